@@ -66,7 +66,7 @@ func (a *api) ownPages(c *fiber.Ctx) error {
 			return c.Next()
 		}
 	}
-	return shop.Fail(shop.Forbidden, "pages of other sites may not do this")
+	return shop.Fail(shop.Forbidden, "requests from pages of other sites are not allowed")
 }
 
 // withBody returns the handler of a flow that needs only the body.
@@ -131,7 +131,7 @@ func (a *api) logIn(c *fiber.Ctx) error {
 		return err
 	}
 	if l.Client != "" && l.Client != appClient {
-		return shop.Fail(shop.BadRequest, `client must be "app", or be left out by browsers`)
+		return shop.Fail(shop.BadRequest, `client must be "app"; browsers omit it`)
 	}
 	l.Addr = hostAddr(c.IP())
 	// Clients may send an expired token; the login then has no guest.

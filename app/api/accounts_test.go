@@ -28,7 +28,7 @@ func (s *site) app() string {
 	got := s.ask("POST", "/api/v1/auth/login", adaLogsIn+`,"client":"app","device":"My phone"}`)
 	var session account.Session
 	if err := json.Unmarshal([]byte(got.body), &session); err != nil || session.Refresh == "" || got.cookie() != "" {
-		s.t.Fatalf("an app logs in: %d %s, cookie %q", got.code, got.body, got.cookie())
+		s.t.Fatalf("app login: got %d %s, cookie %q; want a refresh token and no cookie", got.code, got.body, got.cookie())
 	}
 	return session.Refresh
 }
@@ -51,20 +51,20 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 		"stampede_refresh=", "path=/api/v1/auth", "max-age=2592000", "HttpOnly", "SameSite=Strict",
 	} {
 		if !strings.Contains(browser.cookie(), part) {
-			t.Errorf("the cookie %q lacks %s", browser.cookie(), part)
+			t.Errorf("got the cookie %q, want %s in it", browser.cookie(), part)
 		}
 	}
 	if strings.Contains(browser.body, `"refresh"`) || browser.token() == "" ||
 		strings.Contains(browser.cookie(), "secure") {
-		t.Errorf("%s, %q", browser.body, browser.cookie())
+		t.Errorf("browser login: got %s, cookie %q; want the token only in the cookie", browser.body, browser.cookie())
 	}
 	safe := s.ask("POST", login, adaLogsIn+`}`, "X-Forwarded-Proto", "https")
 	if !strings.Contains(safe.cookie(), "secure") {
-		t.Errorf("over https the cookie is %q", safe.cookie())
+		t.Errorf("over HTTPS: got the cookie %q, want secure", safe.cookie())
 	}
 	public, _ := openShop(t, func(o *Options) { o.Public = url.URL{Scheme: "https", Host: "shop.example"} })
 	if plain := public.ask("POST", login, adaLogsIn+`}`); !strings.Contains(plain.cookie(), "secure") {
-		t.Errorf("of a shop on https, behind a proxy that does not send X-Forwarded-Proto, the cookie is %q", plain.cookie())
+		t.Errorf("public HTTPS without X-Forwarded-Proto: got the cookie %q, want secure", plain.cookie())
 	}
 	s.app()
 	devices := s.ask("GET", "/api/v1/me/devices", "", "Authorization", "Bearer user-42")
@@ -74,10 +74,10 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 	wrong := s.ask("POST", login, `{"email":"ada@shop.example","password":"x"}`, "X-Real-IP", "2001:db8::1:2")
 	s.want(wrong, 401, "unauthorized")
 	if wrong.cookie() != "" {
-		t.Errorf("a failure sets %q", wrong.cookie())
+		t.Errorf("a failed login: got the cookie %q, want none", wrong.cookie())
 	}
 	if counts := w.redis.Keys(w.ctx, "*address:2001:db8:*").Val(); len(counts) == 0 {
-		t.Errorf("the failure was not counted for its address: %q", w.redis.Keys(w.ctx, "*").Val())
+		t.Errorf("got the keys %q, want a counter of failures for the address", w.redis.Keys(w.ctx, "*").Val())
 	}
 }
 
@@ -100,19 +100,19 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 		a := s.ask("POST", "/api/v1/auth/refresh", "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site)
 		s.want(a, 200, `"access"`)
 		if token = a.token(); token == "" || strings.Contains(a.body, `"refresh"`) {
-			t.Errorf("%s, %q", a.body, a.cookie())
+			t.Errorf("got %s, cookie %q; want the token only in the cookie", a.body, a.cookie())
 		}
 		cookie = refreshCookie + "=" + token
 	}
 	ended := s.ask("POST", "/api/v1/auth/refresh", "", "Cookie", "stampede_refresh=9.x", "X-Stampede", "1")
 	s.want(ended, 401, "unauthorized")
 	if !strings.Contains(ended.cookie(), "stampede_refresh=;") {
-		t.Errorf("a token of no use stays: %q", ended.cookie())
+		t.Errorf("an invalid token: got the cookie %q, want it removed", ended.cookie())
 	}
 	inBody := s.ask("POST", "/api/v1/auth/refresh", `{"refresh":"`+token+`"}`, "Cookie", "stampede_refresh=other")
 	s.want(inBody, 200, `"refresh":"`)
 	if inBody.cookie() != "" {
-		t.Errorf("an app gets the cookie %q", inBody.cookie())
+		t.Errorf("a token in the body: got the cookie %q, want none", inBody.cookie())
 	}
 	login := func(header, value string) answer {
 		return s.ask("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`, header, value)
@@ -120,7 +120,7 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	s.want(login("Sec-Fetch-Site", "cross-site"), 403, "forbidden")
 	for origin, code := range map[string]int{"https://evil.example": 403, "null": 403, s.url: 401} {
 		if a := login("Origin", origin); a.code != code {
-			t.Errorf("a log in from %s: %d %s, want %d", origin, a.code, a.body, code)
+			t.Errorf("login from the origin %s: got %d %s, want %d", origin, a.code, a.body, code)
 		}
 	}
 }
@@ -133,14 +133,14 @@ func TestLogOutByWhateverThereIs(t *testing.T) {
 		t.Helper()
 		got := s.ask("POST", "/api/v1/auth/refresh", `{"refresh":"`+refresh+`"}`)
 		if want := map[bool]int{true: 401, false: 200}[ended]; got.code != want {
-			t.Errorf("the refresh token: %d %s, want %d", got.code, got.body, want)
+			t.Errorf("refresh: got %d %s, want %d", got.code, got.body, want)
 		}
 	}
 	one, other := s.app(), s.app()
 	out := s.ask("POST", logout, `{"everywhere":true}`, "Cookie", refreshCookie+"="+one, "X-Stampede", "1")
 	s.want(out, 200, "{}")
 	if !strings.Contains(out.cookie(), "stampede_refresh=;") {
-		t.Errorf("the cookie stays: %q", out.cookie())
+		t.Errorf("logout: got the cookie %q, want it removed", out.cookie())
 	}
 	ends(other, true)
 	one, other = s.app(), s.app()
@@ -149,7 +149,7 @@ func TestLogOutByWhateverThereIs(t *testing.T) {
 	ends(other, false)
 	s.want(s.ask("POST", logout, "", "Authorization", "Bearer user-43"), 200, "{}") // a guest has no device
 	if n := kit.Count(t, w.db.DB().DB, "SELECT COUNT(*) FROM revoked WHERE subject = 43"); n != 1 {
-		t.Errorf("%d tokens are revoked, want that of user 43", n)
+		t.Errorf("got %d revoked tokens of user 43, want 1", n)
 	}
 	s.want(s.ask("POST", logout, "", "Authorization", "Bearer nonsense"), 401, "unauthorized")
 	s.want(s.ask("POST", logout, `{"everywhere":"yes"}`), 400, "bad_request")
@@ -209,7 +209,7 @@ func TestBrowserName(t *testing.T) {
 		"Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36 MicroMessenger/8.0.5": "WeChat, Android",
 	} {
 		if got := browserName(agent); got != want {
-			t.Errorf("%q: %q, want %q", agent, got, want)
+			t.Errorf("%q: got %q, want %q", agent, got, want)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func operatorsOf(t *testing.T) (ops []operation) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			if slices.Contains(op.Tags, "Operators") != strings.HasPrefix(path, apiPath+"/operator/") {
-				t.Errorf("%s %s: what is under /operator has the tag Operators, and nothing else", method, path)
+				t.Errorf("%s %s: tags %v; want the tag Operators on exactly the paths under /operator", method, path, op.Tags)
 			}
 			if strings.HasPrefix(path, apiPath+"/operator/") {
 				body, err := contract.Sample(op)
@@ -54,23 +54,23 @@ func TestOperatorsRoutesAreForOperators(t *testing.T) {
 	ops := operatorsOf(t)
 	s := open(t, nil)
 	if len(ops) < 9 {
-		t.Fatalf("only %d operations", len(ops))
+		t.Fatalf("openapi.yaml has %d operator operations, want at least 9", len(ops))
 	}
 	for _, op := range ops {
 		refuses := func(who string, code int, headers ...string) {
 			t.Helper()
 			got := s.ask(op.method, op.path, op.body, append(headers, actKey, "act-0001")...)
 			if got.code != code {
-				t.Errorf("%s %s for %s: %d %s", op.method, op.path, who, got.code, got.body)
+				t.Errorf("%s %s with %s: got %d %s, want %d", op.method, op.path, who, got.code, got.body, code)
 			}
 		}
-		refuses("nobody", http.StatusUnauthorized)
-		refuses("a token that is none", http.StatusUnauthorized, "Authorization", "Bearer x")
+		refuses("no token", http.StatusUnauthorized)
+		refuses("an invalid token", http.StatusUnauthorized, "Authorization", "Bearer x")
 		refuses("another scheme", http.StatusUnauthorized, "Authorization", "Basic user-1")
 		refuses("a cookie", http.StatusUnauthorized, "Cookie", refreshCookie+"=user-1")
-		refuses("a shopper", http.StatusForbidden, "Authorization", "Bearer user-42")
+		refuses("the token of a shopper", http.StatusForbidden, "Authorization", "Bearer user-42")
 		if op.Extensions["x-role"] == "admin" {
-			refuses("an operator", http.StatusForbidden, "Authorization", "Bearer user-1")
+			refuses("the token of an operator", http.StatusForbidden, "Authorization", "Bearer user-1")
 		}
 	}
 }
@@ -86,12 +86,12 @@ func TestActsNeedAKey(t *testing.T) {
 			continue
 		}
 		if p := op.Parameters.GetByInAndName("header", actKey); p == nil || !p.Required {
-			t.Errorf("%s %s: openapi.yaml does not ask for %s", op.method, op.path, actKey)
+			t.Errorf("%s %s: openapi.yaml does not require %s", op.method, op.path, actKey)
 		}
 		for _, key := range []string{"", "short", strings.Repeat("x", 65), "with space", "with.dot.", "schlüssel"} {
 			got := s.ask(op.method, op.path, op.body, "Authorization", "Bearer user-2", actKey, key)
 			if got.code != http.StatusBadRequest || !strings.Contains(got.body, actKey) {
-				t.Errorf("%s %s with key %q: %d %s", op.method, op.path, key, got.code, got.body)
+				t.Errorf("%s %s with key %q: got %d %s, want 400 with %s", op.method, op.path, key, got.code, got.body, actKey)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestActorIsPassedOn(t *testing.T) {
 	s.want(s.ask("POST", path, body, append(asAda, "X-Request-Id", "r-1")...), 200, "")
 	got := w.lastAct()
 	if len(got.RequestHash) != 64 {
-		t.Errorf("the hash of the request is %q", got.RequestHash)
+		t.Errorf("got the request hash %q, want 64 digits", got.RequestHash)
 	}
 	got.Seq, got.At, got.Object, got.Before, got.After, got.Answer = 0, 0, "", nil, nil, nil
 	got.PrevHash, got.Hash, got.RequestHash = "", "", ""
@@ -115,7 +115,7 @@ func TestActorIsPassedOn(t *testing.T) {
 		Key: "act-0001", Kind: "category.create", Note: "n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the act (-want +got):\n%s", diff)
+		t.Errorf("journal entry (-want +got):\n%s", diff)
 	}
 	s.want(s.ask("POST", path, body, asAda...), 200, "") // the same request: the operation is performed once
 	for _, other := range [][2]string{
@@ -127,7 +127,7 @@ func TestActorIsPassedOn(t *testing.T) {
 		s.want(s.ask("POST", other[0], other[1], asAda...), 409, "duplicate_key")
 	}
 	if again := w.lastAct(); again.Key != "act-0001" || again.Kind != "category.create" {
-		t.Errorf("another act: %+v", again)
+		t.Errorf("got the last entry %+v, want no new entry", again)
 	}
 }
 
@@ -155,12 +155,12 @@ func TestAdminRoutes(t *testing.T) {
 		path, before := "/api/v1/operator/"+act.path, w.lastAct()
 		s.want(s.ask("POST", path, act.body, asAda...), 403, "forbidden")
 		if diff := cmp.Diff(before, w.lastAct()); diff != "" {
-			t.Errorf("%s: an operator acted (-before +after):\n%s", path, diff)
+			t.Errorf("%s: a rejected operator changed the journal (-before +after):\n%s", path, diff)
 		}
 		asEve := []string{"Authorization", "Bearer user-2", actKey, "act-of-" + strings.ReplaceAll(act.kind, ".", "-")}
 		s.want(s.ask("POST", path, act.body, asEve...), 200, "")
 		if got := w.lastAct(); got.ActorID != 2 || got.Kind != act.kind {
-			t.Errorf("%s: the journal has %+v", path, got)
+			t.Errorf("%s: got the last entry %+v, want %s by user 2", path, got, act.kind)
 		}
 	}
 	asEve := []string{"Authorization", "Bearer user-2", actKey, "act-0002"}

@@ -26,7 +26,7 @@ func TestAddressRoutes(t *testing.T) {
 		{"PUT", "/0", ada, 400, "bad_request"},
 		{"POST", "", `{"name":"Ada","phone":"1"}`, 400, "address.text is empty"},
 		{"POST", "", `{"name":"A\u0000a","phone":"1","text":"r"}`, 400, "cannot be stored"},
-		{"POST", "", `{"name":"` + strings.Repeat("x", 101) + `","phone":"1","text":"r"}`, 400, "too long"},
+		{"POST", "", `{"name":"` + strings.Repeat("x", 101) + `","phone":"1","text":"r"}`, 400, "address.name"},
 		{"POST", "", `{"name":7}`, 400, "name must be a string"},
 		{"POST", "", `{"default":"yes"}`, 400, "default must be a bool"},
 		{"POST", "", `[]`, 400, "bad_request"},

@@ -26,18 +26,18 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	}
 	select {
 	case <-a.Closing:
-		return shop.FailBusy("this node is closing; another one will answer", drainRetry)
+		return shop.FailBusy("this node is shutting down; connect again to reach another node", drainRetry)
 	default:
 	}
 	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.welcome(origin, c.Get(fiber.HeaderHost)) {
-		return shop.Fail(shop.Forbidden, "pages of this origin may not open sockets here")
+		return shop.Fail(shop.Forbidden, "sockets from this origin are not allowed")
 	}
 	if err := a.handshakes.take(c.IP()); err != nil {
 		return err
 	}
 	undo, room := countFor(c.Context().Conn(), hostAddr(c.IP()))
 	if !room {
-		e := shop.Fail(shop.RateLimited, "your address has too many sockets open here")
+		e := shop.Fail(shop.RateLimited, "your address has too many open sockets; close one or try again later")
 		e.RetryMS = crowdedRetry.Milliseconds()
 		return e
 	}
@@ -100,8 +100,8 @@ func newStranger() *stranger {
 }
 
 func warnOfStranger(peer string) {
-	slog.Warn("a request says for whom it was forwarded, and its sender is not named in STAMPEDE_TRUSTED_PROXIES. If "+
-		"that is your proxy, name it there: now everybody behind it counts as one address", "peer", peer)
+	slog.Warn("a request has a forwarding header, but its peer is not in STAMPEDE_TRUSTED_PROXIES. If the peer is your "+
+		"proxy, add it to the setting: until then all clients behind it count as one address", "peer", peer)
 }
 
 // forwarded counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy sends

@@ -98,11 +98,11 @@ func TestBadInput(t *testing.T) {
 		s.want(s.ask("POST", "/api/v1/sales/5/buy", body, me...), 400, want)
 	}
 	if buys.got.Load() != nil {
-		t.Error("the flow was called")
+		t.Error("the service was called, want no call for an invalid body")
 	}
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"qty":99999999999999999999,"key":"12345678"}`, me...), 200, "order")
 	if got := buys.got.Load(); got == nil || got.Qty != math.MaxInt || got.Sale != 5 {
-		t.Errorf("a huge quantity became %+v", got)
+		t.Errorf("a huge quantity: got %+v, want the maximum int", got)
 	}
 	s.want(s.ask("POST", "/api/v1/sales/x/pass", "", me...), 400, "positive decimal")
 	s.want(s.ask("POST", "/api/v1/sales/5/solve", `{"task":7}`, me...), 400, "task must be a string")
@@ -138,7 +138,7 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 		got := s.ask("POST", "/api/v1/sales/5/buy", goodBuy, "Authorization", "Bearer user-42")
 		s.want(got, want, `{"error":{"code":"`+string(code)+`","message":`)
 		if code != shop.Internal && got.header.Get("Retry-After") != "2" {
-			t.Errorf("%s: Retry-After %q", code, got.header.Get("Retry-After"))
+			t.Errorf("%s: got Retry-After %q", code, got.header.Get("Retry-After"))
 		}
 	}
 }
@@ -179,14 +179,14 @@ func TestLongPoll(t *testing.T) {
 	began := time.Now()
 	s.want(s.ask("GET", "/api/v1/orders/7?wait=3", "", me...), 200, `"state":"cancelled"`)
 	if waited := time.Since(began); waited < 2900*time.Millisecond {
-		t.Errorf("answered after %v without a change", waited)
+		t.Errorf("a poll without a change returned after %v, want 3 s", waited)
 	}
 	began = time.Now()
 	go func() { done <- s.ask("GET", "/api/v1/orders/7?wait=30", "", me...) }()
 	time.AfterFunc(100*time.Millisecond, func() { close(s.close) })
 	s.want(<-done, 200, `"state":"cancelled"`)
 	if waited := time.Since(began); waited > 20*time.Second {
-		t.Errorf("answered %v after the shop began to close", waited)
+		t.Errorf("a poll returned %v after the shop began to close, want less than 20 s", waited)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestDoor(t *testing.T) {
 	} {
 		want := map[bool]int{true: 403, false: 200}[origin != ""]
 		if got := upgrade("Origin", origin); got.code != want {
-			t.Errorf("Origin %q: %d %s, want %d", origin, got.code, got.body, want)
+			t.Errorf("Origin %q: got %d %s, want %d", origin, got.code, got.body, want)
 		}
 	}
 	s.want(upgrade("Origin", "null"), 403, "forbidden")
@@ -241,22 +241,22 @@ func TestPage(t *testing.T) {
 		"Content-Security-Policy": "script-src 'self'; style-src 'self'", "X-Frame-Options": "DENY",
 	} {
 		if !strings.Contains(got.header.Get(header), want) {
-			t.Errorf("%s is %q", header, got.header.Get(header))
+			t.Errorf("%s: got %q, want %q", header, got.header.Get(header), want)
 		}
 	}
 	if host := strings.TrimPrefix(s.url, "http://"); !strings.Contains(got.header.Get("Content-Security-Policy"),
 		"ws://"+host) {
-		t.Errorf("policy %q", got.header.Get("Content-Security-Policy"))
+		t.Errorf("got the policy %q, want ws://%s in it", got.header.Get("Content-Security-Policy"), host)
 	}
 	if again := s.ask("GET", "/", "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
 		t.Errorf("got %d, want 304", again.code)
 	}
 	if packed := s.ask("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" ||
 		len(packed.body) > 600 {
-		t.Errorf("not compressed: %d bytes", len(packed.body))
+		t.Errorf("got %d bytes, want at most 600 in gzip", len(packed.body))
 	}
 	if asset := s.ask("GET", "/assets/a.1.js", ""); !strings.Contains(asset.header.Get("Cache-Control"), "immutable") {
-		t.Errorf("got %v", asset.header)
+		t.Errorf("asset: got %v, want an immutable Cache-Control", asset.header)
 	}
 	s.want(s.ask("GET", "/../secret", ""), 404, "not_found")
 
@@ -283,10 +283,10 @@ func TestDocs(t *testing.T) {
 		got := s.ask("GET", path, "")
 		s.want(got, 200, want[1])
 		if kind := got.header.Get("Content-Type"); !strings.HasPrefix(kind, want[0]) {
-			t.Errorf("%s is %s, want %s", path, kind, want[0])
+			t.Errorf("%s: got the type %s, want %s", path, kind, want[0])
 		}
 		if csp := got.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, basePolicy) {
-			t.Errorf("%s has the policy %q, want %q", path, csp, basePolicy)
+			t.Errorf("%s: got the policy %q, want %q", path, csp, basePolicy)
 		}
 	}
 	s.want(s.ask("GET", "/docs/spec.go", ""), 404, "not_found")
@@ -318,7 +318,7 @@ func TestNginxWaitsForTheLongestPoll(t *testing.T) {
 	}
 	seconds, err := strconv.Atoi(string(found[1]))
 	if least := maxWait*time.Second + flowTimeout; err != nil || time.Duration(seconds)*time.Second <= least {
-		t.Errorf("nginx waits %d s, a poll takes up to %v", seconds, least)
+		t.Errorf("got proxy_read_timeout %d s, want more than %v, the longest poll", seconds, least)
 	}
 }
 
@@ -335,7 +335,7 @@ func TestConsole(t *testing.T) {
 			"Content-Security-Policy": "require-trusted-types-for 'script'; trusted-types vue",
 		} {
 			if !strings.Contains(got.header.Get(header), want) {
-				t.Errorf("%s: %s is %q", path, header, got.header.Get(header))
+				t.Errorf("%s: %s: got %q, want %q", path, header, got.header.Get(header), want)
 			}
 		}
 		if again := s.ask("GET", path, "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
@@ -345,13 +345,13 @@ func TestConsole(t *testing.T) {
 	asset := s.ask("GET", "/console/assets/b.1.js", "")
 	s.want(asset, 200, "2")
 	if cache := asset.header.Get("Cache-Control"); !strings.Contains(cache, "immutable") {
-		t.Errorf("cached as %q", cache)
+		t.Errorf("got Cache-Control %q, want immutable", cache)
 	}
 	for _, path := range []string{"/console/assets/gone.js", "/consoles", "/console.html", "/.vite/manifest.json"} {
 		s.want(s.ask("GET", path, ""), 404, "not_found")
 	}
 	if policy := s.ask("GET", "/", "").header.Get("Content-Security-Policy"); strings.Contains(policy, "trusted-types") {
-		t.Errorf("the shop's page has the console's policy: %s", policy)
+		t.Errorf("got the policy %s for the shop page, want no trusted-types", policy)
 	}
 
 	bare := open(t, func(o *Options) { o.Page = nil })

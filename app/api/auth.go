@@ -55,7 +55,7 @@ func (a *api) asWho(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Ha
 // guest logs a client in without an account. A valid token keeps its user; an invalid one is unauthorized.
 func (a *api) guest(c *fiber.Ctx) error {
 	if a.Guest == nil {
-		return shop.Fail(shop.Forbidden, "this shop lets nobody in without an account")
+		return shop.Fail(shop.Forbidden, "this shop requires an account; guests are not allowed")
 	}
 	session, err := a.Guest(bearer(c))
 	if err != nil {

@@ -20,7 +20,7 @@ func plain(c *fiber.Ctx) error {
 	if encoded(&c.Request().Header) {
 		c.Set(fiber.HeaderAcceptEncoding, "identity")
 		return fiber.NewError(fiber.StatusUnsupportedMediaType,
-			"send the body as it is: Content-Encoding is not supported")
+			"Content-Encoding is not supported: send the body without an encoding")
 	}
 	return c.Next()
 }

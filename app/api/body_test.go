@@ -39,7 +39,7 @@ func bombs(t *testing.T) map[string]bomb {
 		"brotli":                      {[]string{"brotli"}, brotli},
 		"zstd":                        {[]string{"zstd"}, zstd},
 		"nested in one header":        {[]string{"br, gzip"}, nested},
-		"nested without a blank":      {[]string{"br,gzip"}, nested},
+		"nested without a space":      {[]string{"br,gzip"}, nested},
 		"nested in two headers":       {[]string{"br", "gzip"}, nested},
 		"gzip before identity":        {[]string{"gzip, identity"}, gzip},
 		"identity in a later header":  {[]string{"gzip", "identity"}, gzip},
@@ -49,7 +49,7 @@ func bombs(t *testing.T) map[string]bomb {
 	}
 	for name, b := range all {
 		if len(b.body) > bodyLimit {
-			t.Fatalf("%s has %d bytes: the body limit would refuse it, not what is tested", name, len(b.body))
+			t.Fatalf("%s: got %d bytes, want at most the body limit of %d", name, len(b.body), bodyLimit)
 		}
 	}
 	return all
@@ -64,7 +64,7 @@ func everyRoute(t *testing.T) [][2]string {
 		all = append(all, [2]string{r.Method, strings.NewReplacer(":id", "7", "*", "index.html").Replace(r.Path)})
 	}
 	if len(all) < 30 {
-		t.Fatalf("only %d routes were found", len(all))
+		t.Fatalf("got %d routes, want at least 30", len(all))
 	}
 	return all
 }
@@ -97,11 +97,11 @@ func TestNoBodyIsDecoded(t *testing.T) {
 				_ = res.Body.Close()
 				runtime.ReadMemStats(&after)
 				if spent := after.TotalAlloc - before.TotalAlloc; spent > maxPerRequest {
-					t.Errorf("%s: %s %s with %s allocated %d bytes for %d", name, r[0], r[1], kind, spent, len(b.body))
+					t.Errorf("%s: %s %s with %s: %d bytes allocated for a body of %d bytes, want at most %d", name, r[0], r[1], kind, spent, len(b.body), maxPerRequest)
 				}
 				said := r[0] == http.MethodHead || strings.HasPrefix(string(text), `{"error":{"code":"bad_request"`)
 				if res.StatusCode != http.StatusUnsupportedMediaType || !said {
-					t.Errorf("%s: %s %s was answered %d %.80s", name, r[0], r[1], res.StatusCode, text)
+					t.Errorf("%s: %s %s: got %d %.80s, want 415 bad_request", name, r[0], r[1], res.StatusCode, text)
 				}
 			}
 		}
@@ -123,6 +123,6 @@ func TestHandshakeWithEncodingIsRefused(t *testing.T) {
 	t.Parallel()
 	_, _, res := open(t, nil).shake("Content-Encoding: gzip\r\n", "")
 	if res.StatusCode != http.StatusUnsupportedMediaType || res.Header.Get("Accept-Encoding") != "identity" {
-		t.Errorf("answered %s", res.Status)
+		t.Errorf("got %s, want 415 with Accept-Encoding: identity", res.Status)
 	}
 }

@@ -22,7 +22,7 @@ func (a *api) slots(c *fiber.Ctx) error {
 	if text := c.Query("day"); text != "" {
 		parsed, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return shop.Fail(shop.BadRequest, "day must look like 2026-11-21")
+			return shop.Fail(shop.BadRequest, "day must be a date like 2026-11-21")
 		}
 		day = &parsed
 	}

@@ -16,15 +16,15 @@ import (
 // publicRoutes lists the routes for callers without a token, and the cost of a request before the caller is identified.
 // All check the limits of the address in memory first. "flow" routes call a flow; its first steps follow the colon.
 var publicRoutes = map[string]string{
-	"GET /ws": "memory: counts of the address", "GET /api/v1/auth/captcha": "flow: the budget for drawing, in memory",
+	"GET /ws": "memory: counters of the address", "GET /api/v1/auth/captcha": "flow: the budget for drawing, in memory",
 	"POST /api/v1/auth/guest":             "memory: a signature",
 	"POST /api/v1/auth/register":          "flow: a captcha, then a hash",
 	"POST /api/v1/auth/activate":          "flow: one indexed read of the token, then a hash",
 	"POST /api/v1/auth/unregister":        "flow: one indexed read of the token",
-	"POST /api/v1/auth/login":             "flow: counts of failures, a captcha, a place in the queue, an indexed read, then a hash",
+	"POST /api/v1/auth/login":             "flow: counters of failures, a captcha, a place in the queue, an indexed read, then a hash",
 	"POST /api/v1/auth/forgot":            "flow: a captcha, then an indexed read",
 	"POST /api/v1/auth/reset":             "flow: one indexed read of the token, then a hash",
-	"POST /api/v1/payments/alipay/notify": "memory: a signature, within the shares of suspects",
+	"POST /api/v1/payments/alipay/notify": "memory: a signature, within the limit of suspect addresses",
 	"GET /api/v1/time":                    "memory: a clock", "GET /api/v1/slots": "flow: memory",
 	"GET /api/v1/slots/:id/sales": "flow: memory", "GET /api/v1/sales": "flow: memory",
 	"GET /api/v1/sales/:id": "flow: memory", "GET /api/v1/products": "flow: memory",
@@ -61,11 +61,11 @@ func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 		public = append(public, route)
 		want, calls := strings.HasPrefix(publicRoutes[route], "flow: "), got.code == http.StatusInternalServerError
 		if calls != want {
-			t.Errorf("%s: %d, calls a flow: %t, want %t", route, got.code, calls, want)
+			t.Errorf("%s: got %d; calls a service: got %t, want %t", route, got.code, calls, want)
 		}
 	}
 	if want := slices.Sorted(maps.Keys(publicRoutes)); !slices.Equal(public, want) {
-		t.Errorf("routes that do not require a token:\n%q, want\n%q", public, want)
+		t.Errorf("routes that do not require a token: got\n%q, want\n%q", public, want)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestTokensAreVerifiedOncePerRequest(t *testing.T) {
 	for token, code := range map[string]int{"user-7": http.StatusOK, "invalid": http.StatusUnauthorized} {
 		s.want(s.ask("GET", "/api/v1/orders", "", fiber.HeaderAuthorization, "Bearer "+token), code, "")
 		if n := verified.Swap(0); n != 1 {
-			t.Errorf("%s was verified %d times", token, n)
+			t.Errorf("%s: got %d verifications, want 1", token, n)
 		}
 	}
 }

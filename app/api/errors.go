@@ -49,7 +49,7 @@ func fail(c *fiber.Ctx, err error) error {
 	case e.Code == shop.Internal:
 		slog.ErrorContext(about, "request failed", "method", c.Method(), "path", c.Path(), "err", err)
 	case e.Code == shop.Busy:
-		slog.DebugContext(about, "request was told to come back", "method", c.Method(), "path", c.Path(), "err", err)
+		slog.DebugContext(about, "request rejected as busy; the client may retry", "method", c.Method(), "path", c.Path(), "err", err)
 	}
 	return send(c, status[e.Code], e)
 }
@@ -68,11 +68,11 @@ func send(c *fiber.Ctx, code int, e *shop.Error) error {
 func wordFramework(e *fiber.Error) *shop.Error {
 	switch e.Code {
 	case fiber.StatusNotFound:
-		return shop.Fail(shop.NotFound, "no such address")
+		return shop.Fail(shop.NotFound, "no such path")
 	case fiber.StatusMethodNotAllowed:
-		return shop.Fail(shop.BadRequest, "this address does not know that method")
+		return shop.Fail(shop.BadRequest, "this path does not support the method")
 	case fiber.StatusUpgradeRequired:
-		return shop.Fail(shop.BadRequest, "this address speaks WebSocket only")
+		return shop.Fail(shop.BadRequest, "this path accepts only WebSocket handshakes")
 	case fiber.StatusInternalServerError:
 		return shop.AsError(nil)
 	case fiber.StatusServiceUnavailable:

@@ -48,7 +48,7 @@ func TestConnectionFlood(t *testing.T) {
 		}
 		held[i] = conn
 	}
-	kit.Eventually(t, time.Minute, func() (bool, string) { return opened() == most, "not all of them are in" })
+	kit.Eventually(t, time.Minute, func() (bool, string) { return opened() == most, "not all connections are open" })
 	var closed, failed atomic.Int64
 	var flood sync.WaitGroup
 	for range dialers {
@@ -80,10 +80,10 @@ func TestConnectionFlood(t *testing.T) {
 		case <-honest.C:
 		}
 	}
-	t.Logf("%d closed, %d could not be dialled, %d honest requests were answered meanwhile", closed.Load(), failed.Load(),
+	t.Logf("%d closed, %d dials failed, %d other requests succeeded in the meantime", closed.Load(), failed.Load(),
 		answered)
 	if opened() != most || closed.Load() < attempts*9/10 || closed.Load()+failed.Load() != attempts {
-		t.Errorf("%d open, %d of %d closed, %d not even dialled", opened(), closed.Load(), attempts, failed.Load())
+		t.Errorf("got %d open, %d of %d closed, %d dials failed; want %d open", opened(), closed.Load(), attempts, failed.Load(), most)
 	}
 	for _, conn := range held {
 		_ = conn.Close()
@@ -95,7 +95,7 @@ func TestConnectionFlood(t *testing.T) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		held := l.open.Held(attacker)
-		return held == 0 && grown < 8<<20, fmt.Sprintf("%d connections are counted, %d bytes more", held, grown)
+		return held == 0 && grown < 8<<20, fmt.Sprintf("%d connections are counted, the heap grew by %d bytes", held, grown)
 	})
 }
 
@@ -129,10 +129,10 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 			_ = conn.SetReadDeadline(began.Add(time.Minute)) // longer than the slow requests last
 			answer, readErr := io.ReadAll(conn)
 			if err != nil || errors.Is(readErr, os.ErrDeadlineExceeded) {
-				t.Errorf("not ended after %v: %v, %v", time.Since(began), err, readErr)
+				t.Errorf("the connection is open after %v: write %v, read %v", time.Since(began), err, readErr)
 			}
 			if len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 408") {
-				t.Errorf("answered %.60q", answer)
+				t.Errorf("got %.60q, want 408", answer)
 			}
 			s.want(s.ask("GET", "/api/v1/time", ""), 200, "now")
 		})
@@ -172,7 +172,7 @@ func TestForgedForwardsAreIgnored(t *testing.T) {
 			header := fmt.Sprintf("198.51.100.%d, %s, 127.0.0.1", n, client)
 			res := behind.ask("POST", "/api/v1/auth/guest", "", "X-Forwarded-For", header)
 			if res.code != code {
-				t.Errorf("forwarded for %s: %d, want %d", header, res.code, code)
+				t.Errorf("X-Forwarded-For %s: got %d, want %d", header, res.code, code)
 			}
 			code = 429
 		}

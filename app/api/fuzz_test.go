@@ -62,7 +62,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if bytes.Contains(text, []byte("wait=")) && !bytes.Contains(text, []byte("wait=0")) {
-			t.Skip("it would wait")
+			t.Skip("the request would wait")
 		}
 		var ctx fasthttp.RequestCtx
 		var request fasthttp.Request
@@ -88,7 +88,7 @@ func FuzzRequest(f *testing.F) {
 			err = contract.Check(contract.Exchange{Request: asked, Response: res, Got: got, AnyCode: true})
 		}
 		if err != nil || res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable {
-			t.Fatalf("%q was answered %d %q %.300s: %v", text, res.StatusCode, res.Header, got, err)
+			t.Fatalf("%q: got %d %q %.300s: %v", text, res.StatusCode, res.Header, got, err)
 		}
 	})
 }
@@ -117,7 +117,7 @@ func FuzzBody(f *testing.F) {
 			bad(err)
 			if whole := json.Number(buy.Qty); err == nil && n != math.MaxInt {
 				if exact, err := whole.Int64(); err != nil || int(exact) != n {
-					t.Fatalf("%q is the quantity %d", buy.Qty, n)
+					t.Fatalf("the quantity %q was parsed as %d", buy.Qty, n)
 				}
 			}
 		}

@@ -70,20 +70,20 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			conn, r, res := s.shake("Cookie: a="+long+"\r\n", behind)
 			if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 {
-				t.Fatalf("answered %s, or was not handed over", res.Status)
+				t.Fatalf("got %s, want 101 and a socket without the headers", res.Status)
 			}
 			if got := readBytes(t, r, len(behind)); got != behind {
-				t.Errorf("of %d bytes behind the handshake, others came back", len(behind))
+				t.Errorf("got other bytes than the %d bytes after the handshake", len(behind))
 			}
 			if _, err := io.WriteString(conn, "and on"); err != nil || readBytes(t, r, 6) != "and on" {
-				t.Errorf("what came later was lost: %v", err)
+				t.Errorf("later bytes were lost: %v", err)
 			}
 		})
 	}
-	t.Run("a handshake that needs the longer buffer", func(t *testing.T) {
+	t.Run("a handshake with long headers", func(t *testing.T) {
 		_, r, res := s.shake("Cookie: a=b\r\nSec-WebSocket-Protocol: "+long+"\r\n", "hello")
 		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 || readBytes(t, r, 5) != "hello" {
-			t.Errorf("answered %s, or was not handed over", res.Status)
+			t.Errorf("got %s, want 101 and a socket without the headers", res.Status)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestLongHeadersAreTakenBySetting(t *testing.T) {
 	} {
 		res, text := s.raw(request + "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nx")
 		if res.StatusCode != http.StatusBadRequest {
-			t.Errorf("a handshake with %s: %d %s", name, res.StatusCode, text)
+			t.Errorf("a handshake with %s: got %d %s, want 400", name, res.StatusCode, text)
 		}
 	}
 }
@@ -113,10 +113,10 @@ func TestRefusedHandshakeEndsTheConnection(t *testing.T) {
 	_, r, res := s.shake("Origin: https://evil.example\r\n", "")
 	text, _ := io.ReadAll(io.LimitReader(r, res.ContentLength))
 	if res.StatusCode != http.StatusForbidden || !res.Close || !strings.Contains(string(text), "forbidden") {
-		t.Errorf("answered %s %s", res.Status, text)
+		t.Errorf("got %s %s, want 403 and the end of the connection", res.Status, text)
 	}
 	if _, err := r.ReadByte(); err != io.EOF {
-		t.Errorf("the connection goes on: %v", err)
+		t.Errorf("got %v, want the end of the connection", err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 			t.Fatal(err)
 		}
 		if moved := len(under.write) > before; moved != step.moves {
-			t.Fatalf("%v later: moved %v, want %v", step.after, moved, step.moves)
+			t.Fatalf("after %v: deadline moved: got %v, want %v", step.after, moved, step.moves)
 		}
 	}
 	_ = c.SetDeadline(time.Time{}) // remains from the handshake
@@ -155,6 +155,6 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	late := time.Now().Add(time.Hour)
 	_ = c.SetWriteDeadline(late)
 	if last := under.write[len(under.write)-1]; !last.Equal(late) {
-		t.Fatalf("a deadline that has passed stayed: %v, want %v", last, late)
+		t.Fatalf("a deadline in the past: got %v, want %v", last, late)
 	}
 }

@@ -128,7 +128,7 @@ func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	ctx.Response.Header.Set("Retry-After", "2")
-	refuse(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node serves nobody now; see /readyz", drainRetry))
+	refuse(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node is not ready; see /readyz", drainRetry))
 }
 
 // refuse sends an error without the shop's handler.

@@ -27,7 +27,7 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.take("2001:db8::ffff"); err == nil {
-		t.Error("two addresses of one /64 have two buckets")
+		t.Error("two addresses of one /64 have two buckets, want one")
 	}
 	if err := l.take("2001:db8:0:1::1"); err != nil {
 		t.Error(err)
@@ -36,7 +36,7 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.take("::ffff:192.0.2.1"); err == nil {
-		t.Error("the same address in another notation got its own bucket")
+		t.Error("the same address in another notation has its own bucket")
 	}
 	admitted := 0
 	for n := range 1000 {
@@ -45,7 +45,7 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 		}
 	}
 	if admitted != shop.WideShare {
-		t.Errorf("%d of 1000 networks of one /48 were admitted, want %d", admitted, shop.WideShare)
+		t.Errorf("got %d of 1000 networks of one /48 admitted, want %d", admitted, shop.WideShare)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestLimitConns(t *testing.T) {
 	third := dial()
 	_ = third.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := third.Read(make([]byte, 1)); err == nil || errors.Is(err, net.ErrClosed) {
-		t.Errorf("the third connection was not closed: %v", err)
+		t.Errorf("the third connection: got %v, want it closed", err)
 	}
 	_ = first.Close()
 	_ = first.Close() // counts once
@@ -92,7 +92,7 @@ func TestLimitConns(t *testing.T) {
 	_, _ = second.Close(), fourth.Close()
 	_ = inner.Close()
 	if _, more := <-accepted; more || l.open.Held(netip.MustParseAddr("127.0.0.1")) != 0 {
-		t.Errorf("still counted: %v", l.open)
+		t.Errorf("closed connections are still counted: %v", l.open)
 	}
 }
 
@@ -113,14 +113,14 @@ func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
 			}
 			res, err := f.Test(r)
 			if err != nil || res.StatusCode != fiber.StatusNoContent {
-				t.Fatalf("%v, %v", res, err)
+				t.Fatalf("got %v, %v; want 204", res, err)
 			}
 		}
 		if len(warned) != want || want > 0 && warned[0] != "0.0.0.0" {
-			t.Errorf("trusting %s: warned of %v", trusted, warned)
+			t.Errorf("with trusted proxies %s: got warnings of %v, want %d", trusted, warned, want)
 		}
 		if n := testutil.ToFloat64(a.Metrics.strangers); n != float64(4*want) {
-			t.Errorf("trusting %s: %v requests were counted", trusted, n)
+			t.Errorf("with trusted proxies %s: got %v counted requests, want %d", trusted, n, 4*want)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 		t.Helper()
 		conn, _, res := s.shake("X-Real-IP: "+ip+"\r\n"+more, "")
 		if res.StatusCode != want {
-			t.Errorf("a socket of %s: %s, want %d", ip, res.Status, want)
+			t.Errorf("a socket of %s: got %s, want %d", ip, res.Status, want)
 		}
 		return conn, res
 	}
@@ -160,13 +160,13 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	first, _ := as("192.0.2.1", "", 101)
 	as("192.0.2.1", "", 101)
 	if _, res := as("192.0.2.1", "", 429); res.Header.Get("Retry-After") == "" {
-		t.Error("the refusal does not say when to come back")
+		t.Error("the rejection has no Retry-After")
 	}
 	as("192.0.2.2", "", 101)
 	for last, want := range map[string]int{"192.0.2.1": 429, "192.0.2.3": 101} {
 		headers := "X-Forwarded-For: 192.0.2.2, " + last + "\r\nX-Forwarded-For: 127.0.0.1\r\n"
 		if _, _, res := s.shake(headers, ""); res.StatusCode != want {
-			t.Errorf("a socket forwarded for %s: %s, want %d", last, res.Status, want)
+			t.Errorf("a socket forwarded for %s: got %s, want %d", last, res.Status, want)
 		}
 	}
 	as("2001:db8::1", "", 101)
@@ -197,7 +197,7 @@ func TestBlockedAddressIsKeptOut(t *testing.T) {
 	}
 	through.want(through.ask("GET", "/api/v1/time", "", "X-Real-IP", "198.51.100.1"), 200, "now")
 	if _, _, res := through.shake("X-Real-IP: 192.0.2.9\r\n", ""); res.StatusCode != 403 {
-		t.Errorf("its handshake: %s", res.Status)
+		t.Errorf("the handshake of a blocked address: got %s, want 403", res.Status)
 	}
 
 	straight := open(t, func(o *Options) {
@@ -210,7 +210,7 @@ func TestBlockedAddressIsKeptOut(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
-		t.Errorf("a connection of a blocked address was kept: %v", err)
+		t.Errorf("a connection of a blocked address received data: %v", err)
 	} else if netErr, ok := err.(net.Error); err != io.EOF && ok && netErr.Timeout() {
 		t.Errorf("a connection of a blocked address was not closed: %v", err)
 	}
@@ -226,11 +226,11 @@ func TestHandshakesAreCounted(t *testing.T) {
 	for i, want := range []int{200, 200, 429, 429} { // the test site treats a handshake as a normal request
 		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
 		if res.StatusCode != want || want == 429 && res.Header.Get("Retry-After") == "" {
-			t.Errorf("handshake %d: %s, %v", i+1, res.Status, res.Header)
+			t.Errorf("handshake %d: got %s, %v; want %d", i+1, res.Status, res.Header, want)
 		}
 	}
 	if _, _, res := s.shake("X-Real-IP: 192.0.2.2\r\n", ""); res.StatusCode != 200 {
-		t.Errorf("another address: %s", res.Status)
+		t.Errorf("another address: got %s, want 200", res.Status)
 	}
 }
 
@@ -240,16 +240,16 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 	unclassed := map[string]string{
 		"GET /ws":                             "handshakes of the address",
 		"GET /*":                              "files in memory",
-		"GET /api/v1/time":                    "a clock in memory",
+		"GET /api/v1/time":                    "the clock in memory",
 		"POST /api/v1/sales/:id/buy":          "MayBuy counts it in the class buy, by its sale",
-		"POST /api/v1/payments/alipay/notify": "forgeries of the address, notices at once",
+		"POST /api/v1/payments/alipay/notify": "forgeries of the address, concurrent notifications",
 	}
 	var class limits.Class
 	s := &site{t: t}
 	o := s.options()
 	o.Admit = func(of limits.Class, user shop.ID, _ netip.Addr) error {
 		if class = of; user != 42 {
-			t.Errorf("%s counts user %v", of, user)
+			t.Errorf("class %s: got user %v, want 42", of, user)
 		}
 		return limits.Refused("enough", time.Second)
 	}
@@ -270,7 +270,7 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // token first
 		counted := class != ""
 		if counted == (operator || unclassed[route] != "") || counted != (res.StatusCode == 429) {
-			t.Errorf("%s: class %q, reason %q, %s", route, class, unclassed[route], res.Status)
+			t.Errorf("%s: class %q, reason %q, %s; want a class and 429, or a reason", route, class, unclassed[route], res.Status)
 		}
 	}
 }
@@ -300,22 +300,22 @@ func TestLongPollsAreShared(t *testing.T) {
 	}
 	for i, want := range []bool{true, true, true, false} {
 		if got := p.enter(1<<40, addr(0)); got != want {
-			t.Errorf("poll %d of a user: %v, want %v", i+1, got, want)
+			t.Errorf("poll %d of a user: got %v, want %v", i+1, got, want)
 		}
 	}
 	if n := enter(addr(0), 100) + 3; n != pollersPerAddr {
-		t.Errorf("an address has %d places, want %d", n, pollersPerAddr)
+		t.Errorf("places of an address: got %d, want %d", n, pollersPerAddr)
 	}
 	p.leave(1<<40, addr(0))
 	if !p.enter(1<<40, addr(0)) {
-		t.Error("a place that was left stays taken")
+		t.Error("a released place is not free")
 	}
 	n := pollersPerAddr
 	for i := 1; i < 20; i++ {
 		n += enter(addr(i), pollersPerAddr)
 	}
 	if n != pollersAtOnce {
-		t.Errorf("a node has %d places, want %d", n, pollersAtOnce)
+		t.Errorf("places of a node: got %d, want %d", n, pollersAtOnce)
 	}
 }
 
@@ -335,15 +335,15 @@ func TestListCacheIsBoundedAndShared(t *testing.T) {
 	}
 	share := fill(shop.ID(1), now)
 	if bytes := share * len(body); share == 0 || bytes > listBytesShare {
-		t.Errorf("a user has %d bytes, want at most %d", bytes, listBytesShare)
+		t.Errorf("bytes of a user: got %d, want 1 to %d", bytes, listBytesShare)
 	}
 	for user := shop.ID(2); user < 40; user++ {
 		fill(user, now)
 	}
 	if l.bytes[nil] > listBytes || l.bytes[nil] < listBytes*9/10 {
-		t.Errorf("all lists have %d bytes, want nearly %d", l.bytes[nil], listBytes)
+		t.Errorf("bytes of all lists: got %d, want 90%% to 100%% of %d", l.bytes[nil], listBytes)
 	}
 	if n := fill(shop.ID(50), now.Add(listsFor)); n != share || len(l.lists) != n {
-		t.Errorf("%d of %d lists are new after all others expired", n, len(l.lists))
+		t.Errorf("after all other lists expired: got %d new of %d lists, want only %d new lists", n, len(l.lists), share)
 	}
 }

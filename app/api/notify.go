@@ -72,7 +72,7 @@ func (a *api) takeNotice(ip, body string) string {
 		slog.Debug("forged payment notification", "from", ip, "err", err)
 		return "forged"
 	default:
-		slog.Warn("payment notification was not taken; the gateway will send it again", "err", err)
+		slog.Warn("payment notification failed; the gateway sends it again", "err", err)
 		return "failed"
 	}
 }

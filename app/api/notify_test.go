@@ -26,7 +26,7 @@ func TestNotify(t *testing.T) {
 			case "forged":
 				return payment.ErrForged
 			case "database":
-				return errors.New("the database is away")
+				return errors.New("the database is unreachable")
 			}
 			return nil
 		}
@@ -40,11 +40,11 @@ func TestNotify(t *testing.T) {
 	} {
 		if a := s.ask("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 ||
 			a.body != want {
-			t.Errorf("%q: %d %q, want %s", body, a.code, a.body, want)
+			t.Errorf("%q: got %d %q, want %s", body, a.code, a.body, want)
 		}
 		// Unreadable bodies never reach the flow; the bodies are sent in any order.
 		if form := got.Load(); form != nil && form.Get("what") == "good" && form.Get("subject") != "水 &=+" {
-			t.Errorf("the fields arrived as %v", form)
+			t.Errorf("got the fields %v, want the decoded subject", form)
 		}
 	}
 	s.want(s.ask("GET", notifyPath, ""), 404, "not_found")
@@ -85,10 +85,10 @@ func TestForgeriesAreLimited(t *testing.T) {
 	took := time.Since(began) // the verification limit for this time
 	most := forgeriesPerMinute*(1+took.Minutes()) + suspectsPerSecond*(1+took.Seconds())
 	if n := verified.Load(); n < forgeriesPerMinute || float64(n) > most {
-		t.Errorf("%d forgeries were verified within %v, want at most %.1f", n, took, most)
+		t.Errorf("got %d verified forgeries within %v, want %d to %.1f", n, took, forgeriesPerMinute, most)
 	}
 	if got := a.takeNotice("192.0.2.2", "good=1"); got != understood {
-		t.Errorf("another address: %s", got)
+		t.Errorf("another address: got %s, want %s", got, understood)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestForgersDoNotMuteTheGateway(t *testing.T) {
 		a.takeNotice("192.0.2.1", "bad=1")
 	}
 	if got := a.takeNotice("192.0.2.1", "good=1"); got != understood {
-		t.Errorf("after the forgeries of a minute and of half a second: %s", got)
+		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, understood)
 	}
 	for range 10 * suspectsPerSecond {
 		a.takeNotice("192.0.2.1", "bad=1")
@@ -123,10 +123,10 @@ func TestNoticesAtOnce(t *testing.T) {
 	}
 	a.notices <- struct{}{}
 	if got := a.takeNotice("192.0.2.1", "a=1"); got != "turned_away" {
-		t.Errorf("beside another one: %s", got)
+		t.Errorf("while another notification runs: got %s, want turned_away", got)
 	}
 	<-a.notices
 	if got := a.takeNotice("192.0.2.1", "a=1"); got != understood {
-		t.Errorf("alone: %s", got)
+		t.Errorf("a single notification: got %s, want %s", got, understood)
 	}
 }

@@ -67,7 +67,7 @@ func (a *api) operatorRoutes(r fiber.Router) {
 func (a *api) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
 	return a.asWho(func(c *fiber.Ctx, who shop.Identity) error {
 		if !who.Role.Operates() {
-			return shop.Fail(shop.Forbidden, "this is for operators")
+			return shop.Fail(shop.Forbidden, "this requires the role operator or admin")
 		}
 		return handle(c, who)
 	})
@@ -77,7 +77,7 @@ func (a *api) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fib
 func (a *api) asAdmin(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asActor(func(c *fiber.Ctx, actor journal.Actor) error {
 		if actor.Role != shop.Admin {
-			return shop.Fail(shop.Forbidden, "this is for admins")
+			return shop.Fail(shop.Forbidden, "this requires the role admin")
 		}
 		return handle(c, actor)
 	})
@@ -211,7 +211,7 @@ func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (st
 		left := int64(b.Until) - int64(a.Now())
 		if left <= 0 || left > backoffice.MaxBlock.Milliseconds() {
 			return store.Block{}, shop.Fail(shop.BadRequest,
-				"until must be within the next ten years, or left out for a block without an end")
+				"until must be within the next ten years; omit it for a block without an end")
 		}
 		lasts = time.Duration(left) * time.Millisecond
 	}

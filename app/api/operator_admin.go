@@ -62,7 +62,7 @@ func (a *api) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _
 func (a *api) reconcileDay(c *fiber.Ctx) error {
 	day, err := time.Parse(time.DateOnly, c.Query("day"))
 	if err != nil {
-		return shop.Fail(shop.BadRequest, "day must look like 2026-11-21")
+		return shop.Fail(shop.BadRequest, "day must be a date like 2026-11-21")
 	}
 	after, err := queryID(c, "after")
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 		return err
 	}
 	if b.Since < 1 {
-		return shop.Fail(shop.BadRequest, "since is missing: an instant in milliseconds")
+		return shop.Fail(shop.BadRequest, "since is missing: send a Unix time in milliseconds")
 	}
 	return slowFlow(c, func(ctx context.Context) (repostAnswer, error) {
 		n, err := a.FailedJobs.Repost(ctx, actor, b.Since)
@@ -99,7 +99,7 @@ func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 		return err
 	}
 	if b.Before == 0 {
-		return shop.Fail(shop.BadRequest, "before is missing: a month like 2026-11")
+		return shop.Fail(shop.BadRequest, "before is missing: send a month like 2026-11")
 	}
 	actor.Dry = b.DryRun
 	return slowFlow(c, func(ctx context.Context) (archive.Drop, error) {

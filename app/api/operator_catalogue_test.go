@@ -27,13 +27,13 @@ func TestCatalogueRoutes(t *testing.T) {
 	draft := `{"name":"Lamp","list_price_fen":100,"images":[{"url":"/products/lamp.svg","alt":"A lamp"}]}`
 	s.want(s.ask("POST", products+"?dry_run=true", draft, operatorIs("key-00001")...), 200, `"version":1`)
 	if act := w.lastAct(); act.Seq != 0 {
-		t.Errorf("a dry run was done: %+v", act)
+		t.Errorf("a dry run: got the journal entry %+v, want none", act)
 	}
 	s.want(s.ask("POST", products+"?dry_run=yes", draft, operatorIs("key-00002")...), 400,
 		"dry_run must be true or false")
 	s.want(s.ask("POST", products, draft, operatorIs("key-00003")...), 200, `"images":[{"url":"/products/lamp.svg"`)
 	if act := w.lastAct(); act.Key != "key-00003" {
-		t.Errorf("an act was tried only: %+v", act)
+		t.Errorf("an operation without dry_run: got the last entry %+v", act)
 	}
 	s.want(s.ask("POST", products, draft, "Authorization", "Bearer user-1"), 400, "Idempotency-Key")
 	s.want(s.ask("POST", products, draft, "Authorization", "Bearer user-42", "Idempotency-Key", "key-00004"), 403,
@@ -43,12 +43,12 @@ func TestCatalogueRoutes(t *testing.T) {
 	null := s.ask("PATCH", products+"/7", `{"version":2,"category_id":null}`, operatorIs("key-00006")...)
 	s.want(null, 200, `"name":"x"`)
 	if strings.Contains(null.body, "category_id") {
-		t.Errorf("null leaves the category: %s", null.body)
+		t.Errorf("category null: got %s, want no category", null.body)
 	}
 	s.want(s.ask("PATCH", products+"/7", `{"version":2}`, operatorIs("key-00007")...), 409, `"current":{"id":"7",`)
 	for path, want := range map[string]string{
-		"/slots": "from must be a day", "/slots?from=x": "cannot be read",
-		"/slots?from=2026-11-21&to=2026-02-30": "cannot be read",
+		"/slots": "from must be a day", "/slots?from=x": "is invalid",
+		"/slots?from=2026-11-21&to=2026-02-30": "is invalid",
 		"/sales?phase=soon":                    "phase must be", "/sales?slot=x": "slot", "/products?category=0": "category",
 		"/products?size=1000": "size",
 	} {
@@ -74,7 +74,7 @@ func TestNotesOfCatalogueActs(t *testing.T) {
 	} {
 		s.want(s.ask(c.method, c.path, c.body, operatorIs(fmt.Sprintf("key-%05d", i))...), 200, "")
 		if got := w.lastAct().Note; got != c.want {
-			t.Errorf("%s %s: the note is %q", c.method, c.body, got)
+			t.Errorf("%s %s: got the note %q, want %q", c.method, c.body, got, c.want)
 		}
 	}
 	s.want(s.ask("POST", products, `{"name":"Lamp","note":7}`, operatorIs("key-00009")...), 400, "note")
@@ -104,15 +104,15 @@ func TestLongBodiesAreOfOperators(t *testing.T) {
 		length      int
 	}{
 		"a shopper":          {images, "user-42", bodyLimit + 1},
-		"nobody":             {images, "", bodyLimit + 1},
+		"no token":           {images, "", bodyLimit + 1},
 		"far too large":      {images, "user-1", 9 << 20},
-		"elsewhere":          {"/api/v1/sales/5/buy", "user-1", bodyLimit + 1},
+		"another route":      {"/api/v1/sales/5/buy", "user-1", bodyLimit + 1},
 		"of operators, long": {"/api/v1/operator/products", "user-1", operatorLimit + 1},
 	} {
 		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
 			c.path, c.token, c.length)
 		if res, _ := s.raw(head); res.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: %d", name, res.StatusCode)
+			t.Errorf("%s: got %d, want 413", name, res.StatusCode)
 		}
 	}
 	s.want(s.ask("POST", "/api/v1/operator/products",
@@ -138,11 +138,11 @@ func TestTablesAreFiles(t *testing.T) {
 	s.want(got, 200, "\n7,1,7,")
 	if kind, name := got.header.Get("Content-Type"), got.header.Get("Content-Disposition"); kind != "text/csv; charset=utf-8" ||
 		name != `attachment; filename="sales.csv"` {
-		t.Errorf("%s %s", kind, name)
+		t.Errorf("got %s %s, want CSV as the file sales.csv", kind, name)
 	}
 	other := s.ask("GET", "/api/v1/operator/export/sales.csv?slot=8", "", me...)
 	if strings.Contains(other.body, "\n7,") {
-		t.Errorf("the sales of an empty slot: %s", other.body)
+		t.Errorf("the sales of an empty slot: got %s, want none", other.body)
 	}
 	s.want(s.ask("GET", "/api/v1/operator/export/products.csv", "", me...), 200, "id,version,name")
 	for what, line := range map[string]string{
@@ -184,7 +184,7 @@ func TestPicturesAreShown(t *testing.T) {
 		"X-Content-Type-Options": "nosniff",
 	} {
 		if got.header.Get(header) != want {
-			t.Errorf("%s is %q", header, got.header.Get(header))
+			t.Errorf("%s: got %q, want %q", header, got.header.Get(header), want)
 		}
 	}
 	s.want(s.ask("GET", uploaded.URL, "", "If-None-Match", `"`+name+`"`), 304, "")

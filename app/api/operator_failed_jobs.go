@@ -50,7 +50,7 @@ func actOnEntry[T any](
 	return func(c *fiber.Ctx, actor journal.Actor) error {
 		id := c.Params("id")
 		if len(id) > maxEntry {
-			return shop.Fail(shop.NotFound, "there is nothing of that name")
+			return shop.Fail(shop.NotFound, "no such entry")
 		}
 		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id) })
 	}

@@ -38,7 +38,7 @@ type (
 func (b saleBody) act() (backoffice.SaleAct, error) {
 	if b.Version < 1 {
 		return backoffice.SaleAct{}, shop.Fail(shop.BadRequest,
-			"version is missing: say which version of the sale you have looked at")
+			"version is missing: send the version of the sale that you have read")
 	}
 	return backoffice.SaleAct{Version: b.Version, Note: b.Note}, nil
 }

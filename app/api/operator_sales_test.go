@@ -24,18 +24,18 @@ func TestSwitchesTakeLoadOff(t *testing.T) {
 	me := []string{"Authorization", "Bearer user-42"}
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, me...), 403, "switched off")
 	if buys.got.Load() != nil || !slices.Equal(counted, []string{"5 forbidden"}) {
-		t.Errorf("the flow was called, or the press is not counted: %q", counted)
+		t.Errorf("got the counted attempts %q, want one, and no call of the service", counted)
 	}
 	const first, second = "/api/v1/orders?sale=7", "/api/v1/orders?sale=9"
 	before := s.ask("GET", first, "", me...)
 	s.want(before, 200, `"sale":"7"`)
 	w.must(w.db.Close()) // now every read fails
 	if again := s.ask("GET", first, "", me...); again.body != before.body {
-		t.Errorf("asked again: %d %s", again.code, again.body)
+		t.Errorf("repeated request: got %d %s, want the cached list", again.code, again.body)
 	}
 	// The parsed query is the key.
 	if again := s.ask("GET", first+"&limit=020&x=1", "", me...); again.body != before.body {
-		t.Errorf("asked again in another spelling: %d %s", again.code, again.body)
+		t.Errorf("repeated request with another query text: got %d %s, want the cached list", again.code, again.body)
 	}
 	s.want(s.ask("GET", second, "", me...), 503, "busy")
 	s.want(s.ask("GET", first, "", "Authorization", "Bearer user-43"), 503, "busy") // another user's list

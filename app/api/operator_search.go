@@ -44,7 +44,7 @@ func (a *api) searchRoutes(r fiber.Router) {
 func (a *api) searchOrders(c *fiber.Ctx) error {
 	q := store.OrderSearch{State: shop.OrderState(c.Query("state"))}
 	if q.State != "" && !q.State.HasRow() {
-		return shop.Fail(shop.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
+		return shop.Fail(shop.BadRequest, "state must be pending, paid, shipped, finished, "+
 			"cancelled, expired, refused, refunding or refunded")
 	}
 	var err error
@@ -122,7 +122,7 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 			"second_trade or never_payable")
 	}
 	if len(q.Before) > maxTrade {
-		return shop.Fail(shop.BadRequest, "before must be the number of a trade")
+		return shop.Fail(shop.BadRequest, "before must be a trade number")
 	}
 	var err error
 	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {

@@ -131,7 +131,7 @@ func TestOperatorsRoutes(t *testing.T) {
 		got := s.ask(c.method, "/api/v1/operator"+c.path, c.body, operatorIs(fmt.Sprintf("act-%04d", i))...)
 		s.want(got, c.code, c.part)
 		if strings.Contains(got.body, "secret") || strings.Contains(got.body, "argon2") {
-			t.Errorf("%s contains a secret: %s", c.path, got.body)
+			t.Errorf("%s: the response contains a secret: %s", c.path, got.body)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestDecisions(t *testing.T) {
 		s.want(s.ask("POST", "/api/v1/operator/refunds/7/"+decision, `{"note":"n"}`, asAda...), 200,
 			`"state":"`+state+`"`)
 		if act := w.lastAct(); act.Kind != "refund."+decision || act.ActorID != 1 || act.Note != "n" {
-			t.Errorf("%s: the journal has %+v", decision, act)
+			t.Errorf("%s: got the last entry %+v", decision, act)
 		}
 	}
 }

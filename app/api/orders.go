@@ -50,7 +50,7 @@ type (
 )
 
 // errNoBuy is shared and must not be changed.
-var errNoBuy = shop.Fail(shop.Forbidden, "buying over HTTP is switched off for now; buy on the page, over its socket")
+var errNoBuy = shop.Fail(shop.Forbidden, "buying over HTTP is switched off; buy on the page, which uses a socket")
 
 func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 	sale, err := pathID(c)
@@ -198,7 +198,7 @@ func decode(text []byte, into any) error {
 		return shop.Fail(shop.BadRequest, "the body must be a JSON object")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return shop.Fail(shop.BadRequest, "the body must be one JSON object and nothing else")
+		return shop.Fail(shop.BadRequest, "the body must contain one JSON object and nothing else")
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 // notBuilt is sent if the binary contains no page.
 const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Stampede</title>
 <h1>The page was not built</h1>
-<p>The program runs and its API answers under <a href="/api/v1/slots">/api/v1</a>,
-but this binary was made without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
+<p>The program runs, and its API is available under <a href="/api/v1/slots">/api/v1</a>,
+but this binary was built without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
 
 const (
 	docsPath       = "docs"

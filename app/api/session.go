@@ -48,7 +48,7 @@ func (a *api) refresh(c *fiber.Ctx) error {
 			return err
 		}
 		if token == "" {
-			return shop.Fail(shop.Unauthorized, "nobody is logged in here")
+			return shop.Fail(shop.Unauthorized, "you are not logged in")
 		}
 	}
 	client := browserName(c.Get(fiber.HeaderUserAgent))
@@ -83,7 +83,7 @@ func (a *api) logOut(c *fiber.Ctx) error {
 			return err
 		}
 		if o.Refresh == "" {
-			return shop.Fail(shop.Unauthorized, "nobody is logged in here")
+			return shop.Fail(shop.Unauthorized, "you are not logged in")
 		}
 	}
 	return flow(c, func(ctx context.Context) (done, error) {

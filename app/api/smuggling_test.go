@@ -57,7 +57,7 @@ func TestRequestsHaveOneEnd(t *testing.T) {
 	} {
 		got := s.replies(post + request + next)
 		if !slices.Equal(got, want) {
-			t.Errorf("%q is answered %d, want %d", request, got, want)
+			t.Errorf("%q: got %d, want %d", request, got, want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 	slices.Sort(described)
 	slices.Sort(there)
 	if diff := gocmp.Diff(described, slices.Compact(there)); diff != "" {
-		t.Errorf("app/api/spec/openapi.yaml and the router differ (-described +there):\n%s", diff)
+		t.Errorf("app/api/spec/openapi.yaml and the router differ (-described +routed):\n%s", diff)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestEveryOperationAnswers(t *testing.T) {
 			body = cmp.Or(e.body, body)
 			got := s.ask(method, address, body, "Authorization", "Bearer "+token, actKey, "act-0001")
 			if got.code >= 300 {
-				t.Errorf("%s %s %s with %s: %d %s", op.OperationID, method, address, body, got.code, got.body)
+				t.Errorf("%s %s %s with %s: got %d %s, want less than 300", op.OperationID, method, address, body, got.code, got.body)
 			}
 		}
 	}
@@ -284,7 +284,7 @@ func TestCodesAreDescribed(t *testing.T) {
 			listed, _ := op.Extensions["x-errors"].([]any)
 			for _, code := range listed {
 				if !slices.Contains(known, shop.Code(code.(string))) {
-					t.Errorf("%s %s: x-errors has %v, which is no code", method, path, code)
+					t.Errorf("%s %s: x-errors has %v, which is not a code", method, path, code)
 				}
 			}
 		}
@@ -319,20 +319,20 @@ func TestRequestIDs(t *testing.T) {
 		} {
 			got := s.ask("GET", path, "", header, id)
 			if given := got.header.Get(header); (given == id) != kept || !cleanRequestID(given) {
-				t.Errorf("%s with %q: given %q", path, id, given)
+				t.Errorf("%s with the id %q: got %q; want the same id: %v", path, id, given, kept)
 			}
 		}
 	}
 	first, second := s.ask("GET", "/healthz", ""), s.ask("GET", "/healthz", "")
 	if first.header.Get(header) == second.header.Get(header) {
-		t.Error("two requests have one id")
+		t.Error("two requests have the same id")
 	}
 	s.want(s.ask("GET", "/api/v1/orders", "", header, "mine-1"), 401, `"request":"mine-1"`)
 	conn, r, res := s.shake("X-Request-Id: mine-2\r\nOrigin: https://evil.example\r\n", "")
 	defer conn.Close()
 	text, err := io.ReadAll(io.LimitReader(r, res.ContentLength))
 	if err != nil || res.StatusCode != http.StatusForbidden || !strings.Contains(string(text), `"request":"mine-2"`) {
-		t.Errorf("a handshake that was handed over: %d %s, %v", res.StatusCode, text, err)
+		t.Errorf("a handshake: got %d %s, %v; want 403 with the request id", res.StatusCode, text, err)
 	}
 }
 
@@ -347,7 +347,7 @@ func TestUnreadableRequestsAreAnsweredLikeOthers(t *testing.T) {
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" +
 			fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", 2*bodyLimit, strings.Repeat("a", 2*bodyLimit)): 413,
 		"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n":                                       400,
-		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 somebody speaks TLS \r\n\r\n":                    400,
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a client sends TLS \r\n\r\n":                     400,
 		"GET /api/v1/time HTTP/1.1\r\n\r\n":                                                            400,
 		"GET / HTTP/1.1\r\nHost: a\r\nContent-Encoding: br\r\n\r\n":                                    415,
 		"DELETE /api/v1/time HTTP/1.1\r\nHost: a\r\nX-Request-Id: <script>\r\n\r\n":                    404,
@@ -362,7 +362,7 @@ func TestUnreadableRequestsAreAnsweredLikeOthers(t *testing.T) {
 		}
 		err = contract.Check(contract.Exchange{Request: asked, Response: res, Got: text})
 		if res.StatusCode != want || err != nil {
-			t.Errorf("%.60q: %d %s, want %d; %v", request, res.StatusCode, text, want, err)
+			t.Errorf("%.60q: got %d %s, want %d; %v", request, res.StatusCode, text, want, err)
 		}
 	}
 }

@@ -65,9 +65,9 @@ func fileOf(c *fiber.Ctx) ([]byte, error) {
 	}
 	switch {
 	case len(body) == 0:
-		return nil, shop.Fail(shop.BadRequest, "there is no file in the request")
+		return nil, shop.Fail(shop.BadRequest, "the request has no file")
 	case len(body) > uploadLimit:
-		return nil, fiber.NewError(fiber.StatusRequestEntityTooLarge, "the file is too large: at most 8 MiB are taken")
+		return nil, fiber.NewError(fiber.StatusRequestEntityTooLarge, "the file is too large: the limit is 8 MiB")
 	}
 	return body, nil
 }
@@ -81,7 +81,7 @@ func firstFile(body []byte, boundary string) ([]byte, error) {
 	for {
 		part, err := form.NextRawPart()
 		if errors.Is(err, io.EOF) {
-			return nil, shop.Fail(shop.BadRequest, "there is no file in the form")
+			return nil, shop.Fail(shop.BadRequest, "the form has no file")
 		}
 		if err != nil {
 			return nil, shop.Fail(shop.BadRequest, "the form cannot be read")

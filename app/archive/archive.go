@@ -238,7 +238,7 @@ func (r *archiveRun) forgetGuests(ctx context.Context) error {
 
 // rest pauses after a transaction, and sets Postpone if the run must end.
 func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
-	r.done.Postpone = "it was stopped"
+	r.done.Postpone = "the run was stopped"
 	if shop.Sleep(ctx, max(archiveRest, archiveShare*took)) {
 		r.done.Postpone = r.noise(ctx)
 	}
@@ -248,28 +248,28 @@ func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
 func (r *archiveRun) noise(ctx context.Context) string {
 	now, err := r.Store.Clock(ctx)
 	if err != nil {
-		return "the database does not answer"
+		return "the database is unreachable"
 	}
 	opens, err := r.Store.OpensBetween(ctx, now.At.Add(-archiveBehind), now.At.Add(archiveAhead))
 	switch {
 	case err != nil:
-		return "the database does not answer"
+		return "the database is unreachable"
 	case opens:
-		return "a sale opens within minutes, or has just opened"
+		return "a sale opens within minutes or has just opened"
 	}
 	streams, err := r.PartitionFigures(ctx)
 	if err != nil {
-		return "Redis does not answer"
+		return "Redis is unreachable"
 	}
 	waiting := int64(0)
 	for _, s := range streams {
 		if s.Away {
-			return fmt.Sprintf("partition %d does not answer", s.P)
+			return fmt.Sprintf("partition %d is unreachable", s.P)
 		}
 		waiting += s.Lag + s.Pending
 	}
 	if waiting >= archiveWaiting {
-		return fmt.Sprintf("%d reservations wait for their rows", waiting)
+		return fmt.Sprintf("%d reservations wait for the database", waiting)
 	}
 	return ""
 }

@@ -53,7 +53,7 @@ func (d *Service) DropArchive(
 		return out, shop.Unreadable("the archive", err)
 	}
 	if month > shop.MonthOf(now.At) {
-		return out, shop.Failf(shop.BadRequest, "%s is not over: only whole months that are can be dropped", month)
+		return out, shop.Failf(shop.BadRequest, "%s is not over: only complete months can be dropped", month)
 	}
 	sums := func(ctx context.Context) (Drop, error) {
 		months, err := db.ArchivedMonths(ctx, month)

@@ -23,21 +23,21 @@ const (
 func NormalizeBlock(b *store.Block) error {
 	b.Reason, b.CreatedBy = strings.TrimSpace(b.Reason), strings.TrimSpace(b.CreatedBy)
 	if utf8.RuneCountInString(b.Reason) > maxReason || utf8.RuneCountInString(b.CreatedBy) > maxBlocker {
-		return shop.Fail(shop.BadRequest, "the reason has at most 200 characters, the name of who blocks at most 80")
+		return shop.Fail(shop.BadRequest, "reason must have at most 200 characters, and the name of the operator at most 80")
 	}
 	value := strings.TrimSpace(b.Value)
 	switch b.Kind {
 	case store.BlockUser:
 		user, err := shop.ParseID(value)
 		if err != nil {
-			return shop.Fail(shop.BadRequest, "a user is named by an id, a positive number")
+			return shop.Fail(shop.BadRequest, "a user must be an id, which is a positive number")
 		}
 		b.Value = user.String()
 		return nil
 	case store.BlockAddress:
 		addr, err := netip.ParseAddr(value)
 		if err != nil || addr.Zone() != "" {
-			return shop.Fail(shop.BadRequest, "an address looks like 203.0.113.9 or 2001:db8::1")
+			return shop.Fail(shop.BadRequest, "an address must have the form 203.0.113.9 or 2001:db8::1")
 		}
 		if addr = addr.Unmap(); addr.Is6() {
 			b.Kind, value = store.BlockNetwork, addr.String()+"/64"
@@ -48,13 +48,13 @@ func NormalizeBlock(b *store.Block) error {
 	case store.BlockNetwork:
 		return normalizeNetwork(b, value)
 	}
-	return shop.Fail(shop.BadRequest, "a user, an address or a network can be blocked")
+	return shop.Fail(shop.BadRequest, "kind must be user, address or network")
 }
 
 func normalizeNetwork(b *store.Block, value string) error {
 	network, err := netip.ParsePrefix(value)
 	if err != nil {
-		return shop.Fail(shop.BadRequest, "a network looks like 203.0.113.0/24 or 2001:db8::/48")
+		return shop.Fail(shop.BadRequest, "a network must have the form 203.0.113.0/24 or 2001:db8::/48")
 	}
 	if addr := network.Addr(); addr.Is4In6() && network.Bits() >= 96 {
 		network = netip.PrefixFrom(addr.Unmap(), network.Bits()-96)
@@ -64,7 +64,7 @@ func normalizeNetwork(b *store.Block, value string) error {
 		shortest = minV6
 	}
 	if network.Bits() < shortest {
-		return shop.Fail(shop.BadRequest, "the network is too wide: at least /8, of IPv6 /16")
+		return shop.Fail(shop.BadRequest, "the network is too wide: the minimum prefix is /8, for IPv6 /16")
 	}
 	b.Value = network.Masked().String()
 	return nil

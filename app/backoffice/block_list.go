@@ -76,7 +76,7 @@ func (l *BlockList) holds(until shop.Millis) bool { return until == 0 || l.Clock
 
 // Run refreshes the list until ctx ends.
 func (l *BlockList) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, blocksEvery, "look at the block list", l.RunOnce)
+	return shop.Repeat(ctx, blocksEvery, "read the block list", l.RunOnce)
 }
 
 // RunOnce reads the list if its version has changed. It reads the version before the rows: a block added in between is

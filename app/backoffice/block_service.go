@@ -32,7 +32,7 @@ func (d *BlockService) AddBlock(
 		return b, err
 	}
 	if lasts < 0 || lasts > MaxBlock {
-		return b, shop.Fail(shop.BadRequest, "a block lasts at most ten years, or until it is removed")
+		return b, shop.Fail(shop.BadRequest, "a block must end within ten years, or have no end")
 	}
 	number, err := store.ActFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
 		added, err := tx.AddBlock(ctx, b, lasts)

@@ -30,7 +30,7 @@ func TestNormalizeBlock(t *testing.T) {
 	} {
 		b := store.Block{Kind: c.kind, Value: c.value}
 		if err := NormalizeBlock(&b); err != nil || b.Value != c.want || b.Kind != c.as {
-			t.Errorf("%s %q: %s %q, %v", c.kind, c.value, b.Kind, b.Value, err)
+			t.Errorf("%s %q: got %s %q, %v; want %s %q", c.kind, c.value, b.Kind, b.Value, err, c.as, c.want)
 		}
 	}
 	for _, b := range []store.Block{
@@ -47,7 +47,7 @@ func TestNormalizeBlock(t *testing.T) {
 		{Kind: store.BlockUser, Value: "7", Reason: string(make([]byte, 300))},
 	} {
 		if err := NormalizeBlock(&b); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-			t.Errorf("%s %q: %v", b.Kind, b.Value, err)
+			t.Errorf("%s %q: got %v, want bad_request", b.Kind, b.Value, err)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestBlockListFollows(t *testing.T) {
 	l := &BlockList{Store: s, Clock: shop.NewClock(), OnChange: func() { changes++ }}
 	addr := netip.MustParseAddr
 	if l.User(7) || l.Address(addr("203.0.113.9")) {
-		t.Error("blocked before anything was read")
+		t.Error("a user or an address is blocked before the first read")
 	}
 	look := func() {
 		t.Helper()
@@ -82,34 +82,34 @@ func TestBlockListFollows(t *testing.T) {
 	look()
 	look()
 	if changes != 2 {
-		t.Errorf("the rows were read %d times, want 2", changes)
+		t.Errorf("OnChange calls: got %d, want 2", changes)
 	}
 	for text, want := range map[string]bool{
 		"203.0.113.9": true, "::ffff:203.0.113.9": true, "203.0.113.8": false, "198.51.100.77": true,
 		"198.51.101.77": false, "2001:db8:0:1:ff::1": true, "2001:db8:0:2::1": false,
 	} {
 		if l.Address(addr(text)) != want {
-			t.Errorf("%s blocked: %v", text, !want)
+			t.Errorf("%s: blocked: got %v, want %v", text, !want, want)
 		}
 	}
 	if l.Address(netip.Addr{}) {
-		t.Error("an address that could not be read is blocked")
+		t.Error("an invalid address is blocked")
 	}
 	if !l.User(7) || !l.User(8) || l.User(10) {
-		t.Error("other users are blocked than those on the list")
+		t.Error("the blocked users differ from the list, want users 7 and 8")
 	}
 	fakes.Must(t, l.Clock.Sample(ctx, &fakes.Redis{At: l.Clock.Now().Add(2 * time.Minute)}))
 	if !l.User(7) || l.User(8) {
-		t.Error("a block that has ended holds, or one without an end does not")
+		t.Error("an ended block is in force, or a block without an end is not")
 	}
 	fakes.Must(t, fakes.ErrOf(s.RemoveBlock(ctx, first)))
 	look()
 	if l.User(7) || changes != 3 {
-		t.Errorf("still blocked after the removal; the rows were read %d times, want 3", changes)
+		t.Errorf("user 7 is blocked after the removal, or OnChange calls: got %d, want 3", changes)
 	}
 	fakes.Must(t, s.Close())
 	if err := l.RunOnce(ctx); err == nil || !l.Address(addr("203.0.113.9")) {
-		t.Errorf("a database that is away: %v, or the list was forgotten", err)
+		t.Errorf("with an unreachable database: got %v, want an error and the last list", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestLaterBlockCounts(t *testing.T) {
 	} {
 		l := &BlockList{Clock: shop.NewClock()}
 		if l.set.Store(newBlockSet(blocks)); !l.User(9) {
-			t.Errorf("%+v: not blocked", blocks)
+			t.Errorf("%+v: user 9 is not blocked", blocks)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestALookAtTheBlockListAllocatesNothing(t *testing.T) {
 	}))
 	addr := netip.MustParseAddr("203.0.113.9")
 	if allocs := testing.AllocsPerRun(100, func() { l.User(7); l.Address(addr) }); allocs > 0 {
-		t.Errorf("a look allocates %v times", allocs)
+		t.Errorf("got %v allocations per check, want 0", allocs)
 	}
 }
 
@@ -161,13 +161,13 @@ func FuzzBlock(f *testing.F) {
 		err := NormalizeBlock(&b)
 		if err != nil {
 			if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-				t.Fatalf("%q %q: %v", kind, value, err)
+				t.Fatalf("%q %q: got %v, want bad_request", kind, value, err)
 			}
 			return
 		}
 		again := b
 		if err := NormalizeBlock(&again); err != nil || again != b {
-			t.Fatalf("%+v became %+v, %v", b, again, err)
+			t.Fatalf("normalized again: got %+v, %v; want %+v", again, err, b)
 		}
 		if p, err := netip.ParsePrefix(b.Value); b.Kind == store.BlockNetwork && (err != nil || p.Bits() < minV4) {
 			t.Fatalf("%q blocks %v, %v", value, p, err)

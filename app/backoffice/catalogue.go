@@ -67,9 +67,9 @@ func checkText(name, text string, longest int, required, lines bool) error {
 	case required && strings.TrimSpace(text) == "":
 		return shop.Fail(shop.BadRequest, name+" is missing")
 	case !utf8.ValidString(text) || !shop.Printable(bare):
-		return shop.Fail(shop.BadRequest, name+" must be text")
+		return shop.Fail(shop.BadRequest, name+" must be printable text")
 	case utf8.RuneCountInString(text) > longest:
-		return shop.Failf(shop.BadRequest, "%s has %d characters: at most %d are taken", name, utf8.RuneCountInString(text), longest)
+		return shop.Failf(shop.BadRequest, "%s has %d characters: the limit is %d", name, utf8.RuneCountInString(text), longest)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func freeName(ctx context.Context, tx *store.Store, id shop.ID, name string) err
 	}
 	for _, c := range all {
 		if c.ID != id && c.Name == name {
-			return shop.Fail(shop.Conflict, "category "+c.ID.String()+" has that name already")
+			return shop.Fail(shop.Conflict, "category "+c.ID.String()+" already has that name")
 		}
 	}
 	return nil

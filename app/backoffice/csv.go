@@ -127,15 +127,15 @@ func readTable(file []byte, known []string) (*table, error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte(bom))))
 	head, err := r.Read()
 	if err != nil {
-		return nil, shop.Fail(shop.BadRequest, "the file has no head that names its columns: "+strings.Join(known, ", "))
+		return nil, shop.Fail(shop.BadRequest, "the file has no header with column names; the columns are: "+strings.Join(known, ", "))
 	}
 	for i, name := range head {
 		head[i] = strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(known, head[i]) {
-			return nil, shop.Failf(shop.BadRequest, "the head has the column %q; known are %s", shop.Clip(head[i], 40), strings.Join(known, ", "))
+			return nil, shop.Failf(shop.BadRequest, "the header has the unknown column %q; the columns are: %s", shop.Clip(head[i], 40), strings.Join(known, ", "))
 		}
 		if slices.Contains(head[:i], head[i]) {
-			return nil, shop.Fail(shop.BadRequest, "the head has the column "+head[i]+" twice")
+			return nil, shop.Fail(shop.BadRequest, "the header has the column "+head[i]+" twice")
 		}
 	}
 	t := &table{}
@@ -152,7 +152,7 @@ func readTable(file []byte, known []string) (*table, error) {
 			return t, nil
 		}
 		if len(t.lines) == maxLines {
-			return nil, shop.Failf(shop.BadRequest, "the file has more than %d lines: split it", maxLines)
+			return nil, shop.Failf(shop.BadRequest, "the file has more than %d lines: split the file", maxLines)
 		}
 		line.number, _ = r.FieldPos(0)
 		for i, cell := range record {
@@ -164,9 +164,9 @@ func readTable(file []byte, known []string) (*table, error) {
 
 func wordBroken(broken *csv.ParseError, cells, columns int) string {
 	if errors.Is(broken.Err, csv.ErrFieldCount) {
-		return fmt.Sprintf("the line has %d cells, the head %d", cells, columns)
+		return fmt.Sprintf("the line has %d cells, but the header has %d", cells, columns)
 	}
-	return "the quotes do not fit; nothing behind this line was read"
+	return "a quote is not closed or not escaped; the lines after this one were not read"
 }
 
 // refused returns the error of an import that was rejected; it lists the first problems.

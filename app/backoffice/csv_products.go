@@ -217,7 +217,7 @@ func versionOf[T versioned](of T) int64 {
 func (l *lineReader[T]) known(t *table, line *tableLine, seen map[shop.ID]bool) (found T, ok bool) {
 	id, err := shop.ParseID(line.cells["id"])
 	if err != nil {
-		t.wrong(line, "id", "is no id")
+		t.wrong(line, "id", "is not an id")
 		return found, false
 	}
 	found, ok = l.there[id]
@@ -225,9 +225,9 @@ func (l *lineReader[T]) known(t *table, line *tableLine, seen map[shop.ID]bool) 
 	case !ok:
 		t.wrong(line, "id", "there is no "+l.what+" "+id.String())
 	case seen[id]:
-		t.wrong(line, "id", "stands in another line, too")
+		t.wrong(line, "id", "is also in another line")
 	case line.has("version") && line.cells["version"] != number(versionOf(found)):
-		t.wrong(line, "version", "it was changed meanwhile, and has version "+number(versionOf(found)))
+		t.wrong(line, "version", "is outdated: the current version is "+number(versionOf(found)))
 	default:
 		seen[id] = true
 		return found, true
@@ -294,7 +294,7 @@ func (d *CatalogueService) fillArchived(since *shop.Millis, cell string) error {
 func parseYuan(text string) (int64, error) {
 	fen, err := shop.ParseFen(text)
 	if err != nil {
-		return 0, shop.Fail(shop.BadRequest, "must be yuan like 129 or 129.50")
+		return 0, shop.Fail(shop.BadRequest, "must be an amount in yuan like 129 or 129.50")
 	}
 	return fen, nil
 }
@@ -308,7 +308,7 @@ func categoryNamed(categories []store.CategoryRecord, name string) (shop.ID, err
 			return c.ID, nil
 		}
 	}
-	return 0, shop.Fail(shop.BadRequest, "there is no category of that name: make it first")
+	return 0, shop.Fail(shop.BadRequest, "there is no category with that name: create it first")
 }
 
 func parseImages(text string) []shop.Image {

@@ -252,7 +252,7 @@ func (d *CatalogueService) slotOf(line *tableLine, o *offers) (shop.Slot, error)
 		slot, there = o.opens[opens]
 	}
 	if !there {
-		return shop.Slot{}, shop.Fail(shop.BadRequest, "there is no such slot that is not over: make it first")
+		return shop.Slot{}, shop.Fail(shop.BadRequest, "no such current or future slot: create it first")
 	}
 	return slot, nil
 }
@@ -272,7 +272,7 @@ func productOf(line *tableLine, o *offers) (shop.Product, error) {
 	case 1:
 		return found[0], nil
 	}
-	return shop.Product{}, shop.Fail(shop.BadRequest, strconv.Itoa(len(found))+" products have that name: name its product_id")
+	return shop.Product{}, shop.Fail(shop.BadRequest, strconv.Itoa(len(found))+" products have that name: use the column product_id")
 }
 
 // fillSale sets the fields of a sale from a line. Missing columns and empty cells leave a field unchanged.
@@ -303,11 +303,11 @@ func (d *CatalogueService) fillSale(t *table, line *tableLine, s *store.SaleReco
 			err = d.fillArchived(&s.ArchivedAt, cell)
 		case "slot_id":
 			if s.ID != 0 && cell != s.Slot.ID.String() {
-				err = shop.Fail(shop.BadRequest, "a sale stays in its slot: copy it")
+				err = shop.Fail(shop.BadRequest, "the slot of a sale cannot change: copy the sale")
 			}
 		case "product_id":
 			if s.ID != 0 && cell != s.Product.ID.String() {
-				err = shop.Fail(shop.BadRequest, "a sale keeps its product: make another one")
+				err = shop.Fail(shop.BadRequest, "the product of a sale cannot change: create another sale")
 			}
 		}
 		if err != nil {

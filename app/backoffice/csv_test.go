@@ -25,10 +25,10 @@ func TestCellsAreNotComputed(t *testing.T) {
 	} {
 		guarded := guardCell(cell)
 		if formula.MatchString(guarded) {
-			t.Errorf("%q is written as %q", cell, guarded)
+			t.Errorf("%q: got the formula %q, want text", cell, guarded)
 		}
 		if back := unguardCell(guarded); back != cell {
-			t.Errorf("%q came back as %q", cell, back)
+			t.Errorf("restored cell: got %q, want %q", back, cell)
 		}
 	}
 }
@@ -38,29 +38,29 @@ func TestReadTable(t *testing.T) {
 	t.Parallel()
 	columns := []string{"id", "name"}
 	for file, want := range map[string]string{
-		"":                                     "no head",
+		"":                                     "no header",
 		"\xff\xfei\x00d\x00":                   "not in UTF-8",
-		"id,price\n":                           `the column "price"`,
+		"id,price\n":                           `unknown column "price"`,
 		"id,id\n":                              "twice",
 		"id\n" + strings.Repeat("1\n", 10_001): "more than 10000 lines",
 	} {
 		if _, err := readTable([]byte(file), columns); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: %v, want %q", file, err, want)
+			t.Errorf("%.20q: got %v, want %q", file, err, want)
 		}
 	}
 	got, err := readTable([]byte("\ufeff Name ,ID\r\n\"a\nb\",7\r\n'=x,\r\n"), columns)
 	if err != nil || len(got.lines) != 2 || got.lines[0].cells["name"] != "a\nb" || got.lines[0].number != 2 ||
 		got.lines[1].cells["name"] != "=x" || got.lines[1].number != 4 || got.lines[1].has("id") {
-		t.Errorf("read %+v, %v", got, err)
+		t.Errorf("got %+v, %v; want the lines 2 and 4", got, err)
 	}
 	for file, want := range map[string]string{
-		"id,name\n1,a\n2\n3,c\n": "the line has 1 cells, the head 2", "id,name\n1,a\n2,\"b\n": "the quotes do not fit",
+		"id,name\n1,a\n2\n3,c\n": "the line has 1 cells, but the header has 2", "id,name\n1,a\n2,\"b\n": "a quote is not closed",
 	} {
 		got, err := readTable([]byte(file), columns)
 		if err != nil || len(got.problems) != 1 || got.problems[0].Line != 3 ||
 			!strings.Contains(got.problems[0].Says, want) {
-			t.Errorf("%q: %+v, %v", file, got, err)
+			t.Errorf("%q: got %+v, %v; want one problem on line 3 with %q", file, got, err, want)
 		}
 	}
 }
@@ -94,19 +94,19 @@ func FuzzTable(f *testing.F) {
 		written := writeTable(columns, lines)
 		again, err := readTable(written, columns)
 		if err != nil || len(again.problems) > 0 {
-			t.Fatalf("what was written cannot be read: %v %v", again, err)
+			t.Fatalf("the written table: got %v, %v; want a readable table", again, err)
 		}
 		plain, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(written, []byte(bom)))).ReadAll()
 		if err != nil || len(plain) != len(want)+1 || len(again.lines) != len(want) {
-			t.Fatalf("%d lines became %d, %v", len(want), len(again.lines), err)
+			t.Fatalf("got %d lines, %v; want %d", len(again.lines), err, len(want))
 		}
 		for i, l := range again.lines {
 			for j, column := range columns {
 				if l.cells[column] != want[i][j] {
-					t.Fatalf("%q became %q", want[i][j], l.cells[column])
+					t.Fatalf("got the cell %q, want %q", l.cells[column], want[i][j])
 				}
 				if cell := plain[i+1][j]; formula.MatchString(cell) {
-					t.Fatalf("a cell is written as %q", cell)
+					t.Fatalf("got the formula %q, want text", cell)
 				}
 			}
 		}

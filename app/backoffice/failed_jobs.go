@@ -157,7 +157,7 @@ func (l *FailedJobs) do(
 	done, err := l.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
 		before, err := e.there(ctx, e.id)
 		if errors.Is(err, shop.ErrNoRow) {
-			return journal.Act{}, shop.Fail(shop.NotFound, "there is nothing of that name: "+shop.Clip(e.id, 40))
+			return journal.Act{}, shop.Fail(shop.NotFound, "no such entry: "+shop.Clip(e.id, 40))
 		}
 		return journal.Act{Kind: e.kind, Object: e.object + e.id, Before: before}, err
 	})
@@ -168,9 +168,9 @@ func (l *FailedJobs) do(
 	case errors.Is(err, shop.ErrNoRow) && done.Repeated:
 		return nil
 	case errors.Is(err, shop.ErrNoRow):
-		return shop.Fail(shop.NotFound, "there is nothing of that name any more: "+shop.Clip(e.id, 40))
+		return shop.Fail(shop.NotFound, "the entry no longer exists: "+shop.Clip(e.id, 40))
 	case errors.Is(err, shop.ErrPermanent):
-		return shop.Fail(shop.WrongState, "it cannot be sent at all; it can only be dropped")
+		return shop.Fail(shop.WrongState, "the entry cannot be sent; drop it")
 	}
 	return shop.Unsettled(e.kind, err)
 }

@@ -84,35 +84,35 @@ func TestLeftoversAreActedOnOnce(t *testing.T) {
 		do := of(&FailedJobs{Store: w.Store, Postings: leftMessages{e}, Mails: leftEmails{e}})
 		actor := ada()
 		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.acts()) != 0 {
-			t.Errorf("%s of nothing: %v, %d rows", kind, err, len(w.acts()))
+			t.Errorf("%s of an unknown entry: got %v, %d journal rows; want not_found, 0 rows", kind, err, len(w.acts()))
 		}
 		e.fail = shop.ErrTransient
 		if err := do(w.ctx, actor, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy || len(w.acts()) != 1 {
-			t.Errorf("%s while Redis is away: %v, %d rows", kind, err, len(w.acts()))
+			t.Errorf("%s while Redis is unreachable: got %v, %d journal rows; want busy, 1 row", kind, err, len(w.acts()))
 		}
 		e.fail = nil
 		for range 2 {
 			if err := do(w.ctx, actor, "2-0"); err != nil {
-				t.Errorf("%s again: %v", kind, err)
+				t.Errorf("%s repeated: %v", kind, err)
 			}
 		}
 		acts := w.acts()
 		if len(e.done) != 1 || !strings.HasSuffix(e.done[0], " 2-0") || len(acts) != 1 || acts[0].Kind != kind {
-			t.Errorf("%s: done %v, %+v", kind, e.done, acts)
+			t.Errorf("%s: got the calls %v and the journal rows %+v, want one of each", kind, e.done, acts)
 		}
 		if row := acts[0]; len(row.Before) == 0 || strings.Contains(string(row.Before)+row.Object, "@") {
-			t.Errorf("%s: the journal says who, or nothing: %+v", kind, row)
+			t.Errorf("%s: got the journal row %+v, want the entry without an e-mail address", kind, row)
 		}
 		e.fail = shop.ErrPermanent
 		if err := do(w.ctx, ada(), "1-0"); err == nil || shop.AsError(err).Code != shop.WrongState {
-			t.Errorf("%s of what cannot be sent: %v", kind, err)
+			t.Errorf("%s of an entry that cannot be sent: got %v, want wrong_state", kind, err)
 		}
 	}
-	if _, _, err := shop.FirstOf("x", []int{1}, 5, errors.New("away")); shop.AsError(err).Code != shop.Busy {
-		t.Errorf("a list that cannot be read: %v", err)
+	if _, _, err := shop.FirstOf("x", []int{1}, 5, errors.New("unreachable")); shop.AsError(err).Code != shop.Busy {
+		t.Errorf("an unreadable list: got %v, want busy", err)
 	}
 	if page, more, err := shop.FirstOf("x", []int{1, 2, 3}, 2, nil); len(page) != 2 || !more || err != nil {
-		t.Errorf("%v, %v, %v", page, more, err)
+		t.Errorf("got %v, more %v, %v; want 2 entries and more", page, more, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestDeadLettersAreActedOnOnce(t *testing.T) {
 		}
 		before := len(w.acts())
 		if _, err := do(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.acts()) != before {
-			t.Errorf("%s of an unknown letter: %v", kind, err)
+			t.Errorf("%s of an unknown dead letter: got %v, want not_found and no journal row", kind, err)
 		}
 		want := shop.Pending
 		if kind == "dead.drop" {
@@ -172,15 +172,15 @@ func TestDeadLettersAreActedOnOnce(t *testing.T) {
 		actor := ada()
 		for range 2 {
 			if state, err := do(actor, "0-1-0"); err != nil || state != want {
-				t.Errorf("%s: %s, %v", kind, state, err)
+				t.Errorf("%s: got %s, %v; want %s", kind, state, err, want)
 			}
 		}
 		acts := w.acts()[before:]
 		if len(acts) != 1 || acts[0].Kind != kind || string(acts[0].Before) != fmt.Sprintf(`{"order":"1","sale":"%s"}`, w.sale) {
-			t.Errorf("%s: %+v", kind, acts)
+			t.Errorf("%s: got the journal rows %+v, want one with the order and the sale", kind, acts)
 		}
 		if _, err := do(ada(), "0-1-0"); err == nil || shop.AsError(err).Code != shop.NotFound {
-			t.Errorf("%s of a letter that is gone: %v", kind, err)
+			t.Errorf("%s of a dropped dead letter: got %v, want not_found", kind, err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type MailQueue interface {
 
 // Run calls RunOnce periodically until ctx ends.
 func (f *FinisherJob) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, parcelsEvery, "follow what was shipped", f.RunOnce)
+	return shop.Repeat(ctx, parcelsEvery, "finish shipped orders", f.RunOnce)
 }
 
 // RunOnce processes everything that is due.

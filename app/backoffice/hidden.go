@@ -21,7 +21,7 @@ func (d *SaleService) AddGuests(ctx context.Context, actor journal.Actor, sale s
 		return nil, shop.Unreadable("the sale", missing("sale", sale, err))
 	}
 	if !s.Hidden {
-		return nil, shop.Fail(shop.WrongState, "only a hidden sale has guests of its own")
+		return nil, shop.Fail(shop.WrongState, "only a hidden sale has guests")
 	}
 	done, err := d.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
 		return journal.Act{Kind: "sale.add_guests", Object: object("sale", sale), After: map[string]int{"guests": n}}, nil
@@ -30,7 +30,7 @@ func (d *SaleService) AddGuests(ctx context.Context, actor journal.Actor, sale s
 		return nil, err
 	}
 	if done.Repeated {
-		return nil, shop.Fail(shop.Conflict, "guests were added under this key before: use another key for more")
+		return nil, shop.Fail(shop.Conflict, "guests were already added with this Idempotency-Key: use another key for more guests")
 	}
 	tokens := make([]string, n)
 	for i := range tokens {

@@ -95,7 +95,7 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 	case p.reads <- struct{}{}:
 		defer func() { <-p.reads }()
 	case <-ctx.Done():
-		return nil, "", shop.FailBusy("pictures cannot be read right now", shop.BusyRetry)
+		return nil, "", shop.FailBusy("cannot read pictures right now", shop.BusyRetry)
 	}
 	if content := p.find(name); content != nil { // another request has read it in the meantime
 		return content, kind, nil

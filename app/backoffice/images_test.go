@@ -30,7 +30,7 @@ func TestPicturesAreKeptInMemory(t *testing.T) {
 		t.Helper()
 		content, kind, err := p.Picture(t.Context(), name)
 		if err != nil || string(content[:1]) != want || !strings.HasSuffix(name, string(kind)) {
-			t.Errorf("%s: %q %s, %v", name, content[:min(1, len(content))], kind, err)
+			t.Errorf("%s: got %q %s, %v; want %q", name, content[:min(1, len(content))], kind, err, want)
 		}
 	}
 	read(a+".jpg", "a")
@@ -41,10 +41,10 @@ func TestPicturesAreKeptInMemory(t *testing.T) {
 	read(a+".jpg", "a")
 	read(c+".small.jpg", "c")
 	if _, _, err := p.Picture(t.Context(), b+".png"); !errors.Is(err, &shop.Error{Code: shop.NotFound}) {
-		t.Errorf("what made room is still there: %v", err)
+		t.Errorf("an evicted picture: got %v, want not_found", err)
 	}
 	if p.bytes != half+1 {
-		t.Errorf("%d bytes are kept", p.bytes)
+		t.Errorf("got %d bytes in memory, want %d", p.bytes, half+1)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestPictureNames(t *testing.T) {
 			".jpg\n", "%2e%2e",
 	} {
 		if _, _, err := NewPictures(nil).Picture(t.Context(), name); !errors.Is(err, &shop.Error{Code: shop.NotFound}) {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("%q: got %v, want not_found", name, err)
 		}
 	}
 }

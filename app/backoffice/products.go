@@ -188,7 +188,7 @@ func (d *CatalogueService) checkProduct(p *shop.Product) error {
 		return err
 	}
 	if p.Description = d.Clean(p.Description); len(p.Description) > maxDescription {
-		return shop.Failf(shop.BadRequest, "description has %d bytes as HTML: at most %d are taken", len(p.Description), maxDescription)
+		return shop.Failf(shop.BadRequest, "description has %d bytes as HTML: the limit is %d", len(p.Description), maxDescription)
 	}
 	return checkImageTexts(p.Images)
 }
@@ -206,7 +206,7 @@ func checkImageTexts(images []shop.Image) error {
 	}
 	for i, image := range images {
 		if !imageAddress.MatchString(image.URL) && !imagePath.MatchString(image.URL) {
-			return shop.Failf(shop.BadRequest, "images[%d].url is none of a picture that was uploaded here", i)
+			return shop.Failf(shop.BadRequest, "images[%d].url must be the URL of a picture that was uploaded to this shop", i)
 		}
 		if err := checkText(fmt.Sprintf("images[%d].alt", i), image.Alt, maxAlt, false, false); err != nil {
 			return err

@@ -28,7 +28,7 @@ func (s *RefundService) Decide(
 ) (shop.Order, error) {
 	if utf8.RuneCountInString(note) > payment.MaxRefundText || !shop.Printable(note) {
 		return shop.Order{}, shop.Failf(
-			shop.BadRequest, "note must be text of at most %d characters", payment.MaxRefundText,
+			shop.BadRequest, "note must be printable text of at most %d characters", payment.MaxRefundText,
 		)
 	}
 	now, err := s.RedisTime(ctx)
@@ -82,7 +82,7 @@ func (s *RefundService) undecidable(ctx context.Context, order shop.ID, yes bool
 	case err != nil:
 		return shop.Unreadable("the order", err)
 	case !yes && (row.State == shop.Paid || row.State == shop.Shipped):
-		return shop.Fail(shop.WrongState, "nobody asked for a refund that could be declined")
+		return shop.Fail(shop.WrongState, "the order has no refund request to decline")
 	default:
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
 	}

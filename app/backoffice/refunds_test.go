@@ -31,9 +31,9 @@ func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 			row, err := refunds.Decide(w.ctx, actor, 1, c.yes, "")
 			switch {
 			case c.code != "" && (err == nil || shop.AsError(err).Code != c.code):
-				t.Errorf("%s, yes %v: %v, want %s", c.from, c.yes, err, c.code)
+				t.Errorf("%s, approve %v: got %v, want %s", c.from, c.yes, err, c.code)
 			case c.code == "" && (err != nil || row.State != shop.Refunding):
-				t.Errorf("%s, yes %v: %s, %v", c.from, c.yes, row.State, err)
+				t.Errorf("%s, approve %v: got %s, %v; want refunding", c.from, c.yes, row.State, err)
 			}
 		}
 		want := 0
@@ -41,7 +41,7 @@ func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 			want = 1
 		}
 		if rows := len(w.acts()) - before; rows != want {
-			t.Errorf("%s, yes %v: %d rows in the journal, want %d", c.from, c.yes, rows, want)
+			t.Errorf("%s, approve %v: got %d new journal rows, want %d", c.from, c.yes, rows, want)
 		}
 	}
 }
@@ -51,17 +51,17 @@ func TestRefundDecisionOfAnUnknownOrder(t *testing.T) {
 	w := newWorld(t)
 	refunds := &RefundService{Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects()}
 	if _, err := refunds.Decide(w.ctx, ada(), 1, true, ""); err == nil || shop.AsError(err).Code != shop.NotFound {
-		t.Errorf("decide: %v", err)
+		t.Errorf("decide: got %v, want not_found", err)
 	}
 	if _, _, err := refunds.Order(w.ctx, 1); err == nil || shop.AsError(err).Code != shop.NotFound {
-		t.Errorf("read: %v", err)
+		t.Errorf("read: got %v, want not_found", err)
 	}
 	w.order(1, 9, shop.Paid)
 	if err := refunds.Retry(w.ctx, ada(), 1); err == nil || shop.AsError(err).Code != shop.WrongState {
-		t.Errorf("retry: %v", err)
+		t.Errorf("retry: got %v, want wrong_state", err)
 	}
 	_, refund, err := refunds.Order(w.ctx, 1)
 	if fakes.Must(t, err); refund != nil {
-		t.Errorf("a refund of an order without one: %+v", refund)
+		t.Errorf("an order without a refund: got %+v, want nil", refund)
 	}
 }

@@ -68,7 +68,7 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 	}
 	said, err := d.Redis.SaleFigures(ctx, id)
 	if err != nil {
-		return SaleReport{}, shop.Unreadable("what was counted of the sale", err)
+		return SaleReport{}, shop.Unreadable("the counts of the sale", err)
 	}
 	r := SaleReport{
 		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,

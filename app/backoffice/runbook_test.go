@@ -13,7 +13,7 @@ func TestRunbookHasWhatChecksName(t *testing.T) {
 	parts := fakes.RunbookParts(t)
 	for name, part := range checkParts {
 		if !parts[part] {
-			t.Errorf("%s leads to %s%s, which is not there", name, board.Runbook, part)
+			t.Errorf("%s links to %s%s, which does not exist", name, board.Runbook, part)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (d *SaleService) PauseSale(
 ) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if s.Paused {
-			return shop.Fail(shop.WrongState, "the sale is paused already")
+			return shop.Fail(shop.WrongState, "the sale is already paused")
 		}
 		s.Paused = true
 		return nil
@@ -84,12 +84,12 @@ func (d *SaleService) EndSale(ctx context.Context, actor journal.Actor, sale sho
 				s.OpensAt, s.ClosesAt = now-1, now
 				return nil
 			}
-			return shop.Fail(shop.WrongState, "the sale is not open yet; only an open one can be ended")
+			return shop.Fail(shop.WrongState, "the sale is not open yet; only an open sale can be ended")
 		case shop.Open:
 			s.ClosesAt = max(now, s.OpensAt+1)
 			return nil
 		default:
-			return shop.Fail(shop.WrongState, "the sale is closed already")
+			return shop.Fail(shop.WrongState, "the sale is already closed")
 		}
 	})
 }
@@ -119,7 +119,7 @@ func (d *SaleService) AddStock(
 	}
 	return d.edit(ctx, actor, "sale.add_stock", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		if shop.PhaseAt(now, s.OpensAt, s.ClosesAt) == shop.Ended {
-			return shop.Fail(shop.WrongState, "the sale is closed; nothing of it is sold any more")
+			return shop.Fail(shop.WrongState, "the sale is closed, so its stock can no longer change")
 		}
 		s.Added += units
 		return nil
@@ -207,7 +207,7 @@ func (d *SaleService) PushTerms(ctx context.Context, sales ...shop.ID) {
 			err = d.Redis.SetTerms(ctx, &sale)
 		}
 		if err != nil {
-			slog.WarnContext(ctx, "Redis does not know yet what was decided about a sale", "sale", id, "err", err)
+			slog.WarnContext(ctx, "the terms of a sale are not in Redis yet; a background job retries", "sale", id, "err", err)
 		}
 	}
 }

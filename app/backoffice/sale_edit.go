@@ -32,7 +32,7 @@ func (d *CatalogueService) EditSale(
 		}
 		if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
 			if _, err := tx.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
-				return journal.Act{}, shop.Fail(shop.WrongState, "its slot was removed: copy the sale into another one")
+				return journal.Act{}, shop.Fail(shop.WrongState, "the slot of the sale was removed: copy the sale to another slot")
 			} else if err != nil {
 				return journal.Act{}, err
 			}
@@ -99,16 +99,16 @@ func (d *CatalogueService) mayEdit(before, after *store.SaleRecord) error {
 		switch {
 		case name == "position":
 		case name == "archived" && before.Loaded && now < before.ClosesAt:
-			return shop.Fail(shop.WrongState, "the sale is in Redis and not over, so it cannot be archived: pause it, or end it early")
+			return shop.Fail(shop.WrongState, "the sale is in Redis and not over, so it cannot be archived: pause it or end it early")
 		case name == "archived" && after.ArchivedAt != 0 && now >= before.ClosesAt && len(changed) == 1:
 		case name == "stock" && before.Loaded:
-			return shop.Fail(shop.WrongState, "the stock is in Redis already: add units, or withdraw some")
+			return shop.Fail(shop.WrongState, "the stock is already in Redis: add or withdraw units")
 		case before.ArchivedAt != 0 && after.ArchivedAt != 0:
-			return shop.Fail(shop.WrongState, "the sale is archived: bring it back first")
+			return shop.Fail(shop.WrongState, "the sale is archived: restore it first")
 		case now >= before.ClosesAt:
-			return shop.Fail(shop.WrongState, "the sale is over: its "+name+" stays as it was. Copy it into another slot")
+			return shop.Fail(shop.WrongState, "the sale is over, so its "+name+" cannot change. Copy it to another slot")
 		case now >= before.OpensAt.Add(-openingSoon) && !slices.Contains(whileOpen, name):
-			return shop.Failf(shop.WrongState, "the sale is open, or opens within %v: its %s stays as it is. %s",
+			return shop.Failf(shop.WrongState, "the sale is open or opens within %v, so its %s cannot change. %s",
 				openingSoon, name, instead[name])
 		}
 	}
@@ -120,9 +120,9 @@ func (d *CatalogueService) mayEdit(before, after *store.SaleRecord) error {
 
 // instead maps a field to the alternative while a sale is open.
 var instead = map[string]string{
-	"price_fen": "End it early and make another one",
-	"stock":     "Add units, or withdraw some",
+	"price_fen": "End it early and create another sale",
+	"stock":     "Add or withdraw units",
 	"opens_at":  "Pause it",
 	"closes_at": "End it early",
-	"archived":  "Pause it, or end it early",
+	"archived":  "Pause it or end it early",
 }

@@ -214,11 +214,11 @@ func (d *CatalogueService) checkSale(s *store.SaleRecord) error {
 	case s.Initial < 1 || s.Initial > maxUnits:
 		return shop.Failf(shop.BadRequest, "stock must be from 1 to %d units", maxUnits)
 	case s.Limit < 1 || s.Limit > maxLimit:
-		return shop.Failf(shop.BadRequest, "limit must be from 1 to %d units of a buyer", maxLimit)
+		return shop.Failf(shop.BadRequest, "limit must be from 1 to %d units per buyer", maxLimit)
 	case s.Cap < s.Limit || s.Cap > maxCap:
-		return shop.Failf(shop.BadRequest, "cap must be from the limit, %d, to %d reservations of a buyer", s.Limit, maxCap)
+		return shop.Failf(shop.BadRequest, "cap must be from %d (the limit) to %d reservations per buyer", s.Limit, maxCap)
 	case s.PriceFen*int64(s.Limit) > maxFen:
-		return shop.Fail(shop.BadRequest, "the price of as many units as one buyer may have is beyond "+shop.FormatFen(maxFen)+" yuan")
+		return shop.Fail(shop.BadRequest, "price_fen times limit must be at most "+shop.FormatFen(maxFen)+" yuan")
 	}
 	return d.checkWindow(s)
 }
@@ -228,11 +228,11 @@ func (d *CatalogueService) checkWindow(s *store.SaleRecord) error {
 	case s.OpensAt >= s.ClosesAt:
 		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")
 	case s.OpensAt < s.Slot.OpensAt || s.ClosesAt > s.Slot.ClosesAt:
-		return shop.Fail(shop.BadRequest, "the window must be within that of "+d.describe(s.Slot))
+		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be within "+d.describe(s.Slot))
 	case s.OpensAt%1000 != 0 || s.ClosesAt%1000 != 0:
 		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be whole seconds")
 	case s.ClosesAt <= d.Now():
-		return shop.Fail(shop.BadRequest, "closes_at is over already")
+		return shop.Fail(shop.BadRequest, "closes_at is in the past")
 	}
 	return nil
 }

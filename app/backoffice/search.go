@@ -163,7 +163,7 @@ func (d *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, e
 		}
 	}
 	if f.Guest && len(f.Orders)+len(f.Blocks) == 0 {
-		return f, shop.Fail(shop.NotFound, "nobody has that id")
+		return f, shop.Fail(shop.NotFound, "no account has that id")
 	}
 	return f, nil
 }

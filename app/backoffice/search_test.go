@@ -26,7 +26,7 @@ func newSearch(t *testing.T) (*SearchService, *world) {
 		trade := payment.Trade{Order: id, No: o.trade, State: payment.TradePaid, AmountFen: 4900}
 		_, outcome, err := w.Receive(w.ctx, trade, 1)
 		if err != nil || outcome != payment.OutcomeTaken {
-			t.Fatalf("%s, %v", outcome, err)
+			t.Fatalf("receive the payment: got %s, %v; want taken", outcome, err)
 		}
 	}
 	for _, b := range []store.Block{{Kind: store.BlockUser, Value: "50"}, {Kind: store.BlockAddress, Value: "42"}} {
@@ -57,13 +57,13 @@ func TestSearchTakesWhatSomebodyHas(t *testing.T) {
 	} {
 		got, _, err := service.SearchOrders(w.ctx, store.OrderSearch{User: c.user, Limit: 10}, c.text)
 		if err != nil || !slices.Equal(shop.Mapped(got, func(o shop.Order) shop.ID { return o.ID }), c.want) {
-			t.Errorf("%+v: found %+v, %v", c, got, err)
+			t.Errorf("%+v: got %+v, %v", c, got, err)
 		}
 	}
 	fakes.Must(t, w.Close())
 	_, _, err := service.SearchOrders(w.ctx, store.OrderSearch{Limit: 10}, "T1")
 	if err == nil || shop.AsError(err).Code != shop.Busy {
-		t.Errorf("the database is away: %v", err)
+		t.Errorf("with an unreachable database: got %v, want busy", err)
 	}
 }
 
@@ -73,21 +73,21 @@ func TestSearchForPeopleAndPayments(t *testing.T) {
 	for text, want := range map[string]int{"42": 1, "44": 0, "45": 0, "Ada": 1, "AD": 1, "da": 0} {
 		got, _, err := service.SearchUsers(w.ctx, store.UserSearch{Limit: 10}, text)
 		if err != nil || len(got) != want {
-			t.Errorf("%s: %d users, %v", text, len(got), err)
+			t.Errorf("%s: got %d users, %v; want %d", text, len(got), err, want)
 		}
 	}
 	got, _, err := service.SearchUsers(w.ctx, store.UserSearch{Before: 42, Limit: 10}, "AD")
 	if err != nil || len(got) != 0 {
-		t.Errorf("behind the last one: %+v, %v", got, err)
+		t.Errorf("after the last user: got %+v, %v; want none", got, err)
 	}
 	for text, want := range map[string]shop.ID{"2026112822001": 7, "8": 8} {
 		got, _, err := service.SearchPayments(w.ctx, store.PaymentSearch{Limit: 10}, text)
 		if err != nil || len(got) != 1 || got[0].Order != want {
-			t.Errorf("%s: %+v, %v", text, got, err)
+			t.Errorf("%s: got %+v, %v; want the order %d", text, got, err, want)
 		}
 	}
 	if got, _, err := service.SearchPayments(w.ctx, store.PaymentSearch{Limit: 10}, "lamp"); err != nil || len(got) != 0 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("payments of lamp: got %+v, %v; want none", got, err)
 	}
 	for id, want := range map[shop.ID]struct {
 		guest          bool
@@ -95,10 +95,10 @@ func TestSearchForPeopleAndPayments(t *testing.T) {
 	}{42: {false, 1, 0}, 43: {true, 1, 0}, 50: {true, 0, 1}} {
 		f, err := service.FindUser(w.ctx, id)
 		if err != nil || f.Guest != want.guest || len(f.Orders) != want.orders || len(f.Blocks) != want.blocks {
-			t.Errorf("user %s: %+v, %v", id, f, err)
+			t.Errorf("user %s: got %+v, %v; want %+v", id, f, err, want)
 		}
 	}
 	if _, err := service.FindUser(w.ctx, 51); err == nil || shop.AsError(err).Code != shop.NotFound {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("an unknown user: got %v, want not_found", err)
 	}
 }

@@ -74,7 +74,7 @@ func (d *ShippingService) shipping(ctx context.Context, actor journal.Actor, rep
 }
 
 func (d *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
-	return shop.Unsettled("tell of shipped orders", d.Effects.Do(ctx, asOf, rows...))
+	return shop.Unsettled("publish shipped orders", d.Effects.Do(ctx, asOf, rows...))
 }
 
 // ConfirmReceipt finishes a shipped order for its buyer. A repeat returns the same result. NotFound: no such order of
@@ -91,7 +91,7 @@ func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.I
 	case err != nil:
 		return "", shop.Unsettled("confirm the receipt of order "+order.String(), err)
 	case asked:
-		return "", shop.Fail(shop.WrongState, "you have asked for your money back, which is decided on first")
+		return "", shop.Fail(shop.WrongState, "you have requested your money back; the shop decides on the refund first")
 	case row.State != shop.Finished:
 		return "", shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be confirmed")
 	}

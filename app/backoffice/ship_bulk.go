@@ -135,7 +135,7 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err er
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
 	head, err := r.Read()
 	if err != nil {
-		return nil, nil, shop.Fail(shop.BadRequest, "want CSV with the columns order, carrier and tracking")
+		return nil, nil, shop.Fail(shop.BadRequest, "the file must be CSV with the columns order, carrier and tracking")
 	}
 	for i := range head {
 		head[i] = strings.ToLower(strings.TrimSpace(head[i]))
@@ -154,7 +154,7 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err er
 			return nil, nil, shop.Failf(shop.BadRequest, "line %d, column %d: %s", wrong.Line, wrong.Column, wrong.Err)
 		}
 		if len(lines) == maxParcels {
-			return nil, nil, shop.Failf(shop.BadRequest, "more than %d lines; cut the file", maxParcels)
+			return nil, nil, shop.Failf(shop.BadRequest, "the file has more than %d lines: split the file", maxParcels)
 		}
 		number, _ := r.FieldPos(0)
 		line, parcel := ShipLine{Line: number}, store.Parcel{}
@@ -168,7 +168,7 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err er
 
 func parcelOf(cells []string, columns [3]int, want int) (p store.Parcel, err error) {
 	if len(cells) != want {
-		return p, shop.Failf(shop.BadRequest, "the line has %d columns, the first one %d", len(cells), want)
+		return p, shop.Failf(shop.BadRequest, "the line has %d columns, but the header has %d", len(cells), want)
 	}
 	if p.Order, err = shop.ParseID(strings.TrimSpace(cells[columns[0]])); err != nil {
 		return p, shop.Fail(shop.BadRequest, "order: "+err.Error())

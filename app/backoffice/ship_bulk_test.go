@@ -19,7 +19,7 @@ func TestShipMany(t *testing.T) {
 		{3, 2, store.ShipNoOrder, "no such order"},
 		{4, 1, store.ShipUnreadable, "tracking must be"},
 		{5, 0, store.ShipUnreadable, "order: "},
-		{6, 0, store.ShipUnreadable, "the line has 2 columns, the first one 3"},
+		{6, 0, store.ShipUnreadable, "the line has 2 columns, but the header has 3"},
 	}
 	w := newWorld(t)
 	w.order(1, 9, shop.Paid)
@@ -28,7 +28,7 @@ func TestShipMany(t *testing.T) {
 	for i, key := range []string{"key-00001", "key-00001", "key-00002"} {
 		got, err := service.ShipMany(w.ctx, journal.Actor{Name: "ada", Key: key}, []byte(file), false)
 		if err != nil || len(got.Lines) != len(want) || got.Failed != 4 || got.Shipped+got.Unchanged != 1 {
-			t.Fatalf("%+v, %v", got, err)
+			t.Fatalf("got %+v, %v; want %d lines, 4 of them failed", got, err, len(want))
 		}
 		if i == 2 {
 			want[0].Result = store.ShipSame
@@ -36,13 +36,13 @@ func TestShipMany(t *testing.T) {
 		for j, l := range got.Lines {
 			w := want[j]
 			if l.Line != w.Line || l.Order != w.Order || l.Result != w.Result || !strings.HasPrefix(l.Says, w.Says) {
-				t.Errorf("%s: %+v, want %+v", key, l, w)
+				t.Errorf("%s: got %+v, want %+v", key, l, w)
 			}
 		}
 	}
 	acts := w.acts()
 	if len(acts) != 2 || journal.CheckActKey(acts[0].Key) != nil {
-		t.Errorf("%+v", acts)
+		t.Errorf("got the journal rows %+v, want 2 rows with valid keys", acts)
 	}
 	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "Act", "sell 1", "Touch", "publish 1")
 }
@@ -51,14 +51,14 @@ func TestShipManyRefusesWhatIsNoList(t *testing.T) {
 	t.Parallel()
 	service := &ShippingService{} // without a store
 	for file, says := range map[string]string{
-		"":                           "want CSV",
+		"":                           "must be CSV",
 		"order,carrier\n1,SF\n":      "must name",
 		"order,carrier,tracking\n\"": "line 2",
 		"order,carrier,tracking\n" + strings.Repeat("1,SF,1\n", maxParcels+1): "more than 2000",
 	} {
 		_, err := service.ShipMany(t.Context(), ada(), []byte(file), false)
 		if err == nil || shop.AsError(err).Code != shop.BadRequest || !strings.Contains(err.Error(), says) {
-			t.Errorf("%.40q: %v", file, err)
+			t.Errorf("%.40q: got %v, want bad_request with %q", file, err, says)
 		}
 	}
 }
@@ -70,11 +70,11 @@ func FuzzParcels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		lines, parcels, err := parseParcels(file)
 		if err == nil && len(lines) != len(parcels) {
-			t.Errorf("%d lines, %d parcels", len(lines), len(parcels))
+			t.Errorf("got %d lines and %d parcels", len(lines), len(parcels))
 		}
 		for i := range lines {
 			if lines[i].Result == "" && checkParcel(&parcels[i]) != nil {
-				t.Errorf("line %d was taken: %+v", lines[i].Line, parcels[i])
+				t.Errorf("line %d: an invalid parcel was accepted: %+v", lines[i].Line, parcels[i])
 			}
 		}
 	})

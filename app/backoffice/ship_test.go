@@ -56,15 +56,15 @@ func TestShippedOrdersAreTold(t *testing.T) {
 	fakes.WantSteps(t, w.redis.Trace, "Act", "sell 1", "publish 1")
 	sent, err := w.Store.ShipmentOf(w.ctx, 1)
 	if want := w.redis.At.Add(service.FinishAfter); err != nil || sent.FinishAt != want {
-		t.Errorf("%v, %+v, want it to finish at %d", err, sent, want)
+		t.Errorf("got %+v, %v; want FinishAt %d", sent, err, want)
 	}
 	o, err := service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)
 	if err != nil || o.State != shop.Shipped || len(w.acts()) != 1 {
-		t.Errorf("again: %+v, %v, %d acts", o, err, len(w.acts()))
+		t.Errorf("repeat: got %+v, %v, %d journal rows; want shipped and 1 row", o, err, len(w.acts()))
 	}
 	w.redis.Steps = nil
 	for id, says := range map[shop.ID]string{
-		1: "another parcel", 2: "decide on that first", 3: "pending cannot be shipped", 4: "finished cannot be shipped",
+		1: "another parcel", 2: "decide on the refund first", 3: "pending cannot be shipped", 4: "finished cannot be shipped",
 		5: "refunding cannot be shipped", 6: "no such order",
 	} {
 		_, err := service.Ship(w.ctx, ada(), store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-2"}, false)
@@ -73,11 +73,11 @@ func TestShippedOrdersAreTold(t *testing.T) {
 			want = shop.NotFound
 		}
 		if err == nil || shop.AsError(err).Code != want || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", id, err)
+			t.Errorf("order %s: got %v, want %s with %q", id, err, want, says)
 		}
 	}
 	if fakes.WantSteps(t, w.redis.Trace); len(w.acts()) != 1 {
-		t.Errorf("refusals left acts: %+v", w.acts())
+		t.Errorf("after rejections: got the journal rows %+v, want 1 row", w.acts())
 	}
 }
 
@@ -96,12 +96,12 @@ func TestParcelsAreChecked(t *testing.T) {
 	} {
 		err := checkParcel(&store.Parcel{Order: 1, Carrier: p[0], Tracking: p[1]})
 		if err == nil || shop.AsError(err).Code != shop.BadRequest {
-			t.Errorf("%q: %v", p, err)
+			t.Errorf("%q: got %v, want bad_request", p, err)
 		}
 	}
 	longest := store.Parcel{Order: 1, Carrier: strings.Repeat("顺", 24), Tracking: strings.Repeat("9", 39)}
 	if err := checkParcel(&longest); err != nil || len([]rune(longest.Label())) > 64 {
-		t.Errorf("%v, %q", err, longest.Label())
+		t.Errorf("the longest parcel: got %v, label %q; want at most 64 characters", err, longest.Label())
 	}
 }
 
@@ -133,14 +133,14 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 		state, err := service.ConfirmReceipt(w.ctx, c.user, c.order)
 		if (c.code == "") != (err == nil) || err == nil && state != shop.Finished ||
 			err != nil && (shop.AsError(err).Code != c.code || !strings.Contains(err.Error(), c.says)) {
-			t.Errorf("%+v: %s, %v", c, state, err)
+			t.Errorf("%+v: got %s, %v", c, state, err)
 		}
 		fakes.WantSteps(t, w.redis.Trace, c.steps...)
 	}
 	w.fail = "Store.ConfirmReceipt"
 	if _, err := service.ConfirmReceipt(w.ctx, 9, 5); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
-		t.Errorf("unknown outcome: %v", err)
+		t.Errorf("an unknown outcome: got %v, want busy", err)
 	}
 }
 
@@ -184,11 +184,11 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 		w.redis.Steps, w.redis.At = nil, shop.Millis(1_000_000).Add(step.after)
 		w.fail, queue.lost = step.fail, step.lost
 		if err := f.RunOnce(w.ctx); (err != nil) != (step.fail != "") {
-			t.Errorf("%+v: %v", step, err)
+			t.Errorf("%+v: got %v", step, err)
 		}
 		o, err := w.Order(w.ctx, 1)
 		if err != nil || len(box.sent) != step.mails || o.State != step.state {
-			t.Errorf("%+v: %d letters, %s, %v", step, len(box.sent), o.State, err)
+			t.Errorf("%+v: got %d e-mails, %s, %v", step, len(box.sent), o.State, err)
 		}
 		fakes.WantSteps(t, w.redis.Trace, step.steps...)
 	}

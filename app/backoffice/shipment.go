@@ -21,9 +21,9 @@ const trackingLetters = journal.KeyLetters + "./"
 func checkParcel(p *store.Parcel) error {
 	switch {
 	case p.Carrier == "" || strings.TrimSpace(p.Carrier) != p.Carrier:
-		return shop.Fail(shop.BadRequest, "carrier is missing, or begins or ends with a space")
+		return shop.Fail(shop.BadRequest, "carrier is missing, or starts or ends with a space")
 	case utf8.RuneCountInString(p.Carrier) > maxCarrier || !shop.Printable(p.Carrier):
-		return shop.Failf(shop.BadRequest, "carrier must be text of at most %d characters", maxCarrier)
+		return shop.Failf(shop.BadRequest, "carrier must be printable text of at most %d characters", maxCarrier)
 	case p.Tracking == "":
 		return shop.Fail(shop.BadRequest, "tracking is missing")
 	case len(p.Tracking) > maxTracking || strings.Trim(p.Tracking, trackingLetters) != "":
@@ -38,9 +38,9 @@ func refusal(s *store.ShippedOrder) *shop.Error {
 	case store.ShipDone, store.ShipSame:
 		return nil
 	case store.ShipOther:
-		return shop.Fail(shop.WrongState, "the order is shipped already, with another parcel; to correct that, replace it")
+		return shop.Fail(shop.WrongState, "the order is already shipped with another parcel; to correct the parcel, set replace")
 	case store.ShipRefund:
-		return shop.Fail(shop.WrongState, "its buyer has asked for the money back: decide on that first")
+		return shop.Fail(shop.WrongState, "the buyer has requested a refund: decide on the refund first")
 	case store.ShipNoOrder:
 		return shop.Fail(shop.NotFound, "no such order")
 	default:

@@ -74,7 +74,7 @@ type SlotPlan struct {
 // SlotCalendar returns the slots that overlap [from, to).
 func (d *CatalogueService) SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	if from >= to || to.Sub(from) > maxCalendar {
-		return nil, shop.Fail(shop.BadRequest, "to must come after from, by at most 92 days")
+		return nil, shop.Fail(shop.BadRequest, "to must be after from, by at most 92 days")
 	}
 	slots, err := d.Store.AllSlots(ctx, from, to)
 	now := d.Now()
@@ -122,7 +122,7 @@ func (d *CatalogueService) CreateSlot(
 			there = slices.DeleteFunc(there, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
 		}
 		if err == nil && len(there) > 0 {
-			err = shop.Fail(shop.Conflict, "it overlaps "+d.describe(there[0]))
+			err = shop.Fail(shop.Conflict, "the slot overlaps "+d.describe(there[0]))
 		}
 		if err == nil {
 			err = tx.AddSlots(ctx, []shop.Slot{slot})
@@ -136,13 +136,13 @@ func (d *CatalogueService) checkSlot(s SlotDraft) error {
 	case s.OpensAt >= s.ClosesAt:
 		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")
 	case s.ClosesAt.Sub(s.OpensAt) > maxSlot:
-		return shop.Fail(shop.BadRequest, "a slot lasts a day at most")
+		return shop.Fail(shop.BadRequest, "a slot must last at most one day")
 	case s.OpensAt%1000 != 0 || s.ClosesAt%1000 != 0:
 		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be whole seconds")
 	case s.ClosesAt <= d.Now():
-		return shop.Fail(shop.BadRequest, "closes_at is over already")
+		return shop.Fail(shop.BadRequest, "closes_at is in the past")
 	case s.OpensAt > d.Now().Add(maxAhead):
-		return shop.Fail(shop.BadRequest, "opens_at is more than two years ahead")
+		return shop.Fail(shop.BadRequest, "opens_at must be within the next two years")
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, 
 		}
 		slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 		if slot.Sales > 0 {
-			return journal.Act{}, shop.Failf(shop.WrongState, "it has %d sales: only an empty slot can be removed", slot.Sales)
+			return journal.Act{}, shop.Failf(shop.WrongState, "the slot has %d sales: only an empty slot can be removed", slot.Sales)
 		}
 		kind := "slot.remove"
 		archived, err := tx.RemoveSlot(ctx, id)
@@ -215,11 +215,11 @@ func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
 	days := int(last.Sub(first).Hours()/24) + 1
 	switch {
 	case days < 1 || last.Sub(first) > maxCalendar:
-		return nil, shop.Fail(shop.BadRequest, "to must not come before from, and at most 92 days after it")
+		return nil, shop.Fail(shop.BadRequest, "to must not be before from, and must be at most 92 days after it")
 	case len(t.Times) < 1 || len(t.Times) > maxTimes:
 		return nil, shop.Failf(shop.BadRequest, "times must have 1 to %d slots", maxTimes)
 	case days*len(t.Times) > maxTemplate:
-		return nil, shop.Failf(shop.BadRequest, "these are %d slots: at most %d are made at once", days*len(t.Times), maxTemplate)
+		return nil, shop.Failf(shop.BadRequest, "the template has %d slots: the limit is %d", days*len(t.Times), maxTemplate)
 	}
 	var lines []PlannedSlot
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
@@ -246,7 +246,7 @@ func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 		return line, err
 	}
 	if opens >= closes {
-		return line, shop.Failf(shop.BadRequest, "the slot %s–%s must close after it opens, at 24:00 at the latest", t.Opens, t.Closes)
+		return line, shop.Failf(shop.BadRequest, "the slot %s–%s must close after it opens, and at 24:00 at the latest", t.Opens, t.Closes)
 	}
 	var wrong [2]error
 	line.OpensAt, wrong[0] = instantOf(day, opens, zone)
@@ -310,9 +310,9 @@ func (d *CatalogueService) fitLine(line *PlannedSlot, there, made []shop.Slot, n
 	}
 	switch {
 	case line.ClosesAt <= now:
-		return PlanImpossible, "is over already"
+		return PlanImpossible, "is in the past"
 	case line.OpensAt > now.Add(maxAhead):
-		return PlanImpossible, "is more than two years ahead"
+		return PlanImpossible, "is more than two years in the future"
 	}
 	return PlanNew, ""
 }
@@ -326,7 +326,7 @@ func (p *SlotPlan) wrong() string {
 			lines = append(lines, fmt.Sprintf("%s %s–%s: %s", s.Day, s.Opens, s.Closes, s.Says))
 		}
 	}
-	text := "nothing was made. " + strings.Join(lines, "; ")
+	text := "no slot was created. " + strings.Join(lines, "; ")
 	if more := p.Wrong - len(lines); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}

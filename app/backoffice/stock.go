@@ -37,7 +37,7 @@ func (d *SaleService) WithdrawStock(
 		return shown, asked, shop.Unreadable("the withdrawal", err)
 	}
 	if settled, err := d.settle(ctx, asked); err != nil {
-		slog.WarnContext(ctx, "units are not withdrawn yet", "act", id, "sale", sale, "err", err)
+		slog.WarnContext(ctx, "units are not withdrawn yet; a background job retries", "act", id, "sale", sale, "err", err)
 	} else {
 		asked = settled
 	}
@@ -63,7 +63,7 @@ func (d *SaleService) askStock(
 			return journal.Act{}, missing("sale", sale, err)
 		}
 		if shop.PhaseAt(now, before.OpensAt, before.ClosesAt) == shop.Ended {
-			return journal.Act{}, shop.Fail(shop.WrongState, "the sale is closed; nothing of it is sold any more")
+			return journal.Act{}, shop.Fail(shop.WrongState, "the sale is closed, so its stock can no longer change")
 		}
 		after := before
 		if err := tx.SaveTerms(ctx, &after); err != nil {
@@ -126,7 +126,7 @@ const (
 
 // Run calls RunOnce periodically until ctx ends.
 func (f *SaleFinisherJob) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, finishEvery, "finish what was decided about sales", f.RunOnce)
+	return shop.Repeat(ctx, finishEvery, "finish operations on sales", f.RunOnce)
 }
 
 // RunOnce processes all pending withdrawals and outdated terms.

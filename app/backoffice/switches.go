@@ -91,10 +91,10 @@ func (n *NewNotice) check() error {
 	case n.Text == "":
 		return shop.Fail(shop.BadRequest, "text is missing")
 	case n.Lang != "" && !isLang(n.Lang):
-		return shop.Fail(shop.BadRequest, "lang must be two or three small letters, like zh")
+		return shop.Fail(shop.BadRequest, "lang must be two or three lowercase letters, like zh")
 	}
 	if err := journal.CheckNote(n.Text); err != nil {
-		return shop.Failf(shop.BadRequest, "text must be text of at most %d characters", journal.MaxNote)
+		return shop.Failf(shop.BadRequest, "text must be printable and have at most %d characters", journal.MaxNote)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (n *NewNotice) after(before shop.Notice, now shop.Millis) (shop.Notice, err
 	}
 	after.Texts[n.Lang] = n.Text
 	if len(after.Texts) > maxLangs {
-		return after, shop.Failf(shop.BadRequest, "a notice can be in %d languages at most", maxLangs)
+		return after, shop.Failf(shop.BadRequest, "a notice can have at most %d languages", maxLangs)
 	}
 	return after, nil
 }
@@ -166,7 +166,7 @@ func readDocument(k store.Document, v any) error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(k.Body), v); err != nil {
-		return fmt.Errorf("read what is kept: %w", errors.Join(shop.ErrPermanent, err))
+		return fmt.Errorf("decode the stored document: %w", errors.Join(shop.ErrPermanent, err))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (d *SettingsService) EditSwitches(ctx context.Context, actor journal.Actor,
 // apply returns the switches after the edit.
 func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 	if e.Version != s.Version {
-		return s, journal.Changed("how the switches stand", s)
+		return s, journal.Changed("the switches", s)
 	}
 	set(&s.TickMS, e.TickMS)
 	set(&s.HTTPBuy, e.HTTPBuy)
@@ -238,7 +238,7 @@ func (d *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor
 func (d *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor) (shop.Notice, error) {
 	return d.replaceNotice(ctx, actor, "notice.take_back", func(before shop.Notice) (shop.Notice, error) {
 		if !before.HasText() {
-			return shop.Notice{}, shop.Fail(shop.WrongState, "there is no notice")
+			return shop.Notice{}, shop.Fail(shop.WrongState, "there is no current notice")
 		}
 		return shop.Notice{}, nil
 	})
@@ -306,7 +306,7 @@ func (b *Switchboard) CurrentBanner() (n shop.Notice, ok bool) {
 
 // Run refreshes the copy until ctx ends.
 func (b *Switchboard) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, switchesEvery, "look how the switches stand", b.RunOnce)
+	return shop.Repeat(ctx, switchesEvery, "read the switches", b.RunOnce)
 }
 
 // RunOnce reads the switches and the banner, and calls the callbacks after a change.

@@ -29,23 +29,23 @@ func TestSwitchboardFollows(t *testing.T) {
 		fakes.Must(t, board.RunOnce(ctx))
 	}
 	if now := board.Now(); !now.HTTPBuy || board.TickEvery() != 100*time.Millisecond {
-		t.Errorf("before the first look: %+v", now)
+		t.Errorf("before the first read: got %+v, want the defaults", now)
 	}
 	look()
 	ms, off, work := 500, false, shop.ChallengeWork
 	edited, err := service.EditSwitches(ctx, ada(), SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
 	if err != nil || edited.Version != 1 || edited.Lists != ListsLive {
-		t.Fatalf("%+v, %v", edited, err)
+		t.Fatalf("edit: got %+v, %v; want version 1 and live lists", edited, err)
 	}
 	look()
 	look()
 	if now := board.Now(); now.HTTPBuy || board.TickEvery() != 500*time.Millisecond || turned != 1 {
-		t.Errorf("turned %d times: %+v", turned, now)
+		t.Errorf("got %d OnChange calls and %+v, want 1 call and the edit", turned, now)
 	}
 	_, err = service.EditSwitches(ctx, ada(), SwitchesEdit{HTTPBuy: &off})
 	var conflict *shop.Error
 	if !errors.As(err, &conflict) || conflict.Code != shop.Conflict || conflict.Current.(Switches).Version != 1 {
-		t.Errorf("an edit of an outdated version: %v", err)
+		t.Errorf("an edit of an outdated version: got %v, want a conflict with version 1", err)
 	}
 	past := board.Clock.Now().Add(-time.Second)
 	for _, n := range []NewNotice{
@@ -56,17 +56,17 @@ func TestSwitchboardFollows(t *testing.T) {
 		look()
 	}
 	if _, stands := board.CurrentBanner(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
-		t.Errorf("said %v; one stands: %v", said, stands)
+		t.Errorf("got the banners %v, current: %v; want first, second, over and no current banner", said, stands)
 	}
 	fakes.Must(t, fakes.ErrOf(service.PublishBanner(ctx, ada(), NewNotice{Level: "info", Text: "third"})))
 	look()
 	if n, stands := board.CurrentBanner(); !stands || n.Text != "third" {
-		t.Errorf("stands %+v, %v", n, stands)
+		t.Errorf("current banner: got %+v, %v; want third", n, stands)
 	}
 	fakes.Must(t, fakes.ErrOf(service.RemoveBanner(ctx, ada())))
 	look()
 	if last := said[len(said)-1]; last != "" {
-		t.Errorf("taken back, and the last word is %q", last)
+		t.Errorf("after the removal: got the text %q, want an empty one", last)
 	}
 	for _, n := range []NewNotice{
 		{Text: "x"},
@@ -78,15 +78,15 @@ func TestSwitchboardFollows(t *testing.T) {
 		{Level: "info", Text: "x", Lang: "zh-cn"},
 	} {
 		if _, err := service.PublishBanner(ctx, ada(), n); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-			t.Errorf("%+v: %v", n, err)
+			t.Errorf("%+v: got %v, want bad_request", n, err)
 		}
 	}
 	fakes.Must(t, s.Close())
 	if err := board.RunOnce(ctx); err == nil {
-		t.Errorf("the database is away: %v", err)
+		t.Errorf("with an unreachable database: got %v, want an error", err)
 	}
 	if _, stands := board.CurrentBanner(); stands || board.Now().HTTPBuy {
-		t.Error("what was seen does not hold")
+		t.Error("the last values are not in force")
 	}
 }
 
@@ -120,20 +120,20 @@ func TestNoticeInLanguages(t *testing.T) {
 		n, err := service.PublishBanner(ctx, ada(), step.say)
 		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.in) || n.Level != step.say.Level ||
 			n.Until != step.say.Until {
-			t.Errorf("said %+v: %+v, %v", step.say, n, err)
+			t.Errorf("published %+v: got %+v, %v", step.say, n, err)
 		}
 	}
 	for n := range maxLangs + 1 {
 		lang := string([]byte{'a', 'a' + byte(n)})
 		_, err := service.PublishBanner(ctx, ada(), NewNotice{Level: "info", Text: "x", Lang: lang})
 		if full := errors.Is(err, &shop.Error{Code: shop.BadRequest}); full != (n == maxLangs) || err != nil && !full {
-			t.Errorf("language %d: %v", n+1, err)
+			t.Errorf("language %d: got %v", n+1, err)
 		}
 	}
 	if _, err := service.RemoveBanner(ctx, ada()); err != nil {
 		t.Error(err)
 	}
 	if _, err := service.RemoveBanner(ctx, ada()); !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
-		t.Errorf("there is none: %v", err)
+		t.Errorf("remove a missing banner: got %v, want wrong_state", err)
 	}
 }

@@ -35,7 +35,7 @@ func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.
 		}, tx.SetRole(ctx, id, role)
 	})
 	if errors.Is(err, shop.ErrNoRow) {
-		return u, shop.Fail(shop.WrongState, "the account is not active yet: the link in its mail was not opened")
+		return u, shop.Fail(shop.WrongState, "the account is not active: its user has not opened the activation link of the e-mail")
 	}
 	u.Role = role
 	return u, err

@@ -15,7 +15,7 @@ type Day string
 func (d Day) parse() (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, string(d))
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
-		return time.Time{}, shop.Failf(shop.BadRequest, "the day %q cannot be read: want one like 2026-11-21", shop.Clip(string(d), 24))
+		return time.Time{}, shop.Failf(shop.BadRequest, "the day %q is invalid: use a date like 2026-11-21", shop.Clip(string(d), 24))
 	}
 	return day, nil
 }
@@ -31,7 +31,7 @@ func parseWall(text string) (int, error) {
 			return hour*60 + minute, nil
 		}
 	}
-	return 0, shop.Failf(shop.BadRequest, "the time %q cannot be read: want one from 00:00 to 24:00", shop.Clip(text, 24))
+	return 0, shop.Failf(shop.BadRequest, "the time %q is invalid: use a time from 00:00 to 24:00", shop.Clip(text, 24))
 }
 
 // instantOf returns the instant at which local clocks show the given minutes of the day. A time that the zone skips or
@@ -49,11 +49,11 @@ func instantOf(day time.Time, minutes int, zone *time.Location) (shop.Millis, er
 	text := wall.Format("2006-01-02 15:04")
 	switch len(found) {
 	case 0:
-		return 0, shop.Failf(shop.BadRequest, "%s does not exist in %s: clocks are set forward over it", text, zone)
+		return 0, shop.Failf(shop.BadRequest, "%s does not exist in %s: the clocks are set forward at that time", text, zone)
 	case 1:
 		return shop.MillisOf(found[0]), nil
 	}
-	return 0, shop.Failf(shop.BadRequest, "%s comes twice in %s: clocks are set back over it", text, zone)
+	return 0, shop.Failf(shop.BadRequest, "%s occurs twice in %s: the clocks are set back at that time", text, zone)
 }
 
 // showsAs formats the local date and time.

@@ -33,14 +33,14 @@ func TestTimesOfDay(t *testing.T) {
 		{"Europe/Berlin", "2026-03-29", "02:59", "does not exist"},
 		{"Europe/Berlin", "2026-03-29", "03:00", "2026-03-29T01:00:00Z"},
 		{"Europe/Berlin", "2026-10-25", "01:59", "2026-10-24T23:59:00Z"},
-		{"Europe/Berlin", "2026-10-25", "02:00", "02:00 comes twice in Europe/Berlin"},
-		{"Europe/Berlin", "2026-10-25", "02:59", "comes twice"},
+		{"Europe/Berlin", "2026-10-25", "02:00", "02:00 occurs twice in Europe/Berlin"},
+		{"Europe/Berlin", "2026-10-25", "02:59", "occurs twice"},
 		{"Europe/Berlin", "2026-10-25", "03:00", "2026-10-25T02:00:00Z"},
 		{"America/New_York", "2026-03-08", "02:30", "does not exist"},
-		{"America/New_York", "2026-11-01", "01:30", "comes twice"},
+		{"America/New_York", "2026-11-01", "01:30", "occurs twice"},
 		// A change of half an hour, one at night, and a skipped midnight.
 		{"Australia/Lord_Howe", "2026-10-04", "02:15", "does not exist"},
-		{"Australia/Lord_Howe", "2026-04-05", "01:45", "comes twice"},
+		{"Australia/Lord_Howe", "2026-04-05", "01:45", "occurs twice"},
 		{"America/Havana", "2026-03-08", "00:30", "does not exist"},
 		{"America/Havana", "2026-03-07", "24:00", "2026-03-08 00:00 does not exist"},
 		// A skipped day.
@@ -57,7 +57,7 @@ func TestTimesOfDay(t *testing.T) {
 			got = err.Error()
 		}
 		if !strings.Contains(got, c.want) {
-			t.Errorf("%s %s in %s: %s, want %s", c.day, c.time, c.zone, got, c.want)
+			t.Errorf("%s %s in %s: got %s, want %s", c.day, c.time, c.zone, got, c.want)
 		}
 	}
 	for _, wrong := range []string{
@@ -65,12 +65,12 @@ func TestTimesOfDay(t *testing.T) {
 		"٠٨:٠٠",
 	} {
 		if _, err := parseWall(wrong); err == nil {
-			t.Errorf("the time %q was read", wrong)
+			t.Errorf("the invalid time %q was accepted", wrong)
 		}
 	}
 	for _, wrong := range []Day{"", "2026-02-30", "2026-1-1", "1999-12-31", "2201-01-01", "21.11.2026", "today"} {
 		if _, err := wrong.parse(); err == nil {
-			t.Errorf("the day %q was read", wrong)
+			t.Errorf("the invalid day %q was accepted", wrong)
 		}
 	}
 }
@@ -87,14 +87,14 @@ func TestTimesOfDayAreWhatClocksShow(t *testing.T) {
 			fakes.Must(t, err)
 			found, err := instantOf(day, local.Hour()*60+local.Minute(), zone)
 			switch {
-			case err != nil && strings.Contains(err.Error(), "comes twice"):
+			case err != nil && strings.Contains(err.Error(), "occurs twice"):
 				twice++
 			case err != nil || found != shop.MillisOf(at):
-				t.Fatalf("%s: %s was found as %s, %v", name, local, found.Time(), err)
+				t.Fatalf("%s, %s: got %s, %v", name, local, found.Time(), err)
 			}
 		}
 		if twice > 8 {
-			t.Errorf("%s: %d times come twice", name, twice)
+			t.Errorf("%s: got %d repeated times, want at most 8", name, twice)
 		}
 	}
 }

@@ -64,7 +64,7 @@ type Done struct {
 // Into decodes the result of an operation.
 func (d *Done) Into(answer any) error {
 	if err := json.Unmarshal(d.Answer, answer); err != nil {
-		return fmt.Errorf("read the answer of act %d: %w", d.Seq, err)
+		return fmt.Errorf("decode the result of operation %d: %w", d.Seq, err)
 	}
 	return nil
 }
@@ -80,8 +80,8 @@ const (
 func CheckActKey(key string) error {
 	switch {
 	case key == "":
-		return shop.Fail(shop.BadRequest, "the header Idempotency-Key is missing: name the act, with 8 to 64 characters of "+
-			"A-Z a-z 0-9 _ -, and use the same name when you repeat it")
+		return shop.Fail(shop.BadRequest, "the header Idempotency-Key is missing: send a key of 8 to 64 characters of "+
+			"A-Z a-z 0-9 _ -, and the same key when you repeat the request")
 	case len(key) < minActKey || len(key) > maxActKey || strings.Trim(key, KeyLetters) != "":
 		return shop.Fail(shop.BadRequest, "the Idempotency-Key must be 8 to 64 characters of A-Z a-z 0-9 _ -")
 	}
@@ -94,14 +94,14 @@ const KeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 // CheckNote rejects an invalid note.
 func CheckNote(note string) error {
 	if utf8.RuneCountInString(note) > MaxNote || !shop.Printable(note) {
-		return shop.Failf(shop.BadRequest, "note must be text of at most %d characters", MaxNote)
+		return shop.Failf(shop.BadRequest, "note must be printable text of at most %d characters", MaxNote)
 	}
 	return nil
 }
 
 // Changed returns the conflict for an operation on an outdated version. It carries the current record.
 func Changed(what string, current any) *shop.Error {
-	e := shop.Fail(shop.Conflict, what+" was changed by somebody else meanwhile; look at it as it is now")
+	e := shop.Fail(shop.Conflict, what+" changed in the meantime; read the current version and try again")
 	e.Current = current
 	return e
 }

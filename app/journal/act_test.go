@@ -67,32 +67,32 @@ func TestVerifySeesEveryChange(t *testing.T) {
 		head   string
 		at     int64 // 0: valid
 	}{
-		"nothing":                      {func(*rows) {}, "", 0},
-		"nothing, with a head":         {func(*rows) {}, early.String(), 0},
-		"who":                          {func(r *rows) { r.all[3].ActorName = "eve" }, "", 4},
-		"what, on a later page":        {func(r *rows) { r.all[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
-		"when":                         {func(r *rows) { r.all[0].At = 1 }, "", 1},
-		"an answer":                    {func(r *rows) { r.all[4].Answer = json.RawMessage(`{}`) }, "", 5},
-		"with its own hash":            {func(r *rows) { r.all[3].Note = "m"; r.all[3].Hash = r.all[3].Sum() }, "", 5},
-		"one taken out":                {func(r *rows) { r.all = slices.Delete(r.all, 3, 4) }, "", 5},
-		"the last taken out":           {func(r *rows) { r.all = r.all[:total-1] }, head.String(), total},
-		"all taken out":                {func(r *rows) { r.all = nil }, early.String(), 1},
-		"two exchanged":                {func(r *rows) { r.all[3], r.all[4] = r.all[4], r.all[3] }, "", 5},
-		"written anew":                 {func(r *rows) { r.all[3].Note = "m"; r.rewrite(3) }, early.String(), 7},
-		"written anew, after the head": {func(r *rows) { r.all[9].Note = "m"; r.rewrite(9) }, early.String(), 0},
+		"no change":                    {func(*rows) {}, "", 0},
+		"no change, with a head":       {func(*rows) {}, early.String(), 0},
+		"actor changed":                {func(r *rows) { r.all[3].ActorName = "eve" }, "", 4},
+		"kind changed on a later page": {func(r *rows) { r.all[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
+		"time changed":                 {func(r *rows) { r.all[0].At = 1 }, "", 1},
+		"result changed":               {func(r *rows) { r.all[4].Answer = json.RawMessage(`{}`) }, "", 5},
+		"row and its hash changed":     {func(r *rows) { r.all[3].Note = "m"; r.all[3].Hash = r.all[3].Sum() }, "", 5},
+		"row removed":                  {func(r *rows) { r.all = slices.Delete(r.all, 3, 4) }, "", 5},
+		"last row removed":             {func(r *rows) { r.all = r.all[:total-1] }, head.String(), total},
+		"all rows removed":             {func(r *rows) { r.all = nil }, early.String(), 1},
+		"two rows exchanged":           {func(r *rows) { r.all[3], r.all[4] = r.all[4], r.all[3] }, "", 5},
+		"rewritten before the head":    {func(r *rows) { r.all[3].Note = "m"; r.rewrite(3) }, early.String(), 7},
+		"rewritten after the head":     {func(r *rows) { r.all[9].Note = "m"; r.rewrite(9) }, early.String(), 0},
 	} {
 		r := &rows{all: slices.Clone(good.all)}
 		c.change(r)
 		report, err := (&journal.Journal{Store: r}).VerifyJournal(t.Context(), c.head)
 		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Wrong == "") != report.OK {
-			t.Errorf("%s: %+v, %v; want row %d", name, report, err, c.at)
+			t.Errorf("%s: got %+v, %v; want an error at row %d (0: none)", name, report, err, c.at)
 		}
 	}
 	// The journal's head is stored separately, so rows removed at the end are found without a head from elsewhere.
 	cut := &cutOff{rows{all: good.all[:5]}, head}
 	report, err := (&journal.Journal{Store: cut}).VerifyJournal(t.Context(), "")
 	if err != nil || report.OK || report.At != 6 {
-		t.Errorf("rows are missing at the end: %+v, %v", report, err)
+		t.Errorf("rows removed at the end: got %+v, %v; want an error at row 6", report, err)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestSumTellsFieldsApart(t *testing.T) {
 	t.Parallel()
 	a, b := journal.Entry{Kind: "ab", Object: "c"}, journal.Entry{Kind: "a", Object: "bc"}
 	if a.Sum() == b.Sum() {
-		t.Error("two rows have one hash")
+		t.Error("two different rows have the same hash")
 	}
 	empty := journal.Entry{}
 	for i := range reflect.TypeFor[journal.Entry]().NumField() {
@@ -124,7 +124,7 @@ func TestSumTellsFieldsApart(t *testing.T) {
 		}
 		name := reflect.TypeFor[journal.Entry]().Field(i).Name
 		if same := e.Sum() == empty.Sum(); same != (name == "Hash") {
-			t.Errorf("%s is under the hash: %v", name, !same)
+			t.Errorf("the hash covers %s: got %v, want %v", name, !same, same)
 		}
 	}
 }
@@ -133,11 +133,11 @@ func TestHeadsAreRead(t *testing.T) {
 	t.Parallel()
 	good := journal.Head{Seq: 12, Hash: strings.Repeat("0a", 32)}
 	if got, err := journal.ParseHead(good.String()); err != nil || got != good {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, %v; want %v", got, err, good)
 	}
 	for _, text := range []string{"", "12", "12:", ":" + good.Hash, "0:" + good.Hash, "x:" + good.Hash, "12:" + good.Hash + "0", "12:zz"} {
 		if _, err := journal.ParseHead(text); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: got %v, want bad_request", text, err)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func ParseHead(text string) (Head, error) {
 	number, hash, _ := strings.Cut(text, ":")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if raw, wrong := hex.DecodeString(hash); err != nil || wrong != nil || seq < 1 || len(raw) != sha256.Size {
-		return Head{}, shop.Fail(shop.BadRequest, "a head is the number of a row, a colon and its hash, as verify prints it")
+		return Head{}, shop.Fail(shop.BadRequest, "a head must be the number of a row, a colon and its hash, as verify prints it")
 	}
 	return Head{seq, strings.ToLower(hash)}, nil
 }
@@ -142,7 +142,7 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, er
 	}
 	for _, h := range w.must {
 		if h.Seq > w.last.Seq {
-			wrong := fmt.Sprintf("the journal ends with row %d, and there was a row %d", w.last.Seq, h.Seq)
+			wrong := fmt.Sprintf("the journal ends with row %d, but row %d existed before", w.last.Seq, h.Seq)
 			return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: w.last.Seq + 1}, nil
 		}
 	}
@@ -161,13 +161,13 @@ func (w *journalWalk) step(e *Entry) string {
 	case e.Seq != w.last.Seq+1:
 		return fmt.Sprintf("row %d follows row %d", e.Seq, w.last.Seq)
 	case e.PrevHash != w.last.Hash:
-		return "it does not follow the row before it: that one was changed, removed or put in later"
+		return "its previous hash differs from the hash of the row before it: that row was changed, removed or inserted later"
 	case e.Hash != e.Sum():
-		return "its hash is not that of what it says: it was changed"
+		return "its hash does not match its content: the row was changed"
 	}
 	for _, h := range w.must {
 		if h.Seq == e.Seq && h.Hash != e.Hash {
-			return "its hash is not the one that is known from elsewhere: the journal was written anew"
+			return "its hash differs from the recorded head: the journal was rewritten"
 		}
 	}
 	w.last = Head{e.Seq, e.Hash}

@@ -154,7 +154,7 @@ func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password s
 	}
 	err = p.Erase(ctx, p.Store, who.User, &u)
 	if errors.Is(err, shop.ErrNoRow) { // activated or given a new password since the read
-		return shop.Fail(shop.Forbidden, "the password is not right")
+		return shop.Fail(shop.Forbidden, "the password is wrong")
 	}
 	return shop.Unreadable("your data", err)
 }

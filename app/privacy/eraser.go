@@ -27,7 +27,7 @@ type EraserJob struct {
 
 // Run calls RunOnce periodically until ctx ends.
 func (e *EraserJob) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, eraseEvery, "blank addresses of deleted users", e.RunOnce)
+	return shop.Repeat(ctx, eraseEvery, "erase addresses of deleted users", e.RunOnce)
 }
 
 // RunOnce checks the orders of all users that are due. After a crash the next call processes the rest.
@@ -44,7 +44,7 @@ func (e *EraserJob) RunOnce(ctx context.Context) error {
 				return err
 			}
 			if blanked > 0 {
-				slog.InfoContext(ctx, "blanked addresses of a deleted user", "user", d.User, "orders", blanked, "under_way", left)
+				slog.InfoContext(ctx, "erased addresses of a deleted user", "user", d.User, "orders", blanked, "under_way", left)
 			}
 			if err := e.Store.PlanErasure(ctx, d.User, nextErasure(d.AskedAt, now, left)); err != nil {
 				return err

@@ -69,7 +69,7 @@ func TestProductsAsATable(t *testing.T) {
 		}
 		_, err = d.ImportProducts(ctx, operator(), []byte(wrong))
 		if code(err) != shop.BadRequest || !strings.Contains(err.Error(),
-			"nothing was imported. line 2, version: it was changed meanwhile") {
+			"nothing was imported. line 2, version: is outdated") {
 			t.Errorf("a table with problems: %v", err)
 		}
 		if found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: "Fine", Page: 1, Size: 10}); err != nil ||

@@ -93,17 +93,17 @@ func TestSalesBadInput(t *testing.T) {
 		"stock must be from 1":        func(s *backoffice.SaleDraft) { s.Stock = 0 },
 		"stock must be":               func(s *backoffice.SaleDraft) { s.Stock = -5 },
 		"limit must be from 1":        func(s *backoffice.SaleDraft) { s.Limit = 0 },
-		"cap must be from the limit":  func(s *backoffice.SaleDraft) { s.Cap = 1 },
-		"as many units as one buyer": func(s *backoffice.SaleDraft) {
+		"cap must be from":            func(s *backoffice.SaleDraft) { s.Cap = 1 },
+		"price_fen times limit": func(s *backoffice.SaleDraft) {
 			s.PriceFen, s.Limit, s.Cap = 10_000_000_000, 2, 2
 		},
 		"the entry check must be": func(s *backoffice.SaleDraft) { s.Challenge = "riddle" },
 		"closes_at must come after opens_at": func(s *backoffice.SaleDraft) {
 			s.OpensAt, s.ClosesAt = slot.ClosesAt, slot.OpensAt
 		},
-		"must be within that of slot": func(s *backoffice.SaleDraft) { s.OpensAt = slot.OpensAt - 1000 },
-		"the window must be within":   func(s *backoffice.SaleDraft) { s.ClosesAt = slot.ClosesAt + 1000 },
-		"must be whole seconds":       func(s *backoffice.SaleDraft) { s.OpensAt = slot.OpensAt + 1 },
+		"must be within slot":                   func(s *backoffice.SaleDraft) { s.OpensAt = slot.OpensAt - 1000 },
+		"opens_at and closes_at must be within": func(s *backoffice.SaleDraft) { s.ClosesAt = slot.ClosesAt + 1000 },
+		"must be whole seconds":                 func(s *backoffice.SaleDraft) { s.OpensAt = slot.OpensAt + 1 },
 	} {
 		draft := fine
 		change(&draft)
@@ -114,7 +114,7 @@ func TestSalesBadInput(t *testing.T) {
 	}
 	d.Now = func() shop.Millis { return slot.ClosesAt }
 	if _, err := d.CreateSale(ctx, operator(), fine); code(err) != shop.BadRequest ||
-		!strings.Contains(err.Error(), "over already") {
+		!strings.Contains(err.Error(), "in the past") {
 		t.Errorf("in a slot that is over: %v", err)
 	}
 	if found, _, err := d.Store.SaleRecords(
@@ -159,13 +159,13 @@ func TestEditsOfASale(t *testing.T) {
 				t.Fatalf("%s: %v", when, err)
 			}
 		}
-		refused("loaded", "add units", backoffice.SaleEdit{Stock: &units})
+		refused("loaded", "add or withdraw units", backoffice.SaleEdit{Stock: &units})
 		refused("loaded", "cannot be archived", backoffice.SaleEdit{Archived: &yes})
 		edited("loaded", backoffice.SaleEdit{PriceFen: &units})
 		d.Now = func() shop.Millis { return later - 9_000 }
-		refused("about to open", "opens within 10s: its price_fen stays as it is. End it early",
+		refused("about to open", "opens within 10s, so its price_fen cannot change. End it early",
 			backoffice.SaleEdit{PriceFen: &price})
-		refused("about to open", "its opens_at stays", backoffice.SaleEdit{OpensAt: &slot.OpensAt})
+		refused("about to open", "its opens_at cannot change", backoffice.SaleEdit{OpensAt: &slot.OpensAt})
 		d.Now = func() shop.Millis { return later + minute }
 		more, work, place := 4, shop.ChallengeWork, 7
 		edited("open", backoffice.SaleEdit{Limit: &more, Challenge: &work, Position: &place})
@@ -173,7 +173,7 @@ func TestEditsOfASale(t *testing.T) {
 			t.Errorf("open and edited %+v", sale)
 		}
 		d.Now = func() shop.Millis { return slot.ClosesAt }
-		refused("over", "Copy it into another slot", backoffice.SaleEdit{Limit: &limit})
+		refused("over", "Copy it to another slot", backoffice.SaleEdit{Limit: &limit})
 		place = 3
 		edited("over", backoffice.SaleEdit{Position: &place})
 	})

@@ -206,26 +206,26 @@ func TestProductsBadInput(t *testing.T) {
 	made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
 	fine := backoffice.ProductDraft{Name: "Pan", ListPriceFen: 100}
 	for want, change := range map[string]func(p *backoffice.ProductDraft){
-		"name is missing":         func(p *backoffice.ProductDraft) { p.Name = " " },
-		"name must be text":       func(p *backoffice.ProductDraft) { p.Name = "a\x00b" },
-		"name has 201 characters": func(p *backoffice.ProductDraft) { p.Name = strings.Repeat("壶", 201) },
-		"list_price_fen must be":  func(p *backoffice.ProductDraft) { p.ListPriceFen = -1 },
-		"0.00 to 100000000.00":    func(p *backoffice.ProductDraft) { p.ListPriceFen = 1 << 62 },
-		"rules must be text":      func(p *backoffice.ProductDraft) { p.Rules = "\xff" },
-		"description has":         func(p *backoffice.ProductDraft) { p.Description = strings.Repeat("x", 50_001) },
-		"there is no category":    func(p *backoffice.ProductDraft) { p.CategoryID = 404 },
+		"name is missing":              func(p *backoffice.ProductDraft) { p.Name = " " },
+		"name must be printable text":  func(p *backoffice.ProductDraft) { p.Name = "a\x00b" },
+		"name has 201 characters":      func(p *backoffice.ProductDraft) { p.Name = strings.Repeat("壶", 201) },
+		"list_price_fen must be":       func(p *backoffice.ProductDraft) { p.ListPriceFen = -1 },
+		"0.00 to 100000000.00":         func(p *backoffice.ProductDraft) { p.ListPriceFen = 1 << 62 },
+		"rules must be printable text": func(p *backoffice.ProductDraft) { p.Rules = "\xff" },
+		"description has":              func(p *backoffice.ProductDraft) { p.Description = strings.Repeat("x", 50_001) },
+		"there is no category":         func(p *backoffice.ProductDraft) { p.CategoryID = 404 },
 		"there is no picture": func(p *backoffice.ProductDraft) {
 			p.Images = []shop.Image{{URL: "/images/" + strings.Repeat("f", 64) + ".png"}}
 		},
-		"images[0].url is none": func(p *backoffice.ProductDraft) {
+		"images[0].url must be the URL of a picture": func(p *backoffice.ProductDraft) {
 			p.Images = []shop.Image{{URL: "https://evil.example/x.png"}}
 		},
-		"url is none of a": func(p *backoffice.ProductDraft) { p.Images = []shop.Image{{URL: "javascript:alert(1)"}} },
+		"url must be the URL of a picture": func(p *backoffice.ProductDraft) { p.Images = []shop.Image{{URL: "javascript:alert(1)"}} },
 		"images[0].alt must be": func(p *backoffice.ProductDraft) {
 			p.Images = []shop.Image{{URL: "/products/a.svg", Alt: "\r"}}
 		},
-		"has at most 12 pictures":  func(p *backoffice.ProductDraft) { p.Images = make([]shop.Image, 13) },
-		"images[0].url is none of": func(p *backoffice.ProductDraft) { p.Images = []shop.Image{{URL: "/products/../a.svg"}} },
+		"has at most 12 pictures":       func(p *backoffice.ProductDraft) { p.Images = make([]shop.Image, 13) },
+		"images[0].url must be the URL": func(p *backoffice.ProductDraft) { p.Images = []shop.Image{{URL: "/products/../a.svg"}} },
 	} {
 		draft := fine
 		change(&draft)
@@ -367,7 +367,7 @@ func TestTemplate(t *testing.T) {
 		}
 		_, err = d.ApplyTemplate(ctx, operator(), day)
 		if code(err) != shop.Conflict || !strings.Contains(err.Error(),
-			"nothing was made. 2027-03-27 11:00–13:00: overlaps slot") ||
+			"no slot was created. 2027-03-27 11:00–13:00: overlaps slot") ||
 			!strings.Contains(err.Error(), "and 1 more") {
 			t.Errorf("a plan with faults is made: %v", err)
 		}

@@ -87,7 +87,7 @@ func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 
 // outcome maps a response to the result for this posting and the following ones.
 func (s *Sender) outcome(order shop.ID, answer *http.Response) error {
-	said := fmt.Errorf("the receiver answered order %s with %s", order, answer.Status)
+	said := fmt.Errorf("the receiver responded to order %s with %s", order, answer.Status)
 	after, asked := s.retryAfter(answer.Header.Get("Retry-After"))
 	switch code := answer.StatusCode; {
 	case code >= 200 && code < 300:

@@ -51,7 +51,7 @@ func TestDeliveryIsSigned(t *testing.T) {
 	r, body := (*requests)[0], (*bodies)[0]
 	var got outbox.Message
 	if err := json.Unmarshal(body, &got); err != nil || got != p {
-		t.Errorf("%s, %v", body, err)
+		t.Errorf("got the body %s, %v; want %+v", body, err, p)
 	}
 	for name, want := range map[string]string{
 		"Content-Type": "application/json", "Stampede-Delivery": "7301444480512000257-4",
@@ -59,11 +59,11 @@ func TestDeliveryIsSigned(t *testing.T) {
 		"Stampede-Signature": Sign(secret, "1800000000", body),
 	} {
 		if got := r.Header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 	if r.Method != http.MethodPost || r.URL.Path != "/hook" {
-		t.Errorf("%s %s", r.Method, r.URL)
+		t.Errorf("got %s %s, want POST /hook", r.Method, r.URL)
 	}
 }
 
@@ -73,14 +73,14 @@ func TestSignatureIsStable(t *testing.T) {
 	const want = "v1=0726dedcd7fddd05eca3b4cfff0b915d4a6469b4019322ce9703ab6ea6c63959"
 	got := Sign([]byte("secret"), "1800000000", []byte(`{"order":"1"}`))
 	if !hmac.Equal([]byte(got), []byte(want)) {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 // 2xx is success. Most 4xx reject this order, some concern the sender, and all other status codes concern the receiver.
 func TestOnlyAYesIsTaken(t *testing.T) {
 	t.Parallel()
-	const no, pause, again = "no", "pause", "again"
+	const no, pause, again = "rejected", "pause", "retry"
 	for status, want := range map[int]string{
 		400: no, 404: no, 409: no, 410: no, 413: no, 422: no,
 		401: pause, 403: pause, 429: pause, 408: again, 425: again, 301: again, 500: again, 502: again, 503: again,
@@ -96,16 +96,16 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 			got = pause
 		}
 		if err == nil || got != want {
-			t.Errorf("%d means %q (%v), want %q", status, got, err, want)
+			t.Errorf("status %d: got %q (%v), want %q", status, got, err, want)
 		}
 		if len(*requests) != 1 {
-			t.Errorf("%d: %d requests", status, len(*requests))
+			t.Errorf("status %d: got %d requests, want 1", status, len(*requests))
 		}
 	}
 	s := New("http://127.0.0.1:1/", secret)
 	if err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2}); err == nil ||
 		errors.Is(err, outbox.ErrRejected) {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("an unreachable receiver: got %v, want an error without rejection", err)
 	}
 }
 
@@ -121,13 +121,13 @@ func TestRetryAfterIsHeard(t *testing.T) {
 			err := s.outcome(1, &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {header}}})
 			var paused *outbox.PauseError
 			if !errors.As(err, &paused) || paused.After != want {
-				t.Errorf("%d, %s: %v", status, header, err)
+				t.Errorf("status %d, Retry-After %s: got %v, want a pause of %v", status, header, err, want)
 			}
 		}
 	}
 	for _, header := range []string{"", "soon", "-1", "99999999999999999999"} {
 		if after, asked := s.retryAfter(header); asked {
-			t.Errorf("%q is %v", header, after)
+			t.Errorf("Retry-After %q: got %v, want no pause", header, after)
 		}
 	}
 }
@@ -155,6 +155,6 @@ func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2})
 	runtime.ReadMemStats(&after)
 	if spent := after.TotalAlloc - before.TotalAlloc; err != nil || spent > 16<<20 || !<-cut {
-		t.Errorf("%d bytes allocated, %v; or all of the answer was read", spent, err)
+		t.Errorf("got %d bytes allocated, %v; want at most 16 MiB and an unread rest of the response", spent, err)
 	}
 }

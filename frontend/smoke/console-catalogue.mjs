@@ -328,7 +328,7 @@ class Keeper {
       })
     const line = (price) => `,,Evening Lamp,Light,${price},,,,no`
     await send(`${table}\n${line('cheap')}\n`)
-    await soon(page.locator('td.bad').filter({ hasText: 'must be yuan' }))
+    await soon(page.locator('td.bad').filter({ hasText: 'must be an amount in yuan' }))
     await this.looks('tables', 'dark')
     await send(`${table}\n${line('89.50')}\n`)
     await this.button('Import: create 1').click()

@@ -78,7 +78,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 		t.Errorf("with a picture %+v", product)
 	}
 	cut(exitFailed, "no file", "product image PRODUCT -")
-	cut(exitFailed, "changed by somebody else", "product edit PRODUCT --version 1 --name Pan")
+	cut(exitFailed, "changed in the meantime", "product edit PRODUCT --version 1 --name Pan")
 	const template = "slot template --from DAY --times 10:00-12:00,12:00-14:00"
 	cut(exitOK, "2 new, 0 wrong", template+" --dry-run")
 	cut(exitOK, "", template)
@@ -103,7 +103,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	cut(exitOK, "", "sale export FOLDER/sales.csv")
 	cut(exitOK, "0 made, 0 changed, 2 the same", "sale import FOLDER/sales.csv")
 	write("sales.csv", []byte("id,price\n"+sale.ID.String()+",x\n"))
-	cut(exitFailed, "line 2 price: must be yuan", "sale import --dry-run FOLDER/sales.csv")
+	cut(exitFailed, "line 2 price: must be an amount in yuan", "sale import --dry-run FOLDER/sales.csv")
 	cut(exitOK, "", "sale archive SALE")
 	cut(exitOK, sale.ID.String(), "sale list --archived")
 	cut(exitOK, "", "sale archive --restore SALE")

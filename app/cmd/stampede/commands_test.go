@@ -188,7 +188,7 @@ func TestJournal(t *testing.T) {
 		{"journal verify --head HEAD", "", exitOK, `^6 rows fit`},
 		{"journal verify --head 6:" + strings.Repeat("0a", 32), "", exitAudit, `row 6 does not fit: .*written anew`},
 		{"journal verify --json --head 7:" + strings.Repeat("0a", 32), "", exitAudit, `"at": 7`},
-		{"journal verify --head 6", "", exitFailed, `a head is`},
+		{"journal verify --head 6", "", exitFailed, `a head must be`},
 	})
 	// The audit log names users by id only.
 	_, out, _ := call(t, environ, "journal", "list", "--json")
@@ -238,10 +238,10 @@ func TestSwitchesAndNotice(t *testing.T) {
 		{"switch set --tick-ms 50", "", exitFailed, `100 to 2000`},
 		{"switch set --lists none", "", exitFailed, `live or cached`},
 		{"switch set --least-challenge hard", "", exitFailed, `entry check`},
-		{"notice end", "", exitFailed, `there is no notice`},
+		{"notice end", "", exitFailed, `there is no current notice`},
 		{"notice say Kettles --for 1h --json", "", exitOK, `(?s)"level": "info".*"until": \d+`},
 		{"notice say 水壶 --lang zh --json", "", exitOK, `(?s)"text": "Kettles".*"zh": "水壶"`},
-		{"notice say Slow --lang Z", "", exitFailed, `two or three small letters`},
+		{"notice say Slow --lang Z", "", exitFailed, `two or three lowercase letters`},
 		{"notice say Slow --warn", "", exitOK, `within a second`},
 		{"notice say " + strings.Repeat("x", 301), "", exitFailed, `300 characters`},
 		{"notice end", "", exitOK, `any more`},
