@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-var update = flag.Bool("update", false, "write deploy/METRICS.md anew")
+var update = flag.Bool("update", false, "rewrite deploy/METRICS.md")
 
 const metricsPage = "../../deploy/METRICS.md"
 
@@ -62,7 +62,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for desc := range described(n.server.registry) {
 		parts := describedAs.FindStringSubmatch(desc)
 		if parts == nil {
-			t.Fatalf("unreadable: %s", desc)
+			t.Fatalf("unexpected description of a metric: %s", desc)
 		}
 		name := parts[1]
 		if !strings.HasPrefix(name, "stampede_") {
@@ -71,7 +71,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		var labels []string
 		for _, found := range labelName.FindAllStringSubmatch(parts[3]+","+parts[4], -1) {
 			if labelSets[found[1]] == "" {
-				t.Errorf("%s has the label %s, of which nobody says what it may be", name, found[1])
+				t.Errorf("%s has the label %s, whose values are not in labelSets", name, found[1])
 			}
 			labels = append(labels, "`"+found[1]+"`")
 		}
@@ -103,7 +103,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Errorf("deploy/METRICS.md and the registry differ; go test ./app/server -run Metrics -update (%v)", err)
 		for line := range strings.Lines(got) {
 			if !strings.Contains(string(want), line) {
-				t.Logf("not there: %s", line)
+				t.Logf("missing line: %s", line)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func alertsUse(t *testing.T, rows map[string]string) {
 		}
 		for _, name := range used.FindAllString(string(text), -1) {
 			if rows[strings.TrimSuffix(name, "_bucket")] == "" {
-				t.Errorf("%s uses %s, which is no metric", path, name)
+				t.Errorf("%s uses %s, which is not a metric", path, name)
 			}
 		}
 	}
@@ -166,13 +166,13 @@ func TestProfilesAreAskedFor(t *testing.T) {
 	t.Parallel()
 	without := begin(t, embedded(t, t.TempDir()), Options{}).ready()
 	if text := without.private("/debug/pprof/goroutine?debug=1"); strings.Contains(text, "goroutine profile") {
-		t.Error("profiles are shown though nobody asked for them")
+		t.Error("profiles are served without STAMPEDE_PROFILES")
 	}
 	with := begin(t, embedded(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
 	if text := with.private("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {
 		t.Errorf("no profile: %s", text)
 	}
 	if text := with.private("/debug/pprof/cmdline"); strings.Contains(text, os.Args[0]) {
-		t.Errorf("the command line is shown: %s", text)
+		t.Errorf("the command line is served: %s", text)
 	}
 }

@@ -40,7 +40,7 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 	if s.config.Embedded() {
 		return []backoffice.Check{{
 			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
-			Says: "embedded stores are for trying out: a crash loses reservations without a row",
+			Says: "embedded stores are for tests: a crash loses reservations without a row",
 		}}, nil
 	}
 	weak, err := s.stores.weaknesses(ctx)
@@ -65,20 +65,20 @@ func (s *readinessDeps) copies(ctx context.Context) ([]backoffice.Check, error) 
 			found = append(found, backoffice.Check{
 				State: backoffice.CheckFail, Code: backoffice.FoundUnread, Of: backoffice.Facts{"what": name},
 				Says: name + " cannot be read right now",
-				Do:   "Bring it back with its disk; stampede checkconfig names the partitions of each primary",
+				Do:   "Restart it with its disk; stampede checkconfig lists the partitions of each primary",
 			})
 			return nil
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask Redis about its persistence: %w", err)
+		return nil, fmt.Errorf("read the persistence state of Redis: %w", err)
 	}
 	restorable, err := s.stores.db.Restorable(ctx)
 	if err == nil && !restorable {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",
-			Says: "MySQL keeps no binary log: a backup can be restored to its own instant only",
+			Says: "MySQL has no binary log: a backup restores only to the time of the backup",
 		})
 	}
 	return found, err
@@ -98,19 +98,19 @@ func copiesOf(ctx context.Context, name string, server *redis.Client) (found []b
 	if status := info["aof_last_write_status"]; status != "" && status != "ok" {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckFail, Code: backoffice.FoundLogNotWritten,
-			Says: name + ": the last write of its log failed", Do: "See whether its disk is full",
+			Says: name + ": the last write of its log failed", Do: "Check whether its disk is full",
 		})
 	}
 	if info["aof_last_bgrewrite_status"] == "err" || info["rdb_last_bgsave_status"] == "err" {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundLogNotRewritten,
-			Says: name + ": its last rewrite failed, so its log grows", Do: "See whether its disk is full",
+			Says: name + ": its last rewrite failed, so its log grows", Do: "Check whether its disk is full",
 		})
 	}
 	if info["role"] != "slave" && info["connected_slaves"] == "0" {
 		found = append(found, backoffice.Check{
-			State: backoffice.CheckWarn, Code: backoffice.FoundNoReplica, Do: "Give Redis a replica, and keep its disk in the backup",
-			Says: name + " has no replica: with its disk, reservations without a row would be lost",
+			State: backoffice.CheckWarn, Code: backoffice.FoundNoReplica, Do: "Add a replica to Redis, and include its disk in the backup",
+			Says: name + " has no replica: a loss of its disk would lose reservations without a row",
 		})
 	}
 	return found, nil
