@@ -88,9 +88,9 @@ func unlike(schemas asyncapi.Messages, golden map[string]map[string]any) (wrong 
 	for message, frames := range golden {
 		for name, frame := range frames {
 			if schemas[message] == nil {
-				wrong = append(wrong, fmt.Sprintf("%s: there is no message %s", name, message))
+				wrong = append(wrong, fmt.Sprintf("%s: unknown message %s", name, message))
 			} else if err := schemas[message].Validate(frame); err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s is no %s: %v", name, message, err))
+				wrong = append(wrong, fmt.Sprintf("%s does not match %s: %v", name, message, err))
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func TestGoldenFramesAreDescribed(t *testing.T) {
 	}
 	for message := range schemas {
 		if golden[message] == nil {
-			t.Errorf("no golden frame is a %s", message)
+			t.Errorf("no golden frame matches message %s", message)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestBrokenFramesAreNotAsDescribed(t *testing.T) {
 	t.Parallel()
 	schemas := compile(t, readAsyncAPI(t))
 	for name, c := range map[string]struct{ message, frame string }{
-		"a further field":      {"seenReply", `{"id":9,"ok":{"more":1}}`},
+		"an unknown field":     {"seenReply", `{"id":9,"ok":{"more":1}}`},
 		"a missing field":      {"buyReply", `{"id":6,"ok":{"order":"7","ticket":79,"place":0}}`},
 		"an id as a number":    {"cancel", `{"id":7,"op":"cancel","order":7301444480512000257}`},
 		"a price with a dot":   {"tickEvent", `{"ev":"tick","now":1.5,"sales":[{"id":"1","stock":1,"held":0,"sold":0,"done":0,"rate":0,"watching":0}]}`},
@@ -159,10 +159,10 @@ func TestBrokenFramesAreNotAsDescribed(t *testing.T) {
 		"a reply and an error": {"seenReply", `{"id":9,"ok":{},"error":{"code":"busy","message":"m","retry_ms":0}}`},
 		"another op":           {"hello", `{"id":1,"op":"goodbye"}`},
 		"quantity zero":        {"buy", `{"id":6,"op":"buy","sale":"7","qty":0,"key":"k-3f9c1d2e"}`},
-		"a key with a blank":   {"buy", `{"id":6,"op":"buy","sale":"7","qty":1,"key":"k 3f9c1d2e"}`},
+		"a key with a space":   {"buy", `{"id":6,"op":"buy","sale":"7","qty":1,"key":"k 3f9c1d2e"}`},
 	} {
 		if err := schemas[c.message].Validate(readFrame(t, []byte(c.frame))); err == nil {
-			t.Errorf("%s passes as a %s", name, c.message)
+			t.Errorf("%s: the frame matches %s, want a mismatch", name, c.message)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestAsyncAPIIsComplete(t *testing.T) {
 	doc := readAsyncAPI(t)
 	messages := slices.Sorted(maps.Keys(at(t, doc, "components", "messages")))
 	if listed := slices.Sorted(maps.Keys(at(t, doc, "channels", "socket", "messages"))); !slices.Equal(messages, listed) {
-		t.Errorf("the channel lists %v, there are %v", listed, messages)
+		t.Errorf("the channel lists messages %v, want %v", listed, messages)
 	}
 	sent := make(map[string]bool)
 	for _, list := range []any{
@@ -187,11 +187,11 @@ func TestAsyncAPIIsComplete(t *testing.T) {
 		}
 	}
 	if listed := slices.Sorted(maps.Keys(sent)); !slices.Equal(messages, listed) {
-		t.Errorf("the operations send %v, there are %v", listed, messages)
+		t.Errorf("the operations send %v, want %v", listed, messages)
 	}
 	for op := range ops {
 		if !sent[op] || !sent[op+"Reply"] {
-			t.Errorf("the op %s is not described, or its reply is not", op)
+			t.Errorf("op %s, or its reply, has no description", op)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 		set = &watchSet{key: key, slots: slots, singles: w.sales, sales: sales}
 		if len(slots) != 1 || len(w.sales) > 0 {
 			if !h.places.Room(c.who().User, c.addr) {
-				return shop.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
+				return shop.FailBusy("too many different watch sets of this user or address; watch a slot", busyRetry)
 			}
 			h.holdLocked(c, set)
 		}

@@ -19,22 +19,22 @@ func TestHelloWhileTheDatabaseIsAway(t *testing.T) {
 	n.feed.setAway(true)
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
-		t.Fatalf("hello answered %+v, came with %s", ok, cursor)
+		t.Fatalf("hello returned %+v, want no missed orders and cursor %s", ok, cursor)
 	}
 	n.feed.queueEvent(t, state(7, 101, 1))
 	if h := p.awaitOrders(1)[0]; h.Cursor != cursor {
-		t.Errorf("an event carries %s while rows from %s on are owed", h.Cursor, cursor)
+		t.Errorf("got event cursor %s, want %s while rows are owed", h.Cursor, cursor)
 	}
 	n.feed.setAway(false)
-	missed := p.awaitOrder("what was missed", func(h received) bool { return h.Order.ID == 100 })
+	missed := p.awaitOrder("the missed order", func(h received) bool { return h.Order.ID == 100 })
 	if missed.Cursor != cursor || missed.Order.Rev != 2 {
-		t.Errorf("missed %+v", missed)
+		t.Errorf("got %+v, want rev 2 with cursor %s", missed, cursor)
 	}
 	n.awaitProven()
 	n.feed.queueEvent(t, state(7, 101, 2))
-	h := p.awaitOrder("what came afterwards", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 2 })
+	h := p.awaitOrder("the next event", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 2 })
 	if h.Cursor == cursor {
-		t.Error("the cursor does not move on")
+		t.Error("the cursor does not advance")
 	}
 }
 
@@ -42,12 +42,12 @@ func TestHelloWhileTheDatabaseIsAway(t *testing.T) {
 func TestOwedRowsThatCannotBeTold(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(d *database){
-		"too many": func(d *database) {
+		"too many changes": func(d *database) {
 			for i := range maxChanges + 1 {
 				d.rows[shop.ID(i+1)] = row{state(7, shop.ID(i+1), 1), d.nowLocked()}
 			}
 		},
-		"another history": func(d *database) { d.history = "0badcafe" },
+		"a new history": func(d *database) { d.history = "0badcafe" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func TestOwedRowsThatCannotBeTold(t *testing.T) {
 			n.feed.setAway(false)
 			p.awaitClose(CloseResync)
 			if ok := n.dial(t).hello(7, cursor); !ok.Reset {
-				t.Errorf("hello answered %+v, want a reset", ok)
+				t.Errorf("hello returned %+v, want a reset", ok)
 			}
 		})
 	}
@@ -72,18 +72,18 @@ func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 	f := newFeed(t, kit.Redis(t))
 	f.setAway(true)
 	n := startNodeOn(t, f)
-	kit.Eventually(t, patience, func() (bool, string) { return n.hub.broken() != "", "not subscribed" })
+	kit.Eventually(t, patience, func() (bool, string) { return n.hub.broken() != "", "waiting for the subscription" })
 	p := n.dial(t)
 	ok := p.hello(7, "")
 	if ok.Cursor != noCursor.String() || ok.Reset {
-		t.Fatalf("hello answered %+v", ok)
+		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
 	n.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitFresh("100/1")
 	n.feed.setAway(false)
 	p.awaitClose(CloseResync)
 	if ok := n.dial(t).hello(7, p.orders()[0].Cursor); !ok.Reset || ok.Cursor == noCursor.String() {
-		t.Errorf("hello answered %+v, want a reset", ok)
+		t.Errorf("hello returned %+v, want a reset", ok)
 	}
 }
 
@@ -99,14 +99,14 @@ func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
 	n.feed.queueEvent(t, state(7, 106, 1))
 	for _, h := range p.awaitOrders(2) {
 		if at, err := ParseCursor(h.Cursor); err != nil || at.At > before {
-			t.Errorf("an event carries %s", h.Cursor)
+			t.Errorf("got event cursor %s, want at most %d", h.Cursor, before)
 		}
 	}
 	n.feed.setAway(false)
-	p.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 100 })
+	p.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 100 })
 	n.awaitProven()
 	n.feed.queueEvent(t, state(7, 109, 1))
-	p.awaitOrder("what came afterwards", func(h received) bool { return h.Order.ID == 109 })
+	p.awaitOrder("the next event", func(h received) bool { return h.Order.ID == 109 })
 }
 
 // After a failover the database may lack commits and reuse a rev. A client with orders from before is closed, and its
@@ -126,13 +126,13 @@ func TestFailoverOfTheDatabase(t *testing.T) {
 	again := n.dial(t)
 	ok := again.hello(7, cursor)
 	if at, err := ParseCursor(ok.Cursor); !ok.Reset || err != nil || at.History != "0badcafe" {
-		t.Fatalf("hello answered %+v, want a reset to the new history", ok)
+		t.Fatalf("hello returned %+v, want a reset to the new history", ok)
 	}
 	n.awaitProven()
 	n.feed.queueEvent(t, state(7, 100, 3))
-	h := again.awaitOrder("a rev for the second time", func(h received) bool { return h.Order.Rev == 3 })
+	h := again.awaitOrder("a repeated rev", func(h received) bool { return h.Order.Rev == 3 })
 	if ok := n.dial(t).hello(7, h.Cursor); ok.Reset {
-		t.Errorf("hello answered %+v", ok)
+		t.Errorf("unexpected reply to hello: %+v", ok)
 	}
 	nonBuyer.fence() // a client without orders stays
 	again.fence()
@@ -152,9 +152,9 @@ func TestResyncOfAUserWithManyChanges(t *testing.T) {
 	n.feed.queueEvent(t, state(8, 103, 1))
 	p.awaitClose(CloseResync)
 	if ok := n.dial(t).hello(7, cursor); !ok.Reset {
-		t.Errorf("hello answered %+v, want a reset", ok)
+		t.Errorf("hello returned %+v, want a reset", ok)
 	}
-	other.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 100 })
+	other.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 100 })
 }
 
 // Unreadable rows of a user delay a hello by at most ReadWithin, and they delay no events.
@@ -166,12 +166,12 @@ func TestHelloWaitsForRowsOnlySoLong(t *testing.T) {
 	n.feed.set(func(d *database) { d.before = func() { <-hold } })
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
-		t.Errorf("hello answered %+v", ok)
+		t.Errorf("unexpected reply to hello: %+v", ok)
 	}
 	n.feed.queueEvent(t, state(7, 101, 1))
 	p.awaitFresh("101/1")
 	n.feed.set(func(d *database) { d.before = nil })
 	close(hold)
-	p.awaitOrder("what was missed", func(h received) bool { return h.Order.ID == 100 })
+	p.awaitOrder("the missed order", func(h received) bool { return h.Order.ID == 100 })
 	wantSame(t, "heard", []string{"101/1", "100/1"}, p.fresh())
 }

@@ -32,7 +32,7 @@ func TestATickAllocatesNothingPerClient(t *testing.T) {
 		})
 	}
 	if few, many := perTick(1), perTick(2000); many-few > 1 {
-		t.Errorf("a tick allocates %v times for one client and %v times for two thousand", few, many)
+		t.Errorf("a tick makes %v allocations for 1 client and %v for 2000, want the same number", few, many)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestWritingATickAllocatesNothing(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) {
 		for _, c = range n.hub.allClients() {
 		}
-		return c != nil, "the node has no client"
+		return c != nil, "waiting for a client"
 	})
 	tick := newTick(1, [][]byte{[]byte(`{"id":"11"}`)}, nil, n.hub.metrics.encodedTicks)
 	allocs := math.Inf(1)
@@ -58,6 +58,6 @@ func TestWritingATickAllocatesNothing(t *testing.T) {
 		}))
 	}
 	if allocs > 0 {
-		t.Errorf("%v allocations per client and tick", allocs)
+		t.Errorf("%v allocations per client and tick, want none", allocs)
 	}
 }

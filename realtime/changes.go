@@ -28,7 +28,7 @@ func (h *Hub) onMessage(partition int, payload string) {
 		h.update(func(c *sequences) { c.received(h.elapsed(), partition, m.Before, m.Number) })
 	}
 	if err != nil {
-		slog.Warn("message of changes that cannot be read; reading rows", "partition", partition, "err", err)
+		slog.Warn("unreadable message of changes; reading rows", "partition", partition, "err", err)
 		h.breakOff("an unreadable message")
 	}
 }

@@ -40,7 +40,7 @@ func FuzzMessages(f *testing.F) {
 		m, err := shop.ParseMessage(payload)
 		if err != nil {
 			if hub.broken() == "" {
-				t.Fatalf("%q is not read, and no rows either", payload)
+				t.Fatalf("%q: the message is unreadable, but no read of rows was triggered", payload)
 			}
 			return
 		}
@@ -48,7 +48,7 @@ func FuzzMessages(f *testing.F) {
 		for change, err := range m.Changes() {
 			if err != nil {
 				if hub.broken() == "" {
-					t.Fatalf("%q is not read to its end, and no rows either", payload)
+					t.Fatalf("%q: a change is unreadable, but no read of rows was triggered", payload)
 				}
 				break
 			}
@@ -57,13 +57,13 @@ func FuzzMessages(f *testing.F) {
 				continue // another user, or the queue was full
 			}
 			if !bytes.Equal(queue[0], withCursor(change.Frame, goldInstant(1).String())) {
-				t.Fatalf("%q is told as %s", change.Frame, queue[0])
+				t.Fatalf("change %q is queued as %s", change.Frame, queue[0])
 			}
 			events[change.User] = queue[1:]
 		}
 		for user, queue := range events {
 			if len(queue) > 0 {
-				t.Fatalf("user %s is told %s besides", user, queue)
+				t.Fatalf("user %s has unexpected frames %s", user, queue)
 			}
 		}
 	})
@@ -76,7 +76,7 @@ func TestForeignChangesAllocateNothing(t *testing.T) {
 	payload := manyChanges(500)
 	perMessage := testing.AllocsPerRun(10, func() { hub.onMessage(0, payload) })
 	if perMessage > 1 || len(clients[0].out.queue) > 0 {
-		t.Errorf("%v allocations for 500 changes of others", perMessage)
+		t.Errorf("%v allocations for 500 changes of other users, want at most 1 and no frame", perMessage)
 	}
 }
 
@@ -100,12 +100,12 @@ func TestListeningTakesNoMemory(t *testing.T) {
 	for _, c := range n.hub.allClients() {
 		c.mu.Lock()
 		if c.state != nil {
-			t.Errorf("a connection keeps %+v", *c.state)
+			t.Errorf("a connection still has state %+v", *c.state)
 		}
 		c.mu.Unlock()
 	}
 	if size := unsafe.Sizeof(client{}); size > maxClientBytes {
-		t.Errorf("a connection takes %d bytes, not more than %d", size, maxClientBytes)
+		t.Errorf("a connection takes %d bytes, want at most %d", size, maxClientBytes)
 	}
 }
 
@@ -135,14 +135,14 @@ func TestPushesAreTraced(t *testing.T) {
 		for _, c := range clients {
 			if want := withCursor(string(OrderFrame(&o)), goldInstant(1).String()); len(c.out.queue) != 1 ||
 				!bytes.Equal(c.out.queue[0], want) {
-				t.Errorf("told %s, want %s", c.out.queue, want)
+				t.Errorf("got frames %s, want one: %s", c.out.queue, want)
 			}
 		}
 	}
 	if len(kept.spans) != 1 {
-		t.Fatalf("%d spans, want one for who is here", len(kept.spans))
+		t.Fatalf("%d spans, want one for the connected user", len(kept.spans))
 	}
 	if s := kept.spans[0]; s.Name != "push" || s.Trace != ref.Trace || s.Parent != ref.ID || s.Notes[0].Number != 2 {
-		t.Errorf("span %+v", s)
+		t.Errorf("got span %+v, want push with 2 receivers, a child of %v", s, ref)
 	}
 }

@@ -22,7 +22,7 @@ func TestCompressionIsNotOffered(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	if offered := res.Header.Get("Sec-WebSocket-Extensions"); offered != "" {
-		t.Errorf("the answer offers %q", offered)
+		t.Errorf("the handshake offers extensions %q, want none", offered)
 	}
 	// Header of a compressed frame: FIN, RSV1 and text, zero mask, two bytes.
 	if _, err := conn.UnderlyingConn().Write([]byte{0xc1, 0x82, 0, 0, 0, 0, 0x02, 0x00}); err != nil {

@@ -11,12 +11,12 @@ func TestCursorsThatAreNone(t *testing.T) {
 		"9223372036854775808.5f3a9c1e", "1-0",
 	} {
 		if c, err := ParseCursor(s); err == nil {
-			t.Errorf("%q is read as %v", s, c)
+			t.Errorf("ParseCursor(%q) = %v, want an error", s, c)
 		}
 	}
 	for _, s := range []string{"0.00000000", "1795222790123.5f3a9c1e", "9223372036854775807.ffffffff"} {
 		if c, err := ParseCursor(s); err != nil || c.String() != s {
-			t.Errorf("%q is read as %v: %v", s, c, err)
+			t.Errorf("ParseCursor(%q) = %v, %v", s, c, err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (f *fieldReader) text(name string) (s string) {
 		return string(plain)
 	}
 	if json.Unmarshal(raw, &s) != nil {
-		f.fail(name + " must be a text")
+		f.fail(name + " must be a string")
 	}
 	return s
 }
@@ -178,7 +178,7 @@ func (r *request) buyRequest() (order.BuyRequest, *shop.Error) {
 	}
 	buy.Key, buy.Pass = f.text("key"), f.text("pass")
 	if raw := r.raw("address"); !absent(raw) && json.Unmarshal(raw, &buy.Address) != nil {
-		f.fail("address must be an object with the texts name, phone and text")
+		f.fail("address must be an object with the strings name, phone and text")
 	}
 	return buy, f.err
 }

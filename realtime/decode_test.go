@@ -22,7 +22,7 @@ func TestUnreadableIDs(t *testing.T) {
 	} {
 		var r request
 		if err := r.decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != shop.BadRequest {
-			t.Errorf("%s: id %d, %v", frame, r.id, err)
+			t.Errorf("%s: got id %d, error %v", frame, r.id, err)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func TestQuantities(t *testing.T) {
 		}
 		buy, err := r.buyRequest()
 		if want == 0 && (err == nil || err.Code != shop.BadRequest || !strings.Contains(err.Message, "qty")) {
-			t.Errorf("qty %s: %v, %v", qty, buy, err)
+			t.Errorf("qty %s: got %v, error %v", qty, buy, err)
 		}
 		if want != 0 && (err != nil || buy.Qty != want) {
 			t.Errorf("qty %s: %d, %v, want %d", qty, buy.Qty, err, want)
@@ -68,20 +68,20 @@ func FuzzDecode(f *testing.F) {
 		var r request
 		err := r.decode(frame)
 		if r.unreadable && (err == nil || r.id != 0) {
-			t.Fatalf("unreadable, but id %d and %v", r.id, err)
+			t.Fatalf("the frame is unreadable, but has id %d and error %v", r.id, err)
 		}
 		if r.id < 0 {
-			t.Fatalf("id %d", r.id)
+			t.Fatalf("got id %d, want at least 0", r.id)
 		}
 		sameAsEncodingJSON(t, frame)
 		if buy, err := r.buyRequest(); err == nil && (buy.Qty < 1 || buy.Sale <= 0) {
-			t.Fatalf("accepted %+v", buy)
+			t.Fatalf("an invalid buy was accepted: %+v", buy)
 		}
 		if q, err := r.ordersQuery(); err == nil && (q.Limit < 1 || q.Limit > maxOrders) {
-			t.Fatalf("accepted %+v", q)
+			t.Fatalf("an invalid page query was accepted: %+v", q)
 		}
 		if _, ids, err := r.watched(); err == nil && len(ids) > maxWatchedSales {
-			t.Fatalf("accepted %d sales", len(ids))
+			t.Fatalf("a list of %d sales was accepted", len(ids))
 		}
 		if t0, err := r.roundTrip(); err == nil {
 			encode(roundTrip{T0: t0})
@@ -97,9 +97,9 @@ func sameAsEncodingJSON(t *testing.T, frame []byte) {
 	got := make(map[string]json.RawMessage)
 	ok := utf8.Valid(frame) && fields(frame, func(name, value []byte) { got[string(name)] = value })
 	if ok != valid {
-		t.Fatalf("%q is an object: %v, encoding/json says %v", frame, ok, valid)
+		t.Fatalf("%q is an object: got %v, encoding/json returns %v", frame, ok, valid)
 	}
 	if diff := cmp.Diff(want, got); ok && diff != "" {
-		t.Fatalf("%q (-encoding/json +ours):\n%s", frame, diff)
+		t.Fatalf("%q (-encoding/json +decode):\n%s", frame, diff)
 	}
 }

@@ -33,11 +33,11 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 		pause := p.all("bye")[0].Event.(*wsclient.ByeEvent).RetryMS
 		pauses[pause] = true
 		if pause < retrySoonest.Milliseconds() || pause > maxPause.Milliseconds() {
-			t.Errorf("asked to come back after %d ms", pause)
+			t.Errorf("got retry_ms %d, want %d to %d", pause, retrySoonest.Milliseconds(), maxPause.Milliseconds())
 		}
 	}
 	if len(pauses) < 10 {
-		t.Errorf("only %d different pauses", len(pauses))
+		t.Errorf("got %d different pauses, want at least 10", len(pauses))
 	}
 	n.refused(t, Subprotocol, http.StatusServiceUnavailable)
 }
@@ -68,11 +68,11 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 	go func() { drained <- n.hub.Drain(t.Context(), 0) }()
 	idle.awaitClose(CloseDrain)
 	if len(buyer.all("bye")) > 0 {
-		t.Error("bye came before the answer")
+		t.Error("bye arrived before the reply")
 	}
 	tell(order.Receipt{Order: 1011, Ticket: 1, State: shop.Reserved}, nil)
-	if f := buyer.await("the answer", func(f *wsclient.Frame) bool { return f.ID == 101 }); f.OK == nil {
-		t.Errorf("the press of Buy was answered %+v", f)
+	if f := buyer.await("the reply", func(f *wsclient.Frame) bool { return f.ID == 101 }); f.OK == nil {
+		t.Errorf("buy returned %+v, want a receipt", f)
 	}
 	buyer.awaitClose(CloseDrain)
 	if err := <-drained; err != nil {
@@ -89,7 +89,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := n.hub.Drain(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("drain ended with %v", err)
+		t.Errorf("Drain returned %v, want DeadlineExceeded", err)
 	}
 	conn.Close()
 }
@@ -101,10 +101,10 @@ func (n *node) refused(t *testing.T, subprotocol string, want int) {
 	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", nil)
 	if err == nil {
 		conn.Close()
-		t.Fatalf("the handshake was accepted, want %d", want)
+		t.Fatalf("the handshake was accepted, want status %d", want)
 	}
 	if resp == nil || resp.StatusCode != want {
-		t.Errorf("answered %v (%v), want %d", resp, err, want)
+		t.Errorf("got response %v (%v), want status %d", resp, err, want)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestHandshakesThatAreRefused(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusUpgradeRequired {
-		t.Errorf("a plain request was answered %s", resp.Status)
+		t.Errorf("a plain request returned %s, want 426", resp.Status)
 	}
 	n.dial(t).hello(0, "")
 	n.refused(t, Subprotocol, http.StatusServiceUnavailable)

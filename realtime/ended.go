@@ -82,7 +82,7 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 	for _, s := range h.closedBy(latest) {
 		closes, err := h.closesNow(ctx, s)
 		if err != nil {
-			failed = fmt.Errorf("ask when %s closes: %w", s.id, err)
+			failed = fmt.Errorf("read the closing time of %s: %w", s.id, err)
 			break // the next run reads the others
 		}
 		if closes <= latest {

@@ -69,7 +69,7 @@ func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 			return lines[sale].Stock == int64(slot)
 		})
 		if watched := n.hub.Watched(); len(watched) > 2*maxWatchedSlots || watched[len(watched)-1] != sale+1 {
-			t.Fatalf("in slot %s %v are watched", slot, watched)
+			t.Fatalf("slot %s: unexpected watched sales %v", slot, watched)
 		}
 		later(slotLength)
 	}
@@ -149,6 +149,6 @@ func TestClosedSalesMakeRoom(t *testing.T) {
 	p.must(`"op":"watch","sales":["993"]`, nil)
 	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) ||
 		!slices.Contains(watched, 993) {
-		t.Fatalf("%v are watched", watched)
+		t.Fatalf("unexpected watched sales %v", watched)
 	}
 }

@@ -46,7 +46,7 @@ func (d *database) nowLocked() shop.Millis { return shop.MillisOf(time.Now().Add
 
 func (d *database) instantLocked() (shop.Instant, error) {
 	if d.away {
-		return shop.Instant{}, fmt.Errorf("the database is away: %w", shop.ErrTransient)
+		return shop.Instant{}, fmt.Errorf("the database is unreachable: %w", shop.ErrTransient)
 	}
 	return shop.Instant{At: d.nowLocked(), History: d.history}, nil
 }

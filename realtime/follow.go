@@ -79,7 +79,7 @@ func (h *Hub) follow(ctx context.Context) error {
 		case <-beat.C:
 			err := h.look(ctx)
 			if err != nil && !failing && ctx.Err() == nil {
-				slog.WarnContext(ctx, "look at the ends of the chains of changes; trying again", "err", err)
+				slog.WarnContext(ctx, "read the latest message numbers; trying again", "err", err)
 			}
 			failing = err != nil
 		}
@@ -130,10 +130,11 @@ func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 	defer cancel()
 	ends, err := h.options.Sequences.SequenceEnds(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the ends of the chains: %w", err)
+		return nil, fmt.Errorf("read the latest message numbers: %w", err)
 	}
 	if len(ends) != h.options.Partitions {
-		return nil, fmt.Errorf("%d ends of %d chains: %w", len(ends), h.options.Partitions, shop.ErrPermanent)
+		return nil, fmt.Errorf("got message numbers of %d partitions, want %d: %w", len(ends), h.options.Partitions,
+			shop.ErrPermanent)
 	}
 	return ends, nil
 }

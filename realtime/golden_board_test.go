@@ -43,8 +43,8 @@ func goldAlarm() *board.Board {
 		Nodes:      []board.NodeFigures{{ID: 3, Roles: []string{}, Leases: []board.Lease{}, Risk: "semi-sync is off"}},
 		Alarms: []board.Alarm{{
 			Name: board.AlarmRedisAway, Since: goldNow - 3000, Link: "deploy/RUNBOOK.md#redis-is-away",
-			Says: "Redis does not answer; this is what one node knows by itself.",
-			Do:   "Bring it back with its disk. Until then nothing is sold, and people who press Buy are told to repeat.",
+			Says: "Redis does not respond. The figures are of one node.",
+			Do:   "Start Redis with its disk. Until then the shop sells nothing, and buys return busy.",
 		}},
 	}
 }

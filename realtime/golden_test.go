@@ -166,7 +166,7 @@ func serverFrames() map[string][]byte {
 			w.User, w.Cursor = goldUser, "1795222790044.5f3a9c1e"
 			w.Missed = []json.RawMessage{goldEvent(goldExpired, 44), goldEvent(goldRefused2, 44)}
 		}),
-		"hello/welcome, too much was missed": goldWelcome(func(w *welcome) {
+		"hello/welcome, too many missed": goldWelcome(func(w *welcome) {
 			w.User, w.Cursor, w.Reset = goldUser, "1795222790180.5f3a9c1e", true
 		}),
 		"renew/renewed":                   encode(reply{2, renewed{goldNow + 900_000}}),
@@ -182,23 +182,23 @@ func serverFrames() map[string][]byte {
 		"buy/reserved": encode(reply{
 			6, order.Receipt{Order: goldOrder, Ticket: 79, State: shop.Reserved},
 		}),
-		"buy/reserved, twelve before": encode(reply{
+		"buy/reserved, at place 12": encode(reply{
 			6, order.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: shop.Reserved},
 		}),
-		"buy/repeated key, pending by now": encode(reply{
+		"buy/repeated key, now pending": encode(reply{
 			6, order.Receipt{Order: goldOrder, Ticket: 79, State: shop.Pending},
 		}),
 		"pass/given": encode(reply{15, admission.PassAnswer{Pass: goldPass, Until: goldNow + 120_000}}),
-		"pass/work comes first": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
+		"pass/work required": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
 			Kind: shop.ChallengeWork, ID: goldWork, Text: goldWork, Bits: 16, Until: goldNow + 120_000,
 		}}}),
-		"pass/a captcha comes first": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
+		"pass/captcha required": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
 			Kind: shop.ChallengeCaptcha, ID: "c-1",
 			Image: "data:image/png;base64,iVBORw0KGgo=", Until: goldNow + 300_000,
 		}}}),
-		"solve/solved":              encode(reply{16, admission.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
-		"cancel/cancelled":          encode(reply{7, stateReply{shop.Cancelled}}),
-		"cancel/was expired before": encode(reply{7, stateReply{shop.Expired}}),
+		"solve/solved":           encode(reply{16, admission.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
+		"cancel/cancelled":       encode(reply{7, stateReply{shop.Cancelled}}),
+		"cancel/already expired": encode(reply{7, stateReply{shop.Expired}}),
 		"pay/on a page": encode(reply{
 			13, payment.Payable{
 				Payment: payment.Payment{URL: goldPayURL}, PayBy: goldNow + 298_500, Until: goldNow + 288_000,
@@ -217,22 +217,22 @@ func serverFrames() map[string][]byte {
 				Until: goldNow + 288_000,
 			},
 		}),
-		"refund/being given back":    encode(reply{14, stateReply{shop.Refunding}}),
+		"refund/refunding":           encode(reply{14, stateReply{shop.Refunding}}),
 		"refund/an operator decides": encode(reply{14, stateReply{shop.Paid}}),
 		"orders/a page": encode(reply{
 			8, orderPage{[]shop.Order{goldPending(), goldRefused2}, true},
 		}),
-		"orders/none":           encode(reply{8, orderPage{[]shop.Order{}, false}}),
-		"seen/noted":            encode(reply{9, empty{}}),
-		"board/what was before": encode(reply{17, boardReply{goldNow, []board.Point{goldPoint()}}}),
-		"board/nothing was before": encode(reply{
+		"orders/none":   encode(reply{8, orderPage{[]shop.Order{}, false}}),
+		"seen/done":     encode(reply{9, empty{}}),
+		"board/history": encode(reply{17, boardReply{goldNow, []board.Point{goldPoint()}}}),
+		"board/empty history": encode(reply{
 			17, boardReply{goldNow, []board.Point{}},
 		}),
-		"board/not looking any more": encode(reply{18, empty{}}),
-		"board/all is well":          encode(boardEvent{"board", goldBoard()}),
-		"board/an alarm":             encode(boardEvent{"board", goldAlarm()}),
-		"tick/one sale changed":      goldTick(goldView()),
-		"tick/whole watch set":       goldTick(goldView(), goldView2()),
+		"board/left":            encode(reply{18, empty{}}),
+		"board/no alarm":        encode(boardEvent{"board", goldBoard()}),
+		"board/an alarm":        encode(boardEvent{"board", goldAlarm()}),
+		"tick/one sale changed": goldTick(goldView()),
+		"tick/whole watch set":  goldTick(goldView(), goldView2()),
 		"slot/opened": encode(slotEvent{
 			"slot", goldSlot, shop.Open, goldNow - 60_000, goldNow + 240_000, 6,
 		}),
@@ -244,7 +244,7 @@ func serverFrames() map[string][]byte {
 		}),
 		"sale/paused":        goldSaleEvent(func(v *shop.SaleView) { v.Paused = true }),
 		"sale/stock added":   goldSaleEvent(func(v *shop.SaleView) { v.Added, v.Stock = 40, 57 }),
-		"sale/asks for work": goldSaleEvent(func(v *shop.SaleView) { v.Challenge, v.Pass = shop.ChallengeWork, true }),
+		"sale/requires work": goldSaleEvent(func(v *shop.SaleView) { v.Challenge, v.Pass = shop.ChallengeWork, true }),
 		"order/pending":      goldEvent(goldPending(), 42),
 		"order/expired":      goldEvent(goldExpired, 43),
 		"order/cancelled": goldEvent(goldLate(shop.Cancelled, 2,
@@ -253,15 +253,15 @@ func serverFrames() map[string][]byte {
 		"order/paid":                goldEvent(goldPaid, 43),
 		"order/paid late, revived":  goldEvent(goldRevived, 44),
 		"order/paid late, sold out": goldEvent(goldTooLate, 44),
-		"order/given back":          goldEvent(goldGivenBack, 45),
-		"order/refund asked for":    goldEvent(goldAsked, 44),
+		"order/paid late, refunded": goldEvent(goldGivenBack, 45),
+		"order/refund requested":    goldEvent(goldAsked, 44),
 		"order/refund declined":     goldEvent(goldDeclined, 45),
 		"order/refunding":           goldEvent(goldRefunding, 46),
 		"order/refunded":            goldEvent(goldRefunded, 47),
 		"order/shipped":             goldEvent(goldShipped, 44),
 		"notice/information":        encode(noticeEvent{"notice", "info", "More kettles at noon.", 0, nil}),
-		"notice/with an end":        encode(noticeEvent{"notice", "info", "More kettles at noon.", 1_790_000_000_000, nil}),
-		"notice/taken back":         encode(noticeEvent{"notice", "info", "", 0, nil}),
+		"notice/with an end time":   encode(noticeEvent{"notice", "info", "More kettles at noon.", 1_790_000_000_000, nil}),
+		"notice/removed":            encode(noticeEvent{"notice", "info", "", 0, nil}),
 		"notice/in languages": encode(noticeEvent{
 			"notice", "info", "More kettles at noon.", 0, map[string]string{"zh": "中午补货。"},
 		}),
@@ -277,7 +277,7 @@ func serverFrames() map[string][]byte {
 		"errors/quantity zero": goldError(6,
 			shop.Fail(shop.BadRequest, "qty must be a whole number of at least 1")),
 		"errors/no token": goldError(6,
-			shop.Fail(shop.Unauthorized, "log in first: hello had no token")),
+			shop.Fail(shop.Unauthorized, "log in first: hello has no token")),
 		"errors/token of another user": goldError(2,
 			shop.Fail(shop.Forbidden, "the token belongs to another user")),
 		"errors/unknown sale": goldError(6, shop.Fail(shop.NotFound, "no such sale")),
@@ -291,10 +291,10 @@ func serverFrames() map[string][]byte {
 			Code: shop.LimitReached, Message: "at most 2 per buyer in this sale",
 			Orders: []shop.OrderRef{{ID: goldOrder, State: shop.Pending}, {ID: goldOrder2, State: shop.Reserved}},
 		}),
-		"errors/key used for something else": goldError(6,
+		"errors/key used for another buy": goldError(6,
 			shop.Fail(shop.DuplicateKey, "this key was used for another buy of this sale")),
-		"errors/second hello": goldError(2, shop.Fail(shop.WrongState, "hello was said already")),
-		"errors/lost a race": goldError(7,
+		"errors/second hello": goldError(2, shop.Fail(shop.WrongState, "a connection accepts one hello")),
+		"errors/concurrent change": goldError(7,
 			shop.Fail(shop.Conflict, "the order changed at the same moment; read it again")),
 		"errors/too many ops": goldError(11, &shop.Error{
 			Code: shop.RateLimited, Message: "too many ops on this connection", RetryMS: 150,
@@ -302,10 +302,10 @@ func serverFrames() map[string][]byte {
 		"errors/outcome unknown": goldError(6,
 			shop.FailBusy("the outcome is unknown; repeat with the same key", 500e6)),
 		"errors/paused by an operator": goldError(6, shop.Fail(shop.Paused, "the sale is paused")),
-		"errors/pass asked for":        goldError(6, shop.Fail(shop.PassRequired, "ask for a pass first")),
-		"errors/captcha asked for":     goldError(6, shop.Fail(shop.CaptchaRequired, "solve the captcha first")),
+		"errors/pass required":         goldError(6, shop.Fail(shop.PassRequired, "request a pass first")),
+		"errors/captcha required":      goldError(6, shop.Fail(shop.CaptchaRequired, "solve the captcha first")),
 		"errors/order ended":           goldError(12, shop.Fail(shop.OrderExpired, "the order has expired")),
-		"errors/fault on our side":     goldError(6, shop.AsError(os.ErrClosed)),
+		"errors/internal error":        goldError(6, shop.AsError(os.ErrClosed)),
 	}
 }
 
@@ -363,7 +363,7 @@ func TestFieldsOfClientFrames(t *testing.T) {
 	if diff := cmp.Diff(want, buy); err != nil || diff != "" {
 		t.Errorf("buy: %v (-want +got):\n%s", err, diff)
 	}
-	r = read("orders/of a sale, further back")
+	r = read("orders/of a sale, older")
 	q, err := r.ordersQuery()
 	if diff := cmp.Diff(shop.OrdersQuery{Sale: goldSale, Before: goldOrder, Limit: 20}, q); err != nil || diff != "" {
 		t.Errorf("orders: %v (-want +got):\n%s", err, diff)
@@ -376,10 +376,10 @@ func TestFieldsOfClientFrames(t *testing.T) {
 	}
 	r = read("time/round trip with a fraction")
 	if t0, err := r.roundTrip(); err != nil || t0 != "151234.5" {
-		t.Errorf("time: %v, %v", t0, err)
+		t.Errorf("time: got t0 %v, error %v", t0, err)
 	}
 	r = read("watch/sales")
 	if _, ids, err := r.watched(); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
-		t.Errorf("watch: %v, %v", ids, err)
+		t.Errorf("watch: got ids %v, error %v", ids, err)
 	}
 }

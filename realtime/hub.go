@@ -177,7 +177,9 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return h.owed.serve(ctx, h.replayOwed) })
 	g.Go(func() error { return h.keep(ctx) })
-	g.Go(func() error { return shop.Repeat(ctx, h.options.KeepEvery, "let go of what is over", h.retireOnce) })
+	g.Go(func() error {
+		return shop.Repeat(ctx, h.options.KeepEvery, "drop closed slots and sales", h.retireOnce)
+	})
 	return g.Wait()
 }
 

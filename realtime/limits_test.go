@@ -52,10 +52,10 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	n := startNode(t, func(o *Options) {
 		o.MayBuy = func(user shop.ID, addr netip.Addr, sale shop.ID) error {
 			if user != 7 || !addr.IsLoopback() || sale == 0 {
-				t.Errorf("asked about user %v at %v, sale %v", user, addr, sale)
+				t.Errorf("MayBuy got user %v, address %v, sale %v; want user 7, a loopback address and a sale", user, addr, sale)
 			}
 			if asked.Add(1) > 1 {
-				e := shop.Fail(shop.RateLimited, "you press Buy too often")
+				e := shop.Fail(shop.RateLimited, "too many buys of this user")
 				e.RetryMS = 700
 				return e
 			}
@@ -70,14 +70,14 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 		}
 	})
 	p := n.greet(t, 7)
-	const press = `"op":"buy","sale":"101","qty":1,"key":"first-press"`
+	const press = `"op":"buy","sale":"101","qty":1,"key":"first-buy"`
 	p.must(press, nil)
 	if e := p.wantRefused(press, shop.RateLimited); e.RetryMS != 700 {
-		t.Errorf("the second press: %+v", e)
+		t.Errorf("second buy: got %+v, want retry_ms 700", e)
 	}
-	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-press"`) // an invalid frame does not count
+	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-buy"`) // an invalid frame does not count
 	if bought.Load() != 1 || asked.Load() != 2 {
-		t.Errorf("%d buys reached the shop, %d were counted", bought.Load(), asked.Load())
+		t.Errorf("%d buys reached the shop and %d were counted, want 1 and 2", bought.Load(), asked.Load())
 	}
 }
 
@@ -86,18 +86,18 @@ func TestOpsHaveALimitClass(t *testing.T) {
 	t.Parallel()
 	unclassed := map[string]string{
 		"hello": "once per handshake",
-		"renew": "a signature",
-		"time":  "a clock in memory",
-		"seen":  "does nothing",
-		"buy":   "MayBuy counts it in the class buy, by its sale",
-		"board": "the role of operators comes first",
+		"renew": "cost: one signature check",
+		"time":  "reads a clock in memory",
+		"seen":  "has no effect",
+		"buy":   "MayBuy counts it in the class buy, per sale",
+		"board": "requires the role of an operator",
 	}
 	var class atomic.Value
 	n := startNode(t, func(o *Options) {
 		o.OpsBurst = 1000
 		o.Admit = func(of limits.Class, user shop.ID, addr netip.Addr) error {
 			if class.Store(of); user != 7 || !addr.IsLoopback() {
-				t.Errorf("%s counts user %v at %v", of, user, addr)
+				t.Errorf("class %s counts user %v at %v, want user 7 at a loopback address", of, user, addr)
 			}
 			return limits.Refused("enough", 700*time.Millisecond)
 		}
@@ -109,7 +109,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 		counted := class.Load() != limits.Class("")
 		limited := answer.Error != nil && answer.Error.Code == shop.RateLimited && answer.Error.RetryMS == 700
 		if counted == (unclassed[name] != "") || counted != limited {
-			t.Errorf("%s: class %q, reason %q, answer %+v", name, class.Load(), unclassed[name], answer.Error)
+			t.Errorf("%s: class %q, reason for exemption %q, error %+v", name, class.Load(), unclassed[name], answer.Error)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 	t.Parallel()
 	public := map[string]string{
-		"hello":   "memory: a signature",
+		"hello":   "memory and one signature check",
 		"time":    "none",
 		"watch":   "the catalogue in memory",
 		"unwatch": "memory",
@@ -128,7 +128,7 @@ func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 		e := p.do(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
 		needsToken := e != nil && e.Code == shop.Unauthorized
 		if _, listed := public[op]; listed == needsToken {
-			t.Errorf("%s: %v; in the table: %t", op, e, listed)
+			t.Errorf("%s: got %v; listed as public: %t", op, e, listed)
 		}
 	}
 }

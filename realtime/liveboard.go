@@ -32,7 +32,7 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 		return nil, err
 	}
 	if c.hub.options.BoardHistory == nil {
-		return nil, shop.Fail(shop.UnknownOp, "this node shows no board")
+		return nil, shop.Fail(shop.UnknownOp, "this node does not serve the board")
 	}
 	switch string(r.raw("on")) {
 	case "true":
@@ -52,7 +52,7 @@ func (c *client) operator() error {
 		return err
 	}
 	if who := c.who(); !who.Role.Operates() {
-		return shop.Fail(shop.Forbidden, "this is for operators")
+		return shop.Fail(shop.Forbidden, "only operators may watch the board")
 	}
 	return nil
 }

@@ -34,27 +34,27 @@ func TestBoardIsShownToOperators(t *testing.T) {
 		who.wantRefused(`"op":"board","on":true`, code)
 	}
 	if n.hub.BoardWatched() {
-		t.Error("somebody looks who may not")
+		t.Error("a rejected user watches the board")
 	}
 	for _, bad := range []string{`"op":"board"`, `"op":"board","on":1`, `"op":"board","on":"true"`} {
 		one.wantRefused(bad, shop.BadRequest)
 	}
 	if before, err := one.conn.WatchBoard(); err != nil || len(before.History) != 1 || before.History[0].At != 5 {
-		t.Fatalf("before: %+v, %v", before, err)
+		t.Fatalf("got history %+v, error %v; want one point at 5", before, err)
 	}
 	n.hub.ShowBoard(&board.Board{Now: 11, BuysS: 2})
 	if got := one.awaitEvents("board", 1)[0].Event.(*wsclient.BoardEvent); got.Now != 11 || got.BuysS != 2 {
-		t.Errorf("shown %+v", got)
+		t.Errorf("got board %+v, want now 11 and buys_s 2", got)
 	}
 	if err := one.conn.LeaveBoard(); err != nil || n.hub.BoardWatched() {
-		t.Errorf("after leaving: %v, watched %v", err, n.hub.BoardWatched())
+		t.Errorf("after leaving: error %v, board watched %v", err, n.hub.BoardWatched())
 	}
 	n.hub.ShowBoard(&board.Board{Now: 12})
 	for _, p := range []*peer{one, two, shopper} {
 		p.fence()
 	}
 	if len(one.all("board")) != 1 || len(two.all("board"))+len(shopper.all("board")) != 0 {
-		t.Error("a board was shown to somebody who did not ask for it")
+		t.Error("a peer that does not watch the board received it")
 	}
 }
 
@@ -78,7 +78,7 @@ func TestBoardEndsWithTheRole(t *testing.T) {
 	n.hub.ShowBoard(&board.Board{Now: 3})
 	demoted.fence()
 	if len(demoted.all("board")) != 0 || n.hub.BoardWatched() {
-		t.Error("the board is shown to somebody who is no operator")
+		t.Error("a demoted operator still receives the board")
 	}
 }
 
@@ -97,17 +97,17 @@ func TestFirstWordOfAnOrder(t *testing.T) {
 	first.ProductName = `","state":"pending","rev":1,"id":"5"`
 	first.Address = &shop.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
 	if id, sale, is := firstPublished(string(OrderFrame(&first))); !is || id != goldOrder || sale != first.Sale {
-		t.Errorf("the first word is %v of %s, sale %s", is, id, sale)
+		t.Errorf("got first %v, order %s, sale %s", is, id, sale)
 	}
 	again := goldWith(first, func(o *shop.Order) { o.Rev = 2 })
 	for _, o := range []shop.Order{goldPaid, goldRefused, goldExpired, again} {
 		if _, _, is := firstPublished(string(OrderFrame(&o))); is {
-			t.Errorf("%s of rev %d counts as the first word", o.State, o.Rev)
+			t.Errorf("%s of rev %d is recognised as the first event", o.State, o.Rev)
 		}
 	}
 	for _, frame := range []string{"", "{}", `"order":{"id":"`, `"order":{"id":"x","state":"pending","rev":1,`} {
 		if _, _, is := firstPublished(frame); is {
-			t.Errorf("%q counts", frame)
+			t.Errorf("%q is recognised as the first event", frame)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	}
 	for _, h := range p.awaitOrders(20) {
 		if at, err := ParseCursor(h.Cursor); err != nil || at.At > lost.At {
-			t.Errorf("event of order %s carries %s, the change at %d was lost", h.Order.ID, h.Cursor, lost.At)
+			t.Errorf("event of order %s has cursor %s, want at most the lost change at %d", h.Order.ID, h.Cursor, lost.At)
 		}
 	}
 }
@@ -58,10 +58,10 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
 	for name, publish := range map[string]func(n *node){
-		"a line":  func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "7 {\"ev\":\"order\"") },
-		"rubbish": func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "rubbish\n") },
-		"no number": func(n *node) {
-			n.feed.redis.Publish(t.Context(), shop.ChangesChannel(n.feed.namespace, 0), "no number")
+		"an unreadable line": func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "7 {\"ev\":\"order\"") },
+		"rubbish":            func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "rubbish\n") },
+		"without number": func(n *node) {
+			n.feed.redis.Publish(t.Context(), shop.ChangesChannel(n.feed.namespace, 0), "without number")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,9 +111,9 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	n.feed.commit(state(7, 100, 6)) // cannot be published
 	server.Start()
 	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
-	kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "subscribed once" })
+	kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "waiting for the second subscription" })
 	n.feed.queueEvent(t, state(7, 100, 7))
-	p.awaitOrder("what is told afterwards", func(h received) bool { return h.Order.Rev == 7 })
+	p.awaitOrder("the next event", func(h received) bool { return h.Order.Rev == 7 })
 	n.awaitProven()
 }
 
@@ -121,13 +121,13 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 func TestNumbersThatAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(t *testing.T, n *node){
-		"nothing comes":  func(*testing.T, *node) {},
-		"a number again": func(t *testing.T, n *node) { n.feed.queueEvent(t, state(8, 106, 1)) },
-		"another new one": func(t *testing.T, n *node) {
+		"no message":        func(*testing.T, *node) {},
+		"a repeated number": func(t *testing.T, n *node) { n.feed.queueEvent(t, state(8, 106, 1)) },
+		"a new number after a loss": func(t *testing.T, n *node) {
 			n.feed.lose(t, state(8, 106, 1))
 			n.feed.queueEvent(t, state(8, 109, 1))
 		},
-		"as far as before": func(t *testing.T, n *node) {
+		"as many numbers as before": func(t *testing.T, n *node) {
 			n.feed.lose(t, state(8, 106, 1), state(8, 107, 1))
 			n.feed.lose(t, state(8, 109, 1))
 		},
@@ -149,7 +149,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "epoch", 1).Err(); err != nil {
 				t.Fatal(err)
 			}
-			p.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 103 })
+			p.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 103 })
 			n.awaitProven()
 		})
 	}
@@ -170,11 +170,11 @@ func TestClocksMinutesApart(t *testing.T) {
 			ok := p.hello(7, "")
 			n.feed.lose(t, state(7, 100, 1))
 			n.feed.queueEvent(t, state(7, 103, 1))
-			p.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 100 })
+			p.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 100 })
 			n.awaitProven()
 			again := n.dial(t).hello(7, ok.Cursor)
 			if again.Reset || len(again.Missed) != 2 {
-				t.Errorf("hello answered %+v", again)
+				t.Errorf("unexpected reply to hello: %+v", again)
 			}
 		})
 	}

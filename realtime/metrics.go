@@ -45,14 +45,14 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	gauge("watch_sets", "Different watch sets on this node.", &h.setsMu, func() int { return len(h.sets) })
 	m := &metrics{
 		ticks:        counter("ticks_total", "Ticks of the ticker."),
-		encodedTicks: counter("tick_frames_encoded_total", "Tick frames encoded: per watch set, not per client."),
+		encodedTicks: counter("tick_frames_encoded_total", "Encoded tick frames: one per watch set, not per client."),
 		frames:       counter("frames_total", "Frames written to sockets."),
-		skipped:      counter("ticks_skipped_total", "Ticks that a client did not take before the next one."),
+		skipped:      counter("ticks_skipped_total", "Ticks that a slow client did not receive before the next one."),
 		events:       counter("events_total", "Personal events queued for connections."),
-		resyncs:      counter("resyncs_total", "Times that rows were read because messages may have been lost."),
-		replays:      counter("replays_total", "Connections whose rows were read because they came with a cursor."),
-		closed:       vector("closed_total", "reason", "Connections ended by the server, by reason."),
-		refused:      vector("refused_total", "code", "Ops refused, by error code."),
+		resyncs:      counter("resyncs_total", "Reads of rows because messages may have been lost."),
+		replays:      counter("replays_total", "Connections that sent a cursor and for which rows were read."),
+		closed:       vector("closed_total", "reason", "Connections closed by the server, by reason."),
+		refused:      vector("refused_total", "code", "Rejected ops, by error code."),
 	}
 	m.soldOut = m.refused.WithLabelValues(string(shop.SoldOut))
 	return m

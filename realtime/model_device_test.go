@@ -42,7 +42,7 @@ func (w *world) read(d *modelDevice, most int) {
 	}
 	if d.node != nil && len(d.c.out.queue) == 0 && d.c.out.closing != 0 {
 		if d.c.out.closing == CloseResync && w.history == 0 && d.cursor != noCursor.String() {
-			w.t.Fatalf("sent away with %s, though nothing forbids to tell everything", d.c.out.closing)
+			w.t.Fatalf("closed with %s, want complete delivery", d.c.out.closing)
 		}
 		w.disconnect(d)
 	}
@@ -69,7 +69,7 @@ func (w *world) take(d *modelDevice, frame []byte) {
 		return
 	}
 	if f.OK.Reset && w.history == 0 && d.cursor != noCursor.String() {
-		w.t.Fatalf("reset with cursor %s, though the rows have everything", d.cursor)
+		w.t.Fatalf("reset with cursor %s, want the missed orders: the rows are complete", d.cursor)
 	}
 	d.cursor = f.OK.Cursor
 	for _, m := range f.OK.Missed {
@@ -132,7 +132,7 @@ func (w *world) heal() {
 	}
 	for i, n := range w.nodes {
 		if p := n.hub.proven.Load(); n.hub.broken() != "" || p == nil || p.At < w.clock().Add(-time.Minute) {
-			w.t.Fatalf("node %d is not whole again: %q, proven %v", i, n.hub.broken(), p)
+			w.t.Fatalf("node %d is still broken: %q, proven %v", i, n.hub.broken(), p)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (w *world) checkDevices() {
 		}
 		for id, r := range w.rows {
 			if got := d.known[id]; ownerOf(id) == d.user && (got.rev != r.rev || got.content != r.content) {
-				w.t.Fatalf("device %d knows order %s at rev %d (%d), it is at %d (%d)", i, id, got.rev, got.content,
+				w.t.Fatalf("device %d has order %s at rev %d (content %d), want rev %d (content %d)", i, id, got.rev, got.content,
 					r.rev, r.content)
 			}
 		}

@@ -231,7 +231,7 @@ func (w *world) meanwhile() {
 func (w *world) rarely(do func()) func(*rapid.T) {
 	return func(t *rapid.T) {
 		if w.pick("rarely", 8) != 7 {
-			t.Skip("not now")
+			t.Skip("impossible in this state")
 		}
 		do()
 	}

@@ -75,7 +75,7 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 		n.drain(patience)
 		cancel()
 		if err := <-ran; !errors.Is(err, context.Canceled) {
-			t.Errorf("hub ended with %v", err)
+			t.Errorf("unexpected error of the hub: %v", err)
 		}
 		if err := web.Shutdown(); err != nil {
 			t.Errorf("shut down: %v", err)
@@ -100,7 +100,7 @@ func (n *node) awaitClients(want int) {
 	kit.Eventually(n.t, patience, func() (bool, string) {
 		n.hub.mu.Lock()
 		defer n.hub.mu.Unlock()
-		return len(n.hub.clients) == want, "another number of connections"
+		return len(n.hub.clients) == want, "waiting for the number of connections"
 	})
 }
 
@@ -124,6 +124,6 @@ func (n *node) awaitProven() {
 	}
 	kit.Eventually(n.t, patience, func() (bool, string) {
 		p := n.hub.proven.Load()
-		return p != nil && p.History == now.History && p.At >= now.At, "no instant is proven"
+		return p != nil && p.History == now.History && p.At >= now.At, "waiting for a proven instant"
 	})
 }

@@ -14,17 +14,17 @@ func TestWithin(t *testing.T) {
 	w := newOpContext(nil, end, &request{})
 	defer w.release()
 	if at, ok := w.Deadline(); !ok || !at.Equal(end) {
-		t.Fatalf("deadline %v, %v, want %v", at, ok, end)
+		t.Fatalf("got deadline %v, %v; want %v", at, ok, end)
 	}
 	if err := w.Err(); err != nil && time.Now().Before(end) {
-		t.Fatalf("ended at once: %v", err)
+		t.Fatalf("the context ended before its deadline: %v", err)
 	}
 	child, cancel := context.WithCancel(w)
 	defer cancel()
 	<-child.Done()
 	<-w.Done()
 	if !errors.Is(w.Err(), context.DeadlineExceeded) || !errors.Is(child.Err(), context.DeadlineExceeded) {
-		t.Fatalf("%v, child %v", w.Err(), child.Err())
+		t.Fatalf("got %v, error of the child %v", w.Err(), child.Err())
 	}
 }
 
@@ -36,7 +36,7 @@ func TestWithinReleased(t *testing.T) {
 	w.release()
 	<-done
 	if !errors.Is(w.Err(), context.Canceled) {
-		t.Fatalf("%v", w.Err())
+		t.Fatalf("unexpected error of the context: %v", w.Err())
 	}
 	newOpContext(nil, time.Now().Add(time.Hour), &request{}).release() // no caller of Done or Err
 }

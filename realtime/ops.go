@@ -24,7 +24,7 @@ type op func(c *client, ctx *opContext, r *request) (any, error)
 type remark string
 
 const (
-	sent  = remark("sent already")
+	sent  = remark("already sent")
 	later = remark("not finished yet")
 )
 
@@ -81,7 +81,7 @@ func (c *client) handle(frame []byte) {
 	case !known:
 		failed = shop.Fail(shop.UnknownOp, "unknown op "+strconv.Quote(clip(r.op)))
 	case r.op != "hello" && !c.isGreeted():
-		failed = shop.Fail(shop.BadRequest, "say hello first")
+		failed = shop.Fail(shop.BadRequest, "the first op must be hello")
 	default:
 		failed = c.admit(kind.class)
 	}
@@ -131,7 +131,7 @@ func (c *client) finish(ctx *opContext, ok any, err error) {
 		case e.Code == shop.Internal && !errors.Is(err, errPanicked):
 			slog.ErrorContext(ctx, "op failed", "err", err)
 		case e.Code == shop.Busy && slog.Default().Enabled(ctx, slog.LevelDebug):
-			slog.DebugContext(ctx, "op was told to come back", "err", err)
+			slog.DebugContext(ctx, "op returned busy", "err", err)
 		}
 		c.refuse(ctx.id, e)
 	case ok != sent:

@@ -41,7 +41,7 @@ func TestOrderFramesAreWhatJSONSays(t *testing.T) {
 		}{"order", o.Key, &o})
 		got := OrderFrame(&o)
 		if !bytes.Equal(got, want) || bytes.IndexByte(got, '\n') >= 0 {
-			t.Fatalf("written as\n%s, want\n%s", got, want)
+			t.Fatalf("got\n%s, want\n%s", got, want)
 		}
 		var h received
 		framed := withCursor(string(got), "1795222790123.5f3a9c1e")

@@ -209,7 +209,7 @@ func (p *peer) awaitClose(want CloseCode) {
 		p.t.Fatalf("ended with %v after bye %d, want %d", err, bye.Code, want)
 	}
 	if want.MayReconnect() != (bye.RetryMS > 0) {
-		p.t.Errorf("code %d asks for a pause of %d ms", want, bye.RetryMS)
+		p.t.Errorf("code %d: unexpected retry_ms %d", want, bye.RetryMS)
 	}
 }
 

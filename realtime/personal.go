@@ -73,7 +73,7 @@ func (c *client) settleLocked(at Cursor) {
 		c.state = &personalState{from: at}
 	}
 	if proven != nil && proven.History != at.History {
-		c.hub.breakOff("a hello was told another history of the database")
+		c.hub.breakOff("a hello read rows of another history of the database")
 	}
 }
 

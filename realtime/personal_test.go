@@ -44,7 +44,7 @@ func (p *peer) awaitFresh(want ...string) {
 	p.t.Helper()
 	kit.Eventually(p.t, patience, func() (bool, string) {
 		diff := cmp.Diff(want, p.fresh())
-		return diff == "", "heard (-want +got):\n" + diff
+		return diff == "", "received states (-want +got):\n" + diff
 	})
 }
 
@@ -77,7 +77,7 @@ func wantMissed(t *testing.T, ok *wsclient.Welcome, want ...string) {
 	}
 	wantSame(t, "missed", want, states(missed))
 	if ok.Reset {
-		t.Error("told to reset")
+		t.Error("got a reset, want missed orders")
 	}
 }
 
@@ -101,7 +101,7 @@ func TestAllDevicesOnAllNodesHear(t *testing.T) {
 	}
 	other.fence()
 	if got := other.published(); len(got) != 0 {
-		t.Errorf("another user heard %v", got)
+		t.Errorf("another user received %v", got)
 	}
 }
 
@@ -136,11 +136,11 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	wantMissed(t, &ok, "100/2", "101/2")
 	for _, missed := range ok.Missed {
 		if missed.Ev != "order" || missed.Key != "key-of-it" || missed.Cursor != ok.Cursor {
-			t.Errorf("missed %+v, with the answer's cursor %s", missed, ok.Cursor)
+			t.Errorf("got missed event %+v, want the cursor of the reply, %s", missed, ok.Cursor)
 		}
 	}
 	two.feed.queueEvent(t, state(7, 101, 3))
-	again.awaitOrder("what is new", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 3 })
+	again.awaitOrder("the new state", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 3 })
 }
 
 // A cursor never expires, because the rows are always available.
@@ -166,7 +166,7 @@ func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 	wantMissed(t, &ok, "100/1")
 	n.feed.commitLongAgo(shop.PublishWithin, state(7, 101, 1))
 	n.hub.breakOff("a test")
-	p.awaitOrder("what was under way", func(h received) bool { return h.Order.ID == 101 })
+	p.awaitOrder("the change in progress", func(h received) bool { return h.Order.ID == 101 })
 }
 
 // P6: a hello that missed more than 100 orders returns reset. Only changed orders count, even for a buyer with very
@@ -184,12 +184,12 @@ func TestBuyerWithManyOrders(t *testing.T) {
 		n.feed.commit(state(7, shop.ID(1000+i), 2))
 	}
 	if ok := n.dial(t).hello(7, cursor); ok.Reset || len(ok.Missed) != maxChanges {
-		t.Fatalf("reset %v, %d missed of %d", ok.Reset, len(ok.Missed), maxChanges)
+		t.Fatalf("got reset %v, %d missed orders; want %d", ok.Reset, len(ok.Missed), maxChanges)
 	}
 	n.feed.commit(state(7, 2999, 2))
 	ok := n.dial(t).hello(7, cursor)
 	if !ok.Reset || len(ok.Missed) != 0 || ok.Cursor == "" || ok.Cursor == cursor {
-		t.Errorf("beyond %d orders: %+v", maxChanges, ok)
+		t.Errorf("more than %d orders: got %+v, want a reset", maxChanges, ok)
 	}
 }
 
@@ -206,10 +206,10 @@ func TestUselessCursorIsReset(t *testing.T) {
 		ok := n.dial(t).hello(7, cursor)
 		if next, err := ParseCursor(ok.Cursor); !ok.Reset || len(ok.Missed) != 0 || err != nil ||
 			next.History != now.History {
-			t.Errorf("hello with %s answered %+v", cursor, ok)
+			t.Errorf("hello with cursor %s returned %+v, want a reset", cursor, ok)
 		}
 		if ok := n.dial(t).hello(7, ok.Cursor); ok.Reset {
-			t.Errorf("hello after a reset answered %+v", ok)
+			t.Errorf("hello after a reset returned %+v, want no reset", ok)
 		}
 	}
 }
@@ -233,13 +233,13 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	p := n.dial(t)
 	// No `do` here: the reply stays in the list of frames, so that its position is known.
 	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`)
-	answer := p.await("the answer", func(f *wsclient.Frame) bool { return answers(f, 77) })
+	answer := p.await("the reply", func(f *wsclient.Frame) bool { return answers(f, 77) })
 	var ok wsclient.Welcome
 	if err := json.Unmarshal(answer.OK, &ok); err != nil {
 		t.Fatal(err)
 	}
 	if wantMissed(t, &ok, "100/1"); len(ok.Reservations) != 1 {
-		t.Fatalf("hello answered %+v", ok)
+		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
 	n.feed.queueEvent(t, state(7, 103, 1))
 	n.feed.queueEvent(t, state(7, 106, 1)) // same partition: order is kept
@@ -250,7 +250,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !answers(p.received[0], 77) {
-		t.Errorf("heard %+v before the answer to hello", p.received[0])
+		t.Errorf("got %+v before the reply to hello", p.received[0])
 	}
 }
 
@@ -283,18 +283,18 @@ func TestHellosShareReads(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) {
 		n.hub.hellos.mu.Lock()
 		defer n.hub.hellos.mu.Unlock()
-		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "not all have asked"
+		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "waiting for all hellos"
 	})
 	release()
 	greeting.Wait()
 	close(answered)
 	for ok := range answered {
 		if ok.Reset || len(ok.Missed) != 1 {
-			t.Errorf("answered %+v", ok)
+			t.Errorf("hello returned %+v, want one missed order", ok)
 		}
 	}
 	if n.feed.reads > 10 {
-		t.Errorf("%d reads for %d hellos", n.feed.reads, peers)
+		t.Errorf("%d reads for %d hellos, want at most 10", n.feed.reads, peers)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 	})
 	p := n.dial(t)
 	if e := p.wantRefused(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
-		t.Fatalf("no pause in %+v", e)
+		t.Fatalf("no retry_ms in %+v", e)
 	}
 	n.feed.queueEvent(t, state(7, 100, 1)) // no recipient
 	n.shop.set(func(s *fakeShop) { s.greet = nil })
@@ -366,7 +366,7 @@ func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {
 	var ok renewed
 	renewing.must(`"op":"renew","token":"user:7"`, &ok)
 	if ok.Expires <= until {
-		t.Errorf("renewed until %d, was %d", ok.Expires, until)
+		t.Errorf("renewed until %d, want later than %d", ok.Expires, until)
 	}
 	renewing.must(buying(`1`), nil)
 

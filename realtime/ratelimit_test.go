@@ -15,14 +15,14 @@ func TestObedientClientIsServedAfterItsPause(t *testing.T) {
 	for range 100 {
 		wait, out := b.spend(now)
 		if out {
-			t.Fatal("an obedient client is out")
+			t.Fatal("a client that waits is closed")
 		}
 		if wait == 0 {
 			refused = 0
 			continue
 		}
 		if refused++; refused > 1 {
-			t.Fatalf("refused again after the pause it was told")
+			t.Fatalf("rejected again after the returned pause")
 		}
 		now = now.Add(wait)
 	}
@@ -35,7 +35,7 @@ func TestClientThatGoesOnIsOut(t *testing.T) {
 	b := newBucket(20, 40, now)
 	for i := range 80 {
 		if _, out := b.spend(now); out != (i == 79) {
-			t.Fatalf("op %d: out is %v", i+1, out)
+			t.Fatalf("op %d: got out %v", i+1, out)
 		}
 	}
 }

@@ -22,17 +22,17 @@ func TestSlotsAreToldToEveryoneSalesToTheirWatchers(t *testing.T) {
 	n.hub.SlotChanged(shop.Slot{ID: 3, Phase: shop.Upcoming})
 	for _, p := range []*peer{slot, sale} {
 		if got := p.awaitEvents("sale", 1)[0].Event.(*wsclient.SaleEvent).Sale; got.ID != 11 || !got.Paused {
-			t.Errorf("heard %+v", got)
+			t.Errorf("got %+v", got)
 		}
 	}
 	for _, p := range []*peer{slot, sale, other} {
 		if got := p.awaitEvents("slot", 1)[0].Event.(*wsclient.SlotEvent); got.Slot != 3 || got.Phase != shop.Upcoming {
-			t.Errorf("heard %+v", got)
+			t.Errorf("got %+v", got)
 		}
 	}
 	other.fence()
 	if len(other.all("sale")) != 0 {
-		t.Error("a sale was told to somebody who does not watch it")
+		t.Error("a client that does not watch the sale received its event")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 		}
 	}
 	if reply == -1 || sale < reply || slot < reply {
-		t.Errorf("reply at %d, sale at %d, slot at %d", reply, sale, slot)
+		t.Errorf("want the reply before the events; got reply at %d, sale at %d, slot at %d", reply, sale, slot)
 	}
 }
 
@@ -93,6 +93,6 @@ func TestNewsDeskForgetsNothingNewer(t *testing.T) {
 	d.put(newsEntry{subject: "a"})
 	got := d.since(mark)
 	if len(got) != 2 || got[0].subject != "b" || got[1].subject != "a" {
-		t.Errorf("since the mark: %+v", got)
+		t.Errorf("events since the mark: got %+v", got)
 	}
 }

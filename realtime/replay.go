@@ -97,7 +97,7 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 		return err
 	}
 	h.metrics.replays.Add(float64(len(queries)))
-	slog.InfoContext(ctx, "rows that could not be read before are told", "connections", len(debtors))
+	slog.InfoContext(ctx, "sending rows that were unreadable before", "connections", len(debtors))
 	for i, c := range debtors {
 		c.replay(missedRows{changes: changes[i], at: at}, after[i])
 		h.startWriters()

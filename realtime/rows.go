@@ -24,7 +24,7 @@ func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.
 	defer cancel()
 	changes, at, err := h.options.Orders.Changed(ctx, queries, maxChanges)
 	if err == nil && len(changes) != len(queries) {
-		err = fmt.Errorf("%d answers: %w", len(changes), shop.ErrPermanent)
+		err = fmt.Errorf("got rows of %d users, want %d: %w", len(changes), len(queries), shop.ErrPermanent)
 	}
 	if err != nil {
 		return nil, Cursor{}, fmt.Errorf("read changes of %d users: %w", len(queries), err)

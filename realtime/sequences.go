@@ -64,7 +64,7 @@ func (c *sequences) subscribed() {
 		p := &c.parts[i]
 		p.fresh, p.some = true, false
 	}
-	c.breakOff("subscribed anew")
+	c.breakOff("new subscription")
 }
 
 // ask is called before the latest numbers are read. Messages received after it may be up to these numbers or beyond.
@@ -82,7 +82,7 @@ func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
 			continue
 		}
 		if !c.parts[i].restart(ends[i], now+c.within) {
-			c.breakOff("lost while rows were to be read")
+			c.breakOff("a message is missing since the numbers were read")
 		}
 	}
 }
@@ -132,13 +132,13 @@ func (c *sequences) looked(now time.Duration, at Cursor, asked time.Duration, en
 		case ends[i].Away:
 			away = true
 		case p.fresh:
-			c.breakOff("a partition is back")
+			c.breakOff("a partition is reachable again")
 			return
 		case ends[i].Epoch != p.epoch:
 			c.breakOff("another epoch of Redis")
 			return
 		case ends[i].Last < max(p.asked, c.lastEnd(i)):
-			c.breakOff("the numbers of messages went back")
+			c.breakOff("message numbers went back")
 			return
 		}
 	}
@@ -173,7 +173,7 @@ func (c *sequences) proven(now time.Duration) (newest look, ok bool) {
 }
 
 // notReached is the reason that may mean a half-dead subscription.
-const notReached = "a message did not come in time"
+const notReached = "a message did not arrive in time"
 
 func (c *sequences) reached(ends []shop.SequenceEnd) bool {
 	for i := range c.parts {

@@ -55,10 +55,10 @@ func TestChains(t *testing.T) {
 			c.received(0, 0, 100, 101)
 			c.received(0, 0, 101, 102)
 		}, "", false, 4 * second},
-		"a message is left out": {func(c *sequences) { c.received(0, 0, 101, 102) }, gap, false, 4 * second},
-		"a message comes again": {func(c *sequences) { c.received(0, 0, 99, 100) }, gap, false, 4 * second},
-		"a message of the past": {func(c *sequences) { c.received(0, 0, 41, 42) }, gap, false, 4 * second},
-		"all was heard":         {func(c *sequences) { c.look(ends(100, 200)) }, "", true, 4 * second},
+		"a message is skipped":  {func(c *sequences) { c.received(0, 0, 101, 102) }, gap, false, 4 * second},
+		"a message is repeated": {func(c *sequences) { c.received(0, 0, 99, 100) }, gap, false, 4 * second},
+		"an older message":      {func(c *sequences) { c.received(0, 0, 41, 42) }, gap, false, 4 * second},
+		"all messages received": {func(c *sequences) { c.look(ends(100, 200)) }, "", true, 4 * second},
 		"another epoch": {func(c *sequences) {
 			c.look([]shop.SequenceEnd{{Last: 100, Epoch: 2}, {Last: 200, Epoch: 1}})
 		}, "another epoch of Redis", false, 4 * second},
@@ -67,50 +67,50 @@ func TestChains(t *testing.T) {
 		}, "another epoch of Redis", false, 4 * second},
 		"numbers went back": {func(c *sequences) {
 			c.look(ends(99, 200))
-		}, "the numbers of messages went back", false, 4 * second},
-		"an end is not reached":  {func(c *sequences) { c.look(ends(101, 200)) }, notReached, false, 6 * second},
-		"there is time to reach": {func(c *sequences) { c.look(ends(101, 200)) }, "", false, 4 * second},
-		"it is reached in time": {func(c *sequences) {
+		}, "message numbers went back", false, 4 * second},
+		"the latest number is not reached":       {func(c *sequences) { c.look(ends(101, 200)) }, notReached, false, 6 * second},
+		"the latest number may still be reached": {func(c *sequences) { c.look(ends(101, 200)) }, "", false, 4 * second},
+		"the latest number is reached in time": {func(c *sequences) {
 			c.look(ends(101, 200))
 			c.received(second, 0, 100, 101)
 		}, "", true, 4 * second},
-		"one silent, one goes on": {func(c *sequences) {
+		"one partition silent, one continues": {func(c *sequences) {
 			c.look(ends(101, 200))
 			c.received(second, 1, 200, 201)
 		}, "", false, 4 * second},
-		"heard while ends are read": {func(c *sequences) {
+		"received while numbers are read": {func(c *sequences) {
 			c.ask()
 			c.received(0, 0, 100, 101)
 			c.looked(0, Cursor{}, 0, ends(100, 200))
 		}, "", true, 4 * second},
-		"it is reached too late": {func(c *sequences) {
+		"the latest number is reached too late": {func(c *sequences) {
 			c.look(ends(101, 200))
 			c.received(6*second, 0, 100, 101)
 		}, notReached, false, 6 * second},
-		"an end goes back before it is reached": {func(c *sequences) {
+		"the latest number goes back before it is reached": {func(c *sequences) {
 			c.look(ends(102, 200))
 			c.look(ends(100, 200))
-		}, "the numbers of messages went back", false, 4 * second},
-		"a server is away": {func(c *sequences) { c.look(firstAway) }, "", false, 4 * second},
-		"it is back": {func(c *sequences) {
+		}, "message numbers went back", false, 4 * second},
+		"a partition is unreachable": {func(c *sequences) { c.look(firstAway) }, "", false, 4 * second},
+		"an unreachable partition is back": {func(c *sequences) {
 			c.look(firstAway)
 			c.received(second, 0, 100, 101)
 			c.look(ends(101, 200))
 		}, "", true, 4 * second},
-		"another loses a message meanwhile": {func(c *sequences) {
+		"another partition loses a message meanwhile": {func(c *sequences) {
 			c.look(firstAway)
 			c.received(second, 1, 201, 202)
 		}, gap, false, 4 * second},
-		"rows are read while one is away": {func(c *sequences) {
+		"rows are read while a partition is unreachable": {func(c *sequences) {
 			c.restartAway()
 			c.look(firstAway)
 			c.received(0, 1, 200, 201)
 		}, "", false, 4 * second},
-		"one is back whose beginning nobody knows": {func(c *sequences) {
+		"a partition with an unknown first number is back": {func(c *sequences) {
 			c.restartAway()
 			c.look(ends(100, 200))
-		}, "a partition is back", false, 4 * second},
-		"subscribed anew": {(*sequences).subscribed, "subscribed anew", false, 4 * second},
+		}, "a partition is reachable again", false, 4 * second},
+		"new subscription": {(*sequences).subscribed, "new subscription", false, 4 * second},
 	} {
 		sequences := completeSequences()
 		c.happens(sequences)
@@ -132,37 +132,37 @@ func TestChainsGoOnFromTheirEnds(t *testing.T) {
 		missing bool
 		same    bool // also applies to an existing subscription
 	}{
-		"nothing comes, then the next": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 110, 111) }, false, true},
-		"late ones, then the next": {func(*sequences) {}, 110, func(c *sequences) {
+		"no message, then the next": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 110, 111) }, false, true},
+		"late messages, then the next": {func(*sequences) {}, 110, func(c *sequences) {
 			c.received(0, 0, 107, 108)
 			c.received(0, 0, 108, 109)
 			c.received(0, 0, 110, 111)
 		}, false, true},
 		"far too late": {func(*sequences) {}, 110, func(c *sequences) { c.received(late+second, 0, 107, 108) }, true, false},
-		"late behind a newer one": {func(*sequences) {}, 110, func(c *sequences) {
+		"late after a newer message": {func(*sequences) {}, 110, func(c *sequences) {
 			c.received(0, 0, 110, 111)
 			c.received(0, 0, 107, 108)
 		}, true, false},
-		"the next is left out": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 111, 112) }, true, false},
-		"they come before and go on": {func(c *sequences) {
+		"the next is skipped": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 111, 112) }, true, false},
+		"received before the read, then continued": {func(c *sequences) {
 			c.received(0, 0, 109, 110)
 			c.received(0, 0, 110, 111)
 		}, 110, func(c *sequences) { c.received(0, 0, 111, 112) }, false, false},
-		"they come from the end on": {func(c *sequences) { c.received(0, 0, 110, 111) }, 110, func(c *sequences) {
+		"received from the latest number, then continued": {func(c *sequences) { c.received(0, 0, 110, 111) }, 110, func(c *sequences) {
 			c.received(0, 0,
 				111, 112)
 		}, false, false},
-		"one behind the end is lost": {func(c *sequences) { c.received(0, 0, 111, 112) }, 110, func(*sequences) {}, true, false},
-		"one of those that come": {func(c *sequences) {
+		"the message after the latest number is lost": {func(c *sequences) { c.received(0, 0, 111, 112) }, 110, func(*sequences) {}, true, false},
+		"a gap between received messages": {func(c *sequences) {
 			c.received(0, 0, 109, 110)
 			c.received(0, 0, 111, 112)
 		}, 110, func(*sequences) {}, true, false},
-		"all that come are behind": {func(c *sequences) { c.received(0, 0, 105, 106) }, 110, func(c *sequences) {
+		"all received messages are older": {func(c *sequences) { c.received(0, 0, 105, 106) }, 110, func(c *sequences) {
 			c.received(0,
 				0, 110, 111)
 		}, false, false},
-		"numbers that have gone back": {func(*sequences) {}, 90, func(c *sequences) { c.received(0, 0, 90, 91) }, false, true},
-		"none were ever told":         {func(*sequences) {}, 0, func(c *sequences) { c.received(0, 0, 0, 1) }, false, false},
+		"numbers went back":            {func(*sequences) {}, 90, func(c *sequences) { c.received(0, 0, 90, 91) }, false, true},
+		"no message was published yet": {func(*sequences) {}, 0, func(c *sequences) { c.received(0, 0, 0, 1) }, false, false},
 	} {
 		for _, anew := range []bool{true, false} {
 			if !anew && !c.same {
@@ -178,7 +178,7 @@ func TestChainsGoOnFromTheirEnds(t *testing.T) {
 			sequences.restart(0, ends(c.end, 200))
 			c.after(sequences)
 			if got := sequences.broken != ""; got != c.missing {
-				t.Errorf("%s: broken %q", name, sequences.broken)
+				t.Errorf("%s: got reason %q, want a reason: %t", name, sequences.broken, c.missing)
 			}
 		}
 	}
@@ -188,6 +188,6 @@ func TestChainsGoOnFromTheirEnds(t *testing.T) {
 	sequences.received(0, 0, 100, 101)
 	sequences.restart(0, ends(99, 200))
 	if sequences.broken == "" {
-		t.Error("numbers went back while messages came, and nothing is read")
+		t.Error("numbers went back while messages arrived, but no read of rows was triggered")
 	}
 }

@@ -19,7 +19,7 @@ func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 //	own (events start to wait) → rows since the cursor → reservations → reply → waiting events
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
-		return nil, shop.Fail(shop.WrongState, "hello was said already")
+		return nil, shop.Fail(shop.WrongState, "a connection accepts one hello")
 	}
 	asked := time.Now()
 	answer, err := c.introduce(ctx, r)
@@ -188,7 +188,7 @@ func (c *client) identify(i shop.Identity) {
 func (c *client) renew(_ *opContext, r *request) (any, error) {
 	user := c.who().User
 	if user == 0 {
-		return nil, shop.Fail(shop.Unauthorized, "log in first: hello had no token")
+		return nil, shop.Fail(shop.Unauthorized, "log in first: hello has no token")
 	}
 	f := fieldReader{request: r}
 	token := f.text("token")
@@ -216,9 +216,9 @@ func (c *client) buyer() (shop.ID, error) {
 	who := c.who()
 	switch {
 	case who.User == 0:
-		return 0, shop.Fail(shop.Unauthorized, "log in first: hello had no token")
+		return 0, shop.Fail(shop.Unauthorized, "log in first: hello has no token")
 	case c.hub.shop.Now() >= who.Expires:
-		return 0, shop.Fail(shop.Unauthorized, "the token has ended: renew it")
+		return 0, shop.Fail(shop.Unauthorized, "the token has expired: renew it")
 	case c.hub.shop.Revoked(who):
 		return 0, shop.Fail(shop.Unauthorized, "the token was revoked: log in again")
 	}

@@ -128,7 +128,7 @@ func (s *fakeShop) AskPass(_ context.Context, q admission.PassQuestion) (admissi
 
 func (s *fakeShop) SolvePass(_ context.Context, q admission.PassQuestion) (admission.PassAnswer, error) {
 	if q.Answer != "right" {
-		return admission.PassAnswer{}, shop.Fail(shop.PassRequired, "this does not solve a task of yours")
+		return admission.PassAnswer{}, shop.Fail(shop.PassRequired, "the nonce does not solve a task of this user")
 	}
 	return admission.PassAnswer{Pass: q.Task, Until: 5}, nil
 }

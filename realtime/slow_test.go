@@ -38,7 +38,7 @@ func (n *node) rawHandshake(t *testing.T, follows []byte) (net.Conn, *bufio.Read
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("handshake answered %s", resp.Status)
+		t.Fatalf("the handshake returned %s", resp.Status)
 	}
 	return conn, r
 }
@@ -62,10 +62,10 @@ func TestFirstFramesInTheHandshakePacket(t *testing.T) {
 	follows := append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"time","t0":5}`)...)
 	_, r := n.rawHandshake(t, follows)
 	if got := readText(t, r); !strings.HasPrefix(got, `{"id":1,"ok":{"now":`) {
-		t.Errorf("hello answered %s", got)
+		t.Errorf("hello returned %s", got)
 	}
 	if got := readText(t, r); !strings.HasPrefix(got, `{"id":2,"ok":{"t0":5,`) {
-		t.Errorf("time answered %s", got)
+		t.Errorf("time returned %s", got)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	writing := stuck.writing
 	stuck.mu.Unlock()
 	if got := len(n.hub.allClients()); got != 2 || !writing {
-		t.Errorf("%d clients, want 2; the write to the one that never reads lasts: %v", got, writing)
+		t.Errorf("%d clients, want 2; the write to the client that never reads is blocked: %v", got, writing)
 	}
 	p.fence()
 }
@@ -142,7 +142,7 @@ func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
 	c.writing = true // as if a writer were blocked
 	for i := range maxQueued {
 		if !c.out.push([]byte(`{"ev":"future"}`)) {
-			t.Errorf("full after %d", i)
+			t.Errorf("the queue is full after %d frames", i)
 		}
 	}
 	c.sendLocked([]byte(`{"ev":"one too many"}`))
@@ -151,7 +151,7 @@ func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
 	c.kick()
 	c.mu.Unlock()
 	if closing != CloseSlow {
-		t.Fatalf("closing with %v", closing)
+		t.Fatalf("got close code %v, want CloseSlow", closing)
 	}
 	p.awaitClose(CloseSlow)
 }
@@ -161,17 +161,17 @@ func TestNewsIsBoundedAndNewestWins(t *testing.T) {
 	var o outbox
 	for i := range maxNews {
 		if !o.putNews(fmt.Sprint(i), nil) {
-			t.Fatalf("full after %d", i)
+			t.Fatalf("the queue is full after %d frames", i)
 		}
 	}
 	if !o.putNews("0", prepared([]byte(`{}`))) {
-		t.Error("a newer word on the same subject did not fit")
+		t.Error("a newer event of the same subject was rejected")
 	}
 	if o.putNews("one too many", nil) {
-		t.Error("the box has no bound")
+		t.Error("an event above the limit was accepted")
 	}
 	if p, _ := o.next(); p.shared == nil {
-		t.Error("the older word was kept")
+		t.Error("the older event was kept")
 	}
 }
 
@@ -231,7 +231,7 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 			p.conn.Close()
 			for _, e := range p.orders() {
 				if user := shop.ID(i + 1); e.Order.ID%10 != user {
-					t.Errorf("user %s heard of order %s", user, e.Order.ID)
+					t.Errorf("user %s received order %s", user, e.Order.ID)
 				}
 			}
 		}
@@ -240,6 +240,6 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 	<-stormed
 	n.awaitClients(0)
 	kit.Eventually(t, patience, func() (bool, string) {
-		return len(n.hub.WatchedBy()) == 0 && len(n.hub.devices(1)) == 0, "something of the dead is left"
+		return len(n.hub.WatchedBy()) == 0 && len(n.hub.devices(1)) == 0, "closed connections are still registered"
 	})
 }

@@ -41,12 +41,12 @@ func (h *Hub) door(c *fiber.Ctx) error {
 	if offered := c.Get(fiber.HeaderSecWebSocketProtocol); offered != "" {
 		names := strings.Split(offered, ",")
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.TrimSpace(name) == Subprotocol }) {
-			return fiber.NewError(fiber.StatusBadRequest, "this server speaks "+Subprotocol)
+			return fiber.NewError(fiber.StatusBadRequest, "unknown subprotocol; this server supports "+Subprotocol)
 		}
 	}
 	if err := h.open(); err != nil {
 		c.Set(fiber.HeaderRetryAfter, "1")
-		return fiber.NewError(fiber.StatusServiceUnavailable, "this node takes no connections now: "+err.Error())
+		return fiber.NewError(fiber.StatusServiceUnavailable, "this node accepts no connections now: "+err.Error())
 	}
 	return c.Next()
 }

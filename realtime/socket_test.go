@@ -19,7 +19,7 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 	p := startNode(t).dial(t)
 	ok := p.hello(7, "")
 	if ok.User == nil || ok.User.ID != 7 || ok.Session == "" || ok.Cursor == "" || ok.Reset {
-		t.Fatalf("hello answered %+v", ok)
+		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
 	for _, op := range []string{
 		`"op":"time","t0":12.5`,
@@ -49,7 +49,7 @@ func TestPassIsForWhoAsks(t *testing.T) {
 	p.must(`"op":"pass","sale":"11","user":"8"`, &given)
 	p.must(`"op":"solve","sale":"11","task":"t-1","answer":"right"`, &solved)
 	if given.Pass != "7-11-127.0.0.1" || solved.Pass != "t-1" {
-		t.Errorf("got %+v and %+v", given, solved)
+		t.Errorf("AskPass returned %+v, SolvePass returned %+v", given, solved)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 	frames := []string{`{"id":1,`, `[1]`, `{"op":"time","t0":1}`, `{"id":-1,"op":"time"}`, "{\"id\":1,\"op\":\"\xff\"}"}
 	for i, frame := range frames[:maxStrikes-1] {
 		p.send(frame)
-		p.await("answer to "+frame, func(f *wsclient.Frame) bool {
+		p.await("reply to "+frame, func(f *wsclient.Frame) bool {
 			return answers(f, 0) && f.Error.Code == shop.BadRequest && i < p.count(0)
 		})
 	}
@@ -156,7 +156,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	if ok := p.hello(0, ""); ok.User != nil || ok.Cursor != "" {
-		t.Fatalf("hello of nobody answered %+v", ok)
+		t.Fatalf("unexpected reply to hello without a token: %+v", ok)
 	}
 	p.must(`"op":"watch"`, nil)
 	p.must(`"op":"unwatch"`, nil)
@@ -204,7 +204,7 @@ func TestTooManyOpsAreRefusedThenClosed(t *testing.T) {
 		p.fence()
 	}
 	if e := p.wantRefused(`"op":"time","t0":1`, shop.RateLimited); e.RetryMS < 1 {
-		t.Fatalf("no pause in %+v", e)
+		t.Fatalf("no retry_ms in %+v", e)
 	}
 	for range 5 {
 		p.send(`{"id":100,"op":"time","t0":1}`)
@@ -228,7 +228,7 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	}
 	bye, code := f.Event.(*wsclient.ByeEvent), binary.BigEndian.Uint16([]byte(readText(t, dead)))
 	if bye.Code != int(CloseIdle) || bye.RetryMS <= 0 || code != uint16(CloseIdle) {
-		t.Errorf("ended with code %d after %s", code, last)
+		t.Errorf("unexpected close code %d after %s", code, last)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestPongIsASignOfLife(t *testing.T) {
 	p := n.greet(t, 0) // the peer sends only pongs from now on
 	c := n.hub.allClients()[0]
 	greeted := c.aliveAt.Load()
-	kit.Eventually(t, patience, func() (bool, string) { return c.aliveAt.Load() > greeted, "no pong counts" })
+	kit.Eventually(t, patience, func() (bool, string) { return c.aliveAt.Load() > greeted, "waiting for a pong that counts" })
 	p.fence()
 }
 
@@ -271,7 +271,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	}
 	p.mu.Unlock()
 	if !slices.Equal(order, []int64{101, 102}) {
-		t.Fatalf("answered in the order %v", order)
+		t.Fatalf("unexpected order of the replies: %v", order)
 	}
 }
 

@@ -28,10 +28,10 @@ func TestNobodyIsLeftOutWhileATickBreathes(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.out.tick != nil
 	}
-	kit.Eventually(t, patience, func() (bool, string) { return has(last), "nobody got the tick" })
+	kit.Eventually(t, patience, func() (bool, string) { return has(last), "waiting for the tick" })
 	set.remove(first)
 	if has(set.members[1]) {
-		t.Error("the tick went on although too many writers wait to begin")
+		t.Error("the tick continued although too many writers wait to start")
 	}
 	hub.starting.Store(0)
 	<-done

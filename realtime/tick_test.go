@@ -46,15 +46,15 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	for _, p := range peers {
 		p.awaitEvents("tick", 1)
 	}
-	kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "first ticks are waiting" })
+	kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "waiting for the first ticks" })
 	before := testutil.ToFloat64(n.hub.metrics.encodedTicks)
 	for stock := range int64(10) {
 		n.hub.Tick(shop.Millis(stock), []shop.Counters{counters(11, stock), counters(21, stock)})
 		// The slowest of a thousand readers may skip a tick; that would cost an extra frame with the whole set.
-		kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "ticks are waiting" })
+		kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "waiting for ticks" })
 	}
 	if encoded := testutil.ToFloat64(n.hub.metrics.encodedTicks) - before; encoded != 20 {
-		t.Errorf("encoded %v frames for 10 ticks of 2 watch sets with %d clients", encoded, clients)
+		t.Errorf("got %v encoded frames for 10 ticks of 2 watch sets with %d clients, want one per set and tick", encoded, clients)
 	}
 	for _, p := range peers {
 		p.awaitTick("last tick", func(lines map[shop.ID]wsclient.TickLine) bool {
@@ -94,7 +94,7 @@ func TestNothingIsSentWhenNothingChanged(t *testing.T) {
 	}
 	p.fence()
 	if after := len(p.all("tick")); after != before || testutil.ToFloat64(n.hub.metrics.encodedTicks) != encoded {
-		t.Errorf("%d ticks for nothing", after-before)
+		t.Errorf("%d ticks without changes, want none", after-before)
 	}
 }
 
@@ -121,11 +121,11 @@ func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
 	late := n.watcher(t, `"op":"watch"`)
 	n.settle(counters(11, 5), counters(12, 6))
 	if got := lines(late.awaitEvents("tick", 1)[0]); len(got) != 2 {
-		t.Errorf("the newcomer got %v, want both sales", got)
+		t.Errorf("the new watcher got %v, want both sales", got)
 	}
 	late.fence()
 	if n := len(late.all("tick")); n != 1 {
-		t.Errorf("the newcomer got %d ticks, want 1", n)
+		t.Errorf("the new watcher got %d ticks, want 1", n)
 	}
 }
 
@@ -141,15 +141,15 @@ func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 	}
 	p, ok := c.out.next()
 	if !ok || p.tick == nil || !p.whole || p.tick.now != 2 {
-		t.Fatalf("took %+v, want the newest tick as a whole set", p)
+		t.Fatalf("got %+v, want the newest tick as the whole set", p)
 	}
 	if _, more := c.out.next(); more {
-		t.Error("an older tick is left")
+		t.Error("an older tick is still queued")
 	}
 	b.update([]shop.Counters{counters(11, 99), counters(12, 9)})
 	set.beat(b, 3, c.hub.metrics)
 	if p, _ = c.out.next(); p.whole {
-		t.Error("a client that keeps up got the whole set")
+		t.Error("a client without skipped ticks got the whole set")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 	p := n.greet(t, 0)
 	// The number of sets is limited; above the limit, watch returns Busy.
 	if e := p.wantRefused(`"op":"watch","sales":["7"]`, shop.Busy); e.RetryMS == 0 {
-		t.Fatalf("no pause in %+v", e)
+		t.Fatalf("no retry_ms in %+v", e)
 	}
 	p.must(`"op":"watch","sales":["5","6"]`, nil)
 	wantSame(t, "watched", map[shop.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
@@ -218,7 +218,7 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	}
 	for slot := range shop.ID(100) {
 		if busy := h.join(at("127.0.0.66", 0), watching{slots: []shop.ID{slot + 1}}, nil); busy != nil {
-			t.Fatalf("a whole slot is refused: %v", busy)
+			t.Fatalf("a whole slot is rejected: %v", busy)
 		}
 	}
 	// A place passes to a remaining member and is released with the last one.
@@ -230,10 +230,10 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 		h.unwatch(c)
 	}
 	if n := len(admitted("127.0.0.66", 0, 7000)); n != maxSetsPerAddr {
-		t.Errorf("after the attackers left their address has %d places, want %d", n, maxSetsPerAddr)
+		t.Errorf("after the attackers left, their address has %d places, want %d", n, maxSetsPerAddr)
 	}
 	if n := len(admitted("127.0.0.3", 8, 9000)); n != maxSetsPerUser-1 {
-		t.Errorf("beside the place of another member a user has %d, want %d", n, maxSetsPerUser-1)
+		t.Errorf("a user has %d places in addition to the shared one, want %d", n, maxSetsPerUser-1)
 	}
 	for _, set := range h.allSets() {
 		for _, c := range slices.Clone(set.members) {

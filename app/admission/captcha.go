@@ -26,7 +26,7 @@ func (d *PassService) picture(ctx context.Context, q PassQuestion) (PassAnswer, 
 	}
 	id, image, until, err := d.Captcha.New(ctx, PictureAsker{From: q.From, Unread: unread})
 	if err != nil {
-		return PassAnswer{}, shop.Unreadable("a picture", err)
+		return PassAnswer{}, shop.Unreadable("the captcha", err)
 	}
 	bound := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, about: id, until: until}.text(d.Passes.key)
 	return PassAnswer{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + bound, Image: image, Until: until}}, nil
@@ -44,13 +44,13 @@ func (d *PassService) read(ctx context.Context, q PassQuestion, now shop.Millis)
 	if ours && q.Answer != "" {
 		var err error
 		if right, err = d.Captcha.Check(ctx, id, q.Answer); err != nil {
-			return PassAnswer{}, shop.Unreadable("the answer", err)
+			return PassAnswer{}, shop.Unreadable("the captcha", err)
 		}
 	}
 	if !right {
 		d.tries.wrong(q.User, time.Now())
 		return PassAnswer{}, shop.Fail(shop.CaptchaRequired,
-			"this is not what the picture shows, or it was answered before; ask for another")
+			"the solution is wrong, or the captcha was used before; request a new one")
 	}
 	until := now.Add(passLife)
 	return PassAnswer{Pass: d.Passes.issue(q.Sale, q.User, now, until), Until: until}, nil
@@ -105,7 +105,7 @@ func (t *tries) count(user shop.ID, now time.Time, admit func(m *minute) bool) e
 	if admit(m) {
 		return nil
 	}
-	e := shop.Fail(shop.RateLimited, "too many pictures; rest for a moment")
+	e := shop.Fail(shop.RateLimited, "too many captchas; wait before the next one")
 	e.RetryMS = max(1, m.ends.Sub(now).Milliseconds())
 	return e
 }

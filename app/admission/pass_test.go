@@ -28,27 +28,27 @@ func TestPassIsBoundToWhatItIsFor(t *testing.T) {
 		at         shop.Millis
 		want       shop.Millis
 	}{
-		"in order":          {pass, sale, user, until - 1, now},
-		"ended":             {pass, sale, user, until, 0},
-		"another user":      {pass, sale, user + 1, now, 0},
-		"another sale":      {pass, sale + 1, user, now, 0},
-		"swapped":           {pass, user, sale, now, 0},
-		"another key":       {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
-		"a task":            {testPasses.work(sale, user, now, 16).Text, sale, user, now, 0},
-		"none":              {"", sale, user, now, 0},
-		"cut off":           {pass[:len(pass)-1], sale, user, now, 0},
-		"longer":            {pass + "A", sale, user, now, 0},
-		"not base64":        {strings.Repeat("!", len(pass)), sale, user, now, 0},
-		"very long":         {strings.Repeat("A", 1<<16), sale, user, now, 0},
-		"line breaks in it": {pass[:20] + strings.Repeat("\r\n", 13), sale, user, now, 0},
-		"with line break":   {pass[:10] + "\n" + pass[11:], sale, user, now, 0},
+		"valid":               {pass, sale, user, until - 1, now},
+		"ended":               {pass, sale, user, until, 0},
+		"another user":        {pass, sale, user + 1, now, 0},
+		"another sale":        {pass, sale + 1, user, now, 0},
+		"swapped":             {pass, user, sale, now, 0},
+		"another key":         {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
+		"a task":              {testPasses.work(sale, user, now, 16).Text, sale, user, now, 0},
+		"none":                {"", sale, user, now, 0},
+		"cut off":             {pass[:len(pass)-1], sale, user, now, 0},
+		"longer":              {pass + "A", sale, user, now, 0},
+		"not base64":          {strings.Repeat("!", len(pass)), sale, user, now, 0},
+		"very long":           {strings.Repeat("A", 1<<16), sale, user, now, 0},
+		"several line breaks": {pass[:20] + strings.Repeat("\r\n", 13), sale, user, now, 0},
+		"one line break":      {pass[:10] + "\n" + pass[11:], sale, user, now, 0},
 	} {
 		if got := testPasses.Issued(c.pass, c.sale, c.user, c.at); got != c.want {
 			t.Errorf("%s: issued %d, want %d", name, got, c.want)
 		}
 	}
 	if (*Passes)(nil).Issued(pass, sale, user, now) != 0 {
-		t.Error("without a key a pass is in order")
+		t.Error("a service without a key accepts a pass")
 	}
 }
 
@@ -63,14 +63,14 @@ func TestForgedPassIsNone(t *testing.T) {
 			forged := append([]byte(nil), raw...)
 			forged[i] ^= 1 << bit
 			if testPasses.Issued(base64.RawURLEncoding.EncodeToString(forged), 7, 42, 1_000_001) != 0 {
-				t.Fatalf("byte %d, bit %d: a forged pass counts", i, bit)
+				t.Fatalf("byte %d, bit %d: a forged pass is accepted", i, bit)
 			}
 		}
 	}
 	for c := range 128 {
 		text := pass[:len(pass)-1] + string(rune(c))
 		if text != pass && testPasses.Issued(text, 7, 42, 1_000_001) != 0 {
-			t.Fatalf("%q says the same as %q", text, pass)
+			t.Fatalf("%q and %q are both accepted, want one valid text", text, pass)
 		}
 	}
 }
@@ -84,17 +84,17 @@ func TestWork(t *testing.T) {
 	nonce := Solve(task.Text, bits)
 	pass, until, ok := testPasses.done(task.ID, nonce, sale, user, now+5_000)
 	if !ok || testPasses.Issued(pass, sale, user, until-1) != now {
-		t.Fatalf("a solution is not accepted: %q until %d", pass, until)
+		t.Fatalf("the solution is rejected: got pass %q until %d", pass, until)
 	}
 	if again, _, ok := testPasses.done(task.ID, nonce, sale, user, now+90_000); !ok || again != pass {
-		t.Error("the same solution sent again gives another pass")
+		t.Error("a repeat of the solution returns another pass")
 	}
 	n, err := strconv.Atoi(nonce)
 	fakes.Must(t, err)
 	for n++; !Solves(task.Text, strconv.Itoa(n), bits); n++ {
 	}
 	if other, _, ok := testPasses.done(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
-		t.Error("two solutions of one task give two passes")
+		t.Error("two solutions of one task return different passes")
 	}
 	easy := testPasses.work(sale, user, now, 1)
 	for name, c := range map[string]struct {
@@ -109,13 +109,13 @@ func TestWork(t *testing.T) {
 		"of another task":  {easy.ID, wrongNonce(easy), sale, user, now},
 		"another key":      {otherPasses.work(sale, user, now, 1).ID, "1", sale, user, now},
 		"a pass as a task": {pass, Solve(pass, 1), sale, user, now},
-		"no number":        {task.ID, "x" + nonce, sale, user, now},
-		"a zero in front":  {task.ID, "0" + nonce, sale, user, now},
+		"not a number":     {task.ID, "x" + nonce, sale, user, now},
+		"a leading zero":   {task.ID, "0" + nonce, sale, user, now},
 		"empty":            {task.ID, "", sale, user, now},
-		"without end":      {task.ID, strings.Repeat("1", 1<<16), sale, user, now},
+		"very long":        {task.ID, strings.Repeat("1", 1<<16), sale, user, now},
 	} {
 		if pass, _, ok := testPasses.done(c.task, c.nonce, c.sale, c.user, c.at); ok || pass != "" {
-			t.Errorf("%s: got a pass", name)
+			t.Errorf("%s: got a pass, want none", name)
 		}
 	}
 }
@@ -137,28 +137,28 @@ func TestPressure(t *testing.T) {
 	office, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	for i := range 200 {
 		if more := p.ask(office, began.Add(time.Duration(i)*50*time.Millisecond)); more != 0 {
-			t.Fatalf("question %d of an office is %d bits harder", i+1, more)
+			t.Fatalf("request %d of the office has %d more bits, want 0", i+1, more)
 		}
 	}
 	last := 0
 	for i := range 20_000 {
 		more := p.ask(flood, began.Add(time.Duration(i)*500*time.Microsecond))
 		if more < last {
-			t.Fatalf("question %d is %d bits harder, the one before was %d", i+1, more, last)
+			t.Fatalf("request %d has %d more bits, fewer than the %d of the previous request", i+1, more, last)
 		}
 		last = more
 	}
 	if last != hardest {
-		t.Errorf("20,000 questions make it %d bits harder, want %d", last, hardest)
+		t.Errorf("20,000 requests add %d bits, want %d", last, hardest)
 	}
 	if more := p.ask(flood, began.Add(11*time.Second)); more == 0 {
-		t.Error("a second later the flood is forgotten")
+		t.Error("got no more bits 1 s after the flood, want some")
 	}
 	if more := p.ask(flood, began.Add(40*time.Second)); more != 0 {
-		t.Errorf("half a minute later it is still %d bits harder", more)
+		t.Errorf("got %d more bits 30 s after the flood, want 0", more)
 	}
 	if more := p.ask(office, began.Add(10*time.Second)); more != 0 {
-		t.Errorf("somebody else's flood makes it %d bits harder", more)
+		t.Errorf("the flood of another address adds %d bits, want 0", more)
 	}
 	six := func(host int) netip.Addr { return netip.MustParseAddr("2001:db8::" + strconv.Itoa(host)) }
 	more := 0
@@ -166,18 +166,18 @@ func TestPressure(t *testing.T) {
 		more = p.ask(six(i), began)
 	}
 	if more == 0 {
-		t.Error("a customer's /64 counts as many addresses")
+		t.Error("a /64 counts as many addresses, want one")
 	}
 	// Another /48: each request comes from its own /64.
 	for i := range 2 * calmAsks * shop.WideShare {
 		more = p.ask(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
 	}
 	if more == 0 {
-		t.Error("a site's /48 counts as 65,536 customers")
+		t.Error("a /48 counts as 65,536 clients, want one site")
 	}
 	for i := range 4 * calmAsks {
 		if p.ask(netip.Addr{}, began.Add(time.Duration(i))) != 0 {
-			t.Fatal("an unknown address is under pressure")
+			t.Fatal("an unknown address gets more bits, want 0")
 		}
 	}
 }
@@ -193,11 +193,11 @@ func FuzzPass(f *testing.F) {
 	f.Add(otherPasses.issue(sale, user, now, until), "18446744073709551616")
 	f.Fuzz(func(t *testing.T, text, nonce string) {
 		if issued := testPasses.Issued(text, sale, user, now+1); (issued != 0) != (text == pass) {
-			t.Fatalf("%q is a pass of %d", text, issued)
+			t.Fatalf("%q is accepted as a pass of %d", text, issued)
 		}
 		given, _, ok := testPasses.done(text, nonce, sale, user, now+1)
 		if ok != (text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)) || ok != (given != "") {
-			t.Fatalf("%q solved by %q: %v, %q", text, nonce, ok, given)
+			t.Fatalf("task %q, solution %q: got %v and pass %q", text, nonce, ok, given)
 		}
 	})
 }

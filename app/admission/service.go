@@ -58,14 +58,14 @@ const settingsEvery = 500 * time.Millisecond
 
 // Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, they stay unchanged.
 func (d *PassService) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, settingsEvery, "read the settings of passes", d.RunOnce)
+	return shop.Repeat(ctx, settingsEvery, "read the task difficulty", d.RunOnce)
 }
 
 // RunOnce reads the settings.
 func (d *PassService) RunOnce(ctx context.Context) error {
 	bits, err := d.Settings.WorkBits(ctx)
 	if err != nil {
-		return fmt.Errorf("difficulty of tasks: %w", err)
+		return fmt.Errorf("read the task difficulty: %w", err)
 	}
 	d.bits.Store(int64(bits))
 	return nil
@@ -99,7 +99,8 @@ func (d *PassService) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer
 	}
 	pass, until, ok := d.Passes.done(q.Task, q.Answer, sale.ID, q.User, now)
 	if !ok {
-		return PassAnswer{}, shop.Fail(shop.PassRequired, "this does not solve a task of yours in this sale; ask for a new one")
+		return PassAnswer{}, shop.Fail(shop.PassRequired,
+			"the nonce does not solve a task of this user and sale; request a new task")
 	}
 	return PassAnswer{Pass: pass, Until: until}, nil
 }
@@ -117,7 +118,7 @@ func (d *PassService) admit(ctx context.Context, q PassQuestion) (*shop.Sale, sh
 	now := d.Clock.Now()
 	switch early := sale.OpensAt.Sub(now) - PassBefore; {
 	case !sale.Challenge.NeedsPass():
-		return nil, 0, shop.Fail(shop.WrongState, "this sale asks for no pass: just buy")
+		return nil, 0, shop.Fail(shop.WrongState, "this sale requires no pass: buy without one")
 	case early > 0:
 		return nil, 0, shop.OpensIn(early) // the time until passes are issued
 	case now >= sale.ClosesAt:

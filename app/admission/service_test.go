@@ -84,7 +84,7 @@ func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
 		_, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale})
 		_, solving := d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: sale, Task: "x", Answer: "1"})
 		if shop.AsError(err).Code != shop.AsError(solving).Code {
-			t.Errorf("sale %d: asked %v, solved %v", sale, err, solving)
+			t.Errorf("sale %d: AskPass returned %v, SolvePass returned %v; want the same code", sale, err, solving)
 		}
 		return err
 	}
@@ -94,7 +94,7 @@ func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
 	wantCode(t, "no sale", ask(0), shop.BadRequest)
 	e := wantCode(t, "early", ask(5), shop.NotOpen)
 	if wait := time.Duration(e.RetryMS) * time.Millisecond; wait > 9*time.Minute || wait < 8*time.Minute {
-		t.Errorf("come back in %v, want a minute before the opening", wait)
+		t.Errorf("got retry_ms %v, want the time until 1 min before the opening", wait)
 	}
 }
 
@@ -120,45 +120,45 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	task := picture(42)
 	right := task.ID[:len("picture0")]
 	for name, wrong := range map[string]func() (PassAnswer, error){
-		"another user":   func() (PassAnswer, error) { return read(43, 3, task.ID, right) },
-		"another sale":   func() (PassAnswer, error) { return read(42, 7, task.ID, right) },
-		"its bare name":  func() (PassAnswer, error) { return read(42, 3, right, right) },
-		"another's seal": func() (PassAnswer, error) { return read(44, 3, right+picture(45).ID[len(right):], right) },
-		"nothing":        func() (PassAnswer, error) { return read(46, 3, "", "") },
+		"another user":             func() (PassAnswer, error) { return read(43, 3, task.ID, right) },
+		"another sale":             func() (PassAnswer, error) { return read(42, 7, task.ID, right) },
+		"an id without a seal":     func() (PassAnswer, error) { return read(42, 3, right, right) },
+		"the seal of another user": func() (PassAnswer, error) { return read(44, 3, right+picture(45).ID[len(right):], right) },
+		"nothing":                  func() (PassAnswer, error) { return read(46, 3, "", "") },
 	} {
 		a, err := wrong()
 		wantCode(t, name, err, shop.CaptchaRequired)
 		if a.Pass != "" {
-			t.Errorf("%s: a pass", name)
+			t.Errorf("%s: got a pass, want none", name)
 		}
 	}
 	a, err := read(42, 3, task.ID, right)
 	if err != nil || testPasses.Issued(a.Pass, 3, 42, d.Clock.Now()) == 0 {
-		t.Fatalf("read right: %+v, %v", a, err)
+		t.Fatalf("right solution: got %+v, %v", a, err)
 	}
 	_, err = read(42, 3, task.ID, right)
-	wantCode(t, "read again", err, shop.CaptchaRequired)
+	wantCode(t, "a repeated solution", err, shop.CaptchaRequired)
 
 	for range maxWrong {
-		_, err = read(50, 3, picture(50).ID, "no idea")
+		_, err = read(50, 3, picture(50).ID, "wrong")
 		wantCode(t, "wrong", err, shop.CaptchaRequired)
 	}
 	_, err = d.AskPass(t.Context(), PassQuestion{User: 50, Sale: 3})
-	if e := wantCode(t, "after five wrong ones", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
-		t.Errorf("come back in %d ms", e.RetryMS)
+	if e := wantCode(t, "after five wrong solutions", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
+		t.Errorf("got retry_ms %d, want 1 to 60,000", e.RetryMS)
 	}
 	_, err = read(50, 3, task.ID, right)
-	wantCode(t, "an answer after five wrong ones", err, shop.RateLimited)
+	wantCode(t, "a solution after five wrong ones", err, shop.RateLimited)
 	for range maxPictures {
 		picture(51)
 	}
 	_, err = d.AskPass(t.Context(), PassQuestion{User: 51, Sale: 3})
-	wantCode(t, "an eleventh picture", err, shop.RateLimited)
+	wantCode(t, "the eleventh captcha", err, shop.RateLimited)
 	picture(52) // other users are not affected
 
 	w.fails = shop.ErrTransient
 	_, err = d.AskPass(t.Context(), PassQuestion{User: 53, Sale: 3})
-	wantCode(t, "no pictures", err, shop.Busy)
+	wantCode(t, "no captchas", err, shop.Busy)
 }
 
 // The captcha service receives the client's address and its number of pictures without a solution. When pictures are
@@ -184,7 +184,7 @@ func TestUnreadPicturesAreTold(t *testing.T) {
 	ask()
 	for i, unread := range []int{0, 1, 0, 1} {
 		if want := (PictureAsker{From: from, Unread: unread}); w.askers[i] != want {
-			t.Errorf("picture %d was asked for by %+v, want %+v", i, w.askers[i], want)
+			t.Errorf("captcha %d was requested by %+v, want %+v", i, w.askers[i], want)
 		}
 	}
 }
@@ -207,17 +207,17 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	}
 	calm, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	if bits := work(4, calm); bits != DefaultWorkBits {
-		t.Errorf("%d bits before the setting was read", bits)
+		t.Errorf("got %d bits before the setting was read, want the default", bits)
 	}
 	for _, bits := range []int{4, 9} {
 		w.bits = bits
 		if err := d.RunOnce(t.Context()); err != nil || work(4, calm) != bits {
-			t.Errorf("%d bits, want %d, %v", work(4, calm), bits, err)
+			t.Errorf("got %d bits, want %d (%v)", work(4, calm), bits, err)
 		}
 	}
 	w.fails = shop.ErrTransient
 	if err := d.RunOnce(t.Context()); err == nil || work(4, calm) != 9 {
-		t.Errorf("%d bits while the database is away, %v", work(4, calm), err)
+		t.Errorf("got %d bits and error %v while the database is unreachable, want 9 bits and an error", work(4, calm), err)
 	}
 	for range 2 * calmAsks {
 		work(2, flood)
@@ -226,10 +226,10 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 		t.Errorf("an address under pressure has %d bits of work, want more than 9", bits)
 	}
 	if bits := work(2, calm); bits != 0 {
-		t.Errorf("another address has %d bits of work", bits)
+		t.Errorf("another address has %d bits of work, want 0", bits)
 	}
 	w.bits, w.fails = MaxWorkBits, nil
 	if err := d.RunOnce(t.Context()); err != nil || work(4, flood) != MaxWorkBits {
-		t.Errorf("%d bits, want at most %d, %v", work(4, flood), MaxWorkBits, err)
+		t.Errorf("got %d bits, want %d (%v)", work(4, flood), MaxWorkBits, err)
 	}
 }

@@ -25,10 +25,10 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "stampede_http_requests_total", Help: "Requests answered, by route and status.",
+			Name: "stampede_http_requests_total", Help: "HTTP requests with a response, by route and status.",
 		}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "stampede_http_seconds", Help: "Time to answer a request, by route.",
+			Name: "stampede_http_seconds", Help: "Response time of HTTP requests, by route.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 		}, []string{"route"}),
 		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -37,7 +37,7 @@ func NewMetrics() *Metrics {
 		}, []string{"outcome"}),
 		strangers: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "stampede_http_untrusted_forwards_total",
-			Help: "Requests with X-Real-IP, X-Forwarded-For or Forwarded from a peer that is no trusted proxy.",
+			Help: "Requests with X-Real-IP, X-Forwarded-For or Forwarded from a peer that is not a trusted proxy.",
 		}),
 	}
 }

@@ -56,6 +56,7 @@ func (d *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
 	return blocks, shop.Unreadable("the block list", err)
 }
 
+// RemoveBlock removes a block. NotFound: no such block is in force.
 func (d *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
 	_, err := d.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
 		removed, err := tx.RemoveBlock(ctx, id)

@@ -34,6 +34,7 @@ type ProductEdit struct {
 	Archived     *bool    `json:"archived"`
 }
 
+// ProductRecords lists products and reports whether another page exists.
 func (d *CatalogueService) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
 ) ([]store.ProductRecord, bool, error) {

@@ -139,23 +139,23 @@ func failed(code CheckCode, of Facts, do, format string, args ...any) []Check {
 // names.
 func unseen(what string) []Check {
 	return failed(FoundUnread, Facts{"what": what},
-		"See whether the stores answer: stampede checkconfig, and the log of the node",
-		"%s cannot be read right now", what)
+		"Check that the stores respond: stampede checkconfig, and the log of the node",
+		"cannot read %s right now", what)
 }
 
 // checkOffer checks the data that buyers see, and whether they can buy.
 func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 	switch {
 	case s.ArchivedAt != 0:
-		return failed(FoundArchived, nil, "Bring it back", "the sale is archived, so nobody sees it")
+		return failed(FoundArchived, nil, "Restore it", "the sale is archived and not visible")
 	case s.Phase == shop.Ended:
-		return failed(FoundOver, nil, "Copy it into another slot", "the sale is over")
+		return failed(FoundOver, nil, "Copy it to another slot", "the sale is over")
 	case s.Paused:
-		return failed(FoundPaused, nil, "Resume it", "the sale is paused, so nobody can buy")
+		return failed(FoundPaused, nil, "Resume it", "the sale is paused, so buys are rejected")
 	}
 	var found []Check
 	if p.ArchivedAt != 0 {
-		found = append(found, warned(FoundProductArchived, nil, "Bring the product back, or archive the sale",
+		found = append(found, warned(FoundProductArchived, nil, "Restore the product, or archive the sale",
 			"the product is archived")...)
 	}
 	if len(p.Images) == 0 {
@@ -163,18 +163,18 @@ func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 	}
 	if p.ListPriceFen > 0 && s.PriceFen >= p.ListPriceFen {
 		found = append(found, warned(FoundPriceNotBelow,
-			Facts{"price_fen": s.PriceFen, "list_price_fen": p.ListPriceFen}, "Look at both prices",
+			Facts{"price_fen": s.PriceFen, "list_price_fen": p.ListPriceFen}, "Check both prices",
 			"the sale price, %s, is not below the list price, %s", shop.FormatFen(s.PriceFen), shop.FormatFen(p.ListPriceFen))...)
 	}
 	if int64(s.Limit) > s.Initial+s.Added-s.Withdrawn {
 		found = append(found, warned(FoundLimitAboveStock, nil, "Lower the limit",
-			"one buyer may have more units than there are")...)
+			"the limit per buyer exceeds the stock")...)
 	}
 	if len(found) == 0 {
 		units := s.Initial + s.Added
 		return passed(FoundOffer,
 			Facts{"product": p.Name, "price_fen": s.PriceFen, "units": units, "limit": s.Limit},
-			"%s at %s yuan, %d units, %d for a buyer", p.Name, shop.FormatFen(s.PriceFen), units, s.Limit)
+			"%s at %s yuan; units: %d; limit per buyer: %d", p.Name, shop.FormatFen(s.PriceFen), units, s.Limit)
 	}
 	return found
 }
@@ -189,25 +189,25 @@ func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
 	opensIn := s.OpensAt.Sub(c.Service.Now())
 	switch {
 	case !n.Loaded && opensIn > catalog.WarmAhead:
-		return passed(FoundLoadedLater, nil, "it is loaded five minutes before it opens")
+		return passed(FoundLoadedLater, nil, "the sale is loaded five minutes before it opens")
 	case !n.Loaded && opensIn > catalog.WarmAhead/2:
-		return warned(FoundNotLoadedYet, nil, "Look again in a minute", "it is not loaded yet")
+		return warned(FoundNotLoadedYet, nil, "Check again in a minute", "the sale is not loaded yet")
 	case !n.Loaded:
 		return failed(FoundNotLoaded, nil,
-			"See whether a node with the role api runs, and what its log says of warming up", "it is not loaded")
+			"Check that a node with the role api runs. Search its log for warming up", "the sale is not loaded")
 	case n.Initial != s.Initial || n.Added != s.Added || n.Stock+n.Held+n.Sold+n.Withdrawn != n.Initial+n.Added:
 		return failed(FoundStockDiffers, Facts{
 			"redis_initial": n.Initial, "redis_added": n.Added, "initial": s.Initial, "added": s.Added,
-		}, "stampede audit", "Redis has %d + %d units, the database %d + %d", n.Initial, n.Added, s.Initial, s.Added)
+		}, "Run stampede audit", "units in Redis: %d + %d; units in the database: %d + %d", n.Initial, n.Added, s.Initial, s.Added)
 	}
 	return passed(FoundStock, Facts{"stock": n.Stock, "held": n.Held, "sold": n.Sold},
-		"%d units are free, %d held, %d sold", n.Stock, n.Held, n.Sold)
+		"units: %d free, %d held, %d sold", n.Stock, n.Held, n.Sold)
 }
 
 // partition compares the epoch of the sale's partition in Redis with the epoch in the database.
 func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check {
 	partition := s.Partition
-	const do = "Wait for the recovery, which takes seconds; if it does not end, see the log for 'look after partitions'"
+	const do = "Wait some seconds for the recovery. If it does not end, search the log for 'look after partitions'"
 	state, err := c.Redis.State(ctx, partition)
 	if err != nil {
 		return unseen("the partition")
@@ -237,8 +237,8 @@ func (c *Checklist) writes(ctx context.Context, s *store.SaleRecord) []Check {
 		return nil
 	}
 	return failed(FoundWritesRejected, Facts{"partition": s.Partition},
-		"See whether the disk or the memory of Redis is full",
-		"partition %d rejects writes, so nobody can buy", s.Partition)
+		"Check that the disk and the memory of Redis are not full",
+		"partition %d rejects writes, so buys are rejected", s.Partition)
 }
 
 // backlog checks how many reservations wait for the database.
@@ -248,20 +248,20 @@ func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
 		return unseen("the backlog")
 	}
 	f := &all[s.Partition]
-	const do = "stampede status; see whether workers run and what the database does"
+	const do = "Run stampede status. Check that workers run, and check the database"
 	waiting := f.Lag + f.Pending
 	of := Facts{"waiting": waiting}
 	switch {
 	case waiting >= c.Backlog/2:
 		return failed(FoundBacklogFull, Facts{"waiting": waiting, "most": c.Backlog}, do,
-			"%d reservations wait for the database; at %d buys are turned away", waiting, c.Backlog)
+			"reservations that wait for the database: %d; at %d, buys are rejected", waiting, c.Backlog)
 	case waiting >= c.Backlog/10:
-		return warned(FoundBacklogGrows, of, do, "%d reservations wait for the database", waiting)
+		return warned(FoundBacklogGrows, of, do, "reservations that wait for the database: %d", waiting)
 	case f.Dead > 0:
-		return warned(FoundDeadLetters, Facts{"dead": f.Dead}, "stampede dead list",
-			"%d orders of the partition could not be written and wait for a decision", f.Dead)
+		return warned(FoundDeadLetters, Facts{"dead": f.Dead}, "Run stampede dead list",
+			"dead letters of the partition that need a decision: %d", f.Dead)
 	}
-	return passed(FoundBacklog, of, "%d reservations wait for the database", waiting)
+	return passed(FoundBacklog, of, "reservations that wait for the database: %d", waiting)
 }
 
 // nodes checks the number of nodes per role.
@@ -272,7 +272,7 @@ func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
 	}
 	var found []Check
 	for _, duty := range []struct{ role, does string }{
-		{"api", "answers shoppers"}, {"worker", "writes orders"}, {"sweeper", "ends unpaid orders"},
+		{"api", "serves shoppers"}, {"worker", "writes orders"}, {"sweeper", "expires unpaid orders"},
 	} {
 		var names []string
 		for _, n := range nodes {
@@ -283,10 +283,10 @@ func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
 		switch len(names) {
 		case 0:
 			found = append(found, failed(FoundNoNode, Facts{"role": duty.role},
-				"Start a node with the role "+duty.role, "nobody %s", duty.does)...)
+				"Start a node with the role "+duty.role, "no node %s", duty.does)...)
 		case 1:
 			found = append(found, warned(FoundOneNode, Facts{"role": duty.role, "node": names[0]},
-				"Start another node with the role "+duty.role+", so that one can die",
+				"Start another node with the role "+duty.role+", so that one can fail",
 				"only %s %s", names[0], duty.does)...)
 		default:
 			found = append(found, passed(FoundNodes, Facts{"role": duty.role, "nodes": len(names)},
@@ -310,9 +310,9 @@ func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 		return unseen("the clock of the database")
 	}
 	apart := max(redis.Sub(here).Abs(), redis.Sub(database).Abs())
-	const do = "Let all machines follow a time server; the clock of Redis decides when a sale opens"
+	const do = "Synchronize all machines with a time server. The clock of Redis decides when a sale opens"
 	of := Facts{"apart_ms": apart.Milliseconds()}
-	const says = "the clocks of Redis, the database and this node are %v apart"
+	const says = "the clocks of Redis, the database and this node differ by %v"
 	switch {
 	case apart > clockFail:
 		return failed(FoundClocksApart, of, do, says, apart.Round(time.Second))
@@ -325,18 +325,18 @@ func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 // payment queries the gateway for a trade that does not exist. Any definite response passes.
 func (c *Checklist) payment(ctx context.Context, s *store.SaleRecord) []Check {
 	if c.Gateway == nil {
-		return failed(FoundNoGateway, nil, "Set STAMPEDE_ALIPAY_APP_ID and what belongs to it",
-			"nothing can be paid: there is no gateway")
+		return failed(FoundNoGateway, nil, "Set STAMPEDE_ALIPAY_APP_ID and the related settings",
+			"no payment gateway is set, so orders cannot be paid")
 	}
 	_, err := c.Gateway.Query(ctx, s.ID)
 	if errors.Is(err, shop.ErrTransient) {
-		return failed(FoundGatewaySilent, nil, "See whether the gateway can be reached from here",
-			"the payment gateway does not answer")
+		return failed(FoundGatewaySilent, nil, "Check that this node can reach the gateway",
+			"the payment gateway does not respond")
 	}
 	if err != nil {
-		return warned(FoundGatewayNo, nil, "stampede checkconfig", "the payment gateway answers, but refuses to be asked")
+		return warned(FoundGatewayNo, nil, "Run stampede checkconfig", "the payment gateway responds, but rejects the queries")
 	}
-	return passed(FoundGateway, nil, "the payment gateway answers")
+	return passed(FoundGateway, nil, "the payment gateway responds")
 }
 
 func (c *Checklist) mail(ctx context.Context, _ *store.SaleRecord) []Check {
@@ -345,11 +345,11 @@ func (c *Checklist) mail(ctx context.Context, _ *store.SaleRecord) []Check {
 	case err != nil:
 		return unseen("mails")
 	case !server:
-		return warned(FoundNoMailServer, nil, "Set STAMPEDE_SMTP_URL", "there is no mail server: letters are files")
+		return warned(FoundNoMailServer, nil, "Set STAMPEDE_SMTP_URL", "no mail server is set; e-mails are written to files")
 	case dead > 0:
-		return warned(FoundDeadMails, Facts{"dead": dead}, "stampede mail list", "%d letters could not be sent", dead)
+		return warned(FoundDeadMails, Facts{"dead": dead}, "Run stampede mail list", "e-mails that could not be sent: %d", dead)
 	}
-	return passed(FoundMails, nil, "a mail server is set, and every letter was sent")
+	return passed(FoundMails, nil, "a mail server is set, and all e-mails were sent")
 }
 
 func (c *Checklist) durability(ctx context.Context, _ *store.SaleRecord) []Check {
@@ -358,7 +358,7 @@ func (c *Checklist) durability(ctx context.Context, _ *store.SaleRecord) []Check
 		return unseen("how durable the stores are")
 	}
 	if len(found) == 0 {
-		return passed(FoundDurable, nil, "both stores keep what they have answered")
+		return passed(FoundDurable, nil, "both stores keep all confirmed data")
 	}
 	return found
 }

@@ -62,6 +62,7 @@ const (
 // UsualCap returns the default cap on a buyer's reservations for a limit.
 func UsualCap(limit int) int { return min(max(limit, 0)*capPerLimit, maxCap) }
 
+// SaleRecords lists sales with their present phases and reports whether another page exists.
 func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
 	q.Now = d.Now()
 	page, more, err := d.Store.SaleRecords(ctx, q)

@@ -44,7 +44,7 @@ func TestShipMany(t *testing.T) {
 	if len(acts) != 2 || journal.CheckActKey(acts[0].Key) != nil {
 		t.Errorf("%+v", acts)
 	}
-	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "Act", "sell 1", "Touch", "tell 1")
+	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "Act", "sell 1", "Touch", "publish 1")
 }
 
 func TestShipManyRefusesWhatIsNoList(t *testing.T) {

@@ -53,7 +53,7 @@ func TestShippedOrdersAreTold(t *testing.T) {
 	w.noted()
 	service, actor := w.shipping(), ada()
 	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
-	fakes.WantSteps(t, w.redis.Trace, "Act", "sell 1", "tell 1")
+	fakes.WantSteps(t, w.redis.Trace, "Act", "sell 1", "publish 1")
 	sent, err := w.Store.ShipmentOf(w.ctx, 1)
 	if want := w.redis.At.Add(service.FinishAfter); err != nil || sent.FinishAt != want {
 		t.Errorf("%v, %+v, want it to finish at %d", err, sent, want)
@@ -123,8 +123,8 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 		steps       []string
 	}{
 		{1, 8, shop.NotFound, "no such order", nil},
-		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "tell 1"}},
-		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "Touch", "tell 1"}}, // until marked as published
+		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "publish 1"}},
+		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "Touch", "publish 1"}}, // until marked as published
 		{2, 9, shop.WrongState, "money back", []string{"ConfirmReceipt"}},
 		{3, 9, shop.WrongState, "paid cannot", []string{"ConfirmReceipt"}},
 		{4, 9, shop.WrongState, "refunded cannot", []string{"ConfirmReceipt"}},
@@ -178,7 +178,7 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 		},
 		{lost: &outbox.LostError{}, after: outbox.OrderMailFor + 1e6, mails: 2, state: shop.Shipped, steps: repeated},
 		{after: service.FinishAfter - 1e6, mails: 2, state: shop.Shipped},
-		{after: service.FinishAfter, mails: 2, state: shop.Finished, steps: []string{"FinishShipped", "sell 1", "tell 1"}},
+		{after: service.FinishAfter, mails: 2, state: shop.Finished, steps: []string{"FinishShipped", "sell 1", "publish 1"}},
 		{after: service.FinishAfter, mails: 2, state: shop.Finished},
 	} {
 		w.redis.Steps, w.redis.At = nil, shop.Millis(1_000_000).Add(step.after)

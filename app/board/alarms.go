@@ -62,7 +62,7 @@ var alarmParts = map[string]string{
 	AlarmEntryStuck:     "an-entry-is-stuck",
 	AlarmDeadLetters:    "dead-letters",
 	AlarmClosed:         "database-failover-and-restore",
-	AlarmSaleStuck:      "what-an-operator-settles",
+	AlarmSaleStuck:      "recovery-problems",
 	AlarmDatabaseRisk:   "a-database-at-risk",
 }
 
@@ -76,28 +76,28 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 	alarms := []Alarm{}
 	if since, is := nothingMoves(points); is {
 		alarms = append(alarms, newAlarm(AlarmNothingMoves, since,
-			"Buys arrive or wait for their rows, but no buy was confirmed for 10 s.",
-			"Check that workers run and reach the database. Then check for a locked row."))
+			"Buys arrive or wait for their rows, but none was confirmed for 10 s.",
+			"Check that workers run, that the database responds, and that no row is locked."))
 	}
 	if partitions, since := growingLags(points); len(partitions) > 0 {
 		alarms = append(alarms, newAlarm(AlarmLagGrows, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
-			"Start more workers, or find the reason for the delay. Until then buyers wait longer for their orders."))
+			"Start more workers, or find out why they are slow. Until then buyers wait longer for their orders."))
 	}
 	if silent, longest := silentNodes(b.Nodes); len(silent) > 0 {
 		alarms = append(alarms, newAlarm(AlarmDatabaseAway, b.Now.Add(-longest),
 			fmt.Sprintf("The database does not respond to %s.", strings.Join(silent, ", ")),
-			"Restart it. Reservations wait in Redis; buys return busy when the backlog is full."))
+			"Restore the database. Reservations wait in Redis. When the backlog is full, buys return busy."))
 	}
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
 		alarms = append(alarms, newAlarm(AlarmEntryStuck, b.Now.Add(-oldest),
-			fmt.Sprintf("The oldest entry of %s has waited for its row for %v; the stream grows behind it.",
+			fmt.Sprintf("The oldest entry of %s has waited for its row for %v, and the stream grows.",
 				partitions, oldest.Round(time.Second)),
-			"Find the reason, usually a locked row of a sale. Until then the stream is not trimmed."))
+			"Find the cause, usually a locked row of a sale. Until then the stream is not trimmed."))
 	}
 	if since, is := streak(points, 0, func(p *Point) bool { return p.Dead > 0 }); is {
 		alarms = append(alarms, newAlarm(AlarmDeadLetters, since,
 			"Orders that could not be written are dead letters.",
-			"Read their reasons with `stampede dead list`, then replay or drop them."))
+			"Read the reasons with `stampede dead list`, then replay or drop the orders."))
 	}
 	return append(alarms, recoveryAlarms(b)...)
 }
@@ -107,21 +107,21 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 	for _, p := range b.Partitions {
 		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedFor {
 			alarms = append(alarms, newAlarm(AlarmClosed, p.ClosedAt,
-				fmt.Sprintf("Partition %d is closed for a recovery that does not end; buys of its sales return busy.", p.P),
-				"Search the log for \"look after partitions\": it has the reason every 2 s."))
+				fmt.Sprintf("Partition %d is closed for a recovery that does not end. Buys of its sales return busy.", p.P),
+				"Search the log for \"look after partitions\". The log has the reason every 2 s."))
 		}
 	}
 	for i := range b.Sales {
 		if s := &b.Sales[i]; s.Stuck != "" {
 			alarms = append(alarms, newAlarm(AlarmSaleStuck, b.Now,
 				fmt.Sprintf("Sale %s is stuck after a recovery: %s.", s.ID, s.Stuck),
-				"List the remaining orders with `stampede recover`, and settle each of them."))
+				"List the remaining orders with `stampede recover`, and settle each one."))
 		}
 	}
 	for _, n := range b.Nodes {
 		if n.Risk != "" {
 			alarms = append(alarms, newAlarm(AlarmDatabaseRisk, b.Now, n.Name+": "+n.Risk+".",
-				"Connect nodes to the server in use, and restart its replica."))
+				"Connect the nodes to the server in use, and restore its replica."))
 		}
 	}
 	return alarms
@@ -129,29 +129,29 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 
 // redisAway returns the alarm for a board that cannot be read from Redis.
 func redisAway(since shop.Millis) Alarm {
-	return newAlarm(AlarmRedisAway, since, "Redis does not respond; the board shows only the data of one node.",
-		"Restart it with its disk. Until then nothing is sold, and buys return a request to retry.")
+	return newAlarm(AlarmRedisAway, since, "Redis does not respond. This board shows the data of one node.",
+		"Restore Redis with its disk. Until then nothing is sold, and buys must be retried.")
 }
 
 // partitionsAway returns the alarm for partitions on an unreachable server while others are reachable.
 func partitionsAway(partitions growing, since shop.Millis) Alarm {
 	return newAlarm(AlarmRedisAway, since,
-		fmt.Sprintf("The Redis server of %s does not respond; the other servers work.", partitions),
-		"Restart it with its disk, or promote its replica. Until then buys there return a request to retry.")
+		fmt.Sprintf("The Redis server of %s does not respond. The other servers work.", partitions),
+		"Restore it with its disk, or promote its replica. Until then buys of its sales must be retried.")
 }
 
 // writesRejected returns the alarm for a Redis that accepts reads and rejects writes; the first argument is its text
 // for operators.
 func writesRejected(says string, since shop.Millis) Alarm {
 	return newAlarm(AlarmWritesRejected, since, says,
-		"Check whether the disk or the memory of Redis is full. Until then buys return busy, and clients retry them.")
+		"Check that the disk and the memory of Redis are not full. Until then buys return busy, and clients retry them.")
 }
 
 // busyNode returns the alarm for a node that reserves nothing. Its own counters show that while no history can be
 // written.
 func busyNode(since shop.Millis) Alarm {
-	return newAlarm(AlarmNothingMoves, since, "For 10 s this node has returned busy for all buys and has reserved none.",
-		"Check whether Redis accepts writes, whether a partition is in recovery, and whether its backlog is full.")
+	return newAlarm(AlarmNothingMoves, since, "For 10 s all buys of this node have returned busy.",
+		"Check that Redis accepts writes, that no partition is in recovery, and that no backlog is full.")
 }
 
 // nothingMoves returns since when nothing was confirmed although entries wait for their rows, or a sale is open and

@@ -38,7 +38,7 @@ func (f *Storefront) SalesByPhase(
 	sales := shop.Pointers(rows)
 	counters, err := f.someCounters(ctx, sales)
 	if err != nil && shop.AwayOf(err) == nil {
-		return nil, false, shop.Unreadable("live numbers", err)
+		return nil, false, shop.Unreadable("live counters", err)
 	}
 	return f.join(sales, counters, now), more, nil
 }

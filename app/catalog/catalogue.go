@@ -118,7 +118,7 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	filter := c.newFilter(ids)
 	known, err := c.reread(ctx)
 	if err != nil {
-		return fmt.Errorf("read the catalogue anew: %w", err)
+		return fmt.Errorf("reread the catalogue: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,12 +22,12 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 		fakes.Must(t, c.Refresh(ctx))
 		notFound := &shop.Error{Code: shop.NotFound}
 		if _, err := c.Sale(ctx, 2); !errors.Is(err, notFound) || source.Asked != 0 {
-			t.Fatalf("fresh filter: %v, database asked %d times", err, source.Asked)
+			t.Fatalf("fresh filter: got %v and %d reads of the database, want not_found and none", err, source.Asked)
 		}
 		source.OnSale[2] = shop.Sale{ID: 2} // a new sale that the filter does not contain
 		time.Sleep(catalogueAge)
 		if _, err := c.Sale(ctx, 2); err != nil {
-			t.Fatalf("an old filter must not turn a new sale away: %v", err)
+			t.Fatalf("an old filter rejects a new sale: %v", err)
 		}
 	})
 }
@@ -58,17 +58,17 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 		fakes.Must(t, fakes.ErrOf(c.SalesOfSlot(ctx, 7)))
 		for _, id := range []shop.ID{1, 2, 3} {
 			if sale, err := c.Sale(ctx, id); err != nil || sale.PriceFen != want {
-				t.Errorf("%s: sale %s costs %d (%v), want %d", what, id, sale.PriceFen, err, want)
+				t.Errorf("%s: sale %s has price %d (%v), want %d", what, id, sale.PriceFen, err, want)
 			}
 		}
 		if n := source.Asked - before; n != asks {
-			t.Errorf("%s: the database was asked %d times, want %d", what, n, asks)
+			t.Errorf("%s: %d reads of the database, want %d", what, n, asks)
 		}
 	}
 	refresh()
-	reads("at first", 100, 3)
+	reads("first read", 100, 3)
 	refresh()
-	reads("nothing moved", 100, 0)
+	reads("same version", 100, 0)
 
 	for id, sale := range source.OnSale {
 		sale.PriceFen = 90
@@ -81,7 +81,7 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 	source.At++
 	refresh()
 	if _, err := c.Sale(ctx, 2); !errors.Is(err, &shop.Error{Code: shop.NotFound}) {
-		t.Errorf("a sale that is gone: %v", err)
+		t.Errorf("deleted sale: got %v, want not_found", err)
 	}
 }
 
@@ -90,17 +90,17 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string]func(t *testing.T, source *fakes.SaleData, c *Catalogue){
-		"after the next one was read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
+		"after the new snapshot was read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
 			fakes.Must(t, c.Refresh(t.Context()))
 			source.Breaks(false)
 		},
-		"while the next one is read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
+		"while the new snapshot is read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
 			source.Breaks(false)
 			if err := c.Refresh(t.Context()); !errors.Is(err, shop.ErrTransient) {
-				t.Errorf("the refresh answers %v", err)
+				t.Errorf("Refresh returned %v, want ErrTransient", err)
 			}
 		},
-		"while what is made of it changes": func(_ *testing.T, source *fakes.SaleData, c *Catalogue) {
+		"while the derived snapshot is dropped": func(_ *testing.T, source *fakes.SaleData, c *Catalogue) {
 			source.Breaks(false)
 			c.Forget()
 		},
@@ -116,13 +116,13 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 			asks := func(when string) {
 				t.Helper()
 				if _, err := c.Sale(t.Context(), 1); err != nil {
-					t.Errorf("%s: the sale: %v", when, err)
+					t.Errorf("%s: sale: %v", when, err)
 				}
 				if slots, err := c.Today(t.Context(), now); err != nil || len(slots) != 1 {
-					t.Errorf("%s: %d slots, %v", when, len(slots), err)
+					t.Errorf("%s: got %d slots (%v), want 1", when, len(slots), err)
 				}
 				if sales, err := c.SalesOfSlot(t.Context(), 7); err != nil || len(sales) != 1 {
-					t.Errorf("%s: %d sales, %v", when, len(sales), err)
+					t.Errorf("%s: got %d sales (%v), want 1", when, len(sales), err)
 				}
 			}
 			fakes.Must(t, c.Refresh(t.Context()))
@@ -153,11 +153,11 @@ func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 	now := shop.MillisOf(day.Add(12 * time.Hour))
 	slots, err := c.Today(context.Background(), now)
 	if err != nil || len(slots) != slotsShown {
-		t.Fatalf("%d slots, %v", len(slots), err)
+		t.Fatalf("unexpected %d slots (%v)", len(slots), err)
 	}
 	if slots[0].Phase != shop.Ended || slots[pastShown].Phase != shop.Open ||
 		slots[pastShown+1].Phase != shop.Upcoming {
-		t.Fatalf("phases %s %s %s", slots[0].Phase, slots[pastShown].Phase, slots[pastShown+1].Phase)
+		t.Fatalf("unexpected phases %s, %s, %s", slots[0].Phase, slots[pastShown].Phase, slots[pastShown+1].Phase)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
 	for hour, want := range map[int]int{21: 1, 23: 2} {
 		slots, err := c.Today(ctx, at(0, hour))
 		if err != nil || len(slots) != want {
-			t.Errorf("at %d o'clock %d slots, want %d (%v)", hour, len(slots), want, err)
+			t.Errorf("hour %d: got %d slots, want %d (%v)", hour, len(slots), want, err)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestConcurrentCallersShareOneRead(t *testing.T) {
 		read := func(ctx context.Context) {
 			callers.Go(func() {
 				if sale, err := c.Sale(ctx, 2); ctx != leaves && (err != nil || sale.ID != 2) {
-					t.Errorf("sale %v, %v", sale, err)
+					t.Errorf("got sale %v, error %v", sale, err)
 				}
 			})
 			callers.Go(func() { _, _ = c.SalesOfSlot(ctx, 20) })
@@ -204,7 +204,7 @@ func TestConcurrentCallersShareOneRead(t *testing.T) {
 		leave()
 		callers.Wait()
 		if source.Asked != 2 {
-			t.Errorf("%d reads of the database, want one of the sale and one of its slot", source.Asked)
+			t.Errorf("%d reads of the database, want 2: the sale and its slot", source.Asked)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
 	if time.Since(t.sampled) >= clockEvery {
 		t.sampled = time.Now()
 		if err := t.Clock.Sample(ctx, t.Redis); err != nil {
-			slog.WarnContext(ctx, "keep the clock", "err", err)
+			slog.WarnContext(ctx, "sample the Redis clock", "err", err)
 		}
 	}
 	return t.announce(ctx)

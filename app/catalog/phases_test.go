@@ -68,7 +68,7 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 				return a.ID == b.ID && a.Phase == b.Phase && a.Challenge == b.Challenge
 			}
 			if !slices.EqualFunc(people.published, want, same) {
-				t.Fatalf("told %+v, want %+v", people.published, want)
+				t.Fatalf("got events %+v, want %+v", people.published, want)
 			}
 			people.published = nil
 		}
@@ -92,9 +92,9 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 		hangs   bool
 		earlier time.Duration
 	}{
-		"it hangs":                 {true, time.Minute},
-		"it is away":               {false, time.Minute},
-		"it hangs in that instant": {true, 0},
+		"the database hangs":          {true, time.Minute},
+		"the database is unreachable": {false, time.Minute},
+		"it hangs at midnight":        {true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,10 +122,10 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 				stop()
 				duties.Wait()
 				if len(people.slots) != 1 || people.slots[0].ID != 7 || people.slots[0].Phase != shop.Open {
-					t.Errorf("told of slots %+v, want that 7 is open", people.slots)
+					t.Errorf("got slot events %+v, want slot 7 open", people.slots)
 				}
 				if len(people.published) != 1 || people.published[0].Phase != shop.Open {
-					t.Errorf("told of sales %+v, want that 1 is open", people.published)
+					t.Errorf("got sale events %+v, want sale 1 open", people.published)
 				}
 			})
 		})

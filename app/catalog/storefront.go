@@ -95,7 +95,7 @@ func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop
 func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
 	counters, err := f.someCounters(ctx, sales)
 	if err != nil && shop.AwayOf(err) == nil {
-		return nil, shop.Unreadable("live numbers", err)
+		return nil, shop.Unreadable("live counters", err)
 	}
 	warmed, away := false, shop.AwayOf(err)
 	for i, c := range counters {

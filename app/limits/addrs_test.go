@@ -35,7 +35,7 @@ func TestFloodFromOneSiteEvictsNoOtherClient(t *testing.T) {
 	}
 	for _, other := range others {
 		if table.Wait(other) == 0 {
-			t.Fatalf("%v has a full bucket because of the flood", other)
+			t.Fatalf("%v has lost its bucket because of the flood", other)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestFloodOfKeysEvictsTheFullestBuckets(t *testing.T) {
 		table.Take(i)
 	}
 	if table.Wait(-1) == 0 {
-		t.Error("the emptiest bucket was dropped before fuller ones")
+		t.Error("the emptiest bucket was dropped before fuller buckets")
 	}
 }
 
@@ -95,7 +95,7 @@ func TestPlacesAreShared(t *testing.T) {
 		p.Add(h.user, h.addr, -1)
 	}
 	if p.taken+len(p.users)+len(p.nets) > 0 {
-		t.Errorf("still counted: %+v", p)
+		t.Errorf("places are still counted after the release: %+v", p)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestClientsAreCountedByNetworks(t *testing.T) {
 			}
 			text, err := fs.ReadFile(root, path)
 			if strings.Contains(string(text), "[netip.Addr]") {
-				t.Errorf("%s has a table of addresses; want shop.Networks or limits.Addrs as its keys", path)
+				t.Errorf("%s has a table with addresses as keys, want shop.Networks or limits.Addrs", path)
 			}
 			return err
 		})

@@ -119,7 +119,7 @@ func (b *buckets) take(user shop.ID, addr netip.Addr) error {
 		users = nil // anonymous callers do not share a bucket
 	}
 	if wait := users.takeAt(user, now); wait > 0 {
-		return Refused("too many requests of yours", wait)
+		return Refused("too many requests from your account", wait)
 	}
 	if wait := b.addrs.takeAt(addr, now); wait > 0 {
 		users.GiveBack(user)
@@ -128,7 +128,7 @@ func (b *buckets) take(user shop.ID, addr netip.Addr) error {
 	if wait := b.all.takeAt(now); wait > 0 {
 		users.GiveBack(user)
 		b.addrs.GiveBack(addr)
-		return Refused("too many such requests in this shop right now", wait)
+		return Refused("too many requests of this class in the shop right now", wait)
 	}
 	return nil
 }

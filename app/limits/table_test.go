@@ -26,11 +26,11 @@ func TestTableRefills(t *testing.T) {
 		}
 	}
 	if wait := table.Take("b"); wait != 0 {
-		t.Errorf("another key waits %v", wait)
+		t.Errorf("another key waits %v, want 0", wait)
 	}
 	pass(600 * time.Millisecond)
 	if wait := table.Take("a"); wait != 0 || table.Wait("a") == 0 {
-		t.Errorf("after the refill: wait %v, then %v", wait, table.Wait("a"))
+		t.Errorf("after the refill: got waits %v and %v, want 0 and more", wait, table.Wait("a"))
 	}
 }
 
@@ -40,26 +40,26 @@ func TestPaceAllowsABurst(t *testing.T) {
 	table, pass := clocked[int](Pace{Rate: 60, Period: time.Minute, Burst: 300})
 	for i := range 300 {
 		if wait := table.Take(1); wait != 0 {
-			t.Fatalf("token %d waits %v", i+1, wait)
+			t.Fatalf("token %d waits %v, want 0", i+1, wait)
 		}
 	}
 	for range 1000 {
 		if wait := table.Take(1); wait != time.Second {
-			t.Fatalf("after the burst: %v", wait)
+			t.Fatalf("after the burst: got wait %v, want 1 s", wait)
 		}
 	}
 	pass(time.Second)
 	if wait := table.Take(1); wait != 0 {
-		t.Errorf("after the pause: %v", wait)
+		t.Errorf("after the pause: got wait %v, want 0", wait)
 	}
 	pass(time.Hour)
 	for i := range 300 {
 		if wait := table.Take(1); wait != 0 {
-			t.Fatalf("token %d of the next burst waits %v", i+1, wait)
+			t.Fatalf("token %d of the next burst waits %v, want 0", i+1, wait)
 		}
 	}
 	if wait := table.Take(1); wait != time.Second {
-		t.Errorf("the next burst was larger: %v", wait)
+		t.Errorf("the next burst is larger than 300: wait %v", wait)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestTableMemoryIsBounded(t *testing.T) {
 		kept += len(table.shard[i].buckets)
 	}
 	if kept > bucketsKept {
-		t.Errorf("%d buckets are kept", kept)
+		t.Errorf("unexpected number of buckets: %d", kept)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestNoLimit(t *testing.T) {
 	buys.setNodes(4)
 	for range 1000 {
 		if table.Take(1) > 0 || buys.take(7, office) != nil || table.Wait(1) > 0 {
-			t.Fatal("a limit where none is set")
+			t.Fatal("a request was limited although no limit is set")
 		}
 	}
 	table.GiveBack(1)
@@ -96,13 +96,13 @@ func TestSharedPace(t *testing.T) {
 	t.Parallel()
 	p := Pace{Rate: 1000, Period: time.Second, Burst: 10}
 	if got := p.Shared(4); got != (Pace{1000, 4 * time.Second, 2}) {
-		t.Errorf("a quarter is %+v", got)
+		t.Errorf("got %+v for a quarter, want 1000 per 4 s with burst 2", got)
 	}
 	if got := p.Shared(100); got.Burst != 1 {
-		t.Errorf("a hundredth is %+v", got)
+		t.Errorf("got %+v for a hundredth, want burst 1", got)
 	}
 	if p.Shared(1) != p || p.Shared(0) != p || (Pace{}).Shared(4) != (Pace{}) {
-		t.Error("one node alone has not all of it")
+		t.Error("Shared changed the pace for one node, no node or no limit")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 	pass(100 * time.Millisecond)
 	for user, addr := range map[shop.ID]netip.Addr{14: office, 23: home} {
 		if err := take(user, addr); err != nil {
-			t.Errorf("user %d, refused by the others' buys, is out of tokens: %v", user, err)
+			t.Errorf("user %d was rejected because of other users and lost tokens: %v", user, err)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestBuysOfSeveralNodes(t *testing.T) {
 		}
 	}
 	if admitted != 25 {
-		t.Errorf("one of four nodes admitted %d of 100 at once", admitted)
+		t.Errorf("one of four nodes accepted %d of 100 requests at once", admitted)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestABuyAllocatesNothingForItsLimits(t *testing.T) {
 	})
 	for _, addr := range []netip.Addr{office, netip.MustParseAddr("2001:db8::1")} {
 		if allocs := testing.AllocsPerRun(1000, func() { _ = b.take(7, addr) }); allocs > 0 {
-			t.Errorf("%v allocations of a buy from %v", allocs, addr)
+			t.Errorf("%v allocations per buy from %v, want none", allocs, addr)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (w *Windows) judge(
 
 func refusedOf(s *subject, wait time.Duration) error {
 	if s.user != 0 {
-		return Refused("too many requests of yours", wait)
+		return Refused("too many requests from your account", wait)
 	}
 	return Refused("too many requests from your address", wait)
 }

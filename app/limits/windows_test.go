@@ -48,7 +48,7 @@ func waitOf(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != shop.RateLimited || e.RetryMS < 1 {
-		t.Fatalf("got %v, want rate_limited with a time to come back", err)
+		t.Fatalf("got %v, want rate_limited with retry_ms", err)
 	}
 	return time.Duration(e.RetryMS) * time.Millisecond
 }
@@ -65,28 +65,28 @@ func TestWindowsAreShared(t *testing.T) {
 		addr, user := someone(), kit.NewID()
 		for i := range 3 {
 			if err := []*Windows{a, b}[i%2].Take(ctx, List, limit, user, addr); err != nil {
-				t.Fatalf("request %d: %v", i+1, err)
+				t.Fatalf("request %d: got %v, want no error", i+1, err)
 			}
 		}
 		for _, w := range []*Windows{a, b, a, b} {
 			if wait := waitOf(t, w.Take(ctx, List, limit, user, addr)); wait > 2*length {
-				t.Errorf("the fourth of a user waits %v", wait)
+				t.Errorf("the fourth request of a user has the unexpected wait %v", wait)
 			}
 		}
 		for i := range 7 { // rejected requests did not count for the address
 			if err := a.Take(ctx, List, limit, kit.NewID(), addr); err != nil {
-				t.Fatalf("user %d behind the same address: %v", i+2, err)
+				t.Fatalf("user %d behind the same address: got %v, want no error", i+2, err)
 			}
 		}
 		other := kit.NewID()
 		waitOf(t, b.Take(ctx, List, limit, other, addr))
 		for i := range 3 { // requests that the address rejected did not count for the user
 			if err := a.Take(ctx, List, limit, other, someone()); err != nil {
-				t.Errorf("request %d of the same user from elsewhere: %v", i+1, err)
+				t.Errorf("request %d of the same user from another address: got %v, want no error", i+1, err)
 			}
 		}
 		if a.CountedAlone()+b.CountedAlone() > 0 {
-			t.Error("counted without Redis")
+			t.Error("a request was counted without Redis")
 		}
 	})
 }
@@ -98,12 +98,12 @@ func TestWindowsCountSitesOfIPv6(t *testing.T) {
 	w, limit := NewWindows(openRedis(t, "redis://"+miniredis.RunT(t).Addr()), time.Hour), Window{Addr: 2}
 	for i := range byte(2 * shop.WideShare) {
 		if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: i})); err != nil {
-			t.Fatalf("network %d: %v", i+1, err)
+			t.Fatalf("network %d: got %v, want no error", i+1, err)
 		}
 	}
 	waitOf(t, w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: 255})))
 	if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 5: 1})); err != nil {
-		t.Errorf("another site: %v", err)
+		t.Errorf("another site: got %v, want no error", err)
 	}
 }
 
@@ -119,11 +119,11 @@ func TestWindowSlides(t *testing.T) {
 			if w.Take(ctx, List, limit, 0, addr) == nil {
 				admitted++
 			}
-			return admitted == 24, "an address that goes on asking is not let in any more"
+			return admitted == 24, "an address that continues to send requests is no longer accepted"
 		})
 		// 4 at once, and 20 more at 4 per 200 ms; a sliding window with two counters accepts at most one more burst.
 		if took := time.Since(began); took < 800*time.Millisecond-countWithin {
-			t.Errorf("24 requests within %v, want about a second", took)
+			t.Errorf("24 requests were accepted within %v, want about 1 s", took)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestWindowsWithoutRedis(t *testing.T) {
 	server.Close()
 	for i := range 4 {
 		if err := w.Take(ctx, List, limit, 0, addr); err != nil {
-			t.Fatalf("request %d without Redis: %v", i+1, err)
+			t.Fatalf("request %d without Redis: got %v, want no error", i+1, err)
 		}
 	}
 	waitOf(t, w.Take(ctx, List, limit, 0, addr))
@@ -152,7 +152,7 @@ func TestWindowsWithoutRedis(t *testing.T) {
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		before := w.CountedAlone()
-		return w.Take(ctx, List, limit, 0, addr) == nil && w.CountedAlone() == before, "still counted alone"
+		return w.Take(ctx, List, limit, 0, addr) == nil && w.CountedAlone() == before, "the node still counts without Redis"
 	})
 }
 
@@ -174,7 +174,7 @@ func TestRefusedAsksNothing(t *testing.T) {
 		waitOf(t, w.Take(ctx, List, limit, 0, addr))
 	}
 	if n := server.CommandCount() - before; n > 0 {
-		t.Errorf("1000 refused requests cost %d commands", n)
+		t.Errorf("1000 rejected requests cost %d commands, want none", n)
 	}
 }
 
@@ -183,6 +183,6 @@ func TestNoWindow(t *testing.T) {
 	t.Parallel()
 	w := NewWindows(openRedis(t, "redis://127.0.0.1:1"), time.Second)
 	if err := w.Take(context.Background(), List, Window{}, 7, someone()); err != nil || w.CountedAlone() != 0 {
-		t.Errorf("%v, counted %d", err, w.CountedAlone())
+		t.Errorf("got error %v and %d requests counted without Redis, want neither", err, w.CountedAlone())
 	}
 }

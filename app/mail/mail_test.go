@@ -95,7 +95,7 @@ func TestEmailsArrive(t *testing.T) {
 			}
 			got := server.Mails()[i]
 			header, subject, body := read(t, got.Text)
-			want, words := "Your order 17 is paid", "Hello Ada,\n\nthank you, your order is paid."
+			want, words := "Your order 17 is paid", "Hello Ada,\n\nThank you. Your order is paid."
 			if l.Kind == outbox.EmailReset {
 				want, words = "设置新密码", l.Link
 			}

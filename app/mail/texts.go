@@ -77,42 +77,43 @@ const signature = "\n-- \nStampede\n"
 // its own words to strangers.
 var english = map[outbox.EmailKind]text{
 	outbox.EmailActivate: {"Confirm your e-mail address", "Hello,\n\n" +
-		"somebody, probably you, has registered at Stampede with this e-mail address.\n" +
+		"This e-mail address was used to register an account at Stampede.\n" +
 		"Open this link and enter your password to activate the account:\n\n{link}\n\n" +
-		"It works once, for a limited time. If it was not you, do nothing, or open the link\nto delete the account.\n" + signature},
-	outbox.EmailTaken: {"You have an account already", "Hello,\n\n" +
-		"somebody, probably you, wanted to register at Stampede with this e-mail address.\n" +
-		"It has an account already, so nothing was changed. Log in with your password, or choose\n" +
-		"\"forgotten password\" there to set a new one.\n\n{link, if any}If it was not you, there is nothing to do.\n" + signature},
+		"The link works once, for a limited time. If you did not register, ignore this\n" +
+		"e-mail, or open the link to delete the account.\n" + signature},
+	outbox.EmailTaken: {"You already have an account", "Hello,\n\n" +
+		"This e-mail address was used in a registration at Stampede, but it already has\n" +
+		"an account. Nothing was changed. Log in with your password, or choose\n" +
+		"\"Forgot your password?\" to set a new one.\n\n{link, if any}If you did not register, ignore this e-mail.\n" + signature},
 	outbox.EmailReset: {"Set a new password", "Hello{ name},\n\n" +
-		"open this link to set a new password for your account at Stampede:\n\n{link}\n\n" +
-		"It works once, for a limited time, and logs you out on all devices. If you did not ask\nfor it, do nothing: " +
-		"your password stays as it is.\n" + signature},
+		"Open this link to set a new password for your account at Stampede:\n\n{link}\n\n" +
+		"The link works once, for a limited time. A new password logs you out on all\ndevices. " +
+		"If you did not request this e-mail, ignore it. Your password does not\nchange.\n" + signature},
 	outbox.EmailPaid: {"Your order {order} is paid", "Hello{ name},\n\n" +
-		"thank you, your order is paid.\n\n" + englishOrder + signature},
-	outbox.EmailRefunded: {"The money for order {order} was given back", "Hello{ name},\n\n" +
-		"the money for your order was given back, the way it was paid.\n\n" + englishOrder + signature},
-	outbox.EmailShipped: {"Your order {order} is on its way", "Hello{ name},\n\n" +
-		"your order was sent.\n\n" + englishOrder + "  Carrier  {carrier}\n  Number   {tracking}\n\n" +
-		"Please confirm in your orders that it has come.\n" + signature},
+		"Thank you. Your order is paid.\n\n" + englishOrder + signature},
+	outbox.EmailRefunded: {"Your order {order} was refunded", "Hello{ name},\n\n" +
+		"Your order was refunded to your payment method.\n\n" + englishOrder + signature},
+	outbox.EmailShipped: {"Your order {order} was shipped", "Hello{ name},\n\n" +
+		"Your order was shipped.\n\n" + englishOrder + "  Carrier  {carrier}\n  Number   {tracking}\n\n" +
+		"When you receive it, please confirm it in My orders.\n" + signature},
 }
 
 var chinese = map[outbox.EmailKind]text{
 	outbox.EmailActivate: {"请确认您的邮箱地址", "您好：\n\n" +
-		"有人（应该是您）使用此邮箱在 Stampede 注册了账号。\n请打开以下链接并输入密码，激活账号：\n\n{link}\n\n" +
+		"此邮箱用于在 Stampede 注册账号。\n请打开以下链接并输入密码，激活账号：\n\n{link}\n\n" +
 		"链接仅可使用一次，且有时间限制。如果不是您本人操作，请忽略此邮件，\n或打开链接删除该账号。\n" + signature},
 	outbox.EmailTaken: {"您已有账号", "您好：\n\n" +
-		"有人（应该是您）想用此邮箱在 Stampede 注册。\n该邮箱已有账号，因此没有任何改动。请直接登录，\n" +
-		"或在登录页选择“忘记密码”来设置新密码。\n\n{link, if any}如果不是您本人操作，无需理会。\n" + signature},
+		"此邮箱被用于在 Stampede 注册，但该邮箱已有账号，因此没有任何改动。\n请直接登录，" +
+		"或在登录页选择“忘记密码？”设置新密码。\n\n{link, if any}如果不是您本人操作，请忽略此邮件。\n" + signature},
 	outbox.EmailReset: {"设置新密码", "您好{ name}：\n\n" +
 		"请打开以下链接，为您的 Stampede 账号设置新密码：\n\n{link}\n\n" +
 		"链接仅可使用一次，且有时间限制；设置后所有设备都会退出登录。\n如果不是您本人操作，请忽略此邮件，密码不会改变。\n" + signature},
-	outbox.EmailPaid: {"订单 {order} 已付款", "您好{ name}：\n\n感谢购买，您的订单已付款。\n\n" + chineseOrder + signature},
+	outbox.EmailPaid: {"订单 {order} 已支付", "您好{ name}：\n\n感谢购买，您的订单已支付。\n\n" + chineseOrder + signature},
 	outbox.EmailRefunded: {"订单 {order} 已退款", "您好{ name}：\n\n" +
-		"您的订单已按原付款方式退款。\n\n" + chineseOrder + signature},
+		"您的订单已退款，款项原路退回。\n\n" + chineseOrder + signature},
 	outbox.EmailShipped: {"订单 {order} 已发货", "您好{ name}：\n\n" +
-		"您的订单已发货。\n\n" + chineseOrder + "  承运商  {carrier}\n  运单号  {tracking}\n\n" +
-		"收到后请在“我的订单”中确认收货。\n" + signature},
+		"您的订单已发货。\n\n" + chineseOrder + "  快递公司  {carrier}\n  运单号    {tracking}\n\n" +
+		"收到商品后，请在“我的订单”中确认收货。\n" + signature},
 }
 
 const (

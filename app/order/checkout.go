@@ -54,7 +54,7 @@ var errSoldOut = shop.Fail(shop.SoldOut, "sold out")
 
 // errPassRequired is the one error for all invalid passes, so that callers cannot probe which check failed. It is
 // never changed.
-var errPassRequired = shop.Fail(shop.PassRequired, "this sale asks for a pass that was not used yet; ask for one first")
+var errPassRequired = shop.Fail(shop.PassRequired, "this sale requires an unused pass; request one first")
 
 // Gate reserves units for buys. It groups waiting buys of the same sale into one Lua call.
 type Gate interface {
@@ -192,7 +192,7 @@ func (t *Checkout) orderID() (shop.ID, error) {
 	id, err := t.Mint()
 	if err != nil {
 		return 0, fmt.Errorf("mint order id: %w",
-			errors.Join(err, shop.FailBusy("no order number can be given right now; repeat with the same key", shop.BusyRetry)))
+			errors.Join(err, shop.FailBusy("no order id is available; repeat with the same key", shop.BusyRetry)))
 	}
 	return id, nil
 }
@@ -276,7 +276,7 @@ func (b *buying) decided(d shop.GateAnswer, err error) {
 
 // notReady returns the error of temporary states of a sale.
 func notReady() error {
-	return shop.FailBusy("the sale is getting ready; repeat with the same key", shop.BusyRetry)
+	return shop.FailBusy("the sale is not ready yet; repeat with the same key", shop.BusyRetry)
 }
 
 // receiptOf returns the receipt of a reservation.
@@ -377,7 +377,7 @@ func (r *BuyRequest) validate() error {
 		return shop.Fail(shop.BadRequest, "qty must be a whole number of at least 1")
 	}
 	if r.Qty > maxQty {
-		return shop.Fail(shop.LimitReached, "qty is far above the limit per buyer")
+		return shop.Failf(shop.LimitReached, "qty %d is above the limit of %d", r.Qty, maxQty)
 	}
 	if !validKey(r.Key) {
 		return shop.Fail(shop.BadRequest, "key must be 8 to 64 characters of A-Z a-z 0-9 . _ -")

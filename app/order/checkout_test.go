@@ -47,7 +47,7 @@ func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 		named[o.ID]++
 	}
 	if len(e.Orders) != 2 || named[1] != 1 || named[2] != 1 {
-		t.Errorf("it names %v, want orders 1 and 2", e.Orders)
+		t.Errorf("got orders %v, want 1 and 2", e.Orders)
 	}
 }
 
@@ -87,11 +87,11 @@ func TestUsedOrderIDsAreReplaced(t *testing.T) {
 		checkout.Mint = func() (shop.ID, error) { last++; return last, nil }
 		receipt, err := checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
 		if err == nil && (want != "" || receipt.Order != last) || err != nil && shop.AsError(err).Code != want {
-			t.Errorf("%d used: %+v, %v, want %q", used, receipt, err, want)
+			t.Errorf("%d used IDs: got %+v, %v; want code %q", used, receipt, err, want)
 		}
 		for i, b := range g.sent {
 			if b.Key != "key-of-it" || b.Order != shop.ID(11+i) || len(g.sent) != maxOrderIDs {
-				t.Errorf("%d used: sent %+v", used, g.sent)
+				t.Errorf("%d used IDs: unexpected calls %+v", used, g.sent)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
 		b := buying{Checkout: checkout, ctx: t.Context()}
 		b.buy.Sale.ID, b.buy.User = 7, user
 		if got := b.stateByNow(Receipt{State: shop.Reserved}).State; got != want {
-			t.Errorf("user %d: %s, want %s", user, got, want)
+			t.Errorf("user %d: got state %s, want %s", user, got, want)
 		}
 	}
 }
@@ -135,12 +135,12 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 		{"backlog full", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictBacklog}}, rows, shop.Busy},
 		{"rebuild", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictRecovering}}, rows, shop.Busy},
 		{
-			"a repeat, and the database breaks down",
+			"a repeat while the database fails",
 			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictRepeated}},
 			brokenStore{},
 			shop.Internal,
 		},
-		{"not in Redis, long closed", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictNotLoaded}}, rows, shop.Closed},
+		{"not in Redis, closed long ago", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictNotLoaded}}, rows, shop.Closed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +155,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 			published := make(chan error, 2)
 			checkout.BuyAsync(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
 				if err == nil && (r.Order != 11 || r.State != shop.Reserved || r.Place != 1) {
-					t.Errorf("receipt %+v", r)
+					t.Errorf("got receipt %+v, want order 11 reserved at place 1", r)
 				}
 				published <- err
 			})
@@ -168,7 +168,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 			}
 			checkout.Close()
 			if code != c.want || len(published) > 0 {
-				t.Errorf("told %q, want %q; %d times more", code, c.want, len(published))
+				t.Errorf("got code %q, want %q; %d more results, want none", code, c.want, len(published))
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []board.SaleFigu
 		f.said[one.Sale][one.By] = one
 	}
 	if f.away {
-		return errors.New("away")
+		return errors.New("unreachable")
 	}
 	return nil
 }
@@ -57,19 +57,19 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 		want *board.Rejected
 	}{
 		{
-			"sold out, by the flag",
+			"sold out by the flag",
 			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1, Local: true}},
 			shop.Sale{OpensAt: 1},
 			&board.Rejected{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 1},
 		},
 		{
-			"sold out, by the script",
+			"sold out by the script",
 			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1}},
 			shop.Sale{OpensAt: 1},
 			&board.Rejected{Layer: shop.LayerRedis, Code: shop.SoldOut, Buys: 1},
 		},
 		{
-			"nobody knows",
+			"unknown outcome",
 			scriptedGate{err: shop.ErrTransient},
 			shop.Sale{OpensAt: 1},
 			&board.Rejected{Layer: shop.LayerRedis, Code: shop.Busy, Buys: 1},
@@ -97,7 +97,7 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			got := board.BuysOf(said)
 			if got.Attempts != 1 || (c.want == nil) != (got.Reserved == 1) ||
 				c.want != nil && (len(got.Rejected) != 1 || got.Rejected[0] != *c.want) {
-				t.Errorf("%+v, want %+v", got, c.want)
+				t.Errorf("got %+v, want one attempt, rejected as %+v", got, c.want)
 			}
 		})
 	}

@@ -156,7 +156,7 @@ func (e *Effects) Publish(ctx context.Context, asOf shop.Millis, rows []*shop.Or
 			return e.Notifier.Publish(ctx, partition, asOf, rows)
 		})
 		if err != nil {
-			failed = append(failed, fmt.Errorf("tell of %d orders: %w", len(some), errors.Join(shop.ErrTransient, err)))
+			failed = append(failed, fmt.Errorf("publish %d orders: %w", len(some), errors.Join(shop.ErrTransient, err)))
 			continue
 		}
 		e.PublishMarks.Add(some)

@@ -99,7 +99,8 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 		}
 		if row.State == shop.Pending {
 			if x.Closer == nil {
-				return "", shop.FailBusy("its payment was opened, and the payment gateway cannot be asked now", 4*shop.BusyRetry)
+				return "", shop.FailBusy("the order has an open payment, and this node has no payment gateway; try again",
+					4*shop.BusyRetry)
 			}
 			row, err = x.Closer.Cancel(ctx, row)
 			if err != nil {
@@ -112,7 +113,7 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 		}
 		return cancelAnswer(row)
 	}
-	return "", shop.FailBusy("the order is changing right now; try again", shop.BusyRetry)
+	return "", shop.FailBusy("another operation is changing the order; try again", shop.BusyRetry)
 }
 
 var errBecameRow = errors.New("the reservation became a row")

@@ -30,13 +30,13 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 		shop.Order{ID: 3, Sale: 7, State: shop.Paid, Hold: 1, Rev: 2, PublishedRev: 2})
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1, 2, 3})
 	if err != nil || !slices.Equal(finished, []shop.ID{1, 3}) {
-		t.Fatalf("finished %v, %v", finished, err)
+		t.Fatalf("finished %v (%v), want orders 1 and 3", finished, err)
 	}
-	if want := []string{"commit 3", "return 1", "sell 1", "tell 1"}; !slices.Equal(book.Steps, want) {
+	if want := []string{"commit 3", "return 1", "sell 1", "publish 1"}; !slices.Equal(book.Steps, want) {
 		t.Fatalf("steps %v, want %v", book.Steps, want)
 	}
 	if r := inventory.Returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
-		t.Fatalf("returned %+v", r)
+		t.Fatalf("unexpected return %+v", r)
 	}
 }
 
@@ -48,14 +48,14 @@ func TestUnknownCommitReturnsNothing(t *testing.T) {
 	)
 	book.Err = shop.ErrTransient
 	if _, err := x.Due(context.Background(), 0, []shop.ID{1}); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("due: %v", err)
+		t.Errorf("Due returned %v, want ErrTransient", err)
 	}
 	if _, err := x.Cancel(context.Background(), 9, 1); !errors.Is(err, shop.ErrTransient) ||
 		shop.AsError(err).Code != shop.Busy {
-		t.Errorf("cancel: %v", err)
+		t.Errorf("Cancel returned %v, want ErrTransient with busy", err)
 	}
 	if len(inventory.Returned) != 0 || len(book.Steps) != 0 {
-		t.Fatalf("steps %v", book.Steps)
+		t.Fatalf("unexpected steps %v", book.Steps)
 	}
 }
 
@@ -84,10 +84,10 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 		err  error
 		want shop.Code
 	}{
-		"there is none":       {err: shop.ErrNoRow, want: shop.NotFound},
-		"another user's":      {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
-		"its row is there":    {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
-		"the database is cut": {err: shop.ErrTransient, want: shop.Busy},
+		"no reservation":              {err: shop.ErrNoRow, want: shop.NotFound},
+		"another user's":              {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
+		"its row exists":              {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
+		"the database is unreachable": {err: shop.ErrTransient, want: shop.Busy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +95,7 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
 			x := &Expirer{Redis: inventory, Store: orders, Reader: &Reader{Store: orders}}
 			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
-				t.Errorf("cancelling: %v, want %s", err, c.want)
+				t.Errorf("Cancel returned %v, want %s", err, c.want)
 			}
 		})
 	}
@@ -136,9 +136,9 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	}
 	_, err := x.Cancel(context.Background(), 9, 1)
 	if shop.AsError(err).Code != shop.Busy || book.epoch != 4 || book.row.State != shop.Cancelled {
-		t.Errorf("%s at epoch %d: %v", book.row.State, book.epoch, err)
+		t.Errorf("got state %s at epoch %d, error %v; want cancelled at epoch 4 and busy", book.row.State, book.epoch, err)
 	}
 	if len(inventory.Returned) != 0 {
-		t.Errorf("returned %v", inventory.Returned)
+		t.Errorf("unexpected returns %v", inventory.Returned)
 	}
 }

@@ -197,8 +197,8 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 	row.State, row.Reason = shop.Refused, reason
 	inserted, err := f.Store.Insert(ctx, e.Epoch, []shop.NewOrder{row})
 	if errors.Is(err, shop.ErrIDTaken) {
-		slog.ErrorContext(ctx, "reservation refused without a row", "order", row.ID, "user", row.User, "sale", row.Sale,
-			"ticket", row.Ticket, "err", err)
+		slog.ErrorContext(ctx, "reservation rejected without a row", "order", row.ID, "user", row.User,
+			"sale", row.Sale, "ticket", row.Ticket, "err", err)
 		row.PublishedRev, row.Touched = row.Rev, true
 		return []shop.Inserted{{Order: row}}, nil
 	}

@@ -42,10 +42,10 @@ func TestFulfilGoesOnWithoutALockedSale(t *testing.T) {
 		stuck := entries[i].Sale == 2
 		if stuck != errors.Is(verdict, shop.ErrTransient) || errors.Is(verdict, shop.ErrPermanent) || !stuck &&
 			verdict != nil {
-			t.Errorf("entry %d of sale %s: %v", i, entries[i].Sale, verdict)
+			t.Errorf("entry %d of sale %s: unexpected verdict %v", i, entries[i].Sale, verdict)
 		}
 	}
 	if got := fmt.Sprint(book.sizes); got != "[6 3]" {
-		t.Errorf("batches of %s, want all six and then the three others", got)
+		t.Errorf("got batches of %s, want [6 3]: all entries, then the three of other sales", got)
 	}
 }

@@ -57,7 +57,7 @@ func (b *faultyStore) MarkPublished(_ context.Context, published []*shop.Order) 
 }
 
 func (b *faultyStore) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
-	b.Add("stamp %d", len(ids))
+	b.Add("touch %d", len(ids))
 	rows := make([]shop.Order, len(ids))
 	for i, id := range ids {
 		rows[i] = b.turn[id]
@@ -112,7 +112,7 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	}
 	if o := notifier.Published[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
 		o.AmountFen != 500 {
-		t.Fatalf("told %+v", o)
+		t.Fatalf("unexpected event %+v", o)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestFulfilGivesUpWhileThereIsTimeToPay(t *testing.T) {
 	f, book, _, _ := newTestFulfiller()
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(1))))
 	if book.within <= 0 || book.within > f.PayWindow/2 {
-		t.Errorf("the insert may take %v of a pay window of %v, want half of it", book.within, f.PayWindow)
+		t.Errorf("the limit of the insert is %v with a pay window of %v, want half of it", book.within, f.PayWindow)
 	}
 }
 
@@ -135,17 +135,17 @@ func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
 	fakes.Must(t, err)
 	for i, v := range verdicts {
 		if blamed := v != nil; blamed != (i == 5) {
-			t.Errorf("entry %d: verdict %v", i, v)
+			t.Errorf("entry %d: unexpected verdict %v", i, v)
 		}
 		if v != nil && !errors.Is(v, shop.ErrPermanent) {
 			t.Errorf("entry %d: want ErrPermanent, got %v", i, v)
 		}
 	}
 	if len(notifier.Published) != 15 {
-		t.Errorf("%d told, want 15", len(notifier.Published))
+		t.Errorf("%d orders published, want 15", len(notifier.Published))
 	}
 	if len(book.sizes) > 9 { // 16, then two halves in each of four steps
-		t.Errorf("%d inserts for one bad entry of 16: %v", len(book.sizes), book.sizes)
+		t.Errorf("%d inserts for one bad entry of 16, want at most 9: %v", len(book.sizes), book.sizes)
 	}
 }
 
@@ -157,10 +157,10 @@ func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
 	book.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
 	verdicts, err := f.Fulfil(context.Background(), entries(4))
 	if verdicts != nil || !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("verdicts %v, err %v", verdicts, err)
+		t.Fatalf("unexpected verdicts %v or error %v", verdicts, err)
 	}
 	if len(book.sizes) != 1 {
-		t.Errorf("halving does not help against a transient fault, but it was tried: %v", book.sizes)
+		t.Errorf("a transient fault must not split the batch: got batches of %v", book.sizes)
 	}
 }
 
@@ -177,10 +177,10 @@ func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 		burnt[r.Order] = r.Burn
 	}
 	if len(burnt) != 2 || !burnt[1] || burnt[2] {
-		t.Fatalf("returned %+v", inventory.Returned)
+		t.Fatalf("unexpected returns %+v", inventory.Returned)
 	}
-	if want := []string{"commit 4", "return 2", "stamp 2", "finish 3 of 4"}; !slices.Equal(book.Steps, want) {
-		t.Fatalf("steps %v, want %v (what is done about the cancelled order, its flow owes)", book.Steps, want)
+	if want := []string{"commit 4", "return 2", "touch 2", "finish 3 of 4"}; !slices.Equal(book.Steps, want) {
+		t.Fatalf("steps %v, want %v (the effects of the cancelled order belong to its own flow)", book.Steps, want)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	o := notifier.Published[0]
 	if o.State != shop.Refused || o.Reason != shop.ReasonDead || o.Address != nil || len(inventory.Returned) != 1 ||
 		inventory.Returned[0].Burn {
-		t.Fatalf("told %+v, returned %+v", o, inventory.Returned)
+		t.Fatalf("unexpected event %+v or returns %+v", o, inventory.Returned)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestRefuseWithoutARowWhenTheIDIsTaken(t *testing.T) {
 	}
 	if o := notifier.Published[0]; o.State != shop.Refused || o.User != e.User || len(book.marked) != 0 ||
 		inventory.Returned[0].Hold != e.Hold || inventory.Returned[0].Sale.ID != e.Sale || inventory.Returned[0].Burn {
-		t.Fatalf("told %+v, returned %+v, marked %v", o, inventory.Returned, book.marked)
+		t.Fatalf("unexpected event %+v, returns %+v or marks %v", o, inventory.Returned, book.marked)
 	}
 }
 
@@ -235,14 +235,14 @@ func TestRedeliveryTellsAgain(t *testing.T) {
 	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1}
 	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
-	fakes.WantSteps(t, book.Trace, "commit 3", "stamp 1", "finish 2 of 3")
+	fakes.WantSteps(t, book.Trace, "commit 3", "touch 1", "finish 2 of 3")
 	for _, o := range notifier.Published {
 		if !o.Touched {
-			t.Errorf("told of order %s, which nobody stamped", o.ID)
+			t.Errorf("order %s was published without a new change time", o.ID)
 		}
 	}
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 0 {
-		t.Errorf("%d rows were marked, %v; the entry is mark enough", len(book.marked), err)
+		t.Errorf("%d rows were marked (%v), want none: the entry serves as the mark", len(book.marked), err)
 	}
 }
 
@@ -252,12 +252,12 @@ func TestTooLateIsStampedAnew(t *testing.T) {
 	f, book, inventory, notifier := newTestFulfiller()
 	inventory.Late = 1
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(2))))
-	fakes.WantSteps(t, book.Trace, "commit 2", "stamp 2", "finish 2 of 2")
+	fakes.WantSteps(t, book.Trace, "commit 2", "touch 2", "finish 2 of 2")
 	book.Steps, notifier.Late = nil, 1
 	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, PublishedRev: 1, Touched: true}
 	book.turn[9] = *paid
 	fakes.Must(t, f.Effects.Publish(context.Background(), 1, []*shop.Order{paid}))
-	fakes.WantSteps(t, book.Trace, "stamp 1", "tell 1")
+	fakes.WantSteps(t, book.Trace, "touch 1", "tell 1")
 }
 
 // Marks of published later states are grouped, and kept after a database failure.
@@ -269,9 +269,9 @@ func TestToldMarksAreGroupedAndKept(t *testing.T) {
 	}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
-		t.Fatalf("marked %d, %v", len(book.marked), err)
+		t.Fatalf("marked %d rows (%v), want 3", len(book.marked), err)
 	}
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
-		t.Fatalf("marked twice: %d, %v", len(book.marked), err)
+		t.Fatalf("after the second run %d rows are marked (%v), want 3", len(book.marked), err)
 	}
 }

@@ -52,11 +52,11 @@ func (t *PublishMarks) RunOnce(ctx context.Context) error {
 
 // Run marks rows every markEvery until ctx ends, and once more after that.
 func (t *PublishMarks) Run(ctx context.Context) error {
-	err := shop.Repeat(ctx, markEvery, "mark orders as told", t.RunOnce)
+	err := shop.Repeat(ctx, markEvery, "mark orders as published", t.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if markErr := t.RunOnce(last); markErr != nil {
-		slog.WarnContext(last, "mark the last orders as told", "err", markErr)
+		slog.WarnContext(last, "mark the last orders as published", "err", markErr)
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func TestBuyRequestNamesWhatIsWrong(t *testing.T) {
 		c.change(&r)
 		e := shop.AsError(r.validate())
 		if e.Code != c.code || !strings.Contains(e.Message, c.says) {
-			t.Errorf("%s: got %v, want %s naming %q", name, e, c.code, c.says)
+			t.Errorf("%s: got %v, want %s with %q in its message", name, e, c.code, c.says)
 		}
 	}
 }
@@ -46,11 +46,11 @@ func TestContentHashCoversEverythingUnderTheKey(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for name, r := range map[string]BuyRequest{
-		"one":         {Qty: 1},
-		"eleven":      {Qty: 11},
-		"address":     {Qty: 1, Address: &shop.Address{Name: "ab", Phone: "c", Text: "d"}},
-		"moved parts": {Qty: 1, Address: &shop.Address{Name: "a", Phone: "bc", Text: "d"}},
-		"other text":  {Qty: 1, Address: &shop.Address{Name: "ab", Phone: "c", Text: "e"}},
+		"one":                     {Qty: 1},
+		"eleven":                  {Qty: 11},
+		"address":                 {Qty: 1, Address: &shop.Address{Name: "ab", Phone: "c", Text: "d"}},
+		"parts split differently": {Qty: 1, Address: &shop.Address{Name: "a", Phone: "bc", Text: "d"}},
+		"another text":            {Qty: 1, Address: &shop.Address{Name: "ab", Phone: "c", Text: "e"}},
 	} {
 		h := r.contentHash()
 		if other, ok := seen[h]; ok {

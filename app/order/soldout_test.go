@@ -54,19 +54,19 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 		ctx := context.Background()
 
 		if flags.Rejects(sale, stranger) {
-			t.Fatal("no flag yet")
+			t.Fatal("a user was rejected before a flag was set")
 		}
 		flags.confirm(ctx, time.Now(), inventory.c)
 		if flags.Rejects(sale, stranger) || inventory.reads != 0 {
-			t.Fatal("a sale that nobody suspects must not be flagged")
+			t.Fatal("a sale without a sold-out reply must not be flagged")
 		}
 		flags.Suspect(shop.SaleRef{ID: sale})
 		flags.confirm(ctx, time.Now(), inventory.c)
 		if !flags.Rejects(sale, stranger) {
-			t.Fatal("sold out: a stranger is turned away")
+			t.Fatal("the sale is sold out, but a user without an order was not rejected")
 		}
 		if flags.Rejects(sale, buyer) {
-			t.Fatal("a buyer always goes on to the key lookup")
+			t.Fatal("a buyer was rejected, want the key lookup")
 		}
 		flags.confirm(ctx, time.Now(), inventory.c)
 		if inventory.reads != 1 {
@@ -74,7 +74,7 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 		}
 		time.Sleep(shop.FlagLife + time.Millisecond) // by the fake clock of synctest
 		if flags.Rejects(sale, stranger) {
-			t.Fatal("the flag must end without confirmation")
+			t.Fatal("the flag is still set after FlagLife without confirmation")
 		}
 	})
 }
@@ -98,21 +98,21 @@ func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 			back.Stock = 1
 			flags.confirm(ctx, time.Now(), back)
 			if flags.Rejects(1, 99) {
-				t.Fatal("a unit is free: nobody is turned away")
+				t.Fatal("a unit is free, but a user was rejected")
 			}
 			inventory.users, inventory.c.Tickets = append(inventory.users, wave), inventory.c.Tickets+1
 			flags.confirm(ctx, time.Now(), inventory.c)
 			for _, buyer := range inventory.users {
 				if flags.Rejects(1, buyer) {
-					t.Fatalf("buyer %s must be known to the flag of wave %d", buyer, wave-10)
+					t.Fatalf("buyer %s was rejected by the flag of wave %d", buyer, wave-10)
 				}
 			}
 			if !flags.Rejects(1, 99) {
-				t.Fatal("sold out: a stranger is turned away")
+				t.Fatal("the sale is sold out, but a user without an order was not rejected")
 			}
 		}
 		if inventory.whole != 1 || inventory.reads != 21 {
-			t.Errorf("all buyers were read %d times, of %d reads; want once, of 21", inventory.whole, inventory.reads)
+			t.Errorf("%d full reads of %d reads, want 1 of 21", inventory.whole, inventory.reads)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
 				inventory.users, inventory.c = []shop.ID{11}, after
 				flags.confirm(ctx, time.Now(), after)
 				if flags.Rejects(1, 11) || !flags.Rejects(1, 12) || inventory.whole != 2 {
-					t.Errorf("who bought in the new history is turned away, or nobody is; %d whole reads",
+					t.Errorf("want the buyer of the new history accepted, others rejected, and 2 full reads; got %d full reads",
 						inventory.whole)
 				}
 			})
@@ -185,13 +185,13 @@ func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 		for range 200 {
 			time.Sleep(10 * time.Millisecond)
 			if !flags.Rejects(sale, stranger) {
-				t.Fatal("the flag is down, and nothing has changed")
+				t.Fatal("the flag ended although the counters are unchanged")
 			}
 		}
 		inventory.back.Store(1)
 		time.Sleep(inventory.takes + renewEvery + time.Millisecond)
 		if flags.Rejects(sale, stranger) {
-			t.Fatal("a unit is free: nobody is turned away")
+			t.Fatal("a unit is free, but a user was rejected")
 		}
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -214,7 +214,7 @@ func TestSoldOutFlagBelievesTheNewestRead(t *testing.T) {
 		flags.confirm(ctx, time.Now(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Stock: 1})
 		flags.confirm(ctx, overtaken, gone)
 		if flags.Rejects(1, 11) {
-			t.Fatal("a unit is free: nobody is turned away")
+			t.Fatal("a unit is free, but a user was rejected")
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (k *kept) named(t *testing.T, name string) *trace.Span {
 	for _, s := range k.spans {
 		if s.Name == name {
 			if found != nil {
-				t.Fatalf("several spans %q", name)
+				t.Fatalf("several spans named %q, want one", name)
 			}
 			found = s
 		}
@@ -107,16 +107,16 @@ func TestBuysAreTraced(t *testing.T) {
 			tracedCheckout(t, &c.gate).BuyAsync(t.Context(), 5, req, func(Receipt, error) {
 				published++
 				if len(spans.spans) != 0 {
-					t.Error("the span ended before the buyer was told")
+					t.Error("the span ended before the buyer got the result")
 				}
 			})
 			span := spans.named(t, "buy")
 			if published != 1 || span.Failed != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
 				span.End.Before(span.Begin) {
-				t.Errorf("told %d times; span %+v, want %+v and failed %q", published, span, c.notes, c.failed)
+				t.Errorf("got %d results and span %+v, want 1, notes %+v and failed %q", published, span, c.notes, c.failed)
 			}
 			if c.gate.asked.Span != req.Span {
-				t.Error("the gate does not know that the buy is traced")
+				t.Error("the gate call has no span")
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 		&trace.Tracer{Ratio: 0, To: &kept{}},
 	), buying(&trace.Tracer{Ratio: 1, To: &kept{}})
 	if none != untracedAllocations || off != none || on <= none {
-		t.Errorf("%v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
+		t.Errorf("allocations: %v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
 			untracedAllocations)
 	}
 }
@@ -173,7 +173,7 @@ func TestFulfilmentIsTraced(t *testing.T) {
 		spans []string
 	}{
 		{"written", nil, []string{"commit", "entry", "finish.lua", "fulfil"}},
-		{"away", fmt.Errorf("host db-1: %w", shop.ErrTransient), []string{"commit", "entry", "fulfil"}},
+		{"unreachable", fmt.Errorf("host db-1: %w", shop.ErrTransient), []string{"commit", "entry", "fulfil"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +202,7 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			for _, s := range spans.spans {
 				names = append(names, s.Name)
 				if s.Trace != bought.Trace {
-					t.Errorf("span %q is of another trace", s.Name)
+					t.Errorf("span %q belongs to another trace", s.Name)
 				}
 			}
 			if slices.Sort(names); !slices.Equal(names, c.spans) {
@@ -210,17 +210,17 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			}
 			entry, fulfil, commit := spans.named(t, "entry"), spans.named(t, "fulfil"), spans.named(t, "commit")
 			if entry.Parent != bought.ID || fulfil.Parent != entry.ID || commit.Parent != fulfil.ID {
-				t.Error("the spans do not hang together")
+				t.Error("want the spans buy, entry, fulfil, commit as a chain of parents")
 			}
 			if failed := c.fault != nil; failed != (commit.Failed == string(shop.Internal)) ||
 				failed != (fulfil.Failed == string(shop.Internal)) {
-				t.Errorf("commit failed %q, fulfil %q", commit.Failed, fulfil.Failed)
+				t.Errorf("got failed %q of commit and %q of fulfil", commit.Failed, fulfil.Failed)
 			}
 			if c.fault == nil && (handed.traces[0] != nil || *handed.traces[1] != fulfil.SpanRef) {
-				t.Errorf("what is told goes on at %v", handed.traces)
+				t.Errorf("published orders continue the traces %v", handed.traces)
 			}
 			if entries[1].Trace != &bought.SpanRef {
-				t.Error("the batch was changed: it may have to be tried again")
+				t.Error("Fulfil changed the batch, but a retry needs it unchanged")
 			}
 		})
 	}

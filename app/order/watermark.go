@@ -36,7 +36,7 @@ type claim struct {
 
 // Run advances the watermarks every watermarkEvery until ctx ends.
 func (w *PublishedWatermark) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, watermarkEvery, "note until when new orders were told", w.RunOnce)
+	return shop.Repeat(ctx, watermarkEvery, "advance the watermarks of published orders", w.RunOnce)
 }
 
 // RunOnce checks each partition once.

@@ -56,10 +56,10 @@ func TestToldWatermarkNeedsProof(t *testing.T) {
 	} {
 		s.clock, s.delivery, s.err = step.clock, step.delivery, step.err
 		if err := w.RunOnce(context.Background()); (err != nil) != (step.err != nil) {
-			t.Fatalf("step %d: %v", i, err)
+			t.Fatalf("step %d: unexpected error %v", i, err)
 		}
 		if s.published != step.want {
-			t.Errorf("step %d: told until %d, want %d", i, s.published, step.want)
+			t.Errorf("step %d: got watermark %d, want %d", i, s.published, step.want)
 		}
 	}
 }

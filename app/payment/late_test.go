@@ -114,27 +114,27 @@ func TestDecideAboutLateMoney(t *testing.T) {
 	}{
 		"free": {
 			func(w *lateWorld) { w.verdict = shop.VerdictReserved }, false,
-			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "tell 1"},
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "publish 1"},
 		},
 		"held by an attempt that died": {
 			func(w *lateWorld) { w.verdict = shop.VerdictRepeated }, false,
-			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "tell 1"},
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "publish 1"},
 		},
 		"sold out": {
 			func(w *lateWorld) { w.verdict = shop.VerdictSoldOut }, false,
-			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateSoldOut, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"limit": {
 			func(w *lateWorld) { w.verdict = shop.VerdictLimit }, false,
-			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateLimit, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateLimit, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"sale retired": {
 			func(w *lateWorld) { w.verdict, w.closes = shop.VerdictNotLoaded, long }, false,
-			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"archived": {
 			func(w *lateWorld) { w.claim = shop.ErrArchived }, false,
-			[]string{"claim", "refund 1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"sale lost for a moment": {func(w *lateWorld) { w.verdict = shop.VerdictNotLoaded }, true, []string{
 			"claim", "hold 2",
@@ -150,7 +150,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrPermanent }, false,
 			[]string{
 				"claim", "hold 2", "revive hold 2 at epoch 3", "return 1",
-				"refund 1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded",
+				"refund 1: " + shop.ReasonLateSoldOut, "return 1", "publish 1", "resolved: refunded",
 			},
 		},
 		"rebuilt meanwhile": {
@@ -173,7 +173,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) {
 				w.claim, w.row.State, w.row.CancelledAt, w.row.PublishedRev = shop.ErrNoRow, shop.Paid, 0, 1
 			}, false,
-			[]string{"claim", "sell 1", "stamp 1", "tell 1"},
+			[]string{"claim", "sell 1", "stamp 1", "publish 1"},
 		},
 		"being resolved by another": {
 			func(w *lateWorld) { w.verdict, w.begin = shop.VerdictSoldOut, shop.ErrNoRow }, true,

@@ -53,9 +53,9 @@ func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 		code   shop.Code
 		steps  []string
 	}{
-		{RefundAuto, shop.Paid, shop.Refunding, "", []string{"ask", "decide", "sell 1", "tell 1"}},
-		{RefundAuto, shop.Shipped, shop.Shipped, "", []string{"ask", "sell 1", "tell 1"}},
-		{RefundByOperator, shop.Paid, shop.Paid, "", []string{"ask", "sell 1", "tell 1"}},
+		{RefundAuto, shop.Paid, shop.Refunding, "", []string{"ask", "decide", "sell 1", "publish 1"}},
+		{RefundAuto, shop.Shipped, shop.Shipped, "", []string{"ask", "sell 1", "publish 1"}},
+		{RefundByOperator, shop.Paid, shop.Paid, "", []string{"ask", "sell 1", "publish 1"}},
 		{RefundByOperator, shop.Refunding, shop.Refunding, "", nil},
 		{RefundAuto, shop.Refunded, shop.Refunded, "", nil},
 		{RefundAuto, shop.Pending, "", shop.WrongState, nil},

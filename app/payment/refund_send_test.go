@@ -102,7 +102,7 @@ func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
 	r, book, _, _ := newTestRefunder()
 	book.Row.CancelledAt = 900_000
 	fakes.Must(t, r.RunOnce(context.Background()))
-	fakes.WantSteps(t, book.Trace, "refund", "commit", "return 1", "tell 1")
+	fakes.WantSteps(t, book.Trace, "refund", "commit", "return 1", "publish 1")
 	if r.Backlog().Stuck != 1 {
 		t.Error("the stuck refund was not counted")
 	}
@@ -124,7 +124,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	gateway.silent = nil
 	passPause(inventory)
 	fakes.Must(t, r.RunOnce(context.Background()))
-	fakes.WantSteps(t, book.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "tell 1")
+	fakes.WantSteps(t, book.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "publish 1")
 	if gateway.given["R1"] != 500 {
 		t.Errorf("given back: %v", gateway.given)
 	}

@@ -273,7 +273,7 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 		fakes.Must(t, c.Settle(context.Background(), trade))
 		book.row.PublishedRev = 2
 	}
-	if want := []string{"receive", "sell 1", "tell 1", "receive"}; !slices.Equal(book.Steps, want) {
+	if want := []string{"receive", "sell 1", "publish 1", "receive"}; !slices.Equal(book.Steps, want) {
 		t.Errorf("steps %v, want %v", book.Steps, want)
 	}
 	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {

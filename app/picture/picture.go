@@ -43,6 +43,7 @@ type Maker struct {
 	timeout time.Duration // of decoding
 }
 
+// NewMaker returns a Maker that spends at most decodeTimeout on a picture.
 func NewMaker() *Maker { return &Maker{make(chan struct{}, 1), decodeTimeout} }
 
 // Make converts a JPEG, PNG or WebP file. BadRequest: the file is invalid, with the reason. Busy: other conversions ran

@@ -36,7 +36,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	b := &p.office
 	b.poster = &outbox.Sender{Store: p.stores.db, Stream: p.office.paid, Now: p.inventory.Now}
 	gauge(registry, "stampede_postings_waiting",
-		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
+		"Paid and refunded orders that are not yet in the back office's stream.", b.poster.Waiting)
 	if p.services.cashier.TakesPayments() {
 		b.refunder = &payment.Refunder{
 			Gateway: p.gateway, Store: p.stores.db, Redis: p.inventory,
@@ -48,11 +48,11 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
 		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
 		showDeliveries(registry, b.delivery, "stampede_webhook_deliveries_total",
-			"Deliveries to the webhook: taken, parked because refused for good, or undelivered and tried again.",
+			"Deliveries to the webhook: taken, parked (rejected permanently), or undelivered (retried).",
 			[3]string{"taken", "parked", "undelivered"})
 	}
 	p.asked.count("stampede_postings_parked",
-		"Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
+		"Quarantined postings: rejected permanently by their receiver, waiting for an operator. NaN: Redis was unreachable.",
 		b.paid.CountQuarantined)
 }
 
@@ -89,11 +89,11 @@ func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 		payment.RefundOpen:  func(b payment.RefundBacklog) int64 { return b.Open },
 		payment.RefundStuck: func(b payment.RefundBacklog) int64 { return b.Stuck },
 	} {
-		gauge(registry, "stampede_refunds", "Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
+		gauge(registry, "stampede_refunds", "Waiting refunds: asked and stuck ones wait for an operator, open ones for the gateway.",
 			func() int64 { return count(r.Backlog()) }, "state", string(state))
 	}
 	gauge(registry, "stampede_refund_oldest_timestamp_seconds",
-		"When the oldest open refund was decided on, Unix seconds; 0: none is open.",
+		"Decision time of the oldest open refund, in Unix seconds; 0: no open refund.",
 		func() float64 { return float64(r.Backlog().Oldest) / 1000 })
 }
 
@@ -128,6 +128,6 @@ func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 	counts := &p.archiver.Counts
 	counter(registry, "stampede_archived_orders_total", "Orders that this node moved to the archive.", counts.Moved.Load)
 	counter(registry, "stampede_blanked_orders_total",
-		"Orders from which this node took addresses and parcel numbers because they were old.", counts.Blanked.Load)
-	counter(registry, "stampede_archive_failures_total", "Runs of the archive on this node that failed.", counts.Failed.Load)
+		"Old orders from which this node removed addresses and parcel numbers.", counts.Blanked.Load)
+	counter(registry, "stampede_archive_failures_total", "Failed runs of the archive job on this node.", counts.Failed.Load)
 }

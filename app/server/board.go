@@ -37,20 +37,20 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 	}
 	all := &b.tally.All
 	counter(registry, "stampede_buys_total",
-		"Presses of Buy, over sockets and HTTP, those refused included, without hidden sales.", all.Attempts)
+		"Buys over sockets and HTTP, rejected ones included, without hidden sales.", all.Attempts)
 	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without hidden sales.", all.Reserved)
 	for code := range all.Refused() {
-		counter(registry, "stampede_buys_refused_total", "Buys refused, by the code that people heard, without hidden sales.",
+		counter(registry, "stampede_buys_refused_total", "Rejected buys, by the returned code, without hidden sales.",
 			func() int64 { return all.Refused()[code] }, "code", string(code))
 	}
 	registry.MustRegister(&latencyCollector{b.press})
-	p.asked.gauge("stampede_sales_open", "Sales that are open and not paused, as this node's catalogue says.",
+	p.asked.gauge("stampede_sales_open", "Sales that are open and not paused, in this node's catalogue.",
 		func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
 			defer cancel()
 			return float64(p.catalogue.OpenSales(ctx, p.clock.Now()))
 		})
-	gauge(registry, "stampede_database_silent_seconds", "How long ago the database answered this node last.",
+	gauge(registry, "stampede_database_silent_seconds", "Time since the last response of the database to this node.",
 		func() float64 { return p.catalogue.Age().Seconds() })
 	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
 }
@@ -145,7 +145,7 @@ func heapBytes() int64 {
 type latencyCollector struct{ clock *board.BuyLatency }
 
 var latencyDesc = prometheus.NewDesc("stampede_press_to_order_seconds",
-	"From the press of Buy until the order was told to a buyer on a socket of the same node.", nil, nil)
+	"Time from a buy until its order was published to a socket of the buyer on the same node.", nil, nil)
 
 // Describe implements prometheus.Collector.
 func (c *latencyCollector) Describe(ch chan<- *prometheus.Desc) { ch <- latencyDesc }

@@ -97,7 +97,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.workers = streams.NewWorkers(inventory, nodeName(lease))
 	if c.Roles.Worker {
 		gauge(registry, "stampede_partitions_attended",
-			"Partitions on whose reservations this worker waits; all workers together have each of them once.", p.workers.Attended)
+			"Partitions that this worker processes; each partition has one worker.", p.workers.Attended)
 	}
 	p.board.sales.Redis = inventory
 	gateway, err := c.gateway()
@@ -112,7 +112,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	windows := limits.NewWindows(stores.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
-		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
+		"HTTP requests that only this node counted, because Redis was unreachable.", windows.CountedAlone)
 	p.switches = &backoffice.Switchboard{Store: stores.db, Clock: p.clock}
 	p.services.switches = &backoffice.SettingsService{Store: stores.db}
 	s.blocks.Store = stores.db
@@ -135,7 +135,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.soldOut = order.NewSoldOutFlags(inventory)
 	p.gate.Rejects = p.soldOut.Rejects
 	counter(registry, "stampede_soldout_turned_away_total",
-		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Rejected)
+		"Buys rejected with sold_out by a flag of this node, without Redis.", p.soldOut.Rejected)
 	p.ticker = &catalog.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Clock: p.clock,
 		Every: p.switches.TickEvery,
@@ -159,9 +159,9 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
-		"Sales whose holds in Redis and rows do not agree, as this node has found: people have to look.", p.reconciler.Mismatched)
+		"Sales whose holds in Redis do not match their rows, as found by this node: inspect them.", p.reconciler.Mismatched)
 	counter(registry, "stampede_sale_counts_corrected_total",
-		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
+		"Corrections of the counters of a sale to the sums of its holds by this node. Each one indicates an earlier defect.",
 		p.reconciler.Corrected)
 	p.services.storefront, p.services.orders = storefront, reader
 	p.services.blocks = &backoffice.BlockService{Store: stores.db, Time: p.clock.Now}

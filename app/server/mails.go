@@ -38,10 +38,9 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
 		m.orderMail.Deliver)
 	showDeliveries(registry, m.delivery, "stampede_mails_total",
-		"Tries of this node to send a mail: sent, dead because it cannot be, or unsent and tried again.",
+		"Attempts of this node to send an e-mail: sent, dead (permanent failure), or unsent (retried).",
 		[3]string{"sent", "dead", "unsent"})
-	const help = "Mails that are not sent: waiting ones are tried again, dead ones wait for an operator; " +
-		"NaN: Redis did not answer."
+	const help = "Unsent e-mails: waiting ones are retried, dead ones wait for an operator. NaN: Redis was unreachable."
 	p.asked.count("stampede_mails", help, m.stream.Waiting, "state", "waiting")
 	p.asked.count("stampede_mails", help, m.stream.CountQuarantined, "state", "dead")
 	return nil

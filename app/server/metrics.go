@@ -14,7 +14,7 @@ func newRegistry(version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	gauge(registry, "stampede_build", "1, labelled with the version that runs.", func() int { return 1 }, "version", version)
+	gauge(registry, "stampede_build", "1, labelled with the running version.", func() int { return 1 }, "version", version)
 	return registry
 }
 

@@ -26,9 +26,9 @@ var labelSets = map[string]string{
 	"route":     "the patterns of the routes",
 	"status":    "HTTP statuses",
 	"outcome":   "`success`, `forged`, `unreadable`, `failed`, `turned_away`",
-	"result":    "of a mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
-	"state":     "of mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
-	"version":   "the one that runs",
+	"result":    "of an e-mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
+	"state":     "of e-mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
+	"version":   "the running version",
 	"from":      "`replica`, `primary`",
 }
 
@@ -62,7 +62,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for desc := range described(n.server.registry) {
 		parts := describedAs.FindStringSubmatch(desc)
 		if parts == nil {
-			t.Fatalf("unexpected description of a metric: %s", desc)
+			t.Fatalf("unreadable: %s", desc)
 		}
 		name := parts[1]
 		if !strings.HasPrefix(name, "stampede_") {
@@ -71,7 +71,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		var labels []string
 		for _, found := range labelName.FindAllStringSubmatch(parts[3]+","+parts[4], -1) {
 			if labelSets[found[1]] == "" {
-				t.Errorf("%s has the label %s, whose values are not in labelSets", name, found[1])
+				t.Errorf("%s has the label %s, which is not in labelSets", name, found[1])
 			}
 			labels = append(labels, "`"+found[1]+"`")
 		}
@@ -103,7 +103,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Errorf("deploy/METRICS.md and the registry differ; go test ./app/server -run Metrics -update (%v)", err)
 		for line := range strings.Lines(got) {
 			if !strings.Contains(string(want), line) {
-				t.Logf("missing line: %s", line)
+				t.Logf("missing: %s", line)
 			}
 		}
 	}
@@ -112,12 +112,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 const metricsHead = `# Metrics
 
-` + "`/metrics`" + ` on the listener of ` + "`STAMPEDE_METRICS_LISTEN`" + `, for Prometheus. Beside these are those of Go and of the process,
-` + "`go_…` and `process_…`" + `, as [client_golang](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors) has them.
-What is said of streams, mails and sales is the same on every node: take ` + "`max`" + ` over them; what a node counts itself is to be added up.
-This page is held to the registry by a test; [alerts](prometheus/alerts.yml) and a [dashboard](grafana/stampede.json) use no others.
+` + "`/metrics`" + ` on the listener of ` + "`STAMPEDE_METRICS_LISTEN`" + `, for Prometheus. It also has the metrics of Go and of the
+process, ` + "`go_…` and `process_…`" + `, see [client_golang](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors).
+Gauges of streams, e-mails and sales have the same value on every node: use ` + "`max`" + ` over all nodes. Add up the counters of the
+nodes. A test compares this page with the registry. The [alerts](prometheus/alerts.yml) and the
+[dashboard](grafana/stampede.json) use only these metrics.
 
-| name | type | unit | labels | what |
+| name | type | unit | labels | meaning |
 |---|---|---|---|---|
 `
 
@@ -155,7 +156,7 @@ func alertsUse(t *testing.T, rows map[string]string) {
 		}
 		for _, name := range used.FindAllString(string(text), -1) {
 			if rows[strings.TrimSuffix(name, "_bucket")] == "" {
-				t.Errorf("%s uses %s, which is not a metric", path, name)
+				t.Errorf("%s uses %s, which is no metric", path, name)
 			}
 		}
 	}
@@ -166,13 +167,13 @@ func TestProfilesAreAskedFor(t *testing.T) {
 	t.Parallel()
 	without := begin(t, embedded(t, t.TempDir()), Options{}).ready()
 	if text := without.private("/debug/pprof/goroutine?debug=1"); strings.Contains(text, "goroutine profile") {
-		t.Error("profiles are served without STAMPEDE_PROFILES")
+		t.Error("profiles are shown though nobody asked for them")
 	}
 	with := begin(t, embedded(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
 	if text := with.private("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {
 		t.Errorf("no profile: %s", text)
 	}
 	if text := with.private("/debug/pprof/cmdline"); strings.Contains(text, os.Args[0]) {
-		t.Errorf("the command line is served: %s", text)
+		t.Errorf("the command line is shown: %s", text)
 	}
 }

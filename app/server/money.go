@@ -47,23 +47,23 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		name, help string
 		n          *atomic.Int64
 	}{
-		{"payments_opened", "Presses of Pay that were answered with a payment.", &counts.Opened},
-		{"payments_heard", "Words of the gateway about paid trades, repeats included.", &counts.Taken},
-		{"payments_revived", "Orders that late money made paid.", &counts.Revived},
-		{"payments_late_refunds", "Late payments that are given back.", &counts.Refunded},
-		{"payments_odd", "Paid trades that do not fit their order: people have to look.", &counts.Odd},
+		{"payments_opened", "Pay requests that returned a payment.", &counts.Opened},
+		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.Taken},
+		{"payments_revived", "Ended orders that became paid by late money.", &counts.Revived},
+		{"payments_late_refunds", "Late payments that are refunded.", &counts.Refunded},
+		{"payments_odd", "Paid trades that do not match their order: inspect them.", &counts.Odd},
 		{"trades_closed", "Orders ended after the gateway had closed their trade.", &counts.Closed},
-		{"trades_unanswered", "Closes without an answer of the gateway.", &counts.Unknown},
+		{"trades_unanswered", "Close requests without a response of the gateway.", &counts.Unknown},
 	} {
 		counter(registry, "stampede_"+c.name+"_total", c.help, c.n.Load)
 	}
 	counter(registry, "stampede_trades_asked_total",
-		"Questions of this node about payments that were opened and of which no last word has come.", p.money.watch.Asked)
+		"Queries of this node about opened payments without a final result.", p.money.watch.Asked)
 	gauge(registry, "stampede_trades_behind_seconds",
-		"How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
+		"Time since the most overdue payment query was due. Above 25, a lost notification may take more than a minute.",
 		func() float64 { return p.money.watch.Behind().Seconds() })
 	gauge(registry, "stampede_trades_waiting",
-		"Orders past their deadline that this node cannot end without the gateway's answer.", p.money.closer.Waiting)
+		"Orders past their deadline that this node cannot end before the gateway's response.", p.money.closer.Waiting)
 }
 
 // payWatchFull is the rate per second from which a node sends all its queries within a few seconds.

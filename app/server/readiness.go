@@ -40,7 +40,7 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 	if s.config.Embedded() {
 		return []backoffice.Check{{
 			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
-			Says: "embedded stores are for tests: a crash loses reservations without a row",
+			Says: "embedded stores are for tests only; a crash loses reservations that are not in the database",
 		}}, nil
 	}
 	weak, err := s.stores.weaknesses(ctx)
@@ -64,21 +64,21 @@ func (s *readinessDeps) copies(ctx context.Context) ([]backoffice.Check, error) 
 		if err != nil && name != oneServer { // the other servers of the cluster are still checked
 			found = append(found, backoffice.Check{
 				State: backoffice.CheckFail, Code: backoffice.FoundUnread, Of: backoffice.Facts{"what": name},
-				Says: name + " cannot be read right now",
-				Do:   "Restart it with its disk; stampede checkconfig lists the partitions of each primary",
+				Says: "cannot read " + name + " right now",
+				Do:   "Restore it with its disk. Run stampede checkconfig to see the partitions of each primary",
 			})
 			return nil
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the persistence state of Redis: %w", err)
+		return nil, fmt.Errorf("ask Redis about its persistence: %w", err)
 	}
 	restorable, err := s.stores.db.Restorable(ctx)
 	if err == nil && !restorable {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",
-			Says: "MySQL has no binary log: a backup restores only to the time of the backup",
+			Says: "MySQL has no binary log; a backup can be restored only to its own time",
 		})
 	}
 	return found, err
@@ -98,19 +98,19 @@ func copiesOf(ctx context.Context, name string, server *redis.Client) (found []b
 	if status := info["aof_last_write_status"]; status != "" && status != "ok" {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckFail, Code: backoffice.FoundLogNotWritten,
-			Says: name + ": the last write of its log failed", Do: "Check whether its disk is full",
+			Says: name + ": the last write of the log failed", Do: "Check that its disk is not full",
 		})
 	}
 	if info["aof_last_bgrewrite_status"] == "err" || info["rdb_last_bgsave_status"] == "err" {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundLogNotRewritten,
-			Says: name + ": its last rewrite failed, so its log grows", Do: "Check whether its disk is full",
+			Says: name + ": the last rewrite of the log failed, so the log grows", Do: "Check that its disk is not full",
 		})
 	}
 	if info["role"] != "slave" && info["connected_slaves"] == "0" {
 		found = append(found, backoffice.Check{
-			State: backoffice.CheckWarn, Code: backoffice.FoundNoReplica, Do: "Add a replica to Redis, and include its disk in the backup",
-			Says: name + " has no replica: a loss of its disk would lose reservations without a row",
+			State: backoffice.CheckWarn, Code: backoffice.FoundNoReplica, Do: "Add a replica to Redis, and back up its disk",
+			Says: name + " has no replica; if its disk fails, reservations that are not in the database are lost",
 		})
 	}
 	return found, nil

@@ -24,15 +24,15 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 	counts := p.recovery.Counts()
 	counter(registry, "stampede_recovery_passes_total", "Partitions that this node recovered.", counts.Passes.Load)
 	counter(registry, "stampede_recovery_orders_total",
-		"Orders whose rows the database had lost, written again by a recovery of this node.", counts.Written.Load)
+		"Orders whose lost rows this node restored in a recovery.", counts.Written.Load)
 	counter(registry, "stampede_recovery_ended_total",
-		"Orders that the database had lost the end of, ended again by a recovery of this node.", counts.Ended.Load)
+		"Orders that this node ended again in a recovery, because the database had lost their end.", counts.Ended.Load)
 	counter(registry, "stampede_recovery_set_aside_total",
-		"Entries that could not become rows in a recovery of this node: dead letters.", counts.SetAside.Load)
+		"Entries that could not become rows in a recovery of this node. They are dead letters.", counts.SetAside.Load)
 	counter(registry, "stampede_recovery_problems_total",
-		"What recoveries of this node left for an operator to settle: see the log.", counts.Problems.Load)
+		"Problems that recoveries of this node left for an operator: see the log.", counts.Problems.Load)
 	gauge(registry, "stampede_database_lossless",
-		"1: a failover of the database loses no commit, as it says of its replication; 0: it may.",
+		"1: by its replication settings the database loses no commit at a failover; 0: it may.",
 		func() int { return oneIf(p.recovery.Database().Lossless) })
 	gauge(registry, "stampede_database_semi_sync_fallback",
 		"1: semi-synchronous replication is configured and not active.",

@@ -236,7 +236,7 @@ func registerReplica(registry *prometheus.Registry, replica *store.Replica) {
 			return [...]int64{fromReplica, fromPrimary}[i]
 		}
 		counter(registry, "stampede_replica_reads_total",
-			"Lists and reports that this node read while a replica was named, by who answered.", read, "from", from)
+			"Lists and reports that this node read while a replica was configured, by source.", read, "from", from)
 	}
 }
 

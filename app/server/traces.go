@@ -21,7 +21,7 @@ func (c *Config) tracer() *trace.Tracer {
 // composeTraces exports traces to the collector.
 func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Registry) error {
 	counter(registry, "stampede_trace_spans_lost_total",
-		"Spans of traced buys that no collector has: it was slow or away, or there is too much of them.", func() int64 {
+		"Dropped spans of traced buys: the collector was slow or unreachable, or there were too many spans.", func() int64 {
 			if p.traces == nil {
 				return 0
 			}

@@ -17,7 +17,7 @@ func (a *Address) Validate() error {
 			return Fail(BadRequest, "address."+part.name+" is empty")
 		}
 		if len(part.value) > part.limit {
-			return Fail(BadRequest, "address."+part.name+" is too long")
+			return Failf(BadRequest, "address.%s has %d bytes, want at most %d", part.name, len(part.value), part.limit)
 		}
 		if !Printable(part.value) {
 			return Fail(BadRequest, "address."+part.name+" contains characters that cannot be stored")

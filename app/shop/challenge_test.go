@@ -11,7 +11,7 @@ func TestLeastChallenge(t *testing.T) {
 	for i, c := range order {
 		for j, least := range order[:4] {
 			if got := c.AtLeast(least); got != order[max(i, j)] {
-				t.Errorf("%s, at least %s: %s", c, least, got)
+				t.Errorf("unexpected result for %s, at least %s: %s", c, least, got)
 			}
 		}
 	}

@@ -112,7 +112,7 @@ var (
 	ErrLost = errors.New("partition lost its state")
 	// ErrTooLate means that the change timestamps of the rows are too old to publish: reconnecting nodes would miss
 	// them.
-	ErrTooLate = errors.New("stamped too long ago")
+	ErrTooLate = errors.New("touched too long ago")
 	// ErrScarce means that the database has fewer units of a sale than its orders need, or does not have the sale.
 	ErrScarce = errors.New("the database has fewer units than Redis has sold")
 	// ErrNoRow means that the row does not exist or is not in the required state.
@@ -133,7 +133,7 @@ func (s *StuckSale) Unwrap() []error { return []error{ErrTransient, s.Err} }
 
 type misconfigured struct{}
 
-func (misconfigured) Error() string { return "fault that waiting does not mend" }
+func (misconfigured) Error() string { return "fault that a retry does not resolve" }
 
 // Is makes it match ErrTransient, for callers that only decide whether to retry.
 func (misconfigured) Is(target error) bool { return target == ErrTransient }
@@ -175,4 +175,4 @@ var ErrArchived = errors.New("the order is in the archive")
 var ErrNoSale = Fail(NotFound, "no such sale")
 
 // ErrTaken means that an e-mail address or an ID belongs to another user.
-var ErrTaken = errors.New("belongs to somebody else")
+var ErrTaken = errors.New("belongs to another user")

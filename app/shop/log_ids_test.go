@@ -18,10 +18,10 @@ func TestLogIDs(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if !errors.Is(err, inner) || err.Error() != "reserve: other\nand lost" {
-		t.Errorf("the error itself became %v", err)
+		t.Errorf("Named changed the error to %v", err)
 	}
 	// An *Error and nil stay unchanged.
 	if e := Fail(SoldOut, "sold out"); Named(e, "order", ID(7)) != error(e) || Named(nil, "order", ID(7)) != nil {
-		t.Error("a refusal, or nothing, was wrapped")
+		t.Error("Named wrapped an Error or nil")
 	}
 }

@@ -43,10 +43,10 @@ func TestMessagesSayWhatWasAppended(t *testing.T) {
 		}
 		m, err := ParseMessage(string(text))
 		if err != nil || m.Before != before || m.Number != before+1 {
-			t.Fatalf("%q is read as number %d after %d: %v", text, m.Number, m.Before, err)
+			t.Fatalf("ParseMessage(%q) = number %d after %d, error %v", text, m.Number, m.Before, err)
 		}
 		if got, err := changesOf(m); err != nil || !slices.Equal(got, want) {
-			t.Fatalf("changes %q: %v, want %q", got, err, want)
+			t.Fatalf("got changes %q (%v), want %q", got, err, want)
 		}
 	})
 }
@@ -93,7 +93,7 @@ func FuzzParseMessage(f *testing.F) {
 			lines = AppendChange(lines, c.User, []byte(c.Frame))
 		}
 		if _, after, _ := strings.Cut(text, "\n"); after != string(lines) {
-			t.Fatalf("%q is read as %q", text, lines)
+			t.Fatalf("the changes of %q are %q", text, lines)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestReadingChangesAllocatesNothing(t *testing.T) {
 		}
 	})
 	if allocs > 0 || n == 0 {
-		t.Errorf("%v allocations, %d changes", allocs, n)
+		t.Errorf("%v allocations for %d changes, want none", allocs, n)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestChangesCarryTraces(t *testing.T) {
 	text = AppendTraced(text, 2, []byte(frame), ref)
 	text = AppendChange(text, 3, []byte(frame))
 	if !strings.Contains(string(text), "2 "+strings.TrimSuffix(frame, "}")+`,"trace":"`+ref.String()+`"}`+"\n") {
-		t.Errorf("nodes that know nothing of traces cannot take it for a frame: %s", text)
+		t.Errorf("want the trace inside the JSON object of the frame: %s", text)
 	}
 	m, err := ParseMessage(string(text))
 	if err != nil {
@@ -137,20 +137,20 @@ func TestChangesCarryTraces(t *testing.T) {
 	}
 	changes, err := changesOf(m)
 	if err != nil || len(changes) != 3 {
-		t.Fatalf("%v, %v", changes, err)
+		t.Fatalf("got changes %v (%v), want 3", changes, err)
 	}
 	for i, c := range changes {
 		if c.User != ID(i+1) || c.Frame != frame {
-			t.Errorf("change %+v", c)
+			t.Errorf("unexpected change %+v", c)
 		}
 		if traced := c.Trace != nil; traced != (i == 1) || traced && *c.Trace != ref {
-			t.Errorf("change of user %s has the trace %v", c.User, c.Trace)
+			t.Errorf("change of user %s has the unexpected trace %v", c.User, c.Trace)
 		}
 	}
 	// A suffix that only resembles a trace stays in the frame.
 	for _, odd := range []string{`{"a":"b"}`, `{"a":1,"trace":"` + strings.Repeat("x", trace.SpanRefLength) + `"}`} {
 		if plain, trace := untracedFrame(odd); plain != odd || trace != nil {
-			t.Errorf("%s is read as %s with the trace %v", odd, plain, trace)
+			t.Errorf("%s: got frame %s and trace %v, want the same frame and no trace", odd, plain, trace)
 		}
 	}
 }

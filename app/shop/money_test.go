@@ -60,7 +60,7 @@ func FuzzParseFen(f *testing.F) {
 		}
 		if again, err := ParseFen(FormatFen(fen)); err != nil || again != fen || !strings.HasPrefix(FormatFen(fen),
 			text) {
-			t.Fatalf("%q is written %q, which reads %d, %v", text, FormatFen(fen), again, err)
+			t.Fatalf("FormatFen of %q = %q, which ParseFen reads as %d (%v)", text, FormatFen(fen), again, err)
 		}
 	})
 }
@@ -73,7 +73,7 @@ func FuzzFormatFen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, fen int64) {
 		worth, ok := new(big.Rat).SetString(FormatFen(fen))
 		if !ok || worth.Cmp(big.NewRat(fen, 100)) != 0 {
-			t.Fatalf("%d is written %q", fen, FormatFen(fen))
+			t.Fatalf("FormatFen(%d) = %q", fen, FormatFen(fen))
 		}
 	})
 }

@@ -18,7 +18,7 @@ func MonthOf(at Millis) Month {
 func ParseMonth(text string) (Month, error) {
 	t, err := time.Parse("2006-01", text)
 	if err != nil {
-		return 0, Failf(BadRequest, "%q is no month: want one like 2026-11", text)
+		return 0, Failf(BadRequest, "invalid month %q: want a month such as 2026-11", text)
 	}
 	return MonthOf(MillisOf(t)), nil
 }

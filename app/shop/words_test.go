@@ -82,7 +82,7 @@ func TestOnlyEndedOrdersGiveUnitsBack(t *testing.T) {
 	}
 	for _, s := range []OrderState{Refunding, Refunded} {
 		if o := (Order{State: s, CancelledAt: 5}); o.HoldsUnits() {
-			t.Errorf("%s must not hold units when its money came late", s)
+			t.Errorf("%s must not hold units after a late payment", s)
 		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // ErrGone is the error of a call whose outcome is unknown.
-var ErrGone = errors.New("the socket ended, or stayed silent for 30 s, before the reply")
+var ErrGone = errors.New("no reply: the socket closed, or received nothing for 30 s")
 
 // Conn is an open socket.
 type Conn struct {

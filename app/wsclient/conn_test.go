@@ -87,19 +87,19 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 	}
 	receipt, err := c.Buy(5, 1, "k")
 	if want := (order.Receipt{Order: 7, Ticket: 3, State: shop.Reserved}); err != nil || receipt != want {
-		t.Errorf("bought %+v, %v", receipt, err)
+		t.Errorf("got receipt %+v, error %v; want %+v", receipt, err, want)
 	}
 	for _, want := range []string{"c-1", "c-2"} {
 		if e, ok := (<-received).Event.(*OrderEvent); !ok || e.Cursor != want || e.Order.ID != 7 {
-			t.Errorf("heard %+v, want the event at %s", e, want)
+			t.Errorf("got %+v, want the event with cursor %s", e, want)
 		}
 	}
 	if f := <-received; f.Request.Op != Watch || f.Request.Slot != 9 || f.OK == nil {
-		t.Errorf("heard %+v, want the answer to watch", f)
+		t.Errorf("got %+v, want the reply to watch", f)
 	}
 	for _, r := range []Request{{Op: Cancel, Order: 7}, {Text: `"op":"dance"`}} {
 		if _, err := c.Do(r); CodeOf(err) != shop.NotFound {
-			t.Errorf("%+v: %v", r, err)
+			t.Errorf("%+v: got %v, want not_found", r, err)
 		}
 	}
 }
@@ -112,11 +112,11 @@ func TestCursorFollowsTheWire(t *testing.T) {
 	})
 	welcome, err := c.Hello("token", "c-3")
 	if err != nil || welcome.Cursor != "c-5" || len(welcome.Missed) != 1 || welcome.Missed[0].Cursor != "c-4" {
-		t.Errorf("welcome %+v, %v", welcome, err)
+		t.Errorf("got welcome %+v, error %v; want cursor c-5 and one missed event with cursor c-4", welcome, err)
 	}
 	<-received
 	if c.Cursor() != "c-6" {
-		t.Errorf("cursor %q", c.Cursor())
+		t.Errorf("got cursor %q, want c-6", c.Cursor())
 	}
 }
 
@@ -132,7 +132,7 @@ func TestBuyUntilKnown(t *testing.T) {
 	})
 	receipt, err := c.BuyUntilKnown(5, 1, "the-key")
 	if err != nil || receipt.Order != 7 || fmt.Sprint(keys) != "[the-key the-key the-key]" {
-		t.Errorf("%+v, %v, under %v", receipt, err, keys)
+		t.Errorf("got receipt %+v, error %v, keys %v; want order 7 after three calls with the-key", receipt, err, keys)
 	}
 }
 
@@ -145,22 +145,22 @@ func TestConnectionsEnd(t *testing.T) {
 		code    int
 		frame   bool // the frame is unreadable
 	}{
-		"closed by the server":    {code: 4000},
-		"a frame that is none":    {frames: []string{"rubbish"}, frame: true},
-		"a server without a word": {frames: []string{}, silence: 50 * time.Millisecond},
+		"closed by the server": {code: 4000},
+		"an unreadable frame":  {frames: []string{"rubbish"}, frame: true},
+		"a silent server":      {frames: []string{}, silence: 50 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, _ := dial(t, Dialer{Silence: end.silence}, func(Request) []string { return end.frames })
 			if _, err := c.Time("1"); !errors.Is(err, ErrGone) || CodeOf(err) != "" {
-				t.Errorf("answered %v", err)
+				t.Errorf("got %v, want ErrGone without a code", err)
 			}
 			<-c.Done()
 			if err := c.Err(); err == nil || CloseCode(err) != end.code || errors.Is(err, ErrFrame) != end.frame {
-				t.Errorf("ended with %v, want code %d", err, end.code)
+				t.Errorf("ended with %v, want close code %d, unreadable frame %t", err, end.code, end.frame)
 			}
 			if c.Send(Request{Op: Watch}) == nil {
-				t.Error("it can still be written to")
+				t.Error("Send succeeds on a closed connection")
 			}
 		})
 	}
@@ -178,6 +178,6 @@ func TestHandshakesThatAreNotGranted(t *testing.T) {
 		t.Fatalf("got %v, want 403", err)
 	}
 	if body, err := io.ReadAll(refused.Body); err != nil || string(body) != "not from http://evil.example\n" {
-		t.Errorf("it says %q, %v", body, err)
+		t.Errorf("got body %q, error %v; want the body of the server", body, err)
 	}
 }

@@ -31,7 +31,7 @@ type Dialer struct {
 // Refused is a handshake that the server, or a proxy in front of it, rejected. The body is readable up to 1 KB.
 type Refused struct{ *http.Response }
 
-func (r *Refused) Error() string { return "the handshake was answered " + r.Status }
+func (r *Refused) Error() string { return "handshake rejected with status " + r.Status }
 
 // Dial opens a socket to the shop at "http://host:port" or "https://host:port".
 func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {

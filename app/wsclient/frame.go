@@ -41,7 +41,7 @@ func Parse(text []byte) (*Frame, error) {
 			err = json.Unmarshal(text, f.Event)
 		}
 	case head.ID == nil || (f.OK == nil) == (f.Error == nil):
-		err = errors.New("neither an event nor an answer")
+		err = errors.New("want an event, or a reply with an id and either ok or error")
 	default:
 		f.ID = *head.ID
 	}

@@ -18,7 +18,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		frame, err := Parse(text)
 		if (frame == nil) == (err == nil) || err != nil && !errors.Is(err, ErrFrame) {
-			t.Fatalf("%q: %+v, %v", text, frame, err)
+			t.Fatalf("Parse(%q) = %+v, %v", text, frame, err)
 		}
 	})
 }
@@ -37,7 +37,7 @@ func FuzzReadFrame(f *testing.F) {
 				return
 			}
 			if read += len(payload) + 2; read > len(wire) {
-				t.Fatalf("%d bytes of %d were read", read, len(wire))
+				t.Fatalf("consumed %d bytes of %d", read, len(wire))
 			}
 		}
 	})

@@ -44,7 +44,7 @@ func TestRequestsAreGolden(t *testing.T) {
 		var r Request
 		strictly(t, name, frame, &r)
 		if diff := cmp.Diff(string(frame), string(r.Encode())); diff != "" {
-			t.Errorf("%s (-golden +written):\n%s", name, diff)
+			t.Errorf("%s (-golden +encoded):\n%s", name, diff)
 		}
 		unseen = slices.DeleteFunc(unseen, func(op Op) bool { return op == r.Op })
 	}
@@ -58,10 +58,10 @@ func TestRequestsAreGolden(t *testing.T) {
 			ID: 6, Op: Buy, Sale: sale, Qty: 2, Key: key, Pass: "p-1",
 			Address: &shop.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"},
 		},
-		"orders/of a sale, further back": {ID: 8, Op: Orders, Sale: sale, Before: o, Limit: 20},
+		"orders/of a sale, older": {ID: 8, Op: Orders, Sale: sale, Before: o, Limit: 20},
 	} {
 		if diff := cmp.Diff(string(golden[name]), string(r.Encode())); diff != "" {
-			t.Errorf("%s (-golden +written):\n%s", name, diff)
+			t.Errorf("%s (-golden +encoded):\n%s", name, diff)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestServerFramesAreReadExactly(t *testing.T) {
 		strictly(t, name, frame, &golden)
 		strictly(t, name, again, &got)
 		if diff := cmp.Diff(golden, got); diff != "" {
-			t.Errorf("%s (-golden +read):\n%s", name, diff)
+			t.Errorf("%s (-golden +decoded):\n%s", name, diff)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestEventsAreUnderstood(t *testing.T) {
 			e.Cursor = "" // an opaque text
 		}
 		if diff := cmp.Diff(want, f.Event); diff != "" {
-			t.Errorf("%s (-want +read):\n%s", name, diff)
+			t.Errorf("%s (-want +decoded):\n%s", name, diff)
 		}
 	}
 }
@@ -147,11 +147,11 @@ func TestFramesThatAreNone(t *testing.T) {
 		`{"ev":"slot","slot":"x"}`, `{"id":"1","ok":{}}`, `{"ev":"bye"`,
 	} {
 		if f, err := Parse([]byte(text)); !errors.Is(err, ErrFrame) {
-			t.Errorf("%s was read as %+v, %v", text, f, err)
+			t.Errorf("Parse(%s) = %+v, %v; want ErrFrame", text, f, err)
 		}
 	}
 	f, err := Parse([]byte(`{"ev":"turn","sale":"5","pass":"p"}`))
 	if err != nil || f.Ev != "turn" || f.Event != nil {
-		t.Errorf("read %+v, %v", f, err)
+		t.Errorf("got %+v, %v; want the event turn without content", f, err)
 	}
 }

@@ -21,7 +21,7 @@ func Ask[T any](c *Conn, r Request) (answer T, err error) {
 		return answer, err
 	}
 	if err := json.Unmarshal(ok, &answer); err != nil {
-		return answer, fmt.Errorf("read answer %.200s to %s: %w", ok, r.Op, err)
+		return answer, fmt.Errorf("decode reply %.200s to %s: %w", ok, r.Op, err)
 	}
 	return answer, nil
 }
@@ -84,7 +84,7 @@ func (c *Conn) GetPass(sale shop.ID) (string, error) {
 		return answer.Pass, err
 	}
 	if answer.Task.Kind != shop.ChallengeWork {
-		return "", fmt.Errorf("%w: a picture comes before the pass", errors.ErrUnsupported)
+		return "", fmt.Errorf("%w: the pass requires a captcha", errors.ErrUnsupported)
 	}
 	answer, err = c.SolvePass(sale, answer.Task.ID, admission.Solve(answer.Task.Text, answer.Task.Bits))
 	return answer.Pass, err
@@ -142,7 +142,7 @@ func (c *Conn) Patiently(do func() error, codes ...shop.Code) (err error) {
 		}
 		c.Pause(refused.RetryMS)
 	}
-	return fmt.Errorf("refused 200 times: %w", err)
+	return fmt.Errorf("rejected 200 times: %w", err)
 }
 
 // Pause waits for ms, at least 50 ms to stay below the limit of ops per second, or until the connection ends.

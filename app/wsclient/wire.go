@@ -22,7 +22,7 @@ const (
 // maxServerFrame is larger than any frame of the server.
 const maxServerFrame = 8 << 20
 
-var errWire = errors.New("the server sent something that is no unmasked, unfragmented WebSocket frame")
+var errWire = errors.New("want an unmasked, unfragmented WebSocket frame from the server")
 
 // Handshake returns the upgrade request to host:port. The first frames may be sent together with it.
 func Handshake(host string) []byte {
@@ -39,7 +39,7 @@ func CutHandshake(b []byte) (rest []byte, ok bool, err error) {
 	}
 	if !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
 		status, _, _ := bytes.Cut(head, []byte("\r\n"))
-		return nil, false, errors.New("the server does not upgrade: " + string(status))
+		return nil, false, errors.New("the server rejected the upgrade: " + string(status))
 	}
 	return rest, true, nil
 }

@@ -26,7 +26,7 @@ func TestFramesHoweverTheyArrive(t *testing.T) {
 				continue
 			}
 			if _, _, rest, ok, err := CutFrame(wire[:cut]); ok || err != nil || len(rest) != cut {
-				t.Errorf("%d of %d bytes: %v, %v", cut, len(wire), ok, err)
+				t.Errorf("%d of %d bytes: complete %v, error %v", cut, len(wire), ok, err)
 			}
 		}
 		opcode, got, rest, ok, err := CutFrame(append(wire, "next"...))
@@ -43,7 +43,7 @@ func TestWireThatIsNone(t *testing.T) {
 		"endless": {0x81, 127, 0xff, 0, 0, 0, 0, 0, 0, 0},
 	} {
 		if _, _, _, ok, err := CutFrame(wire); ok || err == nil {
-			t.Errorf("%s: %v, %v", name, ok, err)
+			t.Errorf("%s: got complete %v, error %v; want an error", name, ok, err)
 		}
 	}
 }
@@ -52,13 +52,13 @@ func TestHandshakes(t *testing.T) {
 	t.Parallel()
 	good := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 	if rest, ok, err := CutHandshake([]byte(good + "frame")); !ok || err != nil || string(rest) != "frame" {
-		t.Errorf("%q, %v, %v", rest, ok, err)
+		t.Errorf("got rest %q, complete %v, error %v", rest, ok, err)
 	}
 	if _, ok, err := CutHandshake([]byte(good[:40])); ok || err != nil {
-		t.Errorf("half of it: %v, %v", ok, err)
+		t.Errorf("half of the response: got complete %v, error %v", ok, err)
 	}
 	if _, _, err := CutHandshake([]byte("HTTP/1.1 503 Service Unavailable\r\n\r\n")); err == nil ||
 		!strings.Contains(err.Error(), "503") {
-		t.Errorf("refused: %v", err)
+		t.Errorf("rejected upgrade: got %v, want the status in the error", err)
 	}
 }

@@ -25,13 +25,13 @@ type flags struct {
 
 func main() {
 	var f flags
-	flag.StringVar(&f.bin, "bin", "", "folder with the programs that are measured (bench.sh builds them)")
+	flag.StringVar(&f.bin, "bin", "", "folder of the measured programs (bench.sh builds them)")
 	flag.StringVar(&f.out, "out", "deploy/load", "folder of the results")
-	flag.IntVar(&f.rounds, "rounds", 5, "how often everything is measured")
-	flag.Float64Var(&f.scale, "scale", 1, "makes crowds and times smaller, to try the harness out")
-	flag.BoolVar(&f.render, "render", false, "measure nothing: make the table again from the rounds that are there")
-	flag.StringVar(&f.old, "old", "", "folder with an older stampede: measure both in turns, and write nothing")
-	flag.IntVar(&f.pairs, "pairs", 12, "how many turns both get")
+	flag.IntVar(&f.rounds, "rounds", 5, "number of rounds")
+	flag.Float64Var(&f.scale, "scale", 1, "factor for crowd sizes and times; below 1 for a trial run")
+	flag.BoolVar(&f.render, "render", false, "do not measure: render the pages from the stored rounds")
+	flag.StringVar(&f.old, "old", "", "folder with an older stampede: measure both in turns and write no files")
+	flag.IntVar(&f.pairs, "pairs", 12, "number of turns of each program")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

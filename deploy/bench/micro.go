@@ -35,7 +35,7 @@ func (r *runner) micro(ctx context.Context) error {
 		}
 		metrics := readBenchmark(string(out), m.name)
 		if len(metrics) == 0 {
-			return fmt.Errorf("%s printed no metrics:\n%s", m.name, out)
+			return fmt.Errorf("%s printed no benchmark figures:\n%s", m.name, out)
 		}
 		r.round.Micro[strings.TrimPrefix(m.name, "BenchmarkRatio")] = metrics
 	}

@@ -24,7 +24,7 @@ const (
 	partitions   = 8
 	readyWithin  = 2 * time.Minute
 	stopWithin   = time.Minute
-	benchSecret  = "signs the tokens of benchmarks and of nothing else"
+	benchSecret  = "signs the tokens of benchmarks and no others"
 	programName  = "stampede"       // the shipped build
 	simpleName   = "stampede-bench" // built with the tag bench, for baselines
 	simpleSwitch = "STAMPEDE_BENCH_SIMPLE=true"
@@ -94,7 +94,7 @@ func (r *runner) start(ctx context.Context, program string, extra ...string) (*n
 		case <-ctx.Done():
 			return nil, errors.Join(ctx.Err(), n.stop())
 		case <-n.ended:
-			return nil, fmt.Errorf("the server ended while starting:\n%s", n.log.String())
+			return nil, fmt.Errorf("the server exited during its start:\n%s", n.log.String())
 		case <-deadline:
 			return nil, errors.Join(fmt.Errorf("the server is not ready after %v", readyWithin), n.stop())
 		case <-time.After(50 * time.Millisecond):
@@ -129,7 +129,7 @@ func (n *node) stop() error {
 		return fmt.Errorf("the server had to be killed:\n%s", n.log.String())
 	}
 	if code := n.cmd.ProcessState.ExitCode(); code != 0 {
-		return fmt.Errorf("the server ended with %d:\n%s", code, n.log.String())
+		return fmt.Errorf("the server exited with %d:\n%s", code, n.log.String())
 	}
 	return nil
 }

@@ -12,11 +12,11 @@ var spenders = []string{
 
 // costs are the ops whose processor time is listed separately, by step and scenario.
 var costs = []struct{ name, of string }{
-	{"order, from the press to its event (chain)", "chain/chain "},
+	{"order, from the buy to its event (chain)", "chain/chain "},
 	{"order of the simple chain", "chain-simple/chain "},
 	{"reserved buy", "sockets/buy "},
 	{"reserved buy, one script per buy", "sockets-simple/buy "},
-	{"sold-out answer", "sockets/soldout "},
+	{"sold-out reply", "sockets/soldout "},
 	{"`time` op", "sockets/time "},
 }
 

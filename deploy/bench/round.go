@@ -59,7 +59,7 @@ func readRounds(folder string) ([]Round, error) {
 		return nil, err
 	}
 	if len(paths) == 0 {
-		return nil, errors.New("no rounds are kept in " + folder)
+		return nil, errors.New("no stored rounds in " + folder)
 	}
 	rounds := make([]Round, len(paths))
 	for i, path := range paths {

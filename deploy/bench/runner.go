@@ -232,7 +232,7 @@ func (r *runner) drain(ctx context.Context) error {
 	}
 	for left := first; left > 0; {
 		if time.Since(began) > drainWithin {
-			return fmt.Errorf("%d reservations still wait after %v", left, drainWithin)
+			return fmt.Errorf("%d reservations still wait after %v, want 0", left, drainWithin)
 		}
 		if !shop.Sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
@@ -253,7 +253,7 @@ func (r *runner) settled(ctx context.Context) error {
 		return err
 	}
 	if rows != r.reserved {
-		return fmt.Errorf("%d buys were answered with reserved, %d orders are there", r.reserved, rows)
+		return fmt.Errorf("%d buys got reserved, but %d orders exist", r.reserved, rows)
 	}
 	began := time.Now()
 	for {
@@ -265,7 +265,7 @@ func (r *runner) settled(ctx context.Context) error {
 			_, err := r.tool(ctx, "audit")
 			return err
 		case time.Since(began) > drainWithin:
-			return fmt.Errorf("%d orders were never told", unpublished)
+			return fmt.Errorf("%d orders are unpublished, want 0", unpublished)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -40,7 +40,7 @@ var rows = []row{
 		ours: "sockets/burst p99_ms", baseline: "sockets/burst time_p99_ms",
 	},
 	{
-		name: "sold-out answers ÷ `time` ops", unit: "ops/s", least: 0.9, digits: 2,
+		name: "sold-out replies ÷ `time` ops", unit: "ops/s", least: 0.9, digits: 2,
 		ours: "sockets/soldout per_second", baseline: "sockets/time per_second",
 	},
 	{
@@ -56,7 +56,7 @@ var rows = []row{
 		ours: "chain/chain per_second", baseline: "chain-simple/chain per_second",
 	},
 	{
-		name: "chain at half that rate: click → order pushed, p99", unit: "ms", most: 150,
+		name: "chain at half that rate: buy → order pushed, p99", unit: "ms", most: 150,
 		ours: "chain-half/chain order_p99_ms",
 	},
 	{
@@ -80,7 +80,7 @@ var rows = []row{
 		ours: "many/buy server_cpu_us_per_op", baseline: "few/buy server_cpu_us_per_op",
 	},
 	{
-		name: "18,000 sockets drop and are all back, none lost an event", unit: "s", most: 10, digits: 1,
+		name: "18,000 sockets disconnect and are all back, without a lost event", unit: "s", most: 10, digits: 1,
 		ours: "crowd/reconnect all_back_s",
 	},
 	{
@@ -100,9 +100,9 @@ var rows = []row{
 		ours: "redis_log_kb_per_order",
 	},
 	{name: "memory in Redis per open order", unit: "bytes", most: 400, ours: "redis_bytes_per_open_order"},
-	{name: "the same after most have waited for a worker", unit: "bytes", ours: "redis_bytes_per_open_order_after_a_jam"},
+	{name: "the same after most orders have waited for a worker", unit: "bytes", ours: "redis_bytes_per_open_order_after_a_jam"},
 	{
-		name: "waiting reservations turned into orders while nobody buys", unit: "orders/s",
+		name: "waiting reservations turned into orders, without new buys", unit: "orders/s",
 		ours: "drained_per_second",
 	},
 }

@@ -37,7 +37,7 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the rounds say (deploy/scripts/bench.sh --render makes it again):\n%s", name, got)
+			t.Errorf("%s does not match the stored rounds (deploy/scripts/bench.sh --render writes it):\n%s", name, got)
 		}
 	}
 	for _, w := range rows {
@@ -47,7 +47,7 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	}
 	for _, c := range costs {
 		if all := values(rounds, together(c.of)); len(all) != len(rounds) || all[0] <= 0 {
-			t.Errorf("processor time of %q was not measured of every process: %v", c.name, all)
+			t.Errorf("processor time of %q was not measured for every process: %v", c.name, all)
 		}
 	}
 	for _, r := range rounds {
@@ -73,19 +73,19 @@ func TestRoundsSurviveBeingKept(t *testing.T) {
 		t.Fatalf("%v, %v", rounds, err)
 	}
 	if got := rounds[1].figures().of("chain/chain per_second"); got != 31_000 {
-		t.Errorf("chain: %v", got)
+		t.Errorf("rate of the chain: got %v, want 31000", got)
 	}
 	if got := rounds[0].figures().of("chain/chain per_second"); !math.IsNaN(got) {
-		t.Errorf("a round without a chain: %v", got)
+		t.Errorf("rate of a round without a chain: got %v, want NaN", got)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "round-1.json"), []byte(`{"numbre":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := readRounds(folder); err == nil {
-		t.Error("a misspelt field was not noticed")
+		t.Error("a misspelt field was accepted, want an error")
 	}
 	if _, err := readRounds(t.TempDir()); err == nil {
-		t.Error("no rounds were not noticed")
+		t.Error("a folder without rounds was accepted, want an error")
 	}
 }
 

@@ -24,13 +24,13 @@ node a api,worker,sweeper
 crowd a
 sale=$(redis-cli --raw --scan --pattern 'stampede:{*}:sale:*' | grep -E ':sale:[0-9]+$' | head -n 1) sale=${sale##*:}
 sees 5 'clocks' "stampede sale ready $sale 2>/dev/null | grep clocks"
-tell 'The clock of Redis steps ahead by a minute and a half.'
+explain 'The clock of Redis jumps 90 seconds ahead.'
 ahead 90
 shows 'echo "$(date +%s) here, $(redis-cli TIME | head -n 1) in Redis"'
 sees 20 '^fail' "stampede sale ready $sale 2>/dev/null | grep clocks"
-tell 'People go on buying, and orders get their rows; sales open and close by that clock, a minute and a half early.'
+explain 'Buys continue, and orders get their rows. Sales open and close by that clock, 90 seconds early.'
 sees 30 'entries-read [1-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-tell 'Remedy: set the clock right, between sales or slowly (a time server slews it). Here it steps back, which is the worst.'
+explain 'Remedy: correct the clock, between sales or slowly (a time server slews it). Here it jumps back, the worst case.'
 ahead 0
 sees 20 '^ok' "stampede sale ready $sale 2>/dev/null | grep clocks"
 sees 30 'entries-read [2-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"

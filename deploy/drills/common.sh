@@ -1,7 +1,7 @@
 # Sourced by every drill. Provides nodes on the private stores of `deploy/scripts/services.sh run`, simulated buyers,
 # and functions that print the transcript:
 #
-#   `tell` TEXT                        prints a sentence
+#   `explain` TEXT                     prints a sentence
 #   `sees` SECONDS PATTERN 'COMMAND'   prints the command and its output once it matches the pattern, or fails
 #   `shows` 'COMMAND'                  prints the command and its output
 #
@@ -58,10 +58,10 @@ log() { sed 's/^time=[^ ]* //' "$TMPDIR/$1.log"; }
 # fit limits the output of a command to $lines lines of $width columns.
 fit() {
   LC_ALL=C.UTF-8 sed -E "s/^(.{$((width - 1))}).{2,}/\1…/" |
-    awk -v most="$lines" 'NR <= most; END { if (NR > most) print "… " NR - most " lines more" }'
+    awk -v most="$lines" 'NR <= most; END { if (NR > most) print "… " NR - most " more lines" }'
 }
 
-tell() { printf '\n# %s\n' "$*"; }
+explain() { printf '\n# %s\n' "$*"; }
 
 shows() {
   printf '$ %s\n' "$1"
@@ -125,7 +125,7 @@ redis_again() {
   wait_for 30 redis-cli ping
 }
 
-# crowd NODE [RATE]: starts buyers on sockets of that node. They buy until disperse.
+# crowd NODE [RATE]: starts buyers on sockets of that node. They buy until end_crowd.
 crowd() {
   bin/stampede load buy --target "127.0.0.1:${listen[$1]}" --sockets 40 --hot 2 --rate "${2:-40}" --for 10m --no-wait \
     >"$TMPDIR/load.log" 2>&1 &
@@ -135,8 +135,8 @@ crowd() {
 }
 buying() { (($(redis-cli --raw XLEN 'stampede:{0}:orders') > 20)); }
 
-# disperse ends the crowd: no connection and no op is left.
-disperse() {
+# end_crowd ends the crowd: no connection and no op is left.
+end_crowd() {
   [[ -n $people ]] || return 0
   kill "$people" 2>/dev/null || true
   wait "$people" 2>/dev/null || true
@@ -153,8 +153,8 @@ settled() { [[ $(waiting) == 0 ]]; }
 
 # proves ends every drill: the crowd stops, every reservation gets its row, and the audit passes.
 proves() {
-  disperse
-  tell 'Nothing waits any more, and the books are right.'
+  end_crowd
+  explain 'No reservation waits, and the audit passes.'
   wait_for 60 settled
   sees 30 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
 }

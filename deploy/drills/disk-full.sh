@@ -29,12 +29,12 @@ small_redis
 node a api,worker,sweeper
 crowd a
 shows 'df'
-tell 'Somebody puts a file there that leaves no room. Redis cannot write its log, and ends.'
+explain 'A file fills the disk. Redis cannot write its append-only file and exits.'
 fallocate -l "$(there df --output=avail -B1 "$disk" | tail -n 1)" "$disk/ballast" || true
 sees 60 'AOF write error' "tail -n 2 $TMPDIR/redis.log"
 shows 'df'
 sees 30 'redis_away' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
-tell 'Remedy: room on the disk; then start Redis with its own files. A torn last record was never answered, and is cut off.'
+explain 'Remedy: free space on the disk, then start Redis with its own files. Redis cuts off an incomplete last record, which was never confirmed.'
 there rm "$disk/ballast"
 small_redis
 sees 60 'nothing is missing' "log a | grep 'nothing is missing' | tail -n 2"

@@ -6,12 +6,12 @@ source "$(dirname "$0")/common.sh"
 node a api,sweeper
 node w worker
 crowd a
-tell 'The only worker is stopped while people buy. Their reservations are safe in the stream, and wait there.'
+explain 'The only worker stops during buys. The reservations are safe in the stream and wait there.'
 signal w TERM
 shows "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
 sees 40 'nothing_moving' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
 sees 10 'lag [1-9][0-9]{2}' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-tell 'Remedy: another node with the role worker.'
+explain 'Remedy: start another node with the role worker.'
 node w worker
 sees 20 'lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
 sees 20 '^0$' "stampede status 2>/dev/null | grep -c '^!'"

@@ -4,25 +4,25 @@
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 
-in_hand() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
+has_pending() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
 
 node a api,sweeper
 node w worker
 crowd a
-tell 'Worker w holds entries of partition 0 (it waits for the database), and stands still from here on.'
+explain 'Worker w holds entries of partition 0 (it waits for the database). It is now paused.'
 store mariadb STOP
-wait_for 20 in_hand
+wait_for 20 has_pending
 signal w STOP
 store mariadb CONT
 sees 10 ' w-|[0-9]' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
-tell 'A second worker claims them after five to eight seconds: its own pending entries now, and soon nobody'"'"'s.'
+explain 'A second worker claims the entries after 5 to 8 s. It has them pending, then it settles them.'
 node v worker
 sees 30 'claimed entries' "log v | grep 'claimed entries'"
 sees 20 'pending 0 idle.*pending [0-9]+ idle' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
-tell 'The first one goes on, with entries in hand that are another'"'"'s: each order has one row all the same.'
+explain 'The first worker continues with entries that the second one has claimed. Each order still has one row.'
 signal w CONT
 sees 20 '^200$' "curl -o /dev/null -w '%{http_code}\n' http://w:9090/readyz"
-tell 'To hand a worker'"'"'s partitions over on purpose, stop it: it settles what it holds and leaves nothing to claim.'
+explain 'To move the partitions of a worker, stop it: it settles its entries and leaves none to claim.'
 signal w TERM
 sees 10 'msg=' "log w | tail -n 1"
 proves

@@ -27,13 +27,13 @@ api() { curl -f -X POST "http://a:8080/api/v1$1" -H "Authorization: Bearer $toke
 order=$(api "/sales/$sale/buy" '{"qty":1,"key":"drill-0001"}' | sed -E 's/.*"order":"([0-9]+)".*/\1/')
 wait_for 20 api "/orders/$order/pay" '{"via":"page"}'
 
-tell 'A buyer has opened the payment, and the gateway goes away. The order is past its deadline and does not end.'
+explain 'A buyer has opened the payment, and the gateway is unreachable. The deadline of the order has passed, but the order does not end.'
 kill -STOP "$alipay"
 sees 60 'waiting [1-9]' "curl http://a:9090/metrics | grep '^stampede_trades_\(waiting\|unanswered_total\)'"
 shows "mariadb -t stampede -e 'SELECT state, pay_by < UTC_TIMESTAMP(3) AS overdue, trade_opened FROM orders WHERE id = $order'"
-tell 'Its unit stays held, because it may have been paid. Everything else goes on: buys without a payment end in time.'
+explain 'Its unit stays held, because it may have been paid. Other orders continue: orders without a payment end in time.'
 shows "log a | grep 'reconcile payments' | tail -n 1"
-tell 'Remedy: the way to the gateway. Each order is asked about again after two seconds.'
+explain 'Remedy: restore the connection to the gateway. The state of each order is queried again after 2 s.'
 kill -CONT "$alipay"
 sees 40 'waiting 0' "curl http://a:9090/metrics | grep '^stampede_trades_waiting'"
 sees 20 'expired' "mariadb -t stampede -e 'SELECT state FROM orders WHERE id = $order'"

@@ -8,16 +8,16 @@ backup=$TMPDIR/backup
 mkdir "$backup"
 node a api,worker,sweeper
 crowd a
-tell 'The backup, while people buy: Redis first (its log, without a rewrite under way), then the database.'
+explain 'The backup during buys: first Redis (its append-only file, while no rewrite is running), then the database.'
 shows 'redis-cli CONFIG SET auto-aof-rewrite-percentage 0'
 sees 30 'in_progress:0' "redis-cli INFO persistence | grep aof_rewrite_in_progress"
 shows "cp -r $(realpath "$TMPDIR/..")/redis/appendonlydir $backup && redis-cli CONFIG SET auto-aof-rewrite-percentage 100"
 sees 20 '^[1-9]' "mariadb-dump --single-transaction --routines stampede > $backup/stampede.sql && wc -l < $backup/stampede.sql"
-disperse
+end_crowd
 wait_for 60 settled
 shows "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
 
-tell 'Elsewhere: an empty Redis and an empty MariaDB, with a server_id of its own. Nodes start only when both are restored.'
+explain 'On another machine: an empty Redis, and an empty MariaDB with its own server_id. Start nodes only when both are restored.'
 signal a TERM
 redis_port=$(free_port) database_port=$(free_port) new=$TMPDIR/elsewhere
 mkdir -p "$new/redis"
@@ -38,7 +38,7 @@ sees 20 'PONG' 'redis-cli ping'
 node b api,worker,sweeper
 shows "log b | grep 'partition recovered'"
 sees 60 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
-tell 'It sells, and clients that come back hear reset once and read their orders anew.'
+explain 'The shop sells. Reconnected clients receive reset once and read their orders again.'
 crowd b
 sees 30 '^[1-9][0-9]{2,}$' "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
 proves

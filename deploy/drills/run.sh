@@ -20,7 +20,7 @@ if ((!$#)); then
 fi
 for name in "$@"; do
   names | grep -qxF -e "$name" || {
-    echo "there is no drill $name; there are: $(names | paste -sd' ')" >&2
+    echo "unknown drill $name; use one of: $(names | paste -sd' ')" >&2
     exit 2
   }
 done

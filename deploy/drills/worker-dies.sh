@@ -3,19 +3,19 @@
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 
-in_hand() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
+has_pending() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
 
 node a api,sweeper
 node w worker
 crowd a
-tell 'A worker has taken entries and waits for the database when it is killed (kill -9). The database goes on, nobody settles them.'
+explain 'A worker has read entries and waits for the database when it is killed (kill -9). The database continues, but no worker settles the entries.'
 store mariadb STOP
-wait_for 20 in_hand
+wait_for 20 has_pending
 signal w KILL
 store mariadb CONT
 shows "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
 shows "redis-cli XPENDING 'stampede:{0}:orders' fulfil - + 3 | paste -sd' '"
-tell 'Remedy: another worker. It takes new entries at once, and those of the dead one after five to eight seconds.'
+explain 'Remedy: start another worker. It reads new entries at once, and claims those of the dead worker after 5 to 8 s.'
 node v worker
 sees 10 'lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
 sees 30 'claimed entries' "log v | grep 'claimed entries'"

@@ -31,7 +31,7 @@ test_rules() { (cd deploy/prometheus && promtool test rules alerts_test.yml); }
 each_is_fired() {
   local name
   for name in $(sed -n 's/^ *- alert: //p' deploy/prometheus/alerts.yml); do
-    grep -q "fires $name " deploy/scripts/alerts.sh || { echo "no fault lets $name fire" && return 1; }
+    grep -q "fires $name " deploy/scripts/alerts.sh || { echo "no fault triggers $name" && return 1; }
   done
 }
 
@@ -127,10 +127,10 @@ END
   wait_for 30 curl -fsS "http://127.0.0.1:$prometheus/-/ready"
   crowd &
   others+=($!)
-  check 'the live metrics are as promtool wants them' metrics_are_fine || true
+  check 'promtool accepts the live metrics' metrics_are_fine || true
   check 'all nodes are scraped' wait_for 20 all_are_up || true
   sleep 45 # with traffic: the window (15 s) and the duration (30 s) of StampedeLagGrows
-  check 'nothing fires while all is well' is_quiet || true
+  check 'no alert fires without a fault' is_quiet || true
 
   store mariadb STOP
   fires StampedeDatabaseAway 30
@@ -191,7 +191,7 @@ step 'the alert rules'
 check 'Prometheus from a Debian package' fetch || { finish; exit 1; }
 check 'promtool check config and rules' check_rules || true
 check 'promtool test rules' test_rules || true
-check 'every alert is fired by a fault' each_is_fired || true
+check 'a fault triggers every alert' each_is_fired || true
 if [[ -z ${1:-} ]]; then
   check 'the program' deploy/scripts/build.sh binary || { finish; exit 1; }
   suite 'a live run' deploy/scripts/services.sh run deploy/scripts/alerts.sh live || true

@@ -20,7 +20,7 @@ done
 
 bin=$(mktemp -d "${TMPDIR:-/tmp}/stampede-bench-XXXXXX")
 trap 'git worktree remove --force "$bin/tree" 2>/dev/null || true; rm -rf "$bin"' EXIT
-echo 'building what is measured' >&2
+echo 'building the measured programs' >&2
 if [[ -n $old ]]; then
   git worktree add --quiet --detach "$bin/tree" "$old"
   (cd "$bin/tree" && CGO_ENABLED=0 go build -trimpath -o "$bin/old/stampede" ./app/cmd/stampede)

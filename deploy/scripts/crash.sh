@@ -26,7 +26,7 @@ last=.run/crash-long.txt # the report of the last long run
 
 # figures: prints the report of the last long run as a Markdown table, one line per test.
 figures() {
-  echo '| runs of | how many | buys answered | unknown | answered and uncommitted at the fault | events heard |'
+  echo '| test | runs | buys with a reply | unknown | buys with a reply, uncommitted at the fault | events received |'
   echo '|---|---|---|---|---|---|'
   awk '
     $1 == "ok" {
@@ -52,16 +52,16 @@ figures() {
       }
     }' "$last"
   echo
-  echo 'Ten thousand equal deadlines, and the sweeper killed in the middle of them:'
+  echo 'Ten thousand equal deadlines, with a kill of the sweeper while it processes them:'
   echo
   sed -nE 's/^ok +TestKilledSweeping\/([^ ]+) .* ([0-9]+ pending at the kill.*late) orders.*/- `\1`: \2/p' "$last"
   echo
-  sed -n 's/^seed \([0-9]*\);.*/All of it from seed \1 (`just crash --long --seed \1`)./p' "$last"
+  sed -n 's/^seed \([0-9]*\);.*/All runs used the seed \1 (`just crash --long --seed \1`)./p' "$last"
 }
 
 write() {
   local kept
-  [[ -e $last ]] || { echo 'there was no long run yet: crash.sh --long' >&2 && return 1; }
+  [[ -e $last ]] || { echo 'no report of a long run exists: run crash.sh --long' >&2 && return 1; }
   kept=$(mktemp)
   {
     sed '/<!-- crash: begin/q' "$safety"

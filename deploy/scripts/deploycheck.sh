@@ -35,7 +35,7 @@ units() {
   local unit
   check 'systemd reads the units' read_units || true
   for unit in deploy/stampede.service deploy/stampede@.service; do
-    check "$(basename "$unit") is exposed by 1.5 of 10 at most" hardened "$unit" || true
+    check "$(basename "$unit") has an exposure of at most 1.5 of 10" hardened "$unit" || true
   done
 }
 
@@ -59,14 +59,14 @@ kubernetes() {
   return "$status"
 }
 
-# slip: the checks find a misspelt field and a value of a wrong type.
-slip() {
+# finds_typos: the checks find a misspelt field and a value of a wrong type.
+finds_typos() {
   local made
   made=$("$folder/kustomize" build deploy/kubernetes/overlays/production) || return 1
   if "$folder/deploycheck" kubernetes <<<"${made//readinessProbe/readynessProbe}"; then return 1; fi
   if node "$folder/kubernetes.mjs" <<<"${made//minReplicas: 2/minReplicas: two}"; then return 1; fi
-  sed 's/stop_grace_period/stop_grace_time/' deploy/compose.yaml >"$folder/slip.yaml"
-  if "$folder/deploycheck" compose "$folder/slip.yaml"; then return 1; fi
+  sed 's/stop_grace_period/stop_grace_time/' deploy/compose.yaml >"$folder/typo.yaml"
+  if "$folder/deploycheck" compose "$folder/typo.yaml"; then return 1; fi
 }
 
 files() {
@@ -75,8 +75,8 @@ files() {
   for made in overlays/production overlays/kind migrate; do
     check "deploy/kubernetes/$made" kubernetes "deploy/kubernetes/$made" || true
   done
-  check 'deploy/compose.yaml, as compose reads it' "$folder/deploycheck" compose deploy/compose.yaml || true
-  check 'slips of the pen are found' slip || true
+  check 'deploy/compose.yaml' "$folder/deploycheck" compose deploy/compose.yaml || true
+  check 'misspelt fields and wrong types are found' finds_typos || true
 }
 
 # sockets_held needs Redis, MariaDB and nginx (install.sh), 20,000 descriptors per process, and two cores for two

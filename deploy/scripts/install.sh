@@ -33,7 +33,7 @@ if ((${#packages[@]} == 0)); then
   exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-  { printf 'Please install what is missing; on Debian this script can do it:\n' && printf '  %s\n' "${wanted[@]}"; } >&2
+  { printf 'Please install the missing programs; on Debian this script can install them:\n' && printf '  %s\n' "${wanted[@]}"; } >&2
   exit 1
 fi
 as_root=()
@@ -60,8 +60,8 @@ log=$(mktemp)
 if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
   cat "$log" >&2
   rm -f "$log"
-  echo "apt-get failed, see above" >&2
+  echo "apt-get failed: see the output above" >&2
   exit 1
 fi
 rm -f "$log"
-echo 'installed. The services of redis-server, mariadb-server and nginx were not started; the tests run private ones.'
+echo 'installed. The services redis-server, mariadb-server and nginx were not started; the tests start private servers.'

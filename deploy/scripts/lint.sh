@@ -26,7 +26,7 @@ sources() {
 top_level() {
   local strange
   strange=$(sources | cut -d/ -f1 | sort -u | grep -vxF "$(printf '%s\n' "${allowed[@]}")" || true)
-  [[ -z $strange ]] || { printf 'not a name of the top level: %s\n' $strange && return 1; }
+  [[ -z $strange ]] || { printf 'unexpected name at the top level: %s\n' $strange && return 1; }
 }
 
 formatted() {
@@ -141,9 +141,10 @@ check 'file lengths' lengths || true
 check 'line widths' columns || true
 check 'gofumpt' formatted || true
 check 'imports point inward (layers)' .run/tools/layers || true
+check 'plain words (WRITING.md)' .run/tools/words || true
 check 'go vet, and bodies are read raw' vetted || true
 check 'staticcheck' statically_checked || true
-check 'the tools themselves' tools_module || true
+check 'the tools module' tools_module || true
 check 'shell syntax' shell_syntax || true
 check 'versions of Go agree, npm packages are pinned' versions || true
 check 'systemd units (verify, security)' deploy/scripts/deploycheck.sh units || true

@@ -38,7 +38,7 @@ for pair in "${pairs[@]}"; do
   suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$alone" ./app/test/e2e/... || true
   suite "$pair: end to end, one at a time" $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e/... ||
     true
-  suite "$pair: crash, the short form" $scripts/crash.sh || true
+  suite "$pair: crash, short" $scripts/crash.sh || true
 done
 
 printf '\n%s, in %d s:\n' "${pairs[*]}" "$SECONDS"

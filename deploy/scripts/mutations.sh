@@ -114,7 +114,7 @@ for file in deploy/mutations/*.edit; do
       passed=$((passed + 1))
       printf 'ok    %s → %s (%d s)\n' "$(header Defect)" "$package $test" $((SECONDS - began))
       ;;
-    *) reject 'the test process ended without a verdict' ;;
+    *) reject 'the test process exited without a result' ;;
     esac
   fi
   git checkout --quiet -- .

@@ -15,7 +15,7 @@ let report
 try {
   report = JSON.parse(readFileSync(file, 'utf8'))
 } catch {
-  console.log('the page tests left no report')
+  console.log('the page tests wrote no report')
   console.log('0 passed, 1 failed')
   process.exit(1)
 }

@@ -17,7 +17,7 @@ wait_for() {
   shift
   until "$@" >/dev/null 2>&1; do
     if ((SECONDS >= deadline)); then
-      echo "not within the time it may take: $*" >&2
+      echo "no success within the time limit: $*" >&2
       return 1
     fi
     sleep 0.2

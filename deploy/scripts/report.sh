@@ -61,7 +61,7 @@ suite() {
     return $((f > 0))
   fi
   failed=$((failed + 1))
-  printf 'FAIL  %s: it ended without counts, exit status %d\n' "$name" "$status"
+  printf 'FAIL  %s: no counts, exit status %d\n' "$name" "$status"
   return 1
 }
 
@@ -110,7 +110,7 @@ replay() {
 finish() {
   if ((passed + failed == 0)); then
     failed=1
-    echo 'FAIL  nothing was checked'
+    echo 'FAIL  no check ran'
   fi
   printf '%d passed, %d failed\n' "$passed" "$failed"
   ((failed == 0))

@@ -192,19 +192,19 @@ run)
   ;;
 start)
   if [[ -f $state && -f $(<"$state")/exports ]]; then
-    say 'already running; services.sh stop ends them'
+    say 'already running; stop them with services.sh stop'
   else
     trap stop_all EXIT
     start_all
     trap - EXIT
     mkdir -p "$(dirname "$state")"
     echo "$dir" >"$state"
-    say "${stores:-Redis and MariaDB} run in $dir; services.sh stop ends them"
+    say "${stores:-Redis and MariaDB} run in $dir; stop them with services.sh stop"
   fi
   cat "$(<"$state")/exports"
   ;;
 stop)
-  [[ -f $state ]] || { say 'nothing to stop'; exit 0; }
+  [[ -f $state ]] || { say 'no private servers are running'; exit 0; }
   dir=$(<"$state")
   stop_all
   rm -f "$state"

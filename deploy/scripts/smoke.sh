@@ -33,7 +33,7 @@ address() {
   local deadline=$((SECONDS + 60))
   until grep -m 1 -oE 'http://127\.0\.0\.1:[0-9]+' "$dir/$1.log"; do
     if ! kill -0 "${demos[@]}" 2>/dev/null || ((SECONDS > deadline)); then
-      echo 'bin/stampede demo did not come up:' >&2
+      echo 'bin/stampede demo did not start:' >&2
       cat "$dir/$1.log" >&2
       return 1
     fi
@@ -68,7 +68,7 @@ status=0
 npm --prefix frontend run --silent smoke -- "$busy" "$quiet" "$@" || status=$?
 if ((status != 0)); then
   for name in busy quiet; do
-    echo "what the demo ($name) said:"
+    echo "log of the demo ($name):"
     tail -n 60 "$dir/$name.log"
   done
 fi

@@ -34,7 +34,7 @@ private_apt() {
 write_apt() {
   local from
   from=$(mirror)
-  [[ -n $from ]] || { echo 'this machine has no sources of Debian packages; run apt-get update' && return 1; }
+  [[ -n $from ]] || { echo 'no source of Debian packages found: run apt-get update' && return 1; }
   mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $from $suite main" >"$folder/apt/sources.list"
   : >"$folder/apt/status"
@@ -121,9 +121,9 @@ program() {
   redis8) file=$shelf/sid/bin/redis-server ;;
   valkey8) file=$shelf/trixie/bin/valkey-server ;;
   valkey9) file=$shelf/sid/bin/valkey-server ;;
-  *) echo "no such server: ${1:-}; there are mysql9, mariadb11, redis8, valkey8 and valkey9" >&2 && return 2 ;;
+  *) echo "unknown server ${1:-}; use mysql9, mariadb11, redis8, valkey8 or valkey9" >&2 && return 2 ;;
   esac
-  [[ -x $file ]] || { echo "$1 is not there yet: deploy/scripts/stores.sh fetch" >&2 && return 1; }
+  [[ -x $file ]] || { echo "$1 is not installed: run deploy/scripts/stores.sh fetch" >&2 && return 1; }
   echo "$file"
 }
 

@@ -22,7 +22,7 @@ esac
 
 for program in go node npm git; do
   if ! command -v "$program" >/dev/null; then
-    echo "$program is missing: Stampede is built with Go 1.26, Node 20, npm and git"
+    echo "$program is missing: the build of Stampede requires Go 1.26, Node 20, npm and git"
     echo '0 passed, 1 failed'
     exit 1
   fi
@@ -78,7 +78,7 @@ suite 'page tests' $scripts/page-test.sh || true
 part page
 if [[ -n $base ]]; then
   suite 'known vulnerabilities' $scripts/vuln.sh || true
-  suite 'crash, the short form' $scripts/crash.sh || true
+  suite 'crash, short' $scripts/crash.sh || true
   suite "mutations since $base" $scripts/mutations.sh --since "$base" || true
 fi
 

@@ -289,7 +289,7 @@ export async function rareAccountStates(report, browser) {
     const before = hellos()
     standIn.block()
     const notice = page.locator('.out[role=alert]')
-    await soon(notice.getByText('write to the shop'))
+    await soon(notice.getByText('contact the shop'))
     await page.evaluate(() => window.dispatchEvent(new Event('online')))
     await looks('blocked')
     const { y } = await notice.boundingBox()
@@ -346,7 +346,7 @@ class Visitor {
         if (looks && tries === 1) await looks(what)
       }
       await this.dialog.locator('[type=submit]').click()
-      const busy = this.dialog.locator('.problem').filter({ hasText: /moment|稍后|\d+ s|\d+ 秒/ })
+      const busy = this.dialog.locator('.problem').filter({ hasText: /moment|稍后|\d+ s|\d+ ?秒/ })
       await soon(wanted.or(busy).first())
       if (await wanted.first().isVisible()) return
       if (Date.now() > end) throw new Error(await busy.innerText())

@@ -39,9 +39,9 @@ export async function hardStates(report, browser) {
       [1_388, 1_200],
     ]) {
       shop.change(lamp.id, { stock: left + 12, held: unpaid })
-      await soon(numbers.getByText(`${left + 12} left`))
+      await soon(numbers.getByText(`${(left + 12).toLocaleString('en')} left`))
       shop.change(lamp.id, { stock: left })
-      await soon(numbers.getByText(`${left} left`))
+      await soon(numbers.getByText(`${left.toLocaleString('en')} left`))
       await numbers.getByText('−12').waitFor({ state: 'attached' })
       await numbers.evaluate(expectNothingCovered, left < 100)
       await numbers.scrollIntoViewIfNeeded()
@@ -57,7 +57,7 @@ export async function hardStates(report, browser) {
     standIn.bustling = false // stops changes by simulated shoppers
     backpack.tickets += 12
     await button(backpack).click()
-    await soon(card(backpack).getByText('12 before you'))
+    await soon(card(backpack).getByText('12 ahead of you'))
     const bars = () =>
       page
         .locator('.place .progress > span')

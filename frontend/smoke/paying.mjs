@@ -166,14 +166,14 @@ class Visit {
     })
     await this.check('asks for the money back, but not without a reason', async () => {
       await this.order(id).getByRole('button', { name: 'Refund…' }).click()
-      const form = this.page.getByRole('dialog', { name: 'Ask for a refund' })
-      const send = form.getByRole('button', { name: 'Ask for the refund' })
+      const form = this.page.getByRole('dialog', { name: 'Request a refund' })
+      const send = form.getByRole('button', { name: 'Send the request' })
       await send.click()
-      await form.getByText('Please say why.').waitFor()
+      await form.getByText('Please enter a reason.').waitFor()
       await this.looks(this.page, 'refund')
       await form.getByRole('textbox').fill('It is too small.')
       await send.click()
-      await soon(this.order(id).getByText('You asked for your money back.'))
+      await soon(this.order(id).getByText('You requested a refund.'))
     })
   }
 
@@ -203,7 +203,7 @@ class Visit {
       const id = await this.buy()
       await this.arrive(await this.abandon(id), id)
       await soon(this.order(id, 'paid'))
-      await soon(this.order(id).getByText('A unit was still free'))
+      await soon(this.order(id).getByText('Units were still available'))
       await this.browser.shoot(this.page, 'paying-late-revived')
     })
   }
@@ -215,7 +215,7 @@ class Visit {
       await this.buy(ONE_PER_BUYER)
       await this.arrive(admin, id)
       await soon(this.order(id, 'refunded'))
-      await soon(this.order(id).getByText('You get your money back'))
+      await soon(this.order(id).getByText('You will get a refund'))
       await this.browser.shoot(this.page, 'paying-late-refunded')
       const ledger = await (await this.page.request.get(`${admin}ledger`)).json()
       const trade = ledger.trades.find(({ order }) => order === id)

@@ -38,7 +38,7 @@ export async function presses(report, browser) {
     await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
     if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
     oneKey(2)
-    await read(notice(/went through/))
+    await read(notice(/succeeded/))
   })
   await check('an order state of a later version is shown, and the connection stays open', async () => {
     standIn.missed = [...shop.orders.values()].slice(-1)
@@ -64,7 +64,7 @@ export async function presses(report, browser) {
       await press()
       await until(() => Date.now() > ends + 1_000)
       standIn.resume(true)
-      const told = notice(/did not go through|went through/).or(page.locator('.refusal'))
+      const told = notice(/failed|succeeded/).or(page.locator('.refusal'))
       await soon(told.first())
       await browser.shoot(page, 'press-told')
       await expectAccessible(page)
@@ -73,7 +73,7 @@ export async function presses(report, browser) {
   )
   await check('the message survives a reload until it is read', async () => {
     await page.reload()
-    const told = notice(/did not go through/)
+    const told = notice(/failed/)
     await read(told)
     await page.reload()
     await soon(page.locator('[data-sale]').first())
@@ -85,7 +85,7 @@ export async function presses(report, browser) {
     await press()
     await until(() => shop.orders.size > before)
     await page.reload()
-    await soon(notice(/went through/))
+    await soon(notice(/succeeded/))
     // The hello may contain the reservation with its key, so a second buy must not happen.
     oneKey(1)
     if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)

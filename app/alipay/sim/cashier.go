@@ -130,15 +130,15 @@ type words struct {
 
 var (
 	english = words{
-		Lang: "en", Cashier: "Cashier", Pretend: "A simulator: no real money moves.", Order: "Order", Left: "Time left",
-		Pay: "Pay", Close: "Do not pay", Back: "Back to the shop", Gone: "You can close this page.",
+		Lang: "en", Cashier: "Cashier", Pretend: "This is a simulator. No real money moves.", Order: "Order", Left: "Time left",
+		Pay: "Pay", Close: "Cancel payment", Back: "Back to the shop", Gone: "You can close this page.",
 		States: map[string]string{
 			"waiting": "To pay", "paid": "Paid", "closed": "This payment is closed", "refused": "This payment cannot be opened",
 		},
 	}
 	chinese = words{
 		Lang: "zh", Cashier: "收银台", Pretend: "模拟环境，不会产生真实扣款。", Order: "订单号", Left: "剩余时间",
-		Pay: "确认付款", Close: "放弃付款", Back: "返回商家", Gone: "可以关闭此页面。",
+		Pay: "确认付款", Close: "取消付款", Back: "返回商家", Gone: "可以关闭此页面。",
 		States: map[string]string{
 			"waiting": "待付款", "paid": "付款成功", "closed": "交易已关闭", "refused": "无法打开此交易",
 		},

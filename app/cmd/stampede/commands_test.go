@@ -121,7 +121,7 @@ func TestArchiveCommand(t *testing.T) {
 		{"archive status", "", exitOK, `^orders are archived after 2208h0m0s, personal data is removed after 8760h0m0s\ndue: archive 0 sales.*\nin the archive: 0 orders\n$`},
 		{"archive status --json", "", exitOK, `"orders": 0,(.|\n)*"months": \[`},
 		{"archive drop", "", exitUsage, `--before`},
-		{"archive drop --before 2026", "", exitUsage, `"2026" is no month: want one like 2026-11`},
+		{"archive drop --before 2026", "", exitUsage, `invalid month "2026": want a month such as 2026-11`},
 		{"archive drop --before 2999-01", "", exitFailed, `2999-01 is not over`},
 		{"archive drop --before 2026-03 --dry-run --json", "", exitOK, `"dry_run": true,\n  "months": \[\]`},
 		{"journal list", "", exitOK, `^no operations\n$`},

@@ -32,7 +32,7 @@ func TestStatusFitsATerminal(t *testing.T) {
 		}},
 		Alarms: []board.Alarm{{
 			Name: board.AlarmLagGrows, Since: 1795222790000, Says: "The lag of partition 3 has grown for 30 s.",
-			Do: "Start more workers, or find the reason for the delay. Until then buyers wait longer for their orders.", Link: "l#x",
+			Do: "Start more workers, or find out why they are slow. Until then buyers wait longer for their orders.", Link: "l#x",
 		}},
 	}
 	b.Partitions[3] = board.PartitionFigures{P: 3, Lag: 1234, Pending: 500, OldestMS: 2345}

@@ -76,7 +76,7 @@ func (c *crowd) shop(ctx context.Context, partition, front int) {
 		p := press{partition: partition, user: user, key: fmt.Sprintf("press-%s-%d", user, n), began: time.Now(), node: front}
 		for p.receipt.Order == 0 {
 			if time.Since(p.began) > healing {
-				c.w.t.Errorf("partition %d: a press was not answered within %v", partition, healing)
+				c.w.t.Errorf("partition %d: a buy got no reply within %v", partition, healing)
 				return
 			}
 			var err error
@@ -157,7 +157,7 @@ func (c *crowd) answered(partition, more int) {
 	have := c.count(partition)
 	kit.Eventually(c.w.t, healing, func() (bool, string) {
 		n := c.count(partition)
-		return n >= have+more, fmt.Sprintf("%d of %d presses of partition %d were answered", n-have, more, partition)
+		return n >= have+more, fmt.Sprintf("got %d of %d replies to buys of partition %d", n-have, more, partition)
 	})
 }
 
@@ -201,7 +201,7 @@ func oneOrderPerPress(t *testing.T, presses []press) {
 	of := make(map[shop.ID]string)
 	for _, p := range presses {
 		if other, twice := of[p.receipt.Order]; twice {
-			t.Errorf("order %s answers %s and %s", p.receipt.Order, other, p.key)
+			t.Errorf("order %s is the result of two keys: %s and %s", p.receipt.Order, other, p.key)
 		}
 		of[p.receipt.Order] = p.key
 	}

@@ -33,15 +33,15 @@ func TestPrimaryOfAClusterDies(t *testing.T) {
 		frozen   bool     // the primary is paused instead of killed, and returns as a replica
 		loses    loss
 	}{
-		{name: "its replica is there", loses: inFlight},
-		{name: "its replica is behind", behind: true, loses: much},
+		{name: "replica is current", loses: inFlight},
+		{name: "replica is behind", behind: true, loses: much},
 		{
-			name: "its replica is behind and writes need one", behind: true, loses: inFlight, args: minReplicas,
+			name: "replica is behind and writes need a replica", behind: true, loses: inFlight, args: minReplicas,
 		},
-		{name: "answers wait for its replica", settings: waiting},
-		{name: "its replica is behind and answers wait for it", behind: true, settings: waiting},
-		{name: "it stands still and comes back", frozen: true, loses: inFlight},
-		{name: "it stands still and comes back, and answers wait for its replica", frozen: true, settings: waiting},
+		{name: "replies wait for the replica", settings: waiting},
+		{name: "replica is behind and replies wait for it", behind: true, settings: waiting},
+		{name: "primary pauses and returns", frozen: true, loses: inFlight},
+		{name: "primary pauses and returns, and replies wait for the replica", frozen: true, settings: waiting},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := kit.StartRedisClusterWith(t, kit.ClusterOptions{Primaries: 3, Replicas: 3, Args: c.args})
@@ -91,7 +91,7 @@ func (f *failover) play() {
 	t := f.t
 	victim := slices.Index(f.hit[:], true)
 	if victim < 0 {
-		t.Fatalf("no partition is on %s", f.primary.Addr())
+		t.Fatalf("got no partition on %s, want at least one", f.primary.Addr())
 	}
 	crowd := f.gather()
 	for p := range partitions {
@@ -120,10 +120,10 @@ func (f *failover) play() {
 	}
 	presses := crowd.stop()
 	f.settled(presses, over)
-	t.Logf("promoted after %v, ten more buys of a partition of it after %v", promoted.Round(time.Millisecond),
+	t.Logf("promoted after %v, ten more buys of one of its partitions after %v", promoted.Round(time.Millisecond),
 		again.Round(time.Millisecond))
 	if !f.needsReplica && again-promoted > againWithin {
-		t.Errorf("what was promoted after %v sold again after %v, want it within %v", promoted, again, againWithin)
+		t.Errorf("the replica was promoted after %v and sold again after %v, want the first sale within %v of the promotion", promoted, again, againWithin)
 	}
 	if slices.Contains(f.hit[:], false) {
 		f.othersWentOn(during(presses, died, over, f.spared))
@@ -156,11 +156,11 @@ func (f *failover) comeBack() {
 
 // othersWentOn checks the latency of buys in partitions of live primaries.
 func (f *failover) othersWentOn(others []press) {
-	f.t.Logf("partitions of primaries that live: %d presses, %d of them busy at first; p50 %v, p99 %v, longest %v", len(others),
+	f.t.Logf("partitions of live primaries: %d buys, %d of them busy at first; p50 %v, p99 %v, longest %v", len(others),
 		busy(others), quantile(others, 0.5).Round(time.Millisecond), quantile(others, 0.99).Round(time.Millisecond),
 		quantile(others, 1).Round(time.Millisecond))
 	if len(others) == 0 || quantile(others, 0.99) > othersWithin {
-		f.t.Errorf("p99 %v of %d presses in partitions of primaries that live, want at most %v", quantile(others, 0.99),
+		f.t.Errorf("p99 is %v for %d buys in partitions of live primaries, want at most %v", quantile(others, 0.99),
 			len(others), othersWithin)
 	}
 }
@@ -192,7 +192,7 @@ func (f *failover) fallBehind(crowd *crowd, victim int) {
 	}
 	// A buy that was in flight when the link was cut may be acknowledged: at most one per shopper.
 	if n := crowd.count(victim) - before; n > perSale {
-		f.t.Errorf("%d presses were answered that no replica has", n)
+		f.t.Errorf("%d buys got a reply, but no replica has them", n)
 	}
 }
 
@@ -207,7 +207,7 @@ func (f *failover) busyBuys(partition int) {
 		_, err = socket.Buy(f.sales[partition].ID, 1, "of-nobody-"+user.String())
 		var refused *shop.Error
 		if !errors.As(err, &refused) || refused.Code != shop.Busy {
-			f.t.Errorf("a buy that no replica has: %v, want busy", err)
+			f.t.Errorf("a buy without a replica got %v, want busy", err)
 		}
 		socket.Pause(0)
 	}
@@ -253,7 +253,7 @@ func (f *failover) settled(presses []press, over time.Time) {
 		case f.hit[p.partition] && p.began.Before(over):
 			lost = append(lost, p)
 		default:
-			t.Errorf("order %s of partition %d, whose primary lived, was answered and has no row", p.receipt.Order,
+			t.Errorf("order %s of partition %d was confirmed and has no row, although its primary is live", p.receipt.Order,
 				p.partition)
 		}
 	}
@@ -264,17 +264,17 @@ func (f *failover) settled(presses []press, over time.Time) {
 		least, most = max(least, counted), most+counted
 	}
 	onTheWay := perSale * f.sides()
-	t.Logf("%d presses, %d orders; %d answered reservations are lost, %v to %v are counted", len(presses), len(rows),
+	t.Logf("%d buys, %d orders; %d confirmed reservations are lost, %v to %v are counted", len(presses), len(rows),
 		len(lost), least, most)
 	switch n := len(lost); {
 	case f.loses == nothing && n > 0: // the metric may include unacknowledged reservations that a node had seen
-		t.Errorf("P2: %d answered reservations are lost, want none", n)
+		t.Errorf("P2: %d confirmed reservations are lost, want 0", n)
 	case f.loses == inFlight && n > onTheWay:
-		t.Errorf("%d answered reservations are lost, want at most the %d that were on their way", n, onTheWay)
+		t.Errorf("%d confirmed reservations are lost, want at most the %d that were in flight", n, onTheWay)
 	case f.loses == much && n < 20:
-		t.Errorf("the replica had fallen behind by 20 buys at least, and %d are lost", n)
+		t.Errorf("%d confirmed reservations are lost, want at least the 20 that the replica lacked", n)
 	case n > 0 && (least > float64(n+onTheWay) || most < float64(n)):
-		t.Errorf("I8: %d answered reservations are lost, %v to %v are counted", n, least, most)
+		t.Errorf("I8: %d confirmed reservations are lost, but %v to %v are counted", n, least, most)
 	}
 	if len(lost) > 0 {
 		f.checkLossReported(&lost[0])
@@ -301,7 +301,7 @@ func (f *failover) checkLossReported(p *press) {
 		said = said || strings.Contains(n.Text(), "reservations that were answered are lost")
 	}
 	if !said {
-		t.Error("I8: no log says that reservations are lost")
+		t.Error("I8: no node logged the lost reservations")
 	}
 	socket, err := f.enter(p.node, p.user)
 	f.must(err)
@@ -310,11 +310,11 @@ func (f *failover) checkLossReported(p *press) {
 	f.must(err)
 	for _, o := range page.Orders {
 		if o.ID == p.receipt.Order {
-			t.Errorf("order %s is lost and in the list of its buyer", o.ID)
+			t.Errorf("order %s is lost, but the list of its buyer contains it", o.ID)
 		}
 	}
 	receipt, err := socket.BuyUntilKnown(f.sales[p.partition].ID, 1, p.key)
 	if err != nil || receipt.Order == p.receipt.Order {
-		t.Errorf("the press whose order was lost, again: %+v, %v; want an order of its own", receipt, err)
+		t.Errorf("a repeated buy whose order was lost got %+v, %v; want a new order", receipt, err)
 	}
 }

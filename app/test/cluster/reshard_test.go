@@ -17,8 +17,8 @@ import (
 // them key by key; Valkey 9 moves many slots at once by itself. Every buy gets a result, every result has its row, and
 // no loss is counted.
 func TestSlotsMoveDuringTheSale(t *testing.T) {
-	t.Run("answers wait for nobody", func(t *testing.T) { slotsMove(t) })
-	t.Run("answers wait for a replica", func(t *testing.T) { slotsMove(t, waiting...) })
+	t.Run("replies wait for no replica", func(t *testing.T) { slotsMove(t) })
+	t.Run("replies wait for a replica", func(t *testing.T) { slotsMove(t, waiting...) })
 }
 
 func slotsMove(t *testing.T, settings ...string) {
@@ -50,17 +50,17 @@ func slotsMove(t *testing.T, settings ...string) {
 	oneOrderPerPress(t, presses)
 	for _, p := range presses {
 		if !rows[p.receipt.Order] {
-			t.Errorf("P2: order %s of partition %d was answered and has no row", p.receipt.Order, p.partition)
+			t.Errorf("P2: order %s of partition %d was confirmed and has no row", p.receipt.Order, p.partition)
 		}
 	}
 	w.passesAudit()
 	for _, n := range w.fronts {
 		if lost := n.metric("stampede_reservations_lost_total"); lost > 0 {
-			t.Errorf("%v reservations are counted as lost, want none", lost)
+			t.Errorf("%v reservations are counted as lost, want 0", lost)
 		}
 	}
 	meanwhile := during(presses, began, over, func(int) bool { return true })
-	t.Logf("slots moved for %v: %d presses, %d of them busy at first, p50 %v, p99 %v, longest %v",
+	t.Logf("slots moved for %v: %d buys, %d of them busy at first, p50 %v, p99 %v, longest %v",
 		over.Sub(began).Round(time.Millisecond), len(meanwhile), busy(meanwhile),
 		quantile(meanwhile, 0.5).Round(time.Millisecond), quantile(meanwhile, 0.99).Round(time.Millisecond),
 		quantile(meanwhile, 1).Round(time.Millisecond))

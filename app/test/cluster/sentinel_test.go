@@ -13,8 +13,8 @@ import (
 // other replica, and even then nothing may be lost. TestPrimaryOfAClusterDies covers replies that do not wait.
 func TestPrimaryBehindSentinelsDies(t *testing.T) {
 	for name, f := range map[string]failover{
-		"its replicas are there":  {},
-		"its replicas are behind": {behind: true, needsReplica: true},
+		"replicas are current": {},
+		"replicas are behind":  {behind: true, needsReplica: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			servers := kit.StartSentinels(t, kit.SentinelOptions{Replicas: 2})

@@ -113,7 +113,7 @@ func (w *world) drained() {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		up, waiting := w.sweeper.metric("stampede_streams_up"), w.sweeper.metric("stampede_stream_waiting")
-		return up == 1 && waiting == 0, fmt.Sprintf("%v reservations wait for their rows, Redis up: %v", waiting, up)
+		return up == 1 && waiting == 0, fmt.Sprintf("%v reservations wait for their rows, want 0; Redis up: %v, want 1", waiting, up)
 	})
 }
 

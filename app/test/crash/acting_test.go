@@ -47,7 +47,7 @@ func dieActing(t *testing.T, flow, point string) {
 	d := w.deed(flow)
 	ada, key := w.token(kit.NewID(), shop.Operator), "act-lost-"+flow
 	if status, answer, err := w.call(victim, ada, key, d); err == nil {
-		t.Fatalf("a node that was to die answered %d: %s", status, answer)
+		t.Fatalf("got a response from a node that should have died: %d: %s", status, answer)
 	}
 	victim.waitDeath(point)
 	tr.end()
@@ -100,7 +100,7 @@ func (w *world) deed(flow string) deed {
 			if status == http.StatusForbidden {
 				return ""
 			}
-			return fmt.Sprintf("who is blocked is answered %d %s %v", status, answer, err)
+			return fmt.Sprintf("a blocked user got %d %s %v, want 403", status, answer, err)
 		}}
 	}
 }
@@ -142,7 +142,7 @@ func (w *world) buysOverHTTP(n *node) string {
 	if err == nil && strings.Contains(string(answer), "over HTTP") {
 		return ""
 	}
-	return fmt.Sprintf("a buy over HTTP is answered %d %s %v", status, answer, err)
+	return fmt.Sprintf("a buy over HTTP got %d %s %v, want a rejection", status, answer, err)
 }
 
 // bannerMissing returns "" when a new connection receives the banner, and otherwise the problem.
@@ -165,7 +165,7 @@ func (w *world) bannerMissing(n *node, text string) string {
 		_, err = s.Orders(0) // the banner precedes this reply
 	}
 	if err != nil || !published.Load() {
-		return fmt.Sprintf("who comes is not told: %v", err)
+		return fmt.Sprintf("a new connection did not receive the banner: %v", err)
 	}
 	return ""
 }
@@ -179,22 +179,22 @@ func (w *world) askAgain(n *node, who, key string, d deed) {
 	for i := range decided {
 		status, answer, err := w.call(n, who, key, d)
 		if err != nil || status != http.StatusOK {
-			w.t.Fatalf("asked again: %d %s %v", status, answer, err)
+			w.t.Fatalf("the repeated operation got %d %s %v, want 200", status, answer, err)
 		}
 		decided[i] = decision(answer)
 	}
 	if decided[0] != decided[1] {
-		w.t.Errorf("asked again it says %s, then %s", decided[0], decided[1])
+		w.t.Errorf("the first repeat returned %s, the second %s; want the same", decided[0], decided[1])
 	}
 	if n := w.count("SELECT COUNT(*) FROM journal"); n != journaled {
-		w.t.Errorf("the journal has %d rows, %d before the act was asked for again", n, journaled)
+		w.t.Errorf("the journal has %d rows after the repeats, want %d", n, journaled)
 	}
 	other := deed{
 		http.MethodPost, "/api/v1/operator/notice", map[string]any{"level": "warning", "text": "Something else."}, nil,
 	}
 	if status, answer, _ := w.call(n, who, key, other); status != http.StatusConflict ||
 		!strings.Contains(string(answer), string(shop.DuplicateKey)) {
-		w.t.Errorf("another act under the key: %d %s", status, answer)
+		w.t.Errorf("another operation under the same key got %d %s, want 409 duplicate_key", status, answer)
 	}
 	cmd := exec.CommandContext(kit.Context(w.t), binary, "journal", "verify")
 	cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr, "STAMPEDE_TOKEN="+who)

@@ -34,10 +34,10 @@ func dieArchiving(t *testing.T, point string) {
 	w.same(before, w.inBoth())
 	w.audit()
 	if live := w.count("SELECT COUNT(*) FROM orders"); live != 0 {
-		t.Errorf("%d orders did not move", live)
+		t.Errorf("%d orders were not archived, want 0", live)
 	}
 	if published := w.count("SELECT COUNT(*) FROM orders_archive WHERE tracking <> ''"); published != 0 {
-		t.Errorf("%d archived orders say something of people", published)
+		t.Errorf("%d archived orders contain personal data, want 0", published)
 	}
 }
 
@@ -57,11 +57,11 @@ func (w *world) longAgo() {
 	}
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		there := w.count("SELECT COUNT(*) FROM sales WHERE retired_at = 0")
-		return there == 0, fmt.Sprintf("%d sales are in Redis", there)
+		return there == 0, fmt.Sprintf("%d sales are in Redis, want 0", there)
 	})
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		unpublished := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
-		return unpublished == 0, fmt.Sprintf("%d orders are untold", unpublished)
+		return unpublished == 0, fmt.Sprintf("%d orders are unpublished, want 0", unpublished)
 	})
 	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2020-01-02'")
 }
@@ -69,9 +69,9 @@ func (w *world) longAgo() {
 // inBoth reads the orders of both tables without the columns that blanking clears.
 func (w *world) inBoth() (rows []string) {
 	w.t.Helper()
-	const columns = "SELECT CONCAT_WS(' ', id, sale_id, user_id, qty, state, rev, ticket, reason, changed_at) AS said"
+	const columns = "SELECT CONCAT_WS(' ', id, sale_id, user_id, qty, state, rev, ticket, reason, changed_at) AS line"
 	found, err := w.db.QueryContext(kit.Context(w.t), columns+" FROM orders UNION ALL "+columns+
-		" FROM orders_archive ORDER BY said")
+		" FROM orders_archive ORDER BY line")
 	w.must(err)
 	defer func() { _ = found.Close() }()
 	for found.Next() {
@@ -87,7 +87,7 @@ func (w *world) inBoth() (rows []string) {
 func (w *world) same(before, now []string) {
 	w.t.Helper()
 	if len(before) == 0 || strings.Join(before, "\n") != strings.Join(now, "\n") {
-		w.t.Fatalf("%d orders were\n%s\nand %d are\n%s", len(before), strings.Join(before, "\n"), len(now),
+		w.t.Fatalf("want %d orders:\n%s\ngot %d:\n%s", len(before), strings.Join(before, "\n"), len(now),
 			strings.Join(now, "\n"))
 	}
 }
@@ -99,7 +99,7 @@ func (w *world) archived(left int64) {
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		live := w.count("SELECT COUNT(*) FROM orders")
 		due := w.count("SELECT COUNT(*) FROM sales WHERE archive_at IS NOT NULL OR blank_at IS NOT NULL")
-		return live == left && due == 0, fmt.Sprintf("%d orders have not moved, %d sales are due\n%s", live, due, n.Tail())
+		return live == left && due == 0, fmt.Sprintf("%d orders are not archived, %d sales are due\n%s", live, due, n.Tail())
 	})
 	n.Kill()
 }

@@ -52,7 +52,7 @@ func (w *world) killInBacklog(n *node) int {
 	tr.end()
 	lost := w.uncommitted()
 	if lost < backlog {
-		w.t.Fatalf("%d reservations were answered and not committed at the kill, want at least %d", lost, backlog)
+		w.t.Fatalf("%d confirmed reservations were uncommitted at the kill, want at least %d", lost, backlog)
 	}
 	return lost
 }

@@ -22,7 +22,7 @@ type device struct {
 func (c *check) events() {
 	for _, r := range c.history.Resets {
 		if !c.history.Replaced {
-			c.fail("P6", "device %d of user %s was told of a reset", r.Device, r.User)
+			c.fail("P6", "device %d of user %s received a reset", r.Device, r.User)
 		}
 	}
 	learned := make(map[device]map[step]bool)
@@ -39,11 +39,11 @@ func (c *check) events() {
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
 		if len(devices[r.User]) == 0 {
-			c.fail("P6", "user %s heard nothing at all, and has order %s", r.User, r.ID)
+			c.fail("P6", "user %s received no event, and has order %s", r.User, r.ID)
 		}
 		for _, d := range devices[r.User] {
 			if !learned[d][step{r.ID, r.Rev}] {
-				c.fail("P6", "device %d of user %s never heard that order %s is %s (rev %d)", d.number, r.User, r.ID,
+				c.fail("P6", "device %d of user %s did not receive that order %s is %s (rev %d)", d.number, r.User, r.ID,
 					r.State, r.Rev)
 			}
 		}
@@ -55,12 +55,12 @@ func (c *check) truth(e Received) {
 	row := c.byID[e.Order]
 	switch {
 	case row == nil || row.Rev < e.Rev:
-		c.fail("P3", "user %s heard that order %s is %s (rev %d); its row is %s", e.User, e.Order, e.State, e.Rev,
+		c.fail("P3", "user %s received that order %s is %s (rev %d); its row is %s", e.User, e.Order, e.State, e.Rev,
 			stateOf(row))
 	case row.User != e.User:
-		c.fail("P3", "user %s heard of order %s, which is user %s's", e.User, e.Order, row.User)
+		c.fail("P3", "user %s received order %s of user %s", e.User, e.Order, row.User)
 	case row.Rev == e.Rev && row.State != e.State:
-		c.fail("P3", "user %s heard that order %s is %s at rev %d; its row is %s", e.User, e.Order, e.State, e.Rev,
+		c.fail("P3", "user %s received that order %s is %s at rev %d; its row is %s", e.User, e.Order, e.State, e.Rev,
 			row.State)
 	}
 }

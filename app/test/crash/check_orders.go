@@ -8,7 +8,7 @@ import (
 func (c *check) buys() {
 	for _, p := range c.order {
 		if n := len(c.byKey[p]); n > 1 {
-			c.fail("P4", "key %s of user %s has %d orders", p.key, p.user, n)
+			c.fail("P4", "key %s of user %s has %d orders, want 1", p.key, p.user, n)
 		}
 		c.press(p, c.presses[p])
 	}
@@ -41,12 +41,12 @@ func (c *check) press(p press, ops []Op) {
 func (c *check) outcome(op *Op) {
 	row := c.byID[op.Order]
 	if row == nil {
-		c.fail("P2", "order %s of user %s was answered and has no row", op.Order, op.User)
+		c.fail("P2", "order %s of user %s was confirmed and has no row", op.Order, op.User)
 		return
 	}
 	if row.User != op.User || row.Sale != op.Sale || row.Qty != int64(op.Qty) || row.Ticket != op.Ticket ||
 		row.Key != op.Key {
-		c.fail("P2", "order %s is not what was answered: %+v, want user %s sale %s qty %d ticket %d key %s",
+		c.fail("P2", "order %s differs from its reply: got %+v, want user %s sale %s qty %d ticket %d key %s",
 			op.Order, *row, op.User, op.Sale, op.Qty, op.Ticket, op.Key)
 	}
 }
@@ -60,9 +60,9 @@ func (c *check) cancels() {
 		row := c.byID[op.Order]
 		switch {
 		case op.Outcome == OK && (row == nil || row.State != shop.Cancelled):
-			c.fail("I1", "order %s was answered cancelled and is %s", op.Order, stateOf(row))
+			c.fail("I1", "order %s was confirmed as cancelled and is %s", op.Order, stateOf(row))
 		case op.Outcome == Refused && op.Code == shop.OrderExpired && (row == nil || row.State != shop.Expired):
-			c.fail("I1", "order %s was answered expired and is %s", op.Order, stateOf(row))
+			c.fail("I1", "order %s was reported as expired and is %s", op.Order, stateOf(row))
 		case op.Outcome == Refused && op.Code == shop.NotFound:
 			c.fail("P2", "order %s of user %s was not found when its buyer cancelled it", op.Order, op.User)
 		}
@@ -81,7 +81,7 @@ func (c *check) rows() {
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
 		if len(c.presses[press{r.Sale, r.User, r.Key}]) == 0 {
-			c.fail("I1", "order %s of user %s: nobody asked for it under key %q", r.ID, r.User, r.Key)
+			c.fail("I1", "order %s of user %s: no buy with key %q requested it", r.ID, r.User, r.Key)
 		}
 		switch {
 		case r.State == shop.Pending, r.State == shop.Expired, r.State == shop.Cancelled:
@@ -89,11 +89,11 @@ func (c *check) rows() {
 			c.refused(r)
 		case c.paid[r.ID] && (r.State == shop.Paid || r.State == shop.Refunded):
 		default:
-			c.fail("I1", "order %s is %s, which nothing in this run makes of it", r.ID, r.State)
+			c.fail("I1", "order %s is %s, a state that this run does not produce", r.ID, r.State)
 		}
 	}
 	if n := c.final.DeadLetters; n > 0 {
-		c.fail("P2", "%d dead letters: a transient fault was taken for one of the data", n)
+		c.fail("P2", "%d dead letters, want 0: a transient fault was treated as invalid data", n)
 	}
 }
 
@@ -102,7 +102,7 @@ func (c *check) refused(r *Row) {
 	case "":
 		c.fail("P2", "order %s is refused without a reason", r.ID)
 	case shop.ReasonGuard, shop.ReasonNoSale:
-		c.fail("I2", "order %s is refused (%s): Redis gave away what the database did not have", r.ID, r.Reason)
+		c.fail("I2", "order %s is refused (%s): Redis sold units that the database did not have", r.ID, r.Reason)
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *check) tickets() {
 		}
 		for t := int64(1); t <= s.Tickets; t++ {
 			if owner[t] == 0 {
-				c.fail("P2", "ticket %d of sale %s was given out and has no row", t, s.ID)
+				c.fail("P2", "ticket %d of sale %s was issued and has no row", t, s.ID)
 			}
 		}
 	}

@@ -60,29 +60,29 @@ func TestEveryRuleCanFail(t *testing.T) {
 		spoil func(h *History, f *Final)
 		want  string // prefix of a violation; "": no violation
 	}{
-		"nothing is broken":             {func(*History, *Final) {}, ""},
-		"an answered order is lost":     {func(_ *History, f *Final) { f.Rows = f.Rows[:2] }, "P2: order 14 of user 4 was answered"},
-		"an order has another quantity": {func(_ *History, f *Final) { f.Rows[2].Qty = 2 }, "P2: order 14 is not what was answered"},
-		"an order is somebody else's":   {func(_ *History, f *Final) { f.Rows[2].User = 5 }, "P2: order 14 is not what was answered"},
-		"a lost reply became no order at all, its ticket was given out": {
+		"valid run":                     {func(*History, *Final) {}, ""},
+		"a confirmed order is lost":     {func(_ *History, f *Final) { f.Rows = f.Rows[:2] }, "P2: order 14 of user 4 was confirmed"},
+		"an order has another quantity": {func(_ *History, f *Final) { f.Rows[2].Qty = 2 }, "P2: order 14 differs from its reply"},
+		"an order has another user":     {func(_ *History, f *Final) { f.Rows[2].User = 5 }, "P2: order 14 differs from its reply"},
+		"a buy with a lost reply has a ticket and no order": {
 			func(_ *History, f *Final) { f.Sales[0].Tickets, f.Sales[0].Done = 4, 4 }, "P2: ticket 4",
 		},
-		"two rows of one id":   {func(_ *History, f *Final) { f.Rows = append(f.Rows, f.Rows[2]) }, "I1: order 14 has two rows"},
-		"two orders of a key":  {func(_ *History, f *Final) { f.Rows[2].ID = 15; f.Rows = append(f.Rows, f.Rows[2]) }, "P4: key key-of-4"},
-		"two with one ticket":  {func(_ *History, f *Final) { f.Rows[2].Ticket = 2 }, "I1: orders 12 and 14"},
-		"another answer later": {func(h *History, _ *Final) { h.Ops[0].Outcome, h.Ops[0].Order = OK, 10 }, "P4: key key-of-1"},
-		"a holder is refused": {
+		"two rows with one id":       {func(_ *History, f *Final) { f.Rows = append(f.Rows, f.Rows[2]) }, "I1: order 14 has two rows"},
+		"two orders with one key":    {func(_ *History, f *Final) { f.Rows[2].ID = 15; f.Rows = append(f.Rows, f.Rows[2]) }, "P4: key key-of-4"},
+		"two orders with one ticket": {func(_ *History, f *Final) { f.Rows[2].Ticket = 2 }, "I1: orders 12 and 14"},
+		"a different reply later":    {func(h *History, _ *Final) { h.Ops[0].Outcome, h.Ops[0].Order = OK, 10 }, "P4: key key-of-1"},
+		"a buyer with an order is refused": {
 			func(h *History, _ *Final) { h.Ops = append(h.Ops, h.Ops[4]); h.Ops[6].Outcome = Refused },
 			"I9: key key-of-4",
 		},
-		"a refused one has an order": {func(_ *History, f *Final) { f.Rows[2].User, f.Rows[2].Key = 3, "key-of-3" }, "I9: key key-of-3"},
-		"an order out of nothing":    {func(h *History, _ *Final) { h.Ops = slices.Delete(h.Ops, 4, 5) }, "I1: order 14 of user 4: nobody asked"},
-		"a cancellation is undone":   {func(_ *History, f *Final) { f.Rows[0].State = shop.Expired }, "I1: order 11 was answered cancelled"},
+		"a refused buyer has an order": {func(_ *History, f *Final) { f.Rows[2].User, f.Rows[2].Key = 3, "key-of-3" }, "I9: key key-of-3"},
+		"an order without a buy":       {func(h *History, _ *Final) { h.Ops = slices.Delete(h.Ops, 4, 5) }, "I1: order 14 of user 4: no buy"},
+		"a cancellation is undone":     {func(_ *History, f *Final) { f.Rows[0].State = shop.Expired }, "I1: order 11 was confirmed as cancelled"},
 		"an expiry is undone": {
 			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, shop.OrderExpired },
-			"I1: order 11 was answered expired",
+			"I1: order 11 was reported as expired",
 		},
-		"an own order is not found": {
+		"a buyer's order is not found": {
 			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, shop.NotFound },
 			"P2: order 11 of user 1 was not found",
 		},
@@ -91,45 +91,45 @@ func TestEveryRuleCanFail(t *testing.T) {
 			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = shop.Refused, shop.ReasonGuard },
 			"I2: order 14",
 		},
-		"a dead letter":        {func(_ *History, f *Final) { f.DeadLetters = 1 }, "P2: 1 dead letters"},
-		"a state from nowhere": {func(_ *History, f *Final) { f.Rows[2].State = shop.Paid }, "I1: order 14 is paid"},
+		"a dead letter":           {func(_ *History, f *Final) { f.DeadLetters = 1 }, "P2: 1 dead letters"},
+		"a state without a cause": {func(_ *History, f *Final) { f.Rows[2].State = shop.Paid }, "I1: order 14 is paid"},
 		"a payment is refunded": {func(h *History, f *Final) {
 			h.Ops = append(h.Ops, Op{Kind: Pay, Order: 14})
 			h.Received[3].State, f.Rows[2].State, f.Sales[0].Holds = shop.Refunded, shop.Refunded, nil
 			f.Sales[0].Database = Side{Initial: 4, Stock: 3, Withdrawn: 1}
 			f.Sales[0].Redis = f.Sales[0].Database
 		}, ""},
-		"a promoted database forgets a refund": {func(_ *History, f *Final) { forgetRefund(f) }, ""},
-		"a refund is forgotten": {
+		"a promoted database has lost a refund": {func(_ *History, f *Final) { forgetRefund(f) }, ""},
+		"a refund is lost": {
 			func(_ *History, f *Final) { forgetRefund(f); f.Rows[0].Reason = "" }, "I3: Redis counts 1 units for user 1",
 		},
-		"a forgotten refund counts twice": {
+		"a lost refund counts twice": {
 			func(_ *History, f *Final) { forgetRefund(f); f.Sales[0].Units[0].Qty = 2 },
 			"I3: Redis counts 2 units for user 1",
 		},
-		"units of a forgotten refund are for sale": {
+		"units of a lost refund are for sale": {
 			func(_ *History, f *Final) { forgetRefund(f); f.Sales[0].Database.Withdrawn = 0 },
 			"I3: Redis counts 1 units for user 1",
 		},
-		"stock returned twice":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
-		"stock never returned":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock-- }, "P1: sale 900, redis"},
-		"the guard is off":        {func(_ *History, f *Final) { f.Sales[0].Database.Stock-- }, "P1: sale 900, database"},
-		"more free in Redis":      {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 4, 0 }, "I2: sale 900"},
-		"less free in Redis":      {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 2, 2 }, "P1: sale 900: 2 units free"},
-		"done behind tickets":     {func(_ *History, f *Final) { f.Sales[0].Done = 2 }, "I4: sale 900"},
-		"over the limit":          {func(_ *History, f *Final) { f.Sales[0].Limit = 0 }, "P4: user 4 holds"},
-		"limit not cleared":       {func(_ *History, f *Final) { f.Sales[0].Units[0].Qty = 1 }, "I3: Redis counts 1 units for user 1"},
-		"a buyer is forgotten":    {func(_ *History, f *Final) { f.Sales[0].Units = f.Sales[0].Units[:2] }, "I3: Redis knows nothing of user 4"},
-		"a hold of an ended one":  {func(_ *History, f *Final) { f.Sales[0].Holds[0].Order = 11 }, "I3: Redis holds 1 units for order 11"},
-		"an order without a hold": {func(_ *History, f *Final) { f.Sales[0].Holds = nil }, "I3: order 14 is pending"},
-		"lag is unknown":          {func(_ *History, f *Final) { f.Groups[0].Lag = -1 }, "P7: partition 0"},
-		"pending at rest":         {func(_ *History, f *Final) { f.Groups[0].Pending = 1 }, "P7: partition 0"},
-		"a state nobody heard":    {func(h *History, _ *Final) { h.Received = slices.Delete(h.Received, 1, 2) }, "P6: device 0 of user 1 never heard"},
-		"a reset without need":    {func(h *History, _ *Final) { h.Resets = []Reset{{User: 2}} }, "P6: device 0 of user 2 was told of a reset"},
-		"a deaf user":             {func(h *History, _ *Final) { h.Received = h.Received[:3] }, "P6: user 4 heard nothing"},
-		"told before the commit":  {func(h *History, _ *Final) { h.Received[3].Rev = 2 }, "P3: user 4 heard that order 14"},
-		"told another state":      {func(h *History, _ *Final) { h.Received[3].State = shop.Expired }, "P3: user 4 heard that order 14"},
-		"told somebody else":      {func(h *History, _ *Final) { h.Received[3].User = 5 }, "P3: user 5 heard of order 14"},
+		"stock returned twice":        {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
+		"stock never returned":        {func(_ *History, f *Final) { f.Sales[0].Redis.Stock-- }, "P1: sale 900, redis"},
+		"the guard is off":            {func(_ *History, f *Final) { f.Sales[0].Database.Stock-- }, "P1: sale 900, database"},
+		"more free in Redis":          {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 4, 0 }, "I2: sale 900"},
+		"less free in Redis":          {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 2, 2 }, "P1: sale 900: 2 units free"},
+		"a ticket is not done":        {func(_ *History, f *Final) { f.Sales[0].Done = 2 }, "I4: sale 900"},
+		"over the limit":              {func(_ *History, f *Final) { f.Sales[0].Limit = 0 }, "P4: user 4 holds"},
+		"limit not cleared":           {func(_ *History, f *Final) { f.Sales[0].Units[0].Qty = 1 }, "I3: Redis counts 1 units for user 1"},
+		"a buyer's units are missing": {func(_ *History, f *Final) { f.Sales[0].Units = f.Sales[0].Units[:2] }, "I3: Redis has no units for user 4"},
+		"a hold of an ended order":    {func(_ *History, f *Final) { f.Sales[0].Holds[0].Order = 11 }, "I3: Redis holds 1 units for order 11"},
+		"an order without a hold":     {func(_ *History, f *Final) { f.Sales[0].Holds = nil }, "I3: order 14 is pending"},
+		"lag is unknown":              {func(_ *History, f *Final) { f.Groups[0].Lag = -1 }, "P7: partition 0"},
+		"pending at rest":             {func(_ *History, f *Final) { f.Groups[0].Pending = 1 }, "P7: partition 0"},
+		"a state was not received":    {func(h *History, _ *Final) { h.Received = slices.Delete(h.Received, 1, 2) }, "P6: device 0 of user 1 did not receive"},
+		"an unnecessary reset":        {func(h *History, _ *Final) { h.Resets = []Reset{{User: 2}} }, "P6: device 0 of user 2 received a reset"},
+		"a user received no event":    {func(h *History, _ *Final) { h.Received = h.Received[:3] }, "P6: user 4 received no event"},
+		"published before the commit": {func(h *History, _ *Final) { h.Received[3].Rev = 2 }, "P3: user 4 received that order 14"},
+		"published another state":     {func(h *History, _ *Final) { h.Received[3].State = shop.Expired }, "P3: user 4 received that order 14"},
+		"published to another user":   {func(h *History, _ *Final) { h.Received[3].User = 5 }, "P3: user 5 received order 14"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +138,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 			found := Check(h, f)
 			as := func(v Violation) bool { return strings.HasPrefix(v.String(), c.want) }
 			if c.want == "" && len(found) > 0 || c.want != "" && !slices.ContainsFunc(found, as) {
-				t.Errorf("want %q, found %v", c.want, found)
+				t.Errorf("want prefix %q, got violations %v", c.want, found)
 			}
 		})
 	}

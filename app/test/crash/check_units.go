@@ -26,10 +26,10 @@ func (c *check) balance(s *Sale, side string, n Side) {
 // agreement: at rest both stores have the same free and held units, and all tickets are settled.
 func (c *check) agreement(s *Sale) {
 	if s.Done != s.Tickets {
-		c.fail("I4", "sale %s: %d tickets, %d done, though nothing is under way", s.ID, s.Tickets, s.Done)
+		c.fail("I4", "sale %s: %d tickets, %d done at rest, want the same", s.ID, s.Tickets, s.Done)
 	}
 	if s.Redis.Stock > s.Database.Stock {
-		c.fail("I2", "sale %s: %d units free in Redis, %d in the database", s.ID, s.Redis.Stock, s.Database.Stock)
+		c.fail("I2", "sale %s: %d units free in Redis, more than the %d in the database", s.ID, s.Redis.Stock, s.Database.Stock)
 	}
 	if s.Redis.Stock+s.Burnt != s.Database.Stock {
 		c.fail("P1", "sale %s: %d units free and %d burnt in Redis, %d free in the database",
@@ -74,14 +74,14 @@ func (c *check) buyers(s *Sale) {
 	for _, u := range s.Units {
 		more := u.Qty - units[u.User]
 		if more < 0 || more > max(0, min(recovered[u.User], writtenOff)) {
-			c.fail("I3", "Redis counts %d units for user %s in sale %s, the rows %d", u.Qty, u.User, s.ID,
+			c.fail("I3", "Redis counts %d units for user %s in sale %s, the rows count %d", u.Qty, u.User, s.ID,
 				units[u.User])
 		}
 		writtenOff -= more
 		delete(units, u.User)
 	}
 	for user, n := range units {
-		c.fail("I3", "Redis knows nothing of user %s in sale %s, the rows hold %d units", user, s.ID, n)
+		c.fail("I3", "Redis has no units for user %s in sale %s, the rows hold %d units", user, s.ID, n)
 	}
 }
 
@@ -97,7 +97,7 @@ func (c *check) holds(s *Sale) {
 	}
 	for i := range c.final.Rows {
 		if r := &c.final.Rows[i]; r.Sale == s.ID && r.open() && !held[r.ID] {
-			c.fail("I3", "order %s is %s and Redis holds nothing for it", r.ID, r.State)
+			c.fail("I3", "order %s is %s and has no hold in Redis", r.ID, r.State)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (c *check) holds(s *Sale) {
 func (c *check) groups() {
 	for _, g := range c.final.Groups {
 		if g.Lag != 0 || g.Pending != 0 {
-			c.fail("P7", "partition %d: lag %d, pending %d, though nothing is under way", g.Partition, g.Lag, g.Pending)
+			c.fail("P7", "partition %d: lag %d, pending %d at rest, want 0 and 0", g.Partition, g.Lag, g.Pending)
 		}
 	}
 }

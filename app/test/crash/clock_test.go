@@ -43,11 +43,11 @@ func TestClocksFiveMinutesOff(t *testing.T) {
 	for _, b := range w.people[:2] { // one on each node
 		for sale, want := range map[*shop.Sale]shop.Code{&opensSoon: shop.NotOpen, &closed: shop.Closed} {
 			if op := b.press(sale); op.Code != want {
-				t.Errorf("sale %s answered %q (order %s), want %s", sale.ID, op.Code, op.Order, want)
+				t.Errorf("a buy of sale %s got %q (order %s), want %s", sale.ID, op.Code, op.Order, want)
 			}
 		}
 		if op := b.press(&closesSoon); op.Outcome != OK {
-			t.Errorf("a sale that is open answered %q", op.Code)
+			t.Errorf("a buy of an open sale got %q, want an order", op.Code)
 		}
 	}
 	w.knowsGuestsOf(fast, slow)
@@ -64,7 +64,7 @@ func programWithAnyClock(t *testing.T) string {
 	t.Helper()
 	program, err := buildWithAnyClock()
 	if err != nil {
-		t.Fatalf("build a program whose clock can be wrong: %v", err)
+		t.Fatalf("build a program with an adjustable clock: %v", err)
 	}
 	return program
 }
@@ -86,7 +86,7 @@ var buildWithAnyClock = sync.OnceValues(func() (string, error) {
 	}
 	changed := strings.Replace(string(source), readsClock, readsClock+"\tsec += ahead\n", 1)
 	if changed == string(source) {
-		return "", fmt.Errorf("%s/time.go reads the clock in another way than this test knows", library)
+		return "", fmt.Errorf("%s/time.go reads the clock in a way that this test does not support: update the replaced lines", library)
 	}
 	for name, text := range map[string]string{
 		"time.go": changed,
@@ -174,7 +174,7 @@ func (w *world) keptTime(begin, end shop.Millis) {
 	const payWindow = 2 * time.Second
 	within := func(what string, id shop.ID, at, first, last shop.Millis) {
 		if at < first || at > last {
-			w.t.Errorf("%s of %s is %d: %v before the first right instant, %v after the last", what, id, at,
+			w.t.Errorf("%s of %s is %d: %v before the first valid instant, %v after the last", what, id, at,
 				first.Sub(at), at.Sub(last))
 		}
 	}
@@ -193,13 +193,13 @@ func (w *world) keptTime(begin, end shop.Millis) {
 		}
 	}
 	if len(nodes) != 2 {
-		w.t.Errorf("the ids carry the node numbers %v, want two", nodes)
+		w.t.Errorf("the ids have the node numbers %v, want two", nodes)
 	}
 	now := w.count("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
 	leases, right := w.count("SELECT COUNT(*) FROM node_leases"),
 		w.count("SELECT COUNT(*) FROM node_leases WHERE expires_at BETWEEN ? AND ?", now,
 			now+(10*time.Minute).Milliseconds())
 	if leases != 2 || right != 2 {
-		w.t.Errorf("%d node numbers are leased, %d of them for the next ten minutes at most; want two", leases, right)
+		w.t.Errorf("%d node numbers are leased, %d of them for at most the next ten minutes; want 2 and 2", leases, right)
 	}
 }

@@ -115,7 +115,7 @@ func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, err
 		return redis.XInfoGroup{}, err
 	}
 	if len(groups) != 1 || groups[0].Name != "fulfil" {
-		return redis.XInfoGroup{}, fmt.Errorf("groups %v, want fulfil alone", groups)
+		return redis.XInfoGroup{}, fmt.Errorf("got groups %v, want only fulfil", groups)
 	}
 	return groups[0], nil
 }

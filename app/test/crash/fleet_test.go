@@ -113,7 +113,7 @@ func (f *fleet) healthy() {
 	defer f.mu.Unlock()
 	for _, m := range f.nodes {
 		if m.Dead() {
-			f.w.t.Fatalf("a node (%s) ended by itself:\n%s", m.roles, m.Tail())
+			f.w.t.Fatalf("a node (%s) exited unexpectedly:\n%s", m.roles, m.Tail())
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (f *fleet) uneven() string {
 		sum, least, most = sum+n, min(least, n), max(most, n)
 	}
 	if sum != partitions || most-least > 1 {
-		return fmt.Sprintf("%d workers have %d partitions in all, from %d to %d each", len(workers), sum, least, most)
+		return fmt.Sprintf("%d workers have %d partitions in total, from %d to %d each", len(workers), sum, least, most)
 	}
 	return ""
 }
@@ -149,7 +149,7 @@ func (m *member) attended() (int, error) {
 			return strconv.Atoi(value)
 		}
 	}
-	return 0, fmt.Errorf("%s does not say how many partitions it has (%w)", m.addr, lines.Err())
+	return 0, fmt.Errorf("%s does not report stampede_partitions_attended (%w)", m.addr, lines.Err())
 }
 
 // metric returns the sum over all running API nodes.

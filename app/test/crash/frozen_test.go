@@ -67,7 +67,7 @@ func (w *world) freezeHoldingBatch(worker *node) {
 		for _, b := range w.people[:10] {
 			b.press(&w.sales[b.dice.IntN(len(w.sales))])
 		}
-		return false, "the worker has nothing in hand"
+		return false, "the worker has no pending entries"
 	})
 }
 
@@ -102,7 +102,7 @@ func TestFrozenPastLease(t *testing.T) {
 	w.must(err)
 	second := w.start()
 	if n := w.count("SELECT COUNT(*) FROM node_leases"); n != 1 {
-		t.Fatalf("%d node numbers are leased, the second node was to get the first one's", n)
+		t.Fatalf("%d node numbers are leased, want 1: the second node takes the number of the first", n)
 	}
 	w.invite(20)
 	for _, b := range w.people[40:] {

@@ -49,13 +49,13 @@ func TestRedisRestartsUnderAFullHouse(t *testing.T) {
 	kit.Eventually(t, healing, func() (bool, string) { return w.allReceived(2) })
 	took := time.Since(back)
 	if took > currentWithin {
-		t.Errorf("the last socket was current %v after Redis was back, want %v", took, currentWithin)
+		t.Errorf("the last socket was current %v after the restart of Redis, want at most %v", took, currentWithin)
 	}
 	w.sameDeadline(0) // the sweepers process the expired orders and return their units
-	w.rest(n, fmt.Sprintf("all current %v after Redis was back;", took.Round(10*time.Millisecond)))
+	w.rest(n, fmt.Sprintf("all current %v after the restart of Redis;", took.Round(10*time.Millisecond)))
 	for _, h := range w.memory.copy().Received {
 		if h.Via != ByEvent {
-			t.Fatalf("user %s heard of order %s by %s, not on the socket that was open", h.User, h.Order, h.Via)
+			t.Fatalf("user %s received order %s by %s, want an event on the open socket", h.User, h.Order, h.Via)
 		}
 	}
 }
@@ -90,5 +90,5 @@ func (w *world) allReceived(rev int) (bool, string) {
 			received[Received{Device: h.Device, Order: h.Order}] = true
 		}
 	}
-	return len(received) == want, fmt.Sprintf("%d of %d devices heard of rev %d", len(received), want, rev)
+	return len(received) == want, fmt.Sprintf("%d of %d devices received rev %d", len(received), want, rev)
 }

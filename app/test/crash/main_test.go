@@ -18,12 +18,12 @@ import (
 )
 
 var (
-	seedFlag  = flag.Int64("seed", 0, "what the runs are made from; 0: a new one")
-	seedsFlag = flag.Int("seeds", 3, "how many backlogs are killed at random moments")
-	changes   = flag.Int("changes", 4, "how many changes a shop of many nodes goes through")
-	promoted  = flag.Int("promotions", 1, "how many replicas of each kind are promoted")
+	seedFlag  = flag.Int64("seed", 0, "seed of the random runs; 0: a new seed")
+	seedsFlag = flag.Int("seeds", 3, "number of runs that kill a backlog at a random moment")
+	changes   = flag.Int("changes", 4, "number of node changes in a run with many nodes")
+	promoted  = flag.Int("promotions", 1, "number of runs that promote a replica, per kind of replica")
 	keepFlag  = flag.String("keep", "../../../.run/crash",
-		"folder for the report and for what failing runs leave behind")
+		"folder for the report and for the files of failed runs")
 )
 
 // binary is the path of the program with crash points, built once.
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "prepare the crash suite:", err)
 		os.Exit(1)
 	}
-	report.line("seed %d; a run is repeated by: just crash --seed %d --run NAME", *seedFlag, *seedFlag)
+	report.line("seed %d; to repeat a run: just crash --seed %d --run NAME", *seedFlag, *seedFlag)
 	kit.Main(m)
 }
 

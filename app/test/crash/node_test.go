@@ -54,6 +54,6 @@ func (n *node) waitDeath(point string) {
 		n.t.Fatalf("crash point %s was not reached:\n%s", point, n.Tail())
 	}
 	if !strings.Contains(n.Text(), "crash point "+point) {
-		n.t.Fatalf("the program ended, but not at crash point %s:\n%s", point, n.Tail())
+		n.t.Fatalf("the program exited, but not at crash point %s:\n%s", point, n.Tail())
 	}
 }

@@ -33,12 +33,12 @@ func TestManyNodes(t *testing.T) {
 		longest = max(longest, f.goesOn(what))
 		if frozen != nil {
 			f.thaw(frozen)
-			longest = max(longest, f.goesOn("let go on"))
+			longest = max(longest, f.goesOn("thaw"))
 		}
 	}
 	tr.end()
 	f.reconnectAll()
-	w.rest(f.with("api")[0].node, fmt.Sprintf("%d changes, shared out again within %v,", *changes,
+	w.rest(f.with("api")[0].node, fmt.Sprintf("%d changes, partitions redistributed within %v,", *changes,
 		longest.Round(100*time.Millisecond)))
 }
 
@@ -119,7 +119,7 @@ func (f *fleet) emptyHands(m *member) {
 			}
 			for consumer, n := range pending.Consumers {
 				if strings.HasSuffix(consumer, "-"+number) {
-					return false, fmt.Sprintf("partition %d: %d entries are still in the hands of the frozen %s", p, n, consumer)
+					return false, fmt.Sprintf("partition %d: %d entries are still pending at the frozen %s, want 0", p, n, consumer)
 				}
 			}
 		}

@@ -48,7 +48,7 @@ func diePaying(t *testing.T, flow, point string) {
 	next := w.start()
 	kit.Eventually(t, healing, func() (bool, string) {
 		if next.Dead() {
-			t.Fatalf("the program ended by itself:\n%s", next.Tail())
+			t.Fatalf("the program exited unexpectedly:\n%s", next.Tail())
 		}
 		astray := w.astray(sim)
 		return astray == "", astray
@@ -132,7 +132,7 @@ func (p *payer) becomes(n *node, state shop.OrderState) {
 		if err == nil && len(rows) == 1 {
 			row = rows[0]
 		}
-		return n.Dead() || row.State == state, fmt.Sprintf("order %s is %s, not %s", p.order, row.State, state)
+		return n.Dead() || row.State == state, fmt.Sprintf("order %s is %s, want %s", p.order, row.State, state)
 	})
 }
 
@@ -179,10 +179,10 @@ func (w *world) underWay() string {
 		return moving
 	}
 	for what, query := range map[string]string{
-		"events are not told":              "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL",
-		"late payments are not decided on": "SELECT COUNT(*) FROM payments WHERE unsettled_since IS NOT NULL",
-		"refunds are open":                 "SELECT COUNT(*) FROM refunds WHERE next_at IS NOT NULL",
-		"postings are not sent":            "SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL",
+		"events are unpublished":      "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL",
+		"late payments are unsettled": "SELECT COUNT(*) FROM payments WHERE unsettled_since IS NOT NULL",
+		"refunds are not finished":    "SELECT COUNT(*) FROM refunds WHERE next_at IS NOT NULL",
+		"postings are not sent":       "SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL",
 	} {
 		if n := w.count(query); n > 0 {
 			return fmt.Sprintf("%d %s", n, what)

@@ -65,14 +65,14 @@ func promoteReplica(t *testing.T, kind string) {
 	}
 	tr.end()
 	p.fleet.reconnectAll()
-	kit.Eventually(t, healing, func() (bool, string) { return p.payLate() == 0, "orders to be paid late do not end" })
+	kit.Eventually(t, healing, func() (bool, string) { return p.payLate() == 0, "orders for late payments have not ended" })
 	kit.Eventually(t, healing, func() (bool, string) { moving := p.underWay(); return moving == "", moving })
 	settled := p.settle()
 	kit.Eventually(t, healing, func() (bool, string) { astray := p.astray(p.sim); return astray == "", astray })
 	f := &p.fleet
 	written, ended := f.metric("stampede_recovery_orders_total"), f.metric("stampede_recovery_ended_total")
 	if kind == semiSync && ended > 0 {
-		t.Errorf("the recovery ended %v orders, though no commit was lost", ended)
+		t.Errorf("the recovery ended %v orders, want 0: no commit was lost", ended)
 	}
 	p.rest(f.with("api")[0].node, fmt.Sprintf("%d promoted, %v written, %v ended, %d settled,", promotions,
 		written, ended, settled))
@@ -149,7 +149,7 @@ func (p *promotion) promote() {
 	p.wire.Redirect(p.replica.DSN)
 	for _, h := range received {
 		if p.count("SELECT COUNT(*) FROM orders WHERE id = ? AND rev >= ?", h.Order, h.Rev) < 1 {
-			p.t.Errorf("the promoted replica lacks that order %s is %s (rev %d)", h.Order, h.State, h.Rev)
+			p.t.Errorf("the promoted replica does not have order %s as %s (rev %d)", h.Order, h.State, h.Rev)
 		}
 	}
 }

@@ -109,7 +109,7 @@ var pointsOfALoss = map[string]int{
 
 func pointName(point string) string {
 	if point == "" {
-		return "nobody dies"
+		return "no node dies"
 	}
 	return point
 }

@@ -73,7 +73,7 @@ func (w *world) unsettled() string {
 func (w *world) reconnect(n *node) {
 	w.t.Helper()
 	if n.Dead() {
-		w.t.Fatalf("the program ended by itself:\n%s", n.Tail())
+		w.t.Fatalf("the program exited unexpectedly:\n%s", n.Tail())
 	}
 	for _, b := range w.people {
 		if err := b.connect(n.addr); err != nil {

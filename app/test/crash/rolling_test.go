@@ -17,9 +17,9 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 1, "how often a rolling restart restarts every node")
-	crowd  = flag.Int("crowd", 40, "how many people buy during a rolling restart")
-	kept   = flag.String("figures", "", "the file for the figures of a rolling restart, as JSON")
+	rounds = flag.Int("rounds", 1, "number of times that a rolling restart restarts each node")
+	crowd  = flag.Int("crowd", 40, "number of shoppers during a rolling restart")
+	kept   = flag.String("figures", "", "JSON file for the figures of a rolling restart")
 )
 
 // P2, P3, P4, P6: every node is restarted in order, one after the other, while buyers buy. No accepted buy is lost, and
@@ -130,7 +130,7 @@ func quantiles(ms []int64) (q [3]int64) {
 
 // String returns the figures for the report.
 func (r *rolling) String() string {
-	return fmt.Sprintf("%d restarts, buys p99 %d ms calm, %d ms meanwhile,", r.Nodes, r.Calm.Millis[1], r.Restart.Millis[1])
+	return fmt.Sprintf("%d restarts, buys p99 %d ms before, %d ms during,", r.Nodes, r.Calm.Millis[1], r.Restart.Millis[1])
 }
 
 func (r *rolling) keep(t *testing.T) {

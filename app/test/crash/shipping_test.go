@@ -35,23 +35,23 @@ func dieShipping(t *testing.T, flow, point string) {
 	if flow == "receipt" {
 		last = shop.Finished
 		if err != nil || status != http.StatusOK {
-			t.Fatalf("shipped: %d %s %v", status, answer, err)
+			t.Fatalf("shipping the order got %d %s %v, want 200", status, answer, err)
 		}
 		status, answer, err = w.call(victim, p.token, "", receipt)
 	}
 	if err == nil {
-		t.Fatalf("a node that was to die answered %d: %s", status, answer)
+		t.Fatalf("got a response from a node that should have died: %d: %s", status, answer)
 	}
 	victim.waitDeath(point)
 	next := w.start()
 	kit.Eventually(t, healing, func() (bool, string) {
 		unpublished := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
 		state := p.row().State
-		return state == last && unpublished == 0, fmt.Sprintf("the order is %s, %d events are not told", state, unpublished)
+		return state == last && unpublished == 0, fmt.Sprintf("the order is %s, %d events are unpublished", state, unpublished)
 	})
 	if flow == "receipt" {
 		if status, answer, err := w.call(next, p.token, "", receipt); err != nil || status != http.StatusOK {
-			t.Errorf("its receipt confirmed again: %d %s %v", status, answer, err)
+			t.Errorf("the second confirmation of receipt got %d %s %v, want 200", status, answer, err)
 		}
 	}
 	w.askAgain(next, ada, key, parcel)

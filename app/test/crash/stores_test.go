@@ -31,7 +31,7 @@ func TestStoresRedisKilled(t *testing.T) {
 			server.Start()
 			lost := w.uncommitted()
 			if lost < backlog {
-				t.Errorf("%d reservations were answered and not committed at the kill, want at least %d", lost, backlog)
+				t.Errorf("%d confirmed reservations were uncommitted at the kill, want at least %d", lost, backlog)
 			}
 			w.tellsTheTruth()
 			w.rewriteAOF()
@@ -132,7 +132,7 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			w.enter(n)
 			w.trade(habits{presses: 5}).wait()
 			kit.Eventually(t, healing,
-				func() (bool, string) { return w.uncommitted() == 0, "not everything is written" })
+				func() (bool, string) { return w.uncommitted() == 0, "some reservations are not written" })
 			before := w.memory.answeredOrders()
 			over := trouble(t, w, server)
 			ends := time.NewTimer(minute)
@@ -170,7 +170,7 @@ func (w *world) hadTimeToPay(orders []shop.ID, writable shop.Millis) {
 	}
 	for i := range w.final.Rows {
 		if r := &w.final.Rows[i]; waited[r.ID] && r.PayBy <= writable {
-			w.t.Errorf("order %s was to be paid %d ms before it could be written", r.ID, writable-r.PayBy)
+			w.t.Errorf("the deadline of order %s is %d ms before the first moment at which it could be written", r.ID, writable-r.PayBy)
 			return
 		}
 	}

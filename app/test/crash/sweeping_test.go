@@ -46,10 +46,10 @@ func TestKilledSweeping(t *testing.T) {
 			deadline := w.sameDeadline(3 * time.Second)
 			late := w.allBack().Sub(deadline)
 			if late > time.Second {
-				t.Errorf("P5: the last unit was back %v after its deadline", late)
+				t.Errorf("P5: the last unit was returned %v after its deadline, want at most 1 s", late)
 			}
 			w.rest(next,
-				fmt.Sprintf("%d pending at the kill, back %v later; what fell due afterwards %v late", left, healed,
+				fmt.Sprintf("%d pending at the kill, units back after %v; later deadlines %v late", left, healed,
 					late))
 		})
 	}

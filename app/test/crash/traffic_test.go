@@ -155,7 +155,7 @@ func (w *world) reconnectAll(n *node) {
 
 func (w *world) comeBackBy(connect func(b *buyer) error) {
 	w.t.Helper()
-	w.everyone("come back", func(b *buyer) error {
+	w.everyone("reconnect", func(b *buyer) error {
 		return retrying(func() error {
 			if err := connect(b); err != nil {
 				return err
@@ -169,6 +169,6 @@ func (w *world) answered(n int) {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		got := w.memory.answeredSoFar()
-		return got >= n, fmt.Sprintf("%d buys answered, want %d", got, n)
+		return got >= n, fmt.Sprintf("%d buys have a reply, want %d", got, n)
 	})
 }

@@ -43,7 +43,7 @@ func TestFrozenWarming(t *testing.T) {
 func (n *node) waitFrozen(point string) {
 	n.t.Helper()
 	kit.Eventually(n.t, healing, func() (bool, string) {
-		return strings.Contains(n.Text(), "crash point "+point), "the program does not come to " + point + ":\n" +
+		return strings.Contains(n.Text(), "crash point "+point), "the program has not reached " + point + ":\n" +
 			n.Tail()
 	})
 }
@@ -69,7 +69,7 @@ func rebuiltBeforeThaw(w *world, warming *node) *node {
 	w.emptyRedis()
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		n, err := w.redis.Exists(kit.Context(w.t), kit.SaleKey(&w.sales[0])).Result()
-		return err == nil && n == 1, fmt.Sprint("the sale is not in Redis again ", err)
+		return err == nil && n == 1, fmt.Sprint("the sale is not restored in Redis ", err)
 	})
 	warming.thaw()
 	return next

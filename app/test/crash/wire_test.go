@@ -53,7 +53,7 @@ func scriptName(name string) func(t *testing.T) string {
 		t.Helper()
 		sha := streams.ScriptSHA(name)
 		if sha == "" {
-			t.Fatalf("there is no script %q", name)
+			t.Fatalf("script %q does not exist", name)
 		}
 		return sha
 	}
@@ -100,7 +100,7 @@ func live(t *testing.T, f fault, kill bool) {
 	w.answered(20 + w.dice.IntN(40))
 	f.begin(t, wire)
 	kit.Eventually(t, healing, func() (bool, string) {
-		return f.felt(wire, &w.memory), fmt.Sprintf("the fault was not felt; %d and %d replies lost",
+		return f.felt(wire, &w.memory), fmt.Sprintf("the fault had no effect; Redis lost %d replies, MySQL %d",
 			wire.redis.Dropped(), wire.mysql.Dropped())
 	})
 	lost := w.uncommitted()

@@ -89,7 +89,7 @@ func (w *world) remember() {
 	}
 	w.write("history.json", w.memory.copy())
 	w.write("final.json", w.final)
-	w.t.Logf("history, final state and logs are in %s; again: just crash --seed %d --run '%s'", w.folder, *seedFlag,
+	w.t.Logf("history, final state and logs are in %s; to repeat: just crash --seed %d --run '%s'", w.folder, *seedFlag,
 		w.name)
 	report.line("FAILED  %s, kept in %s", w.name, w.folder)
 }

@@ -282,13 +282,13 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 					rounds = moreRounds
 				}
 			}
-			line := fmt.Sprintf("%s, %d requests; beside %d cheap ones:", a.name, sent, cheaply)
+			line := fmt.Sprintf("%s, %d requests; compared with %d cheap requests:", a.name, sent, cheaply)
 			for _, op := range ops {
 				ratio := median(ratios[op])
 				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(bad[op]).Milliseconds(),
 					median(good[op]).Milliseconds(), ratio)
 				if slow(op) {
-					t.Errorf("%s is %.1f times slower than with as many cheap requests: p99 %v, %v", op, ratio, bad[op],
+					t.Errorf("%s is %.1f times slower than with the same number of cheap requests: p99 %v, %v", op, ratio, bad[op],
 						good[op])
 				}
 			}

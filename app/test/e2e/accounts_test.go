@@ -30,7 +30,7 @@ func (s *testShop) captcha(n *node) account.CaptchaAnswer {
 	var picture account.Picture
 	n.expect(http.StatusOK, &picture, n.read, "/api/v1/auth/captcha", "", nil)
 	if !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
-		s.t.Fatalf("captcha %s is no picture", picture.ID)
+		s.t.Fatalf("captcha %s is not a PNG data URL", picture.ID)
 	}
 	answer, err := s.readPicture(picture.ID)
 	s.must(err)
@@ -56,7 +56,7 @@ func linkIn(t *testing.T, folder, email, kind string) (token string) {
 				token = string(found[2])
 			}
 		}
-		return token != "", fmt.Sprintf("%d mails, none of them with the link", len(files))
+		return token != "", fmt.Sprintf("got %d mails, want one with the link", len(files))
 	})
 	return token
 }
@@ -97,7 +97,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	}
 	phone := n.logInAs(guest.Access, email, accountPassword)
 	if phone.User.ID != guest.User.ID || phone.User.Email != email {
-		t.Errorf("logged in as %+v, was %+v", phone.User, guest.User)
+		t.Errorf("logged in as %+v, want %+v", phone.User, guest.User)
 	}
 	if _, err := staying.Renew(phone.Access); err != nil {
 		t.Errorf("renew with the account's token: %v", err)
@@ -153,7 +153,7 @@ func wantSignedOut(t *testing.T, conns ...*wsclient.Conn) {
 		select {
 		case <-conn.Done():
 		case <-time.After(patience):
-			t.Fatal("a socket whose token was revoked stays open")
+			t.Fatal("a socket with a revoked token is still open")
 		}
 		if code := wsclient.CloseCode(conn.Err()); code != signedOut {
 			t.Errorf("closed with %d, want %d: %v", code, signedOut, conn.Err())
@@ -174,7 +174,7 @@ func TestKeyIsRotatedUnderRunningNodes(t *testing.T) {
 		t.Fatalf("token rotate exits %d:\n%s", code, out)
 	}
 	if out, code := s.run("token", "rotate"); code == 0 || !strings.Contains(out, "--now") {
-		t.Errorf("a second rotation at once exits %d:\n%s", code, out)
+		t.Errorf("a second rotation exits %d, want an error that names --now:\n%s", code, out)
 	}
 	signed, code := s.run("token", "--user", "77")
 	if code != 0 {

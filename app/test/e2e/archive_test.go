@@ -148,7 +148,7 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 		var failure struct{ Error shop.Error }
 		n.expect(refusal.status, &failure, request, refusal.path, refusal.token, refusal.body)
 		if failure.Error.Code != refusal.code || failure.Error.Message == "" {
-			t.Errorf("%s: %+v, want %s in words", refusal.path, failure.Error, refusal.code)
+			t.Errorf("%s: got error %+v, want %s with a message", refusal.path, failure.Error, refusal.code)
 		}
 	}
 	// A repeated receipt succeeds and changes nothing.
@@ -160,13 +160,13 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 	_, err = c.Cancel(placed.ID)
 	refused(t, shop.WrongState, err)
 	if state.State != shop.Finished || c.cancels(ended.ID) != shop.Cancelled {
-		t.Errorf("received: %s", state.State)
+		t.Errorf("the order is %s after a repeated receipt, want finished; the other order must be cancelled", state.State)
 	}
 	if now := looks(); now != before {
-		t.Errorf("after all that was refused:\n%s\nbefore:\n%s", now, before)
+		t.Errorf("rejected requests changed the orders: got\n%s\nwant\n%s", now, before)
 	}
 	if n := s.count("SELECT (SELECT COUNT(*) FROM orders) + (SELECT COUNT(*) FROM orders_archive)"); n != 2 {
-		t.Errorf("%d rows of two orders", n)
+		t.Errorf("%d rows of two orders, want 2", n)
 	}
 	s.audit(sale)
 	s.drops(n, who, operator, sale, all)
@@ -179,7 +179,7 @@ func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []sh
 	last, err := s.store.DropOrders(ctx, shop.MonthOf(now).Next().Start(), 0, now, 10)
 	s.must(err)
 	if left := s.count("SELECT COUNT(*) FROM orders_archive"); last == 0 || left != 0 {
-		s.t.Fatalf("%d orders are left, checked up to %s", left, last)
+		s.t.Fatalf("%d orders are left, want 0; deleted up to %s", left, last)
 	}
 	for _, id := range all {
 		one, service := "/api/v1/orders/"+id.String(), "/api/v1/operator/orders"
@@ -206,13 +206,13 @@ func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []sh
 		var found struct{ Orders []shop.Order }
 		n.expect(http.StatusOK, &found, n.read, service+"?q="+id.String(), operator, nil)
 		if len(found.Orders) != 0 {
-			s.t.Errorf("found %+v", found.Orders)
+			s.t.Errorf("the search returned %+v, want no dropped order", found.Orders)
 		}
 	}
 	var report backoffice.SaleReport
 	n.expect(http.StatusOK, &report, n.read, "/api/v1/operator/sales/"+sale.ID.String()+"/report", operator, nil)
 	if report.Dropped != 2 || report.Money.PaidFen != 4900 {
-		s.t.Errorf("the report: %+v", report)
+		s.t.Errorf("the report is %+v, want 2 dropped orders and 4900 fen paid", report)
 	}
 	s.audit(sale)
 }

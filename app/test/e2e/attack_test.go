@@ -40,7 +40,7 @@ func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	o.Read = s.readPicture
 	r, err := attack.Run(s.t.Context(), a.attacker, o)
 	s.must(err)
-	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts kept out; "+
+	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts blocked; "+
 		"%d of %d honest; refused %v", name, kind, r.Sent, r.Theirs, 100*r.Share, 100*r.Work, r.Pictures, r.Blocked,
 		r.Honest, o.Honest, r.Refused)
 	for _, failure := range r.Failures {
@@ -116,7 +116,7 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 		})
 		paid := o.Pictures > 0
 		if r.Theirs > r.Pictures || paid != (r.Theirs > 0) || paid != (r.Pictures > 0) {
-			t.Errorf("%s: %d units for %d pictures", name, r.Theirs, r.Pictures)
+			t.Errorf("%s: got %d units for %d solved pictures, want at most one per picture", name, r.Theirs, r.Pictures)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestAttacksUnderStrictLimits(t *testing.T) {
 		Options: attack.Options{Honest: 200, Accounts: 200, Requests: requests},
 	})
 	if flood.Share > 0.2 || farm.Share > 0.2 {
-		t.Errorf("the flood has %.2f %% of the units, the farm %.2f %%", 100*flood.Share, 100*farm.Share)
+		t.Errorf("the flood has %.2f %% of the units, the farm %.2f %%; want at most 20 %% each", 100*flood.Share, 100*farm.Share)
 	}
 }
 
@@ -150,9 +150,9 @@ func TestHoarderKeepsNobodyOut(t *testing.T) {
 		Options: attack.Options{Honest: 200, Requests: requests, Persist: true},
 	})
 	if r.Theirs == 0 || r.Theirs > 150 {
-		t.Errorf("the hoarder has %d reservations, want at most three per account, 150", r.Theirs)
+		t.Errorf("the hoarder has %d reservations, want 1 to 150 (three per account)", r.Theirs)
 	}
 	if r.Honest != 200 {
-		t.Errorf("%d of 200 honest shoppers have one", r.Honest)
+		t.Errorf("%d of 200 honest shoppers have a reservation, want all", r.Honest)
 	}
 }

@@ -48,7 +48,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				select {
 				case <-conn.Done():
 				case <-time.After(patience):
-					t.Fatal("a socket of the blocked stays open")
+					t.Fatal("a socket of a blocked user is still open")
 				}
 				if wsclient.CloseCode(conn.Err()) != 4507 {
 					t.Errorf("closed with %v, want 4507", conn.Err())
@@ -61,10 +61,10 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				v := (way{addr: n.addr}).visit(t, c.from)
 				if a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve)); err == nil &&
 					a.code != http.StatusForbidden {
-					t.Errorf("its orders: %d %s", a.code, a.text)
+					t.Errorf("the orders of the blocked user: got %d %s, want 403", a.code, a.text)
 				}
 				if _, err := ins[i].Time("1"); err != nil {
-					t.Errorf("somebody else: %v", err)
+					t.Errorf("the socket of another user failed: %v", err)
 				}
 			}
 			if out, code := nodes[0].in(t).run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
@@ -74,7 +74,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				v := (way{addr: n.addr}).visit(t, c.from)
 				kit.Eventually(t, patience, func() (bool, string) {
 					a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve))
-					return err == nil && a.code == http.StatusOK, "still kept out"
+					return err == nil && a.code == http.StatusOK, "the user is still blocked"
 				})
 				v.greeted(t, token(t, eve))
 			}

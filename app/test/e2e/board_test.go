@@ -15,7 +15,7 @@ import (
 func (c *client) awaitBoard(is func(b *board.Board) (ok bool, why string)) (found board.Board) {
 	c.t.Helper()
 	c.board.Store(nil)
-	why := "no board came"
+	why := "received no board"
 	kit.Eventually(c.t, patience, func() (ok bool, _ string) {
 		if e := c.board.Swap(nil); e != nil {
 			found = e.Board
@@ -56,14 +56,14 @@ func TestBoardOfTwoNodes(t *testing.T) {
 		}
 		return len(live.Nodes) == 2 && live.BuysS > 1 && live.ReservedS > 0 && live.ConfirmedS > 0 &&
 			live.LatencyMS.N > 1 &&
-			live.RefusedS[shop.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, live)
+			live.RefusedS[shop.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v, which does not count them", buys, live)
 	})
 	i := slices.IndexFunc(live.Sales, func(shown board.Sale) bool { return shown.ID == sale.ID })
 	if i < 0 || live.Sales[i].Phase != shop.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {
 		t.Errorf("sales %+v", live.Sales)
 	}
 	if len(live.Partitions) != 8 || live.LatencyMS.P50 < 1 || live.LatencyMS.P99 < live.LatencyMS.P50 {
-		t.Errorf("%d partitions, press to order %+v", len(live.Partitions), live.LatencyMS)
+		t.Errorf("%d partitions, buy to order %+v", len(live.Partitions), live.LatencyMS)
 	}
 	for i, roles := range [][]string{{"api", "worker", "sweeper"}, {"api"}} {
 		n := live.Nodes[i]
@@ -77,7 +77,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 		return shown.Held == reserved && shown.Stock == 100-reserved, fmt.Sprintf("of %d: %+v", reserved, shown)
 	})
 	if len(settled.Alarms) != 0 {
-		t.Errorf("alarms while all is well: %+v", settled.Alarms)
+		t.Errorf("got alarms %+v, want none", settled.Alarms)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		var shown board.History

@@ -113,7 +113,7 @@ func refused(t *testing.T, code shop.Code, err error) *shop.Error {
 	t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != code {
-		t.Fatalf("got %v; want %s", err, code)
+		t.Fatalf("got %v, want %s", err, code)
 	}
 	return e
 }

@@ -39,7 +39,7 @@ func TestAClusterSellsWhatThereIs(t *testing.T) {
 		})
 		for user, r := range accepted[i] {
 			kit.Eventually(t, patience, func() (bool, string) {
-				return clients[user].received(r.Order, shop.Pending), fmt.Sprintf("user %s was not told of order %s", user,
+				return clients[user].received(r.Order, shop.Pending), fmt.Sprintf("user %s did not receive order %s", user,
 					r.Order)
 			})
 		}

@@ -43,7 +43,7 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 	select {
 	case <-enough:
 	case <-time.After(patience):
-		t.Error("too few buys are answered")
+		t.Error("too few buys have a reply")
 	}
 	n.Kill()
 	all.Wait()
@@ -53,10 +53,10 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 	for placed, key := range answered {
 		if s.count("SELECT COUNT(*) = 1 AND MIN(id) = ? AND MIN(state) = 'pending' FROM orders WHERE idem_key = ?",
 			placed, key) != 1 {
-			t.Errorf("order %s with key %s was answered and does not have exactly one pending row", placed, key)
+			t.Errorf("order %s with key %s was confirmed and does not have exactly one pending row", placed, key)
 		}
 	}
-	t.Logf("%d buys were answered before the kill", len(answered))
+	t.Logf("%d buys were confirmed before the kill", len(answered))
 	s.audit(sale)
 }
 
@@ -95,12 +95,12 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 
 	second := s.start()
 	if n := s.counter(sale, "stock"); n != 8 {
-		t.Fatalf("stock %d after the rebuild, want 8", n)
+		t.Fatalf("stock %d after the recovery, want 8", n)
 	}
 	c, _ = login(t, second, user, "")
 	again, err := c.BuyUntilKnown(sale.ID, 2, "before-loss")
 	if err != nil || again.Order != r.Order || again.State != shop.Pending {
-		t.Fatalf("P4 after a rebuild: %+v, %v; want order %s pending", again, err, r.Order)
+		t.Fatalf("P4 after a recovery: got %+v, %v; want order %s pending", again, err, r.Order)
 	}
 	c.cannotBuy(shop.LimitReached, sale.ID, 1, "over-limit")
 	c.cancels(r.Order)
@@ -133,7 +133,7 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 
 	s.start()
 	if left := s.counter(sale, "stock"); left != 8 {
-		t.Fatalf("stock %d after the rebuild from an older copy, want 8", left)
+		t.Fatalf("stock %d after the recovery from an older copy, want 8", left)
 	}
 	s.audit(sale)
 }
@@ -164,7 +164,7 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 		}
 		repeated, err := phone.BuyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
 		if err != nil || repeated.Order != r.Order || again.Order == r.Order {
-			t.Errorf("%s lost: the same key answers %+v, %v; want order %s", name, repeated, err, r.Order)
+			t.Errorf("%s lost: the same key got %+v, %v; want order %s", name, repeated, err, r.Order)
 		}
 		s.drained(sale)
 		if free := s.counter(sale, "stock"); free != 10-before-2 {

@@ -49,14 +49,14 @@ func TestExamplesWithCurl(t *testing.T) {
 	}
 	for _, block := range blocks {
 		if block[1] == "json" && !proxy.saw(block[2]) {
-			t.Errorf("the README shows an answer that none was like: %s", block[2])
+			t.Errorf("the README shows a response that no command returned: %s", block[2])
 		}
 	}
 	for _, asked := range []string{
 		"POST /api/v1/sales/" + sale.ID.String() + "/buy 200", "POST /api/v1/auth/guest 200", "GET /api/v1/orders 401",
 	} {
 		if !slices.Contains(proxy.asked, asked) {
-			t.Errorf("no curl has asked %s: %q", asked, proxy.asked)
+			t.Errorf("no curl command sent %s; sent: %q", asked, proxy.asked)
 		}
 	}
 	s.drained(sale)

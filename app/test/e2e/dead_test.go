@@ -36,7 +36,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	r, err := lucky.BuyUntilKnown(sale.ID, 1, "without-address")
 	s.must(err)
 	kit.Eventually(t, patience, func() (bool, string) {
-		return lucky.received(r.Order, shop.Pending), "an order behind the bad ones waits"
+		return lucky.received(r.Order, shop.Pending), "an order behind the unwritable ones waits"
 	})
 	kit.Eventually(t, patience, func() (bool, string) {
 		return unlucky.received(doomed.Order, shop.Refused) && unlucky.received(dropped.Order, shop.Refused), "not refused yet"
@@ -51,15 +51,15 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	for _, l := range s.deadLetters() {
 		letters[l.Order] = l.ID
 		if !strings.Contains(l.Reason, "address") || l.Deliveries < 2 {
-			t.Errorf("letter %s: after %d deliveries, because of %q; want the column's name", l.ID, l.Deliveries,
+			t.Errorf("dead letter %s: %d deliveries, reason %q; want at least 2 and the name of the column", l.ID, l.Deliveries,
 				l.Reason)
 		}
 	}
 	if len(letters) != 2 {
-		t.Fatalf("letters %v, want two", letters)
+		t.Fatalf("got dead letters %v, want two", letters)
 	}
 	if out, code := s.run("dead", "replay", letters[doomed.Order]); code == 0 {
-		t.Errorf("replayed though the cause is still there: %s", out)
+		t.Errorf("replay succeeded although the cause still exists: %s", out)
 	}
 	if free := s.counter(sale, "stock"); free != 4 {
 		t.Errorf("stock %d after a failed replay, want 4", free)
@@ -70,7 +70,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 		t.Fatalf("replay exits %d: %s", code, out)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
-		return unlucky.received(doomed.Order, shop.Pending), "the buyer did not hear of the replayed order"
+		return unlucky.received(doomed.Order, shop.Pending), "the buyer did not receive the replayed order"
 	})
 	row, err := s.store.Order(kit.Context(t), doomed.Order)
 	s.must(err)
@@ -83,7 +83,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	}
 	for _, again := range []string{"replay", "drop"} {
 		if _, code := s.run("dead", again, letters[dropped.Order]); code == 0 {
-			t.Errorf("%s of a letter that is gone succeeds", again)
+			t.Errorf("%s of a dropped dead letter succeeds, want an error", again)
 		}
 	}
 	// An unreadable entry has no order. Its dead letter can only be dropped.
@@ -100,7 +100,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 		t.Errorf("drop of an unreadable entry exits %d: %s", code, out)
 	}
 	if left := s.deadLetters(); len(left) != 0 {
-		t.Errorf("letters left: %+v", left)
+		t.Errorf("dead letters remain: %+v", left)
 	}
 	if free := s.counter(sale, "stock"); free != 3 {
 		t.Errorf("stock %d, want 3", free)

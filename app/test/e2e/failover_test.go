@@ -57,7 +57,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 						(e.Code == shop.Busy || e.Code == shop.RateLimited || e.Code == shop.LimitReached):
 						c.Pause(0)
 					default:
-						t.Errorf("I8: user %s, who has an order, pressed again and heard: %v", user, err)
+						t.Errorf("I8: user %s has an order and got %v for another buy, want limit_reached", user, err)
 						return
 					}
 					select {
@@ -86,13 +86,13 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	s.audit(sale)
 	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
 	if log := a.Text() + b.Text(); !strings.Contains(log, "a replica was promoted") {
-		t.Error("no log says that a replica was promoted")
+		t.Error("no node logged the promotion")
 	}
 	if n := a.metric("stampede_reservations_lost_total"); n != unwritten {
 		t.Errorf("%v reservations are counted as lost, want %d", n, unwritten)
 	}
 	if !strings.Contains(a.Text(), "reservations that were answered are lost") {
-		t.Error("nobody is told of the loss")
+		t.Error("the node did not log the loss")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 			_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("pressed-again-%d", i))
 			var e *shop.Error
 			if !errors.As(err, &e) || e.Code != shop.LimitReached {
-				t.Errorf("I8: user %s, who has an order, pressed again and heard: %v", lost[i], err)
+				t.Errorf("I8: user %s has an order and got %v for another buy, want limit_reached", lost[i], err)
 			}
 		})
 	}
@@ -143,11 +143,11 @@ func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 	server.Start()
 	started := time.Now()
 	s.buyers(n, sale, 5)
-	t.Logf("the first 5 buys after the start of Redis took %v", time.Since(started).Round(time.Millisecond))
+	t.Logf("the first 5 buys after the restart of Redis took %v", time.Since(started).Round(time.Millisecond))
 	s.drained(sale)
 	s.audit(sale)
 	if got := strings.Count(n.Text(), "partition recovered"); got != before {
-		t.Errorf("%d partitions were recovered after a plain start of Redis", got-before)
+		t.Errorf("%d partitions were recovered after a restart of Redis, want 0", got-before)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 func (s *testShop) onePerBuyer(sale shop.Sale, buyers int) {
 	s.t.Helper()
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n != int64(buyers) {
-		s.t.Errorf("%d orders of %d buyers", n, buyers)
+		s.t.Errorf("got %d orders of %d buyers, want one per buyer", n, buyers)
 	}
 	if n := s.count("SELECT COUNT(DISTINCT user_id) FROM orders WHERE sale_id = ?", sale.ID); n != int64(buyers) {
 		s.t.Errorf("P4: orders of %d buyers, want %d", n, buyers)

@@ -99,7 +99,7 @@ func (p *payer) opensPayment(sale shop.Sale) {
 	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who,
 		map[string]any{"via": "page"})
 	if code, _ := p.request(http.MethodGet, payment.URL, "", nil); code != http.StatusOK {
-		p.t.Fatalf("the cashier answers %d", code)
+		p.t.Fatalf("the cashier page returned %d, want 200", code)
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *payer) ends(state shop.OrderState) (o shop.Order) {
 		p.expect(http.StatusOK, &o, p.read, path, p.who, nil)
 		path = "/api/v1/orders/" + p.order.ID.String() + nextState
 		p.shortenPause()
-		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
+		return o.State == state, fmt.Sprintf("the order is %s (%s), want %s", o.State, o.Reason, state)
 	})
 	return o
 }
@@ -217,6 +217,6 @@ func (p *payer) moneyFits(o shop.Order) {
 		}
 	}
 	if found != 1 {
-		p.t.Errorf("%d trades of order %s", found, o.ID)
+		p.t.Errorf("got %d trades of order %s, want at most 1", found, o.ID)
 	}
 }

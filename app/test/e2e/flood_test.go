@@ -117,7 +117,7 @@ func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() { defer close(over); f.run(ctx, t, accounts) }()
-	kit.Eventually(t, patience, func() (bool, string) { return f.held.Load() > 100, "the flood is not held yet" })
+	kit.Eventually(t, patience, func() (bool, string) { return f.held.Load() > 100, "the flood is not limited yet" })
 	sent, held := f.sent.Load(), f.held.Load() // the initial burst is over
 
 	proxied.crowd(t, people, f.from, sale.ID, 10*time.Second)
@@ -159,7 +159,7 @@ func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 		return time.Since(began) < time.Second, "two buys in a row take more than a second"
 	})
 	if a.failed.Code != shop.RateLimited || a.failed.RetryMS < 1 || a.failed.RetryMS > 1000 {
-		t.Errorf("a buy over HTTP right after one over the socket: %d %s", a.code, a.text)
+		t.Errorf("a buy over HTTP directly after one over the socket got %d %s, want rate_limited", a.code, a.text)
 	}
 	for _, path := range []string{"/api/v1/slots", "/api/v1/orders"} {
 		refused := 0

@@ -62,13 +62,13 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 				err = c.Seen(owner.Cursor())
 			case wsclient.Renew:
 				if errOf(c.Renew(who)) == nil {
-					err = errors.New("a socket took the token of another user")
+					err = errors.New("a socket accepted the token of another user")
 				}
 			case wsclient.Buy: // below, with the key of the owner
 			case wsclient.Time, wsclient.Watch, wsclient.Unwatch, wsclient.Pass, wsclient.Solve, wsclient.Board:
 				continue // these name no order
 			default:
-				err = errors.New("the op has no entry")
+				err = errors.New("the op has no entry in this test")
 			}
 			if err != nil {
 				t.Errorf("%s for the order of another user, %s: %v", op, placed.State, err)
@@ -117,7 +117,7 @@ func TestCancelledBuysCountTowardsTheCap(t *testing.T) {
 	two.cannotBuy(shop.LimitReached, sale.ID, 1, "over-the-cap-2")
 	kit.Eventually(t, patience, func() (bool, string) {
 		stock := s.counter(sale, "stock")
-		return stock == sale.Initial, fmt.Sprintf("%d of %d units are back", stock, sale.Initial)
+		return stock == sale.Initial, fmt.Sprintf("%d of %d units are returned", stock, sale.Initial)
 	})
 	s.drained(sale)
 	s.audit(sale)

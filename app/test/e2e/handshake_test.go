@@ -59,7 +59,7 @@ func asksAtOnce(addr, offered string, number, ops int) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		return fmt.Errorf("answered %s", resp.Status)
+		return fmt.Errorf("the handshake got %s", resp.Status)
 	}
 	for n, t0 := number, 0; n < number+ops; n++ {
 		var published struct {
@@ -71,7 +71,7 @@ func asksAtOnce(addr, offered string, number, ops int) error {
 			err = json.Unmarshal(text, &published)
 		}
 		if err != nil || published.ID != n || published.OK.T0 != t0 {
-			return fmt.Errorf("asked number %d, was answered %s, %v", n, text, err)
+			return fmt.Errorf("request %d got %s, %v", n, text, err)
 		}
 		t0 = n + 1
 		if _, err := conn.Write(asks("time", t0)); err != nil {

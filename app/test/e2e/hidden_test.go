@@ -119,11 +119,11 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		status, answer := n.get(list.path, list.token)
 		text := string(answer)
 		if status != http.StatusOK || strings.Contains(text, id) || strings.Contains(text, slot) {
-			t.Errorf("%s: %d, with the hidden sale: %s", list.path, status, text)
+			t.Errorf("%s: got status %d, want 200 without the hidden sale: %s", list.path, status, text)
 		}
 	}
 	if status, answer := n.post("/api/v1/auth/guest", tokens[1], nil); status != http.StatusForbidden {
-		t.Errorf("a bound token is renewed: %d %s", status, answer)
+		t.Errorf("renewing a bound token got %d %s, want 403", status, answer)
 	}
 	if got := n.metric("stampede_buys_reserved_total"); got != 0 {
 		t.Errorf("%v reservations counted, want 0", got)

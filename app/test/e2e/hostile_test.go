@@ -75,7 +75,7 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 		t.Errorf("%d orders, want %d", got, len(hostile))
 	}
 	if taken, back := g.ledger(); taken != int64(len(hostile))*sales[0].PriceFen || back != sales[0].PriceFen {
-		t.Errorf("the gateway took %d and gave back %d", taken, back)
+		t.Errorf("the gateway took %d fen and refunded %d fen", taken, back)
 	}
 	for _, sale := range sales {
 		s.drained(sale)
@@ -95,14 +95,14 @@ func (n *node) sells(g *gateway, c *client, sale shop.Sale, who, operator string
 	})
 	placed := n.becomes(receipt.Order, who, shop.Pending)
 	if diff := cmp.Diff(&address, placed.Address); diff != "" || placed.ProductName != text {
-		n.t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, placed.ProductName, diff)
+		n.t.Errorf("%q was returned as %q, its address (-sent +read):\n%s", text, placed.ProductName, diff)
 	}
 	kit.Eventually(n.t, patience, func() (bool, string) {
-		return c.received(placed.ID, shop.Pending), "the socket has not heard of the order"
+		return c.received(placed.ID, shop.Pending), "the socket did not receive the order"
 	})
 	for _, e := range c.ordersReceived() {
 		if e.Order.ID == placed.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
-			n.t.Errorf("%q was told on the socket as %+v", text, e.Order)
+			n.t.Errorf("%q was published on the socket as %+v", text, e.Order)
 		}
 	}
 	n.paid(g, placed, who)
@@ -143,7 +143,7 @@ func (n *node) shows(sale shop.Sale, text string) {
 		"its description": detail.Description, "the product": product.Name, "the product's rules": product.Rules,
 	} {
 		if got != text {
-			n.t.Errorf("%s is %q, not %q", name, got, text)
+			n.t.Errorf("%s is %q, want %q", name, got, text)
 		}
 	}
 	var all struct{ Categories []shop.Category }
@@ -153,7 +153,7 @@ func (n *node) shows(sale shop.Sale, text string) {
 		found = found || c.ID == sale.Product.CategoryID && c.Name == sale.Product.Category
 	}
 	if !found || detail.Product.Category != sale.Product.Category {
-		n.t.Errorf("the category %q came back as %q", sale.Product.Category, detail.Product.Category)
+		n.t.Errorf("the category %q was returned as %q", sale.Product.Category, detail.Product.Category)
 	}
 }
 
@@ -165,13 +165,13 @@ func (n *node) askedAndDeclined(placed shop.ID, who, operator, text string) {
 	service := "/api/v1/operator/orders/" + placed.String()
 	n.expect(http.StatusOK, &seen, n.read, service, operator, nil)
 	if seen.Refund.Reason != text {
-		n.t.Errorf("the reason %q came back as %q", text, seen.Refund.Reason)
+		n.t.Errorf("the reason %q was returned as %q", text, seen.Refund.Reason)
 	}
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/operator/refunds/"+placed.String()+"/decline", operator,
 		map[string]any{"note": text})
 	n.expect(http.StatusOK, &seen, n.read, service, operator, nil)
 	if seen.Refund.Note != text || seen.Refund.State != payment.RefundDeclined {
-		n.t.Errorf("the note %q came back as %q", text, seen.Refund.Note)
+		n.t.Errorf("the note %q was returned as %q", text, seen.Refund.Note)
 	}
 }
 
@@ -214,7 +214,7 @@ func (n *node) searches(who, operator string) {
 				n.t.Errorf("%s: %d %s", path, status, answer)
 			}
 			if strings.Contains(string(answer), "SQL") || strings.Contains(string(answer), "syntax") {
-				n.t.Errorf("%s tells of the inside: %s", path, answer)
+				n.t.Errorf("the error of %s reveals internals: %s", path, answer)
 			}
 		}
 	}

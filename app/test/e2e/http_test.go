@@ -115,7 +115,7 @@ func (n *node) expect(
 	}
 	if into != nil {
 		if err := json.Unmarshal(text, into); err != nil {
-			n.t.Fatalf("%s answered %s: %v", path, text, err)
+			n.t.Fatalf("%s returned %s: %v", path, text, err)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestIdleSocketsKeepNobodyOut(t *testing.T) {
 	t.Logf("%d idle sockets of %d addresses after %v", addresses*each, addresses, time.Since(began).Round(time.Second))
 	for i := range addresses {
 		if hold(fmt.Sprintf("127.9.1.%d", 1+i)) == nil {
-			t.Errorf("address %d holds more than %d sockets", i+1, each)
+			t.Errorf("address %d has more than %d sockets", i+1, each)
 		}
 	}
 	began = time.Now()

@@ -28,26 +28,26 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	_, err = first.Buy(sale.ID, 1, "the-last-unit")
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != shop.Busy {
-		t.Fatalf("with every reply lost the outcome must be unknown (busy), got %v", err)
+		t.Fatalf("got %v, want busy: every reply was lost, so the outcome is unknown", err)
 	}
 	proxy.Restore()
 	if n := s.counter(sale, "stock"); n != 0 {
-		t.Fatalf("stock %d: the lost reply was to be one of an accepted buy", n)
+		t.Fatalf("stock is %d, want 0: the lost reply belongs to an accepted buy", n)
 	}
 
 	// Set the flag on the other node: it rejects other users, finally without Redis.
 	stranger, _ := login(t, other, kit.NewID(), "")
 	kit.Eventually(t, patience, func() (bool, string) {
 		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
-		return errors.As(err, &e) && e.Code == shop.SoldOut && s.flagged(other), fmt.Sprint("no flag yet: ", err)
+		return errors.As(err, &e) && e.Code == shop.SoldOut && s.flagged(other), fmt.Sprint("the sold-out flag is not set: ", err)
 	})
 	second, _ := login(t, other, user, "")
 	got, err := second.Buy(sale.ID, 1, "the-last-unit")
 	if err != nil {
-		t.Fatalf("the same key behind a sold-out flag: %v", err)
+		t.Fatalf("the same key after the sold-out flag was set: %v", err)
 	}
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n > 1 {
-		t.Fatalf("%d orders for one unit", n)
+		t.Fatalf("got %d orders for one unit, want at most 1", n)
 	}
 	second.cannotBuy(shop.DuplicateKey, sale.ID, 2, "the-last-unit")
 

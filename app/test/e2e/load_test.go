@@ -39,7 +39,7 @@ func TestEveryLoadScenario(t *testing.T) {
 			return
 		}
 		if moment >= 8*time.Second {
-			t.Fatalf("nothing was done within %v: %+v", moment, results)
+			t.Fatalf("a scenario did no operation within %v: %+v", moment, results)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (n *node) lines(is func(l *line) bool) (found []line) {
 	for text := range strings.Lines(n.Text()) {
 		var l line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			n.t.Fatalf("a line of the log that is no JSON: %s", text)
+			n.t.Fatalf("a log line is not JSON: %s", text)
 		}
 		if is(&l) {
 			found = append(found, l)
@@ -63,10 +63,10 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	waiting, err := buy("logged-key-2")
 	s.must(err) // the reservation needs no database
 	if _, err := c.Pay(receipt.Order, "page"); err == nil {
-		t.Error("paid without a database")
+		t.Error("the payment succeeded without a database")
 	}
-	if _, err := c.Refund(receipt.Order, "it is too bright, says Ada Zimmermann"); err == nil {
-		t.Error("refunded without a database")
+	if _, err := c.Refund(receipt.Order, "it is too bright (Ada Zimmermann)"); err == nil {
+		t.Error("the refund succeeded without a database")
 	}
 	for _, act := range []string{"pay", "refund"} {
 		status, _ := n.post("/api/v1/orders/"+receipt.Order.String()+"/"+act, who, map[string]any{
@@ -78,18 +78,18 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		return len(n.lines(func(l *line) bool { return l.Entry != "" && l.Order == waiting.Order.String() })) > 0,
-			"no line says that the entry could not be written: " + n.Tail()
+			"no log line has the entry that could not be written: " + n.Tail()
 	})
 	wire.Restore()
 	s.drained(sale)
 
 	server.Kill()
 	if _, err := buy("logged-key-3"); err == nil {
-		t.Error("bought without Redis")
+		t.Error("the buy succeeded without Redis")
 	}
 	status, _ := n.post("/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": 1, "key": "logged-key-4"})
 	if status != http.StatusServiceUnavailable {
-		t.Errorf("bought over HTTP without Redis: %d", status)
+		t.Errorf("the buy over HTTP without Redis got %d, want 503", status)
 	}
 	server.Start()
 
@@ -109,7 +109,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	} {
 		found := n.lines(is)
 		if len(found) == 0 {
-			t.Errorf("no line says what became of %s", what)
+			t.Errorf("no log line has the ids of %s", what)
 			continue
 		}
 		if l := found[0]; l.Request == nil || l.Op != "" && fmt.Sprint(l.Session) == "" {
@@ -120,7 +120,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 		who, strings.Split(who, ".")[2], secret, "Zimmermann", "13955512345", "Lamplighter", "too bright", "PRIVATE KEY",
 	} {
 		if strings.Contains(n.Text(), private) {
-			t.Errorf("the log has %q", private)
+			t.Errorf("the log contains %q", private)
 		}
 	}
 }

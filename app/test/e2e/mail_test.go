@@ -64,7 +64,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
-		return strings.Contains(string(text), "\n"+`stampede_mails{state="dead"} 3`+"\n"), "they are not dead"
+		return strings.Contains(string(text), "\n"+`stampede_mails{state="dead"} 3`+"\n"), "the mails are not dead"
 	})
 	list := dead()
 	if len(list) != 3 || list[0].To != ada.Email || list[0].Tries != 1 || !strings.Contains(list[0].Reason, "550") ||
@@ -73,7 +73,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 	}
 	server.Answer(nil)
 	n.drainsQuarantine("retry", []string{list[0].ID, list[1].ID}, "mail")
-	kit.Eventually(t, patience, func() (bool, string) { return len(server.Mails()) == 2, "they are not sent again" })
+	kit.Eventually(t, patience, func() (bool, string) { return len(server.Mails()) == 2, "the mails are not sent again" })
 	for _, m := range server.Mails() {
 		if !strings.Contains(m.To, ada.Email) || !strings.Contains(m.Text, "Lamp") {
 			t.Errorf("%+v", m)

@@ -45,7 +45,7 @@ func TestTwoNodesBehindNginx(t *testing.T) {
 	a.Kill()
 	for i := range 20 {
 		if answer, err := v.ask(ctx, http.MethodGet, "/api/v1/time", ""); err != nil || answer.code != http.StatusOK {
-			t.Fatalf("question %d after a node died: %v, %d %s", i, err, answer.code, answer.text)
+			t.Fatalf("request %d after a node died: %v, %d %s", i, err, answer.code, answer.text)
 		}
 	}
 	for range sockets {

@@ -58,7 +58,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 		return a
 	}
 
-	t.Run("the 61st guest is told by the program how long to wait", func(t *testing.T) {
+	t.Run("the program rejects the 61st guest with a retry time", func(t *testing.T) {
 		for i := range 60 {
 			if a := login("127.0.0.11"); a.code != http.StatusOK {
 				t.Fatalf("guest %d: %d %s", i+1, a.code, a.text)
@@ -74,14 +74,14 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			a := login("127.0.0.11", headers...)
 			waits := a.failed.RetryMS > 0 && a.header.Get("Retry-After") != ""
 			if a.code != http.StatusTooManyRequests || a.failed.Code != shop.RateLimited || !waits {
-				t.Errorf("one more guest, with %v: %d %s, %v", headers, a.code, a.text, a.header)
+				t.Errorf("guest 61 with headers %v: got %d %s, %v; want rate_limited with a retry time", headers, a.code, a.text, a.header)
 			}
 		}
 		if a := login("127.0.0.12"); a.code != http.StatusOK {
-			t.Errorf("another address: %d %s", a.code, a.text)
+			t.Errorf("another address: got %d %s, want 200", a.code, a.text)
 		}
 	})
-	t.Run("a page on a port of its own gets its socket", func(t *testing.T) {
+	t.Run("a page on its own port can open a socket", func(t *testing.T) {
 		v := w.visit(t, "127.0.0.13")
 		conn, a, err := v.socket(ctx, v.page())
 		if err != nil {
@@ -94,7 +94,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			}
 		}
 	})
-	t.Run("200 sockets of one address, and the program refuses the next", func(t *testing.T) {
+	t.Run("the program rejects socket 201 of one address", func(t *testing.T) {
 		v := w.visit(t, "127.0.0.14")
 		for i := range 200 {
 			conn, a, err := v.socket(ctx, v.page())
@@ -106,7 +106,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 		}
 		if _, a, err := v.socket(ctx, v.page()); err == nil || a.code != http.StatusTooManyRequests ||
 			a.failed.RetryMS <= 0 {
-			t.Errorf("one more: %v, %d %s", err, a.code, a.text)
+			t.Errorf("socket 201: got %v, %d %s; want 429 with retry_ms", err, a.code, a.text)
 		}
 		other := w.visit(t, "127.0.0.15")
 		conn, a, err := other.socket(ctx, other.page())
@@ -230,7 +230,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	defer conn.Close()
 	_, a, err = v.socket(ctx, v.page())
 	if err == nil {
-		t.Fatal("the second socket was let in")
+		t.Fatal("the second socket was accepted, want 429")
 	}
 	want(a, http.StatusTooManyRequests, shop.RateLimited)
 

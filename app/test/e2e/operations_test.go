@@ -56,10 +56,10 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 	var standing struct{ Notice *shop.Notice }
 	b.expect(http.StatusOK, &standing, b.read, "/api/v1/operator/notice", operator, nil)
 	if standing.Notice == nil || standing.Notice.Text != text {
-		t.Errorf("the other node knows the notice %+v", standing.Notice)
+		t.Errorf("the other node returns the notice %+v", standing.Notice)
 	}
 	if status, answer := b.request(http.MethodDelete, "http://"+b.addr+"/api/v1/operator/notice", operator, nil); status != 200 {
-		t.Fatalf("taking it back: %d %s", status, answer)
+		t.Fatalf("deleting the notice got %d %s, want 200", status, answer)
 	}
 	for _, who := range []*client{here, there, newcomer} {
 		receives(who, "")
@@ -82,7 +82,7 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 		}
 		for _, n := range []*node{a, b} {
 			kit.Eventually(t, patience, func() (bool, string) {
-				return buy(n) == want, "the switch does not hold here"
+				return buy(n) == want, "the switch has no effect on this node"
 			})
 		}
 	}
@@ -104,7 +104,7 @@ func TestReadinessOfALiveNode(t *testing.T) {
 			if c.Says == "" || !slices.Contains(
 				backoffice.CheckCodes(), c.Code,
 			) || c.State != backoffice.CheckOK && c.Do == "" {
-				t.Errorf("a check that says too little: %+v", c)
+				t.Errorf("a check without text, code or remedy: %+v", c)
 			}
 		}
 		return r, states
@@ -125,7 +125,7 @@ func TestReadinessOfALiveNode(t *testing.T) {
 		"offer", "stock", "partition", "backlog", "node: api", "node: worker", "node: sweeper", "clock", "payment", "mail", "durability",
 	} {
 		if len(states[name]) == 0 {
-			t.Errorf("nobody looked at %q: %v", name, states)
+			t.Errorf("check %q is missing in %v", name, states)
 		}
 	}
 	rejectWrites(t, redis.URL, true)

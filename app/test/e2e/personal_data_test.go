@@ -67,7 +67,7 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	}
 	all.Wait()
 	if code, body := n.post("/api/v1/auth/refresh", "", map[string]string{"refresh": session.Refresh}); code != http.StatusUnauthorized {
-		t.Errorf("the refresh token still counts: %d %s", code, body)
+		t.Errorf("the refresh token is still valid: got %d %s, want 401", code, body)
 	}
 	s.audit(sale)
 }
@@ -102,13 +102,13 @@ func (n *node) erases(s *testShop, sale shop.Sale, user shop.ID, token, password
 		return code == http.StatusUnauthorized, string(body)
 	})
 	if left := s.count("SELECT COUNT(*) FROM addresses WHERE user_id = ?", user); left != 0 {
-		n.t.Errorf("%d addresses are left", left)
+		n.t.Errorf("%d addresses are left, want 0", left)
 	}
 	kit.Eventually(n.t, patience, func() (bool, string) {
 		return s.count("SELECT COUNT(*) FROM orders WHERE user_id = ? AND address IS NOT NULL", user) == 1,
-			"the cancelled order has its address"
+			"the cancelled order still has its address"
 	})
 	if kept := s.count("SELECT COUNT(*) FROM orders WHERE id = ? AND address IS NOT NULL", orders[1]); kept != 1 {
-		n.t.Error("the order under way has lost its address")
+		n.t.Error("the active order has lost its address")
 	}
 }

@@ -19,7 +19,7 @@ func (p *promotion) settles(rows int64) {
 	p.drained(p.sale)
 	refused := p.count("SELECT COUNT(*) FROM orders WHERE sale_id = ? AND state = 'refused'", p.sale.ID)
 	if refused > 0 {
-		p.t.Errorf("%d of %d orders are refused, though Redis had units for them", refused, rows)
+		p.t.Errorf("%d of %d orders are refused, want 0: Redis had units for them", refused, rows)
 	}
 	p.recoversNothing()
 	p.audit(p.sale)
@@ -66,7 +66,7 @@ func TestPromotedDatabaseLearnsThatASaleWasLoaded(t *testing.T) {
 			p.drained(p.sale)
 			p.fail()
 			if loaded := p.count("SELECT COUNT(*) FROM sales WHERE epoch > 0"); loaded > 0 {
-				t.Fatalf("the replica knows of %d sales that they were loaded", loaded)
+				t.Fatalf("the replica has %d sales with an epoch, want 0", loaded)
 			}
 			p.settles(20)
 			p.sell(10)

@@ -85,7 +85,7 @@ func (p *promotion) recovered(rows int) {
 	anybody := token(p.t, kit.NewID())
 	kit.Eventually(p.t, patience, func() (bool, string) {
 		code, text := p.n.get("/api/v1/orders", anybody)
-		return code == http.StatusOK, fmt.Sprintf("orders are answered by %d: %s", code, text)
+		return code == http.StatusOK, fmt.Sprintf("the list of orders returns %d: %s", code, text)
 	})
 	p.t.Logf("%d lost orders could be read %v after the promotion", rows, time.Since(failed).Round(time.Millisecond))
 }
@@ -136,7 +136,7 @@ func TestPromotedDatabaseGetsBackWhatItLacks(t *testing.T) {
 	p.audit(p.sale)
 	p.onePerBuyer(p.sale, p.users)
 	if taken, refunded := p.g.ledger(); taken != paid.AmountFen+paidLater.AmountFen || refunded != 0 {
-		t.Errorf("the gateway took %d and gave back %d", taken, refunded)
+		t.Errorf("the gateway took %d fen and refunded %d fen", taken, refunded)
 	}
 	p.recoversNothing()
 }
@@ -158,7 +158,7 @@ func TestUnitSoldAgainBeforeAPromotion(t *testing.T) {
 	p.n.becomes(first.ID, a, shop.Cancelled)
 	p.audit(p.sale)
 	if taken, refunded := p.g.ledger(); taken != second.AmountFen || refunded != 0 {
-		t.Errorf("the gateway took %d and gave back %d; want %d and 0", taken, refunded, second.AmountFen)
+		t.Errorf("the gateway took %d fen and refunded %d fen; want %d and 0", taken, refunded, second.AmountFen)
 	}
 	p.recoversNothing()
 }

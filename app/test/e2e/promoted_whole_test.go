@@ -122,7 +122,7 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	before := kit.Count(t, p.onReplica(), "SELECT COUNT(*) FROM orders WHERE sale_id = ?", p.sale.ID)
 	p.replica.StopReceiving()
 	kit.Eventually(t, patience, func() (bool, string) {
-		return c.waiting() > 0, "nobody waits for a row while the primary is alone"
+		return c.waiting() > 0, "no buyer waits for a row while the primary has no replica"
 	})
 	time.Sleep(alone)
 	p.primary.Kill()
@@ -137,7 +137,7 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	}
 	t.Logf("%d orders were confirmed when the primary died; the replica had applied %d", len(known), before)
 	if before != 0 {
-		t.Errorf("the replica had applied %d orders already: this shows nothing about what it had only received", before)
+		t.Errorf("the replica had applied %d orders, want 0: the test must show that received orders are kept", before)
 	}
 	p.wire.Redirect(p.replica.DSN)
 	after := len(known)
@@ -150,7 +150,7 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	p.drained(p.sale)
 	p.audit(p.sale)
 	if n := p.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", p.sale.ID); n < int64(c.answered) {
-		t.Errorf("%d rows of %d buys that were answered", n, c.answered)
+		t.Errorf("%d rows of %d confirmed buys", n, c.answered)
 	}
 }
 
@@ -188,10 +188,10 @@ func TestSemiSyncFailoverChangesNoRow(t *testing.T) {
 		return n == 8, fmt.Sprintf("%v partitions recovered, want 8", n)
 	})
 	if after := rows(); !slices.Equal(before, after) {
-		t.Errorf("the recovery changed rows:\n%s\nwere\n%s", strings.Join(after, "\n"), strings.Join(before, "\n"))
+		t.Errorf("the recovery changed rows: got\n%s\nwant\n%s", strings.Join(after, "\n"), strings.Join(before, "\n"))
 	}
 	if !strings.Contains(p.n.Text(), "lossless=true watched=0") {
-		t.Errorf("the failover does not count as one without loss:\n%s", p.n.Tail())
+		t.Errorf("the failover is not logged as lossless:\n%s", p.n.Tail())
 	}
 	p.sell(5)
 	p.audit(p.sale)
@@ -214,7 +214,7 @@ func TestRecoveriesAtOnce(t *testing.T) {
 	for range 2 {
 		recoveries.Go(func() {
 			if report, code := p.recover(); code != 0 {
-				t.Errorf("recover exits %d beside others: %+v", code, report)
+				t.Errorf("recover exits %d during other recoveries: %+v", code, report)
 			} else {
 				byHand.Add(int64(report.Written))
 			}
@@ -225,7 +225,7 @@ func TestRecoveriesAtOnce(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) {
 		one, two := p.n.metric(metric), second.metric(metric)
 		return byHand.Load()+int64(one+two) == 25,
-			fmt.Sprintf("%d orders written by hand, %v and %v by nodes, want 25 together", byHand.Load(), one, two)
+			fmt.Sprintf("%d orders written by the command, %v and %v by nodes, want 25 in total", byHand.Load(), one, two)
 	})
 	p.sell(5)
 	p.audit(p.sale)
@@ -308,14 +308,14 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 	}
 	p.paused(false)
 	if o := p.n.becomes(lost.ID, b, shop.Pending); o.AmountFen != lost.AmountFen || o.Qty != lost.Qty {
-		t.Errorf("the order was written as %+v, it was %+v", o, lost)
+		t.Errorf("the order was written as %+v, want %+v", o, lost)
 	}
 	if report, code := p.recover("settle", refunded.ID.String(), "--refund"); code != 0 {
 		t.Errorf("after both were settled: exit code %d, %+v", code, report)
 	}
 	p.n.becomes(refunded.ID, a, shop.Refunded)
 	if taken, back := p.g.ledger(); taken != refunded.AmountFen || back != refunded.AmountFen {
-		t.Errorf("the gateway took %d and gave back %d", taken, back)
+		t.Errorf("the gateway took %d fen and refunded %d fen", taken, back)
 	}
 	p.sell(2)
 	p.audit(p.sale)

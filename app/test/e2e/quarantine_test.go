@@ -43,7 +43,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
 				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`),
-			"they are not parked"
+			"the postings are not quarantined"
 	})
 	list := func() (parked []outbox.QuarantinedMessage) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	}
 	mended.Store(true)
 	n.drainsQuarantine("replay", []string{parked[0].ID, parked[1].ID}, "backoffice", "parked")
-	kit.Eventually(t, patience, func() (bool, string) { return received.Load() == 2, "they are not sent again" })
+	kit.Eventually(t, patience, func() (bool, string) { return received.Load() == 2, "the postings are not sent again" })
 	if left := list(); len(left) != 0 {
 		t.Errorf("%+v", left)
 	}

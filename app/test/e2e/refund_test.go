@@ -50,7 +50,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	var p outbox.Message
 	if err != nil || r.Header.Get("Stampede-Signature") != "v1="+hex.EncodeToString(mac.Sum(nil)) ||
 		json.Unmarshal(body, &p) != nil {
-		h.t.Errorf("a delivery that is not signed, or unreadable: %v %s", r.Header, body)
+		h.t.Errorf("a delivery is not signed, or unreadable: %v %s", r.Header, body)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +89,7 @@ func (n *node) becomes(placed shop.ID, who string, state shop.OrderState) (o sho
 	kit.Eventually(n.t, patience, func() (bool, string) {
 		n.expect(http.StatusOK, &o, n.read, path, who, nil)
 		path = "/api/v1/orders/" + placed.String() + nextState
-		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
+		return o.State == state, fmt.Sprintf("the order is %s (%s), want %s", o.State, o.Reason, state)
 	})
 	return o
 }
@@ -122,17 +122,17 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 		return state
 	}
 	if state := ask(); state.State != shop.Refunding && state.State != shop.Refunded {
-		t.Errorf("asked for the refund: %s", state.State)
+		t.Errorf("the order is %s after the refund request", state.State)
 	}
 	if o := n.becomes(placed.ID, who, shop.Refunded); o.Reason != payment.ReasonRefundBuyer ||
 		o.AmountFen != placed.AmountFen {
 		t.Errorf("%+v", o)
 	}
 	if state := ask(); state.State != shop.Refunded {
-		t.Errorf("asked again: %s", state.State)
+		t.Errorf("the order is %s after the repeated request", state.State)
 	}
 	if taken, refunded := g.ledger(); taken != placed.AmountFen || refunded != placed.AmountFen {
-		t.Errorf("the gateway took %d and gave back %d", taken, refunded)
+		t.Errorf("the gateway took %d fen and refunded %d fen", taken, refunded)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		held, sold, withdrawn := s.counter(sale, "held"), s.counter(sale, "sold"), s.counter(sale, "withdrawn")
@@ -156,7 +156,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 		return len(got) == 2, fmt.Sprint(got)
 	})
 	if !strings.HasSuffix(got[0], " paid") || !strings.HasSuffix(got[1], " refunded") {
-		t.Errorf("the webhook heard %v", got)
+		t.Errorf("the webhook received %v", got)
 	}
 	stream, err := s.redis.XRange(kit.Context(t), "stampede:{backoffice}:paid", "-", "+").Result()
 	s.must(err)

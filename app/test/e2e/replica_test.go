@@ -29,7 +29,7 @@ func TestListsAndReportsComeFromTheReplica(t *testing.T) {
 
 	s.showsEachOrder(n, sale, 3)
 	if there := n.metric(`stampede_replica_reads_total{from="replica"}`); there != 6 {
-		t.Errorf("the replica answered %v of 6 lists and reports", there)
+		t.Errorf("the replica served %v of 6 lists and reports, want all", there)
 	}
 	if out, code := s.run("checkconfig"); code != 0 || strings.Contains(out, "MySQL replica") {
 		t.Errorf("checkconfig exits %d:\n%s", code, out)
@@ -38,10 +38,10 @@ func TestListsAndReportsComeFromTheReplica(t *testing.T) {
 	replica.Kill()
 	s.showsEachOrder(n, sale, 2)
 	if instead := n.metric(`stampede_replica_reads_total{from="primary"}`); instead != 4 {
-		t.Errorf("the primary answered %v of 4 lists and reports of a dead replica", instead)
+		t.Errorf("the primary served %v of 4 lists and reports after the replica died, want all", instead)
 	}
 	if out, code := s.run("checkconfig"); code != 0 || !strings.Contains(out, "MySQL replica") {
-		t.Errorf("checkconfig exits %d and says nothing of a dead replica:\n%s", code, out)
+		t.Errorf("checkconfig exits %d, want 0 and a warning about the replica:\n%s", code, out)
 	}
 	s.showsEachOrder(s.start(), sale, 1)
 	s.audit(sale)
@@ -56,7 +56,7 @@ func (s *testShop) showsEachOrder(n *node, sale shop.Sale, many int) {
 		var page struct{ Orders []shop.Order }
 		n.expect(http.StatusOK, &page, n.read, "/api/v1/operator/orders?sale="+sale.ID.String(), operator, nil)
 		if !slices.ContainsFunc(page.Orders, func(r shop.Order) bool { return r.ID == o.ID }) {
-			s.t.Errorf("the list has %d orders, and not %s", len(page.Orders), o.ID)
+			s.t.Errorf("the list has %d orders, but not %s", len(page.Orders), o.ID)
 		}
 		var report backoffice.SaleReport
 		n.expect(http.StatusOK, &report, n.read, "/api/v1/operator/sales/"+sale.ID.String()+"/report", operator, nil)

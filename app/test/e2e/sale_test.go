@@ -104,21 +104,21 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s.audit(sale)
 	for user, r := range accepted {
 		kit.Eventually(t, patience, func() (bool, string) {
-			return clients[user].received(r.Order, shop.Pending), fmt.Sprintf("user %s was not told of order %s", user,
+			return clients[user].received(r.Order, shop.Pending), fmt.Sprintf("user %s did not receive order %s", user,
 				r.Order)
 		})
 	}
 
 	s.expires(sale, 100)
 	if n := s.count("SELECT taken FROM sales WHERE id = ?", sale.ID); n != 0 {
-		t.Errorf("the guard still counts %d units taken", n)
+		t.Errorf("the guard counts %d units as taken, want 0", n)
 	}
 	// The same users buy again with new keys.
 	again := 0
 	for user, c := range clients {
 		if _, ok := accepted[user]; ok && again < 20 {
 			if _, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("second-%d", user)); err != nil {
-				t.Errorf("a returned unit does not sell again: %v", err)
+				t.Errorf("a returned unit cannot be sold: %v", err)
 			}
 			again++
 		}
@@ -139,7 +139,7 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 	s.buyers(a, few, 50)
 	s.drained(few)
 	if late := s.expires(few, 50); late > time.Second {
-		t.Errorf("P5: 50 units were back %v after their deadline, want at most 1s", late)
+		t.Errorf("P5: 50 units were returned %v after their deadline, want at most 1 s", late)
 	}
 	var wg sync.WaitGroup
 	for user, c := range crowd(t, buyers, a) {
@@ -168,12 +168,12 @@ func (s *testShop) expires(sale shop.Sale, units int64) (late time.Duration) {
 	deadline := s.sameDeadline(sale, 3*time.Second)
 	kit.Eventually(s.t, patience, func() (bool, string) {
 		back := s.counter(sale, "stock")
-		return back == units, fmt.Sprintf("%d of %d units are back", back, units)
+		return back == units, fmt.Sprintf("%d of %d units are returned", back, units)
 	})
 	now, err := s.redis.Time(kit.Context(s.t)).Result()
 	s.must(err)
 	late = now.Sub(deadline.Time())
-	s.t.Logf("%d units were back %v after the deadline", units, late)
+	s.t.Logf("%d units were returned %v after the deadline", units, late)
 	return late
 }
 

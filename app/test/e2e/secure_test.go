@@ -31,7 +31,7 @@ func TestARedisOverTLSSells(t *testing.T) {
 		map[string]any{"qty": 1, "key": "over-tls-1"})
 	s.drained(sale)
 	if rows := s.count("SELECT COUNT(*) FROM orders WHERE id = ?", int64(receipt.Order)); rows != 1 {
-		t.Errorf("the buy has %d rows", rows)
+		t.Errorf("the buy has %d rows, want 1", rows)
 	}
 	s.audit(sale)
 
@@ -39,8 +39,8 @@ func TestARedisOverTLSSells(t *testing.T) {
 		setting string
 		words   []string
 	}{
-		"nobody vouches for it": {"STAMPEDE_REDIS_CA_FILE=", []string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"}},
-		"an authority that did not sign it": {
+		"no certificate authority": {"STAMPEDE_REDIS_CA_FILE=", []string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"}},
+		"another certificate authority": {
 			"STAMPEDE_REDIS_CA_FILE=" + kit.NewCertificate(t).Cert,
 			[]string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"},
 		},
@@ -48,7 +48,7 @@ func TestARedisOverTLSSells(t *testing.T) {
 			"STAMPEDE_REDIS_URL=rediss://stampede:" + password + "x@" + redis.Addr() + "/0",
 			[]string{"reach Redis at ", "WRONGPASS"},
 		},
-		"no TLS where only TLS is spoken": {
+		"no TLS to a server that requires TLS": {
 			"STAMPEDE_REDIS_URL=redis://stampede:" + password + "@" + redis.Addr() + "/0",
 			[]string{"STAMPEDE_REDIS_CA", "rediss://"},
 		},
@@ -65,7 +65,7 @@ func TestARedisOverTLSSells(t *testing.T) {
 				}
 				for _, word := range c.words {
 					if !strings.Contains(out, word) {
-						t.Errorf("%s does not say %q:\n%s", command, word, out)
+						t.Errorf("the output of %s does not contain %q:\n%s", command, word, out)
 					}
 				}
 			}

@@ -34,11 +34,11 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		if got := fmt.Sprint(
 			r.Shipped, r.Unchanged, r.Failed,
 		); got != want || r.Lines[1].Result != store.ShipNoOrder {
-			t.Errorf("the file: %+v, want %s", r, want)
+			t.Errorf("the result of the file is %+v, want %s", r, want)
 		}
 	}
 	if o := n.becomes(placed.ID, who, shop.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
-		t.Errorf("its buyer reads %q", o.Tracking)
+		t.Errorf("its buyer reads %q, want the carrier and the number", o.Tracking)
 	}
 	n.expect(http.StatusNotFound, nil, n.post, mine+"/receipt", token(t, kit.NewID()), nil)
 	for range 2 {
@@ -67,7 +67,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) {
 		n.expect(http.StatusOK, &report, n.read, service+"/sales/"+sale.ID.String()+"/report", operator, nil)
 		p := report.Buys
-		return p != nil && p.Attempts > 0 && p.Reserved > 0, "the presses of Buy are not counted"
+		return p != nil && p.Attempts > 0 && p.Reserved > 0, "the buy attempts are not counted"
 	})
 	for _, command := range []string{"report " + sale.ID.String(), "order list --state finished", "pay list"} {
 		if out, code := n.run(strings.Fields(command)...); code != 0 || !strings.Contains(out, "finished") &&

@@ -65,7 +65,7 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
 		return onA+onB == heldSockets && min(onA, onB) >= heldSockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
 	})
-	t.Logf("%d sockets from %d addresses were in after %.1f s; %v on one node, %v on the other; "+
+	t.Logf("%d sockets from %d addresses were open after %.1f s; %v on one node, %v on the other; "+
 		"%d handshakes were repeated", heldSockets, heldAddresses, time.Since(began).Seconds(), a.metric("stampede_live_clients"),
 		b.metric("stampede_live_clients"), h.again.Load())
 	for i, id := range front[1:] {
@@ -174,7 +174,7 @@ func (h *holders) buy(v *visitor, token, key string) shop.ID {
 	a, err := v.say(kit.Context(h.s.t), http.MethodPost, path, token, `{"qty":1,"key":"`+key+`"}`)
 	var receipt order.Receipt
 	if err != nil || a.code != http.StatusOK || json.Unmarshal([]byte(a.text), &receipt) != nil {
-		h.s.t.Fatalf("a buy beside the sockets: %v: %d %s", err, a.code, a.text)
+		h.s.t.Fatalf("a buy while the sockets are open: %v: %d %s", err, a.code, a.text)
 	}
 	return receipt.Order
 }
@@ -191,9 +191,9 @@ func (h *holders) awaitTick(stock int64, after string) {
 				without++
 			}
 		}
-		return without == 0, fmt.Sprintf("%d of %d sockets had no tick with a stock of %d", without, len(h.all), stock)
+		return without == 0, fmt.Sprintf("%d of %d sockets received no tick with a stock of %d", without, len(h.all), stock)
 	})
-	h.s.t.Logf("all %d sockets had the tick %.1f s after the answer to %s", len(h.all), time.Since(began).Seconds(),
+	h.s.t.Logf("all %d sockets received the tick %.1f s after the reply to %s", len(h.all), time.Since(began).Seconds(),
 		after)
 }
 
@@ -231,7 +231,7 @@ func (h *holders) block(address string) {
 	t.Helper()
 	for _, header := range []string{"X-Forwarded-For", "X-Real-IP"} {
 		if a := h.askFrom("127.0.0.41", header, address); a.code != http.StatusOK {
-			t.Errorf("somebody else: %d %s", a.code, a.text)
+			t.Errorf("another address: got %d %s, want 200", a.code, a.text)
 		}
 	}
 	if out, code := h.node.run("block", "add", "--address", address, "--reason", "a test"); code != 0 {
@@ -244,13 +244,13 @@ func (h *holders) block(address string) {
 	})
 	for _, header := range []string{"X-Forwarded-For", "X-Real-IP"} {
 		if a := h.askFrom(address, header, "127.0.0.41"); a.code != http.StatusForbidden {
-			t.Errorf("who is blocked and has %s of another: %d %s", header, a.code, a.text)
+			t.Errorf("a blocked address with %s of another: got %d %s, want 403", header, a.code, a.text)
 		}
 		if a := h.askFrom("127.0.0.41", header, address); a.code != http.StatusOK {
-			t.Errorf("who has %s of the blocked: %d %s", header, a.code, a.text)
+			t.Errorf("another address with %s of the blocked one: got %d %s, want 200", header, a.code, a.text)
 		}
 	}
-	t.Logf("a block of %s closed its %d sockets and no other", address, each)
+	t.Logf("a block of %s closed its %d sockets and no others", address, each)
 }
 
 func (h *holders) askFrom(from string, headers ...string) answered {
@@ -266,7 +266,7 @@ func longPoll(ctx context.Context, v *visitor, placed shop.ID, token string) err
 	began := time.Now()
 	a, err := v.ask(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", token)
 	if err != nil || a.code != http.StatusOK || time.Since(began) < 29*time.Second {
-		return fmt.Errorf("a long poll beside the sockets, after %v: %v: %d %s", time.Since(began), err, a.code, a.text)
+		return fmt.Errorf("a long poll while the sockets are open, after %v: %v: %d %s", time.Since(began), err, a.code, a.text)
 	}
 	return nil
 }

@@ -120,10 +120,10 @@ func TestABuyIsTraced(t *testing.T) {
 		var spans map[string]*v1.Span
 		kit.Eventually(t, patience, func() (bool, string) {
 			spans = traces.of(placed)
-			return len(spans) == len(behind), fmt.Sprintf("of %d spans there are %v", len(behind), spans)
+			return len(spans) == len(behind), fmt.Sprintf("want %d spans, got %v", len(behind), spans)
 		})
 		kit.Eventually(t, patience, func() (bool, string) {
-			return c.received(placed, shop.Pending), "the buyer was not told what the span push says"
+			return c.received(placed, shop.Pending), "the buyer did not receive the order of the span push"
 		})
 		for name, parent := range behind {
 			span := spans[name]
@@ -133,21 +133,21 @@ func TestABuyIsTraced(t *testing.T) {
 			}
 			if !slices.Equal(span.ParentSpanId, want) || span.StartTimeUnixNano > span.EndTimeUnixNano ||
 				span.Status.GetCode() == v1.Status_STATUS_CODE_ERROR {
-				t.Errorf("%s is behind %x, want %s: %v", name, span.ParentSpanId, parent, span)
+				t.Errorf("span %s has the parent %x, want %s: %v", name, span.ParentSpanId, parent, span)
 			}
 		}
 		if buy := spans["buy"]; noted(buy, "via") != via || noted(buy, "sale") != sale.ID.String() ||
 			noted(buy, "state") != "reserved" {
-			t.Errorf("the buy notes %v", buy.Attributes)
+			t.Errorf("the span buy has the attributes %v", buy.Attributes)
 		}
 		if noted(spans["entry"], "order") != placed.String() || noted(spans["entry"], "entry") == "" {
-			t.Errorf("the entry notes %v", spans["entry"].Attributes)
+			t.Errorf("the span entry has the attributes %v", spans["entry"].Attributes)
 		}
 		for _, secret := range []string{
 			user.String(), "Ada", "13955512345", "Lamp Street", key, token(t, user)[:40], "127.0.0.1",
 		} {
 			if strings.Contains(string(traces.raw), secret) {
-				t.Errorf("the collector is told %q", secret)
+				t.Errorf("the collector received %q", secret)
 			}
 		}
 	}

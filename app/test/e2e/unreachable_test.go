@@ -98,7 +98,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	s.audit(sale)
 	n.Kill()
 	if out, code := n.run("status"); code != 1 || !strings.Contains(out, "cannot reach the server") {
-		t.Errorf("without a node it exits %d:\n%s", code, out)
+		t.Errorf("status without a node exits %d, want 1:\n%s", code, out)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestMetricsWhileStoresStandStill(t *testing.T) {
 	s.open(10, 5)
 	n := startShipped(t, s.settings...)
 	if up := n.metric("stampede_streams_up"); up != 1 {
-		t.Fatalf("streams up %v", up)
+		t.Fatalf("stampede_streams_up is %v, want 1", up)
 	}
 	redis.Stall()
 	database.Stall()
@@ -122,12 +122,12 @@ func TestMetricsWhileStoresStandStill(t *testing.T) {
 		if status != http.StatusOK ||
 			!strings.Contains(string(text), "\nstampede_streams_up 0\n") ||
 			!strings.Contains(string(text), "\nstampede_database_silent_seconds ") {
-			t.Errorf("a scrape answers %d after %v", status, took)
+			t.Errorf("a scrape returned %d after %v, or without the metrics of unreachable stores", status, took)
 		}
 		quickest = min(quickest, took)
 	}
 	if quickest > 2*time.Second {
-		t.Errorf("the quickest scrape took %v", quickest)
+		t.Errorf("the fastest scrape took %v, want at most 2 s", quickest)
 	}
 	redis.Restore()
 	database.Restore()

@@ -119,7 +119,7 @@ func (v *visitor) raw(request string) answered {
 		err = contract.Check(contract.Exchange{Request: asked, Response: response, Got: []byte(a.text)})
 	}
 	if err != nil {
-		v.t.Errorf("%.100q was answered %d %.300s: %v", request, a.code, a.text, err)
+		v.t.Errorf("%.100q got %d %.300s: %v", request, a.code, a.text, err)
 	}
 	return a
 }
@@ -187,7 +187,7 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, an
 	}
 	a, _ := readAnswer(refused.Response) // the library keeps the start of the body, here the whole body
 	if wrong := contract.CheckRefused(refused.Response, []byte(a.text)); wrong != nil {
-		v.t.Errorf("a handshake was refused with %d %s: %v", a.code, a.text, wrong)
+		v.t.Errorf("a handshake was rejected with %d %s: %v", a.code, a.text, wrong)
 	}
 	return nil, a, err
 }
@@ -252,8 +252,8 @@ func (w way) crowd(t *testing.T, people int, from string, sale shop.ID, within t
 			locked++
 		}
 	}
-	t.Logf("%d people from %s had all bought after %v", people, from, time.Since(began))
+	t.Logf("all %d shoppers from %s had bought after %v", people, from, time.Since(began))
 	if locked > 0 {
-		t.Errorf("%d of %d people have not bought within %v: %v", locked, people, within, errors.Join(failed...))
+		t.Errorf("%d of %d shoppers have not bought within %v: %v", locked, people, within, errors.Join(failed...))
 	}
 }

@@ -12,10 +12,12 @@ import (
 // Trace records the calls of a flow in order.
 type Trace struct{ Steps []string }
 
+// Add records a step.
 func (tr *Trace) Add(format string, args ...any) {
 	tr.Steps = append(tr.Steps, fmt.Sprintf(format, args...))
 }
 
+// Redis records the steps of a flow. Methods that a test does not use panic.
 type Redis struct {
 	Inventory
 	*Trace
@@ -48,6 +50,7 @@ func (l *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
 	return make([]bool, len(r)), nil
 }
 
+// Notifier records published orders.
 type Notifier struct {
 	*Trace
 	Published []*shop.Order
@@ -59,7 +62,7 @@ func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop
 		f.Late--
 		return shop.ErrTooLate
 	}
-	f.Add("tell %d", len(rows))
+	f.Add("publish %d", len(rows))
 	f.Published = append(f.Published, rows...)
 	return nil
 }
@@ -78,6 +81,7 @@ func (l *Redis) Withdraw(_ context.Context, gone []shop.SoldHold) ([]bool, error
 	return make([]bool, len(gone)), nil
 }
 
+// WantSteps fails the test if the recorded steps differ.
 func WantSteps(t *testing.T, tr *Trace, want ...string) {
 	t.Helper()
 	if !slices.Equal(tr.Steps, want) {

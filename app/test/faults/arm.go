@@ -26,7 +26,7 @@ func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 	name, times, counted := strings.Cut(name, "#")
 	found := slices.IndexFunc(points, func(p Point) bool { return p.Name == name })
 	if found < 0 {
-		return nil, fmt.Errorf("no crash point %q; there are: %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown crash point %q; use one of: %s", name, strings.Join(Names(), ", "))
 	}
 	a := &Armed{point: points[found], strike: kill}
 	if freezes {
@@ -36,7 +36,7 @@ func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 	if counted {
 		var err error
 		if pass, err = strconv.ParseInt(times, 10, 64); err != nil || pass < 1 {
-			return nil, fmt.Errorf("pass %q of crash point %s: want a number from 1 on", times, name)
+			return nil, fmt.Errorf("pass %q of crash point %s is not a number of at least 1", times, name)
 		}
 	}
 	a.left.Store(pass)

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-func never(string) { panic("nothing strikes here") }
+func never(string) { panic("no fault strikes here") }
 
 // strikesIn returns the calls made before each strike. An expirer handles the deadline of an order, its cancellation
 // and its deadline again.

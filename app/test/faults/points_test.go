@@ -33,11 +33,11 @@ func TestEveryPointCanBePassed(t *testing.T) {
 			t.Errorf("%q is not <flow>.<where>", p.Name)
 		}
 		if len(p.calls) == 0 {
-			t.Errorf("%s is at no call", p.Name)
+			t.Errorf("%s has no call", p.Name)
 		}
 		for _, call := range p.calls {
 			if !exists(call) {
-				t.Errorf("%s is at %q, before which no fault can be put", p.Name, call)
+				t.Errorf("%s has the call %q, which cannot be faulted", p.Name, call)
 			}
 		}
 		if p.of != "" && !declared[p.of] {

@@ -37,7 +37,7 @@ func GoldenFrames(t testing.TB, folder, direction string) map[string][]byte {
 			}
 			name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + golden.Name
 			if frames[name] != nil {
-				t.Errorf("%s is there twice", name)
+				t.Errorf("%s is defined twice", name)
 			}
 			var frame bytes.Buffer
 			if err := json.Compact(&frame, golden.Frame); err != nil {

@@ -17,7 +17,7 @@ func Main(m *testing.M, options ...goleak.Option) {
 	atExit.run()
 	if code == 0 {
 		if err := leaked(options...); err != nil {
-			fmt.Fprintf(os.Stderr, "goroutines left behind by the tests: %v\n", err)
+			fmt.Fprintf(os.Stderr, "the tests leaked goroutines: %v\n", err)
 			code = 1
 		}
 	}

@@ -24,10 +24,10 @@ func TestMySQLGivesEachTestAnEmptyStrictDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := first.ExecContext(ctx, "INSERT INTO x VALUES (1000)"); err == nil {
-		t.Error("a value that does not fit was taken")
+		t.Error("a value out of range was accepted")
 	}
 	if _, err := second.ExecContext(ctx, "SELECT * FROM x"); err == nil {
-		t.Error("the second database sees the first one's table")
+		t.Error("the second database contains the table of the first")
 	}
 }
 

@@ -127,7 +127,7 @@ func startNginx(
 func swap(text string, pairs []string) (string, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		if n := strings.Count(text, pairs[i]); n != 1 {
-			return "", fmt.Errorf("%q stands %d times in the site, want once", pairs[i], n)
+			return "", fmt.Errorf("the site contains %q %d times, want once", pairs[i], n)
 		}
 		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 	}

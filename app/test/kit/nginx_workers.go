@@ -23,7 +23,7 @@ func share(site string, workers int) (string, error) {
 	files := regexp.MustCompile(`(?m)^#\s+worker_rlimit_nofile (\d+);$`).FindStringSubmatch(site)
 	events := regexp.MustCompile(`(?m)^#\s+(events \{ worker_connections \d+; \})$`).FindStringSubmatch(site)
 	if files == nil || events == nil {
-		return "", fmt.Errorf("no comment of the site says how many files and connections a worker needs")
+		return "", fmt.Errorf("the site has no comment with worker_rlimit_nofile and worker_connections")
 	}
 	wanted, err := strconv.ParseUint(files[1], 10, 64)
 	if err != nil {

@@ -67,12 +67,12 @@ func (p *process) start() error {
 		}
 		select {
 		case <-done:
-			return fmt.Errorf("%s ended while starting:\n%s", p.name, p.logTail())
+			return fmt.Errorf("%s exited during its start:\n%s", p.name, p.logTail())
 		case <-time.After(10 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
 			p.kill()
-			return fmt.Errorf("%s did not answer within %v: %w\n%s", p.name, startTimeout, err, p.logTail())
+			return fmt.Errorf("%s was not ready within %v: %w\n%s", p.name, startTimeout, err, p.logTail())
 		}
 	}
 }
@@ -124,7 +124,7 @@ func findProgram(names ...string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%s is not installed: run deploy/scripts/install.sh, or install it yourself "+
+	return "", fmt.Errorf("%s is not installed: run deploy/scripts/install.sh, or install it "+
 		"(Debian: apt-get install redis-server mariadb-server nginx)", names[0])
 }
 
@@ -185,7 +185,7 @@ func (s *server) Pause() {
 	s.t.Helper()
 	s.send(syscall.SIGSTOP)
 	Eventually(s.t, startTimeout, func() (bool, string) {
-		return standsStill(s.p.cmd.Process.Pid), s.p.name + " goes on after SIGSTOP"
+		return standsStill(s.p.cmd.Process.Pid), s.p.name + " still runs after SIGSTOP"
 	})
 }
 

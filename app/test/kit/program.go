@@ -70,7 +70,7 @@ func (p *Program) AwaitReady(t testing.TB, within time.Duration, addr string) st
 	t.Helper()
 	Eventually(t, within, func() (bool, string) {
 		if p.Dead() {
-			t.Fatalf("the program ended while starting:\n%s", p.Tail())
+			t.Fatalf("the program exited during its start:\n%s", p.Tail())
 		}
 		addr = cmp.Or(addr, p.Said("address"))
 		return addr != "" && Ready(t, addr), "not ready:\n" + p.Tail()

@@ -16,7 +16,7 @@ func TestProxyLosesTheReplyButNotTheRequest(t *testing.T) {
 
 	proxy.DropReplies("INCR", 1)
 	if err := client.Incr(ctx, "n").Err(); err == nil {
-		t.Fatal("the reply came through")
+		t.Fatal("the lost reply was received")
 	}
 	if got := client.Incr(ctx, "n").Val(); got != 2 {
 		t.Fatalf("n = %d after a lost reply and a repeat, want 2", got)
@@ -43,7 +43,7 @@ func TestProxyLosesTheReplyToACommit(t *testing.T) {
 	}
 	proxy.DropReplies("commit", 1)
 	if err := tx.Commit(); err == nil {
-		t.Fatal("the reply to COMMIT came through")
+		t.Fatal("the lost reply to COMMIT was received")
 	}
 	var n int
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM x").Scan(&n); err != nil || n != 1 {
@@ -66,16 +66,16 @@ func TestProxyCutsStallsDelaysAndRestores(t *testing.T) {
 	}
 	proxy.Cut()
 	if err := ping(time.Minute); err == nil {
-		t.Error("an answer over a cut wire")
+		t.Error("received a reply over a cut connection")
 	}
 	proxy.Restore()
 	Eventually(t, time.Minute, func() (bool, string) {
 		err := ping(time.Minute)
-		return err == nil, "no answer over the restored wire"
+		return err == nil, "received no reply over the restored connection"
 	})
 	proxy.Stall()
 	if err := ping(50 * time.Millisecond); err == nil {
-		t.Error("an answer over a stalled wire")
+		t.Error("received a reply over a stalled connection")
 	}
 	proxy.Restore()
 	proxy.Delay(20 * time.Millisecond)
@@ -84,6 +84,6 @@ func TestProxyCutsStallsDelaysAndRestores(t *testing.T) {
 		t.Error(err)
 	}
 	if took := time.Since(began); took < 40*time.Millisecond {
-		t.Errorf("a round trip took %v, want 40 ms at least", took)
+		t.Errorf("a round trip took %v, want at least 40 ms", took)
 	}
 }

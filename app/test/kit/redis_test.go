@@ -30,7 +30,7 @@ func TestRedisGivesEachTestItsOwnEmptyDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := second.DBSize(ctx).Val(); n != 0 {
-		t.Fatalf("the second database has %d keys, want none", n)
+		t.Fatalf("the second database has %d keys, want 0", n)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestDurableRedisKeepsItsWritesOverAKill(t *testing.T) {
 	}
 	server.Kill()
 	if err := client.Ping(ctx).Err(); err == nil {
-		t.Fatal("a killed Redis answers")
+		t.Fatal("a killed Redis replied")
 	}
 	server.Start()
 	if got := client.Get(ctx, "k").Val(); got != "v" {
@@ -62,7 +62,7 @@ func TestRedisThatIsNotDurableForgets(t *testing.T) {
 	server.Stop()
 	server.Start()
 	if n := client.DBSize(ctx).Val(); n != 0 {
-		t.Fatalf("%d keys survived, want none", n)
+		t.Fatalf("%d keys survived, want 0", n)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestPausedServerAnswersAfterResume(t *testing.T) {
 	go func() { answer <- client.Ping(t.Context()).Err() }()
 	select {
 	case err := <-answer:
-		t.Fatalf("a paused Redis answered: %v", err)
+		t.Fatalf("a paused Redis replied: %v", err)
 	case <-time.After(100 * time.Millisecond): // an absent reply has no event to wait for
 	}
 	server.Resume()
@@ -103,6 +103,6 @@ func TestPromotedReplicaHasEverything(t *testing.T) {
 		return err == nil, fmt.Sprint("write to the promoted replica: ", err)
 	})
 	if got := client.Get(ctx, "k").Val(); got != "v" {
-		t.Errorf("the replica has %q, want what its master had", got)
+		t.Errorf("the replica has %q, want the value of its primary", got)
 	}
 }

@@ -129,7 +129,7 @@ func (s *Sentinels) agree(replicas int) {
 		Eventually(s.t, startTimeout, func() (bool, string) {
 			m, err := client.Master(Context(s.t), watched).Result()
 			return err == nil && m["num-other-sentinels"] == "2" && m["num-slaves"] == strconv.Itoa(replicas) &&
-				m["flags"] == "master", fmt.Sprint("a sentinel knows ", m, " ", err)
+				m["flags"] == "master", fmt.Sprint("a sentinel reports ", m, " ", err)
 		})
 	}
 }

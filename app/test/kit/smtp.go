@@ -201,14 +201,14 @@ func (c *smtpSession) obey(verb, arg string) string {
 		}
 		return c.say(verb, arg, features+"250 8BITMIME")
 	case "STARTTLS":
-		answer := c.say(verb, arg, "220 go on")
+		answer := c.say(verb, arg, "220 continue")
 		c.conn = tls.Server(c.conn, s.TLS)
 		c.lines = bufio.NewReader(c.conn)
 		return answer
 	case "AUTH":
 		given, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(arg, "PLAIN "))
 		if c.in = string(given) == "\x00"+s.User+"\x00"+s.Password; !c.in {
-			return c.say(verb, arg, "535 5.7.8 who is that")
+			return c.say(verb, arg, "535 5.7.8 unknown user")
 		}
 		return c.say(verb, arg, "235 welcome")
 	case SMTPMailFrom:
@@ -219,7 +219,7 @@ func (c *smtpSession) obey(verb, arg string) string {
 	case SMTPRcptTo:
 		c.mail.To = arg
 	case SMTPData:
-		answer := c.say(verb, arg, "354 go on")
+		answer := c.say(verb, arg, "354 continue")
 		if strings.HasPrefix(answer, "354") {
 			return c.receiveEmail()
 		}

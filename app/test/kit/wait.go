@@ -50,7 +50,7 @@ func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, 
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not so after %v: %s", timeout, why)
+			t.Fatalf("condition not met after %v: %s", timeout, why)
 		}
 		time.Sleep(pause)
 		pause = min(pause*3/2, 50*time.Millisecond)

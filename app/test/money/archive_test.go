@@ -20,7 +20,7 @@ func (w *world) archive(n *node, o shop.Order) {
 	w.retire(n, o.Sale)
 	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the trade is closed
 	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
-	w.until("the order moves", func() error {
+	w.until("the order is archived", func() error {
 		done, err := w.archiver().RunOnce(w.ctx)
 		if err == nil && done.Moved != 1 {
 			err = fmt.Errorf("%+v", done)
@@ -36,10 +36,10 @@ func (w *world) archiver() *archive.Archiver {
 // retire waits until a closed sale has left Redis.
 func (w *world) retire(n *node, sale shop.ID) {
 	w.t.Helper()
-	w.until("the sale leaves Redis", func() error {
+	w.until("the sale is removed from Redis", func() error {
 		w.must(n.scan.RunOnce(n.ctx))
 		if !w.retired(sale) {
-			return errors.New("it is there")
+			return errors.New("the sale is in Redis")
 		}
 		return nil
 	})
@@ -94,7 +94,7 @@ func (c *twoSales) settled(moment string) {
 	c.t.Helper()
 	fail := func(format string, args ...any) { c.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
 	c.retire(c.n, c.long.ID)
-	c.until("the orders move", func() error {
+	c.until("the orders are archived", func() error {
 		_, err := c.archiver().RunOnce(c.ctx)
 		return err
 	})
@@ -108,10 +108,10 @@ func (c *twoSales) settled(moment string) {
 	keys, err := c.client.Keys(c.ctx, fmt.Sprintf("stampede:{0}:sale:%s*", c.long.ID)).Result()
 	c.must(err)
 	if len(keys) > 0 {
-		fail("the sale of long ago is in Redis: %v", keys)
+		fail("the old sale is in Redis: %v", keys)
 	}
 	if wrong := c.audit(c.long); wrong != "" {
-		fail("the sale of long ago: %s", wrong)
+		fail("the old sale: %s", wrong)
 	}
 	if wrong := c.counted(c.live); wrong != "" {
 		fail("I3: %s", wrong)
@@ -123,12 +123,12 @@ func (c *twoSales) settled(moment string) {
 // from Redis. The removal succeeds when the partition is open again. The result is the same as without a recovery.
 func TestOrdersMoveDuringARebuild(t *testing.T) {
 	t.Parallel()
-	for _, left := range []string{"left Redis before", "leaves Redis meanwhile"} {
+	for _, left := range []string{"removed earlier", "removed meanwhile"} {
 		for _, moment := range []string{advanced, closed, beforeRows, afterRows, afterWrites, beforeOpen} {
-			t.Run(left+" "+moment, func(t *testing.T) {
+			t.Run(left+", "+moment, func(t *testing.T) {
 				t.Parallel()
 				c := newTwoSales(t)
-				if left == "left Redis before" {
+				if left == "removed earlier" {
 					c.retire(c.n, c.long.ID)
 				}
 				c.lose()
@@ -143,8 +143,8 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 					c.must(err)
 					moved = done.Moved
 				}))
-				if want := left == "left Redis before"; !once || want != (moved == 2) || !want && moved != 0 {
-					t.Errorf("%d orders moved during the rebuild; reached: %v", moved, once)
+				if want := left == "removed earlier"; !once || want != (moved == 2) || !want && moved != 0 {
+					t.Errorf("%d orders were archived during the recovery; moment reached: %v", moved, once)
 				}
 				c.settled(moment)
 			})

@@ -48,7 +48,7 @@ func (w *world) audit(sale shop.SaleRef) string {
 func (w *world) underWay(orders []shop.ID) string {
 	w.t.Helper()
 	if list, err := w.db.Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
-		return fmt.Sprintf("unsettled %+v, %v", list, err)
+		return fmt.Sprintf("unsettled payments %+v, %v", list, err)
 	}
 	for _, id := range orders {
 		o := w.read(id)
@@ -58,7 +58,7 @@ func (w *world) underWay(orders []shop.ID) string {
 		case o.State == shop.Pending && o.PayBy <= 1000:
 			return fmt.Sprintf("order %s is pending", id)
 		case w.buyers.lastOf(id).Rev != o.Rev:
-			return fmt.Sprintf("order %s is %s, its buyer heard of %s", id, o.State, w.buyers.lastOf(id).State)
+			return fmt.Sprintf("order %s is %s, its buyer received %s", id, o.State, w.buyers.lastOf(id).State)
 		}
 	}
 	return ""
@@ -78,7 +78,7 @@ func (w *world) money(orders []shop.ID) []string {
 			want = o.AmountFen
 		}
 		if kept[id.String()] != want {
-			wrong = append(wrong, fmt.Sprintf("order %s is %s (%s), and the gateway keeps %d fen of it, not %d",
+			wrong = append(wrong, fmt.Sprintf("order %s is %s (%s), and the gateway keeps %d fen of it, want %d",
 				id, o.State, o.Reason, kept[id.String()], want))
 		}
 	}

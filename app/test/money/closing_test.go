@@ -103,19 +103,19 @@ func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 	refused := gateway.refused.Load()
 	kit.Eventually(t, patience, func() (bool, string) {
 		n := gateway.refused.Load() - refused
-		return n > 100, fmt.Sprintf("%d calls met nobody", n)
+		return n > 100, fmt.Sprintf("%d calls failed because the gateway is unreachable", n)
 	})
 	if n := w.count("SELECT COUNT(*) FROM orders WHERE state = 'expired' AND trade_opened <> 0"); n != 0 {
-		t.Errorf("%d orders ended without a word of the gateway", n)
+		t.Errorf("%d orders ended without a reply of the gateway, want 0", n)
 	}
 
 	gateway.health.Store(int32(well))
 	began = time.Now()
 	w.waitFor(sale, "all orders end", crowd)
-	t.Logf("%d more ended in %v, each at most %v after the gateway's answer", crowd/2, time.Since(began),
+	t.Logf("%d more ended in %v, each at most %v after the reply of the gateway", crowd/2, time.Since(began),
 		time.Duration(watch.longest.Load()))
 	if gateway.most.Load() > 32 {
-		t.Errorf("%d calls of the gateway at the same time", gateway.most.Load())
+		t.Errorf("%d calls of the gateway at the same time, want at most 32", gateway.most.Load())
 	}
 }
 

@@ -26,7 +26,7 @@ func oneOf(states ...shop.OrderState) map[shop.OrderState]bool {
 
 // pressed opens the payment and visits the cashier.
 func pressed(w *world, n *node, o shop.Order) {
-	w.until("the buyer comes to the cashier", func() error { return n.press(o) })
+	w.until("the buyer opens the payment", func() error { return n.press(o) })
 }
 
 // paid pays at the gateway; the shop has no notification yet.
@@ -44,7 +44,7 @@ func late(w *world, n *node, o shop.Order) {
 	w.until("the order expires", func() error {
 		err := n.sweep(o.ID)
 		if row := w.read(o.ID); err == nil && row.State != shop.Expired {
-			err = fmt.Errorf("it is %s", row.State)
+			err = fmt.Errorf("the order is %s", row.State)
 		}
 		return err
 	})
@@ -105,7 +105,7 @@ var lives = map[string]life{
 		},
 		then: func(n *node, o shop.Order) {
 			if n.settleNow(o) != nil { // the gateway repeats an unacknowledged notification
-				n.w.until("the gateway says it again", func() error { return n.w.node(nil).settleNow(o) })
+				n.w.until("the gateway repeats the notification", func() error { return n.w.node(nil).settleNow(o) })
 			}
 			_ = n.refunder.RunOnce(n.ctx)
 		},
@@ -114,7 +114,7 @@ var lives = map[string]life{
 	"refund": {
 		before: func(w *world, n *node, o shop.Order) {
 			paid(w, n, o)
-			w.until("the shop hears of the money", func() error { return n.settleNow(o) })
+			w.until("the shop settles the payment", func() error { return n.settleNow(o) })
 		},
 		then: func(n *node, o shop.Order) {
 			_, _ = n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "too big")

@@ -34,7 +34,7 @@ type lot struct {
 // some draws an order; it skips the step without orders.
 func (l *lot) some(rt *rapid.T) shop.Order {
 	if len(l.orders) == 0 {
-		rt.Skip("nothing was bought")
+		rt.Skip("no order exists")
 	}
 	return rapid.SampledFrom(l.orders).Draw(rt, "order")
 }
@@ -57,21 +57,21 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 				l.orders = append(l.orders, o)
 			}
 		},
-		"press": func(rt *rapid.T) { _ = l.n.press(l.some(rt)) },
-		"money": func(rt *rapid.T) { _ = w.sim.Pay(l.some(rt).ID.String()) },
-		"give up at the cashier": func(rt *rapid.T) {
+		"open payment": func(rt *rapid.T) { _ = l.n.press(l.some(rt)) },
+		"pay":          func(rt *rapid.T) { _ = w.sim.Pay(l.some(rt).ID.String()) },
+		"abandon the payment": func(rt *rapid.T) {
 			_ = w.sim.GiveUp(l.some(rt).ID.String())
 		},
-		"word": func(rt *rapid.T) {
+		"query": func(rt *rapid.T) {
 			if t, err := l.n.gateway.Query(l.n.ctx, l.some(rt).ID); err == nil {
 				l.words = append(l.words, t)
 			}
 		},
-		"hear": func(rt *rapid.T) { // now or later, repeated, in any order
+		"settle": func(rt *rapid.T) { // now or later, repeated, in any order
 			if len(l.words) == 0 {
-				rt.Skip("the gateway has said nothing")
+				rt.Skip("the gateway has returned no trade")
 			}
-			_ = l.n.cashier.Settle(l.n.ctx, rapid.SampledFrom(l.words).Draw(rt, "word"))
+			_ = l.n.cashier.Settle(l.n.ctx, rapid.SampledFrom(l.words).Draw(rt, "query"))
 		},
 		"deadline": func(rt *rapid.T) {
 			o := l.some(rt)
@@ -97,7 +97,7 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 				rt.Fatal(err)
 			}
 		},
-		"doom": func(rt *rapid.T) { // this process dies soon
+		"die soon": func(rt *rapid.T) { // this process dies soon
 			l.n = w.node(&mortal{left: rapid.IntRange(1, 12).Draw(rt, "calls")})
 		},
 		"another process": func(*rapid.T) { l.n = w.node(nil) },
@@ -125,25 +125,25 @@ func (l *lot) rebuild(rt *rapid.T) {
 	})
 	if wrong := w.counted(l.sale); wrong != "" && !l.n.dead() {
 		rt.Logf("%s", wrong)
-		rt.Fatal("I3: after a rebuild the counters are not the sums of the holds")
+		rt.Fatal("I3: after a recovery the counters are not the sums of the holds")
 	}
 }
 
 // change applies a random change to an order.
 func (l *lot) change(rt *rapid.T) {
 	w, o := l.w, l.some(rt)
-	switch rapid.SampledFrom([]string{"cancel", "deadline", "hear", "refund", "give back", "replay"}).Draw(rt,
+	switch rapid.SampledFrom([]string{"cancel", "deadline", "settle", "refund", "run refunds", "replay"}).Draw(rt,
 		"change") {
 	case "cancel":
 		_, _ = l.n.expirer.Cancel(l.n.ctx, o.User, o.ID)
 	case "deadline":
 		w.age(o.ID)
 		_ = l.n.sweep(o.ID)
-	case "hear":
+	case "settle":
 		_ = l.n.settleNow(o)
 	case "refund":
 		_, _ = l.n.refundRequests.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
-	case "give back":
+	case "run refunds":
 		_ = l.n.refunder.RunOnce(l.n.ctx)
 	case "replay":
 		_ = l.n.replay(letterOf(o))

@@ -113,7 +113,7 @@ func (w *world) counted(sale shop.SaleRef) string {
 		}
 	}
 	if a.Initial+a.Added != a.Stock+a.Held+a.Sold+a.Withdrawn || a.Held != held || a.Sold != sold {
-		return fmt.Sprintf("%+v, the holds are %d held and %d sold", a.Counters, held, sold)
+		return fmt.Sprintf("counters %+v, want the sums of the holds: %d held and %d sold", a.Counters, held, sold)
 	}
 	return ""
 }
@@ -138,8 +138,8 @@ var changes = map[string]life{
 			_ = n.refunder.RunOnce(n.ctx)
 		},
 	},
-	"revived by late money": {before: late, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
-	"late money after it expired": {before: pressed, then: func(n *node, o shop.Order) {
+	"revived by a late payment": {before: late, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
+	"late payment after expiry": {before: pressed, then: func(n *node, o shop.Order) {
 		late(n.w, n, o)
 		_ = n.settleNow(o)
 	}},
@@ -148,7 +148,7 @@ var changes = map[string]life{
 // sold pays, and the shop processes the payment.
 func sold(w *world, n *node, o shop.Order) {
 	paid(w, n, o)
-	w.until("the shop hears of the money", func() error { return n.settleNow(o) })
+	w.until("the shop settles the payment", func() error { return n.settleNow(o) })
 }
 
 // P1, I3: an order changes at each moment of a recovery of its partition. When the partition is open, the counters
@@ -184,7 +184,7 @@ func (w *world) changes(c life, moment string) {
 		}
 	})
 	if err != nil || !once {
-		w.t.Fatalf("%s: rebuilt: %v; changed: %v", moment, err, once)
+		w.t.Fatalf("%s: recovery returned %v; change applied: %v", moment, err, once)
 	}
 	fail := func(format string, args ...any) { w.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
 	if wrong := w.counted(sale); wrong != "" {

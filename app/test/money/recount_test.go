@@ -18,13 +18,13 @@ func TestCountsWithoutAHold(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]map[string]int64{
-		"a unit held for ever":     {"held": 1, "stock": -1},
-		"a unit sold for ever":     {"sold": 1, "stock": -1},
-		"sold, counted as held":    {"held": 1, "sold": -1},
-		"held, counted as free":    {"held": -1, "stock": 1},
-		"a unit that is nowhere":   {"stock": -1},
-		"a unit that is too many":  {"stock": 1},
-		"more held than there are": {"held": 5, "stock": -5},
+		"a held unit without a hold":    {"held": 1, "stock": -1},
+		"a sold unit without a hold":    {"sold": 1, "stock": -1},
+		"sold, counted as held":         {"held": 1, "sold": -1},
+		"held, counted as free":         {"held": -1, "stock": 1},
+		"a missing unit":                {"stock": -1},
+		"a surplus unit":                {"stock": 1},
+		"more held than existing units": {"held": 5, "stock": -5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, sale := w.node(nil), w.offer(3, 2)
@@ -34,7 +34,7 @@ func TestCountsWithoutAHold(t *testing.T) {
 				w.must(w.client.HIncrBy(w.ctx, "stampede:{0}:sale:"+sale.ID.String(), field, by).Err())
 			}
 			if w.audit(sale) == "" {
-				t.Fatal("the audit finds nothing")
+				t.Fatal("the audit reports no failure")
 			}
 			scanned(n)
 			if wrong := w.audit(sale); wrong != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
@@ -62,7 +62,7 @@ func TestCountsWithoutAHold(t *testing.T) {
 		w.must(n.recovers(nil))
 		scanned(n)
 		if wrong := w.audit(sale); wrong != "" || n.scan.Mismatched() != 0 {
-			t.Errorf("after a rebuild: %d mismatched: %s", n.scan.Mismatched(), wrong)
+			t.Errorf("after a recovery: %d mismatched: %s", n.scan.Mismatched(), wrong)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func (w *world) recovered(n *node) []recovery.Problem {
 	report, err := d.Recover(w.ctx, 0)
 	w.must(err)
 	if report.Written+report.Ended+report.SetAside+report.Imported > 0 {
-		w.t.Errorf("a second recovery finds work: %+v", report)
+		w.t.Errorf("a second recovery wrote %+v, want no work", report)
 	}
 	return report.Problems
 }
@@ -77,7 +77,7 @@ func expires(w *world, n *node, o shop.Order) {
 	w.until("the order expires", func() error {
 		err := n.sweep(o.ID)
 		if row := w.read(o.ID); err == nil && row.State != shop.Expired {
-			err = fmt.Errorf("it is %s", row.State)
+			err = fmt.Errorf("the order is %s", row.State)
 		}
 		return err
 	})
@@ -119,7 +119,7 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 			w.promoted()
 			n = w.node(nil)
 			if left := w.recovered(n); len(left) > 0 {
-				t.Errorf("left to settle: %+v", left)
+				t.Errorf("unexpected problems to settle: %+v", left)
 			}
 			row := w.read(first.ID)
 			if row.State != shop.Cancelled || row.Reason != shop.ReasonRecovered || row.Rev <= 32 {
@@ -127,7 +127,7 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 			}
 			n.duties()
 			if row := w.read(second.ID); row.State != before.State {
-				t.Errorf("the second order was %s, it is %s (%s)", before.State, row.State, row.Reason)
+				t.Errorf("the second order: want %s, got %s (%s)", before.State, row.State, row.Reason)
 			}
 			w.rest(sale, []shop.ID{first.ID, second.ID}, t.Errorf)
 		})
@@ -139,10 +139,10 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 func TestPaymentOpenedWithinTheLag(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct{ row, before bool }{
-		"the row is kept, paid before":  {true, true},
-		"the row is kept, paid after":   {true, false},
-		"the row is lost, paid before":  {false, true},
-		"the row is lost, paid at last": {false, false},
+		"the row is kept, paid before": {true, true},
+		"the row is kept, paid after":  {true, false},
+		"the row is lost, paid before": {false, true},
+		"the row is lost, paid after":  {false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,12 +168,12 @@ func TestPaymentOpenedWithinTheLag(t *testing.T) {
 			w.age(o.ID)
 			_ = n.sweep(o.ID)
 			if row := w.read(o.ID); row.State != shop.Pending {
-				t.Errorf("the order is %s before the gateway has answered", row.State)
+				t.Errorf("the order is %s before the reply of the gateway, want pending", row.State)
 			}
 			w.sim.Heal()
 			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
 			if row := w.read(o.ID); row.State != shop.Paid {
-				t.Errorf("the order is %s (%s), and its money is there", row.State, row.Reason)
+				t.Errorf("the order is %s (%s), want paid: the gateway has its money", row.State, row.Reason)
 			}
 		})
 	}
@@ -221,7 +221,7 @@ func TestRefundedWithinTheLag(t *testing.T) {
 				w.hurry()
 				err := n.refunder.RunOnce(n.ctx)
 				if row := w.read(o.ID); err == nil && row.State != shop.Refunded {
-					err = fmt.Errorf("it is %s", row.State)
+					err = fmt.Errorf("the order is %s", row.State)
 				}
 				return err
 			})
@@ -230,14 +230,14 @@ func TestRefundedWithinTheLag(t *testing.T) {
 			n = w.node(nil)
 			left := w.recovered(n)
 			if payment != (len(left) == 1) {
-				t.Errorf("left to settle: %+v", left)
+				t.Errorf("unexpected problems to settle: %+v", left)
 			}
 			if payment {
 				w.must(errOf(n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleRefund)))
 			}
 			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
 			if l := w.sim.Ledger(); l.TakenFen != l.RefundedFen {
-				t.Errorf("the gateway took %d and gave back %d", l.TakenFen, l.RefundedFen)
+				t.Errorf("the gateway took %d fen and refunded %d fen", l.TakenFen, l.RefundedFen)
 			}
 			if c := w.inRedis(sale); c.Stock != 2 || w.free(sale) != 2 {
 				t.Errorf("%d units are free in Redis, %d in the database, want 2", c.Stock, w.free(sale))
@@ -251,7 +251,7 @@ func TestRefundedWithinTheLag(t *testing.T) {
 func TestLateMoneyLost(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]int{
-		"the whole of it": 0, "the units were held": 6, "the order was paid": 8, "its end and that the units were held": -6,
+		"all changes": 0, "the hold": 6, "the hold and the payment": 8, "the expiry and the hold": -6,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -267,23 +267,23 @@ func TestLateMoneyLost(t *testing.T) {
 				lose, problems = w.keep(w.read(o.ID)), 1
 			}
 			if dies == 0 {
-				w.until("late money", func() error { return w.node(nil).settleNow(o) })
+				w.until("late payment", func() error { return w.node(nil).settleNow(o) })
 			} else {
 				_ = w.node(&mortal{left: max(dies, -dies)}).settleNow(o)
 			}
 			held := w.inRedis(sale)
 			if held.Held+held.Sold != 1 {
-				t.Fatalf("nothing was lost: %+v", held)
+				t.Fatalf("the test lost no change: %+v", held)
 			}
 			lose()
 			w.promoted()
 			n := w.node(nil)
 			if left := w.recovered(n); len(left) != problems || problems == 1 && left[0].Order != o.ID {
-				t.Errorf("left to settle: %+v", left)
+				t.Errorf("unexpected problems to settle: %+v", left)
 			}
 			w.must(n.scan.RunOnce(n.ctx))
 			if now := w.inRedis(sale); now.Stock != held.Stock || now.Paused {
-				t.Errorf("the units of a revived order are on sale, or the sale is stuck: %+v, before %+v", now, held)
+				t.Errorf("the units of a revived order are for sale, or the sale is stuck: got %+v, want %+v", now, held)
 			}
 			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
 			if row := w.read(o.ID); row.State != shop.Paid {
@@ -303,16 +303,16 @@ func TestReplayLost(t *testing.T) {
 	w.refused(o)
 	lose := w.keep(w.read(o.ID))
 	n := w.node(nil)
-	w.until("tried again", func() error { return n.replay(letterOf(o)) })
+	w.until("replay", func() error { return n.replay(letterOf(o)) })
 	lose()
 	w.promoted()
 	if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
-		t.Errorf("left to settle: %+v", left)
+		t.Errorf("unexpected problems to settle: %+v", left)
 	}
 	report, err := n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleEnd)
 	w.must(err)
 	if len(report.Problems) > 0 {
-		t.Errorf("left to settle: %+v", report.Problems)
+		t.Errorf("unexpected problems to settle: %+v", report.Problems)
 	}
 	w.must(n.scan.RunOnce(n.ctx))
 	if c := w.inRedis(sale); c.Stock != 3 || c.Held != 0 {
@@ -327,7 +327,7 @@ func TestReplayLost(t *testing.T) {
 // are checked for money; otherwise not even that.
 func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 	t.Parallel()
-	for name, lossless := range map[string]bool{"lossless": true, "it may have lost commits": false} {
+	for name, lossless := range map[string]bool{"lossless": true, "possible loss": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -354,11 +354,11 @@ func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 				before[0].TradeOpened = after[0].CreatedAt
 			}
 			if !slices.EqualFunc(before, after, func(a, b shop.Order) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
-				t.Errorf("rows before %+v, after %+v", before, after)
+				t.Errorf("rows changed: before %+v, after %+v", before, after)
 			}
 			w.must(d.RunOnce(w.ctx))
 			if d.Counts().Passes.Load() != 1 {
-				t.Error("another pass follows")
+				t.Error("a second pass ran, want one")
 			}
 			w.rest(sale, orders, t.Errorf)
 		})
@@ -390,22 +390,22 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	d.Store = raw
 	if err := d.RunOnce(w.ctx); !errors.Is(err, recovery.ErrReplaced) || d.Barred() == nil || d.Certain() ||
 		!strings.Contains(err.Error(), "stampede recover --accept "+h.Server) {
-		t.Errorf("a server that was replaced: %v", err)
+		t.Errorf("a replaced server: got %v, want ErrReplaced", err)
 	}
 	if _, err := w.db.Order(w.ctx, o.ID); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("a statement on a server that was replaced: %v", err)
+		t.Errorf("a statement on a replaced server: got %v, want a transient error", err)
 	}
 	if now, err := raw.History(w.ctx); err != nil || now.Beat != h.Beat || now.Generation != h.Generation {
-		t.Errorf("its history: %+v, %v; was %+v", now, err, h)
+		t.Errorf("its history is %+v, %v; want %+v", now, err, h)
 	}
 	w.must(w.inventory.Accept(w.ctx, 0, h.Server))
 	w.must(d.RunOnce(w.ctx))
 	if now, err := raw.History(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Barred() != nil {
-		t.Errorf("its history after it was accepted: %+v, %v", now, err)
+		t.Errorf("its history after the acceptance: %+v, %v", now, err)
 	}
 
 	if _, err := w.db.Order(w.ctx, o.ID); err != nil {
-		t.Errorf("the database cannot be used after it was accepted: %v", err)
+		t.Errorf("the database cannot be used after the acceptance: %v", err)
 	}
 	w.exec("UPDATE history SET beat = 0") // a backup with the same server name
 	passes := d.Counts().Passes.Load()
@@ -441,7 +441,7 @@ func TestRecoveryDiesAnywhere(t *testing.T) {
 		_ = other.recovers(nil)
 		<-done
 		if left := w.recovered(w.node(nil)); len(left) > 0 {
-			t.Errorf("%d calls: left to settle: %+v", calls, left)
+			t.Errorf("%d calls: unexpected problems to settle: %+v", calls, left)
 		}
 		orders := []shop.ID{first.ID, second.ID, third.ID, last.ID}
 		w.rest(sale, orders, t.Errorf)
@@ -473,7 +473,7 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 		if d, err := w.decided(shop.Buy{
 			Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash,
 		}); err == nil && d.Verdict != shop.VerdictRecovering {
-			t.Errorf("a repeated key: %+v", d)
+			t.Errorf("a repeated key got %+v, want recovering", d)
 		}
 		if _, err := n.expirer.Cancel(n.ctx, o.User, o.ID); err == nil {
 			t.Error("an order without a row was cancelled")
@@ -485,10 +485,10 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	}
 	w.rest(sale, []shop.ID{o.ID, paying.ID}, t.Errorf)
 	if row := w.read(paying.ID); row.State != shop.Paid {
-		t.Errorf("the order that was paid is %s", row.State)
+		t.Errorf("the paid order is %s", row.State)
 	}
 	if row := w.read(o.ID); row.State != shop.Pending {
-		t.Errorf("the order that was lost is %s", row.State)
+		t.Errorf("the lost order is %s, want pending", row.State)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 		}
 		w.rest(sale, []shop.ID{o.ID}, t.Errorf)
 		if err := n.replay(letterOf(o)); err != nil {
-			t.Errorf("%s: not even afterwards: %v", moment, err)
+			t.Errorf("%s: still failing after the recovery: %v", moment, err)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestLateMoneyOfAnArchivedSale(t *testing.T) {
 	o := w.order(sale, newID())
 	late(w, w.node(nil), o)
 	w.exec("UPDATE sales SET archived_at = 1 WHERE id = ?", sale.ID)
-	w.until("late money", func() error { return w.node(nil).settleNow(o) })
+	w.until("late payment", func() error { return w.node(nil).settleNow(o) })
 	if row := w.read(o.ID); row.State != shop.Paid && row.State != shop.Refunding {
 		t.Errorf("the order is %s (%s), want paid or refunding", row.State, row.Reason)
 	}

@@ -30,7 +30,7 @@ func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 	if l := letters[0]; l.User != b.User || l.Sale != second.ID || !strings.Contains(
 		l.Reason, shop.ErrIDTaken.Error(),
 	) {
-		t.Errorf("letter %+v", l)
+		t.Errorf("dead letter %+v", l)
 	}
 	w.must(n.scan.RunOnce(n.ctx))
 	for _, sale := range []shop.SaleRef{first, second} {
@@ -44,6 +44,6 @@ func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 		t.Errorf("replay: %v", err)
 	}
 	if row := w.read(o.ID); row.User != o.User || row.State != shop.Pending || row.Rev != o.Rev || row.Hold != o.Hold {
-		t.Errorf("the other order was %+v and is %+v", o, row)
+		t.Errorf("the other order changed: want %+v, got %+v", o, row)
 	}
 }

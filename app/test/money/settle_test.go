@@ -26,7 +26,7 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 			w.loseAll(o)
 			w.promoted()
 			if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
-				t.Errorf("left to settle: %+v", left)
+				t.Errorf("problems to settle: %+v", left)
 			}
 			repeat := shop.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
 			if d := w.reserve(repeat); d.Verdict != shop.VerdictRepeated || d.Order != o.ID {
@@ -43,7 +43,7 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 			}
 			if row := w.read(o.ID); row.State != state || row.User != o.User || row.AmountFen != o.AmountFen ||
 				row.Key != o.Key || row.Ticket != o.Ticket {
-				t.Errorf("the row is %+v, was %+v", row, o)
+				t.Errorf("the row is %+v, want %+v", row, o)
 			}
 			if _, bought := w.buy(sale, newID(), 1); !bought {
 				t.Error("the sale is still stuck")
@@ -71,7 +71,7 @@ func TestEntriesThatDoNotFit(t *testing.T) {
 	}
 	left := w.recovered(n)
 	if len(left) != 1 || !strings.Contains(left[0].Says, "has no row") {
-		t.Errorf("left to settle: %+v", left)
+		t.Errorf("problems to settle: %+v", left)
 	}
 	letters, err := w.inventory.DeadLetters(w.ctx)
 	w.must(err)
@@ -124,17 +124,17 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 				w.lose()
 			}
 			if left := w.recovered(w.node(nil)); len(left) > 0 {
-				t.Errorf("left to settle: %+v", left)
+				t.Errorf("problems to settle: %+v", left)
 			}
 			if now := w.sale(paused.ID); !now.Paused || now.Version != want.Version {
-				t.Errorf("the sale that was paused: %+v", now)
+				t.Errorf("the paused sale: %+v", now)
 			}
 			now := w.sale(edited.ID)
 			if now.Initial != 5 || now.PriceFen != priceFen || now.Limit != 2 || now.Version != 1 {
-				t.Errorf("the sale that was edited: %+v", now)
+				t.Errorf("the edited sale: %+v", now)
 			}
 			if now := w.sale(unsold.ID); now.Initial != 4 || now.Epoch == 0 || now.Version != 1 {
-				t.Errorf("the sale that has sold nothing: %+v", now)
+				t.Errorf("the sale without orders: %+v", now)
 			}
 			if c := w.inRedis(added); c.Stock != 1 || c.Held != 6 {
 				t.Errorf("the sale with added units: %+v", c)
@@ -166,14 +166,14 @@ func TestUnitsWithdrawnWithinTheLag(t *testing.T) {
 	w.exec("UPDATE sales SET withdrawn = 0 WHERE id = ?", sale.ID)
 	w.promoted()
 	if left := w.recovered(n); len(left) > 0 {
-		t.Errorf("left to settle: %+v", left)
+		t.Errorf("problems to settle: %+v", left)
 	}
 	h, err := w.db.History(w.ctx)
 	w.must(err)
 	w.db.Trust(h.Server, h.Generation)
 	w.must(w.stockAct(w.ctx, operator(), sale.ID, w.sale(sale.ID).Version, -3))
 	if c := w.inRedis(sale); c.Stock != 4 || c.Withdrawn != 5 {
-		t.Errorf("%+v, want 4 free and 5 withdrawn", c)
+		t.Errorf("got %+v, want 4 free and 5 withdrawn", c)
 	}
 	if wrong := w.audit(sale); wrong != "" {
 		t.Errorf("P1: %s", wrong)

@@ -64,14 +64,14 @@ func TestStockActDiesAnywhere(t *testing.T) {
 	w := newWorld(t)
 	for _, units := range []int64{4, -3, -9} {
 		for step, died := 1, true; died; step++ {
-			for _, then := range []string{"finished", "asked again", "made anew and asked again"} {
+			for _, then := range []string{"finished", "repeated", "recovered and repeated"} {
 				sale := w.offer(5, 2)
 				w.order(sale, newID())
 				actor, m := operator(), &mortal{left: step}
 				first := w.stockAct(faults.With(w.ctx, m.fault), actor, sale.ID, 1, units)
 				died = m.dead()
 				committed := w.sale(sale.ID).Version == 2
-				if then == "made anew and asked again" {
+				if then == "recovered and repeated" {
 					w.lose()
 					w.must(w.node(nil).recovers(nil))
 				}
@@ -139,7 +139,7 @@ func TestStockActDuringARebuild(t *testing.T) {
 			return call()
 		})
 		if err := w.stockAct(never, operator(), sale.ID, 1, -3); err == nil {
-			t.Fatal("settled")
+			t.Fatal("the settlement succeeded, want the injected failure")
 		}
 		asked, err := w.db.PendingStock(w.ctx, 1)
 		w.must(err)
@@ -167,7 +167,7 @@ func (w *world) rebuildWith(moment string, sale shop.SaleRef, happens func()) {
 		}
 	})
 	if err != nil || !once {
-		w.t.Fatalf("%s: rebuilt: %v; happened: %v", moment, err, once)
+		w.t.Fatalf("%s: recovery returned %v; operation applied: %v", moment, err, once)
 	}
 }
 
@@ -209,16 +209,16 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	}
 	w.must(g.Wait())
 	if len(conflicts) != 3 {
-		t.Fatalf("%d conflicts of 4", len(conflicts))
+		t.Fatalf("%d of 4 operations got a conflict, want 3", len(conflicts))
 	}
 	now, ok := (<-conflicts).Current.(backoffice.OperatorSale)
 	if c := w.inRedis(sale); !ok || now.Version != 2 || !now.Paused || !c.Paused || c.Version != 2 {
-		t.Errorf("current %+v; Redis %+v", now, c)
+		t.Errorf("the conflict returned %+v; Redis has %+v", now, c)
 	}
 	service, user := w.saleService(), newID()
 	d := w.reserve(shop.Buy{Order: newID(), User: user, Sale: sale, Qty: 1, Key: "key-paused", Hash: "0123456789abcdef"})
 	if d.Verdict != shop.VerdictPaused {
-		t.Errorf("a buy while it is paused: %d", d.Verdict)
+		t.Errorf("a buy of a paused sale got verdict %d", d.Verdict)
 	}
 	terms, err := service.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 2})
 	if err != nil || terms.Paused {
@@ -228,13 +228,13 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	terms, err = service.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 3, Note: "enough"})
 	w.must(err)
 	if _, ok := w.buy(sale, newID(), 1); ok || terms.ClosesAt > w.sale(sale.ID).OpensAt.Add(payWindow) {
-		t.Errorf("bought of a sale that was ended: %+v", terms)
+		t.Errorf("a buy of an ended sale succeeded: %+v", terms)
 	}
 	for name, err := range map[string]error{
-		"ended twice":       second(service.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
-		"added to":          second(service.AddStock(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4}, 1)),
-		"resumed again":     second(service.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
-		"withdrawn from it": w.stockAct(w.ctx, operator(), sale.ID, 4, -1),
+		"ended twice":     second(service.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
+		"added units":     second(service.AddStock(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4}, 1)),
+		"resumed again":   second(service.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
+		"withdrawn units": w.stockAct(w.ctx, operator(), sale.ID, 4, -1),
 	} {
 		if !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
 			t.Errorf("%s: %v", name, err)

@@ -185,10 +185,10 @@ func (w *world) remove(sale shop.SaleRef) {
 		return
 	}
 	w.must(w.client.HSet(w.ctx, "stampede:{0}:sale:"+sale.ID.String(), "closes", 1000, "held", 0).Err())
-	w.until("the sale leaves Redis", func() error {
+	w.until("the sale is removed from Redis", func() error {
 		gone, err := w.inventory.Retire(w.ctx, sale)
 		if err == nil && !gone {
-			err = errors.New("tickets are not settled")
+			err = errors.New("some tickets are not settled")
 		}
 		return err
 	})
@@ -224,7 +224,7 @@ func (w *world) reserve(b shop.Buy) (d shop.GateAnswer) {
 	kit.Eventually(w.t, patience, func() (ok bool, why string) {
 		var err error
 		d, err = w.decided(b)
-		return err == nil && d.Verdict != shop.VerdictCooldown, fmt.Sprint("no answer: ", err)
+		return err == nil && d.Verdict != shop.VerdictCooldown, fmt.Sprint("no reply: ", err)
 	})
 	return d
 }

@@ -12,7 +12,7 @@ import (
 // Analyzer checks every used name, not only calls.
 var Analyzer = &analysis.Analyzer{
 	Name: "bodies",
-	Doc:  "report calls that decode the body of a request or answer without a limit",
+	Doc:  "report calls that decode the body of a request or response without a limit",
 	Run:  run,
 }
 

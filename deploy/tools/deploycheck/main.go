@@ -82,7 +82,7 @@ func kubernetes(input io.Reader) error {
 		}
 		known := kinds[about.APIVersion+"/"+about.Kind]
 		if known == nil {
-			failed = append(failed, fmt.Errorf("%s/%s: not a kind that ships", about.APIVersion, about.Kind))
+			failed = append(failed, fmt.Errorf("%s/%s: this kind is not supported", about.APIVersion, about.Kind))
 			continue
 		}
 		if err := yaml.UnmarshalStrict(document, known()); err != nil {

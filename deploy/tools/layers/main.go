@@ -57,7 +57,7 @@ func listPackages() ([]goPackage, error) {
 		packages = append(packages, p)
 	}
 	if len(packages) == 0 {
-		return nil, errors.New("no packages here")
+		return nil, errors.New("go list found no packages")
 	}
 	return packages, nil
 }

@@ -144,7 +144,7 @@ func check(from, to string, inTest bool) string {
 	case ours && allows(l, inside):
 	case ours && inTest && (within(inside, testSupport) || slices.Contains(l.inTests, inside)):
 	case ours:
-		return fmt.Sprintf("%s imports %s; it may import of this module: %s", from, to, list(l.imports))
+		return fmt.Sprintf("%s imports %s; of this module, it may import: %s", from, to, list(l.imports))
 	case !standard(to) && !l.thirdParty && !inTest:
 		return fmt.Sprintf("%s imports %s; it may import the standard library only", from, to)
 	}

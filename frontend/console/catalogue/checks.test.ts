@@ -46,28 +46,28 @@ describe('what a check found', () => {
     expect(Object.keys(checksZh).sort()).toEqual([...codes].sort())
     for (const code of codes) {
       expect(Boolean(checksZh[code]?.do)).toBe(Boolean(checksEn[code]?.do))
-      for (const [words, units] of [
-        [checksEn, en.units],
-        [checksZh, zh.units],
+      for (const [words, duration] of [
+        [checksEn, en.duration],
+        [checksZh, zh.duration],
       ] as const)
-        expect(toldCheck({ ...found, code }, words, units).says).not.toBe('gone')
+        expect(toldCheck({ ...found, code }, words, duration).says).not.toBe('gone')
     }
   })
 
   it('is told with its values', () => {
     const low = { ...found, code: 'price_not_below', of: { price_fen: 990, list_price_fen: 900 } }
-    expect(toldCheck(low, checksZh, zh.units)).toEqual({
-      says: '秒杀价 ¥9.90 不低于标价 ¥9',
+    expect(toldCheck(low, checksZh, zh.duration)).toEqual({
+      says: '秒杀价 ¥9.90 不低于原价 ¥9',
       do: '核对两个价格',
     })
     const apart = { ...found, code: 'clocks_apart', of: { apart_ms: 4_200 } }
-    expect(toldCheck(apart, checksEn, en.units).says).toContain('4.2 s apart')
-    expect(toldCheck({ ...apart, do: '' }, checksEn, en.units).do).toBe('')
+    expect(toldCheck(apart, checksEn, en.duration).says).toContain('differ by 4.2 sec')
+    expect(toldCheck({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
   })
 
   it('is told by the server where this page has no words', () => {
     for (const code of ['', 'comet', 'constructor'])
-      expect(toldCheck({ ...found, code }, checksZh, zh.units)).toEqual({
+      expect(toldCheck({ ...found, code }, checksZh, zh.duration)).toEqual({
         says: 'gone',
         do: 'look',
         lang: 'en',

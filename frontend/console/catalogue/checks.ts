@@ -1,5 +1,4 @@
-import { yuan } from '../../src/format/money'
-import { figure, lapse } from '../format'
+import { number, yuan } from '../../src/format/intl'
 import type { ConsoleWords } from '../words'
 import type { CheckWords, Value } from '../words/checks.en'
 import { CHECK_STATES, type Check, type SaleRecord } from './types'
@@ -32,19 +31,19 @@ export interface ToldCheck {
 export function toldCheck(
   check: Check,
   known: Readonly<Record<string, CheckWords>>,
-  units: ConsoleWords['units'],
+  duration: ConsoleWords['duration'],
 ): ToldCheck {
   const words = Object.hasOwn(known, check.code) ? known[check.code] : undefined
   if (!words) return { says: check.says, do: check.do, lang: 'en' }
-  const of: Value = (name) => valueOf(name, check.of[name], units)
+  const of: Value = (name) => valueOf(name, check.of[name], duration)
   return { says: words.says(of), do: check.do ? (words.do?.(of) ?? check.do) : '' }
 }
 
 /** A value formatted by the suffix of its name. */
-function valueOf(name: string, value: unknown, units: ConsoleWords['units']): string {
+function valueOf(name: string, value: unknown, duration: ConsoleWords['duration']): string {
   if (typeof value === 'number') {
     if (name.endsWith('_fen')) return yuan(value)
-    return name.endsWith('_ms') ? lapse(value, units) : figure(value)
+    return name.endsWith('_ms') ? duration(value) : number(value)
   }
   return typeof value === 'string' ? value : '?'
 }

@@ -1,4 +1,4 @@
-import { yuan } from '../../src/format/money'
+import { yuan } from '../../src/format/intl'
 import type { SaleTerms } from './api'
 import type { SaleRecord, Slot } from './types'
 import { instantsOf, wallOf } from '../clock/zone'

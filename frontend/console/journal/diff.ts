@@ -1,4 +1,4 @@
-import { yuan } from '../../src/format/money'
+import { yuan } from '../../src/format/intl'
 
 /** One difference, as text. */
 export interface Change {

@@ -7,55 +7,60 @@ export interface CheckWords {
   readonly do?: (of: Value) => string
 }
 
-const stores = (): string => 'See whether the stores answer: stampede checkconfig, and the log of the node'
+const stores = (): string => 'Check that the stores respond: stampede checkconfig, and the log of the node'
 const recover = (): string =>
-  'Wait for the recovery, which takes seconds; if it does not end, see the log for ‘look after partitions’'
-const workers = (): string => 'stampede status; see whether workers run and what the database does'
-const disk = (): string => 'See whether its disk is full'
-const config = (): string => 'stampede checkconfig'
+  'Wait some seconds for the recovery. If it does not end, search the log for ‘look after partitions’'
+const workers = (): string => 'Run stampede status. Check that workers run, and check the database'
+const disk = (): string => 'Check that its disk is not full'
+const config = (): string => 'Run stampede checkconfig'
 
+const parts: Record<string, string> = {
+  mails: 'e-mails',
+  'which nodes there are': 'the list of nodes',
+  'how durable the stores are': 'the durability of the stores',
+}
 const duties: Record<string, string> = {
-  api: 'answers shoppers',
+  api: 'serves shoppers',
   worker: 'writes orders',
-  sweeper: 'ends unpaid orders',
+  sweeper: 'expires unpaid orders',
 }
 const duty = (of: Value): string => duties[of('role')] ?? of('role')
 
 /** The findings of a sale's readiness checks, by the server's codes; checks.zh.ts has the same codes. */
 export const checksEn: Record<string, CheckWords> = {
-  unread: { says: (of) => `${of('what')} cannot be read right now`, do: stores },
-  sale_archived: { says: () => 'the sale is archived, so nobody sees it', do: () => 'Bring it back' },
-  sale_over: { says: () => 'the sale is over', do: () => 'Copy it into another slot' },
-  sale_paused: { says: () => 'the sale is paused, so nobody can buy', do: () => 'Resume it' },
+  unread: { says: (of) => `cannot read ${parts[of('what')] ?? of('what')} right now`, do: stores },
+  sale_archived: { says: () => 'the sale is archived and not visible', do: () => 'Restore it' },
+  sale_over: { says: () => 'the sale is over', do: () => 'Copy it to another slot' },
+  sale_paused: { says: () => 'the sale is paused, so buys are rejected', do: () => 'Resume it' },
   product_archived: {
     says: () => 'the product is archived',
-    do: () => 'Bring the product back, or archive the sale',
+    do: () => 'Restore the product, or archive the sale',
   },
   no_picture: { says: () => 'the product has no picture', do: () => 'Upload a picture' },
   price_not_below: {
     says: (of) => `the sale price, ${of('price_fen')}, is not below the list price, ${of('list_price_fen')}`,
-    do: () => 'Look at both prices',
+    do: () => 'Check both prices',
   },
   limit_above_stock: {
-    says: () => 'one buyer may have more units than there are',
+    says: () => 'the limit per buyer exceeds the stock',
     do: () => 'Lower the limit',
   },
   offered: {
     says: (of) =>
-      `${of('product')} at ${of('price_fen')}, ${of('units')} units, at most ${of('limit')} for a buyer`,
+      `${of('product')} at ${of('price_fen')}; units: ${of('units')}; limit per buyer: ${of('limit')}`,
   },
-  loaded_later: { says: () => 'it is loaded five minutes before it opens' },
-  not_loaded_yet: { says: () => 'it is not loaded yet', do: () => 'Look again in a minute' },
+  loaded_later: { says: () => 'the sale is loaded five minutes before it opens' },
+  not_loaded_yet: { says: () => 'the sale is not loaded yet', do: () => 'Check again in a minute' },
   not_loaded: {
-    says: () => 'it is not loaded',
-    do: () => 'See whether a node with the role api runs, and what its log says of warming up',
+    says: () => 'the sale is not loaded',
+    do: () => 'Check that a node with the role api runs. Search its log for warming up',
   },
   stock_differs: {
     says: (of) =>
-      `Redis has ${of('redis_initial')} + ${of('redis_added')} units, the database ${of('initial')} + ${of('added')}`,
-    do: () => 'stampede audit',
+      `units in Redis: ${of('redis_initial')} + ${of('redis_added')}; units in the database: ${of('initial')} + ${of('added')}`,
+    do: () => 'Run stampede audit',
   },
-  stock_loaded: { says: (of) => `${of('stock')} units are free, ${of('held')} held, ${of('sold')} sold` },
+  stock_loaded: { says: (of) => `units: ${of('stock')} free, ${of('held')} held, ${of('sold')} sold` },
   partition_missing: { says: (of) => `partition ${of('partition')} is not in Redis`, do: recover },
   partition_rebuilding: { says: (of) => `partition ${of('partition')} is being recovered`, do: recover },
   epochs_differ: {
@@ -65,73 +70,76 @@ export const checksEn: Record<string, CheckWords> = {
   },
   partition_fits: { says: (of) => `partition ${of('partition')} is at epoch ${of('epoch')}` },
   writes_rejected: {
-    says: (of) => `partition ${of('partition')} rejects writes, so nobody can buy`,
-    do: () => 'See whether the disk or the memory of Redis is full',
+    says: (of) => `partition ${of('partition')} rejects writes, so buys are rejected`,
+    do: () => 'Check that the disk and the memory of Redis are not full',
   },
   backlog_full: {
     says: (of) =>
-      `${of('waiting')} reservations wait for the database; at ${of('most')} buys are turned away`,
+      `reservations that wait for the database: ${of('waiting')}; at ${of('most')}, buys are rejected`,
     do: workers,
   },
-  backlog_grows: { says: (of) => `${of('waiting')} reservations wait for the database`, do: workers },
+  backlog_grows: { says: (of) => `reservations that wait for the database: ${of('waiting')}`, do: workers },
   dead_letters: {
-    says: (of) => `${of('dead')} orders of the partition could not be written and wait for a decision`,
-    do: () => 'stampede dead list',
+    says: (of) => `dead letters of the partition that need a decision: ${of('dead')}`,
+    do: () => 'Run stampede dead list',
   },
-  backlog_fits: { says: (of) => `${of('waiting')} reservations wait for the database` },
+  backlog_fits: { says: (of) => `reservations that wait for the database: ${of('waiting')}` },
   no_node: {
-    says: (of) => `nobody ${duty(of)}`,
+    says: (of) => `no node ${duty(of)}`,
     do: (of) => `Start a node with the role ${of('role')}`,
   },
   one_node: {
     says: (of) => `only ${of('node')} ${duty(of)}`,
-    do: (of) => `Start another node with the role ${of('role')}, so that one can die`,
+    do: (of) => `Start another node with the role ${of('role')}, so that one can fail`,
   },
   nodes: { says: (of) => `${of('nodes')} nodes: each ${duty(of)}` },
   clocks_apart: {
-    says: (of) => `the clocks of Redis, the database and this node are ${of('apart_ms')} apart`,
-    do: () => 'Let all machines follow a time server; the clock of Redis decides when a sale opens',
+    says: (of) => `the clocks of Redis, the database and this node differ by ${of('apart_ms')}`,
+    do: () => 'Synchronize all machines with a time server. The clock of Redis decides when a sale opens',
   },
   clocks_agree: {
-    says: (of) => `the clocks of Redis, the database and this node are ${of('apart_ms')} apart`,
+    says: (of) => `the clocks of Redis, the database and this node differ by ${of('apart_ms')}`,
   },
   no_gateway: {
-    says: () => 'nothing can be paid: there is no gateway',
-    do: () => 'Set STAMPEDE_ALIPAY_APP_ID and what belongs to it',
+    says: () => 'no payment gateway is set, so orders cannot be paid',
+    do: () => 'Set STAMPEDE_ALIPAY_APP_ID and the related settings',
   },
   gateway_silent: {
-    says: () => 'the payment gateway does not answer',
-    do: () => 'See whether the gateway can be reached from here',
+    says: () => 'the payment gateway does not respond',
+    do: () => 'Check that this node can reach the gateway',
   },
-  gateway_refuses: { says: () => 'the payment gateway answers, but refuses to be asked', do: config },
-  gateway_answers: { says: () => 'the payment gateway answers' },
+  gateway_refuses: { says: () => 'the payment gateway responds, but rejects the queries', do: config },
+  gateway_answers: { says: () => 'the payment gateway responds' },
   no_mail_server: {
-    says: () => 'there is no mail server: letters are files',
+    says: () => 'no mail server is set; e-mails are written to files',
     do: () => 'Set STAMPEDE_SMTP_URL',
   },
-  mails_dead: { says: (of) => `${of('dead')} letters could not be sent`, do: () => 'stampede mail list' },
-  mails_sent: { says: () => 'a mail server is set, and every letter was sent' },
+  mails_dead: {
+    says: (of) => `e-mails that could not be sent: ${of('dead')}`,
+    do: () => 'Run stampede mail list',
+  },
+  mails_sent: { says: () => 'a mail server is set, and all e-mails were sent' },
   embedded: {
-    says: () => 'embedded stores are for trying out: a crash loses reservations without a row',
+    says: () => 'embedded stores are for tests only; a crash loses reservations that are not in the database',
     do: () => 'Use Redis and MySQL for a real sale',
   },
   setting_weak: {
-    says: (of) => `${of('store')}: ${of('setting')} is ${of('is')}, and a crash may lose what was answered`,
-    do: (of) => `Set it to ${of('want')}; stampede checkconfig says more`,
+    says: (of) => `${of('store')}: ${of('setting')} is ${of('is')}, so a crash may lose confirmed data`,
+    do: (of) => `Set it to ${of('want')}. Run stampede checkconfig for details`,
   },
   setting_unknown: {
-    says: (of) => `${of('store')}: ${of('setting')} cannot be read`,
+    says: (of) => `${of('store')}: cannot read ${of('setting')}`,
     do: (of) => `Make sure that it is ${of('want')}`,
   },
-  log_not_written: { says: () => 'Redis: the last write of its log failed', do: disk },
-  log_not_rewritten: { says: () => 'Redis: its last rewrite failed, so its log grows', do: disk },
+  log_not_written: { says: () => 'Redis: the last write of the log failed', do: disk },
+  log_not_rewritten: { says: () => 'Redis: the last rewrite of the log failed, so the log grows', do: disk },
   no_replica: {
-    says: () => 'Redis has no replica: with its disk, reservations without a row would be lost',
-    do: () => 'Give Redis a replica, and keep its disk in the backup',
+    says: () => 'Redis has no replica; if its disk fails, reservations that are not in the database are lost',
+    do: () => 'Add a replica to Redis, and back up its disk',
   },
   no_binary_log: {
-    says: () => 'MySQL keeps no binary log: a backup can be restored to its own instant only',
+    says: () => 'MySQL has no binary log; a backup can be restored only to its own time',
     do: () => 'Set log_bin, and back up the log with the data',
   },
-  durable: { says: () => 'both stores keep what they have answered' },
+  durable: { says: () => 'both stores keep all confirmed data' },
 }

@@ -49,6 +49,6 @@ describe('the banner of the connection', () => {
     await nextTick()
     useLive().become({ name: 'stopped', code: 4501 })
     await nextTick()
-    expect(spoken()).toMatch(/has ended this connection/)
+    expect(spoken()).toMatch(/has closed this connection/)
   })
 })

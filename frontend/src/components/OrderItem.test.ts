@@ -20,7 +20,7 @@ function show(over: Partial<Order>, receiving = false): void {
 
 const button = (label: string) =>
   document.querySelector<HTMLButtonElement>(`button[aria-label="${label}"]`) ?? undefined
-const CONFIRM = 'Confirm that Kettle has come'
+const CONFIRM = 'I received it: Kettle'
 
 beforeEach(() => {
   vi.resetAllMocks()

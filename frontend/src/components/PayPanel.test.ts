@@ -65,7 +65,7 @@ describe('paying at a desktop', () => {
   it('offers this browser while the code is on its way', async () => {
     payCode.mockReturnValue(new Promise(() => undefined))
     await show()
-    expect(find('[role=status]')?.textContent).toMatch(/Getting a code/)
+    expect(find('[role=status]')?.textContent).toMatch(/Loading the QR code/)
     expect(button('Pay in this browser')).toBeDefined()
   })
 
@@ -107,7 +107,7 @@ describe('paying at a desktop', () => {
   it('says that the gateway gives no code, and asks again when told to', async () => {
     payCode.mockResolvedValueOnce({ problem: 'busy' })
     await show()
-    expect(find('[role=alert]')?.textContent).toContain('gives no code right now')
+    expect(find('[role=alert]')?.textContent).toContain('cannot provide a QR code right now')
     expect(button('Pay in this browser')?.className).toBe('button')
     button('Try again')?.click()
     await settled()
@@ -117,7 +117,7 @@ describe('paying at a desktop', () => {
   it('asks again by itself when the answer was lost and the shop is back', async () => {
     payCode.mockResolvedValueOnce({ problem: 'lost' })
     await show()
-    expect(find('[role=alert]')?.textContent).toContain('No answer came')
+    expect(find('[role=alert]')?.textContent).toContain('No response from the shop')
     useLive().welcomed(true)
     await settled()
     expect(find('svg[role=img]')).not.toBeNull()

@@ -68,7 +68,7 @@ describe('the Buy button', () => {
     at(61_100)
     expect(button({ closes_at: 99_000 })).toMatchObject({ label: 'Time is up', does: 'rest' })
     orders.upsert(order({ rev: 2, state: 'paid' }))
-    expect(button({ closes_at: 99_000 })).toEqual({ label: '1 is yours', does: 'rest', another: true })
+    expect(button({ closes_at: 99_000 })).toEqual({ label: 'You have 1', does: 'rest', another: true })
   })
 
   it('pays first what ends first', () => {
@@ -131,7 +131,7 @@ describe('the Buy button', () => {
     presses.begin(press)
     expect(button()).toEqual({ label: 'Reserving…', does: 'rest', another: false })
     presses.repeat(press.key)
-    expect(button().label).toBe('Still asking…')
+    expect(button().label).toBe('Still trying…')
     presses.end(press)
     expect(button().does).toBe('buy')
   })

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { countdown, countdownParts } from './countdown'
 import { compareIds } from './ids'
-import { discount, yuan } from './money'
+import { duration, fromNow, list, number, plural, unit, yuan } from './intl'
+import { discount } from './money'
 
 describe('money', () => {
   it.each([
@@ -22,6 +23,63 @@ describe('money', () => {
     [0, 0, 0],
   ])('from %i to %i fen is %i per cent off', (list, price, off) => {
     expect(discount(list, price)).toBe(off)
+  })
+})
+
+describe('numbers', () => {
+  it.each([
+    [0, '0'],
+    [2, '2'],
+    [2.34, '2.3'],
+    [12.34, '12'],
+    [12_345, '12,345'],
+  ])('%f is %s', (n, text) => {
+    expect(number(n)).toBe(text)
+  })
+
+  it('have the plural form of the language', () => {
+    const forms = { one: '# sale', other: '# sales' }
+    expect([0, 1, 2, 1_200].map((n) => plural('en', n, forms))).toEqual([
+      '0 sales',
+      '1 sale',
+      '2 sales',
+      '1,200 sales',
+    ])
+    expect(plural('zh', 1, { other: '# 个活动' })).toBe('1 个活动')
+  })
+
+  it('have units', () => {
+    expect(unit('en', 5, 'second')).toBe('5 sec')
+    expect([1, 30].map((n) => unit('en', n, 'minute', 'long'))).toEqual(['1 minute', '30 minutes'])
+    expect(unit('zh', 7, 'day', 'long')).toBe('7天')
+  })
+})
+
+describe('lists', () => {
+  it('are joined as in the language', () => {
+    expect(list('en', ['create 3', 'change 2'])).toBe('create 3 and change 2')
+    expect(list('en', ['api', 'worker'], 'narrow')).toBe('api, worker')
+    expect(list('zh', ['新建 3 条', '修改 2 条'])).toBe('新建 3 条和修改 2 条')
+    expect(list('en', [])).toBe('')
+  })
+})
+
+describe('durations', () => {
+  it.each([
+    [30.4, '30 ms'],
+    [4_200, '4.2 sec'],
+    [42_000, '42 sec'],
+    [120_000, '2 min'],
+    [5_400_000 + 1_800_000, '2 hr'],
+    [36 * 3_600_000, '2 days'],
+  ])('%f ms are %s', (ms, text) => {
+    expect(duration('en', ms)).toBe(text)
+  })
+
+  it('are in the language', () => {
+    expect(duration('zh', 4_200)).toBe('4.2秒')
+    expect([1, 5].map((s) => fromNow('en', s))).toEqual(['in 1 second', 'in 5 seconds'])
+    expect(fromNow('zh', 5)).toBe('5秒钟后')
   })
 })
 

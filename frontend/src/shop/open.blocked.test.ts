@@ -40,7 +40,7 @@ describe('who is blocked', () => {
   it('reads so in both languages, and what to do', async () => {
     await goLive()
     const element = card()
-    expect(element.querySelector('[role=alert]')?.textContent).toMatch(/blocked.*write to the shop/)
+    expect(element.querySelector('[role=alert]')?.textContent).toMatch(/blocked.*contact the shop/)
     usePreferences().speak('zh')
     await nextTick()
     expect(element.textContent).toMatch(/封禁.*联系商城/)

@@ -90,7 +90,7 @@ describe('the end of a press', () => {
     expect(texts()).toEqual([])
     rollOver()
     await pass()
-    expect(texts()).toEqual([expect.stringContaining('keep asking')])
+    expect(texts()).toEqual([expect.stringContaining('still waiting for the result')])
     wire().drop()
     await pass(5_000)
     wire().open()
@@ -117,7 +117,7 @@ describe('the end of a press', () => {
     expect(wire().last('buy').key).toBe(key)
     wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
     await pass()
-    expect(texts()).toEqual([expect.stringContaining('went through')])
+    expect(texts()).toEqual([expect.stringContaining('succeeded')])
     expect(usePresses().open).toEqual([])
   })
 
@@ -159,7 +159,7 @@ describe('the end of a press', () => {
     wire().answer('hello', welcome({ now: Date.now(), user: { id: '9', name: 'N' } }))
     await pass(10_000)
     expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
-    expect(texts()).toEqual([expect.stringContaining('somebody else')])
+    expect(texts()).toEqual([expect.stringContaining('as another user')])
   })
 })
 

@@ -111,7 +111,7 @@ func (m Messages) Fit(message string, frame []byte) error {
 		return fmt.Errorf("asyncapi.yaml has no message %s: %.300s", message, frame)
 	}
 	if err := schema.Validate(value); err != nil {
-		return fmt.Errorf("%.300s\nis no %s as asyncapi.yaml has it: %w", frame, message, err)
+		return fmt.Errorf("%.300s\ndoes not match %s of asyncapi.yaml: %w", frame, message, err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (m Messages) Check(f *wsclient.Frame) error {
 	}
 	op := string(f.Request.Op)
 	if err := m.Fit(op, f.Request.Encode()); err != nil {
-		return fmt.Errorf("this should have been refused: %w", err)
+		return fmt.Errorf("the exchange should have been rejected: %w", err)
 	}
 	return m.Fit(op+"Reply", f.Text)
 }
@@ -141,7 +141,7 @@ func (m Messages) fitAnyReply(frame []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%.300s is no reply that asyncapi.yaml describes", frame)
+	return fmt.Errorf("%.300s is not a reply of asyncapi.yaml", frame)
 }
 
 // Seen returns the callback for wsclient.Dialer. It fails the test at the first frame of a connection that differs from

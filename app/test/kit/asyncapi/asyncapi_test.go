@@ -27,19 +27,19 @@ func TestCheck(t *testing.T) {
 		frame   string
 		wrong   string // part of the error; "": no error
 	}{
-		"an answer":           {buy, receipt, ""},
-		"a refusal":           {short, `{"id":1,"error":{"code":"bad_request","message":"m","retry_ms":0}}`, ""},
-		"written by hand":     {byHand, receipt, ""},
-		"an event":            {frame: `{"ev":"bye","code":4000,"retry_ms":1}`},
-		"a further field":     {buy, strings.Replace(receipt, `"place"`, `"more":1,"place"`, 1), "more"},
-		"a missing field":     {buy, strings.Replace(receipt, `"ticket":1,`, ``, 1), "ticket"},
-		"of another op":       {wsclient.Request{ID: 1, Op: wsclient.Hello}, receipt, "helloReply"},
-		"of no op":            {byHand, `{"id":1,"ok":{"fate":"unknown"}}`, "no reply"},
-		"a bad op":            {short, receipt, "should have been refused"},
-		"an unknown code":     {buy, `{"id":1,"error":{"code":"tired","message":"m","retry_ms":0}}`, "errorReply"},
-		"an unknown event":    {frame: `{"ev":"lunch"}`, wrong: "no message lunchEvent"},
-		"a wait below zero":   {frame: `{"ev":"bye","code":4000,"retry_ms":-1}`, wrong: "byeEvent"},
-		"a tick without more": {frame: `{"ev":"tick","now":1,"sales":[{"id":"1"}]}`, wrong: "tickEvent"},
+		"a reply":                {buy, receipt, ""},
+		"a rejection":            {short, `{"id":1,"error":{"code":"bad_request","message":"m","retry_ms":0}}`, ""},
+		"written by hand":        {byHand, receipt, ""},
+		"an event":               {frame: `{"ev":"bye","code":4000,"retry_ms":1}`},
+		"a further field":        {buy, strings.Replace(receipt, `"place"`, `"more":1,"place"`, 1), "more"},
+		"a missing field":        {buy, strings.Replace(receipt, `"ticket":1,`, ``, 1), "ticket"},
+		"of another op":          {wsclient.Request{ID: 1, Op: wsclient.Hello}, receipt, "helloReply"},
+		"without an op":          {byHand, `{"id":1,"ok":{"fate":"unknown"}}`, "not a reply"},
+		"a bad op":               {short, receipt, "should have been rejected"},
+		"an unknown code":        {buy, `{"id":1,"error":{"code":"tired","message":"m","retry_ms":0}}`, "errorReply"},
+		"an unknown event":       {frame: `{"ev":"lunch"}`, wrong: "no message lunchEvent"},
+		"a wait below zero":      {frame: `{"ev":"bye","code":4000,"retry_ms":-1}`, wrong: "byeEvent"},
+		"a tick without details": {frame: `{"ev":"tick","now":1,"sales":[{"id":"1"}]}`, wrong: "tickEvent"},
 	} {
 		f, err := wsclient.Parse([]byte(c.frame))
 		if err != nil {
@@ -56,7 +56,7 @@ func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "asyncapi: 3.0.0", "a: [", "components: {messages: {a: {payload: {type: 7}}}}"} {
 		if _, err := asyncapi.Read([]byte(text)); err == nil {
-			t.Errorf("%q was taken", text)
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }

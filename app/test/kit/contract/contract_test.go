@@ -45,27 +45,27 @@ func TestCheck(t *testing.T) {
 		x     Exchange
 		wrong string // part of the error; "": no error
 	}{
-		"an answer":          {exchange("GET", "/api/v1/time", 200, time), ""},
-		"a failure":          {exchange("GET", "/api/v1/time", 503, failure("busy")), ""},
-		"the page":           {exchange("GET", "/assets/a.js", 200, "let a"), ""},
-		"no such address":    {exchange("GET", "/api/v1/nothing", 404, failure("not_found")), ""},
-		"a buy":              {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":1,"key":"k-123456"}`)), ""},
-		"a further field":    {exchange("GET", "/api/v1/time", 200, `{"now":1,"then":2}`), "then"},
-		"a missing field":    {exchange("GET", "/api/v1/time", 200, `{}`), "now"},
-		"a number as text":   {exchange("GET", "/api/v1/time", 200, `{"now":"1"}`), "integer"},
-		"an id as a number":  {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `"7"`, `7`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "order"},
-		"an unknown state":   {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `reserved`, `lost`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "state"},
-		"a bad buy accepted": {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":0,"key":"k-123456"}`)), "should have been refused"},
-		"without a token":    {with(exchange("POST", buy, 200, receipt), good(`{"qty":1,"key":"k-123456"}`)), "should have been refused"},
-		"a bad id accepted":  {exchange("GET", "/api/v1/slots/x/sales", 200, `{"sales":[],"more":false}`), "should have been refused"},
-		"an unknown route":   {exchange("GET", "/api/v1/new", 200, `{}`), "no such operation"},
-		"an unknown method":  {exchange("PUT", "/api/v1/time", 200, time), "no such operation"},
-		"an unknown code":    {exchange("GET", "/api/v1/time", 409, failure("tired")), "code"},
-		"a code of others":   {exchange("GET", "/api/v1/time", 409, failure("sold_out")), "not said to answer"},
-		"another status":     {exchange("GET", "/api/v1/time", 500, failure("busy")), "status 503"},
-		"another request":    {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), "r1", "r2", 1)), "names request"},
-		"no request":         {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), `,"request":"r1"`, "", 1)), "request"},
-		"a bare text":        {exchange("GET", "/assets/a.js", 404, "not here"), "JSON"},
+		"a response":                 {exchange("GET", "/api/v1/time", 200, time), ""},
+		"a failure":                  {exchange("GET", "/api/v1/time", 503, failure("busy")), ""},
+		"the page":                   {exchange("GET", "/assets/a.js", 200, "let a"), ""},
+		"no such address":            {exchange("GET", "/api/v1/nothing", 404, failure("not_found")), ""},
+		"a buy":                      {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":1,"key":"k-123456"}`)), ""},
+		"a further field":            {exchange("GET", "/api/v1/time", 200, `{"now":1,"then":2}`), "then"},
+		"a missing field":            {exchange("GET", "/api/v1/time", 200, `{}`), "now"},
+		"a number as text":           {exchange("GET", "/api/v1/time", 200, `{"now":"1"}`), "integer"},
+		"an id as a number":          {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `"7"`, `7`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "order"},
+		"an unknown state":           {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `reserved`, `lost`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "state"},
+		"a bad buy accepted":         {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":0,"key":"k-123456"}`)), "should have been rejected"},
+		"without a token":            {with(exchange("POST", buy, 200, receipt), good(`{"qty":1,"key":"k-123456"}`)), "should have been rejected"},
+		"a bad id accepted":          {exchange("GET", "/api/v1/slots/x/sales", 200, `{"sales":[],"more":false}`), "should have been rejected"},
+		"an unknown route":           {exchange("GET", "/api/v1/new", 200, `{}`), "no such operation"},
+		"an unknown method":          {exchange("PUT", "/api/v1/time", 200, time), "no such operation"},
+		"an unknown code":            {exchange("GET", "/api/v1/time", 409, failure("tired")), "code"},
+		"a code of other operations": {exchange("GET", "/api/v1/time", 409, failure("sold_out")), "does not declare the code"},
+		"another status":             {exchange("GET", "/api/v1/time", 500, failure("busy")), "status 503"},
+		"another request":            {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), "r1", "r2", 1)), "names request"},
+		"no request":                 {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), `,"request":"r1"`, "", 1)), "request"},
+		"a bare text":                {exchange("GET", "/assets/a.js", 404, "not here"), "JSON"},
 		"no request id": {
 			with(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("X-Request-Id") }), "X-Request-Id",
 		},
@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "openapi: 3.0.3", "openapi: 3.0.3\ninfo: {title: a, version: b}\npaths: {/a: {get: {}}}"} {
 		if _, err := Read([]byte(text)); err == nil {
-			t.Errorf("%q was read", text)
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }

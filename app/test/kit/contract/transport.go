@@ -64,7 +64,7 @@ func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if err := Check(Exchange{req, sent, res, got, c.AnyCode}); err != nil {
-		c.T.Errorf("%s %s was answered %d %.300s\nwhich is not as openapi.yaml says: %v",
+		c.T.Errorf("%s %s got %d %.300s\nwhich does not match openapi.yaml: %v",
 			req.Method, req.URL.RequestURI(), res.StatusCode, got, err)
 	}
 	return res, nil
@@ -108,7 +108,7 @@ func Check(x Exchange) error {
 	}
 	if x.Response.StatusCode < http.StatusBadRequest {
 		if err := openapi3filter.ValidateRequest(x.Request.Context(), input); err != nil {
-			return fmt.Errorf("the request should have been refused: %w", err)
+			return fmt.Errorf("the request should have been rejected: %w", err)
 		}
 	}
 	answer := &openapi3filter.ResponseValidationInput{
@@ -169,7 +169,7 @@ func (x *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
 	var failure struct{ Error failed }
 	var value any
 	if err := errors.Join(json.Unmarshal(x.Got, &failure), json.Unmarshal(x.Got, &value)); err != nil {
-		return fmt.Errorf("a failure has to be JSON: %w", err)
+		return fmt.Errorf("an error response must be JSON: %w", err)
 	}
 	if err := doc.Components.Schemas["Failure"].Value.VisitJSON(value); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (x *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
 		return fmt.Errorf("the failure names request %q, its header %q", e.Request, id)
 	}
 	if known != nil && !slices.Contains(known, e.Code) {
-		return fmt.Errorf("the operation is not said to answer %s (x-errors)", e.Code)
+		return fmt.Errorf("the operation does not declare the code %s (x-errors)", e.Code)
 	}
 	status := x.Response.StatusCode
 	if status != StatusOf(doc, e.Code) && (e.Code != shop.BadRequest || !slices.Contains(unreadable, status)) {
