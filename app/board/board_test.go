@@ -29,17 +29,17 @@ func TestNothingMovesIsAnAlarm(t *testing.T) {
 		points []Point
 		since  shop.Millis
 	}{
-		"reservations without rows":        {points(still, still), 990_000},
-		"for longer":                       {points(Point{ConfirmedS: 1}, still, still, still), 985_000},
-		"for five seconds only":            {points(Point{Open: 1, ConfirmedS: 1}, still), 0},
-		"nobody wants anything":            {points(Point{Open: 1}, Point{Open: 1}), 0},
-		"sold out":                         {points(soldOutPoint(), soldOutPoint()), 0},
-		"buys without an answer":           {points(busyPoint(), busyPoint()), 990_000},
-		"nothing is open":                  {points(Point{ReservedS: 1}, Point{ReservedS: 1}), 0},
-		"entries wait, though all is over": {points(Point{Pending: 1}, Point{Lags: []int64{0, 2}}), 990_000},
-		"a hidden sale is confirmed":       {points(still, Point{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
-		"something is confirmed":           {points(still, Point{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
-		"a gap between": {
+		"reservations without rows":           {points(still, still), 990_000},
+		"for longer":                          {points(Point{ConfirmedS: 1}, still, still, still), 985_000},
+		"for five seconds only":               {points(Point{Open: 1, ConfirmedS: 1}, still), 0},
+		"no buys":                             {points(Point{Open: 1}, Point{Open: 1}), 0},
+		"sold out":                            {points(soldOutPoint(), soldOutPoint()), 0},
+		"buys with the result busy":           {points(busyPoint(), busyPoint()), 990_000},
+		"no open sale":                        {points(Point{ReservedS: 1}, Point{ReservedS: 1}), 0},
+		"entries wait after all sales closed": {points(Point{Pending: 1}, Point{Lags: []int64{0, 2}}), 990_000},
+		"a hidden sale is confirmed":          {points(still, Point{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
+		"a buy is confirmed":                  {points(still, Point{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
+		"a gap in the history": {
 			points(Point{Open: 1, ReservedS: 3, At: 1_000_000 - 20_000}, Point{Open: 1, ReservedS: 3}), 0,
 		},
 		"no history": {nil, 0},
@@ -72,11 +72,11 @@ func TestLagThatGrowsIsAnAlarm(t *testing.T) {
 		points []Point
 		since  shop.Millis
 	}{
-		"for 30 s":                {lags(5, 0, 1, 2, 3, 4, 5, 6), 970_000},
-		"for 25 s":                {lags(0, 1, 2, 3, 4, 5), 0},
-		"large, but not growing":  {lags(900, 900, 900, 900, 900, 900, 900, 900), 0},
-		"it went down in between": {lags(0, 1, 2, 3, 2, 3, 4, 5), 0},
-		"no history":              {nil, 0},
+		"for 30 s":               {lags(5, 0, 1, 2, 3, 4, 5, 6), 970_000},
+		"for 25 s":               {lags(0, 1, 2, 3, 4, 5), 0},
+		"large, but not growing": {lags(900, 900, 900, 900, 900, 900, 900, 900), 0},
+		"it fell in between":     {lags(0, 1, 2, 3, 2, 3, 4, 5), 0},
+		"no history":             {nil, 0},
 	} {
 		partitions, since := growingLags(c.points)
 		if since != c.since || (c.since != 0) != slices.Equal(partitions, growing{1}) {
@@ -140,11 +140,11 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 	})
 	if b.BuysS != 12 || b.ReservedS != 6 || b.ConfirmedS != 3 || b.RefusedS[shop.SoldOut] != 5 ||
 		b.RefusedS[shop.Busy] != 1 {
-		t.Errorf("summed up to %+v", b)
+		t.Errorf("board: %+v", b)
 	}
 	if b.LatencyMS.N != 100 || b.LatencyMS.P50 < 10 || b.LatencyMS.P50 > 15 || b.LatencyMS.P99 < 300 ||
 		b.LatencyMS.P99 > 500 {
-		t.Errorf("press to order: %+v", b.LatencyMS)
+		t.Errorf("buy to order: %+v", b.LatencyMS)
 	}
 	if want := (PaymentFigures{Open: 5, InDoubt: 4, RefundsStuck: 1}); b.Payments != want {
 		t.Errorf("payments %+v, want %+v", b.Payments, want)
@@ -190,13 +190,13 @@ func TestTallyAllocatesNothing(t *testing.T) {
 		}
 		clock.Observe(12 * time.Millisecond)
 	}); n != 0 {
-		t.Errorf("%v allocations for each press", n)
+		t.Errorf("%v allocations per buy attempt", n)
 	}
 	counter.Count(false, refusals[3])
 	refused := counter.Refused()
 	if counter.Attempts() != 506 || counter.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
 		refused[shop.Internal] != 1 {
-		t.Errorf("counted %d pressed, %d reserved, %v", counter.Attempts(), counter.Reserved(), refused)
+		t.Errorf("counted %d attempts, %d reserved, %v", counter.Attempts(), counter.Reserved(), refused)
 	}
 	if upTo, n, sum := clock.Histogram(); n != 101 || upTo[.01] != 0 || upTo[.015] != 101 || sum != 1.212 {
 		t.Errorf("histogram %v %d %v", upTo, n, sum)

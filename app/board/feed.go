@@ -121,7 +121,7 @@ func (f *Feed) addOwnAlarms(b *Board) {
 	}
 	if b.Now.Sub(f.written) > figuresLife && !raised(AlarmWritesRejected) {
 		b.Alarms = append(b.Alarms,
-			writesRejected("Redis answers, but this node could not write its figures for 5 s.", f.written))
+			writesRejected("Redis responds, but this node could not write its figures for 5 s.", f.written))
 	}
 	if f.busy != 0 && b.Now.Sub(f.busy) >= stillFor && !raised(AlarmNothingMoves) {
 		b.Alarms = append(b.Alarms, busyNode(f.busy))

@@ -12,7 +12,7 @@ func TestRunbookHasWhatAlarmsName(t *testing.T) {
 	parts := fakes.RunbookParts(t)
 	for name, part := range alarmParts {
 		if !parts[part] {
-			t.Errorf("%s leads to %s%s, which is not there", name, Runbook, part)
+			t.Errorf("%s links to %s%s, which does not exist", name, Runbook, part)
 		}
 	}
 	for _, alarm := range []string{
@@ -20,7 +20,7 @@ func TestRunbookHasWhatAlarmsName(t *testing.T) {
 		AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmDatabaseRisk,
 	} {
 		if alarmParts[alarm] == "" {
-			t.Errorf("the alarm %s leads nowhere", alarm)
+			t.Errorf("the alarm %s has no link", alarm)
 		}
 	}
 }

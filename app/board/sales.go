@@ -143,11 +143,11 @@ func (c *SaleCounts) forget(sales []shop.ID) {
 
 // Run publishes the counts once a second until ctx ends, and once more at the end.
 func (c *SaleCounts) Run(ctx context.Context) error {
-	err := shop.Repeat(ctx, Every, "say what was counted of sales", c.RunOnce)
+	err := shop.Repeat(ctx, Every, "write the counters of sales", c.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsWithin)
 	defer cancel()
 	if failed := c.RunOnce(last); failed != nil {
-		slog.WarnContext(last, "what was counted of sales in the last second is lost", "err", failed)
+		slog.WarnContext(last, "the counters of sales of the last second are lost", "err", failed)
 	}
 	return err
 }

@@ -55,7 +55,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 	one, _ := newCounts("1", store)
 	two, _ := newCounts("2", store)
 	for _, c := range []*SaleCounts{one, two} {
-		c.Reject(7, shop.LayerPace, shop.Fail(shop.RateLimited, "before anybody knows the sale"))
+		c.Reject(7, shop.LayerPace, shop.Fail(shop.RateLimited, "before the sale is in the catalogue"))
 		c.Count(7, shop.LayerRedis, true, nil)
 		c.Count(7, shop.LayerRedis, false, nil) // a repeat
 		c.Count(7, shop.LayerNode, false, soldOut)
@@ -67,7 +67,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 		c.Reject(8, shop.LayerNode, soldOut) // a sale without a buy
 		store.away = true
 		if err := c.RunOnce(t.Context()); err == nil {
-			t.Error("a lost answer is no answer")
+			t.Error("no error after a lost reply")
 		}
 		store.away = false
 		for range 3 {
@@ -75,7 +75,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 		}
 	}
 	if store.words != 4 || len(store.said[8]) != 0 {
-		t.Errorf("said %d times, of another sale %v", store.words, store.said[8])
+		t.Errorf("written %d times, for another sale %v", store.words, store.said[8])
 	}
 	said, _ := store.SaleFigures(t.Context(), 7)
 	want := &SaleBuys{
@@ -91,7 +91,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 		t.Errorf("%+v %+v, want %+v %+v", got, got.ToOrder, want, want.ToOrder)
 	}
 	if BuysOf(nil) != nil {
-		t.Error("nothing was counted, and there is something")
+		t.Error("nothing was counted, but there are counters")
 	}
 }
 
@@ -105,7 +105,7 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 		c.Count(sale+1, shop.LayerRedis, true, nil)
 	}
 	if n := len(*c.counted.Load()); n != maxCounted {
-		t.Errorf("%d sales are counted", n)
+		t.Errorf("counters of %d sales", n)
 	}
 	step := func(d time.Duration) {
 		*now = now.Add(d)
@@ -116,13 +116,13 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 	step(countedIdle)
 	step(2 * time.Millisecond) // sale 3 has moved meanwhile
 	if n := len(*c.counted.Load()); n != 1 {
-		t.Errorf("%d sales are still counted", n)
+		t.Errorf("still counters of %d sales", n)
 	}
 	c.Count(1, shop.LayerRedis, true, nil)
 	step(time.Second)
 	said, _ := store.SaleFigures(t.Context(), 1)
 	if p := BuysOf(said); len(said) != 2 || p.Attempts != 2 {
-		t.Errorf("%d words, %+v", len(said), p)
+		t.Errorf("%d writes, %+v", len(said), p)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestCountsOfSalesAllocateNothing(t *testing.T) {
 		c.OrderPublished(7, time.Millisecond)
 		c.Reject(8, shop.LayerNode, soldOut)
 	}); n != 0 {
-		t.Errorf("%v allocations for each press", n)
+		t.Errorf("%v allocations per buy attempt", n)
 	}
 	var nonBuyer *SaleCounts
 	nonBuyer.Count(7, shop.LayerNode, false, soldOut)

@@ -60,14 +60,14 @@ var offers = []offer{
 		Images: drawn("lamp", "Jointed desk lamp with a red shade, switched on"),
 		Description: "<p>Two joints put the light where the page is, and a turn of the shade takes it from reading to candle.</p>" +
 			"<ul><li>2,200–4,000 K, no flicker</li><li>Stays where you put it</li></ul>",
-		Rules: rules + "The light source can be replaced by anyone.",
+		Rules: rules + "You can replace the light source yourself.",
 	}, percent: 49, units: 72, limit: 3},
 	{product: shop.Product{
 		ID: 105, CategoryID: outdoor, Name: "Ridge Backpack 26 l", ListPriceFen: 58900,
 		Images: drawn("backpack", "Orange backpack with dark side pockets"),
 		Description: "<p>One bag for the office and the hut. Sealed zips, a belt that carries on the hip, and a sleeve for a 16-inch machine.</p>" +
 			"<ul><li>26 litres, 980 g</li><li>Woven from recycled bottles</li></ul>",
-		Rules: rules + "The colour is drawn from what is in stock.",
+		Rules: rules + "The shop selects the colour from its stock.",
 	}, percent: 60, units: 54, limit: 2},
 	{product: shop.Product{
 		ID: 106, CategoryID: desk, Name: "Meridian Field Watch", ListPriceFen: 219900,
@@ -102,7 +102,7 @@ var offers = []offer{
 		Images: drawn("drone", "White drone with four rotors and a camera"),
 		Description: "<p>Below 249 g, so that it may fly almost everywhere, and steady in wind of force five.</p>" +
 			"<ul><li>34 minutes in the air</li><li>4K at 60 frames</li><li>Comes home by itself</li></ul>",
-		Rules: rules + "One per buyer; the pilot registers where the law asks for it.",
+		Rules: rules + "One per buyer; pilots register where the law requires it.",
 	}, percent: 68, units: 16, limit: 1},
 	{product: shop.Product{
 		ID: 111, CategoryID: sound, Name: "Harbour Speaker", ListPriceFen: 49900,

@@ -14,7 +14,7 @@ const again = time.Second
 // refused reacts to a rejection. A temporary one is repeated with the same key after the server's retry time. A
 // permanent one is not repeated. A pause above 0 is the time until the next move.
 func (s *shopper) refused(r wsclient.Request, e *shop.Error) (pause time.Duration, err error) {
-	slog.Debug(s.name+" was refused", "op", r.Op, "code", e.Code, "message", e.Message)
+	slog.Debug(s.name+" was rejected", "op", r.Op, "code", e.Code, "message", e.Message)
 	switch e.Code {
 	case shop.Unauthorized:
 		s.token = ""

@@ -128,7 +128,7 @@ func TestRefusalsForGood(t *testing.T) {
 		t.Fatalf("token %q, %v", s.token, err)
 	}
 	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, shop.FailBusy("later", time.Second)); err == nil {
-		t.Fatal("goes on without hello")
+		t.Fatal("continues without hello")
 	}
 }
 

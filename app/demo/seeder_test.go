@@ -159,6 +159,6 @@ func TestBulkTellsProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if products != 4500 || len(published) != 3 || published[2] != 4500 {
-		t.Errorf("%d products, told %v", products, published)
+		t.Errorf("%d products, progress %v", products, published)
 	}
 }

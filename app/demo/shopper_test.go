@@ -64,7 +64,7 @@ func TestCrowdsOfAnySizeSellOverMinutes(t *testing.T) {
 	for _, n := range []int{1, 50, 500, 10_000} {
 		rate := float64(n) / (&Crowd{Count: n}).pace().Seconds()
 		if rate > 5.1 {
-			t.Errorf("%d shoppers buy %.1f times a second", n, rate)
+			t.Errorf("%d shoppers buy %.1f times per second", n, rate)
 		}
 	}
 }

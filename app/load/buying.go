@@ -144,7 +144,7 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 	r.took(&buys)
 	of := times.Answers.latency()
 	if of == nil || r.Latency == nil {
-		return errors.New("no op was answered")
+		return errors.New("no op got a reply")
 	}
 	r.figure("time_p50_ms", of.P50)
 	r.figure("time_p99_ms", of.P99)

@@ -22,7 +22,7 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	r.Refusals, r.Losses = refusals, losses
 	for code, n := range refusals {
 		if code != expected[r.Scenario] {
-			r.fail(fmt.Sprintf("%d ops were refused: %s", n, code))
+			r.fail(fmt.Sprintf("%d ops were rejected: %s", n, code))
 		}
 	}
 	for why, n := range losses {
@@ -76,7 +76,7 @@ func (b *bench) receivedAll(ctx context.Context, r *Result) error {
 		r.fail(fmt.Sprintf("%d order events were lost", lost))
 	}
 	if twice > 0 {
-		r.fail(fmt.Sprintf("%d orders were heard of that nobody was promised", twice))
+		r.fail(fmt.Sprintf("%d order events have no reservation", twice))
 	}
 	return nil
 }

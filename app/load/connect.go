@@ -67,7 +67,7 @@ func (p *connecting) act(l *loop) (time.Duration, bool) {
 		}
 	}
 	if time.Now().After(p.until) {
-		l.failed = fmt.Errorf("%d connections were not greeted within %v", p.open+len(p.queue), connectPatience)
+		l.failed = fmt.Errorf("%d connections got no hello within %v", p.open+len(p.queue), connectPatience)
 	}
 	return time.Second, p.open == 0 && len(p.queue) == 0
 }
@@ -124,7 +124,7 @@ func (p *connecting) retryLost(l *loop) {
 func (p *connecting) refused(l *loop, s *socket, m message) {
 	const busy = string(shop.Busy)
 	if code := m.word(`"code":"`); string(code) != busy {
-		l.failed = fmt.Errorf("shopper %d was refused: %s", s.index, code)
+		l.failed = fmt.Errorf("shopper %d was rejected: %s", s.index, code)
 		return
 	}
 	l.forgive(busy)

@@ -212,7 +212,7 @@ func cutAnswer(b []byte) (answer string, rest []byte, ok bool, err error) {
 	length, _, _ = bytes.Cut(length, []byte("\r\n"))
 	size, err := strconv.Atoi(string(length))
 	if !found || err != nil || size < 0 || len(head) < len("HTTP/1.1 200") {
-		return "", b, false, errors.New("the server answers without a length")
+		return "", b, false, errors.New("the response of the server has no length")
 	}
 	if len(body) < size {
 		return "", b, false, nil

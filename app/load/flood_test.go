@@ -52,10 +52,10 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 		word   string
 		fails  string
 	}{
-		"not believed": {http.StatusOK, "failure", ""},
-		"believed":     {http.StatusOK, "success", "were believed"},
-		"no gateway":   {http.StatusNotFound, "Not Found", "has no gateway"},
-		"something":    {http.StatusBadGateway, "oh", `answered "502 oh"`},
+		"rejected":   {http.StatusOK, "failure", ""},
+		"accepted":   {http.StatusOK, "success", "were accepted"},
+		"no gateway": {http.StatusNotFound, "Not Found", "has no gateway"},
+		"something":  {http.StatusBadGateway, "oh", `got "502 oh"`},
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
@@ -90,8 +90,8 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 			r.flooded(f, forgedRate, asked)
 			r.forgeries(f, asked.Seconds())
 			if slow.flooded(f, forgedRate, 2*asked); !slices.ContainsFunc(slow.Failures,
-				func(s string) bool { return strings.Contains(s, "the flood was none") }) {
-				t.Errorf("half of a flood passes for one: %q", slow.Failures)
+				func(s string) bool { return strings.Contains(s, "the flood was too small") }) {
+				t.Errorf("half of the requests count as a flood: %q", slow.Failures)
 			}
 			published := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) })
 			if published != (c.fails != "") || len(r.Failures) > 1 {
@@ -122,7 +122,7 @@ func TestNoFloodIsNoFigure(t *testing.T) {
 	var r Result
 	enough := &flood{sent: 1800, answers: map[string]int{disbelieved: 1800}}
 	if r.flooded(enough, 1000, 2*time.Second); len(r.Failures) != 0 {
-		t.Errorf("nine tenths of the flood: %q", r.Failures)
+		t.Errorf("nine tenths of the requests: %q", r.Failures)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestFloodIsHeardOut(t *testing.T) {
 			f.silent = silent
 			sendAndReceive(t, f, many)
 			if f.waiting != c.waiting || f.answers[disbelieved] != c.answers {
-				t.Errorf("%d answered %v, %d not, want %d and %d", f.sent, f.answers, f.waiting, c.answers, c.waiting)
+				t.Errorf("of %d requests, %v got a response and %d did not, want %d and %d", f.sent, f.answers, f.waiting, c.answers, c.waiting)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestWhoIsAnsweredHangsUp(t *testing.T) {
 			f := floodOf(t, server, 2*perConnection, time.Second)
 			sendAndReceive(t, f, len(f.open))
 			if len(f.losses) != c.losses || f.answers[disbelieved] != f.sent-c.losses {
-				t.Errorf("of %d requests %v were answered, lost %v", f.sent, f.answers, f.losses)
+				t.Errorf("of %d requests %v got a response, lost %v", f.sent, f.answers, f.losses)
 			}
 		})
 	}
@@ -218,6 +218,6 @@ func TestAnswersInPieces(t *testing.T) {
 		t.Errorf("%q, %q, %v, %v", answer, rest, ok, err)
 	}
 	if _, _, _, err := cutAnswer([]byte("HTTP/1.1 200 OK\r\n\r\nfailure")); err == nil {
-		t.Error("an answer without a length was taken")
+		t.Error("a response without a length was accepted")
 	}
 }

@@ -20,7 +20,7 @@ const believed, disbelieved, unknownPage = "200 success", "200 failure", "404"
 // forged measures reservations in alternating windows with and without a flood of forged payment notifications.
 func (b *bench) forged(ctx context.Context, r *Result) error {
 	if b.shop.AlipayAppID == "" {
-		return errors.New("nothing can be forged: STAMPEDE_ALIPAY_APP_ID is not set, as it should be on the server")
+		return errors.New("forged notifications need the STAMPEDE_ALIPAY_APP_ID of the server, and it is not set here")
 	}
 	request := forgery(b.Address, b.shop.AlipayAppID, b.shop.AlipaySellerID)
 	all, seconds, err := b.underFlood(ctx, r, forgedRate, func(int) []byte { return request })
@@ -35,14 +35,14 @@ func (r *Result) forgeries(all *flood, seconds float64) {
 	r.figure("forged_sent_per_second", float64(all.sent)/seconds)
 	r.figure("forged_answered_failure_per_second", float64(all.answers[disbelieved])/seconds)
 	if n := all.answers[believed]; n > 0 {
-		r.fail(fmt.Sprintf("%d forged notifications were believed", n))
+		r.fail(fmt.Sprintf("%d forged notifications were accepted", n))
 	}
 	for answer, n := range all.answers {
 		switch {
 		case strings.HasPrefix(answer, unknownPage):
-			r.fail(fmt.Sprintf("%d notifications were answered 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)", n))
+			r.fail(fmt.Sprintf("%d notifications got 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)", n))
 		case answer != believed && answer != disbelieved:
-			r.fail(fmt.Sprintf("%d notifications were answered %.60q", n, answer))
+			r.fail(fmt.Sprintf("%d notifications got %.60q", n, answer))
 		}
 	}
 }

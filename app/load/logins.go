@@ -32,7 +32,7 @@ func (b *bench) logins(ctx context.Context, r *Result) error {
 		case "401", "403", "429", "503": // wrong password, captcha required, rate limited, busy
 			r.figure("logins_answered_"+status+"_per_second", float64(n)/seconds)
 		default:
-			r.fail(fmt.Sprintf("%d log ins were answered %s", n, status))
+			r.fail(fmt.Sprintf("%d logins got %s", n, status))
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 
 var (
 	errPeerClosed = errors.New("the server closed the connection")
-	errNotTaken   = errors.New("the server does not take what is sent")
+	errNotTaken   = errors.New("the server does not read the sent frames")
 )
 
 // socket is one shopper's connection. Only its loop accesses it.

@@ -75,11 +75,11 @@ func TestTargetsThatAreNotThisMachine(t *testing.T) {
 	t.Parallel()
 	if _, err := newTarget("192.0.2.1:8080", 4, false); err == nil || !strings.Contains(err.Error(),
 		"--i-own-this-host") {
-		t.Errorf("somebody else's host: %v", err)
+		t.Errorf("a foreign host: %v", err)
 	}
 	to, err := newTarget("192.0.2.1:8080", 4, true)
 	if err != nil || to.source(7) != [4]byte{} {
-		t.Errorf("one's own host: %v", err)
+		t.Errorf("a foreign host with --i-own-this-host: %v", err)
 	}
 	if to, err = newTarget("127.0.0.1:8080", 4, false); err != nil || to.source(5) != [4]byte{127, 0, 0, 3} {
 		t.Errorf("this machine: %v", err)

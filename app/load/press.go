@@ -279,7 +279,7 @@ func (p *working) ended(l *loop, s *socket, now time.Duration, by kind) {
 func (p *working) settled(l *loop, now time.Duration) bool {
 	busy := slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.idle(s) })
 	if busy && now > p.stopped+settleWithin {
-		l.failed = fmt.Errorf("what was under way has not ended %v after the last op", settleWithin)
+		l.failed = fmt.Errorf("ops or orders are still pending %v after the last op", settleWithin)
 	}
 	return !busy || l.failed != nil
 }

@@ -43,13 +43,13 @@ func Scenarios() []Scenario {
 		{"idle", "memory per socket, authenticated and watching", (*bench).idle},
 		{"time", "the socket's own time op, without Redis: the limit of the socket layer", (*bench).time},
 		{"buy", "reserved buys", (*bench).buy},
-		{"soldout", "buys of what is sold out", (*bench).soldout},
-		{"forged", "reserved buys without and with 1,000 forged payment notifications a second beside them, in turns", (*bench).forged},
-		{"logins", "reserved buys without and with 500 log ins a second beside them, in turns", (*bench).logins},
-		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst},
-		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain},
-		{"fanout", "watchers receive ticks of a sale that moves five times a second", (*bench).fanout},
-		{"reconnect", "everybody buys, drops, and comes back with the cursor", (*bench).reconnect},
+		{"soldout", "buys of a sold-out sale", (*bench).soldout},
+		{"forged", "reserved buys, alternately without and with 1,000 forged payment notifications per second", (*bench).forged},
+		{"logins", "reserved buys, alternately without and with 500 logins per second", (*bench).logins},
+		{"burst", "all shoppers buy at the same time, after a burst of time ops", (*bench).burst},
+		{"chain", "buy → Lua → stream → MySQL commit → order event", (*bench).chain},
+		{"fanout", "watchers receive ticks of a sale that changes five times per second", (*bench).fanout},
+		{"reconnect", "all shoppers buy, disconnect, and reconnect with the cursor", (*bench).reconnect},
 	}
 }
 
@@ -83,7 +83,7 @@ func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Resul
 	defer b.crowd.close()
 	defer func() { b.show.end() }()
 	if err := b.arrive(ctx, chosen); err != nil {
-		return nil, fmt.Errorf("bring in %d shoppers: %w", o.Sockets, err)
+		return nil, fmt.Errorf("connect %d shoppers: %w", o.Sockets, err)
 	}
 	var results []Result
 	for _, s := range chosen {

@@ -26,7 +26,7 @@ func newTarget(address string, sources int, own bool) (*target, error) {
 	}
 	if !to.IP.IsLoopback() {
 		if !own {
-			return nil, fmt.Errorf("%s is not this machine: say --i-own-this-host to press on it all the same", to.IP)
+			return nil, fmt.Errorf("%s is not this machine: add --i-own-this-host to load it anyway", to.IP)
 		}
 		sources = 0
 	}

@@ -121,10 +121,10 @@ func (r *Result) flooded(f *flood, rate float64, lasted time.Duration) {
 		r.fail(fmt.Sprintf("%d connections of the flood were lost: %s", n, why))
 	}
 	if intended := rate * lasted.Seconds(); float64(f.sent) < floodShare*intended {
-		r.fail(fmt.Sprintf("the flood was none: of %.0f requests %d were sent", intended, f.sent))
+		r.fail(fmt.Sprintf("the flood was too small: of %.0f requests %d were sent", intended, f.sent))
 	}
 	if f.waiting > 0 {
-		r.fail(fmt.Sprintf("%d requests were never answered", f.waiting))
+		r.fail(fmt.Sprintf("%d requests got no response", f.waiting))
 	}
 }
 

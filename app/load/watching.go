@@ -15,7 +15,7 @@ const (
 // idle measures the server's memory per idle socket.
 func (b *bench) idle(ctx context.Context, r *Result) error {
 	if b.PID == 0 {
-		return fmt.Errorf("needs the server's process id: --pid")
+		return fmt.Errorf("set --pid to the process id of the server")
 	}
 	until := time.Now().Add(max(settleDown, b.For))
 	err := b.crowd.attend(ctx, func(*loop) (time.Duration, bool) { return time.Until(until), time.Now().After(until) })
@@ -62,7 +62,7 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 	r.figure("stalled", float64(stalled))
 	r.figure("ticks_per_second", r.PerSec/float64(r.Sockets-stalled))
 	if ages.total() == 0 {
-		r.fail("no tick came")
+		r.fail("no tick arrived")
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 	r.figure("heard_by_hello", float64(missed))
 	r.figure("turned_away_busy", float64(rejected))
 	if resets > 0 {
-		r.fail(fmt.Sprintf("%d shoppers were told reset", resets))
+		r.fail(fmt.Sprintf("%d shoppers received reset", resets))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ const forgetEvery = time.Hour
 
 // forgetOldAccounts deletes accounts that were never activated and expired logins, links and revocations.
 func (p *parts) forgetOldAccounts(ctx context.Context) error {
-	return shop.Repeat(ctx, forgetEvery, "forget what counts no more of accounts", func(ctx context.Context) error {
+	return shop.Repeat(ctx, forgetEvery, "remove expired data of accounts", func(ctx context.Context) error {
 		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())
 	})
 }

@@ -236,7 +236,7 @@ func (p *parts) onStale(partition int) {
 // onLost handles a sale that the database records as loaded and Redis does not have. It requests recovery of the
 // partition.
 func (p *parts) onLost(partition int) {
-	slog.Error("Redis has lost a sale that was loaded; the partition has to be recovered", "partition", partition)
+	slog.Error("Redis has lost a loaded sale; the partition needs a recovery", "partition", partition)
 	p.recovery.Suspect(partition)
 	p.onStale(partition)
 }
@@ -249,7 +249,7 @@ func (p *parts) lookAfterStale(ctx context.Context) error {
 			return ctx.Err()
 		case partition := <-p.stale:
 			if err := p.recovery.Check(ctx); err != nil {
-				return fmt.Errorf("look after partition %d: %w", partition, err)
+				return fmt.Errorf("check partition %d: %w", partition, err)
 			}
 		}
 	}

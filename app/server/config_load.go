@@ -31,7 +31,7 @@ type ConfigError struct{ Problems []Problem }
 
 func (e *ConfigError) Error() string {
 	var b strings.Builder
-	b.WriteString("the configuration is wrong:")
+	b.WriteString("invalid configuration:")
 	for _, p := range e.Problems {
 		b.WriteString("\n  " + p.Variable + " " + p.Message)
 	}
@@ -148,11 +148,11 @@ func parseProblems(err error, vars map[string]string, known map[string]Variable,
 func wordParseError(e env.ParseError, value string) string {
 	switch {
 	case e.Type == reflect.TypeFor[time.Duration]():
-		return "is " + quote(value) + ": want a number with a unit, like 90s, 5m or 1h"
+		return "is " + quote(value) + ": want a number with a unit, for example 90s, 5m or 1h"
 	case e.Type.Kind() == reflect.Int || e.Type.Kind() == reflect.Int64:
 		return "is " + quote(value) + ": want a whole number"
 	case e.Type.Kind() == reflect.Float64:
-		return "is " + quote(value) + ": want a number, like 0.01"
+		return "is " + quote(value) + ": want a number, for example 0.01"
 	case e.Type.Kind() == reflect.Bool:
 		return "is " + quote(value) + ": want true or false"
 	}

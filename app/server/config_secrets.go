@@ -35,8 +35,8 @@ func readSecretFiles(vars map[string]string, known map[string]Variable, p *probl
 		vars[name] = value
 		if !v.public && mode&openToAll != 0 {
 			warnings = append(warnings, Problem{prefix + name + "_FILE", fmt.Sprintf(
-				"names a file that everybody on this machine may read or write, %s has the mode %04o: chmod 0400, and "+
-					"chown to whom the program runs as", path, mode)})
+				"names a file that all users of this machine can read or write, %s has the mode %04o: run chmod 0400, and "+
+					"chown to the user of the program", path, mode)})
 		}
 	}
 	return warnings
@@ -58,11 +58,11 @@ func readSecret(path string) (value string, mode os.FileMode, err error) {
 	value = strings.TrimRight(string(content), "\r\n")
 	switch {
 	case len(content) > maxSecret:
-		return "", 0, fmt.Errorf("names %s, which is longer than 1 MiB: is it the right one?", path)
+		return "", 0, fmt.Errorf("names %s, which is longer than 1 MiB: check the path", path)
 	case value == "":
 		return "", 0, fmt.Errorf("names an empty file: %s", path)
 	case strings.ContainsRune(value, 0):
-		return "", 0, fmt.Errorf("names %s, which is no text: is it the right one?", path)
+		return "", 0, fmt.Errorf("names %s, which is no text: check the path", path)
 	}
 	return value, about.Mode().Perm(), nil
 }

@@ -40,17 +40,17 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 				vars := map[string]string{strings.TrimPrefix(v.Name, prefix) + "_FILE": secretFile(t, secret+end, 0o400)}
 				readSecretFiles(vars, names(), &p)
 				if got := vars[strings.TrimPrefix(v.Name, prefix)]; got != secret || len(vars) != 1 || p.found != nil {
-					t.Errorf("ends with %q: %v, %v", end, vars, p.found)
+					t.Errorf("file that ends with %q: %v, problems %v", end, vars, p.found)
 				}
 			}
 			if _, err := Load([]string{v.Name + "_FILE=" + secretFile(t, secret, 0o400)}); err != nil &&
 				strings.Contains(err.Error(), secret) {
-				t.Errorf("shown: %v", err)
+				t.Errorf("the error shows the secret: %v", err)
 			}
 			var c Config
 			reflect.ValueOf(&c).Elem().FieldByName(v.field).SetString(secret)
 			if shown := fmt.Sprintf("%v %+v %v", c, c, c.Settings()); strings.Contains(shown, secret) {
-				t.Error("the configuration shows it")
+				t.Error("the configuration shows the secret")
 			}
 		})
 	}
@@ -81,11 +81,11 @@ func TestFilesOfSecretsThatAreWrong(t *testing.T) {
 		t.Errorf("both: %v", err)
 	}
 	if _, err := Load([]string{"STAMPEDE_LISTEN_FILE=" + path}); err == nil || !strings.Contains(err.Error(), "_FILE") {
-		t.Errorf("a variable that is no secret: %v", err)
+		t.Errorf("a _FILE variable of a setting that is not secret: %v", err)
 	}
 	if c, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path}); err != nil || string(c.JWTSecret) != goodSecret ||
 		strings.Contains(c.JWTSecret.String(), goodSecret) {
-		t.Errorf("the secret was not read, or it is shown: %s, %v", c.JWTSecret, err)
+		t.Errorf("the secret was not read, or the output shows it: %s, %v", c.JWTSecret, err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestFilesOfSecretsThatEverybodyReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		warned := fmt.Sprint(c.Warnings())
-		if strings.Contains(warned, "STAMPEDE_JWT_SECRET_FILE names a file that everybody") != exposed ||
+		if strings.Contains(warned, "STAMPEDE_JWT_SECRET_FILE names a file that all users") != exposed ||
 			strings.Contains(warned, path) != exposed {
 			t.Errorf("%04o: %s", mode, warned)
 		}
@@ -176,7 +176,7 @@ func TestCertificatesOfMySQL(t *testing.T) {
 		}
 	}
 	if _, err := Load(environ(dsn+"?tls=true", "STAMPEDE_MYSQL_CA=nonsense")); err == nil ||
-		!strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA has no certificate") {
+		!strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA has no valid certificate") {
 		t.Error(err)
 	}
 	for _, weak := range []string{"skip-verify", "preferred"} {
@@ -204,7 +204,7 @@ func TestReplicaOfMySQL(t *testing.T) {
 		"no address": {with(database, replica("replica:3306")), "STAMPEDE_MYSQL_REPLICA_DSN"},
 		"of any server's": {
 			with(database, replica(dsn), "STAMPEDE_MYSQL_CA_FILE="+filepath.Join("testdata", "ca.pem")),
-			"STAMPEDE_MYSQL_REPLICA_DSN has no ?tls=true",
+			"STAMPEDE_MYSQL_REPLICA_DSN does not end with ?tls=true",
 		},
 	} {
 		if _, err := Load(c.environ); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -73,7 +73,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		"GUEST_LOGIN=maybe":                      "want true or false",
 		"ROLES=api,cook":                         `"cook"`,
 		"ROLES=,":                                "is empty",
-		"SLOTS=08-07":                            "must begin before it ends",
+		"SLOTS=08-07":                            "must open before it closes",
 		"SLOTS=08-11,10":                         "before the next slot",
 		"SLOTS=25":                               "want hours and minutes",
 		"SLOTS=8:75":                             "want hours and minutes",
@@ -139,7 +139,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		named = append(named, strings.TrimPrefix(p.Variable, prefix))
 	}
 	if got := fmt.Sprint(named); got != "[JWT_SECRET LISTEN MYSQL_DSN PARTITIONS PAY_WINDOW]" {
-		t.Errorf("named %s", got)
+		t.Errorf("problems of %s", got)
 	}
 }
 

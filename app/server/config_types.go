@@ -100,12 +100,12 @@ func (r *Roles) UnmarshalText(text []byte) error {
 	for _, part := range parts {
 		i := slices.IndexFunc(all, func(known role) bool { return known.name == part })
 		if i < 0 {
-			return fmt.Errorf("has the role %q: want some of api,worker,sweeper", part)
+			return fmt.Errorf("has the unknown role %q: want one or more of api,worker,sweeper", part)
 		}
 		*all[i].on = true
 	}
 	if len(parts) == 0 {
-		return fmt.Errorf("is empty: want some of api,worker,sweeper")
+		return fmt.Errorf("is empty: want one or more of api,worker,sweeper")
 	}
 	return nil
 }
@@ -169,10 +169,10 @@ func checkMySQLCA(dsn, certificates Secret) string {
 		return ""
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM([]byte(certificates)) {
-		return "has no certificate that can be read: want PEM, -----BEGIN CERTIFICATE----- and so on"
+		return "has no valid certificate: want PEM, which starts with -----BEGIN CERTIFICATE-----"
 	}
 	if cfg, err := mysql.ParseDSN(string(dsn)); dsn != "" && err == nil && cfg.TLSConfig != "true" {
-		return "is set, but STAMPEDE_MYSQL_DSN has no ?tls=true behind it: the server would not be checked"
+		return "is set, but STAMPEDE_MYSQL_DSN does not end with ?tls=true: the server would not be verified"
 	}
 	return ""
 }
@@ -183,8 +183,8 @@ func warnMySQLTLS(dsn Secret) string {
 	if dsn == "" || err != nil || (cfg.TLSConfig != "skip-verify" && cfg.TLSConfig != "preferred") {
 		return ""
 	}
-	return "has tls=" + cfg.TLSConfig + ": whoever stands between can play the server; give it tls=true, and " +
-		"STAMPEDE_MYSQL_CA_FILE if its certificate is not signed by one that this machine trusts"
+	return "has tls=" + cfg.TLSConfig + ": the server is not verified and can be impersonated; set tls=true, and " +
+		"STAMPEDE_MYSQL_CA_FILE if this machine does not trust the CA of its certificate"
 }
 
 func checkOrigin(origin string) string {

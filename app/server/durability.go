@@ -38,7 +38,7 @@ func (s *stores) missing(ctx context.Context) []Missing {
 	}
 	pending, err := migrations.Pending(ctx, s.db.DB())
 	if err != nil {
-		return append(found, Missing{"MySQL", "look for migrations: " + err.Error()})
+		return append(found, Missing{"MySQL", "read the migrations: " + err.Error()})
 	}
 	for _, need := range s.db.Needs(ctx) {
 		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
@@ -56,10 +56,10 @@ type redisWant struct {
 
 // redisWants lists the Redis settings that promise P2 requires.
 var redisWants = []redisWant{
-	{"appendonly", "yes", "a restart of Redis forgets reservations that were answered", true},
-	{"maxmemory-policy", "noeviction", "Redis may drop stock and reservations when memory is short", true},
-	{"appendfsync", "always", "a power cut loses the last second of answered reservations", false},
-	{"no-appendfsync-on-rewrite", "no", "a power cut during a rewrite loses answered reservations", false},
+	{"appendonly", "yes", "a restart of Redis loses confirmed reservations", true},
+	{"maxmemory-policy", "noeviction", "Redis may evict stock and reservations when memory is low", true},
+	{"appendfsync", "always", "a power cut loses the last second of confirmed reservations", false},
+	{"no-appendfsync-on-rewrite", "no", "a power cut during a rewrite loses confirmed reservations", false},
 }
 
 // maxClockSkew is the largest tolerated difference between the clocks of a cluster's primaries.
@@ -74,13 +74,13 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look at the settings of Redis: %w", err)
+		return nil, fmt.Errorf("read the settings of Redis: %w", err)
 	}
 	apart, err := streams.ClockDifference(ctx, s.client)
 	if err == nil && apart > maxClockSkew {
 		found = append(found, weaknessOf("Redis", store.WeakSetting{Risk: fmt.Sprintf(
-			"the clocks of its primaries are %s apart: sales open and close that much earlier in some partitions than in "+
-				"others; keep them together (NTP)", apart.Round(time.Millisecond))}, false))
+			"the clocks of its primaries differ by %s: sales open and close that much earlier in some partitions than in "+
+				"others; synchronise the clocks (NTP)", apart.Round(time.Millisecond))}, false))
 	}
 	settings, err := s.db.Weaknesses(ctx)
 	for _, weak := range settings {
@@ -121,7 +121,7 @@ func refuseWeak(ctx context.Context, found []Weakness, allow bool) error {
 		slog.WarnContext(ctx, "a store is weaker than the promises need", "store", w.Store, "what", w.Message)
 	}
 	if len(refused) > 0 {
-		return fmt.Errorf("the stores cannot keep the promises:\n  %s\nset them right, or start with STAMPEDE_ALLOW_WEAK_STORES=true and accept the risk",
+		return fmt.Errorf("the stores cannot keep the promises:\n  %s\ncorrect these settings, or accept the risk with STAMPEDE_ALLOW_WEAK_STORES=true",
 			strings.Join(refused, "\n  "))
 	}
 	return nil
@@ -129,7 +129,7 @@ func refuseWeak(ctx context.Context, found []Weakness, allow bool) error {
 
 var clusterWants = []redisWant{{
 	"cluster-require-full-coverage", "no",
-	"while one primary is away and has no replica, the partitions of all others stop as well", false,
+	"while one primary without a replica is down, the partitions of all other primaries also stop", false,
 }}
 
 // failoverWeaknesses reports settings that make the loss of one Redis server more expensive than necessary.
@@ -141,7 +141,7 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 	if err != nil {
 		if s.replicas > 0 {
 			found = append(found, weaknessOf(name, store.WeakSetting{Risk: fmt.Sprintf(
-				"how many replicas it has cannot be read (INFO replication): make sure that %d are online", s.replicas)}, false))
+				"the number of its replicas is unreadable (INFO replication): make sure that %d are online", s.replicas)}, false))
 		}
 		return found
 	}
@@ -152,13 +152,13 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 	switch {
 	case online < s.replicas:
 		found = append(found, weaknessOf(name, store.WeakSetting{Risk: fmt.Sprintf(
-			"%d replicas are online, and STAMPEDE_REDIS_REPLICAS is %d: buys on it are busy until as many are there",
+			"%d replicas are online, and STAMPEDE_REDIS_REPLICAS is %d: buys on it return busy until that number is online",
 			online, s.replicas)}, false))
 	case s.replicas == 0 && online > 0:
 		const setting = "min-replicas-to-write"
 		if is, ok := redisSetting(ctx, server, setting); ok && is == "0" {
-			const risk = "a replica that takes over may lack any number of buys that were answered" +
-				" (STAMPEDE_REDIS_REPLICAS lets each of them wait for it)"
+			const risk = "a promoted replica may lack any number of confirmed buys" +
+				" (with STAMPEDE_REDIS_REPLICAS, each buy waits for replicas)"
 			weak := store.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
 			found = append(found, weaknessOf(name, weak, false))
 		}

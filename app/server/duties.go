@@ -38,14 +38,14 @@ func (d *duties) start(name string, run func(ctx context.Context) error) {
 			err := safely(d.ctx, run)
 			if d.ctx.Err() != nil {
 				if err != nil && !errors.Is(err, context.Canceled) {
-					slog.Warn("a duty ended badly at the shutdown", "duty", name, "err", err)
+					slog.Warn("background job failed during the shutdown", "job", name, "err", err)
 				}
 				return
 			}
 			if time.Since(began) > soundAfter {
 				pause = firstRestart
 			}
-			slog.Error("a duty ended; starting it again", "duty", name, "err", err, "pause", pause)
+			slog.Error("background job ended; restarting it", "job", name, "err", err, "pause", pause)
 			shop.Sleep(d.ctx, pause)
 			pause = min(2*pause, lastRestart)
 		}
@@ -84,7 +84,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("revoked tokens", p.accounts.Watch.Run)
 		d.start("ticker", p.ticker.Run)
 		d.start("sold-out flags", p.soldOut.Run)
-		d.start("pass desk", p.passService.Run)
+		d.start("pass service", p.passService.Run)
 	}
 	if c.Roles.Worker {
 		d.start("warm up", p.warmer.Run)
@@ -97,15 +97,15 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	}
 	if c.Roles.Sweeper {
 		d.start("reconciler", p.reconciler.Run)
-		d.start("told watermark", p.watermark.Run)
-		d.start("acts on sales", (&backoffice.SaleFinisherJob{Partitions: c.Partitions, Service: p.services.sales}).Run)
+		d.start("publish watermark", p.watermark.Run)
+		d.start("operations on sales", (&backoffice.SaleFinisherJob{Partitions: c.Partitions, Service: p.services.sales}).Run)
 		d.start("eraser", (&privacy.EraserJob{Store: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)
 		d.start("archive", p.archiver.Run)
 		d.start("old accounts", p.forgetOldAccounts)
 		d.start("unused pictures", p.forgetUnusedPictures)
 		d.start("trimmer", streams.NewTrimmer(p.inventory, p.recovery.Certain).Run)
-		d.start("lag keeper", streams.NewLagFixer(p.inventory).Run)
+		d.start("lag fixer", streams.NewLagFixer(p.inventory).Run)
 		for partition := range c.Partitions {
 			d.start(fmt.Sprintf("sweeper %d", partition), streams.NewSweeper(p.inventory, partition, p.expirer).Run)
 		}

@@ -38,7 +38,7 @@ func (f folder) mails() string { return filepath.Join(string(f), "mail") }
 
 func (f folder) make() error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
-		return fmt.Errorf("make the data folder (STAMPEDE_DATA): %w", err)
+		return fmt.Errorf("create the data folder (STAMPEDE_DATA): %w", err)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (f folder) lock() (*os.File, error) {
 	}
 	if err := lock(file); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = fmt.Errorf("another server is using the data folder %s; stop it, or name another folder with STAMPEDE_DATA or --data", f)
+			err = fmt.Errorf("another server uses the data folder %s; stop it, or set another folder with STAMPEDE_DATA or --data", f)
 		}
 		return nil, errors.Join(err, file.Close())
 	}
@@ -62,7 +62,7 @@ func (f folder) lock() (*os.File, error) {
 func (f folder) forget() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(f.database() + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("start afresh: %w", err)
+			return fmt.Errorf("delete the earlier shop: %w", err)
 		}
 	}
 	return nil
@@ -79,10 +79,10 @@ func (f folder) secret() (Secret, error) {
 		err = os.WriteFile(path, text, 0o600)
 	}
 	if err != nil {
-		return "", fmt.Errorf("keep the signing key: %w", err)
+		return "", fmt.Errorf("store the signing key: %w", err)
 	}
 	if len(strings.TrimSpace(string(text))) < minSecret {
-		return "", fmt.Errorf("the signing key in %s is damaged; remove the file to get a new one (everybody is logged out)",
+		return "", fmt.Errorf("the signing key in %s is damaged; remove the file to create a new key (this logs out all users)",
 			path)
 	}
 	return Secret(strings.TrimSpace(string(text))), nil
@@ -98,7 +98,7 @@ func (f folder) runningRedis() (string, error) {
 }
 
 func noServer(data string) error {
-	return fmt.Errorf("no server is running on the data folder %s; its Redis lives only as long as the server", data)
+	return fmt.Errorf("no server is running on the data folder %s; its Redis runs only inside the server", data)
 }
 
 // embeddedRedis is a Redis server inside the process. It listens on a TCP port.
@@ -115,7 +115,7 @@ func startRedis(f folder, address string) (*embeddedRedis, error) {
 	}
 	if err := os.WriteFile(f.redisAddr(), []byte(mini.Addr()+"\n"), 0o600); err != nil {
 		mini.Close()
-		return nil, fmt.Errorf("note the address of the embedded Redis: %w", err)
+		return nil, fmt.Errorf("store the address of the embedded Redis: %w", err)
 	}
 	return &embeddedRedis{mini, f}, nil
 }

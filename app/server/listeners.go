@@ -27,12 +27,12 @@ func listen(address, variable string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s is in use: stop whoever has it, or choose another with %s%s%s", address,
+		return nil, fmt.Errorf("the address %s is in use: stop the program that uses it, or choose another address with %s%s%s", address,
 			prefix, variable, flag)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("this user may not listen on %s: choose a port above 1023 with %s%s", address, prefix, variable)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("this machine has no address %s: choose another with %s%s", address, prefix, variable)
+		return nil, fmt.Errorf("this machine has no address %s: choose another address with %s%s", address, prefix, variable)
 	}
 	return nil, fmt.Errorf("listen on %s (%s%s): %w", address, prefix, variable, err)
 }

@@ -64,7 +64,7 @@ const defaultFrom = "Stampede <noreply@localhost>"
 func (c *Config) checkMail(p *problems) {
 	if c.MailFrom != "" {
 		if _, err := mail.ParseFrom(c.MailFrom); err != nil {
-			p.add("MAIL_FROM", "is "+quote(c.MailFrom)+": want who mails are from, like Shop <noreply@shop.example>")
+			p.add("MAIL_FROM", "is "+quote(c.MailFrom)+": want the sender of e-mails, for example Shop <noreply@shop.example>")
 		}
 	}
 	if c.SMTPURL == "" {
@@ -74,18 +74,18 @@ func (c *Config) checkMail(p *problems) {
 		p.add("SMTP_URL", err.Error())
 	}
 	if c.MailFrom == "" {
-		p.add("MAIL_FROM", "is not set, but STAMPEDE_SMTP_URL is: mail servers want to know who mails are from")
+		p.add("MAIL_FROM", "is not set, but STAMPEDE_SMTP_URL is: mail servers require a sender")
 	}
 	if c.PublicURL == "" {
-		p.add("PUBLIC_URL", "is not set, but STAMPEDE_SMTP_URL is: links in mails have to lead somewhere")
+		p.add("PUBLIC_URL", "is not set, but STAMPEDE_SMTP_URL is: links in e-mails need the public address of the page")
 	}
 }
 
 // warnMail warns about real stores without a mail server.
 func (c *Config) warnMail(p *problems) {
 	if c.SMTPURL == "" && !c.Embedded() {
-		p.add("SMTP_URL", "is not set: mails are sent to nobody; they are files in "+folder(c.Data).mails()+" on each node, or wait in "+
-			"Redis where that cannot be written")
+		p.add("SMTP_URL", "is not set: the node sends no e-mail; e-mails are files in "+folder(c.Data).mails()+" on each node, or wait in "+
+			"Redis if that folder is not writable")
 	}
 }
 

@@ -139,12 +139,12 @@ func (c *Config) checkAlipay(p *problems) {
 	switch real := alipay.IsReal(c.AlipayGateway); {
 	case !real && !c.AlipaySimulator:
 		p.add("ALIPAY_GATEWAY",
-			"is "+quote(c.AlipayGateway)+", which is not Alipay's: if a simulator is meant, say so with STAMPEDE_ALIPAY_SIMULATOR=true")
+			"is "+quote(c.AlipayGateway)+", which is not Alipay's: for a simulator, set STAMPEDE_ALIPAY_SIMULATOR=true")
 	case real && c.AlipaySimulator:
 		p.add("ALIPAY_SIMULATOR", "is true, but STAMPEDE_ALIPAY_GATEWAY is Alipay's own: real money would move")
 	}
 	if c.AlipayPrivateKey == "" {
-		p.add("ALIPAY_PRIVATE_KEY", "is not set: it signs what the shop asks of Alipay")
+		p.add("ALIPAY_PRIVATE_KEY", "is not set: it signs the requests of the shop to Alipay")
 	}
 	certificates := c.AlipayAppCert != "" || c.AlipayCert != "" || c.AlipayRootCert != ""
 	switch {
@@ -167,7 +167,7 @@ func (c *Config) Warnings() []Problem {
 	p := problems{slices.Clone(c.Exposed)}
 	c.warnMail(&p)
 	if about, err := os.Stat(c.Data); err == nil && about.Mode()&0o007 != 0 {
-		p.add("DATA", fmt.Sprintf("is a folder that everybody on this machine may open, %s has the mode %04o: chmod 0700",
+		p.add("DATA", fmt.Sprintf("is a folder that all users of this machine can open, %s has the mode %04o: run chmod 0700",
 			c.Data, about.Mode().Perm()))
 	}
 	if trivialSecret(string(c.JWTSecret)) {
@@ -175,7 +175,7 @@ func (c *Config) Warnings() []Problem {
 	}
 	for _, proxies := range c.Proxies {
 		if proxies.Bits() < minProxyBits {
-			p.add("TRUSTED_PROXIES", "has "+proxies.String()+", which lets clients choose the address that is counted: list the proxies only")
+			p.add("TRUSTED_PROXIES", "has "+proxies.String()+", which lets clients choose the address that is counted: list only the proxies")
 		}
 	}
 	p.check("MYSQL_DSN", warnMySQLTLS(c.MySQLDSN))
@@ -187,11 +187,11 @@ func (c *Config) Warnings() []Problem {
 		p.add("ALIPAY_SIMULATOR", "is true: payments go to a simulator, no real money moves")
 	}
 	if c.AlipayNotifyURL == "" && !c.AlipaySimulator {
-		p.add("ALIPAY_NOTIFY_URL", "is not set: payments are found by asking the gateway, within a minute")
+		p.add("ALIPAY_NOTIFY_URL", "is not set: queries to the gateway find payments within a minute")
 	}
 	if c.AlipaySellerID == "" && !c.AlipaySimulator {
-		p.add("ALIPAY_SELLER_ID", "is not set: a payment to another seller of the same app would be taken for one to this "+
-			"shop; set the 2088… of the account that the money goes to")
+		p.add("ALIPAY_SELLER_ID", "is not set: a payment to another seller of the same app would count as a payment to this "+
+			"shop; set the 2088… of the account that receives the money")
 	}
 	return p.found
 }
@@ -216,7 +216,7 @@ func trivialSecret(s string) bool {
 func (c *Config) checkNoAlipay(p *problems) {
 	set := c.AlipayPrivateKey + c.AlipayPublicKey + c.AlipayAppCert + c.AlipayCert + c.AlipayRootCert
 	if set != "" || c.AlipaySellerID != "" || c.AlipayNotifyURL != "" || c.AlipaySimulator {
-		p.add("ALIPAY_APP_ID", "is not set, but other STAMPEDE_ALIPAY_ variables are: set it too, or none of them")
+		p.add("ALIPAY_APP_ID", "is not set, but other STAMPEDE_ALIPAY_ variables are: set it too, or unset the others")
 	}
 }
 
@@ -227,7 +227,7 @@ func checkURL(address, like string) string {
 	}
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(address, " \t") {
-		return "is " + quote(address) + ": want a whole address like " + like
+		return "is " + quote(address) + ": want a complete address, for example " + like
 	}
 	return ""
 }

@@ -33,7 +33,7 @@ func TestAlipayWarnings(t *testing.T) {
 	if c, err := Load(nil); err != nil {
 		t.Fatal(err)
 	} else if gateway, err := c.gateway(); err != nil || gateway != nil {
-		t.Errorf("nothing set: %v, %v", gateway, err)
+		t.Errorf("without settings: gateway %v, %v", gateway, err)
 	}
 	private, public := alipayKeys(t)
 	keys := []string{
@@ -46,7 +46,7 @@ func TestAlipayWarnings(t *testing.T) {
 		more []string
 		want string
 	}{
-		"nothing unset":      {[]string{notify, "ALIPAY_SELLER_ID=2088000000000001"}, "[]"},
+		"everything set":     {[]string{notify, "ALIPAY_SELLER_ID=2088000000000001"}, "[]"},
 		"no seller":          {[]string{notify}, "[ALIPAY_SELLER_ID]"},
 		"no seller, sandbox": {[]string{notify, sandbox}, "[ALIPAY_SELLER_ID]"},
 		"no notifications":   {[]string{"ALIPAY_SELLER_ID=2088000000000001"}, "[ALIPAY_NOTIFY_URL]"},
@@ -83,18 +83,18 @@ func TestWrongAlipayIsNamed(t *testing.T) {
 		names  string
 		says   string
 	}{
-		"no app id":                {map[string]string{"APP_ID": ""}, "APP_ID", "set it too"},
-		"no private key":           {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "is not set"},
-		"a wrong private key":      {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "no private key"},
-		"a wrong public key":       {map[string]string{"PUBLIC_KEY": "nonsense"}, "PUBLIC_KEY", "cannot be used"},
-		"neither mode":             {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},
-		"both modes":               {map[string]string{"CERT": "x"}, "PUBLIC_KEY", "together"},
-		"half a certificate mode":  {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no certificate"},
-		"a simulator, unsaid":      {map[string]string{"GATEWAY": "http://127.0.0.1:8091/gateway.do"}, "GATEWAY", "SIMULATOR=true"},
-		"a name like the real one": {map[string]string{"GATEWAY": "https://openapi.alipay.com.evil.example/"}, "GATEWAY", "not Alipay's"},
-		"real, said to be none":    {map[string]string{"SIMULATOR": "true"}, "SIMULATOR", "real money"},
-		"no address":               {map[string]string{"NOTIFY_URL": "shop.example/notify"}, "NOTIFY_URL", "whole address"},
-		"no time":                  {map[string]string{"TIMEOUT": "1ms"}, "TIMEOUT", "want 100ms"},
+		"no app id":                       {map[string]string{"APP_ID": ""}, "APP_ID", "set it too"},
+		"no private key":                  {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "is not set"},
+		"a wrong private key":             {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "no private key"},
+		"a wrong public key":              {map[string]string{"PUBLIC_KEY": "nonsense"}, "PUBLIC_KEY", "cannot be used"},
+		"neither mode":                    {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},
+		"both modes":                      {map[string]string{"CERT": "x"}, "PUBLIC_KEY", "together"},
+		"half a certificate mode":         {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no certificate"},
+		"simulator, not set as simulator": {map[string]string{"GATEWAY": "http://127.0.0.1:8091/gateway.do"}, "GATEWAY", "SIMULATOR=true"},
+		"a name like the real one":        {map[string]string{"GATEWAY": "https://openapi.alipay.com.evil.example/"}, "GATEWAY", "not Alipay's"},
+		"real gateway, set as simulator":  {map[string]string{"SIMULATOR": "true"}, "SIMULATOR", "real money"},
+		"no address":                      {map[string]string{"NOTIFY_URL": "shop.example/notify"}, "NOTIFY_URL", "complete address"},
+		"timeout too short":               {map[string]string{"TIMEOUT": "1ms"}, "TIMEOUT", "want 100ms"},
 	} {
 		var environ []string
 		for variable, value := range good {

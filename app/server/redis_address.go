@@ -56,7 +56,7 @@ func clusterAddress(rest string, encrypted bool) (redisAddress, error) {
 	}
 	if u.path != "" && u.path != "0" {
 		return redisAddress{}, fmt.Errorf(
-			"names database %q, and a cluster has only 0: leave out what follows the hosts", u.path)
+			"names database %q, and a cluster has only 0: remove the part after the hosts", u.path)
 	}
 	if err := u.allow("client_name"); err != nil {
 		return redisAddress{}, err
@@ -74,7 +74,7 @@ func sentinelAddress(rest string, encrypted bool) (redisAddress, error) {
 	}
 	if u.path == "" || strings.Contains(u.path, "/") {
 		return redisAddress{}, errors.New("names no master: want redis-sentinel://sentinel:port,sentinel:port/MASTER" +
-			", with the name that the sentinels monitor it under")
+			", with the name that the sentinels use for it")
 	}
 	if err := u.allow("client_name", "db", "sentinel_username", "sentinel_password"); err != nil {
 		return redisAddress{}, err
@@ -98,12 +98,12 @@ func (a *redisAddress) trust(certificates Secret) error {
 	case certificates == "":
 		return nil
 	case a.TLSConfig == nil:
-		return errors.New("is set, but STAMPEDE_REDIS_URL has no TLS: give it the form rediss://…, " +
+		return errors.New("is set, but STAMPEDE_REDIS_URL has no TLS: use the form rediss://…, " +
 			"rediss-cluster://… or rediss-sentinel://…")
 	}
 	a.TLSConfig.RootCAs = x509.NewCertPool()
 	if !a.TLSConfig.RootCAs.AppendCertsFromPEM([]byte(certificates)) {
-		return errors.New("has no certificate that can be read: want PEM, -----BEGIN CERTIFICATE----- and so on")
+		return errors.New("has no valid certificate: want PEM, which starts with -----BEGIN CERTIFICATE-----")
 	}
 	return nil
 }
@@ -136,12 +136,12 @@ func parseHosts(rest, port string) (hostsURL, error) {
 	}
 	u, err := url.Parse("redis://" + account + "host" + tail)
 	if err != nil || u.Fragment != "" {
-		return hostsURL{}, errors.New("cannot be read (write #, /, ?, @ and : within a password as " +
+		return hostsURL{}, errors.New("cannot be read (in a password, write #, /, ?, @ and : as " +
 			"%23, %2F, %3F, %40, %3A): " + redisForms)
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return hostsURL{}, errors.New("has settings behind the ? that cannot be read: want name=value&name=value")
+		return hostsURL{}, errors.New("has invalid settings after the ?: want name=value&name=value")
 	}
 	parsed := hostsURL{user: u.User.Username(), path: strings.Trim(u.Path, "/"), query: query}
 	parsed.password, _ = u.User.Password()
@@ -162,7 +162,7 @@ func hostPort(host, port string) (string, error) {
 		name, number, err = net.SplitHostPort(host + ":" + port)
 	}
 	if n, failed := strconv.ParseUint(number, 10, 16); err != nil || failed != nil || n == 0 || name == "" {
-		return "", fmt.Errorf("names the host %q: want host:port, several with commas between them", host)
+		return "", fmt.Errorf("names the host %q: want host:port, or several separated by commas", host)
 	}
 	return net.JoinHostPort(name, number), nil
 }
@@ -171,7 +171,7 @@ func hostPort(host, port string) (string, error) {
 func (u *hostsURL) allow(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(u.query)) {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("has the setting %q behind the ?: only %s may stand there", name,
+			return fmt.Errorf("has the setting %q after the ?: only %s is allowed", name,
 				strings.Join(known, ", "))
 		}
 	}

@@ -63,7 +63,7 @@ func TestWrongRedisAddresses(t *testing.T) {
 	} {
 		_, err := parseRedisURL(address)
 		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v, want words with %q and no password", address, err, words)
+			t.Errorf("%s: error %v, want one with %q and no password", address, err, words)
 		}
 	}
 }

@@ -46,11 +46,11 @@ func TestNodeOnCluster(t *testing.T) {
 	}
 	missing, weak, err := tools.Examine(ctx)
 	if err != nil || len(missing) > 0 {
-		t.Errorf("the program can do all it needs on a cluster: %v, %v", missing, err)
+		t.Errorf("checks on a cluster: missing %v, %v, want none", missing, err)
 	}
 	for _, w := range weak {
 		if w.Store == "Redis" {
-			t.Errorf("a weakness of a cluster names its server: %+v", w)
+			t.Errorf("a weakness of a cluster does not name its server: %+v", w)
 		}
 	}
 	checkFailoverWarnings(t, config, cluster)
@@ -60,7 +60,7 @@ func TestNodeOnCluster(t *testing.T) {
 		on[p.Primary]++
 	}
 	if err != nil || len(placed) != config.Partitions || len(on) != 3 {
-		t.Errorf("partitions are spread over three primaries: %+v, %v", placed, err)
+		t.Errorf("partitions are not on three primaries: %+v, %v", placed, err)
 	}
 	for primary, partitions := range on {
 		if least := config.Partitions / 3; partitions < least || partitions > least+1 {
@@ -141,7 +141,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 		{0, 0, "cluster-require-full-coverage"},
 	} {
 		if n := published(c.replicas, c.of); n != c.want {
-			t.Errorf("%q with %d replicas is told of %d servers, want %d", c.of, c.replicas, n, c.want)
+			t.Errorf("%q with %d replicas: warnings about %d servers, want %d", c.of, c.replicas, n, c.want)
 		}
 	}
 	options, err := redis.ParseURL(cluster.Primaries[0].URL)
@@ -156,7 +156,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 	}
 	defer one.ConfigSet(ctx, coverage, "no")
 	if n := published(0, coverage+" is yes"); n != 1 {
-		t.Errorf("that one primary stops all is told of %d servers, want 1", n)
+		t.Errorf("\"one primary stops all\": warnings about %d servers, want 1", n)
 	}
 }
 

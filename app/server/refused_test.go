@@ -32,7 +32,7 @@ func TestStartGivesUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(kit.Context(t), time.Minute)
 		err = s.Run(ctx)
 		if ctx.Err() != nil || !errors.Is(err, errRefused) || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%s: %v, want an end that names %s", name, err, c.want)
+			t.Errorf("%s: error %v, want an error that names %s", name, err, c.want)
 		}
 		cancel()
 	}

@@ -15,11 +15,11 @@ func TestMemoryIsClearedUpInCalmTimesOnly(t *testing.T) {
 		perSecond float64
 		want      bool
 	}{
-		"a crowd has come in":             {left, 1 * mb, true},
-		"a crowd is coming in":            {left, 50 * mb, false},
-		"a collection is near":            {left, 9 * mb, false},
-		"nothing to gain":                 {idle, 1 * mb, false},
-		"a node that has only just begun": {young, 0, false},
+		"many clients have connected":  {left, 1 * mb, true},
+		"many clients are connecting":  {left, 50 * mb, false},
+		"a collection is near":         {left, 9 * mb, false},
+		"nothing to gain":              {idle, 1 * mb, false},
+		"a node that has just started": {young, 0, false},
 	} {
 		before := c.now
 		before.allocated -= c.perSecond * lookAtMemory.Seconds()
@@ -28,6 +28,6 @@ func TestMemoryIsClearedUpInCalmTimesOnly(t *testing.T) {
 		}
 	}
 	if h := readHeap(); h.allocated <= 0 || h.objects <= 0 || h.stacks <= 0 || h.goal < h.alive {
-		t.Errorf("the runtime tells %+v", h)
+		t.Errorf("the runtime reports %+v", h)
 	}
 }

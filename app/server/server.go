@@ -226,7 +226,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 		p.startDuties(d, c)
 		if c.Roles.API {
 			if err := lease.Serve(ctx); err != nil {
-				slog.WarnContext(ctx, "the other nodes do not know yet that this one serves", "err", err)
+				slog.WarnContext(ctx, "the other nodes have not seen yet that this node serves", "err", err)
 			}
 			s.front.AllowLong(p.auth.isOperator)
 			s.front.Open(p.handler(c, s.closing, s.registry))
@@ -283,7 +283,7 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	last, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if err := p.lease.Release(last); err != nil {
-		slog.Warn("the node number could not be given back; its lease will end by itself", "err", err)
+		slog.Warn("could not release the node number; its lease expires by itself", "err", err)
 	}
 	return err
 }

@@ -255,8 +255,8 @@ func TestWrongStartsAreExplained(t *testing.T) {
 		config Config
 		says   string
 	}{
-		"folder in use":  {embedded(t, dir), "another server is using the data folder"},
-		"port in use":    {embedded(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop whoever has it, or choose another with STAMPEDE_LISTEN"},
+		"folder in use":  {embedded(t, dir), "another server uses the data folder"},
+		"port in use":    {embedded(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop the program that uses it, or choose another address with STAMPEDE_LISTEN"},
 		"metrics in use": {embedded(t, t.TempDir(), "STAMPEDE_METRICS_LISTEN="+first.Addr()), "STAMPEDE_METRICS_LISTEN"},
 	} {
 		s, err := New(want.config, Options{})
@@ -295,7 +295,7 @@ func TestWaitsForStores(t *testing.T) {
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, public := n.try("GET", "/readyz", nil)
 		if strings.Contains(public, "127.0.0.1") || strings.Contains(public, "refused") {
-			t.Errorf("the public reads %q", public)
+			t.Errorf("the public readiness is %q", public)
 		}
 		private := n.private("/readyz")
 		return strings.Contains(private, "127.0.0.1:1") && strings.Contains(private, "refused"), private
@@ -329,7 +329,7 @@ func TestOnRealStores(t *testing.T) {
 	weak := kit.StartRedis(t, kit.RedisOptions{})
 	if err := runs(real(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(),
 		"appendonly is no") {
-		t.Errorf("on a forgetful Redis: %v", err)
+		t.Errorf("on a Redis without AOF: %v", err)
 	}
 	n := begin(t, real(durable), Options{Migrate: true, Rolling: true}).ready().enter()
 	if o := n.settled(n.buy(n.open().ID, "key-real").Order); o.State != shop.Pending {
@@ -346,7 +346,7 @@ func TestOnRealStores(t *testing.T) {
 		"stampede_build", "stampede_stream_lag", "stampede_http_requests_total", "go_goroutines",
 	} {
 		if !strings.Contains(string(text), name) {
-			t.Errorf("no metric %s", name)
+			t.Errorf("metrics lack %s", name)
 		}
 	}
 	if err := runs(real(durable, "STAMPEDE_PARTITIONS=3"), Options{}); err == nil || !strings.Contains(err.Error(),

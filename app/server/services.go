@@ -90,6 +90,6 @@ func builtPage() fs.FS {
 	if dist, ok := frontend.Dist(); ok {
 		return dist
 	}
-	slog.Warn("this binary was made without the page; the API works")
+	slog.Warn("this binary was built without the page; only the API works")
 	return nil
 }

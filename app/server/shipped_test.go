@@ -39,7 +39,7 @@ func TestShippedNodesKnowTheirProxy(t *testing.T) {
 		}
 		for _, p := range c.Proxies {
 			if !p.IsSingleIP() {
-				t.Errorf("%s trusts the whole network %v: whoever else is in it could choose an address", name, p)
+				t.Errorf("%s trusts the network %v: other hosts in it could choose a client address", name, p)
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func TestShippedUnitsLetNodesDrain(t *testing.T) {
 			continue
 		}
 		if seconds, _ := strconv.Atoi(found[1]); time.Duration(seconds)*time.Second <= 3*closeWithin {
-			t.Errorf("%s kills after %d s, a node may take %v", name, seconds, 3*closeWithin)
+			t.Errorf("%s kills after %d s, want at least %v", name, seconds, 3*closeWithin)
 		}
 		for _, line := range []string{"KillSignal=SIGTERM", "KillMode=mixed"} {
 			if !strings.Contains(unit, "\n"+line+"\n") {
@@ -84,7 +84,7 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 		}
 		for _, file := range found {
 			if !secret[file[1]] {
-				t.Errorf("%s sets %s_FILE, and %s is no secret", name, file[1], file[1])
+				t.Errorf("%s sets %s_FILE, but %s is not a secret", name, file[1], file[1])
 			}
 		}
 		if regexp.MustCompile(`STAMPEDE_(JWT_SECRET|MYSQL_DSN)[=:,]`).MatchString(shipped(t, name)) {
@@ -115,14 +115,14 @@ func TestGuardsOfNginxAreCoarser(t *testing.T) {
 		return n
 	}
 	if sockets := figure(`limit_conn stampede_connections (\d+);`); sockets < 2*c.AddrConns {
-		t.Errorf("%d sockets of an address, the program lets %d in", sockets, c.AddrConns)
+		t.Errorf("nginx allows %d sockets per address, the program allows %d", sockets, c.AddrConns)
 	}
 	if burst := figure(`location / \{\s+limit_req zone=stampede_http burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
-		t.Errorf("%d requests of an address at once, the program takes %d logins and %d buys", burst, c.AuthBurst,
+		t.Errorf("nginx allows a burst of %d requests per address, the program allows %d logins and %d buys", burst, c.AuthBurst,
 			c.BuyBurst)
 	}
 	if perSecond := figure(`rate=(\d+)r/s;`); perSecond < c.BuyRate+c.AuthPerAddr+c.ListPerAddr+c.OrdersPerAddr {
-		t.Errorf("%d requests of an address a second, the program takes %d buys and counts %d, %d and %d of other kinds",
+		t.Errorf("nginx allows %d requests per second and address, the program allows %d buys and counts %d, %d and %d of other kinds",
 			perSecond, c.BuyRate, c.AuthPerAddr, c.ListPerAddr, c.OrdersPerAddr)
 	}
 	// A location that sets one header inherits none. Without these headers all requests have nginx's address, and pages

@@ -21,7 +21,7 @@ type SlotTimes []demo.Hours
 func (s *SlotTimes) UnmarshalText(text []byte) error {
 	parts := listOf(text)
 	if len(parts) == 0 {
-		return fmt.Errorf("is empty: want starts like 08,10,12 or windows like 08:00-10:00")
+		return fmt.Errorf("is empty: want opening times like 08,10,12 or windows like 08:00-10:00")
 	}
 	slots := make(SlotTimes, len(parts))
 	for i, part := range parts {
@@ -40,7 +40,7 @@ func (s *SlotTimes) UnmarshalText(text []byte) error {
 			slots[i].Closes = min(slots[i].Opens+maxSlot, limit)
 		}
 		if slots[i].Closes > limit || slots[i].Opens >= slots[i].Closes {
-			return fmt.Errorf("has %q: it must begin before it ends, and end before the next slot and midnight", parts[i])
+			return fmt.Errorf("has %q: it must open before it closes, and close before the next slot and midnight", parts[i])
 		}
 	}
 	*s = slots

@@ -111,8 +111,8 @@ func (s *stores) ping(ctx context.Context) error {
 	var unknown *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("reach Redis at %s: %w: if an authority of your own signed it, give STAMPEDE_REDIS_CA_FILE the "+
-			"certificate of that", s.where, err)
+		return fmt.Errorf("reach Redis at %s: %w: if a private CA signed its certificate, set STAMPEDE_REDIS_CA_FILE to the "+
+			"certificate of that CA", s.where, err)
 	case err != nil:
 		return fmt.Errorf("reach Redis at %s: %w", s.where, err)
 	}
@@ -146,8 +146,8 @@ func (s *stores) close() error {
 
 var (
 	errGaveUp  = errors.New("gave up waiting") // ctx ended
-	errRefused = errors.New("waiting will not mend this; `stampede checkconfig` says what each store lacks, " +
-		"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL name the stores and their accounts")
+	errRefused = errors.New("a retry cannot correct this; `stampede checkconfig` lists the problems of each store, " +
+		"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL set the stores and their accounts")
 )
 
 // waitFor repeats try with growing pauses until it succeeds, ctx ends, or it returns shop.ErrMisconfigured. Each
@@ -172,7 +172,7 @@ func waitFor(
 		if time.Since(said) > remind {
 			said = time.Now()
 			say("waiting for "+what, err)
-			slog.WarnContext(ctx, "cannot reach "+what+"; trying again", "err", err)
+			slog.WarnContext(ctx, "cannot reach "+what+"; retrying", "err", err)
 		}
 		if !shop.Sleep(ctx, pause) {
 			return fmt.Errorf("%w for %s: %w", errGaveUp, what, err)
@@ -195,7 +195,7 @@ func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partiti
 	}
 	pending, err := migrations.Pending(ctx, db.DB())
 	if err != nil {
-		return fmt.Errorf("look for migrations: %w", err)
+		return fmt.Errorf("read the migrations: %w", err)
 	}
 	if len(pending) > 0 {
 		return fmt.Errorf("the database lacks %d migrations, the first is %s: run `stampede migrate up`, or serve with --migrate",
@@ -221,7 +221,7 @@ func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
 	if err == nil {
 		return nil
 	}
-	risk := "the primary answers lists and reports as well: " + err.Error()
+	risk := "the primary also serves lists and reports: " + err.Error()
 	return []Weakness{weaknessOf("MySQL replica", store.WeakSetting{Risk: risk}, false)}
 }
 
@@ -243,7 +243,7 @@ func registerReplica(registry *prometheus.Registry, replica *store.Replica) {
 // prepare checks the settings of the stores and prepares the database.
 func (s *Server) prepare(ctx context.Context, stores *stores) error {
 	if s.config.Embedded() {
-		slog.Warn("running on embedded stores, for trying out: after a crash, reservations without a row are gone",
+		slog.Warn("running on embedded stores, which are for tests: a crash loses reservations without a row",
 			"database", folder(s.config.Data).database(), "redis", stores.embedded.mini.Addr())
 	} else {
 		found, err := stores.weaknesses(ctx)
@@ -263,11 +263,11 @@ func (c *Config) checkReplica(p *problems) {
 		return
 	}
 	if c.MySQLDSN == "" {
-		p.add("MYSQL_REPLICA_DSN", "is set, but STAMPEDE_MYSQL_DSN is not: a replica of which database?")
+		p.add("MYSQL_REPLICA_DSN", "is set, but STAMPEDE_MYSQL_DSN is not: set the DSN of its primary")
 		return
 	}
 	p.check("MYSQL_REPLICA_DSN", checkDSN(c.MySQLReplica))
 	if cfg, err := mysql.ParseDSN(string(c.MySQLReplica)); err == nil && c.MySQLCA != "" && cfg.TLSConfig != "true" {
-		p.add("MYSQL_REPLICA_DSN", "has no ?tls=true behind it, but STAMPEDE_MYSQL_CA is set: the server would not be checked")
+		p.add("MYSQL_REPLICA_DSN", "does not end with ?tls=true, but STAMPEDE_MYSQL_CA is set: the server would not be verified")
 	}
 }

@@ -30,7 +30,7 @@ func TestClientsNeverRepeatByThemselves(t *testing.T) {
 		}
 		wire.DropReplies("evalsha", 1)
 		if n, err := client.EvalSha(ctx, sha, []string{name}).Int(); err == nil {
-			t.Errorf("%s: the reply was lost, and yet there is one: %d", name, n)
+			t.Errorf("%s: got the reply %d although it was lost", name, n)
 		}
 		if n, err := client.Get(ctx, name).Int(); err != nil || n != 1 {
 			t.Errorf("%s: called %d times, want once, %v", name, n, err)
@@ -69,6 +69,6 @@ func TestNodeKeepsLagTrue(t *testing.T) {
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		g := group()
-		return g.Lag == 0 && g.EntriesRead == 1, fmt.Sprintf("P7: everything is delivered, XINFO says %+v", g)
+		return g.Lag == 0 && g.EntriesRead == 1, fmt.Sprintf("P7: all entries are delivered, XINFO has %+v", g)
 	})
 }

@@ -61,8 +61,8 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 		return present, err
 	}
 	if ends := present.Since.Add(account.MaxLife); !only && present.Number > 0 && now.At < ends {
-		return present, fmt.Errorf("the key was rotated at %s: tokens of the one before count until %s, and another rotation "+
-			"would end them; wait, or end all that was signed before with --now",
+		return present, fmt.Errorf("the key was rotated at %s: tokens of the previous key are valid until %s, and another rotation "+
+			"would end them; wait, or end all earlier tokens with --now",
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
 	next := present
@@ -74,7 +74,7 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 		err = done.Into(&next)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
-		return present, errors.New("somebody else has rotated the key at this moment; look again")
+		return present, errors.New("another operator has rotated the key at the same time; check it and retry")
 	}
 	return next, err
 }
@@ -101,7 +101,7 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	}
 	if n.Password == "" {
 		if err := t.connect(ctx); err != nil {
-			return UserSummary{}, fmt.Errorf("mail a link (or give a password with --password): %w", err)
+			return UserSummary{}, fmt.Errorf("send a link by e-mail (or set a password with --password): %w", err)
 		}
 	}
 	lease, err := t.stores.db.LeaseNode(ctx)

@@ -44,7 +44,7 @@ func (c *Config) checkTraces(p *problems) {
 		p.check("OTLP_ENDPOINT", checkCollector(c.OTLPEndpoint))
 	}
 	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // rejects NaN, too
-		p.add("TRACE_RATIO", fmt.Sprintf("is %v: want 0 to 1, like 0.01 for one in a hundred", c.TraceRatio))
+		p.add("TRACE_RATIO", fmt.Sprintf("is %v: want 0 to 1, for example 0.01 for 1 %% of the buys", c.TraceRatio))
 	}
 }
 
@@ -53,11 +53,11 @@ func checkCollector(address string) string {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "is no address of a collector: want http:// or https://, a host and a port, like http://127.0.0.1:4318"
+		return "is not the address of a collector: want http:// or https://, a host and a port, like http://127.0.0.1:4318"
 	case u.User != nil:
-		return "has a user in it: want an address without one, like http://127.0.0.1:4318"
+		return "has a user: want an address without one, for example http://127.0.0.1:4318"
 	case u.RawQuery != "" || u.Fragment != "":
-		return "has more than a path behind the host: want an address like http://127.0.0.1:4318"
+		return "has more than a path after the host: want an address like http://127.0.0.1:4318"
 	}
 	return ""
 }

@@ -18,33 +18,33 @@ import (
 type (
 	// remote contains the flags of commands that call a server.
 	remote struct {
-		Server string `placeholder:"URL" help:"The server; without it STAMPEDE_URL, or http://127.0.0.1:8080."`
+		Server string `placeholder:"URL" help:"Address of the server. Default: STAMPEDE_URL, else http://127.0.0.1:8080."`
 	}
 	// reading contains the flags of commands that show data.
 	reading struct {
 		remote
 
-		JSON bool `name:"json" help:"For scripts."`
+		JSON bool `name:"json" help:"Print JSON, for scripts."`
 	}
 	// keyed contains the flags of commands that change data.
 	keyed struct {
 		reading
 
-		Key string `placeholder:"KEY" help:"For scripts that repeat: an operation is done once under a key (and --version)."`
+		Key string `placeholder:"KEY" help:"For scripts that retry: an operation with the same key (and --version) runs only once."`
 	}
 	// operating is keyed with a reason for the audit log.
 	operating struct {
 		keyed
 
-		Note string `help:"Why, for the journal."`
+		Note string `help:"Reason, for the journal."`
 	}
 )
 
 // acting contains the flags of commands that change the stores directly: the author for the audit log.
 type acting struct {
-	Note string `help:"Why, for the journal."`
-	By   string `placeholder:"NAME" help:"Who does this, for the journal; without it, the name you are logged in with."`
-	Key  string `placeholder:"KEY" help:"For scripts that repeat: what was done under the same key is not done again."`
+	Note string `help:"Reason, for the journal."`
+	By   string `placeholder:"NAME" help:"Name of the operator, for the journal. Default: your user name on this machine."`
+	Key  string `placeholder:"KEY" help:"For scripts that retry: an operation with the same key runs only once."`
 }
 
 // withActs is withTools for commands that change data.

@@ -16,15 +16,14 @@ import (
 )
 
 type alipaySim struct {
-	Listen string `default:"127.0.0.1:8091" help:"Where the gateway and its cashier are."`
-	Data   string `default:"stampede-alipay" help:"Folder that gets the keys, and a file env with what serve needs."`
+	Listen string `default:"127.0.0.1:8091" help:"Listen address of the gateway and its cashier, host:port."`
+	Data   string `default:"stampede-alipay" help:"Folder for the keys and for a file env with the settings of serve."`
 }
 
 func (alipaySim) Help() string {
-	return "A gateway as Alipay's, for trying out: shops sign, buyers pay at its cashier, and no real money moves. Everything " +
-		"is new with each start: the keys, and the ledger. Faults are put in force at /admin/faults, and /admin/ledger says " +
-		"where every fen is.\n\nExamples:\n\n" +
-		"    stampede alipay-sim\n" +
+	return "Simulates the Alipay gateway: shops sign their requests, buyers pay at its cashier, and no real money " +
+		"moves. Each start creates new keys and an empty ledger. POST /admin/faults injects faults, and " +
+		"/admin/ledger reports every fen.\n\nExamples:\n\n    stampede alipay-sim\n" +
 		"    set -a; . stampede-alipay/env; stampede serve            (in another terminal)\n" +
 		"    curl -d '{\"kind\":\"notify_lose\",\"times\":1}' http://127.0.0.1:8091/admin/faults"
 }
@@ -39,7 +38,7 @@ func (c *alipaySim) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "A simulated Alipay is open at %s\n\nStart the shop with:  set -a; . %s; stampede serve\n",
+	fmt.Fprintf(e.out, "The simulated Alipay listens on %s\n\nStart the shop with:  set -a; . %s; stampede serve\n",
 		s.base, path)
 	select {
 	case <-e.ctx.Done():

@@ -56,10 +56,10 @@ func TestAlipaySim(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	if code, _, errOut := call(t, nil, "alipay-sim", "--listen", response.Request.URL.Host, "--data", dir); code != exitFailed {
-		t.Errorf("a taken address: code %d\n%s", code, errOut)
+		t.Errorf("an address in use: code %d\n%s", code, errOut)
 	}
 	stop()
 	if code := <-ended; code != exitOK {
-		t.Errorf("ended with %d:\n%s", code, out.String())
+		t.Errorf("exit code %d:\n%s", code, out.String())
 	}
 }

@@ -12,26 +12,27 @@ import (
 )
 
 type archiveCmd struct {
-	Status archiveStatus `cmd:"" help:"Archived months, and sales that are due."`
-	Drop   archiveDrop   `cmd:"" help:"Delete archived months for good."`
+	Status archiveStatus `cmd:"" help:"Show archived months and due sales."`
+	Drop   archiveDrop   `cmd:"" help:"Delete archived months permanently."`
 }
 
 type (
 	archiveStatus struct{ reading }
 	archiveDrop   struct {
-		Before string `required:"" placeholder:"MONTH" help:"Delete the months before this one, like 2025-01 (UTC)."`
-		DryRun bool   `help:"Only show what would be deleted."`
+		Before string `required:"" placeholder:"MONTH" help:"Delete the months before this month, for example 2025-01 (UTC)."`
+		DryRun bool   `help:"Show the months and delete nothing."`
 		operating
 	}
 )
 
 func (archiveCmd) Help() string {
-	return "Orders of sales that closed longer ago than STAMPEDE_ARCHIVE_AFTER move to a table of their own when nothing of them is unpaid, " +
-		"unsettled, unpublished or in refund. All reads cover both tables. Money that arrives later is refunded. After " +
-		"STAMPEDE_PERSONAL_DATA_AFTER settled orders lose address and parcel number, in both tables. A node with the role sweeper does " +
-		"both every ten minutes, not around openings. drop deletes whole months of the archive; their sums stay, payments and refunds " +
-		"too. It needs the role admin.\n\nExamples:\n\n" +
-		"    stampede archive status\n    stampede archive drop --before 2025-01 --dry-run"
+	return "The orders of a sale move to the archive table when STAMPEDE_ARCHIVE_AFTER has passed since its close and " +
+		"no order is unpaid, unsettled, unpublished or in refund. All reads cover both tables. Late payments are " +
+		"refunded. After STAMPEDE_PERSONAL_DATA_AFTER settled orders lose their address and parcel number, in both " +
+		"tables. A node with the role sweeper does both every ten minutes, but not around openings. The subcommand " +
+		"drop deletes whole months of the archive and keeps their sums, payments and refunds. It needs the role " +
+		"admin.\n\nExamples:\n\n    stampede archive status\n" +
+		"    stampede archive drop --before 2025-01 --dry-run"
 }
 
 func (c archiveStatus) Run(e *env) error {
@@ -43,11 +44,11 @@ func (c archiveStatus) Run(e *env) error {
 }
 
 func (e *env) archiveTable(s *store.ArchiveState) error {
-	fmt.Fprintf(e.out, "archived after %s, blanked after %s\n", s.ArchiveAfter, s.PersonalData)
-	fmt.Fprintf(e.out, "due: %d sales to move, %d to blank; %d sales have orders that are not settled\n", s.SalesToMove,
+	fmt.Fprintf(e.out, "orders are archived after %s, personal data is removed after %s\n", s.ArchiveAfter, s.PersonalData)
+	fmt.Fprintf(e.out, "due: archive %d sales, remove personal data of %d sales; %d sales have unsettled orders\n", s.SalesToMove,
 		s.SalesToBlank, s.SalesKept)
 	if s.PaidLeft+s.ShippedLeft > 0 {
-		fmt.Fprintf(e.out, "of these stay %d paid orders that were not shipped, and %d that were not received: "+
+		fmt.Fprintf(e.out, "these orders stay: %d paid orders without a parcel and %d shipped orders without a receipt: "+
 			"stampede order list --state paid\n", s.PaidLeft, s.ShippedLeft)
 	}
 	fmt.Fprintf(e.out, "in the archive: %d orders\n", s.Orders)

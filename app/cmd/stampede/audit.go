@@ -10,15 +10,17 @@ import (
 )
 
 type audit struct {
-	Sale shop.ID `placeholder:"ID" help:"Only this sale; without it, every sale that was loaded into Redis."`
-	JSON bool    `name:"json" help:"For scripts."`
+	Sale shop.ID `placeholder:"ID" help:"Audit only this sale. Default: every sale that was loaded into Redis."`
+	JSON bool    `name:"json" help:"Print JSON, for scripts."`
 }
 
 func (audit) Help() string {
-	return "For each sale, initial + added = stock + held + sold + withdrawn must hold exactly, in one instant of Redis and in one " +
-		"of the database. Free units in Redis must not exceed those in the database, and once everything is drained both must agree. " +
-		"No buyer may be over the limit, no order may exist twice, no hold may belong to an order that has ended. " +
-		"Exit code 3 when anything of that fails.\n\nExamples:\n\n    stampede audit\n    stampede audit --sale 7301444403200000101 --json"
+	return "For each sale, initial + added = stock + held + sold + withdrawn must hold exactly, in one snapshot of " +
+		"Redis and in one snapshot of MySQL. Redis must not have more free units than MySQL; without pending work " +
+		"both must be equal. No buyer may exceed the limit, no order may exist twice, and no hold may belong to an " +
+		"ended order. The exit code is 3 if a check fails.\n\nExamples:\n\n" +
+		"    stampede audit\n" +
+		"    stampede audit --sale 7301444403200000101 --json"
 }
 
 func (a *audit) Run(e *env) error {
@@ -44,7 +46,7 @@ func (a *audit) Run(e *env) error {
 
 func (e *env) auditTable(reports []recovery.AuditReport, failed int) error {
 	err := table(e, tabwriter.AlignRight,
-		"sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\tunder way\tverdict\t",
+		"sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\twaiting\tverdict\t",
 		reports, func(r recovery.AuditReport) []any {
 			verdict, c := "proved", r.Redis
 			switch {

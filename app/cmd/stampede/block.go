@@ -11,35 +11,37 @@ import (
 )
 
 type block struct {
-	Add    blockAdd    `cmd:"" help:"Keep a user, an address or a network out."`
-	List   blockList   `cmd:"" help:"List who is kept out, oldest first."`
-	Remove blockRemove `cmd:"" help:"Let somebody in again."`
+	Add    blockAdd    `cmd:"" help:"Block a user, an address or a network."`
+	List   blockList   `cmd:"" help:"List blocks, oldest first."`
+	Remove blockRemove `cmd:"" help:"Remove a block."`
 }
 
 type (
 	blockAdd struct {
-		User    shop.ID       `xor:"whom" placeholder:"ID" help:"A user."`
-		Address string        `xor:"whom" placeholder:"IP" help:"One address; of IPv6 its /64, which is one customer's."`
-		Network string        `xor:"whom" placeholder:"CIDR" help:"A network, at least /8, of IPv6 /16."`
-		Reason  string        `help:"For other operators; shoppers are not told."`
-		For     time.Duration `help:"How long, like 90s, 5m or 24h; without it until it is removed."`
+		User    shop.ID       `xor:"whom" placeholder:"ID" help:"Block this user."`
+		Address string        `xor:"whom" placeholder:"IP" help:"Block this address. An IPv6 address blocks its /64, which belongs to one customer."`
+		Network string        `xor:"whom" placeholder:"CIDR" help:"Block this network. The shortest prefix is /8 for IPv4 and /16 for IPv6."`
+		Reason  string        `help:"Reason, for other operators. Shoppers do not see it."`
+		For     time.Duration `help:"Duration, for example 90s, 5m or 24h. Default: until the block is removed."`
 		operating
 	}
 	blockList   struct{ reading }
 	blockRemove struct {
-		ID int64 `arg:"" help:"As the list shows it."`
+		ID int64 `arg:"" help:"Id from the list."`
 		operating
 	}
 )
 
 func (block) Help() string {
-	return "All nodes follow within a second: connections of a blocked address are closed before a word is said, requests and " +
-		"handshakes answer forbidden, so do tokens of a blocked user, and open sockets are closed with 4507. What was reserved or " +
-		"ordered before stays as it is. Behind a proxy an address counts only where STAMPEDE_TRUSTED_PROXIES names the proxy.\n\n" +
-		"An office or a mobile carrier shares one address: block users rather than addresses where you can, and for a time.\n\n" +
-		"Examples:\n\n    stampede block add --user 7301444300000000007 --reason 'resells'\n" +
+	return "All nodes apply it within a second: they close connections of a blocked address without a response, " +
+		"reject requests and socket handshakes with forbidden, also those with a token of a blocked user, and close " +
+		"open sockets with 4507. Existing reservations and orders stay. Behind a proxy, address blocks need " +
+		"STAMPEDE_TRUSTED_PROXIES to name the proxy.\n\nMany people share the address of an office or a mobile " +
+		"carrier: prefer blocks of users, and set a duration.\n\nExamples:\n\n" +
+		"    stampede block add --user 7301444300000000007 --reason 'resells'\n" +
 		"    stampede block add --network 203.0.113.0/24 --for 1h --reason 'flood'\n" +
-		"    stampede block list\n    stampede block remove 3"
+		"    stampede block list\n" +
+		"    stampede block remove 3"
 }
 
 func (c *blockAdd) whom() store.Block {
@@ -58,10 +60,10 @@ func (c *blockAdd) whom() store.Block {
 func (c *blockAdd) Run(e *env) error {
 	b := c.whom()
 	if b.Kind == "" {
-		return fmt.Errorf("%w: say whom: --user, --address or --network", errUsage)
+		return fmt.Errorf("%w: set --user, --address or --network", errUsage)
 	}
 	if c.For < 0 || c.For > backoffice.MaxBlock {
-		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, backoffice.MaxBlock)
+		return fmt.Errorf("%w: --for is %v, want at most %v; omit it for a block without end", errUsage, c.For, backoffice.MaxBlock)
 	}
 	if err := backoffice.NormalizeBlock(&b); err != nil {
 		return fmt.Errorf("%w: %s", errUsage, shop.AsError(err).Message)
@@ -81,7 +83,7 @@ func (c blockList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		blocks, _, err := page[store.Block](api, collection{"/blocks", "blocks"}, nil)
 		return list(e, c.JSON, err, blocks, listing[store.Block]{
-			none: "nobody is blocked", head: "id\tkind\twhom\tsince\tuntil\tby\treason",
+			none: "no blocks", head: "id\tkind\twhom\tsince\tuntil\tby\treason",
 			columns: func(b store.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
@@ -96,6 +98,6 @@ func (c blockList) Run(e *env) error {
 func (c blockRemove) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		err := api.act(http.MethodDelete, fmt.Sprintf("/blocks/%d", c.ID), nil, nil)
-		return e.result(c.JSON, err, []int64{c.ID}, "removed %d", c.ID)
+		return e.result(c.JSON, err, []int64{c.ID}, "removed block %d", c.ID)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 type (
 	trying struct {
-		DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
+		DryRun bool `help:"Show the result and change nothing."`
 	}
 	// changing contains the flags of commands that change the catalogue.
 	changing struct {
@@ -127,9 +127,9 @@ func (e *env) importTable(o importing, name, what string) error {
 			}
 		}
 		err = e.did(changing{operating{keyed: o.keyed}, o.trying}, err, r,
-			"imported %d lines of %s: %d made, %d changed, %d the same", r.Lines, what, r.Created, r.Changed, r.Same)
+			"imported %d lines of %s: %d created, %d changed, %d unchanged", r.Lines, what, r.Created, r.Changed, r.Same)
 		if err == nil && len(r.Problems) > 0 {
-			err = errors.New("the table has problems, so nothing of it would be imported")
+			err = errors.New("the table has problems, so no line would be imported")
 		}
 		return err
 	})

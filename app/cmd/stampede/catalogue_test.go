@@ -65,7 +65,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	parse(do(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
 		"--description", "<p>A pot<script>alert(1)</script></p>", "--json"), &product)
 	if product.Description != "<p>A pot</p>" || product.Category != "Tea" {
-		t.Errorf("made %+v", product)
+		t.Errorf("created %+v", product)
 	}
 	names["PRODUCT"] = product.ID.String()
 	var picture bytes.Buffer
@@ -75,33 +75,33 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	write("pot.png", picture.Bytes())
 	parse(do(exitOK, "", "product", "image", "PRODUCT", "FOLDER/pot.png", "--alt", "A pot", "--json"), &product)
 	if len(product.Images) != 1 || product.Images[0].Alt != "A pot" || product.Version != 2 {
-		t.Errorf("with a picture %+v", product)
+		t.Errorf("product with a picture: %+v", product)
 	}
 	cut(exitFailed, "no file", "product image PRODUCT -")
 	cut(exitFailed, "changed in the meantime", "product edit PRODUCT --version 1 --name Pan")
 	const template = "slot template --from DAY --times 10:00-12:00,12:00-14:00"
-	cut(exitOK, "2 new, 0 wrong", template+" --dry-run")
+	cut(exitOK, "2 new, 0 invalid", template+" --dry-run")
 	cut(exitOK, "", template)
 	cut(exitFailed, "", "slot template --from DAY --times 11:00-13:00 --dry-run")
 	var slots []shop.Slot
 	parse(cut(exitOK, "", "slot list --from DAY --json"), &slots)
 	if len(slots) != 2 {
-		t.Fatalf("slots %v", slots)
+		t.Fatalf("slots: %v", slots)
 	}
 	names["FIRST"], names["SECOND"] = slots[0].ID.String(), slots[1].ID.String()
 	var sale store.SaleRecord
 	parse(cut(exitOK, "", "sale create --slot FIRST --product PRODUCT --price 49.50 --stock 100 --limit 2 --json"), &sale)
 	if sale.PriceFen != 4950 || sale.OpensAt != slots[0].OpensAt || sale.Cap != 12 {
-		t.Errorf("made %+v", sale)
+		t.Errorf("created %+v", sale)
 	}
 	names["SALE"] = sale.ID.String()
 	do(exitOK, "50 units, "+tomorrow+" 10:30:00", "sale", "edit", "SALE", "--opens", "DAY 10:30", "--stock", "50")
 	cut(exitUsage, "", "sale edit SALE --opens noon")
 	cut(exitFailed, "", "sale edit SALE --limit 99999")
-	cut(exitOK, "made sale", "sale copy SALE --slot SECOND")
+	cut(exitOK, "created sale", "sale copy SALE --slot SECOND")
 	cut(exitFailed, "only an empty slot", "slot remove SECOND")
 	cut(exitOK, "", "sale export FOLDER/sales.csv")
-	cut(exitOK, "0 made, 0 changed, 2 the same", "sale import FOLDER/sales.csv")
+	cut(exitOK, "0 created, 0 changed, 2 unchanged", "sale import FOLDER/sales.csv")
 	write("sales.csv", []byte("id,price\n"+sale.ID.String()+",x\n"))
 	cut(exitFailed, "line 2 price: must be an amount in yuan", "sale import --dry-run FOLDER/sales.csv")
 	cut(exitOK, "", "sale archive SALE")

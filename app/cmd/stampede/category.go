@@ -9,10 +9,10 @@ import (
 )
 
 type categoryCmd struct {
-	Create  categoryCreate  `cmd:"" help:"Make a category."`
-	List    categoryList    `cmd:"" help:"List categories in their order."`
-	Edit    categoryEdit    `cmd:"" help:"Change name or place of a category."`
-	Archive categoryArchive `cmd:"" help:"Show a category no more, or again."`
+	Create  categoryCreate  `cmd:"" help:"Create a category."`
+	List    categoryList    `cmd:"" help:"List categories in display order."`
+	Edit    categoryEdit    `cmd:"" help:"Change the name or position of a category."`
+	Archive categoryArchive `cmd:"" help:"Hide a category, or restore it."`
 }
 
 type (
@@ -23,15 +23,15 @@ type (
 	categoryList struct{ reading }
 	categoryEdit struct {
 		ID       shop.ID `arg:""`
-		Version  int64   `help:"The one that you have seen."`
-		Name     string  `help:"What people read."`
-		Position *int    `help:"Categories are listed by it."`
+		Version  int64   `help:"Change it only if it still has this version."`
+		Name     string  `help:"Name on the page."`
+		Position *int    `help:"Position in the list."`
 		changing
 	}
 	categoryArchive struct {
 		ID      shop.ID `arg:""`
-		Version int64   `help:"The one that you have seen."`
-		Restore bool    `help:"Show it again."`
+		Version int64   `help:"Change it only if it still has this version."`
+		Restore bool    `help:"Restore it."`
 		changing
 	}
 )
@@ -41,7 +41,7 @@ func (c *categoryCreate) Run(e *env) error {
 		var made store.CategoryRecord
 		body := map[string]string{"name": c.Name}
 		err := api.act(http.MethodPost, c.at("/categories"), body, &made)
-		return e.did(c.changing, err, made, "made category %s, %s", made.ID, made.Name)
+		return e.did(c.changing, err, made, "created category %s, %s", made.ID, made.Name)
 	})
 }
 
@@ -49,7 +49,7 @@ func (c *categoryList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		all, _, err := page[store.CategoryRecord](api, collection{"/categories", "categories"}, nil)
 		return list(e, c.JSON, err, all, listing[store.CategoryRecord]{
-			none: "there are none", head: "id\tversion\tplace\tname\tproducts\tarchived",
+			none: "no categories", head: "id\tversion\tplace\tname\tproducts\tarchived",
 			columns: func(c store.CategoryRecord) []any {
 				return []any{c.ID, c.Version, c.Position, c.Name, c.Products, c.ArchivedAt != 0}
 			},

@@ -11,19 +11,21 @@ import (
 )
 
 type challenge struct {
-	Sale shop.ID `placeholder:"ID" help:"The sale."`
-	Kind string  `placeholder:"KIND" help:"What it asks for from now on: none, pass, captcha or work."`
-	Bits int     `placeholder:"N" help:"How hard proofs of work are from now on, 1 to 26 bits; each more doubles the work."`
+	Sale shop.ID `placeholder:"ID" help:"Id of the sale."`
+	Kind string  `placeholder:"KIND" help:"Challenge of the sale from now on: none, pass, captcha or work."`
+	Bits int     `placeholder:"N" help:"Difficulty of proofs of work from now on, 1 to 26 bits. Each bit doubles the work."`
 	operating
 }
 
 func (challenge) Help() string {
-	return "All nodes follow within a second. A pass is for one user, one sale and one buy; it is given from a minute before the opening " +
-		"on and ends after a few minutes, so a request that was prepared before is worth nothing. Before it a buyer may have to read a " +
-		"picture (captcha) or let the browser compute (work): 16 bits take a page a moment, 20 some seconds. An address that asks for " +
-		"very many passes gets harder tasks; nobody is refused because of an address. Tasks and passes that are out already stay as they " +
-		"are. Set a kind other than none only when all nodes know it.\n\nExamples:\n\n" +
-		"    stampede challenge                                       (shows how hard proofs of work are)\n" +
+	return "All nodes apply it within a second. A pass is valid for one user, one sale and one buy. The server issues " +
+		"passes from one minute before the opening, and they expire after a few minutes: requests that were " +
+		"prepared earlier have no valid pass. Before it issues a pass, the server may require the solution of a " +
+		"picture (captcha) or a computation in the browser (work): 16 bits take a moment, 20 bits take some " +
+		"seconds. An address that requests very many passes gets harder tasks, but no rejection. Issued tasks and " +
+		"passes stay valid. Set a kind other than none only when all nodes support it.\n\n" +
+		"Examples:\n\n" +
+		"    stampede challenge                                       (shows the difficulty of proofs of work)\n" +
 		"    stampede challenge --sale 7301444403200000101 --kind work\n" +
 		"    stampede challenge --bits 18"
 }
@@ -44,7 +46,7 @@ func (c *challenge) Run(e *env) error {
 		bits, err := c.set(api, kind)
 		text := fmt.Sprintf("proofs of work have %d bits", bits)
 		if c.Sale != 0 {
-			text = fmt.Sprintf("sale %s asks for: %s\n%s", c.Sale, kind, text)
+			text = fmt.Sprintf("challenge of sale %s: %s\n%s", c.Sale, kind, text)
 		}
 		return e.result(c.JSON, err, struct {
 			Sale shop.ID        `json:"sale,omitzero"`

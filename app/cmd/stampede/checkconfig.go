@@ -8,14 +8,17 @@ import (
 )
 
 type checkconfig struct {
-	Offline bool `help:"Look at the variables only, not at the stores."`
-	JSON    bool `name:"json" help:"For scripts."`
+	Offline bool `help:"Check only the variables, not the stores."`
+	JSON    bool `name:"json" help:"Print JSON, for scripts."`
 }
 
 func (checkconfig) Help() string {
-	return "Checks every variable, prints what is in force (secrets hidden), reaches the stores, tries on them what the program does there " +
-		"(locks, statements, migrations, commands; nothing of it stays), and names the settings of Redis and MySQL " +
-		"that are weaker than the promises need. Of a Redis cluster it lists where the partitions are. When something does not work, or serve would refuse, the exit code is 3.\n\nExamples:\n\n    stampede checkconfig\n    stampede checkconfig --offline --json"
+	return "Checks every variable, prints the settings in force (secrets hidden) and connects to the stores. There it " +
+		"tests the locks, statements, migrations and commands that the program uses, and leaves no data behind. It " +
+		"lists settings of Redis and MySQL that are too weak for the promises. For a Redis cluster it lists the " +
+		"server of each partition. The exit code is 3 if a test fails or serve would refuse to start.\n\n" +
+		"Examples:\n\n    stampede checkconfig\n" +
+		"    stampede checkconfig --offline --json"
 }
 
 type checked struct {
@@ -27,7 +30,7 @@ type checked struct {
 }
 
 // errUnfit sets exit status 3; the problems were already printed.
-var errUnfit = errors.New("the program cannot work on these stores as they are")
+var errUnfit = errors.New("these stores do not have everything that the program needs")
 
 // verdict returns errUnfit if serve would fail or refuse to start.
 func (c *checked) verdict(allowWeak bool) error {
@@ -72,7 +75,7 @@ func (c checkconfig) Run(e *env) error {
 		return err
 	}
 	if config.Embedded() {
-		fmt.Fprintln(e.out, "\nembedded stores: for trying out, a crash loses reservations that have no row yet")
+		fmt.Fprintln(e.out, "\nembedded stores are for tests: a crash loses reservations that have no row yet")
 	}
 	if len(answer.Partitions) > 0 {
 		err = table(e, 0, "\npartition\ttag\tslot\tprimary", answer.Partitions,

@@ -18,7 +18,7 @@ func TestCheckconfigTriesTheStores(t *testing.T) {
 		}
 	}
 	if code, out, errOut := call(t, environ(dsn), "checkconfig"); code != exitOK {
-		t.Errorf("fit stores: code %d\n%s%s", code, out, errOut)
+		t.Errorf("complete stores: code %d\n%s%s", code, out, errOut)
 	}
 	code, out, errOut := call(t, environ(kit.Account(t, dsn, "SELECT")), "checkconfig")
 	if code != exitAudit || !strings.Contains(out, "does not work: MySQL: make tables (CREATE)") {

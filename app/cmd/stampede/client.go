@@ -71,7 +71,7 @@ func (e *env) operate(o operating, do func(c *client) error) error {
 		c.token = c.saved.Of[c.base].Access
 	}
 	if c.token == "" {
-		return fmt.Errorf("nobody is logged in at %s: run stampede login, or set STAMPEDE_TOKEN", c.base)
+		return fmt.Errorf("not logged in at %s: run stampede login, or set STAMPEDE_TOKEN", c.base)
 	}
 	e.shop = c
 	return errors.Join(do(c), e.noZone)
@@ -83,7 +83,7 @@ func (e *env) client(server string) (*client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, fmt.Errorf("%w: the server is %q: want http://host:port or https://host", errUsage, server)
+		return nil, fmt.Errorf("%w: the server address is %q, want http://host:port or https://host", errUsage, server)
 	}
 	if u.Scheme == "http" && isPublic(u.Hostname()) {
 		return nil, fmt.Errorf("%w: %s would get the token unencrypted: use https", errUsage, u.Host)
@@ -208,12 +208,12 @@ func (c *client) send(r request, into any) error {
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("the server does not answer: %w", err)
+		return fmt.Errorf("cannot reach the server: %w", err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("read the answer of %s: %w", c.base, err)
+		return fmt.Errorf("read the response of %s: %w", c.base, err)
 	}
 	if res.StatusCode >= http.StatusMultipleChoices {
 		return failureOf(res, text)
@@ -226,7 +226,7 @@ func (c *client) send(r request, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("read the answer of %s: %w", c.base, err)
+		return fmt.Errorf("read the response of %s: %w", c.base, err)
 	}
 	return nil
 }
@@ -241,9 +241,9 @@ func failureOf(res *http.Response, text []byte) error {
 	}
 	if err := json.Unmarshal(text, &body); err != nil || body.Error == nil || body.Error.Code == "" {
 		if to := res.Header.Get("Location"); to != "" {
-			return fmt.Errorf("the server sends to %s: name that one with --server", to)
+			return fmt.Errorf("the server redirects to %s: set --server to that address", to)
 		}
-		return fmt.Errorf("the server answers %s, which no Stampede does", res.Status)
+		return fmt.Errorf("the server returns %s, which is not a response of Stampede", res.Status)
 	}
 	if body.Error.Code == shop.Internal || body.Error.Code == shop.Busy { // the server's log contains the cause
 		return fmt.Errorf("%w (request %s)", &body.Error.Error, body.Error.Request)
@@ -285,7 +285,7 @@ func page[T any](c *client, of collection, query url.Values) (items []T, more bo
 		return nil, false, err
 	}
 	if err := json.Unmarshal(answer[of.name], &items); err != nil {
-		return nil, false, fmt.Errorf("read the answer of %s: %w", c.base, err)
+		return nil, false, fmt.Errorf("read the response of %s: %w", c.base, err)
 	}
 	return items, string(answer["more"]) == "true", nil
 }

@@ -10,28 +10,30 @@ import (
 
 type dead struct {
 	List   deadList   `cmd:"" help:"List dead letters, oldest first."`
-	Replay deadReplay `cmd:"" help:"Try the order of a dead letter once more."`
-	Drop   deadDrop   `cmd:"" help:"Forget a dead letter; its order stays refused."`
+	Replay deadReplay `cmd:"" help:"Retry the order of a dead letter."`
+	Drop   deadDrop   `cmd:"" help:"Delete a dead letter. Its order stays rejected."`
 }
 
 type (
 	deadList struct {
-		JSON bool `name:"json" help:"For scripts, with the entry as it was."`
+		JSON bool `name:"json" help:"Print JSON with the original entry, for scripts."`
 	}
 	deadReplay struct {
-		ID string `arg:"" help:"As the list shows it."`
+		ID string `arg:"" help:"Id from the list."`
 		acting
 	}
 	deadDrop struct {
-		ID string `arg:"" help:"As the list shows it."`
+		ID string `arg:"" help:"Id from the list."`
 		acting
 	}
 )
 
 func (dead) Help() string {
-	return "An order whose row could not be written on its own account, several times, is refused: its units are back on sale, its buyer " +
-		"knows. The letter keeps the entry and the reason. Replay takes units by the rules of a new buy and makes the refused " +
-		"order pending, or says why not.\n\nExamples:\n\n    stampede dead list\n    stampede dead replay 3-1767225600000-0"
+	return "An order becomes a dead letter when several attempts to write its row fail because of the order itself. " +
+		"The order is rejected, its units are on sale again, and its buyer is notified. The dead letter has the " +
+		"entry and the reason. Replay takes units by the rules of a new buy and makes the rejected order pending, " +
+		"or prints the reason of the refusal.\n\nExamples:\n\n    stampede dead list\n" +
+		"    stampede dead replay 3-1767225600000-0"
 }
 
 func (c deadList) Run(e *env) error {
@@ -59,7 +61,7 @@ func (c deadReplay) Run(e *env) error {
 	return e.withActs(c.acting, func(t *server.Tools) error {
 		order, err := t.ReplayDead(e.ctx, c.ID)
 		if err == nil {
-			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State, e.wall(order.PayBy))
+			fmt.Fprintf(e.out, "order %s is %s again, pay by %s\n", order.ID, order.State, e.wall(order.PayBy))
 		}
 		return err
 	})

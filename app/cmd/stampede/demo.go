@@ -17,20 +17,20 @@ import (
 )
 
 type demoShop struct {
-	Listen   string        `default:"127.0.0.1:8080" help:"Where the page, the API and the sockets are."`
+	Listen   string        `default:"127.0.0.1:8080" help:"Listen address of the page, the API and the sockets, host:port."`
 	Data     string        `default:"stampede-data" help:"Folder for the embedded stores."`
-	Shoppers int           `default:"50" help:"How many simulated shoppers come in."`
-	Slot     time.Duration `default:"5m" help:"How long a slot lasts, at least 2s."`
-	Fresh    bool          `help:"Forget the shop of an earlier demo in that folder."`
+	Shoppers int           `default:"50" help:"Number of simulated shoppers."`
+	Slot     time.Duration `default:"5m" help:"Length of a slot, at least 2s."`
+	Fresh    bool          `help:"Delete the shop of an earlier demo in that folder."`
 }
 
 func (demoShop) Help() string {
-	return "Slots follow one another; the first is cut, so that with five minutes the next one opens after 90 seconds. " +
-		"An order has one minute to be paid, then its units are sold again.\n\nExamples:\n\n" +
-		"    stampede demo\n" +
+	return "One slot follows another. The first slot is shorter, so that with five-minute slots the second one opens " +
+		"after 90 seconds. An order expires after one minute without payment, and its units are sold again.\n\n" +
+		"Examples:\n\n    stampede demo\n" +
 		"    stampede demo --shoppers 500 --fresh\n" +
-		"    stampede demo --listen 0.0.0.0:8080     (to look at it with a phone)\n" +
-		"    stampede audit                          (beside it: proves that nothing was oversold)"
+		"    stampede demo --listen 0.0.0.0:8080     (to open it on a phone)\n" +
+		"    stampede audit                          (in another terminal: proves that no unit was oversold)"
 }
 
 // demoDefaults apply unless the environment overrides them: guests may log in, and all clients share one address.
@@ -108,7 +108,7 @@ func (d *demoShop) gatewayAddress() string {
 
 // showMail prints the path of a written e-mail and its link, which users of the demo need.
 func showMail(out io.Writer, l outbox.Email, file string) {
-	text := fmt.Sprintf("\nA mail (%s) to %s:  %s\n", l.Kind, l.To, file)
+	text := fmt.Sprintf("\nAn e-mail (%s) to %s:  %s\n", l.Kind, l.To, file)
 	if l.Link != "" {
 		text += "  open  " + l.Link + "\n"
 	}
@@ -120,12 +120,12 @@ func (d *demoShop) welcome(e *env, about server.About, gateway *simulator) {
 	fmt.Fprintf(e.out, `
 Stampede is open:  http://%s
 
-  shoppers   %d simulated ones are coming in
+  shoppers   %d simulated shoppers are connecting
   payments   a simulated Alipay at %s; no real money moves
-  stores     embedded, for trying out, in %s
+  stores     embedded, for tests, in %s
   look in    redis-cli -h %s -p %s XINFO GROUPS 'stampede:{0}:orders'
   metrics    http://%s/metrics
 
-Ctrl-C ends it.
+Press Ctrl-C to stop.
 `, about.Local(), d.Shoppers, gateway.base, d.Data, host, port, about.Metrics)
 }

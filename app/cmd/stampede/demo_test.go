@@ -74,7 +74,7 @@ func startDemo(t *testing.T, args ...string) running {
 				t.Errorf("code %d\n%s", code, out.String())
 			}
 		case <-time.After(time.Minute):
-			t.Error("the demo did not end")
+			t.Error("the demo did not end after the signal")
 		}
 	})
 	t.Cleanup(stop)

@@ -12,33 +12,35 @@ import (
 )
 
 type journalCmd struct {
-	List   journalList   `cmd:"" help:"List what operators have done, the newest first."`
-	Verify journalVerify `cmd:"" help:"Prove that the journal is as it was written."`
+	List   journalList   `cmd:"" help:"List the operations of operators, newest first."`
+	Verify journalVerify `cmd:"" help:"Verify that no row of the journal was changed."`
 }
 
 type (
 	journalList struct {
-		Object string    `placeholder:"OBJECT" help:"Only what was done to it, like sale:7301444403200000101."`
-		Actor  string    `placeholder:"WHO" help:"Only what somebody did: a user id, or a name."`
-		Kind   string    `placeholder:"KIND" help:"Only acts of a kind, like sale.pause."`
-		Since  time.Time `placeholder:"TIME" help:"Only from then on; RFC 3339, e.g. 2026-11-21T10:00:00+08:00."`
-		Limit  int       `default:"100" help:"At most so many, up to 1000."`
+		Object string    `placeholder:"OBJECT" help:"Only operations on this object, for example sale:7301444403200000101."`
+		Actor  string    `placeholder:"WHO" help:"Only operations of this actor: a user id or a name."`
+		Kind   string    `placeholder:"KIND" help:"Only operations of this kind, for example sale.pause."`
+		Since  time.Time `placeholder:"TIME" help:"Only operations since this time in RFC 3339, for example 2026-11-21T10:00:00+08:00."`
+		Limit  int       `default:"100" help:"Maximum number of rows, 1 to 1000."`
 		reading
 	}
 	journalVerify struct {
-		Head string `placeholder:"HEAD" help:"A head that was printed earlier: it must be in the journal."`
+		Head string `placeholder:"HEAD" help:"A head that was printed earlier. It must be in the journal."`
 		reading
 	}
 )
 
 // errJournal sets exit status 3 for a modified audit log; the inconsistencies were already printed.
-var errJournal = errors.New("the journal is not as it was written")
+var errJournal = errors.New("the journal was changed")
 
 func (journalCmd) Help() string {
-	return "Every change that an operator makes, in the console, over HTTP or here, is a row: who, what, before, after, from where, why. " +
-		"Rows are never changed; each has a hash over what it says and over the row before it. Write the head that verify prints down " +
-		"somewhere else from time to time: with --head it shows that nobody has written the journal anew since.\n\nExamples:\n\n" +
-		"    stampede journal list --object sale:7301444403200000101\n    stampede journal list --actor ada --since 2026-11-21T10:00:00Z\n" +
+	return "Every change by an operator, in the console, over HTTP or with these commands, is a row: actor, " +
+		"operation, state before and after, origin and reason. Rows never change. Each row has a hash over its own " +
+		"fields and over the row before it. From time to time, store the head that verify prints in another place: " +
+		"with --head, verify proves that the journal was not rewritten since.\n\n" +
+		"Examples:\n\n    stampede journal list --object sale:7301444403200000101\n" +
+		"    stampede journal list --actor ada --since 2026-11-21T10:00:00Z\n" +
 		"    stampede journal verify"
 }
 
@@ -54,7 +56,7 @@ func (c *journalList) Run(e *env) error {
 		row := func(j *journal.Entry) string { return strconv.FormatInt(j.Seq, 10) }
 		entries, err := pages(api, collection{"/journal", "entries"}, query, c.Limit, row)
 		return list(e, c.JSON, err, entries, listing[journal.Entry]{
-			none: "nothing was done", head: "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
+			none: "no operations", head: "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
 			columns: func(j journal.Entry) []any {
 				what, before, after := j.Kind+" "+j.Object, short(j.Before), short(j.After)
 				return []any{j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, what, before, after, j.Note}
@@ -76,12 +78,12 @@ func (c journalVerify) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var report journal.Report
 		err := api.get("/journal/verify", url.Values{"head": {c.Head}}, &report)
-		text := fmt.Sprintf("%d rows fit; head %s", report.Rows, report.Head)
+		text := fmt.Sprintf("%d rows are valid; head %s", report.Rows, report.Head)
 		switch {
 		case !report.OK:
-			text = fmt.Sprintf("row %d does not fit: %s", report.At, report.Wrong)
+			text = fmt.Sprintf("row %d is invalid: %s", report.At, report.Wrong)
 		case report.Rows == 0:
-			text = "nothing was done yet"
+			text = "the journal is empty"
 		}
 		err = e.result(c.JSON, err, report, "%s", text)
 		if err == nil && !report.OK {

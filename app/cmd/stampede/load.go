@@ -19,33 +19,35 @@ import (
 )
 
 type loadCmd struct {
-	Scenarios []string       `arg:"" placeholder:"SCENARIO" help:"What is measured, in this order, over the same sockets."`
-	Target    string         `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The server."`
-	Sockets   int            `default:"1000" help:"Shoppers, each on a socket of their own."`
-	For       time.Duration  `default:"5s" help:"How long each scenario is measured."`
-	Rate      float64        `help:"Open loop: ops a second, sent by the clock. Without it a closed loop: the next when the last is answered."`
-	Hot       int            `default:"8" help:"Sales that are bought from at the same time, each in the next partition."`
-	Stalled   float64        `help:"Share of the watchers in fanout that do not read, like 0.01."`
-	Sources   int            `default:"16" help:"Addresses of 127.0.0.0/8 that the crowd comes from."`
-	PID       int            `name:"pid" help:"The server's process on this machine: for memory and processor time."`
-	Beside    map[string]int `name:"beside" placeholder:"NAME=PID" help:"Other processes of this machine, such as redis=812: for their processor time."`
-	Wait      bool           `negatable:"" default:"true" help:"Wait until every reservation has become an order that its shopper has heard of."`
-	JSON      bool           `name:"json" help:"For scripts."`
+	Scenarios []string       `arg:"" placeholder:"SCENARIO" help:"Scenarios to measure, in this order, over the same sockets."`
+	Target    string         `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address of the server."`
+	Sockets   int            `default:"1000" help:"Number of shoppers, each with its own socket."`
+	For       time.Duration  `default:"5s" help:"Duration of the measurement of each scenario."`
+	Rate      float64        `help:"Open loop: send this many ops per second. Without it, closed loop: send an op after the reply to the one before."`
+	Hot       int            `default:"8" help:"Number of sales with buys at the same time, each in the next partition."`
+	Stalled   float64        `help:"Share of watchers in fanout that do not read, for example 0.01."`
+	Sources   int            `default:"16" help:"Number of addresses of 127.0.0.0/8 that the shoppers connect from."`
+	PID       int            `name:"pid" help:"Process id of the server on this machine, to measure memory and processor time."`
+	Beside    map[string]int `name:"beside" placeholder:"NAME=PID" help:"Other processes of this machine, for example redis=812, to measure their processor time."`
+	Wait      bool           `negatable:"" default:"true" help:"Wait until every shopper has received the order event of each reservation."`
+	JSON      bool           `name:"json" help:"Print JSON, for scripts."`
 
-	IOwnThisHost bool `name:"i-own-this-host" help:"Press on a server that is not this machine."`
+	IOwnThisHost bool `name:"i-own-this-host" help:"Load a server on another machine."`
 }
 
 func (loadCmd) Help() string {
 	var b strings.Builder
-	b.WriteString("Presses on a running server as a crowd and says what it bears. It runs with the server's own settings (STAMPEDE_REDIS_URL, " +
-		"STAMPEDE_MYSQL_DSN, STAMPEDE_JWT_SECRET, or STAMPEDE_DATA): it puts fresh sales on offer, signs tokens, and after each scenario " +
-		"audits the sales and looks for lost events. Exit code 3 when a check failed.\n\nScenarios:\n\n")
+	b.WriteString("Loads a running server with many shoppers and measures it. The command needs the settings of the server " +
+		"(STAMPEDE_REDIS_URL, STAMPEDE_MYSQL_DSN, STAMPEDE_JWT_SECRET, or STAMPEDE_DATA): it creates new sales and " +
+		"signs tokens. After each scenario it audits the sales and searches for lost events. The exit code is 3 if " +
+		"a check fails.\n\nScenarios:\n\n")
 	for _, s := range load.Scenarios() {
 		fmt.Fprintf(&b, "    %-10s %s\n", s.Name, s.Does)
 	}
-	b.WriteString("\nThe server must let the crowd in, which comes from one address: STAMPEDE_MAX_CONNS_PER_IP, STAMPEDE_HANDSHAKE_RATE=0 and STAMPEDE_BUY_RATE=0; and STAMPEDE_PAY_WINDOW long enough that nothing expires meanwhile. " +
-		"Each process needs a descriptor per socket (ulimit -n).\n\nExamples:\n\n" +
-		"    stampede load chain --sockets 2000 --for 10s\n" +
+	b.WriteString("\nAll shoppers come from few addresses, so the server needs a high STAMPEDE_MAX_CONNS_PER_IP, " +
+		"STAMPEDE_HANDSHAKE_RATE=0 and STAMPEDE_BUY_RATE=0. STAMPEDE_PAY_WINDOW must be long enough that no order " +
+		"expires during the run. Each process needs a file descriptor per socket (ulimit -n).\n\n" +
+		"Examples:\n\n    stampede load chain --sockets 2000 --for 10s\n" +
 		"    stampede load chain --sockets 4000 --rate 15000\n" +
 		"    stampede load time buy soldout burst --sockets 10000\n" +
 		"    stampede load idle fanout reconnect --sockets 18000 --pid $(pidof stampede) --json")
@@ -56,7 +58,7 @@ func (loadCmd) Help() string {
 const loadTokens = 2 * time.Hour
 
 // errLoad sets exit status 3 for a run with failed checks; they were already printed.
-var errLoad = errors.New("checks failed: the figures are worth nothing")
+var errLoad = errors.New("checks failed: the measurements are invalid")
 
 func (c *loadCmd) Run(e *env) error {
 	if c.Sockets < 1 || c.Sockets > 60_000 || c.For < 100*time.Millisecond || c.Rate < 0 || c.Hot < 1 ||
@@ -105,7 +107,7 @@ var besideName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 // beside parses --beside, sorted by name.
 func (c *loadCmd) beside() ([]load.Process, error) {
 	if len(c.Beside) > 0 && c.PID == 0 {
-		return nil, fmt.Errorf("%w: --beside needs --pid, the server's process", errUsage)
+		return nil, fmt.Errorf("%w: --beside needs --pid, the process id of the server", errUsage)
 	}
 	var all []load.Process
 	for _, name := range slices.Sorted(maps.Keys(c.Beside)) {

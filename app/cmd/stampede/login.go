@@ -22,15 +22,16 @@ type (
 	loginCmd struct {
 		remote
 
-		Email string `arg:"" optional:"" help:"Of the account; without it, it is asked for."`
+		Email string `arg:"" optional:"" help:"E-mail of the account. Default: a prompt."`
 	}
 	logoutCmd struct{ remote }
 )
 
 func (loginCmd) Help() string {
-	return "Asks for the password, or reads it from standard input where that is no terminal. The tokens are stored in the user's " +
-		"configuration folder, readable for the user only, and renewed when they end. STAMPEDE_TOKEN wins over them: for scripts, " +
-		"stampede token signs one.\n\nExamples:\n\n    stampede login ada@shop.example --server https://shop.example\n" +
+	return "Prompts for the password, or reads it from standard input if that is not a terminal. The tokens are " +
+		"stored in your configuration folder, readable only by you, and are renewed when they expire. " +
+		"STAMPEDE_TOKEN takes precedence: scripts can get a token from stampede token.\n\n" +
+		"Examples:\n\n    stampede login ada@shop.example --server https://shop.example\n" +
 		"    stampede logout --server https://shop.example"
 }
 
@@ -62,7 +63,7 @@ func (e *env) sessions() (*sessions, error) {
 		err = json.Unmarshal(text, s)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the log ins in %s: %w", s.file, err)
+		return nil, fmt.Errorf("read the logins in %s: %w", s.file, err)
 	}
 	if s.Of == nil {
 		s.Of = make(map[string]session)
@@ -74,7 +75,7 @@ func (e *env) sessions() (*sessions, error) {
 func (s *sessions) keep(server string, one session) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("store the log in: %w", err)
+			err = fmt.Errorf("store the login: %w", err)
 		}
 	}()
 	if s.Of[server] = one; one.Access == "" {
@@ -108,7 +109,7 @@ func (c *client) refresh() error {
 	var next account.Session
 	err := c.auth("refresh", map[string]string{"refresh": old.Refresh}, &next)
 	if errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
-		return fmt.Errorf("the log in at %s has ended: run stampede login", c.base)
+		return fmt.Errorf("the login at %s has expired: run stampede login", c.base)
 	}
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func (e *env) password(in *bufio.Reader) (string, error) {
 		text, err := term.ReadPassword(int(file.Fd()))
 		return string(text), err
 	}
-	return passwordLine(in, "there is no password on standard input")
+	return passwordLine(in, "standard input has no password")
 }
 
 // Run ends the login on the server and deletes the saved session.
@@ -191,7 +192,7 @@ func (l *logoutCmd) Run(e *env) error {
 	defer c.http.CloseIdleConnections()
 	one, found := c.saved.Of[c.base]
 	if !found {
-		fmt.Fprintln(e.out, "nobody is logged in at", c.base)
+		fmt.Fprintln(e.out, "not logged in at", c.base)
 		return nil
 	}
 	if err := c.auth("logout", map[string]string{"refresh": one.Refresh}, nil); err != nil {

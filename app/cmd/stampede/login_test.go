@@ -17,7 +17,7 @@ func TestLogIn(t *testing.T) {
 	environ = slices.DeleteFunc(environ, func(line string) bool { return strings.HasPrefix(line, "STAMPEDE_TOKEN=") })
 	walk(t, environ, []step{
 		{"user add ada@shop.example --role admin --password", secret, exitOK, `added`},
-		{"user list", "", exitFailed, `nobody is logged in at http://127\.0\.0\.1:\d+: run stampede login`},
+		{"user list", "", exitFailed, `not logged in at http://127\.0\.0\.1:\d+: run stampede login`},
 		{"login ada@shop.example", "wrong " + secret, exitFailed, `unauthorized`},
 		{"login", "ada@shop.example\n" + secret + "\n", exitOK, `logged in at .* as ada@shop\.example, admin`},
 		{"user list", "", exitOK, `ada@shop\.example`},
@@ -44,8 +44,8 @@ func TestLogIn(t *testing.T) {
 		{"user role ada@shop.example admin --note again", "", exitOK, `is admin`},
 		{"user show ada@shop.example", "", exitOK, `stampede at `},
 		{"logout", "", exitOK, `logged out`},
-		{"user list", "", exitFailed, `nobody is logged in`},
-		{"logout", "", exitOK, `nobody is logged in`},
+		{"user list", "", exitFailed, `not logged in`},
+		{"logout", "", exitOK, `not logged in`},
 	})
 	if _, err := os.ReadFile(file); err != nil {
 		t.Error(err)

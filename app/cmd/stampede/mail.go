@@ -7,30 +7,32 @@ import (
 )
 
 type mailCmd struct {
-	List  mailList  `cmd:"" help:"List dead mails, oldest first."`
-	Retry mailRetry `cmd:"" help:"Have them sent once more."`
-	Drop  mailDrop  `cmd:"" help:"Forget one."`
+	List  mailList  `cmd:"" help:"List quarantined e-mails, oldest first."`
+	Retry mailRetry `cmd:"" help:"Send quarantined e-mails again."`
+	Drop  mailDrop  `cmd:"" help:"Delete a quarantined e-mail."`
 }
 
 type (
 	mailList  struct{ reading }
 	mailRetry struct {
-		IDs []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
-		All bool     `help:"All that are dead now."`
+		IDs []string `arg:"" optional:"" name:"id" help:"Ids from the list."`
+		All bool     `help:"Retry all quarantined e-mails."`
 		operating
 	}
 	mailDrop struct {
-		ID string `arg:"" help:"As the list shows it."`
+		ID string `arg:"" help:"Id from the list."`
 		operating
 	}
 )
 
 func (mailCmd) Help() string {
-	return "A mail is dead when the mail server refused its address or its text for good, or when eight tries within an hour failed. " +
-		"While the mail server itself takes nothing, mails wait, however long that is. Find out why, mend it, and retry; a running " +
-		"server sends it, its Message-ID is the one of before. The links in mails end by themselves: for an old one it is kinder to " +
-		"drop the mail, its reader asks for another.\n\nExamples:\n\n    stampede mail list\n" +
-		"    stampede mail retry 1795222790123-0\n    stampede mail retry --all"
+	return "An e-mail is quarantined when the mail server rejects its address or text permanently, or when eight " +
+		"attempts within an hour fail. While the mail server itself accepts nothing, e-mails wait without limit. " +
+		"Find the reason, repair it and retry: a running server sends the e-mail again with the same Message-ID. " +
+		"Links in e-mails expire. Drop an old e-mail with a link: its reader can request a new one.\n\n" +
+		"Examples:\n\n    stampede mail list\n" +
+		"    stampede mail retry 1795222790123-0\n" +
+		"    stampede mail retry --all"
 }
 
 func (c mailList) Run(e *env) error {
@@ -38,7 +40,7 @@ func (c mailList) Run(e *env) error {
 		mails, more, err := page[outbox.QuarantinedEmail](api, collection{"/mails", "mails"}, maxEntries)
 		e.more(more)
 		return list(e, c.JSON, err, mails, listing[outbox.QuarantinedEmail]{
-			none: "no dead mails", head: "id\tat\tkind\tto\ttries\treason",
+			none: "no quarantined e-mails", head: "id\tat\tkind\tto\ttries\treason",
 			columns: func(d outbox.QuarantinedEmail) []any {
 				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			},
@@ -48,9 +50,9 @@ func (c mailList) Run(e *env) error {
 
 func (c mailRetry) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
-		return fmt.Errorf("%w: name dead mails, or say --all", errUsage)
+		return fmt.Errorf("%w: name quarantined e-mails by id, or add --all", errUsage)
 	}
-	return e.resend(c.operating, entries{collection{"/mails", "mails"}, "retry", "is sent again"}, c.IDs)
+	return e.resend(c.operating, entries{collection{"/mails", "mails"}, "retry", "will be sent again"}, c.IDs)
 }
 
 func (c mailDrop) Run(e *env) error {

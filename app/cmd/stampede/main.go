@@ -73,41 +73,41 @@ func (e *env) issuer() (server.Config, *account.Issuer, error) {
 }
 
 // errAudit sets exit status 3 for a failed audit; its report was already printed.
-var errAudit = errors.New("the audit found broken promises")
+var errAudit = errors.New("the audit found violations")
 
 // commands lists all commands. kong calls Run of the selected one and shows its Help in --help.
 type commands struct {
 	Serve       serve       `cmd:"" help:"Run a node."`
-	Demo        demoShop    `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
-	Migrate     migrate     `cmd:"" help:"Bring the database's schema up to date, or back."`
-	Seed        seedCmd     `cmd:"" help:"Fill an empty shop with products and slots."`
-	Product     productCmd  `cmd:"" help:"What is sold: products and their pictures."`
-	Category    categoryCmd `cmd:"" help:"What products are sorted by."`
-	Slot        slotCmd     `cmd:"" help:"When sales are open: the calendar."`
-	Sale        saleCmd     `cmd:"" help:"What is offered when and at which price, whether it is ready, and acts while people buy."`
-	Notice      noticeCmd   `cmd:"" help:"Tell all shoppers something."`
-	Switch      switchCmd   `cmd:"" help:"Take load off the shop while it goes on selling."`
-	Challenge   challenge   `cmd:"" help:"What a sale asks of its buyers before a buy, and how hard it is."`
-	Status      status      `cmd:"" help:"Show what all nodes do now: the live board in a terminal."`
-	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
-	Pay         pay         `cmd:"" help:"Compare payments with the gateway."`
-	Backoffice  backOffice  `cmd:"" help:"Read what the shop's back office is told: paid and refunded orders."`
-	Order       orderCmd    `cmd:"" help:"Search for orders, and enter what was sent."`
-	Report      reportCmd   `cmd:"" help:"What became of a sale."`
-	Archive     archiveCmd  `cmd:"" help:"Show the archive of orders, delete months of it."`
+	Demo        demoShop    `cmd:"" help:"Run a demo: a complete shop on embedded stores with simulated shoppers."`
+	Migrate     migrate     `cmd:"" help:"Migrate the schema of the database up or down."`
+	Seed        seedCmd     `cmd:"" help:"Add demo products, slots and sales."`
+	Product     productCmd  `cmd:"" help:"Manage products and their pictures."`
+	Category    categoryCmd `cmd:"" help:"Manage categories of products."`
+	Slot        slotCmd     `cmd:"" help:"Manage slots, the calendar of sales."`
+	Sale        saleCmd     `cmd:"" help:"Manage sales: terms, checklist, and operations on open sales."`
+	Notice      noticeCmd   `cmd:"" help:"Show a banner to all shoppers."`
+	Switch      switchCmd   `cmd:"" help:"Reduce the load of the shop while it continues to sell."`
+	Challenge   challenge   `cmd:"" help:"Show or set the challenge of a sale before a buy and its difficulty."`
+	Status      status      `cmd:"" help:"Show the live board of all nodes in a terminal."`
+	Audit       audit       `cmd:"" help:"Verify that no sale is oversold."`
+	Pay         pay         `cmd:"" help:"Search for payments and reconcile them with the gateway."`
+	Backoffice  backOffice  `cmd:"" help:"Manage the entries for the back office: paid and refunded orders."`
+	Order       orderCmd    `cmd:"" help:"Search for orders and enter parcels."`
+	Report      reportCmd   `cmd:"" help:"Show the report of a sale."`
+	Archive     archiveCmd  `cmd:"" help:"Show the archive of orders, or delete months of it."`
 	Recover     recoverCmd  `cmd:"" help:"Restore the state of a shop after a store has lost writes."`
-	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
-	Login       loginCmd    `cmd:"" help:"Log in at a server, for the commands that call one."`
-	Logout      logoutCmd   `cmd:"" help:"End that log in."`
-	Block       block       `cmd:"" help:"Keep users, addresses and networks out."`
-	User        userCmd     `cmd:"" help:"Look after accounts."`
-	Mail        mailCmd     `cmd:"" help:"Look after mails that could not be sent."`
-	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
+	Dead        dead        `cmd:"" help:"Manage dead letters: orders whose row could not be written."`
+	Login       loginCmd    `cmd:"" help:"Log in at a server, for commands that call it."`
+	Logout      logoutCmd   `cmd:"" help:"Log out at a server."`
+	Block       block       `cmd:"" help:"Block users, addresses and networks."`
+	User        userCmd     `cmd:"" help:"Manage accounts."`
+	Mail        mailCmd     `cmd:"" help:"Manage quarantined e-mails, which could not be sent."`
+	Load        loadCmd     `cmd:"" help:"Measure a running server under load."`
 	Rehearse    rehearseCmd `cmd:"" help:"Test the deployment with a hidden sale and simulated shoppers: go or no-go."`
-	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay, to try out paying."`
-	Journal     journalCmd  `cmd:"" help:"What operators have done, and the proof that nobody has changed that."`
+	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay gateway, to test payments."`
+	Journal     journalCmd  `cmd:"" help:"List the operations of operators and verify the journal."`
 	Token       token       `cmd:"" help:"Sign an access token for a user."`
-	Checkconfig checkconfig `cmd:"" help:"Say what is wrong with the configuration and the stores."`
+	Checkconfig checkconfig `cmd:"" help:"Check the configuration and the stores."`
 	Version     versionCmd  `cmd:"" help:"Print the version."`
 }
 
@@ -124,9 +124,9 @@ Start with:  stampede demo
 
 On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPEDE_REDIS_URL, STAMPEDE_MYSQL_DSN and STAMPEDE_JWT_SECRET set. All settings are environment variables: stampede serve --help lists them.
 
-Times are told by the clocks of the shop (STAMPEDE_TIME_ZONE); --json has milliseconds.
+Times are in the time zone of the shop (STAMPEDE_TIME_ZONE); --json has Unix milliseconds.
 
-Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, recover or checkconfig found that something is not as it must be; rehearse has its own.`
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, recover or checkconfig found a problem; stampede rehearse --help lists the codes of rehearse.`
 
 // exited is the panic value that carries kong's exit code (after --help) to run.
 type exited int

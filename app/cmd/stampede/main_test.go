@@ -14,7 +14,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -64,12 +64,12 @@ func TestHelpTeaches(t *testing.T) {
 		}
 		want, err := os.ReadFile(path)
 		if err != nil || out != string(want) {
-			t.Errorf("%q: help differs from %s (go test ./app/cmd/stampede -update writes it anew): %v\n%s", command,
+			t.Errorf("%q: help differs from %s (go test ./app/cmd/stampede -update rewrites it): %v\n%s", command,
 				path, err, out)
 		}
 	}
 	if _, out, _ := call(t, nil); !strings.Contains(out, "stampede demo") {
-		t.Errorf("without arguments: %s", out)
+		t.Errorf("help without arguments lacks `stampede demo`: %s", out)
 	}
 }
 

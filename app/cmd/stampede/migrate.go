@@ -11,18 +11,18 @@ import (
 )
 
 type migrate struct {
-	Up     migrateUp     `cmd:"" help:"Apply what is missing."`
-	Down   migrateDown   `cmd:"" help:"Take back what the last up applied, data included."`
+	Up     migrateUp     `cmd:"" help:"Apply missing migrations."`
+	Down   migrateDown   `cmd:"" help:"Revert the migrations of the last up, including their data."`
 	Status migrateStatus `cmd:"" help:"List the migrations."`
 }
 
 type (
 	migrateUp   struct{}
 	migrateDown struct {
-		Yes bool `help:"Yes, drop the tables and what is in them." required:""`
+		Yes bool `help:"Confirm that the tables and their rows are dropped." required:""`
 	}
 	migrateStatus struct {
-		JSON bool `name:"json" help:"For scripts."`
+		JSON bool `name:"json" help:"Print JSON, for scripts."`
 	}
 )
 
@@ -56,7 +56,7 @@ func (migrateUp) Run(e *env) error {
 func (migrateDown) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		names, err := migrations.Down(e.ctx, t.Database())
-		return e.published("taken back", "nothing to take back", names, err)
+		return e.published("reverted", "nothing to revert", names, err)
 	})
 }
 

@@ -10,25 +10,26 @@ import (
 )
 
 type noticeCmd struct {
-	Say noticeSay `cmd:"" help:"Tell all shoppers something."`
-	End noticeEnd `cmd:"" help:"Tell it to nobody any more who comes."`
+	Say noticeSay `cmd:"" help:"Show a banner to all shoppers."`
+	End noticeEnd `cmd:"" help:"End the banner."`
 }
 
 type (
 	noticeSay struct {
-		Text string        `arg:"" help:"What they are told."`
-		Lang string        `help:"In which language, like zh: the same notice for those who read that. Without it, a new notice for everybody else."`
-		Warn bool          `help:"A warning, not just information."`
-		For  time.Duration `help:"How long whoever comes is told it, like 5m or 2h; without it, until it is ended."`
+		Text string        `arg:"" help:"Text of the banner."`
+		Lang string        `help:"Language of the text, for example zh: adds a translation to the current banner. Without it, a new banner for all other languages."`
+		Warn bool          `help:"Show it as a warning instead of as information."`
+		For  time.Duration `help:"Duration, for example 5m or 2h. Default: until notice end."`
 		operating
 	}
 	noticeEnd struct{ operating }
 )
 
 func (noticeCmd) Help() string {
-	return "Whoever is connected to any node hears it within a second, whoever comes while it stands hears it then. There is one at a " +
-		"time: a new one takes the place of the one before.\n\nExamples:\n\n" +
-		"    stampede notice say 'More kettles at noon.' --for 2h\n    stampede notice say 中午补货 --lang zh --for 2h\n" +
+	return "Connected shoppers get the banner within a second, on all nodes. Shoppers that connect later get it at " +
+		"once. There is one banner: a new banner replaces the current one.\n\nExamples:\n\n" +
+		"    stampede notice say 'More kettles at noon.' --for 2h\n" +
+		"    stampede notice say 中午补货 --lang zh --for 2h\n" +
 		"    stampede notice end"
 }
 
@@ -46,7 +47,7 @@ func (c *noticeSay) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var said shop.Notice
 		err := api.act(http.MethodPost, "/notice", n, &said)
-		return e.result(c.JSON, err, said, "all nodes say so within a second")
+		return e.result(c.JSON, err, said, "all nodes show the banner within a second")
 	})
 }
 
@@ -54,6 +55,6 @@ func (c *noticeEnd) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var n shop.Notice
 		err := api.act(http.MethodDelete, "/notice", nil, &n)
-		return e.result(c.JSON, err, n, "nobody is told any more who comes")
+		return e.result(c.JSON, err, n, "new connections do not get the banner")
 	})
 }

@@ -12,30 +12,30 @@ import (
 )
 
 type orderCmd struct {
-	List     orderList     `cmd:"" help:"Search in everybody's orders."`
+	List     orderList     `cmd:"" help:"Search for orders of all buyers."`
 	Ship     orderShip     `cmd:"" help:"Enter the parcel of a paid order."`
-	ShipMany orderShipMany `cmd:"" help:"Enter many parcels from a CSV file."`
+	ShipMany orderShipMany `cmd:"" help:"Enter the parcels of a CSV file."`
 }
 
 type (
 	orderList struct {
-		Query string          `arg:"" optional:"" name:"query" help:"The number of an order or a trade, a user's id, or an e-mail."`
-		State shop.OrderState `placeholder:"STATE" help:"Only those in a state, like paid."`
-		Sale  shop.ID         `placeholder:"ID" help:"Only those of a sale."`
-		Limit int             `default:"50" help:"At most so many, up to 1000."`
+		Query string          `arg:"" optional:"" name:"query" help:"Number of an order or a trade, id of a user, or e-mail."`
+		State shop.OrderState `placeholder:"STATE" help:"Only orders in this state, for example paid."`
+		Sale  shop.ID         `placeholder:"ID" help:"Only orders of this sale."`
+		Limit int             `default:"50" help:"Maximum number of orders, 1 to 1000."`
 		reading
 	}
 	orderShip struct {
-		Order    shop.ID `arg:"" help:"Its number."`
-		Carrier  string  `required:"" placeholder:"NAME" help:"Who carries it, at most 24 characters."`
-		Tracking string  `required:"" placeholder:"NUMBER" help:"The carrier's number."`
-		Replace  bool    `help:"In the place of the parcel that the order has."`
+		Order    shop.ID `arg:"" help:"Number of the order."`
+		Carrier  string  `required:"" placeholder:"NAME" help:"Name of the carrier, at most 24 characters."`
+		Tracking string  `required:"" placeholder:"NUMBER" help:"Tracking number of the carrier."`
+		Replace  bool    `help:"Replace the parcel of the order."`
 		operating
 	}
 	orderShipMany struct {
-		File    string `arg:"" help:"Columns order, carrier, tracking; - reads standard input."`
-		DryRun  bool   `help:"Say what would happen, and change nothing."`
-		Replace bool   `help:"In the place of parcels that orders have."`
+		File    string `arg:"" help:"CSV file with the columns order, carrier, tracking; - is standard input."`
+		DryRun  bool   `help:"Show the result and change nothing."`
+		Replace bool   `help:"Replace the parcels of orders that have one."`
 		operating
 	}
 )
@@ -47,8 +47,9 @@ type anyOrder struct {
 }
 
 func (orderCmd) Help() string {
-	return "A paid order is shipped when its parcel is entered: its buyer reads carrier and number, and gets a letter. It is finished when " +
-		"they confirm that it has come, or after STAMPEDE_FINISH_AFTER.\n\nExamples:\n\n    stampede order list --state paid\n" +
+	return "The operation enters the parcel of a paid order and makes it shipped: its buyer sees carrier and tracking " +
+		"number and gets an e-mail. The order is finished when the buyer confirms the receipt, or after " +
+		"STAMPEDE_FINISH_AFTER.\n\nExamples:\n\n    stampede order list --state paid\n" +
 		"    stampede order list ada@shop.example\n" +
 		"    stampede order ship 7301444480512000257 --carrier 'SF Express' --tracking SF1234567890\n" +
 		"    stampede order ship-many parcels.csv --dry-run"
@@ -59,7 +60,7 @@ func (c *orderList) Run(e *env) error {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
 	}
 	if c.State != "" && !c.State.HasRow() {
-		return fmt.Errorf("%w: --state is %q, want one that orders have, like paid", errUsage, c.State)
+		return fmt.Errorf("%w: --state is %q, want a state of orders, for example paid", errUsage, c.State)
 	}
 	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
 	if c.Sale != 0 {

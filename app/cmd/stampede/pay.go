@@ -12,18 +12,18 @@ import (
 
 type pay struct {
 	List      payList      `cmd:"" help:"Search for payments."`
-	Reconcile payReconcile `cmd:"" help:"Compare a day's payments with the gateway."`
+	Reconcile payReconcile `cmd:"" help:"Compare the payments of a day with the gateway."`
 }
 
 type payReconcile struct {
-	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The day, in the shop's time zone (STAMPEDE_TIME_ZONE)."`
+	Day string `required:"" placeholder:"YYYY-MM-DD" help:"Day in the time zone of the shop (STAMPEDE_TIME_ZONE)."`
 	reading
 }
 
 type payList struct {
-	Query string          `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
-	State payment.Outcome `placeholder:"STATE" help:"Only those of which this became, like late."`
-	Limit int             `default:"50" help:"At most so many, up to 1000."`
+	Query string          `arg:"" optional:"" name:"query" help:"Number of a trade or of an order."`
+	State payment.Outcome `placeholder:"STATE" help:"Only payments with this outcome, for example late."`
+	Limit int             `default:"50" help:"Maximum number of payments, 1 to 1000."`
 	reading
 }
 
@@ -49,14 +49,16 @@ func (c *payList) Run(e *env) error {
 }
 
 // errReconciliation sets exit status 3 for a comparison with differences; they were already printed.
-var errReconciliation = errors.New("the books and the gateway differ")
+var errReconciliation = errors.New("the shop and the gateway differ")
 
 func (payReconcile) Help() string {
-	return "Asks the gateway about each order of which a payment was entered, or a trade was open, on that day, and compares what it " +
-		"says now with the payments, the orders and the refunds of the shop. Money counts on the day on which it was paid; what was " +
-		"given back of it counts there too, whenever that was. What differs is printed, and nothing is corrected: " +
-		"deploy/RUNBOOK.md says what each kind of difference means. Exit code 3 when anything differs, or the gateway does not " +
-		"answer.\n\nExamples:\n\n    stampede pay reconcile --day 2026-11-20\n    stampede pay reconcile --day 2026-11-20 --json"
+	return "Queries the gateway about each order with a payment, or with an open trade, on that day, and compares the " +
+		"result with the payments, orders and refunds of the shop. A payment counts on the day on which it was " +
+		"paid. Its refunds count on the same day, also when they are made later. The command prints the " +
+		"differences and corrects nothing; deploy/RUNBOOK.md describes each kind of difference. The exit code is 3 " +
+		"if there is a difference or the gateway is unreachable.\n\nExamples:\n\n" +
+		"    stampede pay reconcile --day 2026-11-20\n" +
+		"    stampede pay reconcile --day 2026-11-20 --json"
 }
 
 func (c *payReconcile) Run(e *env) error {
@@ -104,7 +106,7 @@ func (e *env) payDayTable(r *payment.ReconciliationReport) error {
 		}
 	}
 	fmt.Fprintf(e.out,
-		"%s: %d orders, %d of them paid that day: %s yuan taken by the gateway, %s of them given back, %d differences\n",
+		"%s: %d orders, %d of them paid that day: the gateway has taken %s yuan and refunded %s of them, %d differences\n",
 		r.Day, r.Orders, r.Paid, shop.FormatFen(r.TakenFen), shop.FormatFen(r.ReturnedFen), len(r.Differences))
 	return nil
 }

@@ -12,19 +12,20 @@ import (
 )
 
 type productCmd struct {
-	Create  productCreate  `cmd:"" help:"Make a product."`
-	List    productList    `cmd:"" help:"List products, the newest first."`
+	Create  productCreate  `cmd:"" help:"Create a product."`
+	List    productList    `cmd:"" help:"List products, newest first."`
 	Show    productShow    `cmd:"" help:"Show a product."`
-	Edit    productEdit    `cmd:"" help:"Change what is named of a product."`
-	Archive productArchive `cmd:"" help:"Offer a product no more, or again."`
-	Image   productImage   `cmd:"" help:"Give a product a picture: a JPEG, PNG or WebP file of at most 8 MiB."`
-	Import  productImport  `cmd:"" help:"Make and change products by a table (CSV): all of it, or nothing."`
-	Export  productExport  `cmd:"" help:"Write all products as a table (CSV)."`
+	Edit    productEdit    `cmd:"" help:"Change the given fields of a product."`
+	Archive productArchive `cmd:"" help:"Archive a product, or restore it."`
+	Image   productImage   `cmd:"" help:"Add pictures to a product: JPEG, PNG or WebP files of at most 8 MiB."`
+	Import  productImport  `cmd:"" help:"Create and change products from a table (CSV): all lines, or none."`
+	Export  productExport  `cmd:"" help:"Write all products to a table (CSV)."`
 }
 
 func (productCmd) Help() string {
-	return "Prices are in yuan. Each change is a row of the journal. An edit names the version that was seen (--version), so that of two " +
-		"operators one is told; without it, whatever there is now is changed.\n\nExamples:\n\n" +
+	return "Prices are in yuan. Each change is a row of the journal. An edit with --version fails if another operator " +
+		"has changed the product since that version. Without --version, the edit applies to the current version.\n\n" +
+		"Examples:\n\n" +
 		"    stampede product create --name 'Morning Kettle' --list-price 459\n" +
 		"    stampede product image 7301444403200000101 kettle.jpg --alt 'White kettle'\n" +
 		"    stampede product export products.csv"
@@ -32,17 +33,17 @@ func (productCmd) Help() string {
 
 type (
 	productCreate struct {
-		Name        string  `required:"" help:"What people read."`
-		Category    shop.ID `placeholder:"ID" help:"As stampede category list shows it."`
-		ListPrice   string  `default:"0" placeholder:"YUAN" help:"What it costs otherwise, like 459 or 459.50."`
-		Description string  `placeholder:"HTML" help:"Paragraphs, lists, emphasis and https links; the rest is taken out."`
-		Rules       string  `help:"Plain text."`
+		Name        string  `required:"" help:"Name on the page."`
+		Category    shop.ID `placeholder:"ID" help:"Id from stampede category list."`
+		ListPrice   string  `default:"0" placeholder:"YUAN" help:"Regular price, for example 459 or 459.50."`
+		Description string  `placeholder:"HTML" help:"Description with paragraphs, lists, emphasis and https links; other markup is removed."`
+		Rules       string  `help:"Purchase rules, as plain text."`
 		changing
 	}
 	productList struct {
-		Text     string `placeholder:"TEXT" help:"In the name."`
-		Archived bool   `help:"Those that are archived."`
-		Limit    int    `default:"50" help:"How many at most."`
+		Text     string `placeholder:"TEXT" help:"Only products with this text in their name."`
+		Archived bool   `help:"List archived products."`
+		Limit    int    `default:"50" help:"Maximum number of products."`
 		reading
 	}
 	productShow struct {
@@ -51,33 +52,33 @@ type (
 	}
 	productEdit struct {
 		ID          shop.ID  `arg:""`
-		Version     int64    `help:"The one that you have seen."`
-		Name        string   `help:"What people read."`
-		Category    *shop.ID `placeholder:"ID" help:"As stampede category list shows it."`
-		ListPrice   string   `placeholder:"YUAN" help:"What it costs otherwise."`
+		Version     int64    `help:"Change it only if it still has this version."`
+		Name        string   `help:"Name on the page."`
+		Category    *shop.ID `placeholder:"ID" help:"Id from stampede category list."`
+		ListPrice   string   `placeholder:"YUAN" help:"Regular price."`
 		Description *string  `placeholder:"HTML" help:"Replaces the description."`
 		Rules       *string  `help:"Replaces the rules."`
 		changing
 	}
 	productArchive struct {
 		ID      shop.ID `arg:""`
-		Version int64   `help:"The one that you have seen."`
-		Restore bool    `help:"Offer it again."`
+		Version int64   `help:"Change it only if it still has this version."`
+		Restore bool    `help:"Restore it."`
 		changing
 	}
 	productImage struct {
 		ID      shop.ID  `arg:""`
-		Files   []string `arg:"" help:"In the order in which they are shown."`
-		Alt     []string `help:"What each shows, for who does not see it."`
-		Replace bool     `help:"Instead of the pictures that it has; else behind them."`
+		Files   []string `arg:"" help:"Picture files, in display order."`
+		Alt     []string `help:"Alternative text of each picture, for screen readers."`
+		Replace bool     `help:"Replace the present pictures. Default: append to them."`
 		changing
 	}
 	productImport struct {
-		File string `arg:"" help:"As export writes it; - for the standard input."`
+		File string `arg:"" help:"Table in the format of export; - is standard input."`
 		importing
 	}
 	productExport struct {
-		File string `arg:"" default:"-" help:"Where to; - for the standard output."`
+		File string `arg:"" default:"-" help:"Output file; - is standard output."`
 		remote
 	}
 )
@@ -92,7 +93,7 @@ func (c *productCreate) Run(e *env) error {
 		err := api.act(http.MethodPost, c.at("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 		}, &p)
-		return e.did(c.changing, err, p, "made product %s, %s", p.ID, p.Name)
+		return e.did(c.changing, err, p, "created product %s, %s", p.ID, p.Name)
 	})
 }
 
@@ -101,7 +102,7 @@ func (c *productList) Run(e *env) error {
 		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
 		found, err := pages[store.ProductRecord](api, collection{"/products", "products"}, query, c.Limit, nil)
 		return list(e, c.JSON, err, found, listing[store.ProductRecord]{
-			none: "there are none", head: "id\tversion\tname\tcategory\tlist price\tpictures",
+			none: "no products", head: "id\tversion\tname\tcategory\tlist price\tpictures",
 			columns: func(p store.ProductRecord) []any {
 				return []any{p.ID, p.Version, p.Name, p.Category, shop.FormatFen(p.ListPriceFen), len(p.Images)}
 			},
@@ -185,11 +186,11 @@ func (c *productImage) Run(e *env) error {
 			images = append(images, image)
 		}
 		if c.DryRun { // the pictures were not uploaded, so they cannot be assigned
-			return e.did(c.changing, nil, images, "given product %s %d pictures", p.ID, len(images))
+			return e.did(c.changing, nil, images, "updated product %s: %d pictures", p.ID, len(images))
 		}
 		body := map[string]any{"version": p.Version, "images": images}
 		err := api.act(http.MethodPut, path+"/images", body, &p)
-		return e.did(c.changing, err, p, "given product %s %d pictures", p.ID, len(p.Images))
+		return e.did(c.changing, err, p, "updated product %s: %d pictures", p.ID, len(p.Images))
 	})
 }
 

@@ -10,36 +10,38 @@ import (
 )
 
 type recoverCmd struct {
-	Now    recoverNow    `cmd:"" default:"withargs" help:"Recover all partitions now, and list what an operator has to settle."`
-	Settle recoverSettle `cmd:"" help:"Decide about an order of which nothing proves what became of it."`
+	Now    recoverNow    `cmd:"" default:"withargs" help:"Recover all partitions now and list orders that an operator must settle."`
+	Settle recoverSettle `cmd:"" help:"Settle an order whose state the recovery cannot prove."`
 }
 
 type (
 	recoverNow struct {
-		Accept string `placeholder:"SERVER" help:"Use a database server again that was replaced, as the error of a node names it."`
-		JSON   bool   `name:"json" help:"For scripts."`
+		Accept string `placeholder:"SERVER" help:"Use a replaced database server again. The error of a node has its name."`
+		JSON   bool   `name:"json" help:"Print JSON, for scripts."`
 		acting
 	}
 	recoverSettle struct {
-		Order shop.ID `arg:"" help:"As the list shows it."`
+		Order shop.ID `arg:"" help:"Id from the list."`
 
-		End    bool `xor:"how" required:"" help:"It has ended: its units are for sale again."`
-		Write  bool `xor:"how" required:"" help:"It is pending: write its row by what Redis knows of it."`
-		Refund bool `xor:"how" required:"" help:"Its money was given back: enter the refund, which is sent at most once."`
-		JSON   bool `name:"json" help:"For scripts."`
+		End    bool `xor:"how" required:"" help:"End the order: its units are on sale again."`
+		Write  bool `xor:"how" required:"" help:"Make the order pending: write its row from the data in Redis."`
+		Refund bool `xor:"how" required:"" help:"The payment was refunded: enter the refund, which is sent at most once."`
+		JSON   bool `name:"json" help:"Print JSON, for scripts."`
 		acting
 	}
 )
 
 // errUnsettled sets exit status 3 for a recovery with unsettled orders; its report was already printed.
-var errUnsettled = errors.New("an operator has to settle orders that a recovery cannot prove")
+var errUnsettled = errors.New("an operator must settle the listed orders: run stampede recover settle")
 
 func (recoverNow) Help() string {
-	return "A replica of MySQL or Redis that is promoted may lack the last writes, and so does a backup. Nodes notice that and recover by " +
-		"themselves: each partition is closed for some seconds, orders that had ended end again, rows that are missing are written from the " +
-		"stream, and the gateway is asked about every order that was pending. This does it by hand, on a healthy shop without changing " +
-		"anything. Exit code 3 when something is left for an operator, which is listed.\n\nA sale is stuck, and shown as paused, while one of " +
-		"its orders has to be settled.\n\nExamples:\n\n    stampede recover\n    stampede recover settle 1790000000000000001 --end\n" +
+	return "A promoted replica of MySQL or Redis may lack the last writes, and so does a backup. Nodes detect this " +
+		"and recover automatically: they close each partition for some seconds, end orders again that had ended, " +
+		"write missing rows from the stream, and query the gateway about every order that was pending. This " +
+		"command starts the same recovery; on a healthy shop it changes nothing. The exit code is 3 if orders " +
+		"remain for an operator; the command lists them.\n\nWhile an order of a sale must be settled, the sale is " +
+		"stuck and shown as paused.\n\nExamples:\n\n    stampede recover\n" +
+		"    stampede recover settle 1790000000000000001 --end\n" +
 		"    stampede recover --accept 5f3a09c1"
 }
 
@@ -66,7 +68,7 @@ func (c recoverSettle) Run(e *env) error {
 
 func printRecovery(e *env, asJSON bool, report recovery.Report, err error) error {
 	err = e.show(asJSON, err, report, func() error {
-		fmt.Fprintf(e.out, "%d orders written, %d ended, %d entries set aside, %d sales imported, %d problems\n",
+		fmt.Fprintf(e.out, "%d orders written, %d ended, %d entries quarantined, %d sales imported, %d problems\n",
 			report.Written, report.Ended, report.SetAside, report.Imported, len(report.Problems))
 		for _, p := range report.Problems {
 			fmt.Fprintf(e.out, "sale %s, order %s: %s\n", p.Sale, p.Order, p.Says)

@@ -16,7 +16,7 @@ import (
 )
 
 type rehearseCmd struct {
-	Sale     shop.ID       `required:"" placeholder:"ID" help:"The sale that is rehearsed."`
+	Sale     shop.ID       `required:"" placeholder:"ID" help:"Sale to rehearse."`
 	Shoppers int           `required:"" placeholder:"N" help:"Simulated shoppers, each on a socket of its own: 1 to 10000."`
 	For      time.Duration `default:"30s" help:"How long the hidden sale is open: 5s to 10m."`
 	Rush     time.Duration `default:"1s" help:"Time over which the shoppers press Buy after the opening."`
@@ -30,9 +30,9 @@ type rehearseCmd struct {
 // rehearseLimits are the thresholds of the verdict; 0: no limit.
 type rehearseLimits struct {
 	Connect time.Duration `default:"5s" help:"99 % of the shoppers are connected and greeted within this time."`
-	Answer  time.Duration `default:"1s" help:"99 % of the buys are answered within this time."`
+	Answer  time.Duration `default:"1s" help:"99 % of the buys get their result within this time."`
 	Order   time.Duration `default:"3s" help:"99 % of the buyers receive their order event within this time after the buy."`
-	Retried float64       `default:"0.01" help:"Share of the answers that may be busy or rate_limited."`
+	Retried float64       `default:"0.01" help:"Share of the results that may be busy or rate_limited."`
 }
 
 func (rehearseCmd) Help() string {
@@ -43,7 +43,7 @@ func (rehearseCmd) Help() string {
 		"too, the command cancels the orders, ends the sale and archives slot and sale; their rows stay. If the process dies, the orders " +
 		"expire, and `stampede sale list` shows the hidden sale.\n\n" +
 		"All shoppers come from the address of this machine, so the limits per address apply: name the server with --server as " +
-		"shoppers reach it. A picture (captcha) cannot be solved by a program: the hidden sale asks for a pass instead.\n\n" +
+		"shoppers reach it. A program cannot solve a picture (captcha): the hidden sale requires a pass instead.\n\n" +
 		"Exit codes: 0 go, 1 no-go, 2 wrong arguments or configuration, 4 no verdict: rejected, interrupted or failed.\n\n" +
 		"Examples:\n\n    stampede rehearse --sale 7301444403200000101 --shoppers 500\n" +
 		"    stampede rehearse --sale 7301444403200000101 --shoppers 200 --server https://shop.example --json"

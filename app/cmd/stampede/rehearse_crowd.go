@@ -293,7 +293,7 @@ func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale shop.SaleView) *rehearsal {
 		Reserved: len(c.orders), Refused: c.refused,
 	}
 	r.within("connect, 99 %", c.connect, cmd.Limit.Connect)
-	r.within("answer, 99 %", c.answer, cmd.Limit.Answer)
+	r.within("buy result, 99 %", c.answer, cmd.Limit.Answer)
 	r.within("order event, 99 %", c.order, cmd.Limit.Order)
 	r.check("reservations without an order event", silent == 0, fmt.Sprint(silent), "0")
 	r.check("bought", len(c.orders) > 0, fmt.Sprint(len(c.orders)), "at least 1")

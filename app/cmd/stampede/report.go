@@ -11,13 +11,14 @@ import (
 )
 
 type reportCmd struct {
-	Sale shop.ID `arg:"" help:"Its number."`
+	Sale shop.ID `arg:"" help:"Id of the sale."`
 	reading
 }
 
 func (reportCmd) Help() string {
-	return "How fast reservations came, who was turned away by which layer, how long buyers took to pay, what became of the orders, the money, and the stock equation on both " +
-		"sides. It can be read while the sale goes on.\n\nExample:\n\n    stampede report 7301444403200000101"
+	return "Shows the rate of reservations, rejected buys per layer, the time from order to payment, the states of " +
+		"the orders, the money, and the stock equation in Redis and MySQL. The report is also available while the " +
+		"sale is open.\n\nExample:\n\n    stampede report 7301444403200000101"
 }
 
 func (c *reportCmd) Run(e *env) error {
@@ -33,12 +34,12 @@ func (e *env) printBuys(p *board.SaleBuys) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(e.out, "%d presses of Buy, %d reserved\n", p.Attempts, p.Reserved)
+	fmt.Fprintf(e.out, "%d buy attempts, %d reserved\n", p.Attempts, p.Reserved)
 	for _, away := range p.Rejected {
-		fmt.Fprintf(e.out, "turned away by %s: %d %s\n", away.Layer, away.Buys, away.Code)
+		fmt.Fprintf(e.out, "rejected by %s: %d %s\n", away.Layer, away.Buys, away.Code)
 	}
 	if w := p.ToOrder; w != nil {
-		fmt.Fprintf(e.out, "from the press to the order: half within %d ms, all but one in a hundred within %d ms\n", w.P50, w.P99)
+		fmt.Fprintf(e.out, "from buy to order: 50 %% within %d ms, 99 %% within %d ms\n", w.P50, w.P99)
 	}
 }
 
@@ -53,7 +54,7 @@ func (e *env) printReport(r *backoffice.SaleReport) error {
 	}
 	fmt.Fprintf(e.out, "\nfastest second: %d orders\n", r.Speed.Peak)
 	if w := r.ToPay; w != nil {
-		fmt.Fprintf(e.out, "%d paid, half of them within %.1f s, all but one in a hundred within %.1f s\n", w.Orders,
+		fmt.Fprintf(e.out, "%d paid: 50 %% within %.1f s, 99 %% within %.1f s\n", w.Orders,
 			float64(w.P50)/1000, float64(w.P99)/1000)
 	}
 	e.printBuys(r.Buys)
@@ -69,7 +70,7 @@ func (e *env) printReport(r *backoffice.SaleReport) error {
 			return []any{s.name, s.Initial, s.Added, s.Stock, s.Held, s.Sold, s.Withdrawn}
 		})
 	for _, f := range r.Balance.Failures {
-		fmt.Fprintln(e.out, "does not fit:", f)
+		fmt.Fprintln(e.out, "inconsistent:", f)
 	}
 	return err
 }

@@ -12,26 +12,27 @@ import (
 )
 
 type saleCmd struct {
-	Create  saleCreate  `cmd:"" help:"Offer a product in a slot."`
-	List    saleList    `cmd:"" help:"List sales, those that open last first."`
+	Create  saleCreate  `cmd:"" help:"Create a sale of a product in a slot."`
+	List    saleList    `cmd:"" help:"List sales, latest opening first."`
 	Show    saleShow    `cmd:"" help:"Show a sale."`
-	Edit    saleEdit    `cmd:"" help:"Change what is named of a sale."`
-	Archive saleArchive `cmd:"" help:"Take a sale that is not loaded yet out of the shop, or bring it back."`
-	Copy    saleCopy    `cmd:"" help:"Make a sale like another one, in another slot."`
-	Ready   saleReady   `cmd:"" help:"Run through the checklist of a sale before it opens."`
-	Import  saleImport  `cmd:"" help:"Make and change sales by a table (CSV): all of it, or nothing."`
-	Export  saleExport  `cmd:"" help:"Write sales as a table (CSV)."`
+	Edit    saleEdit    `cmd:"" help:"Change the given fields of a sale."`
+	Archive saleArchive `cmd:"" help:"Archive a sale that is not loaded yet, or restore it."`
+	Copy    saleCopy    `cmd:"" help:"Copy a sale to another slot."`
+	Ready   saleReady   `cmd:"" help:"Run the checklist of a sale before it opens."`
+	Import  saleImport  `cmd:"" help:"Create and change sales from a table (CSV): all lines, or none."`
+	Export  saleExport  `cmd:"" help:"Write sales to a table (CSV)."`
 
-	Pause    salePause    `cmd:"" help:"Stop buys; places are kept."`
-	Resume   saleResume   `cmd:"" help:"Let buys in again."`
+	Pause    salePause    `cmd:"" help:"Stop buys. Reservations and orders stay."`
+	Resume   saleResume   `cmd:"" help:"Accept buys again."`
 	End      saleEnd      `cmd:"" help:"Close an open sale now."`
-	AddStock saleAddStock `cmd:"" help:"Put further units on sale."`
-	Withdraw saleWithdraw `cmd:"" help:"Take units out of a sale, at most what is free."`
+	AddStock saleAddStock `cmd:"" help:"Add units to a sale."`
+	Withdraw saleWithdraw `cmd:"" help:"Take free units out of a sale."`
 }
 
 func (saleCmd) Help() string {
-	return "A sale is shown as soon as it is made, and loaded into Redis five minutes before it opens. Until then everything of it can be " +
-		"changed; while it is open limit, cap, challenge and place. Prices are in yuan, times are those of the shop's clocks.\n\nExamples:\n\n" +
+	return "A new sale is visible at once, and it is loaded into Redis five minutes before it opens. Until then all " +
+		"its terms can change. While it is open, only limit, cap, challenge and position can change. Prices are in " +
+		"yuan. Times are in the time zone of the shop.\n\nExamples:\n\n" +
 		"    stampede sale create --slot 7301444403200000101 --product 7301444403200000202 --price 299 --stock 100 --limit 1\n" +
 		"    stampede sale ready 7301444403200000303\n" +
 		"    stampede sale copy 7301444403200000303 --slot 7301444403200000404"
@@ -40,26 +41,26 @@ func (saleCmd) Help() string {
 type (
 	// terms contains the flags for the terms of a sale.
 	terms struct {
-		Price     string `placeholder:"YUAN" help:"Of one, like 299 or 299.50."`
-		Stock     int64  `placeholder:"N" help:"Units."`
-		Limit     int    `placeholder:"N" help:"Units that one buyer may hold."`
-		Cap       int    `placeholder:"N" help:"Reservations that one buyer may make; without it six times the limit."`
-		Opens     string `placeholder:"TIME" help:"Like '2026-11-25 10:00', within the slot; without it the slot's."`
-		Closes    string `placeholder:"TIME" help:"Likewise."`
-		Challenge string `placeholder:"KIND" help:"What it asks of its buyers: none, pass, captcha or work."`
+		Price     string `placeholder:"YUAN" help:"Price of one unit, for example 299 or 299.50."`
+		Stock     int64  `placeholder:"N" help:"Number of units."`
+		Limit     int    `placeholder:"N" help:"Maximum units per buyer."`
+		Cap       int    `placeholder:"N" help:"Maximum reservations per buyer. Default: six times the limit."`
+		Opens     string `placeholder:"TIME" help:"Opening within the slot, for example '2026-11-25 10:00'. Default: opening of the slot."`
+		Closes    string `placeholder:"TIME" help:"Close within the slot. Default: close of the slot."`
+		Challenge string `placeholder:"KIND" help:"Challenge of the sale: none, pass, captcha or work."`
 	}
 	saleCreate struct {
-		Slot    shop.ID `required:"" placeholder:"ID" help:"As stampede slot list shows it."`
-		Product shop.ID `required:"" placeholder:"ID" help:"As stampede product list shows it."`
+		Slot    shop.ID `required:"" placeholder:"ID" help:"Id from stampede slot list."`
+		Product shop.ID `required:"" placeholder:"ID" help:"Id from stampede product list."`
 		terms
 		changing
 	}
 	saleList struct {
-		Slot     shop.ID `placeholder:"ID" help:"Those of one slot."`
-		Phase    string  `enum:",upcoming,open,closed" default:"" placeholder:"PHASE" help:"upcoming, open or closed."`
-		Text     string  `placeholder:"TEXT" help:"In the product's name, or an id."`
-		Archived bool    `help:"Those that are archived."`
-		Limit    int     `default:"50" help:"How many at most."`
+		Slot     shop.ID `placeholder:"ID" help:"Only sales of this slot."`
+		Phase    string  `enum:",upcoming,open,closed" default:"" placeholder:"PHASE" help:"Only sales in this phase: upcoming, open or closed."`
+		Text     string  `placeholder:"TEXT" help:"Only sales with this text in the name of the product, or with this id."`
+		Archived bool    `help:"List archived sales."`
+		Limit    int     `default:"50" help:"Maximum number of sales."`
 		reading
 	}
 	saleShow struct {
@@ -68,20 +69,20 @@ type (
 	}
 	saleEdit struct {
 		ID      shop.ID `arg:""`
-		Version int64   `help:"The one that you have seen."`
+		Version int64   `help:"Change it only if it still has this version."`
 		terms
-		Position *int `placeholder:"N" help:"Its place in the slot."`
+		Position *int `placeholder:"N" help:"Position in the slot."`
 		changing
 	}
 	saleArchive struct {
 		ID      shop.ID `arg:""`
-		Version int64   `help:"The one that you have seen."`
-		Restore bool    `help:"Bring it back."`
+		Version int64   `help:"Change it only if it still has this version."`
+		Restore bool    `help:"Restore it."`
 		changing
 	}
 	saleCopy struct {
 		ID   shop.ID `arg:""`
-		Slot shop.ID `required:"" placeholder:"ID" help:"Where it goes."`
+		Slot shop.ID `required:"" placeholder:"ID" help:"Slot of the copy."`
 		terms
 		changing
 	}
@@ -90,12 +91,12 @@ type (
 		reading
 	}
 	saleImport struct {
-		File string `arg:"" help:"As export writes it; - for the standard input."`
+		File string `arg:"" help:"Table in the format of export; - is standard input."`
 		importing
 	}
 	saleExport struct {
-		File string  `arg:"" default:"-" help:"Where to; - for the standard output."`
-		Slot shop.ID `placeholder:"ID" help:"Those of one slot."`
+		File string  `arg:"" default:"-" help:"Output file; - is standard output."`
+		Slot shop.ID `placeholder:"ID" help:"Only sales of this slot."`
 		remote
 	}
 )
@@ -144,7 +145,7 @@ func (c *saleCreate) Run(e *env) error {
 			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
 			Cap: c.Cap, OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
 		}, &s)
-		return e.sale(c.changing, err, "made", &s)
+		return e.sale(c.changing, err, "created", &s)
 	})
 }
 
@@ -156,7 +157,7 @@ func (c *saleList) Run(e *env) error {
 		}
 		found, err := pages[store.SaleRecord](api, collection{"/sales", "sales"}, query, c.Limit, nil)
 		return list(e, c.JSON, err, found, listing[store.SaleRecord]{
-			none: "there are none", head: "id\tversion\tproduct\tprice\tunits\topens\tphase",
+			none: "no sales", head: "id\tversion\tproduct\tprice\tunits\topens\tphase",
 			columns: func(s store.SaleRecord) []any {
 				price, units := shop.FormatFen(s.PriceFen), s.Initial+s.Added
 				return []any{s.ID, s.Version, s.Product.Name, price, units, e.wall(s.OpensAt), s.Phase}
@@ -171,7 +172,7 @@ func (c *saleShow) Run(e *env) error {
 		err := api.get("/sales/"+c.ID.String(), nil, &s)
 		return e.result(c.JSON, err, s,
 			"sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
-				"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\n"+
+				"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nchallenge  %s\n"+
 				"partition  %d, loaded %v\npaused     %v",
 			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt),
 			shop.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition,
@@ -221,7 +222,7 @@ func (c *saleCopy) Run(e *env) error {
 			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
 			ClosesAt: t.ClosesAt, Challenge: t.Challenge,
 		}, &s)
-		return e.sale(c.changing, err, "made", &s)
+		return e.sale(c.changing, err, "created", &s)
 	})
 }
 

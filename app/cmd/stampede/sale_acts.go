@@ -11,8 +11,8 @@ import (
 type (
 	// saleAct contains the flags of operations on a sale.
 	saleAct struct {
-		Sale    shop.ID `arg:"" help:"The sale."`
-		Version int64   `placeholder:"N" help:"Only if the sale is at that version; without it, whatever it is at."`
+		Sale    shop.ID `arg:"" help:"Id of the sale."`
+		Version int64   `placeholder:"N" help:"Change the sale only if it has this version. Default: its current version."`
 		operating
 	}
 	salePause  struct{ saleAct }
@@ -20,33 +20,36 @@ type (
 	saleEnd    struct {
 		saleAct
 
-		Yes bool `help:"Yes, now."`
+		Yes bool `help:"Confirm that the sale closes now."`
 	}
 	saleAddStock struct {
 		saleAct
 
-		Units int64 `arg:"" help:"How many more."`
+		Units int64 `arg:"" help:"Number of units to add."`
 	}
 	saleWithdraw struct {
 		saleAct
 
-		Units int64 `arg:"" help:"How many, at most what is free."`
+		Units int64 `arg:"" help:"Number of units to take, at most the free units."`
 	}
 )
 
 func (salePause) Help() string {
-	return "Nobody can buy until it is resumed. Who has reserved keeps the place, who has an order pays on. Pages say so at once." +
-		"\n\nExamples:\n\n    stampede sale pause 7301444403200000101 --note 'the price is wrong'\n" +
+	return "The sale accepts no buys until it is resumed. Buyers keep their reservations and can pay their orders. " +
+		"Pages show the pause at once.\n\nExamples:\n\n" +
+		"    stampede sale pause 7301444403200000101 --note 'the price is wrong'\n" +
 		"    stampede sale resume 7301444403200000101"
 }
 
 func (saleEnd) Help() string {
-	return "It closes at once. Unpaid orders keep the time in which they have to be paid; what expires is not sold again."
+	return "The sale closes at once. Unpaid orders keep their payment deadline. Units of expired orders are not sold " +
+		"again."
 }
 
 func (saleWithdraw) Help() string {
-	return "Redis decides how many are free; units that somebody holds stay theirs. While Redis or the database is away the " +
-		"withdrawal is pending, and a running server finishes it.\n\nExample:\n\n    stampede sale withdraw 7301444403200000101 20"
+	return "Redis determines the number of free units; held units stay with their buyers. While Redis or MySQL is " +
+		"unavailable, the withdrawal is pending, and a running server finishes it.\n\n" +
+		"Example:\n\n    stampede sale withdraw 7301444403200000101 20"
 }
 
 // act sends an operation on the sale, at the given version or at its current version if none is given.
@@ -69,11 +72,11 @@ func (c *saleAct) do(e *env, what, says string, body map[string]any) error {
 
 func (c *salePause) Run(e *env) error { return c.do(e, "pause", "is paused", map[string]any{}) }
 
-func (c *saleResume) Run(e *env) error { return c.do(e, "resume", "goes on", map[string]any{}) }
+func (c *saleResume) Run(e *env) error { return c.do(e, "resume", "is resumed", map[string]any{}) }
 
 func (c *saleEnd) Run(e *env) error {
 	if !c.Yes {
-		return fmt.Errorf("%w: buyers see it at once; say --yes", errUsage)
+		return fmt.Errorf("%w: buyers see it at once; add --yes to confirm", errUsage)
 	}
 	return c.do(e, "end", "is closed", map[string]any{})
 }
@@ -82,7 +85,7 @@ func (c *saleAddStock) Run(e *env) error {
 	if c.Units < 1 {
 		return fmt.Errorf("%w: %d units: want 1 or more", errUsage, c.Units)
 	}
-	return c.do(e, "stock", fmt.Sprintf("has %d units more", c.Units), map[string]any{"units": c.Units})
+	return c.do(e, "stock", fmt.Sprintf("has %d more units", c.Units), map[string]any{"units": c.Units})
 }
 
 func (c *saleWithdraw) Run(e *env) error {
@@ -96,7 +99,7 @@ func (c *saleWithdraw) Run(e *env) error {
 		}
 		err := c.act(api, "stock", map[string]any{"units": -c.Units}, &answer)
 		sale, gone := answer.OperatorSale, answer.Withdrawal
-		text := fmt.Sprintf("sale %s has %d units less, of %d asked for (version %d)", sale.ID, gone.Taken, gone.Units,
+		text := fmt.Sprintf("sale %s has %d fewer units, of %d requested (version %d)", sale.ID, gone.Taken, gone.Units,
 			sale.Version)
 		if gone.State == shop.StockPending {
 			text = fmt.Sprintf("the withdrawal of %d units is pending: the server finishes it", gone.Units)

@@ -13,16 +13,16 @@ import (
 const rollingFor = 2 * time.Hour
 
 type seedCmd struct {
-	Rolling  bool `help:"Slots of five minutes for the next two hours, instead of the day's slots."`
-	Days     int  `default:"2" help:"For how many days, beginning today, the slots of STAMPEDE_SLOTS are made."`
-	Products int  `placeholder:"N" help:"Add N products of bulk test data, and nothing else."`
+	Rolling  bool `help:"Create five-minute slots for the next two hours, instead of the slots of STAMPEDE_SLOTS."`
+	Days     int  `default:"2" help:"Number of days, from today, with slots of STAMPEDE_SLOTS."`
+	Products int  `placeholder:"N" help:"Add only N products of bulk test data."`
 
-	Challenge string `default:"none" help:"What the sales that are added ask of their buyers: none, pass, captcha or work."`
+	Challenge string `default:"none" help:"Challenge of the added sales: none, pass, captcha or work."`
 	acting
 }
 
 func (seedCmd) Help() string {
-	return "Adds what is missing; running it again changes nothing that is there.\n\nExamples:\n\n" +
+	return "Adds missing products, slots and sales, and does not change existing ones.\n\nExamples:\n\n" +
 		"    stampede seed                      (demo products in today's and tomorrow's slots)\n" +
 		"    stampede seed --rolling\n" +
 		"    stampede seed --challenge work\n" +

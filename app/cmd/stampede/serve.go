@@ -9,14 +9,14 @@ import (
 )
 
 type serve struct {
-	Migrate bool `help:"Bring the database's schema up to date first."`
+	Migrate bool `help:"Migrate the schema of the database first."`
 }
 
 // Help lists all variables with their defaults.
 func (serve) Help() string {
 	var b strings.Builder
-	b.WriteString("Without STAMPEDE_REDIS_URL and STAMPEDE_MYSQL_DSN the node runs on embedded stores, for trying out; " +
-		"with both, on real ones. It shuts down in order on SIGTERM or Ctrl-C.\n\nExamples:\n\n" +
+	b.WriteString("Without STAMPEDE_REDIS_URL and STAMPEDE_MYSQL_DSN the node runs on embedded stores, for tests; " +
+		"with both, on real stores. SIGTERM or Ctrl-C shuts it down in order.\n\nExamples:\n\n" +
 		"    stampede serve\n" +
 		"    STAMPEDE_LISTEN=:8080 STAMPEDE_ROLES=api stampede serve\n" +
 		"    STAMPEDE_JWT_SECRET_FILE=/run/secrets/jwt stampede serve --migrate\n\nVariables:\n\n")

@@ -14,34 +14,34 @@ import (
 )
 
 type slotCmd struct {
-	Create   slotCreate   `cmd:"" help:"Make a slot."`
+	Create   slotCreate   `cmd:"" help:"Create a slot."`
 	List     slotList     `cmd:"" help:"Show the calendar."`
-	Template slotTemplate `cmd:"" help:"Make the slots of a day for some days: all of them, or none."`
-	Remove   slotRemove   `cmd:"" help:"Remove a slot without sales, or with archived ones."`
+	Template slotTemplate `cmd:"" help:"Create the same slots on several days: all of them, or none."`
+	Remove   slotRemove   `cmd:"" help:"Remove a slot that has no sales or only archived sales."`
 }
 
 func (slotCmd) Help() string {
-	return "Times are those of the shop's clocks (STAMPEDE_TIME_ZONE). A time that they skip or show twice, because they are set forward or " +
-		"back, is named and never moved.\n\nExamples:\n\n" +
+	return "Times are in the time zone of the shop (STAMPEDE_TIME_ZONE). A time that a clock change skips or repeats " +
+		"is reported and never moved.\n\nExamples:\n\n" +
 		"    stampede slot template --from 2026-11-25 --to 2026-12-01 --times 10:00-12:00,20:00-24:00 --dry-run\n" +
 		"    stampede slot list --from 2026-11-25"
 }
 
 type (
 	slotCreate struct {
-		Opens  string `required:"" placeholder:"'2026-11-25 10:00'" help:"When it opens."`
-		Closes string `required:"" placeholder:"'2026-11-25 12:00'" help:"When it closes."`
+		Opens  string `required:"" placeholder:"'2026-11-25 10:00'" help:"Opening of the slot."`
+		Closes string `required:"" placeholder:"'2026-11-25 12:00'" help:"Close of the slot."`
 		changing
 	}
 	slotList struct {
-		From backoffice.Day `placeholder:"DAY" help:"First day, like 2026-11-25; without it today."`
-		To   backoffice.Day `placeholder:"DAY" help:"Last day, included; without it the first."`
+		From backoffice.Day `placeholder:"DAY" help:"First day, for example 2026-11-25. Default: today."`
+		To   backoffice.Day `placeholder:"DAY" help:"Last day, inclusive. Default: the first day."`
 		reading
 	}
 	slotTemplate struct {
-		From  backoffice.Day `required:"" placeholder:"DAY" help:"First day, like 2026-11-25."`
-		To    backoffice.Day `placeholder:"DAY" help:"Last day, included; without it the first."`
-		Times []string       `required:"" placeholder:"10:00-12:00" help:"The slots of a day."`
+		From  backoffice.Day `required:"" placeholder:"DAY" help:"First day, for example 2026-11-25."`
+		To    backoffice.Day `placeholder:"DAY" help:"Last day, inclusive. Default: the first day."`
+		Times []string       `required:"" placeholder:"10:00-12:00" help:"Slots of each day."`
 		changing
 	}
 	slotRemove struct {
@@ -62,7 +62,7 @@ func (c *slotCreate) Run(e *env) error {
 		}
 		var s shop.Slot
 		err = api.act(http.MethodPost, c.at("/slots"), backoffice.SlotDraft{OpensAt: opens, ClosesAt: closes}, &s)
-		return e.did(c.changing, err, s, "made slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
+		return e.did(c.changing, err, s, "created slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
 	})
 }
 
@@ -74,7 +74,7 @@ func (c *slotList) Run(e *env) error {
 		query := url.Values{"from": {string(c.From)}, "to": {string(cmp.Or(c.To, c.From))}}
 		slots, _, err := page[shop.Slot](api, collection{"/slots", "slots"}, query)
 		return list(e, c.JSON, err, slots, listing[shop.Slot]{
-			none: "there are none", head: "id\topens\tcloses\tphase\tsales",
+			none: "no slots", head: "id\topens\tcloses\tphase\tsales",
 			columns: func(s shop.Slot) []any {
 				return []any{s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt), s.Phase, s.Sales}
 			},
@@ -94,12 +94,12 @@ func (c *slotTemplate) Run(e *env) error {
 		var plan backoffice.SlotPlan
 		err := api.act(http.MethodPost, c.at("/slots/template"), t, &plan)
 		err = e.show(c.JSON, err, plan, func() error {
-			defer fmt.Fprintf(e.out, "%d new, %d wrong\n", plan.New, plan.Wrong)
+			defer fmt.Fprintf(e.out, "%d new, %d invalid\n", plan.New, plan.Wrong)
 			return table(e, 0, "day\topens\tcloses\tstate\t", plan.Slots,
 				func(s backoffice.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Says} })
 		})
 		if err == nil && plan.Wrong > 0 {
-			err = errors.New("the template does not fit, so nothing of it would be made")
+			err = errors.New("the template has invalid slots, so no slot would be created")
 		}
 		return err
 	})

@@ -10,16 +10,17 @@ import (
 )
 
 type status struct {
-	Watch bool `help:"Show it anew every second, until Ctrl-C."`
+	Watch bool `help:"Refresh every second, until Ctrl-C."`
 	reading
 }
 
 func (status) Help() string {
-	return "What all nodes do now: buys a second and what became of them, the time from press to order, the sales that are open and " +
-		"the next ones, how far every partition is behind, and the nodes. It is what the console's live board shows, and alarms say " +
-		"what to do. While Redis is away it shows what the node that answers knows by itself. Exit code 3 while there is an alarm, 1 when " +
-		"no node answers. With --watch, --json prints one object a line.\n\n" +
-		"Examples:\n\n    stampede status --watch\n    stampede status --json"
+	return "Shows the live board of the console: buys per second and their results, the time from buy to order, open " +
+		"and next sales, the lag of each partition, the nodes, and alarms with their remedies. While Redis is " +
+		"unavailable, it shows only the data of the node that responds. The exit code is 3 while there is an " +
+		"alarm, and 1 if no node responds. With --watch, --json prints one object per line.\n\n" +
+		"Examples:\n\n    stampede status --watch\n" +
+		"    stampede status --json"
 }
 
 // errAlarms sets exit status 3 for a status with alarms; they were already printed.

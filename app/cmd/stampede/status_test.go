@@ -32,22 +32,22 @@ func TestStatusFitsATerminal(t *testing.T) {
 		}},
 		Alarms: []board.Alarm{{
 			Name: board.AlarmLagGrows, Since: 1795222790000, Says: "The lag of partition 3 has grown for 30 s.",
-			Do: "Start more workers, or find what holds them up; people wait longer for their orders until then.", Link: "l#x",
+			Do: "Start more workers, or find out why they are slow. Until then buyers wait longer for their orders.", Link: "l#x",
 		}},
 	}
 	b.Partitions[3] = board.PartitionFigures{P: 3, Lag: 1234, Pending: 500, OldestMS: 2345}
 	text := boardText(b)
 	for line := range strings.Lines(text) {
 		if n := columns(strings.TrimRight(line, "\n")); n > statusWidth {
-			t.Errorf("%d columns: %s", n, line)
+			t.Errorf("line has %d columns: %s", n, line)
 		}
 	}
 	for _, part := range []string{
-		"sold_out 99999/s  busy 0.5/s", "paused", "2.3s", "19 more in which nothing waits", "25h", "! lag_grows: The lag",
+		"sold_out 99999/s  busy 0.5/s", "paused", "2.3s", "19 more without waiting entries", "25h", "! lag_grows: The lag",
 		"\n  Start more workers", "14 ms, 99 % within 62 ms",
 	} {
 		if !strings.Contains(text, part) {
-			t.Errorf("no %q in\n%s", part, text)
+			t.Errorf("the status has no %q:\n%s", part, text)
 		}
 	}
 }
@@ -75,10 +75,10 @@ func TestStatusForScripts(t *testing.T) {
 		t.Errorf("without a board: %q, %v", out.String(), err)
 	}
 	if code := codeOf(errAlarms, &out); code != exitAudit {
-		t.Errorf("alarms end with %d", code)
+		t.Errorf("with alarms: exit code %d, want %d", code, exitAudit)
 	}
 	code, _, errOut := call(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
-	if code != exitFailed || !strings.Contains(errOut, "the server does not answer") {
+	if code != exitFailed || !strings.Contains(errOut, "cannot reach the server") {
 		t.Errorf("without a server: %d, %s", code, errOut)
 	}
 }

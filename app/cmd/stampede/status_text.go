@@ -32,7 +32,7 @@ func boardText(b *board.Board) string {
 		w.add("hidden sales: %s/s confirmed, not included", number(b.HiddenS))
 	}
 	if b.LatencyMS.N > 0 {
-		w.add("press to order: %d ms, 99 %% within %d ms", b.LatencyMS.P50, b.LatencyMS.P99)
+		w.add("buy to order: %d ms, 99 %% within %d ms", b.LatencyMS.P50, b.LatencyMS.P99)
 	}
 	if refused := refusals(b); refused != "" {
 		w.add("refused: %s", refused)
@@ -89,7 +89,7 @@ func (w *lines) fold(head, text string) {
 
 func (w *lines) sales(sales []board.Sale) {
 	if len(sales) == 0 {
-		w.add("\nno sale is open, and none is next")
+		w.add("\nno open and no next sale")
 		return
 	}
 	w.add("\n%-22s %-8s %8s %7s %7s %8s %8s", "SALE", "", "STOCK", "HELD", "SOLD", "ORDERS/S", "WATCHING")
@@ -117,7 +117,7 @@ func (w *lines) partitions(all []board.PartitionFigures) {
 		w.add("%-10d %10d %10d %12s %10d %10d", p.P, p.Lag, p.Pending, oldest(p.OldestMS), p.Dead, p.Deadlines)
 	}
 	if quiet > 0 {
-		w.add("%d more in which nothing waits", quiet)
+		w.add("%d more without waiting entries", quiet)
 	}
 }
 

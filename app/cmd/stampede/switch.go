@@ -8,26 +8,28 @@ import (
 )
 
 type switchCmd struct {
-	Show switchShow `cmd:"" help:"Show how they stand."`
-	Set  switchSet  `cmd:"" help:"Turn some."`
+	Show switchShow `cmd:"" help:"Show the switches."`
+	Set  switchSet  `cmd:"" help:"Set switches."`
 }
 
 type (
 	switchShow struct{ reading }
 	switchSet  struct {
-		TickMS         *int              `name:"tick-ms" placeholder:"MS" help:"Between two ticks, 100 to 2000."`
-		HTTPBuy        *bool             `name:"http-buy" negatable:"" help:"Take buys over HTTP."`
-		LeastChallenge *shop.Challenge   `placeholder:"KIND" help:"Every sale asks for at least that: none, pass, work or captcha."`
-		Lists          *backoffice.Lists `placeholder:"HOW" help:"live, or cached: lists may be three seconds old."`
-		WorkBits       *int              `placeholder:"N" help:"How hard proofs of work are, 1 to 26 bits."`
+		TickMS         *int              `name:"tick-ms" placeholder:"MS" help:"Interval of ticks in milliseconds, 100 to 2000."`
+		HTTPBuy        *bool             `name:"http-buy" negatable:"" help:"Accept buys over HTTP."`
+		LeastChallenge *shop.Challenge   `placeholder:"KIND" help:"Minimum challenge of all sales: none, pass, work or captcha."`
+		Lists          *backoffice.Lists `placeholder:"HOW" help:"live, or cached: lists may be 3 seconds old."`
+		WorkBits       *int              `placeholder:"N" help:"Difficulty of proofs of work, 1 to 26 bits."`
 		operating
 	}
 )
 
 func (switchCmd) Help() string {
-	return "Switches take load off a shop that goes on selling; all nodes follow within a second. Fewer ticks save the network most. " +
-		"Without buys over HTTP, the page goes on buying over its socket. A least challenge slows robots down in all sales at once.\n\n" +
-		"Examples:\n\n    stampede switch set --tick-ms 500 --lists cached\n    stampede switch set --no-http-buy --note 'robots'\n" +
+	return "Switches reduce the load of a shop while it continues to sell. All nodes apply them within a second. " +
+		"Fewer ticks reduce network traffic most. With buys over HTTP off, the page buys over its socket. A " +
+		"minimum challenge slows down robots in all sales at once.\n\nExamples:\n\n" +
+		"    stampede switch set --tick-ms 500 --lists cached\n" +
+		"    stampede switch set --no-http-buy --note 'robots'\n" +
 		"    stampede switch show"
 }
 

@@ -11,35 +11,38 @@ import (
 
 type token struct {
 	Sign   tokenSign   `cmd:"" default:"withargs" help:"Sign an access token for a user."`
-	Rotate tokenRotate `cmd:"" help:"Sign with a new key from now on."`
+	Rotate tokenRotate `cmd:"" help:"Replace the signing key."`
 }
 
 type (
 	tokenSign struct {
-		User shop.ID       `required:"" placeholder:"ID" help:"Whose token it is, a positive number."`
-		Role shop.Role     `default:"shopper" enum:"shopper,operator,admin" help:"What the user may do: ${enum}."`
-		TTL  time.Duration `name:"ttl" default:"1h" help:"How long it lives, like 90s, 5m or 12h."`
+		User shop.ID       `required:"" placeholder:"ID" help:"Id of the user, a positive number."`
+		Role shop.Role     `default:"shopper" enum:"shopper,operator,admin" help:"Role of the user: ${enum}."`
+		TTL  time.Duration `name:"ttl" default:"1h" help:"Lifetime, for example 90s, 5m or 12h."`
 	}
 	tokenRotate struct {
-		Now  bool `help:"End all tokens that were signed before: guests lose what is theirs, others refresh."`
-		JSON bool `name:"json" help:"For scripts."`
+		Now  bool `help:"Invalidate all tokens that were signed before. Guests lose access to their data; other users refresh their tokens."`
+		JSON bool `name:"json" help:"Print JSON, for scripts."`
 		acting
 	}
 )
 
 func (token) Help() string {
-	return "Signed with the present key: STAMPEDE_JWT_SECRET, or the key in the data folder on embedded stores, and what " +
-		"rotations have made of it.\n\nExamples:\n\n" +
-		"    stampede token --user 1001\n    stampede token --user 7 --role operator --ttl 8h\n    stampede token rotate"
+	return "Signs with the current key: STAMPEDE_JWT_SECRET, or the key in the data folder of embedded stores, after " +
+		"all rotations.\n\nExamples:\n\n    stampede token --user 1001\n" +
+		"    stampede token --user 7 --role operator --ttl 8h\n" +
+		"    stampede token rotate"
 }
 
 func (tokenRotate) Help() string {
-	return "Each rotation derives the next key from the secret; nodes follow within two seconds, without a restart. Tokens of the key " +
-		"before count for 12 hours more, as long as any that was given to people lives; refresh tokens are not signed and stay. " +
-		"Rotate as often as your rules ask, and with --now when an access token, a key or the secret may be in wrong hands: later keys " +
-		"are derived from a random value in the database, too. Passes and the seals of refresh tokens are derived from the secret " +
-		"alone: if that may be known, set another STAMPEDE_JWT_SECRET on all nodes as well. That ends all tokens and log ins.\n\n" +
-		"Examples:\n\n    stampede token rotate\n    stampede token rotate --now"
+	return "Each rotation derives the next key from the secret. Nodes apply it within two seconds, without a restart. " +
+		"Tokens of the previous key stay valid for 12 hours, the longest lifetime of a token that the server " +
+		"issues. Refresh tokens are not signed and stay valid. Rotate as often as your rules require. Use --now " +
+		"when an access token, a key or the secret may have leaked: later keys are then also derived from a random " +
+		"value in the database. Passes and the seals of refresh tokens are derived from the secret alone: if the " +
+		"secret may have leaked, also set another STAMPEDE_JWT_SECRET on all nodes. That ends all tokens and " +
+		"logins.\n\nExamples:\n\n    stampede token rotate\n" +
+		"    stampede token rotate --now"
 }
 
 // maxToken limits the lifetime of a token, so that a typing error cannot create a permanent one.
@@ -70,7 +73,7 @@ func (c tokenRotate) Run(e *env) error {
 		if c.JSON {
 			return json.NewEncoder(e.out).Encode(map[string]any{"generation": g.Number, "since": g.Since, "oldest": g.Oldest})
 		}
-		fmt.Fprintf(e.out, "generation %d of the key signs from now on\n", g.Number)
+		fmt.Fprintf(e.out, "the server signs with generation %d of the key from now on\n", g.Number)
 		return nil
 	})
 }

@@ -15,64 +15,68 @@ import (
 )
 
 type userCmd struct {
-	Add    userAdd    `cmd:"" help:"Make an account."`
-	List   userList   `cmd:"" help:"List accounts, the newest first."`
-	Show   userShow   `cmd:"" help:"Show an account and where it is logged in."`
-	Role   userRole   `cmd:"" help:"Set what an account may do."`
+	Add    userAdd    `cmd:"" help:"Create an account."`
+	List   userList   `cmd:"" help:"List accounts, newest first."`
+	Show   userShow   `cmd:"" help:"Show an account and its logged-in devices."`
+	Role   userRole   `cmd:"" help:"Set the role of an account."`
 	Revoke userRevoke `cmd:"" help:"Log an account out on all its devices."`
-	Delete userDelete `cmd:"" help:"Have everything go that is kept of somebody."`
+	Delete userDelete `cmd:"" help:"Delete an account and its personal data."`
 }
 
 type (
 	userAdd struct {
-		Email    string    `arg:"" help:"Its e-mail, with which it logs in."`
-		Role     shop.Role `default:"shopper" enum:"shopper,operator,admin" help:"What it may do: ${enum}."`
-		Name     string    `help:"What it is called; without it, a friendly name."`
-		Lang     string    `default:"en" enum:"en,zh" help:"In which its mails are written: ${enum}."`
-		Password bool      `help:"Read its password from standard input, one line; without it, a link by mail sets one."`
-		JSON     bool      `name:"json" help:"For scripts."`
+		Email    string    `arg:"" help:"E-mail of the account, for logins."`
+		Role     shop.Role `default:"shopper" enum:"shopper,operator,admin" help:"Role of the account: ${enum}."`
+		Name     string    `help:"Display name. Default: a generated friendly name."`
+		Lang     string    `default:"en" enum:"en,zh" help:"Language of its e-mails: ${enum}."`
+		Password bool      `help:"Read its password from standard input, one line. Default: an e-mail with a link to set the password."`
+		JSON     bool      `name:"json" help:"Print JSON, for scripts."`
 		acting
 	}
 	userList struct {
-		Query string    `arg:"" optional:"" name:"query" help:"An id, a whole name, or the beginning of an e-mail."`
-		Role  shop.Role `default:"" enum:",shopper,operator,admin" help:"Only those that may do that."`
-		Limit int       `default:"100" help:"At most so many, up to 1000."`
+		Query string    `arg:"" optional:"" name:"query" help:"An id, a full name, or the start of an e-mail."`
+		Role  shop.Role `default:"" enum:",shopper,operator,admin" help:"Only accounts with this role."`
+		Limit int       `default:"100" help:"Maximum number of accounts, 1 to 1000."`
 		reading
 	}
 	userShow struct {
-		Who string `arg:"" name:"user" help:"Id or e-mail."`
+		Who string `arg:"" name:"user" help:"Id or e-mail of the account."`
 		reading
 	}
 	userRole struct {
-		Who  string    `arg:"" name:"user" help:"Id or e-mail."`
-		Role shop.Role `arg:"" enum:"shopper,operator,admin" help:"${enum}."`
+		Who  string    `arg:"" name:"user" help:"Id or e-mail of the account."`
+		Role shop.Role `arg:"" enum:"shopper,operator,admin" help:"New role: ${enum}."`
 		operating
 	}
 	userRevoke struct {
-		Who string `arg:"" name:"user" help:"Id or e-mail."`
+		Who string `arg:"" name:"user" help:"Id or e-mail of the account."`
 		operating
 	}
 	userDelete struct {
-		Who string `arg:"" name:"user" help:"Id or e-mail; of a guest, the id."`
-		Yes bool   `help:"Yes, for good."`
+		Who string `arg:"" name:"user" help:"Id or e-mail of the account; for guests, the id."`
+		Yes bool   `help:"Confirm the permanent deletion."`
 		operating
 	}
 )
 
 func (userCmd) Help() string {
-	return "The first admin of a shop is made here; no server has to run for an account with a password. Changes count for tokens that " +
-		"are out within five seconds: a new role, a log out and a deletion end them.\n\nExamples:\n\n" +
+	return "Use it to create the first admin of a shop: an account with a password needs no running server. Changes " +
+		"apply to issued tokens within five seconds: a new role, a logout and a deletion end them.\n\n" +
+		"Examples:\n\n" +
 		"    stampede user add ada@shop.example --role admin --password < password.txt\n" +
-		"    stampede user add li.lei@shop.example --role operator --lang zh     (a link by mail sets the password)\n" +
-		"    stampede user list --role operator\n    stampede user show ada@shop.example --json\n" +
-		"    stampede user role ada@shop.example operator\n    stampede user revoke 7301444480512000257"
+		"    stampede user add li.lei@shop.example --role operator --lang zh     (an e-mail has a link that sets the password)\n" +
+		"    stampede user list --role operator\n" +
+		"    stampede user show ada@shop.example --json\n" +
+		"    stampede user role ada@shop.example operator\n" +
+		"    stampede user revoke 7301444480512000257"
 }
 
 func (userDelete) Help() string {
-	return "What goes: e-mail, name, password, log ins, links and the address book. The id and the orders stay, without a name: the " +
-		"addresses in orders that are over are blanked within a minute, in others once they are over, by a running server with the " +
-		"role sweeper. What lives on elsewhere for a while, says the runbook.\n\nExamples:\n\n" +
-		"    stampede user delete ada@shop.example --yes\n    stampede user delete 7301444480512000257 --yes     (a guest)"
+	return "Deletes e-mail, name, password, logins, links and the address book. The id and the orders stay, without a " +
+		"name. A running server with the role sweeper removes the addresses of completed orders within a minute, " +
+		"and the addresses of other orders when they are completed. deploy/RUNBOOK.md lists the copies that stay " +
+		"for a while.\n\nExamples:\n\n    stampede user delete ada@shop.example --yes\n" +
+		"    stampede user delete 7301444480512000257 --yes     (a guest)"
 }
 
 // maxPassword limits the input, in bytes. The server checks the length of passwords.
@@ -95,7 +99,7 @@ func (c *userAdd) Run(e *env) error {
 	if c.Password {
 		in := bufio.NewReader(io.LimitReader(e.in, maxPassword))
 		var err error
-		if n.Password, err = passwordLine(in, "--password is given, and there is none on standard input"); err != nil {
+		if n.Password, err = passwordLine(in, "--password is set, but standard input has no password"); err != nil {
 			return err
 		}
 	}
@@ -103,7 +107,7 @@ func (c *userAdd) Run(e *env) error {
 		u, err := t.AddUser(e.ctx, n)
 		text := fmt.Sprintf("added %s %s, user %s", u.Role, u.Email, u.ID)
 		if n.Password == "" {
-			text += "\na link that sets the password is mailed by a running server; it counts for an hour"
+			text += "\na running server sends an e-mail with a link that sets the password; the link is valid for an hour"
 		}
 		return e.result(c.JSON, err, u, "%s", text)
 	})
@@ -114,7 +118,7 @@ func (c *userList) Run(e *env) error {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
 	}
 	if c.Query != "" && c.Role != "" {
-		return fmt.Errorf("%w: search for somebody, or say --role, not both", errUsage)
+		return fmt.Errorf("%w: give a search text or --role, not both", errUsage)
 	}
 	query := url.Values{"q": {c.Query}, "role": {string(c.Role)}}
 	return e.look(c.reading, func(api *client) error {
@@ -122,7 +126,7 @@ func (c *userList) Run(e *env) error {
 			return u.ID.String()
 		})
 		return list(e, c.JSON, err, users, listing[server.UserSummary]{
-			none: "nobody has an account", head: "id\temail\tname\trole\tstate\tsince",
+			none: "no accounts", head: "id\temail\tname\trole\tstate\tsince",
 			columns: func(u server.UserSummary) []any {
 				return []any{u.ID, u.Email, u.Name, u.Role, u.State, e.wall(u.CreatedAt)}
 			},
@@ -149,7 +153,7 @@ func (c *client) user(who string) (shop.ID, error) {
 		return 0, err
 	}
 	if len(found) == 0 || !strings.EqualFold(found[0].Email, who) { // e-mails are sorted, so an exact match comes first
-		return 0, errors.New("nobody has that id or e-mail")
+		return 0, errors.New("no account has that id or e-mail")
 	}
 	return found[0].ID, nil
 }
@@ -177,7 +181,7 @@ func (c *client) details(who string) (d userDetails, err error) {
 		return d, err
 	}
 	if file.Account == nil {
-		return d, errors.New("a guest has that id: stampede order list shows their orders")
+		return d, errors.New("that is the id of a guest: stampede order list shows their orders")
 	}
 	return userDetails{*file.Account, file.Devices}, nil
 }
@@ -189,7 +193,7 @@ func (c *userShow) Run(e *env) error {
 			fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
 				u.Role, u.State, e.wall(u.CreatedAt))
 			return list(e, false, nil, u.Devices, listing[privacy.ExportedDevice]{
-				none: "logged in nowhere", head: "device\tname\tsince\tlast seen",
+				none: "no logged-in devices", head: "device\tname\tsince\tlast seen",
 				columns: func(d privacy.ExportedDevice) []any {
 					return []any{d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt)}
 				},
@@ -218,7 +222,7 @@ func (c *userRevoke) Run(e *env) error {
 
 func (c *userDelete) Run(e *env) error {
 	if !c.Yes {
-		return fmt.Errorf("%w: this cannot be taken back; say --yes", errUsage)
+		return fmt.Errorf("%w: this cannot be undone; add --yes to confirm", errUsage)
 	}
 	return e.operate(c.operating, func(api *client) error {
 		id, err := api.onUser(c.Who, "delete", nil, nil)

@@ -24,7 +24,7 @@ func startGateway(t *testing.T) *gateway {
 	dir := t.TempDir()
 	g := &gateway{t: t}
 	p := kit.StartProgram(t, binary, filepath.Join(dir, "log"), nil, "alipay-sim", "--listen", "127.0.0.1:0", "--data", dir)
-	kit.Eventually(t, patience, func() (bool, string) { return strings.Contains(p.Text(), "is open at"), p.Text() })
+	kit.Eventually(t, patience, func() (bool, string) { return strings.Contains(p.Text(), "listens on"), p.Text() })
 	text, err := os.ReadFile(filepath.Join(dir, "env"))
 	if err != nil {
 		t.Fatal(err)

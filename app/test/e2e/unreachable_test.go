@@ -97,7 +97,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	becomes()
 	s.audit(sale)
 	n.Kill()
-	if out, code := n.run("status"); code != 1 || !strings.Contains(out, "the server does not answer") {
+	if out, code := n.run("status"); code != 1 || !strings.Contains(out, "cannot reach the server") {
 		t.Errorf("status without a node exits %d, want 1:\n%s", code, out)
 	}
 }
