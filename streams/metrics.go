@@ -58,19 +58,19 @@ func NewMetrics() *Metrics {
 			Namespace: "stampede", Name: "gate_call_seconds", Help: "Time until a group of buys was decided.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1},
 		}),
-		gateFaults: counter("gate_faults_total", "Script calls of the gate that failed and were repeated or given up."),
+		gateFaults: counter("gate_faults_total", "Failed script calls of the gate, repeated or given up."),
 		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "stampede", Name: "gate_verdicts_total", Help: "Buys decided, by verdict.",
 		}, []string{"verdict"}),
-		retried:     counter("entries_moment_faults_total", "Batches that met a transient fault and were tried again."),
-		failures:    counter("entries_failures_total", "Failures of single entries on their own account."),
+		retried:     counter("entries_moment_faults_total", "Batches that were retried after a transient fault."),
+		failures:    counter("entries_failures_total", "Failures of single entries, without transient faults."),
 		deadLetters: counter("entries_buried_total", "Entries moved to the dead letters."),
-		claimed:     counter("entries_claimed_total", "Entries taken over from consumers that were gone."),
+		claimed:     counter("entries_claimed_total", "Entries claimed from stopped consumers."),
 		swept:       counter("deadlines_finished_total", "Orders that left the delay queue."),
 		trimmed:     counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
-		lagFixed:    counter("stream_lag_fixed_total", "How often the read counter of a group had to be set right."),
-		lost: counter("reservations_lost_total", "Answered reservations that were in no row and not in Redis any more "+
-			"when a partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
+		lagFixed:    counter("stream_lag_fixed_total", "Corrections of the read counter of a group."),
+		lost: counter("reservations_lost_total", "Accepted reservations without a row that were lost from Redis, "+
+			"counted at a recovery from the numbers this node has seen. The maximum over all nodes is the best estimate."),
 	}
 	settled := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: "stampede", Name: "entries_settled_total",
@@ -143,17 +143,17 @@ func NewStreamCollector(l *Inventory) *StreamCollector {
 	gauge := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("stampede_"+name, help, []string{"partition"}, nil)
 	}
-	up := prometheus.NewDesc("stampede_streams_up", "1 when Redis answered this scrape.", nil, nil)
-	partition := gauge("partition_up", "1 when the partition answered this scrape; in a cluster one may while others do not.")
+	up := prometheus.NewDesc("stampede_streams_up", "1 when Redis replied to this scrape.", nil, nil)
+	partition := gauge("partition_up", "1 when the partition replied to this scrape. In a cluster the partitions differ.")
 	return &StreamCollector{inventory: l, up: up, partition: partition, gauges: []*prometheus.Desc{
 		gauge("stream_lag", "Reservations not yet delivered to a consumer (XINFO lag)."),
 		gauge("stream_pending", "Reservations delivered and not settled (XINFO pending)."),
-		gauge("stream_waiting", "Reservations waiting for their row: lag + pending."),
+		gauge("stream_waiting", "Reservations without a row: lag + pending."),
 		gauge("stream_length", "Entries in the stream, settled ones included."),
 		gauge("dead_letters", "Entries that failed for good and wait for an operator."),
 		gauge("deadlines", "Unpaid orders in the delay queue."),
-		gauge("stream_oldest_seconds", "Age of the oldest reservation that waits for its row; 0: none does."),
-		gauge("partition_rejects_writes", "1 when the partition answered this scrape and rejected a write."),
+		gauge("stream_oldest_seconds", "Age of the oldest reservation without a row; 0: all have rows."),
+		gauge("partition_rejects_writes", "1 when the partition replied to this scrape and rejected a write."),
 	}}
 }
 

@@ -309,7 +309,7 @@ func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
 		}
 		for range proofTries {
 			err := change("wrong")
-			if w.refused("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "not right") {
+			if w.refused("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "is wrong") {
 				w.t.Error(err)
 			}
 		}

@@ -34,7 +34,7 @@ func CheckPassword(password, email string) error {
 	case folded == email, folded == local:
 		return shop.Fail(shop.BadRequest, "the password must not be the e-mail")
 	case mostUsed[folded], oneCharacter(password):
-		return shop.Fail(shop.BadRequest, "this password is one of the first that anybody would try; choose another one")
+		return shop.Fail(shop.BadRequest, "the password is too common: choose another one")
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	}{
 		"nothing lost":         {func(*sightings) {}, "", false},
 		"rows not yet written": {func(s *sightings) { s.redis.Seq = 95 }, "", false},
-		"everything lost":      {func(s *sightings) { s.redis = shop.PartitionState{} }, "nothing of it", false},
+		"everything lost":      {func(s *sightings) { s.redis = shop.PartitionState{} }, "no data of it", false},
 		"a restore was broken off": {func(s *sightings) {
 			s.redis.Recovering, s.redis.Lost = true, true
 		}, "did not finish", false},

@@ -27,7 +27,7 @@ type someone struct {
 	opened shop.ID // expired; the gateway has not reported the final state
 }
 
-var errNotTheirs = shop.Fail(shop.Forbidden, "the password is not right")
+var errNotTheirs = shop.Fail(shop.Forbidden, "the password is wrong")
 
 func newSomeone(h *testShop) *someone {
 	h.t.Helper()

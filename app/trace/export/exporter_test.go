@@ -127,7 +127,7 @@ func TestACollectorThatFails(t *testing.T) {
 		send()
 	}
 	text := log.String()
-	if strings.Count(text, "does not take traces") != 1 || strings.Count(text, "takes traces again") != 1 ||
+	if strings.Count(text, "does not accept traces") != 1 || strings.Count(text, "accepts traces again") != 1 ||
 		e.Lost() != 5 || !strings.Contains(text, "lost=5") || strings.Count(text, "\n") != 2 {
 		t.Errorf("the log says:\n%s", text)
 	}

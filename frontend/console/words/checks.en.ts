@@ -9,7 +9,7 @@ export interface CheckWords {
 
 const stores = (): string => 'See whether the stores answer: stampede checkconfig, and the log of the node'
 const recover = (): string =>
-  'Wait for the recovery, which takes seconds; if it does not end, see the log for ‘look after partitions’'
+  'Wait for the recovery, which takes seconds; if it does not end, see the log for ‘check partitions’'
 const workers = (): string => 'stampede status; see whether workers run and what the database does'
 const disk = (): string => 'See whether its disk is full'
 const config = (): string => 'stampede checkconfig'

@@ -1,7 +1,7 @@
 import type { CheckWords, Value } from './checks.en'
 
 const stores = (): string => '检查存储是否应答：stampede checkconfig，以及该节点的日志'
-const recover = (): string => '等待恢复（几秒钟）；若迟迟不结束，请在日志中查找 look after partitions'
+const recover = (): string => '等待恢复（几秒钟）；若迟迟不结束，请在日志中查找 check partitions'
 const workers = (): string => 'stampede status；检查 worker 是否在运行、数据库在做什么'
 const disk = (): string => '检查它的磁盘是否已满'
 const config = (): string => 'stampede checkconfig'

@@ -481,7 +481,7 @@ export const zh: ConsoleWords = {
     },
     partition_closed: {
       says: '分区因恢复而关闭，且恢复没有结束；其场次的抢购提示繁忙。',
-      do: '在日志中查找 look after partitions，每 2 秒写明一次原因。',
+      do: '在日志中查找 check partitions，每 2 秒写明一次原因。',
     },
     sale_stuck: {
       says: '恢复之后，有场次需要人工处理订单，已显示为暂停。',
