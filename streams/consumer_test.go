@@ -289,7 +289,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	close(release)
 	wg.Wait()
 	if quick.count() != 0 || f.counters(s).Done != 3 {
-		t.Fatalf("claimed %d entries of a living consumer; done %d", quick.count(), f.counters(s).Done)
+		t.Fatalf("claimed %d entries of a live consumer; done %d", quick.count(), f.counters(s).Done)
 	}
 }
 
@@ -415,15 +415,15 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 		trim(time.Hour, "killed", "node-1")
 		trim(-time.Minute, "node-1") // it has pending entries
 		if leave("node-1") != 0 || f.stats().Pending != 2 {
-			t.Fatalf("left with pending entries: %+v", f.stats())
+			t.Fatalf("leave succeeded with pending entries: %+v", f.stats())
 		}
 		f.must(c.process(f.ctx, entries))
 		if leave("node-1") != 1 {
-			t.Fatal("did not leave without pending entries")
+			t.Fatal("leave failed without pending entries")
 		}
 		f.must(f.client.Del(f.ctx, key).Err())
 		if leave("node-1") != 0 {
-			t.Fatal("left what is not there")
+			t.Fatal("leave succeeded for an absent consumer")
 		}
 	})
 }

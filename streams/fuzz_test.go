@@ -30,7 +30,7 @@ func FuzzEntry(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, terms string) {
 		e := parseEntry(1, redis.XMessage{ID: id, Values: map[string]any{"terms": terms}})
 		if e.StreamID != id || e.Partition != 1 {
-			t.Fatalf("where it lies is lost: %+v", e)
+			t.Fatalf("the entry has lost its place in the stream: %+v", e)
 		}
 		if e.Bad != nil {
 			return
@@ -129,7 +129,7 @@ func FuzzReserveArguments(f *testing.F) {
 			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), 0, 0, 0, order,
 				user, qty, key, hash, address)
 			if err != nil {
-				t.Fatalf("the script threw: %v", err)
+				t.Fatalf("the script failed: %v", err)
 			}
 			if code := integer(reply[0]); code != codeDone && code != codeRejected {
 				t.Fatalf("code %d", code)

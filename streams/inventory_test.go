@@ -353,7 +353,7 @@ func TestRestoreFromRows(t *testing.T) {
 			return nil
 		}))
 		if len(failedJob) != 3 || failedJob[0].Bad != nil || failedJob[2].Ticket != 3 {
-			t.Fatalf("left over %+v", failedJob)
+			t.Fatalf("remaining entry %+v", failedJob)
 		}
 		var orders []shop.Order
 		add := func(user shop.ID, qty int, state shop.OrderState) shop.ID {

@@ -25,7 +25,7 @@ func (f *fixture) group() (lag, pending, read any) {
 func (f *fixture) wantGroup(lag, pending int64) {
 	f.t.Helper()
 	if l, p, r := f.group(); l != lag || p != pending {
-		f.t.Fatalf("P7: XINFO says lag %v pending %v (read %v), the truth is %d and %d", l, p, r, lag, pending)
+		f.t.Fatalf("P7: XINFO has lag %v and pending %v (read %v), want %d and %d", l, p, r, lag, pending)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 	fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
 	if fixed != 0 {
-		t.Fatalf("set %d groups right that were right", fixed)
+		t.Fatalf("corrected %d groups, want none", fixed)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		reservations, err := f.inventory.Waiting(f.ctx, entries[6].User)
 		f.must(err)
 		if len(reservations) != 1 || reservations[0].Sale != left.ID {
-			t.Fatalf("of who still waits: %+v", reservations)
+			t.Fatalf("the waiting reservations are %+v", reservations)
 		}
 		// A count that is too low is also wrong: it would hide a reservation.
 		f.must(f.client.Del(f.ctx, keys.waiting).Err())
@@ -203,6 +203,6 @@ func TestMetrics(t *testing.T) {
 	}
 	server.Kill()
 	if n := testutil.CollectAndCount(collector); n != 1 {
-		t.Fatalf("%d metrics with Redis away, want the one that says so", n)
+		t.Fatalf("got %d metrics without Redis, want streams_up alone", n)
 	}
 }

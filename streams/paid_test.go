@@ -142,7 +142,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		wantTrimmed(0)             // not delivered
 		o.fail[sent[1].Order] = errors.New("the receiver is down")
 		if err := o.take(3); err == nil {
-			t.Fatal("the second one was taken")
+			t.Fatal("the second posting was accepted")
 		}
 		wantTrimmed(1) // the second entry is pending
 		pending, err := f.client.XPendingExt(f.ctx, &redis.XPendingExtArgs{
@@ -209,7 +209,7 @@ func TestLostPostingsAreNoticed(t *testing.T) {
 			t.Errorf("emptied: %+v, want since %s before %d", lost, paidRetention, now)
 		}
 		if groups, err := s.Check(f.ctx, first); err != nil || len(groups) != 0 {
-			t.Errorf("groups of no stream: %q, %v", groups, err)
+			t.Errorf("groups of an absent stream: %q, %v", groups, err)
 		}
 	})
 }

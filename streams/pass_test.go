@@ -55,7 +55,7 @@ func TestRecordWithPass(t *testing.T) {
 		}
 		one := f.wantVerdict(g, buyOf(s, 11, 1, "key-before"), shop.VerdictReserved).Order
 		if strings.Count(record(), "|") != 3 {
-			t.Errorf("a sale without passes pays for them: %q", record())
+			t.Errorf("the record of a sale without passes has passes: %q", record())
 		}
 		two := f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-with-pass"), 1000), shop.VerdictReserved).Order
 		three := f.wantVerdict(g, buyOf(s, 11, 1, "key-behind"), shop.VerdictReserved).Order

@@ -40,7 +40,7 @@ func (f *fixture) hear(messages <-chan *redis.Message) (h received) {
 			h.changes = append(h.changes, change)
 		}
 	case <-time.After(patience):
-		f.t.Fatal("no message came")
+		f.t.Fatal("no message was received")
 	}
 	return h
 }
@@ -73,7 +73,7 @@ func TestMessagesAreAChain(t *testing.T) {
 			}
 		}
 		if end := f.end(); end.Last != 3 || end.Epoch != testEpoch {
-			t.Fatalf("the chain ends at %+v", end)
+			t.Fatalf("the sequence ends at %+v", end)
 		}
 		f.close(testEpoch+1, true) // rows are valid in every state of Redis
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
@@ -142,7 +142,7 @@ func TestFinishIsOneStep(t *testing.T) {
 			f.must(f.inventory.Finish(f.ctx, 1, f.now(), rows, entries))
 			m := f.hear(messages)
 			if m.Number != int64(round)+1 || len(m.changes) != 3 || m.changes[1].User != read[1].User {
-				t.Fatalf("round %d told %+v", round, m)
+				t.Fatalf("round %d published %+v", round, m)
 			}
 			if n := f.counters(s); n.Done != 3 {
 				t.Errorf("round %d: done %d", round, n.Done)
@@ -170,7 +170,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
 	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("without memory: %v", err)
+		t.Fatalf("with Redis out of memory: %v", err)
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
 	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.end().Last != 0 {
@@ -195,7 +195,7 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 		f.reserveMany(s, 3)
 		first := look()
 		if first.Open == (shop.EntryID{}) || first.Open.After(first.Newest) {
-			t.Fatalf("nothing is delivered: %+v", first)
+			t.Fatalf("without a delivery: %+v", first)
 		}
 		_, read := f.delivered("node-1", 0)
 		for i, e := range read {

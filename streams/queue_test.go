@@ -142,7 +142,7 @@ func TestPausesAreRespected(t *testing.T) {
 		// After each pause one per lane, and those already running at the beginning.
 		tried := r.tried("") - before // read before the time
 		if most := 4 + 2*(1+int(time.Since(began)/asked)); tried > most {
-			t.Errorf("tried %d times, want at most %d", tried, most)
+			t.Errorf("got %d attempts, want at most %d", tried, most)
 		}
 		opened.Store(true)
 		r.awaitAll(all)
@@ -218,7 +218,7 @@ func TestPausesGrow(t *testing.T) {
 				sum += pause
 			}
 			if different[sum] = true; sum < of.least || sum > of.most {
-				t.Errorf("%s: the eighth attempt comes after %v", name, sum)
+				t.Errorf("%s: the eighth attempt is made after %v", name, sum)
 			}
 		}
 		if len(different) < 50 {
@@ -347,7 +347,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				first.attempts = 1
 				r.turn(first)
 				if died = hook.died; steps > 20 {
-					t.Fatalf("%s: still dying after %d commands", end, steps)
+					t.Fatalf("%s: the node still dies after %d commands", end, steps)
 				}
 				second := r.node("two", time.Millisecond)
 				second.attempts = 1
@@ -368,7 +368,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				}
 				stop()
 				if !r.has(name) {
-					t.Errorf("%s, died after %d commands: lost", end, steps)
+					t.Errorf("%s: the message was lost after a death at command %d", end, steps)
 				}
 			}
 		}

@@ -46,7 +46,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 			before := f.mark(s)
 			f.must(move())
 			if f.mark(s) == before {
-				t.Errorf("%s leaves the mark as it was", what)
+				t.Errorf("%s does not change the mark", what)
 			}
 			correct(shop.Correction{At: before, Held: 3, Stock: 1}, false)
 		}
@@ -59,7 +59,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 			t.Errorf("%+v", a.Counters)
 		}
 		if rest := f.client.HGet(f.ctx, key, "rest_until").Val(); rest == "0" {
-			t.Error("I9: units that come back to an empty stock do not rest")
+			t.Error("I9: units that return to an empty stock have no cooldown")
 		}
 		stale := right
 		stale.At.Epoch--
@@ -68,7 +68,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 		}
 		if did, err := f.inventory.Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
 			!errors.Is(err, shop.ErrLost) {
-			t.Errorf("a sale that is not there: %v, %v", did, err)
+			t.Errorf("an absent sale: %v, %v", did, err)
 		}
 	})
 }

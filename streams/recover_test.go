@@ -66,7 +66,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		closes()
 		steps(testEpoch+1, shop.ErrPermanent) // no recovery runs now
 		if a, st := f.audit(s), f.stats(); a.Stock != 5 || a.Stuck != "" || st.Dead != 0 {
-			t.Errorf("%+v, %+v; want what the later recovery restored", a.Counters, st)
+			t.Errorf("got %+v, %+v; want the values that the later recovery restored", a.Counters, st)
 		}
 	})
 }
@@ -169,7 +169,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
 		f.must(err)
 		if fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx); err != nil || fixed != 0 {
-			t.Errorf("the lag was not right after it was fixed: %d, %v", fixed, err)
+			t.Errorf("the lag was wrong after its correction: %d, %v", fixed, err)
 		}
 		if st := f.stats(); st.Lag != 0 || st.Pending != 0 || st.Length != 1 {
 			t.Errorf("%+v", st)
@@ -332,7 +332,7 @@ func TestStuckSaleKeepsItsKeys(t *testing.T) {
 			f.must(f.inventory.Stick(f.ctx, claim, s.Ref(), reason))
 			absent := shop.SaleRef{ID: newID(), Partition: 1}
 			if err := f.inventory.Stick(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
-				t.Errorf("stick an absent sale: %v", err)
+				t.Errorf("set an absent sale stuck: %v", err)
 			}
 			f.open(claim, 1, false)
 			if c := f.counters(s); c.Stuck != reason || c.Paused != (reason != "") {

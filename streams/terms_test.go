@@ -49,7 +49,7 @@ func TestTakeOut(t *testing.T) {
 			t.Helper()
 			taken, epoch, err := f.inventory.TakeOut(f.ctx, s.Ref(), act, units)
 			if err != nil || taken != want || epoch != f.inventory.Epoch(1) {
-				t.Errorf("act %d took %d under epoch %d, %v; want %d", act, taken, epoch, err, want)
+				t.Errorf("withdrawal %d took %d under epoch %d, %v; want %d", act, taken, epoch, err, want)
 			}
 		}
 		takes(11, 2, 2)
@@ -83,7 +83,7 @@ func TestTakeOut(t *testing.T) {
 			}(),
 		} {
 			if !errors.Is(err, shop.ErrLost) {
-				t.Errorf("a sale that is not there: %v", err)
+				t.Errorf("an absent sale: %v", err)
 			}
 		}
 	})

@@ -57,14 +57,14 @@ func TestTracesTravelInEntries(t *testing.T) {
 		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-four"), issued), spans), shop.VerdictPass)
 		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), shop.VerdictRepeated)
 		if len(spans.spans) != 4 {
-			t.Fatalf("%d spans of four calls", len(spans.spans))
+			t.Fatalf("got %d spans of four calls", len(spans.spans))
 		}
 		entries := f.entriesOf()
 		if len(entries) != 3 {
 			t.Fatalf("%d entries", len(entries))
 		}
 		if m := entries[11]; len(m.Values) != 1 || parseEntry(1, m).Trace != nil {
-			t.Errorf("an entry that nobody traces has %v", m.Values)
+			t.Errorf("an entry without a trace has %v", m.Values)
 		}
 		for i, user := range []shop.ID{12, 13} {
 			m, span := entries[user], spans.spans[i]

@@ -31,7 +31,7 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		w.refused("a wrong password before activation", err, shop.Unauthorized)
 		first := w.mailed(email)
 		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/#activate=") {
-			w.t.Fatalf("letters %+v", first)
+			w.t.Fatalf("got the e-mails %+v", first)
 		}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
 		w.refused("log in before activation", err, shop.Forbidden)
@@ -102,10 +102,10 @@ func TestPlantedAccounts(t *testing.T) {
 		_, link, _ = plant()
 		for range activateTries {
 			_, err = w.Activate(w.ctx, Activation{Token: link, Password: "wrong"})
-			w.refused("a try", err, shop.Forbidden)
+			w.refused("an attempt", err, shop.Forbidden)
 		}
 		_, err = w.activate(link)
-		w.refused("a try too many", err, shop.NotFound)
+		w.refused("an attempt over the limit", err, shop.NotFound)
 
 		// A first login with the token of another guest takes nothing from either guest, then and later.
 		email, link, attacker = plant()
@@ -158,11 +158,11 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 			}
 		}
 		if l := w.mailed(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
-			w.t.Errorf("the owner heard %+v", l)
+			w.t.Errorf("the owner received %+v", l)
 		}
 		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate ||
 			l[1].Kind != outbox.EmailActivate {
-			w.t.Errorf("the registrant heard %+v", l)
+			w.t.Errorf("the registrant received %+v", l)
 		}
 		for _, email := range []string{known, unknown, pending} {
 			if took, err := forgot(email); err != nil || took < evenly {
@@ -170,7 +170,7 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 			}
 		}
 		if l := w.mailed(unknown); len(l) != 0 {
-			w.t.Errorf("somebody unknown heard %+v", l)
+			w.t.Errorf("an unknown address received %+v", l)
 		}
 		// Alternate between the e-mails, below the captcha limit, and compare the fastest logins, so that other load
 		// affects all alike. Without a hash, a response would take a hundredth of the time.

@@ -61,7 +61,7 @@ func FuzzClaims(f *testing.F) {
 		}
 		var c claims
 		if err := json.Unmarshal([]byte(text), &c); err != nil {
-			t.Fatalf("%q is no JSON: %v", text, err)
+			t.Fatalf("%q is not JSON: %v", text, err)
 		}
 		if diff := cmp.Diff(&c, quick); diff != "" {
 			t.Fatalf("%q: %s", text, diff)
@@ -90,7 +90,7 @@ func FuzzRefresh(f *testing.F) {
 			t.Fatalf("%q was read as %s, %q", token, device, secret)
 		}
 		if next := r.next(device, secret); !r.genuine(device, next) || r.genuine(device+1, secret) {
-			t.Fatalf("%q: what follows from it is no token, or it is another device's, too", token)
+			t.Fatalf("%q: the next token is invalid or belongs to another device", token)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 		}
 	}
 	if minted != 0 {
-		t.Errorf("%d guests were made", minted)
+		t.Errorf("%d guests were created", minted)
 	}
 }
 

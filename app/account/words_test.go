@@ -37,7 +37,7 @@ func TestParseEmail(t *testing.T) {
 		"a@" + strings.Repeat("b.", 200) + "example", strings.Repeat("a", 1<<20), "a@shop.example'; DROP TABLE users; --",
 	} {
 		if got, err := ParseEmail(in); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-			t.Errorf("%.60q was taken as %q, %v", in, got, err)
+			t.Errorf("%.60q was accepted as %q, %v", in, got, err)
 		}
 	}
 }
@@ -87,24 +87,24 @@ func TestPasswordsAreComposed(t *testing.T) {
 	const composed, put, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
 	for a, b := range map[string]string{composed: put, put: composed} {
 		if fit, err := fits(hashPassword(a), b); err != nil || !fit {
-			t.Errorf("%q does not open what %q has locked: %v", b, a, err)
+			t.Errorf("%q does not match the hash of %q: %v", b, a, err)
 		}
 	}
 	if fit, err := fits(hashPassword(composed), folded); err != nil || fit {
-		t.Errorf("a full-width letter is another one: %t, %v", fit, err)
+		t.Errorf("a full-width letter must be a different letter: %t, %v", fit, err)
 	}
 	const stored = "$argon2id$v=19$m=19456,t=2,p=1$AAECAwQFBgcICQoLDA0ODw$czBZertpfA3mGtGtkPFbn2WOoat7TW4jYB9Dpv4EugM"
 	if fit, err := fits(stored, "correct horse 9"); err != nil || !fit {
 		t.Errorf("a stored hash: %t, %v", fit, err)
 	}
 	if err := CheckPassword(strings.Repeat("a\u0308", maxPassword), "a@b.example"); err == nil {
-		t.Error("one letter, again and again")
+		t.Error("a password of one repeated letter was accepted")
 	}
 	if err := CheckPassword(strings.Repeat("u\u0308a\u0308", maxPassword/2), "a@b.example"); err != nil {
-		t.Errorf("letters count as they are read: %v", err)
+		t.Errorf("composed letters must count once: %v", err)
 	}
 	if err := CheckPassword("a\u0308b\u0323\u0307c\u0308de", "a@b.example"); err == nil {
-		t.Error("seven letters at most, typed as nine characters")
+		t.Error("a password of seven letters, typed as nine characters, was accepted")
 	}
 }
 
@@ -117,7 +117,7 @@ func TestParseName(t *testing.T) {
 	}
 	for _, bad := range []string{"", "  ", "a\nb", "a\x00b", "bad\xff", "a\u202eb", strings.Repeat("马", 41)} {
 		if got, err := ParseName(bad); err == nil {
-			t.Errorf("%q was taken as %q", bad, got)
+			t.Errorf("%q was accepted as %q", bad, got)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestHash(t *testing.T) {
 		}
 	}
 	if fit, err := fits(dummyHash, ""); err != nil || fit {
-		t.Errorf("nobody's hash: %v, %v", fit, err)
+		t.Errorf("the hash of an absent user: %v, %v", fit, err)
 	}
 	for _, bad := range []string{
 		"", "plain", "$argon2i$v=19$m=19456,t=2,p=1$a$b", "$argon2id$v=19$m=1000000,t=2,p=1$" + hash[len(hash)-66:],

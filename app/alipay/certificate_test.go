@@ -61,7 +61,7 @@ func TestCertificateMode(t *testing.T) {
 	}
 	form.Set("alipay_cert_sn", strings.Repeat("0", 32))
 	if _, err := c.Notified(form); !errors.Is(err, payment.ErrForged) {
-		t.Errorf("a certificate that nobody knows: %v, want forged", err)
+		t.Errorf("an unknown certificate: %v, want forged", err)
 	}
 }
 

@@ -126,7 +126,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	fakes.Must(t, r.RunOnce(context.Background()))
 	fakes.WantSteps(t, book.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "tell 1")
 	if gateway.given["R1"] != 500 {
-		t.Errorf("given back: %v", gateway.given)
+		t.Errorf("refunded: %v", gateway.given)
 	}
 }
 

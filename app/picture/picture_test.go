@@ -310,7 +310,7 @@ func FuzzMake(f *testing.F) {
 			t.Fatalf("became %d × %d, %d bytes, %v", c.Width, c.Height, len(got.Large), err)
 		}
 		if formatOf(got.Large) == nil || formatOf(got.Small) == nil {
-			t.Fatal("what is shown is no picture")
+			t.Fatal("the result is not a picture")
 		}
 	})
 }

@@ -88,7 +88,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
 				if c.says == "" && all != "" || !strings.Contains(all, c.says) || c.says != "" && all == "" {
-					t.Errorf("failures %q, want them to say %q", all, c.says)
+					t.Errorf("got failures %q, want them to contain %q", all, c.says)
 				}
 			})
 		})

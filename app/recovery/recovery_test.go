@@ -127,7 +127,7 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 	}{
 		"the one in use":                       {inUse, false, false},
 		"later beats":                          {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
-		"a generation that is on its way":      {shop.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
+		"a generation that has just begun":     {shop.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
 		"a backup under the same name":         {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
 		"an older backup":                      {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
 		"a replica of it":                      {shop.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},

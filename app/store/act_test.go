@@ -49,7 +49,7 @@ func TestActIsDoneOnce(t *testing.T) {
 		}
 		other := ada("key-0001")
 		other.Hash = strings.Repeat("b", 64)
-		wantErr(t, "the key with something else",
+		wantErr(t, "the key with another request",
 			errOf(s.Act(ctx, other, blocks(ctx, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
 		eve := ada("key-0001")
 		eve.User = 8
@@ -79,7 +79,7 @@ func TestFailedActLeavesNothing(t *testing.T) {
 				_, _ = tx.RemoveBlock(ctx, 99)
 				return nil
 			},
-			"an act in an act": func(tx *store.Store) error {
+			"an operation in an operation": func(tx *store.Store) error {
 				_, err := tx.Act(ctx, ada("key-0002"), blocks(ctx, "43", &ran))
 				return err
 			},
@@ -152,7 +152,7 @@ func TestNoteOfAnActor(t *testing.T) {
 		actor := ada("key-0009")
 		actor.Note = "a\x00b"
 		wantErr(t, "an invalid note", errOf(s.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
-			t.Error("it was done")
+			t.Error("the operation ran")
 			return journal.Act{}, nil
 		})), &shop.Error{Code: shop.BadRequest})
 	})

@@ -62,7 +62,7 @@ func TestAddressBook(t *testing.T) {
 		want("[one]", "two")
 		three := must(s.AddAddress(ctx, user, saved("three", true), 3))
 		want("[three]", "two", "one")
-		wantErr(t, "a fourth of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), shop.ErrNoRow)
+		wantErr(t, "a fourth address with a limit of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), shop.ErrNoRow)
 		if again := must(s.AddAddress(ctx, user, saved("two", true), 3)); again.ID != two.ID || !again.Default {
 			t.Errorf("two again: %+v", again)
 		}
@@ -71,7 +71,7 @@ func TestAddressBook(t *testing.T) {
 		must(s.ChangeAddress(ctx, user, one))
 		two.Text, two.Default = "dos", false
 		if changed := must(s.ChangeAddress(ctx, user, two)); !changed.Default {
-			t.Errorf("the default is none any more: %+v", changed)
+			t.Errorf("the default address changed: %+v", changed)
 		}
 		want("[dos]", "three", "uno")
 		one.Default = true

@@ -70,7 +70,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			t.Error("an order that is to be shipped has lost its address")
 		}
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || !left {
-			t.Errorf("with one under way: left %v (%v)", left, err)
+			t.Errorf("with an unfinished order: left %v (%v)", left, err)
 		}
 		h.ship(sending, parcel(waiting.ID))
 		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
@@ -81,7 +81,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		}
 		h.wantNobody("blanked")
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || left {
-			t.Errorf("with nothing left: left %v (%v)", left, err)
+			t.Errorf("after the last order: left %v (%v)", left, err)
 		}
 		if again := h.blank(sale, 2); again != 0 {
 			t.Errorf("%d blanked once more", again)

@@ -180,7 +180,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 			if done {
 				h.must(err)
 				dry.DryRun = false
-				same(t, "answer (-dry run +drop)", dry, drop)
+				same(t, "result (-dry run +drop)", dry, drop)
 				break
 			}
 			if shop.AsError(err).Code == shop.Busy {
@@ -189,7 +189,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 				t.Errorf("died at %s: %v", d.last, err)
 			}
 			if at > 1000 {
-				t.Fatal("it never ends")
+				t.Fatal("the loop does not end")
 			}
 		}
 		if busy == 0 || h.count("orders_archive") != 0 || h.count("journal") != 1 {

@@ -222,7 +222,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		if moved := h.archive(sale, 3); moved != 0 {
 			var which []shop.ID
 			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
-			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, untold %s, unposted %s, asked %s,"+
+			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, unpublished %s, unposted %s, asked %s,"+
 				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, unpublished.ID,
 				unposted.ID, asked.ID, unwritten.ID, young.ID, odd.ID)
 		}
@@ -235,7 +235,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		state, err := h.ArchiveState(h.ctx, 76, 76, 76)
 		h.must(err)
 		if state.SalesKept != 1 || state.PaidLeft != 1 || state.ShippedLeft != 1 {
-			t.Errorf("left over: %+v", state)
+			t.Errorf("remaining entries: %+v", state)
 		}
 	})
 }
@@ -382,11 +382,11 @@ func TestArchiveIsLocked(t *testing.T) {
 		h := newShop(t, s)
 		h.must(h.LockArchive(h.ctx, func(ctx context.Context) error {
 			err := h.LockArchive(ctx, func(context.Context) error {
-				t.Error("two at once")
+				t.Error("two processes work on the archive at the same time")
 				return nil
 			})
 			if !errors.Is(err, store.ErrArchiveTaken) {
-				t.Errorf("the second one hears %v", err)
+				t.Errorf("got %v from the second, want ErrArchiveTaken", err)
 			}
 			return nil
 		}))

@@ -114,7 +114,7 @@ func TestExport(t *testing.T) {
 		text, _ = json.Marshal(guest)
 		if err != nil || !guest.User.Guest || !strings.Contains(string(text), `"addresses":[]`) ||
 			!strings.Contains(string(text), `"orders":[]`) || !strings.Contains(string(text), `"devices":[]`) {
-			t.Errorf("a guest with nothing: %s, %v", text, err)
+			t.Errorf("a guest without data: %s, %v", text, err)
 		}
 	})
 }
@@ -183,7 +183,7 @@ func TestDeletion(t *testing.T) {
 		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[shop.Shipped])))
 		p.must(p.eraser.RunOnce(p.ctx)) // not due yet
 		if kept := p.kept(); kept[shop.Finished] != 1 {
-			t.Errorf("before its turn: %v", kept)
+			t.Errorf("before the due time: %v", kept)
 		}
 		p.now = p.now.Add(2 * time.Minute)
 		p.must(p.eraser.RunOnce(p.ctx))
@@ -191,7 +191,7 @@ func TestDeletion(t *testing.T) {
 			t.Errorf("after their end: %v", kept)
 		}
 		if len(other.kept()) != 9 || len(book(t, s, other.user.ID)) != 2 {
-			t.Errorf("somebody else lost something: %v", other.kept())
+			t.Errorf("another user lost data: %v", other.kept())
 		}
 
 		// A week after the last address was removed the checks end. Until then a late row is found.

@@ -37,7 +37,7 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 			for _, o := range got {
 				states[o.ID] = o.State
 				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" {
-					t.Errorf("round %d, order %s (-answer +row):\n%s", round, o.ID, diff)
+					t.Errorf("round %d, order %s (-result +row):\n%s", round, o.ID, diff)
 				}
 			}
 			want := map[shop.ID]shop.OrderState{
@@ -123,7 +123,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		}
 		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // missing in the refused row
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
-		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
+		same(t, "(-result +row)", got, h.read(o.ID), asRow)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("%+v", got)
 		}

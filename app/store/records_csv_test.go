@@ -96,7 +96,7 @@ func TestSalesAsATable(t *testing.T) {
 			"2026-11-24 21:00,Pot,59,10,1,2026-11-24 21:30,2026-11-24 22:00:30,\n"
 		done, err := d.ImportSales(ctx, operator(), []byte(file))
 		if err != nil || done.Created != 2 || len(received) != 2 {
-			t.Fatalf("imported: %+v, %v, heard of %v", done, err, received)
+			t.Fatalf("imported: %+v, %v, notified of %v", done, err, received)
 		}
 		sales, _, err := d.SaleRecords(ctx, store.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
 		must(t, err)

@@ -93,7 +93,7 @@ func TestProductsLife(t *testing.T) {
 		_, err = d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
 		var conflict *shop.Error
 		if !errors.As(err, &conflict) || conflict.Code != shop.Conflict {
-			t.Fatalf("an edit of what has moved on: %v", err)
+			t.Fatalf("an edit at an old version: %v", err)
 		}
 		if now, ok := conflict.Current.(store.ProductRecord); !ok || now.Version != 2 || now.Name != name {
 			t.Errorf("the conflict shows %+v", conflict.Current)
@@ -148,8 +148,8 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
-		wantCode(t, "what was tried is there", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
-		wantCode(t, "tried with a category that is not there",
+		wantCode(t, "a dry run created a product", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
+		wantCode(t, "a dry run with an unknown category",
 			errOf(d.CreateProduct(ctx, trying(who), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
 			shop.BadRequest)
 		slot := backoffice.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}

@@ -159,7 +159,7 @@ func TestSearchForPayments(t *testing.T) {
 		if p, err := h.Payment(h.ctx, "T2"); err != nil || p.Order != orders[2] {
 			t.Errorf("%+v, %v", p, err)
 		}
-		wantErr(t, "a trade that nobody knows", errOf(h.Payment(h.ctx, "T9")), shop.ErrNoRow)
+		wantErr(t, "an unknown trade", errOf(h.Payment(h.ctx, "T9")), shop.ErrNoRow)
 	})
 }
 
