@@ -66,7 +66,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 		"hold without units":      {func(s *auditSides) { s.redis.Holds = s.redis.Holds[:1] }, "holds add up"},
 		"guard off the rows":      {func(s *auditSides) { s.totals.Taken++ }, "the guard counts 4"},
 		"buyer over limit, redis": {func(s *auditSides) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
-		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers over the limit"},
+		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers are over the limit"},
 		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "1 orders repeat a key"},
 		"paid without money":      {func(s *auditSides) { s.totals.Moneyless = 1 }, "1 orders are paid without a payment"},
 		"open without living":     {func(s *auditSides) { s.rows[1].State = shop.Expired }, "which is expired"},
