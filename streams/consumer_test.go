@@ -222,12 +222,12 @@ func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 		}
 		wg.Wait()
 		if c := f.counters(s); c.Done != 30 {
-			t.Fatalf("done %d, want 30", c.Done)
+			t.Fatalf("%d entries are done, want 30", c.Done)
 		}
 		n, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.meta, "waiting").Int()
 		f.must(err)
 		if n != 20 {
-			t.Fatalf("waiting %d, want 20", n)
+			t.Fatalf("%d entries wait, want 20", n)
 		}
 	})
 }
@@ -240,7 +240,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	f.reserveMany(s, 10)
 	_, entries := f.delivered("node-dead", 0)
 	if len(entries) != 10 {
-		t.Fatalf("read %d", len(entries))
+		t.Fatalf("read %d entries", len(entries))
 	}
 	box := fakeHandlerFor()
 	f.run(f.consumer("node-2", box))
@@ -275,7 +275,7 @@ func TestClaimIsRenewed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	kit.Eventually(t, patience, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
+	kit.Eventually(t, patience, func() (bool, string) { return f.stats().Pending == 3, "the entries are not delivered" })
 	second := f.consumer("node-2", quick)
 	second.options.ClaimIdle = first.options.ClaimIdle
 	begin := time.Now()
@@ -341,7 +341,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 		}
 		f.run(f.consumer("node-1", box))
 		kit.Eventually(t, patience, func() (bool, string) {
-			return f.inventory.Epoch(1) == testEpoch+1, "not recovered"
+			return f.inventory.Epoch(1) == testEpoch+1, "the partition is not recovered"
 		})
 		g := f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-recovery"), shop.VerdictReserved)
@@ -383,7 +383,7 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	f.run(f.consumer("node-1", fakeHandlerFor()))
 	kit.Eventually(t, patience, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
-		t.Fatalf("stream exists: %d, %v", n, err)
+		t.Fatalf("the lost stream was recreated: %d, %v", n, err)
 	}
 	if st, err := f.inventory.State(f.ctx, 1); err != nil || st.Exists {
 		t.Fatalf("state %+v, %v", st, err)

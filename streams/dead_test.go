@@ -53,13 +53,13 @@ func TestBadEntryDies(t *testing.T) {
 			case l.Order == bad:
 				if !strings.Contains(l.Reason, "the column is too short") || l.Deliveries != 5 || l.Sale != s.ID ||
 					l.Fields["key"] != "key-many-1" || l.Fields["addr"] != `{"name":"李雷"}` || l.At == 0 {
-					t.Errorf("letter %+v", l)
+					t.Errorf("dead letter %+v", l)
 				}
 			case !strings.Contains(l.Reason, "field order") || l.Order != 0 || l.Fields["order"] != "not a number":
-				t.Errorf("letter of the unreadable entry %+v", l)
+				t.Errorf("dead letter of the unreadable entry %+v", l)
 			}
 			if l.Fields["reason"] != "" {
-				t.Errorf("the letter's own fields are among the entry's: %v", l.Fields)
+				t.Errorf("the entry's fields contain fields of the dead letter: %v", l.Fields)
 			}
 			one, err := f.inventory.DeadLetter(f.ctx, l.ID)
 			f.must(err)
@@ -74,7 +74,7 @@ func TestBadEntryDies(t *testing.T) {
 				}
 			}
 			if _, err := f.inventory.DeadLetter(f.ctx, l.ID); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("removed letter: %v", err)
+				t.Errorf("read of a removed dead letter: got %v, want ErrNoRow", err)
 			}
 		}
 		for _, id := range []string{

@@ -39,7 +39,7 @@ func TestNeverOversold(t *testing.T) {
 						mu.Unlock()
 					case shop.VerdictSoldOut:
 					default:
-						t.Errorf("verdict %d", d.Verdict)
+						t.Errorf("unexpected verdict %d", d.Verdict)
 					}
 				}
 			})
@@ -61,7 +61,7 @@ func TestVerdicts(t *testing.T) {
 		s := f.openSale(3)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		if first.Ticket != 1 || first.Free != 2 || first.Done != 0 {
-			t.Fatalf("first decision %+v", first)
+			t.Fatalf("first decision %+v, want ticket 1 with 2 free units", first)
 		}
 		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != first.Order ||
 			d.Ticket != 1 {
@@ -167,18 +167,18 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		open := f.inventory.parts[1].keys.open(s.ID)
 		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())
 		if _, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrLost) {
-			t.Fatalf("wrong type: %v, want ErrLost", err)
+			t.Fatalf("a key of a wrong type: got %v, want ErrLost", err)
 		}
 		f.must(f.client.Del(f.ctx, open).Err())
 		if a := f.audit(s); a.Stock != 5 {
 			t.Fatalf("a rejected buy was written: %+v", a.Counters)
 		}
 		if _, err := decided(f.ctx, g, shop.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, shop.ErrPermanent) {
-			t.Fatalf("negative quantity: %v", err)
+			t.Fatalf("negative quantity: got %v, want ErrPermanent", err)
 		}
 		nowhere := shop.Buy{Sale: shop.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}
 		if _, err := decided(f.ctx, g, nowhere); !errors.Is(err, shop.ErrPermanent) {
-			t.Fatalf("no such partition: %v", err)
+			t.Fatalf("no such partition: got %v, want ErrPermanent", err)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestLostReply(t *testing.T) {
 		t.Fatalf("%d replies lost, want 2", proxy.Dropped())
 	}
 	if a := f.audit(s); a.Held != 1 || a.Tickets != 1 {
-		t.Fatalf("taken twice: %+v", a.Counters)
+		t.Fatalf("units were taken twice: %+v", a.Counters)
 	}
 	proxy.Cut()
 	f.wantUnknown(g, buyOf(s, 12, 1, "key-two-1"))

@@ -144,7 +144,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 			e := entries[gone[n]]
 			if l.Order != e.Order || l.User != e.User || l.Sale != s.ID || l.Reason != "recovery" || l.At == 0 ||
 				l.Fields["key"] != e.Key || l.Fields["addr"] != e.Address {
-				t.Errorf("letter %+v of entry %+v", l, e)
+				t.Errorf("dead letter %+v of entry %+v", l, e)
 			}
 		}
 		wantSettled := func(done, waiting int64) {

@@ -26,7 +26,7 @@ func CheckPassword(password, email string) error {
 	local, _, _ := strings.Cut(email, "@")
 	switch {
 	case !utf8.ValidString(password):
-		return shop.Fail(shop.BadRequest, "the password is not text")
+		return shop.Fail(shop.BadRequest, "the password has invalid characters")
 	case n < minPassword:
 		return shop.Fail(shop.BadRequest, "the password is too short: want at least 8 characters")
 	case n > maxPassword:

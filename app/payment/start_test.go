@@ -258,7 +258,7 @@ func TestPayRefuses(t *testing.T) {
 				c.change(cashier, gateway, book)
 			}
 			if _, err := cashier.Pay(context.Background(), c.user, c.order, c.via); shop.AsError(err).Code != c.want {
-				t.Errorf("%v, want %s", err, c.want)
+				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
 	}
@@ -314,7 +314,7 @@ func TestEndNeedsTheGatewaysWord(t *testing.T) {
 			row, err := cashier.end(context.Background(), book.row, c.to)
 			if row.State != c.want || (err == nil) != (c.want != "") || err != nil &&
 				!errors.Is(err, shop.ErrTransient) {
-				t.Fatalf("%s, %v; want %q", row.State, err, c.want)
+				t.Fatalf("got %s, %v; want %q", row.State, err, c.want)
 			}
 			if returned := len(inventory.Returned); returned != 0 != (c.want != "") {
 				t.Errorf("returned %d, steps %v", returned, book.Steps)

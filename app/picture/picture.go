@@ -88,7 +88,7 @@ func (s *source) make(file io.Reader) (store.StoredImage, error) {
 	}
 	// The decoded size must equal the announced one: decoders are not trusted either.
 	if b := decoded.Bounds(); b.Dx() != s.width || b.Dy() != s.height {
-		return store.StoredImage{}, refuse("its sizes contradict one another")
+		return store.StoredImage{}, refuse("its sizes are inconsistent")
 	}
 	large, err := s.encode(decoded, largeSide, "")
 	if err != nil {
