@@ -53,7 +53,7 @@ func TestBuyersSinceTheMark(t *testing.T) {
 		b = f.buyers(s, b.Mark)
 		f.wantBuyers(b, false, 11, 13)
 		if b.Tickets != 4 || b.Stock != 5 {
-			t.Fatalf("%+v", b.Counters)
+			t.Fatalf("%+v, want tickets 4 and stock 5", b.Counters)
 		}
 		f.wantBuyers(f.buyers(other, shop.BuyersMark{}), true, 50, 51)
 		f.reserveMany(other, 7)

@@ -167,7 +167,7 @@ func TestConsumeAndSettle(t *testing.T) {
 		waiting, err := f.inventory.Waiting(f.ctx, 4242)
 		f.must(err)
 		if len(waiting) != 1 {
-			t.Fatalf("waiting %+v", waiting)
+			t.Fatalf("waiting %+v, want 1 of them", waiting)
 		}
 		var seen shop.Entry
 		box := fakeHandlerFor()
@@ -194,13 +194,13 @@ func TestConsumeAndSettle(t *testing.T) {
 		for range 2 { // the second call changes nothing
 			f.settle(seen)
 			if n := f.counters(s); n.Done != 1 || n.Tickets != 1 {
-				t.Fatalf("done %d of %d", n.Done, n.Tickets)
+				t.Fatalf("done %d of %d, want 1 of 1", n.Done, n.Tickets)
 			}
 		}
 		waiting, err = f.inventory.Waiting(f.ctx, 4242)
 		f.must(err)
 		if st := f.stats(); len(waiting) != 0 || st.Lag != 0 || st.Pending != 0 {
-			t.Fatalf("still waiting: %v, %+v", waiting, st)
+			t.Fatalf("still waiting: %v, %+v, want 0 waiting, lag 0 and pending 0", waiting, st)
 		}
 	})
 }
@@ -240,7 +240,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	f.reserveMany(s, 10)
 	_, entries := f.delivered("node-dead", 0)
 	if len(entries) != 10 {
-		t.Fatalf("read %d entries", len(entries))
+		t.Fatalf("read %d entries, want 10", len(entries))
 	}
 	box := fakeHandlerFor()
 	f.run(f.consumer("node-2", box))
@@ -313,7 +313,7 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 		n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result()
 		f.must(err)
 		if n != 0 || f.stats().Dead != 0 {
-			t.Fatalf("counted: attempts %d, %+v", n, f.stats())
+			t.Fatalf("counted: attempts %d, %+v, want no attempts and no dead letters", n, f.stats())
 		}
 	})
 }

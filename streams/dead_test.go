@@ -81,7 +81,7 @@ func TestBadEntryDies(t *testing.T) {
 			"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
 		} {
 			if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("%q: %v", id, err)
+				t.Errorf("%q: %v, want ErrNoRow", id, err)
 			}
 			if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
 				t.Errorf("%q: removed %v, %v", id, gone, err)

@@ -105,7 +105,7 @@ func TestLeaseComesBack(t *testing.T) {
 		dead.lease = time.Hour
 		held, _, err := dead.claim(f.ctx)
 		if err != nil || len(held.orders) != 2 {
-			t.Fatalf("took %v, %v", held, err)
+			t.Fatalf("took %v, %v, want 2 of them", held, err)
 		}
 		if held, _, err := dead.claim(f.ctx); err != nil || len(held.orders) != 0 {
 			t.Fatalf("took %v while under a lease, %v", held, err)
@@ -149,7 +149,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		_, err := s.runOnce(f.ctx)
 		f.must(err)
 		if n := f.stats().Deadlines; n != 0 {
-			t.Fatalf("%d left", n)
+			t.Fatalf("%d left, want 0", n)
 		}
 
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
@@ -163,7 +163,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		}
 		f.must(s.drop(f.ctx, held, held.orders))
 		if n := f.stats().Deadlines; n != 0 {
-			t.Fatalf("%d left", n)
+			t.Fatalf("%d left, want 0", n)
 		}
 	})
 }

@@ -279,7 +279,7 @@ func TestGiveUpAndClose(t *testing.T) {
 	g.Close()
 	waits.Wait()
 	if _, err := decided(f.ctx, g, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
-		t.Fatalf("closed gate: %v", err)
+		t.Fatalf("closed gate: %v, want errGateClosed", err)
 	}
 	proxy.Restore()
 }
@@ -296,7 +296,7 @@ func TestSoldOutWhileWaiting(t *testing.T) {
 			t.Fatalf("the repeat returned %+v", d)
 		}
 		if a := f.audit(s); a.Tickets != 1 {
-			t.Fatalf("%d tickets", a.Tickets)
+			t.Fatalf("%d tickets, want 1", a.Tickets)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 	f.settle(entries[:4]...)
 	f.wantGroup(20, 6)
 	if st := f.stats(); st.Lag != 20 || st.Pending != 6 || st.Length != 30 {
-		t.Fatalf("%+v", st)
+		t.Fatalf("%+v, want lag 20, pending 6 and length 30", st)
 	}
 	fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
@@ -176,7 +176,7 @@ func TestTrim(t *testing.T) {
 		certain = true
 		trim(-time.Minute, 1, 14) // up to the last delivered entry
 		if st := f.stats(); st.Length != 11 || st.Pending != 0 || st.Lag != 10 {
-			t.Fatalf("%+v", st)
+			t.Fatalf("%+v, want length 11, pending 0 and lag 10", st)
 		}
 		f.must(f.client.Del(f.ctx, f.inventory.parts[0].keys.orders).Err())
 		trim(-time.Minute, 1, 0)

@@ -38,7 +38,7 @@ func TestPassCountsOnce(t *testing.T) {
 		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), 1000), shop.VerdictReserved)
 		f.wantVerdict(g, passed(buyOf(s, 12, 20, "key-two-2"), 1001), shop.VerdictLimit)
 		if a := f.audit(s); a.Stock != 7 || a.Held != 3 || a.Units[11] != 2 || a.Units[12] != 1 {
-			t.Fatalf("%+v units %v", a.Counters, a.Units)
+			t.Fatalf("%+v units %v, want stock 7, held 3, units[11] 2 and units[12] 1", a.Counters, a.Units)
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestRecordWithPass(t *testing.T) {
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), shop.VerdictPass)
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-fresh"), 1001), shop.VerdictReserved)
 		if a := f.audit(s); a.Units[11] != 5 || a.Held != 5 {
-			t.Fatalf("%+v units %v", a.Counters, a.Units)
+			t.Fatalf("%+v units %v, want units[11] 5 and held 5", a.Counters, a.Units)
 		}
 		if !strings.HasSuffix(record(), "|1001") {
 			t.Errorf("record %q", record())
@@ -162,7 +162,7 @@ func TestPassesMustBeOnePerBuy(t *testing.T) {
 			}
 		}
 		if a := f.audit(s); a.Stock != 5 || a.Held != 0 {
-			t.Errorf("%+v", a.Counters)
+			t.Errorf("%+v, want stock 5 and held 0", a.Counters)
 		}
 	})
 }

@@ -95,22 +95,22 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 			"past": f.now().Add(-shop.PublishWithin - 50*time.Millisecond), "future": f.now().Add(time.Minute),
 		} {
 			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, shop.ErrTooLate) {
-				t.Errorf("%s: published, %v", name, err)
+				t.Errorf("%s: published, %v, want ErrTooLate", name, err)
 			}
 			err := f.inventory.Finish(f.ctx, 1, asOf, row, []*shop.Entry{&entries[0]})
 			if !errors.Is(err, shop.ErrTooLate) {
-				t.Errorf("%s: finished, %v", name, err)
+				t.Errorf("%s: finished, %v, want ErrTooLate", name, err)
 			}
 		}
 		if end := f.end(); end.Last != 0 {
-			t.Errorf("%d messages", end.Last)
+			t.Errorf("the last message is %d, want 0", end.Last)
 		}
 		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
-			t.Errorf("%+v", st)
+			t.Errorf("%+v, want pending 1 and deadlines 0", st)
 		}
 		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
 		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.end().Last != 1 {
-			t.Errorf("in time: %+v", st)
+			t.Errorf("in time: %+v, want pending 0, deadlines 1 and last 1", st)
 		}
 	})
 }
@@ -145,12 +145,12 @@ func TestFinishIsOneStep(t *testing.T) {
 				t.Fatalf("round %d published %+v", round, m)
 			}
 			if n := f.counters(s); n.Done != 3 {
-				t.Errorf("round %d: done %d", round, n.Done)
+				t.Errorf("round %d: done %d, want 3", round, n.Done)
 			}
 			due, err := f.client.ZRangeWithScores(f.ctx, f.inventory.parts[1].keys.deadlines, 0, -1).Result()
 			f.must(err)
 			if len(due) != 2 || due[0].Score != 1000 || due[1].Score != 1000 {
-				t.Errorf("round %d: deadlines %v", round, due)
+				t.Errorf("round %d: deadlines %v, want two with score 1000", round, due)
 			}
 			rows[0].PayBy = 9999 // an existing deadline does not move
 		}
@@ -174,7 +174,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
 	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.end().Last != 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("%+v, want pending 1, deadlines 0 and last 0", st)
 	}
 }
 

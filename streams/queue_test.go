@@ -70,7 +70,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 		}
 		for _, id := range []string{found[0].id, "", "-", "1", "x-1", "1-1-1"} {
 			if err := c.Replay(c.f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("replay %q: %v", id, err)
+				t.Errorf("replay %q: %v, want ErrNoRow", id, err)
 			}
 			if there, err := c.Drop(c.f.ctx, id); there || err != nil {
 				t.Errorf("drop %q: %v, %v", id, there, err)
@@ -91,7 +91,7 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 		found, err := d.next(c.f.ctx, 3)
 		c.f.must(err)
 		if len(found) != 3 {
-			t.Fatalf("%d entries", len(found))
+			t.Fatalf("%d entries, want 3", len(found))
 		}
 		c.f.must(c.acknowledge(c.f.ctx, c.group, found[0].ID))
 		for i, e := range found[:2] {

@@ -107,7 +107,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		trimmer := NewTrimmer(f.inventory, always)
 		trimmer.retention, trimmer.length = -time.Minute, 1
 		if n, err := trimmer.runOnce(f.ctx); n != 0 || err != nil {
-			t.Errorf("trimmed %d, %v", n, err)
+			t.Errorf("trimmed %d, %v, want 0", n, err)
 		}
 		if diff := cmp.Diff(before, f.audit(s)) + cmp.Diff(streams, f.stats(), ageless); diff != "" {
 			t.Errorf("changed while closed (-before +after):\n%s", diff)
@@ -172,7 +172,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 			t.Errorf("the lag was wrong after its correction: %d, %v", fixed, err)
 		}
 		if st := f.stats(); st.Lag != 0 || st.Pending != 0 || st.Length != 1 {
-			t.Errorf("%+v", st)
+			t.Errorf("%+v, want lag 0, pending 0 and length 1", st)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 		f.close(testEpoch+2, true)
 		f.open(testEpoch+2, 2, true)
 		if st := f.stats(); st.Pending != 0 || st.Length != 0 || st.Lag != 0 {
-			t.Errorf("rebuilt: %+v", st)
+			t.Errorf("rebuilt: %+v, want pending 0, length 0 and lag 0", st)
 		}
 		old, err := f.client.XLen(f.ctx, k.orders+":before").Result()
 		f.must(err)
@@ -270,7 +270,7 @@ func TestNoteNeverGoesBack(t *testing.T) {
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
 		} {
 			if err := f.inventory.Note(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Errorf("note of %+v: %v", other, err)
+				t.Errorf("note of %+v: %v, want ErrStaleEpoch", other, err)
 			}
 		}
 		f.wantDatabase(h, "")

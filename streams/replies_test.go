@@ -154,7 +154,7 @@ func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
 func (s *says) wantMoment(what string, err error) {
 	s.t.Helper()
 	if !errors.Is(err, shop.ErrTransient) {
-		s.t.Errorf("%s: %s: %v", s.name, what, err)
+		s.t.Errorf("%s: %s: %v, want ErrTransient", s.name, what, err)
 	}
 	for _, other := range []error{shop.ErrMisconfigured, shop.ErrPermanent, shop.ErrLost, shop.ErrStaleEpoch} {
 		if errors.Is(err, other) {

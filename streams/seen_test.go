@@ -62,7 +62,7 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 		t.Errorf("a rejected call changed the counters: %+v, then %+v", before.Counters, after.Counters)
 	}
 	if st := f.state(1); st.Seq != 5 || st.Seen != 4 {
-		t.Errorf("state %+v", st)
+		t.Errorf("state %+v, want seq 5 and seen 4", st)
 	}
 	lost, err := f.inventory.Missing(f.ctx, 1, testEpoch, nil)
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {

@@ -34,7 +34,7 @@ func TestTerms(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), shop.VerdictRepeated) // I9
 		later.Version, later.Added = 8, 2
 		if err := f.inventory.SetTerms(f.ctx, &later); !errors.Is(err, shop.ErrPermanent) {
-			t.Errorf("fewer added: %v", err)
+			t.Errorf("fewer added: %v, want ErrPermanent", err)
 		}
 		f.audit(s)
 	})
@@ -57,10 +57,10 @@ func TestTakeOut(t *testing.T) {
 		takes(12, 9, 1) // the remaining free units
 		takes(13, 1, 0)
 		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.Out[11] != 2 || a.Out[12] != 1 || len(a.Out) != 3 {
-			t.Errorf("%+v", a)
+			t.Errorf("%+v, want stock 0, withdrawn 3, out[11] 2, out[12] 1 and 3 out", a)
 		}
 		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 14, 0); !errors.Is(err, shop.ErrPermanent) {
-			t.Errorf("no units: %v", err)
+			t.Errorf("no units: %v, want ErrPermanent", err)
 		}
 		f.close(testEpoch+1, true)
 		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 15, 1); !errors.Is(err, shop.ErrTransient) {
@@ -73,7 +73,7 @@ func TestTakeOut(t *testing.T) {
 		takes(11, 2, 2)
 		takes(12, 1, 1)
 		if a := f.audit(s); a.Stock != 2 || a.Withdrawn != 3 {
-			t.Errorf("%+v", a)
+			t.Errorf("%+v, want stock 2 and withdrawn 3", a)
 		}
 		for _, err := range []error{
 			f.inventory.SetTerms(f.ctx, &shop.Sale{ID: newID(), Partition: 1}),

@@ -61,7 +61,7 @@ func TestTracesTravelInEntries(t *testing.T) {
 		}
 		entries := f.entriesOf()
 		if len(entries) != 3 {
-			t.Fatalf("%d entries", len(entries))
+			t.Fatalf("%d entries, want 3", len(entries))
 		}
 		if m := entries[11]; len(m.Values) != 1 || parseEntry(1, m).Trace != nil {
 			t.Errorf("an entry without a trace has %v", m.Values)
@@ -103,7 +103,7 @@ func TestTracesOfAGroup(t *testing.T) {
 			}
 		}
 		if len(entries) != 3 {
-			t.Errorf("%d entries", len(entries))
+			t.Errorf("%d entries, want 3", len(entries))
 		}
 	})
 }

@@ -489,7 +489,7 @@ func TestStoreAwayIsBusy(t *testing.T) {
 			w.t.Errorf("verify needs no store: %v", err)
 		}
 		if err := w.Watch.RunOnce(w.ctx); !errors.Is(err, shop.ErrTransient) {
-			w.t.Errorf("watch: %v", err)
+			w.t.Errorf("watch: %v, want ErrTransient", err)
 		}
 	})
 }

@@ -84,13 +84,13 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 		kit.Must(t, err)
 		for range 2 {
 			if who, err := i.Verify(token); err != nil || who.Device != 7 {
-				t.Fatalf("%+v, %v", who, err)
+				t.Fatalf("%+v, %v, want device 7", who, err)
 			}
 		}
 		ends(&c, i)
 		for range 2 {
 			if _, err := i.Verify(token); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: %v, want Unauthorized", what, err)
 			}
 		}
 	}

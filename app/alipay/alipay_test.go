@@ -46,7 +46,7 @@ func TestEveryWayToPay(t *testing.T) {
 				t.Errorf("notified: %+v, %v, want %+v", published, err, paid)
 			}
 			if l := c.sim.Ledger(); l.TakenFen != 19801 || len(l.Trades) != 1 {
-				t.Errorf("the ledger: %+v", l)
+				t.Errorf("the ledger: %+v, want 19801 fen and one trade", l)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestRefund(t *testing.T) {
 	rest := payment.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
 	kit.Must(t, c.Refund(t.Context(), rest))
 	if l := c.sim.Ledger(); l.RefundedFen != 19801 {
-		t.Errorf("refunded: %d", l.RefundedFen)
+		t.Errorf("refunded: %d, want 19801 fen", l.RefundedFen)
 	}
 	if got := c.query(t, order); got.State != payment.TradeClosed || got.RefundedFen != 19801 {
 		t.Errorf("refunded as a whole: %+v", got)

@@ -211,7 +211,7 @@ func TestNothingIsInjected(t *testing.T) {
 		l := reset()
 		l.To = to
 		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, outbox.ErrRejected) {
-			t.Errorf("to %q: %v", to, err)
+			t.Errorf("to %q: %v, want ErrRejected", to, err)
 		}
 	}
 	if n := len(server.Mails()); n != taken {

@@ -79,7 +79,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	box = &outbox{Trace: &fakes.Trace{}, waits: 3, fail: shop.ErrTransient}
 	p.Store, p.Stream = box, box
 	if err := p.RunOnce(context.Background()); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want ErrTransient", err)
 	}
 	fakes.WantSteps(t, box.Trace, "append 3")
 }

@@ -355,7 +355,7 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		time.Sleep(closeRest)
 		close(gateway.wait)
 		if finished, err := x.Due(ctx, 0, []shop.ID{1}); err != nil || len(finished) != 0 {
-			t.Fatalf("finished %v, %v", finished, err)
+			t.Fatalf("finished %v, %v, want none", finished, err)
 		}
 		synctest.Wait()
 		if len(inventory.Returned) != 1 || book.row.State != shop.Expired {

@@ -96,12 +96,12 @@ func TestFailedActLeavesNothing(t *testing.T) {
 			}
 			listed := val(s.Blocks(ctx, 0))(t)
 			if len(listed) != 0 {
-				t.Errorf("%s: %d blocks", name, len(listed))
+				t.Errorf("%s: %d blocks, want 0", name, len(listed))
 			}
 			wantJournal(t, s, 0)
 		}
 		if done, err := s.Act(ctx, ada("key-0001"), blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
-			t.Errorf("afterwards: %+v, %v", done, err)
+			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestDryActLeavesNothing(t *testing.T) {
 		wantJournal(t, s, 0)
 		actor.Dry = false
 		if done, err := s.Act(ctx, actor, blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
-			t.Errorf("afterwards: %+v, %v", done, err)
+			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}
 	})
 }

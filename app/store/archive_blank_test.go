@@ -56,7 +56,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		h.quiet()
 		h.close(sale)
 		if moved := h.archive(sale, 100); moved != 9 {
-			t.Fatalf("%d moved", moved)
+			t.Fatalf("%d moved, want 9", moved)
 		}
 		for range 3 {
 			h.finished(sale)
@@ -118,7 +118,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		h.quiet()
 		h.close(h.sales[1])
 		if moved := h.archive(h.sales[1], 10); moved != 3 {
-			t.Fatalf("%d moved", moved)
+			t.Fatalf("%d moved, want 3", moved)
 		}
 		h.must(h.Erase(h.ctx, user, nil, opens, opens))
 		blanked, left, err := h.BlankAddresses(h.ctx, user)

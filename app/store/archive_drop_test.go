@@ -75,7 +75,7 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 			{Month: first, Orders: 2, Sales: 1, PaidFen: 9800}, {Month: second, Orders: 2, Sales: 1, PaidFen: 9800},
 		}, months)
 		if months, err = h.ArchivedMonths(h.ctx, 0); err != nil || len(months) != 3 {
-			t.Errorf("all months: %+v (%v)", months, err)
+			t.Errorf("all months: %+v (%v), want 3 of them", months, err)
 		}
 		dropped, err := h.dropAll(h.ctx, third, 3)
 		h.must(err)
@@ -95,7 +95,7 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		}
 		sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
 		if err != nil || sums.Dropped != 4 {
-			t.Errorf("sums %+v (%v)", sums, err)
+			t.Errorf("sums %+v (%v), want dropped 4", sums, err)
 		}
 		h.wantReceived(payment.Trade{
 			Order: all[0], No: "T" + all[0].String(), State: payment.TradePaid, AmountFen: 4900,

@@ -49,7 +49,7 @@ func TestWorkBits(t *testing.T) {
 		}
 		for _, bits := range []int{-1, 0, admission.MaxWorkBits + 1, 256 + 16} {
 			if err := s.SetWorkBits(ctx, bits); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-				t.Errorf("%d bits: %v", bits, err)
+				t.Errorf("%d bits: %v, want BadRequest", bits, err)
 			}
 		}
 		if got, err := s.WorkBits(ctx); err != nil || got != admission.MaxWorkBits {

@@ -53,7 +53,7 @@ func TestChangedAnswersEachBuyer(t *testing.T) {
 		}, 100)
 		h.must(err)
 		if len(got) != 6 {
-			t.Fatalf("got %d results", len(got))
+			t.Fatalf("got %d results, want 6", len(got))
 		}
 		wantChanges(t, "first", got[0], false, one[2].ID, one[3].ID, one[0].ID)
 		wantChanges(t, "second", got[1], false, two[2].ID)

@@ -159,10 +159,10 @@ func TestDeletion(t *testing.T) {
 			t.Errorf("revoked are %v", gone)
 		}
 		if left, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(left) != 0 {
-			t.Errorf("devices %v, %v", left, err)
+			t.Errorf("devices %v, %v, want none", left, err)
 		}
 		if left := book(t, s, p.user.ID); len(left) != 0 {
-			t.Errorf("addresses %v", left)
+			t.Errorf("addresses %v, want none", left)
 		}
 
 		p.must(p.eraser.RunOnce(p.ctx))
@@ -221,7 +221,7 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 		p.must(errOf(s.AddAddress(p.ctx, guest, saved("home", false), 20)))
 		p.must(p.data.Delete(p.ctx, shop.Identity{User: guest, Role: shop.Shopper}, ""))
 		if left := book(t, s, guest); len(left) != 0 {
-			t.Errorf("addresses %v", left)
+			t.Errorf("addresses %v, want none", left)
 		}
 		revoked, err := s.Revocations(kit.Context(t), 0)
 		if err != nil || len(revoked.Subjects) != 1 || revoked.Subjects[0].Subject != guest {

@@ -253,7 +253,7 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 		o := h.order(h.sales[0], 1)
 		for _, epoch := range []int64{0, 2} {
 			if _, err := h.Insert(h.ctx, epoch, []shop.Order{o}); !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Errorf("epoch %d: %v", epoch, err)
+				t.Errorf("epoch %d: %v, want ErrStaleEpoch", epoch, err)
 			}
 		}
 		wantErr(t, "a row was written", errOf(h.Order(h.ctx, o.ID)), shop.ErrNoRow)

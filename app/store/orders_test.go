@@ -85,10 +85,10 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&expired[0]}))
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&rows[0].Order})) // an old state, late
 		if left := unpublished(); len(left) != 0 {
-			t.Errorf("still unpublished: %v", left)
+			t.Errorf("still unpublished: %v, want none", left)
 		}
 		if o := h.read(rows[0].Order.ID); o.PublishedRev != 2 {
-			t.Errorf("published_rev %d", o.PublishedRev)
+			t.Errorf("published_rev %d, want 2", o.PublishedRev)
 		}
 	}, 100)
 }

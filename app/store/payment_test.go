@@ -75,7 +75,7 @@ func TestEndTraded(t *testing.T) {
 		for range 2 {
 			got := val(h.EndTraded(h.ctx, []shop.ID{4242, paid.ID, over.ID}, shop.Expired, payBy))(h.t)
 			if len(got) != 2 {
-				t.Fatalf("%d rows", len(got))
+				t.Fatalf("%d rows, want 2", len(got))
 			}
 			if o := got[0]; o.State != shop.Expired || o.CancelledAt != payBy || o.Rev != 2 {
 				t.Errorf("%+v", o)
@@ -197,7 +197,7 @@ func TestReviveLate(t *testing.T) {
 		wantErr(t, "revived twice", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), shop.ErrNoRow)
 		h.wantReceived(tradeOf(o), payment.OutcomeRevived, shop.Paid)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("unsettled %+v, %v", list, err)
+			t.Errorf("unsettled %+v, %v, want none", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
 	}, 3)
@@ -214,7 +214,7 @@ func TestDecidedOnce(t *testing.T) {
 		}
 		h.wantReceived(tradeOf(o), payment.OutcomeRefunded, shop.Cancelled)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("unsettled %+v, %v", list, err)
+			t.Errorf("unsettled %+v, %v, want none", list, err)
 		}
 	}, 3)
 }

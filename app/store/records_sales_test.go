@@ -55,7 +55,7 @@ func TestSalesAreMade(t *testing.T) {
 			t.Errorf("partitions %v", partitions)
 		}
 		if len(received) != 6 {
-			t.Errorf("notified of %v", received)
+			t.Errorf("notified of %v, want 6", received)
 		}
 		if _, err := d.CreateSale(ctx, trying(operator()), draft); err != nil || len(received) != 6 {
 			t.Errorf("a dry run: %v, notified of %d", err, len(received))

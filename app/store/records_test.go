@@ -271,7 +271,7 @@ func TestCategoriesLife(t *testing.T) {
 			errOf(d.EditCategory(ctx, operator(), tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})),
 		)
 		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
-			t.Errorf("shown: %v, %v", shown, err)
+			t.Errorf("shown: %v, %v, want 1 of them", shown, err)
 		}
 		_, err = d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot", CategoryID: tea.ID})
 		if code(err) != shop.BadRequest {
@@ -417,7 +417,7 @@ func TestPicturesAreKeptOnce(t *testing.T) {
 			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), store.ImageJPEG, false)), shop.ErrNoRow)
 		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
 		if err != nil || len(known) != 1 {
-			t.Errorf("known: %v, %v", known, err)
+			t.Errorf("known: %v, %v, want 1 of them", known, err)
 		}
 	})
 }

@@ -66,10 +66,10 @@ func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 		<-fenced
 		h.wantTaken(h.sales[0], taken)
 		if epoch, _, err := h.PartitionEpoch(h.ctx, 0); err != nil || epoch != 5 {
-			t.Errorf("epoch %d (%v)", epoch, err)
+			t.Errorf("epoch %d (%v), want 5", epoch, err)
 		}
 		if epoch, err := h.AdvanceEpoch(h.ctx, 0, 0); err != nil || epoch != 6 {
-			t.Errorf("epoch %d (%v)", epoch, err)
+			t.Errorf("epoch %d (%v), want 6", epoch, err)
 		}
 	}, 1000)
 }
@@ -98,7 +98,7 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 			t.Errorf("epoch %d (%v), want 2 for a partition that was missing", epoch, err)
 		}
 		if epoch, seq, err := s.PartitionEpoch(ctx, 7); err != nil || epoch != 1 || seq != 0 {
-			t.Errorf("epoch %d, seq %d (%v)", epoch, seq, err)
+			t.Errorf("epoch %d, seq %d (%v), want epoch 1 and seq 0", epoch, seq, err)
 		}
 	})
 }

@@ -214,14 +214,14 @@ func TestLettersAboutParcels(t *testing.T) {
 		h.must(h.Rewrite(h.ctx, shippedAt+6)) // too old
 		h.must(h.MarkWritten(h.ctx, second[0], finishAt))
 		if again := claim(finishAt * 2); len(again) != 0 {
-			t.Errorf("claimed %v", again)
+			t.Errorf("claimed %v, want none", again)
 		}
 		h.must(h.Rewrite(h.ctx, shippedAt+5))
 		third := claim(finishAt)
 		h.must(h.Rewrite(h.ctx, shippedAt+5))
 		h.must(h.MarkWritten(h.ctx, third[0], finishAt))
 		if again := claim(finishAt); len(again) != 1 {
-			t.Errorf("claimed %v", again)
+			t.Errorf("claimed %v, want 1 of them", again)
 		}
 	}, 10)
 }

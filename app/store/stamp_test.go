@@ -73,10 +73,10 @@ func TestRestamp(t *testing.T) {
 				len(all[1].Orders))
 		}
 		if got, err := h.Touch(h.ctx, []shop.ID{4242}); err != nil || len(got) != 0 {
-			t.Errorf("missing orders: %v, %v", got, err)
+			t.Errorf("missing orders: %v, %v, want none", got, err)
 		}
 		if got, err := h.Touch(h.ctx, nil); err != nil || len(got) != 0 {
-			t.Errorf("without ids: %v, %v", got, err)
+			t.Errorf("without ids: %v, %v, want none", got, err)
 		}
 	})
 }

@@ -49,7 +49,7 @@ func TestMySQLOverTLS(t *testing.T) {
 		t.Errorf("a certificate for another name: %v", err)
 	}
 	if _, err = store.OpenMySQL(ctx, testShop); !errors.Is(err, shop.ErrMisconfigured) {
-		t.Errorf("without TLS: %v", err)
+		t.Errorf("without TLS: %v, want ErrMisconfigured", err)
 	}
 	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred"} {
 		if _, err = store.OpenTrustedMySQL(ctx, testShop+weak, certificate); err == nil {
