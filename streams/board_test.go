@@ -144,7 +144,7 @@ func TestFiguresOfSalesAreKept(t *testing.T) {
 			away += one.Away[shop.LayerNode][shop.SoldOut]
 		}
 		if len(said) != 2 || pressed != 13 || away != 13 {
-			t.Errorf("kept %+v, want two processes with 13 in total for each", said)
+			t.Errorf("kept %+v, want two processes with 13 attempts and 13 rejections", said)
 		}
 		ttl, err := f.client.PTTL(f.ctx, boardSale+sale.String()).Result()
 		if err != nil || ttl <= 39*24*time.Hour || ttl > board.SaleFiguresLife {

@@ -41,7 +41,7 @@ func TestBuyersSinceTheMark(t *testing.T) {
 		b := f.buyers(s, shop.BuyersMark{})
 		f.wantBuyers(b, true, 11, 12)
 		if b.Tickets != 2 || b.Stock != 7 || b.Mark.Tickets != 2 || b.Mark.Epoch != testEpoch {
-			t.Fatalf("%+v", b)
+			t.Fatalf("got %+v, want 2 tickets and stock 7 in this epoch", b)
 		}
 		b = f.buyers(s, b.Mark)
 		f.wantBuyers(b, false)

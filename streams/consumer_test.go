@@ -123,7 +123,7 @@ func (f *fixture) reserveMany(s *shop.Sale, n int) []shop.GateAnswer {
 		wg.Go(func() {
 			d, err := untilKnown(f.ctx, g, buyOf(s, shop.ID(5000+i), 1, "key-many-1"))
 			if err != nil || d.Verdict != shop.VerdictReserved {
-				f.t.Errorf("reserve %d: %+v, %v", i, d, err)
+				f.t.Errorf("reserve %d: got %+v, %v, want a reservation", i, d, err)
 			}
 			made[i] = d
 		})
@@ -386,7 +386,7 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 		t.Fatalf("the lost stream was recreated: %d, %v", n, err)
 	}
 	if st, err := f.inventory.State(f.ctx, 1); err != nil || st.Exists {
-		t.Fatalf("state %+v, %v", st, err)
+		t.Fatalf("got state %+v, %v, want an absent partition", st, err)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestBadEntryDies(t *testing.T) {
 				t.Errorf("%q: %v, want ErrNoRow", id, err)
 			}
 			if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
-				t.Errorf("%q: removed %v, %v", id, gone, err)
+				t.Errorf("%q: removed %v, %v, want false", id, gone, err)
 			}
 		}
 		n, err := f.client.Exists(f.ctx, k.attempts).Result()

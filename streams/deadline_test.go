@@ -91,7 +91,7 @@ func TestScheduleOnce(t *testing.T) {
 	}
 	if score, err := f.client.ZScore(f.ctx, f.inventory.parts[1].keys.deadlines, id.String()).Result(); err != nil ||
 		score != 5000 {
-		t.Fatalf("score %v, %v", score, err)
+		t.Fatalf("got score %v, %v, want 5000", score, err)
 	}
 	f.must(f.inventory.Schedule(f.ctx, 1, nil))
 }

@@ -175,7 +175,7 @@ func TestHold(t *testing.T) {
 		begin := time.Now() // the unit has a cooldown first (I9)
 		hold(shop.HoldRequest{Order: last, User: 12, Hold: 3, Qty: 1}, shop.VerdictReserved)
 		if time.Since(begin) < shop.FlagLife {
-			t.Fatalf("held after %v", time.Since(begin))
+			t.Fatalf("held after %v, want at least the life of a flag", time.Since(begin))
 		}
 		f.close(testEpoch+1, false)
 		hold(shop.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, shop.VerdictRecovering)
@@ -390,7 +390,7 @@ func TestRestoreFromRows(t *testing.T) {
 		}
 		for _, h := range a.Holds {
 			if h.Sold != (h.Order == paid) {
-				t.Fatalf("restored %+v", h)
+				t.Fatalf("restored %+v, want only the paid hold sold", h)
 			}
 		}
 		f.wantVerdict(g, buyOf(s, 1, 1, "key-other"), shop.VerdictLimit)
@@ -438,7 +438,7 @@ func TestStateOfNothing(t *testing.T) {
 		f.wantState(shop.PartitionState{Database: shop.RecordedHistory{Replaced: []string{}}})
 		f.close(1, true)
 		if st := f.state(1); !st.Exists || !st.Recovering || !st.Lost {
-			t.Fatalf("state %+v", st)
+			t.Fatalf("got state %+v, want a lost partition in recovery", st)
 		}
 	})
 }

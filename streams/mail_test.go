@@ -60,7 +60,7 @@ func TestEmailsAreBounded(t *testing.T) {
 		f.must(s.Send(f.ctx, anEmail("one"), anEmail("two")))
 		err := s.Send(f.ctx, anEmail("three"))
 		if !errors.Is(err, shop.ErrTransient) || strings.Contains(err.Error(), "@") {
-			t.Errorf("a third: %v", err)
+			t.Errorf("a third e-mail: got %v, want ErrTransient without the address", err)
 		}
 		f.must(s.Send(f.ctx, anEmail("one")))
 		if n, err := s.Waiting(f.ctx); n != 2 || err != nil {

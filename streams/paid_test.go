@@ -188,7 +188,7 @@ func TestLostPostingsAreNoticed(t *testing.T) {
 		second := f.append(s, posting(newID(), 2))
 		f.must(s.MakeGroups(f.ctx, []string{"backoffice", "backoffice"}))
 		if groups, err := s.Check(f.ctx, second); err != nil || !slices.Equal(groups, []string{"backoffice"}) {
-			t.Errorf("groups %q, %v", groups, err)
+			t.Errorf("got groups %q, %v, want backoffice", groups, err)
 		}
 		f.must(f.client.HSet(f.ctx, paidMark, "at", int64(first)).Err())
 		if lost := f.confirmLoss(s, second); lost.Since != first || second <= first {

@@ -53,7 +53,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 		for _, m := range found {
 			if m.attempts != 1 || m.at == 0 || !slices.Contains(rejected, m.name) ||
 				m.reason != "rejected: 422 no such product" {
-				t.Fatalf("%+v", m)
+				t.Fatalf("got the message %+v, want a rejection with its reason", m)
 			}
 		}
 		if n, err := c.CountQuarantined(c.f.ctx); err != nil || n != 160 || d.Counts() != [3]int64{35, 160, 0} {
@@ -289,7 +289,7 @@ func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
 		r.await(0, 0)
 		stop()
 		if len(r.wholes) != 2 || r.wholes[0] != r.wholes[1] {
-			t.Errorf("delivered %v", r.wholes)
+			t.Errorf("delivered %v, want the same message twice", r.wholes)
 		}
 	})
 }

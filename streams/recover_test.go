@@ -86,7 +86,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), shop.VerdictRecovering)
 		hold := shop.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
 		if v, err := f.inventory.Hold(f.ctx, hold); v != shop.VerdictRecovering || err != nil {
-			t.Errorf("hold: verdict %d, %v", v, err)
+			t.Errorf("hold: got verdict %d, %v, want recovering", v, err)
 		}
 		sold := []shop.SoldHold{{Sale: s.Ref(), Order: order, Hold: 1}}
 		_, returned := f.inventory.Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}})

@@ -191,7 +191,7 @@ func (s *says) sameBuy(ctx context.Context, l *Inventory, sale shop.SaleRef) {
 		}
 	}
 	if len(s.calls) < 2 {
-		s.t.Errorf("%s: tried %d times", s.name, len(s.calls))
+		s.t.Errorf("%s: got %d attempts, want at least 2", s.name, len(s.calls))
 	}
 }
 

@@ -145,7 +145,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	first, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if len(first.History) != 40 || first.Confirmed != first.History || first.Followed != "" {
-		t.Fatalf("state %+v", first)
+		t.Fatalf("got state %+v, want a confirmed history", first)
 	}
 	server.Kill()
 	server.Start()

@@ -21,7 +21,7 @@ func TestTerms(t *testing.T) {
 		f.must(f.inventory.SetTerms(f.ctx, &earlier)) // a late call
 		f.must(f.inventory.SetTerms(f.ctx, &later))   // a repeated call
 		if a := f.audit(s); a.Stock != 3 || a.Added != 3 || a.Version != 5 || !a.Paused {
-			t.Errorf("%+v", a.Counters)
+			t.Errorf("got %+v, want stock 3, added 3, version 5, paused", a.Counters)
 		}
 		f.wantVerdict(g, buyOf(s, 2, 1, "key-00002"), shop.VerdictPaused)
 		later.Version, later.Paused = 6, false

@@ -92,7 +92,7 @@ func TestTracesOfAGroup(t *testing.T) {
 		reply, err := reserveScript.run(f.ctx, f.client, keys, append(args, "", "1="+ref("1")+" 2="+ref("2")+" 4="+ref("4")+" ")...)
 		f.must(err)
 		if integer(reply[0]) != codeDone {
-			t.Fatalf("reply %v", reply)
+			t.Fatalf("got the reply %v, want done", reply)
 		}
 		entries := f.entriesOf()
 		for user, want := range map[shop.ID]string{11: ref("1"), 13: "", 14: ref("4")} {
@@ -144,7 +144,7 @@ func TestTracesGoOnBehindAnEntry(t *testing.T) {
 			found = append(found, c)
 		}
 		if len(found) != 2 || found[0].Trace == nil || *found[0].Trace != *e.Trace || found[1].Trace != nil {
-			t.Fatalf("changes %+v", found)
+			t.Fatalf("got the changes %+v, want two, the first with the trace", found)
 		}
 		if found[0].Frame != string(f.inventory.frame(rows[0])) ||
 			found[1].Frame != string(f.inventory.frame(rows[1])) {

@@ -57,7 +57,7 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 
 		me, err := w.Me(w.ctx, w.who(s.Access))
 		if err != nil || me.Email != email || me.Guest || me.Lang != "zh" || me.CreatedAt == 0 {
-			w.t.Errorf("me: %+v, %v", me, err)
+			w.t.Errorf("me: got %+v, %v, want the account", me, err)
 		}
 		name, lang := "Ada", "en"
 		if me, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &name, Lang: &lang}); err != nil ||
@@ -154,7 +154,7 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		}
 		for _, email := range []string{known, pending, pending} {
 			if took, err := register(email); err != nil || took < evenly {
-				w.t.Errorf("register: %v after %v", err, took)
+				w.t.Errorf("register: got %v after %v, want no error after at least %v", err, took, evenly)
 			}
 		}
 		if l := w.mailed(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
@@ -166,7 +166,7 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		}
 		for _, email := range []string{known, unknown, pending} {
 			if took, err := forgot(email); err != nil || took < evenly {
-				w.t.Errorf("forgot: %v after %v", err, took)
+				w.t.Errorf("forgot: got %v after %v, want no error after at least %v", err, took, evenly)
 			}
 		}
 		if l := w.mailed(unknown); len(l) != 0 {
@@ -202,7 +202,7 @@ func TestEmailsAreFew(t *testing.T) {
 			w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
 		}
 		if n := len(w.mailed(email)); n != emailsAnHour-1 { // the activation used one
-			w.t.Errorf("%d e-mails", n)
+			w.t.Errorf("got %d e-mails, want %d", n, emailsAnHour-1)
 		}
 	})
 }
@@ -350,7 +350,7 @@ func TestDevices(t *testing.T) {
 		here, there, foreign := w.logIn(email), w.logIn(email), w.logIn(stranger)
 		mine, err := w.MyDevices(w.ctx, w.who(here.Access))
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
-			w.t.Fatalf("devices %+v, %v", mine, err)
+			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
 		w.refused("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), shop.NotFound)
 		w.must(w.RemoveDevice(w.ctx, w.who(here.Access), w.who(there.Access).Device))
@@ -367,7 +367,7 @@ func TestDevices(t *testing.T) {
 		_, err = other.Issuer.Verify(here.Access)
 		w.refused("logged out, on another node", err, shop.Unauthorized)
 		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
-			w.t.Errorf("a stranger: %v", err)
+			w.t.Errorf("the token of another user: got %v, want it valid", err)
 		}
 		here, there = w.logIn(email), w.logIn(email)
 		w.must(w.LogOut(w.ctx, LogOut{Who: w.who(here.Access), Everywhere: true}))
@@ -467,7 +467,7 @@ func TestLogInWithoutRedis(t *testing.T) {
 		w.refused("right, after failures", err, shop.CaptchaRequired)
 		picture, err := w.Captcha(w.ctx, admission.PictureAsker{})
 		if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
-			w.t.Fatalf("captcha: %+v, %v", picture, err)
+			w.t.Fatalf("captcha: got %+v, %v, want a PNG", picture, err)
 		}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
 		w.must(err)

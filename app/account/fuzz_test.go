@@ -30,7 +30,7 @@ func FuzzVerify(f *testing.F) {
 		who, err := i.Verify(token)
 		if err != nil {
 			if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || who != (shop.Identity{}) {
-				t.Fatalf("%q: %+v, %v", token, who, err)
+				t.Fatalf("%q: got %+v, %v, want Unauthorized", token, who, err)
 			}
 			return
 		}
@@ -82,7 +82,7 @@ func FuzzRefresh(f *testing.F) {
 		device, secret, ok := r.read(token)
 		if !ok {
 			if device != 0 || secret != "" {
-				t.Fatalf("%q: %s, %q", token, device, secret)
+				t.Fatalf("%q: got device %s, secret %q, want none", token, device, secret)
 			}
 			return
 		}
@@ -108,7 +108,7 @@ func FuzzHash(f *testing.F) {
 			t.Fatalf("%q: a salt of %d bytes, a sum of %d", hash, len(salt), len(sum))
 		}
 		if ok, err := fits(hash, "a password"); ok || err != nil && err != errHash {
-			t.Fatalf("%q: %v, %v", hash, ok, err)
+			t.Fatalf("hash %q: got %v, %v, want no match", hash, ok, err)
 		}
 	})
 }

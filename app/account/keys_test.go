@@ -25,7 +25,7 @@ func TestKeyRotation(t *testing.T) {
 	counts := func(what, token string, on *Issuer, want bool) {
 		t.Helper()
 		if who, err := on.Verify(token); (err == nil) != want || err == nil && who.User != 42 {
-			t.Errorf("%s: %+v, %v", what, who, err)
+			t.Errorf("%s: got %+v, %v, want valid %v", what, who, err, want)
 		}
 	}
 	first := issue(nodes[0], 48*time.Hour)

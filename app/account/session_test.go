@@ -33,7 +33,7 @@ func TestRefreshAgainAnswersTheSame(t *testing.T) {
 		next, err := w.Refresh(w.ctx, first, "Firefox")
 		w.must(err)
 		if who := w.who(next.Access); who.User != s.User.ID || who.Device != w.who(s.Access).Device {
-			w.t.Errorf("refreshed as %+v", who)
+			w.t.Errorf("refreshed as %+v, want the same user and device", who)
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestAccessEndsSoon(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
 		if life := s.Expires.Sub(w.now()); life > shop.AccessLife || life < shop.AccessLife-time.Minute {
-			w.t.Errorf("lives for %v", life)
+			w.t.Errorf("the token lives for %v, want about %v", life, shop.AccessLife)
 		}
 		w.pass(shop.AccessLife + 2*leeway)
 		_, err := w.Issuer.Verify(s.Access)

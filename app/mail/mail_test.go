@@ -100,10 +100,10 @@ func TestEmailsArrive(t *testing.T) {
 				want, words = "设置新密码", l.Link
 			}
 			if subject != want || !strings.Contains(body, words) || !strings.Contains(got.To, "<"+l.To+">") {
-				t.Errorf("to %s: %q\n%s", got.To, subject, body)
+				t.Errorf("to %s: got subject %q, want %q, body\n%s", got.To, subject, want, body)
 			}
 			if date := header.Get("Date"); date != "Wed, 18 Nov 2026 11:06:40 +0000" {
-				t.Errorf("date %q", date)
+				t.Errorf("got date %q, want that of the posting", date)
 			}
 		}
 	}
@@ -369,6 +369,6 @@ func TestEmailsOnDisk(t *testing.T) {
 	var asked *outbox.PauseError
 	err = (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted)
 	if !errors.As(err, &asked) {
-		t.Errorf("no folder: %v", err)
+		t.Errorf("without a folder: got %v, want a PauseError", err)
 	}
 }

@@ -375,6 +375,6 @@ func TestUnresolvedHidesNobody(t *testing.T) {
 		_ = r.unresolved(t.Context())
 	}
 	if len(b.resolved) != b.fine+3*payWatchBatch+7 {
-		t.Errorf("%d are resolved", len(b.resolved))
+		t.Errorf("%d are resolved, want %d", len(b.resolved), b.fine+3*payWatchBatch+7)
 	}
 }

@@ -342,7 +342,7 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		go func() { _ = closer.Run(ctx) }()
 
 		if finished, err := x.Due(ctx, 0, []shop.ID{1, 2}); err != nil || !slices.Equal(finished, []shop.ID{2}) {
-			t.Fatalf("finished %v, %v", finished, err)
+			t.Fatalf("finished %v, %v, want order 2", finished, err)
 		}
 		if others := x.Closer.Others([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
 			t.Errorf("offered again while queued: %v", others)

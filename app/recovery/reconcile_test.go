@@ -143,7 +143,7 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	}
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
 	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {
-		t.Fatalf("finished %v, returned %v, %v", finished, inventory.Returned, err)
+		t.Fatalf("finished %v, returned %v, %v, want order 1 and none", finished, inventory.Returned, err)
 	}
 }
 

@@ -137,10 +137,10 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 	} {
 		all := []shop.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
 		if lost := lostBy(c.database, all); lost != c.lost {
-			t.Errorf("%s: lost %v", name, lost)
+			t.Errorf("%s: got lost %v, want %v", name, lost, c.lost)
 		}
 		if by, replaced := replacedBy(c.database, all); replaced != c.replaced || replaced && by.Server != "b" {
-			t.Errorf("%s: replaced %v by %+v", name, replaced, by)
+			t.Errorf("%s: got replaced %v by %+v, want %v", name, replaced, by, c.replaced)
 		}
 	}
 	if lostBy(inUse, nil) {

@@ -62,7 +62,7 @@ func TestActIsDoneOnce(t *testing.T) {
 		rows, err := s.JournalPage(ctx, journal.Query{Limit: 10})
 		must(t, err)
 		if len(listed) != 2 || len(rows) != 2 || rows[0].Seq != 2 || rows[1].Note != "转售 <b>" || rows[1].ActorName != "阿达" {
-			t.Errorf("%d blocks, journal %+v", len(listed), rows)
+			t.Errorf("got %d blocks and the journal %+v, want two of each", len(listed), rows)
 		}
 		wantJournal(t, s, 2)
 	})
@@ -92,7 +92,7 @@ func TestFailedActLeavesNothing(t *testing.T) {
 				return act, after(tx)
 			})
 			if err == nil {
-				t.Errorf("%s: no error", name)
+				t.Errorf("%s: got no error", name)
 			}
 			listed := val(s.Blocks(ctx, 0))(t)
 			if len(listed) != 0 {
@@ -146,7 +146,7 @@ func TestNoteOfAnActor(t *testing.T) {
 			})))
 			rows := val(s.JournalPage(ctx, journal.Query{Limit: 1}))(t)
 			if rows[0].Note != c.want {
-				t.Errorf("%+v: %q", c, rows[0].Note)
+				t.Errorf("%+v: got the note %q", c, rows[0].Note)
 			}
 		}
 		actor := ada("key-0009")
@@ -198,7 +198,7 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 		} {
 			rows, err := s.JournalPage(ctx, q.query)
 			if err != nil || len(rows) != q.rows {
-				t.Errorf("%+v: %d rows, %v", q.query, len(rows), err)
+				t.Errorf("%+v: got %d rows, %v, want %d", q.query, len(rows), err, q.rows)
 			}
 		}
 	})

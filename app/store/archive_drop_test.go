@@ -32,7 +32,7 @@ func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *tes
 	h.quiet()
 	h.close(h.sales[0])
 	if moved := h.archive(h.sales[0], 50); moved != len(all) {
-		t.Fatalf("%d moved", moved)
+		t.Fatalf("%d moved, want %d", moved, len(all))
 	}
 	return h, all
 }
@@ -91,7 +91,7 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		}
 		h.wantAll("dropped", 6)
 		if after := h.totals(h.sales[0]); after.MaxSeq != before.MaxSeq || after.MaxTicket != before.MaxTicket {
-			t.Errorf("totals %+v, before %+v", after, before)
+			t.Errorf("got totals %+v, want the maxima of %+v", after, before)
 		}
 		sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
 		if err != nil || sums.Dropped != 4 {

@@ -46,7 +46,7 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("the same again: %v, version %d", err, version())
 		}
 		if gone, err := s.RemoveBlock(ctx, eve.ID); err != nil || gone != eve {
-			t.Errorf("removed %+v, %v", gone, err)
+			t.Errorf("removed %+v, %v, want %+v", gone, err, eve)
 		}
 		wantErr(t, "removed twice", errOf(s.RemoveBlock(ctx, eve.ID)), &shop.Error{Code: shop.NotFound})
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {

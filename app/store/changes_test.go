@@ -222,7 +222,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("%+v, then %+v", first, second)
 		}
 		if !regexp.MustCompile("^[0-9a-f]{8}$").MatchString(first.History) || first.History == "00000000" {
-			t.Errorf("history %q", first.History)
+			t.Errorf("got history %q, want eight hexadecimal digits", first.History)
 		}
 	}, 1)
 }
