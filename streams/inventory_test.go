@@ -386,7 +386,7 @@ func TestRestoreFromRows(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 		if d := f.wantVerdict(g, buyOf(s, 2, 1, "key-0001"), shop.VerdictRepeated); d.Order != paid {
-			t.Fatalf("%+v", d)
+			t.Fatalf("%+v, want %v", d, paid)
 		}
 		for _, h := range a.Holds {
 			if h.Sold != (h.Order == paid) {

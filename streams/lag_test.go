@@ -79,7 +79,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 			b.Qty = 2
 		}
 		if d, err := untilKnown(f.ctx, f.gate(f.inventory), b); err != nil || d.Verdict != shop.VerdictReserved {
-			t.Fatalf("%+v, %v", d, err)
+			t.Fatalf("%+v, %v, want %v", d, err, shop.VerdictReserved)
 		}
 	}
 	f.wantGroup(1560, 25)
@@ -108,7 +108,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		keys := f.inventory.parts[1].keys
 		for _, e := range entries[:6] {
 			if e.Sale != gone.ID {
-				t.Fatalf("entry %+v", e)
+				t.Fatalf("entry %+v, want %v", e, gone.ID)
 			}
 			f.must(f.client.XAck(f.ctx, keys.orders, group, e.StreamID).Err())
 			f.must(f.client.XDel(f.ctx, keys.orders, e.StreamID).Err())

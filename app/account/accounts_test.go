@@ -37,7 +37,7 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		w.refused("log in before activation", err, shop.Forbidden)
 		secret := w.link(email, outbox.EmailActivate)
 		if got, err := w.activate(secret); err != nil || got != email {
-			w.t.Fatalf("activated %q, %v", got, err)
+			w.t.Fatalf("activated %q, %v, want %v", got, err, email)
 		}
 		w.pass(2 * time.Minute)
 		_, err = w.activate(secret)

@@ -164,7 +164,7 @@ func (w *world) account() (email string) {
 	w.must(w.Register(w.ctx, Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
 	got, err := w.activate(w.link(email, outbox.EmailActivate))
 	if err != nil || got != email {
-		w.t.Fatalf("activated %q, %v", got, err)
+		w.t.Fatalf("activated %q, %v, want %v", got, err, email)
 	}
 	return email
 }

@@ -152,7 +152,7 @@ func TestUnknownIsNotFailed(t *testing.T) {
 				t.Errorf("a later query: %+v, want state %v", got, want)
 			}
 			if got, err := c.Close(t.Context(), order); err != nil || got.State != payment.TradeClosed {
-				t.Errorf("the repeat: %+v, %v", got, err)
+				t.Errorf("the repeat: %+v, %v, want %v", got, err, payment.TradeClosed)
 			}
 		})
 	}

@@ -323,7 +323,7 @@ func TestServerAddresses(t *testing.T) {
 		"smtp://u:p@127.0.0.1:25?tls=none":      {Host: "127.0.0.1", Port: 25, User: "u", Password: "p", TLS: NoTLS},
 	} {
 		if got, err := ParseServer(address); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", address, got, err)
+			t.Errorf("%s: %+v, %v, want %v", address, got, err, want)
 		}
 	}
 	for _, address := range []string{

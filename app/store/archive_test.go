@@ -424,7 +424,7 @@ func TestSalesToArchive(t *testing.T) {
 		}
 		now++
 		if got := due(); !slices.Equal(got, []shop.ID{h.sales[2], h.sales[1]}) {
-			t.Errorf("a moment later %v", got)
+			t.Errorf("a moment later got %v, want %v", got, []shop.ID{h.sales[2], h.sales[1]})
 		}
 		if got, err := h.SalesToArchive(h.ctx, now, closedAt, 10); err != nil || len(got) != 0 {
 			t.Errorf("that closed later: %v (%v)", got, err)

@@ -54,7 +54,7 @@ func TestBlocks(t *testing.T) {
 		}
 		again, err := s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if err != nil || again.ID != net.ID+1 {
-			t.Errorf("blocked again: %+v, %v", again, err)
+			t.Errorf("blocked again: %+v, %v, want %v", again, err, net.ID+1)
 		}
 	})
 }

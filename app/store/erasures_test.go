@@ -135,7 +135,7 @@ func TestDeletion(t *testing.T) {
 			wantErr(p.t, what, s.Erase(p.ctx, p.user.ID, &proven, opens, opens), shop.ErrNoRow)
 		}
 		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != shop.UserActive {
-			t.Fatalf("%+v, %v", u, err)
+			t.Fatalf("%+v, %v, want %v", u, err, shop.UserActive)
 		}
 		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
 		for range 2 { // also after a lost reply
@@ -147,7 +147,7 @@ func TestDeletion(t *testing.T) {
 			ActivatedAt: opens, DeletedAt: opens,
 		}
 		if err != nil || u != want {
-			t.Errorf("left is %+v, %v", u, err)
+			t.Errorf("left is %+v, %v, want %v", u, err, want)
 		}
 		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
 		revoked := val(s.Revocations(p.ctx, 0))(p.t)

@@ -140,7 +140,7 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 			}
 		}
 		if got[4].Order.Reason != shop.ReasonGuard {
-			t.Errorf("reason %q", got[4].Order.Reason)
+			t.Errorf("reason %q, want %v", got[4].Order.Reason, shop.ReasonGuard)
 		}
 		h.wantTaken(h.sales[0], 6)
 		h.wantTaken(h.sales[1], 1)

@@ -277,7 +277,7 @@ func TestClaimTrades(t *testing.T) {
 		h.must(h.CheckTrades(h.ctx, opens+60_100, map[shop.ID]shop.Millis{one.ID: 0, two.ID: opens + 70_000}))
 		claim(opens+69_999, 0)
 		if due := claim(opens+80_000, 1); due[0].Order != two.ID {
-			t.Errorf("%+v", due[0])
+			t.Errorf("%+v, want %v", due[0], two.ID)
 		}
 	}, 10)
 }

@@ -108,7 +108,7 @@ func TestProductsLife(t *testing.T) {
 			d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}),
 		)(t)
 		if gone.ArchivedAt != noon {
-			t.Errorf("archived %+v", gone)
+			t.Errorf("archived %+v, want %v", gone, noon)
 		}
 		if listed, _, err := s.Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
 			t.Errorf("an archived product is listed: %v, %v", listed, err)
@@ -316,7 +316,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 			{OpensAt: noon / 1000 * 1_000_000, ClosesAt: noon/1000*1_000_000 + hour},
 		} {
 			if _, err := d.CreateSlot(ctx, operator(), draft); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v", draft, err)
+				t.Errorf("%+v: %v, want %v", draft, err, shop.BadRequest)
 			}
 		}
 		must(t, errOf(d.RemoveSlot(ctx, operator(), slots[0].ID)))
@@ -384,7 +384,7 @@ func TestTemplate(t *testing.T) {
 			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
 			if _, err := d.ApplyTemplate(ctx, trying(operator()), wrong); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v", wrong, err)
+				t.Errorf("%+v: %v, want %v", wrong, err, shop.BadRequest)
 			}
 		}
 	})

@@ -247,7 +247,7 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 		must(t, s.SetRole(ctx, u.ID, shop.Operator))
 		wantRevoked("another role", devices...)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != shop.Operator {
-			t.Errorf("role %v, %v", got.Role, err)
+			t.Errorf("role %v, %v, want %v", got.Role, err, shop.Operator)
 		}
 		if live, err := s.DevicesOf(ctx, foreign.User, userNow); err != nil || len(live) != 1 {
 			t.Errorf("devices of another user: %v, %v", live, err)
