@@ -54,7 +54,7 @@ func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
 		removeBanner := func(name string) {
 			t.Helper()
 			if down, err := migrations.Down(ctx, db); err != nil || len(down) != 1 || down[0] != name {
-				t.Fatalf("take %s back: %v (%v)", name, down, err)
+				t.Fatalf("revert %s: %v (%v)", name, down, err)
 			}
 		}
 		for _, name := range applied {

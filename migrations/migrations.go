@@ -111,7 +111,7 @@ func change(
 			return err
 		}
 		if err := m.Init(ctx); err != nil {
-			return fmt.Errorf("make the table of applied migrations: %w", err)
+			return fmt.Errorf("create the table of applied migrations: %w", err)
 		}
 		group, err = run(m)
 		return err
@@ -163,7 +163,7 @@ func hasRecords(ctx context.Context, db *bun.DB) (bool, error) {
 	}
 	var n int
 	if err := db.QueryRowContext(ctx, query, "bun_migrations").Scan(&n); err != nil {
-		return false, fmt.Errorf("look for applied migrations: %w", err)
+		return false, fmt.Errorf("find the table of applied migrations: %w", err)
 	}
 	if n == 0 {
 		return false, nil

@@ -70,7 +70,7 @@ func TestUpDownUp(t *testing.T) {
 				t.Errorf("up again applied %v (%v)", again, err)
 			}
 			if _, err := s.Version(ctx); err != nil {
-				t.Errorf("the schema cannot be used: %v", err)
+				t.Errorf("the schema is not usable: %v", err)
 			}
 			down, err := migrations.Down(ctx, s.DB())
 			if err != nil {
@@ -123,7 +123,7 @@ func TestDialectsMatch(t *testing.T) {
 		t.Errorf("mysql has\n%s\nsqlite has\n%s", mysql, sqlite)
 	}
 	if ups, downs := strings.Count(mysql, ".up.sql"), strings.Count(mysql, ".down.sql"); ups != downs {
-		t.Errorf("%d ways up, %d down", ups, downs)
+		t.Errorf("got %d up migrations and %d down migrations, want equal numbers", ups, downs)
 	}
 	// MySQL has no CREATE INDEX IF NOT EXISTS: its keys are in CREATE TABLE.
 	repeatable := map[string]*regexp.Regexp{

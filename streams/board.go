@@ -39,7 +39,7 @@ func (l *Inventory) PublishFigures(ctx context.Context, f board.NodeFigures, tur
 		}
 		return nil
 	})
-	return taken != nil && taken.Val(), wrapped(transient(err), "say the figures of node %d", f.ID)
+	return taken != nil && taken.Val(), wrapped(transient(err), "publish the figures of node %d", f.ID)
 }
 
 // Figures returns the figures of all nodes, including nodes that have stopped.
@@ -114,7 +114,7 @@ func (l *Inventory) PublishSaleFigures(ctx context.Context, all []board.SaleFigu
 		for i := range all {
 			text, err := json.Marshal(&all[i])
 			if err != nil {
-				return fmt.Errorf("write what was counted of sale %s: %w", all[i].Sale, err)
+				return fmt.Errorf("encode the figures of sale %s: %w", all[i].Sale, err)
 			}
 			key := boardSale + all[i].Sale.String()
 			p.HSet(ctx, key, all[i].By, text)
@@ -122,14 +122,14 @@ func (l *Inventory) PublishSaleFigures(ctx context.Context, all []board.SaleFigu
 		}
 		return nil
 	})
-	return wrapped(transient(err), "say what was counted of %d sales", len(all))
+	return wrapped(transient(err), "publish the figures of %d sales", len(all))
 }
 
 // SaleFigures returns the figures of all processes for a sale.
 func (l *Inventory) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {
-		return nil, fmt.Errorf("read what was counted of sale %s: %w", sale, transient(err))
+		return nil, fmt.Errorf("read the figures of sale %s: %w", sale, transient(err))
 	}
 	return parsed[board.SaleFigures](ctx, maps.Values(said)), nil
 }

@@ -25,7 +25,7 @@ func TestBoardIsKept(t *testing.T) {
 			return first
 		}
 		if !say(1, 10, turn) || say(2, 20, turn) || say(1, 11, 0) || !say(2, 20, turn+5000) {
-			t.Error("a point of the history has none or two authors")
+			t.Error("a point of the history was added by no node or by two nodes, want one")
 		}
 		sizes := func() (all []int) {
 			said, err := f.inventory.Figures(f.ctx)
@@ -37,7 +37,7 @@ func TestBoardIsKept(t *testing.T) {
 			return all
 		}
 		if got := sizes(); !slices.Equal(got, []int{1, 2, 11, 20}) {
-			t.Errorf("nodes said %v", got)
+			t.Errorf("got the figures %v of two nodes, want 1, 2, 11 and 20", got)
 		}
 		for i := range board.Points + 2 {
 			f.must(f.inventory.AddPoint(f.ctx, board.Point{At: shop.Millis(i), Lags: []int64{int64(i)}}, []int{2}))
@@ -50,11 +50,11 @@ func TestBoardIsKept(t *testing.T) {
 			t.Errorf("%d points from %+v on, the last %+v", len(all), all[0], last)
 		}
 		if got := sizes(); !slices.Equal(got, []int{1, 11}) {
-			t.Errorf("after one has gone, nodes said %v", got)
+			t.Errorf("after the end of one node got the figures %v, want 1 and 11", got)
 		}
 		for _, key := range []string{boardKey, boardHistory, boardTurns + "1795222800000"} {
 			if ttl, err := f.client.PTTL(f.ctx, key).Result(); err != nil || ttl <= 0 || ttl > 20*time.Minute {
-				t.Errorf("%s stays for %v (%v)", key, ttl, err)
+				t.Errorf("%s has a TTL of %v (%v), want 1 ms to 20 minutes", key, ttl, err)
 			}
 		}
 	})
@@ -70,7 +70,7 @@ func TestOldestEntry(t *testing.T) {
 		}
 		k := &f.inventory.parts[0].keys
 		if got := oldest(); got != 0 {
-			t.Errorf("with nothing there: %v", got)
+			t.Errorf("the oldest entry of an empty stream waits for %v, want 0", got)
 		}
 		add := func(age time.Duration) {
 			now, err := f.inventory.Now(f.ctx)
@@ -88,7 +88,7 @@ func TestOldestEntry(t *testing.T) {
 		about("not delivered", 2*time.Hour)
 		f.must(f.client.Do(f.ctx, "XREADGROUP", "GROUP", group, "a", "STREAMS", k.orders, ">").Err())
 		add(time.Hour)
-		about("in hand", 2*time.Hour)
+		about("pending", 2*time.Hour)
 	})
 }
 
@@ -144,7 +144,7 @@ func TestFiguresOfSalesAreKept(t *testing.T) {
 			away += one.Away[shop.LayerNode][shop.SoldOut]
 		}
 		if len(said) != 2 || pressed != 13 || away != 13 {
-			t.Errorf("kept %+v", said)
+			t.Errorf("kept %+v, want two processes with 13 attempts and 13 rejections", said)
 		}
 		ttl, err := f.client.PTTL(f.ctx, boardSale+sale.String()).Result()
 		if err != nil || ttl <= 39*24*time.Hour || ttl > board.SaleFiguresLife {

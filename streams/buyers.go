@@ -29,7 +29,7 @@ func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.Bu
 	if since != (shop.BuyersMark{}) {
 		recent, complete, err := l.recentBuyers(ctx, k, sale, since)
 		if err != nil {
-			return shop.Buyers{}, wrapped(err, "read who bought of sale %s since ticket %d", sale.ID, since.Tickets)
+			return shop.Buyers{}, wrapped(err, "read the buyers of sale %s since ticket %d", sale.ID, since.Tickets)
 		}
 		if complete {
 			return recent, nil

@@ -41,7 +41,7 @@ func TestBuyersSinceTheMark(t *testing.T) {
 		b := f.buyers(s, shop.BuyersMark{})
 		f.wantBuyers(b, true, 11, 12)
 		if b.Tickets != 2 || b.Stock != 7 || b.Mark.Tickets != 2 || b.Mark.Epoch != testEpoch {
-			t.Fatalf("%+v", b)
+			t.Fatalf("got %+v, want 2 tickets and stock 7 in this epoch", b)
 		}
 		b = f.buyers(s, b.Mark)
 		f.wantBuyers(b, false)
@@ -53,7 +53,7 @@ func TestBuyersSinceTheMark(t *testing.T) {
 		b = f.buyers(s, b.Mark)
 		f.wantBuyers(b, false, 11, 13)
 		if b.Tickets != 4 || b.Stock != 5 {
-			t.Fatalf("%+v", b.Counters)
+			t.Fatalf("%+v, want tickets 4 and stock 5", b.Counters)
 		}
 		f.wantBuyers(f.buyers(other, shop.BuyersMark{}), true, 50, 51)
 		f.reserveMany(other, 7)
@@ -107,13 +107,13 @@ func TestBuyersOfAClosedPartitionAreUnknown(t *testing.T) {
 		f.close(testEpoch+1, true)
 		for _, since := range []shop.BuyersMark{{}, mark} {
 			if b, err := f.inventory.Buyers(f.ctx, s.Ref(), since); err == nil {
-				t.Fatalf("read %+v of a partition that is closed", b)
+				t.Fatalf("got %+v from a closed partition, want an error", b)
 			}
 		}
 		gone, err := f.inventory.Buyers(f.ctx, shop.SaleRef{ID: newID()}, shop.BuyersMark{})
 		f.must(err)
 		if gone.Loaded || gone.Mark != (shop.BuyersMark{}) {
-			t.Fatalf("of a sale that is not there: %+v", gone)
+			t.Fatalf("got %+v of an absent sale", gone)
 		}
 	})
 }
@@ -222,11 +222,11 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 		}
 		mark = b.Mark
 		if int64(len(known)) < b.Tickets || int64(len(known)) < mark.Tickets {
-			t.Fatalf("I9: %d buyers are known, %d have tickets, mark %+v", len(known), b.Tickets, mark)
+			t.Fatalf("I9: got %d buyers, want %d, mark %+v", len(known), b.Tickets, mark)
 		}
 	}
 	if len(known) != crowd*each || whole != 1 {
-		t.Fatalf("%d of %d buyers known, everyone was read %d times", len(known), crowd*each, whole)
+		t.Fatalf("got %d of %d buyers; all buyers were read %d times", len(known), crowd*each, whole)
 	}
 }
 

@@ -157,7 +157,7 @@ func (c *clusterFixture) whole(s *testShop) {
 	a := c.audit(s.sale)
 	// The last buy of a stopped shop may have been accepted without a reply.
 	if n := s.accepted.Load(); a.Tickets != n && a.Tickets != n+1 {
-		c.t.Errorf("P2: partition %d: %d buys were answered, %d tickets given out", s.sale.Partition, n, a.Tickets)
+		c.t.Errorf("P2: partition %d: %d buys have a result, but %d tickets were assigned", s.sale.Partition, n, a.Tickets)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestOneDeadPrimaryStopsItsPartitionsAlone(t *testing.T) {
 		isDead[p] = true
 	}
 	if len(dead) == 0 || len(dead) == len(shops) {
-		t.Fatalf("partitions %v are on it", dead)
+		t.Fatalf("partitions %v are on the primary", dead)
 	}
 	for _, s := range shops {
 		c.goesOn(s, 20)
@@ -234,7 +234,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 		counters, err := c.inventory.Counters(c.ctx, refs(shops))
 		away := shop.AwayOf(err)
 		if away == nil {
-			return fmt.Errorf("nothing is away: %w", err)
+			return fmt.Errorf("no partition is unreachable: %w", err)
 		}
 		for i, s := range shops {
 			p := s.sale.Partition
@@ -253,7 +253,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 		}
 		return err
 	})
-	within("ends of the chains", readPatience+time.Second/2, func() error {
+	within("ends of the sequences", readPatience+time.Second/2, func() error {
 		ends, err := c.inventory.SequenceEnds(c.ctx)
 		for p, end := range ends {
 			if end.Away != isDead[p] || end.Away == (end.Epoch == testEpoch) {
@@ -314,7 +314,7 @@ func TestSlotMovesWhileItSells(t *testing.T) {
 	c.confirmed(moved)
 	c.goesOn(s, 50)
 	if placed := c.on(to); len(placed) != 3 {
-		t.Errorf("partitions %v are on it", placed)
+		t.Errorf("partitions %v are on the primary", placed)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		return rings.size() == len(deadlines), fmt.Sprintf("%d of %d deadlines", rings.size(), len(deadlines))

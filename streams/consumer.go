@@ -111,7 +111,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if _, err := leaveScript.run(bye, c.inventory.client, []string{c.keys.orders}, group, c.name); err != nil {
-		slog.WarnContext(ctx, "leave the group", "partition", c.partition, "consumer", c.name, "err", err)
+		slog.WarnContext(ctx, "cannot leave the consumer group", "partition", c.partition, "consumer", c.name, "err", err)
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []shop.Entry) ([]er
 	for len(entries) > 0 {
 		outcomes, err := c.handler.Fulfil(ctx, entries)
 		if err == nil && len(outcomes) != len(entries) {
-			err = fmt.Errorf("%d fates for %d entries", len(outcomes), len(entries))
+			err = fmt.Errorf("%d outcomes for %d entries", len(outcomes), len(entries))
 		}
 		if err == nil {
 			return outcomes, nil
@@ -279,7 +279,7 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []shop.Entry) ([]er
 			c.inventory.onStale(c.partition)
 			return nil, err // the partition was recovered
 		}
-		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries),
+		slog.WarnContext(ctx, "cannot fulfil a batch; it is retried", "partition", c.partition, "entries", len(entries),
 			"entry", entries[0].StreamID, "order", entries[0].Order, "err", err)
 		if !shop.Sleep(quit, back.next()) {
 			return nil, errors.Join(err, quit.Err())

@@ -28,7 +28,7 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 		return nil
 	}
 	c.inventory.metrics.claimed.Add(float64(len(entries)))
-	slog.InfoContext(ctx, "claimed entries of a consumer that is gone", "partition", c.partition, "entries",
+	slog.InfoContext(ctx, "claimed entries of a stopped consumer", "partition", c.partition, "entries",
 		len(entries), "entry", entries[0].StreamID, "order", entries[0].Order)
 	return c.process(ctx, entries)
 }

@@ -49,7 +49,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 		if errors.Is(err, shop.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
 		}
-		slog.ErrorContext(ctx, "entry can neither be fulfilled nor refused", "partition", c.partition,
+		slog.ErrorContext(ctx, "cannot fulfil or refuse an entry", "partition", c.partition,
 			"entry", e.StreamID, "order", e.Order, "err", err)
 		c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(maxOff)}
 		return nil
@@ -110,7 +110,7 @@ func (c *Consumer) putOff(ctx context.Context, entries []shop.Entry, failed map[
 		return
 	}
 	c.inventory.metrics.retried.Inc()
-	slog.WarnContext(ctx, "a sale is stuck, its entries wait", "partition", c.partition, "sale", stuck[0].Sale,
+	slog.WarnContext(ctx, "a sale is stuck; its entries wait", "partition", c.partition, "sale", stuck[0].Sale,
 		"entries", len(stuck), "entry", stuck[0].StreamID, "order", stuck[0].Order, "err", failed[stuck[0].StreamID])
 	c.renew(ctx, stuck)
 }

@@ -123,7 +123,7 @@ func (f *fixture) reserveMany(s *shop.Sale, n int) []shop.GateAnswer {
 		wg.Go(func() {
 			d, err := untilKnown(f.ctx, g, buyOf(s, shop.ID(5000+i), 1, "key-many-1"))
 			if err != nil || d.Verdict != shop.VerdictReserved {
-				f.t.Errorf("reserve %d: %+v, %v", i, d, err)
+				f.t.Errorf("reserve %d: got %+v, %v, want a reservation", i, d, err)
 			}
 			made[i] = d
 		})
@@ -167,7 +167,7 @@ func TestConsumeAndSettle(t *testing.T) {
 		waiting, err := f.inventory.Waiting(f.ctx, 4242)
 		f.must(err)
 		if len(waiting) != 1 {
-			t.Fatalf("waiting %+v", waiting)
+			t.Fatalf("waiting %+v, want 1 of them", waiting)
 		}
 		var seen shop.Entry
 		box := fakeHandlerFor()
@@ -194,13 +194,13 @@ func TestConsumeAndSettle(t *testing.T) {
 		for range 2 { // the second call changes nothing
 			f.settle(seen)
 			if n := f.counters(s); n.Done != 1 || n.Tickets != 1 {
-				t.Fatalf("done %d of %d", n.Done, n.Tickets)
+				t.Fatalf("done %d of %d, want 1 of 1", n.Done, n.Tickets)
 			}
 		}
 		waiting, err = f.inventory.Waiting(f.ctx, 4242)
 		f.must(err)
 		if st := f.stats(); len(waiting) != 0 || st.Lag != 0 || st.Pending != 0 {
-			t.Fatalf("still waiting: %v, %+v", waiting, st)
+			t.Fatalf("still waiting: %v, %+v, want 0 waiting, lag 0 and pending 0", waiting, st)
 		}
 	})
 }
@@ -222,12 +222,12 @@ func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 		}
 		wg.Wait()
 		if c := f.counters(s); c.Done != 30 {
-			t.Fatalf("done %d, want 30", c.Done)
+			t.Fatalf("%d entries are done, want 30", c.Done)
 		}
 		n, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.meta, "waiting").Int()
 		f.must(err)
 		if n != 20 {
-			t.Fatalf("waiting %d, want 20", n)
+			t.Fatalf("%d entries wait, want 20", n)
 		}
 	})
 }
@@ -240,7 +240,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	f.reserveMany(s, 10)
 	_, entries := f.delivered("node-dead", 0)
 	if len(entries) != 10 {
-		t.Fatalf("read %d", len(entries))
+		t.Fatalf("read %d entries, want 10", len(entries))
 	}
 	box := fakeHandlerFor()
 	f.run(f.consumer("node-2", box))
@@ -275,7 +275,7 @@ func TestClaimIsRenewed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	kit.Eventually(t, patience, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
+	kit.Eventually(t, patience, func() (bool, string) { return f.stats().Pending == 3, "the entries are not delivered" })
 	second := f.consumer("node-2", quick)
 	second.options.ClaimIdle = first.options.ClaimIdle
 	begin := time.Now()
@@ -289,7 +289,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	close(release)
 	wg.Wait()
 	if quick.count() != 0 || f.counters(s).Done != 3 {
-		t.Fatalf("claimed %d entries of a living consumer; done %d", quick.count(), f.counters(s).Done)
+		t.Fatalf("claimed %d entries of a live consumer; done %d", quick.count(), f.counters(s).Done)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 		n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result()
 		f.must(err)
 		if n != 0 || f.stats().Dead != 0 {
-			t.Fatalf("counted: attempts %d, %+v", n, f.stats())
+			t.Fatalf("counted: attempts %d, %+v, want no attempts and no dead letters", n, f.stats())
 		}
 	})
 }
@@ -341,7 +341,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 		}
 		f.run(f.consumer("node-1", box))
 		kit.Eventually(t, patience, func() (bool, string) {
-			return f.inventory.Epoch(1) == testEpoch+1, "not recovered"
+			return f.inventory.Epoch(1) == testEpoch+1, "the partition is not recovered"
 		})
 		g := f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-recovery"), shop.VerdictReserved)
@@ -383,10 +383,10 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	f.run(f.consumer("node-1", fakeHandlerFor()))
 	kit.Eventually(t, patience, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
-		t.Fatalf("stream exists: %d, %v", n, err)
+		t.Fatalf("the lost stream was recreated: %d, %v", n, err)
 	}
 	if st, err := f.inventory.State(f.ctx, 1); err != nil || st.Exists {
-		t.Fatalf("state %+v, %v", st, err)
+		t.Fatalf("got state %+v, %v, want an absent partition", st, err)
 	}
 }
 
@@ -415,15 +415,15 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 		trim(time.Hour, "killed", "node-1")
 		trim(-time.Minute, "node-1") // it has pending entries
 		if leave("node-1") != 0 || f.stats().Pending != 2 {
-			t.Fatalf("left with pending entries: %+v", f.stats())
+			t.Fatalf("leave succeeded with pending entries: %+v", f.stats())
 		}
 		f.must(c.process(f.ctx, entries))
 		if leave("node-1") != 1 {
-			t.Fatal("did not leave without pending entries")
+			t.Fatal("leave failed without pending entries")
 		}
 		f.must(f.client.Del(f.ctx, key).Err())
 		if leave("node-1") != 0 {
-			t.Fatal("left what is not there")
+			t.Fatal("leave succeeded for an absent consumer")
 		}
 	})
 }

@@ -53,13 +53,13 @@ func TestBadEntryDies(t *testing.T) {
 			case l.Order == bad:
 				if !strings.Contains(l.Reason, "the column is too short") || l.Deliveries != 5 || l.Sale != s.ID ||
 					l.Fields["key"] != "key-many-1" || l.Fields["addr"] != `{"name":"李雷"}` || l.At == 0 {
-					t.Errorf("letter %+v", l)
+					t.Errorf("dead letter %+v", l)
 				}
 			case !strings.Contains(l.Reason, "field order") || l.Order != 0 || l.Fields["order"] != "not a number":
-				t.Errorf("letter of the unreadable entry %+v", l)
+				t.Errorf("dead letter of the unreadable entry %+v", l)
 			}
 			if l.Fields["reason"] != "" {
-				t.Errorf("the letter's own fields are among the entry's: %v", l.Fields)
+				t.Errorf("the entry's fields contain fields of the dead letter: %v", l.Fields)
 			}
 			one, err := f.inventory.DeadLetter(f.ctx, l.ID)
 			f.must(err)
@@ -74,17 +74,17 @@ func TestBadEntryDies(t *testing.T) {
 				}
 			}
 			if _, err := f.inventory.DeadLetter(f.ctx, l.ID); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("removed letter: %v", err)
+				t.Errorf("read of a removed dead letter: got %v, want ErrNoRow", err)
 			}
 		}
 		for _, id := range []string{
 			"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
 		} {
 			if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("%q: %v", id, err)
+				t.Errorf("%q: %v, want ErrNoRow", id, err)
 			}
 			if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
-				t.Errorf("%q: removed %v, %v", id, gone, err)
+				t.Errorf("%q: removed %v, %v, want false", id, gone, err)
 			}
 		}
 		n, err := f.client.Exists(f.ctx, k.attempts).Result()

@@ -67,16 +67,16 @@ func TestSweepWhatIsDue(t *testing.T) {
 		s.lease = patience // on a busy machine a shorter lease ends before the drop
 		f.run(s)
 		kit.Eventually(t, patience, func() (bool, string) {
-			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d came", b.size())
+			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d orders were delivered", b.size())
 		})
 		if came := f.now(); came < now.Add(150*time.Millisecond) {
-			t.Fatalf("came %v early", now.Add(150*time.Millisecond).Sub(came))
+			t.Fatalf("an order was delivered %v early", now.Add(150*time.Millisecond).Sub(came))
 		}
 		kit.Eventually(t, patience, func() (bool, string) {
 			return f.stats().Deadlines == 1, fmt.Sprintf("%d left", f.stats().Deadlines)
 		})
 		if b.count(later) != 0 {
-			t.Fatal("came an hour early")
+			t.Fatal("an order was delivered an hour early")
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestScheduleOnce(t *testing.T) {
 	}
 	if score, err := f.client.ZScore(f.ctx, f.inventory.parts[1].keys.deadlines, id.String()).Result(); err != nil ||
 		score != 5000 {
-		t.Fatalf("score %v, %v", score, err)
+		t.Fatalf("got score %v, %v, want 5000", score, err)
 	}
 	f.must(f.inventory.Schedule(f.ctx, 1, nil))
 }
@@ -105,7 +105,7 @@ func TestLeaseComesBack(t *testing.T) {
 		dead.lease = time.Hour
 		held, _, err := dead.claim(f.ctx)
 		if err != nil || len(held.orders) != 2 {
-			t.Fatalf("took %v, %v", held, err)
+			t.Fatalf("took %v, %v, want 2 of them", held, err)
 		}
 		if held, _, err := dead.claim(f.ctx); err != nil || len(held.orders) != 0 {
 			t.Fatalf("took %v while under a lease, %v", held, err)
@@ -140,7 +140,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		b.due = func(orders []shop.ID) ([]shop.ID, error) {
 			for begin := time.Now(); time.Since(begin) < s.lease+time.Second; shop.Sleep(f.ctx, 10*time.Millisecond) {
 				if held, _, err := other.claim(f.ctx); err != nil || len(held.orders) != 0 {
-					t.Errorf("taken from a living sweeper: %v, %v", held, err)
+					t.Errorf("got %v, %v from the lease of a live sweeper", held, err)
 					break
 				}
 			}
@@ -149,7 +149,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		_, err := s.runOnce(f.ctx)
 		f.must(err)
 		if n := f.stats().Deadlines; n != 0 {
-			t.Fatalf("%d left", n)
+			t.Fatalf("%d left, want 0", n)
 		}
 
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
@@ -159,11 +159,11 @@ func TestLeaseIsRenewed(t *testing.T) {
 		f.must(s.drop(f.ctx, stranger, held.orders))
 		s.renew(f.ctx, stranger)
 		if n := f.stats().Deadlines; n != 1 {
-			t.Fatal("dropped under another's lease")
+			t.Fatal("removed an order under the lease of another sweeper")
 		}
 		f.must(s.drop(f.ctx, held, held.orders))
 		if n := f.stats().Deadlines; n != 0 {
-			t.Fatalf("%d left", n)
+			t.Fatalf("%d left, want 0", n)
 		}
 	})
 }
@@ -183,10 +183,10 @@ func TestManyEqualDeadlines(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) {
 		return f.stats().Deadlines == 0, fmt.Sprintf("%d left", f.stats().Deadlines)
 	})
-	t.Logf("%d deadlines were through %v after they were due", len(deadlines), f.now().Sub(at))
+	t.Logf("%d deadlines were handled %v after they were due", len(deadlines), f.now().Sub(at))
 	for _, d := range deadlines {
 		if b.count(d.Order) == 0 {
-			t.Fatalf("order %d never came", d.Order)
+			t.Fatalf("order %d was not delivered", d.Order)
 		}
 	}
 }

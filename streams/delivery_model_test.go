@@ -137,11 +137,11 @@ func (m *deliveries) crash(rt *rapid.T) {
 	for c.history != "" {
 		more, err := c.read(m.f.ctx)
 		if err != nil {
-			differ(rt, "P2: what is in hand", "%v", err)
+			differ(rt, "P2: reading pending entries", "%v", err)
 		}
 		got = append(got, more...)
 	}
-	m.want(rt, "found in hand", got, m.inHand(c.name), nil)
+	m.want(rt, "found as pending", got, m.inHand(c.name), nil)
 }
 
 // claim lets a consumer take over the oldest pending entries of all consumers.
@@ -178,7 +178,7 @@ func (m *deliveries) forget(rt *rapid.T) {
 		_, err = NewLagFixer(m.f.inventory).runOnce(m.f.ctx)
 	}
 	if err != nil {
-		differ(rt, "P7: mending", "%v", err)
+		differ(rt, "P7: correcting the lag", "%v", err)
 	}
 }
 
@@ -188,7 +188,7 @@ func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []sho
 		orders = append(orders, got[i].Order)
 	}
 	if err != nil || !slices.Equal(orders, want) {
-		differ(rt, "P2: what was "+what, "%v, want %v, %v", orders, want, err)
+		differ(rt, "P2: entries "+what, "%v, want %v, %v", orders, want, err)
 	}
 }
 
@@ -196,10 +196,10 @@ func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []sho
 func (m *deliveries) compare(rt *rapid.T) {
 	lag, pending := int64(len(m.accepted)-m.read), int64(len(m.owner))
 	if l, p, read := m.f.group(); l != lag || p != pending {
-		differ(rt, "P7: XINFO", "lag %v pending %v (read %v), the model says %d and %d", l, p, read, lag, pending)
+		differ(rt, "P7: XINFO", "lag %v pending %v (read %v), the model has %d and %d", l, p, read, lag, pending)
 	}
 	if c := m.f.counters(m.sale); c.Done != m.settled || c.Tickets != int64(len(m.accepted)) {
-		differ(rt, "I4: done", "%d of %d tickets are done, the model says %d of %d", c.Done, c.Tickets, m.settled,
+		differ(rt, "I4: done", "%d of %d tickets are done, the model has %d of %d", c.Done, c.Tickets, m.settled,
 			len(m.accepted))
 	}
 	unsettled := make(map[shop.ID]int)
@@ -211,7 +211,7 @@ func (m *deliveries) compare(rt *rapid.T) {
 	for user := shop.ID(1); user <= 3; user++ {
 		got, err := m.f.inventory.Waiting(m.f.ctx, user)
 		if err != nil || len(got) != unsettled[user] {
-			differ(rt, "P2: what a user waits for", "user %s waits for %d orders, the model says %d, %v", user,
+			differ(rt, "P2: the waiting orders of a user", "user %s waits for %d orders, the model has %d, %v", user,
 				len(got), unsettled[user], err)
 		}
 	}

@@ -94,9 +94,9 @@ func reachCluster(ctx context.Context, client redis.UniversalClient) error {
 	case redis.HasErrorPrefix(err, "NOPERM"):
 		return nil // Needs checks the permissions
 	case err != nil:
-		return fmt.Errorf("ask for the state of the cluster: %w", transient(err))
+		return fmt.Errorf("read the state of the cluster: %w", transient(err))
 	case !strings.Contains(state, "cluster_state:ok"):
-		return fmt.Errorf("%w: the cluster is not ok: some slots have no primary that answers", shop.ErrTransient)
+		return fmt.Errorf("%w: the cluster is not ok: some slots have no reachable primary", shop.ErrTransient)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func FuzzEntry(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, terms string) {
 		e := parseEntry(1, redis.XMessage{ID: id, Values: map[string]any{"terms": terms}})
 		if e.StreamID != id || e.Partition != 1 {
-			t.Fatalf("where it lies is lost: %+v", e)
+			t.Fatalf("the entry has lost its place in the stream: %+v", e)
 		}
 		if e.Bad != nil {
 			return
@@ -129,10 +129,10 @@ func FuzzReserveArguments(f *testing.F) {
 			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), 0, 0, 0, order,
 				user, qty, key, hash, address)
 			if err != nil {
-				t.Fatalf("the script threw: %v", err)
+				t.Fatalf("the script failed: %v", err)
 			}
 			if code := integer(reply[0]); code != codeDone && code != codeRejected {
-				t.Fatalf("code %d", code)
+				t.Fatalf("got code %d, want done or rejected", code)
 			}
 			numbers, err := fix.inventory.Counters(fix.ctx, []shop.SaleRef{s.Ref()})
 			if c := numbers[0]; err != nil || c.Stock < 0 || c.Stock+c.Held != 5 || c.Tickets > 2 {
@@ -168,7 +168,7 @@ func FuzzEmail(f *testing.F) {
 		m := redis.XMessage{ID: "1-0", Values: map[string]any{"kind": kind, "body": letter, "deliveries": tries}}
 		l, err := parseMail(m)
 		if err != nil && !errors.Is(err, shop.ErrPermanent) {
-			t.Fatalf("%q: %v", letter, err)
+			t.Fatalf("e-mail %q: got %v, want ErrPermanent", letter, err)
 		}
 		if err == nil && (l.To == "" || string(l.Kind) != kind) {
 			t.Fatalf("%q of the kind %q read as %+v", letter, kind, l)

@@ -18,7 +18,7 @@ const (
 
 var (
 	errGateClosed = fmt.Errorf("%w: the gate is closed", shop.ErrTransient)
-	errTooLate    = fmt.Errorf("%w: not answered in time", shop.ErrTransient)
+	errTooLate    = fmt.Errorf("%w: no reply in time", shop.ErrTransient)
 	errQueueFull  = fmt.Errorf("%w: too many buys of this sale are waiting", shop.ErrTransient)
 )
 

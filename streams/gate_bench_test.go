@@ -48,7 +48,7 @@ func benchmarkGate(b *testing.B, tracer *trace.Tracer) {
 			one.Span = tracer.Sample("socket", time.Time{})
 			d, err := decided(context.Background(), g, one)
 			if err != nil || d.Verdict != shop.VerdictReserved {
-				b.Errorf("verdict %d, %v", d.Verdict, err)
+				b.Errorf("got verdict %d, %v, want reserved", d.Verdict, err)
 				return
 			}
 			one.Span.Finish(nil)

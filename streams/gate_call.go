@@ -250,7 +250,7 @@ func (q *saleQueue) fillTraces() (traced bool) {
 const replicaTimeout = 400 * time.Millisecond
 
 // errTooFew means that the buys are lost if the primary fails.
-var errTooFew = fmt.Errorf("%w: too few replicas have it", shop.ErrTransient)
+var errTooFew = fmt.Errorf("%w: too few replicas confirmed the write", shop.ErrTransient)
 
 // processReplicated makes a call on keys of one slot and succeeds only if enough replicas have the write. Otherwise the
 // outcome is unknown and the call is repeated with its WAIT (I6). Both go to one server on one connection: in a

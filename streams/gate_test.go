@@ -39,7 +39,7 @@ func TestNeverOversold(t *testing.T) {
 						mu.Unlock()
 					case shop.VerdictSoldOut:
 					default:
-						t.Errorf("verdict %d", d.Verdict)
+						t.Errorf("unexpected verdict %d", d.Verdict)
 					}
 				}
 			})
@@ -49,7 +49,7 @@ func TestNeverOversold(t *testing.T) {
 		n, err := f.client.XLen(f.ctx, f.inventory.parts[1].keys.orders).Result()
 		f.must(err)
 		if len(tickets) != 100 || a.Stock != 0 || a.Held != 100 || a.Tickets != 100 || n != 100 || len(a.Units) != 100 {
-			t.Fatalf("%d tickets, %d entries, %d buyers, %+v", len(tickets), n, len(a.Units), a.Counters)
+			t.Fatalf("got %d tickets, %d entries and %d buyers, %+v", len(tickets), n, len(a.Units), a.Counters)
 		}
 	})
 }
@@ -61,7 +61,7 @@ func TestVerdicts(t *testing.T) {
 		s := f.openSale(3)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		if first.Ticket != 1 || first.Free != 2 || first.Done != 0 {
-			t.Fatalf("first decision %+v", first)
+			t.Fatalf("first decision %+v, want ticket 1 with 2 free units", first)
 		}
 		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != first.Order ||
 			d.Ticket != 1 {
@@ -72,7 +72,7 @@ func TestVerdicts(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 12, 3, "key-two-1"), shop.VerdictLimit)
 		f.wantVerdict(g, buyOf(s, 12, 2, "key-two-1"), shop.VerdictReserved)
 		if d := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), shop.VerdictSoldOut); d.Free != 0 {
-			t.Fatalf("sold out with %d free", d.Free)
+			t.Fatalf("got sold out with %d free units", d.Free)
 		}
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated) // I9: sold out, and still the same result
 
@@ -92,7 +92,7 @@ func TestVerdicts(t *testing.T) {
 		unknown := &shop.Sale{ID: newID(), Partition: 1}
 		f.wantVerdict(g, buyOf(unknown, 11, 1, "key-one-1"), shop.VerdictNotLoaded)
 		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.sale(unknown.ID)).Result(); err != nil || n != 0 {
-			t.Fatalf("I7: a buy made a sale: %d, %v", n, err)
+			t.Fatalf("I7: a buy created a sale: %d, %v", n, err)
 		}
 		unarmed := &shop.Sale{ID: newID(), Partition: 1, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: now.Add(time.Hour)}
 		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: unarmed, Stock: 1}))
@@ -167,18 +167,18 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		open := f.inventory.parts[1].keys.open(s.ID)
 		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())
 		if _, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrLost) {
-			t.Fatalf("wrong type: %v, want ErrLost", err)
+			t.Fatalf("a key of a wrong type: got %v, want ErrLost", err)
 		}
 		f.must(f.client.Del(f.ctx, open).Err())
 		if a := f.audit(s); a.Stock != 5 {
-			t.Fatalf("something was written: %+v", a.Counters)
+			t.Fatalf("a rejected buy was written: %+v", a.Counters)
 		}
 		if _, err := decided(f.ctx, g, shop.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, shop.ErrPermanent) {
-			t.Fatalf("negative quantity: %v", err)
+			t.Fatalf("negative quantity: got %v, want ErrPermanent", err)
 		}
 		nowhere := shop.Buy{Sale: shop.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}
 		if _, err := decided(f.ctx, g, nowhere); !errors.Is(err, shop.ErrPermanent) {
-			t.Fatalf("no such partition: %v", err)
+			t.Fatalf("no such partition: got %v, want ErrPermanent", err)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestLostReply(t *testing.T) {
 		t.Fatalf("%d replies lost, want 2", proxy.Dropped())
 	}
 	if a := f.audit(s); a.Held != 1 || a.Tickets != 1 {
-		t.Fatalf("taken twice: %+v", a.Counters)
+		t.Fatalf("units were taken twice: %+v", a.Counters)
 	}
 	proxy.Cut()
 	f.wantUnknown(g, buyOf(s, 12, 1, "key-two-1"))
@@ -263,9 +263,9 @@ func TestGiveUpAndClose(t *testing.T) {
 		awaitQueue(t, g, s.Ref(), why, is)
 	}
 	queueUp := func(ctx context.Context, user shop.ID, want error) {
-		eventually("the queue has not ended", func(q *saleQueue) bool { return q == nil })
+		eventually("the queue still exists", func(q *saleQueue) bool { return q == nil })
 		reserve(f.ctx, user, shop.ErrTransient)
-		eventually("no call is under way", underWay)
+		eventually("no call is running", underWay)
 		for i := range shop.ID(10) {
 			reserve(ctx, user+1+i, want)
 		}
@@ -275,11 +275,11 @@ func TestGiveUpAndClose(t *testing.T) {
 	queueUp(hurried, 100, errTooLate)
 	waits.Wait() // Redis never replies: they end with the budget of the running call
 	queueUp(f.ctx, 200, errGateClosed)
-	eventually("ten do not wait", func(q *saleQueue) bool { return q != nil && len(q.waiting) == 10 })
+	eventually("fewer than ten buys wait", func(q *saleQueue) bool { return q != nil && len(q.waiting) == 10 })
 	g.Close()
 	waits.Wait()
 	if _, err := decided(f.ctx, g, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
-		t.Fatalf("closed gate: %v", err)
+		t.Fatalf("closed gate: %v, want errGateClosed", err)
 	}
 	proxy.Restore()
 }
@@ -293,10 +293,10 @@ func TestSoldOutWhileWaiting(t *testing.T) {
 		g.Rejects = func(sale, user shop.ID) bool { return sale == s.ID && user != 11 }
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictSoldOut)
 		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != mine.Order {
-			t.Fatalf("the repeat answered %+v", d)
+			t.Fatalf("the repeat returned %+v", d)
 		}
 		if a := f.audit(s); a.Tickets != 1 {
-			t.Fatalf("%d tickets", a.Tickets)
+			t.Fatalf("%d tickets, want 1", a.Tickets)
 		}
 	})
 }

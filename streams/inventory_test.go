@@ -35,7 +35,7 @@ func TestReturnOnce(t *testing.T) {
 		}, false, false)
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 1 || a.Withdrawn != 2 || a.Burnt != 2 {
-			t.Fatalf("%+v burnt %d", a.Counters, a.Burnt)
+			t.Fatalf("%+v burnt %d, want stock 7, held 1, withdrawn 2 and burnt 2", a.Counters, a.Burnt)
 		}
 		if diff := cmp.Diff(map[shop.ID]int64{11: 0, 12: 0, 13: 1}, a.Units); diff != "" {
 			t.Fatal(diff)
@@ -82,7 +82,7 @@ func TestSellOnce(t *testing.T) {
 		}, false, true)
 		a := f.audit(s)
 		if a.Stock != 8 || a.Held != 0 || a.Sold != 2 || a.Units[11] != 2 {
-			t.Fatalf("%+v units %v", a.Counters, a.Units)
+			t.Fatalf("%+v units %v, want stock 8, held 0, sold 2 and units[11] 2", a.Counters, a.Units)
 		}
 		if diff := cmp.Diff([]shop.OpenHold{{Order: one, Hold: 1, Qty: 2, Sold: true}}, a.Holds); diff != "" {
 			t.Fatal(diff)
@@ -139,7 +139,7 @@ func TestReturnConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	if a := f.audit(s); total != 200 || a.Stock != 200 {
-		t.Fatalf("%d returned, stock %d", total, a.Stock)
+		t.Fatalf("%d returned, stock %d, want total 200 and stock 200", total, a.Stock)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestHold(t *testing.T) {
 		// never returned: the same units
 		hold(shop.HoldRequest{Order: order, User: 11, Hold: 3, Qty: 2}, shop.VerdictReserved)
 		if a := f.audit(s); a.Stock != 1 || a.Held != 2 || a.Units[11] != 2 {
-			t.Fatalf("%+v units %v", a.Counters, a.Units)
+			t.Fatalf("%+v units %v, want stock 1, held 2 and units[11] 2", a.Counters, a.Units)
 		}
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: order, Hold: 2, User: 11}}, false)
 		hold(shop.HoldRequest{Order: newID(), User: 11, Hold: 2, Qty: 1}, shop.VerdictLimit)
@@ -175,7 +175,7 @@ func TestHold(t *testing.T) {
 		begin := time.Now() // the unit has a cooldown first (I9)
 		hold(shop.HoldRequest{Order: last, User: 12, Hold: 3, Qty: 1}, shop.VerdictReserved)
 		if time.Since(begin) < shop.FlagLife {
-			t.Fatalf("held after %v", time.Since(begin))
+			t.Fatalf("held after %v, want at least the life of a flag", time.Since(begin))
 		}
 		f.close(testEpoch+1, false)
 		hold(shop.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, shop.VerdictRecovering)
@@ -193,7 +193,7 @@ func TestCreateAndArm(t *testing.T) {
 		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s, Stock: 99}))
 		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 5 {
-			t.Fatalf("created twice: %+v", a.Counters)
+			t.Fatalf("created twice: %+v, want stock 3 and initial 5", a.Counters)
 		}
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
 		if err := f.inventory.Arm(f.ctx, testEpoch, absent); !errors.Is(err, shop.ErrLost) {
@@ -204,7 +204,7 @@ func TestCreateAndArm(t *testing.T) {
 				s.Ref()),
 		} {
 			if !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Fatalf("older epoch: %v", err)
+				t.Fatalf("older epoch: %v, want ErrStaleEpoch", err)
 			}
 		}
 		f.inventory.SetEpoch(1, testEpoch-1)
@@ -220,7 +220,7 @@ func TestCreateAndArm(t *testing.T) {
 			f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch, s.Ref()),
 		} {
 			if !errors.Is(err, shop.ErrLost) {
-				t.Fatalf("no partition: %v", err)
+				t.Fatalf("no partition: %v, want ErrLost", err)
 			}
 		}
 	})
@@ -240,7 +240,7 @@ func TestCreateAfterAnEdit(t *testing.T) {
 			f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: version, Stock: version.Initial}))
 		}
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 3 || a.Version != 2 {
-			t.Errorf("loaded with %+v", a.Counters)
+			t.Errorf("loaded with %+v, want stock 3, initial 3 and version 2", a.Counters)
 		}
 		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
 		edited.Version, edited.Initial = 3, 99
@@ -270,7 +270,7 @@ func TestCountersAndHolds(t *testing.T) {
 		holds, next, err := f.inventory.Holds(f.ctx, s.Ref(), 0)
 		f.must(err)
 		if len(holds) != 2 || next != 0 {
-			t.Fatalf("holds %v, next %d", holds, next)
+			t.Fatalf("holds %v, next %d, want 2 holds and next 0", holds, next)
 		}
 	})
 }
@@ -323,7 +323,7 @@ func TestRetire(t *testing.T) {
 		left, err := f.client.Keys(f.ctx, "*:sale:*").Result()
 		f.must(err)
 		if len(left) != 0 {
-			t.Fatalf("left %v", left)
+			t.Fatalf("left %v, want none", left)
 		}
 	})
 }
@@ -353,7 +353,7 @@ func TestRestoreFromRows(t *testing.T) {
 			return nil
 		}))
 		if len(failedJob) != 3 || failedJob[0].Bad != nil || failedJob[2].Ticket != 3 {
-			t.Fatalf("left over %+v", failedJob)
+			t.Fatalf("remaining entry %+v", failedJob)
 		}
 		var orders []shop.Order
 		add := func(user shop.ID, qty int, state shop.OrderState) shop.ID {
@@ -386,16 +386,16 @@ func TestRestoreFromRows(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 		if d := f.wantVerdict(g, buyOf(s, 2, 1, "key-0001"), shop.VerdictRepeated); d.Order != paid {
-			t.Fatalf("%+v", d)
+			t.Fatalf("%+v, want %v", d, paid)
 		}
 		for _, h := range a.Holds {
 			if h.Sold != (h.Order == paid) {
-				t.Fatalf("restored %+v", h)
+				t.Fatalf("restored %+v, want only the paid hold sold", h)
 			}
 		}
 		f.wantVerdict(g, buyOf(s, 1, 1, "key-other"), shop.VerdictLimit)
 		if d := f.wantVerdict(g, buyOf(s, 55, 1, "key-new-1"), shop.VerdictReserved); d.Ticket != 1205 {
-			t.Fatalf("%+v", d)
+			t.Fatalf("%+v, want ticket 1205", d)
 		}
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: pending, Hold: 1, User: 1}}, true)
 		if err := f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{Sale: s}); err == nil {
@@ -438,7 +438,7 @@ func TestStateOfNothing(t *testing.T) {
 		f.wantState(shop.PartitionState{Database: shop.RecordedHistory{Replaced: []string{}}})
 		f.close(1, true)
 		if st := f.state(1); !st.Exists || !st.Recovering || !st.Lost {
-			t.Fatalf("state %+v", st)
+			t.Fatalf("got state %+v, want a lost partition in recovery", st)
 		}
 	})
 }

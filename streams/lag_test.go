@@ -25,7 +25,7 @@ func (f *fixture) group() (lag, pending, read any) {
 func (f *fixture) wantGroup(lag, pending int64) {
 	f.t.Helper()
 	if l, p, r := f.group(); l != lag || p != pending {
-		f.t.Fatalf("P7: XINFO says lag %v pending %v (read %v), the truth is %d and %d", l, p, r, lag, pending)
+		f.t.Fatalf("P7: XINFO has lag %v and pending %v (read %v), want %d and %d", l, p, r, lag, pending)
 	}
 }
 
@@ -42,12 +42,12 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 	f.settle(entries[:4]...)
 	f.wantGroup(20, 6)
 	if st := f.stats(); st.Lag != 20 || st.Pending != 6 || st.Length != 30 {
-		t.Fatalf("%+v", st)
+		t.Fatalf("%+v, want lag 20, pending 6 and length 30", st)
 	}
 	fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
 	if fixed != 0 {
-		t.Fatalf("set %d groups right that were right", fixed)
+		t.Fatalf("corrected %d groups, want none", fixed)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 			b.Qty = 2
 		}
 		if d, err := untilKnown(f.ctx, f.gate(f.inventory), b); err != nil || d.Verdict != shop.VerdictReserved {
-			t.Fatalf("%+v, %v", d, err)
+			t.Fatalf("%+v, %v, want %v", d, err, shop.VerdictReserved)
 		}
 	}
 	f.wantGroup(1560, 25)
@@ -108,7 +108,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		keys := f.inventory.parts[1].keys
 		for _, e := range entries[:6] {
 			if e.Sale != gone.ID {
-				t.Fatalf("entry %+v", e)
+				t.Fatalf("entry %+v, want %v", e, gone.ID)
 			}
 			f.must(f.client.XAck(f.ctx, keys.orders, group, e.StreamID).Err())
 			f.must(f.client.XDel(f.ctx, keys.orders, e.StreamID).Err())
@@ -131,7 +131,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		reservations, err := f.inventory.Waiting(f.ctx, entries[6].User)
 		f.must(err)
 		if len(reservations) != 1 || reservations[0].Sale != left.ID {
-			t.Fatalf("of who still waits: %+v", reservations)
+			t.Fatalf("the waiting reservations are %+v", reservations)
 		}
 		// A count that is too low is also wrong: it would hide a reservation.
 		f.must(f.client.Del(f.ctx, keys.waiting).Err())
@@ -176,7 +176,7 @@ func TestTrim(t *testing.T) {
 		certain = true
 		trim(-time.Minute, 1, 14) // up to the last delivered entry
 		if st := f.stats(); st.Length != 11 || st.Pending != 0 || st.Lag != 10 {
-			t.Fatalf("%+v", st)
+			t.Fatalf("%+v, want length 11, pending 0 and lag 10", st)
 		}
 		f.must(f.client.Del(f.ctx, f.inventory.parts[0].keys.orders).Err())
 		trim(-time.Minute, 1, 0)
@@ -203,6 +203,6 @@ func TestMetrics(t *testing.T) {
 	}
 	server.Kill()
 	if n := testutil.CollectAndCount(collector); n != 1 {
-		t.Fatalf("%d metrics with Redis away, want the one that says so", n)
+		t.Fatalf("got %d metrics without Redis, want streams_up alone", n)
 	}
 }

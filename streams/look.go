@@ -23,7 +23,7 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	epoch, seq := l.parts[partition].seen.highest()
 	reply, err := lookScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
-		return shop.PartitionState{}, fmt.Errorf("look at partition %d: %w", partition, err)
+		return shop.PartitionState{}, fmt.Errorf("read the state of partition %d: %w", partition, err)
 	}
 	state, stream := text(reply[0]), integer(reply[7])
 	s := shop.PartitionState{
@@ -57,7 +57,7 @@ func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 		return
 	}
 	l.metrics.lost.Add(float64(lost))
-	slog.ErrorContext(ctx, "reservations that were answered are lost: Redis lost them before they had a row",
+	slog.ErrorContext(ctx, "Redis lost accepted reservations that had no row",
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
 

@@ -91,7 +91,7 @@ func (s *MailStream) Send(ctx context.Context, mails ...outbox.Email) error {
 		switch code := integer(reply[0]); code {
 		case codeDone, codeAlready:
 		case codeRejected:
-			return fmt.Errorf("%w: %d e-mails wait for the mail server, which is the limit", shop.ErrTransient, s.limit)
+			return fmt.Errorf("%w: %d e-mails wait for the mail server: the limit is reached", shop.ErrTransient, s.limit)
 		default:
 			return fmt.Errorf("append an e-mail: code %d: %s has a wrong type", code, mailKey)
 		}

@@ -25,7 +25,7 @@ func TestEmailsAreSentOnce(t *testing.T) {
 		s := NewMailStream(f.client)
 		var lost *outbox.LostError // creates the mark
 		if !errors.As(s.Check(f.ctx), &lost) {
-			t.Error("a new Redis is not noticed")
+			t.Error("a new Redis was not detected")
 		}
 		f.must(s.Confirm(f.ctx, lost))
 		f.must(s.Check(f.ctx))
@@ -40,11 +40,11 @@ func TestEmailsAreSentOnce(t *testing.T) {
 			t.Errorf("sent %v, want three", r.taken)
 		}
 		if n, err := f.client.Exists(f.ctx, mailKey).Result(); err != nil || n != 1 {
-			t.Errorf("the stream itself is gone: %d, %v", n, err)
+			t.Errorf("the stream was deleted: %d, %v", n, err)
 		}
 		one := anEmail("one")
 		if ttl := f.client.PTTL(f.ctx, postedKey(&one)).Val(); ttl <= orderWeek || ttl > mailOnce {
-			t.Errorf("the mark lives for %v, want more than a week", ttl)
+			t.Errorf("the mark has a TTL of %v, want more than a week", ttl)
 		}
 	})
 }
@@ -60,11 +60,11 @@ func TestEmailsAreBounded(t *testing.T) {
 		f.must(s.Send(f.ctx, anEmail("one"), anEmail("two")))
 		err := s.Send(f.ctx, anEmail("three"))
 		if !errors.Is(err, shop.ErrTransient) || strings.Contains(err.Error(), "@") {
-			t.Errorf("a third: %v", err)
+			t.Errorf("a third e-mail: got %v, want ErrTransient without the address", err)
 		}
 		f.must(s.Send(f.ctx, anEmail("one")))
 		if n, err := s.Waiting(f.ctx); n != 2 || err != nil {
-			t.Errorf("%d wait, %v", n, err)
+			t.Errorf("%d wait, %v, want 2", n, err)
 		}
 	})
 }

@@ -214,7 +214,7 @@ func (f *fixture) wantUnknown(g *Gate, b shop.Buy) {
 	began := time.Now()
 	_, err := decided(f.ctx, g, b)
 	if took := time.Since(began); !errors.Is(err, shop.ErrTransient) || took > 20*callBudget {
-		f.t.Fatalf("Redis does not answer: %v after %v, want ErrTransient within %v", err, took, 20*callBudget)
+		f.t.Fatalf("Redis unreachable: got %v after %v, want ErrTransient within %v", err, took, 20*callBudget)
 	}
 }
 

@@ -147,7 +147,7 @@ func NewStreamCollector(l *Inventory) *StreamCollector {
 	return &StreamCollector{inventory: l, up: up, partition: partition, gauges: []*prometheus.Desc{
 		gauge("stream_lag", "Reservations not yet delivered to a consumer (XINFO lag)."),
 		gauge("stream_pending", "Reservations delivered and not settled (XINFO pending)."),
-		gauge("stream_waiting", "Reservations waiting for their row: lag + pending."),
+		gauge("stream_waiting", "Reservations without a row: lag + pending."),
 		gauge("stream_length", "Entries in the stream, settled ones included."),
 		gauge("dead_letters", "Entries that failed permanently and wait for an operator."),
 		gauge("deadlines", "Unpaid orders in the delay queue."),

@@ -162,7 +162,7 @@ func TestModel(t *testing.T) {
 			stock: stock, units: make(map[shop.ID]int64), keys: make(map[string]modelBuy),
 			accepted: make(map[shop.ID]int), holds: make(map[shop.ID]modelHold), spent: make(map[shop.ID]shop.Millis),
 		}
-		asks := rapid.SampledFrom([]string{"always", "never", "now and then"}).Draw(rt, "asks for passes")
+		asks := rapid.SampledFrom([]string{"always", "never", "now and then"}).Draw(rt, "pass required")
 		someHold := func(rt *rapid.T) modelHold {
 			h := rapid.SampledFrom(m.everHeld).Draw(rt, "order")
 			h.Hold = rapid.Int64Range(1, 4).Draw(rt, "hold")
@@ -172,7 +172,7 @@ func TestModel(t *testing.T) {
 			"reserve": func(rt *rapid.T) {
 				b := buyOf(s, shop.ID(rapid.IntRange(1, 4).Draw(rt, "user")), rapid.IntRange(1, 4).Draw(rt, "qty"),
 					fmt.Sprintf("key-%04d", rapid.IntRange(1, 6).Draw(rt, "key")))
-				if asks == "always" || asks == "now and then" && rapid.Bool().Draw(rt, "asks now") {
+				if asks == "always" || asks == "now and then" && rapid.Bool().Draw(rt, "pass required now") {
 					b.NeedsPass, b.Passed = true, shop.Millis(rapid.IntRange(0, 6).Draw(rt, "pass"))
 				}
 				if len(m.everHeld) > 0 && rapid.IntRange(0, 3).Draw(rt, "another id") == 0 {
@@ -246,7 +246,7 @@ func TestModel(t *testing.T) {
 func differ(rt *rapid.T, what, format string, args ...any) {
 	rt.Helper()
 	rt.Logf(format, args...)
-	rt.Fatalf("%s: not as the model says", what)
+	rt.Fatalf("%s differs from the model", what)
 }
 
 func (m *model) compare(rt *rapid.T, f *fixture, s *shop.Sale) {
@@ -267,7 +267,7 @@ func (m *model) compare(rt *rapid.T, f *fixture, s *shop.Sale) {
 	}
 	for user, units := range a.Units {
 		if m.units[user] != units {
-			differ(rt, "P4: the units", "user %d has %d units, the model says %d", user, units, m.units[user])
+			differ(rt, "P4: the units", "user %d has %d units, the model has %d", user, units, m.units[user])
 		}
 	}
 }

@@ -20,10 +20,10 @@ func TestNeedsAreTried(t *testing.T) {
 	server := kit.StartRedis(t, kit.RedisOptions{})
 	root := dial(t, server.URL)
 	if failed := Needs(ctx, root); len(failed) != 0 {
-		t.Errorf("all rights: %v", failed)
+		t.Errorf("with all rights: %v", failed)
 	}
 	if keys, err := root.Keys(ctx, "*").Result(); err != nil || len(keys) != 0 {
-		t.Errorf("%v were left (%v)", keys, err)
+		t.Errorf("the keys %v were not removed (%v)", keys, err)
 	}
 	if err := root.Do(ctx, "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all", "-xautoclaim",
 		"-xgroup|setid").Err(); err != nil {
@@ -44,10 +44,10 @@ func TestNeedsAreTried(t *testing.T) {
 	}
 	err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err())
 	if !errors.Is(err, shop.ErrMisconfigured) {
-		t.Errorf("a command that is not there: %v, want ErrMisconfigured", err)
+		t.Errorf("an unknown command: got %v, want ErrMisconfigured", err)
 	}
 	server.Kill()
 	if err := Reach(ctx, root); errors.Is(err, shop.ErrMisconfigured) || !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
+		t.Errorf("no server on the port: got %v, want ErrTransient alone", err)
 	}
 }

@@ -147,7 +147,7 @@ func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 		}
 		pending, err := s.client.XPending(ctx, paidKey, g.Name).Result()
 		if err != nil {
-			return 0, fmt.Errorf("look at pending entries of group %s: %w", g.Name, transient(err))
+			return 0, fmt.Errorf("read the pending entries of group %s: %w", g.Name, transient(err))
 		}
 		if pending.Count > 0 {
 			bound = earlier(bound, pending.Lower)

@@ -142,7 +142,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		wantTrimmed(0)             // not delivered
 		o.fail[sent[1].Order] = errors.New("the receiver is down")
 		if err := o.take(3); err == nil {
-			t.Fatal("the second one was taken")
+			t.Fatal("the second posting was accepted")
 		}
 		wantTrimmed(1) // the second entry is pending
 		pending, err := f.client.XPendingExt(f.ctx, &redis.XPendingExtArgs{
@@ -188,7 +188,7 @@ func TestLostPostingsAreNoticed(t *testing.T) {
 		second := f.append(s, posting(newID(), 2))
 		f.must(s.MakeGroups(f.ctx, []string{"backoffice", "backoffice"}))
 		if groups, err := s.Check(f.ctx, second); err != nil || !slices.Equal(groups, []string{"backoffice"}) {
-			t.Errorf("groups %q, %v", groups, err)
+			t.Errorf("got groups %q, %v, want backoffice", groups, err)
 		}
 		f.must(f.client.HSet(f.ctx, paidMark, "at", int64(first)).Err())
 		if lost := f.confirmLoss(s, second); lost.Since != first || second <= first {
@@ -209,7 +209,7 @@ func TestLostPostingsAreNoticed(t *testing.T) {
 			t.Errorf("emptied: %+v, want since %s before %d", lost, paidRetention, now)
 		}
 		if groups, err := s.Check(f.ctx, first); err != nil || len(groups) != 0 {
-			t.Errorf("groups of no stream: %q, %v", groups, err)
+			t.Errorf("groups of an absent stream: %q, %v", groups, err)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func TestPassCountsOnce(t *testing.T) {
 		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), 1000), shop.VerdictReserved)
 		f.wantVerdict(g, passed(buyOf(s, 12, 20, "key-two-2"), 1001), shop.VerdictLimit)
 		if a := f.audit(s); a.Stock != 7 || a.Held != 3 || a.Units[11] != 2 || a.Units[12] != 1 {
-			t.Fatalf("%+v units %v", a.Counters, a.Units)
+			t.Fatalf("%+v units %v, want stock 7, held 3, units[11] 2 and units[12] 1", a.Counters, a.Units)
 		}
 	})
 }
@@ -55,7 +55,7 @@ func TestRecordWithPass(t *testing.T) {
 		}
 		one := f.wantVerdict(g, buyOf(s, 11, 1, "key-before"), shop.VerdictReserved).Order
 		if strings.Count(record(), "|") != 3 {
-			t.Errorf("a sale without passes pays for them: %q", record())
+			t.Errorf("the record of a sale without passes has passes: %q", record())
 		}
 		two := f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-with-pass"), 1000), shop.VerdictReserved).Order
 		three := f.wantVerdict(g, buyOf(s, 11, 1, "key-behind"), shop.VerdictReserved).Order
@@ -63,20 +63,20 @@ func TestRecordWithPass(t *testing.T) {
 		waiting, err := f.inventory.Waiting(f.ctx, 11)
 		f.must(err)
 		if len(waiting) != 3 || waiting[0].Order != one || waiting[1].Order != two || waiting[2].Order != three {
-			t.Errorf("waiting: %+v", waiting)
+			t.Errorf("got waiting %+v, want the three orders", waiting)
 		}
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: two, User: 11, Hold: 1}}, true)
 		again := shop.HoldRequest{Sale: s.Ref(), Order: two, User: 11, Hold: 2, Qty: 2}
 		if v, err := f.inventory.Hold(f.ctx, again); err != nil || v != shop.VerdictReserved {
-			t.Fatalf("hold: %d, %v", v, err)
+			t.Fatalf("hold: got verdict %d, %v, want reserved", v, err)
 		}
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), shop.VerdictPass)
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-fresh"), 1001), shop.VerdictReserved)
 		if a := f.audit(s); a.Units[11] != 5 || a.Held != 5 {
-			t.Fatalf("%+v units %v", a.Counters, a.Units)
+			t.Fatalf("%+v units %v, want units[11] 5 and held 5", a.Counters, a.Units)
 		}
 		if !strings.HasSuffix(record(), "|1001") {
-			t.Errorf("record %q", record())
+			t.Errorf("got record %q, want the suffix |1001", record())
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestPassesMustBeOnePerBuy(t *testing.T) {
 			reply, err := reserveScript.run(f.ctx, f.client, keys, f.inventory.Epoch(1), 1<<40, int64(s.ID), 0, 0, 0,
 				int64(newID()), 11, 1, "key-one-1", "h", "", passes)
 			if err != nil || integer(reply[0]) != codeRejected {
-				t.Errorf("%q: %v, %v", passes, reply, err)
+				t.Errorf("passes %q: got %v, %v, want a rejection", passes, reply, err)
 			}
 			if passes == "" {
 				continue // with a traced buy, an empty argument means that no passes are required
@@ -158,11 +158,11 @@ func TestPassesMustBeOnePerBuy(t *testing.T) {
 			reply, err = reserveScript.run(f.ctx, f.client, keys, f.inventory.Epoch(1), 1<<40, int64(s.ID), 0, 0, 0,
 				int64(newID()), 11, 1, "key-one-1", "h", "", passes, "1="+strings.Repeat("1", 32)+"-"+strings.Repeat("1", 16))
 			if err != nil || integer(reply[0]) != codeRejected {
-				t.Errorf("%q, traced: %v, %v", passes, reply, err)
+				t.Errorf("passes %q with a trace: got %v, %v, want a rejection", passes, reply, err)
 			}
 		}
 		if a := f.audit(s); a.Stock != 5 || a.Held != 0 {
-			t.Errorf("%+v", a.Counters)
+			t.Errorf("%+v, want stock 5 and held 0", a.Counters)
 		}
 	})
 }

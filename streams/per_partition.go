@@ -22,7 +22,7 @@ const (
 	callLimit = 2 * time.Second
 )
 
-var errSilent = fmt.Errorf("%w: its primary does not answer", shop.ErrTransient)
+var errSilent = fmt.Errorf("%w: its primary is unreachable", shop.ErrTransient)
 
 // servers maps partitions to the primaries of a cluster and records which of those are silent.
 type servers struct {
@@ -205,9 +205,9 @@ func (s *servers) note(ctx context.Context, asked []int, failed map[int]error) {
 	}
 	s.mu.Unlock()
 	if len(gone) > 0 {
-		slog.WarnContext(ctx, "partitions do not answer; the others go on", "partitions", gone, "err", failed[gone[0]])
+		slog.WarnContext(ctx, "partitions are unreachable; the others continue", "partitions", gone, "err", failed[gone[0]])
 	}
 	if len(back) > 0 {
-		slog.InfoContext(ctx, "partitions answer again", "partitions", back)
+		slog.InfoContext(ctx, "partitions are reachable again", "partitions", back)
 	}
 }

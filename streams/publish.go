@@ -70,7 +70,7 @@ func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error
 	}
 	groups, err := perPartition(ctx, l, l.all(), readPatience, l.sequenceEndsOf)
 	if err != nil && shop.AwayOf(err) == nil {
-		return nil, fmt.Errorf("read the ends of %d chains: %w", len(ends), err)
+		return nil, fmt.Errorf("read the sequence ends of %d partitions: %w", len(ends), err)
 	}
 	for _, group := range groups {
 		for p, end := range group {

@@ -40,7 +40,7 @@ func (f *fixture) hear(messages <-chan *redis.Message) (h received) {
 			h.changes = append(h.changes, change)
 		}
 	case <-time.After(patience):
-		f.t.Fatal("no message came")
+		f.t.Fatal("no message was received")
 	}
 	return h
 }
@@ -73,7 +73,7 @@ func TestMessagesAreAChain(t *testing.T) {
 			}
 		}
 		if end := f.end(); end.Last != 3 || end.Epoch != testEpoch {
-			t.Fatalf("the chain ends at %+v", end)
+			t.Fatalf("the sequence ends at %+v", end)
 		}
 		f.close(testEpoch+1, true) // rows are valid in every state of Redis
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
@@ -95,22 +95,22 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 			"past": f.now().Add(-shop.PublishWithin - 50*time.Millisecond), "future": f.now().Add(time.Minute),
 		} {
 			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, shop.ErrTooLate) {
-				t.Errorf("%s: published, %v", name, err)
+				t.Errorf("%s: published, %v, want ErrTooLate", name, err)
 			}
 			err := f.inventory.Finish(f.ctx, 1, asOf, row, []*shop.Entry{&entries[0]})
 			if !errors.Is(err, shop.ErrTooLate) {
-				t.Errorf("%s: finished, %v", name, err)
+				t.Errorf("%s: finished, %v, want ErrTooLate", name, err)
 			}
 		}
 		if end := f.end(); end.Last != 0 {
-			t.Errorf("%d messages", end.Last)
+			t.Errorf("the last message is %d, want 0", end.Last)
 		}
 		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
-			t.Errorf("%+v", st)
+			t.Errorf("%+v, want pending 1 and deadlines 0", st)
 		}
 		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
 		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.end().Last != 1 {
-			t.Errorf("in time: %+v", st)
+			t.Errorf("in time: %+v, want pending 0, deadlines 1 and last 1", st)
 		}
 	})
 }
@@ -142,15 +142,15 @@ func TestFinishIsOneStep(t *testing.T) {
 			f.must(f.inventory.Finish(f.ctx, 1, f.now(), rows, entries))
 			m := f.hear(messages)
 			if m.Number != int64(round)+1 || len(m.changes) != 3 || m.changes[1].User != read[1].User {
-				t.Fatalf("round %d told %+v", round, m)
+				t.Fatalf("round %d published %+v", round, m)
 			}
 			if n := f.counters(s); n.Done != 3 {
-				t.Errorf("round %d: done %d", round, n.Done)
+				t.Errorf("round %d: done %d, want 3", round, n.Done)
 			}
 			due, err := f.client.ZRangeWithScores(f.ctx, f.inventory.parts[1].keys.deadlines, 0, -1).Result()
 			f.must(err)
 			if len(due) != 2 || due[0].Score != 1000 || due[1].Score != 1000 {
-				t.Errorf("round %d: deadlines %v", round, due)
+				t.Errorf("round %d: deadlines %v, want two with score 1000", round, due)
 			}
 			rows[0].PayBy = 9999 // an existing deadline does not move
 		}
@@ -170,11 +170,11 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
 	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("without memory: %v", err)
+		t.Fatalf("with Redis out of memory: %v", err)
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
 	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.end().Last != 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("%+v, want pending 1, deadlines 0 and last 0", st)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 		f.reserveMany(s, 3)
 		first := look()
 		if first.Open == (shop.EntryID{}) || first.Open.After(first.Newest) {
-			t.Fatalf("nothing is delivered: %+v", first)
+			t.Fatalf("without a delivery: %+v", first)
 		}
 		_, read := f.delivered("node-1", 0)
 		for i, e := range read {

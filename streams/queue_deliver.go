@@ -121,7 +121,7 @@ func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context,
 		if err == nil {
 			fault.reset()
 		} else if ctx.Err() == nil {
-			slog.WarnContext(ctx, "read a queue", "queue", d.stream, "group", d.group, "err", err)
+			slog.WarnContext(ctx, "cannot read a queue", "queue", d.stream, "group", d.group, "err", err)
 			shop.Sleep(ctx, fault.next())
 		}
 	}
@@ -158,7 +158,7 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		slog.WarnContext(ctx, "a message is not delivered yet", d.describe(a, err)...)
+		slog.WarnContext(ctx, "cannot deliver a message; it is retried", d.describe(a, err)...)
 	}
 }
 

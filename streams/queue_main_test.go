@@ -20,7 +20,7 @@ import (
 // soon is long enough for a delivery without delays.
 const soon = 50 * time.Millisecond
 
-var errAway = errors.New("the receiver is away")
+var errAway = errors.New("the receiver is unreachable")
 
 // channel is a user of the queue: postings or e-mails. A message's name is its identifying field.
 type channel struct {
@@ -222,7 +222,7 @@ func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 			r.turn(d)
 		}
 		missing := slices.IndexFunc(names, func(name string) bool { return !r.has(name) })
-		return missing < 0, fmt.Sprintf("number %d of %d is not taken", missing, len(names))
+		return missing < 0, fmt.Sprintf("message %d of %d was not received", missing, len(names))
 	})
 }
 

@@ -53,7 +53,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 		for _, m := range found {
 			if m.attempts != 1 || m.at == 0 || !slices.Contains(rejected, m.name) ||
 				m.reason != "rejected: 422 no such product" {
-				t.Fatalf("%+v", m)
+				t.Fatalf("got the message %+v, want a rejection with its reason", m)
 			}
 		}
 		if n, err := c.CountQuarantined(c.f.ctx); err != nil || n != 160 || d.Counts() != [3]int64{35, 160, 0} {
@@ -70,7 +70,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 		}
 		for _, id := range []string{found[0].id, "", "-", "1", "x-1", "1-1-1"} {
 			if err := c.Replay(c.f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("replay %q: %v", id, err)
+				t.Errorf("replay %q: %v, want ErrNoRow", id, err)
 			}
 			if there, err := c.Drop(c.f.ctx, id); there || err != nil {
 				t.Errorf("drop %q: %v, %v", id, there, err)
@@ -91,7 +91,7 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 		found, err := d.next(c.f.ctx, 3)
 		c.f.must(err)
 		if len(found) != 3 {
-			t.Fatalf("%d entries", len(found))
+			t.Fatalf("%d entries, want 3", len(found))
 		}
 		c.f.must(c.acknowledge(c.f.ctx, c.group, found[0].ID))
 		for i, e := range found[:2] {
@@ -142,7 +142,7 @@ func TestPausesAreRespected(t *testing.T) {
 		// After each pause one per lane, and those already running at the beginning.
 		tried := r.tried("") - before // read before the time
 		if most := 4 + 2*(1+int(time.Since(began)/asked)); tried > most {
-			t.Errorf("tried %d times, want at most %d", tried, most)
+			t.Errorf("got %d attempts, want at most %d", tried, most)
 		}
 		opened.Store(true)
 		r.awaitAll(all)
@@ -218,7 +218,7 @@ func TestPausesGrow(t *testing.T) {
 				sum += pause
 			}
 			if different[sum] = true; sum < of.least || sum > of.most {
-				t.Errorf("%s: the eighth attempt comes after %v", name, sum)
+				t.Errorf("%s: the eighth attempt is made after %v", name, sum)
 			}
 		}
 		if len(different) < 50 {
@@ -289,7 +289,7 @@ func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
 		r.await(0, 0)
 		stop()
 		if len(r.wholes) != 2 || r.wholes[0] != r.wholes[1] {
-			t.Errorf("delivered %v", r.wholes)
+			t.Errorf("delivered %v, want the same message twice", r.wholes)
 		}
 	})
 }
@@ -347,7 +347,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				first.attempts = 1
 				r.turn(first)
 				if died = hook.died; steps > 20 {
-					t.Fatalf("%s: still dying after %d commands", end, steps)
+					t.Fatalf("%s: the node still dies after %d commands", end, steps)
 				}
 				second := r.node("two", time.Millisecond)
 				second.attempts = 1
@@ -368,7 +368,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				}
 				stop()
 				if !r.has(name) {
-					t.Errorf("%s, died after %d commands: lost", end, steps)
+					t.Errorf("%s: the message was lost after a death at command %d", end, steps)
 				}
 			}
 		}

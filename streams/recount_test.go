@@ -31,7 +31,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 			"another sum": {At: mark, Held: 3}, "below zero": {At: mark, Held: 5, Stock: -1},
 		} {
 			if _, err := f.inventory.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, shop.ErrPermanent) {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: %v, want ErrPermanent", what, err)
 			}
 		}
 
@@ -46,7 +46,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 			before := f.mark(s)
 			f.must(move())
 			if f.mark(s) == before {
-				t.Errorf("%s leaves the mark as it was", what)
+				t.Errorf("%s does not change the mark", what)
 			}
 			correct(shop.Correction{At: before, Held: 3, Stock: 1}, false)
 		}
@@ -56,19 +56,19 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 		correct(right, true)
 		correct(right, false)
 		if a := f.audit(s); a.Held != 2 || a.Sold != 1 || a.Stock != 1 {
-			t.Errorf("%+v", a.Counters)
+			t.Errorf("%+v, want held 2, sold 1 and stock 1", a.Counters)
 		}
 		if rest := f.client.HGet(f.ctx, key, "rest_until").Val(); rest == "0" {
-			t.Error("I9: units that come back to an empty stock do not rest")
+			t.Error("I9: units that return to an empty stock have no cooldown")
 		}
 		stale := right
 		stale.At.Epoch--
 		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, shop.ErrStaleEpoch) {
-			t.Errorf("another epoch: %v", err)
+			t.Errorf("another epoch: %v, want ErrStaleEpoch", err)
 		}
 		if did, err := f.inventory.Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
 			!errors.Is(err, shop.ErrLost) {
-			t.Errorf("a sale that is not there: %v, %v", did, err)
+			t.Errorf("an absent sale: %v, %v", did, err)
 		}
 	})
 }

@@ -153,7 +153,7 @@ func (l *Inventory) Record(ctx context.Context, sale shop.SaleRef, order shop.ID
 			parts := strings.SplitN(record, ":", 3) // hash:ticket:key
 			user, err := shop.ParseID(pairs[i])
 			if err != nil || len(parts) != 3 {
-				return shop.Entry{}, fmt.Errorf("%w: record of buyer %q in sale %s", shop.ErrPermanent, pairs[i], sale.ID)
+				return shop.Entry{}, fmt.Errorf("%w: invalid record of buyer %q in sale %s", shop.ErrPermanent, pairs[i], sale.ID)
 			}
 			return shop.Entry{
 				Order: order, Sale: sale.ID, Partition: sale.Partition, User: user, Hash: parts[0],

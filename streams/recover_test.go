@@ -66,7 +66,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		closes()
 		steps(testEpoch+1, shop.ErrPermanent) // no recovery runs now
 		if a, st := f.audit(s), f.stats(); a.Stock != 5 || a.Stuck != "" || st.Dead != 0 {
-			t.Errorf("%+v, %+v; want what the later recovery restored", a.Counters, st)
+			t.Errorf("got %+v, %+v; want the values that the later recovery restored", a.Counters, st)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), shop.VerdictRecovering)
 		hold := shop.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
 		if v, err := f.inventory.Hold(f.ctx, hold); v != shop.VerdictRecovering || err != nil {
-			t.Errorf("hold: verdict %d, %v", v, err)
+			t.Errorf("hold: got verdict %d, %v, want recovering", v, err)
 		}
 		sold := []shop.SoldHold{{Sale: s.Ref(), Order: order, Hold: 1}}
 		_, returned := f.inventory.Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}})
@@ -107,7 +107,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		trimmer := NewTrimmer(f.inventory, always)
 		trimmer.retention, trimmer.length = -time.Minute, 1
 		if n, err := trimmer.runOnce(f.ctx); n != 0 || err != nil {
-			t.Errorf("trimmed %d, %v", n, err)
+			t.Errorf("trimmed %d, %v, want 0", n, err)
 		}
 		if diff := cmp.Diff(before, f.audit(s)) + cmp.Diff(streams, f.stats(), ageless); diff != "" {
 			t.Errorf("changed while closed (-before +after):\n%s", diff)
@@ -144,7 +144,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 			e := entries[gone[n]]
 			if l.Order != e.Order || l.User != e.User || l.Sale != s.ID || l.Reason != "recovery" || l.At == 0 ||
 				l.Fields["key"] != e.Key || l.Fields["addr"] != e.Address {
-				t.Errorf("letter %+v of entry %+v", l, e)
+				t.Errorf("dead letter %+v of entry %+v", l, e)
 			}
 		}
 		wantSettled := func(done, waiting int64) {
@@ -169,10 +169,10 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
 		f.must(err)
 		if fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx); err != nil || fixed != 0 {
-			t.Errorf("the lag was not right after it was fixed: %d, %v", fixed, err)
+			t.Errorf("the lag was wrong after its correction: %d, %v", fixed, err)
 		}
 		if st := f.stats(); st.Lag != 0 || st.Pending != 0 || st.Length != 1 {
-			t.Errorf("%+v", st)
+			t.Errorf("%+v, want lag 0, pending 0 and length 1", st)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 		f.close(testEpoch+2, true)
 		f.open(testEpoch+2, 2, true)
 		if st := f.stats(); st.Pending != 0 || st.Length != 0 || st.Lag != 0 {
-			t.Errorf("rebuilt: %+v", st)
+			t.Errorf("rebuilt: %+v, want pending 0, length 0 and lag 0", st)
 		}
 		old, err := f.client.XLen(f.ctx, k.orders+":before").Result()
 		f.must(err)
@@ -270,7 +270,7 @@ func TestNoteNeverGoesBack(t *testing.T) {
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
 		} {
 			if err := f.inventory.Note(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Errorf("note of %+v: %v", other, err)
+				t.Errorf("note of %+v: %v, want ErrStaleEpoch", other, err)
 			}
 		}
 		f.wantDatabase(h, "")
@@ -332,7 +332,7 @@ func TestStuckSaleKeepsItsKeys(t *testing.T) {
 			f.must(f.inventory.Stick(f.ctx, claim, s.Ref(), reason))
 			absent := shop.SaleRef{ID: newID(), Partition: 1}
 			if err := f.inventory.Stick(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
-				t.Errorf("stick an absent sale: %v", err)
+				t.Errorf("set an absent sale stuck: %v", err)
 			}
 			f.open(claim, 1, false)
 			if c := f.counters(s); c.Stuck != reason || c.Paused != (reason != "") {

@@ -27,21 +27,21 @@ func TestAnswersWaitForReplicas(t *testing.T) {
 		return n
 	}
 	if n := tickets(replica.URL); n != "1" {
-		t.Fatalf("order %s was answered, and the replica has %s tickets", first.Order, n)
+		t.Fatalf("the replica has %[2]s tickets after order %[1]s was confirmed, want 1", first.Order, n)
 	}
 	link.Stall()
 	b := buyOf(s, 12, 1, "key-two-1")
 	for range 2 {
 		if d, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrTransient) {
-			t.Fatalf("a buy that no replica has: %+v, %v", d, err)
+			t.Fatalf("a buy without a replica: got %+v, %v, want ErrTransient", d, err)
 		}
 	}
 	if n := tickets(primary.URL); n != "2" {
-		t.Fatalf("the primary has %s tickets, want that of the buy without an answer, once", n)
+		t.Fatalf("the primary has %s tickets, want 2: the unconfirmed buy counts once", n)
 	}
 	link.Restore()
 	f.wantVerdict(g, b, shop.VerdictReserved)
 	if n := tickets(replica.URL); n != "2" {
-		t.Errorf("both were answered, and the replica has %s tickets", n)
+		t.Errorf("the replica has %s tickets after both were confirmed, want 2", n)
 	}
 }

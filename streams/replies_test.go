@@ -146,7 +146,7 @@ func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
 		s.wantMoment(what, do())
 	}
 	if stale {
-		s.t.Errorf("%s: a partition was taken for another one", s.name)
+		s.t.Errorf("%s: a partition was mistaken for another one", s.name)
 	}
 	s.sameBuy(ctx, l, sale)
 }
@@ -154,11 +154,11 @@ func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
 func (s *says) wantMoment(what string, err error) {
 	s.t.Helper()
 	if !errors.Is(err, shop.ErrTransient) {
-		s.t.Errorf("%s: %s: %v", s.name, what, err)
+		s.t.Errorf("%s: %s: %v, want ErrTransient", s.name, what, err)
 	}
 	for _, other := range []error{shop.ErrMisconfigured, shop.ErrPermanent, shop.ErrLost, shop.ErrStaleEpoch} {
 		if errors.Is(err, other) {
-			s.t.Errorf("%s: %s: taken for %v: %v", s.name, what, other, err)
+			s.t.Errorf("%s: %s: got %v: %v, want another class", s.name, what, other, err)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (s *says) sameBuy(ctx context.Context, l *Inventory, sale shop.SaleRef) {
 		}
 	}
 	if len(s.calls) < 2 {
-		s.t.Errorf("%s: tried %d times", s.name, len(s.calls))
+		s.t.Errorf("%s: got %d attempts, want at least 2", s.name, len(s.calls))
 	}
 }
 
@@ -206,7 +206,7 @@ func TestClocksOfPrimariesApart(t *testing.T) {
 	ctx := kit.Context(t)
 	apart, err := ClockDifference(ctx, client)
 	if err != nil || (apart-time.Hour).Abs() > time.Minute {
-		t.Errorf("%s apart, %v", apart, err)
+		t.Errorf("the clocks differ by %s, %v", apart, err)
 	}
 	l, err := New(Options{Client: client, Partitions: 4})
 	if err != nil {
@@ -214,6 +214,6 @@ func TestClocksOfPrimariesApart(t *testing.T) {
 	}
 	now, err := l.Now(ctx)
 	if off := time.Until(now.Time()); err != nil || off.Abs() > time.Minute {
-		t.Errorf("off by %s, %v", off, err)
+		t.Errorf("the clock differs by %s, %v", off, err)
 	}
 }

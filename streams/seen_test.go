@@ -56,13 +56,13 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	before := f.audit(s)
 	buy(mine, s, 102, shop.VerdictRecovering) // seq has caught up
 	if f.stale.Load() != 2 {
-		t.Errorf("a look was asked for %d times, want 2", f.stale.Load())
+		t.Errorf("OnStale was called %d times, want 2", f.stale.Load())
 	}
 	if after := f.audit(s); after.Counters != before.Counters {
-		t.Errorf("a refused call wrote: %+v, then %+v", before.Counters, after.Counters)
+		t.Errorf("a rejected call changed the counters: %+v, then %+v", before.Counters, after.Counters)
 	}
 	if st := f.state(1); st.Seq != 5 || st.Seen != 4 {
-		t.Errorf("state %+v", st)
+		t.Errorf("state %+v, want seq 5 and seen 4", st)
 	}
 	lost, err := f.inventory.Missing(f.ctx, 1, testEpoch, nil)
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
@@ -145,7 +145,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	first, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if len(first.History) != 40 || first.Confirmed != first.History || first.Followed != "" {
-		t.Fatalf("state %+v", first)
+		t.Fatalf("got state %+v, want a confirmed history", first)
 	}
 	server.Kill()
 	server.Start()
@@ -158,7 +158,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 		t.Fatalf("state after a start %+v, before %+v", again, first)
 	}
 	if err := f.inventory.Confirm(f.ctx, 1, first); err == nil {
-		t.Fatal("a look at another history was believed")
+		t.Fatal("a check of another history was accepted")
 	}
 	f.must(f.inventory.Confirm(f.ctx, 1, again))
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), shop.VerdictReserved)
@@ -175,7 +175,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {
-		t.Fatalf("state of the promoted replica %+v, of what it followed %+v", promoted, again)
+		t.Fatalf("state of the promoted replica %+v, of its primary %+v", promoted, again)
 	}
 	_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
@@ -199,15 +199,15 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	recovery := shop.PartitionRecovery{Claim: testEpoch + 1, Database: database}
 	err = f.inventory.Close(f.ctx, 1, recovery, looked.History)
 	if !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("closed on a server that was started since the look: %v", err)
+		t.Fatalf("close on a server that was restarted since the check: %v", err)
 	}
 	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != looked.History {
-		t.Fatalf("state %+v, %v; want what was confirmed before", s, err)
+		t.Fatalf("got state %+v, %v; want the earlier confirmation", s, err)
 	}
 	f.close(testEpoch+1, false)
 	restart()
 	if err := f.inventory.Open(f.ctx, 1, recovery, 0); !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("opened on a server that was started since the close: %v", err)
+		t.Fatalf("open on a server that was restarted since the close: %v", err)
 	}
 	f.close(testEpoch+1, true)
 	f.open(testEpoch+1, 0, true)
@@ -240,6 +240,6 @@ func TestSeenBelongsToAnEpoch(t *testing.T) {
 	}
 	var young seen
 	if lost := young.begin(9, 0); lost != 0 {
-		t.Errorf("a node that has seen nothing counts %d as lost", lost)
+		t.Errorf("a node without seen orders counts %d as lost", lost)
 	}
 }

@@ -9,13 +9,13 @@ import (
 func TestTagsStayTheSame(t *testing.T) {
 	t.Parallel()
 	if slot := slotOf("123456789"); slot != 12739 { // 0x31c3, the check value of the specification
-		t.Fatalf("slot %d", slot)
+		t.Fatalf("got slot %d of the test key, want 12739", slot)
 	}
 	if tags := tagsOf(3, true); !slices.Equal(tags, []string{"0.62", "1.0", "2.41"}) {
-		t.Errorf("in a cluster: %v", tags)
+		t.Errorf("wrong tags in a cluster: %v", tags)
 	}
 	if tags := tagsOf(3, false); !slices.Equal(tags, []string{"0", "1", "2"}) {
-		t.Errorf("on one server: %v", tags)
+		t.Errorf("wrong tags on one server: %v", tags)
 	}
 }
 

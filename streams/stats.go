@@ -157,10 +157,10 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery,
 	}
 	reply, err := deliveryScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
-		return shop.Delivery{}, fmt.Errorf("look at the consumers of partition %d: %w", partition, err)
+		return shop.Delivery{}, fmt.Errorf("read the consumers of partition %d: %w", partition, err)
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return shop.Delivery{}, fmt.Errorf("%w: nobody has looked yet whether Redis has all of partition %d (code %d)",
+		return shop.Delivery{}, fmt.Errorf("%w: partition %d was not checked for lost writes yet (code %d)",
 			shop.ErrTransient, partition, code)
 	}
 	d := shop.Delivery{Epoch: number(text(reply[1]))}

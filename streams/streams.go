@@ -130,15 +130,15 @@ func (l *Inventory) rejection(partition int, code int64) error {
 	case codeEpoch:
 		err = shop.ErrStaleEpoch
 	case codeAbsent:
-		err = fmt.Errorf("%w: Redis knows nothing of it", shop.ErrLost)
+		err = fmt.Errorf("%w: Redis has no data of it", shop.ErrLost)
 	case codeBroken:
 		err = fmt.Errorf("%w: a key has a wrong type", shop.ErrLost)
 	case codeBehind:
-		err = fmt.Errorf("%w: Redis lacks what this node has seen in it", shop.ErrLost)
+		err = fmt.Errorf("%w: Redis lacks data that this node has seen", shop.ErrLost)
 	case codeTooLate:
 		return shop.ErrTooLate
 	case codeHistory:
-		err = fmt.Errorf("%w: Redis began another history and was not looked at yet", shop.ErrTransient)
+		err = fmt.Errorf("%w: Redis began another history and was not checked yet", shop.ErrTransient)
 	default:
 		return fmt.Errorf("%w: code %d", shop.ErrPermanent, code)
 	}

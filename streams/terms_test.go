@@ -21,7 +21,7 @@ func TestTerms(t *testing.T) {
 		f.must(f.inventory.SetTerms(f.ctx, &earlier)) // a late call
 		f.must(f.inventory.SetTerms(f.ctx, &later))   // a repeated call
 		if a := f.audit(s); a.Stock != 3 || a.Added != 3 || a.Version != 5 || !a.Paused {
-			t.Errorf("%+v", a.Counters)
+			t.Errorf("got %+v, want stock 3, added 3, version 5, paused", a.Counters)
 		}
 		f.wantVerdict(g, buyOf(s, 2, 1, "key-00002"), shop.VerdictPaused)
 		later.Version, later.Paused = 6, false
@@ -34,7 +34,7 @@ func TestTerms(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), shop.VerdictRepeated) // I9
 		later.Version, later.Added = 8, 2
 		if err := f.inventory.SetTerms(f.ctx, &later); !errors.Is(err, shop.ErrPermanent) {
-			t.Errorf("fewer added: %v", err)
+			t.Errorf("fewer added: %v, want ErrPermanent", err)
 		}
 		f.audit(s)
 	})
@@ -49,7 +49,7 @@ func TestTakeOut(t *testing.T) {
 			t.Helper()
 			taken, epoch, err := f.inventory.TakeOut(f.ctx, s.Ref(), act, units)
 			if err != nil || taken != want || epoch != f.inventory.Epoch(1) {
-				t.Errorf("act %d took %d under epoch %d, %v; want %d", act, taken, epoch, err, want)
+				t.Errorf("withdrawal %d took %d under epoch %d, %v; want %d", act, taken, epoch, err, want)
 			}
 		}
 		takes(11, 2, 2)
@@ -57,10 +57,10 @@ func TestTakeOut(t *testing.T) {
 		takes(12, 9, 1) // the remaining free units
 		takes(13, 1, 0)
 		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.Out[11] != 2 || a.Out[12] != 1 || len(a.Out) != 3 {
-			t.Errorf("%+v", a)
+			t.Errorf("%+v, want stock 0, withdrawn 3, out[11] 2, out[12] 1 and 3 out", a)
 		}
 		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 14, 0); !errors.Is(err, shop.ErrPermanent) {
-			t.Errorf("no units: %v", err)
+			t.Errorf("no units: %v, want ErrPermanent", err)
 		}
 		f.close(testEpoch+1, true)
 		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 15, 1); !errors.Is(err, shop.ErrTransient) {
@@ -73,7 +73,7 @@ func TestTakeOut(t *testing.T) {
 		takes(11, 2, 2)
 		takes(12, 1, 1)
 		if a := f.audit(s); a.Stock != 2 || a.Withdrawn != 3 {
-			t.Errorf("%+v", a)
+			t.Errorf("%+v, want stock 2 and withdrawn 3", a)
 		}
 		for _, err := range []error{
 			f.inventory.SetTerms(f.ctx, &shop.Sale{ID: newID(), Partition: 1}),
@@ -83,7 +83,7 @@ func TestTakeOut(t *testing.T) {
 			}(),
 		} {
 			if !errors.Is(err, shop.ErrLost) {
-				t.Errorf("a sale that is not there: %v", err)
+				t.Errorf("an absent sale: %v", err)
 			}
 		}
 	})

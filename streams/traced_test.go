@@ -57,14 +57,14 @@ func TestTracesTravelInEntries(t *testing.T) {
 		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-four"), issued), spans), shop.VerdictPass)
 		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), shop.VerdictRepeated)
 		if len(spans.spans) != 4 {
-			t.Fatalf("%d spans of four calls", len(spans.spans))
+			t.Fatalf("got %d spans of four calls", len(spans.spans))
 		}
 		entries := f.entriesOf()
 		if len(entries) != 3 {
-			t.Fatalf("%d entries", len(entries))
+			t.Fatalf("%d entries, want 3", len(entries))
 		}
 		if m := entries[11]; len(m.Values) != 1 || parseEntry(1, m).Trace != nil {
-			t.Errorf("an entry that nobody traces has %v", m.Values)
+			t.Errorf("an entry without a trace has %v", m.Values)
 		}
 		for i, user := range []shop.ID{12, 13} {
 			m, span := entries[user], spans.spans[i]
@@ -92,7 +92,7 @@ func TestTracesOfAGroup(t *testing.T) {
 		reply, err := reserveScript.run(f.ctx, f.client, keys, append(args, "", "1="+ref("1")+" 2="+ref("2")+" 4="+ref("4")+" ")...)
 		f.must(err)
 		if integer(reply[0]) != codeDone {
-			t.Fatalf("reply %v", reply)
+			t.Fatalf("got the reply %v, want done", reply)
 		}
 		entries := f.entriesOf()
 		for user, want := range map[shop.ID]string{11: ref("1"), 13: "", 14: ref("4")} {
@@ -103,7 +103,7 @@ func TestTracesOfAGroup(t *testing.T) {
 			}
 		}
 		if len(entries) != 3 {
-			t.Errorf("%d entries", len(entries))
+			t.Errorf("%d entries, want 3", len(entries))
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestTracesGoOnBehindAnEntry(t *testing.T) {
 			found = append(found, c)
 		}
 		if len(found) != 2 || found[0].Trace == nil || *found[0].Trace != *e.Trace || found[1].Trace != nil {
-			t.Fatalf("changes %+v", found)
+			t.Fatalf("got the changes %+v, want two, the first with the trace", found)
 		}
 		if found[0].Frame != string(f.inventory.frame(rows[0])) ||
 			found[1].Frame != string(f.inventory.frame(rows[1])) {

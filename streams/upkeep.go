@@ -23,7 +23,7 @@ func NewLagFixer(l *Inventory) *LagFixer { return &LagFixer{inventory: l} }
 
 // Run checks once a second until ctx ends.
 func (k *LagFixer) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, lagEvery, "keep lag", func(ctx context.Context) error {
+	return shop.Repeat(ctx, lagEvery, "correct the lag", func(ctx context.Context) error {
 		_, err := k.runOnce(ctx)
 		return err
 	})

@@ -50,7 +50,7 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 		return struct{}{}, err
 	})
 	if err != nil && shop.AwayOf(err) == nil {
-		return fmt.Errorf("say how many people watch %d sales: %w", len(counts), err)
+		return fmt.Errorf("publish the viewer counts of %d sales: %w", len(counts), err)
 	}
 	return nil // numbers of unreachable partitions are not shown
 }

@@ -70,14 +70,14 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) {
 		l.reads.mu.Lock()
 		defer l.reads.mu.Unlock()
-		return len(l.reads.asks) == 2*crowd, "not all have asked"
+		return len(l.reads.asks) == 2*crowd, "some requests have not started"
 	})
 	looks.take()
 	close(looks.goOn)
 	asking.Wait()
 	commands := looks.take()
 	if want := "hkeys hkeys hmget evalsha" + strings.Repeat(" xrange", crowd); commands != want {
-		t.Fatalf("%d users were answered with %s, want %s", 2*crowd, commands, want)
+		t.Fatalf("the reads of %d users sent %s, want %s", 2*crowd, commands, want)
 	}
 }
 
@@ -104,44 +104,44 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 				got = append(got, r.Order)
 			}
 			if !slices.Equal(got, want) {
-				t.Fatalf("%s the user waits for %v, want %v", when, got, want)
+				t.Fatalf("%s: got waiting orders %v, want %v", when, got, want)
 			}
 		}
-		want("while nothing is delivered,", orders...)
+		want("before any delivery", orders...)
 
 		one, two := f.consumer("node-1", fakeHandlerFor()), f.consumer("node-2", fakeHandlerFor())
 		one.history, one.options.Batch = "", 8 // four entries of the user, with four of others between them
 		entries, err := one.read(f.ctx)
 		f.must(err)
-		want("while four are in hand,", orders...)
+		want("with four pending", orders...)
 		f.settle(entries[2:4]...)
-		want("when the second is settled,", orders[0], orders[2], orders[3], orders[4])
+		want("after the second is settled", orders[0], orders[2], orders[3], orders[4])
 		two.options.ClaimIdle, two.options.Batch = 0, 2
 		if claimed, err := two.claim(f.ctx); err != nil || len(claimed) != 2 || claimed[0].Order != orders[0] {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
-		want("when another consumer has claimed the first,", orders[0], orders[2], orders[3], orders[4])
+		want("after another consumer claimed the first", orders[0], orders[2], orders[3], orders[4])
 		f.must(one.end(f.ctx, testEpoch, entries[4], shop.ErrPermanent, 3))
-		want("when the third is a dead letter,", orders[0], orders[3], orders[4])
+		want("with the third as a dead letter", orders[0], orders[3], orders[4])
 		f.wantVerdict(g, buyOf(s, user, 1, "key-0000"), shop.VerdictRepeated)
 		b := buyOf(s, user, 1, "key-more1")
 		f.wantVerdict(g, b, shop.VerdictReserved)
 		orders = append(orders, b.Order)
-		want("with one more,", orders[0], orders[3], orders[4], orders[5])
+		want("with one more order", orders[0], orders[3], orders[4], orders[5])
 
 		// Without the group all entries are redelivered, including settled ones: they may be listed. No other entry may
 		// be missing.
 		f.must(f.client.XGroupDestroy(f.ctx, stream, group).Err())
-		want("without the group,", orders...)
+		want("without the group", orders...)
 
 		// An entry that was deleted by hand is not listed and causes no error.
 		f.must(f.client.XDel(f.ctx, stream, entries[0].StreamID).Err())
-		want("without the first entry,", orders[1:]...)
+		want("without the first entry", orders[1:]...)
 		f.must(f.client.Del(f.ctx, stream).Err())
-		want("without the stream,")
+		want("without the stream")
 		f.must(f.client.Set(f.ctx, stream, "of another type", 0).Err())
 		if _, err := f.inventory.Waiting(f.ctx, user); !errors.Is(err, shop.ErrLost) {
-			t.Fatalf("of what is no stream: %v", err)
+			t.Fatalf("a key of another type: got %v, want ErrLost", err)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 			record, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), user.String()).Result()
 			f.must(err)
 			if ids := strings.Fields(record[strings.LastIndexByte(record, '|')+1:]); len(ids) != entries {
-				t.Fatalf("%s the record names the entries %v, want %d", when, ids, entries)
+				t.Fatalf("%s: the record names the entries %v, want %d", when, ids, entries)
 			}
 		}
 		buy := func(user shop.ID, key string) {
@@ -170,16 +170,16 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 		}
 		buy(user, "key-0001")
 		buy(user, "key-0002")
-		want("with nothing delivered,", 2)
+		want("before any delivery", 2)
 		buy(user+1, "key-0001")
 		entries, err := c.read(f.ctx)
 		f.must(err)
 		f.settle(entries[1:]...)
 		buy(user, "key-0003")
-		want("with the first in hand,", 3)
+		want("with the first pending", 3)
 		f.settle(entries[:1]...)
 		buy(user, "key-0004")
-		want("with the third not delivered,", 4)
+		want("with the third not delivered", 4)
 		entries, err = c.read(f.ctx)
 		f.must(err)
 		f.settle(entries...)
@@ -188,7 +188,7 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 		f.must(err)
 		f.settle(entries...)
 		buy(user, "key-0005")
-		want("with everything before settled,", 1)
+		want("with all earlier entries settled", 1)
 	})
 }
 
@@ -232,7 +232,7 @@ func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 		f.inventory.lookForWaiting(asks)
 		for i, want := range []int{1, 0, 1, 1} {
 			if len(asks[i].found) != want || (asks[i].err != nil) != (want == 0) {
-				t.Errorf("ask %d: %+v, %v", i, asks[i].found, asks[i].err)
+				t.Errorf("request %d: %+v, %v", i, asks[i].found, asks[i].err)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func uneven(crew []*Workers) string {
 		least, most = min(least, w.Attended()), max(most, w.Attended())
 	}
 	if most-least > 1 {
-		return fmt.Sprintf("one has %d, another %d", least, most)
+		return fmt.Sprintf("one worker has %d partitions, another %d", least, most)
 	}
 	for p := range 8 {
 		n := 0
@@ -63,7 +63,7 @@ func TestWorkersShareThePartitions(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		crew := f.crew(5, time.Minute)
 		if crew[0].Attended() != 8 {
-			t.Errorf("one who knows nobody has %d partitions, want all", crew[0].Attended())
+			t.Errorf("a worker without others has %d partitions, want all", crew[0].Attended())
 		}
 		for n := 1; n <= len(crew); n++ {
 			f.beat(crew[:n])
@@ -76,17 +76,17 @@ func TestWorkersShareThePartitions(t *testing.T) {
 		rest := append(crew[:1:1], crew[2:]...)
 		f.beat(rest)
 		if wrong := uneven(rest); wrong != "" {
-			t.Errorf("after one has left: %s", wrong)
+			t.Errorf("after one worker left: %s", wrong)
 		}
 		crew[4].life = time.Millisecond
 		f.must(crew[4].runOnce(f.ctx)) // the last registration of a worker that stalls
 		kit.Eventually(t, patience, func() (bool, string) {
 			f.beat(rest[:3])
 			wrong := uneven(rest[:3])
-			return wrong == "", "after one says nothing any more: " + wrong
+			return wrong == "", "after one worker became silent: " + wrong
 		})
 		if !crew[0].gone("worker-4") || !crew[0].gone("worker-1") || crew[0].gone("worker-2") {
-			t.Error("who is there and who is gone is mixed up")
+			t.Error("gone must be true of workers 1 and 4 and false of worker 2")
 		}
 	})
 }
@@ -103,7 +103,7 @@ func TestWorkersWithoutAList(t *testing.T) {
 	over, cancel := context.WithCancel(f.ctx)
 	cancel()
 	if crew[0].runOnce(over) == nil {
-		t.Fatal("a list that is out of reach was read")
+		t.Fatal("an unreachable list was read")
 	}
 	if n := crew[0].Attended(); n != 4 {
 		t.Errorf("%d partitions after one lost beat, want 4 as before", n)
@@ -111,10 +111,10 @@ func TestWorkersWithoutAList(t *testing.T) {
 	crew[0].life = time.Millisecond
 	kit.Eventually(t, patience, func() (bool, string) {
 		_ = crew[0].runOnce(over)
-		return crew[0].Attended() == 8, "it still goes by what it heard long ago"
+		return crew[0].Attended() == 8, "the worker still uses the expired list"
 	})
 	if crew[0].gone("worker-1") {
-		t.Error("somebody is gone of whom nothing is known")
+		t.Error("worker-1 is reported as gone without a list")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestHandsOfAGoneWorker(t *testing.T) {
 	left, err := f.client.XPending(f.ctx, f.inventory.parts[1].keys.orders, group).Result()
 	f.must(err)
 	if left.Consumers["me"] != 2 || len(left.Consumers) != 1 {
-		t.Errorf("in whose hands the entries are: %v", left.Consumers)
+		t.Errorf("wrong owners of the entries: %v", left.Consumers)
 	}
 }
 

@@ -48,10 +48,10 @@ func (a *Accounts) Captcha(ctx context.Context, asker admission.PictureAsker) (P
 }
 
 // errWrong does not disclose whether the e-mail or the password is wrong.
-func errWrong() error { return shop.Fail(shop.Unauthorized, "the e-mail or the password is not right") }
+func errWrong() error { return shop.Fail(shop.Unauthorized, "the e-mail or the password is wrong") }
 
 func errCaptcha() error {
-	return shop.Fail(shop.CaptchaRequired, "answer a picture first: get a new one from /api/v1/auth/captcha")
+	return shop.Fail(shop.CaptchaRequired, "a captcha is needed: get one from /api/v1/auth/captcha")
 }
 
 // solved checks the solution of a picture and uses it up.
@@ -72,7 +72,7 @@ func answerEvenly(ctx context.Context, began time.Time) { shop.Sleep(ctx, evenly
 func (a *Accounts) mint() (shop.ID, error) {
 	id, err := a.Mint()
 	if err != nil {
-		return 0, errors.Join(err, shop.FailBusy("this cannot be done right now; please try again", time.Second))
+		return 0, errors.Join(err, shop.FailBusy("the service is busy; try again", time.Second))
 	}
 	return id, nil
 }
@@ -91,7 +91,7 @@ func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
 	if a.Counters.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
 		return nil
 	}
-	return shop.Unreadable("the way of mails", a.Mailer.Send(ctx, l))
+	return shop.Unreadable("the queue of e-mails", a.Mailer.Send(ctx, l))
 }
 
 // mailLink sends an e-mail with the link of a new secret.
@@ -137,7 +137,7 @@ func ParseName(s string) (string, error) {
 	case s == "":
 		return "", shop.Fail(shop.BadRequest, "the name is missing")
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return "", shop.Fail(shop.BadRequest, "the name has characters that cannot be shown")
+		return "", shop.Fail(shop.BadRequest, "the name has invalid characters")
 	case utf8.RuneCountInString(s) > maxName:
 		return "", shop.Fail(shop.BadRequest, "the name is too long: want at most 40 characters")
 	}

@@ -31,13 +31,13 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		w.refused("a wrong password before activation", err, shop.Unauthorized)
 		first := w.mailed(email)
 		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/#activate=") {
-			w.t.Fatalf("letters %+v", first)
+			w.t.Fatalf("got the e-mails %+v", first)
 		}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
 		w.refused("log in before activation", err, shop.Forbidden)
 		secret := w.link(email, outbox.EmailActivate)
 		if got, err := w.activate(secret); err != nil || got != email {
-			w.t.Fatalf("activated %q, %v", got, err)
+			w.t.Fatalf("activated %q, %v, want %v", got, err, email)
 		}
 		w.pass(2 * time.Minute)
 		_, err = w.activate(secret)
@@ -57,7 +57,7 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 
 		me, err := w.Me(w.ctx, w.who(s.Access))
 		if err != nil || me.Email != email || me.Guest || me.Lang != "zh" || me.CreatedAt == 0 {
-			w.t.Errorf("me: %+v, %v", me, err)
+			w.t.Errorf("me: got %+v, %v, want the account", me, err)
 		}
 		name, lang := "Ada", "en"
 		if me, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &name, Lang: &lang}); err != nil ||
@@ -102,10 +102,10 @@ func TestPlantedAccounts(t *testing.T) {
 		_, link, _ = plant()
 		for range activateTries {
 			_, err = w.Activate(w.ctx, Activation{Token: link, Password: "wrong"})
-			w.refused("a try", err, shop.Forbidden)
+			w.refused("an attempt", err, shop.Forbidden)
 		}
 		_, err = w.activate(link)
-		w.refused("a try too many", err, shop.NotFound)
+		w.refused("an attempt over the limit", err, shop.NotFound)
 
 		// A first login with the token of another guest takes nothing from either guest, then and later.
 		email, link, attacker = plant()
@@ -154,23 +154,23 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		}
 		for _, email := range []string{known, pending, pending} {
 			if took, err := register(email); err != nil || took < evenly {
-				w.t.Errorf("register: %v after %v", err, took)
+				w.t.Errorf("register: got %v after %v, want no error after at least %v", err, took, evenly)
 			}
 		}
 		if l := w.mailed(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
-			w.t.Errorf("the owner heard %+v", l)
+			w.t.Errorf("the owner received %+v", l)
 		}
 		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate ||
 			l[1].Kind != outbox.EmailActivate {
-			w.t.Errorf("the registrant heard %+v", l)
+			w.t.Errorf("the registrant received %+v", l)
 		}
 		for _, email := range []string{known, unknown, pending} {
 			if took, err := forgot(email); err != nil || took < evenly {
-				w.t.Errorf("forgot: %v after %v", err, took)
+				w.t.Errorf("forgot: got %v after %v, want no error after at least %v", err, took, evenly)
 			}
 		}
 		if l := w.mailed(unknown); len(l) != 0 {
-			w.t.Errorf("somebody unknown heard %+v", l)
+			w.t.Errorf("an unknown address received %+v", l)
 		}
 		// Alternate between the e-mails, below the captcha limit, and compare the fastest logins, so that other load
 		// affects all alike. Without a hash, a response would take a hundredth of the time.
@@ -202,7 +202,7 @@ func TestEmailsAreFew(t *testing.T) {
 			w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
 		}
 		if n := len(w.mailed(email)); n != emailsAnHour-1 { // the activation used one
-			w.t.Errorf("%d e-mails", n)
+			w.t.Errorf("got %d e-mails, want %d", n, emailsAnHour-1)
 		}
 	})
 }
@@ -309,7 +309,7 @@ func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
 		}
 		for range proofTries {
 			err := change("wrong")
-			if w.refused("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "not right") {
+			if w.refused("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "is wrong") {
 				w.t.Error(err)
 			}
 		}
@@ -350,7 +350,7 @@ func TestDevices(t *testing.T) {
 		here, there, foreign := w.logIn(email), w.logIn(email), w.logIn(stranger)
 		mine, err := w.MyDevices(w.ctx, w.who(here.Access))
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
-			w.t.Fatalf("devices %+v, %v", mine, err)
+			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
 		w.refused("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), shop.NotFound)
 		w.must(w.RemoveDevice(w.ctx, w.who(here.Access), w.who(there.Access).Device))
@@ -367,7 +367,7 @@ func TestDevices(t *testing.T) {
 		_, err = other.Issuer.Verify(here.Access)
 		w.refused("logged out, on another node", err, shop.Unauthorized)
 		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
-			w.t.Errorf("a stranger: %v", err)
+			w.t.Errorf("the token of another user: got %v, want it valid", err)
 		}
 		here, there = w.logIn(email), w.logIn(email)
 		w.must(w.LogOut(w.ctx, LogOut{Who: w.who(here.Access), Everywhere: true}))
@@ -467,7 +467,7 @@ func TestLogInWithoutRedis(t *testing.T) {
 		w.refused("right, after failures", err, shop.CaptchaRequired)
 		picture, err := w.Captcha(w.ctx, admission.PictureAsker{})
 		if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
-			w.t.Fatalf("captcha: %+v, %v", picture, err)
+			w.t.Fatalf("captcha: got %+v, %v, want a PNG", picture, err)
 		}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
@@ -489,7 +489,7 @@ func TestStoreAwayIsBusy(t *testing.T) {
 			w.t.Errorf("verify needs no store: %v", err)
 		}
 		if err := w.Watch.RunOnce(w.ctx); !errors.Is(err, shop.ErrTransient) {
-			w.t.Errorf("watch: %v", err)
+			w.t.Errorf("watch: %v, want ErrTransient", err)
 		}
 	})
 }

@@ -57,7 +57,7 @@ func (b *AddressBook) RemoveAddress(ctx context.Context, user, id shop.ID) error
 
 func noSuchAddress(err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
-		return shop.Fail(shop.NotFound, "there is no such address")
+		return shop.Fail(shop.NotFound, "no such address")
 	}
 	return shop.Unreadable("the address book", err)
 }

@@ -60,7 +60,7 @@ func (c *Captchas) New(
 	ctx context.Context, asker admission.PictureAsker,
 ) (id, image string, until shop.Millis, err error) {
 	if !c.admit(asker) {
-		return "", "", 0, shop.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
+		return "", "", 0, shop.FailBusy("too many captchas are requested right now; try again", captchaRetry)
 	}
 	answer, err := digits(captchaDigits)
 	if err != nil {

@@ -24,33 +24,33 @@ func TestPicturesAreShared(t *testing.T) {
 		return n
 	}
 	if n := given(farm); n != 300 {
-		t.Errorf("%d of 300 were given while there were plenty", n)
+		t.Errorf("got %d of 300 captchas while the budget was high", n)
 	}
 	c.drawing.pay(captchaSaved - captchaPlenty + 1)
 	if n := given(farm); n > 1 {
-		t.Errorf("an address that has had 300 got %d more", n)
+		t.Errorf("an address with 300 captchas got %d more", n)
 	}
 	neighbour := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::2")} // same customer network
 	if n := given(neighbour); n > 1 {
-		t.Errorf("the same customer under another address got %d more", n)
+		t.Errorf("another address of the same customer got %d more", n)
 	}
 	office := admission.PictureAsker{From: netip.MustParseAddr("192.0.2.7")}
 	if n := given(office); n < captchaPace.Burst || n > captchaPace.Burst+1 {
-		t.Errorf("an address that had none got %d, its share is %d", n, captchaPace.Burst)
+		t.Errorf("an address without captchas got %d, want its share of %d", n, captchaPace.Burst)
 	}
 	hoarder := admission.PictureAsker{From: netip.MustParseAddr("192.0.2.8"), Unread: 1}
 	if c.admit(hoarder) {
-		t.Error("somebody who has one to read got another")
+		t.Error("a caller with an unread captcha got another one")
 	}
 	if hoarder.Unread = 0; !c.admit(hoarder) {
-		t.Error("somebody with nothing to read got none")
+		t.Error("a caller without an unread captcha got none")
 	}
 	c.drawing.pay(captchaSaved)
 	if c.admit(admission.PictureAsker{From: netip.MustParseAddr("192.0.2.9")}) {
-		t.Error("the processor time is used up, and one was drawn")
+		t.Error("a captcha was drawn without processor time left")
 	}
 	clock.pass(2 * captchaSaved * 20) // 20: 1 / captchaShare
 	if !c.admit(farm) {
-		t.Error("there are plenty again, and the address is still told to wait")
+		t.Error("the budget is high again, but the address is rejected")
 	}
 }

@@ -49,7 +49,7 @@ func (s *Counters) try(ctx context.Context, call func(ctx context.Context) error
 		return true
 	}
 	s.warned.Do(func() {
-		slog.WarnContext(ctx, "log ins are counted by this node alone: Redis does not answer", "err", err)
+		slog.WarnContext(ctx, "Redis is unreachable: this node counts logins alone", "err", err)
 	})
 	return false
 }

@@ -35,9 +35,9 @@ func ParseEmail(s string) (string, error) {
 	case len(s) > maxEmail:
 		return "", shop.Fail(shop.BadRequest, "the e-mail is longer than 254 characters")
 	case !ascii(s):
-		return "", shop.Fail(shop.BadRequest, "the e-mail has letters beyond a to z before the @; this shop cannot write to it")
+		return "", shop.Fail(shop.BadRequest, "the e-mail has characters outside ASCII before the @, which are not supported")
 	case !found || !plainLocal(local) || !plainDomain(domain):
-		return "", shop.Fail(shop.BadRequest, "this does not look like an e-mail: want name@example.com")
+		return "", shop.Fail(shop.BadRequest, "the e-mail is not valid: want name@example.com")
 	}
 	return strings.ToLower(s), nil
 }

@@ -30,7 +30,7 @@ func FuzzVerify(f *testing.F) {
 		who, err := i.Verify(token)
 		if err != nil {
 			if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || who != (shop.Identity{}) {
-				t.Fatalf("%q: %+v, %v", token, who, err)
+				t.Fatalf("%q: got %+v, %v, want Unauthorized", token, who, err)
 			}
 			return
 		}
@@ -61,7 +61,7 @@ func FuzzClaims(f *testing.F) {
 		}
 		var c claims
 		if err := json.Unmarshal([]byte(text), &c); err != nil {
-			t.Fatalf("%q is no JSON: %v", text, err)
+			t.Fatalf("%q is not JSON: %v", text, err)
 		}
 		if diff := cmp.Diff(&c, quick); diff != "" {
 			t.Fatalf("%q: %s", text, diff)
@@ -82,7 +82,7 @@ func FuzzRefresh(f *testing.F) {
 		device, secret, ok := r.read(token)
 		if !ok {
 			if device != 0 || secret != "" {
-				t.Fatalf("%q: %s, %q", token, device, secret)
+				t.Fatalf("%q: got device %s, secret %q, want none", token, device, secret)
 			}
 			return
 		}
@@ -90,7 +90,7 @@ func FuzzRefresh(f *testing.F) {
 			t.Fatalf("%q was read as %s, %q", token, device, secret)
 		}
 		if next := r.next(device, secret); !r.genuine(device, next) || r.genuine(device+1, secret) {
-			t.Fatalf("%q: what follows from it is no token, or it is another device's, too", token)
+			t.Fatalf("%q: the next token is invalid or belongs to another device", token)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func FuzzHash(f *testing.F) {
 			t.Fatalf("%q: a salt of %d bytes, a sum of %d", hash, len(salt), len(sum))
 		}
 		if ok, err := fits(hash, "a password"); ok || err != nil && err != errHash {
-			t.Fatalf("%q: %v, %v", hash, ok, err)
+			t.Fatalf("hash %q: got %v, %v, want no match", hash, ok, err)
 		}
 	})
 }

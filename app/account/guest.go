@@ -48,17 +48,17 @@ func (g *Guests) who(bearer string) (Guest, error) {
 	if bearer != "" {
 		known, err := g.Issuer.Verify(bearer)
 		if err == nil && known.Device != 0 {
-			err = shop.Fail(shop.Forbidden, "this token is of an account: refresh it, or log out")
+			err = shop.Fail(shop.Forbidden, "this token belongs to an account: refresh it, or log out")
 		}
 		if err == nil && known.Sale != 0 {
-			err = shop.Fail(shop.Forbidden, "a token that is bound to a sale is not renewed")
+			err = shop.Fail(shop.Forbidden, "a token that is bound to a sale cannot be renewed")
 		}
 		return Guest{ID: known.User, Name: known.Name}, err
 	}
 	id, err := g.Mint()
 	if err != nil {
 		return Guest{}, fmt.Errorf("mint user id: %w",
-			errors.Join(err, shop.FailBusy("no one can be let in right now; please try again", time.Second)))
+			errors.Join(err, shop.FailBusy("no guest can be created right now; try again", time.Second)))
 	}
 	return Guest{ID: id, Name: guestName(id)}, nil
 }

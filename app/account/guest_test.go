@@ -30,7 +30,7 @@ func TestGuestStaysTheSame(t *testing.T) {
 		t.Errorf("%+v, another guest %+v, renewed %+v", a.User, b.User, renewed.User)
 	}
 	if who, err := g.Issuer.Verify(a.Access); err != nil || who.User != a.User.ID || who.Role != shop.Shopper {
-		t.Errorf("got %+v, %v", who, err)
+		t.Errorf("got %+v, %v, want the guest as a shopper", who, err)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 		}
 	}
 	if minted != 0 {
-		t.Errorf("%d guests were made", minted)
+		t.Errorf("%d guests were created", minted)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestGuestLoginNeverGrantsMore(t *testing.T) {
 	s, err := g.Enter(token)
 	kit.Must(t, err)
 	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != shop.Shopper {
-		t.Errorf("got %+v, %v", who, err)
+		t.Errorf("got %+v, %v, want the guest as a shopper", who, err)
 	}
 }
 

@@ -45,7 +45,7 @@ func phc(salt, sum []byte) string {
 var dummyHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 
 // errHash reports a stored text that is not a hash of this package.
-var errHash = errors.New("not an argon2id hash with a cost that is taken")
+var errHash = errors.New("not an argon2id hash with an accepted cost")
 
 // fits reports whether the password matches the hash. It cuts overlong passwords to limit the work. The rest is still
 // longer than any valid password, so it cannot match.

@@ -114,7 +114,7 @@ func (h *Hasher) Fits(ctx context.Context, hash, password string) (fit bool, err
 }
 
 func errCrowded() error {
-	return shop.FailBusy("many people are logging in right now; please try again", hashRetry)
+	return shop.FailBusy("many users are logging in right now; try again", hashRetry)
 }
 
 func (h *Hasher) compute(ctx context.Context, work func()) error {

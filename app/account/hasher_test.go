@@ -98,22 +98,22 @@ func TestHasherUnderPressure(t *testing.T) {
 	first := enter()
 	c.pass(time.Minute)
 	if h.Attempts() {
-		t.Error("one who computes is no pressure")
+		t.Error("pressure is reported without a queue")
 	}
 	second := enter()
 	c.pass(pressedAfter - 1)
 	if h.Attempts() {
-		t.Error("pressed too early")
+		t.Error("pressure is reported before a second has passed")
 	}
 	third := enter()
 	first()
 	c.pass(1)
 	if !h.Attempts() {
-		t.Error("not pressed although somebody has waited for a second")
+		t.Error("no pressure is reported after a caller waited for a second")
 	}
 	second()
 	if h.Attempts() {
-		t.Error("pressed although nobody waits")
+		t.Error("pressure is reported with an empty queue")
 	}
 	third()
 }
@@ -134,7 +134,7 @@ func TestHasherComputesOneAtATime(t *testing.T) {
 	}
 	wg.Wait()
 	if most.Load() != 1 {
-		t.Errorf("%d at once", most.Load())
+		t.Errorf("%d hashes ran at the same time, want 1", most.Load())
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

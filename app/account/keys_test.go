@@ -25,7 +25,7 @@ func TestKeyRotation(t *testing.T) {
 	counts := func(what, token string, on *Issuer, want bool) {
 		t.Helper()
 		if who, err := on.Verify(token); (err == nil) != want || err == nil && who.User != 42 {
-			t.Errorf("%s: %+v, %v", what, who, err)
+			t.Errorf("%s: got %+v, %v, want valid %v", what, who, err, want)
 		}
 	}
 	first := issue(nodes[0], 48*time.Hour)
@@ -33,20 +33,20 @@ func TestKeyRotation(t *testing.T) {
 	nodes[0].UseKeys(one)
 	second := issue(nodes[0], 48*time.Hour)
 	for what, token := range map[string]string{"of the old key": first, "of the new key": second} {
-		counts(what+", a node that knows", token, nodes[0], true)
-		counts(what+", a node that does not know yet", token, nodes[1], true)
+		counts(what+", on a node with the new key", token, nodes[0], true)
+		counts(what+", on a node without the new key", token, nodes[1], true)
 	}
 	nodes[1].UseKeys(one)
-	counts("of the old key, both know", first, nodes[1], true)
+	counts("of the old key, both nodes have the new key", first, nodes[1], true)
 	c.pass(MaxLife + 2*time.Minute)
-	counts("of the old key, after its tokens ended", first, nodes[0], false)
+	counts("of the old key, after its tokens expired", first, nodes[0], false)
 	counts("of the new key, then", second, nodes[0], true)
 
 	two := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
 	nodes[0].UseKeys(two)
 	third := issue(nodes[0], time.Hour)
-	counts("of the key before, when only the new one counts", second, nodes[0], false)
-	counts("of the new key, when only that counts", third, nodes[0], true)
+	counts("of the previous key, when only the new one is valid", second, nodes[0], false)
+	counts("of the new key, when only that is valid", third, nodes[0], true)
 	for generation := range int64(5) {
 		forged := issue(issuerWith(t, c.now, generation), time.Hour)
 		counts(fmt.Sprintf("of generation %d, by a thief of the secret", generation), forged, nodes[0], false)
@@ -56,7 +56,7 @@ func TestKeyRotation(t *testing.T) {
 	}
 	old := shop.Identity{User: 42, Device: 1, KeyNumber: 1}
 	if !nodes[0].Revoked(old) {
-		t.Error("a socket that was opened by the key before counts")
+		t.Error("a socket that the previous key opened is still accepted")
 	}
 }
 
@@ -84,13 +84,13 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 		kit.Must(t, err)
 		for range 2 {
 			if who, err := i.Verify(token); err != nil || who.Device != 7 {
-				t.Fatalf("%+v, %v", who, err)
+				t.Fatalf("%+v, %v, want device 7", who, err)
 			}
 		}
 		ends(&c, i)
 		for range 2 {
 			if _, err := i.Verify(token); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: %v, want Unauthorized", what, err)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	case l.Password == "":
 		return Session{}, shop.Fail(shop.BadRequest, "the password is missing")
 	case len(typed(l.Password)) > 4*maxPassword:
-		return Session{}, shop.Fail(shop.BadRequest, "the password is longer than any can be")
+		return Session{}, shop.Fail(shop.BadRequest, "the password is too long")
 	case l.Captcha == nil && a.Hasher.Attempts():
 		return Session{}, errCaptcha()
 	}
@@ -44,7 +44,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 			return Session{}, err
 		}
 		return Session{}, shop.Fail(shop.Forbidden,
-			"the e-mail is not proven yet: open the link in the mail that was sent now")
+			"the e-mail is not confirmed: open the link in the e-mail that was just sent")
 	}
 	guest := plainGuest(&l.Guest)
 	u.ID, err = a.Store.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
@@ -113,7 +113,7 @@ func failureCounts(email string, addr netip.Addr) (counts []string, most []int64
 func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
 	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {
-		return Session{}, shop.Unreadable("log ins", err)
+		return Session{}, shop.Unreadable("logins", err)
 	}
 	defer a.readRevocationsNow(ctx)
 	id, err := a.mint()
@@ -130,7 +130,7 @@ func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session
 		return Session{}, errWrong()
 	}
 	if err != nil {
-		return Session{}, shop.Unreadable("log ins", err)
+		return Session{}, shop.Unreadable("logins", err)
 	}
 	return a.session(u, id, secret)
 }

@@ -24,7 +24,7 @@ func (a *Accounts) Me(ctx context.Context, who shop.Identity) (Me, error) {
 // account reads the caller's account. Guests have none, which is an error.
 func (a *Accounts) account(ctx context.Context, who *shop.Identity) (shop.User, error) {
 	if who.Device == 0 {
-		return shop.User{}, shop.Fail(shop.Forbidden, "this is for people with an account: log in")
+		return shop.User{}, shop.Fail(shop.Forbidden, "this needs an account: log in")
 	}
 	return a.activeUser(ctx, who.User)
 }
@@ -80,7 +80,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 	}
 	err = a.Store.SetPassword(ctx, u.ID, u.Password, hash, who.Device)
 	if errors.Is(err, shop.ErrNoRow) {
-		return shop.Fail(shop.Conflict, "the password was changed just now, by another device")
+		return shop.Fail(shop.Conflict, "another device has just changed the password")
 	}
 	if err == nil {
 		a.readRevocationsNow(ctx)
@@ -103,11 +103,11 @@ func (a *Accounts) proves(ctx context.Context, u *shop.User, password string) er
 	key := "change:" + u.ID.String()
 	// counted first, because attempts may run concurrently
 	if a.Counters.count(ctx, failuresWithin, key)[0] > proofTries {
-		return shop.Fail(shop.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
+		return shop.Fail(shop.Forbidden, "too many attempts: try again in 15 minutes, or reset the password by e-mail")
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, password)
 	if err == nil && !fit {
-		err = shop.Fail(shop.Forbidden, "the password is not right")
+		err = shop.Fail(shop.Forbidden, "the password is wrong")
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (a *Accounts) MyDevices(ctx context.Context, who shop.Identity) ([]MyDevice
 	}
 	found, err := a.Store.DevicesOf(ctx, u.ID, a.Now())
 	if err != nil {
-		return nil, shop.Unreadable("log ins", err)
+		return nil, shop.Unreadable("logins", err)
 	}
 	out := make([]MyDevice, len(found))
 	for i, d := range found {
@@ -145,5 +145,5 @@ func (a *Accounts) RemoveDevice(ctx context.Context, who shop.Identity, device s
 	if err == nil {
 		a.readRevocationsNow(ctx)
 	}
-	return shop.Unreadable("log ins", err)
+	return shop.Unreadable("logins", err)
 }

@@ -26,7 +26,7 @@ func CheckPassword(password, email string) error {
 	local, _, _ := strings.Cut(email, "@")
 	switch {
 	case !utf8.ValidString(password):
-		return shop.Fail(shop.BadRequest, "the password is not text")
+		return shop.Fail(shop.BadRequest, "the password has invalid characters")
 	case n < minPassword:
 		return shop.Fail(shop.BadRequest, "the password is too short: want at least 8 characters")
 	case n > maxPassword:
@@ -34,7 +34,7 @@ func CheckPassword(password, email string) error {
 	case folded == email, folded == local:
 		return shop.Fail(shop.BadRequest, "the password must not be the e-mail")
 	case mostUsed[folded], oneCharacter(password):
-		return shop.Fail(shop.BadRequest, "this password is one of the first that anybody would try; choose another one")
+		return shop.Fail(shop.BadRequest, "the password is too common: choose another one")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func TestProcessorTime(t *testing.T) {
 	t.Parallel()
 	if slept := processorTime(func() { time.Sleep(200 * time.Millisecond) }); slept > 20*time.Millisecond {
-		t.Errorf("sleeping took %v of a processor", slept)
+		t.Errorf("sleeping used %v of processor time", slept)
 	}
 	c := NewCaptchas(NewCounters(nil), func() shop.Millis { return 0 })
 	began := time.Now()
@@ -23,6 +23,6 @@ func TestProcessorTime(t *testing.T) {
 		}
 	})
 	if all := time.Since(began); drawn < 5*time.Millisecond || drawn > all+time.Millisecond {
-		t.Errorf("twenty pictures took %v of a processor within %v", drawn, all)
+		t.Errorf("twenty pictures used %v of processor time within %v", drawn, all)
 	}
 }

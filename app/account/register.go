@@ -135,7 +135,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	case err != nil:
 		return "", err
 	case !fit:
-		return "", shop.Fail(shop.Forbidden, "the password is not right")
+		return "", shop.Fail(shop.Forbidden, "the password is wrong")
 	}
 	u, err = a.Store.Activate(ctx, hash, u.Password, a.Now())
 	return u.Email, linkError(err)
@@ -201,7 +201,7 @@ func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 }
 
 func errLink() error {
-	return shop.Fail(shop.NotFound, "this link does not count: it was used, has ended, or was cut short; ask for a new one")
+	return shop.Fail(shop.NotFound, "the link is not valid: it was used, has expired or is incomplete; request a new one")
 }
 
 func linkError(err error) error {
@@ -248,10 +248,10 @@ func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (sho
 		return journal.Act{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Answer: u.ID}, err
 	})
 	if err == nil && done.Repeated {
-		err = shop.Fail(shop.Conflict, "this was done before, under the same key")
+		err = shop.Fail(shop.Conflict, "a request with the same key was already done")
 	}
 	if errors.Is(err, shop.ErrTaken) {
-		return shop.User{}, shop.Fail(shop.Conflict, "that e-mail has an account already")
+		return shop.User{}, shop.Fail(shop.Conflict, "the e-mail already has an account")
 	}
 	if err == nil && n.Password == "" {
 		err = a.mailLink(ctx, &u, shop.TokenReset, secret)

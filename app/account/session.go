@@ -37,7 +37,7 @@ func (a *Accounts) session(u *shop.User, device shop.ID, secret string) (Session
 }
 
 func errSession() error {
-	return shop.Fail(shop.Unauthorized, "this log in does not count any more: log in again")
+	return shop.Fail(shop.Unauthorized, "this login has ended: log in again")
 }
 
 // Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older one means that
@@ -45,7 +45,7 @@ func errSession() error {
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
 	id, secret, ok := a.refresher().read(token)
 	if !ok {
-		return Session{}, shop.Fail(shop.Unauthorized, "this is no refresh token")
+		return Session{}, shop.Fail(shop.Unauthorized, "this is not a refresh token")
 	}
 	u, next, err := a.rotate(ctx, id, secret, client)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		moved.ExpiresAt = moved.LastSeenAt.Add(refreshLife)
 		done, err := a.Store.RotateDevice(ctx, moved, d.RefreshHash)
 		if err != nil {
-			return shop.User{}, "", shop.Unreadable("log ins", err)
+			return shop.User{}, "", shop.Unreadable("logins", err)
 		}
 		if done {
 			return u, next, nil
@@ -85,7 +85,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < sameAgain {
 		done, err := a.Store.ReissueDevice(ctx, id, previous)
 		if err != nil {
-			return shop.User{}, "", shop.Unreadable("log ins", err)
+			return shop.User{}, "", shop.Unreadable("logins", err)
 		}
 		if done {
 			return u, next, nil
@@ -96,9 +96,9 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 
 // reused ends a login whose old token was used.
 func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
-	slog.WarnContext(ctx, "an old refresh token was used again; its log in is ended", "user", d.User, "device", d.ID)
+	slog.WarnContext(ctx, "an old refresh token was used again; its login is ended", "user", d.User, "device", d.ID)
 	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
-		return shop.Unreadable("log ins", err)
+		return shop.Unreadable("logins", err)
 	}
 	a.readRevocationsNow(ctx)
 	return errSession()
@@ -111,7 +111,7 @@ func (a *Accounts) counting(ctx context.Context, id shop.ID) (shop.Device, error
 	case errors.Is(err, shop.ErrNoRow):
 		return d, errSession()
 	case err != nil:
-		return d, shop.Unreadable("log ins", err)
+		return d, shop.Unreadable("logins", err)
 	case d.RevokedAt != 0 || d.ExpiresAt <= a.Now():
 		return d, errSession()
 	}
@@ -136,14 +136,14 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	if o.Refresh != "" {
 		id, _, ok := a.refresher().read(o.Refresh)
 		if !ok {
-			return shop.Fail(shop.Unauthorized, "this is no refresh token")
+			return shop.Fail(shop.Unauthorized, "this is not a refresh token")
 		}
 		d, err := a.Store.Device(ctx, id)
 		if errors.Is(err, shop.ErrNoRow) || err == nil && d.RevokedAt != 0 {
 			return nil // already logged out
 		}
 		if err != nil {
-			return shop.Unreadable("log ins", err)
+			return shop.Unreadable("logins", err)
 		}
 		if o.Everywhere {
 			if _, _, err := a.rotate(ctx, id, secretOf(o.Refresh), ""); err != nil {
@@ -153,7 +153,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		who = shop.Identity{User: d.User, Device: id}
 	}
 	defer a.readRevocationsNow(ctx)
-	return shop.Unreadable("log ins", a.end(ctx, &who, o.Everywhere))
+	return shop.Unreadable("logins", a.end(ctx, &who, o.Everywhere))
 }
 
 // end revokes the login of a verified token, or all logins of its user.
@@ -174,7 +174,7 @@ func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool)
 // readRevocationsNow reads revocations now. If that fails, this node reads them within two seconds, like the others.
 func (a *Accounts) readRevocationsNow(ctx context.Context) {
 	if err := a.Watch.RunOnce(ctx); err != nil {
-		slog.DebugContext(ctx, "look for what was revoked", "err", err)
+		slog.DebugContext(ctx, "cannot read revoked tokens", "err", err)
 	}
 }
 

@@ -28,12 +28,12 @@ func TestRefreshAgainAnswersTheSame(t *testing.T) {
 		w.must(g.Wait())
 		first, other := <-tokens, <-tokens
 		if other != first || other == s.Refresh {
-			w.t.Errorf("one got %s, another %s", first, other)
+			w.t.Errorf("one refresh returned %s, another %s, want the same token", first, other)
 		}
 		next, err := w.Refresh(w.ctx, first, "Firefox")
 		w.must(err)
 		if who := w.who(next.Access); who.User != s.User.ID || who.Device != w.who(s.Access).Device {
-			w.t.Errorf("refreshed as %+v", who)
+			w.t.Errorf("refreshed as %+v, want the same user and device", who)
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 				}
 			}
 			if d, err := w.store.Device(w.ctx, w.who2(s)); err != nil || d.RevokedAt == 0 {
-				w.t.Errorf("%s: the log in goes on: %+v, %v", what, d, err)
+				w.t.Errorf("%s: the login is still valid: %+v, %v", what, d, err)
 			}
 		}
 		s := w.logIn(email)
@@ -93,7 +93,7 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 		d, err := w.store.Device(w.ctx, w.who2(s))
 		hour := shop.Millis(time.Hour.Milliseconds())
 		if err != nil || d.LastSeenAt%hour != 0 || d.ExpiresAt%hour != 0 {
-			w.t.Errorf("times that show when the refresh was: %+v, %v", d, err)
+			w.t.Errorf("wrong times of the refresh: %+v, %v", d, err)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestStolenTokenRace(t *testing.T) {
 		thief, err := w.node().Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		if owner.Refresh != thief.Refresh {
-			w.t.Errorf("two successors of one token")
+			w.t.Errorf("one token has two successors")
 		}
 		w.pass(sameAgain)
 		_, err = w.Refresh(w.ctx, thief.Refresh, "Firefox")
@@ -118,7 +118,7 @@ func TestStolenTokenRace(t *testing.T) {
 		w.refused("the slower one", err, shop.Unauthorized)
 		d, err := w.store.Device(w.ctx, w.who2(s))
 		if err != nil || d.RevokedAt == 0 {
-			w.t.Errorf("the log in goes on: %+v, %v", d, err)
+			w.t.Errorf("the login is still valid: %+v, %v", d, err)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestForgedRefreshTokens(t *testing.T) {
 		for what, token := range map[string]string{
 			"nothing": "", "an access token": s.Access, "the secret alone": secret, "the device alone": device.String(),
 			"no secret": device.String() + ".", "an invented secret": refreshToken(device, newSecret()),
-			"another device's secret": refreshToken(device, otherSecret), "of nobody": refreshToken(12345, secret),
+			"another device's secret": refreshToken(device, otherSecret), "of an unknown device": refreshToken(12345, secret),
 			"changed": s.Refresh[:len(s.Refresh)-2] + "AA", "padded": s.Refresh + "=", "spaced": " " + s.Refresh,
 			"long": s.Refresh + strings.Repeat("A", 100_000), "of another server": refreshToken(device,
 				refresher{derive(otherKey, "stampede refresh tokens")}.first(device)),
@@ -167,7 +167,7 @@ func TestAccessEndsSoon(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
 		if life := s.Expires.Sub(w.now()); life > shop.AccessLife || life < shop.AccessLife-time.Minute {
-			w.t.Errorf("lives for %v", life)
+			w.t.Errorf("the token lives for %v, want about %v", life, shop.AccessLife)
 		}
 		w.pass(shop.AccessLife + 2*leeway)
 		_, err := w.Issuer.Verify(s.Access)

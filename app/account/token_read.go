@@ -64,7 +64,7 @@ func (i *Issuer) foreign(token string) (*claims, *signingKey, error) {
 	_, err := i.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		kid, _ := t.Header["kid"].(string)
 		if key = i.keys.Load().byKid(kid, shop.MillisOf(i.now())); key == nil {
-			return nil, errors.New("signed with a key that does not count")
+			return nil, errors.New("signed with a key that is not accepted")
 		}
 		return key.key, nil
 	})

@@ -98,7 +98,7 @@ func TestParseRole(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"shopper", "operator", "admin"} {
 		if r, err := ParseRole(s); err != nil || string(r) != s {
-			t.Errorf("%s: %v %v", s, r, err)
+			t.Errorf("role %s: got %v, %v", s, r, err)
 		}
 	}
 	if _, err := ParseRole("Admin"); err == nil {
@@ -142,6 +142,6 @@ func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 		t.Errorf("a name with escapes: %+v, %v", quick, err)
 	}
 	if who, err := i.Verify(token); err != nil || who.Name != `Ada "the first" <b>` {
-		t.Errorf("%+v, %v", who, err)
+		t.Errorf("got %+v, %v, want the name with escapes", who, err)
 	}
 }

@@ -31,7 +31,7 @@ type Watch struct {
 
 // Run calls RunOnce every two seconds until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, WatchEvery, "look for revoked tokens", w.RunOnce)
+	return shop.Repeat(ctx, WatchEvery, "read revoked tokens", w.RunOnce)
 }
 
 // RunOnce reads the keys and the revocations since the previous read. A node runs it before it serves clients.
@@ -42,7 +42,7 @@ func (w *Watch) RunOnce(ctx context.Context) error {
 	defer w.mu.Unlock()
 	found, err := w.Store.Revocations(ctx, w.since)
 	if err != nil {
-		return fmt.Errorf("look for revoked tokens: %w", err)
+		return fmt.Errorf("read revoked tokens: %w", err)
 	}
 	w.Issuer.UseKeys(found.Keys)
 	w.add(found.Subjects, found.Now)

@@ -20,7 +20,7 @@ func TestParseEmail(t *testing.T) {
 		"a@аpple.example": "a@xn--pple-43d.example", // Cyrillic а: a different domain, shown in its DNS form
 	} {
 		if got, err := ParseEmail(in); err != nil || got != want {
-			t.Errorf("%q: %q, %v", in, got, err)
+			t.Errorf("%q: got %q, %v, want %q", in, got, err, want)
 		}
 	}
 	for _, in := range []string{
@@ -37,7 +37,7 @@ func TestParseEmail(t *testing.T) {
 		"a@" + strings.Repeat("b.", 200) + "example", strings.Repeat("a", 1<<20), "a@shop.example'; DROP TABLE users; --",
 	} {
 		if got, err := ParseEmail(in); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-			t.Errorf("%.60q was taken as %q, %v", in, got, err)
+			t.Errorf("%.60q was accepted as %q, %v", in, got, err)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestCheckPassword(t *testing.T) {
 		"correct1", "一二三四五六七八", "spaces are fine", strings.Repeat("ab", 64), strings.Repeat("马a", 64), "'; DROP TABLE users", "\x00\x01\x02\x03\x04\x05\x06\x07",
 	} {
 		if err := CheckPassword(fine, email); err != nil {
-			t.Errorf("%q: %v", fine, err)
+			t.Errorf("password %q: got %v, want no error", fine, err)
 		}
 	}
 	for _, bad := range []string{
@@ -75,7 +75,7 @@ func TestCheckPassword(t *testing.T) {
 		err := CheckPassword(bad, email)
 		var e *shop.Error
 		if !errors.As(err, &e) || e.Code != shop.BadRequest || len(bad) > 8 && strings.Contains(e.Message, bad) {
-			t.Errorf("%.40q: %v", bad, err)
+			t.Errorf("password %.40q: got %v, want BadRequest", bad, err)
 		}
 	}
 }
@@ -87,24 +87,24 @@ func TestPasswordsAreComposed(t *testing.T) {
 	const composed, put, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
 	for a, b := range map[string]string{composed: put, put: composed} {
 		if fit, err := fits(hashPassword(a), b); err != nil || !fit {
-			t.Errorf("%q does not open what %q has locked: %v", b, a, err)
+			t.Errorf("%q does not match the hash of %q: %v", b, a, err)
 		}
 	}
 	if fit, err := fits(hashPassword(composed), folded); err != nil || fit {
-		t.Errorf("a full-width letter is another one: %t, %v", fit, err)
+		t.Errorf("a full-width letter must be a different letter: %t, %v", fit, err)
 	}
 	const stored = "$argon2id$v=19$m=19456,t=2,p=1$AAECAwQFBgcICQoLDA0ODw$czBZertpfA3mGtGtkPFbn2WOoat7TW4jYB9Dpv4EugM"
 	if fit, err := fits(stored, "correct horse 9"); err != nil || !fit {
-		t.Errorf("a stored hash: %t, %v", fit, err)
+		t.Errorf("a stored hash: got %t, %v, want a match", fit, err)
 	}
 	if err := CheckPassword(strings.Repeat("a\u0308", maxPassword), "a@b.example"); err == nil {
-		t.Error("one letter, again and again")
+		t.Error("a password of one repeated letter was accepted")
 	}
 	if err := CheckPassword(strings.Repeat("u\u0308a\u0308", maxPassword/2), "a@b.example"); err != nil {
-		t.Errorf("letters count as they are read: %v", err)
+		t.Errorf("composed letters must count once: %v", err)
 	}
 	if err := CheckPassword("a\u0308b\u0323\u0307c\u0308de", "a@b.example"); err == nil {
-		t.Error("seven letters at most, typed as nine characters")
+		t.Error("a password of seven letters, typed as nine characters, was accepted")
 	}
 }
 
@@ -112,12 +112,12 @@ func TestParseName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{" Ada ": "Ada", "王小明 🐴": "王小明 🐴", "<b>x</b>": "<b>x</b>"} {
 		if got, err := ParseName(in); err != nil || got != want {
-			t.Errorf("%q: %q, %v", in, got, err)
+			t.Errorf("%q: got %q, %v, want %q", in, got, err, want)
 		}
 	}
 	for _, bad := range []string{"", "  ", "a\nb", "a\x00b", "bad\xff", "a\u202eb", strings.Repeat("马", 41)} {
 		if got, err := ParseName(bad); err == nil {
-			t.Errorf("%q was taken as %q", bad, got)
+			t.Errorf("%q was accepted as %q", bad, got)
 		}
 	}
 }
@@ -130,24 +130,24 @@ func TestHash(t *testing.T) {
 		t.Error("two hashes of a password are the same: no salt")
 	}
 	if want := "$argon2id$v=19$m=19456,t=2,p=1$"; !strings.HasPrefix(hash, want) || len(hash) > 200 {
-		t.Errorf("hash %s", hash)
+		t.Errorf("got hash %s, want the prefix %s", hash, want)
 	}
 	for password, want := range map[string]bool{
 		goodPassword: true, goodPassword + " ": false, strings.ToUpper(goodPassword): false, "": false,
 	} {
 		if fit, err := fits(hash, password); err != nil || fit != want {
-			t.Errorf("%q: %v, %v", password, fit, err)
+			t.Errorf("password %q: got %v, %v, want %v", password, fit, err, want)
 		}
 	}
 	if fit, err := fits(dummyHash, ""); err != nil || fit {
-		t.Errorf("nobody's hash: %v, %v", fit, err)
+		t.Errorf("the hash of an absent user: %v, %v", fit, err)
 	}
 	for _, bad := range []string{
 		"", "plain", "$argon2i$v=19$m=19456,t=2,p=1$a$b", "$argon2id$v=19$m=1000000,t=2,p=1$" + hash[len(hash)-66:],
 		"$argon2id$v=19$m=19456,t=9999,p=1$" + hash[len(hash)-66:], hash[:len(hash)-9], hash + "AAAA", hash[:40] + "$",
 	} {
 		if fit, err := fits(bad, goodPassword); fit || err == nil {
-			t.Errorf("%q: %v, %v", bad, fit, err)
+			t.Errorf("hash %q: got %v, %v, want an error", bad, fit, err)
 		}
 	}
 }

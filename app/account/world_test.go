@@ -122,7 +122,7 @@ func (w *world) link(email string, kind outbox.EmailKind) string {
 	w.t.Helper()
 	found := w.mailed(email)
 	if len(found) != 1 || found[0].Kind != kind {
-		w.t.Fatalf("letters to %s: %+v; want one of kind %s", email, found, kind)
+		w.t.Fatalf("got the e-mails %+[2]v to %[1]s; want one of kind %[3]s", email, found, kind)
 	}
 	_, secret, _ := strings.Cut(found[0].Link, "=")
 	return secret
@@ -164,7 +164,7 @@ func (w *world) account() (email string) {
 	w.must(w.Register(w.ctx, Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
 	got, err := w.activate(w.link(email, outbox.EmailActivate))
 	if err != nil || got != email {
-		w.t.Fatalf("activated %q, %v", got, err)
+		w.t.Fatalf("activated %q, %v, want %v", got, err, email)
 	}
 	return email
 }

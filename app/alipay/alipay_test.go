@@ -46,7 +46,7 @@ func TestEveryWayToPay(t *testing.T) {
 				t.Errorf("notified: %+v, %v, want %+v", published, err, paid)
 			}
 			if l := c.sim.Ledger(); l.TakenFen != 19801 || len(l.Trades) != 1 {
-				t.Errorf("the ledger: %+v", l)
+				t.Errorf("the ledger: %+v, want 19801 fen and one trade", l)
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestClose(t *testing.T) {
 		want  payment.TradeState
 		later payment.TradeState // of a query afterwards
 	}{
-		{"nobody came", func(shop.ID) {}, payment.TradeAbsent, payment.TradeAbsent},
+		{"no buyer", func(shop.ID) {}, payment.TradeAbsent, payment.TradeAbsent},
 		{"waiting", func(order shop.ID) { c.pay(t, order, payment.ViaPage) }, payment.TradeClosed, payment.TradeClosed},
 		{"paid", func(order shop.ID) {
 			c.pay(t, order, payment.ViaPage)
@@ -117,12 +117,12 @@ func TestRefund(t *testing.T) {
 		t.Errorf("another amount under the same number: %v", err)
 	}
 	if _, err := c.Refunded(t.Context(), other); !errors.Is(err, payment.ErrGatewayRefused) {
-		t.Errorf("asked for another amount under the same number: %v", err)
+		t.Errorf("a query for another amount under the same number: %v", err)
 	}
 	rest := payment.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
 	kit.Must(t, c.Refund(t.Context(), rest))
 	if l := c.sim.Ledger(); l.RefundedFen != 19801 {
-		t.Errorf("given back: %d", l.RefundedFen)
+		t.Errorf("refunded: %d, want 19801 fen", l.RefundedFen)
 	}
 	if got := c.query(t, order); got.State != payment.TradeClosed || got.RefundedFen != 19801 {
 		t.Errorf("refunded as a whole: %+v", got)
@@ -149,10 +149,10 @@ func TestUnknownIsNotFailed(t *testing.T) {
 				want = payment.TradeWaiting
 			}
 			if got := c.query(t, order); got.State != want {
-				t.Errorf("asked afterwards: %+v, want state %v", got, want)
+				t.Errorf("a later query: %+v, want state %v", got, want)
 			}
 			if got, err := c.Close(t.Context(), order); err != nil || got.State != payment.TradeClosed {
-				t.Errorf("the repeat: %+v, %v", got, err)
+				t.Errorf("the repeat: %+v, %v, want %v", got, err, payment.TradeClosed)
 			}
 		})
 	}
@@ -177,7 +177,7 @@ func TestTimeExpireIsRoundedDown(t *testing.T) {
 	kit.Must(t, err)
 	kit.Must(t, errOf(c.sim.Open(p.URL)))
 	if got := c.sim.Ledger().Trades[0].ExpiresAt.UnixMilli(); got != int64(r.ExpiresAt)-999 {
-		t.Errorf("the trade ends at %d, asked for %d", got, r.ExpiresAt)
+		t.Errorf("the trade ends at %d, want %d", got, r.ExpiresAt)
 	}
 }
 

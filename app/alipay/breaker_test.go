@@ -24,7 +24,7 @@ func TestBreaker(t *testing.T) {
 		fault := unknown("test", context.DeadlineExceeded)
 		for range openAfter - 1 {
 			if rejected(end(fault)) {
-				t.Fatal("it opened too early")
+				t.Fatal("the breaker opened too early")
 			}
 		}
 		_ = end(unknown("test", context.Canceled))
@@ -33,22 +33,22 @@ func TestBreaker(t *testing.T) {
 		}
 		_ = end(fault)
 		if !rejected(end(nil)) {
-			t.Fatal("it must be open now")
+			t.Fatal("the breaker is closed, want open")
 		}
 		time.Sleep(restFor + 1)
 		_, err := b.Execute(func() (struct{}, error) {
 			if !rejected(end(nil)) {
-				t.Error("after the rest, one may look and the others wait")
+				t.Error("after the pause one call is allowed and the others are rejected")
 			}
 			return struct{}{}, fault
 		})
 		if rejected(err) || !rejected(end(nil)) {
-			t.Fatal("still away: open again")
+			t.Fatal("the breaker is closed after a failed attempt, want open")
 		}
 		time.Sleep(restFor + 1)
 		_ = end(unknown("test", context.Canceled))
 		if rejected(end(&businessError{})) || rejected(end(payment.ErrGatewayRefused)) {
-			t.Fatal("it answered, if only no: closed")
+			t.Fatal("the breaker is open after a refusal, want closed")
 		}
 	})
 }

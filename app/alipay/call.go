@@ -27,7 +27,7 @@ type answer interface{ said() *alipay.Error }
 func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) error {
 	_, err := a.breaker.Execute(func() (struct{}, error) { return struct{}{}, a.exchange(ctx, question, out) })
 	if rejected(err) {
-		return unknown(question.APIName(), fmt.Errorf("the gateway did not answer lately and is left alone: %w", err))
+		return unknown(question.APIName(), fmt.Errorf("the gateway failed recently, so calls are paused: %w", err))
 	}
 	return err
 }

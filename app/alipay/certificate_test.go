@@ -53,7 +53,7 @@ func TestCertificateMode(t *testing.T) {
 	c.pay(t, 1, payment.ViaPage)
 	kit.Must(t, c.sim.Pay("1"))
 	if got := c.query(t, 1); got.State != payment.TradePaid {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want %v", got, payment.TradePaid)
 	}
 	form := c.letters(t, 1)[0]
 	if _, err := c.Notified(form); err != nil {
@@ -61,7 +61,7 @@ func TestCertificateMode(t *testing.T) {
 	}
 	form.Set("alipay_cert_sn", strings.Repeat("0", 32))
 	if _, err := c.Notified(form); !errors.Is(err, payment.ErrForged) {
-		t.Errorf("a certificate that nobody knows: %v, want forged", err)
+		t.Errorf("an unknown certificate: %v, want forged", err)
 	}
 }
 

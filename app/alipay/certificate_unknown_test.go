@@ -47,7 +47,7 @@ func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	var out struct{ head }
 	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, shop.ErrTransient) ||
 		wire.calls != 1 {
-		t.Errorf("an answer: %v after %d calls, want unknown after the one", err, wire.calls)
+		t.Errorf("a reply: %v after %d calls, want unknown after one", err, wire.calls)
 	}
 	form := url.Values{"app_id": {keys.AppID}, "sign_type": {"RSA2"}, "sign": {"YQ=="}, "alipay_cert_sn": {"5e1f0f6c"}}
 	if _, err := a.Notified(form); !errors.Is(err, payment.ErrForged) || wire.calls != 1 {

@@ -71,10 +71,10 @@ func FuzzNotified(f *testing.F) {
 		switch {
 		case errors.Is(err, payment.ErrForged):
 		case rsa2.Canonical(form, rsa2.Sign, rsa2.CertSN) != rsa2.Canonical(genuine, rsa2.Sign, rsa2.CertSN):
-			t.Fatalf("%q was not signed so: %+v, %v", body, trade, err)
+			t.Fatalf("%q was not signed with these fields: %+v, %v", body, trade, err)
 		case err == nil &&
 			(trade.AmountFen != 19801 || trade.State != payment.TradePaid || trade.Order != 7301444480512000257):
-			t.Fatalf("%q was believed as %+v", body, trade)
+			t.Fatalf("%q was accepted as %+v", body, trade)
 		}
 	})
 }
@@ -109,7 +109,7 @@ func FuzzAnswer(f *testing.F) {
 		var parts map[string]json.RawMessage
 		if err := json.Unmarshal(body, &parts); err != nil || !bytes.Equal(parts[name], []byte(genuine)) ||
 			out.Status != "TRADE_SUCCESS" {
-			t.Fatalf("%q was believed as %+v", body, out)
+			t.Fatalf("%q was accepted as %+v", body, out)
 		}
 	})
 }

@@ -57,7 +57,7 @@ func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
 		return &KeyError{"Cert", err}
 	}
 	if _, ok := theirs.PublicKey.(*rsa.PublicKey); !ok {
-		return &KeyError{"Cert", fmt.Errorf("it holds a %T, and RSA2 needs an RSA key", theirs.PublicKey)}
+		return &KeyError{"Cert", fmt.Errorf("it has a %T, and RSA2 needs an RSA key", theirs.PublicKey)}
 	}
 	if _, err := rsa2.RootSerialNumber(a.options.RootCert); err != nil {
 		return &KeyError{"RootCert", err}

@@ -20,14 +20,14 @@ import (
 func (a *Alipay) Notified(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
-			return payment.Trade{}, forged("%q comes %d times", name, len(values))
+			return payment.Trade{}, forged("%q occurs %d times", name, len(values))
 		}
 	}
 	switch {
 	case form.Get("sign_type") != "RSA2":
 		return payment.Trade{}, forged("sign_type is %q", form.Get("sign_type"))
 	case !a.knows(form.Get(rsa2.CertSN)):
-		return payment.Trade{}, forged("it names the certificate %q, this shop knows %q", form.Get(rsa2.CertSN), a.certSN)
+		return payment.Trade{}, forged("it names the certificate %q, want %q", form.Get(rsa2.CertSN), a.certSN)
 	case form.Get("app_id") != a.options.AppID:
 		return payment.Trade{}, forged("it is for the app %q", form.Get("app_id"))
 	case a.options.SellerID != "" && form.Get("seller_id") != a.options.SellerID:
@@ -52,7 +52,7 @@ func (a *Alipay) noted(n *alipay.Notification) (payment.Trade, error) {
 	state, known := states[n.TradeStatus]
 	amount, wrong := shop.ParseFen(n.TotalAmount)
 	if !known || wrong != nil || n.TradeNo == "" {
-		return payment.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q make no sense",
+		return payment.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q are invalid",
 			id, n.TradeNo, n.TradeStatus, n.TotalAmount)
 	}
 	t := payment.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(n.GmtPayment)}

@@ -62,7 +62,7 @@ func (a *Alipay) precreate(ctx context.Context, question alipay.TradePreCreate) 
 		return payment.Payment{}, err
 	}
 	if answer.OutTradeNo != question.OutTradeNo || answer.QRCode == "" {
-		return payment.Payment{}, unknown(question.APIName(), fmt.Errorf("the answer is about %q", answer.OutTradeNo))
+		return payment.Payment{}, unknown(question.APIName(), fmt.Errorf("the reply is about %q", answer.OutTradeNo))
 	}
 	return payment.Payment{QR: answer.QRCode}, nil
 }

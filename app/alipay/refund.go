@@ -27,14 +27,14 @@ func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 		return err
 	}
 	if answer.OutTradeNo != r.Order.String() {
-		return unknown(question.APIName(), fmt.Errorf("the answer for order %v is about %q", r.Order, answer.OutTradeNo))
+		return unknown(question.APIName(), fmt.Errorf("the reply for order %v is about %q", r.Order, answer.OutTradeNo))
 	}
 	if answer.FundChange == "Y" {
 		return nil
 	}
 	done, err := a.Refunded(ctx, r)
 	if err == nil && !done {
-		return unknown(question.APIName(), fmt.Errorf("the gateway took the request %s and has not moved the money", r.Request))
+		return unknown(question.APIName(), fmt.Errorf("the gateway accepted request %s but did not move the money", r.Request))
 	}
 	return err
 }
@@ -60,14 +60,14 @@ func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, e
 		return false, err
 	case answer.OutTradeNo != r.Order.String() || answer.OutRequestNo != r.Request:
 		return false, unknown(question.APIName(),
-			fmt.Errorf("the answer for request %s is about %s", r.Request, answer.OutRequestNo))
+			fmt.Errorf("the reply for request %s is about %s", r.Request, answer.OutRequestNo))
 	}
 	amount, err := shop.ParseFen(answer.RefundAmount)
 	if err != nil {
 		return false, unknown(question.APIName(), err)
 	}
 	if amount != r.AmountFen {
-		return false, fmt.Errorf("request %s gave back %d fen, not %d: %w", r.Request, amount, r.AmountFen, payment.ErrGatewayRefused)
+		return false, fmt.Errorf("request %s refunded %d fen, want %d: %w", r.Request, amount, r.AmountFen, payment.ErrGatewayRefused)
 	}
 	return true, nil
 }

@@ -18,7 +18,7 @@ type businessError struct {
 }
 
 func (e *businessError) Error() string {
-	return fmt.Sprintf("%s: the gateway answers %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg, e.no.SubMsg)
+	return fmt.Sprintf("%s: the gateway returned %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg, e.no.SubMsg)
 }
 
 // Unwrap returns shop.ErrTransient for the codes and sub-codes of a temporary gateway failure.

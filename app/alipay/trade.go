@@ -45,7 +45,7 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	state, known := states[answer.TradeStatus]
 	amount, wrong := shop.ParseFen(answer.TotalAmount)
 	if answer.OutTradeNo != id.String() || !known || wrong != nil || answer.TradeNo == "" {
-		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
+		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the reply for order %v is invalid: %+v", id, answer))
 	}
 	paid := a.instant(answer.SendPayDate)
 	t := payment.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: paid}
@@ -72,7 +72,7 @@ func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	case err != nil:
 		return payment.Trade{}, err
 	case answer.OutTradeNo != id.String():
-		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v is about %q", id, answer.OutTradeNo))
+		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the reply for order %v is about %q", id, answer.OutTradeNo))
 	}
 	return payment.Trade{Order: id, No: answer.TradeNo, State: payment.TradeClosed}, nil
 }

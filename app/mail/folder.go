@@ -28,13 +28,13 @@ func (f *Folder) Deliver(_ context.Context, l outbox.Email, posted shop.Millis) 
 		return err
 	}
 	if err := os.MkdirAll(f.Path, 0o700); err != nil {
-		return &outbox.PauseError{Err: fmt.Errorf("make the folder of mails: %w", err)}
+		return &outbox.PauseError{Err: fmt.Errorf("create the folder of e-mails: %w", err)}
 	}
 	file := filepath.Join(f.Path, posted.Time().Format("20060102-150405")+"-"+emailName(&l)+".eml")
 	// The file is written completely or not at all, even if the process crashes: first under a temporary name.
 	part, err := os.CreateTemp(f.Path, ".part-*") // mode 0600
 	if err != nil {
-		return &outbox.PauseError{Err: fmt.Errorf("write a mail: %w", err)}
+		return &outbox.PauseError{Err: fmt.Errorf("write an e-mail: %w", err)}
 	}
 	_, err = m.WriteTo(part)
 	err = errors.Join(err, part.Sync(), part.Close())
@@ -43,7 +43,7 @@ func (f *Folder) Deliver(_ context.Context, l outbox.Email, posted shop.Millis) 
 	}
 	if err != nil {
 		_ = os.Remove(part.Name())
-		return &outbox.PauseError{Err: fmt.Errorf("write a mail: %w", err)}
+		return &outbox.PauseError{Err: fmt.Errorf("write an e-mail: %w", err)}
 	}
 	if f.Written != nil {
 		f.Written(l, file)

@@ -54,7 +54,7 @@ func FuzzMessage(f *testing.F) {
 				}
 			}
 			if got := strings.NewReplacer("<", "", ">", "", `"`, "").Replace(read.Header.Get("To")); got != to {
-				t.Fatalf("%+v goes to %q", l, got)
+				t.Fatalf("%+v goes to %q, want %q", l, got, to)
 			}
 		}
 	})

@@ -41,7 +41,7 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce in
 		names[header.Get("Message-Id")] = true
 	}
 	if got := len(server.Mails()); got != before+letters || len(names) != got {
-		t.Errorf("%d e-mails came, %d different ones, want %d", got, len(names), before+letters)
+		t.Errorf("got %d e-mails, %d of them different, want %d", got, len(names), before+letters)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestAnEmailThatWasBegunIsNotRepeated(t *testing.T) {
 		{kit.SMTPData, kit.SMTPHangUp, false},
 		{kit.SMTPBody, kit.SMTPHangUp, false},
 		{kit.SMTPBody, "451 4.3.0 disk full", false},
-		{kit.SMTPRcptTo, "550 5.1.1 nobody", true},
+		{kit.SMTPRcptTo, "550 5.1.1 no such user", true},
 	} {
 		server := kit.NewMailServer(t)
 		s := through(t, server, NoTLS)
@@ -147,14 +147,14 @@ func TestKeptConnectionsEnd(t *testing.T) {
 		gone := func(want int64) {
 			t.Helper()
 			kit.Eventually(t, time.Minute, func() (bool, string) {
-				return left.Load() == want, fmt.Sprintf("%s: %d of %d took leave", what, left.Load(), want)
+				return left.Load() == want, fmt.Sprintf("%s: %d of %d connections sent QUIT", what, left.Load(), want)
 			})
 		}
 		gone(1)
 		deliver(t, s, server, 1, 1)
 		gone(2)
 		if s.kept.take() != nil {
-			t.Errorf("%s: a connection is left", what)
+			t.Errorf("%s: a connection is still open", what)
 		}
 	}
 }

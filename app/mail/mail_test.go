@@ -100,10 +100,10 @@ func TestEmailsArrive(t *testing.T) {
 				want, words = "设置新密码", l.Link
 			}
 			if subject != want || !strings.Contains(body, words) || !strings.Contains(got.To, "<"+l.To+">") {
-				t.Errorf("to %s: %q\n%s", got.To, subject, body)
+				t.Errorf("to %s: got subject %q, want %q, body\n%s", got.To, subject, want, body)
 			}
 			if date := header.Get("Date"); date != "Wed, 18 Nov 2026 11:06:40 +0000" {
-				t.Errorf("date %q", date)
+				t.Errorf("got date %q, want that of the posting", date)
 			}
 		}
 	}
@@ -154,14 +154,14 @@ func TestEveryEmailHasWords(t *testing.T) {
 				t.Errorf("%s in %s: %v\n%s\n%s", kind, lang, err, subject, body)
 			}
 			if l.Order != nil && (!strings.Contains(body, "Teapot") || !strings.Contains(body, "¥98.05")) {
-				t.Errorf("%s in %s does not say what was bought:\n%s", kind, lang, body)
+				t.Errorf("%s in %s does not name the product:\n%s", kind, lang, body)
 			}
 			// A stranger can cause an e-mail of these kinds to any address: it must not contain the stranger's words.
 			if (kind == outbox.EmailActivate || kind == outbox.EmailTaken) && strings.Contains(body, l.Name) {
-				t.Errorf("%s in %s carries a name that anybody may have typed:\n%s", kind, lang, body)
+				t.Errorf("%s in %s contains a name that is not verified:\n%s", kind, lang, body)
 			}
 			if _, _, err := compose(&bare); kind != outbox.EmailTaken && !errors.Is(err, outbox.ErrRejected) {
-				t.Errorf("%s without what it is about: %v", kind, err)
+				t.Errorf("%s without its link or order: %v", kind, err)
 			}
 			subjects[subject] = true
 		}
@@ -211,7 +211,7 @@ func TestNothingIsInjected(t *testing.T) {
 		l := reset()
 		l.To = to
 		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, outbox.ErrRejected) {
-			t.Errorf("to %q: %v", to, err)
+			t.Errorf("to %q: %v, want ErrRejected", to, err)
 		}
 	}
 	if n := len(server.Mails()); n != taken {
@@ -279,7 +279,7 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%s, want %s: %v", got, c.want, err)
 			}
 			if said := fmt.Sprint(err); strings.Contains(said, "li.lei") || strings.Contains(said, "secret") {
-				t.Errorf("the error tells too much: %s", said)
+				t.Errorf("the error contains the address or the password: %s", said)
 			}
 		})
 	}
@@ -298,7 +298,7 @@ func TestServersThatAreNoGood(t *testing.T) {
 	wrong := through(t, locked, StartTLS)
 	wrong.server.Password = "secret"
 	for name, s := range map[string]*Sender{
-		"nobody there":        through(t, &kit.MailServer{Addr: gone.Addr().String()}, NoTLS),
+		"no server":           through(t, &kit.MailServer{Addr: gone.Addr().String()}, NoTLS),
 		"no STARTTLS":         through(t, plain, StartTLS),
 		"unknown certificate": through(t, strange, StartTLS),
 		"wrong password":      wrong,
@@ -310,7 +310,7 @@ func TestServersThatAreNoGood(t *testing.T) {
 		}
 	}
 	if n := len(plain.Mails()) + len(strange.Mails()) + len(locked.Mails()); n != 0 {
-		t.Errorf("%d e-mails went there", n)
+		t.Errorf("%d e-mails were sent there", n)
 	}
 }
 
@@ -323,7 +323,7 @@ func TestServerAddresses(t *testing.T) {
 		"smtp://u:p@127.0.0.1:25?tls=none":      {Host: "127.0.0.1", Port: 25, User: "u", Password: "p", TLS: NoTLS},
 	} {
 		if got, err := ParseServer(address); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", address, got, err)
+			t.Errorf("%s: %+v, %v, want %v", address, got, err, want)
 		}
 	}
 	for _, address := range []string{
@@ -350,7 +350,7 @@ func TestEmailsOnDisk(t *testing.T) {
 	}
 	files, err := os.ReadDir(path)
 	if err != nil || len(files) != 2 || len(received) != 3 || received[0] != received[1] {
-		t.Fatalf("%v %v, heard %q", files, err, received)
+		t.Fatalf("%v %v, received %q", files, err, received)
 	}
 	for _, file := range files {
 		info, err := file.Info()
@@ -369,6 +369,6 @@ func TestEmailsOnDisk(t *testing.T) {
 	var asked *outbox.PauseError
 	err = (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted)
 	if !errors.As(err, &asked) {
-		t.Errorf("no folder: %v", err)
+		t.Errorf("without a folder: got %v, want a PauseError", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func ParseFrom(s string) (*netmail.Address, error) {
 	from, err := netmail.ParseAddress(s)
 	if err != nil || !plainAddress(from.Address) || from.Name != clean(from.Name, len(from.Name)) {
-		return nil, fmt.Errorf("%q is no sender like Shop <noreply@shop.example>", s)
+		return nil, fmt.Errorf("%q is not a sender: want a form like Shop <noreply@shop.example>", s)
 	}
 	return from, nil
 }
@@ -37,7 +37,7 @@ func plainAddress(s string) bool {
 // message returns the MIME message for an e-mail posted at the given time.
 func message(from *netmail.Address, l *outbox.Email, posted shop.Millis) (*gomail.Msg, error) {
 	if !plainAddress(l.To) {
-		return nil, fmt.Errorf("%w: its address cannot be written to", outbox.ErrRejected)
+		return nil, fmt.Errorf("%w: its address is not valid", outbox.ErrRejected)
 	}
 	subject, body, err := compose(l)
 	if err != nil {

@@ -58,7 +58,7 @@ func ParseServer(address string) (Server, error) {
 	}
 	for name, values := range u.Query() {
 		if name != "tls" || len(values) != 1 || values[0] != "none" || u.Scheme != "smtp" {
-			return Server{}, errors.New("has a part behind the question mark that is not tls=none of smtp://")
+			return Server{}, errors.New("has an unknown option: want tls=none, only with smtp://, or no option")
 		}
 		s.TLS = NoTLS
 	}
@@ -66,7 +66,7 @@ func ParseServer(address string) (Server, error) {
 	case (s.User == "") != (s.Password == ""):
 		return Server{}, errors.New("has a user or a password, but not both")
 	case s.User != "" && s.TLS == NoTLS && !s.local():
-		return Server{}, errors.New("would send a password that everybody on the way can read: leave tls=none out, or the password")
+		return Server{}, errors.New("would send the password without encryption: remove tls=none or the password")
 	}
 	return s, nil
 }

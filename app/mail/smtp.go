@@ -77,7 +77,7 @@ func (s *Sender) connect(ctx context.Context) (*line, error) {
 	client, session, err := s.login(ctx, conn)
 	if err != nil {
 		_ = conn.Close()
-		err = fmt.Errorf("be let in by the mail server %s: %s", &s.server, withoutAddresses(err))
+		err = fmt.Errorf("log in to the mail server %s: %s", &s.server, withoutAddresses(err))
 		return nil, &outbox.PauseError{Err: err}
 	}
 	return &line{conn: conn, client: client, session: session}, nil
@@ -154,9 +154,9 @@ func outcome(m *gomail.Msg, err error) error {
 	if !ok {
 		return fmt.Errorf("send: %s", withoutAddresses(err))
 	}
-	said := fmt.Errorf("the mail server answered %d: %s", sending.ErrorCode(), withoutAddresses(err))
+	said := fmt.Errorf("the mail server returned %d: %s", sending.ErrorCode(), withoutAddresses(err))
 	if sending.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted it
-		said = fmt.Errorf("the mail server went away: %s", withoutAddresses(err))
+		said = fmt.Errorf("the connection to the mail server broke: %s", withoutAddresses(err))
 	}
 	switch code := sending.ErrorCode(); {
 	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // concerns the sender, not this e-mail

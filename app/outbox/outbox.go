@@ -148,7 +148,7 @@ func (p *Sender) repair(ctx context.Context, lost *LostError) error {
 		return err
 	}
 	if n > 0 {
-		slog.WarnContext(ctx, "Redis may have lost postings, they are posted again", "entries", n, "since", lost.Since)
+		slog.WarnContext(ctx, "Redis may have lost postings; they are posted again", "entries", n, "since", lost.Since)
 	}
 	return p.Stream.Confirm(ctx, lost)
 }

@@ -73,13 +73,13 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "append 500", "mark 500 at 6", "append 3", "mark 3 at 6", "note [found]")
 	if p.Waiting() != 7 {
-		t.Error("what waits was not counted")
+		t.Error("the waiting postings were not counted")
 	}
 
 	box = &outbox{Trace: &fakes.Trace{}, waits: 3, fail: shop.ErrTransient}
 	p.Store, p.Stream = box, box
 	if err := p.RunOnce(context.Background()); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want ErrTransient", err)
 	}
 	fakes.WantSteps(t, box.Trace, "append 3")
 }

@@ -55,7 +55,7 @@ func (c *Cashier) overAtGateway(
 		return shop.Order{}, false, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
 	if t.State == TradeWaiting || to == shop.Expired && now < o.PayBy {
-		return shop.Order{}, false, fmt.Errorf("%w: the trade of order %s is not over yet", shop.ErrTransient, o.ID)
+		return shop.Order{}, false, fmt.Errorf("%w: the trade of order %s has not ended yet", shop.ErrTransient, o.ID)
 	}
 	return o, true, nil
 }

@@ -56,7 +56,7 @@ func (t *TradeCloser) Run(ctx context.Context) error {
 		workers.Go(func() { forEach(ctx, t.over, t.end) })
 	}
 	defer workers.Wait()
-	return shop.Repeat(ctx, time.Minute, "forget orders", t.forget)
+	return shop.Repeat(ctx, time.Minute, "remove ended orders from memory", t.forget)
 }
 
 // RunOnce ends all queued orders, one after the other.

@@ -50,7 +50,7 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 		return c.refundLate(ctx, claimed, shop.ReasonLateOver)
 	}
 	// The partition is recovering, the units are in cooldown, or another node resolves the order: retry later.
-	return fmt.Errorf("%w: no answer about units for order %s: %d", shop.ErrTransient, o.ID, verdict)
+	return fmt.Errorf("%w: unexpected verdict on the units of order %s: %d", shop.ErrTransient, o.ID, verdict)
 }
 
 // revive changes the order to paid, with the claimed hold.
@@ -76,7 +76,7 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 		return fmt.Errorf("revive order %s: %w", claimed.ID, err)
 	}
 	c.counts.Revived.Add(1)
-	slog.InfoContext(ctx, "late money revived an order", "order", paid.ID)
+	slog.InfoContext(ctx, "a late payment revived an order", "order", paid.ID)
 	return c.Effects.Do(ctx, now, &paid)
 }
 
@@ -94,7 +94,7 @@ func (c *Cashier) refundLate(ctx context.Context, o shop.Order, reason string) e
 		return fmt.Errorf("begin the refund of order %s: %w", o.ID, err)
 	}
 	c.counts.Refunded.Add(1)
-	slog.InfoContext(ctx, "late money is given back", "order", o.ID, "reason", reason)
+	slog.InfoContext(ctx, "a late payment is refunded", "order", o.ID, "reason", reason)
 	if err := c.Effects.Do(ctx, now, &refunding); err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func (r *PayReconciler) look(ctx context.Context, o shop.Order) error {
 		return nil
 	}
 	if err := r.wait(ctx); err != nil {
-		return fmt.Errorf("wait to look at the trade of order %s: %w", o.ID, err)
+		return fmt.Errorf("wait to query the trade of order %s: %w", o.ID, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -228,7 +228,7 @@ func (r *PayReconciler) look(ctx context.Context, o shop.Order) error {
 		err = r.Cashier.Settle(ctx, t)
 	}
 	if err != nil {
-		return fmt.Errorf("look at the trade of order %s: %w", o.ID, err)
+		return fmt.Errorf("query the trade of order %s: %w", o.ID, err)
 	}
 	return nil
 }

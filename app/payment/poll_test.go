@@ -241,7 +241,7 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 		}
 		b.watch(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
 		if longest := b.longestWait(); longest > time.Minute {
-			t.Errorf("a trade was not asked about for %v", longest)
+			t.Errorf("a trade was not queried for %v", longest)
 		}
 		late := time.Duration(0)
 		for id, paid := range b.paidAt {
@@ -255,12 +255,12 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 		}
 		if most := perSecond * int(time.Since(began).Seconds()); b.asked > most+perSecond || b.most > maxQueries ||
 			b.twice > 0 {
-			t.Errorf("%d questions, at most %d allowed; %d at once; %d twice", b.asked, most, b.most, b.twice)
+			t.Errorf("%d queries, at most %d allowed; %d at the same time; %d twice", b.asked, most, b.most, b.twice)
 		}
 		if perClaim := b.asked / b.claims; perClaim < 20 || b.planning > b.claims {
-			t.Errorf("%d questions in %d claims and %d plans", b.asked, b.claims, b.planning)
+			t.Errorf("%d queries in %d claims and %d plans", b.asked, b.claims, b.planning)
 		}
-		t.Logf("unasked for at most %v, found after at most %v; %d questions in %v, at most %d at once, %d claims",
+		t.Logf("not queried for at most %v, found after at most %v; %d queries in %v, at most %d at the same time, %d claims",
 			b.longestWait(), late, b.asked, time.Since(began), b.most, b.claims)
 	})
 }
@@ -283,7 +283,7 @@ func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			b.mu.Lock()
 			if perSecond := float64(b.asked-before) / 300; perSecond > 5 || perSecond < 0.5 {
-				t.Errorf("it is asked %v times a second", perSecond)
+				t.Errorf("the gateway gets %v queries per second", perSecond)
 			}
 			b.away, b.longest = false, 0
 			for id := range b.lastAsk {
@@ -292,7 +292,7 @@ func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 			b.mu.Unlock()
 			time.Sleep(2 * time.Minute)
 			if longest := b.longestWait(); longest > time.Minute {
-				t.Errorf("after it was back a trade was not asked about for %v", longest)
+				t.Errorf("after the recovery a trade was not queried for %v", longest)
 			}
 		})
 	})
@@ -305,7 +305,7 @@ func TestPayWatchBoundsAHangingGateway(t *testing.T) {
 		b := newOpenTrades(5_000, time.Hour)
 		b.watch(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
 		if b.most > maxQueries || b.twice > 0 || b.asked < 50 {
-			t.Errorf("%d questions at once, %d twice, %d in all", b.most, b.twice, b.asked)
+			t.Errorf("%d queries at the same time, %d twice, %d in total", b.most, b.twice, b.asked)
 		}
 	})
 }
@@ -317,10 +317,10 @@ func TestNodesShareTheOpenTrades(t *testing.T) {
 		b := newOpenTrades(4_000, 100*time.Millisecond)
 		b.watch(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
 		if longest := b.longestWait(); longest > time.Minute || b.twice > 0 {
-			t.Errorf("a trade was not asked about for %v; %d were asked about twice", longest, b.twice)
+			t.Errorf("a trade was not queried for %v; %d were queried twice", longest, b.twice)
 		}
 		if less := min(b.byNode[0], b.byNode[1]); less < b.asked/3 {
-			t.Errorf("one node asked %d of %d times", less, b.asked)
+			t.Errorf("one node sent %d of %d queries", less, b.asked)
 		}
 	})
 }
@@ -375,6 +375,6 @@ func TestUnresolvedHidesNobody(t *testing.T) {
 		_ = r.unresolved(t.Context())
 	}
 	if len(b.resolved) != b.fine+3*payWatchBatch+7 {
-		t.Errorf("%d are resolved", len(b.resolved))
+		t.Errorf("%d are resolved, want %d", len(b.resolved), b.fine+3*payWatchBatch+7)
 	}
 }

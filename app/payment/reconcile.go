@@ -56,7 +56,7 @@ func (p *DailyReconciliation) ReconcileDay(
 	ctx context.Context, day time.Time, after shop.ID,
 ) (ReconciliationReport, error) {
 	if p.Gateway == nil {
-		return ReconciliationReport{}, shop.Fail(shop.WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: there is no gateway to compare with")
+		return ReconciliationReport{}, shop.Fail(shop.WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: set it to compare with the gateway")
 	}
 	from, to := CalendarDay(day, p.Zone)
 	report, err := p.part(ctx, shop.MillisOf(from), shop.MillisOf(to), after)

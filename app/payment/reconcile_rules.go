@@ -44,12 +44,12 @@ func (c *payDayCase) differences() []PayDifference {
 		out = append(out, PayDifference{Order: c.order, Kind: kind, Message: fmt.Sprintf(format, args...)})
 	}
 	if c.unanswered != nil {
-		differ("unanswered", "the gateway does not answer: %v", c.unanswered)
+		differ("unanswered", "the gateway did not reply: %v", c.unanswered)
 		return out
 	}
 	for _, p := range c.payments {
 		if p.Outcome.Odd() {
-			differ("odd", "trade %s over %s yuan is entered as %s", p.TradeNo, shop.FormatFen(p.AmountFen), p.Outcome)
+			differ("odd", "trade %s of %s yuan is recorded as %s", p.TradeNo, shop.FormatFen(p.AmountFen), p.Outcome)
 		}
 	}
 	c.compareEntries(differ)
@@ -61,17 +61,17 @@ func (c *payDayCase) differences() []PayDifference {
 func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any)) {
 	switch {
 	case c.took() && len(c.payments) == 0:
-		differ("not_entered", "the gateway took %s yuan by trade %s, and nothing of it is entered here",
+		differ("not_entered", "the gateway received %s yuan in trade %s, which is not recorded here",
 			shop.FormatFen(c.trade.AmountFen), c.trade.No)
 	case !c.took() && len(c.payments) > 0:
-		differ("not_taken", "trade %s over %s yuan is entered here, and the gateway took nothing",
+		differ("not_taken", "trade %s of %s yuan is recorded here, but the gateway received nothing",
 			c.payments[0].TradeNo, shop.FormatFen(c.payments[0].AmountFen))
 	case c.took():
 		for _, p := range c.payments {
 			if p.TradeNo != c.trade.No {
-				differ("other_trade", "trade %s is entered here, the gateway knows trade %s", p.TradeNo, c.trade.No)
+				differ("other_trade", "trade %s is recorded here, the gateway has trade %s", p.TradeNo, c.trade.No)
 			} else if p.AmountFen != c.trade.AmountFen {
-				differ("amount", "%s yuan are entered here, the gateway took %s", shop.FormatFen(p.AmountFen),
+				differ("amount", "%s yuan are recorded here, the gateway received %s", shop.FormatFen(p.AmountFen),
 					shop.FormatFen(c.trade.AmountFen))
 			}
 		}
@@ -80,7 +80,7 @@ func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any
 
 // compareOrder compares the state of the order with the location of the money: received, refunded, or never received.
 func (c *payDayCase) compareOrder(differ func(kind, format string, args ...any)) {
-	state := shop.OrderState("no order of the shop")
+	state := shop.OrderState("unknown to the shop")
 	if c.row != nil {
 		state = c.row.State
 	}
@@ -88,17 +88,17 @@ func (c *payDayCase) compareOrder(differ func(kind, format string, args ...any))
 	switch state {
 	case shop.Paid, shop.Shipped, shop.Finished:
 		if !kept {
-			differ("order_without_money", "the order is %s, and the gateway has no money for it", state)
+			differ("order_without_money", "the order is %s, but the gateway has no money for it", state)
 		}
 	case shop.Refunding:
 		// The refund is running: either side may have the money.
 	case shop.Refunded:
 		if kept {
-			differ("not_given_back", "the order is refunded, and the gateway still has its money")
+			differ("not_given_back", "the order is refunded, but the gateway still has its money")
 		}
 	default:
 		if kept {
-			differ("money_without_order", "the gateway has the money, and the order is %s", state)
+			differ("money_without_order", "the gateway has the money, but the order is %s", state)
 		}
 	}
 }

@@ -203,7 +203,7 @@ func TestCalendarDayIsTheShops(t *testing.T) {
 		fakes.Must(t, err)
 		from, to := CalendarDay(date, place)
 		if got := from.UTC().Format(time.RFC3339); got != want.from || to.Sub(from).Hours() != want.hours {
-			t.Errorf("%s: from %s, %v h", zone, got, to.Sub(from).Hours())
+			t.Errorf("%s: got a day from %s with %v h, want %+v", zone, got, to.Sub(from).Hours(), want)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (r *RefundRequests) AskRefund(ctx context.Context, user, order shop.ID, tex
 		return "", shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
-		return "", shop.Unsettled("ask for the refund of order "+order.String(), err)
+		return "", shop.Unsettled("request the refund of order "+order.String(), err)
 	}
 	if r.Policy == RefundAuto && row.State == shop.Paid {
 		row, err = r.Store.DecideRefund(ctx, RefundDecision{Order: order, Yes: true, At: now})
@@ -65,7 +65,7 @@ func (r *RefundRequests) AskRefund(ctx context.Context, user, order shop.ID, tex
 		}
 	}
 	if err := r.Effects.Do(ctx, now, &row); err != nil {
-		return "", shop.Unsettled("tell of the refund of order "+order.String(), err)
+		return "", shop.Unsettled("publish the refund of order "+order.String(), err)
 	}
 	switch row.State {
 	case shop.Paid, shop.Shipped, shop.Refunding, shop.Refunded:

@@ -96,6 +96,6 @@ func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 		context.Background(), 9, 1, strings.Repeat("长", 200),
 	); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
-		t.Errorf("unknown outcome: %v", err)
+		t.Errorf("unknown outcome: got %v, want ErrTransient", err)
 	}
 }

@@ -39,7 +39,7 @@ type Refunder struct {
 
 // Run executes refunds until ctx ends.
 func (r *Refunder) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, refundEvery, "give money back", r.RunOnce)
+	return shop.Repeat(ctx, refundEvery, "send refunds", r.RunOnce)
 }
 
 // RunOnce tries each due refund once.
@@ -90,7 +90,7 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 	case err == nil:
 		return r.finish(ctx, refund.Order)
 	case errors.Is(err, ErrGatewayRefused):
-		slog.ErrorContext(ctx, "the gateway refuses a refund; people have to look", "order", refund.Order, "err", err)
+		slog.ErrorContext(ctx, "the gateway refused a refund; an operator has to act", "order", refund.Order, "err", err)
 		return r.Store.NoteRefund(ctx, refund.Order, err.Error(), true)
 	default:
 		return r.Store.NoteRefund(ctx, refund.Order, err.Error(), false)

@@ -115,7 +115,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	gateway.lost, gateway.silent = shop.ErrTransient, shop.ErrTransient
 	fakes.Must(t, r.RunOnce(context.Background()))
 	if book.refund.State != RefundOpen || book.refund.Note == "" {
-		t.Fatalf("%+v", book.refund)
+		t.Fatalf("got the refund %+v, want it open with a note", book.refund)
 	}
 	if err := r.RunOnce(context.Background()); err != nil { // its pause has not ended
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	fakes.Must(t, r.RunOnce(context.Background()))
 	fakes.WantSteps(t, book.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "publish 1")
 	if gateway.given["R1"] != 500 {
-		t.Errorf("given back: %v", gateway.given)
+		t.Errorf("refunded: %v, want 500 fen by R1", gateway.given)
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 	switch {
 	case outcome.Odd():
 		c.counts.Odd.Add(1)
-		slog.ErrorContext(ctx, "money that does not fit its order", "order", t.Order, "trade", t.No, "outcome", outcome,
+		slog.ErrorContext(ctx, "a payment does not match its order", "order", t.Order, "trade", t.No, "outcome", outcome,
 			"trade_fen", t.AmountFen, "order_fen", order.AmountFen, "state", order.State)
 		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
 	case outcome == OutcomeLate:

@@ -54,7 +54,7 @@ const maxMargin = 10 * time.Second
 func TradeMargin(payWindow time.Duration) time.Duration { return min(maxMargin, payWindow/6) }
 
 // ErrTradeOdd means that a trade does not fit its order: nothing has changed, and an operator must check it.
-var ErrTradeOdd = errors.New("the trade does not fit its order")
+var ErrTradeOdd = errors.New("the trade does not match its order")
 
 // Pay returns the address and the time limit for paying the order. A repeat, even with another way to pay, uses the
 // same trade. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy: the outcome is
@@ -62,7 +62,7 @@ var ErrTradeOdd = errors.New("the trade does not fit its order")
 // cancelled.
 func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
 	if !c.TakesPayments() {
-		return Payable{}, shop.Fail(shop.UnknownOp, "this shop takes no payments")
+		return Payable{}, shop.Fail(shop.UnknownOp, "this shop accepts no payments")
 	}
 	if !slices.Contains([]PayVia{ViaPage, ViaWap, ViaApp, ViaQR}, via) {
 		return Payable{}, shop.Fail(shop.BadRequest, "via must be page, wap, app or qr")
@@ -96,10 +96,10 @@ func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Pay
 	})
 	switch {
 	case errors.Is(err, ErrGatewayRefused):
-		slog.WarnContext(ctx, "the gateway refuses a payment", "order", order, "via", via, "err", err)
-		return Payable{}, shop.Fail(shop.WrongState, "the payment gateway does not take this payment; look at the order again")
+		slog.WarnContext(ctx, "the gateway refused a payment", "order", order, "via", via, "err", err)
+		return Payable{}, shop.Fail(shop.WrongState, "the payment gateway refused this payment; read the order again")
 	case err != nil:
-		return Payable{}, shop.Unsettled("ask the gateway about order "+order.String(), err)
+		return Payable{}, shop.Unsettled("start the payment of order "+order.String(), err)
 	}
 	c.counts.Opened.Add(1)
 	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: until}
@@ -114,7 +114,7 @@ func (c *Cashier) tradeEnds(o shop.Order) shop.Millis { return o.PayBy.Add(-c.Ma
 func (c *Cashier) payable(o shop.Order, now shop.Millis) error {
 	switch {
 	case o.State == shop.Expired, o.State == shop.Pending && c.tradeEnds(o) <= now:
-		return shop.Fail(shop.OrderExpired, "the time to pay is over")
+		return shop.Fail(shop.OrderExpired, "the payment deadline has passed")
 	case o.State != shop.Pending:
 		return shop.Fail(shop.WrongState, "an order that is "+string(o.State)+" cannot be paid")
 	}

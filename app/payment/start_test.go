@@ -143,10 +143,10 @@ func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
 		err  error
 		want shop.Code
 	}{
-		"there is none":       {err: shop.ErrNoRow, want: shop.NotFound},
-		"another user's":      {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
-		"its row is there":    {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
-		"the database is cut": {err: shop.ErrTransient, want: shop.Busy},
+		"no such order":               {err: shop.ErrNoRow, want: shop.NotFound},
+		"another user's":              {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
+		"its row is there":            {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
+		"the database is unreachable": {err: shop.ErrTransient, want: shop.Busy},
 	} {
 		orders := &lateTrade{row: c.row, err: c.err}
 		cashier, _, _, _ := newTestCashier()
@@ -173,7 +173,7 @@ func TestPayNotesTheTradeFirst(t *testing.T) {
 	}
 	want := PayRequest{Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: until}
 	if gateway.request != want {
-		t.Errorf("asked %+v, want %+v", gateway.request, want)
+		t.Errorf("got the request %+v, want %+v", gateway.request, want)
 	}
 }
 
@@ -243,13 +243,13 @@ func TestPayRefuses(t *testing.T) {
 		"paid":               {is(shop.Paid), 9, 1, ViaPage, shop.WrongState},
 		"expired":            {is(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
 		"in the last moment": {late, 9, 1, ViaPage, shop.OrderExpired},
-		"book away": {func(
+		"database unreachable": {func(
 			_ *Cashier, _ *wordyGateway, b *tradeStore,
 		) {
 			b.err = shop.ErrTransient
 		}, 9, 1, ViaPage, shop.Busy},
-		"gateway away":    {says(shop.ErrTransient), 9, 1, ViaQR, shop.Busy},
-		"gateway refuses": {says(ErrGatewayRefused), 9, 1, ViaQR, shop.WrongState},
+		"gateway unreachable": {says(shop.ErrTransient), 9, 1, ViaQR, shop.Busy},
+		"gateway refuses":     {says(ErrGatewayRefused), 9, 1, ViaQR, shop.WrongState},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -258,7 +258,7 @@ func TestPayRefuses(t *testing.T) {
 				c.change(cashier, gateway, book)
 			}
 			if _, err := cashier.Pay(context.Background(), c.user, c.order, c.via); shop.AsError(err).Code != c.want {
-				t.Errorf("%v, want %s", err, c.want)
+				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
 	}
@@ -278,13 +278,13 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 	}
 	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {
 		if err := c.Settle(context.Background(), Trade{Order: 1, State: state}); err != nil || len(book.Steps) != 4 {
-			t.Errorf("state %d changed something: %v, %v", state, book.Steps, err)
+			t.Errorf("state %d had effects: %v, %v", state, book.Steps, err)
 		}
 	}
 	book.outcome = OutcomeAmount
 	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeOdd) ||
 		c.Counts().Odd.Load() != 1 {
-		t.Errorf("odd money: %v", err)
+		t.Errorf("a trade that does not match: %v", err)
 	}
 }
 
@@ -304,8 +304,8 @@ func TestEndNeedsTheGatewaysWord(t *testing.T) {
 		"absent before the deadline": {Trade{State: TradeAbsent}, nil, at + 1, shop.Expired, ""},
 		"absent, buyer gives up":     {Trade{State: TradeAbsent}, nil, at + 1, shop.Cancelled, shop.Cancelled},
 		"still waiting":              {Trade{State: TradeWaiting}, nil, before, shop.Expired, ""},
-		"no answer":                  {Trade{}, shop.ErrTransient, before, shop.Expired, ""},
-		"refuses to answer":          {Trade{}, ErrGatewayRefused, before, shop.Cancelled, ""},
+		"no reply":                   {Trade{}, shop.ErrTransient, before, shop.Expired, ""},
+		"refuses the query":          {Trade{}, ErrGatewayRefused, before, shop.Cancelled, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -314,7 +314,7 @@ func TestEndNeedsTheGatewaysWord(t *testing.T) {
 			row, err := cashier.end(context.Background(), book.row, c.to)
 			if row.State != c.want || (err == nil) != (c.want != "") || err != nil &&
 				!errors.Is(err, shop.ErrTransient) {
-				t.Fatalf("%s, %v; want %q", row.State, err, c.want)
+				t.Fatalf("got %s, %v; want %q", row.State, err, c.want)
 			}
 			if returned := len(inventory.Returned); returned != 0 != (c.want != "") {
 				t.Errorf("returned %d, steps %v", returned, book.Steps)
@@ -342,20 +342,20 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		go func() { _ = closer.Run(ctx) }()
 
 		if finished, err := x.Due(ctx, 0, []shop.ID{1, 2}); err != nil || !slices.Equal(finished, []shop.ID{2}) {
-			t.Fatalf("finished %v, %v", finished, err)
+			t.Fatalf("finished %v, %v, want order 2", finished, err)
 		}
 		if others := x.Closer.Others([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
-			t.Errorf("offered again while at hand: %v", others)
+			t.Errorf("offered again while queued: %v", others)
 		}
 		time.Sleep(closePatience + time.Millisecond) // by the clock of synctest
 		synctest.Wait()
 		if others := x.Closer.Others([]shop.ID{1}); len(others) != 0 || len(inventory.Returned) != 0 {
-			t.Errorf("not left alone after no answer: %v, returned %v", others, inventory.Returned)
+			t.Errorf("offered without a pause after no reply: %v, returned %v", others, inventory.Returned)
 		}
 		time.Sleep(closeRest)
 		close(gateway.wait)
 		if finished, err := x.Due(ctx, 0, []shop.ID{1}); err != nil || len(finished) != 0 {
-			t.Fatalf("finished %v, %v", finished, err)
+			t.Fatalf("finished %v, %v, want none", finished, err)
 		}
 		synctest.Wait()
 		if len(inventory.Returned) != 1 || book.row.State != shop.Expired {
@@ -399,13 +399,13 @@ func TestNextLook(t *testing.T) {
 		"watched": {
 			shop.Order{State: shop.Pending, CreatedAt: 1_000_000, TradeOpened: 1_000_000}, 1_002_000, false, 120_000,
 		},
-		"cancelled early":     {shop.Order{State: shop.Cancelled}, 1_200_000, false, 30_000},
-		"just over":           {shop.Order{State: shop.Expired}, 1_300_000, false, 30_000},
-		"over for long":       {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, false, 3_600_000},
-		"no answer":           {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, true, 30_000},
-		"over for a day":      {shop.Order{State: shop.Expired}, 1_290_000 + 90_000_000, false, 0},
-		"paid":                {shop.Order{State: shop.Paid}, 1_200_000, false, 0},
-		"late money has come": {shop.Order{State: shop.Expired, TradeNo: "T1"}, 1_300_000, false, 0},
+		"cancelled early":             {shop.Order{State: shop.Cancelled}, 1_200_000, false, 30_000},
+		"just over":                   {shop.Order{State: shop.Expired}, 1_300_000, false, 30_000},
+		"over for long":               {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, false, 3_600_000},
+		"no reply":                    {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, true, 30_000},
+		"over for a day":              {shop.Order{State: shop.Expired}, 1_290_000 + 90_000_000, false, 0},
+		"paid":                        {shop.Order{State: shop.Paid}, 1_200_000, false, 0},
+		"a late payment was received": {shop.Order{State: shop.Expired, TradeNo: "T1"}, 1_300_000, false, 0},
 	} {
 		got := nextLook(c.order, opened, c.now, c.fault)
 		if got != 0 {

@@ -50,21 +50,21 @@ func formatOf(file []byte) *format {
 func look(file []byte) (*source, error) {
 	f := formatOf(file)
 	if f == nil {
-		return nil, refuse("it is no JPEG, PNG or WebP file, whatever its name says")
+		return nil, refuse("it is not a JPEG, PNG or WebP file")
 	}
 	c, err := f.config(bytes.NewReader(file))
 	switch {
 	case err != nil:
-		return nil, refuse("its head cannot be read, or is of a kind that is not taken")
+		return nil, refuse("its header cannot be read, or its format is not supported")
 	case c.Width < 1 || c.Height < 1:
 		return nil, refuse("it has no pixels")
 	case c.Width > maxSide || c.Height > maxSide:
-		return nil, refuse(fmt.Sprintf("it has %d × %d pixels: at most %d on a side are taken", c.Width, c.Height,
+		return nil, refuse(fmt.Sprintf("it has %d × %d pixels: at most %d per side are allowed", c.Width, c.Height,
 			maxSide))
 	}
 	pixels := int64(c.Width) * int64(c.Height)
 	if pixels > maxPixels {
-		return nil, refuse(fmt.Sprintf("it has %d × %d pixels: at most %d million are taken", c.Width, c.Height,
+		return nil, refuse(fmt.Sprintf("it has %d × %d pixels: at most %d million are allowed", c.Width, c.Height,
 			maxPixels/1_000_000))
 	}
 	if cost := f.cost(file, c.ColorModel); pixels*cost > maxMemory {
@@ -74,7 +74,7 @@ func look(file []byte) (*source, error) {
 	s := &source{format: f, width: c.Width, height: c.Height}
 	if f == jpegFormat {
 		if n := scans(file); n > maxScans {
-			return nil, refuse(fmt.Sprintf("it has %d scans: at most %d are taken (save it as a baseline JPEG)",
+			return nil, refuse(fmt.Sprintf("it has %d scans: at most %d are allowed (save it as a baseline JPEG)",
 				n, maxScans))
 		}
 		s.turn = orientation(file)

@@ -57,7 +57,7 @@ func (m *Maker) Make(ctx context.Context, file []byte) (store.StoredImage, error
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
 	case <-ctx.Done():
-		return store.StoredImage{}, shop.FailBusy("other pictures are being made right now", busyRetry)
+		return store.StoredImage{}, shop.FailBusy("other pictures are being processed right now; try again", busyRetry)
 	}
 	return s.make(&timedReader{bytes.NewReader(file), time.Now().Add(m.timeout)})
 }
@@ -82,14 +82,14 @@ func (r *timedReader) Read(p []byte) (int, error) {
 func (s *source) make(file io.Reader) (store.StoredImage, error) {
 	decoded, err := s.format.decode(file)
 	if errors.Is(err, errTimeout) {
-		return store.StoredImage{}, refuse("it takes too long to decode: save it as a baseline JPEG, or smaller")
+		return store.StoredImage{}, refuse("it takes too long to decode: save it as a baseline JPEG or reduce its size")
 	}
 	if err != nil {
 		return store.StoredImage{}, refuse("it ends too early or is damaged")
 	}
 	// The decoded size must equal the announced one: decoders are not trusted either.
 	if b := decoded.Bounds(); b.Dx() != s.width || b.Dy() != s.height {
-		return store.StoredImage{}, refuse("its sizes contradict one another")
+		return store.StoredImage{}, refuse("its sizes are inconsistent")
 	}
 	large, err := s.encode(decoded, largeSide, "")
 	if err != nil {
@@ -145,5 +145,5 @@ func kindOf(img *image.RGBA) store.ImageKind {
 }
 
 func refuse(what string) error {
-	return shop.Fail(shop.BadRequest, "the picture cannot be taken: "+what)
+	return shop.Fail(shop.BadRequest, "the picture is not accepted: "+what)
 }

@@ -175,23 +175,23 @@ func TestRefused(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"nothing": {nil, "no JPEG, PNG or WebP"},
-		"GIF":     {animated.Bytes(), "no JPEG, PNG or WebP"},
+		"nothing": {nil, "not a JPEG, PNG or WebP"},
+		"GIF":     {animated.Bytes(), "not a JPEG, PNG or WebP"},
 		"SVG": {
 			[]byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`),
-			"no JPEG, PNG or WebP",
+			"not a JPEG, PNG or WebP",
 		},
-		"a page":             {[]byte("<html><script>alert(1)</script>"), "no JPEG, PNG or WebP"},
-		"the first bytes":    {[]byte("\xff\xd8\xff\xe0"), "head cannot be read"},
+		"a page":             {[]byte("<html><script>alert(1)</script>"), "not a JPEG, PNG or WebP"},
+		"the first bytes":    {[]byte("\xff\xd8\xff\xe0"), "header cannot be read"},
 		"half a JPEG":        {photo[:len(photo)-20], "ends too early"},
 		"half a PNG":         {asPNG(t, half(64, 64, 255))[:60], "ends too early"},
-		"gigapixels":         {pngSaying(t, 50_000, 50_000), "at most 8000 on a side"},
-		"a long line":        {pngSaying(t, 8001, 1), "at most 8000 on a side"},
+		"gigapixels":         {pngSaying(t, 50_000, 50_000), "at most 8000 per side"},
+		"a long line":        {pngSaying(t, 8001, 1), "at most 8000 per side"},
 		"too many pixels":    {pngSaying(t, 8000, 8000), "at most 40 million"},
 		"more than it has":   {pngSaying(t, 4000, 4000), "ends too early"},
-		"a negative size":    {pngSaying(t, 1<<31, 1), "head cannot be read"},
-		"WebP of gigapixels": {hugeWebP, "at most 8000 on a side"},
-		"a WebP head alone":  {[]byte("RIFF\x04\x00\x00\x00WEBP"), "head cannot be read"},
+		"a negative size":    {pngSaying(t, 1<<31, 1), "header cannot be read"},
+		"WebP of gigapixels": {hugeWebP, "at most 8000 per side"},
+		"a WebP head alone":  {[]byte("RIFF\x04\x00\x00\x00WEBP"), "header cannot be read"},
 	} {
 		_, err := NewMaker().Make(t.Context(), c.file)
 		if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), c.want) {
@@ -310,7 +310,7 @@ func FuzzMake(f *testing.F) {
 			t.Fatalf("became %d × %d, %d bytes, %v", c.Width, c.Height, len(got.Large), err)
 		}
 		if formatOf(got.Large) == nil || formatOf(got.Small) == nil {
-			t.Fatal("what is shown is no picture")
+			t.Fatal("the result is not a picture")
 		}
 	})
 }

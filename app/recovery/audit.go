@@ -88,7 +88,7 @@ func (a *Auditor) once(ctx context.Context, id shop.ID) (AuditReport, error) {
 		return r, a.checkHolds(ctx, &r, redis)
 	}
 	if sale.Epoch == 0 && totals.Orders > 0 {
-		r.fail("it was never loaded into Redis but has %d orders", totals.Orders)
+		r.fail("the sale was never loaded into Redis but has %d orders", totals.Orders)
 	}
 	return r, nil
 }
@@ -111,13 +111,13 @@ func (r *AuditReport) checkDatabase(t shop.SaleTotals) {
 		r.fail("database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
 	}
 	if len(t.OverLimit) > 0 {
-		r.fail("database: %d buyers over the limit, first %s", len(t.OverLimit), t.OverLimit[0])
+		r.fail("database: %d buyers are over the limit, first %s", len(t.OverLimit), t.OverLimit[0])
 	}
 	if t.Duplicates > 0 {
-		r.fail("database: %d orders twice under one key", t.Duplicates)
+		r.fail("database: %d orders repeat a key of their buyer", t.Duplicates)
 	}
 	if t.Moneyless > 0 {
-		r.fail("database: %d orders are paid without money", t.Moneyless)
+		r.fail("database: %d orders are paid without a payment", t.Moneyless)
 	}
 }
 

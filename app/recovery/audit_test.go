@@ -66,9 +66,9 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 		"hold without units":      {func(s *auditSides) { s.redis.Holds = s.redis.Holds[:1] }, "holds add up"},
 		"guard off the rows":      {func(s *auditSides) { s.totals.Taken++ }, "the guard counts 4"},
 		"buyer over limit, redis": {func(s *auditSides) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
-		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers over the limit"},
-		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "twice under one key"},
-		"paid without money":      {func(s *auditSides) { s.totals.Moneyless = 1 }, "1 orders are paid without money"},
+		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers are over the limit"},
+		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "1 orders repeat a key"},
+		"paid without money":      {func(s *auditSides) { s.totals.Moneyless = 1 }, "1 orders are paid without a payment"},
 		"open without living":     {func(s *auditSides) { s.rows[1].State = shop.Expired }, "which is expired"},
 		"paid but not sold":       {func(s *auditSides) { s.rows[1].State = shop.Paid }, "counts 1 units of order 2 as held, which is paid"},
 		"sold but not paid":       {func(s *auditSides) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},
@@ -88,7 +88,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
 				if c.says == "" && all != "" || !strings.Contains(all, c.says) || c.says != "" && all == "" {
-					t.Errorf("failures %q, want them to say %q", all, c.says)
+					t.Errorf("got failures %q, want them to contain %q", all, c.says)
 				}
 			})
 		})

@@ -85,11 +85,11 @@ func (t *tally) hold(h shop.OpenHold, row *shop.Order) {
 			"it holds %d units and has no row, and the stream has no entry that could become one", h.Qty)})
 	case row.Qty != h.Qty || row.Sale != t.sale.ID:
 		t.problems = append(t.problems, Problem{t.sale.ID, h.Order, fmt.Sprintf(
-			"it holds %d units, and its row is one of sale %s over %d", h.Qty, row.Sale, row.Qty)})
+			"it holds %d units, but its row belongs to sale %s and has %d units", h.Qty, row.Sale, row.Qty)})
 	case row.MissingRevival(h):
 		t.owed += int64(h.Qty)
 		t.keepsOn = append(t.keepsOn, Problem{t.sale.ID, h.Order, fmt.Sprintf(
-			"it is %s and holds %d units again: the database has lost late money or a replay", row.State, h.Qty)})
+			"it is %s and holds %d units again: the database has lost a late payment or a replay", row.State, h.Qty)})
 	case !row.HoldsUnits():
 		t.owed += int64(h.Qty)
 	}
@@ -116,7 +116,7 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 		}
 	}
 	if after < taken {
-		t.stop(t.sale.ID, 0, "Redis has %d units free, %d of which the database knows to be taken", t.mark.Stock,
+		t.stop(t.sale.ID, 0, "Redis has %d free units, %d of which are taken in the database", t.mark.Stock,
 			taken-after)
 	}
 	return t.Redis.Stick(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])

@@ -52,7 +52,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 		row, err = d.Store.ClaimHold(ctx, letter.Order, shop.Refused)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
-		return shop.Order{}, shop.Fail(shop.WrongState, "its order is not refused any more")
+		return shop.Order{}, shop.Fail(shop.WrongState, "its order is no longer refused")
 	}
 	if errors.Is(err, shop.ErrArchived) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order is archived and stays refused: drop the dead letter")
@@ -76,7 +76,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 		return shop.Order{}, err
 	}
 	if _, err := d.Redis.RemoveDeadLetter(ctx, id); err != nil {
-		return revived, fmt.Errorf("the order is pending again, but forgetting the dead letter failed: %w", err)
+		return revived, fmt.Errorf("the order is pending again, but the dead letter was not removed: %w", err)
 	}
 	return revived, nil
 }
@@ -111,7 +111,7 @@ func (d *DeadLetters) hold(ctx context.Context, row shop.Order) error {
 	case shop.VerdictSoldOut, shop.VerdictCooldown:
 		return shop.Fail(shop.SoldOut, "no unit is free for it now")
 	case shop.VerdictLimit, shop.VerdictCap:
-		return shop.Fail(shop.LimitReached, "its buyer has reached the limit meanwhile")
+		return shop.Fail(shop.LimitReached, "its buyer has reached the limit")
 	default:
 		return shop.FailBusy("the sale is not ready; try again", time.Second)
 	}
@@ -130,7 +130,7 @@ func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (
 			return shop.Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
 		}
 		if errors.Is(err, shop.ErrStaleEpoch) {
-			return shop.Order{}, shop.FailBusy("Redis was made anew at the same moment; try again", time.Second)
+			return shop.Order{}, shop.FailBusy("Redis was recovered at the same time; try again", time.Second)
 		}
 		return shop.Order{}, shop.Fail(shop.Conflict,
 			"the order changed meanwhile, or the database has no unit for it or cannot store it: "+shop.Clip(err.Error(), 200))

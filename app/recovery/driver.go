@@ -99,7 +99,7 @@ func (d *Driver) Certain() bool {
 
 // Run checks all partitions until ctx ends.
 func (d *Driver) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, lookEvery, "look after partitions", d.RunOnce)
+	return shop.Repeat(ctx, lookEvery, "check partitions", d.RunOnce)
 }
 
 // RunOnce checks all partitions and raises the beat, even while a partition is unavailable.

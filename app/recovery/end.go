@@ -67,7 +67,7 @@ func (p *pass) askRefund(ctx context.Context, o *shop.Order) error {
 		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,
 	})
 	if err != nil {
-		return fmt.Errorf("ask for the refund of order %s: %w", o.ID, err)
+		return fmt.Errorf("request the refund of order %s: %w", o.ID, err)
 	}
 	p.problem(o.Sale, o.ID, "it is %s, and its units were withdrawn, as after a refund: decide on its refund", o.State)
 	return nil

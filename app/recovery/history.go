@@ -107,7 +107,7 @@ func (d *Driver) begin(
 	}
 	if watch := d.watch(now); watch != nil && !lossless {
 		if watched, err = d.Store.WatchMoney(ctx, *watch); err != nil {
-			return fmt.Errorf("watch pending orders for money: %w", err)
+			return fmt.Errorf("watch pending orders for payments: %w", err)
 		}
 	}
 	err = d.Store.NewGeneration(ctx, h, above, epochs)

@@ -48,7 +48,7 @@ func (p *pass) importLoaded(ctx context.Context) error {
 	}
 	counters, err := p.Redis.Counters(ctx, refsOf(sales))
 	if err != nil {
-		return fmt.Errorf("look for sales that were not loaded: %w", err)
+		return fmt.Errorf("list sales that were not loaded: %w", err)
 	}
 	for i, c := range counters {
 		sale := &sales[i]
@@ -59,7 +59,8 @@ func (p *pass) importLoaded(ctx context.Context) error {
 			return fmt.Errorf("mark sale %s loaded: %w", sale.ID, err)
 		}
 		p.report.Imported++
-		slog.WarnContext(ctx, "the database had lost that a sale was loaded", "sale", sale.ID, "partition", p.partition)
+		slog.WarnContext(ctx, "restored a sale's loaded mark that the database had lost", "sale", sale.ID,
+			"partition", p.partition)
 	}
 	return nil
 }
@@ -87,7 +88,7 @@ func (p *pass) importTerms(ctx context.Context, sale *shop.Sale, has shop.Counte
 	}
 	if added > 0 || edited {
 		p.report.Imported++
-		slog.WarnContext(ctx, "the database had lost what operators did to a sale", "sale", sale.ID, "added", added,
+		slog.WarnContext(ctx, "restored changes to a sale that the database had lost", "sale", sale.ID, "added", added,
 			"edited", edited)
 	}
 	return added > 0 || edited, nil

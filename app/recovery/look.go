@@ -52,7 +52,7 @@ func (d *Driver) look(ctx context.Context, partition int, h shop.DatabaseHistory
 	f.database = s.Database.Server != "" && s.Database.Generation < h.Generation || s.Recovering && !s.Lost
 	switch {
 	case !s.Exists:
-		f.redisLost = "Redis has nothing of it"
+		f.redisLost = "Redis has no data of it"
 	case s.Lost:
 		f.redisLost = "an earlier recovery did not finish"
 	case s.Epoch != f.epoch && !f.database:
@@ -62,7 +62,7 @@ func (d *Driver) look(ctx context.Context, partition int, h shop.DatabaseHistory
 	case s.Seq < s.Seen:
 		f.redisLost = fmt.Sprintf("Redis is at seq %d, this node has seen %d", s.Seq, s.Seen)
 	case promoted(s):
-		f.redisLost = "a replica was promoted, and nobody can tell what it lacks"
+		f.redisLost = "a replica was promoted, and its lost writes are unknown"
 	default:
 		f.redisLost, err = d.missing(ctx, partition, s, rows)
 	}
@@ -87,7 +87,7 @@ func (d *Driver) missing(
 		return "", fmt.Errorf("look for newest orders: %w", err)
 	}
 	if len(lost) > 0 {
-		return fmt.Sprintf("Redis does not know order %s of sale %s, which was accepted", lost[0].Order,
+		return fmt.Sprintf("Redis lacks order %s of sale %s, which was accepted", lost[0].Order,
 			lost[0].Sale.ID), nil
 	}
 	if s.History != s.Confirmed {

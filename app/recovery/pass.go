@@ -74,7 +74,7 @@ func (d *Driver) pass(
 		"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
 		"imported", p.report.Imported, "problems", len(p.report.Problems))
 	for _, one := range p.report.Problems {
-		slog.ErrorContext(ctx, "an operator has to settle what a recovery cannot prove", "sale", one.Sale,
+		slog.ErrorContext(ctx, "a recovery found a problem that an operator has to settle", "sale", one.Sale,
 			"order", one.Order, "what", one.Says)
 	}
 	return p.claim, p.report, nil

@@ -67,7 +67,7 @@ func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 }
 
 func (r *Reconciler) unpublished(ctx context.Context, now shop.Millis) error {
-	return r.eachPartition("list untold orders",
+	return r.eachPartition("list unpublished orders",
 		func(but []int) ([]shop.Order, error) {
 			return r.Store.Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, but...)
 		},

@@ -77,9 +77,9 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			shop.OpenHold{Hold: 1, Sold: true},
 			[]string{"withdraw 1"},
 		},
-		"paid and sold":           {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1, Sold: true}, nil},
-		"late money, not decided": {shop.Order{State: shop.Expired, Hold: 2, TradeNo: "T"}, shop.OpenHold{Hold: 2}, nil},
-		"late money is given back": {shop.Order{
+		"paid and sold":             {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1, Sold: true}, nil},
+		"late payment, not decided": {shop.Order{State: shop.Expired, Hold: 2, TradeNo: "T"}, shop.OpenHold{Hold: 2}, nil},
+		"late payment is refunded": {shop.Order{
 			State: shop.Refunding, Hold: 2, TradeNo: "T", CancelledAt: 9,
 		}, shop.OpenHold{Hold: 2}, []string{"return 1"}},
 	} {
@@ -143,7 +143,7 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	}
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
 	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {
-		t.Fatalf("finished %v, returned %v, %v", finished, inventory.Returned, err)
+		t.Fatalf("finished %v, returned %v, %v, want order 1 and none", finished, inventory.Returned, err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestOverdueOrdersHideNoOthers(t *testing.T) {
 	}
 	r := &Reconciler{Redis: b, Store: b, Effects: effectsOf(b, b, nil)}
 	if err := r.overdue(context.Background(), 0); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("the primary that is away is not told of: %v", err)
+		t.Errorf("the unreachable primary is not reported: %v", err)
 	}
 	if want := map[int]int{0: 1, 2: 1}; !maps.Equal(b.scheduled, want) {
 		t.Errorf("scheduled %v, want %v", b.scheduled, want)

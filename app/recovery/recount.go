@@ -115,7 +115,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	}
 	free, err := r.Store.FreeUnits(ctx, []shop.ID{c.sale.ID})
 	if err != nil {
-		return fmt.Errorf("read what sale %s has left: %w", c.sale.ID, err)
+		return fmt.Errorf("read the free units of sale %s: %w", c.sale.ID, err)
 	}
 	if free[c.sale.ID] != c.free {
 		return nil
@@ -132,7 +132,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	if corrected {
 		r.trust(c.sale.ID)
 		r.corrected.Add(1)
-		slog.ErrorContext(ctx, "the counters of a sale were not the sums of its holds; corrected", "sale", c.sale.ID,
+		slog.ErrorContext(ctx, "corrected the counters of a sale: they differed from the sums of its holds", "sale", c.sale.ID,
 			"held", c.mark.Held, "holds_held", c.held, "sold", c.mark.Sold, "holds_sold", c.sold, "stock", c.mark.Stock,
 			"stock_now", c.stock())
 	}
@@ -147,7 +147,7 @@ func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
 	}
 	if r.firstAlert(c.sale.ID) {
 		slog.ErrorContext(ctx,
-			"holds and rows of a sale do not agree; `stampede audit` says more, deploy/RUNBOOK.md what to do",
+			"the holds and rows of a sale differ; run `stampede audit` and see deploy/RUNBOOK.md",
 			"sale", c.sale.ID, "held", c.mark.Held, "holds_held", c.held, "sold", c.mark.Sold, "holds_sold", c.sold,
 			"holds_without_row", c.unexplained, "stock", c.mark.Stock, "free_in_database", c.free, "burnt",
 			c.mark.Burnt)

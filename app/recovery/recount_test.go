@@ -43,7 +43,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 	}{
 		"one turn":              {func(*counted) {}, 1, nil, 0},
 		"a unit without a hold": {func(*counted) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
-		"as it should be":       {func(c *counted) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
+		"no difference":         {func(c *counted) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
 		"held where it is sold": {func(c *counted) { c.holds[0].Sold, c.rows[0].State, c.free = true, shop.Paid, 2 }, 3, []string{"held 0 sold 1 stock 2"}, 0},
 		"too few counted":       {func(c *counted) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
 		"units burnt": {func(c *counted) {
@@ -55,14 +55,14 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 		"a row without a hold":     {func(c *counted) { c.mark.Held, c.mark.Stock, c.free = 1, 2, 1 }, 4, nil, 1},
 		"reservations under way":   {func(c *counted) { c.mark.Tickets++ }, 4, nil, 0},
 		"not in Redis":             {func(c *counted) { c.mark = shop.HoldsMark{} }, 4, nil, 0},
-		"late money comes":         {func(c *counted) { c.rows[0].State, c.rows[0].TradeNo = shop.Expired, "T" }, 4, nil, 0},
+		"late payment":             {func(c *counted) { c.rows[0].State, c.rows[0].TradeNo = shop.Expired, "T" }, 4, nil, 0},
 		"holds move in every turn": {func(c *counted) { c.moves = func(int) { c.mark.Moves++ } }, 4, nil, 0},
 		"the database moves": {func(c *counted) {
 			c.moves = func(turn int) {
 				c.free = int64(2 + turn%2)
 			}
 		}, 4, nil, 0},
-		"told, then mended": {func(c *counted) {
+		"reported, then corrected": {func(c *counted) {
 			c.free = 1
 			c.moves = func(turn int) {
 				if turn == 3 {

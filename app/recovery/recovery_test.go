@@ -73,7 +73,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	}{
 		"nothing lost":         {func(*sightings) {}, "", false},
 		"rows not yet written": {func(s *sightings) { s.redis.Seq = 95 }, "", false},
-		"everything lost":      {func(s *sightings) { s.redis = shop.PartitionState{} }, "nothing of it", false},
+		"everything lost":      {func(s *sightings) { s.redis = shop.PartitionState{} }, "no data of it", false},
 		"a restore was broken off": {func(s *sightings) {
 			s.redis.Recovering, s.redis.Lost = true, true
 		}, "did not finish", false},
@@ -127,7 +127,7 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 	}{
 		"the one in use":                       {inUse, false, false},
 		"later beats":                          {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
-		"a generation that is on its way":      {shop.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
+		"a generation that has just begun":     {shop.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
 		"a backup under the same name":         {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
 		"an older backup":                      {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
 		"a replica of it":                      {shop.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
@@ -137,10 +137,10 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 	} {
 		all := []shop.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
 		if lost := lostBy(c.database, all); lost != c.lost {
-			t.Errorf("%s: lost %v", name, lost)
+			t.Errorf("%s: got lost %v, want %v", name, lost, c.lost)
 		}
 		if by, replaced := replacedBy(c.database, all); replaced != c.replaced || replaced && by.Server != "b" {
-			t.Errorf("%s: replaced %v by %+v", name, replaced, by)
+			t.Errorf("%s: got replaced %v by %+v, want %v", name, replaced, by, c.replaced)
 		}
 	}
 	if lostBy(inUse, nil) {

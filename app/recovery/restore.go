@@ -12,7 +12,7 @@ import (
 func (p *pass) restoreAll(ctx context.Context) error {
 	publishedUntil, err := p.Store.PublishedUntil(ctx, p.partition)
 	if err != nil {
-		return fmt.Errorf("read until when rows were published: %w", err)
+		return fmt.Errorf("read the publish mark: %w", err)
 	}
 	return p.eachSale(ctx, "restore", func(ctx context.Context, sale *shop.Sale) error {
 		return p.restore(ctx, sale, publishedUntil)
@@ -42,7 +42,7 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 	}
 	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
 	if state.Stock < 0 { // a hold without a row that does not fit; otherwise the guard makes this impossible
-		state.Stuck = fmt.Sprintf("%d units more are taken than there are", -state.Stock)
+		state.Stuck = fmt.Sprintf("%d more units are taken than exist", -state.Stock)
 		state.Stock = 0
 		p.problem(sale.ID, 0, "%s", state.Stuck)
 		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.Stuck)
@@ -122,7 +122,7 @@ func (p *pass) touch(ctx context.Context, rows []shop.Order, since shop.Millis) 
 		return nil
 	}
 	if err := p.Store.TouchSince(ctx, ids, since); err != nil {
-		return fmt.Errorf("restamp orders: %w", err)
+		return fmt.Errorf("touch orders: %w", err)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (d *Driver) writeRow(ctx context.Context, order shop.ID, how Settlement) (s
 			return sales[i].Ref(), d.writeRecord(ctx, &sales[i], e, how)
 		}
 	}
-	return sale, shop.Fail(shop.NotFound, "neither the database nor Redis knows order "+order.String())
+	return sale, shop.Fail(shop.NotFound, "no such order in the database or in Redis: "+order.String())
 }
 
 func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry, how Settlement) error {

@@ -48,7 +48,7 @@ func (s *Store) Act(
 	ctx context.Context, actor journal.Actor, do func(tx *Store) (journal.Act, error),
 ) (journal.Done, error) {
 	if s.act != nil {
-		return journal.Done{}, errors.New("an act cannot be part of another one")
+		return journal.Done{}, errors.New("an operation cannot be part of another one")
 	}
 	if err := actor.Check(); err != nil {
 		return journal.Done{}, err
@@ -128,7 +128,7 @@ func doneBefore(ctx context.Context, tx bun.Conn, actor *journal.Actor) (done jo
 	case err != nil || len(rows) == 0:
 		return done, false, err
 	case rows[0].RequestHash != actor.Hash:
-		return done, true, shop.Fail(shop.DuplicateKey, fmt.Sprintf("this Idempotency-Key was used for something else, "+
+		return done, true, shop.Fail(shop.DuplicateKey, fmt.Sprintf("this Idempotency-Key was used for another operation: "+
 			"%s, row %d of the journal", rows[0].Kind, rows[0].Seq))
 	}
 	return journal.Done{Seq: rows[0].Seq, Answer: json.RawMessage(rows[0].Answer), Repeated: true}, true, nil
@@ -151,7 +151,7 @@ func (s *Store) writeJournal(
 		Kind: act.Kind, Object: act.Object, Note: clip(act.Note, journal.MaxNote), PrevHash: head.Hash,
 	}
 	if !utf8.ValidString(row.Source + row.Request + row.Object + row.Note) {
-		return journal.Done{}, shop.Fail(shop.BadRequest, "the act says something that is not text")
+		return journal.Done{}, shop.Fail(shop.BadRequest, "the operation has text with invalid characters")
 	}
 	for text, v := range map[*string]any{&row.Before: act.Before, &row.After: act.After, &row.Answer: act.Answer} {
 		if v == nil && text == &row.Answer {
@@ -161,7 +161,7 @@ func (s *Store) writeJournal(
 		}
 		b, err := json.Marshal(v)
 		if err != nil {
-			return journal.Done{}, fmt.Errorf("write act %s as JSON: %w", act.Kind, err)
+			return journal.Done{}, fmt.Errorf("encode operation %s as JSON: %w", act.Kind, err)
 		}
 		*text = string(b)
 	}
@@ -231,7 +231,7 @@ func (s *Store) JournalPage(ctx context.Context, q journal.Query) ([]journal.Ent
 func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error) {
 	var rows []journalRow
 	err := s.db.NewSelect().Model(&rows).Where("seq >= ?", seq).Order("seq").Limit(int64(limit)).Scan(ctx)
-	return convert(rows, (*journalRow).entry), wrap("walk along the journal", err)
+	return convert(rows, (*journalRow).entry), wrap("read the journal in order", err)
 }
 
 // JournalHead returns the number and the hash of the last row, from journal_head, which each operation locks.

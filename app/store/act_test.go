@@ -49,7 +49,7 @@ func TestActIsDoneOnce(t *testing.T) {
 		}
 		other := ada("key-0001")
 		other.Hash = strings.Repeat("b", 64)
-		wantErr(t, "the key with something else",
+		wantErr(t, "the key with another request",
 			errOf(s.Act(ctx, other, blocks(ctx, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
 		eve := ada("key-0001")
 		eve.User = 8
@@ -62,7 +62,7 @@ func TestActIsDoneOnce(t *testing.T) {
 		rows, err := s.JournalPage(ctx, journal.Query{Limit: 10})
 		must(t, err)
 		if len(listed) != 2 || len(rows) != 2 || rows[0].Seq != 2 || rows[1].Note != "转售 <b>" || rows[1].ActorName != "阿达" {
-			t.Errorf("%d blocks, journal %+v", len(listed), rows)
+			t.Errorf("got %d blocks and the journal %+v, want two of each", len(listed), rows)
 		}
 		wantJournal(t, s, 2)
 	})
@@ -79,7 +79,7 @@ func TestFailedActLeavesNothing(t *testing.T) {
 				_, _ = tx.RemoveBlock(ctx, 99)
 				return nil
 			},
-			"an act in an act": func(tx *store.Store) error {
+			"an operation in an operation": func(tx *store.Store) error {
 				_, err := tx.Act(ctx, ada("key-0002"), blocks(ctx, "43", &ran))
 				return err
 			},
@@ -92,16 +92,16 @@ func TestFailedActLeavesNothing(t *testing.T) {
 				return act, after(tx)
 			})
 			if err == nil {
-				t.Errorf("%s: no error", name)
+				t.Errorf("%s: got no error", name)
 			}
 			listed := val(s.Blocks(ctx, 0))(t)
 			if len(listed) != 0 {
-				t.Errorf("%s: %d blocks", name, len(listed))
+				t.Errorf("%s: %d blocks, want 0", name, len(listed))
 			}
 			wantJournal(t, s, 0)
 		}
 		if done, err := s.Act(ctx, ada("key-0001"), blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
-			t.Errorf("afterwards: %+v, %v", done, err)
+			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestDryActLeavesNothing(t *testing.T) {
 		wantJournal(t, s, 0)
 		actor.Dry = false
 		if done, err := s.Act(ctx, actor, blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
-			t.Errorf("afterwards: %+v, %v", done, err)
+			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}
 	})
 }
@@ -146,13 +146,13 @@ func TestNoteOfAnActor(t *testing.T) {
 			})))
 			rows := val(s.JournalPage(ctx, journal.Query{Limit: 1}))(t)
 			if rows[0].Note != c.want {
-				t.Errorf("%+v: %q", c, rows[0].Note)
+				t.Errorf("%+v: got the note %q", c, rows[0].Note)
 			}
 		}
 		actor := ada("key-0009")
 		actor.Note = "a\x00b"
 		wantErr(t, "an invalid note", errOf(s.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
-			t.Error("it was done")
+			t.Error("the operation ran")
 			return journal.Act{}, nil
 		})), &shop.Error{Code: shop.BadRequest})
 	})
@@ -198,7 +198,7 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 		} {
 			rows, err := s.JournalPage(ctx, q.query)
 			if err != nil || len(rows) != q.rows {
-				t.Errorf("%+v: %d rows, %v", q.query, len(rows), err)
+				t.Errorf("%+v: got %d rows, %v, want %d", q.query, len(rows), err, q.rows)
 			}
 		}
 	})

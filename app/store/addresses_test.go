@@ -32,7 +32,7 @@ func book(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 		texts = append(texts, a.Text)
 	}
 	if defaults != min(1, len(all)) {
-		t.Fatalf("%d defaults among %v", defaults, texts)
+		t.Fatalf("got %d defaults among %v, want one", defaults, texts)
 	}
 	return texts
 }
@@ -62,16 +62,16 @@ func TestAddressBook(t *testing.T) {
 		want("[one]", "two")
 		three := must(s.AddAddress(ctx, user, saved("three", true), 3))
 		want("[three]", "two", "one")
-		wantErr(t, "a fourth of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), shop.ErrNoRow)
+		wantErr(t, "a fourth address with a limit of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), shop.ErrNoRow)
 		if again := must(s.AddAddress(ctx, user, saved("two", true), 3)); again.ID != two.ID || !again.Default {
-			t.Errorf("two again: %+v", again)
+			t.Errorf("two again: got %+v, want the same id as the default", again)
 		}
 		want("[two]", "three", "one")
 		one.Text, one.Default = "uno", false
 		must(s.ChangeAddress(ctx, user, one))
 		two.Text, two.Default = "dos", false
 		if changed := must(s.ChangeAddress(ctx, user, two)); !changed.Default {
-			t.Errorf("the default is none any more: %+v", changed)
+			t.Errorf("the default address changed: %+v", changed)
 		}
 		want("[dos]", "three", "uno")
 		one.Default = true
@@ -116,7 +116,7 @@ func TestAddressBookAtOnce(t *testing.T) {
 			}
 			devices.Wait()
 			if n := len(book(t, s, user)); n > 10 || n < 6 {
-				t.Errorf("%d entries", n)
+				t.Errorf("got %d entries, want 6 to 10", n)
 			}
 		}
 	})

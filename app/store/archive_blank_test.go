@@ -56,7 +56,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		h.quiet()
 		h.close(sale)
 		if moved := h.archive(sale, 100); moved != 9 {
-			t.Fatalf("%d moved", moved)
+			t.Fatalf("%d moved, want 9", moved)
 		}
 		for range 3 {
 			h.finished(sale)
@@ -70,7 +70,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			t.Error("an order that is to be shipped has lost its address")
 		}
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || !left {
-			t.Errorf("with one under way: left %v (%v)", left, err)
+			t.Errorf("with an unfinished order: left %v (%v)", left, err)
 		}
 		h.ship(sending, parcel(waiting.ID))
 		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
@@ -81,7 +81,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		}
 		h.wantNobody("blanked")
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || left {
-			t.Errorf("with nothing left: left %v (%v)", left, err)
+			t.Errorf("after the last order: left %v (%v)", left, err)
 		}
 		if again := h.blank(sale, 2); again != 0 {
 			t.Errorf("%d blanked once more", again)
@@ -118,7 +118,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		h.quiet()
 		h.close(h.sales[1])
 		if moved := h.archive(h.sales[1], 10); moved != 3 {
-			t.Fatalf("%d moved", moved)
+			t.Fatalf("%d moved, want 3", moved)
 		}
 		h.must(h.Erase(h.ctx, user, nil, opens, opens))
 		blanked, left, err := h.BlankAddresses(h.ctx, user)

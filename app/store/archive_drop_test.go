@@ -32,7 +32,7 @@ func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *tes
 	h.quiet()
 	h.close(h.sales[0])
 	if moved := h.archive(h.sales[0], 50); moved != len(all) {
-		t.Fatalf("%d moved", moved)
+		t.Fatalf("%d moved, want %d", moved, len(all))
 	}
 	return h, all
 }
@@ -75,7 +75,7 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 			{Month: first, Orders: 2, Sales: 1, PaidFen: 9800}, {Month: second, Orders: 2, Sales: 1, PaidFen: 9800},
 		}, months)
 		if months, err = h.ArchivedMonths(h.ctx, 0); err != nil || len(months) != 3 {
-			t.Errorf("all months: %+v (%v)", months, err)
+			t.Errorf("all months: %+v (%v), want 3 of them", months, err)
 		}
 		dropped, err := h.dropAll(h.ctx, third, 3)
 		h.must(err)
@@ -91,11 +91,11 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		}
 		h.wantAll("dropped", 6)
 		if after := h.totals(h.sales[0]); after.MaxSeq != before.MaxSeq || after.MaxTicket != before.MaxTicket {
-			t.Errorf("totals %+v, before %+v", after, before)
+			t.Errorf("got totals %+v, want the maxima of %+v", after, before)
 		}
 		sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
 		if err != nil || sums.Dropped != 4 {
-			t.Errorf("sums %+v (%v)", sums, err)
+			t.Errorf("sums %+v (%v), want dropped 4", sums, err)
 		}
 		h.wantReceived(payment.Trade{
 			Order: all[0], No: "T" + all[0].String(), State: payment.TradePaid, AmountFen: 4900,
@@ -180,7 +180,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 			if done {
 				h.must(err)
 				dry.DryRun = false
-				same(t, "answer (-dry run +drop)", dry, drop)
+				same(t, "result (-dry run +drop)", dry, drop)
 				break
 			}
 			if shop.AsError(err).Code == shop.Busy {
@@ -189,7 +189,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 				t.Errorf("died at %s: %v", d.last, err)
 			}
 			if at > 1000 {
-				t.Fatal("it never ends")
+				t.Fatal("the loop does not end")
 			}
 		}
 		if busy == 0 || h.count("orders_archive") != 0 || h.count("journal") != 1 {

@@ -201,7 +201,7 @@ func (s *Store) planSale(
 		if !left {
 			at = nil
 		}
-		return execMatching(ctx, tx, 1, "plan it", "UPDATE sales SET "+task.column+" = ? WHERE id = ?", at, sale)
+		return execMatching(ctx, tx, 1, "plan archive work", "UPDATE sales SET "+task.column+" = ? WHERE id = ?", at, sale)
 	})
 	return left, err
 }

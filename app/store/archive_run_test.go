@@ -99,11 +99,11 @@ func TestArchivistDiesAtEachStatement(t *testing.T) {
 				break
 			}
 			if err == nil && ran.Postpone == "" && !strings.HasPrefix(d.last, "DO RELEASE") {
-				t.Errorf("died at %d, %s, and says that all is well", n, d.last)
+				t.Errorf("died at statement %d, %s, without an error", n, d.last)
 			}
 			h.wantEachOnce(all)
 			if n > 1000 {
-				t.Fatal("it never ends")
+				t.Fatal("the loop does not end")
 			}
 		}
 		if live, archived := h.count("orders"), h.count("orders_archive"); live != 1 || archived != len(all)-1 {

@@ -222,7 +222,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		if moved := h.archive(sale, 3); moved != 0 {
 			var which []shop.ID
 			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
-			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, untold %s, unposted %s, asked %s,"+
+			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, unpublished %s, unposted %s, asked %s,"+
 				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, unpublished.ID,
 				unposted.ID, asked.ID, unwritten.ID, young.ID, odd.ID)
 		}
@@ -235,7 +235,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		state, err := h.ArchiveState(h.ctx, 76, 76, 76)
 		h.must(err)
 		if state.SalesKept != 1 || state.PaidLeft != 1 || state.ShippedLeft != 1 {
-			t.Errorf("left over: %+v", state)
+			t.Errorf("remaining entries: %+v, want sales kept 1, paid left 1 and shipped left 1", state)
 		}
 	})
 }
@@ -253,7 +253,7 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		h.close(sale)
 		h.stamp(o.ID, h.clock().At.Add(-1000*time.Hour))
 		if moved := h.archive(sale, 10); moved != 1 {
-			t.Fatalf("%d moved", moved)
+			t.Fatalf("%d moved, want 1", moved)
 		}
 		before, start := h.read(o.ID), h.clock().At
 		trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
@@ -303,10 +303,10 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		}
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&unpublished[0]}))
 		if unpublished, err = h.Unpublished(h.ctx, shop.Millis(1)<<42, 10); err != nil || len(unpublished) != 0 {
-			t.Errorf("published, and %v (%v)", ids(unpublished), err)
+			t.Errorf("published, and %v (%v), want none", ids(unpublished), err)
 		}
 		if again, err := h.Touch(h.ctx, []shop.ID{o.ID}); err != nil || len(again) != 1 {
-			t.Errorf("touched %v (%v)", ids(again), err)
+			t.Errorf("touched %v (%v), want 1 of them", ids(again), err)
 		}
 		if live, archived := h.count("orders"), h.count("orders_archive"); live != 0 || archived != 1 {
 			t.Errorf("%d rows in orders, %d in the archive", live, archived)
@@ -324,7 +324,7 @@ func TestInsertFindsArchivedOrders(t *testing.T) {
 		h.quiet()
 		h.close(sale)
 		if moved := h.archive(sale, 10); moved != 1 {
-			t.Fatalf("%d moved", moved)
+			t.Fatalf("%d moved, want 1", moved)
 		}
 		sameKey, other := h.order(sale, 1), h.order(sale, 1)
 		sameKey.User, sameKey.Key = o.User, o.Key
@@ -361,7 +361,7 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 		h.stamp(o.ID, long)
 		h.close(h.sales[0])
 		if moved := h.archive(h.sales[0], 10); moved != 1 {
-			t.Fatalf("%d moved", moved)
+			t.Fatalf("%d moved, want 1", moved)
 		}
 		for since, more := range map[shop.Millis]bool{
 			long - 1: true, long: true, long + 1: false, h.clock().At: false,
@@ -382,11 +382,11 @@ func TestArchiveIsLocked(t *testing.T) {
 		h := newShop(t, s)
 		h.must(h.LockArchive(h.ctx, func(ctx context.Context) error {
 			err := h.LockArchive(ctx, func(context.Context) error {
-				t.Error("two at once")
+				t.Error("two processes work on the archive at the same time")
 				return nil
 			})
 			if !errors.Is(err, store.ErrArchiveTaken) {
-				t.Errorf("the second one hears %v", err)
+				t.Errorf("got %v from the second, want ErrArchiveTaken", err)
 			}
 			return nil
 		}))
@@ -424,7 +424,7 @@ func TestSalesToArchive(t *testing.T) {
 		}
 		now++
 		if got := due(); !slices.Equal(got, []shop.ID{h.sales[2], h.sales[1]}) {
-			t.Errorf("a moment later %v", got)
+			t.Errorf("a moment later got %v, want %v", got, []shop.ID{h.sales[2], h.sales[1]})
 		}
 		if got, err := h.SalesToArchive(h.ctx, now, closedAt, 10); err != nil || len(got) != 0 {
 			t.Errorf("that closed later: %v (%v)", got, err)

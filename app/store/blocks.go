@@ -77,7 +77,7 @@ func inForce(q *bun.SelectQuery, now shop.Millis) *bun.SelectQuery {
 // maxBlocks are in force. The version is raised first: its row lock serialises editors, and no node sees the new
 // version before the block.
 func (s *Store) AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error) {
-	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (Block, error) {
+	return inTx(ctx, s, "add a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
 			return b, err
 		}
@@ -110,7 +110,7 @@ func (s *Store) mayBlock(ctx context.Context, tx bun.Conn, row *blockRow) error 
 	}
 	n, err := inForce(tx.NewSelect().Model((*blockRow)(nil)), row.CreatedAt).Count(ctx)
 	if err == nil && n >= maxBlocks {
-		err = shop.Fail(shop.LimitReached, fmt.Sprintf("%d blocks are in force, which is the most there can be: block "+
+		err = shop.Fail(shop.LimitReached, fmt.Sprintf("%d blocks are in force, which is the limit: block "+
 			"networks instead of addresses, or remove some", n))
 	}
 	return err

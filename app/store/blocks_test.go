@@ -46,7 +46,7 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("the same again: %v, version %d", err, version())
 		}
 		if gone, err := s.RemoveBlock(ctx, eve.ID); err != nil || gone != eve {
-			t.Errorf("removed %+v, %v", gone, err)
+			t.Errorf("removed %+v, %v, want %+v", gone, err, eve)
 		}
 		wantErr(t, "removed twice", errOf(s.RemoveBlock(ctx, eve.ID)), &shop.Error{Code: shop.NotFound})
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {
@@ -54,7 +54,7 @@ func TestBlocks(t *testing.T) {
 		}
 		again, err := s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if err != nil || again.ID != net.ID+1 {
-			t.Errorf("blocked again: %+v, %v", again, err)
+			t.Errorf("blocked again: %+v, %v, want %v", again, err, net.ID+1)
 		}
 	})
 }

@@ -128,7 +128,7 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 		got := val(s.Slots(ctx, 1999, 2001))(t)
 		same(t, "(-want +got)", []shop.Slot{first, second}, got)
 		if all, err := s.Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
-			t.Errorf("%d slots (%v)", len(all), err)
+			t.Errorf("%d slots (%v), want 3", len(all), err)
 		}
 		wantErr(t, "a slot that is not there", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
 	})
@@ -176,7 +176,7 @@ func TestSalesBySlotAndPhase(t *testing.T) {
 			}
 		}
 		if ids, err := h.SaleIDs(h.ctx); err != nil || len(ids) != 4 {
-			t.Errorf("%d ids (%v)", len(ids), err)
+			t.Errorf("%d ids (%v), want 4", len(ids), err)
 		}
 	})
 }

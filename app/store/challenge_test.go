@@ -23,7 +23,7 @@ func TestChallengeOfASale(t *testing.T) {
 			h.must(s.SetChallenge(h.ctx, h.sales[0], kind))
 			sale := val(s.Sale(h.ctx, h.sales[0]))(h.t)
 			if after, err := s.Version(h.ctx); err != nil || after <= before || sale.Challenge != kind {
-				t.Errorf("%s: version %d, then %d, the sale asks for %s, %v", kind, before, after, sale.Challenge, err)
+				t.Errorf("%s: version %d, then %d, the sale has the challenge %s, %v", kind, before, after, sale.Challenge, err)
 			}
 		}
 		before := val(s.Version(h.ctx))(h.t)
@@ -39,7 +39,7 @@ func TestWorkBits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		if bits, err := s.WorkBits(ctx); err != nil || bits != 0 {
-			t.Errorf("%d bits before somebody said so, %v", bits, err)
+			t.Errorf("%d bits before any setting, %v", bits, err)
 		}
 		for _, bits := range []int{admission.MinWorkBits, 18, 18, admission.MaxWorkBits} {
 			must(t, s.SetWorkBits(ctx, bits))
@@ -49,7 +49,7 @@ func TestWorkBits(t *testing.T) {
 		}
 		for _, bits := range []int{-1, 0, admission.MaxWorkBits + 1, 256 + 16} {
 			if err := s.SetWorkBits(ctx, bits); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-				t.Errorf("%d bits: %v", bits, err)
+				t.Errorf("%d bits: %v, want BadRequest", bits, err)
 			}
 		}
 		if got, err := s.WorkBits(ctx); err != nil || got != admission.MaxWorkBits {

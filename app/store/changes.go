@@ -151,12 +151,12 @@ const keepChangedAt = "changed_at = changed_at"
 func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	for some := range inOrder(ids) {
-		rows, err := inTx(ctx, s, "stamp orders anew", func(tx bun.Conn) ([]shop.Order, error) {
+		rows, err := inTx(ctx, s, "touch orders", func(tx bun.Conn) ([]shop.Order, error) {
 			rows, err := s.lockOrders(ctx, tx, some)
 			if err != nil || len(rows) == 0 {
 				return nil, err
 			}
-			return rows, updateLocked(ctx, tx, len(rows), "stamp locked orders", "SET "+s.d.stamp+" WHERE id IN (?)",
+			return rows, updateLocked(ctx, tx, len(rows), "touch locked orders", "SET "+s.d.stamp+" WHERE id IN (?)",
 				bun.List(some))
 		})
 		if err != nil {
@@ -173,7 +173,7 @@ func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) 
 // TouchSince sets changed_at to now for those of the orders that changed at or after the given instant.
 func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
 	for some := range inOrder(ids) {
-		_, err := s.run(ctx, "stamp young orders anew",
+		_, err := s.run(ctx, "touch recently changed orders",
 			"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)
 		if err != nil {
 			return err
@@ -200,7 +200,7 @@ func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) erro
 }
 
 func (s *Store) markPublished(ctx context.Context, rev int, orders []shop.ID) error {
-	return s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
+	return s.inTx(ctx, "mark orders published", func(tx bun.Conn) error {
 		const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + keepChangedAt +
 			" WHERE id IN (?) AND published_rev < ?"
 		matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(orders), rev)
@@ -214,11 +214,11 @@ func (s *Store) markPublished(ctx context.Context, rev int, orders []shop.ID) er
 // PublishedUntil reads until when the new rows of a partition have been published. ErrNoRow: no such partition.
 func (s *Store) PublishedUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
-	return at, wrap(fmt.Sprintf("read until when partition %d was told", partition), err)
+	return at, wrap(fmt.Sprintf("read the publish mark of partition %d", partition), err)
 }
 
 // SetPublishedUntil moves that instant forward only. ErrNoRow: no such partition.
 func (s *Store) SetPublishedUntil(ctx context.Context, partition int, at shop.Millis) error {
-	return s.changeRow(ctx, fmt.Sprintf("note until when partition %d was told", partition),
+	return s.changeRow(ctx, fmt.Sprintf("advance the publish mark of partition %d", partition),
 		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
 }

@@ -53,7 +53,7 @@ func TestChangedAnswersEachBuyer(t *testing.T) {
 		}, 100)
 		h.must(err)
 		if len(got) != 6 {
-			t.Fatalf("%d answers", len(got))
+			t.Fatalf("got %d results, want 6", len(got))
 		}
 		wantChanges(t, "first", got[0], false, one[2].ID, one[3].ID, one[0].ID)
 		wantChanges(t, "second", got[1], false, two[2].ID)
@@ -66,12 +66,12 @@ func TestChangedAnswersEachBuyer(t *testing.T) {
 		got, later, err := h.Changed(h.ctx, []shop.ChangesQuery{since(one[0].User, now.At)}, 100)
 		h.must(err)
 		wantChanges(t, "after a cancellation", got[0], false, one[1].ID)
-		same(t, "(-row +answer)", h.read(one[1].ID), got[0].Orders[0])
+		same(t, "(-row +result)", h.read(one[1].ID), got[0].Orders[0])
 		if later.At < now.At || later.History != now.History {
 			t.Errorf("%+v after %+v", later, now)
 		}
 		if got, now, err := h.Changed(h.ctx, nil, 100); err != nil || len(got) != 0 || now.At < later.At {
-			t.Errorf("nobody asked: %v, %+v, %v", got, now, err)
+			t.Errorf("without queries: %v, %+v, %v", got, now, err)
 		}
 	}, 100)
 }
@@ -113,7 +113,7 @@ func TestChangedOfVeryManyBuyers(t *testing.T) {
 		got, _, err := h.Changed(h.ctx, queries, 100)
 		h.must(err)
 		if len(got) != len(rows) {
-			t.Fatalf("%d answers for %d queries", len(got), len(rows))
+			t.Fatalf("got %d results for %d queries", len(got), len(rows))
 		}
 		for i := range rows {
 			wantChanges(t, fmt.Sprintf("query %d", i), got[i], false, rows[i].ID)
@@ -150,7 +150,7 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 	}
 	t.Logf("%d reads for %d orders of %d buyers among %d", read, users*each, users, others)
 	if read < users*each || read >= others {
-		t.Errorf("%d reads, want some for each of %d orders and fewer than the %d that there are besides: %+v",
+		t.Errorf("got %d reads, want at least one for each of %d orders and fewer than the %d other orders: %+v",
 			read, users*each, others, counters)
 	}
 }
@@ -205,11 +205,11 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 		younger := h.changed(rows[0].User, now.At)
 		for _, o := range ended {
 			if !slices.Contains(ids(got[0].Orders), o.ID) && !slices.Contains(ids(younger), o.ID) {
-				t.Errorf("order %s is not in the answer, and its stamp is older than the instant", o.ID)
+				t.Errorf("order %s is not in the result, but its change time is older than the instant", o.ID)
 			}
 		}
 		if len(got[0].Orders) == 0 || len(younger) == 0 {
-			t.Errorf("%d in the answer, %d younger", len(got[0].Orders), len(younger))
+			t.Errorf("%d orders in the result, %d changed later", len(got[0].Orders), len(younger))
 		}
 	}, 100)
 }
@@ -222,7 +222,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("%+v, then %+v", first, second)
 		}
 		if !regexp.MustCompile("^[0-9a-f]{8}$").MatchString(first.History) || first.History == "00000000" {
-			t.Errorf("history %q", first.History)
+			t.Errorf("got history %q, want eight hexadecimal digits", first.History)
 		}
 	}, 1)
 }

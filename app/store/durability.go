@@ -38,7 +38,7 @@ func (w WeakSetting) String() string {
 // process).
 func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	if s.writer != nil {
-		return []WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
+		return []WeakSetting{{Risk: "SQLite is for trials: a crash of the machine can lose the last commits"}}, nil
 	}
 	var flush, binlog, sync int64
 	var doublewrite string // a number in MariaDB, a string in MySQL
@@ -52,13 +52,13 @@ func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 		found = append(found, WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
 	}
 	if flush != 1 {
-		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses commits that were answered")
+		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses confirmed commits")
 	}
 	if doublewrite == "0" || doublewrite == "OFF" {
 		weak("innodb_doublewrite", "off", "ON", "a crash can tear pages")
 	}
 	if binlog == 1 && sync != 1 {
-		weak("sync_binlog", strconv.FormatInt(sync, 10), "1", "a crash can part replicas from this server")
+		weak("sync_binlog", strconv.FormatInt(sync, 10), "1", "a crash can make replicas differ from this server")
 	}
 	return found, nil
 }
@@ -69,7 +69,7 @@ func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
 		return false, nil
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT @@log_bin").Scan(&logged)
-	return logged, wrap("read whether the database logs what is committed", err)
+	return logged, wrap("read whether the database logs commits", err)
 }
 
 // Time returns the database's clock.
@@ -112,7 +112,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 		try("make indexes (INDEX)", true, s.define(ctx, "CREATE INDEX scratch_value ON "+own+" (value)"))
 	}
 	try("read and write rows (SELECT, INSERT, UPDATE, DELETE)", false, s.tryRows(ctx, table))
-	try("read one instant of all rows", false, s.inSnapshot(ctx, "", func(tx bun.Tx) error {
+	try("read a consistent snapshot", false, s.inSnapshot(ctx, "", func(tx bun.Tx) error {
 		var n int64
 		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
 	}))
@@ -128,7 +128,7 @@ func (s *Store) define(ctx context.Context, statement string) error {
 }
 
 // errUndo rolls back the transaction of a trial.
-var errUndo = errors.New("nothing of a trial stays")
+var errUndo = errors.New("a trial is rolled back")
 
 // tryRows runs the kinds of statements of the program in one transaction, and rolls it back.
 func (s *Store) tryRows(ctx context.Context, table string) error {

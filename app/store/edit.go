@@ -94,7 +94,7 @@ func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	from, to := slots[0].OpensAt, slots[0].ClosesAt
 	for _, slot := range slots {
 		if slot.OpensAt >= slot.ClosesAt {
-			return shop.Fail(shop.BadRequest, fmt.Sprintf("slot %s does not end after it begins", slot.ID))
+			return shop.Fail(shop.BadRequest, fmt.Sprintf("slot %s must end after its start", slot.ID))
 		}
 		from, to = min(from, slot.OpensAt), max(to, slot.ClosesAt)
 	}

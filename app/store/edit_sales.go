@@ -131,7 +131,7 @@ func (f *frame) place(row *newSale) error {
 	case row.OpensAt >= row.ClosesAt || row.OpensAt < slot.OpensAt || row.ClosesAt > slot.ClosesAt:
 		return errors.New("its window is not within its slot's")
 	case row.Partition < 0 || f.partitions > 0 && int64(row.Partition) >= f.partitions:
-		return fmt.Errorf("partition %d is not among the %d there are", row.Partition, f.partitions)
+		return fmt.Errorf("partition %d is not one of the %d partitions", row.Partition, f.partitions)
 	case row.Initial < 0 || row.Added < 0 || row.PriceFen < 0:
 		return errors.New("units and price cannot be negative")
 	case row.Limit < 1 || row.Cap < 1:

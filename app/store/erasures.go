@@ -73,7 +73,7 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 	}
 	rows, err := claimDue(ctx, s, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
 		ids := convert(rows, func(r *erasureRow) shop.ID { return r.User })
-		return execMatching(ctx, tx, len(ids), "put them off", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
+		return execMatching(ctx, tx, len(ids), "postpone erasures", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
 			now.Add(erasureLease), bun.List(ids))
 	})
 	return convert(
@@ -83,7 +83,7 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 
 // PlanErasure sets the next check of the user's orders; 0: no further check.
 func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
-	_, err := s.run(ctx, "plan the next look at the orders of user "+user.String(),
+	_, err := s.run(ctx, "plan the next check of the orders of user "+user.String(),
 		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)
 	return err
 }
@@ -103,14 +103,14 @@ func (s *Store) PurgeAccounts(ctx context.Context, now shop.Millis) error {
 		args            []any
 	}{
 		{"links", "DELETE FROM mail_tokens WHERE expires_at < ?", []any{now.Add(-endedKept)}},
-		{"log ins", "DELETE FROM devices WHERE expires_at < ?", []any{now.Add(-endedKept)}},
+		{"logins", "DELETE FROM devices WHERE expires_at < ?", []any{now.Add(-endedKept)}},
 		{"revocations", "DELETE FROM revoked WHERE until < " + s.d.now, nil},
 		{
 			"registrations", "DELETE FROM users WHERE state = ? AND created_at < ?",
 			[]any{shop.UserPending, now.Add(-pendingKept)},
 		},
 	} {
-		if _, err := s.run(ctx, "forget old "+purge.what, purge.statement, purge.args...); err != nil {
+		if _, err := s.run(ctx, "delete old "+purge.what, purge.statement, purge.args...); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ type someone struct {
 	opened shop.ID // expired; the gateway has not reported the final state
 }
 
-var errNotTheirs = shop.Fail(shop.Forbidden, "the password is not right")
+var errNotTheirs = shop.Fail(shop.Forbidden, "the password is wrong")
 
 func newSomeone(h *testShop) *someone {
 	h.t.Helper()
@@ -114,7 +114,7 @@ func TestExport(t *testing.T) {
 		text, _ = json.Marshal(guest)
 		if err != nil || !guest.User.Guest || !strings.Contains(string(text), `"addresses":[]`) ||
 			!strings.Contains(string(text), `"orders":[]`) || !strings.Contains(string(text), `"devices":[]`) {
-			t.Errorf("a guest with nothing: %s, %v", text, err)
+			t.Errorf("a guest without data: %s, %v", text, err)
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestDeletion(t *testing.T) {
 			wantErr(p.t, what, s.Erase(p.ctx, p.user.ID, &proven, opens, opens), shop.ErrNoRow)
 		}
 		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != shop.UserActive {
-			t.Fatalf("%+v, %v", u, err)
+			t.Fatalf("%+v, %v, want %v", u, err, shop.UserActive)
 		}
 		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
 		for range 2 { // also after a lost reply
@@ -147,7 +147,7 @@ func TestDeletion(t *testing.T) {
 			ActivatedAt: opens, DeletedAt: opens,
 		}
 		if err != nil || u != want {
-			t.Errorf("left is %+v, %v", u, err)
+			t.Errorf("left is %+v, %v, want %v", u, err, want)
 		}
 		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
 		revoked := val(s.Revocations(p.ctx, 0))(p.t)
@@ -159,10 +159,10 @@ func TestDeletion(t *testing.T) {
 			t.Errorf("revoked are %v", gone)
 		}
 		if left, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(left) != 0 {
-			t.Errorf("devices %v, %v", left, err)
+			t.Errorf("devices %v, %v, want none", left, err)
 		}
 		if left := book(t, s, p.user.ID); len(left) != 0 {
-			t.Errorf("addresses %v", left)
+			t.Errorf("addresses %v, want none", left)
 		}
 
 		p.must(p.eraser.RunOnce(p.ctx))
@@ -183,7 +183,7 @@ func TestDeletion(t *testing.T) {
 		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[shop.Shipped])))
 		p.must(p.eraser.RunOnce(p.ctx)) // not due yet
 		if kept := p.kept(); kept[shop.Finished] != 1 {
-			t.Errorf("before its turn: %v", kept)
+			t.Errorf("before the due time: %v", kept)
 		}
 		p.now = p.now.Add(2 * time.Minute)
 		p.must(p.eraser.RunOnce(p.ctx))
@@ -191,7 +191,7 @@ func TestDeletion(t *testing.T) {
 			t.Errorf("after their end: %v", kept)
 		}
 		if len(other.kept()) != 9 || len(book(t, s, other.user.ID)) != 2 {
-			t.Errorf("somebody else lost something: %v", other.kept())
+			t.Errorf("another user lost data: %v", other.kept())
 		}
 
 		// A week after the last address was removed the checks end. Until then a late row is found.
@@ -221,7 +221,7 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 		p.must(errOf(s.AddAddress(p.ctx, guest, saved("home", false), 20)))
 		p.must(p.data.Delete(p.ctx, shop.Identity{User: guest, Role: shop.Shopper}, ""))
 		if left := book(t, s, guest); len(left) != 0 {
-			t.Errorf("addresses %v", left)
+			t.Errorf("addresses %v, want none", left)
 		}
 		revoked, err := s.Revocations(kit.Context(t), 0)
 		if err != nil || len(revoked.Subjects) != 1 || revoked.Subjects[0].Subject != guest {

@@ -168,9 +168,9 @@ func (s *Store) flip(
 	update := "SET state = ?, " + set + ", rev = " + s.nextRev() + ", unpublished_since = ? WHERE id = ? AND state = ?"
 	var err error
 	if to == shop.Refunding || to == shop.Refunded { // the only changes of an archived order
-		err = updateLocked(ctx, tx, 1, "flip the locked order", update, args...)
+		err = updateLocked(ctx, tx, 1, "change the state of the locked order", update, args...)
 	} else {
-		err = execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders "+update, args...)
+		err = execMatching(ctx, tx, 1, "change the state of the locked order", "UPDATE orders "+update, args...)
 	}
 	o.State, o.Rev, o.Touched = to, s.nextRevOf(o), true
 	return err
@@ -188,7 +188,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how end
 		units[o.Sale] += int64(o.Qty)
 		o.State, o.Reason, o.CancelledAt, o.Rev, o.Touched = how.to, how.reason, how.at, s.nextRevOf(o), true
 	}
-	err := execMatching(ctx, tx, len(ids), "flip locked orders",
+	err := execMatching(ctx, tx, len(ids), "change the state of locked orders",
 		"UPDATE orders SET state = ?, reason = ?, rev = "+s.nextRev()+", cancelled_at = ?, unpublished_since = ?"+
 			" WHERE id IN (?) AND state = ?", how.to, how.reason, how.at, wallClock(), bun.List(ids), shop.Pending)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how end
 	}
 	for _, sale := range slices.Sorted(maps.Keys(units)) {
 		n := units[sale]
-		err := execMatching(ctx, tx, 1, fmt.Sprintf("give back %d units of sale %s", n, sale),
+		err := execMatching(ctx, tx, 1, fmt.Sprintf("return %d units of sale %s", n, sale),
 			"UPDATE sales SET taken = taken - ? WHERE id = ? AND taken >= ?", n, sale, n)
 		if err != nil {
 			return locked(err, sale)

@@ -37,7 +37,7 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 			for _, o := range got {
 				states[o.ID] = o.State
 				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" {
-					t.Errorf("round %d, order %s (-answer +row):\n%s", round, o.ID, diff)
+					t.Errorf("round %d, order %s (-result +row):\n%s", round, o.ID, diff)
 				}
 			}
 			want := map[shop.ID]shop.OrderState{
@@ -84,7 +84,7 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 		h.insert(o)
 		for _, c := range []struct{ order, user shop.ID }{{o.ID, o.User + 1}, {o.ID + 1_000_000, o.User}} {
 			if _, err := h.Cancel(h.ctx, c.order, c.user, payBy); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("order %s, user %s: %v", c.order, c.user, err)
+				t.Errorf("order %s, user %s: %v, want ErrNoRow", c.order, c.user, err)
 			}
 		}
 		h.wantTaken(h.sales[0], 2)
@@ -107,7 +107,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		wantErr(t, "claimed in a state that it is not in", errOf(h.ClaimHold(h.ctx, o.ID, shop.Pending)), shop.ErrNoRow)
 		claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Refused))(h.t)
 		if claimed.Hold != 2 || h.read(o.ID).Hold != 2 {
-			t.Errorf("hold %d", claimed.Hold)
+			t.Errorf("hold %d, want 2", claimed.Hold)
 		}
 		wantErr(t, "revived under an old hold", errOf(h.Revive(h.ctx, o, h.epoch, payBy)), shop.ErrNoRow)
 		blocker := h.order(h.sales[0], 2)
@@ -123,7 +123,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		}
 		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // missing in the refused row
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
-		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
+		same(t, "(-result +row)", got, h.read(o.ID), asRow)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("%+v", got)
 		}

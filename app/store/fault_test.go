@@ -31,9 +31,9 @@ func TestStandingTransactionIsEnded(t *testing.T) {
 	began := time.Now()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, err := h.Insert(h.ctx, h.epoch, h.orders(1, h.sales[0], 1))
-		return err == nil, fmt.Sprint("still kept out: ", err)
+		return err == nil, fmt.Sprint("the row is still locked: ", err)
 	})
-	t.Logf("kept out for %v", time.Since(began))
+	t.Logf("the row was locked for %v", time.Since(began))
 }
 
 // P2: every momentary fault of the server is a transient error, never a fault of an order.
@@ -74,17 +74,17 @@ func TestFaultsOfTheMoment(t *testing.T) {
 
 	server.Pause()
 	short, cancel := context.WithTimeout(h.ctx, 200*time.Millisecond)
-	wantErr(t, "a server that does not answer",
+	wantErr(t, "a server that does not reply",
 		errOf(h.Insert(short, h.epoch, h.orders(1, h.sales[0], 1))), shop.ErrTransient)
 	cancel()
 	server.Resume()
 
 	server.Kill()
-	moment("a server that is gone")
+	moment("a server that was stopped")
 	server.Start()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, err := h.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
-		return err == nil, "it does not recover by itself"
+		return err == nil, "the store does not recover by itself"
 	})
 	totals := h.totals(h.sales[0])
 	h.wantTaken(h.sales[0], totals.Orders)
@@ -184,7 +184,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	if _, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
-		t.Error("a folder that is not there was opened")
+		t.Error("an absent folder was opened")
 	}
 }
 

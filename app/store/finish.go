@@ -36,7 +36,7 @@ func (s *Store) FinishShipped(
 	err = s.db.NewSelect().Model((*shipmentRow)(nil)).Column("order_id").Where("finish_at <= ?", now).
 		Order("finish_at").Limit(int64(min(limit, idsAtOnce))).Scan(ctx, &due)
 	if err != nil || len(due) == 0 {
-		return nil, 0, wrap("look for orders to finish", err)
+		return nil, 0, wrap("list orders to finish", err)
 	}
 	err = s.inTx(ctx, "finish orders", func(tx bun.Conn) error {
 		finished, err = s.finishDue(ctx, tx, due, now, later)
@@ -106,9 +106,9 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
 	}
-	rows, err := claimDue(ctx, s, "claim letters about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
+	rows, err := claimDue(ctx, s, "claim e-mails about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
 		ids := convert(rows, func(r *shipmentRow) shop.ID { return r.Order })
-		return execMatching(ctx, tx, len(ids), "put letters off",
+		return execMatching(ctx, tx, len(ids), "postpone e-mails",
 			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(outbox.Lease), bun.List(ids))
 	})
 	return convert(rows, (*shipmentRow).shipment), err
@@ -117,7 +117,7 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 // MarkWritten records that the email about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
 // identifies the claim.
 func (s *Store) MarkWritten(ctx context.Context, sent Shipment, claimed shop.Millis) error {
-	_, err := s.run(ctx, "mark the letter about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
+	_, err := s.run(ctx, "mark the e-mail about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
 		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(outbox.Lease))
 	return err
@@ -126,7 +126,7 @@ func (s *Store) MarkWritten(ctx context.Context, sent Shipment, claimed shop.Mil
 // Rewrite makes the emails due again for all orders that were shipped since the given instant and are not finished.
 // Exactly these orders have finish_at, which is indexed.
 func (s *Store) Rewrite(ctx context.Context, since shop.Millis) error {
-	_, err := s.run(ctx, "write about shipments again",
+	_, err := s.run(ctx, "repeat e-mails about shipments",
 		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)
 	return err
 }

@@ -195,7 +195,7 @@ func (s *Store) WatchMoney(ctx context.Context, w shop.MoneyWatch) (n int, err e
 	}
 	w.Spread = max(w.Spread, time.Duration(len(ids))*w.Each)
 	for some := range inOrder(ids) {
-		err := s.inTx(ctx, "watch for money", func(tx bun.Conn) error {
+		err := s.inTx(ctx, "watch for payments", func(tx bun.Conn) error {
 			var open []shop.ID
 			err := tx.NewRaw("SELECT id FROM orders WHERE id IN (?) AND trade_opened = 0 ORDER BY id"+s.d.forUpdate,
 				bun.List(some)).Scan(ctx, &open)
@@ -220,7 +220,7 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 	if err != nil {
 		return err
 	}
-	return execMatching(ctx, tx, len(orders), "note trades",
+	return execMatching(ctx, tx, len(orders), "record trades",
 		"UPDATE orders SET trade_opened = created_at, "+keepChangedAt+" WHERE id IN (?)", bun.List(orders))
 }
 

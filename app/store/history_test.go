@@ -18,7 +18,7 @@ func TestGenerationsAndBeats(t *testing.T) {
 			t.Fatalf("%+v", first)
 		}
 		if next := val(h.RaiseBeat(h.ctx, first))(h.t); next.Beat != first.Beat+1 {
-			t.Errorf("beat %d after %d", next.Beat, first.Beat)
+			t.Errorf("beat %d after %d, want %v", next.Beat, first.Beat, first.Beat+1)
 		}
 		_, err := h.DB().ExecContext(h.ctx, "UPDATE history SET server = '0badcafe'")
 		h.must(err)

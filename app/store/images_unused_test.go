@@ -50,10 +50,10 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 			backoffice.ProductDraft{Name: "Pot", Images: []shop.Image{{URL: shown}, {URL: old}}})
 		must(t, err)
 		if n := removeUnused(t, s, before); n != 0 {
-			t.Errorf("%d young ones were removed", n)
+			t.Errorf("%d recent pictures were removed", n)
 		}
 		if n := removeUnused(t, s, soon()); n != 1 || kept(t, s, "c") {
-			t.Errorf("%d were removed, want the one that nothing shows", n)
+			t.Errorf("%d pictures were removed, want the unused one", n)
 		}
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		must(t, errOf(d.SetProductImages(ctx, operator(), made.ID, 1, []shop.Image{{URL: shown}})))
@@ -76,7 +76,7 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 			}
 		}
 		if !kept(t, s, "a") || kept(t, s, "b") {
-			t.Error("the picture of an archived product is gone, or that of none is there")
+			t.Error("the picture of an archived product was removed, or an unused one was kept")
 		}
 		picture(t, s, "b")
 		if !kept(t, s, "b") {
@@ -122,7 +122,7 @@ func waitsForPicture(t *testing.T, s *store.Store, id string) {
 		var n int
 		err := s.DB().QueryRowContext(kit.Context(t), "SELECT COUNT(*) FROM information_schema.processlist"+
 			" WHERE id <> CONNECTION_ID() AND info LIKE ?", "%"+id+"%FOR UPDATE%").Scan(&n)
-		return err == nil && n > 0, fmt.Sprint("nobody waits: ", n, err)
+		return err == nil && n > 0, fmt.Sprint("no transaction waits: ", n, err)
 	})
 }
 
@@ -176,7 +176,7 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 			t.Errorf("removed first: %d were removed (%v)", got.n, got.err)
 		}
 		if err := <-given; code(err) != shop.BadRequest || !strings.Contains(err.Error(), "upload it first") {
-			t.Errorf("given what was removed: %v", err)
+			t.Errorf("a removed picture was assigned: %v", err)
 		}
 		if p, err := d.ProductRecord(ctx, made.ID); err != nil || p.Version != 2 || len(p.Images) != 1 {
 			t.Errorf("the product is %+v, %v", p, err)

@@ -55,7 +55,7 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]s
 	}
 	for i := 1; i < len(b.fresh); i++ {
 		if id := b.fresh[i].ID; id == b.fresh[i-1].ID {
-			return nil, fmt.Errorf("insert orders: %w: two of a batch have id %s", shop.ErrIDTaken, id)
+			return nil, fmt.Errorf("insert orders: %w: two orders of a batch have id %s", shop.ErrIDTaken, id)
 		}
 	}
 	for range insertTries {
@@ -80,7 +80,7 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]s
 			return b.result(rows), nil
 		}
 	}
-	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", shop.ErrTransient)
+	return nil, fmt.Errorf("insert orders: %w: other transactions keep writing the same orders", shop.ErrTransient)
 }
 
 // write makes one attempt, inside a transaction. It does not modify the orders; it returns the refused ones.

@@ -109,7 +109,7 @@ func (s *Store) siftKeys(ctx context.Context, b *batch) error {
 			Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
 			Where("idem_key IS NOT NULL").Scan(ctx, &found)
 		if err != nil {
-			return wrap("look for used keys", err)
+			return wrap("read used keys", err)
 		}
 		for _, k := range found {
 			used[k] = true

@@ -27,7 +27,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 				t.Errorf("order %d is not fresh", i)
 			}
 			if diff := cmp.Diff(want, got[i].Order, asRow); diff != "" {
-				t.Errorf("answer %d (-want +got):\n%s", i, diff)
+				t.Errorf("result %d (-want +got):\n%s", i, diff)
 			}
 			if diff := cmp.Diff(want, h.read(want.ID)); diff != "" {
 				t.Errorf("row %d (-want +got):\n%s", i, diff)
@@ -136,11 +136,11 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 				t.Errorf("order %d: fresh %v, %s; want a fresh %s", i, in.Fresh, in.Order.State, want)
 			}
 			if diff := cmp.Diff(in.Order, h.read(in.Order.ID), asRow); diff != "" {
-				t.Errorf("row %d (-answer +row):\n%s", i, diff)
+				t.Errorf("row %d (-result +row):\n%s", i, diff)
 			}
 		}
 		if got[4].Order.Reason != shop.ReasonGuard {
-			t.Errorf("reason %q", got[4].Order.Reason)
+			t.Errorf("reason %q, want %v", got[4].Order.Reason, shop.ReasonGuard)
 		}
 		h.wantTaken(h.sales[0], 6)
 		h.wantTaken(h.sales[1], 1)
@@ -176,15 +176,15 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 			for range 2 { // a repeat returns the existing rows
 				got := val(h.InsertLost(h.ctx, h.epoch, rows[:2], watch))(h.t)
 				if o := got[0].Order; o.State != shop.Pending || o.PublishedRev != 0 {
-					t.Errorf("%s: what was lost is %s, published up to rev %d", name, o.State, o.PublishedRev)
+					t.Errorf("%s: the lost order is %s, published up to rev %d", name, o.State, o.PublishedRev)
 				}
 			}
 			if row := val(h.Order(h.ctx, rows[0].ID))(h.t); row.TradeOpened != row.CreatedAt {
-				t.Errorf("%s: what was lost is not watched for money", name)
+				t.Errorf("%s: the lost order is not watched for payments", name)
 			}
 			got := val(h.Insert(h.ctx, h.epoch, rows))(h.t)
 			if last := got[5].Order; last.State != shop.Refused || last.Reason != c.reason {
-				t.Errorf("%s: Insert says %s, reason %q", name, last.State, last.Reason)
+				t.Errorf("%s: Insert returned %s, reason %q", name, last.State, last.Reason)
 			}
 		}
 		h.wantTaken(h.sales[0], 4)
@@ -253,7 +253,7 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 		o := h.order(h.sales[0], 1)
 		for _, epoch := range []int64{0, 2} {
 			if _, err := h.Insert(h.ctx, epoch, []shop.Order{o}); !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Errorf("epoch %d: %v", epoch, err)
+				t.Errorf("epoch %d: %v, want ErrStaleEpoch", epoch, err)
 			}
 		}
 		wantErr(t, "a row was written", errOf(h.Order(h.ctx, o.ID)), shop.ErrNoRow)
@@ -319,11 +319,11 @@ func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 			t.Helper()
 			got, err := h.LastOrders(h.ctx, 0)
 			if err != nil || len(got) != 1 || got[0] != (shop.LastOrder{Sale: o.Ref(), User: o.User, Order: o.ID}) {
-				t.Errorf("witnesses %+v, %v; want order %s of user %s", got, err, o.ID, o.User)
+				t.Errorf("last orders %+v, %v; want order %s of user %s", got, err, o.ID, o.User)
 			}
 		}
 		if got, err := h.LastOrders(h.ctx, 0); err != nil || len(got) != 0 {
-			t.Errorf("witnesses of nothing: %+v, %v", got, err)
+			t.Errorf("last orders of an empty sale: %+v, %v", got, err)
 		}
 		first, second, third := h.order(sale, 1), h.order(sale, 1), h.order(sale, 1)
 		h.insert(third, second)

@@ -44,7 +44,7 @@ type model struct {
 func (m *model) must(err error) {
 	m.Helper()
 	if err != nil {
-		m.differ("an answer", "%v", err)
+		m.differ("a result", "%v", err)
 	}
 }
 
@@ -53,7 +53,7 @@ func (m *model) must(err error) {
 func (m *model) differ(what, format string, args ...any) {
 	m.Helper()
 	m.Logf(format, args...)
-	m.Fatalf("%s: not as the model says", what)
+	m.Fatalf("%s differs from the model", what)
 }
 
 func (m *model) taken() int64 {

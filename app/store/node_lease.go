@@ -121,7 +121,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	}
 	if !held {
 		m.Stop()
-		slog.WarnContext(ctx, "another process has taken this node's number over", "node", m.Node())
+		slog.WarnContext(ctx, "another process has taken over this node's number", "node", m.Node())
 		return l.acquire(ctx)
 	}
 	m.Renew(snowflake.Grant{Until: asked.Add(leaseFor - leaseMargin), Ceiling: ceiling})

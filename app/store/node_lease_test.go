@@ -89,7 +89,7 @@ func TestLostLeaseTakesANewNumber(t *testing.T) {
 		}
 		must(t, paused.RunOnce(ctx))
 		if paused.Node() == node {
-			t.Error("it kept a number that it had lost")
+			t.Error("the node kept a lost number")
 		}
 		mintID(t, paused)
 		if err := successor.RunOnce(ctx); err != nil || successor.Node() != node {

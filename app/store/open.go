@@ -117,11 +117,11 @@ func trust(cfg *mysql.Config, certificates string) error {
 		return nil
 	}
 	if cfg.TLS == nil || cfg.TLS.InsecureSkipVerify || cfg.AllowFallbackToPlaintext {
-		return errors.New("MySQL DSN: certificates to trust are given, but it has no tls=true")
+		return errors.New("MySQL DSN: certificates to trust are set, but the DSN has no tls=true")
 	}
 	cfg.TLS.RootCAs, cfg.TLS.MinVersion = x509.NewCertPool(), tls.VersionTLS12
 	if !cfg.TLS.RootCAs.AppendCertsFromPEM([]byte(certificates)) {
-		return errors.New("certificates to trust for MySQL: none can be read")
+		return errors.New("certificates to trust for MySQL: the text has no readable certificate")
 	}
 	return nil
 }

@@ -71,24 +71,24 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 			return out
 		}
 		if left := unpublished(); len(left) != 0 {
-			t.Errorf("new rows are untold: %v", left)
+			t.Errorf("new rows are listed as unpublished: %v", left)
 		}
 		expired := val(h.Expire(h.ctx, []shop.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy))(h.t)
 		if n := len(unpublished()); n != 2 {
-			t.Errorf("%d untold, want both that have expired", n)
+			t.Errorf("got %d unpublished orders, want the two expired ones", n)
 		}
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&rows[0].Order, &expired[1]})) // of one order only an earlier state
 		same(t, "(-want +got)", []shop.ID{rows[0].Order.ID}, unpublished())
 		if got, err := h.Unpublished(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
-			t.Errorf("%d untold for an hour (%v)", len(got), err)
+			t.Errorf("got %d orders unpublished for an hour (%v)", len(got), err)
 		}
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&expired[0]}))
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&rows[0].Order})) // an old state, late
 		if left := unpublished(); len(left) != 0 {
-			t.Errorf("still untold: %v", left)
+			t.Errorf("still unpublished: %v, want none", left)
 		}
 		if o := h.read(rows[0].Order.ID); o.PublishedRev != 2 {
-			t.Errorf("published_rev %d", o.PublishedRev)
+			t.Errorf("published_rev %d, want 2", o.PublishedRev)
 		}
 	}, 100)
 }
@@ -109,7 +109,7 @@ func TestOverdueListsPendingOnes(t *testing.T) {
 			if got, err := h.Unpublished(
 				h.ctx, shop.Millis(1)<<42, 10, but,
 			); err != nil || len(got) > 0 && but == part {
-				t.Errorf("untold without partition %d: %v, %v", but, ids(got), err)
+				t.Errorf("unpublished without partition %d: %v, %v", but, ids(got), err)
 			}
 		}
 	}, 100)

@@ -140,5 +140,5 @@ func (s *Store) Groups(ctx context.Context) ([]string, error) {
 // Unposted counts the messages that are not sent yet.
 func (s *Store) Unposted(ctx context.Context) (n int64, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL").Scan(ctx, &n)
-	return n, wrap("count postings that wait", err)
+	return n, wrap("count waiting postings", err)
 }

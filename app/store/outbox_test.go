@@ -30,7 +30,7 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 		claim(now-1, 10, 0)
 		first := claim(now+2, 2, 2)
 		if first[0].At > first[1].At {
-			t.Error("the newer one came first")
+			t.Error("the newer posting was claimed first")
 		}
 		h.must(h.MarkSent(h.ctx, first[:1], now+2, now+70))
 		claim(now+2, 10, 1)

@@ -42,7 +42,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 			return err
 		}
 		if stored != int64(n) {
-			return fmt.Errorf("%w: the database was made for %d, the configuration says %d; set STAMPEDE_PARTITIONS=%d",
+			return fmt.Errorf("%w: the database was created for %d, the configuration has %d; set STAMPEDE_PARTITIONS=%d",
 				ErrPartitions, stored, n, stored)
 		}
 		if err := s.addHistory(ctx, tx); err != nil {

@@ -119,7 +119,7 @@ func again(
 func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t payment.Trade, now shop.Millis) error {
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != shop.Pending {
-		return updateLocked(ctx, tx, 1, "note late money",
+		return updateLocked(ctx, tx, 1, "record a late payment",
 			"SET trade_no = ?, paid_at = ?, "+keepChangedAt+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}

@@ -37,7 +37,7 @@ func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state 
 		h.t.Errorf("trade %+v: %s, order %s; want %s, %s", t, got, o.State, outcome, state)
 	}
 	if state != "" {
-		same(h.t, "(-answer +row)", o, h.read(t.Order), asRow)
+		same(h.t, "(-result +row)", o, h.read(t.Order), asRow)
 	}
 	return o
 }
@@ -50,7 +50,7 @@ func TestOpenTrade(t *testing.T) {
 		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
 		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil ||
 			got.TradeOpened != 0 {
-			t.Errorf("opened when the time was over: %+v, %v", got, err)
+			t.Errorf("opened after the deadline: %+v, %v", got, err)
 		}
 		for _, now := range []shop.Millis{opens + 5, opens + 6} {
 			got := val(h.OpenTrade(h.ctx, o.ID, o.User, now, margin))(h.t)
@@ -59,10 +59,10 @@ func TestOpenTrade(t *testing.T) {
 			}
 		}
 		if got, err := h.Expire(h.ctx, []shop.ID{o.ID}, payBy); err != nil || got[0].State != shop.Pending {
-			t.Errorf("expired behind the gateway's back: %+v, %v", got, err)
+			t.Errorf("expired with an open trade: %+v, %v", got, err)
 		}
 		if got, err := h.Cancel(h.ctx, o.ID, o.User, payBy); err != nil || got.State != shop.Pending {
-			t.Errorf("cancelled behind the gateway's back: %+v, %v", got, err)
+			t.Errorf("cancelled with an open trade: %+v, %v", got, err)
 		}
 	}, 10)
 }
@@ -75,12 +75,12 @@ func TestEndTraded(t *testing.T) {
 		for range 2 {
 			got := val(h.EndTraded(h.ctx, []shop.ID{4242, paid.ID, over.ID}, shop.Expired, payBy))(h.t)
 			if len(got) != 2 {
-				t.Fatalf("%d rows", len(got))
+				t.Fatalf("%d rows, want 2", len(got))
 			}
 			if o := got[0]; o.State != shop.Expired || o.CancelledAt != payBy || o.Rev != 2 {
 				t.Errorf("%+v", o)
 			}
-			same(t, "(-answer +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, asRow)
+			same(t, "(-result +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, asRow)
 		}
 		h.wantTaken(h.sales[0], 1)
 	}, 10)
@@ -101,7 +101,7 @@ func TestReceiveOnce(t *testing.T) {
 		}
 		h.wantTaken(h.sales[0], 2)
 		if due, err := h.ClaimTrades(h.ctx, payBy*2, payBy*3, 10); err != nil || len(due) != 0 {
-			t.Errorf("a paid trade is asked about: %v, %v", due, err)
+			t.Errorf("a paid trade is due: %v, %v", due, err)
 		}
 	}, 10)
 }
@@ -150,13 +150,13 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 		h.wantReceived(tradeOf(refused), payment.OutcomeNever, shop.Refused)
 		h.wantTaken(h.sales[0], 3)
 		if n := h.totals(h.sales[0]).Moneyless; n != 0 {
-			t.Errorf("%d orders are paid without money", n)
+			t.Errorf("%d orders are paid without a payment, want 0", n)
 		}
 		free := h.order(h.sales[0], 1)
 		h.insert(free)
 		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE orders SET state = 'paid' WHERE id = ?", free.ID)))
 		if n := h.totals(h.sales[0]).Moneyless; n != 1 {
-			t.Errorf("%d orders are paid without money, want 1", n)
+			t.Errorf("%d orders are paid without a payment, want 1", n)
 		}
 	}, 10)
 }
@@ -189,7 +189,7 @@ func TestReviveLate(t *testing.T) {
 		h.wantTaken(h.sales[0], 2)
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
 		got := val(h.ReviveLate(h.ctx, claimed, 1, payBy+9))(h.t)
-		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
+		same(t, "(-result +row)", got, h.read(o.ID), asRow)
 		if got.State != shop.Paid || got.Reason != shop.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 ||
 			got.Hold != 2 {
 			t.Errorf("%+v", got)
@@ -197,7 +197,7 @@ func TestReviveLate(t *testing.T) {
 		wantErr(t, "revived twice", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), shop.ErrNoRow)
 		h.wantReceived(tradeOf(o), payment.OutcomeRevived, shop.Paid)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("unsettled %+v, %v", list, err)
+			t.Errorf("unsettled %+v, %v, want none", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
 	}, 3)
@@ -214,7 +214,7 @@ func TestDecidedOnce(t *testing.T) {
 		}
 		h.wantReceived(tradeOf(o), payment.OutcomeRefunded, shop.Cancelled)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("unsettled %+v, %v", list, err)
+			t.Errorf("unsettled %+v, %v, want none", list, err)
 		}
 	}, 3)
 }
@@ -277,7 +277,7 @@ func TestClaimTrades(t *testing.T) {
 		h.must(h.CheckTrades(h.ctx, opens+60_100, map[shop.ID]shop.Millis{one.ID: 0, two.ID: opens + 70_000}))
 		claim(opens+69_999, 0)
 		if due := claim(opens+80_000, 1); due[0].Order != two.ID {
-			t.Errorf("%+v", due[0])
+			t.Errorf("%+v, want %v", due[0], two.ID)
 		}
 	}, 10)
 }

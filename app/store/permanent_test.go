@@ -33,7 +33,7 @@ func TestFaultsThatNoWaitingMends(t *testing.T) {
 	wantErr(t, "no privilege", s.EnsurePartitions(ctx, 2), shop.ErrMisconfigured)
 	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, shop.ErrMisconfigured) ||
 		!errors.Is(err, shop.ErrTransient) {
-		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
+		t.Errorf("no server on the port: got %v, want ErrTransient alone", err)
 	}
 	short, cancel := context.WithCancel(ctx)
 	cancel()
@@ -56,7 +56,7 @@ func TestNeedsAreTried(t *testing.T) {
 	}
 	for _, need := range s.Needs(ctx) {
 		if need.Err != nil {
-			t.Errorf("an empty database of one's own: %v", need.Err)
+			t.Errorf("a separate empty database: %v", need.Err)
 		}
 	}
 	if n := tables(); n != 0 {

@@ -115,7 +115,7 @@ func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err 
 		n, err = exec(ctx, tx, "DELETE FROM slots WHERE id = ?"+
 			" AND NOT EXISTS (SELECT 1 FROM sales WHERE sales.slot_id = ? AND sales.archived_at = 0)", id, id)
 		if err == nil && n == 0 {
-			err = shop.Fail(shop.WrongState, "it has sales: only a slot without any, or archived ones, can be removed")
+			err = shop.Fail(shop.WrongState, "it has sales: only a slot without sales, or with archived ones, can be removed")
 		}
 		return err
 	})

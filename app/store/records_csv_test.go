@@ -47,7 +47,7 @@ func TestProductsAsATable(t *testing.T) {
 		pot := found[0].ID.String()
 		changed, err := d.ImportProducts(ctx, operator(), []byte("id,version,list_price\n"+pot+",1,99\n"))
 		if err != nil || changed.Changed != 1 {
-			t.Errorf("changed: %+v, %v", changed, err)
+			t.Errorf("changed: %+v, %v, want one change", changed, err)
 		}
 		rows := journalled(t, s)
 		wrong := "id,version,name,category,list_price,archived,images\n" +
@@ -60,7 +60,7 @@ func TestProductsAsATable(t *testing.T) {
 			",,Fine,,1,no,\n"
 		report, err := d.ImportProducts(ctx, trying(operator()), []byte(wrong))
 		if err != nil || len(report.Problems) != 7 {
-			t.Errorf("problems: %+v, %v", report, err)
+			t.Errorf("problems: %+v, %v, want 7", report, err)
 		}
 		for i, line := range []int{2, 3, 4, 5, 6, 6, 7} {
 			if i < len(report.Problems) && report.Problems[i].Line != line {
@@ -96,7 +96,7 @@ func TestSalesAsATable(t *testing.T) {
 			"2026-11-24 21:00,Pot,59,10,1,2026-11-24 21:30,2026-11-24 22:00:30,\n"
 		done, err := d.ImportSales(ctx, operator(), []byte(file))
 		if err != nil || done.Created != 2 || len(received) != 2 {
-			t.Fatalf("imported: %+v, %v, heard of %v", done, err, received)
+			t.Fatalf("imported: %+v, %v, notified of %v", done, err, received)
 		}
 		sales, _, err := d.SaleRecords(ctx, store.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
 		must(t, err)
@@ -121,7 +121,7 @@ func TestSalesAsATable(t *testing.T) {
 			late.ID.String() + ",,,,,,,404\n" // another product
 		report, err := d.ImportSales(ctx, trying(operator()), []byte(wrong))
 		if err != nil || len(report.Problems) != 6 {
-			t.Errorf("problems: %+v, %v", report, err)
+			t.Errorf("problems: %+v, %v, want 6", report, err)
 		}
 		wantCode(t, "a table with problems",
 			errOf(d.ImportSales(ctx, operator(), []byte(wrong))), shop.BadRequest)

@@ -95,12 +95,12 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (rem
 	for last := ""; ; {
 		some, err := s.oldImages(ctx, last, before)
 		if err != nil || len(some) == 0 {
-			return removed, wrap("look for old pictures", err)
+			return removed, wrap("list old pictures", err)
 		}
 		last = some[len(some)-1].ID
 		shown, err := s.shownURLs(ctx, some)
 		if err != nil {
-			return removed, wrap("look which pictures are shown", err)
+			return removed, wrap("read the pictures in use", err)
 		}
 		for _, image := range some {
 			if shown[image.url()] {

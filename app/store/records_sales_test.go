@@ -55,10 +55,10 @@ func TestSalesAreMade(t *testing.T) {
 			t.Errorf("partitions %v", partitions)
 		}
 		if len(received) != 6 {
-			t.Errorf("heard of %v", received)
+			t.Errorf("notified of %v, want 6", received)
 		}
 		if _, err := d.CreateSale(ctx, trying(operator()), draft); err != nil || len(received) != 6 {
-			t.Errorf("a sale that was tried: %v, heard of %d", err, len(received))
+			t.Errorf("a dry run: %v, notified of %d", err, len(received))
 		}
 		for q, want := range map[store.SalesQuery]int{
 			{}: 6, {Slot: slot.ID}: 6, {Slot: 404}: 0, {Phase: shop.Upcoming}: 6, {Phase: shop.Open}: 0,
@@ -286,7 +286,7 @@ func TestASlotOfArchivedSales(t *testing.T) {
 		rows, err := s.JournalFrom(ctx, 1, 100)
 		must(t, err)
 		if !slices.ContainsFunc(rows, func(e journal.Entry) bool { return e.Kind == "slot.archive" }) {
-			t.Error("the journal does not say that it was archived")
+			t.Error("the journal has no row for the archived sale")
 		}
 	})
 }

@@ -93,7 +93,7 @@ func TestProductsLife(t *testing.T) {
 		_, err = d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
 		var conflict *shop.Error
 		if !errors.As(err, &conflict) || conflict.Code != shop.Conflict {
-			t.Fatalf("an edit of what has moved on: %v", err)
+			t.Fatalf("an edit at an old version: %v", err)
 		}
 		if now, ok := conflict.Current.(store.ProductRecord); !ok || now.Version != 2 || now.Name != name {
 			t.Errorf("the conflict shows %+v", conflict.Current)
@@ -108,7 +108,7 @@ func TestProductsLife(t *testing.T) {
 			d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}),
 		)(t)
 		if gone.ArchivedAt != noon {
-			t.Errorf("archived %+v", gone)
+			t.Errorf("archived %+v, want %v", gone, noon)
 		}
 		if listed, _, err := s.Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
 			t.Errorf("an archived product is listed: %v, %v", listed, err)
@@ -148,8 +148,8 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
-		wantCode(t, "what was tried is there", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
-		wantCode(t, "tried with a category that is not there",
+		wantCode(t, "a dry run created a product", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
+		wantCode(t, "a dry run with an unknown category",
 			errOf(d.CreateProduct(ctx, trying(who), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
 			shop.BadRequest)
 		slot := backoffice.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
@@ -271,7 +271,7 @@ func TestCategoriesLife(t *testing.T) {
 			errOf(d.EditCategory(ctx, operator(), tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})),
 		)
 		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
-			t.Errorf("shown: %v, %v", shown, err)
+			t.Errorf("shown: %v, %v, want 1 of them", shown, err)
 		}
 		_, err = d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot", CategoryID: tea.ID})
 		if code(err) != shop.BadRequest {
@@ -316,7 +316,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 			{OpensAt: noon / 1000 * 1_000_000, ClosesAt: noon/1000*1_000_000 + hour},
 		} {
 			if _, err := d.CreateSlot(ctx, operator(), draft); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v", draft, err)
+				t.Errorf("%+v: %v, want %v", draft, err, shop.BadRequest)
 			}
 		}
 		must(t, errOf(d.RemoveSlot(ctx, operator(), slots[0].ID)))
@@ -384,7 +384,7 @@ func TestTemplate(t *testing.T) {
 			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
 			if _, err := d.ApplyTemplate(ctx, trying(operator()), wrong); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v", wrong, err)
+				t.Errorf("%+v: %v, want %v", wrong, err, shop.BadRequest)
 			}
 		}
 	})
@@ -417,7 +417,7 @@ func TestPicturesAreKeptOnce(t *testing.T) {
 			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), store.ImageJPEG, false)), shop.ErrNoRow)
 		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
 		if err != nil || len(known) != 1 {
-			t.Errorf("known: %v, %v", known, err)
+			t.Errorf("known: %v, %v, want 1 of them", known, err)
 		}
 	})
 }

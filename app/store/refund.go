@@ -62,7 +62,7 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 // AskRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It returns
 // the resulting row, changed or not. ErrNoRow: no such order of this user.
 func (s *Store) AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error) {
-	return inTx(ctx, s, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
+	return inTx(ctx, s, "request the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.askRefund(ctx, tx, ask)
 	})
 }
@@ -198,7 +198,7 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 
 // NoteRefund stores the result of an attempt. stuck: the gateway has rejected the refund finally, so it is not retried.
 func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error {
-	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
+	return s.inTx(ctx, "record an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
 			order, payment.RefundOpen)
 		if err == nil && stuck {
@@ -211,7 +211,7 @@ func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuc
 
 // RetryRefund reopens a stuck refund. ErrNoRow: it is not stuck.
 func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
-	return s.changeRow(ctx, "try the refund of order "+order.String()+" again",
+	return s.changeRow(ctx, "retry the refund of order "+order.String(),
 		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
 		payment.RefundStuck)
 }

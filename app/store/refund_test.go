@@ -40,7 +40,7 @@ func TestBeginRefundOnce(t *testing.T) {
 			if got.State != shop.Refunding || got.Reason != payment.ReasonRefundShop || got.Rev != o.Rev+1 {
 				t.Errorf("%+v", got)
 			}
-			same(t, "(-answer +row)", got, h.read(o.ID), asRow)
+			same(t, "(-result +row)", got, h.read(o.ID), asRow)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE refunds SET request = 'R3' WHERE order_id = ?", o.ID)))
 		wantErr(t, "a second refund of one order", errOf(begin(shop.Paid, shop.Shipped)), shop.ErrNoRow)
@@ -69,9 +69,9 @@ func TestAskAndDecide(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
 		ask := payment.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
-		wantErr(t, "asked by somebody else",
+		wantErr(t, "requested by another user",
 			errOf(h.AskRefund(h.ctx, payment.RefundAsk{Order: o.ID, User: o.User + 1})), shop.ErrNoRow)
-		wantErr(t, "declined what nobody asked for",
+		wantErr(t, "declined a refund that was not requested",
 			errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7})), shop.ErrNoRow)
 		h.wantRefund(o.ID, shop.Paid, "", 2)
 		for _, step := range []struct {
@@ -95,7 +95,7 @@ func TestAskAndDecide(t *testing.T) {
 		} {
 			for range 2 {
 				got := val(step.do())(h.t)
-				same(t, "(-answer +row)", got, h.read(o.ID), asRow)
+				same(t, "(-result +row)", got, h.read(o.ID), asRow)
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
 			}
 		}
@@ -138,12 +138,12 @@ func TestRefundComesAgain(t *testing.T) {
 		}
 		h.must(h.NoteRefund(h.ctx, o.ID, "the gateway is down", false))
 		if claimed(now) != 1 {
-			t.Error("a refund with a note does not come again")
+			t.Error("a refund with a note is not due again")
 		}
-		wantErr(t, "tried again what is not stuck", h.RetryRefund(h.ctx, o.ID, now), shop.ErrNoRow)
+		wantErr(t, "retried a refund that is not stuck", h.RetryRefund(h.ctx, o.ID, now), shop.ErrNoRow)
 		h.must(h.NoteRefund(h.ctx, o.ID, "ACCOUNT_CLOSED", true))
 		if claimed(now.Add(24*time.Hour)) != 0 {
-			t.Error("a stuck refund comes again")
+			t.Error("a stuck refund is due")
 		}
 		backlog, err := h.RefundBacklog(h.ctx)
 		h.must(err)
@@ -157,7 +157,7 @@ func TestRefundComesAgain(t *testing.T) {
 			t.Errorf("%+v, %v", backlog, err)
 		}
 		if claimed(now) != 1 {
-			t.Error("what was opened again does not come")
+			t.Error("a retried refund is not due")
 		}
 	}, 10)
 }
@@ -166,11 +166,11 @@ func TestRefundComesAgain(t *testing.T) {
 func TestFinishRefundOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1)
-		wantErr(t, "finished what had not begun", errOf(h.FinishRefund(h.ctx, o.ID, opens+70)), shop.ErrNoRow)
+		wantErr(t, "finished a refund that had not begun", errOf(h.FinishRefund(h.ctx, o.ID, opens+70)), shop.ErrNoRow)
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})))
 		for range 2 {
 			got := val(h.FinishRefund(h.ctx, o.ID, opens+70))(h.t)
-			same(t, "(-answer +row)", got, h.read(o.ID), asRow)
+			same(t, "(-result +row)", got, h.read(o.ID), asRow)
 			h.wantRefund(o.ID, shop.Refunded, payment.ReasonRefundShop, 4)
 			h.wantRefund(other.ID, shop.Paid, "", 2)
 		}

@@ -54,8 +54,8 @@ var (
 
 // Reasons for not reading the replica. All others are errors of the driver.
 var (
-	errNoPosition = errors.New("the primary says no position: log_bin, and gtid_mode = ON on MySQL, are needed on it")
-	errBehind     = fmt.Errorf("it does not have after %s what its primary had committed: it is behind, or no replica of it",
+	errNoPosition = errors.New("the primary reports no position: set log_bin on it, and gtid_mode = ON on MySQL")
+	errBehind     = fmt.Errorf("after %s it lacks commits of its primary: it is behind, or not its replica",
 		catchUpWithin)
 )
 
@@ -165,7 +165,7 @@ func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
 }
 
 // errOpening means that another caller is opening the replica.
-var errOpening = errors.New("it is being reached for")
+var errOpening = errors.New("its connection is being opened")
 
 // reach opens the replica if it is not open yet.
 func (r *Replica) reach(ctx context.Context) (*Store, error) {
@@ -233,7 +233,7 @@ func (r *Replica) rest(ctx context.Context, err error) {
 	r.restUntil = time.Now().Add(replicaRest)
 	if why := err.Error(); r.why != why {
 		r.why = why
-		slog.WarnContext(ctx, "the replica is not read, the primary answers lists and reports", "err", err)
+		slog.WarnContext(ctx, "the replica is not read; lists and reports come from the primary", "err", err)
 	}
 }
 

@@ -74,19 +74,19 @@ func TestReplicaShowsWhatWasCommitted(t *testing.T) {
 		}
 	})
 	if there == 0 || there+instead != 20 {
-		t.Errorf("the replica answered %d times and the primary %d, want 20 together", there, instead)
+		t.Errorf("got %d reads from the replica and %d from the primary, want 20 in total", there, instead)
 	}
 	h.namedAreReadFromThePrimary()
 
 	h.server.StopApplying()
 	h.onlyPrimary(h.replica, "behind")
 	h.server.Apply()
-	h.readAgain("it has caught up")
+	h.readAgain("the replica has caught up")
 
 	h.server.Kill()
 	h.onlyPrimary(h.replica, "dead")
 	h.server.Start()
-	h.readAgain("it is back")
+	h.readAgain("the replica is running again")
 
 	h.server.Promote()
 	h.insert(h.order(h.sales[0], 1))
@@ -106,10 +106,10 @@ func (h *testShop) onlyPrimary(r *store.Replica, why string) {
 		}
 	})
 	if there != 0 || instead != 4 {
-		h.t.Errorf("%s: it answered %d times and the primary %d, want 0 and 4", why, there, instead)
+		h.t.Errorf("%s: got %d reads from the replica and %d from the primary, want 0 and 4", why, there, instead)
 	}
 	if err := r.Check(h.ctx); err == nil {
-		h.t.Errorf("%s: said to be fit", why)
+		h.t.Errorf("%s: Check returned no error", why)
 	}
 }
 
@@ -117,7 +117,7 @@ func (h *replicated) readAgain(why string) {
 	h.t.Helper()
 	kit.Eventually(h.t, time.Minute, func() (bool, string) {
 		there, _ := readsOf(h.replica, func() { h.sees(h.replica) })
-		return there > 0, why + ", and it is not read"
+		return there > 0, why + ", but it is not read"
 	})
 }
 
@@ -138,6 +138,6 @@ func (h *replicated) namedAreReadFromThePrimary() {
 		h.must(err)
 	})
 	if there != 0 || instead != 0 {
-		h.t.Errorf("the replica was asked: it answered %d times, the primary in its stead %d times", there, instead)
+		h.t.Errorf("got %d reads from the replica and %d replacements by the primary, want 0 and 0", there, instead)
 	}
 }

@@ -58,7 +58,7 @@ func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int
 		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)",
 			bun.List(some)).Scan(ctx, &rows)
 		if err != nil {
-			return nil, wrap(fmt.Sprintf("read what %d sales have left", len(some)), err)
+			return nil, wrap(fmt.Sprintf("read the free units of %d sales", len(some)), err)
 		}
 		for _, r := range rows {
 			left[r.ID] = r.Free

@@ -25,7 +25,7 @@ func TestMarkLoadedOncePerEpoch(t *testing.T) {
 		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // a repeat
 		wantErr(t, "an epoch that the partition does not have",
 			h.MarkLoaded(h.ctx, h.sales[0], 2, 1), shop.ErrStaleEpoch)
-		wantErr(t, "a sale that is not there", h.MarkLoaded(h.ctx, 4242, 1, 1), shop.ErrNoRow)
+		wantErr(t, "an absent sale", h.MarkLoaded(h.ctx, 4242, 1, 1), shop.ErrNoRow)
 		epoch := val(h.AdvanceEpoch(h.ctx, 0, 0))(h.t)
 		wantErr(t, "the epoch before a rebuild", h.MarkLoaded(h.ctx, h.sales[0], 1, 1), shop.ErrStaleEpoch)
 		if sale, err := h.Sale(h.ctx, h.sales[0]); err != nil || sale.Epoch != epoch {
@@ -66,10 +66,10 @@ func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 		<-fenced
 		h.wantTaken(h.sales[0], taken)
 		if epoch, _, err := h.PartitionEpoch(h.ctx, 0); err != nil || epoch != 5 {
-			t.Errorf("epoch %d (%v)", epoch, err)
+			t.Errorf("epoch %d (%v), want 5", epoch, err)
 		}
 		if epoch, err := h.AdvanceEpoch(h.ctx, 0, 0); err != nil || epoch != 6 {
-			t.Errorf("epoch %d (%v)", epoch, err)
+			t.Errorf("epoch %d (%v), want 6", epoch, err)
 		}
 	}, 1000)
 }
@@ -98,7 +98,7 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 			t.Errorf("epoch %d (%v), want 2 for a partition that was missing", epoch, err)
 		}
 		if epoch, seq, err := s.PartitionEpoch(ctx, 7); err != nil || epoch != 1 || seq != 0 {
-			t.Errorf("epoch %d, seq %d (%v)", epoch, seq, err)
+			t.Errorf("epoch %d, seq %d (%v), want epoch 1 and seq 0", epoch, seq, err)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func TestSaleTotals(t *testing.T) {
 			OverLimit: []shop.ID{greedy}, PendingRows: 2,
 		}
 		same(t, "(-want +got)", want, got)
-		wantErr(t, "a sale that is not there", errOf(h.Store.SaleTotals(h.ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "an absent sale", errOf(h.Store.SaleTotals(h.ctx, 4242)), shop.ErrNoRow)
 	})
 }
 
@@ -215,7 +215,7 @@ func TestLockPartitionAdmitsOne(t *testing.T) {
 		defer cancel()
 		err := s.LockPartition(short, 1, func(context.Context) error { return errors.New("two recoveries at once") })
 		if !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("who gave up waiting heard %v", err)
+			t.Errorf("got %v for a caller whose context ended", err)
 		}
 		close(leave)
 		if err := g.Wait(); err != nil {
@@ -240,7 +240,7 @@ func TestLostLockEndsTheRecovery(t *testing.T) {
 		name := "stampede:recover:1:" + hex.EncodeToString(hash[:])
 		if err := s.DB().QueryRowContext(ctx, "SELECT IS_USED_LOCK(?)", name).Scan(&holder); err != nil ||
 			!holder.Valid {
-			return fmt.Errorf("nobody holds %s: %w", name, err)
+			return fmt.Errorf("lock %s has no holder: %w", name, err)
 		}
 		kit.Kill(t, dsn, holder.Int64)
 		<-inner.Done()

@@ -157,9 +157,9 @@ func TestSearchForPayments(t *testing.T) {
 			same(t, name+" (-want +got)", c.want, got)
 		}
 		if p, err := h.Payment(h.ctx, "T2"); err != nil || p.Order != orders[2] {
-			t.Errorf("%+v, %v", p, err)
+			t.Errorf("%+v, %v, want %v", p, err, orders[2])
 		}
-		wantErr(t, "a trade that nobody knows", errOf(h.Payment(h.ctx, "T9")), shop.ErrNoRow)
+		wantErr(t, "an unknown trade", errOf(h.Payment(h.ctx, "T9")), shop.ErrNoRow)
 	})
 }
 

@@ -79,7 +79,7 @@ type documentRow struct {
 func (s *Store) Documents(ctx context.Context) (map[string]Document, error) {
 	var rows []documentRow
 	if err := s.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
-		return nil, wrap("read what is kept", err)
+		return nil, wrap("read the documents", err)
 	}
 	all := make(map[string]Document, len(rows))
 	for _, r := range rows {
@@ -114,7 +114,7 @@ func (s *Store) SetChallenge(ctx context.Context, sale shop.ID, c shop.Challenge
 // WorkBits returns the difficulty of a proof of work; 0: never set.
 func (s *Store) WorkBits(ctx context.Context) (int, error) {
 	bits, err := counted(ctx, s.db, settingWorkBits)
-	return int(bits), wrap("read how difficult proofs of work are", err)
+	return int(bits), wrap("read the difficulty of proofs of work", err)
 }
 
 // SetWorkBits sets the difficulty of new proofs of work. Challenges that were issued before keep theirs.
@@ -123,7 +123,7 @@ func (s *Store) SetWorkBits(ctx context.Context, bits int) error {
 		return shop.Fail(shop.BadRequest,
 			fmt.Sprintf("a proof of work has from %d to %d bits", admission.MinWorkBits, admission.MaxWorkBits))
 	}
-	return s.inTx(ctx, "set how difficult proofs of work are", func(tx bun.Conn) error {
+	return s.inTx(ctx, "set the difficulty of proofs of work", func(tx bun.Conn) error {
 		return s.putSetting(ctx, tx, settingWorkBits, bits)
 	})
 }

@@ -81,7 +81,7 @@ func TestShipOnce(t *testing.T) {
 			if step.state == "" {
 				continue
 			}
-			same(t, "(-answer +row)", got.Order, h.read(step.p.Order), asRow)
+			same(t, "(-result +row)", got.Order, h.read(step.p.Order), asRow)
 		}
 		sent := val(h.ShipmentOf(h.ctx, paid.ID))(h.t)
 		want := store.Shipment{
@@ -139,7 +139,7 @@ func TestShippedFinishes(t *testing.T) {
 		mine, slow := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
 		asked, refunding := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
 		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User); err != nil || got.State != shop.Paid {
-			t.Errorf("a receipt of what was not shipped: %s, %v", got.State, err)
+			t.Errorf("a receipt of an unshipped order: %s, %v", got.State, err)
 		}
 		for _, o := range []shop.Order{mine, slow, asked, refunding} {
 			h.ship(sending, parcel(o.ID))
@@ -150,11 +150,11 @@ func TestShippedFinishes(t *testing.T) {
 		)
 
 		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
-			t.Errorf("a receipt by somebody else: %v", err)
+			t.Errorf("a receipt by another user: %v", err)
 		}
 		o, waits, err := h.ConfirmReceipt(h.ctx, asked.ID, asked.User)
 		if err != nil || !waits || o.State != shop.Shipped {
-			t.Errorf("a receipt of what is to be refunded: %s, %v", o.State, err)
+			t.Errorf("a receipt of an order with a requested refund: %s, %v", o.State, err)
 		}
 		for range 2 {
 			got, waits, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User)
@@ -175,7 +175,7 @@ func TestShippedFinishes(t *testing.T) {
 			}
 			for _, o := range rows {
 				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" || o.ID != slow.ID || o.State != shop.Finished {
-					t.Errorf("(-answer +row):\n%s", diff)
+					t.Errorf("(-result +row):\n%s", diff)
 				}
 			}
 		}
@@ -214,14 +214,14 @@ func TestLettersAboutParcels(t *testing.T) {
 		h.must(h.Rewrite(h.ctx, shippedAt+6)) // too old
 		h.must(h.MarkWritten(h.ctx, second[0], finishAt))
 		if again := claim(finishAt * 2); len(again) != 0 {
-			t.Errorf("claimed %v", again)
+			t.Errorf("claimed %v, want none", again)
 		}
 		h.must(h.Rewrite(h.ctx, shippedAt+5))
 		third := claim(finishAt)
 		h.must(h.Rewrite(h.ctx, shippedAt+5))
 		h.must(h.MarkWritten(h.ctx, third[0], finishAt))
 		if again := claim(finishAt); len(again) != 1 {
-			t.Errorf("claimed %v", again)
+			t.Errorf("claimed %v, want 1 of them", again)
 		}
 	}, 10)
 }

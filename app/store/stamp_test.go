@@ -59,24 +59,24 @@ func TestRestamp(t *testing.T) {
 		same(t, "(-want +got)", ids(many), ids(got))
 		for i := range got {
 			if !got[i].Touched {
-				t.Fatalf("order %s is not stamped", got[i].ID)
+				t.Fatalf("order %s is not touched", got[i].ID)
 			}
 		}
 		if got[7].State != shop.Cancelled || got[7].Rev != 2 {
-			t.Errorf("answered as it was: %s, rev %d", got[7].State, got[7].Rev)
+			t.Errorf("returned as before: %s, rev %d", got[7].State, got[7].Rev)
 		}
 		queries := []shop.ChangesQuery{since(many[0].User, before), since(untouched.User, longAgo+1)}
 		all, _, err := h.Changed(h.ctx, queries, len(many))
 		h.must(err)
 		if len(all[0].Orders) != len(many) || all[0].More || len(all[1].Orders) != 0 {
-			t.Errorf("%d rows were stamped, want %d; %d of another buyer", len(all[0].Orders), len(many),
+			t.Errorf("%d rows were touched, want %d; %d of another buyer", len(all[0].Orders), len(many),
 				len(all[1].Orders))
 		}
 		if got, err := h.Touch(h.ctx, []shop.ID{4242}); err != nil || len(got) != 0 {
-			t.Errorf("nothing is there: %v, %v", got, err)
+			t.Errorf("missing orders: %v, %v, want none", got, err)
 		}
 		if got, err := h.Touch(h.ctx, nil); err != nil || len(got) != 0 {
-			t.Errorf("nothing was asked for: %v, %v", got, err)
+			t.Errorf("without ids: %v, %v, want none", got, err)
 		}
 	})
 }

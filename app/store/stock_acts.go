@@ -35,7 +35,7 @@ const actsPerGeneration = 1_000_000
 // AskStock enters a pending withdrawal of units and returns it with its number. The raised version serialises callers,
 // so that numbers are assigned in order.
 func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error) {
-	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (shop.StockAct, error) {
+	return inTx(ctx, s, "request a withdrawal from sale "+sale.String(), func(tx bun.Conn) (shop.StockAct, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
 			return shop.StockAct{}, err
 		}
@@ -45,7 +45,7 @@ func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.S
 		}
 		if n >= maxStockActs {
 			return shop.StockAct{}, shop.Fail(shop.LimitReached,
-				fmt.Sprintf("units were withdrawn from this sale %d times, which is the most there can be", n))
+				fmt.Sprintf("units were withdrawn from this sale %d times, which is the limit", n))
 		}
 		row := stockRow{Sale: sale, Units: units, State: shop.StockPending}
 		// Redis stores its decision under the number, even for a withdrawal that the database has lost. A new

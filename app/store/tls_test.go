@@ -35,13 +35,13 @@ func TestMySQLOverTLS(t *testing.T) {
 	var name, version string
 	must(t, s.DB().QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Ssl_version'").Scan(&name, &version))
 	if version != "TLSv1.3" {
-		t.Errorf("speaks %q", version)
+		t.Errorf("got the TLS version %q", version)
 	}
 
 	_, err = store.OpenMySQL(ctx, testShop+"?tls=true")
 	var unknown *tls.CertificateVerificationError
 	if !errors.As(err, &unknown) || !errors.Is(err, shop.ErrMisconfigured) {
-		t.Errorf("a server that nobody vouches for: %v", err)
+		t.Errorf("a server with an untrusted certificate: %v", err)
 	}
 	elsewhere := strings.Replace(testShop, "127.0.0.1", "localhost", 1)
 	var another x509.HostnameError
@@ -49,14 +49,14 @@ func TestMySQLOverTLS(t *testing.T) {
 		t.Errorf("a certificate for another name: %v", err)
 	}
 	if _, err = store.OpenMySQL(ctx, testShop); !errors.Is(err, shop.ErrMisconfigured) {
-		t.Errorf("without TLS: %v", err)
+		t.Errorf("without TLS: %v, want ErrMisconfigured", err)
 	}
 	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred"} {
 		if _, err = store.OpenTrustedMySQL(ctx, testShop+weak, certificate); err == nil {
-			t.Errorf("certificates are not looked at with %q", weak)
+			t.Errorf("certificates are not checked with %q", weak)
 		}
 	}
 	if _, err = store.OpenTrustedMySQL(ctx, testShop+"?tls=true", "nonsense"); err == nil {
-		t.Error("nonsense was taken for a certificate")
+		t.Error("an invalid text was accepted as a certificate")
 	}
 }

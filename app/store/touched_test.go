@@ -174,10 +174,10 @@ var stampCases = []stampCase{
 	}, false},
 	{"Insert", "a row that has ended", isExpired, insert, false},
 
-	{"Expire", "what is due", isPending, expire, true},
-	{"Expire", "what has expired", isExpired, expire, false},
-	{"Expire", "what has a trade", isOpened, expire, false},
-	{"Expire", "what is not due", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Expire", "a due order", isPending, expire, true},
+	{"Expire", "an expired order", isExpired, expire, false},
+	{"Expire", "an order with a trade", isOpened, expire, false},
+	{"Expire", "an order that is not due", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Expire(h.ctx, []shop.ID{o.ID}, payBy-1)
 	}, false},
 	{"Cancel", "a pending one", isPending, cancel, true},
@@ -222,12 +222,12 @@ var stampCases = []stampCase{
 
 	{"ConfirmReceipt", "of a shipped one", isShipped, confirm, true},
 	{"ConfirmReceipt", "again", isReceived, confirm, false},
-	{"FinishShipped", "what is due", isShipped, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"FinishShipped", "a due order", isShipped, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, _, err := h.FinishShipped(h.ctx, finishAt, finishAt+1, 1000)
 		return only(o, got), err
 	}, true},
 
-	{"Order", "marked as told", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Order", "marked as published", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&o}))
 		return one(h.Order(h.ctx, o.ID))
 	}, false},
@@ -294,18 +294,18 @@ func TestStamped(t *testing.T) {
 				before := h.clock().At
 				got := val(c.do(h, o))(h.t)
 				if len(got) == 0 {
-					t.Fatal("no order was answered")
+					t.Fatal("no order was returned")
 				}
 				for _, answer := range got {
 					if answer.ID != o.ID || answer.Touched != c.stamps {
-						t.Errorf("order %s of %s: stamped %v, want %v", answer.ID, o.ID, answer.Touched, c.stamps)
+						t.Errorf("order %s of %s: touched %v, want %v", answer.ID, o.ID, answer.Touched, c.stamps)
 					}
 				}
 				if touched := len(only(o, h.changed(o.User, before))) == 1; touched != c.stamps {
-					t.Errorf("the row is stamped: %v, want %v", touched, c.stamps)
+					t.Errorf("the row is touched: %v, want %v", touched, c.stamps)
 				}
 				if len(only(o, h.changed(o.User, longAgo))) != 1 {
-					t.Error("the row's stamp was lost")
+					t.Error("the row's change time was lost")
 				}
 			})
 		}

@@ -46,7 +46,7 @@ func (s *Store) OpenTrade(
 			return o, shop.Fail(shop.WrongState, "an order of a hidden sale cannot be paid")
 		}
 		o.TradeOpened = now
-		err = execMatching(ctx, tx, 1, "note the trade",
+		err = execMatching(ctx, tx, 1, "record the trade",
 			"UPDATE orders SET trade_opened = ?, "+keepChangedAt+" WHERE id = ? AND state = ? AND trade_opened = 0", now,
 			order, shop.Pending)
 		if err != nil {
@@ -86,7 +86,7 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit i
 		}
 		ids := convert(due, func(r *tradeRow) shop.ID { return r.Order })
 		slices.Sort(ids)
-		return execMatching(ctx, tx, len(ids), "put them off",
+		return execMatching(ctx, tx, len(ids), "postpone trades",
 			"UPDATE trades SET check_at = ? WHERE order_id IN (?)", until, bun.List(ids))
 	})
 	return convert(due, func(r *tradeRow) payment.OpenedTrade {
@@ -113,7 +113,7 @@ func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.
 	for _, order := range slices.Sorted(maps.Keys(next)) { // locks are taken in the order of ids
 		together[next[order]] = append(together[next[order]], order)
 	}
-	return s.inTx(ctx, "plan the next look at trades", func(tx bun.Conn) error {
+	return s.inTx(ctx, "plan the next check of trades", func(tx bun.Conn) error {
 		for _, when := range slices.Sorted(maps.Keys(together)) {
 			for some := range slices.Chunk(together[when], idsAtOnce) {
 				_, err := exec(ctx, tx, "UPDATE trades SET check_at = ?, ended = (expires_at <= ?)"+

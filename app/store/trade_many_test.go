@@ -66,9 +66,9 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 	done.Go(func() { _ = watch.Run(running) })
 	kit.Eventually(t, 90*time.Second, func() (bool, string) { // serial checks: 200 s
 		n := gateway.count()
-		return n == many, fmt.Sprintf("%d of %d were asked about", n, many)
+		return n == many, fmt.Sprintf("%d of %d trades were queried", n, many)
 	})
-	t.Logf("all asked about within %v, with %d questions", time.Since(began), watch.Asked())
+	t.Logf("all trades were queried within %v, with %d queries", time.Since(began), watch.Asked())
 	stop()
 	done.Wait()
 }

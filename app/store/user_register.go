@@ -81,7 +81,7 @@ func voidTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 // AddMailToken adds a token. It deletes the oldest tokens of its kind beyond mailTokensKept. ErrNoRow: state or email
 // of the account differ from those of u.
 func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
-	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
+	return s.inTx(ctx, "add an e-mail token", func(tx bun.Conn) error {
 		// Lock the account: a link belongs to the email and the state that the caller has read.
 		present, err := s.lockUser(ctx, tx, t.User)
 		if err != nil {
@@ -220,7 +220,7 @@ func (s *Store) CheckMailToken(
 	if err == nil {
 		u, err = oneUser(ctx, s.db.NewSelect(), "id = ?", row.User)
 	}
-	return u, wrap("check a mail token", err)
+	return u, wrap("check an e-mail token", err)
 }
 
 func mailToken(ctx context.Context, db bun.IDB, hash string, kind shop.MailTokenKind) (row mailTokenRow, err error) {

@@ -59,7 +59,7 @@ func TestUserIsReadAsWritten(t *testing.T) {
 		other := newUser()
 		other.Email = u.Email
 		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), shop.ErrTaken)
-		wantErr(t, "read nobody", errOf(s.UserByID(ctx, other.ID)), shop.ErrNoRow)
+		wantErr(t, "read an unknown user", errOf(s.UserByID(ctx, other.ID)), shop.ErrNoRow)
 		must(t, errors.Join(s.EditUser(ctx, u.ID, new("Ada"), nil), s.EditUser(ctx, u.ID, nil, new("en"))))
 		wantErr(t, "edit an unknown user", s.EditUser(ctx, other.ID, new("Ada"), nil), shop.ErrNoRow)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
@@ -247,10 +247,10 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 		must(t, s.SetRole(ctx, u.ID, shop.Operator))
 		wantRevoked("another role", devices...)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != shop.Operator {
-			t.Errorf("role %v, %v", got.Role, err)
+			t.Errorf("role %v, %v, want %v", got.Role, err, shop.Operator)
 		}
 		if live, err := s.DevicesOf(ctx, foreign.User, userNow); err != nil || len(live) != 1 {
-			t.Errorf("somebody else's: %v, %v", live, err)
+			t.Errorf("devices of another user: %v, %v", live, err)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 	}
 	var database string
 	if err := conn.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
-		return "", fmt.Errorf("ask for the database's name: %w", err)
+		return "", fmt.Errorf("read the database's name: %w", err)
 	}
 	name := nameIn(database, l.Name)
 	for begun := time.Now(); ; {

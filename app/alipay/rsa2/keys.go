@@ -27,7 +27,7 @@ func ParsePrivateKey(text string) (*rsa.PrivateKey, error) {
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
-		return nil, errors.New("it is no private key in PKCS #8 or PKCS #1")
+		return nil, errors.New("it is not a private key in PKCS #8 or PKCS #1")
 	}
 	key, ok := parsed.(*rsa.PrivateKey)
 	if !ok {
@@ -44,7 +44,7 @@ func ParsePublicKey(text string) (*rsa.PublicKey, error) {
 	}
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
-		return nil, errors.New("it is no public key")
+		return nil, errors.New("it is not a public key")
 	}
 	key, ok := parsed.(*rsa.PublicKey)
 	if !ok {
@@ -57,7 +57,7 @@ func ParsePublicKey(text string) (*rsa.PublicKey, error) {
 func ParseCertificate(text string) (*x509.Certificate, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, errors.New("it holds no certificate in PEM")
+		return nil, errors.New("it has no PEM certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)
 }
@@ -86,7 +86,7 @@ func RootSerialNumber(bundle string) (string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return "", errors.New("it holds no root certificate that is signed with RSA")
+		return "", errors.New("it has no root certificate with an RSA signature")
 	}
 	return strings.Join(names, "_"), nil
 }

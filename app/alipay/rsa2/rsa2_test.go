@@ -110,7 +110,7 @@ func TestWrongKeysAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":         "neither PEM nor base64",
 		"not here": "neither PEM nor base64",
-		"YWJj":     "no private key",
+		"YWJj":     "not a private key",
 		base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(short)): "1024 bits",
 		base64.StdEncoding.EncodeToString(other):                              "needs an RSA key",
 	} {

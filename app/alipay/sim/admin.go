@@ -71,7 +71,7 @@ func (s *Simulator) press(button, order string) error {
 	case "close":
 		return s.GiveUp(order)
 	}
-	return errors.New("there is no such button: want pay or close")
+	return errors.New("unknown button: want pay or close")
 }
 
 func answerJSON(w http.ResponseWriter, v any) {

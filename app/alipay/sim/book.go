@@ -58,9 +58,9 @@ type Ledger struct {
 // Reasons for a rejected action or call.
 var (
 	errNoTrade = errors.New("no such trade")
-	errStatus  = errors.New("not possible in this state")
-	errOther   = errors.New("the number is in use for something else")
-	errTooMuch = errors.New("more than was paid")
+	errStatus  = errors.New("the state does not allow it")
+	errOther   = errors.New("the number is already in use")
+	errTooMuch = errors.New("more than the paid amount")
 )
 
 // book stores the trades. It returns copies.

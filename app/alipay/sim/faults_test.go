@@ -62,7 +62,7 @@ func TestAdmin(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	if got := s.post("/admin/trades/1/pay", "", "").StatusCode; got != http.StatusNotFound {
-		t.Errorf("an order that nobody opened: %d", got)
+		t.Errorf("an order that was never opened: %d", got)
 	}
 	s.open("1")
 	for _, step := range []struct {

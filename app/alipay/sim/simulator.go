@@ -79,7 +79,7 @@ func (s *Simulator) routes() map[string]http.HandlerFunc {
 // ServeHTTP implements http.Handler. Compressed bodies are rejected, never decoded.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Encoding") != "" {
-		http.Error(w, "send the body as it is", http.StatusUnsupportedMediaType)
+		http.Error(w, "send the body without an encoding", http.StatusUnsupportedMediaType)
 		return
 	}
 	s.mux.ServeHTTP(w, r)

@@ -298,7 +298,7 @@ func (f *failover) checkLossReported(p *press) {
 	t.Helper()
 	said := false
 	for _, n := range f.fronts {
-		said = said || strings.Contains(n.Text(), "reservations that were answered are lost")
+		said = said || strings.Contains(n.Text(), "Redis lost accepted reservations")
 	}
 	if !said {
 		t.Error("I8: no node logged the lost reservations")

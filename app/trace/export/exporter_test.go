@@ -127,9 +127,9 @@ func TestACollectorThatFails(t *testing.T) {
 		send()
 	}
 	text := log.String()
-	if strings.Count(text, "does not take traces") != 1 || strings.Count(text, "takes traces again") != 1 ||
+	if strings.Count(text, "does not accept traces") != 1 || strings.Count(text, "accepts traces again") != 1 ||
 		e.Lost() != 5 || !strings.Contains(text, "lost=5") || strings.Count(text, "\n") != 2 {
-		t.Errorf("the log says:\n%s", text)
+		t.Errorf("unexpected log:\n%s", text)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	select {
 	case <-recorded:
 	case <-time.After(time.Minute): // waiting for one hanging request after the other takes minutes
-		t.Fatalf("%d spans are not taken within a minute", 3*maxWaiting)
+		t.Fatalf("%d spans were not accepted within a minute", 3*maxWaiting)
 	}
 	if lost := e.Lost(); lost < 2*maxWaiting-maxSent || lost > 2*maxWaiting {
 		t.Errorf("%d spans are lost; there is room for %d of %d", lost, maxWaiting, 3*maxWaiting)

@@ -36,7 +36,7 @@ func (s *sender) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failing {
-		slog.Info("the collector takes traces again", "collector", s.host, "lost", s.dropped)
+		slog.Info("the collector accepts traces again", "collector", s.host, "lost", s.dropped)
 	}
 	s.failing, s.dropped = false, 0
 	return nil
@@ -62,7 +62,7 @@ func (s *sender) drop(spans int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.failing {
-		slog.Warn("the collector does not take traces; they are dropped until it does, and nothing else changes",
+		slog.Warn("the collector does not accept traces; they are dropped until it does",
 			"collector", s.host, "err", err)
 	}
 	s.failing = true
