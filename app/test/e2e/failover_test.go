@@ -91,7 +91,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	if n := a.metric("stampede_reservations_lost_total"); n != unwritten {
 		t.Errorf("%v reservations are counted as lost, want %d", n, unwritten)
 	}
-	if !strings.Contains(a.Text(), "reservations that were answered are lost") {
+	if !strings.Contains(a.Text(), "Redis lost accepted reservations") {
 		t.Error("the node did not log the loss")
 	}
 }
