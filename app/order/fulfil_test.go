@@ -257,7 +257,7 @@ func TestTooLateIsStampedAnew(t *testing.T) {
 	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, PublishedRev: 1, Touched: true}
 	book.turn[9] = *paid
 	fakes.Must(t, f.Effects.Publish(context.Background(), 1, []*shop.Order{paid}))
-	fakes.WantSteps(t, book.Trace, "touch 1", "tell 1")
+	fakes.WantSteps(t, book.Trace, "touch 1", "publish 1")
 }
 
 // Marks of published later states are grouped, and kept after a database failure.
