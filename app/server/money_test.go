@@ -85,11 +85,11 @@ func TestWrongAlipayIsNamed(t *testing.T) {
 	}{
 		"no app id":                       {map[string]string{"APP_ID": ""}, "APP_ID", "set it too"},
 		"no private key":                  {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "is not set"},
-		"a wrong private key":             {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "no private key"},
+		"a wrong private key":             {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "not a private key"},
 		"a wrong public key":              {map[string]string{"PUBLIC_KEY": "nonsense"}, "PUBLIC_KEY", "cannot be used"},
 		"neither mode":                    {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},
 		"both modes":                      {map[string]string{"CERT": "x"}, "PUBLIC_KEY", "together"},
-		"half a certificate mode":         {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no certificate"},
+		"half a certificate mode":         {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no PEM certificate"},
 		"simulator, not set as simulator": {map[string]string{"GATEWAY": "http://127.0.0.1:8091/gateway.do"}, "GATEWAY", "SIMULATOR=true"},
 		"a name like the real one":        {map[string]string{"GATEWAY": "https://openapi.alipay.com.evil.example/"}, "GATEWAY", "not Alipay's"},
 		"real gateway, set as simulator":  {map[string]string{"SIMULATOR": "true"}, "SIMULATOR", "real money"},
