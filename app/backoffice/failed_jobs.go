@@ -63,7 +63,8 @@ func (l *FailedJobs) DropDead(ctx context.Context, actor journal.Actor, id strin
 	if _, _, err := l.actOnDead(ctx, actor, "dead.drop", id); err != nil {
 		return err
 	}
-	return shop.Unsettled("drop dead letter "+shop.Clip(id, 40), l.Letters.Drop(ctx, id))
+	_, err := l.Letters.Redis.RemoveDeadLetter(ctx, id)
+	return shop.Unsettled("drop dead letter "+shop.Clip(id, 40), err)
 }
 
 // letterOrder is the part of a dead letter that the journal stores. Both fields are 0 if the entry was unreadable.

@@ -11,20 +11,12 @@ import (
 	"stampede/app/shop"
 )
 
-// DeadLetters replays and drops dead letters.
+// DeadLetters replays dead letters.
 type DeadLetters struct {
 	Redis     Redis
 	Store     Store
 	Effects   *order.Effects
 	PayWindow time.Duration
-}
-
-// Drop removes a dead letter; its order stays refused.
-func (d *DeadLetters) Drop(ctx context.Context, id string) error {
-	if _, err := d.Redis.RemoveDeadLetter(ctx, id); err != nil {
-		return fmt.Errorf("drop dead letter %s: %w", id, err)
-	}
-	return nil
 }
 
 // Replay retries the order of a dead letter: a new hold by the gate's rules for stock and limit, then refused → pending

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
-	_ "time/tzdata" // time zones for containers without a zone database
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus"

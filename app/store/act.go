@@ -61,14 +61,12 @@ func (s *Store) Act(
 		return err
 	})
 	switch {
-	case errors.Is(err, errTried):
+	case err == nil, errors.Is(err, errTried):
 		return done, nil
 	case errors.Is(err, shop.ErrTransient):
-		return journal.Done{}, shop.Unsettled("act", err)
-	case err != nil:
-		return journal.Done{}, err
+		err = shop.Unsettled("act", err)
 	}
-	return done, nil
+	return journal.Done{}, err
 }
 
 // tryAct runs an operation once. If the journal has its key, it returns the recorded result instead.

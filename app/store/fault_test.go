@@ -97,7 +97,7 @@ func database(t *testing.T, s *store.Store) string {
 	return name
 }
 
-// ordinaryUser creates a user who is not exempt from read_only and returns its DSN for the database of s.
+// ordinaryUser creates a user without an exemption from read_only and returns its DSN for the database of s.
 func ordinaryUser(t *testing.T, admin, s *store.Store) string {
 	t.Helper()
 	for _, statement := range []string{

@@ -4,7 +4,7 @@
 # their dependencies, including the C library, unpacks them into a private folder and runs them with their own loader.
 # Complete folders are reused. The download is about 120 MB, 500 MB unpacked.
 #
-#   stores.sh fetch            downloads missing packages; with `--anew`, all packages in their newest versions
+#   stores.sh fetch            downloads missing packages; with `--newest`, the newest version of every package
 #   stores.sh program NAME     prints the path of the server NAME: mysql9, mariadb11, redis8, valkey8 or valkey9
 #   stores.sh versions         prints one line per server
 #
@@ -83,7 +83,7 @@ mariadb() {
 
 fetch() {
   local name
-  [[ ${1:-} != --anew ]] || rm -rf "$shelf"
+  [[ ${1:-} != --newest ]] || rm -rf "$shelf"
   for name in "${!packages[@]}"; do
     in_suite "$name"
     [[ -e $folder/complete ]] || unpack
