@@ -165,7 +165,7 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		f.must(begin(f.ctx, f.inventory, 1, testEpoch))
 
 		open := f.inventory.parts[1].keys.open(s.ID)
-		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())
+		f.must(f.client.Set(f.ctx, open, "a string", 0).Err())
 		if _, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrLost) {
 			t.Fatalf("a key of a wrong type: got %v, want ErrLost", err)
 		}

@@ -1,6 +1,7 @@
 package account
 
 import (
+	_ "embed"
 	"strings"
 	"unicode/utf8"
 
@@ -44,23 +45,14 @@ func oneCharacter(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != first })
 }
 
-// mostUsed contains the most frequent stolen passwords with at least eight characters.
+// commonPasswords lists the most frequent stolen passwords with at least eight characters.
+//
+//go:embed common_passwords.txt
+var commonPasswords string
+
 var mostUsed = func() map[string]bool {
 	set := make(map[string]bool)
-	for word := range strings.FieldsSeq(`
-		12345678 123456789 1234567890 0123456789 987654321 87654321 0987654321 1234567891 12345678910 123123123 123321123
-		1234512345 12341234 11223344 112233445566 11112222 147258369 159357123 741852963 789456123 789654123 135792468
-		password password1 password12 password123 password1234 password! passw0rd p@ssw0rd p@ssword pa55word passwort
-		qwertyui qwertyuiop qwerty12 qwerty123 qwerty1234 qwerty12345 qwertyuiop123 1q2w3e4r 1q2w3e4r5t 1qaz2wsx 1qazxsw2
-		q1w2e3r4 q1w2e3r4t5 qazwsxedc asdfghjk asdfghjkl asdf1234 zxcvbnm1 zxcvbnm123 qweasdzxc abcd1234 abc12345
-		abcdefgh abcdefg1 a1234567 a12345678 a123456789 aa123456 aa12345678 woaini123 woaini520 woaini1314 5201314520
-		wang1234 1314520520 iloveyou iloveyou1 sunshine princess football baseball basketball superman starwars computer
-		trustno1 whatever welcome1 welcome123 letmein1 letmein123 changeme changeme1 admin123 admin1234 administrator
-		administrator1 root1234 test1234 testtest default1 master123 shadow123 dragon123 monkey123 michelle jennifer
-		jonathan samantha maverick mercedes corvette internet liverpool chelsea1 arsenal1 charlie1 pokemon1 freedom1
-		blink182 rockyou1 babygirl butterfly chocolate 1111111111 88888888 66666666 00000000 99999999 stampede stampede1
-		correcthorsebatterystaple google123 facebook1 facebook123 secret123 mypassword mypassword1 nothing1 hello123 hello1234
-	`) {
+	for word := range strings.FieldsSeq(commonPasswords) {
 		set[word] = true
 	}
 	return set

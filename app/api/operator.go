@@ -104,7 +104,7 @@ func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
 func (a *api) refunds(c *fiber.Ctx) error {
 	q := payment.RefundsQuery{State: payment.RefundState(c.Query("state"))}
 	if q.State != "" && !q.State.Known() {
-		return shop.Fail(shop.BadRequest, "state must be asked, open, stuck, done or declined")
+		return shop.Fail(shop.BadRequest, "state must be `asked`, `open`, `stuck`, `done` or `declined`")
 	}
 	var err error
 	if q.Before, q.Limit, err = before(c); err != nil {

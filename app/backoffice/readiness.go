@@ -207,7 +207,7 @@ func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
 // partition compares the epoch of the sale's partition in Redis with the epoch in the database.
 func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check {
 	partition := s.Partition
-	const do = "Wait some seconds for the recovery. If it does not end, search the log for 'look after partitions'"
+	const do = "Wait some seconds for the recovery. If it does not end, search the log for 'check partitions'"
 	state, err := c.Redis.State(ctx, partition)
 	if err != nil {
 		return unseen("the partition")

@@ -108,7 +108,7 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedFor {
 			alarms = append(alarms, newAlarm(AlarmClosed, p.ClosedAt,
 				fmt.Sprintf("Partition %d is closed for a recovery that does not end. Buys of its sales return busy.", p.P),
-				"Search the log for \"look after partitions\". The log has the reason every 2 s."))
+				"Search the log for \"check partitions\". The log has the reason every 2 s."))
 		}
 	}
 	for i := range b.Sales {

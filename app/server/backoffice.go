@@ -48,7 +48,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
 		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
 		showDeliveries(registry, b.delivery, "stampede_webhook_deliveries_total",
-			"Deliveries to the webhook: taken, parked (rejected permanently), or undelivered (retried).",
+			"Deliveries to the webhook: `taken`, `parked` (rejected permanently) or `undelivered` (retried).",
 			[3]string{"taken", "parked", "undelivered"})
 	}
 	p.asked.count("stampede_postings_parked",
@@ -89,7 +89,7 @@ func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 		payment.RefundOpen:  func(b payment.RefundBacklog) int64 { return b.Open },
 		payment.RefundStuck: func(b payment.RefundBacklog) int64 { return b.Stuck },
 	} {
-		gauge(registry, "stampede_refunds", "Waiting refunds: asked and stuck ones wait for an operator, open ones for the gateway.",
+		gauge(registry, "stampede_refunds", "Waiting refunds: `asked` and `stuck` ones wait for an operator, `open` ones for the gateway.",
 			func() int64 { return count(r.Backlog()) }, "state", string(state))
 	}
 	gauge(registry, "stampede_refund_oldest_timestamp_seconds",

@@ -167,7 +167,7 @@ func TestProfilesAreAskedFor(t *testing.T) {
 	t.Parallel()
 	without := begin(t, embedded(t, t.TempDir()), Options{}).ready()
 	if text := without.private("/debug/pprof/goroutine?debug=1"); strings.Contains(text, "goroutine profile") {
-		t.Error("profiles are shown though nobody asked for them")
+		t.Error("profiles are shown without STAMPEDE_PROFILES")
 	}
 	with := begin(t, embedded(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
 	if text := with.private("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {

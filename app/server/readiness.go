@@ -72,7 +72,7 @@ func (s *readinessDeps) copies(ctx context.Context) ([]backoffice.Check, error) 
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask Redis about its persistence: %w", err)
+		return nil, fmt.Errorf("read the persistence of Redis: %w", err)
 	}
 	restorable, err := s.stores.db.Restorable(ctx)
 	if err == nil && !restorable {

@@ -222,7 +222,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		if moved := h.archive(sale, 3); moved != 0 {
 			var which []shop.ID
 			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
-			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, unpublished %s, unposted %s, asked %s,"+
+			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, unpublished %s, unposted %s, requested %s,"+
 				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, unpublished.ID,
 				unposted.ID, asked.ID, unwritten.ID, young.ID, odd.ID)
 		}

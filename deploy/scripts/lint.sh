@@ -101,6 +101,17 @@ readme() {
   return $failed
 }
 
+# The log messages that RUNBOOK, the alarms and the checklist of a sale quote are in the code.
+messages() {
+  local message failed=0
+  while IFS= read -r message; do
+    git grep -qF -e "$message" -- '*.go' ':!*_test.go' ':!app/board' ':!app/backoffice/readiness.go' ||
+      { echo "no code logs \"$message\"" && failed=1; }
+  done < <(grep -ohP 'msg="\K[^"]+|\blogs?\b[^"]*"\K[^"]+' deploy/RUNBOOK.md
+    grep -ohP '\blog for \\?["'"'"']\K[^\\"'"'"']+' app/board/*.go app/backoffice/readiness.go)
+  return $failed
+}
+
 # Each go.mod and the Dockerfile name the same Go version. npm packages are pinned: the registry supports no audits.
 versions() {
   local file
@@ -151,5 +162,6 @@ check 'systemd units (verify, security)' deploy/scripts/deploycheck.sh units || 
 check 'mutations apply and name tests that exist' mutations || true
 check 'SAFETY.md names every mutation, and tests that exist' safety || true
 check 'links of the README name declarations' readme || true
+check 'quoted log messages exist' messages || true
 end "$page" check 'page (eslint, prettier, vue-tsc)' || true
 finish

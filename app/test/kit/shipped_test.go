@@ -12,9 +12,9 @@ func TestShippedMySQLSettings(t *testing.T) {
 	t.Parallel()
 	server := StartMariaDB(t, MariaDBOptions{Conf: "../../../deploy/my.cnf"})
 	db := openMySQL(t, server.Database())
-	const redoLog = "SHOW GLOBAL VARIABLES WHERE variable_name IN ('innodb_log_file_size', 'innodb_redo_log_capacity')"
+	const logSize = "SHOW GLOBAL VARIABLES WHERE variable_name IN ('innodb_log_file_size', 'innodb_redo_log_capacity')"
 	var name, size string
-	if err := db.QueryRowContext(Context(t), redoLog).Scan(&name, &size); err != nil || size != "536870912" {
+	if err := db.QueryRowContext(Context(t), logSize).Scan(&name, &size); err != nil || size != "536870912" {
 		t.Errorf("%s is %s, want 512 MB (%v)", name, size, err)
 	}
 	var flush, connections int

@@ -92,7 +92,7 @@ func forbidden(t text) (found, instead string) {
 		}
 		return "", ""
 	}
-	bare := inlineCode.ReplaceAllString(t.text, "``")
+	bare := published.ReplaceAllString(t.text, "``")
 	for _, r := range rules {
 		if found := r.pattern.FindString(bare); found != "" {
 			return strings.TrimSpace(found), r.instead

@@ -24,6 +24,9 @@ func TestForbiddenPatternsAreReported(t *testing.T) {
 		{"a.lua", "local heard = 1 -- all the same\n", []string{"1: \"all the same\""}},
 		{"a.sh", "x=$1 # in vain\necho 'in vain'\n", []string{"1: \"in vain\""}},
 		{"a.ts", "const told = 1 // nobody\n", []string{"1: \"nobody\""}},
+		{"a.yaml", "asked:\n  says: {enum: [told, parked], description: Nobody.}\n", []string{"2: \"Nobody\""}},
+		{"a.go", "package a\n\nvar help = \"stampede backoffice parked list\"\n", nil},
+		{"a.go", "package a\n\nvar help = \"the list of parked postings\"\n", []string{"3: \"parked\""}},
 		{"a.png", "nobody\n", nil},
 	} {
 		got, err := check(c.path, []byte(c.src))

@@ -22,8 +22,10 @@ func textsOf(path string, src []byte) ([]text, error) {
 	switch filepath.Ext(path) {
 	case ".go":
 		return goTexts(src)
-	case ".md", ".yaml", ".yml":
+	case ".md":
 		return proseTexts(string(src)), nil
+	case ".yaml", ".yml":
+		return yamlTexts(string(src)), nil
 	case ".ts", ".vue", ".js", ".mjs", ".css":
 		return commentTexts(string(src), tsComment), nil
 	case ".lua", ".sql":
@@ -38,7 +40,7 @@ var (
 	tsComment    = regexp.MustCompile(`(?:^|\s)(?://|/?\*|<!--)(.*)`)
 	luaComment   = regexp.MustCompile(`--(.*)`)
 	shellComment = regexp.MustCompile(`(?:^|\s)#\s(.*)`)
-	inlineCode   = regexp.MustCompile("`[^`]*`")
+	yamlNames    = regexp.MustCompile(`[\w{}/.-]+:( |$)|\[[^\]]*\]|"#/[^"]*"`)
 )
 
 func commentTexts(src string, comment *regexp.Regexp) (out []text) {
@@ -59,6 +61,14 @@ func proseTexts(src string) (out []text) {
 		} else if !fenced {
 			out = append(out, text{i + 1, line, false})
 		}
+	}
+	return out
+}
+
+// yamlTexts leaves out keys, references and lists of values.
+func yamlTexts(src string) (out []text) {
+	for i, line := range strings.Split(src, "\n") {
+		out = append(out, text{i + 1, yamlNames.ReplaceAllString(line, " "), false})
 	}
 	return out
 }

@@ -9,7 +9,7 @@ export interface CheckWords {
 
 const stores = (): string => 'Check that the stores respond: stampede checkconfig, and the log of the node'
 const recover = (): string =>
-  'Wait some seconds for the recovery. If it does not end, search the log for ‘look after partitions’'
+  'Wait some seconds for the recovery. If it does not end, search the log for ‘check partitions’'
 const workers = (): string => 'Run stampede status. Check that workers run, and check the database'
 const disk = (): string => 'Check that its disk is not full'
 const config = (): string => 'Run stampede checkconfig'

@@ -1,7 +1,7 @@
 import type { CheckWords, Value } from './checks.en'
 
 const stores = (): string => '检查存储是否响应：运行 stampede checkconfig，并查看该节点的日志'
-const recover = (): string => '等待恢复，通常需要几秒。如果未结束，请在日志中查找 look after partitions'
+const recover = (): string => '等待恢复，通常需要几秒。如果未结束，请在日志中查找 check partitions'
 const workers = (): string => '运行 stampede status，检查 worker 是否在运行，并检查数据库'
 const disk = (): string => '检查它的磁盘是否已满'
 const config = (): string => '运行 stampede checkconfig'

@@ -475,7 +475,7 @@ export const zh: ConsoleWords = {
     },
     partition_closed: {
       says: '分区因恢复而关闭，且恢复未结束；其活动的抢购提示繁忙。',
-      do: '在日志中查找 look after partitions，日志每 2 秒记录一次原因。',
+      do: '在日志中查找 check partitions，日志每 2 秒记录一次原因。',
     },
     sale_stuck: {
       says: '恢复之后，有活动需要人工处理订单，已显示为暂停。',
