@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-func TestPageIn(t *testing.T) {
+func TestPageInRequiresIndexHTML(t *testing.T) {
 	t.Parallel()
 	placeholder := fstest.MapFS{"dist/.gitkeep": {}}
 	if _, ok := pageIn(placeholder); ok {

@@ -51,7 +51,7 @@ func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, points := schema(t, db), 0
-		removeBanner := func(name string) {
+		revertLast := func(name string) {
 			t.Helper()
 			if down, err := migrations.Down(ctx, db); err != nil || len(down) != 1 || down[0] != name {
 				t.Fatalf("revert %s: %v (%v)", name, down, err)
@@ -64,7 +64,7 @@ func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := ownTables; ; n++ {
-				removeBanner(name)
+				revertLast(name)
 				c := &cut{after: n}
 				if _, err := migrations.Up(ctx, db.WithQueryHook(c)); err == nil {
 					break // there is no statement n+1

@@ -39,7 +39,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 }
 
 // A database goes up, down and up again. Down leaves nothing, and Status is correct at each step.
-func TestUpDownUp(t *testing.T) {
+func TestUpAndDownCanBeRepeated(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		applied := func() (n, all int) {
@@ -87,7 +87,7 @@ func TestUpDownUp(t *testing.T) {
 }
 
 // Nodes that start at the same time and all migrate wait for each other.
-func TestUpAtOnce(t *testing.T) {
+func TestConcurrentUpsWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	var g errgroup.Group

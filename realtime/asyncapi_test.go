@@ -26,11 +26,11 @@ func readAsyncAPI(t testing.TB) map[string]any {
 func at(t testing.TB, doc map[string]any, path ...string) map[string]any {
 	t.Helper()
 	for _, name := range path {
-		below, is := doc[name].(map[string]any)
+		child, is := doc[name].(map[string]any)
 		if !is {
 			t.Fatalf("asyncapi.yaml has no %s", strings.Join(path, "."))
 		}
-		doc = below
+		doc = child
 	}
 	return doc
 }
@@ -83,8 +83,8 @@ func readFrame(t testing.TB, text []byte) map[string]any {
 	return value.(map[string]any)
 }
 
-// unlike returns an error text for each golden frame that does not match the schema of its message.
-func unlike(schemas asyncapi.Messages, golden map[string]map[string]any) (wrong []string) {
+// mismatches returns an error text for each golden frame that does not match the schema of its message.
+func mismatches(schemas asyncapi.Messages, golden map[string]map[string]any) (wrong []string) {
 	for message, frames := range golden {
 		for name, frame := range frames {
 			if schemas[message] == nil {
@@ -98,12 +98,12 @@ func unlike(schemas asyncapi.Messages, golden map[string]map[string]any) (wrong 
 }
 
 // Every golden frame matches the schema of its message in asyncapi.yaml, and every message has a golden frame.
-func TestGoldenFramesAreDescribed(t *testing.T) {
+func TestGoldenFramesMatchAsyncAPI(t *testing.T) {
 	t.Parallel()
 	doc, golden := readAsyncAPI(t), goldenMessages(t)
 	schemas := compile(t, doc)
-	for _, sentence := range unlike(schemas, golden) {
-		t.Error(sentence)
+	for _, mismatch := range mismatches(schemas, golden) {
+		t.Error(mismatch)
 	}
 	for message := range schemas {
 		if golden[message] == nil {
@@ -121,7 +121,7 @@ func TestDescribedFieldsAreInGoldenFrames(t *testing.T) {
 		fields, _ := schema["properties"].(map[string]any)
 		for name, field := range maps.Clone(fields) {
 			delete(fields, name)
-			if !someUnlike(t, doc, golden, place) {
+			if !anyMismatch(t, doc, golden, place) {
 				t.Errorf("no golden frame has the field %s of %s", name, place)
 			}
 			fields[name] = field
@@ -129,9 +129,9 @@ func TestDescribedFieldsAreInGoldenFrames(t *testing.T) {
 	})
 }
 
-// someUnlike reports whether a golden frame does not match the schema of its message. It checks the message at the
+// anyMismatch reports whether a golden frame does not match the schema of its message. It checks the message at the
 // place first, because the frames of that message most likely fail after a deletion.
-func someUnlike(t *testing.T, doc map[string]any, golden map[string]map[string]any, place string) bool {
+func anyMismatch(t *testing.T, doc map[string]any, golden map[string]map[string]any, place string) bool {
 	names := slices.SortedFunc(maps.Keys(golden), func(a, b string) int {
 		return cmp.Compare(strings.Count(place, "/"+b+"/"), strings.Count(place, "/"+a+"/"))
 	})
@@ -140,12 +140,12 @@ func someUnlike(t *testing.T, doc map[string]any, golden map[string]map[string]a
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(unlike(asyncapi.Messages{name: schema}, map[string]map[string]any{name: golden[name]})) > 0
+		return len(mismatches(asyncapi.Messages{name: schema}, map[string]map[string]any{name: golden[name]})) > 0
 	})
 }
 
 // Invalid frames are detected: control of the tests above.
-func TestBrokenFramesAreNotAsDescribed(t *testing.T) {
+func TestInvalidFramesDoNotMatchTheirSchema(t *testing.T) {
 	t.Parallel()
 	schemas := compile(t, readAsyncAPI(t))
 	for name, c := range map[string]struct{ message, frame string }{

@@ -28,10 +28,10 @@ func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 	if set == nil && len(slots)+len(sales) > 0 {
 		set = &watchSet{key: key, slots: slots, singles: w.sales, sales: sales}
 		if len(slots) != 1 || len(w.sales) > 0 {
-			if !h.places.Room(c.who().User, c.addr) {
+			if !h.places.HasRoom(c.who().User, c.addr) {
 				return shop.FailBusy("too many different watch sets of this user or address; watch a slot", busyRetry)
 			}
-			h.holdLocked(c, set)
+			h.takePlaceLocked(c, set)
 		}
 		h.sets[key] = set
 	}
@@ -82,13 +82,13 @@ func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
 	if old.holder == c {
 		h.places.Add(c.who().User, c.addr, -1)
 		if left > 0 {
-			h.holdLocked(old.members[0], old)
+			h.takePlaceLocked(old.members[0], old)
 		}
 	}
 }
 
-// holdLocked counts the place of the set for the client's user and address.
-func (h *Hub) holdLocked(c *client, s *watchSet) {
+// takePlaceLocked counts the place of the set for the client's user and address.
+func (h *Hub) takePlaceLocked(c *client, s *watchSet) {
 	s.holder = c
 	h.places.Add(c.who().User, c.addr, 1)
 }
@@ -103,20 +103,20 @@ func (h *Hub) recordRoster(view *catalog.WatchView, singles []shop.ID) {
 	}
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
-	h.noteLocked(view, singles)
+	h.recordClosingTimesLocked(view, singles)
 	if view.Slot == 0 {
 		return
 	}
 	h.roster[view.Slot] = sales
 	if len(h.roster) > maxRosters {
-		h.forgetRostersLocked(view.Slot)
+		h.dropRostersLocked(view.Slot)
 	}
 }
 
 // maxRosters is the number of slots above which unwatched ones are dropped.
 const maxRosters = 128
 
-func (h *Hub) forgetRostersLocked(joining shop.ID) {
+func (h *Hub) dropRostersLocked(joining shop.ID) {
 	watched := map[shop.ID]bool{joining: true}
 	for _, s := range h.sets {
 		for _, slot := range s.slots {
@@ -160,16 +160,16 @@ func (h *Hub) WatchedBy() map[shop.ID]int64 {
 // Tick sends the newest counters of the watched sales: one encoded frame per watch set, and none for a set without
 // changes. It never waits for a client. The caller sends at most ten ticks per second.
 func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
-	h.beatMu.Lock()
-	defer h.beatMu.Unlock()
+	h.tickMu.Lock()
+	defer h.tickMu.Unlock()
 	h.board.update(counters)
 	h.setsMu.Lock()
 	h.tickNo = h.board.no // under the same lock as the list: each set has a consistent view of its ticks
-	h.beats = slices.AppendSeq(h.beats[:0], maps.Values(h.sets))
+	h.tickSets = slices.AppendSeq(h.tickSets[:0], maps.Values(h.sets))
 	h.setsMu.Unlock()
-	for i, s := range h.beats {
-		s.beat(h.board, now, h.metrics)
-		h.beats[i] = nil
+	for i, s := range h.tickSets {
+		s.queueTick(h.board, now, h.metrics)
+		h.tickSets[i] = nil
 	}
 	h.metrics.ticks.Inc()
 }
@@ -225,19 +225,19 @@ func bannerFrame(n shop.Notice) *websocket.PreparedMessage {
 
 // sendBanner sends the current banner to a new client.
 func (c *client) sendBanner() {
-	if c.hub.options.Standing == nil {
+	if c.hub.options.CurrentBanner == nil {
 		return
 	}
-	if n, ok := c.hub.options.Standing(); ok {
+	if n, ok := c.hub.options.CurrentBanner(); ok {
 		c.offerNews(bannerSubject, bannerFrame(n))
 	}
 }
 
-// recentNews keeps the hints about slots and sales for newsKept. A new watcher reads a snapshot and then joins a set.
+// recentNews keeps the hints about slots and sales for newsRetention. A new watcher reads a snapshot and then joins a set.
 // Hints published in between are sent to it again, newest last.
 type recentNews struct {
 	mu      sync.Mutex
-	said    int64 // number of hints so far
+	count   int64 // number of hints so far
 	entries []newsEntry
 }
 
@@ -248,16 +248,16 @@ type newsEntry struct {
 	at      time.Time
 }
 
-// newsKept is longer than any snapshot takes.
-const newsKept = time.Minute
+// newsRetention is longer than any snapshot takes.
+const newsRetention = time.Minute
 
 func (d *recentNews) put(e newsEntry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.said++
+	d.count++
 	e.at = time.Now()
 	old := 0
-	for old < len(d.entries) && e.at.Sub(d.entries[old].at) > newsKept {
+	for old < len(d.entries) && e.at.Sub(d.entries[old].at) > newsRetention {
 		old++
 	}
 	d.entries = append(slices.Delete(d.entries, 0, old), e)
@@ -267,12 +267,12 @@ func (d *recentNews) put(e newsEntry) {
 func (d *recentNews) mark() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.said
+	return d.count
 }
 
 // since returns the hints after the mark, oldest first.
 func (d *recentNews) since(mark int64) []newsEntry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.entries[max(0, len(d.entries)-int(d.said-mark)):])
+	return slices.Clone(d.entries[max(0, len(d.entries)-int(d.count-mark)):])
 }

@@ -23,12 +23,12 @@ func manyClients(n int) (*Hub, *watchSet) {
 func TestATickAllocatesNothingPerClient(t *testing.T) {
 	perTick := func(clients int) float64 {
 		hub, set := manyClients(clients)
-		lineTable := newBoard()
+		lineTable := newLineTable()
 		n := int64(0)
 		return testing.AllocsPerRun(100, func() {
 			n++
 			lineTable.update([]shop.Counters{counters(11, n)})
-			set.beat(lineTable, shop.Millis(n), hub.metrics)
+			set.queueTick(lineTable, shop.Millis(n), hub.metrics)
 		})
 	}
 	if few, many := perTick(1), perTick(2000); many-few > 1 {
@@ -40,10 +40,10 @@ func TestATickAllocatesNothingPerClient(t *testing.T) {
 // node has other goroutines. Therefore the peer never reads and the node does not read the latest numbers. The minimum
 // of five rounds is checked, because each round contains the allocations of the write itself.
 func TestWritingATickAllocatesNothing(t *testing.T) {
-	n := startNode(t, func(o *Options) { o.LookEvery = time.Hour })
+	n := startNode(t, func(o *Options) { o.ProbeEvery = time.Hour })
 	n.rawHandshake(t, nil)
 	var c *client
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		for _, c = range n.hub.allClients() {
 		}
 		return c != nil, "waiting for a client"

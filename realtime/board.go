@@ -25,10 +25,10 @@ type line struct {
 	used    int64 // number of the last tick that included the sale
 }
 
-// forgetAfter is the number of ticks after which an unused sale is dropped.
-const forgetAfter = 600
+// dropAfter is the number of ticks after which an unused sale is dropped.
+const dropAfter = 600
 
-func newBoard() *lineTable { return &lineTable{lines: make(map[shop.ID]*line)} }
+func newLineTable() *lineTable { return &lineTable{lines: make(map[shop.ID]*line)} }
 
 // update stores the newest counters as the next tick. It skips sales that are not loaded.
 func (b *lineTable) update(counters []shop.Counters) {
@@ -40,7 +40,7 @@ func (b *lineTable) update(counters []shop.Counters) {
 		}
 		shown := shop.Counters{
 			Sale: c.Sale, Stock: c.Stock, Held: c.Held, Sold: c.Sold, Done: c.Done,
-			Rate: tenth(c.Rate), Watching: c.Watching,
+			Rate: roundToTenth(c.Rate), Watching: c.Watching,
 		}
 		l := b.lines[c.Sale]
 		if l == nil {
@@ -52,8 +52,8 @@ func (b *lineTable) update(counters []shop.Counters) {
 			l.shown, l.changed, l.text = shown, b.no, tickLine(nil, &shown)
 		}
 	}
-	if b.no%forgetAfter == 0 {
-		maps.DeleteFunc(b.lines, func(_ shop.ID, l *line) bool { return b.no-l.used >= forgetAfter })
+	if b.no%dropAfter == 0 {
+		maps.DeleteFunc(b.lines, func(_ shop.ID, l *line) bool { return b.no-l.used >= dropAfter })
 	}
 }
 
@@ -67,8 +67,8 @@ func (b *lineTable) linesSince(tick int64, sales []shop.ID) (lines [][]byte) {
 	return lines
 }
 
-// tenth rounds to one decimal. NaN and infinities become 0, because JSON cannot represent them.
-func tenth(rate float64) float64 {
+// roundToTenth rounds to one decimal. NaN and infinities become 0, because JSON cannot represent them.
+func roundToTenth(rate float64) float64 {
 	if math.IsNaN(rate) || math.IsInf(rate, 0) {
 		return 0
 	}

@@ -11,7 +11,7 @@ import (
 
 // newListener returns a listener for the changes of all partitions.
 func (h *Hub) newListener() *listener {
-	l := &listener{redis: h.options.Redis, made: h.subscribed, channels: make(map[string]func(string))}
+	l := &listener{redis: h.options.Redis, onSubscribed: h.subscribed, channels: make(map[string]func(string))}
 	for partition := range h.options.Partitions {
 		name := shop.ChangesChannel(h.options.Namespace, partition)
 		l.channels[name] = func(payload string) { h.onMessage(partition, payload) }
@@ -29,7 +29,7 @@ func (h *Hub) onMessage(partition int, payload string) {
 	}
 	if err != nil {
 		slog.Warn("unreadable message of changes; reading rows", "partition", partition, "err", err)
-		h.breakOff("an unreadable message")
+		h.recordGap("an unreadable message")
 	}
 }
 

@@ -11,16 +11,16 @@ import (
 	"stampede/app/trace"
 )
 
-// listening returns a hub with one greeted connection per user. The writers are marked as running, so that events stay
+// newListeningHub returns a hub with one greeted connection per user. The writers are marked as running, so that events stay
 // in the queues.
-func listening(o Options, users ...shop.ID) (*Hub, []*client) {
+func newListeningHub(o Options, users ...shop.ID) (*Hub, []*client) {
 	o.Shop, o.Partitions = (&fakeShop{}).calls(), partitions
 	hub := NewHub(o)
 	clients := make([]*client, len(users))
 	for i, user := range users {
 		clients[i] = &client{hub: hub, writing: true, greeted: true, identity: shop.Identity{User: user}}
 		hub.clients[clients[i]] = struct{}{}
-		hub.own(clients[i], user)
+		hub.registerUser(clients[i], user)
 	}
 	return hub, clients
 }
@@ -34,12 +34,12 @@ func FuzzMessages(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, payload string) {
-		hub, clients := listening(Options{}, 7, 8)
+		hub, clients := newListeningHub(Options{}, 7, 8)
 		hub.setProven(goldInstant(1), 0)
 		hub.onMessage(0, payload)
 		m, err := shop.ParseMessage(payload)
 		if err != nil {
-			if hub.broken() == "" {
+			if hub.gapReason() == "" {
 				t.Fatalf("%q: the message is unreadable, but no read of rows was triggered", payload)
 			}
 			return
@@ -47,7 +47,7 @@ func FuzzMessages(f *testing.F) {
 		events := map[shop.ID][][]byte{7: clients[0].out.queue, 8: clients[1].out.queue}
 		for change, err := range m.Changes() {
 			if err != nil {
-				if hub.broken() == "" {
+				if hub.gapReason() == "" {
 					t.Fatalf("%q: a change is unreadable, but no read of rows was triggered", payload)
 				}
 				break
@@ -70,8 +70,8 @@ func FuzzMessages(f *testing.F) {
 }
 
 // A message with many changes costs a node at most one allocation if its users are not connected.
-func TestForeignChangesAllocateNothing(t *testing.T) {
-	hub, clients := listening(Options{}, 7)
+func TestMessageForOtherUsersAllocatesAtMostOnce(t *testing.T) {
+	hub, clients := newListeningHub(Options{}, 7)
 	hub.setProven(goldInstant(1), 0)
 	payload := manyChanges(500)
 	perMessage := testing.AllocsPerRun(10, func() { hub.onMessage(0, payload) })
@@ -91,7 +91,7 @@ func manyChanges(n int) string {
 
 // Most connections only receive. After hello, the special state of personal events takes one pointer per connection and
 // no other memory.
-func TestListeningTakesNoMemory(t *testing.T) {
+func TestIdleConnectionKeepsNoPersonalState(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven()
@@ -112,24 +112,24 @@ func TestListeningTakesNoMemory(t *testing.T) {
 // maxClientBytes is the allocator's size class of a client.
 const maxClientBytes = 576
 
-// spansKept records ended spans.
-type spansKept struct{ spans []*trace.Span }
+// spanList records ended spans.
+type spanList struct{ spans []*trace.Span }
 
-func (k *spansKept) Record(s *trace.Span) { k.spans = append(k.spans, s) }
+func (k *spanList) Record(s *trace.Span) { k.spans = append(k.spans, s) }
 
 // The push of a traced change is the last span of its trace, if its user is connected. The frame is the same with and
 // without tracing.
 func TestPushesAreTraced(t *testing.T) {
 	t.Parallel()
-	kept := &spansKept{}
+	kept := &spanList{}
 	tracer := &trace.Tracer{Ratio: 1, To: kept}
 	ref := tracer.Sample("socket", time.Now()).SpanRef
 	o := state(7, 7301444480512000257, 1)
-	elsewhere := state(8, 7301444480512000258, 1)
+	otherOrder := state(8, 7301444480512000258, 1)
 	payload := "0 1\n" + string(shop.AppendTraced(nil, o.User, OrderFrame(&o), ref)) +
-		string(shop.AppendTraced(nil, elsewhere.User, OrderFrame(&elsewhere), ref))
+		string(shop.AppendTraced(nil, otherOrder.User, OrderFrame(&otherOrder), ref))
 	for _, tracing := range []*trace.Tracer{tracer, nil} {
-		hub, clients := listening(Options{Tracer: tracing}, 7, 7)
+		hub, clients := newListeningHub(Options{Tracer: tracing}, 7, 7)
 		hub.setProven(goldInstant(1), 0)
 		hub.onMessage(0, payload)
 		for _, c := range clients {

@@ -29,10 +29,10 @@ type client struct {
 	turn sync.Mutex // held while an op runs; another goroutine may unlock it
 
 	// Used only by the reading goroutine.
-	pace       bucket
-	unreadable strikes
-	watching   watching
-	helloBy    time.Time // deadline for a successful hello
+	pace          bucket
+	unreadable    strikes
+	watching      watching
+	helloDeadline time.Time // deadline for a successful hello
 
 	mu       sync.Mutex
 	out      outbox
@@ -44,7 +44,7 @@ type client struct {
 
 	writers sync.WaitGroup // counts the running drain
 
-	// Used only by keepOnce.
+	// Used only by checkClientsOnce.
 	pingedAt time.Duration // last ping, since Hub.began
 	revoked  bool          // the token was revoked at the last check
 
@@ -74,10 +74,10 @@ func (c *client) sendLocked(frame []byte) {
 		return
 	}
 	if !c.out.push(frame) {
-		c.departLocked(CloseSlow, retryLatest)
+		c.startCloseLocked(CloseSlow, maxRetryDelay)
 		return
 	}
-	c.kick()
+	c.startWriter()
 }
 
 // offerNews queues a hint. It replaces a queued hint of the same subject.
@@ -88,10 +88,10 @@ func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
 		return
 	}
 	if !c.out.putNews(subject, frame) {
-		c.departLocked(CloseSlow, retryLatest)
+		c.startCloseLocked(CloseSlow, maxRetryDelay)
 		return
 	}
-	c.kick()
+	c.startWriter()
 }
 
 // offerTick replaces the queued tick. whole: send the whole watch set. It never blocks and never allocates memory.
@@ -104,7 +104,7 @@ func (c *client) offerTick(t *tick, whole bool) {
 	if c.out.putTick(t, whole) {
 		c.hub.metrics.skipped.Inc()
 	}
-	c.kick()
+	c.startWriter()
 }
 
 func (c *client) offerPing() {
@@ -112,7 +112,7 @@ func (c *client) offerPing() {
 	defer c.mu.Unlock()
 	if !c.gone {
 		c.out.ping = true
-		c.kick()
+		c.startWriter()
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *client) offerPong(payload string) {
 	defer c.mu.Unlock()
 	if !c.gone {
 		c.out.pong, c.out.hasPong = []byte(payload), true
-		c.kick()
+		c.startWriter()
 	}
 }
 
@@ -133,33 +133,33 @@ func (c *client) dropTick() {
 	c.out.dropTick()
 }
 
-// depart closes the connection after the queued frames. Only the first code counts.
-func (c *client) depart(code CloseCode) { c.departWithin(code, retryLatest) }
+// startClose closes the connection after the queued frames. Only the first code counts.
+func (c *client) startClose(code CloseCode) { c.startCloseWithin(code, maxRetryDelay) }
 
-// departWithin is depart with a maximum reconnect delay.
-func (c *client) departWithin(code CloseCode, latest time.Duration) {
+// startCloseWithin is depart with a maximum reconnect delay.
+func (c *client) startCloseWithin(code CloseCode, latest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.departLocked(code, latest)
+	c.startCloseLocked(code, latest)
 }
 
-// departAnswered is departWithin after the running op has finished. It does not block.
-func (c *client) departAnswered(code CloseCode, latest time.Duration) {
-	depart := func() {
+// startCloseAfterOp is startCloseWithin after the running op has finished. It does not block.
+func (c *client) startCloseAfterOp(code CloseCode, latest time.Duration) {
+	closeNow := func() {
 		defer c.turn.Unlock()
-		c.departWithin(code, latest)
+		c.startCloseWithin(code, latest)
 	}
 	if c.turn.TryLock() {
-		depart()
+		closeNow()
 		return
 	}
 	go func() {
 		c.turn.Lock()
-		depart()
+		closeNow()
 	}()
 }
 
-func (c *client) departLocked(code CloseCode, latest time.Duration) {
+func (c *client) startCloseLocked(code CloseCode, latest time.Duration) {
 	if c.gone || c.out.closing != 0 {
 		return
 	}
@@ -170,26 +170,26 @@ func (c *client) departLocked(code CloseCode, latest time.Duration) {
 	}
 	// The deadline is two write timeouts: one for the queue and the close frame, one for the close frame of the peer.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))
-	c.kick()
+	c.startWriter()
 }
 
-// leaving reports whether the server is closing the connection.
-func (c *client) leaving() bool {
+// isClosing reports whether the server is closing the connection.
+func (c *client) isClosing() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.out.closing != 0
 }
 
-// alive records and returns the time of a frame from the peer. keepOnce detects silence: setting a read deadline for
+// markAlive records and returns the time of a frame from the peer. checkClientsOnce detects silence: setting a read deadline for
 // each frame would cost more than decoding the frame.
-func (c *client) alive() time.Time {
+func (c *client) markAlive() time.Time {
 	now := time.Now()
 	c.aliveAt.Store(int64(now.Sub(c.hub.began)))
 	return now
 }
 
-// kick starts the writer unless it runs already. The caller holds mu.
-func (c *client) kick() {
+// startWriter starts the writer unless it runs already. The caller holds mu.
+func (c *client) startWriter() {
 	if c.writing || c.gone {
 		return
 	}
@@ -212,7 +212,7 @@ func (c *client) drain() {
 			return
 		}
 		if err := c.write(next); err != nil {
-			c.broken(err)
+			c.closeBroken(err)
 			return
 		}
 	}
@@ -223,8 +223,8 @@ func (c *client) write(p outgoing) error {
 	_ = c.conn.SetWriteDeadline(deadline)
 	c.hub.metrics.frames.Inc()
 	switch {
-	case p.goodbye != 0:
-		return c.sendClose(p.goodbye, p.retry, deadline)
+	case p.closeCode != 0:
+		return c.sendClose(p.closeCode, p.retry, deadline)
 	case p.control != 0:
 		return c.conn.WriteControl(p.control, p.frame, deadline)
 	case p.tick != nil:
@@ -246,14 +246,14 @@ func (c *client) sendClose(code CloseCode, retry time.Duration, deadline time.Ti
 	if err := c.conn.WriteControl(websocket.CloseMessage, reason, deadline); err != nil {
 		return err
 	}
-	return c.conn.SetReadDeadline(time.Now().Add(partingWait))
+	return c.conn.SetReadDeadline(time.Now().Add(closeFrameTimeout))
 }
 
-// partingWait is the time limit for the close frame of the peer.
-const partingWait = time.Second
+// closeFrameTimeout is the time limit for the close frame of the peer.
+const closeFrameTimeout = time.Second
 
-// broken closes a connection after a failed write. This also ends its reader.
-func (c *client) broken(err error) {
+// closeBroken closes a connection after a failed write. This also ends its reader.
+func (c *client) closeBroken(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gone, c.writing = true, false

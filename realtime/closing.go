@@ -55,8 +55,8 @@ func (c CloseCode) MayReconnect() bool { return c < 4500 }
 
 // The reconnect delay is random, so that clients do not return at the same time.
 const (
-	retrySoonest = 250 * time.Millisecond
-	retryLatest  = 2 * time.Second
+	minRetryDelay = 250 * time.Millisecond
+	maxRetryDelay = 2 * time.Second
 )
 
 // retryAfter returns a random reconnect delay; 0: the client should not reconnect.
@@ -64,17 +64,17 @@ func (c CloseCode) retryAfter(latest time.Duration) time.Duration {
 	if !c.MayReconnect() {
 		return 0
 	}
-	return retrySoonest + rand.N(max(latest-retrySoonest, time.Millisecond))
+	return minRetryDelay + rand.N(max(latest-minRetryDelay, time.Millisecond))
 }
 
 // maxPause is the maximum reconnect delay of a drained client, for any drain duration.
 const maxPause = 5 * time.Second
 
-// answersWithin is how long a drain waits for the reply to a running op.
-const answersWithin = 3 * time.Second
+// drainReplyTimeout is how long a drain waits for the reply to a running op.
+const drainReplyTimeout = 3 * time.Second
 
 // Drain closes all connections and accepts no new ones. Each client receives the reply to its running op, then `bye`
-// with a reconnect delay of at most `within` (and 5 s), then a close frame. After answersWithin, Drain no longer waits
+// with a reconnect delay of at most `within` (and 5 s), then a close frame. After drainReplyTimeout, Drain no longer waits
 // for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must still be
 // running, so that no event is missed.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
@@ -82,12 +82,12 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.draining = true
 	h.mu.Unlock()
 	for _, c := range h.allClients() {
-		c.departAnswered(CloseDrain, min(within, maxPause))
+		c.startCloseAfterOp(CloseDrain, min(within, maxPause))
 		h.startWriters()
 	}
-	late := time.AfterFunc(answersWithin, func() {
+	late := time.AfterFunc(drainReplyTimeout, func() {
 		for _, c := range h.allClients() {
-			c.departWithin(CloseDrain, min(within, maxPause))
+			c.startCloseWithin(CloseDrain, min(within, maxPause))
 		}
 	})
 	defer late.Stop()
@@ -127,21 +127,21 @@ func (h *Hub) closeIfBlocked(c *client) bool {
 	if !h.options.Blocked(c.who().User, c.addr) {
 		return false
 	}
-	c.depart(CloseBlocked)
+	c.startClose(CloseBlocked)
 	return true
 }
 
-// keep checks all connections every KeepEvery until ctx ends.
-func (h *Hub) keep(ctx context.Context) error {
-	for shop.Sleep(ctx, h.options.KeepEvery) {
-		h.keepOnce()
+// checkClients checks all connections every CheckEvery until ctx ends.
+func (h *Hub) checkClients(ctx context.Context) error {
+	for shop.Sleep(ctx, h.options.CheckEvery) {
+		h.checkClientsOnce()
 	}
 	return ctx.Err()
 }
 
-// keepOnce pings silent clients and closes those that stay silent. It closes sessions with an expired or revoked token.
+// checkClientsOnce pings silent clients and closes those that stay silent. It closes sessions with an expired or revoked token.
 // A login revokes earlier tokens, so the client has until the second check to renew with the new one.
-func (h *Hub) keepOnce() {
+func (h *Hub) checkClientsOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.allClients() {
 		silent := elapsed - time.Duration(c.aliveAt.Load())
@@ -151,7 +151,7 @@ func (h *Hub) keepOnce() {
 			h.startWriters()
 		}
 		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello, the read deadline applies
-			c.depart(CloseIdle)
+			c.startClose(CloseIdle)
 			continue
 		}
 		who := c.who()
@@ -160,10 +160,10 @@ func (h *Hub) keepOnce() {
 		switch {
 		case who.User == 0:
 		case c.revoked && before:
-			c.depart(CloseRevoked)
+			c.startClose(CloseRevoked)
 			h.startWriters()
 		case now > who.Expires.Add(h.options.TokenGrace):
-			c.depart(CloseToken)
+			c.startClose(CloseToken)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func TestCompressionIsNotOffered(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	dialer := websocket.Dialer{
-		Subprotocols: []string{Subprotocol}, EnableCompression: true, HandshakeTimeout: patience,
+		Subprotocols: []string{Subprotocol}, EnableCompression: true, HandshakeTimeout: testTimeout,
 	}
 	conn, res, err := dialer.Dial("ws://"+n.addr+"/ws", http.Header{})
 	if err != nil {
@@ -28,7 +28,7 @@ func TestCompressionIsNotOffered(t *testing.T) {
 	if _, err := conn.UnderlyingConn().Write([]byte{0xc1, 0x82, 0, 0, 0, 0, 0x02, 0x00}); err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_ = conn.SetReadDeadline(time.Now().Add(testTimeout))
 	if _, _, err := conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseProtocolError) {
 		t.Errorf("a compressed frame ended with %v, want close code 1002", err)
 	}

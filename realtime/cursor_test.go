@@ -2,7 +2,7 @@ package realtime
 
 import "testing"
 
-func TestCursorsThatAreNone(t *testing.T) {
+func TestParseCursorRejectsInvalidText(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"", ".", "1", "1.", ".5f3a9c1e", "1.5f3a9c1", "1.5f3a9c1e0",

@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-func TestUnreadableIDs(t *testing.T) {
+func TestUnreadableIDIsABadRequest(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{
 		``, `null`, `5`, `"x"`, `[]`, `{}`, `{"op":"time"}`, `{"id":null,"op":"time"}`, `{"id":"1","op":"time"}`,
@@ -27,14 +27,14 @@ func TestUnreadableIDs(t *testing.T) {
 	}
 }
 
-func TestQuantities(t *testing.T) {
+func TestQuantityIsAPositiveWholeNumber(t *testing.T) {
 	t.Parallel()
 	for qty, want := range map[string]int{
 		`1`: 1, `2147483647`: math.MaxInt32, `2147483648`: math.MaxInt32, `99999999999999999999999`: math.MaxInt32,
 		`0`: 0, `-1`: 0, `-99999999999999999999999`: 0, `1.0`: 0, `1e1`: 0, `"1"`: 0, `null`: 0, `true`: 0, `[1]`: 0,
 	} {
 		var r request
-		err := r.decode([]byte(`{"id":1,` + buying(qty) + `}`))
+		err := r.decode([]byte(`{"id":1,` + buyFields(qty) + `}`))
 		if err != nil {
 			t.Fatalf("%s: %v", qty, err)
 		}

@@ -15,14 +15,14 @@ import (
 )
 
 // Rolling restart: every client receives a reconnect delay, the delays differ, and new connections are rejected.
-func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
+func TestDrainSendsByeAndRejectsNewConnections(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	peers := make([]*peer, 20)
 	for i := range peers {
-		peers[i] = n.greet(t, 0)
+		peers[i] = n.connect(t, 0)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := n.hub.Drain(ctx, time.Minute); err != nil {
 		t.Fatal(err)
@@ -32,8 +32,8 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 		p.awaitClose(CloseDrain)
 		pause := p.all("bye")[0].Event.(*wsclient.ByeEvent).RetryMS
 		pauses[pause] = true
-		if pause < retrySoonest.Milliseconds() || pause > maxPause.Milliseconds() {
-			t.Errorf("got retry_ms %d, want %d to %d", pause, retrySoonest.Milliseconds(), maxPause.Milliseconds())
+		if pause < minRetryDelay.Milliseconds() || pause > maxPause.Milliseconds() {
+			t.Errorf("got retry_ms %d, want %d to %d", pause, minRetryDelay.Milliseconds(), maxPause.Milliseconds())
 		}
 	}
 	if len(pauses) < 10 {
@@ -43,16 +43,16 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 }
 
 // Frames queued before the drain are delivered before bye.
-func TestDrainDeliversWhatIsQueued(t *testing.T) {
+func TestDrainDeliversQueuedFrames(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	p := n.greet(t, 7)
+	p := n.connect(t, 7)
 	n.awaitProven()
 	n.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitEvents("order", 1)
 	c := n.hub.allClients()[0]
 	c.send([]byte(`{"ev":"future"}`))
-	c.depart(CloseDrain)
+	c.startClose(CloseDrain)
 	p.awaitClose(CloseDrain)
 	if len(p.all("future")) != 1 {
 		t.Error("a queued frame was dropped")
@@ -60,17 +60,17 @@ func TestDrainDeliversWhatIsQueued(t *testing.T) {
 }
 
 // A client with a running buy receives the reply before bye. Other clients do not wait for it.
-func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
+func TestDrainWaitsForRunningOps(t *testing.T) {
 	t.Parallel()
-	n, buyer, pressed := pressedBuy(t)
-	idle, tell := n.greet(t, 6), <-pressed
+	n, buyer, started := startBuy(t)
+	idle, finishBuy := n.connect(t, 6), <-started
 	drained := make(chan error)
 	go func() { drained <- n.hub.Drain(t.Context(), 0) }()
 	idle.awaitClose(CloseDrain)
 	if len(buyer.all("bye")) > 0 {
 		t.Error("bye arrived before the reply")
 	}
-	tell(order.Receipt{Order: 1011, Ticket: 1, State: shop.Reserved}, nil)
+	finishBuy(order.Receipt{Order: 1011, Ticket: 1, State: shop.Reserved}, nil)
 	if f := buyer.await("the reply", func(f *wsclient.Frame) bool { return f.ID == 101 }); f.OK == nil {
 		t.Errorf("buy returned %+v, want a receipt", f)
 	}
@@ -97,7 +97,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 // refused attempts a handshake that must fail with the status.
 func (n *node) refused(t *testing.T, subprotocol string, want int) {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: patience}
+	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: testTimeout}
 	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", nil)
 	if err == nil {
 		conn.Close()
@@ -108,7 +108,7 @@ func (n *node) refused(t *testing.T, subprotocol string, want int) {
 	}
 }
 
-func TestHandshakesThatAreRefused(t *testing.T) {
+func TestInvalidOrSurplusHandshakesAreRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.MaxClients = 1 })
 	n.refused(t, "chat.v2", http.StatusBadRequest)

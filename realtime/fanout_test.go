@@ -37,17 +37,17 @@ func benchFanout(b *testing.B, stalled int) {
 		_ = web.Shutdown()
 	})
 	for range stalled {
-		watchFor(b, address)
+		openWatcher(b, address)
 	}
 	for len(hub.allClients()) < stalled { // the handshake response precedes enter
 		runtime.Gosched()
 	}
-	deaf := make(map[*client]bool, stalled)
+	stalledClients := make(map[*client]bool, stalled)
 	for _, c := range hub.allClients() {
-		deaf[c] = true
+		stalledClients[c] = true
 	}
 	for range fanoutClients - stalled {
-		conn := watchFor(b, address)
+		conn := openWatcher(b, address)
 		go func() { _, _ = io.Copy(io.Discard, conn) }()
 	}
 	plain := plainConns(b, fanoutClients-stalled)
@@ -55,10 +55,10 @@ func benchFanout(b *testing.B, stalled int) {
 	tick := func() {
 		stock++
 		hub.Tick(1, []shop.Counters{counters(11, stock)})
-		hub.awaitIdle(deaf)
+		hub.awaitIdle(stalledClients)
 	}
 	tick() // whole sets for newcomers
-	for tick(); !hub.stuck(deaf); {
+	for tick(); !hub.stuck(stalledClients); {
 		tick()
 	}
 	frame := tickFrame(1, [][]byte{hub.board.lines[11].text})
@@ -84,17 +84,17 @@ func benchFanout(b *testing.B, stalled int) {
 }
 
 // awaitIdle waits until no writer runs, except those of clients in deaf.
-func (h *Hub) awaitIdle(deaf map[*client]bool) {
+func (h *Hub) awaitIdle(stalledClients map[*client]bool) {
 	for _, c := range h.allClients() {
-		for !deaf[c] && c.busyWriting() {
+		for !stalledClients[c] && c.busyWriting() {
 			runtime.Gosched()
 		}
 	}
 }
 
 // stuck reports whether the writers of all clients in deaf are blocked in a write.
-func (h *Hub) stuck(deaf map[*client]bool) bool {
-	for c := range deaf {
+func (h *Hub) stuck(stalledClients map[*client]bool) bool {
+	for c := range stalledClients {
 		if !c.busyWriting() {
 			return false
 		}
@@ -119,8 +119,8 @@ func listen(b *testing.B, serve func(l net.Listener)) string {
 	return l.Addr().String()
 }
 
-// watchFor opens a socket that watches and reads only the first frames.
-func watchFor(b *testing.B, address string) net.Conn {
+// openWatcher opens a socket that watches and reads only the first frames.
+func openWatcher(b *testing.B, address string) net.Conn {
 	b.Helper()
 	conn := dialPlain(b, address)
 	hello := append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"watch"}`)...)

@@ -58,7 +58,7 @@ func (d *database) Clock(context.Context) (shop.Instant, error) {
 }
 
 func (d *database) Changed(
-	_ context.Context, queries []shop.ChangesQuery, most int,
+	_ context.Context, queries []shop.ChangesQuery, limit int,
 ) ([]shop.Changes, shop.Instant, error) {
 	d.mu.Lock()
 	before := d.before
@@ -84,8 +84,8 @@ func (d *database) Changed(
 		slices.SortFunc(found, func(a, b row) int {
 			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order.ID, b.order.ID))
 		})
-		if changes[i].More = len(found) > most; changes[i].More {
-			found = found[:most]
+		if changes[i].More = len(found) > limit; changes[i].More {
+			found = found[:limit]
 		}
 		for _, r := range found {
 			changes[i].Orders = append(changes[i].Orders, r.order)
@@ -103,8 +103,8 @@ func (d *database) commit(orders ...shop.Order) {
 	}
 }
 
-// commitLongAgo writes rows with a timestamp in the past.
-func (d *database) commitLongAgo(ago time.Duration, orders ...shop.Order) {
+// commitWithAge writes rows with a timestamp in the past.
+func (d *database) commitWithAge(ago time.Duration, orders ...shop.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range orders {

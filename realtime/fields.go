@@ -126,7 +126,7 @@ func (s *scanner) value() ([]byte, bool) {
 		s.at += end
 	}
 	raw := s.text[begin:s.at]
-	return raw, whole(raw) || json.Valid(raw)
+	return raw, isDigits(raw) || json.Valid(raw)
 }
 
 // nested consumes an object or a list with any content.
@@ -151,8 +151,8 @@ func (s *scanner) nested() bool {
 	return false
 }
 
-// whole reports whether the text is a JSON number of digits only.
-func whole(raw []byte) bool {
+// isDigits reports whether the text is a JSON number of digits only.
+func isDigits(raw []byte) bool {
 	if len(raw) == 0 || raw[0] == '0' && len(raw) > 1 {
 		return false
 	}

@@ -18,21 +18,21 @@ import (
 //	look     read the clock, then the latest numbers; proven when all messages up to these numbers were received
 //	resync   read the clock, the latest numbers, then the rows of all connected users; proven when the rows are queued
 //
-// A change is published within shop.PublishWithin of its timestamp or gets a new timestamp, so it was published before
+// A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp, so it was published before
 // the numbers were read. The rest of the overlap covers message numbers that went back before the new epoch in Redis
 // reveals it.
 
 // provenInstant is a proven instant with its wire format.
 type provenInstant struct {
 	Cursor
-	text  string
-	asked time.Duration // when the clock was read, since Hub.began
+	text   string
+	readAt time.Duration // when the clock was read, since Hub.began
 }
 
 // Delay between attempts to read rows; it doubles after each one.
 const (
-	retryFirst = 200 * time.Millisecond
-	retryMost  = 2 * time.Second
+	minReadRetry = 200 * time.Millisecond
+	maxReadRetry = 2 * time.Second
 )
 
 // update changes the chains and acts on the result. The proven instant advances to the newest proven look. If messages
@@ -42,9 +42,9 @@ func (h *Hub) update(change func(c *sequences)) {
 	defer h.sequencesMu.Unlock()
 	change(&h.sequences)
 	if l, ok := h.sequences.proven(h.elapsed()); ok {
-		h.setProven(l.at, l.asked)
+		h.setProven(l.at, l.atRead)
 	}
-	if h.sequences.broken != "" {
+	if h.sequences.gapReason != "" {
 		select {
 		case h.wake <- struct{}{}:
 		default:
@@ -52,63 +52,63 @@ func (h *Hub) update(change func(c *sequences)) {
 	}
 }
 
-// breakOff triggers a read of rows because messages may be lost.
-func (h *Hub) breakOff(why string) { h.update(func(c *sequences) { c.breakOff(why) }) }
+// recordGap triggers a read of rows because messages may be lost.
+func (h *Hub) recordGap(why string) { h.update(func(c *sequences) { c.recordGap(why) }) }
 
-// broken returns why rows must be read; "": they need not be read.
-func (h *Hub) broken() string {
+// gapReason returns why rows must be read; "": they need not be read.
+func (h *Hub) gapReason() string {
 	h.sequencesMu.Lock()
 	defer h.sequencesMu.Unlock()
-	return h.sequences.broken
+	return h.sequences.gapReason
 }
 
-func (h *Hub) setProven(at Cursor, asked time.Duration) {
-	h.proven.Store(&provenInstant{at, at.String(), asked})
+func (h *Hub) setProven(at Cursor, readAt time.Duration) {
+	h.proven.Store(&provenInstant{at, at.String(), readAt})
 }
 
-// follow reads the latest message numbers every LookEvery, and reads rows when messages may be lost, until ctx ends.
+// follow reads the latest message numbers every ProbeEvery, and reads rows when messages may be lost, until ctx ends.
 func (h *Hub) follow(ctx context.Context) error {
-	beat := time.NewTicker(h.options.LookEvery)
-	defer beat.Stop()
+	ticker := time.NewTicker(h.options.ProbeEvery)
+	defer ticker.Stop()
 	failing := false // only the first failure is logged
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-h.wake:
-		case <-beat.C:
-			err := h.look(ctx)
+		case <-ticker.C:
+			err := h.probe(ctx)
 			if err != nil && !failing && ctx.Err() == nil {
 				slog.WarnContext(ctx, "read the latest message numbers; trying again", "err", err)
 			}
 			failing = err != nil
 		}
-		if err := h.resyncUntilWhole(ctx); err != nil {
+		if err := h.resyncUntilComplete(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// look reads the database's clock and the latest message numbers.
-func (h *Hub) look(ctx context.Context) error {
+// probe reads the database's clock and the latest message numbers.
+func (h *Hub) probe(ctx context.Context) error {
 	before := h.proven.Load()
-	if before == nil || h.broken() != "" { // a resync comes first
+	if before == nil || h.gapReason() != "" { // a resync comes first
 		return nil
 	}
-	asked := h.elapsed()
+	readAt := h.elapsed()
 	at, err := h.clock(ctx)
 	if err != nil {
 		return err
 	}
 	if at.History != before.History || at.At < before.At {
-		h.breakOff("another history of the database, or its clock went back")
+		h.recordGap("another history of the database, or its clock went back")
 		return nil
 	}
 	ends, err := h.sequenceEnds(ctx)
 	if err != nil {
 		return err
 	}
-	h.update(func(c *sequences) { c.looked(h.elapsed(), at, asked, ends) })
+	h.update(func(c *sequences) { c.recordProbe(h.elapsed(), at, readAt, ends) })
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 
 // sequenceEnds calls `ask`, then reads the latest message numbers.
 func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
-	h.update((*sequences).ask)
+	h.update((*sequences).beforeRead)
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
 	ends, err := h.options.Sequences.SequenceEnds(ctx)
@@ -139,13 +139,13 @@ func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 	return ends, nil
 }
 
-// resyncUntilWhole reads rows until no message is missing or ctx ends.
-func (h *Hub) resyncUntilWhole(ctx context.Context) error {
-	for wait := retryFirst; h.broken() != ""; wait = min(2*wait, retryMost) {
+// resyncUntilComplete reads rows until no message is missing or ctx ends.
+func (h *Hub) resyncUntilComplete(ctx context.Context) error {
+	for wait := minReadRetry; h.gapReason() != ""; wait = min(2*wait, maxReadRetry) {
 		if err := h.resync(ctx); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "read rows because messages may be lost; trying again", "err", err)
 		}
-		if h.broken() == "" {
+		if h.gapReason() == "" {
 			break
 		}
 		if !shop.Sleep(ctx, wait) {
@@ -160,30 +160,30 @@ var errOtherHistory = errors.New("the rows are of another history of the databas
 // resync reads the rows of all connected users that may have changed since the proven instant. When all rows are
 // queued, it advances the instant. Messages are delivered meanwhile; clients recognise repeats by `rev`.
 func (h *Hub) resync(ctx context.Context) error {
-	asked := h.elapsed()
+	readAt := h.elapsed()
 	at, err := h.clock(ctx)
 	if err != nil {
 		return err
 	}
 	var why string
-	h.update(func(c *sequences) { why, c.broken = c.broken, "" })
+	h.update(func(c *sequences) { why, c.gapReason = c.gapReason, "" })
 	if err := h.restart(ctx, at, why); err != nil {
-		h.breakOff(why)
+		h.recordGap(why)
 		return err
 	}
-	since := h.rowsSince(at, asked)
+	since := h.rowsSince(at, readAt)
 	if before := h.proven.Load(); before != nil && before.History != at.History {
 		h.histories.Add(1) // before the reset: a running hello checks it
-		h.lastProven.Store(int64(before.asked))
+		h.lastProven.Store(int64(before.readAt))
 		h.proven.Store(nil)
-		h.leaveHistories(at.History)
+		h.closeOtherHistories(at.History)
 	}
 	if err := h.sendRows(ctx, h.connectedUsers(), since, at.History); err != nil {
-		h.breakOff(why)
+		h.recordGap(why)
 		return err
 	}
-	h.update(func(*sequences) { h.setProven(at, asked) })
-	h.leaveHistories(at.History)
+	h.update(func(*sequences) { h.setProven(at, readAt) })
+	h.closeOtherHistories(at.History)
 	return nil
 }
 
@@ -205,22 +205,22 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 // rowsSince returns the instant from which rows are read, by the database clock that currently shows `at`. It is before
 // the proven instant, even if the clock went back or belongs to another database. A new node has no proven instant and
 // had no connections before it started.
-func (h *Hub) rowsSince(at Cursor, asked time.Duration) shop.Millis {
+func (h *Hub) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
 	proven := h.proven.Load()
 	if proven == nil {
-		return at.At.Add(time.Duration(h.lastProven.Load()) - asked - h.options.Overlap)
+		return at.At.Add(time.Duration(h.lastProven.Load()) - readAt - h.options.Overlap)
 	}
-	since := at.At.Add(proven.asked - asked)
+	since := at.At.Add(proven.readAt - readAt)
 	if proven.History == at.History {
 		since = min(since, proven.At)
 	}
 	return since.Add(-h.options.Overlap)
 }
 
-// leaveHistories closes the connections whose clients have orders of another database history.
-func (h *Hub) leaveHistories(present string) {
+// closeOtherHistories closes the connections whose clients have orders of another database history.
+func (h *Hub) closeOtherHistories(current string) {
 	for _, c := range h.allClients() {
-		c.leaveHistory(present)
+		c.closeIfOtherHistory(current)
 		h.startWriters()
 	}
 }

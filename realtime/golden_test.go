@@ -101,10 +101,10 @@ var (
 		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = shop.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000,
 			goldPaid.TradeNo
 	})
-	goldGivenBack = goldWith(goldTooLate, func(o *shop.Order) { o.State, o.Rev = shop.Refunded, 4 })
-	goldAsked     = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 3, payment.ReasonRefundAsked })
-	goldDeclined  = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 4, payment.ReasonRefundDeclined })
-	goldRefunding = goldWith(goldPaid,
+	goldLateRefunded    = goldWith(goldTooLate, func(o *shop.Order) { o.State, o.Rev = shop.Refunded, 4 })
+	goldRefundRequested = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 3, payment.ReasonRefundRequested })
+	goldDeclined        = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 4, payment.ReasonRefundDeclined })
+	goldRefunding       = goldWith(goldPaid,
 		func(o *shop.Order) { o.State, o.Rev, o.Reason = shop.Refunding, 5, payment.ReasonRefundBuyer })
 	goldRefunded = goldWith(goldRefunding, func(o *shop.Order) { o.State, o.Rev = shop.Refunded, 6 })
 	goldShipped  = goldWith(goldPaid, func(o *shop.Order) {
@@ -188,15 +188,15 @@ func serverFrames() map[string][]byte {
 		"buy/repeated key, now pending": encode(reply{
 			6, order.Receipt{Order: goldOrder, Ticket: 79, State: shop.Pending},
 		}),
-		"pass/given": encode(reply{15, admission.PassAnswer{Pass: goldPass, Until: goldNow + 120_000}}),
-		"pass/work required": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
+		"pass/given": encode(reply{15, admission.PassResult{Pass: goldPass, Until: goldNow + 120_000}}),
+		"pass/work required": encode(reply{15, admission.PassResult{Task: &admission.Task{
 			Kind: shop.ChallengeWork, ID: goldWork, Text: goldWork, Bits: 16, Until: goldNow + 120_000,
 		}}}),
-		"pass/captcha required": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
+		"pass/captcha required": encode(reply{15, admission.PassResult{Task: &admission.Task{
 			Kind: shop.ChallengeCaptcha, ID: "c-1",
 			Image: "data:image/png;base64,iVBORw0KGgo=", Until: goldNow + 300_000,
 		}}}),
-		"solve/solved":           encode(reply{16, admission.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
+		"solve/solved":           encode(reply{16, admission.PassResult{Pass: goldPass, Until: goldNow + 240_000}}),
 		"cancel/cancelled":       encode(reply{7, stateReply{shop.Cancelled}}),
 		"cancel/already expired": encode(reply{7, stateReply{shop.Expired}}),
 		"pay/on a page": encode(reply{
@@ -253,8 +253,8 @@ func serverFrames() map[string][]byte {
 		"order/paid":                goldEvent(goldPaid, 43),
 		"order/paid late, revived":  goldEvent(goldRevived, 44),
 		"order/paid late, sold out": goldEvent(goldTooLate, 44),
-		"order/paid late, refunded": goldEvent(goldGivenBack, 45),
-		"order/refund requested":    goldEvent(goldAsked, 44),
+		"order/paid late, refunded": goldEvent(goldLateRefunded, 45),
+		"order/refund requested":    goldEvent(goldRefundRequested, 44),
 		"order/refund declined":     goldEvent(goldDeclined, 45),
 		"order/refunding":           goldEvent(goldRefunding, 46),
 		"order/refunded":            goldEvent(goldRefunded, 47),
@@ -310,7 +310,7 @@ func serverFrames() map[string][]byte {
 }
 
 // The socket protocol is a contract: every server frame equals its golden frame byte for byte.
-func TestServerFramesAreGolden(t *testing.T) {
+func TestServerFramesEqualGoldenFrames(t *testing.T) {
 	t.Parallel()
 	want, got := goldenFrames(t, "server"), serverFrames()
 	for name, frame := range want {
@@ -324,7 +324,7 @@ func TestServerFramesAreGolden(t *testing.T) {
 }
 
 // Every client frame is decoded to the values that its name describes.
-func TestClientFramesAreRead(t *testing.T) {
+func TestGoldenClientFramesAreDecoded(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for name, frame := range goldenFrames(t, "client") {
@@ -346,7 +346,7 @@ func TestClientFramesAreRead(t *testing.T) {
 	}
 }
 
-func TestFieldsOfClientFrames(t *testing.T) {
+func TestClientFrameFieldsAreDecoded(t *testing.T) {
 	t.Parallel()
 	frames := goldenFrames(t, "client")
 	read := func(name string) request {

@@ -39,8 +39,8 @@ type Options struct {
 	// its result changes.
 	Blocked func(user shop.ID, addr netip.Addr) bool
 
-	// Standing returns the current banner for new clients; nil: no banners.
-	Standing func() (n shop.Notice, ok bool)
+	// CurrentBanner returns the current banner for new clients; nil: no banners.
+	CurrentBanner func() (n shop.Notice, ok bool)
 
 	// BoardHistory returns the earlier points of the operators' live board; nil: this node has no board. Otherwise,
 	// call ShowBoard once per second while BoardWatched is true.
@@ -50,8 +50,8 @@ type Options struct {
 	// be fast.
 	FirstPublished func(order, sale shop.ID)
 
-	// MayBuy admits a buy or returns RateLimited; nil: admits all. It must be fast.
-	MayBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
+	// AdmitBuy admits a buy or returns RateLimited; nil: admits all. It must be fast.
+	AdmitBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
 
 	// Admit admits an op of a class or returns RateLimited; nil: admits all. User 0 is anonymous. It must be fast.
 	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
@@ -71,17 +71,17 @@ type Options struct {
 	WriteWithin time.Duration // time limit for one write; a slower client is closed; 5 s
 	OpWithin    time.Duration // time limit for one op; 10 s
 	TokenGrace  time.Duration // time for renew after a token expires; 3 s
-	EndedKept   time.Duration // slots and single sales stay watched for this long after they close; 10 min
-	KeepEvery   time.Duration // interval of the checks for silent connections, tokens and closed subjects; 1 s
+	RetireAfter time.Duration // slots and single sales stay watched for this long after they close; 10 min
+	CheckEvery  time.Duration // interval of the checks for silent connections, tokens and closed subjects; 1 s
 
-	LookEvery   time.Duration // interval of reading the latest message numbers; 1 s
+	ProbeEvery  time.Duration // interval of reading the latest message numbers; 1 s
 	ReachWithin time.Duration // time limit for a message after its number was read; 5 s
 	ReadWithin  time.Duration // time limit for the rows of a hello and for the database's clock; 3 s
 	Overlap     time.Duration // rows are read from this long before a cursor, see follow.go; 60 s
 }
 
-// DefaultKeepEvery is the default of Options.KeepEvery.
-const DefaultKeepEvery = time.Second
+// DefaultCheckEvery is the default of Options.CheckEvery.
+const DefaultCheckEvery = time.Second
 
 func (o Options) withDefaults() Options {
 	o.MaxClients = cmp.Or(o.MaxClients, 50_000)
@@ -95,9 +95,9 @@ func (o Options) withDefaults() Options {
 	o.WriteWithin = cmp.Or(o.WriteWithin, 5*time.Second)
 	o.OpWithin = cmp.Or(o.OpWithin, 10*time.Second)
 	o.TokenGrace = cmp.Or(o.TokenGrace, 3*time.Second)
-	o.EndedKept = cmp.Or(o.EndedKept, 10*time.Minute)
-	o.KeepEvery = cmp.Or(o.KeepEvery, DefaultKeepEvery)
-	o.LookEvery = cmp.Or(o.LookEvery, time.Second)
+	o.RetireAfter = cmp.Or(o.RetireAfter, 10*time.Minute)
+	o.CheckEvery = cmp.Or(o.CheckEvery, DefaultCheckEvery)
+	o.ProbeEvery = cmp.Or(o.ProbeEvery, time.Second)
 	o.ReachWithin = cmp.Or(o.ReachWithin, 5*time.Second)
 	o.ReadWithin = cmp.Or(o.ReadWithin, 3*time.Second)
 	o.Overlap = cmp.Or(o.Overlap, time.Minute)
@@ -125,9 +125,9 @@ type Hub struct {
 	tickNo int64                   // number of the newest tick
 	places limits.Places           // used by watch sets, except those of one whole slot
 
-	beatMu sync.Mutex // serializes ticks
-	board  *lineTable
-	beats  []*watchSet // buffer, reused by each tick
+	tickMu   sync.Mutex // serializes ticks
+	board    *lineTable
+	tickSets []*watchSet // buffer, reused by each tick
 
 	news recentNews
 	live liveBoard
@@ -141,9 +141,9 @@ type Hub struct {
 	// nanoseconds since began: when the last proven instant of the former history was read
 	lastProven atomic.Int64
 
-	hellos *queue[*replayAsk] // hellos that wait for rows
-	owed   *queue[*client]    // greeted connections whose missed rows are still to be read
-	now    singleflight.Group // deduplicates reads of the database's clock
+	hellos         *queue[*replayRequest] // hellos that wait for rows
+	pendingReplays *queue[*client]        // greeted connections whose missed rows are still to be read
+	now            singleflight.Group     // deduplicates reads of the database's clock
 
 	starting atomic.Int64 // writers that were started and do not run yet
 }
@@ -155,11 +155,11 @@ func NewHub(o Options) *Hub {
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[shop.ID][]shop.ID), closes: make(map[subject]shop.Millis),
-		places:    limits.Places{Most: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
-		board:     newBoard(),
+		places:    limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
+		board:     newLineTable(),
 		live:      liveBoard{watchers: make(map[*client]struct{})},
 		sequences: newSequences(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
-		hellos: newQueue[*replayAsk](readersAtOnce), owed: newQueue[*client](1),
+		hellos: newQueue[*replayRequest](readersAtOnce), pendingReplays: newQueue[*client](1),
 	}
 	h.listener = h.newListener()
 	h.metrics = newMetrics(o.Metrics, h)
@@ -173,12 +173,12 @@ func (h *Hub) Run(ctx context.Context) error {
 	g.Go(func() error { return h.listener.Run(ctx) })
 	g.Go(func() error { return h.follow(ctx) })
 	for range readersAtOnce {
-		g.Go(func() error { return h.hellos.serve(ctx, h.answerHellos) })
+		g.Go(func() error { return h.hellos.serve(ctx, h.serveHellos) })
 	}
-	g.Go(func() error { return h.owed.serve(ctx, h.replayOwed) })
-	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.pendingReplays.serve(ctx, h.replayPending) })
+	g.Go(func() error { return h.checkClients(ctx) })
 	g.Go(func() error {
-		return shop.Repeat(ctx, h.options.KeepEvery, "drop closed slots and sales", h.retireOnce)
+		return shop.Repeat(ctx, h.options.CheckEvery, "drop closed slots and sales", h.retireOnce)
 	})
 	return g.Wait()
 }
@@ -223,25 +223,25 @@ func (h *Hub) openLocked() error {
 func (h *Hub) leave(c *client) {
 	h.unwatch(c)
 	h.leaveBoard(c)
-	h.disown(c)
+	h.unregisterUser(c)
 	h.mu.Lock()
 	delete(h.clients, c)
 	h.mu.Unlock()
 	h.serving.Done()
 }
 
-// own registers the connection for its user. Above MaxPerUser, it closes the oldest connections of the user.
-func (h *Hub) own(c *client, user shop.ID) {
+// registerUser registers the connection for its user. Above MaxPerUser, it closes the oldest connections of the user.
+func (h *Hub) registerUser(c *client, user shop.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := append(slices.Clone(h.users[user]), c)
 	h.users[user] = all
 	for _, oldest := range all[:max(0, len(all)-h.options.MaxPerUser)] {
-		oldest.depart(CloseReplaced)
+		oldest.startClose(CloseReplaced)
 	}
 }
 
-func (h *Hub) disown(c *client) {
+func (h *Hub) unregisterUser(c *client) {
 	user := c.who().User
 	if user == 0 {
 		return

@@ -23,7 +23,7 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 			return user != 0 && user == shop.ID(blockedUser.Load()) || blockedHost.Load() && addr.IsLoopback()
 		}
 	})
-	eve, ada := n.greetAs(t, "user:7"), n.greetAs(t, "user:8")
+	eve, ada := n.connectAs(t, "user:7"), n.connectAs(t, "user:8")
 	blockedUser.Store(7)
 	n.hub.CloseBlocked()
 	eve.awaitClose(CloseBlocked)
@@ -36,25 +36,25 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 	blockedHost.Store(true)
 	n.hub.CloseBlocked()
 	ada.awaitClose(CloseBlocked)
-	stranger := n.dial(t)
-	stranger.awaitClose(CloseBlocked)
+	anonymous := n.dial(t)
+	anonymous.awaitClose(CloseBlocked)
 
 	blockedHost.Store(false)
 	blockedUser.Store(0)
-	n.greetAs(t, "user:7")
+	n.connectAs(t, "user:7")
 }
 
 // A buy over a socket counts for its user and its address like a buy over HTTP. A buyer above the limit receives the
 // delay until the next attempt, and the shop is not called.
-func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
+func TestSocketBuysCountAgainstLimits(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int64
+	var checked atomic.Int64
 	n := startNode(t, func(o *Options) {
-		o.MayBuy = func(user shop.ID, addr netip.Addr, sale shop.ID) error {
+		o.AdmitBuy = func(user shop.ID, addr netip.Addr, sale shop.ID) error {
 			if user != 7 || !addr.IsLoopback() || sale == 0 {
-				t.Errorf("MayBuy got user %v, address %v, sale %v; want user 7, a loopback address and a sale", user, addr, sale)
+				t.Errorf("AdmitBuy got user %v, address %v, sale %v; want user 7, a loopback address and a sale", user, addr, sale)
 			}
-			if asked.Add(1) > 1 {
+			if checked.Add(1) > 1 {
 				e := shop.Fail(shop.RateLimited, "too many buys of this user")
 				e.RetryMS = 700
 				return e
@@ -69,15 +69,15 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 			return order.Receipt{Order: 1, State: shop.Reserved}, nil
 		}
 	})
-	p := n.greet(t, 7)
-	const press = `"op":"buy","sale":"101","qty":1,"key":"first-buy"`
-	p.must(press, nil)
-	if e := p.wantRefused(press, shop.RateLimited); e.RetryMS != 700 {
+	p := n.connect(t, 7)
+	const firstBuy = `"op":"buy","sale":"101","qty":1,"key":"first-buy"`
+	p.must(firstBuy, nil)
+	if e := p.wantRefused(firstBuy, shop.RateLimited); e.RetryMS != 700 {
 		t.Errorf("second buy: got %+v, want retry_ms 700", e)
 	}
 	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-buy"`) // an invalid frame does not count
-	if bought.Load() != 1 || asked.Load() != 2 {
-		t.Errorf("%d buys reached the shop and %d were counted, want 1 and 2", bought.Load(), asked.Load())
+	if bought.Load() != 1 || checked.Load() != 2 {
+		t.Errorf("%d buys reached the shop and %d were counted, want 1 and 2", bought.Load(), checked.Load())
 	}
 }
 
@@ -89,7 +89,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 		"renew": "cost: one signature check",
 		"time":  "reads a clock in memory",
 		"seen":  "has no effect",
-		"buy":   "MayBuy counts it in the class buy, per sale",
+		"buy":   "AdmitBuy counts it in the class buy, per sale",
 		"board": "requires the role of an operator",
 	}
 	var class atomic.Value
@@ -99,23 +99,23 @@ func TestOpsHaveALimitClass(t *testing.T) {
 			if class.Store(of); user != 7 || !addr.IsLoopback() {
 				t.Errorf("class %s counts user %v at %v, want user 7 at a loopback address", of, user, addr)
 			}
-			return limits.Refused("enough", 700*time.Millisecond)
+			return limits.RateLimitError("enough", 700*time.Millisecond)
 		}
 	})
-	p := n.greet(t, 7)
+	p := n.connect(t, 7)
 	for name := range ops {
 		class.Store(limits.Class(""))
-		answer := p.do(fmt.Sprintf(`"op":%q,"order":"1","sale":"101"`, name))
+		got := p.do(fmt.Sprintf(`"op":%q,"order":"1","sale":"101"`, name))
 		counted := class.Load() != limits.Class("")
-		limited := answer.Error != nil && answer.Error.Code == shop.RateLimited && answer.Error.RetryMS == 700
+		limited := got.Error != nil && got.Error.Code == shop.RateLimited && got.Error.RetryMS == 700
 		if counted == (unclassed[name] != "") || counted != limited {
-			t.Errorf("%s: class %q, reason for exemption %q, error %+v", name, class.Load(), unclassed[name], answer.Error)
+			t.Errorf("%s: class %q, reason for exemption %q, error %+v", name, class.Load(), unclassed[name], got.Error)
 		}
 	}
 }
 
 // Each op needs a token, or its cost for an anonymous caller is listed here.
-func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
+func TestOpsNeedATokenOrAreListedAsPublic(t *testing.T) {
 	t.Parallel()
 	public := map[string]string{
 		"hello":   "memory and one signature check",
@@ -123,7 +123,7 @@ func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 		"watch":   "the catalogue in memory",
 		"unwatch": "memory",
 	}
-	p := startNode(t).greet(t, 0)
+	p := startNode(t).connect(t, 0)
 	for op := range ops {
 		e := p.do(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
 		needsToken := e != nil && e.Code == shop.Unauthorized

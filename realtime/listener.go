@@ -18,16 +18,16 @@ import (
 
 const (
 	subscriptionSilence = 5 * time.Second        // a silent subscription is pinged after this
-	subscribeAgainAfter = 200 * time.Millisecond // delay before a new subscription
+	resubscribeDelay    = 200 * time.Millisecond // delay before a new subscription
 )
 
 // listener receives Redis channels through one subscription. PubSub drops messages silently, so the listener calls made
 // whenever a subscription is complete. It pings a silent connection, then replaces it. A connection that drops messages
 // looks alive here; a caller that misses messages calls renew.
 type listener struct {
-	redis    redis.UniversalClient
-	channels map[string]func(payload string) // message handlers by channel name
-	made     func()
+	redis        redis.UniversalClient
+	channels     map[string]func(payload string) // message handlers by channel name
+	onSubscribed func()
 
 	mu  sync.Mutex
 	sub *redis.PubSub // nil: no subscription
@@ -41,7 +41,7 @@ func (l *listener) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		slog.WarnContext(ctx, "subscription to changes broke; subscribing again", "err", err)
-		shop.Sleep(ctx, subscribeAgainAfter)
+		shop.Sleep(ctx, resubscribeDelay)
 	}
 }
 
@@ -88,7 +88,7 @@ func (l *listener) listen(ctx context.Context) error {
 		switch m := message.(type) {
 		case *redis.Subscription:
 			if subscribed++; subscribed == len(names) {
-				l.made()
+				l.onSubscribed()
 			}
 		case *redis.Message:
 			if do := l.channels[m.Channel]; do != nil {

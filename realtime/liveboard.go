@@ -28,7 +28,7 @@ type boardReply struct {
 
 // watchBoard starts or stops the live board for an operator: the history once, then a board every second.
 func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
-	if err := c.operator(); err != nil {
+	if err := c.requireOperator(); err != nil {
 		return nil, err
 	}
 	if c.hub.options.BoardHistory == nil {
@@ -46,12 +46,12 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 	return nil, shop.Fail(shop.BadRequest, "on must be true or false")
 }
 
-// operator returns an error unless the user is an operator with a valid token.
-func (c *client) operator() error {
+// requireOperator returns an error unless the user is an operator with a valid token.
+func (c *client) requireOperator() error {
 	if _, err := c.buyer(); err != nil {
 		return err
 	}
-	if who := c.who(); !who.Role.Operates() {
+	if who := c.who(); !who.Role.IsOperator() {
 		return shop.Fail(shop.Forbidden, "only operators may watch the board")
 	}
 	return nil
@@ -86,7 +86,7 @@ func (h *Hub) ShowBoard(b *board.Board) {
 	h.live.mu.Unlock()
 	frame := prepared(encode(boardEvent{"board", b}))
 	for _, c := range watchers {
-		if c.operator() != nil {
+		if c.requireOperator() != nil {
 			h.leaveBoard(c)
 			continue
 		}

@@ -15,7 +15,7 @@ func operatorNode(t *testing.T) *node {
 	})
 }
 
-func (n *node) operates(users ...shop.ID) {
+func (n *node) setOperators(users ...shop.ID) {
 	n.shop.set(func(s *fakeShop) {
 		s.operators = make(map[shop.ID]bool)
 		for _, user := range users {
@@ -25,12 +25,12 @@ func (n *node) operates(users ...shop.ID) {
 }
 
 // Only operators that requested the board receive it, after the history.
-func TestBoardIsShownToOperators(t *testing.T) {
+func TestOnlyOperatorsReceiveTheBoard(t *testing.T) {
 	t.Parallel()
 	n := operatorNode(t)
-	n.operates(1, 2)
-	one, two, shopper := n.greet(t, 1), n.greet(t, 2), n.greet(t, 7)
-	for who, code := range map[*peer]shop.Code{shopper: shop.Forbidden, n.greet(t, 0): shop.Unauthorized} {
+	n.setOperators(1, 2)
+	one, two, shopper := n.connect(t, 1), n.connect(t, 2), n.connect(t, 7)
+	for who, code := range map[*peer]shop.Code{shopper: shop.Forbidden, n.connect(t, 0): shop.Unauthorized} {
 		who.wantRefused(`"op":"board","on":true`, code)
 	}
 	if n.hub.BoardWatched() {
@@ -59,11 +59,11 @@ func TestBoardIsShownToOperators(t *testing.T) {
 }
 
 // A client that loses the operator role or disconnects receives no more boards.
-func TestBoardEndsWithTheRole(t *testing.T) {
+func TestBoardStopsWhenOperatorRoleIsLost(t *testing.T) {
 	t.Parallel()
 	n := operatorNode(t)
-	n.operates(1, 2)
-	demoted, gone := n.greet(t, 1), n.greet(t, 2)
+	n.setOperators(1, 2)
+	demoted, gone := n.connect(t, 1), n.connect(t, 2)
 	for _, p := range []*peer{demoted, gone} {
 		if _, err := p.conn.WatchBoard(); err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestBoardEndsWithTheRole(t *testing.T) {
 	}
 	gone.conn.Close()
 	n.awaitClients(1)
-	n.operates()
+	n.setOperators()
 	if _, err := demoted.conn.Renew("user:1"); err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +83,15 @@ func TestBoardEndsWithTheRole(t *testing.T) {
 }
 
 // A node without a board returns UnknownOp.
-func TestNodeWithoutBoard(t *testing.T) {
+func TestNodeWithoutBoardReturnsUnknownOp(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.operates(1)
-	n.greet(t, 1).wantRefused(`"op":"board","on":true`, shop.UnknownOp)
+	n.setOperators(1)
+	n.connect(t, 1).wantRefused(`"op":"board","on":true`, shop.UnknownOp)
 }
 
 // firstPublished recognises only the event of a new pending row.
-func TestFirstWordOfAnOrder(t *testing.T) {
+func TestFirstPublishedMatchesOnlyNewPendingRows(t *testing.T) {
 	t.Parallel()
 	first := goldPending()
 	first.ProductName = `","state":"pending","rev":1,"id":"5"`

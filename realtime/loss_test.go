@@ -13,8 +13,8 @@ import (
 // resyncs returns the number of reads of rows after possible losses.
 func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyncs)) }
 
-// soon sets a short time limit for messages.
-func soon(o *Options) { o.ReachWithin = 50 * time.Millisecond }
+// shortReachWithin sets a short time limit for messages.
+func shortReachWithin(o *Options) { o.ReachWithin = 50 * time.Millisecond }
 
 // F5: a message contains the number of its predecessor; if that is missing, rows are read.
 func TestLostMessageIsReadFromTheRows(t *testing.T) {
@@ -26,9 +26,9 @@ func TestLostMessageIsReadFromTheRows(t *testing.T) {
 }
 
 // F5: when a partition is silent and others continue, the latest numbers reveal the loss.
-func TestLostLastMessageIsFoundByLooking(t *testing.T) {
+func TestLatestNumbersRevealLostLastMessage(t *testing.T) {
 	t.Parallel()
-	n, p := startProven(t, soon)
+	n, p := startProven(t, shortReachWithin)
 	n.feed.lose(t, state(7, 100, 1)) // partition 1
 	for i := range 20 {
 		n.feed.queueEvent(t, state(8, shop.ID(3*i+200), 1)) // partition 2
@@ -44,7 +44,7 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	n.feed.lose(t, state(7, 100, 1)) // undetected: ReachWithin is long
 	lost, _ := n.feed.Clock(t.Context())
 	for i := range 20 {
-		<-time.After(n.hub.options.LookEvery)
+		<-time.After(n.hub.options.ProbeEvery)
 		n.feed.queueEvent(t, state(7, shop.ID(101+3*i), 1))
 	}
 	for _, h := range p.awaitOrders(20) {
@@ -55,7 +55,7 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 }
 
 // An unreadable message counts as lost. The changes before the error are delivered immediately.
-func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
+func TestUnreadableMessageTriggersReadOfRows(t *testing.T) {
 	t.Parallel()
 	for name, publish := range map[string]func(n *node){
 		"an unreadable line": func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "7 {\"ev\":\"order\"") },
@@ -75,15 +75,15 @@ func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
 }
 
 // A half-dead connection: the subscription looks alive and delivers no messages.
-func TestSilentSubscriptionLosesNothing(t *testing.T) {
+func TestStalledSubscriptionLosesNoChange(t *testing.T) {
 	t.Parallel()
 	url := kit.Redis(t)
 	proxy := kit.NewProxy(t, url)
 	f := newFeed(t, url)
 	f.url = proxy.URL
-	n := startNodeOn(t, f, soon)
+	n := startNodeOn(t, f, shortReachWithin)
 	n.awaitProven()
-	p := n.greet(t, 7)
+	p := n.connect(t, 7)
 	proxy.Stall()
 	n.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitFresh("100/1")
@@ -97,12 +97,12 @@ func TestSilentSubscriptionLosesNothing(t *testing.T) {
 }
 
 // Redis restarts without data: the latest numbers are absent and numbers restart.
-func TestRestartOfRedisLosesNothing(t *testing.T) {
+func TestRedisRestartLosesNoChange(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
-	n := startNodeOn(t, newFeed(t, server.URL), soon)
+	n := startNodeOn(t, newFeed(t, server.URL), shortReachWithin)
 	n.awaitProven()
-	p := n.greet(t, 7)
+	p := n.connect(t, 7)
 	for i := range 5 {
 		n.feed.queueEvent(t, state(7, 100, i+1))
 	}
@@ -111,14 +111,14 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	n.feed.commit(state(7, 100, 6)) // cannot be published
 	server.Start()
 	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
-	kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "waiting for the second subscription" })
+	kit.Eventually(t, testTimeout, func() (bool, string) { return n.resyncs() >= 2, "waiting for the second subscription" })
 	n.feed.queueEvent(t, state(7, 100, 7))
 	p.awaitOrder("the next event", func(h received) bool { return h.Order.Rev == 7 })
 	n.awaitProven()
 }
 
 // Redis fails over behind a live subscription: numbers go back and are reused, and some of these messages are lost.
-func TestNumbersThatAreUsedAgain(t *testing.T) {
+func TestReusedNumbersLoseNoChange(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(t *testing.T, n *node){
 		"no message":        func(*testing.T, *node) {},
@@ -134,7 +134,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n, p := startProven(t, soon)
+			n, p := startProven(t, shortReachWithin)
 			for i := range 4 {
 				n.feed.queueEvent(t, state(7, 100, i+1))
 			}
@@ -156,7 +156,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 }
 
 // Clocks of the database, Redis and nodes may be minutes apart. Only the database's clock is used.
-func TestClocksMinutesApart(t *testing.T) {
+func TestClockSkewOfMinutesLosesNoChange(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{-7 * time.Minute, 7 * time.Minute} {
 		t.Run(ahead.String(), func(t *testing.T) {
@@ -181,14 +181,14 @@ func TestClocksMinutesApart(t *testing.T) {
 }
 
 // Changes are detected after the database's clock goes back.
-func TestDatabaseClockGoesBack(t *testing.T) {
+func TestDatabaseClockGoingBackLosesNoChange(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
 	n.feed.set(func(d *database) { d.ahead = -10 * time.Minute })
 	n.feed.lose(t, state(7, 100, 1))
 	n.feed.queueEvent(t, state(8, 103, 1))
 	p.awaitFresh("100/1")
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		now, _ := n.feed.Clock(t.Context())
 		return n.hub.proven.Load().At <= now.At, "the proven instant is in the future"
 	})

@@ -58,9 +58,9 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	return m
 }
 
-// refusedAs returns the counter of ops rejected with the code. soldOut is cached, because a label look-up costs as much
+// refusedCounter returns the counter of ops rejected with the code. soldOut is cached, because a label look-up costs as much
 // as writing the frame.
-func (m *metrics) refusedAs(code shop.Code) prometheus.Counter {
+func (m *metrics) refusedCounter(code shop.Code) prometheus.Counter {
 	if code == shop.SoldOut {
 		return m.soldOut
 	}

@@ -15,13 +15,13 @@ func (w *world) connect(d *modelDevice, n *modelNode) {
 	d.c = &client{hub: n.hub, conn: d.c.conn, writing: true}
 	n.hub.clients[d.c] = struct{}{}
 	d.c.identify(shop.Identity{User: d.user})
-	n.hub.own(d.c, d.user)
-	welcome, known, err := d.c.snapshot(w.working(), d.user, d.cursor)
+	n.hub.registerUser(d.c, d.user)
+	welcome, known, err := d.c.snapshot(w.callContext(), d.user, d.cursor)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.meanwhile()
-	d.c.greet(1, welcome, known)
+	w.runConcurrentEvents()
+	d.c.sendWelcome(1, welcome, known)
 }
 
 // disconnect drops the frames that the device has not read.
@@ -29,16 +29,16 @@ func (w *world) disconnect(d *modelDevice) {
 	if d.node == nil {
 		return
 	}
-	d.node.hub.disown(d.c)
+	d.node.hub.unregisterUser(d.c)
 	delete(d.node.hub.clients, d.c)
 	d.c.gone = true
 	d.node = nil
 }
 
 // read reads up to `most` frames from the socket of the device.
-func (w *world) read(d *modelDevice, most int) {
-	for ; most > 0 && d.node != nil && len(d.c.out.queue) > 0; most-- {
-		w.take(d, d.c.out.shift())
+func (w *world) read(d *modelDevice, limit int) {
+	for ; limit > 0 && d.node != nil && len(d.c.out.queue) > 0; limit-- {
+		w.handleFrame(d, d.c.out.shift())
 	}
 	if d.node != nil && len(d.c.out.queue) == 0 && d.c.out.closing != 0 {
 		if d.c.out.closing == CloseResync && w.history == 0 && d.cursor != noCursor.String() {
@@ -48,7 +48,7 @@ func (w *world) read(d *modelDevice, most int) {
 	}
 }
 
-func (w *world) take(d *modelDevice, frame []byte) {
+func (w *world) handleFrame(d *modelDevice, frame []byte) {
 	var f struct {
 		Cursor string `json:"cursor"`
 		OK     *struct {
@@ -65,7 +65,7 @@ func (w *world) take(d *modelDevice, frame []byte) {
 	}
 	if f.OK == nil {
 		d.cursor = f.Cursor
-		d.learn(f.Order)
+		d.update(f.Order)
 		return
 	}
 	if f.OK.Reset && w.history == 0 && d.cursor != noCursor.String() {
@@ -73,7 +73,7 @@ func (w *world) take(d *modelDevice, frame []byte) {
 	}
 	d.cursor = f.OK.Cursor
 	for _, m := range f.OK.Missed {
-		d.learn(m.Order)
+		d.update(m.Order)
 	}
 	if f.OK.Reset || d.fresh { // the device reads `orders`
 		d.known = make(map[shop.ID]modelRow)
@@ -92,7 +92,7 @@ type modelOrder struct {
 	Content int     `json:"ticket"`
 }
 
-func (d *modelDevice) learn(o modelOrder) {
+func (d *modelDevice) update(o modelOrder) {
 	if o.Rev > d.known[o.ID].rev {
 		d.known[o.ID] = modelRow{rev: o.Rev, content: o.Content}
 	}
@@ -109,30 +109,30 @@ func (w *world) heal() {
 		w.publish(0)
 	}
 	for _, n := range w.nodes {
-		for p, messages := range n.under {
+		for p, messages := range n.inTransit {
 			for _, text := range messages {
 				n.hub.onMessage(p, text)
 			}
-			n.under[p] = nil
+			n.inTransit[p] = nil
 		}
 		if !n.subscribed {
 			n.subscribed = true
 			n.hub.subscribed()
 		}
 	}
-	w.pass(epochWithin)
+	w.advanceTime(epochWithin)
 	for range 10 {
 		for _, n := range w.nodes {
-			w.look(n)
-			w.pass(6 * time.Second)
-			w.look(n)
+			w.probe(n)
+			w.advanceTime(6 * time.Second)
+			w.probe(n)
 			w.resync(n)
-			w.replayOwed(n)
+			w.replayPending(n)
 		}
 	}
 	for i, n := range w.nodes {
-		if p := n.hub.proven.Load(); n.hub.broken() != "" || p == nil || p.At < w.clock().Add(-time.Minute) {
-			w.t.Fatalf("node %d is still broken: %q, proven %v", i, n.hub.broken(), p)
+		if p := n.hub.proven.Load(); n.hub.gapReason() != "" || p == nil || p.At < w.clock().Add(-time.Minute) {
+			w.t.Fatalf("node %d is still broken: %q, proven %v", i, n.hub.gapReason(), p)
 		}
 	}
 }

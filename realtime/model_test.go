@@ -19,28 +19,28 @@ import (
 // unreachable or fails over, and transactions take time. At the end all faults stop, and every device must have the
 // newest state of every order of its user.
 //
-// Assumptions of the model: a change is published within shop.PublishWithin of the start of its transaction or gets a
+// Assumptions of the model: a change is published within shop.PublishDeadline of the start of its transaction or gets a
 // new timestamp. A new epoch reveals numbers that went back within half of the overlap. A look reveals them earlier,
 // unless they have reached the old value again. Changes lost in a database failover are not published.
-func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
+func TestEveryDeviceReceivesTheNewestState(t *testing.T) {
 	t.Parallel()
-	lender := serverSide(t)
+	shared := serverSide(t)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		w := newWorld(ctx, t, lender)
+		w := newWorld(ctx, t, shared)
 		t.Repeat(map[string]func(*rapid.T){
 			"":           func(*rapid.T) { w.prepare() },
 			"change":     func(*rapid.T) { w.change() },
-			"travel":     func(*rapid.T) { w.travel() },
-			"time":       func(*rapid.T) { w.pass(spans[w.pick("time", len(spans))]) },
-			"look":       func(*rapid.T) { w.look(w.someNode()) },
+			"travel":     func(*rapid.T) { w.deliverNext() },
+			"time":       func(*rapid.T) { w.advanceTime(spans[w.pick("time", len(spans))]) },
+			"look":       func(*rapid.T) { w.probe(w.someNode()) },
 			"resync":     func(*rapid.T) { w.resync(w.someNode()) },
-			"live":       func(*rapid.T) { w.live() },
+			"live":       func(*rapid.T) { w.runSecond() },
 			"connect":    func(*rapid.T) { w.connect(w.someDevice(), w.someNode()) },
 			"disconnect": func(*rapid.T) { w.disconnect(w.someDevice()) },
 			"read":       func(*rapid.T) { w.read(w.someDevice(), 1+w.pick("frames", 4)) },
-			"away":       w.rarely(w.happen),
+			"away":       w.rarely(w.toggleAway),
 			"subscribe":  w.rarely(func() { w.resubscribe(w.someNode()) }),
 			"go back":    w.rarely(func() { w.goBack(&w.parts[w.pick("partition", modelParts)]) }),
 			"fail over":  w.rarely(w.failOver),
@@ -86,7 +86,7 @@ type world struct {
 	nodes       []*modelNode
 	devices     []*modelDevice
 	drawn       []int // events that may happen during a call of a node
-	during      bool  // a call is running
+	callRunning bool  // a call is running
 }
 
 // modelRow is an order. Its content differs after each change, even with the same rev.
@@ -109,13 +109,13 @@ type modelChange struct {
 
 type modelPartition struct {
 	published, epoch, lastEpoch int64
-	epochBy                     time.Duration // numbers went back and a new epoch follows by then; 0: no
+	epochDeadline               time.Duration // numbers went back and a new epoch follows by then; 0: no
 }
 
 type modelNode struct {
 	hub        *Hub
 	subscribed bool
-	under      [modelParts][]string // messages in transit
+	inTransit  [modelParts][]string // messages in transit
 }
 
 type modelDevice struct {
@@ -127,7 +127,7 @@ type modelDevice struct {
 	known  map[shop.ID]modelRow
 }
 
-func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
+func newWorld(ctx context.Context, t *rapid.T, shared *client) *world {
 	w := &world{
 		t: t, ctx: ctx, rows: make(map[shop.ID]modelRow), former: make(map[shop.ID]modelRow),
 		opened: make(map[shop.ID]modelTransaction),
@@ -140,12 +140,12 @@ func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 		n := &modelNode{
 			hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Sequences: w}),
 		}
-		go n.hub.hellos.serve(ctx, n.hub.answerHellos)
+		go n.hub.hellos.serve(ctx, n.hub.serveHellos)
 		w.nodes = append(w.nodes, n)
 	}
 	for i := range 2 {
 		w.devices = append(w.devices, &modelDevice{
-			user: shop.ID(i%modelUsers + 1), c: &client{conn: lender.conn}, known: make(map[shop.ID]modelRow),
+			user: shop.ID(i%modelUsers + 1), c: &client{conn: shared.conn}, known: make(map[shop.ID]modelRow),
 		})
 	}
 	if w.pick("whole", 4) > 0 { // start without faults
@@ -186,7 +186,7 @@ func (w *world) Changed(_ context.Context, queries []shop.ChangesQuery, _ int) (
 	if err != nil {
 		return nil, at, err
 	}
-	w.meanwhile()
+	w.runConcurrentEvents()
 	changes := make([]shop.Changes, len(queries))
 	for i, q := range queries {
 		for _, id := range slices.Sorted(maps.Keys(w.rows)) {
@@ -199,30 +199,30 @@ func (w *world) Changed(_ context.Context, queries []shop.ChangesQuery, _ int) (
 }
 
 func (w *world) SequenceEnds(context.Context) ([]shop.SequenceEnd, error) {
-	w.meanwhile()
+	w.runConcurrentEvents()
 	ends := make([]shop.SequenceEnd, modelParts)
 	for i, p := range w.parts {
 		ends[i] = shop.SequenceEnd{Last: p.published, Epoch: p.epoch}
 	}
-	w.meanwhile()
+	w.runConcurrentEvents()
 	return ends, nil
 }
 
-// meanwhile runs an event during a call of a node. The call may run in another goroutine, which must not draw: the
+// runConcurrentEvents runs an event during a call of a node. The call may run in another goroutine, which must not draw: the
 // events were drawn before.
-func (w *world) meanwhile() {
-	w.during = true
-	defer func() { w.during = false }()
+func (w *world) runConcurrentEvents() {
+	w.callRunning = true
+	defer func() { w.callRunning = false }()
 	for n := w.pick("meanwhile", 4); n > 0; n-- {
 		switch w.pick("what", 4) {
 		case 0:
-			w.happen()
+			w.toggleAway()
 		case 1:
 			w.change()
 		case 2:
-			w.travel()
+			w.deliverNext()
 		case 3:
-			w.pass(spans[w.pick("time", 4)])
+			w.advanceTime(spans[w.pick("time", 4)])
 		}
 	}
 }
@@ -237,29 +237,29 @@ func (w *world) rarely(do func()) func(*rapid.T) {
 	}
 }
 
-// live runs the work that both nodes do every second.
-func (w *world) live() {
-	w.pass(time.Second)
+// runSecond runs the work that both nodes do every second.
+func (w *world) runSecond() {
+	w.advanceTime(time.Second)
 	for _, n := range w.nodes {
-		w.look(n)
+		w.probe(n)
 		w.resync(n)
-		w.replayOwed(n)
+		w.replayPending(n)
 	}
 }
 
 // prepare draws the events that may happen during the next step.
 func (w *world) prepare() {
-	w.drawn = rapid.SliceOfN(rapid.IntRange(0, evenly), 0, 16).Draw(w.t, "during")
+	w.drawn = rapid.SliceOfN(rapid.IntRange(0, drawRange), 0, 16).Draw(w.t, "during")
 }
 
-// evenly is the range for draws. Small numbers are drawn far more often than large ones, but remainders of a division
+// drawRange is the range for draws. Small numbers are drawn far more often than large ones, but remainders of a division
 // by a small number are nearly uniform.
-const evenly = 1 << 20
+const drawRange = 1 << 20
 
 // pick returns a number below n.
 func (w *world) pick(what string, n int) int {
-	if !w.during {
-		return rapid.IntRange(0, evenly).Draw(w.t, what) % n
+	if !w.callRunning {
+		return rapid.IntRange(0, drawRange).Draw(w.t, what) % n
 	}
 	if len(w.drawn) == 0 {
 		return 0
@@ -272,22 +272,22 @@ func (w *world) pick(what string, n int) int {
 func (w *world) someNode() *modelNode     { return w.nodes[w.pick("node", len(w.nodes))] }
 func (w *world) someDevice() *modelDevice { return w.devices[w.pick("device", len(w.devices))] }
 
-// pass advances the time.
-func (w *world) pass(d time.Duration) {
+// advanceTime advances the time.
+func (w *world) advanceTime(d time.Duration) {
 	w.now += d
 	for _, n := range w.nodes {
 		n.hub.began = n.hub.began.Add(-d)
 	}
 	for i := range w.parts {
-		if p := &w.parts[i]; p.epochBy != 0 && w.now >= p.epochBy {
+		if p := &w.parts[i]; p.epochDeadline != 0 && w.now >= p.epochDeadline {
 			p.lastEpoch++
-			p.epoch, p.epochBy = p.lastEpoch, 0
+			p.epoch, p.epochDeadline = p.lastEpoch, 0
 		}
 	}
 }
 
-// happen makes the database reachable or unreachable.
-func (w *world) happen() { w.away = w.pick("away", 2) == 1 }
+// toggleAway makes the database reachable or unreachable.
+func (w *world) toggleAway() { w.away = w.pick("away", 2) == 1 }
 
 // change advances an order: a transaction starts, it commits, or its change is published or gets a new timestamp.
 func (w *world) change() {
@@ -322,7 +322,7 @@ func (w *world) commit(id shop.ID) {
 
 func (w *world) publish(i int) {
 	change := &w.unpublished[i]
-	if w.now-change.since > shop.PublishWithin {
+	if w.now-change.since > shop.PublishDeadline {
 		if _, locked := w.opened[change.order]; w.away || locked {
 			return
 		}
@@ -340,64 +340,64 @@ func (w *world) publish(i int) {
 	)
 	for _, n := range w.nodes {
 		if n.subscribed {
-			n.under[p] = append(n.under[p], string(text))
+			n.inTransit[p] = append(n.inTransit[p], string(text))
 		}
 	}
 	w.unpublished = slices.Delete(w.unpublished, i, i+1)
 }
 
-// travel delivers or loses the next message of a partition to a node.
-func (w *world) travel() {
+// deliverNext delivers or loses the next message of a partition to a node.
+func (w *world) deliverNext() {
 	n, p := w.someNode(), w.pick("partition", modelParts)
-	if len(n.under[p]) == 0 {
+	if len(n.inTransit[p]) == 0 {
 		return
 	}
-	text := n.under[p][0]
-	n.under[p] = n.under[p][1:]
+	text := n.inTransit[p][0]
+	n.inTransit[p] = n.inTransit[p][1:]
 	if w.pick("lost", 4) > 0 {
 		n.hub.onMessage(p, text)
 	}
 }
 
 func (w *world) resubscribe(n *modelNode) {
-	n.under = [modelParts][]string{}
+	n.inTransit = [modelParts][]string{}
 	if n.subscribed = w.pick("subscribed", 3) > 0; n.subscribed {
 		n.hub.subscribed()
 	}
 }
 
-// working returns a context that ends when the database is unreachable. Without it, a node would retry forever.
-func (w *world) working() context.Context {
+// callContext returns a context that ends when the database is unreachable. Without it, a node would retry forever.
+func (w *world) callContext() context.Context {
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.stop = cancel
 	return ctx
 }
 
-func (w *world) look(n *modelNode) { _ = n.hub.look(w.working()) }
+func (w *world) probe(n *modelNode) { _ = n.hub.probe(w.callContext()) }
 
 func (w *world) resync(n *modelNode) {
-	if n.hub.broken() != "" {
-		_ = n.hub.resync(w.working())
+	if n.hub.gapReason() != "" {
+		_ = n.hub.resync(w.callContext())
 	}
 }
 
-func (w *world) replayOwed(n *modelNode) {
-	some := n.hub.owed.next()
-	if err := n.hub.replaySome(w.working(), some); err != nil {
-		n.hub.owed.add(some...)
+func (w *world) replayPending(n *modelNode) {
+	batch := n.hub.pendingReplays.next()
+	if err := n.hub.replayBatch(w.callContext(), batch); err != nil {
+		n.hub.pendingReplays.add(batch...)
 	}
 }
 
 // goBack makes Redis lose the last numbers of a partition, or all its data.
 func (w *world) goBack(p *modelPartition) {
-	if p.epochBy != 0 {
+	if p.epochDeadline != 0 {
 		return
 	}
 	p.published = max(0, p.published-int64(1+w.pick("back", 4)))
 	if w.pick("absent", 3) == 2 {
 		p.published, p.epoch = 0, 0
 	}
-	p.epochBy = w.now + epochWithin
+	p.epochDeadline = w.now + epochWithin
 }
 
 // failOver continues with a database that lacks some commits.
@@ -416,6 +416,6 @@ func (w *world) failOver() {
 	w.unpublished = slices.DeleteFunc(w.unpublished, func(c modelChange) bool { return c.row.rev == 0 })
 	maps.DeleteFunc(w.rows, func(_ shop.ID, r modelRow) bool { return r.rev == 0 })
 	for _, n := range w.nodes {
-		n.under = [modelParts][]string{}
+		n.inTransit = [modelParts][]string{}
 	}
 }

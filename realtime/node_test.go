@@ -32,7 +32,7 @@ func startProven(t *testing.T, change ...func(o *Options)) (*node, *peer) {
 	t.Helper()
 	n := startNode(t, change...)
 	n.awaitProven()
-	return n, n.greet(t, 7)
+	return n, n.connect(t, 7)
 }
 
 // startWithCursor starts a node and returns a cursor with a proven instant.
@@ -51,8 +51,8 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 		Shop: n.shop.calls(), Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions,
 		Orders: f, Sequences: f,
 		// tests of these limits set them
-		HelloWithin: patience, WriteWithin: patience, ReachWithin: patience,
-		LookEvery: 10 * time.Millisecond,
+		HelloWithin: testTimeout, WriteWithin: testTimeout, ReachWithin: testTimeout,
+		ProbeEvery: 10 * time.Millisecond,
 	}
 	for _, c := range change {
 		c(&o)
@@ -72,7 +72,7 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	ran := make(chan error, 1)
 	go func() { ran <- n.hub.Run(ctx) }()
 	t.Cleanup(func() {
-		n.drain(patience)
+		n.drain(testTimeout)
 		cancel()
 		if err := <-ran; !errors.Is(err, context.Canceled) {
 			t.Errorf("unexpected error of the hub: %v", err)
@@ -97,7 +97,7 @@ func (n *node) drain(within time.Duration) {
 // awaitClients waits for the given number of connections.
 func (n *node) awaitClients(want int) {
 	n.t.Helper()
-	kit.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, testTimeout, func() (bool, string) {
 		n.hub.mu.Lock()
 		defer n.hub.mu.Unlock()
 		return len(n.hub.clients) == want, "waiting for the number of connections"
@@ -122,7 +122,7 @@ func (n *node) awaitProven() {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	kit.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, testTimeout, func() (bool, string) {
 		p := n.hub.proven.Load()
 		return p != nil && p.History == now.History && p.At >= now.At, "waiting for a proven instant"
 	})

@@ -8,7 +8,7 @@ import (
 )
 
 // The context of an op ends at its deadline for all callers, including those that start to wait later.
-func TestWithin(t *testing.T) {
+func TestOpContextEndsAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	end := time.Now().Add(20 * time.Millisecond)
 	w := newOpContext(nil, end, &request{})
@@ -29,7 +29,7 @@ func TestWithin(t *testing.T) {
 }
 
 // release ends the context of an op.
-func TestWithinReleased(t *testing.T) {
+func TestReleaseEndsTheOpContext(t *testing.T) {
 	t.Parallel()
 	w := newOpContext(nil, time.Now().Add(time.Hour), &request{})
 	done := w.Done()

@@ -21,11 +21,11 @@ import (
 // finish).
 type op func(c *client, ctx *opContext, r *request) (any, error)
 
-type remark string
+type opStatus string
 
 const (
-	sent  = remark("already sent")
-	later = remark("not finished yet")
+	sent       = opStatus("already sent")
+	unfinished = opStatus("not finished yet")
 )
 
 // ops maps names to ops. An op without a class is limited only by the rate of its connection. TestOpsHaveALimitClass
@@ -42,9 +42,9 @@ var ops = map[string]struct {
 	"buy":     {(*client).buy, ""},
 	"pass":    {(*client).pass, limits.Pass},
 	"solve":   {(*client).solve, limits.Pass},
-	"cancel":  {ofOrder(cancel), limits.Cancel},
-	"pay":     {ofOrder(pay), limits.Pay},
-	"refund":  {ofOrder(refund), limits.Refund},
+	"cancel":  {orderOp(cancel), limits.Cancel},
+	"pay":     {orderOp(pay), limits.Pay},
+	"refund":  {orderOp(refund), limits.Refund},
 	"orders":  {(*client).orders, limits.Orders},
 	"seen":    {(*client).seen, ""},
 	"board":   {(*client).watchBoard, ""},
@@ -56,7 +56,7 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 // handle executes the op of one frame. The reply may follow after handle returns. Ops of one connection run one at a
 // time: handle waits for the previous op, and the time limit of the op starts after this wait.
 func (c *client) handle(frame []byte) {
-	now := c.alive()
+	now := c.markAlive()
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	failed := r.decode(frame)
@@ -69,11 +69,11 @@ func (c *client) handle(frame []byte) {
 		failed = shop.Fail(shop.RateLimited, "too many ops on this connection")
 		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up
 		if out {
-			defer c.depart(CloseTooFast)
+			defer c.startClose(CloseTooFast)
 		}
 	}
 	if r.unreadable && c.unreadable.strike(now) {
-		defer c.depart(CloseProtocol)
+		defer c.startClose(CloseProtocol)
 	}
 	kind, known := ops[r.op]
 	switch {
@@ -91,7 +91,7 @@ func (c *client) handle(frame []byte) {
 		return
 	}
 	ctx := newOpContext(c, begins.Add(c.hub.options.OpWithin), r)
-	if ok, err := c.contain(kind.run, ctx, r); ok != later {
+	if ok, err := c.runRecovered(kind.run, ctx, r); ok != unfinished {
 		c.finish(ctx, ok, err)
 	}
 }
@@ -107,8 +107,8 @@ func (c *client) admit(class limits.Class) *shop.Error {
 	return nil
 }
 
-// contain runs the op and turns a panic into an internal error.
-func (c *client) contain(run op, ctx *opContext, r *request) (ok any, err error) {
+// runRecovered runs the op and turns a panic into an internal error.
+func (c *client) runRecovered(run op, ctx *opContext, r *request) (ok any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.ErrorContext(ctx, "op panicked", "panic", p, "stack", string(debug.Stack()))
@@ -140,7 +140,7 @@ func (c *client) finish(ctx *opContext, ok any, err error) {
 }
 
 func (c *client) refuse(id int64, e *shop.Error) {
-	c.hub.metrics.refusedAs(e.Code).Inc()
+	c.hub.metrics.refusedCounter(e.Code).Inc()
 	c.send(refusalFrame(id, e))
 }
 
@@ -177,11 +177,11 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	if view.Sales == nil {
 		view.Sales = []shop.SaleView{}
 	}
-	answer := encode(reply{r.id, view})
-	busy := c.hub.join(c, next, answer)
+	frame := encode(reply{r.id, view})
+	busy := c.hub.join(c, next, frame)
 	if busy != nil && view.Slot != 0 && len(sales) == 0 {
 		next = watching{slots: []shop.ID{view.Slot}}
-		busy = c.hub.join(c, next, answer)
+		busy = c.hub.join(c, next, frame)
 	}
 	if busy != nil {
 		return nil, busy
@@ -217,8 +217,8 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	if c.hub.options.MayBuy != nil {
-		if err := c.hub.options.MayBuy(user, c.addr, req.Sale); err != nil {
+	if c.hub.options.AdmitBuy != nil {
+		if err := c.hub.options.AdmitBuy(user, c.addr, req.Sale); err != nil {
 			return nil, err
 		}
 	}
@@ -230,20 +230,20 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		}
 		c.finish(ctx, receipt, nil)
 	})
-	return later, nil
+	return unfinished, nil
 }
 
 func (c *client) pass(ctx *opContext, r *request) (any, error) {
-	return c.requestPass(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
-		return c.hub.shop.AskPass(c.bound(ctx), q)
+	return c.requestPass(r, func(q admission.PassRequest) (admission.PassResult, error) {
+		return c.hub.shop.RequestPass(c.bound(ctx), q)
 	})
 }
 
 func (c *client) solve(ctx *opContext, r *request) (any, error) {
-	return c.requestPass(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
+	return c.requestPass(r, func(q admission.PassRequest) (admission.PassResult, error) {
 		f := fieldReader{request: r}
 		if q.Task, q.Answer = f.text("task"), f.text("answer"); f.err != nil {
-			return admission.PassAnswer{}, f.err
+			return admission.PassResult{}, f.err
 		}
 		return c.hub.shop.SolvePass(c.bound(ctx), q)
 	})
@@ -251,22 +251,22 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 
 // requestPass requests a pass for the user of the connection.
 func (c *client) requestPass(
-	r *request, ask func(q admission.PassQuestion) (admission.PassAnswer, error),
+	r *request, call func(q admission.PassRequest) (admission.PassResult, error),
 ) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
 	}
 	f := fieldReader{request: r}
-	q := admission.PassQuestion{User: user, Sale: f.requiredID("sale"), From: c.addr}
+	q := admission.PassRequest{User: user, Sale: f.requiredID("sale"), From: c.addr}
 	if f.err != nil {
 		return nil, f.err
 	}
-	return ask(q)
+	return call(q)
 }
 
-// ofOrder returns an op on an order of the user. The called service checks the owner of the order.
-func ofOrder(do func(ctx *opContext, flows Shop, user, order shop.ID, f *fieldReader) (any, error)) op {
+// orderOp returns an op on an order of the user. The called service checks the owner of the order.
+func orderOp(do func(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (any, error)) op {
 	return func(c *client, ctx *opContext, r *request) (any, error) {
 		user, err := c.buyer()
 		if err != nil {
@@ -277,30 +277,30 @@ func ofOrder(do func(ctx *opContext, flows Shop, user, order shop.ID, f *fieldRe
 		if f.err != nil {
 			return nil, f.err
 		}
-		answer, err := do(ctx, c.hub.shop, user, order, &f)
-		return answer, shop.Named(err, "order", order)
+		frame, err := do(ctx, c.hub.shop, user, order, &f)
+		return frame, shop.WithErrorIDs(err, "order", order)
 	}
 }
 
-func cancel(ctx *opContext, flows Shop, user, order shop.ID, _ *fieldReader) (any, error) {
-	state, err := flows.Cancel(ctx, user, order)
+func cancel(ctx *opContext, services Shop, user, order shop.ID, _ *fieldReader) (any, error) {
+	state, err := services.Cancel(ctx, user, order)
 	return stateReply{state}, err
 }
 
-func pay(ctx *opContext, flows Shop, user, order shop.ID, f *fieldReader) (any, error) {
+func pay(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (any, error) {
 	via := f.text("via")
 	if f.err != nil {
 		return nil, f.err
 	}
-	return flows.Pay(ctx, user, order, payment.PayVia(via))
+	return services.Pay(ctx, user, order, payment.PayVia(via))
 }
 
-func refund(ctx *opContext, flows Shop, user, order shop.ID, f *fieldReader) (any, error) {
+func refund(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (any, error) {
 	reason := f.text("reason")
 	if f.err != nil {
 		return nil, f.err
 	}
-	state, err := flows.AskRefund(ctx, user, order, reason)
+	state, err := services.RequestRefund(ctx, user, order, reason)
 	return stateReply{state}, err
 }
 
@@ -341,11 +341,11 @@ func (c *client) seen(_ *opContext, r *request) (any, error) {
 
 // clip shortens a text from a client for use in messages.
 func clip(s string) string {
-	const most = 32
-	if len(s) <= most {
+	const maxLength = 32
+	if len(s) <= maxLength {
 		return s
 	}
-	return s[:most] + "…"
+	return s[:maxLength] + "…"
 }
 
 // opContext is the context of one op, with the request data for its reply. Its deadline starts a timer only when a
@@ -376,12 +376,12 @@ func (w *opContext) Value(key any) any {
 
 func (w *opContext) Deadline() (time.Time, bool) { return w.until, true }
 
-func (w *opContext) Done() <-chan struct{} { return w.ticking().Done() }
+func (w *opContext) Done() <-chan struct{} { return w.timerContext().Done() }
 
 // Err uses the timer of Done, so that both agree.
-func (w *opContext) Err() error { return w.ticking().Err() }
+func (w *opContext) Err() error { return w.timerContext().Err() }
 
-func (w *opContext) ticking() context.Context {
+func (w *opContext) timerContext() context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.clock == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // OrderFrame equals the output of encoding/json in one line, and withCursor inserts a cursor.
-func TestOrderFramesAreWhatJSONSays(t *testing.T) {
+func TestOrderFrameEqualsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) string {

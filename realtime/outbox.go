@@ -76,13 +76,13 @@ func (o *outbox) dropTick() { o.tick, o.wholeTick = nil, false }
 
 // outgoing is the next frame to write; exactly one of its kinds is set. It is a value, so that it needs no allocation.
 type outgoing struct {
-	frame   []byte
-	shared  *websocket.PreparedMessage
-	tick    *tick
-	whole   bool // with tick
-	control int  // websocket.PingMessage or PongMessage, with frame as its payload
-	goodbye CloseCode
-	retry   time.Duration // with goodbye
+	frame     []byte
+	shared    *websocket.PreparedMessage
+	tick      *tick
+	whole     bool // with tick
+	control   int  // websocket.PingMessage or PongMessage, with frame as its payload
+	closeCode CloseCode
+	retry     time.Duration // with goodbye
 }
 
 // next removes and returns the next frame to write; false: the outbox is empty.
@@ -98,7 +98,7 @@ func (o *outbox) next() (outgoing, bool) {
 	case o.closing != 0:
 		o.closeSent = true
 		o.news, o.tick = nil, nil
-		return outgoing{goodbye: o.closing, retry: o.retry}, true
+		return outgoing{closeCode: o.closing, retry: o.retry}, true
 	case o.ping:
 		o.ping = false
 		return outgoing{control: websocket.PingMessage}, true

@@ -14,8 +14,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// patience is the time limit for expected events. It is far longer than they take on a busy machine.
-const patience = time.Minute
+// testTimeout is the time limit for expected events. It is far longer than they take on a busy machine.
+const testTimeout = time.Minute
 
 // peer is the client end of a socket. It stores all received frames, except the replies that do waits for.
 type peer struct {
@@ -29,7 +29,7 @@ type peer struct {
 func (n *node) dial(t *testing.T) *peer {
 	t.Helper()
 	p := &peer{t: t}
-	dialer := wsclient.Dialer{Timeout: patience, OnFrame: func(f *wsclient.Frame) {
+	dialer := wsclient.Dialer{Timeout: testTimeout, OnFrame: func(f *wsclient.Frame) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.received = append(p.received, f)
@@ -114,16 +114,16 @@ func (p *peer) hello(user shop.ID, cursor string) wsclient.Welcome {
 	return ok
 }
 
-// greet connects and sends hello without a cursor.
-func (n *node) greet(t *testing.T, user shop.ID) *peer {
+// connect connects and sends hello without a cursor.
+func (n *node) connect(t *testing.T, user shop.ID) *peer {
 	t.Helper()
 	p := n.dial(t)
 	p.hello(user, "")
 	return p
 }
 
-// greetAs connects and sends hello with the token.
-func (n *node) greetAs(t *testing.T, token string) *peer {
+// connectAs connects and sends hello with the token.
+func (n *node) connectAs(t *testing.T, token string) *peer {
 	t.Helper()
 	p := n.dial(t)
 	p.must(`"op":"hello","token":"`+token+`"`, nil)
@@ -133,7 +133,7 @@ func (n *node) greetAs(t *testing.T, token string) *peer {
 // await waits for the first frame that fits and does not remove it.
 func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
-	kit.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, testTimeout, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, f := range p.received {
@@ -162,8 +162,8 @@ func lines(tick *wsclient.Frame) map[shop.ID]wsclient.TickLine {
 	return bySale
 }
 
-// answers reports whether a frame is the reply to the op with this id.
-func answers(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
+// isReply reports whether a frame is the reply to the op with this id.
+func isReply(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
 
 // all returns the frames received so far with an event name.
 func (p *peer) all(ev string) []*wsclient.Frame {
@@ -189,7 +189,7 @@ func (p *peer) orders() (events []*wsclient.OrderEvent) {
 // awaitEvents waits until n events of the name were received.
 func (p *peer) awaitEvents(ev string, n int) (found []*wsclient.Frame) {
 	p.t.Helper()
-	kit.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, testTimeout, func() (bool, string) {
 		found = p.all(ev)
 		return len(found) >= n, fmt.Sprintf("%d of %d %s events", len(found), n, ev)
 	})
@@ -202,7 +202,7 @@ func (p *peer) awaitClose(want CloseCode) {
 	bye := p.awaitEvents("bye", 1)[0].Event.(*wsclient.ByeEvent)
 	select {
 	case <-p.conn.Done():
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		p.t.Fatal("the socket is still open")
 	}
 	if err := p.conn.Err(); wsclient.CloseCode(err) != int(want) || bye.Code != int(want) {

@@ -10,10 +10,10 @@ import (
 // the proven instant of the node, because this node has sent all events since their hello. The mutex of the client
 // guards it.
 type personalState struct {
-	greets bool     // hello is running: events wait in held until its reply
-	held   []string // frames without a cursor
-	from   Cursor   // cursor of frames, instead of the proven instant
-	owed   bool     // rows since from are still to be read; until then, no frame carries a later instant
+	helloRunning bool     // hello is running: events wait in held until its reply
+	held         []string // frames without a cursor
+	from         Cursor   // cursor of frames, instead of the proven instant
+	rowsPending  bool     // rows since from are still to be read; until then, no frame carries a later instant
 }
 
 // queueEvent queues an order event that has no cursor yet, unless the connection no longer belongs to the user.
@@ -22,26 +22,26 @@ func (c *client) queueEvent(user shop.ID, frame string) {
 	defer c.mu.Unlock()
 	switch {
 	case c.identity.User != user: // hello failed in the meantime
-	case c.state != nil && c.state.greets:
-		c.holdLocked(frame)
+	case c.state != nil && c.state.helloRunning:
+		c.bufferEventLocked(frame)
 	default:
-		c.tellLocked(frame)
+		c.sendEventLocked(frame)
 	}
 }
 
-// holdLocked keeps an event until the reply to hello.
-func (c *client) holdLocked(frame string) {
+// takePlaceLocked keeps an event until the reply to hello.
+func (c *client) bufferEventLocked(frame string) {
 	if len(c.state.held) >= maxQueued {
-		c.departLocked(CloseSlow, retryLatest) // the client received no event and returns with its old cursor
+		c.startCloseLocked(CloseSlow, maxRetryDelay) // the client received no event and returns with its old cursor
 		return
 	}
 	c.state.held = append(c.state.held, strings.Clone(frame)) // do not keep the whole message alive
 }
 
-func (c *client) tellLocked(frame string) {
+func (c *client) sendEventLocked(frame string) {
 	cursor, ok := c.cursorLocked()
 	if !ok {
-		c.departLocked(CloseResync, retryLatest)
+		c.startCloseLocked(CloseResync, maxRetryDelay)
 		return
 	}
 	c.sendLocked(withCursor(frame, cursor))
@@ -53,7 +53,7 @@ func (c *client) tellLocked(frame string) {
 func (c *client) cursorLocked() (string, bool) {
 	proven := c.hub.proven.Load()
 	if p := c.state; p != nil {
-		if p.owed || proven == nil || proven.History != p.from.History {
+		if p.rowsPending || proven == nil || proven.History != p.from.History {
 			return p.from.String(), true
 		}
 		c.state = nil
@@ -73,21 +73,21 @@ func (c *client) settleLocked(at Cursor) {
 		c.state = &personalState{from: at}
 	}
 	if proven != nil && proven.History != at.History {
-		c.hub.breakOff("a hello read rows of another history of the database")
+		c.hub.recordGap("a hello read rows of another history of the database")
 	}
 }
 
-// leaveHistory closes a connection whose client has orders of another history; its next hello is reset. A connection
+// closeIfOtherHistory closes a connection whose client has orders of another history; its next hello is reset. A connection
 // whose rows are still to be read stays open: replay decides.
-func (c *client) leaveHistory(present string) {
+func (c *client) closeIfOtherHistory(current string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stays := c.hub.proven.Load() != nil // follows the proven instant
 	if p := c.state; p != nil {
-		stays = p.greets || p.owed || p.from.History == present
+		stays = p.helloRunning || p.rowsPending || p.from.History == current
 	}
 	if c.identity.User != 0 && !stays {
-		c.departLocked(CloseResync, retryLatest)
+		c.startCloseLocked(CloseResync, maxRetryDelay)
 	}
 }
 

@@ -42,7 +42,7 @@ func (p *peer) fresh() []string {
 // awaitFresh waits until a peer has received these states, without repeats.
 func (p *peer) awaitFresh(want ...string) {
 	p.t.Helper()
-	kit.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, testTimeout, func() (bool, string) {
 		diff := cmp.Diff(want, p.fresh())
 		return diff == "", "received states (-want +got):\n" + diff
 	})
@@ -89,10 +89,10 @@ func wantSame(t *testing.T, what string, want, got any) {
 }
 
 // All devices of a user receive an event, on all nodes, and no other user receives it.
-func TestAllDevicesOnAllNodesHear(t *testing.T) {
+func TestEventReachesAllDevicesOnAllNodes(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
-	mine, other := []*peer{one.greet(t, 7), one.greet(t, 7), two.greet(t, 7)}, two.greet(t, 8)
+	mine, other := []*peer{one.connect(t, 7), one.connect(t, 7), two.connect(t, 7)}, two.connect(t, 8)
 	one.feed.queueEvent(t, state(7, 100, 1), state(7, 103, 1))
 	one.feed.queueEvent(t, state(7, 100, 2))
 	for _, p := range mine {
@@ -106,11 +106,11 @@ func TestAllDevicesOnAllNodesHear(t *testing.T) {
 }
 
 // The same with the embedded Redis.
-func TestEventsComeByTheEmbeddedRedis(t *testing.T) {
+func TestEventsArriveThroughEmbeddedRedis(t *testing.T) {
 	t.Parallel()
 	n := startNodeOn(t, newFeed(t, "redis://"+miniredis.RunT(t).Addr()))
 	n.awaitProven()
-	p := n.greet(t, 7)
+	p := n.connect(t, 7)
 	n.feed.queueEvent(t, state(7, 100, 1), state(7, 101, 1))
 	n.feed.queueEvent(t, state(7, 100, 2))
 	p.awaitEvents("order", 3)
@@ -121,7 +121,7 @@ func TestEventsComeByTheEmbeddedRedis(t *testing.T) {
 func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
-	p := one.greet(t, 7)
+	p := one.connect(t, 7)
 	one.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitEvents("order", 1)
 	cursor := p.conn.Cursor()
@@ -144,41 +144,41 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 }
 
 // A cursor never expires, because the rows are always available.
-func TestLongAbsenceIsNoReset(t *testing.T) {
+func TestHelloWithOldCursorIsNotReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.feed.commitLongAgo(50*24*time.Hour, state(7, 100, 2), state(7, 101, 1))
-	n.feed.commitLongAgo(29*24*time.Hour, state(7, 102, 5))
+	n.feed.commitWithAge(50*24*time.Hour, state(7, 100, 2), state(7, 101, 1))
+	n.feed.commitWithAge(29*24*time.Hour, state(7, 102, 5))
 	now, _ := n.feed.Clock(t.Context())
 	ok := n.dial(t).hello(7, Cursor{now.At.Add(-30 * 24 * time.Hour), now.History}.String())
 	wantMissed(t, &ok, "102/5")
 }
 
-// F5, F6: a change may be published up to PublishWithin after its timestamp. A cursor or proven instant from in between
+// F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or proven instant from in between
 // covers the timestamp but not the change. Hello and resync therefore read rows from Overlap before it.
-func TestWhatWasUnderWayIsReadToo(t *testing.T) {
+func TestOverlapCoversChangesPublishedLate(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven()
-	n.feed.commitLongAgo(shop.PublishWithin, state(7, 100, 1))
+	n.feed.commitWithAge(shop.PublishDeadline, state(7, 100, 1))
 	p := n.dial(t)
 	ok := p.hello(7, n.hub.proven.Load().text)
 	wantMissed(t, &ok, "100/1")
-	n.feed.commitLongAgo(shop.PublishWithin, state(7, 101, 1))
-	n.hub.breakOff("a test")
+	n.feed.commitWithAge(shop.PublishDeadline, state(7, 101, 1))
+	n.hub.recordGap("a test")
 	p.awaitOrder("the change in progress", func(h received) bool { return h.Order.ID == 101 })
 }
 
 // P6: a hello that missed more than 100 orders returns reset. Only changed orders count, even for a buyer with very
 // many orders.
-func TestBuyerWithManyOrders(t *testing.T) {
+func TestHelloWithTooManyChangedOrdersReturnsReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven() // otherwise the first resync of the node would close the connection
 	now, _ := n.feed.Clock(t.Context())
 	cursor := Cursor{now.At.Add(-time.Hour), now.History}.String()
 	for i := range 2000 {
-		n.feed.commitLongAgo(2*time.Hour, state(7, shop.ID(1000+i), 1))
+		n.feed.commitWithAge(2*time.Hour, state(7, shop.ID(1000+i), 1))
 	}
 	for i := range maxChanges {
 		n.feed.commit(state(7, shop.ID(1000+i), 2))
@@ -195,7 +195,7 @@ func TestBuyerWithManyOrders(t *testing.T) {
 
 // Hello with an unusable cursor returns reset and a new cursor. Unusable: invalid, of another history, or later than
 // the database's clock.
-func TestUselessCursorIsReset(t *testing.T) {
+func TestUnusableCursorIsReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	now, _ := n.feed.Clock(t.Context())
@@ -225,7 +225,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 		}
 	})
 	n.shop.set(func(s *fakeShop) {
-		s.greet = func(user shop.ID) ([]shop.Reservation, error) {
+		s.reservations = func(user shop.ID) ([]shop.Reservation, error) {
 			n.feed.queueEvent(t, state(user, 101, 1), state(user, 102, 1)) // published after the rows were read
 			return []shop.Reservation{{Order: 101, Sale: 11, State: shop.Reserved}}, nil
 		}
@@ -233,9 +233,9 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	p := n.dial(t)
 	// No `do` here: the reply stays in the list of frames, so that its position is known.
 	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`)
-	answer := p.await("the reply", func(f *wsclient.Frame) bool { return answers(f, 77) })
+	frame := p.await("the reply", func(f *wsclient.Frame) bool { return isReply(f, 77) })
 	var ok wsclient.Welcome
-	if err := json.Unmarshal(answer.OK, &ok); err != nil {
+	if err := json.Unmarshal(frame.OK, &ok); err != nil {
 		t.Fatal(err)
 	}
 	if wantMissed(t, &ok, "100/1"); len(ok.Reservations) != 1 {
@@ -244,12 +244,12 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	n.feed.queueEvent(t, state(7, 103, 1))
 	n.feed.queueEvent(t, state(7, 106, 1)) // same partition: order is kept
 	p.awaitOrder("the last event", func(h received) bool { return h.Order.ID == 106 })
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		return len(slices.Compact(slices.Sorted(slices.Values(p.published())))) >= 4, fmt.Sprint(p.published())
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !answers(p.received[0], 77) {
+	if !isReply(p.received[0], 77) {
 		t.Errorf("got %+v before the reply to hello", p.received[0])
 	}
 }
@@ -259,7 +259,7 @@ func TestHellosShareReads(t *testing.T) {
 	t.Parallel()
 	const peers = 100
 	n, cursor := startWithCursor(t, func(o *Options) { // a busy machine needs long to send all hellos
-		o.HelloWithin, o.OpWithin, o.ReadWithin = patience, patience, patience
+		o.HelloWithin, o.OpWithin, o.ReadWithin = testTimeout, testTimeout, testTimeout
 	})
 	begun, hold := make(chan struct{}, peers), make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
@@ -270,25 +270,25 @@ func TestHellosShareReads(t *testing.T) {
 			<-hold
 		}
 	})
-	answered := make(chan wsclient.Welcome, peers)
-	var greeting sync.WaitGroup
+	welcomes := make(chan wsclient.Welcome, peers)
+	var hellos sync.WaitGroup
 	for i := range peers {
 		n.feed.commit(state(shop.ID(i+1), shop.ID(100+i), 1))
 		p := n.dial(t)
-		greeting.Go(func() { answered <- p.hello(shop.ID(i+1), cursor) })
+		hellos.Go(func() { welcomes <- p.hello(shop.ID(i+1), cursor) })
 	}
 	for range readersAtOnce {
 		<-begun
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		n.hub.hellos.mu.Lock()
 		defer n.hub.hellos.mu.Unlock()
-		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "waiting for all hellos"
+		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.runningHellos() == peers, "waiting for all hellos"
 	})
 	release()
-	greeting.Wait()
-	close(answered)
-	for ok := range answered {
+	hellos.Wait()
+	close(welcomes)
+	for ok := range welcomes {
 		if ok.Reset || len(ok.Missed) != 1 {
 			t.Errorf("hello returned %+v, want one missed order", ok)
 		}
@@ -298,11 +298,11 @@ func TestHellosShareReads(t *testing.T) {
 	}
 }
 
-// greeting returns the number of connections with a running hello.
-func (n *node) greeting() (count int) {
+// runningHellos returns the number of connections with a running hello.
+func (n *node) runningHellos() (count int) {
 	for _, c := range n.hub.allClients() {
 		c.mu.Lock()
-		if c.state != nil && c.state.greets {
+		if c.state != nil && c.state.helloRunning {
 			count++
 		}
 		c.mu.Unlock()
@@ -314,19 +314,19 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.shop.set(func(s *fakeShop) {
-		s.greet = func(shop.ID) ([]shop.Reservation, error) { return nil, shop.FailBusy("later", time.Millisecond) }
+		s.reservations = func(shop.ID) ([]shop.Reservation, error) { return nil, shop.FailBusy("later", time.Millisecond) }
 	})
 	p := n.dial(t)
 	if e := p.wantRefused(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no retry_ms in %+v", e)
 	}
 	n.feed.queueEvent(t, state(7, 100, 1)) // no recipient
-	n.shop.set(func(s *fakeShop) { s.greet = nil })
+	n.shop.set(func(s *fakeShop) { s.reservations = nil })
 	p.hello(7, "")
 }
 
 // Server processing time of a hello does not count against HelloWithin, and after Busy the full time restarts.
-func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
+func TestServerTimeDoesNotCountAgainstHelloDeadline(t *testing.T) {
 	t.Parallel()
 	const within = 3 * time.Second
 	for name, fault := range map[string]error{
@@ -336,7 +336,7 @@ func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
 			t.Parallel()
 			n := startNode(t, func(o *Options) { o.HelloWithin = within })
 			n.shop.set(func(s *fakeShop) {
-				s.greet = func(shop.ID) ([]shop.Reservation, error) {
+				s.reservations = func(shop.ID) ([]shop.Reservation, error) {
 					<-time.After(within + within/10)
 					return nil, fault
 				}
@@ -345,15 +345,15 @@ func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
 			if r := p.do(`"op":"hello","token":"user:7"`); r.Error == nil {
 				t.Fatalf("got %+v, want %v", r, fault)
 			}
-			n.shop.set(func(s *fakeShop) { s.greet = nil })
+			n.shop.set(func(s *fakeShop) { s.reservations = nil })
 			p.hello(7, "")
 		})
 	}
 }
 
-func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {
+func TestExpiredTokenIsRejectedAndClosedAfterGrace(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(o *Options) { o.KeepEvery, o.TokenGrace = 5*time.Millisecond, 30*time.Second })
+	n := startNode(t, func(o *Options) { o.CheckEvery, o.TokenGrace = 5*time.Millisecond, 30*time.Second })
 	p, renewing := n.dial(t), n.dial(t)
 	until := n.shop.Now().Add(time.Hour)
 	hello := fmt.Sprintf(`"op":"hello","token":"until:%d:7"`, until)
@@ -361,16 +361,16 @@ func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {
 	renewing.must(hello, nil)
 
 	n.shop.set(func(s *fakeShop) { s.ahead = time.Hour + time.Second })
-	p.wantRefused(buying(`1`), shop.Unauthorized)
+	p.wantRefused(buyFields(`1`), shop.Unauthorized)
 	p.fence() // the socket stays open during TokenGrace
 	var ok renewed
 	renewing.must(`"op":"renew","token":"user:7"`, &ok)
 	if ok.Expires <= until {
 		t.Errorf("renewed until %d, want later than %d", ok.Expires, until)
 	}
-	renewing.must(buying(`1`), nil)
+	renewing.must(buyFields(`1`), nil)
 
 	n.shop.set(func(s *fakeShop) { s.ahead += time.Minute })
 	p.awaitClose(CloseToken)
-	renewing.must(buying(`1`), nil)
+	renewing.must(buyFields(`1`), nil)
 }

@@ -192,7 +192,7 @@ func tickLine(b []byte, c *shop.Counters) []byte {
 	b = appendNumber(b, "sold", c.Sold)
 	b = appendNumber(b, "done", c.Done)
 	b = append(b, `,"rate":`...)
-	b = strconv.AppendFloat(b, tenth(c.Rate), 'f', -1, 64)
+	b = strconv.AppendFloat(b, roundToTenth(c.Rate), 'f', -1, 64)
 	b = appendNumber(b, "watching", c.Watching)
 	return append(b, '}')
 }

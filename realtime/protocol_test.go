@@ -11,7 +11,7 @@ import (
 )
 
 // Frames encoded without encoding/json equal its output.
-func TestFramesByHand(t *testing.T) {
+func TestFastFramesEqualEncodingJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.Int64().Draw(t, "id")

@@ -7,7 +7,7 @@ import (
 
 // A client that waits for the returned delay is accepted next, after any number of rejections. Otherwise a client that
 // follows the delays could be rejected forever.
-func TestObedientClientIsServedAfterItsPause(t *testing.T) {
+func TestClientIsAcceptedAfterTheReturnedDelay(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	b := newBucket(20, 40, now)
@@ -29,7 +29,7 @@ func TestObedientClientIsServedAfterItsPause(t *testing.T) {
 }
 
 // A client that does not wait is closed when its debt reaches the burst.
-func TestClientThatGoesOnIsOut(t *testing.T) {
+func TestClientThatIgnoresDelaysIsClosed(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	b := newBucket(20, 40, now)

@@ -12,11 +12,11 @@ import (
 // readersAtOnce is the number of concurrent reads for hellos.
 const readersAtOnce = 2
 
-// replayAsk is the request of one hello for the changes of its user.
-type replayAsk struct {
+// replayRequest is the request of one hello for the changes of its user.
+type replayRequest struct {
 	ctx    context.Context // context of the hello
 	query  shop.ChangesQuery
-	answer chan missedRows // capacity 1
+	result chan missedRows // capacity 1
 }
 
 type missedRows struct {
@@ -25,47 +25,47 @@ type missedRows struct {
 	err     error
 }
 
-// ask queues a read of rows and waits for the result, at most ReadWithin.
-func (h *Hub) ask(ctx context.Context, query shop.ChangesQuery) (missedRows, error) {
+// requestRows queues a read of rows and waits for the result, at most ReadWithin.
+func (h *Hub) requestRows(ctx context.Context, query shop.ChangesQuery) (missedRows, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
-	ask := &replayAsk{ctx, query, make(chan missedRows, 1)}
-	h.hellos.add(ask)
+	req := &replayRequest{ctx, query, make(chan missedRows, 1)}
+	h.hellos.add(req)
 	select {
-	case r := <-ask.answer:
+	case r := <-req.result:
 		return r, r.err
 	case <-ctx.Done():
 		return missedRows{}, ctx.Err()
 	}
 }
 
-// answerHellos reads the rows of several hellos in one statement. Each hello receives its rows or the error.
-func (h *Hub) answerHellos(ctx context.Context, asks []*replayAsk) error {
-	asks = slices.DeleteFunc(asks, func(ask *replayAsk) bool { return ask.ctx.Err() != nil })
-	if len(asks) == 0 {
+// serveHellos reads the rows of several hellos in one statement. Each hello receives its rows or the error.
+func (h *Hub) serveHellos(ctx context.Context, reqs []*replayRequest) error {
+	reqs = slices.DeleteFunc(reqs, func(req *replayRequest) bool { return req.ctx.Err() != nil })
+	if len(reqs) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
-	queries := make([]shop.ChangesQuery, len(asks))
-	for i, ask := range asks {
-		queries[i] = ask.query
+	queries := make([]shop.ChangesQuery, len(reqs))
+	for i, req := range reqs {
+		queries[i] = req.query
 	}
 	changes, at, err := h.changed(ctx, queries)
-	for i, ask := range asks {
+	for i, req := range reqs {
 		r := missedRows{at: at, err: err}
 		if err == nil {
 			r.changes = changes[i]
 			h.metrics.replays.Inc()
 		}
-		ask.answer <- r
+		req.result <- r
 	}
 	return nil
 }
 
-// follows reports whether the rows contain all changes that a client with this cursor may have missed. False: too many
+// covers reports whether the rows contain all changes that a client with this cursor may have missed. False: too many
 // changes, another history of the database, or a database clock that went back.
-func (r *missedRows) follows(after Cursor) bool {
+func (r *missedRows) covers(after Cursor) bool {
 	return !r.changes.More && r.at.History == after.History && r.at.At >= after.At
 }
 
@@ -74,18 +74,18 @@ func (h *Hub) querySince(user shop.ID, after Cursor) shop.ChangesQuery {
 	return shop.ChangesQuery{User: user, Since: after.At.Add(-h.options.Overlap)}
 }
 
-// replayOwed reads the missed rows of the connections. It retries until it succeeds or ctx ends.
-func (h *Hub) replayOwed(ctx context.Context, some []*client) error {
-	return again(ctx, func() error { return h.replaySome(ctx, some) })
+// replayPending reads the missed rows of the connections. It retries until it succeeds or ctx ends.
+func (h *Hub) replayPending(ctx context.Context, batch []*client) error {
+	return retryRead(ctx, func() error { return h.replayBatch(ctx, batch) })
 }
 
-func (h *Hub) replaySome(ctx context.Context, some []*client) error {
-	debtors := make([]*client, 0, len(some))
-	after := make([]Cursor, 0, len(some))
-	queries := make([]shop.ChangesQuery, 0, len(some))
-	for _, c := range some {
-		if user, from, ok := c.owes(); ok {
-			debtors, after = append(debtors, c), append(after, from)
+func (h *Hub) replayBatch(ctx context.Context, batch []*client) error {
+	pending := make([]*client, 0, len(batch))
+	after := make([]Cursor, 0, len(batch))
+	queries := make([]shop.ChangesQuery, 0, len(batch))
+	for _, c := range batch {
+		if user, from, ok := c.missedSince(); ok {
+			pending, after = append(pending, c), append(after, from)
 			queries = append(queries, h.querySince(user, from))
 		}
 	}
@@ -97,19 +97,19 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 		return err
 	}
 	h.metrics.replays.Add(float64(len(queries)))
-	slog.InfoContext(ctx, "sending rows that were unreadable before", "connections", len(debtors))
-	for i, c := range debtors {
+	slog.InfoContext(ctx, "sending rows that were unreadable before", "connections", len(pending))
+	for i, c := range pending {
 		c.replay(missedRows{changes: changes[i], at: at}, after[i])
 		h.startWriters()
 	}
 	return nil
 }
 
-// owes returns the user and the cursor of a connection whose missed rows are still to be read.
-func (c *client) owes() (user shop.ID, from Cursor, ok bool) {
+// missedSince returns the user and the cursor of a connection whose missed rows are still to be read.
+func (c *client) missedSince() (user shop.ID, from Cursor, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.state; p != nil && p.owed && !c.gone && c.out.closing == 0 {
+	if p := c.state; p != nil && p.rowsPending && !c.gone && c.out.closing == 0 {
 		return c.identity.User, p.from, true
 	}
 	return 0, Cursor{}, false
@@ -119,12 +119,12 @@ func (c *client) owes() (user shop.ID, from Cursor, ok bool) {
 func (c *client) replay(r missedRows, after Cursor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !r.follows(after) {
-		c.departLocked(CloseResync, retryLatest)
+	if !r.covers(after) {
+		c.startCloseLocked(CloseResync, maxRetryDelay)
 		return
 	}
 	for i := range r.changes.Orders {
-		c.tellLocked(string(OrderFrame(&r.changes.Orders[i])))
+		c.sendEventLocked(string(OrderFrame(&r.changes.Orders[i])))
 	}
 	c.settleLocked(r.at)
 }
@@ -139,9 +139,9 @@ type queue[T any] struct {
 
 func newQueue[T any](readers int) *queue[T] { return &queue[T]{more: make(chan struct{}, readers)} }
 
-func (q *queue[T]) add(some ...T) {
+func (q *queue[T]) add(batch ...T) {
 	q.mu.Lock()
-	q.waiting = append(q.waiting, some...)
+	q.waiting = append(q.waiting, batch...)
 	q.mu.Unlock()
 	select {
 	case q.more <- struct{}{}:
@@ -154,23 +154,23 @@ func (q *queue[T]) next() []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := min(len(q.waiting), groupUsers)
-	some := q.waiting[:n:n]
+	batch := q.waiting[:n:n]
 	if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
 		q.waiting = nil
 	}
-	return some
+	return batch
 }
 
 // serve calls read for waiting requests, in groups, until ctx ends or read fails.
-func (q *queue[T]) serve(ctx context.Context, read func(ctx context.Context, some []T) error) error {
+func (q *queue[T]) serve(ctx context.Context, read func(ctx context.Context, batch []T) error) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-q.more:
 		}
-		for some := q.next(); len(some) > 0; some = q.next() {
-			if err := read(ctx, some); err != nil {
+		for batch := q.next(); len(batch) > 0; batch = q.next() {
+			if err := read(ctx, batch); err != nil {
 				return err
 			}
 		}

@@ -11,7 +11,7 @@ import (
 func TestRevokedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	out, renewed, other := n.greetAs(t, "device:3:7"), n.greetAs(t, "user:7"), n.greetAs(t, "device:4:7")
+	out, renewed, other := n.connectAs(t, "device:3:7"), n.connectAs(t, "user:7"), n.connectAs(t, "device:4:7")
 	renewed.must(`"op":"renew","token":"device:5:7"`, nil)
 	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{3: true, 7: true} })
 	out.sendUnlessEnded(`{"id":9,"op":"orders"}`)
@@ -23,31 +23,31 @@ func TestRevokedSocketsAreClosed(t *testing.T) {
 
 // A client that logs in over an open socket can renew with the new token until the second check. The login revokes the
 // earlier tokens.
-func TestRevokedSocketsMayRenewUntilTheNextLook(t *testing.T) {
+func TestRevokedSocketMayRenewUntilTheSecondCheck(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
-	look := n.hub.keepOnce // the first periodic check runs after 18 minutes
-	staying, leaving := n.greetAs(t, "user:7"), n.greetAs(t, "user:7")
+	n := startNode(t, func(o *Options) { o.CheckEvery = 1 << 40 })
+	check := n.hub.checkClientsOnce // the first periodic check runs after 18 minutes
+	staying, leaving := n.connectAs(t, "user:7"), n.connectAs(t, "user:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{7: true} })
-	look()
+	check()
 	staying.must(`"op":"renew","token":"device:5:7"`, nil)
 	leaving.must(`"op":"time","t0":1`, nil)
-	look()
+	check()
 	leaving.awaitClose(CloseRevoked)
 	staying.must(`"op":"orders"`, nil)
 
 	n.shop.set(func(s *fakeShop) { s.revoked[5] = true })
-	look()
+	check()
 	staying.must(`"op":"time","t0":1`, nil)
-	look()
+	check()
 	staying.awaitClose(CloseRevoked)
 }
 
 // Between the revocation and the close all ops of a user fail.
-func TestRevokedOpsAreRefused(t *testing.T) {
+func TestOpsOfRevokedTokenAreRejected(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
-	p := n.greetAs(t, "device:3:7")
+	n := startNode(t, func(o *Options) { o.CheckEvery = 1 << 40 })
+	p := n.connectAs(t, "device:3:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{3: true} })
 	for _, op := range []string{`"op":"orders"`, `"op":"buy","sale":"5","qty":1,"key":"12345678"`, `"op":"cancel","order":"6"`} {
 		p.wantRefused(op, shop.Unauthorized)

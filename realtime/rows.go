@@ -39,15 +39,15 @@ func (h *Hub) sendRows(ctx context.Context, users []shop.ID, since shop.Millis, 
 	g.SetLimit(groupsAtOnce)
 	for group := range slices.Chunk(users, groupUsers) {
 		g.Go(func() error {
-			return again(ctx, func() error { return h.sendGroup(ctx, group, since, history) })
+			return retryRead(ctx, func() error { return h.sendGroup(ctx, group, since, history) })
 		})
 	}
 	return g.Wait()
 }
 
-// again retries with growing delays until success, the end of ctx, or another database history.
-func again(ctx context.Context, do func() error) error {
-	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+// retryRead retries with growing delays until success, the end of ctx, or another database history.
+func retryRead(ctx context.Context, do func() error) error {
+	for wait := minReadRetry; ; wait = min(2*wait, maxReadRetry) {
 		err := do()
 		if err == nil || err == errOtherHistory {
 			return err
@@ -92,7 +92,7 @@ func (h *Hub) sendChanges(user shop.ID, changes *shop.Changes) {
 	devices := h.devices(user)
 	if changes.More {
 		for _, c := range devices {
-			c.depart(CloseResync)
+			c.startClose(CloseResync)
 		}
 		return
 	}

@@ -19,58 +19,58 @@ import (
 // partition is unreachable, its latest number is unknown and no instant is proven. When it returns, the new
 // subscription counts as a gap.
 type sequences struct {
-	within time.Duration // time limit for a message after its number was read
-	parts  []chain
-	looks  []look // not proven yet, oldest first
-	broken string // why rows must be read; "": no gap
+	within    time.Duration // time limit for a message after its number was read
+	parts     []sequence
+	probes    []probe // not proven yet, oldest first
+	gapReason string  // why rows must be read; "": no gap
 }
 
-// chain is the state of one partition.
-type chain struct {
+// sequence is the state of one partition.
+type sequence struct {
 	epoch    int64
 	received int64         // number of the last received message, or the number up to which rows were read
-	asked    int64         // value of received when the latest numbers were last read
+	atRead   int64         // value of received when the latest numbers were last read
 	late     time.Duration // until then, messages up to received may still arrive: their rows were already read
 
 	// The start of a new subscription is unknown until the latest numbers are read.
-	fresh bool
-	some  bool  // a message was received
-	from  int64 // number before the first message
+	fresh       bool
+	anyReceived bool  // a message was received
+	from        int64 // number before the first message
 }
 
-// look is an instant of the database's clock, with the latest message numbers that were read after it.
-type look struct {
-	at    Cursor
-	asked time.Duration // when the clock was read, since Hub.began
-	ends  []shop.SequenceEnd
-	until time.Duration
+// probe is an instant of the database's clock, with the latest message numbers that were read after it.
+type probe struct {
+	at     Cursor
+	atRead time.Duration // when the clock was read, since Hub.began
+	ends   []shop.SequenceEnd
+	until  time.Duration
 }
 
 func newSequences(partitions int, within time.Duration) sequences {
-	return sequences{within: within, parts: make([]chain, partitions)}
+	return sequences{within: within, parts: make([]sequence, partitions)}
 }
 
-// breakOff records that messages may be lost.
-func (c *sequences) breakOff(why string) {
-	if c.broken == "" {
-		c.broken = why
+// recordGap records that messages may be lost.
+func (c *sequences) recordGap(why string) {
+	if c.gapReason == "" {
+		c.gapReason = why
 	}
-	c.looks = nil
+	c.probes = nil
 }
 
 // subscribed records that a new subscription delivers the messages from now on.
 func (c *sequences) subscribed() {
 	for i := range c.parts {
 		p := &c.parts[i]
-		p.fresh, p.some = true, false
+		p.fresh, p.anyReceived = true, false
 	}
-	c.breakOff("new subscription")
+	c.recordGap("new subscription")
 }
 
-// ask is called before the latest numbers are read. Messages received after it may be up to these numbers or beyond.
-func (c *sequences) ask() {
+// beforeRead is called before the latest numbers are read. Messages received after it may be up to these numbers or beyond.
+func (c *sequences) beforeRead() {
 	for i := range c.parts {
-		c.parts[i].asked = c.parts[i].received
+		c.parts[i].atRead = c.parts[i].received
 	}
 }
 
@@ -82,16 +82,16 @@ func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
 			continue
 		}
 		if !c.parts[i].restart(ends[i], now+c.within) {
-			c.breakOff("a message is missing since the numbers were read")
+			c.recordGap("a message is missing since the numbers were read")
 		}
 	}
 }
 
 // restart reports whether no message after the latest number can be lost.
-func (p *chain) restart(end shop.SequenceEnd, late time.Duration) bool {
-	first, came := p.asked, p.received != p.asked
+func (p *sequence) restart(end shop.SequenceEnd, late time.Duration) bool {
+	first, came := p.atRead, p.received != p.atRead
 	if p.fresh {
-		first, came = p.from, p.some
+		first, came = p.from, p.anyReceived
 	}
 	p.fresh, p.epoch = false, end.Epoch
 	switch {
@@ -110,20 +110,20 @@ func (p *chain) restart(end shop.SequenceEnd, late time.Duration) bool {
 func (c *sequences) received(now time.Duration, partition int, before, number int64) {
 	p := &c.parts[partition]
 	switch {
-	case p.fresh && !p.some:
-		p.some, p.from, p.received = true, before, number
+	case p.fresh && !p.anyReceived:
+		p.anyReceived, p.from, p.received = true, before, number
 	case before == p.received:
 		p.received, p.late = number, 0
 	case number <= p.received && now < p.late: // late: rows were read after it was published
 	default: // a message is lost or a number is repeated; its successors do not report this gap again
 		p.from, p.received = before, number
-		c.breakOff("a message is missing")
+		c.recordGap("a message is missing")
 	}
 }
 
-// looked records an instant of the database's clock and the latest numbers, read after it and after `ask`.
-func (c *sequences) looked(now time.Duration, at Cursor, asked time.Duration, ends []shop.SequenceEnd) {
-	if c.broken != "" {
+// recordProbe records an instant of the database's clock and the latest numbers, read after it and after `ask`.
+func (c *sequences) recordProbe(now time.Duration, at Cursor, atRead time.Duration, ends []shop.SequenceEnd) {
+	if c.gapReason != "" {
 		return
 	}
 	away := false
@@ -132,44 +132,44 @@ func (c *sequences) looked(now time.Duration, at Cursor, asked time.Duration, en
 		case ends[i].Away:
 			away = true
 		case p.fresh:
-			c.breakOff("a partition is reachable again")
+			c.recordGap("a partition is reachable again")
 			return
 		case ends[i].Epoch != p.epoch:
-			c.breakOff("another epoch of Redis")
+			c.recordGap("another epoch of Redis")
 			return
-		case ends[i].Last < max(p.asked, c.lastEnd(i)):
-			c.breakOff("message numbers went back")
+		case ends[i].Last < max(p.atRead, c.lastEnd(i)):
+			c.recordGap("message numbers went back")
 			return
 		}
 	}
 	if away {
 		return
 	}
-	c.looks = append(c.looks, look{at, asked, ends, now + c.within})
+	c.probes = append(c.probes, probe{at, atRead, ends, now + c.within})
 }
 
 // lastEnd returns the number of the partition in the newest unproven look; 0: no such look.
 func (c *sequences) lastEnd(partition int) int64 {
-	if len(c.looks) == 0 {
+	if len(c.probes) == 0 {
 		return 0
 	}
-	return c.looks[len(c.looks)-1].ends[partition].Last
+	return c.probes[len(c.probes)-1].ends[partition].Last
 }
 
 // proven returns the newest look whose numbers were all reached; false: none since the last call. Call it after each
 // message and each look. An overdue look is a gap, even if its messages have arrived since.
-func (c *sequences) proven(now time.Duration) (newest look, ok bool) {
-	if len(c.looks) > 0 && now > c.looks[0].until {
-		c.breakOff(notReached)
+func (c *sequences) proven(now time.Duration) (newest probe, ok bool) {
+	if len(c.probes) > 0 && now > c.probes[0].until {
+		c.recordGap(notReached)
 	}
-	for i := len(c.looks) - 1; i >= 0; i-- {
-		if c.reached(c.looks[i].ends) {
-			newest = c.looks[i]
-			c.looks = c.looks[i+1:]
+	for i := len(c.probes) - 1; i >= 0; i-- {
+		if c.reached(c.probes[i].ends) {
+			newest = c.probes[i]
+			c.probes = c.probes[i+1:]
 			return newest, true
 		}
 	}
-	return look{}, false
+	return probe{}, false
 }
 
 // notReached is the reason that may mean a half-dead subscription.

@@ -17,16 +17,16 @@ func ends(one, two int64) []shop.SequenceEnd {
 func completeSequences() *sequences {
 	c := newSequences(2, 5*time.Second)
 	c.subscribed()
-	c.ask()
-	c.broken = ""
+	c.beforeRead()
+	c.gapReason = ""
 	c.restart(-time.Minute, ends(100, 200))
 	return &c
 }
 
-// look records the given latest numbers; no message arrives in between.
-func (c *sequences) look(events []shop.SequenceEnd) {
-	c.ask()
-	c.looked(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, events)
+// probe records the given latest numbers; no message arrives in between.
+func (c *sequences) probe(events []shop.SequenceEnd) {
+	c.beforeRead()
+	c.recordProbe(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, events)
 }
 
 // firstAway has the latest numbers while the Redis of the first partition is unreachable.
@@ -35,20 +35,20 @@ var firstAway = []shop.SequenceEnd{{Away: true}, {Last: 200, Epoch: 1}}
 // restartAway subscribes again and reads rows while that Redis is unreachable.
 func (c *sequences) restartAway() {
 	c.subscribed()
-	c.ask()
-	c.broken = ""
+	c.beforeRead()
+	c.gapReason = ""
 	c.restart(0, firstAway)
 }
 
 // F5: cases with and without a gap.
-func TestChains(t *testing.T) {
+func TestSequencesDetectGaps(t *testing.T) {
 	t.Parallel()
 	const second, gap = time.Second, "a message is missing"
 	for name, c := range map[string]struct {
-		happens func(c *sequences)
-		broken  string        // expected reason to read rows; "": none
-		proven  bool          // whether a look proves its instant
-		at      time.Duration // time of the call of proven
+		steps     func(c *sequences)
+		gapReason string        // expected reason to read rows; "": none
+		proven    bool          // whether a look proves its instant
+		at        time.Duration // time of the call of proven
 	}{
 		"nothing": {func(*sequences) {}, "", false, 4 * second},
 		"the next message": {func(c *sequences) {
@@ -58,71 +58,71 @@ func TestChains(t *testing.T) {
 		"a message is skipped":  {func(c *sequences) { c.received(0, 0, 101, 102) }, gap, false, 4 * second},
 		"a message is repeated": {func(c *sequences) { c.received(0, 0, 99, 100) }, gap, false, 4 * second},
 		"an older message":      {func(c *sequences) { c.received(0, 0, 41, 42) }, gap, false, 4 * second},
-		"all messages received": {func(c *sequences) { c.look(ends(100, 200)) }, "", true, 4 * second},
+		"all messages received": {func(c *sequences) { c.probe(ends(100, 200)) }, "", true, 4 * second},
 		"another epoch": {func(c *sequences) {
-			c.look([]shop.SequenceEnd{{Last: 100, Epoch: 2}, {Last: 200, Epoch: 1}})
+			c.probe([]shop.SequenceEnd{{Last: 100, Epoch: 2}, {Last: 200, Epoch: 1}})
 		}, "another epoch of Redis", false, 4 * second},
 		"absent": {func(c *sequences) {
-			c.look([]shop.SequenceEnd{{}, {Last: 200, Epoch: 1}})
+			c.probe([]shop.SequenceEnd{{}, {Last: 200, Epoch: 1}})
 		}, "another epoch of Redis", false, 4 * second},
 		"numbers went back": {func(c *sequences) {
-			c.look(ends(99, 200))
+			c.probe(ends(99, 200))
 		}, "message numbers went back", false, 4 * second},
-		"the latest number is not reached":       {func(c *sequences) { c.look(ends(101, 200)) }, notReached, false, 6 * second},
-		"the latest number may still be reached": {func(c *sequences) { c.look(ends(101, 200)) }, "", false, 4 * second},
+		"the latest number is not reached":       {func(c *sequences) { c.probe(ends(101, 200)) }, notReached, false, 6 * second},
+		"the latest number may still be reached": {func(c *sequences) { c.probe(ends(101, 200)) }, "", false, 4 * second},
 		"the latest number is reached in time": {func(c *sequences) {
-			c.look(ends(101, 200))
+			c.probe(ends(101, 200))
 			c.received(second, 0, 100, 101)
 		}, "", true, 4 * second},
 		"one partition silent, one continues": {func(c *sequences) {
-			c.look(ends(101, 200))
+			c.probe(ends(101, 200))
 			c.received(second, 1, 200, 201)
 		}, "", false, 4 * second},
 		"received while numbers are read": {func(c *sequences) {
-			c.ask()
+			c.beforeRead()
 			c.received(0, 0, 100, 101)
-			c.looked(0, Cursor{}, 0, ends(100, 200))
+			c.recordProbe(0, Cursor{}, 0, ends(100, 200))
 		}, "", true, 4 * second},
 		"the latest number is reached too late": {func(c *sequences) {
-			c.look(ends(101, 200))
+			c.probe(ends(101, 200))
 			c.received(6*second, 0, 100, 101)
 		}, notReached, false, 6 * second},
 		"the latest number goes back before it is reached": {func(c *sequences) {
-			c.look(ends(102, 200))
-			c.look(ends(100, 200))
+			c.probe(ends(102, 200))
+			c.probe(ends(100, 200))
 		}, "message numbers went back", false, 4 * second},
-		"a partition is unreachable": {func(c *sequences) { c.look(firstAway) }, "", false, 4 * second},
+		"a partition is unreachable": {func(c *sequences) { c.probe(firstAway) }, "", false, 4 * second},
 		"an unreachable partition is back": {func(c *sequences) {
-			c.look(firstAway)
+			c.probe(firstAway)
 			c.received(second, 0, 100, 101)
-			c.look(ends(101, 200))
+			c.probe(ends(101, 200))
 		}, "", true, 4 * second},
 		"another partition loses a message meanwhile": {func(c *sequences) {
-			c.look(firstAway)
+			c.probe(firstAway)
 			c.received(second, 1, 201, 202)
 		}, gap, false, 4 * second},
 		"rows are read while a partition is unreachable": {func(c *sequences) {
 			c.restartAway()
-			c.look(firstAway)
+			c.probe(firstAway)
 			c.received(0, 1, 200, 201)
 		}, "", false, 4 * second},
 		"a partition with an unknown first number is back": {func(c *sequences) {
 			c.restartAway()
-			c.look(ends(100, 200))
+			c.probe(ends(100, 200))
 		}, "a partition is reachable again", false, 4 * second},
 		"new subscription": {(*sequences).subscribed, "new subscription", false, 4 * second},
 	} {
 		sequences := completeSequences()
-		c.happens(sequences)
+		c.steps(sequences)
 		_, proven := sequences.proven(c.at)
-		if sequences.broken != c.broken || proven != c.proven {
-			t.Errorf("%s: broken %q, proven %v, want %q, %v", name, sequences.broken, proven, c.broken, c.proven)
+		if sequences.gapReason != c.gapReason || proven != c.proven {
+			t.Errorf("%s: broken %q, proven %v, want %q, %v", name, sequences.gapReason, proven, c.gapReason, c.proven)
 		}
 	}
 }
 
 // After restart, messages up to the latest number may be late. Messages beyond it must not be missing.
-func TestChainsGoOnFromTheirEnds(t *testing.T) {
+func TestRestartContinuesFromLatestNumbers(t *testing.T) {
 	t.Parallel()
 	const late, second = 5 * time.Second, time.Second
 	for name, c := range map[string]struct {
@@ -164,30 +164,30 @@ func TestChainsGoOnFromTheirEnds(t *testing.T) {
 		"numbers went back":            {func(*sequences) {}, 90, func(c *sequences) { c.received(0, 0, 90, 91) }, false, true},
 		"no message was published yet": {func(*sequences) {}, 0, func(c *sequences) { c.received(0, 0, 0, 1) }, false, false},
 	} {
-		for _, anew := range []bool{true, false} {
-			if !anew && !c.same {
+		for _, resubscribed := range []bool{true, false} {
+			if !resubscribed && !c.same {
 				continue
 			}
 			sequences := completeSequences()
-			if anew {
+			if resubscribed {
 				sequences.subscribed()
 			}
-			sequences.ask()
-			sequences.broken = ""
+			sequences.beforeRead()
+			sequences.gapReason = ""
 			c.before(sequences)
 			sequences.restart(0, ends(c.end, 200))
 			c.after(sequences)
-			if got := sequences.broken != ""; got != c.missing {
-				t.Errorf("%s: got reason %q, want a reason: %t", name, sequences.broken, c.missing)
+			if got := sequences.gapReason != ""; got != c.missing {
+				t.Errorf("%s: got reason %q, want a reason: %t", name, sequences.gapReason, c.missing)
 			}
 		}
 	}
 	// On an existing subscription, numbers must not go back below those received before `ask`.
 	sequences := completeSequences()
-	sequences.ask()
+	sequences.beforeRead()
 	sequences.received(0, 0, 100, 101)
 	sequences.restart(0, ends(99, 200))
-	if sequences.broken == "" {
+	if sequences.gapReason == "" {
 		t.Error("numbers went back while messages arrived, but no read of rows was triggered")
 	}
 }

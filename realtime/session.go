@@ -21,36 +21,36 @@ func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, shop.Fail(shop.WrongState, "a connection accepts one hello")
 	}
-	asked := time.Now()
-	answer, err := c.introduce(ctx, r)
+	began := time.Now()
+	result, err := c.authenticate(ctx, r)
 	if err != nil {
-		c.prolong(time.Since(asked), err)
+		c.extendHello(time.Since(began), err)
 	}
-	return answer, err
+	return result, err
 }
 
-// prolong extends the hello deadline after a failed hello. Server processing time does not count. After Busy the full
+// extendHello extends the hello deadline after a failed hello. Server processing time does not count. After Busy the full
 // time restarts.
-func (c *client) prolong(took time.Duration, refusal error) {
-	c.helloBy = c.helloBy.Add(took)
+func (c *client) extendHello(took time.Duration, refusal error) {
+	c.helloDeadline = c.helloDeadline.Add(took)
 	if shop.AsError(refusal).Code == shop.Busy {
-		c.helloBy = time.Now().Add(c.hub.options.HelloWithin)
+		c.helloDeadline = time.Now().Add(c.hub.options.HelloWithin)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.out.closing == 0 { // closing has its own deadline
-		_ = c.conn.SetReadDeadline(c.helloBy)
+		_ = c.conn.SetReadDeadline(c.helloDeadline)
 	}
 }
 
-func (c *client) introduce(ctx *opContext, r *request) (any, error) {
+func (c *client) authenticate(ctx *opContext, r *request) (any, error) {
 	f := fieldReader{request: r}
 	token, cursor := f.text("token"), f.text("cursor")
 	if f.err != nil {
 		return nil, f.err
 	}
 	if token == "" {
-		c.greet(r.id, welcome{}, knowledge{})
+		c.sendWelcome(r.id, welcome{}, helloState{})
 		return sent, nil
 	}
 	identity, err := c.hub.shop.Verify(token)
@@ -58,37 +58,37 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 		return nil, err
 	}
 	c.identify(identity)
-	c.hub.own(c, identity.User)
+	c.hub.registerUser(c, identity.User)
 	c.hub.closeIfBlocked(c)
 	w, known, err := c.snapshot(ctx, identity.User, cursor)
 	if err != nil {
-		c.hub.disown(c)
+		c.hub.unregisterUser(c)
 		c.identify(shop.Identity{})
 		return nil, err
 	}
 	w.User = &welcomeUser{ID: identity.User, Name: identity.Name, Role: identity.Role}
-	c.greet(r.id, w, known)
+	c.sendWelcome(r.id, w, known)
 	return sent, nil
 }
 
-// knowledge describes the state of a client after the reply to hello: the client has all changes up to `at`. If owed is
+// helloState describes the state of a client after the reply to hello: the client has all changes up to `at`. If owed is
 // true, `at` is the old cursor of the client.
-type knowledge struct {
-	at        Cursor
-	owed      bool
-	histories uint32 // Hub.histories before the first read
+type helloState struct {
+	at          Cursor
+	rowsPending bool
+	histories   uint32 // Hub.histories before the first read
 }
 
 // snapshot reads the missed changes, then the reservations that have no row yet.
-func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w welcome, k knowledge, err error) {
+func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w welcome, k helloState, err error) {
 	k.histories = c.hub.histories.Load()
 	if cursor == "" {
-		k.at = c.hub.fromNowOn(ctx)
+		k.at = c.hub.currentCursor(ctx)
 	} else {
-		w.Missed, k.at, k.owed, w.Reset = c.hub.missed(ctx, user, cursor)
+		w.Missed, k.at, k.rowsPending, w.Reset = c.hub.missed(ctx, user, cursor)
 	}
 	w.Cursor = k.at.String()
-	w.Reservations, err = c.hub.shop.Greet(ctx, user)
+	w.Reservations, err = c.hub.shop.PendingReservations(ctx, user)
 	return w, k, err
 }
 
@@ -97,16 +97,16 @@ func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w w
 // the changes follow as events.
 func (h *Hub) missed(
 	ctx context.Context, user shop.ID, cursor string,
-) (frames []json.RawMessage, at Cursor, owed, reset bool) {
+) (frames []json.RawMessage, at Cursor, rowsPending, reset bool) {
 	after, err := ParseCursor(cursor)
 	if err != nil {
-		return nil, h.fromNowOn(ctx), false, true
+		return nil, h.currentCursor(ctx), false, true
 	}
-	r, err := h.ask(ctx, h.querySince(user, after))
+	r, err := h.requestRows(ctx, h.querySince(user, after))
 	if err != nil {
 		return nil, after, true, false
 	}
-	if !r.follows(after) {
+	if !r.covers(after) {
 		return nil, r.at, false, true
 	}
 	for i := range r.changes.Orders {
@@ -115,8 +115,8 @@ func (h *Hub) missed(
 	return frames, r.at, false, false
 }
 
-// fromNowOn returns the cursor for a client that needs no earlier changes.
-func (h *Hub) fromNowOn(ctx context.Context) Cursor {
+// currentCursor returns the cursor for a client that needs no earlier changes.
+func (h *Hub) currentCursor(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
@@ -127,8 +127,8 @@ func (h *Hub) fromNowOn(ctx context.Context) Cursor {
 	return at.(Cursor)
 }
 
-// greet sends the reply to hello, then starts banners, hints and personal events.
-func (c *client) greet(id int64, w welcome, k knowledge) {
+// sendWelcome sends the reply to hello, then starts banners, hints and personal events.
+func (c *client) sendWelcome(id int64, w welcome, k helloState) {
 	w.Now, w.Version, w.Session = c.hub.shop.Now(), version, c.session
 	if w.Missed == nil {
 		w.Missed = []json.RawMessage{}
@@ -142,7 +142,7 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	defer c.mu.Unlock()
 	c.greeted = true
 	if c.out.closing == 0 {
-		_ = c.conn.SetReadDeadline(time.Time{}) // keepOnce detects silence from now on
+		_ = c.conn.SetReadDeadline(time.Time{}) // checkClientsOnce detects silence from now on
 	}
 	c.sendLocked(frame)
 	if c.identity.User != 0 {
@@ -151,20 +151,20 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 }
 
 // subscribeLocked starts personal events, beginning with those that waited for the reply to hello.
-func (c *client) subscribeLocked(k knowledge) {
+func (c *client) subscribeLocked(k helloState) {
 	if k.histories != c.hub.histories.Load() { // the rows may belong to the former history
-		c.departLocked(CloseResync, retryLatest)
+		c.startCloseLocked(CloseResync, maxRetryDelay)
 		return
 	}
 	held := c.state.held
-	if k.owed {
-		c.state = &personalState{from: k.at, owed: true}
-		c.hub.owed.add(c)
+	if k.rowsPending {
+		c.state = &personalState{from: k.at, rowsPending: true}
+		c.hub.pendingReplays.add(c)
 	} else {
 		c.settleLocked(k.at)
 	}
 	for _, frame := range held {
-		c.tellLocked(frame)
+		c.sendEventLocked(frame)
 	}
 }
 
@@ -180,7 +180,7 @@ func (c *client) identify(i shop.Identity) {
 	defer c.mu.Unlock()
 	c.identity, c.state = i, nil
 	if i.User != 0 {
-		c.state = &personalState{greets: true}
+		c.state = &personalState{helloRunning: true}
 	}
 }
 

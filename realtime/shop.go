@@ -25,23 +25,23 @@ type Shop struct {
 	// Revoked reports whether a valid token was revoked. It uses data in this node's memory that is at most a few
 	// seconds old.
 	Revoked func(who shop.Identity) bool
-	// Greet lists the user's reservations that have no row yet.
-	Greet func(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
+	// PendingReservations lists the user's reservations that have no row yet.
+	PendingReservations func(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
 	Watch func(ctx context.Context, slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
 	// BuyAsync reserves units. It calls reply exactly once, before it returns or later from another goroutine. The same
 	// (user, sale, key) gives the same order. ctx stays valid until reply is called.
 	BuyAsync func(ctx context.Context, user shop.ID, req order.BuyRequest, reply func(order.Receipt, error))
-	// AskPass returns a pass for a sale, or the task to solve first. SolvePass returns the pass for a solved task. A
+	// RequestPass returns a pass for a sale, or the task to solve first. SolvePass returns the pass for a solved task. A
 	// pass is valid only for the user and address of its request.
-	AskPass   func(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
-	SolvePass func(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
+	RequestPass func(ctx context.Context, q admission.PassRequest) (admission.PassResult, error)
+	SolvePass   func(ctx context.Context, q admission.PassRequest) (admission.PassResult, error)
 	// Cancel ends an unpaid order of the user and returns its state.
 	Cancel func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	// Pay returns the payment page of a pending order and its deadline. Repeated calls return the same payment.
 	Pay func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// AskRefund requests a refund of a paid order and returns its state.
-	AskRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
+	// RequestRefund requests a refund of a paid order and returns its state.
+	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	// OrdersOf pages through the user's orders, newest first; more reports whether older ones exist.
 	OrdersOf func(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 }
@@ -52,5 +52,5 @@ type ChangedOrders interface {
 	Clock(ctx context.Context) (shop.Instant, error)
 	// Changed returns at most `most` orders per query, and an instant of the database's clock that was read before the
 	// rows. One statement serves many users.
-	Changed(ctx context.Context, queries []shop.ChangesQuery, most int) ([]shop.Changes, shop.Instant, error)
+	Changed(ctx context.Context, queries []shop.ChangesQuery, limit int) ([]shop.Changes, shop.Instant, error)
 }

@@ -17,12 +17,12 @@ import (
 // fakeShop returns the results that a test sets, and simple defaults otherwise. A token "user:7" belongs to user 7;
 // "until:<ms>:7" expires at that time.
 type fakeShop struct {
-	mu    sync.Mutex
-	greet func(user shop.ID) ([]shop.Reservation, error)
-	watch func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
-	buy   func(user shop.ID, req order.BuyRequest) (order.Receipt, error)
-	later func(then func(order.Receipt, error)) // replaces buy; the test calls then
-	ahead time.Duration                         // offset of the shop's clock from the clock of this machine
+	mu           sync.Mutex
+	reservations func(user shop.ID) ([]shop.Reservation, error)
+	watch        func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
+	buy          func(user shop.ID, req order.BuyRequest) (order.Receipt, error)
+	buyLater     func(then func(order.Receipt, error)) // replaces buy; the test calls then
+	ahead        time.Duration                         // offset of the shop's clock from the clock of this machine
 
 	operators map[shop.ID]bool // users with the operator role
 
@@ -39,7 +39,7 @@ func (s *fakeShop) copy() *fakeShop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &fakeShop{
-		greet: s.greet, watch: s.watch, buy: s.buy, later: s.later, ahead: s.ahead, revoked: s.revoked,
+		reservations: s.reservations, watch: s.watch, buy: s.buy, buyLater: s.buyLater, ahead: s.ahead, revoked: s.revoked,
 		operators: s.operators,
 	}
 }
@@ -47,8 +47,8 @@ func (s *fakeShop) copy() *fakeShop {
 // calls returns the functions of the fake shop.
 func (s *fakeShop) calls() Shop {
 	return Shop{
-		Now: s.Now, Verify: s.Verify, Revoked: s.Revoked, Greet: s.Greet, Watch: s.Watch, BuyAsync: s.BuyAsync,
-		AskPass: s.AskPass, SolvePass: s.SolvePass, Cancel: s.Cancel, Pay: s.Pay, AskRefund: s.AskRefund,
+		Now: s.Now, Verify: s.Verify, Revoked: s.Revoked, PendingReservations: s.PendingReservations, Watch: s.Watch, BuyAsync: s.BuyAsync,
+		RequestPass: s.RequestPass, SolvePass: s.SolvePass, Cancel: s.Cancel, Pay: s.Pay, RequestRefund: s.RequestRefund,
 		OrdersOf: s.OrdersOf,
 	}
 }
@@ -85,9 +85,9 @@ func (s *fakeShop) Verify(token string) (shop.Identity, error) {
 
 func (s *fakeShop) Revoked(who shop.Identity) bool { return s.copy().revoked[who.Subject()] }
 
-func (s *fakeShop) Greet(_ context.Context, user shop.ID) ([]shop.Reservation, error) {
-	if greet := s.copy().greet; greet != nil {
-		return greet(user)
+func (s *fakeShop) PendingReservations(_ context.Context, user shop.ID) ([]shop.Reservation, error) {
+	if reservations := s.copy().reservations; reservations != nil {
+		return reservations(user)
 	}
 	return nil, nil
 }
@@ -113,8 +113,8 @@ func (s *fakeShop) Watch(_ context.Context, slot shop.ID, sales []shop.ID) (cata
 
 func (s *fakeShop) BuyAsync(_ context.Context, user shop.ID, req order.BuyRequest, then func(order.Receipt, error)) {
 	switch s := s.copy(); {
-	case s.later != nil:
-		s.later(then)
+	case s.buyLater != nil:
+		s.buyLater(then)
 	case s.buy != nil:
 		then(s.buy(user, req))
 	default:
@@ -122,15 +122,15 @@ func (s *fakeShop) BuyAsync(_ context.Context, user shop.ID, req order.BuyReques
 	}
 }
 
-func (s *fakeShop) AskPass(_ context.Context, q admission.PassQuestion) (admission.PassAnswer, error) {
-	return admission.PassAnswer{Pass: fmt.Sprintf("%s-%s-%s", q.User, q.Sale, q.From), Until: 5}, nil
+func (s *fakeShop) RequestPass(_ context.Context, q admission.PassRequest) (admission.PassResult, error) {
+	return admission.PassResult{Pass: fmt.Sprintf("%s-%s-%s", q.User, q.Sale, q.From), Until: 5}, nil
 }
 
-func (s *fakeShop) SolvePass(_ context.Context, q admission.PassQuestion) (admission.PassAnswer, error) {
+func (s *fakeShop) SolvePass(_ context.Context, q admission.PassRequest) (admission.PassResult, error) {
 	if q.Answer != "right" {
-		return admission.PassAnswer{}, shop.Fail(shop.PassRequired, "the nonce does not solve a task of this user")
+		return admission.PassResult{}, shop.Fail(shop.PassRequired, "the nonce does not solve a task of this user")
 	}
-	return admission.PassAnswer{Pass: q.Task, Until: 5}, nil
+	return admission.PassResult{Pass: q.Task, Until: 5}, nil
 }
 
 func (s *fakeShop) Cancel(context.Context, shop.ID, shop.ID) (shop.OrderState, error) {
@@ -144,7 +144,7 @@ func (s *fakeShop) Pay(_ context.Context, _, order shop.ID, via payment.PayVia) 
 	return payment.Payable{Payment: payment.Payment{URL: "https://pay.example/" + order.String()}, PayBy: 2, Until: 1}, nil
 }
 
-func (s *fakeShop) AskRefund(_ context.Context, _, _ shop.ID, reason string) (shop.OrderState, error) {
+func (s *fakeShop) RequestRefund(_ context.Context, _, _ shop.ID, reason string) (shop.OrderState, error) {
 	if reason == "" {
 		return "", shop.Fail(shop.BadRequest, "reason is missing")
 	}

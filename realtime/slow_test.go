@@ -18,17 +18,17 @@ import (
 
 // rawHandshake opens a connection without the client library. It sends the bytes of follows in the same packet as the
 // handshake.
-func (n *node) rawHandshake(t *testing.T, follows []byte) (net.Conn, *bufio.Reader) {
+func (n *node) rawHandshake(t *testing.T, firstFrames []byte) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", n.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Write(append(wsclient.Handshake(n.addr), follows...)); err != nil {
+	if _, err := conn.Write(append(wsclient.Handshake(n.addr), firstFrames...)); err != nil {
 		t.Fatal(err)
 	}
 	r := bufio.NewReader(conn)
@@ -56,11 +56,11 @@ func readText(t *testing.T, r *bufio.Reader) string {
 	return string(text)
 }
 
-func TestFirstFramesInTheHandshakePacket(t *testing.T) {
+func TestFramesInHandshakePacketAreHandled(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	follows := append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"time","t0":5}`)...)
-	_, r := n.rawHandshake(t, follows)
+	firstFrames := append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"time","t0":5}`)...)
+	_, r := n.rawHandshake(t, firstFrames)
 	if got := readText(t, r); !strings.HasPrefix(got, `{"id":1,"ok":{"now":`) {
 		t.Errorf("hello returned %s", got)
 	}
@@ -74,7 +74,7 @@ func TestFirstFramesInTheHandshakePacket(t *testing.T) {
 func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.WriteWithin = time.Hour })
-	n.neverReads(t)
+	n.connectStalledClient(t)
 	stuck := n.hub.allClients()[0]
 	p := n.watcher(t, `"op":"watch"`)
 	n.settle(counters(11, 1))
@@ -96,7 +96,7 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.WriteWithin = 100 * time.Millisecond })
-	n.neverReads(t)
+	n.connectStalledClient(t)
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		n.fillBuffers()
 		return n.closed(CloseSlow) == 1, "the client that never reads is still there"
@@ -104,8 +104,8 @@ func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	n.awaitClients(0)
 }
 
-// neverReads connects a client that watches and never reads.
-func (n *node) neverReads(t *testing.T) {
+// connectStalledClient connects a client that watches and never reads.
+func (n *node) connectStalledClient(t *testing.T) {
 	t.Helper()
 	stuck, _ := n.rawHandshake(t, append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"watch"}`)...))
 	if err := stuck.(*net.TCPConn).SetReadBuffer(4096); err != nil {
@@ -132,10 +132,10 @@ func (n *node) closed(code CloseCode) int {
 }
 
 // Replies and personal events are never dropped. When the queue is full, the connection is closed.
-func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
+func TestQueueOverflowClosesAsSlow(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	p := n.greet(t, 7)
+	p := n.connect(t, 7)
 	c := n.hub.allClients()[0]
 	c.mu.Lock()
 	wasWriting := c.writing
@@ -148,7 +148,7 @@ func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
 	c.sendLocked([]byte(`{"ev":"one too many"}`))
 	closing := c.out.closing
 	c.writing = wasWriting
-	c.kick()
+	c.startWriter()
 	c.mu.Unlock()
 	if closing != CloseSlow {
 		t.Fatalf("got close code %v, want CloseSlow", closing)
@@ -156,7 +156,7 @@ func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
 	p.awaitClose(CloseSlow)
 }
 
-func TestNewsIsBoundedAndNewestWins(t *testing.T) {
+func TestQueuedHintsAreLimitedAndNewestWins(t *testing.T) {
 	t.Parallel()
 	var o outbox
 	for i := range maxNews {
@@ -190,17 +190,17 @@ func (n *node) waiting(user shop.ID) (frames int) {
 
 // The framework pools its connection wrappers: a writer that outlives its handler would write into the socket of
 // another buyer. Here, connections open and close under heavy load; each must receive only its own events.
-func TestNobodyHearsAnotherConnection(t *testing.T) {
+func TestConnectionReceivesOnlyItsOwnEvents(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven()
-	storm := make(chan struct{})
-	stormed := make(chan struct{})
+	stop := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		defer close(stormed)
+		defer close(stopped)
 		for order := shop.ID(1); ; order++ {
 			select {
-			case <-storm:
+			case <-stop:
 				return
 			default:
 			}
@@ -236,10 +236,10 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 			}
 		}
 	}
-	close(storm)
-	<-stormed
+	close(stop)
+	<-stopped
 	n.awaitClients(0)
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		return len(n.hub.WatchedBy()) == 0 && len(n.hub.devices(1)) == 0, "closed connections are still registered"
 	})
 }

@@ -29,12 +29,12 @@ const (
 // KeepHijackedConns on the server: without it, Close has no effect and a silent peer cannot be disconnected.
 func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
 	web.Server().KeepHijackedConns = true
-	web.Get(path, append(slices.Clone(front), h.door, h.upgrade())...)
+	web.Get(path, append(slices.Clone(front), h.checkHandshake, h.upgrade())...)
 }
 
-// door rejects a handshake if it is not a WebSocket upgrade or requests another subprotocol, or if the node is draining
+// checkHandshake rejects a handshake if it is not a WebSocket upgrade or requests another subprotocol, or if the node is draining
 // or full.
-func (h *Hub) door(c *fiber.Ctx) error {
+func (h *Hub) checkHandshake(c *fiber.Ctx) error {
 	if !contrib.IsWebSocketUpgrade(c) {
 		return fiber.ErrUpgradeRequired
 	}
@@ -54,24 +54,24 @@ func (h *Hub) door(c *fiber.Ctx) error {
 func (h *Hub) upgrade() fiber.Handler {
 	handler := func(wrapper *contrib.Conn) {
 		// After this function returns, the wrapper and the request return to pools. The inner connection stays valid.
-		go h.serve(wrapper.Conn, forgetHandshake(wrapper))
+		go h.serve(wrapper.Conn, releaseHandshake(wrapper))
 	}
 	upgrade := contrib.New(handler, contrib.Config{
 		Subprotocols:    []string{Subprotocol},
 		ReadBufferSize:  readBuffer,
 		WriteBufferSize: writeBuffer,
 		WriteBufferPool: &writeBuffers,
-		RecoverHandler:  swallow,
+		RecoverHandler:  logPanic,
 	})
 	return func(c *fiber.Ctx) error {
 		addr, _ := netip.ParseAddr(c.IP())
-		c.Locals(handshake, opened{c.Context(), addr})
+		c.Locals(handshake, handshakeRequest{c.Context(), addr})
 		return upgrade(c)
 	}
 }
 
-// bare returns the connection inside the wrapper of a hijacked connection.
-func bare(conn net.Conn) net.Conn {
+// unwrapConn returns the connection inside the wrapper of a hijacked connection.
+func unwrapConn(conn net.Conn) net.Conn {
 	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 		return hijacked.UnsafeConn()
 	}
@@ -81,17 +81,17 @@ func bare(conn net.Conn) net.Conn {
 // handshake is the Locals key of the opened value.
 const handshake = "handshake"
 
-// opened is a handshake request with the address of its peer.
-type opened struct {
+// handshakeRequest is a handshake request with the address of its peer.
+type handshakeRequest struct {
 	request *fasthttp.RequestCtx
 	addr    netip.Addr
 }
 
-// forgetHandshake releases the request, the response and the copies in the wrapper (5 KB per socket), which the pools
+// releaseHandshake releases the request, the response and the copies in the wrapper (5 KB per socket), which the pools
 // would keep. It replaces them and does not clear them, because the inner connection refers to their text (the
 // subprotocol). It returns the address of the peer.
-func forgetHandshake(wrapper *contrib.Conn) netip.Addr {
-	by := wrapper.Locals(handshake).(opened)
+func releaseHandshake(wrapper *contrib.Conn) netip.Addr {
+	by := wrapper.Locals(handshake).(handshakeRequest)
 	by.request.Request = fasthttp.Request{}
 	by.request.Response = fasthttp.Response{}
 	*wrapper = contrib.Conn{Conn: wrapper.Conn}
@@ -100,8 +100,8 @@ func forgetHandshake(wrapper *contrib.Conn) netip.Addr {
 
 var writeBuffers sync.Pool
 
-// swallow recovers from a panic and logs it.
-func swallow(*contrib.Conn) {
+// logPanic recovers from a panic and logs it.
+func logPanic(*contrib.Conn) {
 	if p := recover(); p != nil {
 		slog.Error("socket handler panicked", "panic", p, "stack", string(debug.Stack()))
 	}
@@ -110,8 +110,8 @@ func swallow(*contrib.Conn) {
 // serve reads the frames of a connection until it ends. When serve returns, the connection is closed and no goroutine
 // uses it. Drain waits for the time from enter to leave.
 func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
-	defer swallow(nil)
-	if bounded, ok := bare(conn.UnderlyingConn()).(interface{ SetWriteBuffer(bytes int) error }); ok {
+	defer logPanic(nil)
+	if bounded, ok := unwrapConn(conn.UnderlyingConn()).(interface{ SetWriteBuffer(bytes int) error }); ok {
 		_ = bounded.SetWriteBuffer(kernelQueue)
 	}
 	c := newClient(h, conn, addr)
@@ -121,22 +121,22 @@ func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 		if errors.Is(err, errDraining) {
 			code = CloseDrain
 		}
-		c.depart(code)
+		c.startClose(code)
 		c.readAll() // receive the close frame of the peer
 		return
 	}
 	defer h.leave(c)
 	h.closeIfBlocked(c)
-	conn.SetPongHandler(func(string) error { c.alive(); return nil })
-	conn.SetPingHandler(c.pinged)
-	c.helloBy = time.Now().Add(h.options.HelloWithin)
-	_ = conn.SetReadDeadline(c.helloBy)
+	conn.SetPongHandler(func(string) error { c.markAlive(); return nil })
+	conn.SetPingHandler(c.onPing)
+	c.helloDeadline = time.Now().Add(h.options.HelloWithin)
+	_ = conn.SetReadDeadline(c.helloDeadline)
 	c.readAll()
 }
 
-// apart is the number of first frames that run in a separate goroutine. A goroutine keeps its largest stack for its
+// separateFrames is the number of first frames that run in a separate goroutine. A goroutine keeps its largest stack for its
 // whole life (16 KB after a hello). Most sockets send hello and watch, and then only receive.
-const apart = 2
+const separateFrames = 2
 
 // readAll handles frames until the connection ends. It discards frames after the server has decided to close.
 func (c *client) readAll() {
@@ -144,16 +144,16 @@ func (c *client) readAll() {
 		kind, frame, err := c.conn.NextReader()
 		switch {
 		case err != nil:
-			c.readEnded(err)
+			c.handleReadError(err)
 			return
-		case c.leaving():
+		case c.isClosing():
 			continue
 		case kind != websocket.TextMessage:
-			c.depart(CloseBinary)
+			c.startClose(CloseBinary)
 			continue
 		}
-		if err := c.readFrame(frame, n < apart); err != nil {
-			c.readEnded(err)
+		if err := c.readFrame(frame, n < separateFrames); err != nil {
+			c.handleReadError(err)
 			return
 		}
 	}
@@ -162,15 +162,15 @@ func (c *client) readAll() {
 // frames pools read buffers. A connection holds a buffer only while it handles a frame.
 var frames = sync.Pool{New: func() any { return new([maxFrame + 1]byte) }}
 
-func (c *client) readFrame(r io.Reader, alone bool) error {
+func (c *client) readFrame(r io.Reader, separate bool) error {
 	buffer := frames.Get().(*[maxFrame + 1]byte)
 	defer frames.Put(buffer)
 	n, err := io.ReadFull(r, buffer[:])
 	switch {
 	case err == nil:
-		c.depart(CloseTooLarge)
+		c.startClose(CloseTooLarge)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && n > 0:
-		if !alone {
+		if !separate {
 			c.handle(buffer[:n])
 			break
 		}
@@ -183,20 +183,20 @@ func (c *client) readFrame(r io.Reader, alone bool) error {
 	return nil
 }
 
-// readEnded ends a connection after a read error. A timeout means that no hello or no close frame arrived in time.
-func (c *client) readEnded(err error) {
+// handleReadError ends a connection after a read error. A timeout means that no hello or no close frame arrived in time.
+func (c *client) handleReadError(err error) {
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
 		_ = c.conn.Close() // the peer has disconnected: do not wait for a write
 		return
 	}
-	c.depart(CloseNoHello)
+	c.startClose(CloseNoHello)
 }
 
-// pinged queues a pong for a ping. Pings count like ops.
-func (c *client) pinged(payload string) error {
-	if _, out := c.pace.spend(c.alive()); out {
-		c.depart(CloseTooFast)
+// onPing queues a pong for a ping. Pings count like ops.
+func (c *client) onPing(payload string) error {
+	if _, out := c.pace.spend(c.markAlive()); out {
+		c.startClose(CloseTooFast)
 		return nil
 	}
 	c.offerPong(payload)

@@ -14,7 +14,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-func TestEveryOpAnswersUnderItsID(t *testing.T) {
+func TestEveryOpRepliesWithItsID(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	ok := p.hello(7, "")
@@ -42,19 +42,19 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 }
 
 // A pass is issued for the user of the token and the address of the socket, not for fields of the frame.
-func TestPassIsForWhoAsks(t *testing.T) {
+func TestPassIsIssuedForTokenUserAndSocketAddress(t *testing.T) {
 	t.Parallel()
-	p := startNode(t).greet(t, 7)
-	var given, solved admission.PassAnswer
+	p := startNode(t).connect(t, 7)
+	var given, solved admission.PassResult
 	p.must(`"op":"pass","sale":"11","user":"8"`, &given)
 	p.must(`"op":"solve","sale":"11","task":"t-1","answer":"right"`, &solved)
 	if given.Pass != "7-11-127.0.0.1" || solved.Pass != "t-1" {
-		t.Errorf("AskPass returned %+v, SolvePass returned %+v", given, solved)
+		t.Errorf("RequestPass returned %+v, SolvePass returned %+v", given, solved)
 	}
 }
 
 // Every invalid frame has an error reply with its id, and the socket stays open.
-func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
+func TestInvalidInputGetsErrorAndKeepsSocketOpen(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.OpsBurst = 1000 })
 	n.shop.set(func(s *fakeShop) {
@@ -65,7 +65,7 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 			return order.Receipt{}, shop.Fail(shop.NotFound, "no such sale")
 		}
 	})
-	p := n.greet(t, 7)
+	p := n.connect(t, 7)
 	for op, want := range map[string]shop.Code{
 		`"op":"dance"`:                                  shop.UnknownOp,
 		`"noop":1`:                                      shop.BadRequest,
@@ -79,15 +79,15 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 		`"op":"watch","slot":1`:                         shop.BadRequest,
 		`"op":"watch","sales":"11"`:                     shop.BadRequest,
 		`"op":"watch","sales":[null]`:                   shop.BadRequest,
-		`"op":"watch","sales":[` + many(21) + `]`:       shop.BadRequest,
+		`"op":"watch","sales":[` + idList(21) + `]`:     shop.BadRequest,
 		`"op":"buy","qty":1,"key":"abcdefgh"`:           shop.BadRequest,
 		`"op":"buy","sale":"11","key":"abcdefgh"`:       shop.BadRequest,
 		`"op":"buy","sale":"11","qty":1`:                shop.BadRequest,
 		`"op":"buy","sale":11,"qty":1,"key":"abcdefgh"`: shop.BadRequest,
-		buying(`0`):                                     shop.BadRequest,
-		buying(`99999999999999999999`):                  shop.LimitReached,
-		buying(`1,"address":"Beijing"`):                 shop.BadRequest,
-		buying(`1`):                                     shop.NotFound,
+		buyFields(`0`):                                  shop.BadRequest,
+		buyFields(`99999999999999999999`):               shop.LimitReached,
+		buyFields(`1,"address":"Beijing"`):              shop.BadRequest,
+		buyFields(`1`):                                  shop.NotFound,
 		`"op":"pass"`:                                   shop.BadRequest,
 		`"op":"pass","sale":11`:                         shop.BadRequest,
 		`"op":"solve","task":"t","answer":"right"`:      shop.BadRequest,
@@ -112,19 +112,19 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 	p.fence()
 }
 
-func buying(qty string) string { return `"op":"buy","sale":"11","key":"abcdefgh","qty":` + qty }
+func buyFields(qty string) string { return `"op":"buy","sale":"11","key":"abcdefgh","qty":` + qty }
 
-func many(n int) string { return strings.TrimSuffix(strings.Repeat(`"1",`, n), ",") }
+func idList(n int) string { return strings.TrimSuffix(strings.Repeat(`"1",`, n), ",") }
 
 // A frame with an unreadable id has a reply with id 0 and the socket stays open. Repeated ones close it.
-func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
+func TestRepeatedUnreadableFramesCloseTheSocket(t *testing.T) {
 	t.Parallel()
-	p := startNode(t).greet(t, 0)
+	p := startNode(t).connect(t, 0)
 	frames := []string{`{"id":1,`, `[1]`, `{"op":"time","t0":1}`, `{"id":-1,"op":"time"}`, "{\"id\":1,\"op\":\"\xff\"}"}
 	for i, frame := range frames[:maxStrikes-1] {
 		p.send(frame)
 		p.await("reply to "+frame, func(f *wsclient.Frame) bool {
-			return answers(f, 0) && f.Error.Code == shop.BadRequest && i < p.count(0)
+			return isReply(f, 0) && f.Error.Code == shop.BadRequest && i < p.count(0)
 		})
 	}
 	p.fence()
@@ -136,14 +136,14 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 func (p *peer) count(id int64) int {
 	n := 0
 	for _, f := range p.received {
-		if answers(f, id) {
+		if isReply(f, id) {
 			n++
 		}
 	}
 	return n
 }
 
-func TestNothingButHelloIsDoneBeforeHello(t *testing.T) {
+func TestOpsBeforeHelloAreRejected(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	p.wantRefused(`"op":"time","t0":1`, shop.BadRequest)
@@ -152,7 +152,7 @@ func TestNothingButHelloIsDoneBeforeHello(t *testing.T) {
 	p.fence()
 }
 
-func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
+func TestAnonymousClientMayOnlyWatch(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	if ok := p.hello(0, ""); ok.User != nil || ok.Cursor != "" {
@@ -161,7 +161,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	p.must(`"op":"watch"`, nil)
 	p.must(`"op":"unwatch"`, nil)
 	for _, op := range []string{
-		buying(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`,
+		buyFields(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`,
 		`"op":"pass","sale":"11"`, `"op":"solve","sale":"11","task":"t-1","answer":"right"`,
 		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`,
 		`"op":"renew","token":"user:7"`,
@@ -171,11 +171,11 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 }
 
 // Repeated hellos with an invalid token do not extend the deadline.
-func TestRefusedHellosGainNoTime(t *testing.T) {
+func TestRejectedHelloDoesNotExtendDeadline(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.HelloWithin = 300 * time.Millisecond })
 	p, silent := n.dial(t), n.dial(t)
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		if len(p.all("bye")) > 0 {
 			return true, ""
 		}
@@ -186,10 +186,10 @@ func TestRefusedHellosGainNoTime(t *testing.T) {
 	silent.awaitClose(CloseNoHello)
 }
 
-func TestOversizedAndBinaryFramesAreClosed(t *testing.T) {
+func TestOversizedAndBinaryFramesCloseTheSocket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	large, binary := n.greet(t, 0), n.greet(t, 0)
+	large, binary := n.connect(t, 0), n.connect(t, 0)
 	large.must(`"op":"time","t0":1,"pad":"`+strings.Repeat("x", maxFrame-60)+`"`, nil)
 	large.send(`{"id":9,"op":"time","t0":1,"pad":"` + strings.Repeat("x", maxFrame) + `"}`)
 	large.awaitClose(CloseTooLarge)
@@ -197,9 +197,9 @@ func TestOversizedAndBinaryFramesAreClosed(t *testing.T) {
 	binary.awaitClose(CloseBinary)
 }
 
-func TestTooManyOpsAreRefusedThenClosed(t *testing.T) {
+func TestTooManyOpsAreRejectedThenClosed(t *testing.T) {
 	t.Parallel()
-	p := startNode(t, func(o *Options) { o.OpsPerSecond, o.OpsBurst = 0.1, 5 }).greet(t, 0)
+	p := startNode(t, func(o *Options) { o.OpsPerSecond, o.OpsBurst = 0.1, 5 }).connect(t, 0)
 	for range 4 {
 		p.fence()
 	}
@@ -215,7 +215,7 @@ func TestTooManyOpsAreRefusedThenClosed(t *testing.T) {
 func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) {
-		o.PingEvery, o.KeepEvery, o.IdleAfter = 20*time.Millisecond, 5*time.Millisecond, 200*time.Millisecond
+		o.PingEvery, o.CheckEvery, o.IdleAfter = 20*time.Millisecond, 5*time.Millisecond, 200*time.Millisecond
 	})
 	_, dead := n.rawHandshake(t, masked(`{"id":1,"op":"hello"}`)) // raw connection: sends no pong
 	last := ""
@@ -232,36 +232,36 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	}
 }
 
-func TestPongIsASignOfLife(t *testing.T) {
+func TestPongKeepsTheConnectionAlive(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(o *Options) { o.PingEvery, o.KeepEvery = 20*time.Millisecond, 5*time.Millisecond })
-	p := n.greet(t, 0) // the peer sends only pongs from now on
+	n := startNode(t, func(o *Options) { o.PingEvery, o.CheckEvery = 20*time.Millisecond, 5*time.Millisecond })
+	p := n.connect(t, 0) // the peer sends only pongs from now on
 	c := n.hub.allClients()[0]
 	greeted := c.aliveAt.Load()
-	kit.Eventually(t, patience, func() (bool, string) { return c.aliveAt.Load() > greeted, "waiting for a pong that counts" })
+	kit.Eventually(t, testTimeout, func() (bool, string) { return c.aliveAt.Load() > greeted, "waiting for a pong that counts" })
 	p.fence()
 }
 
-// pressedBuy returns a node and a peer with a running buy under id 101. The test finishes the buy through the channel.
-func pressedBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
+// startBuy returns a node and a peer with a running buy under id 101. The test finishes the buy through the channel.
+func startBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
 	t.Helper()
 	n := startNode(t)
-	pressed := make(chan func(order.Receipt, error), 1)
-	n.shop.set(func(s *fakeShop) { s.later = func(then func(order.Receipt, error)) { pressed <- then } })
-	p := n.greet(t, 7)
-	p.send(`{"id":101,` + buying(`1`) + `}`)
-	return n, p, pressed
+	started := make(chan func(order.Receipt, error), 1)
+	n.shop.set(func(s *fakeShop) { s.buyLater = func(then func(order.Receipt, error)) { started <- then } })
+	p := n.connect(t, 7)
+	p.send(`{"id":101,` + buyFields(`1`) + `}`)
+	return n, p, started
 }
 
 // A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after it.
-func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
+func TestNextOpWaitsForARunningBuy(t *testing.T) {
 	t.Parallel()
-	n, p, pressed := pressedBuy(t)
+	n, p, started := startBuy(t)
 	p.send(`{"id":102,"op":"time","t0":1}`)
-	then := <-pressed
-	n.greet(t, 8).fence() // other connections do not wait
+	then := <-started
+	n.connect(t, 8).fence() // other connections do not wait
 	then(order.Receipt{Order: 5, Ticket: 1, State: shop.Reserved}, nil)
-	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
+	p.await("answer", func(f *wsclient.Frame) bool { return isReply(f, 102) })
 	var order []int64
 	p.mu.Lock()
 	for _, f := range p.received {
@@ -276,32 +276,32 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 }
 
 // A client that disconnects during its buy receives no reply and causes no failure.
-func TestBuyerLeavesBeforeTheAnswer(t *testing.T) {
+func TestDisconnectDuringBuyCausesNoFailure(t *testing.T) {
 	t.Parallel()
-	n, p, pressed := pressedBuy(t)
-	then := <-pressed
+	n, p, started := startBuy(t)
+	then := <-started
 	p.conn.Close()
 	n.awaitClients(0)
 	then(order.Receipt{Order: 5}, nil)
 }
 
-func TestPanicOfTheShopStaysInside(t *testing.T) {
+func TestShopPanicReturnsInternalError(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.shop.set(func(s *fakeShop) {
 		s.buy = func(shop.ID, order.BuyRequest) (order.Receipt, error) { panic("secret of the shop") }
 	})
-	p := n.greet(t, 7)
-	if e := p.wantRefused(buying(`1`), shop.Internal); strings.Contains(e.Message, "secret") {
+	p := n.connect(t, 7)
+	if e := p.wantRefused(buyFields(`1`), shop.Internal); strings.Contains(e.Message, "secret") {
 		t.Fatalf("got %+v", e)
 	}
 	p.fence()
 }
 
-func TestUserHasAtMostSoManyConnections(t *testing.T) {
+func TestNewConnectionAboveMaxPerUserClosesTheOldest(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.MaxPerUser = 2 })
-	oldest, second, newest := n.greet(t, 7), n.greet(t, 7), n.greet(t, 7)
+	oldest, second, newest := n.connect(t, 7), n.connect(t, 7), n.connect(t, 7)
 	oldest.awaitClose(CloseReplaced)
 	second.fence()
 	newest.fence()

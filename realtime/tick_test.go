@@ -21,7 +21,7 @@ func counters(sale shop.ID, stock int64) shop.Counters {
 // watcher connects a client that sends a watch op.
 func (n *node) watcher(t *testing.T, watch string) *peer {
 	t.Helper()
-	p := n.greet(t, 0)
+	p := n.connect(t, 0)
 	p.must(watch, nil)
 	return p
 }
@@ -46,12 +46,12 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	for _, p := range peers {
 		p.awaitEvents("tick", 1)
 	}
-	kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "waiting for the first ticks" })
+	kit.Eventually(t, testTimeout, func() (bool, string) { return n.allWritten(), "waiting for the first ticks" })
 	before := testutil.ToFloat64(n.hub.metrics.encodedTicks)
 	for stock := range int64(10) {
 		n.hub.Tick(shop.Millis(stock), []shop.Counters{counters(11, stock), counters(21, stock)})
 		// The slowest of a thousand readers may skip a tick; that would cost an extra frame with the whole set.
-		kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "waiting for ticks" })
+		kit.Eventually(t, testTimeout, func() (bool, string) { return n.allWritten(), "waiting for ticks" })
 	}
 	if encoded := testutil.ToFloat64(n.hub.metrics.encodedTicks) - before; encoded != 20 {
 		t.Errorf("got %v encoded frames for 10 ticks of 2 watch sets with %d clients, want one per set and tick", encoded, clients)
@@ -81,7 +81,7 @@ func (n *node) allWritten() bool {
 	return true
 }
 
-func TestNothingIsSentWhenNothingChanged(t *testing.T) {
+func TestNoTickIsSentWithoutChanges(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch"`)
@@ -98,7 +98,7 @@ func TestNothingIsSentWhenNothingChanged(t *testing.T) {
 	}
 }
 
-func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
+func TestTickContainsOnlyChangedWatchedSales(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch"`)
@@ -113,7 +113,7 @@ func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
 }
 
 // A snapshot may be older than the line table. The second tick after it contains the whole set, even without changes.
-func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
+func TestNewWatcherGetsTheWholeSetOnce(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.watcher(t, `"op":"watch"`)
@@ -130,14 +130,14 @@ func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
 }
 
 // The newest tick wins; a client that skipped one receives the whole watch set.
-func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
+func TestClientThatSkippedATickGetsTheWholeSet(t *testing.T) {
 	t.Parallel()
 	c := &client{hub: NewHub(Options{Shop: (&fakeShop{}).calls()}), writing: true} // a writer is running
-	b := newBoard()
+	b := newLineTable()
 	set := &watchSet{sales: []shop.ID{11, 12}, members: []*client{c}}
 	for stock := range int64(3) {
 		b.update([]shop.Counters{counters(11, stock), counters(12, 9)})
-		set.beat(b, shop.Millis(stock), c.hub.metrics)
+		set.queueTick(b, shop.Millis(stock), c.hub.metrics)
 	}
 	p, ok := c.out.next()
 	if !ok || p.tick == nil || !p.whole || p.tick.now != 2 {
@@ -147,13 +147,13 @@ func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 		t.Error("an older tick is still queued")
 	}
 	b.update([]shop.Counters{counters(11, 99), counters(12, 9)})
-	set.beat(b, 3, c.hub.metrics)
+	set.queueTick(b, 3, c.hub.metrics)
 	if p, _ = c.out.next(); p.whole {
 		t.Error("a client without skipped ticks got the whole set")
 	}
 }
 
-func TestUnwatchedSalesAreNotTicked(t *testing.T) {
+func TestUnwatchRemovesSalesFromTheWatchedList(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch","sales":["5","6"]`)
@@ -166,12 +166,12 @@ func TestUnwatchedSalesAreNotTicked(t *testing.T) {
 	}
 }
 
-func TestWatchersOfTheSameShareASet(t *testing.T) {
+func TestWatchersOfTheSameSalesShareASet(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.MaxSets = 1 })
 	n.watcher(t, `"op":"watch","sales":["5","6"]`)
 	n.watcher(t, `"op":"watch","sales":["6","5","5"]`)
-	p := n.greet(t, 0)
+	p := n.connect(t, 0)
 	// The number of sets is limited; above the limit, watch returns Busy.
 	if e := p.wantRefused(`"op":"watch","sales":["7"]`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no retry_ms in %+v", e)
@@ -222,8 +222,8 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 		}
 	}
 	// A place passes to a remaining member and is released with the last one.
-	heir := at("127.0.0.3", 8)
-	if busy := h.join(heir, watching{sales: []shop.ID{1000, 1001}}, nil); busy != nil {
+	successor := at("127.0.0.3", 8)
+	if busy := h.join(successor, watching{sales: []shop.ID{1000, 1001}}, nil); busy != nil {
 		t.Fatal(busy)
 	}
 	for _, c := range attackers {
@@ -248,9 +248,9 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	}
 }
 
-func TestWatchingIsBounded(t *testing.T) {
+func TestWatchedSlotsAreLimited(t *testing.T) {
 	t.Parallel()
-	p := startNode(t).greet(t, 0)
+	p := startNode(t).connect(t, 0)
 	for slot := range maxWatchedSlots {
 		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot+1), nil)
 	}

@@ -122,8 +122,8 @@ func (s *watchSet) narrow(slots, singles, sales []shop.ID) {
 	s.slots, s.singles, s.sales = slots, singles, sales
 }
 
-// beat queues the newest tick for all members if a line changed, otherwise only for due newcomers.
-func (s *watchSet) beat(b *lineTable, now shop.Millis, m *metrics) {
+// queueTick queues the newest tick for all members if a line changed, otherwise only for due newcomers.
+func (s *watchSet) queueTick(b *lineTable, now shop.Millis, m *metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changed := b.linesSince(b.no, s.sales)

@@ -67,7 +67,7 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 	ctx := context.Background()
 	single = buyFor(b, l, func(c *benchCrowd) {
 		for {
-			buy, more := c.press()
+			buy, more := c.nextBuy()
 			if !more {
 				return
 			}
@@ -81,21 +81,21 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 	})
 	grouped = buyFor(b, l, func(c *benchCrowd) {
 		done := make(chan struct{})
-		var again func()
-		again = func() {
-			buy, more := c.press()
+		var buyNext func()
+		buyNext = func() {
+			buy, more := c.nextBuy()
 			if !more {
 				close(done)
 				return
 			}
-			g.Reserve(buy, c.until.Add(time.Minute), func(d shop.GateAnswer, err error) {
+			g.Reserve(buy, c.until.Add(time.Minute), func(d shop.GateResult, err error) {
 				if err != nil || d.Verdict != shop.VerdictReserved {
 					c.failed.Add(1)
 				}
-				again()
+				buyNext()
 			})
 		}
-		again()
+		buyNext()
 		<-done
 	})
 	return single, grouped
@@ -109,7 +109,7 @@ type benchCrowd struct {
 	failed atomic.Int64
 }
 
-func (c *benchCrowd) press() (shop.Buy, bool) {
+func (c *benchCrowd) nextBuy() (shop.Buy, bool) {
 	return buyOf(c.sale, shop.ID(c.users.Add(1)), 1, "key-bench1"), time.Now().Before(c.until)
 }
 

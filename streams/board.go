@@ -44,11 +44,11 @@ func (l *Inventory) PublishFigures(ctx context.Context, f board.NodeFigures, tur
 
 // Figures returns the figures of all nodes, including nodes that have stopped.
 func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
-	said, err := l.client.HGetAll(ctx, boardKey).Result()
+	stored, err := l.client.HGetAll(ctx, boardKey).Result()
 	if err != nil {
 		return nil, transient(err)
 	}
-	return parsed[board.NodeFigures](ctx, maps.Values(said)), nil
+	return decodeFigures[board.NodeFigures](ctx, maps.Values(stored)), nil
 }
 
 // AddPoint adds a point to the history, and deletes points that are too old and figures of nodes that have stopped.
@@ -75,7 +75,7 @@ func (l *Inventory) Points(ctx context.Context, last int) ([]board.Point, error)
 	if err != nil {
 		return nil, transient(err)
 	}
-	return parsed[board.Point](ctx, slices.Values(texts)), nil
+	return decodeFigures[board.Point](ctx, slices.Values(texts)), nil
 }
 
 // PartitionFigures returns the figures of all partitions, in their order. It tries a write in each.
@@ -88,14 +88,14 @@ func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigu
 	for i, s := range stats {
 		figures[i] = board.PartitionFigures{
 			P: s.Partition, Lag: s.Lag, Pending: s.Pending, OldestMS: s.Oldest.Milliseconds(), Dead: s.Dead,
-			Deadlines: s.Deadlines, Away: s.Away, Rejects: s.Rejects, ClosedAt: s.ClosedAt,
+			Deadlines: s.Deadlines, Unreachable: s.Away, Rejects: s.Rejects, ClosedAt: s.ClosedAt,
 		}
 	}
 	return figures, nil
 }
 
-// parsed decodes figures and skips unreadable ones.
-func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
+// decodeFigures decodes figures and skips unreadable ones.
+func decodeFigures[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	all := []T{}
 	for text := range texts {
 		var one T
@@ -127,9 +127,9 @@ func (l *Inventory) PublishSaleFigures(ctx context.Context, all []board.SaleFigu
 
 // SaleFigures returns the figures of all processes for a sale.
 func (l *Inventory) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
-	said, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
+	stored, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {
 		return nil, fmt.Errorf("read the figures of sale %s: %w", sale, transient(err))
 	}
-	return parsed[board.SaleFigures](ctx, maps.Values(said)), nil
+	return decodeFigures[board.SaleFigures](ctx, maps.Values(stored)), nil
 }

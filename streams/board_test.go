@@ -16,7 +16,7 @@ import (
 )
 
 // The figures of a node stay until it replaces them. Exactly one node adds each point of the history.
-func TestBoardIsKept(t *testing.T) {
+func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		turn := shop.Millis(1_795_222_800_000)
 		say := func(id, sockets int, turn shop.Millis) bool {
@@ -28,9 +28,9 @@ func TestBoardIsKept(t *testing.T) {
 			t.Error("a point of the history was added by no node or by two nodes, want one")
 		}
 		sizes := func() (all []int) {
-			said, err := f.inventory.Figures(f.ctx)
+			stored, err := f.inventory.Figures(f.ctx)
 			f.must(err)
-			for _, n := range said {
+			for _, n := range stored {
 				all = append(all, n.ID, n.Sockets)
 			}
 			slices.Sort(all)
@@ -61,7 +61,7 @@ func TestBoardIsKept(t *testing.T) {
 }
 
 // The oldest waiting entry is found, pending or not delivered.
-func TestOldestEntry(t *testing.T) {
+func TestOldestWaitingEntryIsReported(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		oldest := func() time.Duration {
 			figures, err := f.inventory.PartitionFigures(f.ctx)
@@ -78,31 +78,31 @@ func TestOldestEntry(t *testing.T) {
 			f.must(f.client.Do(f.ctx, "XADD", k.orders, int64(now.Add(-age)), "terms", "x").Err())
 			f.must(f.client.HIncrBy(f.ctx, k.meta, "waiting", 1).Err())
 		}
-		about := func(what string, want time.Duration) {
+		wantAge := func(what string, want time.Duration) {
 			t.Helper()
 			if got := oldest(); got < want || got > want+time.Minute {
 				t.Errorf("%s: %v, want about %v", what, got, want)
 			}
 		}
 		add(2 * time.Hour)
-		about("not delivered", 2*time.Hour)
+		wantAge("not delivered", 2*time.Hour)
 		f.must(f.client.Do(f.ctx, "XREADGROUP", "GROUP", group, "a", "STREAMS", k.orders, ">").Err())
 		add(time.Hour)
-		about("pending", 2*time.Hour)
+		wantAge("pending", 2*time.Hour)
 	})
 }
 
 // A Redis that serves reads and rejects writes is detected by trying a write, without configuration. The end of the
 // fault is detected, too.
-func TestRejectedWritesAreFound(t *testing.T) {
+func TestRejectedWritesAreDetected(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
 	f := newFixture(t, server.URL)
 	collector := NewStreamCollector(f.inventory)
 	set := func(name, value string) { f.must(f.client.ConfigSet(f.ctx, name, value).Err()) }
-	becomes := func(want bool) {
+	awaitRejects := func(want bool) {
 		t.Helper()
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			figures, err := f.inventory.PartitionFigures(f.ctx)
 			f.must(err)
 			return figures[0].Rejects == want && figures[1].Rejects == want, fmt.Sprintf("%+v", figures)
@@ -111,40 +111,40 @@ func TestRejectedWritesAreFound(t *testing.T) {
 			t.Errorf("the metric has %d partitions", n)
 		}
 	}
-	becomes(false)
+	awaitRejects(false)
 	set("maxmemory", "1") // OOM
-	becomes(true)
+	awaitRejects(true)
 	set("maxmemory", "0")
-	becomes(false)
+	awaitRejects(false)
 	f.must(os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700)) // MISCONF: a folder prevents saving
 	set("save", "3600 1")
 	f.must(f.client.BgSave(f.ctx).Err())
-	becomes(true)
+	awaitRejects(true)
 	set("save", "")
-	becomes(false)
+	awaitRejects(false)
 }
 
 // The figures of several processes for a sale are stored side by side. Each process replaces its own. They have a TTL.
-func TestFiguresOfSalesAreKept(t *testing.T) {
+func TestProcessReplacesOnlyItsSaleFigures(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		sale := newID()
-		say := func(by string, pressed int64) {
-			away := map[shop.Layer]map[shop.Code]int64{shop.LayerNode: {shop.SoldOut: pressed}}
-			word := board.SaleFigures{Sale: sale, By: by, Attempts: pressed, Away: away}
-			f.must(f.inventory.PublishSaleFigures(f.ctx, []board.SaleFigures{word}))
+		say := func(by string, attempts int64) {
+			away := map[shop.Layer]map[shop.Code]int64{shop.LayerNode: {shop.SoldOut: attempts}}
+			figures := board.SaleFigures{Sale: sale, By: by, Attempts: attempts, Rejected: away}
+			f.must(f.inventory.PublishSaleFigures(f.ctx, []board.SaleFigures{figures}))
 		}
 		say("1", 5)
 		say("2", 7)
 		say("1", 6)
-		said, err := f.inventory.SaleFigures(f.ctx, sale)
+		stored, err := f.inventory.SaleFigures(f.ctx, sale)
 		f.must(err)
-		var pressed, away int64
-		for _, one := range said {
-			pressed += one.Attempts
-			away += one.Away[shop.LayerNode][shop.SoldOut]
+		var attempts, away int64
+		for _, one := range stored {
+			attempts += one.Attempts
+			away += one.Rejected[shop.LayerNode][shop.SoldOut]
 		}
-		if len(said) != 2 || pressed != 13 || away != 13 {
-			t.Errorf("kept %+v, want two processes with 13 attempts and 13 rejections", said)
+		if len(stored) != 2 || attempts != 13 || away != 13 {
+			t.Errorf("kept %+v, want two processes with 13 attempts and 13 rejections", stored)
 		}
 		ttl, err := f.client.PTTL(f.ctx, boardSale+sale.String()).Result()
 		if err != nil || ttl <= 39*24*time.Hour || ttl > board.SaleFiguresLife {

@@ -11,9 +11,9 @@ import (
 const (
 	// buyersPage is the number of entries or buyers that one call reads: about a millisecond of Redis.
 	buyersPage = 1000
-	// recentMost is the maximum number of entries that are searched for those of one sale. Beyond it, reading all
+	// maxRecentEntries is the maximum number of entries that are searched for those of one sale. Beyond it, reading all
 	// buyers costs no more.
-	recentMost = 20 * buyersPage
+	maxRecentEntries = 20 * buyersPage
 )
 
 // Buyers lists the users with a reservation of the sale that was accepted since the mark. The cost grows with the
@@ -35,15 +35,15 @@ func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.Bu
 			return recent, nil
 		}
 	}
-	everyone, err := l.allBuyers(ctx, k, sale)
-	return everyone, wrapped(err, "read the buyers of sale %s", sale.ID)
+	all, err := l.allBuyers(ctx, k, sale)
+	return all, wrapped(err, "read the buyers of sale %s", sale.ID)
 }
 
 // recentBuyers reads the stream after the mark. complete: no buyer is missing.
 func (l *Inventory) recentBuyers(
 	ctx context.Context, k *partitionKeys, sale shop.SaleRef, since shop.BuyersMark,
 ) (b shop.Buyers, complete bool, err error) {
-	numbers, err := l.numbers(ctx, k, sale)
+	numbers, err := l.readNumbers(ctx, k, sale)
 	if err != nil {
 		return shop.Buyers{}, false, err
 	}
@@ -52,7 +52,7 @@ func (l *Inventory) recentBuyers(
 		return shop.Buyers{}, false, nil
 	}
 	b.Mark = since
-	for looked := 0; ; {
+	for scanned := 0; ; {
 		// read after the numbers, so it has the entries of all their tickets
 		page, err := l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result()
 		if err != nil {
@@ -70,9 +70,9 @@ func (l *Inventory) recentBuyers(
 			b.Mark.Tickets = max(b.Mark.Tickets, e.Ticket)
 			b.Users = append(b.Users, e.User)
 		}
-		looked += len(page)
+		scanned += len(page)
 		complete = b.Mark.Tickets >= b.Tickets
-		if complete || len(page) < buyersPage || looked >= recentMost {
+		if complete || len(page) < buyersPage || scanned >= maxRecentEntries {
 			return b, complete, nil
 		}
 	}
@@ -81,7 +81,7 @@ func (l *Inventory) recentBuyers(
 // allBuyers scans all buyers. They are not removed while the sale exists, so the scan finds all buyers that existed
 // when it began. Later ones have an entry after the mark.
 func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (shop.Buyers, error) {
-	numbers, err := l.numbers(ctx, k, sale)
+	numbers, err := l.readNumbers(ctx, k, sale)
 	if err != nil {
 		return shop.Buyers{}, err
 	}
@@ -102,7 +102,7 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.S
 		}
 	}
 	// A recovery removes and restores the buyers, so a scan during a recovery is incomplete.
-	after, err := l.numbers(ctx, k, sale)
+	after, err := l.readNumbers(ctx, k, sale)
 	if err != nil {
 		return shop.Buyers{}, err
 	}
@@ -120,7 +120,7 @@ type saleNumbers struct {
 	newest string // id of the last entry of the stream; "": it is empty
 }
 
-func (l *Inventory) numbers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (n saleNumbers, err error) {
+func (l *Inventory) readNumbers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (n saleNumbers, err error) {
 	args := make([]any, len(counterFields))
 	for i, field := range counterFields {
 		args[i] = field

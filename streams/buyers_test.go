@@ -33,7 +33,7 @@ func (f *fixture) wantBuyers(b shop.Buyers, all bool, want ...shop.ID) {
 
 // I9: with a mark only later buyers are read, even if other sales of the partition sell in between. The counters are of
 // the same instant.
-func TestBuyersSinceTheMark(t *testing.T) {
+func TestMarkSelectsLaterBuyers(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, other, g := f.openSale(10), f.openSale(9), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), shop.VerdictReserved)
@@ -62,7 +62,7 @@ func TestBuyersSinceTheMark(t *testing.T) {
 }
 
 // I9: if the stream is incomplete since the mark, all buyers are read.
-func TestBuyersWhoseEntriesAreGone(t *testing.T) {
+func TestIncompleteStreamReadsAllBuyers(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(f *fixture, stream string, s *shop.Sale){
 		"trimmed": func(f *fixture, stream string, _ *shop.Sale) {
@@ -99,7 +99,7 @@ func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 }
 
 // I9: the buyers of a closed partition cannot be listed, because a recovery may be restoring them.
-func TestBuyersOfAClosedPartitionAreUnknown(t *testing.T) {
+func TestClosedPartitionListsNoBuyers(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)
@@ -118,29 +118,29 @@ func TestBuyersOfAClosedPartitionAreUnknown(t *testing.T) {
 	})
 }
 
-// sent counts the commands that a client sends.
-type sent struct {
+// commandLog counts the commands that a client sends.
+type commandLog struct {
 	mu       sync.Mutex
 	commands []string
 }
 
-func (s *sent) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (s *commandLog) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (s *commandLog) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		s.note(cmd)
+		s.add(cmd)
 		return next(ctx, cmd)
 	}
 }
 
-func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (s *commandLog) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		s.note(cmds...)
+		s.add(cmds...)
 		return next(ctx, cmds)
 	}
 }
 
-func (s *sent) note(cmds ...redis.Cmder) {
+func (s *commandLog) add(cmds ...redis.Cmder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, cmd := range cmds {
@@ -148,7 +148,7 @@ func (s *sent) note(cmds ...redis.Cmder) {
 	}
 }
 
-func (s *sent) take() string {
+func (s *commandLog) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	commands := strings.Join(s.commands, " ")
@@ -157,10 +157,10 @@ func (s *sent) take() string {
 }
 
 // The cost of a wave of returned units does not depend on the number of buyers: each buyer is read once.
-func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
+func TestWaveReadsEachBuyerOnce(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	counted := &sent{}
+	counted := &commandLog{}
 	f.client.AddHook(counted)
 	s := f.openSale(3000)
 	f.reserveMany(s, 2500)
@@ -180,7 +180,7 @@ func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
 }
 
 // I9: during concurrent buys, every buyer with a ticket in the counters of a read is in that read or in an earlier one.
-func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
+func TestBuyersAreCompleteDuringBuys(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	const crowd, each = 8, 150
@@ -192,7 +192,7 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 			for i := range each {
 				user := shop.ID(1 + c*each + i)
 				for _, sale := range []*shop.Sale{s, other} {
-					if d, err := untilKnown(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil ||
+					if d, err := reserveUntilKnown(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil ||
 						d.Verdict != shop.VerdictReserved {
 						t.Errorf("user %s: %+v, %v", user, d, err)
 					}
@@ -230,8 +230,8 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 	}
 }
 
-// TestPagesOfBuyers has more entries in between than a page, and more than recentMost.
-func TestPagesOfBuyers(t *testing.T) {
+// TestBuyersAreReadAcrossPages has more entries in between than a page, and more than maxRecentEntries.
+func TestBuyersAreReadAcrossPages(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, other, g := f.openSale(10), f.openSale(30_000), f.gate(f.inventory)
@@ -244,7 +244,7 @@ func TestPagesOfBuyers(t *testing.T) {
 
 	stream := f.inventory.parts[1].keys.orders
 	_, err := f.client.Pipelined(f.ctx, func(p redis.Pipeliner) error {
-		for range recentMost {
+		for range maxRecentEntries {
 			p.XAdd(f.ctx, &redis.XAddArgs{Stream: stream, Values: []any{"terms", "of another sale"}})
 		}
 		return nil

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// clockPatience is how long a read waits for the clocks of other primaries after the first.
-const clockPatience = 20 * time.Millisecond
+// clockReplyWait is how long a read waits for the clocks of other primaries after the first.
+const clockReplyWait = 20 * time.Millisecond
 
 // serverTime returns Redis TIME (I10). In a cluster it is the earliest clock of the keys' primaries: a later one may be
 // in the future for a partition, which then publishes nothing stamped by it (F2). It does not wait for unreachable
@@ -26,9 +26,9 @@ func serverTime(ctx context.Context, client redis.UniversalClient, keys ...strin
 	if err != nil {
 		return time.Time{}, err
 	}
-	ctx, stop := context.WithTimeout(ctx, callLimit)
+	ctx, stop := context.WithTimeout(ctx, serverCallTimeout)
 	defer stop()
-	published, failed := make(chan time.Time), make(chan error, len(primaries))
+	times, failed := make(chan time.Time), make(chan error, len(primaries))
 	for _, primary := range primaries {
 		go func() {
 			now, err := primary.Time(ctx).Result()
@@ -37,12 +37,12 @@ func serverTime(ctx context.Context, client redis.UniversalClient, keys ...strin
 				return
 			}
 			select {
-			case published <- now:
+			case times <- now:
 			case <-ctx.Done():
 			}
 		}()
 	}
-	return earliest(published, failed, len(primaries))
+	return earliest(times, failed, len(primaries))
 }
 
 // primariesOf returns the primaries of the keys from the cached slots, without a request.
@@ -58,20 +58,20 @@ func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []strin
 	return primaries, nil
 }
 
-// earliest waits for the first time, and for clockPatience for earlier ones. Without any time it fails.
-func earliest(published <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
-	var enough <-chan time.Time // nil until the first time arrives
+// earliest waits for the first time, and for clockReplyWait for earlier ones. Without any time it fails.
+func earliest(times <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
+	var timeout <-chan time.Time // nil until the first time arrives
 	for ; servers > 0; servers-- {
 		select {
-		case now := <-published:
+		case now := <-times:
 			if first.IsZero() || now.Before(first) {
 				first = now
 			}
-			if enough == nil {
-				enough = time.After(clockPatience)
+			if timeout == nil {
+				timeout = time.After(clockReplyWait)
 			}
 		case err = <-failed:
-		case <-enough:
+		case <-timeout:
 			return first, nil
 		}
 	}
@@ -89,10 +89,10 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 		return 0, nil
 	}
 	var one sync.Mutex
-	var least, most time.Duration
-	asked := false
+	var minAhead, maxAhead time.Duration
+	found := false
 	err := cluster.ForEachMaster(ctx, func(ctx context.Context, primary *redis.Client) error {
-		ctx, cancel := context.WithTimeout(ctx, callLimit)
+		ctx, cancel := context.WithTimeout(ctx, serverCallTimeout)
 		defer cancel()
 		began := time.Now()
 		now, err := primary.Time(ctx).Result()
@@ -102,13 +102,13 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 		ahead := now.Sub(began.Add(time.Since(began) / 2))
 		one.Lock()
 		defer one.Unlock()
-		if !asked {
-			least, most, asked = ahead, ahead, true
+		if !found {
+			minAhead, maxAhead, found = ahead, ahead, true
 		}
-		least, most = min(least, ahead), max(most, ahead)
+		minAhead, maxAhead = min(minAhead, ahead), max(maxAhead, ahead)
 		return nil
 	})
-	return most - least, err
+	return maxAhead - minAhead, err
 }
 
 // Now returns Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient; callers add

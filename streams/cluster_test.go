@@ -49,7 +49,7 @@ func onCluster(t testing.TB, primaries int) *clusterFixture {
 // on returns the partitions of a primary.
 func (c *clusterFixture) on(primary *kit.RedisServer) (partitions []int) {
 	c.t.Helper()
-	placed, err := Places(c.ctx, c.redis, c.inventory.Partitions())
+	placed, err := Placements(c.ctx, c.redis, c.inventory.Partitions())
 	c.must(err)
 	for _, p := range placed {
 		if strings.Contains(primary.URL, p.Primary) {
@@ -59,8 +59,10 @@ func (c *clusterFixture) on(primary *kit.RedisServer) (partitions []int) {
 	return partitions
 }
 
-// plain returns a client of one server of the cluster.
-func (c *clusterFixture) plain(primary *kit.RedisServer) *redis.Client { return dial(c.t, primary.URL) }
+// clientOf returns a client of one server of the cluster.
+func (c *clusterFixture) clientOf(primary *kit.RedisServer) *redis.Client {
+	return dial(c.t, primary.URL)
+}
 
 // testShop is a sale in a partition, with a worker and a buyer who buys repeatedly.
 type testShop struct {
@@ -71,17 +73,17 @@ type testShop struct {
 	failed   atomic.Int64 // buys with an unknown outcome
 }
 
-// trade opens a sale in each partition and keeps buys and workers running in all of them. closeShops ends the buys,
+// startShops opens a sale in each partition and keeps buys and workers running in all of them. closeShops ends the buys,
 // waits until every accepted buy has its row, and checks the sums.
-func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func()) {
+func (c *clusterFixture) startShops(units int64) (shops []*testShop, closeShops func()) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	working, stopWorkers := context.WithCancel(c.ctx)
 	g := c.gate(c.inventory)
 	var at, work sync.WaitGroup
 	for p := range c.inventory.Partitions() {
-		s := &testShop{handler: fakeHandlerFor(), sale: c.openSale(units, func(s *shop.Sale) { s.Partition = p })}
+		s := &testShop{handler: newFakeHandler(), sale: c.openSale(units, func(s *shop.Sale) { s.Partition = p })}
 		shops = append(shops, s)
-		worker := NewConsumer(c.inventory, p, "worker", settling{s.handler, c.inventory}, ConsumerOptions{
+		worker := NewConsumer(c.inventory, p, "worker", settlingHandler{s.handler, c.inventory}, ConsumerOptions{
 			Block: 20 * time.Millisecond, ClaimIdle: time.Second, RetryPause: 5 * time.Millisecond,
 		})
 		work.Go(func() { _ = worker.Run(working) })
@@ -89,7 +91,7 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 			for ctx.Err() == nil {
 				b := buyOf(s.sale, shop.ID(1000+s.user.Add(1)), 1, "key-trade-1")
 				for ctx.Err() == nil { // repeats the same buy until its outcome is known
-					d, err := decided(ctx, g, b)
+					d, err := reserveOnce(ctx, g, b)
 					if err == nil && d.Verdict == shop.VerdictReserved {
 						s.accepted.Add(1)
 						break
@@ -108,27 +110,27 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 		cancel()
 		at.Wait()
 		for _, s := range shops {
-			c.whole(s)
+			c.checkShop(s)
 		}
 		stopWorkers()
 		work.Wait()
 	}
 }
 
-// goesOn waits until more further buys were accepted in the shop, and as many rows were written.
-func (c *clusterFixture) goesOn(s *testShop, more int64) {
+// awaitBuys waits until more further buys were accepted in the shop, and as many rows were written.
+func (c *clusterFixture) awaitBuys(s *testShop, more int64) {
 	c.t.Helper()
 	accepted, rows := s.accepted.Load(), int64(s.handler.count())
-	kit.Eventually(c.t, patience, func() (bool, string) {
+	kit.Eventually(c.t, testTimeout, func() (bool, string) {
 		a, r := s.accepted.Load()-accepted, int64(s.handler.count())-rows
 		return a >= more && r >= more, fmt.Sprintf("partition %d: %d buys and %d rows", s.sale.Partition, a, r)
 	})
 }
 
-// confirmed waits until the partition sells on its server. It confirms the history as the recovery job does.
-func (c *clusterFixture) confirmed(partition int) {
+// awaitConfirmed waits until the partition sells on its server. It confirms the history as the recovery job does.
+func (c *clusterFixture) awaitConfirmed(partition int) {
 	c.t.Helper()
-	kit.Eventually(c.t, patience, func() (bool, string) {
+	kit.Eventually(c.t, testTimeout, func() (bool, string) {
 		s, err := c.inventory.State(c.ctx, partition)
 		if err != nil {
 			return false, err.Error()
@@ -142,11 +144,11 @@ func (c *clusterFixture) confirmed(partition int) {
 	})
 }
 
-// whole waits until every accepted buy of the shop has its row. It checks that no buy has two rows and that the sums of
+// checkShop waits until every accepted buy of the shop has its row. It checks that no buy has two rows and that the sums of
 // the sale are correct.
-func (c *clusterFixture) whole(s *testShop) {
+func (c *clusterFixture) checkShop(s *testShop) {
 	c.t.Helper()
-	kit.Eventually(c.t, patience, func() (bool, string) {
+	kit.Eventually(c.t, testTimeout, func() (bool, string) {
 		a, err := c.inventory.Audit(c.ctx, s.sale.Ref())
 		if err != nil {
 			return false, err.Error()
@@ -164,10 +166,10 @@ func (c *clusterFixture) whole(s *testShop) {
 // P1, P2: one of three primaries is killed, and later paused, while all partitions sell. The partitions of the others
 // never stop. Reads over all partitions neither fail nor wait for the dead primary: they name its partitions. After its
 // return its partitions continue, without lost or duplicate orders.
-func TestOneDeadPrimaryStopsItsPartitionsAlone(t *testing.T) {
+func TestDeadPrimaryStopsOnlyItsPartitions(t *testing.T) {
 	t.Parallel()
 	c := onCluster(t, 3)
-	shops, closeShops := c.trade(1_000_000)
+	shops, closeShops := c.startShops(1_000_000)
 	victim := c.cluster.Primaries[1]
 	dead := c.on(victim)
 	isDead := make(map[int]bool)
@@ -178,26 +180,26 @@ func TestOneDeadPrimaryStopsItsPartitionsAlone(t *testing.T) {
 		t.Fatalf("partitions %v are on the primary", dead)
 	}
 	for _, s := range shops {
-		c.goesOn(s, 20)
+		c.awaitBuys(s, 20)
 	}
-	for name, away := range map[string]struct{ gone, back func() }{
+	for name, fault := range map[string]struct{ stop, start func() }{
 		"killed":       {victim.Kill, victim.Start},
 		"stands still": {victim.Pause, victim.Resume},
 	} {
-		away.gone()
-		c.namesTheDead(name, shops, isDead)
+		fault.stop()
+		c.wantDeadPartitions(name, shops, isDead)
 		for _, s := range shops {
 			if !isDead[s.sale.Partition] {
-				c.goesOn(s, 50)
+				c.awaitBuys(s, 50)
 			}
 		}
 		c.wantUnknown(c.gate(c.inventory), buyOf(shops[dead[0]].sale, 7, 1, "key-tells-1"))
-		away.back()
+		fault.start()
 		for _, p := range dead {
-			c.confirmed(p)
-			c.goesOn(shops[p], 20)
+			c.awaitConfirmed(p)
+			c.awaitBuys(shops[p], 20)
 		}
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			_, err := c.inventory.Counters(c.ctx, refs(shops))
 			return err == nil, fmt.Sprint(err)
 		})
@@ -212,39 +214,39 @@ func refs(shops []*testShop) (refs []shop.SaleRef) {
 	return refs
 }
 
-// namesTheDead reads over all partitions. It repeats each read until the read is correct three times in a row: it names
-// only the dead partitions, before a call to a silent server times out (callLimit). On a busy machine live servers are
+// wantDeadPartitions reads over all partitions. It repeats each read until the read is correct three times in a row: it names
+// only the dead partitions, before a call to a silent server times out (serverCallTimeout). On a busy machine live servers are
 // late.
-func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map[int]bool) {
+func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDead map[int]bool) {
 	c.t.Helper()
-	within := func(what string, most time.Duration, read func() error) {
+	check := func(what string, most time.Duration, read func() error) {
 		c.t.Helper()
-		right := 0
-		kit.Eventually(c.t, patience, func() (bool, string) {
+		correct := 0
+		kit.Eventually(c.t, testTimeout, func() (bool, string) {
 			began := time.Now()
 			err := read()
 			took := time.Since(began)
-			if right++; err != nil || took > most {
-				right = 0
+			if correct++; err != nil || took > most {
+				correct = 0
 			}
-			return right == 3, fmt.Sprintf("%s: %s: %d right in a row; %v, after %s", name, what, right, err, took)
+			return correct == 3, fmt.Sprintf("%s: %s: %d right in a row; %v, after %s", name, what, correct, err, took)
 		})
 	}
-	within("counters", tickPatience+time.Second/2, func() error {
+	check("counters", tickReplyWait+time.Second/2, func() error {
 		counters, err := c.inventory.Counters(c.ctx, refs(shops))
-		away := shop.AwayOf(err)
-		if away == nil {
+		fault := shop.UnreachableIn(err)
+		if fault == nil {
 			return fmt.Errorf("no partition is unreachable: %w", err)
 		}
 		for i, s := range shops {
 			p := s.sale.Partition
-			if away.Has(p) != isDead[p] || counters[i].Loaded == isDead[p] {
+			if fault.Has(p) != isDead[p] || counters[i].Loaded == isDead[p] {
 				return fmt.Errorf("partition %d: %+v: %w", p, counters[i], err)
 			}
 		}
 		return nil
 	})
-	within("stream numbers", readPatience+time.Second, func() error {
+	check("stream numbers", readReplyWait+time.Second, func() error {
 		stats, err := c.inventory.Stats(c.ctx)
 		for _, s := range stats {
 			if s.Away != isDead[s.Partition] {
@@ -253,7 +255,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 		}
 		return err
 	})
-	within("ends of the sequences", readPatience+time.Second/2, func() error {
+	check("ends of the sequences", readReplyWait+time.Second/2, func() error {
 		ends, err := c.inventory.SequenceEnds(c.ctx)
 		for p, end := range ends {
 			if end.Away != isDead[p] || end.Away == (end.Epoch == testEpoch) {
@@ -262,22 +264,22 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 		}
 		return err
 	})
-	within("reservations", readPatience+time.Second/2, func() error {
+	check("reservations", readReplyWait+time.Second/2, func() error {
 		_, err := c.inventory.Waiting(c.ctx, 1001)
-		if away := shop.AwayOf(err); away == nil || len(away.Partitions) != len(isDead) {
+		if fault := shop.UnreachableIn(err); fault == nil || len(fault.Partitions) != len(isDead) {
 			return fmt.Errorf("not named: %w", err)
 		}
 		return nil
 	})
-	within("time", time.Second, func() error {
+	check("time", time.Second, func() error {
 		_, err := c.inventory.Now(c.ctx)
 		return err
 	})
-	within("lag", readPatience+time.Second/2, func() error {
+	check("lag", readReplyWait+time.Second/2, func() error {
 		_, err := NewLagFixer(c.inventory).runOnce(c.ctx)
 		return err
 	})
-	within("watchers", time.Second, func() error {
+	check("watchers", time.Second, func() error {
 		counts := make(map[shop.SaleRef]int64)
 		for _, ref := range refs(shops) {
 			counts[ref] = 3
@@ -288,20 +290,20 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 
 // P1, P2: a slot moves key by key to another primary while buys, workers and deadlines run on it. Scripts wait for the
 // end of the move, then everything continues there. Nothing is lost, duplicated or wrongly reported as lost.
-func TestSlotMovesWhileItSells(t *testing.T) {
+func TestSlotMoveLosesNoOrder(t *testing.T) {
 	t.Parallel()
 	c := onCluster(t, 2)
-	shops, closeShops := c.trade(1_000_000)
+	shops, closeShops := c.startShops(1_000_000)
 	from, to := c.cluster.Primaries[0], c.cluster.Primaries[1]
 	moved := c.on(from)[0]
 	s := shops[moved]
-	rings := newBell()
+	handler := newDeadlineRecorder()
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	var sweeping sync.WaitGroup
-	sweeping.Go(func() { _ = NewSweeper(c.inventory, moved, rings).Run(ctx) })
+	sweeping.Go(func() { _ = NewSweeper(c.inventory, moved, handler).Run(ctx) })
 	for _, s := range shops {
-		c.goesOn(s, 20)
+		c.awaitBuys(s, 20)
 	}
 	var deadlines []shop.Deadline
 	for i := range 200 {
@@ -310,14 +312,14 @@ func TestSlotMovesWhileItSells(t *testing.T) {
 	}
 	c.must(c.inventory.Schedule(c.ctx, moved, deadlines))
 
-	c.move(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to, func() { c.goesOn(shops[c.on(to)[0]], 3) })
-	c.confirmed(moved)
-	c.goesOn(s, 50)
+	c.move(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to, func() { c.awaitBuys(shops[c.on(to)[0]], 3) })
+	c.awaitConfirmed(moved)
+	c.awaitBuys(s, 50)
 	if placed := c.on(to); len(placed) != 3 {
 		t.Errorf("partitions %v are on the primary", placed)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
-		return rings.size() == len(deadlines), fmt.Sprintf("%d of %d deadlines", rings.size(), len(deadlines))
+	kit.Eventually(t, testTimeout, func() (bool, string) {
+		return handler.size() == len(deadlines), fmt.Sprintf("%d of %d deadlines", handler.size(), len(deadlines))
 	})
 	closeShops()
 	cancel()
@@ -330,7 +332,7 @@ func TestPostingsAreReadAgainForLostEmails(t *testing.T) {
 	t.Parallel()
 	c := onCluster(t, 3)
 	mails, paid := NewMailStream(c.redis), NewPaidStream(c.redis)
-	c.must(mails.Reread(c.ctx)) // the stream does not exist yet
+	c.must(mails.RepeatRecent(c.ctx)) // the stream does not exist yet
 	c.confirmLoss(paid, 0)
 	c.append(paid, posting(newID(), 2))
 	r := paid.reader(c.redis, OrderMailGroup, "one", time.Hour, time.Hour)
@@ -344,7 +346,7 @@ func TestPostingsAreReadAgainForLostEmails(t *testing.T) {
 			t.Fatalf("%d postings were read, want 1", len(found))
 		}
 		c.must(r.acknowledge(c.ctx, r.group, found[0].ID))
-		c.must(mails.Reread(c.ctx))
+		c.must(mails.RepeatRecent(c.ctx))
 	}
 }
 
@@ -357,7 +359,7 @@ func tagOf(key string) string {
 // move moves a slot, one key at a time. It calls step after each key.
 func (c *clusterFixture) move(slot int, from, to *kit.RedisServer, step func()) {
 	c.t.Helper()
-	source, target := c.plain(from), c.plain(to)
+	source, target := c.clientOf(from), c.clientOf(to)
 	id := func(r *redis.Client) string { return r.Do(c.ctx, "CLUSTER", "MYID").Val().(string) }
 	host, port, _ := strings.Cut(target.Options().Addr, ":")
 	c.must(target.Do(c.ctx, "CLUSTER", "SETSLOT", slot, "IMPORTING", id(source)).Err())
@@ -369,7 +371,7 @@ func (c *clusterFixture) move(slot int, from, to *kit.RedisServer, step func()) 
 		if len(found) == 0 {
 			break
 		}
-		c.must(source.Do(c.ctx, "MIGRATE", host, port, found[0], 0, patience.Milliseconds()).Err())
+		c.must(source.Do(c.ctx, "MIGRATE", host, port, found[0], 0, testTimeout.Milliseconds()).Err())
 		keys++
 		step()
 	}

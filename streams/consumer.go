@@ -64,9 +64,9 @@ type Consumer struct {
 
 	// The following fields belong to the goroutine in Run.
 	history   string           // own pending entries up to this id were read; "": all were
-	later     map[string]retry // by stream id, entries that failed alone or whose sale is stuck
-	claimAt   time.Time        // when to check for idle entries again
-	lookAt    time.Time        // when to check a partition of another worker again
+	retries   map[string]retry // by stream id, entries that failed alone or whose sale is stuck
+	nextClaim time.Time        // when to check for idle entries again
+	nextCheck time.Time        // when to check a partition of another worker again
 	claimFrom string           // where the next claim continues
 }
 
@@ -83,17 +83,17 @@ type retry struct {
 func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
 		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
-		options: o.withDefaults(), history: "0", later: make(map[string]retry), claimFrom: claimStart,
+		options: o.withDefaults(), history: "0", retries: make(map[string]retry), claimFrom: claimStart,
 	}
 }
 
 // Run consumes until ctx ends. It finishes the running batch within five seconds. A consumer without pending entries
 // leaves the group.
 func (c *Consumer) Run(ctx context.Context) error {
-	back := backoff{first: firstBack, longest: maxOff}
+	back := backoff{first: minBackoff, maxDelay: maxBackoff}
 	for ctx.Err() == nil {
 		if c.inventory.Epoch(c.partition) == 0 {
-			shop.Sleep(ctx, firstBack) // the partition was not checked yet
+			shop.Sleep(ctx, minBackoff) // the partition was not checked yet
 			continue
 		}
 		if err := c.runOnce(ctx); err != nil {
@@ -102,15 +102,15 @@ func (c *Consumer) Run(ctx context.Context) error {
 			}
 			// All entries are still pending under this name and are read again.
 			c.history = "0"
-			clear(c.later)
+			clear(c.retries)
 			shop.Sleep(ctx, back.next())
 			continue
 		}
 		back.reset()
 	}
-	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	leaveCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if _, err := leaveScript.run(bye, c.inventory.client, []string{c.keys.orders}, group, c.name); err != nil {
+	if _, err := leaveScript.run(leaveCtx, c.inventory.client, []string{c.keys.orders}, group, c.name); err != nil {
 		slog.WarnContext(ctx, "cannot leave the consumer group", "partition", c.partition, "consumer", c.name, "err", err)
 	}
 	return nil
@@ -134,19 +134,19 @@ func (c *Consumer) runOnce(ctx context.Context) error {
 // read returns the next batch: first this consumer's pending entries, then new ones.
 func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	args := &redis.XReadGroupArgs{
-		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(),
+		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.readWait(),
 		Streams: []string{c.keys.orders, ">"},
 	}
 	switch {
 	case c.history != "":
 		args.Streams[1], args.Block = c.history, -1
-	case c.options.Workers.attends(c.partition):
-	case time.Now().Before(c.lookAt):
-		shop.Sleep(ctx, min(time.Until(c.lookAt), c.patience()))
+	case c.options.Workers.owns(c.partition):
+	case time.Now().Before(c.nextCheck):
+		shop.Sleep(ctx, min(time.Until(c.nextCheck), c.readWait()))
 		return nil, nil
 	default:
 		args.Block = -1
-		c.lookAt = time.Now().Add(lookInEvery)
+		c.nextCheck = time.Now().Add(otherCheckInterval)
 	}
 	streams, err := c.inventory.blocking.XReadGroup(ctx, args).Result()
 	switch {
@@ -163,7 +163,7 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 		messages = streams[0].Messages
 	}
 	if int64(len(messages)) == c.options.Batch {
-		c.lookAt = time.Time{} // more waits than its own worker can handle
+		c.nextCheck = time.Time{} // more waits than its own worker can handle
 	}
 	if c.history != "" {
 		c.history = ""
@@ -174,21 +174,21 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	return c.parse(messages), nil
 }
 
-// patience returns how long a read may wait: until the next due retry or claim, at most Block.
-func (c *Consumer) patience() time.Duration {
+// readWait returns how long a read may wait: until the next due retry or claim, at most Block.
+func (c *Consumer) readWait() time.Duration {
 	wait := c.options.Block
 	now := time.Now()
-	for _, r := range c.later {
+	for _, r := range c.retries {
 		wait = min(wait, r.at.Sub(now))
 	}
-	return max(min(wait, c.claimAt.Sub(now)), time.Millisecond)
+	return max(min(wait, c.nextClaim.Sub(now)), time.Millisecond)
 }
 
 // parse decodes entries, except those that wait for a retry.
 func (c *Consumer) parse(messages []redis.XMessage) []shop.Entry {
 	entries := make([]shop.Entry, 0, len(messages))
 	for _, m := range messages {
-		if _, failed := c.later[m.ID]; !failed {
+		if _, failed := c.retries[m.ID]; !failed {
 			entries = append(entries, parseEntry(c.partition, m))
 		}
 	}
@@ -212,15 +212,15 @@ func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	quit := ctx
-	ctx, cancel := finishing(ctx)
+	stopCtx := ctx
+	ctx, cancel := drainContext(ctx)
 	defer cancel()
 	epoch := c.inventory.Epoch(c.partition)
 	renew := func(ctx context.Context) { c.renew(ctx, entries) }
-	return meanwhile(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
+	return runWithInterval(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
 		failed := unreadable(entries)
-		readable := without(entries, failed)
-		outcomes, err := c.fulfil(ctx, quit, readable)
+		readable := withoutFailed(entries, failed)
+		outcomes, err := c.fulfil(ctx, stopCtx, readable)
 		if err != nil {
 			return err
 		}
@@ -229,10 +229,10 @@ func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 				failed[readable[i].StreamID] = outcome
 			}
 		}
-		for _, e := range without(readable, failed) {
-			delete(c.later, e.StreamID) // its handler has acknowledged it
+		for _, e := range withoutFailed(readable, failed) {
+			delete(c.retries, e.StreamID) // its handler has acknowledged it
 		}
-		c.putOff(ctx, entries, failed)
+		c.postpone(ctx, entries, failed)
 		return c.fail(ctx, epoch, entries, failed)
 	})
 }
@@ -248,8 +248,8 @@ func unreadable(entries []shop.Entry) map[string]error {
 	return failed
 }
 
-// without returns the entries that have not failed. If none failed, which is usual, it does not copy.
-func without(entries []shop.Entry, failed map[string]error) []shop.Entry {
+// withoutFailed returns the entries that have not failed. If none failed, which is usual, it does not copy.
+func withoutFailed(entries []shop.Entry, failed map[string]error) []shop.Entry {
 	if len(failed) == 0 {
 		return entries
 	}
@@ -264,8 +264,8 @@ func without(entries []shop.Entry, failed map[string]error) []shop.Entry {
 
 // fulfil retries a batch during transient faults. Its entries stay pending and claimed, and no failure is counted. It
 // starts no new attempt after quit.
-func (c *Consumer) fulfil(ctx, quit context.Context, entries []shop.Entry) ([]error, error) {
-	back := backoff{first: firstBack, longest: maxOff}
+func (c *Consumer) fulfil(ctx, stopCtx context.Context, entries []shop.Entry) ([]error, error) {
+	back := backoff{first: minBackoff, maxDelay: maxBackoff}
 	for len(entries) > 0 {
 		outcomes, err := c.handler.Fulfil(ctx, entries)
 		if err == nil && len(outcomes) != len(entries) {
@@ -281,8 +281,8 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []shop.Entry) ([]er
 		}
 		slog.WarnContext(ctx, "cannot fulfil a batch; it is retried", "partition", c.partition, "entries", len(entries),
 			"entry", entries[0].StreamID, "order", entries[0].Order, "err", err)
-		if !shop.Sleep(quit, back.next()) {
-			return nil, errors.Join(err, quit.Err())
+		if !shop.Sleep(stopCtx, back.next()) {
+			return nil, errors.Join(err, stopCtx.Err())
 		}
 	}
 	return nil, nil

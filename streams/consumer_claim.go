@@ -14,7 +14,7 @@ import (
 // claimIdle takes over and handles entries that have been idle for longer than a live consumer leaves them. Their
 // delivery counts do not increase.
 func (c *Consumer) claimIdle(ctx context.Context) error {
-	if time.Now().Before(c.claimAt) {
+	if time.Now().Before(c.nextClaim) {
 		return nil
 	}
 	entries, err := c.claim(ctx)
@@ -22,7 +22,7 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 		return err
 	}
 	if c.claimFrom == claimStart {
-		c.claimAt = time.Now().Add(c.goneIdle() / 2)
+		c.nextClaim = time.Now().Add(c.minClaimIdle() / 2)
 	}
 	if len(entries) == 0 {
 		return nil
@@ -33,9 +33,9 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 	return c.process(ctx, entries)
 }
 
-// goneIdle is the idle time after which entries of a silent worker are taken over. It is longer than a live worker
+// minClaimIdle is the idle time after which entries of a silent worker are taken over. It is longer than a live worker
 // leaves them idle (see process).
-func (c *Consumer) goneIdle() time.Duration {
+func (c *Consumer) minClaimIdle() time.Duration {
 	if c.options.Workers == nil {
 		return c.options.ClaimIdle
 	}
@@ -48,7 +48,7 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	var ids []string
 	for more := true; more && len(ids) == 0; more = c.claimFrom != claimStart {
 		pending, err := c.inventory.client.XPendingExt(ctx, &redis.XPendingExtArgs{
-			Stream: c.keys.orders, Group: group, Idle: c.goneIdle(), Start: c.claimFrom, End: "+",
+			Stream: c.keys.orders, Group: group, Idle: c.minClaimIdle(), Start: c.claimFrom, End: "+",
 			Count: c.options.Batch,
 		}).Result()
 		if err != nil && !noGroup(err) {
@@ -62,7 +62,7 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 			c.claimFrom = followingID(pending[n-1].ID)
 		}
 		for _, p := range pending {
-			_, mine := c.later[p.ID]
+			_, mine := c.retries[p.ID]
 			if !mine && (p.Idle >= c.options.ClaimIdle || c.options.Workers.gone(p.Consumer)) {
 				ids = append(ids, p.ID)
 			}
@@ -73,7 +73,7 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	}
 	// Redis checks the idle time again: of two concurrent claims, one gets the entry.
 	ids, err := c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
-		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.goneIdle(), Messages: ids,
+		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.minClaimIdle(), Messages: ids,
 	}).Result()
 	if err != nil {
 		return nil, fmt.Errorf("claim idle entries: %w", transient(err))

@@ -18,8 +18,8 @@ const maxReason = 500
 // letter.
 func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, failed map[string]error) error {
 	for _, e := range entries {
-		verdict := failed[e.StreamID]
-		if verdict == nil || errors.Is(verdict, shop.ErrTransient) {
+		cause := failed[e.StreamID]
+		if cause == nil || errors.Is(cause, shop.ErrTransient) {
 			continue
 		}
 		failures, err := c.inventory.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
@@ -28,13 +28,13 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, 
 		}
 		c.inventory.metrics.failures.Inc()
 		slog.WarnContext(ctx, "entry failed", "partition", c.partition, "entry", e.StreamID, "order", e.Order,
-			"failures", failures, "err", verdict)
+			"failures", failures, "err", cause)
 		if int(failures) < c.options.Attempts {
 			pause := c.options.RetryPause << (failures - 1)
-			c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(pause)}
+			c.retries[e.StreamID] = retry{entry: e, at: time.Now().Add(pause)}
 			continue
 		}
-		if err := c.end(ctx, epoch, e, verdict, failures); err != nil {
+		if err := c.end(ctx, epoch, e, cause, failures); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 		}
 		slog.ErrorContext(ctx, "cannot fulfil or refuse an entry", "partition", c.partition,
 			"entry", e.StreamID, "order", e.Order, "err", err)
-		c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(maxOff)}
+		c.retries[e.StreamID] = retry{entry: e, at: time.Now().Add(maxBackoff)}
 		return nil
 	}
 	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts, c.keys.dead}
@@ -65,7 +65,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 	if err := c.inventory.rejection(c.partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("move entry %s to the dead letters: %w", e.StreamID, err)
 	}
-	delete(c.later, e.StreamID)
+	delete(c.retries, e.StreamID)
 	if letter := text(reply[1]); letter != "" {
 		c.inventory.metrics.deadLetters.Inc()
 		slog.ErrorContext(ctx, "entry is a dead letter", "partition", c.partition, "letter", letter,
@@ -84,26 +84,26 @@ func reasonOf(why error) string {
 }
 
 // cut shortens s to at most most bytes, without splitting a character.
-func cut(s string, most int) string {
-	if len(s) <= most {
+func cut(s string, maxBytes int) string {
+	if len(s) <= maxBytes {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "")
+	return strings.ToValidUTF8(s[:maxBytes], "")
 }
 
 // stuckPause is the retry pause for entries of a stuck sale. The database needs two seconds to report its row as
 // locked.
 const stuckPause = 500 * time.Millisecond
 
-// putOff postpones entries of a stuck sale. They stay pending and no failure is counted: the fault is transient. Other
+// postpone postpones entries of a stuck sale. They stay pending and no failure is counted: the fault is transient. Other
 // entries do not wait for them.
-func (c *Consumer) putOff(ctx context.Context, entries []shop.Entry, failed map[string]error) {
+func (c *Consumer) postpone(ctx context.Context, entries []shop.Entry, failed map[string]error) {
 	var stuck []shop.Entry
 	again := time.Now().Add(stuckPause) // the same for all, so they are retried in one batch
 	for _, e := range entries {
 		if errors.Is(failed[e.StreamID], shop.ErrTransient) {
 			stuck = append(stuck, e)
-			c.later[e.StreamID] = retry{entry: e, at: again, stuck: true}
+			c.retries[e.StreamID] = retry{entry: e, at: again, stuck: true}
 		}
 	}
 	if len(stuck) == 0 {
@@ -119,17 +119,17 @@ func (c *Consumer) putOff(ctx context.Context, entries []shop.Entry, failed map[
 func (c *Consumer) retryFailed(ctx context.Context) error {
 	now := time.Now()
 	var stuck []shop.Entry
-	for id, r := range c.later {
+	for id, r := range c.retries {
 		switch {
 		case now.Before(r.at):
 		case !r.stuck:
-			delete(c.later, id)
+			delete(c.retries, id)
 			if err := c.process(ctx, []shop.Entry{r.entry}); err != nil {
 				return err
 			}
 		case int64(len(stuck)) < c.options.Batch:
 			stuck = append(stuck, r.entry)
-			delete(c.later, id)
+			delete(c.retries, id)
 		}
 	}
 	return c.process(ctx, stuck)

@@ -23,7 +23,7 @@ type fakeHandler struct {
 	refuse  func(e shop.Entry) error
 }
 
-func fakeHandlerFor() *fakeHandler {
+func newFakeHandler() *fakeHandler {
 	return &fakeHandler{rows: make(map[shop.ID]int), refused: make(map[string]string)}
 }
 
@@ -67,13 +67,13 @@ func (d *fakeHandler) count() int {
 	return len(d.rows)
 }
 
-// settling acknowledges the settled entries after the handler, as the flow does.
-type settling struct {
+// settlingHandler acknowledges the settled entries after the handler, as the flow does.
+type settlingHandler struct {
 	EntryHandler
 	inventory *Inventory
 }
 
-func (s settling) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
+func (s settlingHandler) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
 	outcomes, err := s.EntryHandler.Fulfil(ctx, entries)
 	if err != nil || len(outcomes) != len(entries) {
 		return outcomes, err
@@ -90,12 +90,12 @@ func (s settling) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, er
 // settle acknowledges entries of partition 1. Their rows, if any, are committed.
 func (f *fixture) settle(entries ...shop.Entry) {
 	f.t.Helper()
-	_, err := settling{fakeHandlerFor(), f.inventory}.Fulfil(f.ctx, entries)
+	_, err := settlingHandler{newFakeHandler(), f.inventory}.Fulfil(f.ctx, entries)
 	f.must(err)
 }
 
 func (f *fixture) consumer(name string, d EntryHandler) *Consumer {
-	return NewConsumer(f.inventory, 1, name, settling{d, f.inventory}, ConsumerOptions{
+	return NewConsumer(f.inventory, 1, name, settlingHandler{d, f.inventory}, ConsumerOptions{
 		Block: 20 * time.Millisecond, ClaimIdle: 300 * time.Millisecond, RetryPause: 5 * time.Millisecond,
 	})
 }
@@ -103,7 +103,7 @@ func (f *fixture) consumer(name string, d EntryHandler) *Consumer {
 // delivered makes a consumer that reads only new entries, and reads one batch. batch 0: the default size.
 func (f *fixture) delivered(name string, batch int64) (*Consumer, []shop.Entry) {
 	f.t.Helper()
-	c := f.consumer(name, fakeHandlerFor())
+	c := f.consumer(name, newFakeHandler())
 	c.history = ""
 	if batch > 0 {
 		c.options.Batch = batch
@@ -114,14 +114,14 @@ func (f *fixture) delivered(name string, batch int64) (*Consumer, []shop.Entry) 
 }
 
 // reserveMany reserves one unit each for n users and returns the results.
-func (f *fixture) reserveMany(s *shop.Sale, n int) []shop.GateAnswer {
+func (f *fixture) reserveMany(s *shop.Sale, n int) []shop.GateResult {
 	f.t.Helper()
 	g := f.gate(f.inventory)
-	made := make([]shop.GateAnswer, n)
+	made := make([]shop.GateResult, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			d, err := untilKnown(f.ctx, g, buyOf(s, shop.ID(5000+i), 1, "key-many-1"))
+			d, err := reserveUntilKnown(f.ctx, g, buyOf(s, shop.ID(5000+i), 1, "key-many-1"))
 			if err != nil || d.Verdict != shop.VerdictReserved {
 				f.t.Errorf("reserve %d: got %+v, %v, want a reservation", i, d, err)
 			}
@@ -147,10 +147,10 @@ func (f *fixture) stats() StreamStats {
 }
 
 // run runs background jobs until stop is called, which waits for their end.
-func (f *fixture) run(duties ...interface{ Run(context.Context) error }) (stop func()) {
+func (f *fixture) run(jobs ...interface{ Run(context.Context) error }) (stop func()) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	var wg sync.WaitGroup
-	for _, d := range duties {
+	for _, d := range jobs {
 		wg.Go(func() { _ = d.Run(ctx) })
 	}
 	stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
@@ -159,7 +159,7 @@ func (f *fixture) run(duties ...interface{ Run(context.Context) error }) (stop f
 }
 
 // I4: an entry has all values that its row needs. Settling moves done, waiting and the user's list once.
-func TestConsumeAndSettle(t *testing.T) {
+func TestSettleCountsAnEntryOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		b := buyOf(s, 4242, 2, "key-one-1")
@@ -170,7 +170,7 @@ func TestConsumeAndSettle(t *testing.T) {
 			t.Fatalf("waiting %+v, want 1 of them", waiting)
 		}
 		var seen shop.Entry
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		box.outcome = func(e shop.Entry) error { seen = e; return nil }
 		c := f.consumer("node-1", box)
 		f.must(c.runOnce(f.ctx)) // its own pending entries: none
@@ -206,14 +206,14 @@ func TestConsumeAndSettle(t *testing.T) {
 }
 
 // I4: the same entries in two concurrent consumers, or a batch that is delivered twice, count once.
-func TestTwoConsumersOnTheSameEntries(t *testing.T) {
+func TestEntriesOfTwoConsumersCountOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
 		f.reserveMany(s, 50)
 		_, entries := f.delivered("node-0", 30)
 		var wg sync.WaitGroup
 		for i := range 6 {
-			c := f.consumer(fmt.Sprintf("node-%d", i), fakeHandlerFor())
+			c := f.consumer(fmt.Sprintf("node-%d", i), newFakeHandler())
 			wg.Go(func() {
 				if err := c.process(f.ctx, entries); err != nil {
 					t.Error(err)
@@ -233,7 +233,7 @@ func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 }
 
 // P2: entries of a dead consumer are claimed and settled while new entries arrive. Their delivery counts do not change.
-func TestClaimFromDeadConsumer(t *testing.T) {
+func TestEntriesOfDeadConsumerAreClaimed(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(30)
@@ -242,14 +242,14 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	if len(entries) != 10 {
 		t.Fatalf("read %d entries, want 10", len(entries))
 	}
-	box := fakeHandlerFor()
+	box := newFakeHandler()
 	f.run(f.consumer("node-2", box))
 	g := f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), shop.VerdictReserved)
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		return box.count() == 11, fmt.Sprintf("%d orders have rows", box.count())
 	})
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		st := f.stats()
 		return st.Pending == 0 && f.counters(s).Done == 11, fmt.Sprintf("%+v", st)
 	})
@@ -262,7 +262,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	s := f.openSale(30)
 	f.reserveMany(s, 3)
 	release := make(chan struct{})
-	slow, quick := fakeHandlerFor(), fakeHandlerFor()
+	slow, quick := newFakeHandler(), newFakeHandler()
 	slow.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 		<-release
 		return make([]error, len(entries)), nil
@@ -275,12 +275,12 @@ func TestClaimIsRenewed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	kit.Eventually(t, patience, func() (bool, string) { return f.stats().Pending == 3, "the entries are not delivered" })
+	kit.Eventually(t, testTimeout, func() (bool, string) { return f.stats().Pending == 3, "the entries are not delivered" })
 	second := f.consumer("node-2", quick)
 	second.options.ClaimIdle = first.options.ClaimIdle
 	begin := time.Now()
-	kit.Eventually(t, patience, func() (bool, string) {
-		second.claimAt = time.Time{}
+	kit.Eventually(t, testTimeout, func() (bool, string) {
+		second.nextClaim = time.Time{}
 		if err := second.claimIdle(f.ctx); err != nil {
 			t.Error(err)
 		}
@@ -294,12 +294,12 @@ func TestClaimIsRenewed(t *testing.T) {
 }
 
 // Transient faults are not counted: while the database is unreachable no entry becomes a dead letter or is lost (P2).
-func TestTransientFaultsDoNotCount(t *testing.T) {
+func TestTransientFaultsAreNotCounted(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
 		var faults atomic.Int64
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			if faults.Add(1) <= 7 {
 				return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
@@ -307,7 +307,7 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 			return make([]error, len(entries)), nil
 		}
 		f.run(f.consumer("node-1", box))
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return f.counters(s).Done == 5, fmt.Sprintf("done %d after %d faults", f.counters(s).Done, faults.Load())
 		})
 		n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result()
@@ -325,7 +325,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
 		var once sync.Once
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		box.fulfil = func(ctx context.Context, entries []shop.Entry) ([]error, error) {
 			stale := false
 			once.Do(func() {
@@ -340,12 +340,12 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 			return make([]error, len(entries)), nil
 		}
 		f.run(f.consumer("node-1", box))
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return f.inventory.Epoch(1) == testEpoch+1, "the partition is not recovered"
 		})
 		g := f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-recovery"), shop.VerdictReserved)
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			c := f.counters(s)
 			return c.Tickets == 6 && c.Done == 6, fmt.Sprintf("%+v", c)
 		})
@@ -356,32 +356,32 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 }
 
 // A destroyed group is created again from the first entry. Every entry still counts once.
-func TestGroupMadeAgain(t *testing.T) {
+func TestDestroyedGroupIsRecreated(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(30)
 	f.reserveMany(s, 4)
-	f.run(f.consumer("node-1", fakeHandlerFor()))
+	f.run(f.consumer("node-1", newFakeHandler()))
 	done := func(n int64) func() (bool, string) {
 		return func() (bool, string) { c := f.counters(s); return c.Done == n, fmt.Sprintf("%+v", c) }
 	}
-	kit.Eventually(t, patience, done(4))
+	kit.Eventually(t, testTimeout, done(4))
 	f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 	f.wantVerdict(f.gate(f.inventory), buyOf(s, 777, 1, "key-afterwards"), shop.VerdictReserved)
-	kit.Eventually(t, patience, done(5))
+	kit.Eventually(t, testTimeout, done(5))
 	if c := f.counters(s); c.Done > c.Tickets {
 		t.Fatalf("done %d of %d", c.Done, c.Tickets)
 	}
 }
 
 // I7: a missing stream is reported as lost, and no empty stream replaces it.
-func TestLostStreamIsNotMadeAgain(t *testing.T) {
+func TestLostStreamIsNotRecreated(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	key := f.inventory.parts[1].keys.orders
 	f.must(f.client.Del(f.ctx, key).Err())
-	f.run(f.consumer("node-1", fakeHandlerFor()))
-	kit.Eventually(t, patience, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
+	f.run(f.consumer("node-1", newFakeHandler()))
+	kit.Eventually(t, testTimeout, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
 		t.Fatalf("the lost stream was recreated: %d, %v", n, err)
 	}
@@ -392,7 +392,7 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 
 // A consumer leaves the group when it ends. The consumer of a killed worker is deleted after a while, unless pending
 // entries would be lost.
-func TestLeaveOnlyWithoutPending(t *testing.T) {
+func TestConsumersWithPendingEntriesStay(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 2)

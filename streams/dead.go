@@ -19,10 +19,10 @@ const deadPage = 500
 // letterFields are the fields that dead_letter.lua adds to those of an entry.
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
-// DeadLetters lists the dead letters of all partitions, oldest first. With a PartitionsAway, those of its partitions
+// DeadLetters lists the dead letters of all partitions, oldest first. With a PartitionsUnreachable, those of its partitions
 // are missing.
 func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
-	groups, err := perPartition(ctx, l, l.all(), readPatience, l.deadLettersOf)
+	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.deadLettersOf)
 	letters := slices.Concat(groups...)
 	slices.SortStableFunc(letters, func(a, b shop.DeadLetter) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Partition, b.Partition))

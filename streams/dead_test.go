@@ -16,7 +16,7 @@ import (
 
 // A bad entry is tried five times. Then it has a refused row and is a dead letter with its reason. Other entries are
 // not delayed.
-func TestBadEntryDies(t *testing.T) {
+func TestBadEntryBecomesADeadLetter(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		made := f.reserveMany(s, 10)
@@ -26,7 +26,7 @@ func TestBadEntryDies(t *testing.T) {
 			Stream: k.orders, Values: []string{"terms", "2:not a number:7:1:1:1:1:1:1:h:k:5:6:"},
 		}).Err())
 		var attempts atomic.Int64
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		box.outcome = func(e shop.Entry) error {
 			if e.Order != bad {
 				return nil
@@ -36,7 +36,7 @@ func TestBadEntryDies(t *testing.T) {
 		}
 		f.run(f.consumer("node-1", box))
 		var letters []shop.DeadLetter
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			var err error
 			letters, err = f.inventory.DeadLetters(f.ctx)
 			f.must(err)
@@ -103,12 +103,12 @@ func TestBadEntryDies(t *testing.T) {
 }
 
 // If the refused row cannot be written now, no dead letter is written either (P2).
-func TestNoDeadLetterWithoutRow(t *testing.T) {
+func TestDeadLetterNeedsARefusedRow(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(3)
 	f.reserveMany(s, 1)
-	box := fakeHandlerFor()
+	box := newFakeHandler()
 	box.outcome = func(shop.Entry) error { return shop.ErrPermanent }
 	tried := make(chan struct{}, 100)
 	box.refuse = func(shop.Entry) error {

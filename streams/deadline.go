@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	sweepBatch = 1000                   // orders per take; the limit of take.lua
-	sweepLease = time.Second            // maximum delay of an order after its sweeper died
-	sweepStep  = 100 * time.Millisecond // the longest sleep, so that a new, earlier deadline is not missed
-	sweepHelp  = 9                      // maximum number of concurrent further batches if more is due than one
-	firstBack  = 50 * time.Millisecond
-	maxOff     = 2 * time.Second
+	sweepBatch      = 1000                   // orders per take; the limit of take.lua
+	sweepLease      = time.Second            // maximum delay of an order after its sweeper died
+	maxSweepSleep   = 100 * time.Millisecond // the longest sleep, so that a new, earlier deadline is not missed
+	maxSweepHelpers = 9                      // maximum number of concurrent further batches if more is due than one
+	minBackoff      = 50 * time.Millisecond
+	maxBackoff      = 2 * time.Second
 )
 
 // DeadlineHandler processes the orders whose deadline is reached (see order.Expirer).
@@ -33,11 +33,11 @@ type DeadlineHandler interface {
 // which it renews while the handler works. Orders of a dead sweeper become due again by themselves. Any number of nodes
 // may sweep a partition.
 type Sweeper struct {
-	inventory *Inventory
-	partition int
-	handler   DeadlineHandler
-	lease     time.Duration
-	help      func() // called if more is due than one batch; nil outside Run
+	inventory   *Inventory
+	partition   int
+	handler     DeadlineHandler
+	lease       time.Duration
+	startHelper func() // called if more is due than one batch; nil outside Run
 }
 
 // NewSweeper makes the sweeper of a partition.
@@ -46,22 +46,22 @@ func NewSweeper(l *Inventory, partition int, handler DeadlineHandler) *Sweeper {
 }
 
 // Run sweeps until ctx ends, and finishes running batches. Notifying buyers takes several times as long as ending their
-// orders, and units must not wait for it. If more is due than one batch, up to sweepHelp helpers handle further ones.
+// orders, and units must not wait for it. If more is due than one batch, up to maxSweepHelpers helpers handle further ones.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
-	free := make(chan struct{}, sweepHelp)
-	s.help = func() {
+	free := make(chan struct{}, maxSweepHelpers)
+	s.startHelper = func() {
 		select {
 		case free <- struct{}{}:
 			helpers.Go(func() {
 				defer func() { <-free }()
-				s.helpOut(ctx)
+				s.runHelper(ctx)
 			})
 		default:
 		}
 	}
-	back := backoff{first: firstBack, longest: maxOff}
+	back := backoff{first: minBackoff, maxDelay: maxBackoff}
 	for ctx.Err() == nil {
 		next, err := s.runOnce(ctx)
 		if err != nil {
@@ -77,8 +77,8 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	return nil
 }
 
-// helpOut handles batches while more is due. Only Run pauses and logs errors.
-func (s *Sweeper) helpOut(ctx context.Context) {
+// runHelper handles batches while more is due. Only Run pauses and logs errors.
+func (s *Sweeper) runHelper(ctx context.Context) {
 	for ctx.Err() == nil {
 		if next, err := s.runOnce(ctx); err != nil || next > 0 {
 			return
@@ -86,16 +86,16 @@ func (s *Sweeper) helpOut(ctx context.Context) {
 	}
 }
 
-// runOnce handles one due batch and returns the time until more may be due, at most sweepStep.
+// runOnce handles one due batch and returns the time until more may be due, at most maxSweepSleep.
 func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
-	ctx, cancel := finishing(ctx)
+	ctx, cancel := drainContext(ctx)
 	defer cancel()
 	held, wait, err := s.claim(ctx)
 	if err != nil || len(held.orders) == 0 {
 		return wait, err
 	}
-	if wait == 0 && s.help != nil {
-		s.help()
+	if wait == 0 && s.startHelper != nil {
+		s.startHelper()
 	}
 	finished, err := s.handle(ctx, held)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
 			held.orders = append(held.orders, id)
 		}
 	}
-	wait := sweepStep
+	wait := maxSweepSleep
 	if next := text(reply[2]); next != "" {
 		wait = min(wait, max(0, time.Duration(number(next)-number(text(reply[0])))*time.Millisecond))
 	}
@@ -139,7 +139,7 @@ func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
 // handle runs the handler and renews the lease while it works.
 func (s *Sweeper) handle(ctx context.Context, held *leased) ([]shop.ID, error) {
 	var finished []shop.ID
-	err := meanwhile(ctx, s.lease/3, func(ctx context.Context) { s.renew(ctx, held) }, func(ctx context.Context) error {
+	err := runWithInterval(ctx, s.lease/3, func(ctx context.Context) { s.renew(ctx, held) }, func(ctx context.Context) error {
 		var err error
 		finished, err = s.handler.Due(ctx, s.partition, held.orders)
 		return err

@@ -12,19 +12,21 @@ import (
 	"stampede/app/test/kit"
 )
 
-// bell is a deadline handler that records the due orders.
-type bell struct {
-	mu   sync.Mutex
-	rung map[shop.ID]int
-	due  func(orders []shop.ID) ([]shop.ID, error) // nil: all can leave the queue
+// deadlineRecorder is a deadline handler that records the due orders.
+type deadlineRecorder struct {
+	mu         sync.Mutex
+	deliveries map[shop.ID]int
+	due        func(orders []shop.ID) ([]shop.ID, error) // nil: all can leave the queue
 }
 
-func newBell() *bell { return &bell{rung: make(map[shop.ID]int)} }
+func newDeadlineRecorder() *deadlineRecorder {
+	return &deadlineRecorder{deliveries: make(map[shop.ID]int)}
+}
 
-func (b *bell) Due(_ context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
+func (b *deadlineRecorder) Due(_ context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
 	b.mu.Lock()
 	for _, id := range orders {
-		b.rung[id]++
+		b.deliveries[id]++
 	}
 	b.mu.Unlock()
 	if b.due != nil {
@@ -33,16 +35,16 @@ func (b *bell) Due(_ context.Context, _ int, orders []shop.ID) ([]shop.ID, error
 	return orders, nil
 }
 
-func (b *bell) count(id shop.ID) int {
+func (b *deadlineRecorder) count(id shop.ID) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.rung[id]
+	return b.deliveries[id]
 }
 
-func (b *bell) size() int {
+func (b *deadlineRecorder) size() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.rung)
+	return len(b.deliveries)
 }
 
 func (f *fixture) now() shop.Millis {
@@ -53,7 +55,7 @@ func (f *fixture) now() shop.Millis {
 }
 
 // P5: orders are delivered when they are due, not earlier, and leave the queue when they are finished.
-func TestSweepWhatIsDue(t *testing.T) {
+func TestSweeperDeliversDueOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		now := f.now()
 		due, soon, later := newID(), newID(), newID()
@@ -62,17 +64,17 @@ func TestSweepWhatIsDue(t *testing.T) {
 			{Order: soon, PayBy: now.Add(150 * time.Millisecond)},
 			{Order: later, PayBy: now.Add(time.Hour)},
 		}))
-		b := newBell()
+		b := newDeadlineRecorder()
 		s := NewSweeper(f.inventory, 1, b)
-		s.lease = patience // on a busy machine a shorter lease ends before the drop
+		s.lease = testTimeout // on a busy machine a shorter lease ends before the drop
 		f.run(s)
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d orders were delivered", b.size())
 		})
-		if came := f.now(); came < now.Add(150*time.Millisecond) {
-			t.Fatalf("an order was delivered %v early", now.Add(150*time.Millisecond).Sub(came))
+		if deliveredAt := f.now(); deliveredAt < now.Add(150*time.Millisecond) {
+			t.Fatalf("an order was delivered %v early", now.Add(150*time.Millisecond).Sub(deliveredAt))
 		}
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return f.stats().Deadlines == 1, fmt.Sprintf("%d left", f.stats().Deadlines)
 		})
 		if b.count(later) != 0 {
@@ -82,7 +84,7 @@ func TestSweepWhatIsDue(t *testing.T) {
 }
 
 // Scheduling a deadline again does not change its score.
-func TestScheduleOnce(t *testing.T) {
+func TestScheduleKeepsTheFirstDeadline(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	id := newID()
@@ -97,11 +99,11 @@ func TestScheduleOnce(t *testing.T) {
 }
 
 // Orders of a dead sweeper are due again when the lease ends. So are failed and unfinished orders.
-func TestLeaseComesBack(t *testing.T) {
+func TestExpiredLeaseMakesOrdersDue(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		kept, failed := newID(), newID()
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
-		dead := NewSweeper(f.inventory, 1, newBell())
+		dead := NewSweeper(f.inventory, 1, newDeadlineRecorder())
 		dead.lease = time.Hour
 		held, _, err := dead.claim(f.ctx)
 		if err != nil || len(held.orders) != 2 {
@@ -112,7 +114,7 @@ func TestLeaseComesBack(t *testing.T) {
 		}
 		dead.lease = 50 * time.Millisecond
 		dead.renew(f.ctx, held)
-		b := newBell()
+		b := newDeadlineRecorder()
 		b.due = func(orders []shop.ID) ([]shop.ID, error) {
 			if b.count(failed) < 3 {
 				return nil, errors.New("no database")
@@ -122,7 +124,7 @@ func TestLeaseComesBack(t *testing.T) {
 		s := NewSweeper(f.inventory, 1, b)
 		s.lease = 30 * time.Millisecond
 		f.run(s)
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return f.stats().Deadlines == 1 && b.count(kept) > 4, fmt.Sprintf("%d left", f.stats().Deadlines)
 		})
 	})
@@ -133,10 +135,10 @@ func TestLeaseIsRenewed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := newID()
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
-		b := newBell()
+		b := newDeadlineRecorder()
 		s := NewSweeper(f.inventory, 1, b)
 		s.lease = 6 * time.Second // renewed every two seconds
-		other := NewSweeper(f.inventory, 1, newBell())
+		other := NewSweeper(f.inventory, 1, newDeadlineRecorder())
 		b.due = func(orders []shop.ID) ([]shop.ID, error) {
 			for begin := time.Now(); time.Since(begin) < s.lease+time.Second; shop.Sleep(f.ctx, 10*time.Millisecond) {
 				if held, _, err := other.claim(f.ctx); err != nil || len(held.orders) != 0 {
@@ -169,7 +171,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 }
 
 // P5: ten thousand equal deadlines take well below a second of Redis time. All of them are delivered.
-func TestManyEqualDeadlines(t *testing.T) {
+func TestEqualDeadlinesAreAllDelivered(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	at := f.now().Add(200 * time.Millisecond)
@@ -178,9 +180,9 @@ func TestManyEqualDeadlines(t *testing.T) {
 		deadlines[i] = shop.Deadline{Order: newID(), PayBy: at}
 	}
 	f.must(f.inventory.Schedule(f.ctx, 1, deadlines))
-	b := newBell()
+	b := newDeadlineRecorder()
 	f.run(NewSweeper(f.inventory, 1, b), NewSweeper(f.inventory, 1, b))
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		return f.stats().Deadlines == 0, fmt.Sprintf("%d left", f.stats().Deadlines)
 	})
 	t.Logf("%d deadlines were handled %v after they were due", len(deadlines), f.now().Sub(at))

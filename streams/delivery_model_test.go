@@ -45,29 +45,29 @@ func TestDeliveriesFollowTheModel(t *testing.T) {
 			keys: make(map[string]struct{}),
 		}
 		for _, name := range []string{"one", "two"} {
-			m.newLife(name)
+			m.restart(name)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"reserve": m.reserve, "deliver": m.deliver, "settle": m.settle, "crash": m.crash, "claim": m.claim,
-			"trim": m.trim, "forget": m.forget, "": m.compare,
+			"trim": m.trim, "forget": m.loseReadCounter, "": m.compare,
 		})
 	})
 }
 
-// newLife makes a consumer with the name of an earlier one and no other state.
-func (m *deliveries) newLife(name string) *Consumer {
-	c := m.f.consumer(name, fakeHandlerFor())
+// restart makes a consumer with the name of an earlier one and no other state.
+func (m *deliveries) restart(name string) *Consumer {
+	c := m.f.consumer(name, newFakeHandler())
 	c.options.ClaimIdle = 0 // every pending entry may be claimed
 	m.consumers[name] = c
 	return c
 }
 
-func (m *deliveries) some(rt *rapid.T) *Consumer {
+func (m *deliveries) anyConsumer(rt *rapid.T) *Consumer {
 	return m.consumers[rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "consumer")]
 }
 
-// inHand returns the pending orders of one consumer, or of all, in the order of the stream.
-func (m *deliveries) inHand(name string) []shop.ID {
+// pendingOf returns the pending orders of one consumer, or of all, in the order of the stream.
+func (m *deliveries) pendingOf(name string) []shop.ID {
 	var held []shop.ID
 	for _, id := range m.accepted[:m.read] {
 		if by := m.owner[id]; by != "" && (name == "" || by == name) {
@@ -81,7 +81,7 @@ func (m *deliveries) inHand(name string) []shop.ID {
 func (m *deliveries) reserve(rt *rapid.T) {
 	b := buyOf(m.sale, shop.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
 		fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
-	d, err := untilKnown(m.f.ctx, m.gate, b)
+	d, err := reserveUntilKnown(m.f.ctx, m.gate, b)
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	_, known := m.keys[name]
 	if want := map[bool]shop.Verdict{false: shop.VerdictReserved, true: shop.VerdictRepeated}[known]; err != nil ||
@@ -100,7 +100,7 @@ func (m *deliveries) deliver(rt *rapid.T) {
 	if m.read == len(m.accepted) {
 		rt.Skip("nothing is new")
 	}
-	c := m.some(rt)
+	c := m.anyConsumer(rt)
 	c.history, c.options.Batch = "", rapid.Int64Range(1, 4).Draw(rt, "batch")
 	got, err := c.read(m.f.ctx)
 	next := m.accepted[m.read:min(len(m.accepted), m.read+int(c.options.Batch))]
@@ -118,7 +118,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 		rt.Skip("nothing was delivered")
 	}
 	some := rapid.SliceOfN(rapid.SampledFrom(m.entries), 1, 4).Draw(rt, "entries")
-	if _, err := (settling{fakeHandlerFor(), m.f.inventory}).Fulfil(m.f.ctx, some); err != nil {
+	if _, err := (settlingHandler{newFakeHandler(), m.f.inventory}).Fulfil(m.f.ctx, some); err != nil {
 		differ(rt, "I4: settling", "%v", err)
 	}
 	for _, e := range some {
@@ -131,7 +131,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 
 // crash ends a consumer without a shutdown. The next consumer with its name finds its pending entries.
 func (m *deliveries) crash(rt *rapid.T) {
-	c := m.newLife(m.some(rt).name)
+	c := m.restart(m.anyConsumer(rt).name)
 	c.options.Batch = 3
 	var got []shop.Entry
 	for c.history != "" {
@@ -141,16 +141,16 @@ func (m *deliveries) crash(rt *rapid.T) {
 		}
 		got = append(got, more...)
 	}
-	m.want(rt, "found as pending", got, m.inHand(c.name), nil)
+	m.want(rt, "found as pending", got, m.pendingOf(c.name), nil)
 }
 
 // claim lets a consumer take over the oldest pending entries of all consumers.
 func (m *deliveries) claim(rt *rapid.T) {
-	c := m.some(rt)
+	c := m.anyConsumer(rt)
 	c.options.Batch = rapid.Int64Range(1, 4).Draw(rt, "batch")
 	c.claimFrom = claimStart
 	got, err := c.claim(m.f.ctx)
-	oldest := m.inHand("")
+	oldest := m.pendingOf("")
 	oldest = oldest[:min(len(oldest), int(c.options.Batch))]
 	m.want(rt, "claimed", got, oldest, err)
 	for _, id := range oldest {
@@ -166,8 +166,8 @@ func (m *deliveries) trim(rt *rapid.T) {
 	}
 }
 
-// forget makes entries-read wrong, as after a replay of the append-only file. The keeper corrects it.
-func (m *deliveries) forget(rt *rapid.T) {
+// loseReadCounter makes entries-read wrong, as after a replay of the append-only file. The keeper corrects it.
+func (m *deliveries) loseReadCounter(rt *rapid.T) {
 	stream := m.f.inventory.parts[1].keys.orders
 	groups, err := m.f.client.XInfoGroups(m.f.ctx, stream).Result()
 	if err == nil {

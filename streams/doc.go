@@ -9,7 +9,7 @@
 //	script.go, lua/                     the scripts, each with its contract in the header
 //	gate*.go                            buys, grouped per sale
 //	streams.go, stock*.go, waiting.go   the inventory for flows
-//	look.go, seen.go, recover.go        reads and writes of a recovery
+//	state.go, seen.go, recover.go        reads and writes of a recovery
 //	consumer*.go, dead.go               entries: delivery, retries, dead letters
 //	workers.go                          assignment of partitions to workers
 //	queue*.go, paid.go, mail.go         delivery of postings and e-mails

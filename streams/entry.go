@@ -101,9 +101,9 @@ type termReader struct {
 
 func readTerms(values map[string]any) termReader {
 	var r termReader
-	field, there := values["terms"].(string)
+	field, ok := values["terms"].(string)
 	var whole bool
-	if r.terms, whole = splitTerms(field); !there || !whole {
+	if r.terms, whole = splitTerms(field); !ok || !whole {
 		r.fail("terms", field)
 	}
 	return r

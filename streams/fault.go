@@ -33,8 +33,8 @@ func wrapped(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-// refusals are prefixes of Redis errors that persist until an account, a setting or the Redis version changes.
-var refusals = []string{
+// permanentErrors are prefixes of Redis errors that persist until an account, a setting or the Redis version changes.
+var permanentErrors = []string{
 	"NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT",
 	"ERR unknown command", "ERR unknown subcommand", "ERR ACL failure",
 	"ERR AUTH", "ERR Client sent AUTH", "ERR invalid password", "ERR DB index", "ERR SELECT is not allowed",
@@ -43,52 +43,52 @@ var refusals = []string{
 
 // permanent reports whether waiting does not solve the error.
 func permanent(err error) bool {
-	var answer redis.Error
+	var reply redis.Error
 	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &answer) {
+	if errors.As(err, &reply) {
 		// From a script: "Unknown Redis command called from script", "Unknown command called from script" (Valkey).
-		return strings.Contains(answer.Error(), "command called from script") ||
-			slices.ContainsFunc(refusals, func(start string) bool { return strings.HasPrefix(answer.Error(), start) })
+		return strings.Contains(reply.Error(), "command called from script") ||
+			slices.ContainsFunc(permanentErrors, func(start string) bool { return strings.HasPrefix(reply.Error(), start) })
 	}
 	return errors.As(err, &certificate)
 }
 
-// Reach returns nil if Redis replies, ErrMisconfigured if waiting will not help, else ErrTransient.
-func Reach(ctx context.Context, client redis.UniversalClient) error {
+// CheckReachable returns nil if Redis replies, ErrMisconfigured if waiting will not help, else ErrTransient.
+func CheckReachable(ctx context.Context, client redis.UniversalClient) error {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping: %w", transient(err))
 	}
 	if IsCluster(client) {
-		return reachCluster(ctx, client)
+		return checkCluster(ctx, client)
 	}
-	return wholeServer(ctx, client)
+	return checkSingleServer(ctx, client)
 }
 
-// errOneNode means that the address for a single server belongs to a node of a cluster.
-var errOneNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
+// errClusterNode means that the address for a single server belongs to a node of a cluster.
+var errClusterNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
 	"redis-cluster://host:port,host:port with some nodes of it", shop.ErrMisconfigured)
 
-// wholeServer fails if the server holds only a part of the keys. It reads keys in many slots. Needs reports missing
+// checkSingleServer fails if the server holds only a part of the keys. It reads keys in many slots. Needs reports missing
 // permissions.
-func wholeServer(ctx context.Context, client redis.UniversalClient) error {
+func checkSingleServer(ctx context.Context, client redis.UniversalClient) error {
 	const tries = 64
-	var looks []*redis.StringCmd
+	var reads []*redis.StringCmd
 	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n := range tries {
-			looks = append(looks, p.Get(ctx, fmt.Sprintf("stampede:{checkconfig.%d}", n)))
+			reads = append(reads, p.Get(ctx, fmt.Sprintf("stampede:{checkconfig.%d}", n)))
 		}
 		return nil
 	})
-	for _, look := range looks {
-		if _, moved := redis.IsMovedError(look.Err()); moved {
-			return errOneNode
+	for _, read := range reads {
+		if _, moved := redis.IsMovedError(read.Err()); moved {
+			return errClusterNode
 		}
 	}
 	return nil
 }
 
-// reachCluster fails if the server is not a node of a cluster with all slots served.
-func reachCluster(ctx context.Context, client redis.UniversalClient) error {
+// checkCluster fails if the server is not a node of a cluster with all slots served.
+func checkCluster(ctx context.Context, client redis.UniversalClient) error {
 	state, err := client.ClusterInfo(ctx).Result()
 	switch {
 	case redis.HasErrorPrefix(err, "NOPERM"):

@@ -47,10 +47,10 @@ func FuzzEntry(f *testing.F) {
 
 // An entry of the paid stream must match its fields. Otherwise it is not read.
 func FuzzOutboxMessage(f *testing.F) {
-	const fine = `{"order":"1790000000000000002","rev":2,"state":"paid","sale":"5","user":"6","amount_fen":9800}`
+	const valid = `{"order":"1790000000000000002","rev":2,"state":"paid","sale":"5","user":"6","amount_fen":9800}`
 	for _, seed := range [][3]string{
-		{"1790000000000000002", "2", fine},
-		{"1790000000000000003", "2", fine},
+		{"1790000000000000002", "2", valid},
+		{"1790000000000000003", "2", valid},
 		{"0", "0", `{}`},
 		{"1", "02", `{"order":"1","rev":2}`},
 		{"-1", "1", `{"order":-1,"rev":1}`},

@@ -60,17 +60,17 @@ func (g *Gate) Close() {
 
 // Reserve decides a buy, see order.Gate. A buy that was not sent by until fails, at the latest after the running call
 // (callBudget).
-func (g *Gate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
+func (g *Gate) Reserve(b shop.Buy, until time.Time, callback func(shop.GateResult, error)) {
 	if b.Qty < 1 {
-		then(shop.GateAnswer{}, fmt.Errorf("%w: quantity %d", shop.ErrPermanent, b.Qty))
+		callback(shop.GateResult{}, fmt.Errorf("%w: quantity %d", shop.ErrPermanent, b.Qty))
 		return
 	}
 	if _, err := g.inventory.keys(b.Sale.Partition); err != nil {
-		then(shop.GateAnswer{}, err)
+		callback(shop.GateResult{}, err)
 		return
 	}
 	w := waiters.Get().(*waiter)
-	*w = waiter{buy: b, qty: int64(b.Qty), until: until, then: then}
+	*w = waiter{buy: b, qty: int64(b.Qty), until: until, callback: callback}
 	if err := g.join(w); err != nil {
 		w.err = err
 		w.notify()
@@ -99,12 +99,12 @@ func (g *Gate) join(w *waiter) error {
 }
 
 // notify notifies callers in the background, so it may be called with the gate locked.
-func (g *Gate) notify(answered []*waiter) {
-	if len(answered) == 0 {
+func (g *Gate) notify(completed []*waiter) {
+	if len(completed) == 0 {
 		return
 	}
 	g.wg.Go(func() {
-		for _, w := range answered {
+		for _, w := range completed {
 			w.notify()
 		}
 	})
@@ -117,9 +117,9 @@ type waiter struct {
 	qty       int64
 	until     time.Time // it fails if it has not been sent by then
 	cooldowns int       // how often it had to wait for units in cooldown
-	then      func(shop.GateAnswer, error)
+	callback  func(shop.GateResult, error)
 	span      *trace.Span // of the script call, if the buy is traced
-	answer    shop.GateAnswer
+	result    shop.GateResult
 	err       error
 }
 
@@ -127,8 +127,8 @@ var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
 // notify calls back with the result and releases the waiter.
 func (w *waiter) notify() {
-	then, d, err := w.then, w.answer, w.err
+	callback, d, err := w.callback, w.result, w.err
 	*w = waiter{}
 	waiters.Put(w)
-	then(d, err)
+	callback(d, err)
 }

@@ -19,17 +19,17 @@ func BenchmarkGate(b *testing.B) {
 		tracer *trace.Tracer
 	}{
 		{"untraced", nil},
-		{"traced-0.01", &trace.Tracer{Ratio: 0.01, To: nowhere{}}},
-		{"traced-1", &trace.Tracer{Ratio: 1, To: nowhere{}}},
+		{"traced-0.01", &trace.Tracer{Ratio: 0.01, To: discardSpans{}}},
+		{"traced-1", &trace.Tracer{Ratio: 1, To: discardSpans{}}},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkGate(b, c.tracer) })
 	}
 }
 
-// nowhere discards spans.
-type nowhere struct{}
+// discardSpans discards spans.
+type discardSpans struct{}
 
-func (nowhere) Record(*trace.Span) {}
+func (discardSpans) Record(*trace.Span) {}
 
 func benchmarkGate(b *testing.B, tracer *trace.Tracer) {
 	f := onRedis(b)
@@ -46,7 +46,7 @@ func benchmarkGate(b *testing.B, tracer *trace.Tracer) {
 			one.User = shop.ID(users.Add(1))
 			one.Order = shop.ID(1_791_000_000_000_000_000 + int64(one.User))
 			one.Span = tracer.Sample("socket", time.Time{})
-			d, err := decided(context.Background(), g, one)
+			d, err := reserveOnce(context.Background(), g, one)
 			if err != nil || d.Verdict != shop.VerdictReserved {
 				b.Errorf("got verdict %d, %v, want reserved", d.Verdict, err)
 				return

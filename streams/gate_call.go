@@ -22,10 +22,10 @@ const (
 // reserve runs the script for the group and completes all of its buys.
 func (q *saleQueue) reserve() {
 	q.beginSpans()
-	reply, err := q.callRetrying()
+	reply, err := q.callWithRetries()
 	q.finishSpans(err)
 	if err != nil {
-		q.answerAll(shop.GateAnswer{}, fmt.Errorf("reserve for %d buys of sale %s: %w", len(q.group), q.saleID, err))
+		q.completeAll(shop.GateResult{}, fmt.Errorf("reserve for %d buys of sale %s: %w", len(q.group), q.saleID, err))
 		return
 	}
 	if code := integer(reply[0]); code != codeDone {
@@ -33,11 +33,11 @@ func (q *saleQueue) reserve() {
 		return
 	}
 	if len(reply) < 5 || (len(reply)-5)%3 != 0 {
-		q.answerAll(shop.GateAnswer{},
+		q.completeAll(shop.GateResult{},
 			fmt.Errorf("%w: a reply of %d values for %d buys", shop.ErrTransient, len(reply), len(q.group)))
 		return
 	}
-	d := shop.GateAnswer{Done: integer(reply[1]), Free: integer(reply[2])}
+	d := shop.GateResult{Done: integer(reply[1]), Free: integer(reply[2])}
 	ticket, others := integer(reply[3]), reply[5:]
 	last := accepted{seq: integer(reply[4])}
 	for i, w := range q.group {
@@ -45,11 +45,11 @@ func (q *saleQueue) reserve() {
 			d.Verdict, d.Ticket = shop.VerdictReserved, ticket
 			ticket++
 			last.user, last.order = w.buy.User, w.buy.Order
-			q.answer(w, d, nil)
+			q.resolve(w, d, nil)
 			continue
 		}
 		d.Verdict, d.Ticket = shop.Verdict(integer(others[1])), 0
-		q.answer(w, d, others[2])
+		q.resolve(w, d, others[2])
 		others = others[3:]
 	}
 	q.part.seen.add(q.epoch, q.sale.ID, last)
@@ -69,12 +69,12 @@ func (q *saleQueue) fill() {
 		b := &w.buy
 		args = append(args, (*int64)(&b.Order), (*int64)(&b.User), &w.qty, &b.Key, &b.Hash, &b.Address)
 	}
-	asked := q.fillPasses()
-	if asked {
+	required := q.fillPasses()
+	if required {
 		args = append(args, q.passes)
 	}
 	if q.fillTraces() {
-		if !asked {
+		if !required {
 			args = append(args, "")
 		}
 		args = append(args, q.traces)
@@ -84,24 +84,24 @@ func (q *saleQueue) fill() {
 
 // fillPasses prepares the passes of the group and reports whether any are required. They are one argument, so that the
 // many sales without passes send none.
-func (q *saleQueue) fillPasses() (asked bool) {
+func (q *saleQueue) fillPasses() (required bool) {
 	q.passes = q.passes[:0]
 	for _, w := range q.group {
 		if w.buy.NeedsPass {
-			asked = true
+			required = true
 			q.passes = strconv.AppendInt(q.passes, int64(w.buy.Passed), 10)
 		} else { // it was admitted before the sale required passes
 			q.passes = append(q.passes, '-')
 		}
 		q.passes = append(q.passes, ' ')
 	}
-	return asked
+	return required
 }
 
-// callRetrying repeats the call until a reply arrives or the budget is used up. After a lost reply it is unknown
+// callWithRetries repeats the call until a reply arrives or the budget is used up. After a lost reply it is unknown
 // whether the buys were accepted; the script finds those that were (I6). Each call carries the latest seq and order
 // that this node has seen.
-func (q *saleQueue) callRetrying() ([]any, error) {
+func (q *saleQueue) callWithRetries() ([]any, error) {
 	m := q.gate.inventory.metrics
 	m.groupSize.Observe(float64(len(q.group)))
 	begin, pause := time.Now(), firstPause
@@ -143,15 +143,15 @@ func (q *saleQueue) process(ctx context.Context) ([]any, error) {
 	return cmd.Slice()
 }
 
-// answer turns a verdict into a result. A buy that met units in cooldown waits and is sent again.
-func (q *saleQueue) answer(w *waiter, d shop.GateAnswer, value any) {
+// resolve turns a verdict into a result. A buy that met units in cooldown waits and is sent again.
+func (q *saleQueue) resolve(w *waiter, d shop.GateResult, value any) {
 	d.Order = w.buy.Order
 	switch d.Verdict {
 	case shop.VerdictRepeated, shop.VerdictOtherHash:
 		ticket, order, _ := strings.Cut(text(value), ":")
 		first, err := shop.ParseID(order)
 		if err != nil {
-			q.conclude(w, shop.GateAnswer{},
+			q.setResult(w, shop.GateResult{},
 				fmt.Errorf("%w: stored order of key %s: %w", shop.ErrTransient, w.buy.Key, err))
 			return
 		}
@@ -163,21 +163,21 @@ func (q *saleQueue) answer(w *waiter, d shop.GateAnswer, value any) {
 		d.Retry = time.Duration(integer(value)) * time.Millisecond
 		if w.cooldowns < maxCooldowns {
 			w.cooldowns++
-			q.cool(w, d.Retry)
+			q.startCooldown(w, d.Retry)
 			return
 		}
 	}
 	q.gate.inventory.metrics.verdict(d.Verdict).Inc()
-	q.conclude(w, d, nil)
+	q.setResult(w, d, nil)
 }
 
-// conclude sets the result of a waiter; the group is notified together.
-func (q *saleQueue) conclude(w *waiter, d shop.GateAnswer, err error) {
-	w.answer, w.err = d, err
-	q.answered = append(q.answered, w)
+// setResult sets the result of a waiter; the group is notified together.
+func (q *saleQueue) setResult(w *waiter, d shop.GateResult, err error) {
+	w.result, w.err = d, err
+	q.completed = append(q.completed, w)
 }
 
-func (q *saleQueue) cool(w *waiter, d time.Duration) {
+func (q *saleQueue) startCooldown(w *waiter, d time.Duration) {
 	if until := time.Now().Add(d); len(q.cooling) == 0 || until.After(q.coolUntil) {
 		q.coolUntil = until
 	}
@@ -190,22 +190,22 @@ func (q *saleQueue) rejectGroup(code int64) {
 	err := l.rejection(q.sale.Partition, code)
 	switch code {
 	case codeNotLoaded, codeRecovering, codeEpoch:
-		q.answerAll(shop.GateAnswer{Verdict: shop.Verdict(code)}, nil)
+		q.completeAll(shop.GateResult{Verdict: shop.Verdict(code)}, nil)
 	case codeAbsent, codeBehind, codeHistory:
-		q.answerAll(shop.GateAnswer{Verdict: shop.VerdictRecovering}, nil)
+		q.completeAll(shop.GateResult{Verdict: shop.VerdictRecovering}, nil)
 	default:
-		q.answerAll(shop.GateAnswer{}, err)
+		q.completeAll(shop.GateResult{}, err)
 	}
 }
 
-func (q *saleQueue) answerAll(d shop.GateAnswer, err error) {
+func (q *saleQueue) completeAll(d shop.GateResult, err error) {
 	for _, w := range q.group {
-		answer := d
+		result := d
 		if err == nil {
-			answer.Order = w.buy.Order
+			result.Order = w.buy.Order
 			q.gate.inventory.metrics.verdict(d.Verdict).Inc()
 		}
-		q.conclude(w, answer, err)
+		q.setResult(w, result, err)
 	}
 }
 
@@ -249,8 +249,8 @@ func (q *saleQueue) fillTraces() (traced bool) {
 // replicaTimeout bounds WAIT. It is shorter than callTimeout, so that Redis still returns the number of replicas.
 const replicaTimeout = 400 * time.Millisecond
 
-// errTooFew means that the buys are lost if the primary fails.
-var errTooFew = fmt.Errorf("%w: too few replicas confirmed the write", shop.ErrTransient)
+// errTooFewReplicas means that the buys are lost if the primary fails.
+var errTooFewReplicas = fmt.Errorf("%w: too few replicas confirmed the write", shop.ErrTransient)
 
 // processReplicated makes a call on keys of one slot and succeeds only if enough replicas have the write. Otherwise the
 // outcome is unknown and the call is repeated with its WAIT (I6). Both go to one server on one connection: in a
@@ -264,10 +264,10 @@ func (l *Inventory) processReplicated(ctx context.Context, key string, call *red
 		}
 		server = primary
 	}
-	var have *redis.Cmd
+	var waitReply *redis.Cmd
 	_, _ = server.Pipelined(ctx, func(p redis.Pipeliner) error {
 		_ = p.Process(ctx, call)
-		have = p.Do(ctx, "wait", l.replicas, replicaTimeout.Milliseconds())
+		waitReply = p.Do(ctx, "wait", l.replicas, replicaTimeout.Milliseconds())
 		return nil
 	})
 	reply, err := call.Slice()
@@ -277,11 +277,11 @@ func (l *Inventory) processReplicated(ctx context.Context, key string, call *red
 		}
 		return nil, err
 	}
-	switch n, err := have.Int64(); {
+	switch n, err := waitReply.Int64(); {
 	case err != nil:
 		return nil, fmt.Errorf("wait for replicas: %w", err)
 	case n < int64(l.replicas):
-		return nil, errTooFew
+		return nil, errTooFewReplicas
 	}
 	return reply, nil
 }

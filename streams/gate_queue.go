@@ -23,7 +23,7 @@ type saleQueue struct {
 	cooling   []*waiter // sent again at coolUntil, before the queue
 	coolUntil time.Time
 	group     []*waiter
-	answered  []*waiter // completed buys; notified together
+	completed []*waiter // completed buys; notified together
 	args      []any
 	passes    []byte // the passes argument, see reserve.lua
 	traces    []byte // the traces argument, see reserve.lua
@@ -71,8 +71,8 @@ func (q *saleQueue) run() {
 
 // notify notifies completed buys; cooling ones stay.
 func (q *saleQueue) notify() {
-	q.gate.notify(q.answered)
-	q.answered = nil // the notifying goroutine owns it now
+	q.gate.notify(q.completed)
+	q.completed = nil // the notifying goroutine owns it now
 }
 
 // growGroup yields to runnable goroutines while that makes the next group larger: its buys share the cost of a call,
@@ -111,11 +111,11 @@ func (q *saleQueue) gather() (more bool, rest time.Duration) {
 		seen++
 		switch {
 		case g.closed:
-			q.conclude(w, shop.GateAnswer{}, errGateClosed)
+			q.setResult(w, shop.GateResult{}, errGateClosed)
 		case g.Rejects != nil && g.Rejects(w.buy.Sale.ID, w.buy.User):
-			q.conclude(w, shop.GateAnswer{Verdict: shop.VerdictSoldOut, Order: w.buy.Order, Local: true}, nil)
+			q.setResult(w, shop.GateResult{Verdict: shop.VerdictSoldOut, Order: w.buy.Order, Local: true}, nil)
 		case now.After(w.until):
-			q.conclude(w, shop.GateAnswer{}, errTooLate)
+			q.setResult(w, shop.GateResult{}, errTooLate)
 		default:
 			q.group = append(q.group, w)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // P1: if 2,000 people buy 100 units, exactly 100 are reserved. Their tickets are 1…100, and each is one stream entry.
-func TestNeverOversold(t *testing.T) {
+func TestSaleIsNeverOversold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(100), f.gate(f.inventory)
 		var mu sync.Mutex
@@ -24,7 +24,7 @@ func TestNeverOversold(t *testing.T) {
 				b := buyOf(s, shop.ID(1000+i), 1, fmt.Sprintf("key-%06d", i))
 				for range 2 { // each buyer buys twice with the same key, as from two devices
 					b.Order = newID()
-					d, err := untilKnown(f.ctx, g, b)
+					d, err := reserveUntilKnown(f.ctx, g, b)
 					if err != nil {
 						t.Error(err)
 						return
@@ -55,7 +55,7 @@ func TestNeverOversold(t *testing.T) {
 }
 
 // Every verdict of reserve.lua, in the order of their precedence.
-func TestVerdicts(t *testing.T) {
+func TestVerdictsFollowTheirPrecedence(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g := f.gate(f.inventory)
 		s := f.openSale(3)
@@ -132,7 +132,7 @@ func TestUsedOrderIDsAreRejected(t *testing.T) {
 }
 
 // P4, I9: after the window has closed, buyers with a reservation still get the same result.
-func TestRepeatAfterClose(t *testing.T) {
+func TestRepeatAfterCloseReturnsTheOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
@@ -146,7 +146,7 @@ func TestRepeatAfterClose(t *testing.T) {
 }
 
 // In these states of a partition nothing is decided, and OnStale is called (I7, I8).
-func TestGateTurnsWholeCallsAway(t *testing.T) {
+func TestInvalidPartitionRejectsAllBuys(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
 		b := buyOf(s, 11, 1, "key-one-1")
@@ -166,25 +166,25 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 
 		open := f.inventory.parts[1].keys.open(s.ID)
 		f.must(f.client.Set(f.ctx, open, "a string", 0).Err())
-		if _, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrLost) {
+		if _, err := reserveOnce(f.ctx, g, b); !errors.Is(err, shop.ErrLost) {
 			t.Fatalf("a key of a wrong type: got %v, want ErrLost", err)
 		}
 		f.must(f.client.Del(f.ctx, open).Err())
 		if a := f.audit(s); a.Stock != 5 {
 			t.Fatalf("a rejected buy was written: %+v", a.Counters)
 		}
-		if _, err := decided(f.ctx, g, shop.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, shop.ErrPermanent) {
+		if _, err := reserveOnce(f.ctx, g, shop.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, shop.ErrPermanent) {
 			t.Fatalf("negative quantity: got %v, want ErrPermanent", err)
 		}
 		nowhere := shop.Buy{Sale: shop.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}
-		if _, err := decided(f.ctx, g, nowhere); !errors.Is(err, shop.ErrPermanent) {
+		if _, err := reserveOnce(f.ctx, g, nowhere); !errors.Is(err, shop.ErrPermanent) {
 			t.Fatalf("no such partition: got %v, want ErrPermanent", err)
 		}
 	})
 }
 
 // The backlog is bounded: at the bound no further buy is reserved until some reservations are settled.
-func TestBacklogBound(t *testing.T) {
+func TestFullBacklogRejectsBuys(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.inventory.backlog = 2
@@ -198,15 +198,15 @@ func TestBacklogBound(t *testing.T) {
 
 // I9: units that return to an empty stock have a cooldown. A buy waits for them; a repeated key gets its result at
 // once.
-func TestRestingUnits(t *testing.T) {
+func TestReturnedUnitsHaveACooldown(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1, User: 11}}, true)
 		begin := time.Now()
-		second := make(chan shop.GateAnswer, 1)
+		second := make(chan shop.GateResult, 1)
 		go func() {
-			d, _ := untilKnown(f.ctx, g, buyOf(s, 12, 1, "key-two-1"))
+			d, _ := reserveUntilKnown(f.ctx, g, buyOf(s, 12, 1, "key-two-1"))
 			second <- d
 		}()
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated)
@@ -217,7 +217,7 @@ func TestRestingUnits(t *testing.T) {
 }
 
 // I6: after a lost reply the outcome is unknown. The repeated call finds the accepted buys.
-func TestLostReply(t *testing.T) {
+func TestRepeatAfterLostReplyFindsTheBuy(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(3)
@@ -242,7 +242,7 @@ func TestLostReply(t *testing.T) {
 }
 
 // A buy fails when its time is over, at the latest after the running call. Closing the gate completes all waiting buys.
-func TestGiveUpAndClose(t *testing.T) {
+func TestBuyEndsAtTimeoutOrClose(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(3)
@@ -253,7 +253,7 @@ func TestGiveUpAndClose(t *testing.T) {
 	var waits sync.WaitGroup
 	reserve := func(ctx context.Context, user shop.ID, want error) {
 		waits.Go(func() {
-			if _, err := decided(ctx, g, buyOf(s, user, 1, "key-one-1")); !errors.Is(err, want) {
+			if _, err := reserveOnce(ctx, g, buyOf(s, user, 1, "key-one-1")); !errors.Is(err, want) {
 				t.Errorf("user %s: %v, want %v", user, err, want)
 			}
 		})
@@ -265,7 +265,7 @@ func TestGiveUpAndClose(t *testing.T) {
 	queueUp := func(ctx context.Context, user shop.ID, want error) {
 		eventually("the queue still exists", func(q *saleQueue) bool { return q == nil })
 		reserve(f.ctx, user, shop.ErrTransient)
-		eventually("no call is running", underWay)
+		eventually("no call is running", isSending)
 		for i := range shop.ID(10) {
 			reserve(ctx, user+1+i, want)
 		}
@@ -278,7 +278,7 @@ func TestGiveUpAndClose(t *testing.T) {
 	eventually("fewer than ten buys wait", func(q *saleQueue) bool { return q != nil && len(q.waiting) == 10 })
 	g.Close()
 	waits.Wait()
-	if _, err := decided(f.ctx, g, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
+	if _, err := reserveOnce(f.ctx, g, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
 		t.Fatalf("closed gate: %v, want errGateClosed", err)
 	}
 	proxy.Restore()
@@ -286,7 +286,7 @@ func TestGiveUpAndClose(t *testing.T) {
 
 // If the sale turns out to be sold out, waiting buys get this result without a call. Buys of users with a reservation
 // in the sale are still sent (I9).
-func TestSoldOutWhileWaiting(t *testing.T) {
+func TestWaitingBuysAreSoldOutWithoutACall(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
 		mine := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
@@ -302,7 +302,7 @@ func TestSoldOutWhileWaiting(t *testing.T) {
 }
 
 // Scripts that Redis lost (restart, SCRIPT FLUSH) are sent again, in single calls and in pipelines.
-func TestLostScriptsHeal(t *testing.T) {
+func TestLostScriptsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, kit.StartRedis(t, kit.RedisOptions{}).URL)
 	s, g := f.openSale(3), f.gate(f.inventory)

@@ -15,7 +15,7 @@ import (
 
 // I3: units return exactly once per (order, hold), to the stock and to the buyer's limit. Burnt units do not return
 // (I2).
-func TestReturnOnce(t *testing.T) {
+func TestUnitsReturnOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
@@ -49,9 +49,9 @@ func TestReturnOnce(t *testing.T) {
 	})
 }
 
-// movesOnce moves the same holds twice. The hold of order one moves once, the hold of order last if lastMoves. Other
+// wantMovedOnce moves the same holds twice. The hold of order one moves once, the hold of order last if lastMoves. Other
 // holds of order one, and order one in an absent sale, do not move.
-func (f *fixture) movesOnce(
+func (f *fixture) wantMovedOnce(
 	move func(context.Context, []shop.SoldHold) ([]bool, error), s *shop.Sale, one, last shop.ID, lastMoves bool,
 ) {
 	f.t.Helper()
@@ -71,12 +71,12 @@ func (f *fixture) movesOnce(
 }
 
 // I3: paid units move from held to sold once per (order, hold), count to the limit, and never return.
-func TestSellOnce(t *testing.T) {
+func TestUnitsAreSoldOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
 		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved).Order
-		f.movesOnce(f.inventory.Sell, s, one, newID(), false)
+		f.wantMovedOnce(f.inventory.Sell, s, one, newID(), false)
 		f.wantReturn([]shop.Return{
 			{Sale: s.Ref(), Order: one, Hold: 1, User: 11}, {Sale: s.Ref(), Order: two, Hold: 1, User: 12},
 		}, false, true)
@@ -93,14 +93,14 @@ func TestSellOnce(t *testing.T) {
 
 // I3: refunded units are withdrawn once per (order, hold), also before they are marked as sold. The limit stays used
 // up.
-func TestWithdrawOnce(t *testing.T) {
+func TestUnitsAreWithdrawnOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
 		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved).Order
 		_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
 		f.must(err)
-		f.movesOnce(f.inventory.Withdraw, s, one, two, true) // the second order is paid, but not marked as sold yet
+		f.wantMovedOnce(f.inventory.Withdraw, s, one, two, true) // the second order is paid, but not marked as sold yet
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 ||
 			a.Units[11] != 2 {
@@ -111,7 +111,7 @@ func TestWithdrawOnce(t *testing.T) {
 }
 
 // Concurrent returns give each unit back once.
-func TestReturnConcurrently(t *testing.T) {
+func TestConcurrentReturnsCountOnce(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(200)
@@ -144,7 +144,7 @@ func TestReturnConcurrently(t *testing.T) {
 }
 
 // Hold takes units for an existing order once, under a new number, with the gate's rules for stock and limit (I3).
-func TestHold(t *testing.T) {
+func TestHoldTakesUnitsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
 		order := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
@@ -186,7 +186,7 @@ func TestHold(t *testing.T) {
 }
 
 // I7: a sale is created once and sells only when armed. Absent sales are reported as lost.
-func TestCreateAndArm(t *testing.T) {
+func TestCreateAndArmAreIdempotent(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
 		f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved)
@@ -228,7 +228,7 @@ func TestCreateAndArm(t *testing.T) {
 
 // A sale that was edited after the caller read it is written again while it is unarmed. An older version never replaces
 // a newer one.
-func TestCreateAfterAnEdit(t *testing.T) {
+func TestCreateUpdatesAnUnarmedSale(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := &shop.Sale{
 			ID: newID(), Partition: 1, Initial: 5, Limit: 2, Cap: 2, PriceFen: 100, ClosesAt: 1 << 50,
@@ -252,7 +252,7 @@ func TestCreateAfterAnEdit(t *testing.T) {
 }
 
 // Counters and holds of a sale. An absent sale is not loaded.
-func TestCountersAndHolds(t *testing.T) {
+func TestSaleReportsCountersAndHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), shop.VerdictReserved)
@@ -276,7 +276,7 @@ func TestCountersAndHolds(t *testing.T) {
 }
 
 // Watchers are summed over the nodes. The count of a silent node expires.
-func TestWatching(t *testing.T) {
+func TestWatchersAreSummedOverNodes(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(5)
@@ -296,7 +296,7 @@ func TestWatching(t *testing.T) {
 }
 
 // A sale is retired only when it is closed, has no holds and has all tickets settled.
-func TestRetire(t *testing.T) {
+func TestRetireNeedsASettledSale(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
 		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
@@ -313,7 +313,7 @@ func TestRetire(t *testing.T) {
 		retire(false) // held
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: d.Order, Hold: 1, User: 11}}, true)
 		retire(false) // in the stream
-		c := f.consumer("node-1", fakeHandlerFor())
+		c := f.consumer("node-1", newFakeHandler())
 		f.must(c.runOnce(f.ctx))
 		f.must(c.runOnce(f.ctx))
 		sold := newID()
@@ -330,7 +330,7 @@ func TestRetire(t *testing.T) {
 
 // I8: a recovery replaces the state in Redis with the rows of the database. A repeated key still returns its order
 // (P4).
-func TestRestoreFromRows(t *testing.T) {
+func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(2000), f.gate(f.inventory)
 		for i := range 3 {
@@ -347,13 +347,13 @@ func TestRestoreFromRows(t *testing.T) {
 			Exists: true, Recovering: true, Lost: true, Claim: testEpoch + 1, Epoch: testEpoch, Seq: 3, Seen: 3,
 			Database: claimed,
 		})
-		var failedJob []shop.Entry
+		var remaining []shop.Entry
 		f.must(f.inventory.EachEntry(f.ctx, 1, func(e []shop.Entry) error {
-			failedJob = append(failedJob, e...)
+			remaining = append(remaining, e...)
 			return nil
 		}))
-		if len(failedJob) != 3 || failedJob[0].Bad != nil || failedJob[2].Ticket != 3 {
-			t.Fatalf("remaining entry %+v", failedJob)
+		if len(remaining) != 3 || remaining[0].Bad != nil || remaining[2].Ticket != 3 {
+			t.Fatalf("remaining entry %+v", remaining)
 		}
 		var orders []shop.Order
 		add := func(user shop.ID, qty int, state shop.OrderState) shop.ID {
@@ -432,7 +432,7 @@ func (f *fixture) wantState(want shop.PartitionState) {
 }
 
 // A partition that is absent in Redis can be closed, so that an interrupted recovery is detected.
-func TestStateOfNothing(t *testing.T) {
+func TestAbsentPartitionCanBeClosed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.must(f.client.FlushDB(f.ctx).Err())
 		f.wantState(shop.PartitionState{Database: shop.RecordedHistory{Replaced: []string{}}})

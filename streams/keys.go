@@ -82,10 +82,10 @@ const (
 	quarantineKey = "stampede:{backoffice}:parked"
 	paidMark      = "stampede:{backoffice}:mark"
 
-	mailKey     = "stampede:{mail}:letters"
-	mailDeadKey = "stampede:{mail}:dead"
-	mailMark    = "stampede:{mail}:mark"
-	mailMarks   = "stampede:{mail}:posted:"
+	mailKey          = "stampede:{mail}:letters"
+	mailDeadKey      = "stampede:{mail}:dead"
+	mailMark         = "stampede:{mail}:mark"
+	mailPostedPrefix = "stampede:{mail}:posted:"
 
 	workersKey = "stampede:{workers}:there"
 

@@ -30,7 +30,7 @@ func (f *fixture) wantGroup(lag, pending int64) {
 }
 
 // P7: lag counts undelivered entries and pending counts unsettled ones, exactly.
-func TestXinfoTellsTheTruth(t *testing.T) {
+func TestXinfoCountsLagAndPendingExactly(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(100)
@@ -53,7 +53,7 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 
 // P7, P2: after Redis was killed and restarted all entries exist, and the keeper corrects lag. This also holds after an
 // AOF rewrite and with more entries than the keeper counts one by one.
-func TestXinfoAfterRestart(t *testing.T) {
+func TestLagIsCorrectedAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
@@ -61,12 +61,12 @@ func TestXinfoAfterRestart(t *testing.T) {
 	f.reserveMany(s, 100)
 	_, entries := f.delivered("node-1", 40)
 	f.settle(entries[:15]...)
-	keeper := NewLagFixer(f.inventory)
+	fixer := NewLagFixer(f.inventory)
 	restart := func() {
 		server.Kill()
 		server.Start()
-		kit.Eventually(t, patience, func() (bool, string) {
-			_, err := keeper.runOnce(f.ctx)
+		kit.Eventually(t, testTimeout, func() (bool, string) {
+			_, err := fixer.runOnce(f.ctx)
 			return err == nil, fmt.Sprint(err)
 		})
 		f.confirm(1)
@@ -78,13 +78,13 @@ func TestXinfoAfterRestart(t *testing.T) {
 		if i%500 == 0 {
 			b.Qty = 2
 		}
-		if d, err := untilKnown(f.ctx, f.gate(f.inventory), b); err != nil || d.Verdict != shop.VerdictReserved {
+		if d, err := reserveUntilKnown(f.ctx, f.gate(f.inventory), b); err != nil || d.Verdict != shop.VerdictReserved {
 			t.Fatalf("%+v, %v, want %v", d, err, shop.VerdictReserved)
 		}
 	}
 	f.wantGroup(1560, 25)
 	f.must(f.client.BgRewriteAOF(f.ctx).Err())
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		info := f.client.InfoMap(f.ctx, "persistence")
 		return info.Item("Persistence", "aof_rewrite_in_progress") == "0" &&
 			info.Item("Persistence", "aof_rewrite_scheduled") == "0", fmt.Sprint("AOF rewrite: ", info)
@@ -98,7 +98,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 
 // A count per sale is used to find waiting entries. Entries that an operator removed by hand must not stay in it, and
 // entries that still wait must not be missing.
-func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
+func TestWaitingCountsAreCorrectedAfterRemovalByHand(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		gone, left := f.openSale(100), f.openSale(100)
 		f.reserveMany(gone, 6)
@@ -113,7 +113,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 			f.must(f.client.XAck(f.ctx, keys.orders, group, e.StreamID).Err())
 			f.must(f.client.XDel(f.ctx, keys.orders, e.StreamID).Err())
 		}
-		keep := func(waiting string, want map[string]string) {
+		wantWaiting := func(waiting string, want map[string]string) {
 			t.Helper()
 			f.must(f.client.HSet(f.ctx, keys.meta, "waiting", 77).Err())
 			_, err := NewLagFixer(f.inventory).runOnce(f.ctx)
@@ -127,7 +127,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 				t.Fatalf("waiting is %s, %v; want %s", n, err, waiting)
 			}
 		}
-		keep("4", map[string]string{left.ID.String(): "4"})
+		wantWaiting("4", map[string]string{left.ID.String(): "4"})
 		reservations, err := f.inventory.Waiting(f.ctx, entries[6].User)
 		f.must(err)
 		if len(reservations) != 1 || reservations[0].Sale != left.ID {
@@ -135,7 +135,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		}
 		// A count that is too low is also wrong: it would hide a reservation.
 		f.must(f.client.Del(f.ctx, keys.waiting).Err())
-		keep("4", map[string]string{left.ID.String(): "4"})
+		wantWaiting("4", map[string]string{left.ID.String(): "4"})
 
 		// Without entries, nothing waits.
 		rest, err := c.read(f.ctx)
@@ -143,13 +143,13 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		for _, e := range append(rest, entries[6]) {
 			f.must(f.client.XAck(f.ctx, keys.orders, group, e.StreamID).Err())
 		}
-		keep("0", map[string]string{})
+		wantWaiting("0", map[string]string{})
 	})
 }
 
 // Trimming deletes only entries that are delivered, settled and old, or beyond the length bound. XINFO stays correct
 // (P7).
-func TestTrim(t *testing.T) {
+func TestTrimKeepsUnsettledEntries(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100)
 		f.reserveMany(s, 30)
@@ -184,7 +184,7 @@ func TestTrim(t *testing.T) {
 }
 
 // A scrape returns the streams' numbers. If Redis is unreachable, it reports that and does not fail.
-func TestMetrics(t *testing.T) {
+func TestScrapeSucceedsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
 	f := newFixture(t, server.URL)

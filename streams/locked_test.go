@@ -13,12 +13,12 @@ import (
 
 // P2: entries of a locked sale are postponed in one batch. No failure is counted, and later entries of other sales are
 // not delayed.
-func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
+func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		stuck, other := f.openSale(10), f.openSale(10)
 		var unlocked atomic.Bool
 		var alone atomic.Int64
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			outcomes := make([]error, len(entries))
 			for i, e := range entries {
@@ -36,7 +36,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		f.run(f.consumer("node-1", box))
 		done := func(s *shop.Sale, want int64) {
 			t.Helper()
-			kit.Eventually(t, patience, func() (bool, string) {
+			kit.Eventually(t, testTimeout, func() (bool, string) {
 				got := f.counters(s).Done
 				return got == want, fmt.Sprintf("sale %s: %d done, want %d", s.ID, got, want)
 			})
@@ -64,10 +64,10 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 
 // P2: entries of a locked sale do not hide the pending entries of dead workers, even if more of them than a batch are
 // idle. The search wraps around: it also finds entries before the place where it ended.
-func TestStuckEntriesHideNoDeadWorker(t *testing.T) {
+func TestLockedEntriesDelayNoClaims(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		stuck, other := f.openSale(100), f.openSale(10)
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			outcomes := make([]error, len(entries))
 			for i, e := range entries {
@@ -82,7 +82,7 @@ func TestStuckEntriesHideNoDeadWorker(t *testing.T) {
 		f.reserveMany(stuck, 25)
 		c := f.consumer("node-1", box)
 		c.options.Batch, c.options.ClaimIdle = 10, time.Minute
-		for len(c.later) < 25 {
+		for len(c.retries) < 25 {
 			f.must(c.runOnce(f.ctx))
 		}
 		f.reserve(f.gate(f.inventory), buyOf(other, 7000, 1, "key-hidden-1"))
@@ -90,7 +90,7 @@ func TestStuckEntriesHideNoDeadWorker(t *testing.T) {
 		f.keepIdle(c.name, time.Hour)
 		for i, dead := range []string{"node-dead", "node-dies-last"} {
 			f.keepIdle(dead, time.Hour)
-			c.claimAt = time.Time{}
+			c.nextClaim = time.Time{}
 			f.must(c.claimIdle(f.ctx))
 			if got, want := f.counters(other).Done, int64(i+1); got != want {
 				t.Fatalf("entries of %s: %d done, want %d", dead, got, want)

@@ -18,8 +18,8 @@ const (
 	mailGroup = "mailers"
 	// OrderMailGroup is the group on the paid stream that writes e-mails about orders.
 	OrderMailGroup = "mail"
-	// mailOnce is how long an e-mail is marked as appended: longer than an order can cause e-mails after its payment.
-	mailOnce = 8 * 24 * time.Hour
+	// mailMarkLife is how long an e-mail is marked as appended: longer than an order can cause e-mails after its payment.
+	mailMarkLife = 8 * 24 * time.Hour
 	// maxMails is the maximum number of waiting e-mails, about 60 MB: an unreachable mail server must not fill Redis.
 	maxMails = 100_000
 	// An e-mail is sent again after mailPause, then after pauses that double. It is quarantined after mailAttempts,
@@ -46,7 +46,7 @@ type MailStream struct {
 // NewMailStream makes the queue of e-mails. It does not access Redis.
 func NewMailStream(client redis.UniversalClient) *MailStream {
 	return &MailStream{limit: maxMails, queue: queue{
-		client: client, stream: mailKey, quarantine: mailDeadKey, mark: mailMark, list: "stampede mail list",
+		client: client, stream: mailKey, quarantine: mailDeadKey, mark: mailMark, listCommand: "stampede mail list",
 		discard: true,
 	}}
 }
@@ -71,7 +71,7 @@ func NewMailDeliverer(
 		},
 	}
 	d.fresh.places, d.repeats.places = mailPlaces, mailRepeatPlaces
-	d.setPauses(readBlock, claimEvery, mailServerPause)
+	d.setPauses(readBlock, claimInterval, mailServerPause)
 	return d
 }
 
@@ -84,7 +84,7 @@ func (s *MailStream) Send(ctx context.Context, mails ...outbox.Email) error {
 			return fmt.Errorf("%w: encode an e-mail: %w", shop.ErrPermanent, err)
 		}
 		keys := []string{mailKey, postedKey(m)}
-		reply, err := mailPostScript.run(ctx, s.client, keys, string(m.Kind), body, mailOnce.Milliseconds(), s.limit)
+		reply, err := mailPostScript.run(ctx, s.client, keys, string(m.Kind), body, mailMarkLife.Milliseconds(), s.limit)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *MailStream) Send(ctx context.Context, mails ...outbox.Email) error {
 }
 
 // postedKey is the key that marks an e-mail as appended.
-func postedKey(m *outbox.Email) string { return mailMarks + string(m.Kind) + ":" + m.About }
+func postedKey(m *outbox.Email) string { return mailPostedPrefix + string(m.Kind) + ":" + m.About }
 
 // Check returns a LostError if e-mails may be missing. The marks of appended e-mails prevent duplicates.
 func (s *MailStream) Check(ctx context.Context) error {
@@ -108,10 +108,10 @@ func (s *MailStream) Check(ctx context.Context) error {
 	return err
 }
 
-// Reread lets OrderMailGroup read the whole paid stream again: it destroys the group, and the reader creates it again.
+// RepeatRecent lets OrderMailGroup read the whole paid stream again: it destroys the group, and the reader creates it again.
 // A single server does not need this: a posting is acknowledged after its e-mail was appended, so a loss of the e-mail
 // includes the acknowledgement.
-func (s *MailStream) Reread(ctx context.Context) error {
+func (s *MailStream) RepeatRecent(ctx context.Context) error {
 	if _, cluster := s.client.(*redis.ClusterClient); !cluster {
 		return nil
 	}

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 
 const testEpoch = 7
 
-// patience is how long a test waits for a required event, even on a busy machine.
-const patience = time.Minute
+// testTimeout is how long a test waits for a required event, even on a busy machine.
+const testTimeout = time.Minute
 
 // onBoth runs the test in parallel on real Redis and on the embedded one: both must give the same results.
 func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
@@ -147,15 +147,15 @@ func (f *fixture) gate(l *Inventory) *Gate {
 // condition. The gate is locked while is runs.
 func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, why string, is func(*saleQueue) bool) {
 	t.Helper()
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return is(g.queues[sale]), why
 	})
 }
 
-// underWay reports whether the queue has a running call and no waiting buys.
-func underWay(q *saleQueue) bool { return q != nil && len(q.waiting) == 0 }
+// isSending reports whether the queue has a running call and no waiting buys.
+func isSending(q *saleQueue) bool { return q != nil && len(q.waiting) == 0 }
 
 var lastID atomic.Int64
 
@@ -186,22 +186,22 @@ func buyOf(s *shop.Sale, user shop.ID, qty int, key string) shop.Buy {
 	}
 }
 
-// decided makes a buy and waits for its result, or until ctx ends.
-func decided(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) {
+// reserveOnce makes a buy and waits for its result, or until ctx ends.
+func reserveOnce(ctx context.Context, g *Gate, b shop.Buy) (shop.GateResult, error) {
 	until, limited := ctx.Deadline()
 	if !limited {
 		until = time.Now().Add(time.Hour)
 	}
-	return kit.Await(func(then func(shop.GateAnswer, error)) { g.Reserve(b, until, then) })
+	return kit.Await(func(then func(shop.GateResult, error)) { g.Reserve(b, until, then) })
 }
 
-// untilKnown makes a buy until its outcome is known. On a busy machine a call may use up its budget. Then the same buy
+// reserveUntilKnown makes a buy until its outcome is known. On a busy machine a call may use up its budget. Then the same buy
 // is repeated under the same order id: if the first try took the units, the gate returns Reserved with its ticket. An
 // outcome that is unknown before the budget is used up is an error.
-func untilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) {
+func reserveUntilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateResult, error) {
 	for {
 		began := time.Now()
-		d, err := decided(ctx, g, b)
+		d, err := reserveOnce(ctx, g, b)
 		if !errors.Is(err, shop.ErrTransient) || time.Since(began) < callBudget/2 || ctx.Err() != nil {
 			return d, err
 		}
@@ -212,20 +212,20 @@ func untilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, erro
 func (f *fixture) wantUnknown(g *Gate, b shop.Buy) {
 	f.t.Helper()
 	began := time.Now()
-	_, err := decided(f.ctx, g, b)
+	_, err := reserveOnce(f.ctx, g, b)
 	if took := time.Since(began); !errors.Is(err, shop.ErrTransient) || took > 20*callBudget {
 		f.t.Fatalf("Redis unreachable: got %v after %v, want ErrTransient within %v", err, took, 20*callBudget)
 	}
 }
 
-func (f *fixture) reserve(g *Gate, b shop.Buy) shop.GateAnswer {
+func (f *fixture) reserve(g *Gate, b shop.Buy) shop.GateResult {
 	f.t.Helper()
-	d, err := untilKnown(f.ctx, g, b)
+	d, err := reserveUntilKnown(f.ctx, g, b)
 	f.must(err)
 	return d
 }
 
-func (f *fixture) wantVerdict(g *Gate, b shop.Buy, want shop.Verdict) shop.GateAnswer {
+func (f *fixture) wantVerdict(g *Gate, b shop.Buy, want shop.Verdict) shop.GateResult {
 	f.t.Helper()
 	d := f.reserve(g, b)
 	if d.Verdict != want {

@@ -39,17 +39,17 @@ const (
 )
 
 // reserve is the rule of reserve.lua in an open sale without backlog bound.
-func (m *model) reserve(b shop.Buy) shop.GateAnswer {
+func (m *model) reserve(b shop.Buy) shop.GateResult {
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	if first, ok := m.keys[name]; ok {
 		if first.hash != b.Hash {
-			return shop.GateAnswer{
+			return shop.GateResult{
 				Verdict: shop.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock,
 			}
 		}
-		return shop.GateAnswer{Verdict: shop.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
+		return shop.GateResult{Verdict: shop.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
 	}
-	d := shop.GateAnswer{Order: b.Order, Free: m.stock}
+	d := shop.GateResult{Order: b.Order, Free: m.stock}
 	switch qty := int64(b.Qty); {
 	case b.NeedsPass && b.Passed <= m.spent[b.User]:
 		d.Verdict = shop.VerdictPass
@@ -150,7 +150,7 @@ func (m *model) takeAgain(h modelHold) shop.Verdict {
 }
 
 // P1, P4, I3: after every sequence of operations, the scripts and the model agree.
-func TestModel(t *testing.T) {
+func TestScriptsMatchTheModel(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	f.ctx = t.Context() // the long form exceeds the time limit of other tests
@@ -181,7 +181,7 @@ func TestModel(t *testing.T) {
 						b.Order = h.Order // as if another node had generated it
 					}
 				}
-				got, err := untilKnown(f.ctx, g, b)
+				got, err := reserveUntilKnown(f.ctx, g, b)
 				if want := m.reserve(b); err != nil || got != want {
 					differ(rt, "P1, P4: a buy", "%+v: %+v, want %+v, %v", b, got, want, err)
 				}

@@ -12,14 +12,14 @@ import (
 
 // P2, P3, I4: an entry is acknowledged, and places advance, only after its row is committed. While the handler works or
 // fails, all entries are pending and nothing is done.
-func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
+func TestEntryIsAcknowledgedAfterItsCommit(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
 		ctx, cancel := context.WithCancel(f.ctx)
 		defer cancel()
 		var pending, done int64
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		box.fulfil = func(context.Context, []shop.Entry) ([]error, error) {
 			pending, done = f.stats().Pending, f.counters(s).Done
 			cancel() // the node ends before it writes anything
@@ -37,14 +37,14 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 }
 
 // I7, P2: a missing group is created from the first entry. Entries that were not read before are delivered.
-func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
+func TestMissingGroupStartsAtTheFirstEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 3)
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		f.run(f.consumer("node-1", box))
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			c := f.counters(s)
 			return c.Done == 3 && box.count() == 3, fmt.Sprintf("%d orders have rows, %+v", box.count(), c)
 		})
@@ -56,7 +56,7 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		made := f.reserveMany(s, 5)
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		var tries atomic.Int64
 		box.outcome = func(shop.Entry) error {
 			if tries.Add(1) == 1 {

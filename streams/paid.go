@@ -45,7 +45,7 @@ type PaidStream struct {
 func NewPaidStream(client redis.UniversalClient) *PaidStream {
 	return &PaidStream{retention: paidRetention, queue: queue{
 		client: client, stream: paidKey, quarantine: quarantineKey, mark: paidMark,
-		list: "stampede backoffice parked list",
+		listCommand: "stampede backoffice parked list",
 	}}
 }
 
@@ -67,7 +67,7 @@ func NewPaidDeliverer(
 		},
 	}
 	d.fresh.places, d.repeats.places = paidPlaces, repeatPlaces
-	d.setPauses(readBlock, claimEvery, receiverPause)
+	d.setPauses(readBlock, claimInterval, receiverPause)
 	return d
 }
 

@@ -55,20 +55,20 @@ func (f *fixture) append(s *PaidStream, postings ...outbox.Message) shop.Millis 
 	return sent
 }
 
-// office reads the stream with XREADGROUP, as a program of the shop does, and records the postings.
-type office struct {
+// backOfficeReader reads the stream with XREADGROUP, as a program of the shop does, and records the postings.
+type backOfficeReader struct {
 	f               *fixture
 	group, consumer string
 	got             []outbox.Message
 	fail            map[shop.ID]error // error at the next delivery of an order
 }
 
-func (f *fixture) office(group, consumer string) *office {
-	return &office{f: f, group: group, consumer: consumer, fail: map[shop.ID]error{}}
+func (f *fixture) backOffice(group, consumer string) *backOfficeReader {
+	return &backOfficeReader{f: f, group: group, consumer: consumer, fail: map[shop.ID]error{}}
 }
 
 // take reads and acknowledges n postings, pending ones first, until one fails.
-func (o *office) take(n int) error {
+func (o *backOfficeReader) take(n int) error {
 	if err := NewPaidStream(o.f.client).makeGroup(o.f.ctx, o.group); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func TestPaidOrdersReachEveryGroup(t *testing.T) {
 		f.append(s, sent[:2]...)
 		f.append(s, sent[2:]...)
 		for _, group := range []string{"backoffice", "bookkeeping"} {
-			o := f.office(group, "one")
+			o := f.backOffice(group, "one")
 			f.must(o.take(3))
 			if diff := cmp.Diff(sent, o.got); diff != "" {
 				t.Error(diff)
@@ -137,7 +137,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		sent := []outbox.Message{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
 		f.append(s, sent...)
 		f.must(s.makeGroup(f.ctx, "backoffice"))
-		o := f.office("backoffice", "one")
+		o := f.backOffice("backoffice", "one")
 		s.retention = -time.Minute // all entries are old enough
 		wantTrimmed(0)             // not delivered
 		o.fail[sent[1].Order] = errors.New("the receiver is down")
@@ -149,7 +149,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 			Stream: paidKey, Group: "backoffice", Start: "-", End: "+", Count: 1,
 		}).Result()
 		f.must(err)
-		if did, err := s.isolate(f.ctx, "backoffice", pending[0].ID, "no"); !did || err != nil {
+		if did, err := s.quarantineEntry(f.ctx, "backoffice", pending[0].ID, "no"); !did || err != nil {
 			t.Fatal(did, err)
 		}
 		f.must(o.take(1))
@@ -181,7 +181,7 @@ func TestUnusedGroupsKeepNoPostings(t *testing.T) {
 
 // P8: Append and Check report the mark from which postings may be missing, and append nothing, if the stream is behind
 // the database, on a server with another history, or emptied. Otherwise Check returns the groups.
-func TestLostPostingsAreNoticed(t *testing.T) {
+func TestLostPostingsAreDetected(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.paidStream()
 		first := f.append(s, posting(newID(), 2))
@@ -205,7 +205,7 @@ func TestLostPostingsAreNoticed(t *testing.T) {
 		now, err := f.inventory.Now(f.ctx)
 		f.must(err)
 		lost := f.confirmLoss(s, first)
-		if ago := now.Sub(lost.Since); lost.Mark != 0 || ago > paidRetention || ago < paidRetention-patience {
+		if ago := now.Sub(lost.Since); lost.Mark != 0 || ago > paidRetention || ago < paidRetention-testTimeout {
 			t.Errorf("emptied: %+v, want since %s before %d", lost, paidRetention, now)
 		}
 		if groups, err := s.Check(f.ctx, first); err != nil || len(groups) != 0 {

@@ -45,7 +45,7 @@ func TestPassCountsOnce(t *testing.T) {
 
 // A pass in a buyer's record changes neither units nor waiting entries. A record from before the sale required passes
 // gets one. A record keeps its pass when the sale stops requiring passes.
-func TestRecordWithPass(t *testing.T) {
+func TestPassLeavesUnitsAndEntriesUnchanged(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 }), f.gate(f.inventory)
 		record := func() string {
@@ -82,7 +82,7 @@ func TestRecordWithPass(t *testing.T) {
 }
 
 // Of many concurrent buys with one pass, from two nodes, one is accepted.
-func TestOnePassAtTwoNodes(t *testing.T) {
+func TestConcurrentBuysSpendAPassOnce(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 100, 100 })
@@ -92,7 +92,7 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			d, err := untilKnown(f.ctx, gates[i%2], passed(buyOf(s, 11, 1, fmt.Sprintf("key-%04d", i)), 1000))
+			d, err := reserveUntilKnown(f.ctx, gates[i%2], passed(buyOf(s, 11, 1, fmt.Sprintf("key-%04d", i)), 1000))
 			if err != nil {
 				t.Error(err)
 			}

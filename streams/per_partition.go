@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// How long a read waits for the other primaries of a cluster after the first reply: tickPatience for values that
-	// are shown live, readPatience for reads whose gaps cost more than waiting.
-	tickPatience, readPatience = 100 * time.Millisecond, time.Second
-	// callLimit bounds the call to a silent primary, after the callers have stopped waiting.
-	callLimit = 2 * time.Second
+	// How long a read waits for the other primaries of a cluster after the first reply: tickReplyWait for values that
+	// are shown live, readReplyWait for reads whose gaps cost more than waiting.
+	tickReplyWait, readReplyWait = 100 * time.Millisecond, time.Second
+	// serverCallTimeout bounds the call to a silent primary, after the callers have stopped waiting.
+	serverCallTimeout = 2 * time.Second
 )
 
 var errSilent = fmt.Errorf("%w: its primary is unreachable", shop.ErrTransient)
@@ -29,19 +29,19 @@ type servers struct {
 	cluster *redis.ClusterClient // nil: one server holds all partitions
 	keys    []string             // one key of each partition
 
-	mu   sync.Mutex
-	late map[string]map[*asked]bool // by server, the running calls that no caller waits for
-	away map[int]bool               // partitions without a reply to the last read
+	mu        sync.Mutex
+	abandoned map[string]map[*serverCall]bool // by server, the running calls that no caller waits for
+	away      map[int]bool                    // partitions without a reply to the last read
 }
 
-// asked is a call; over is true once it has ended.
-type asked struct {
+// serverCall is a call; over is true once it has ended.
+type serverCall struct {
 	began time.Time
-	over  bool
+	ended bool
 }
 
 func newServers(client redis.UniversalClient, parts []partition) *servers {
-	s := &servers{late: make(map[string]map[*asked]bool), away: make(map[int]bool)}
+	s := &servers{abandoned: make(map[string]map[*serverCall]bool), away: make(map[int]bool)}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	for p := range parts {
 		s.keys = append(s.keys, parts[p].keys.meta)
@@ -64,49 +64,49 @@ func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]in
 }
 
 // begin records a call. It returns nil if the server has not replied to an earlier call for longer than patience: then
-// the server is not called. A silent server thus costs one wait per callLimit, and few connections.
-func (s *servers) begin(server string, patience time.Duration) *asked {
+// the server is not called. A silent server thus costs one wait per serverCallTimeout, and few connections.
+func (s *servers) begin(server string, replyWait time.Duration) *serverCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	for call := range s.late[server] {
-		if now.Sub(call.began) > patience {
+	for call := range s.abandoned[server] {
+		if now.Sub(call.began) > replyWait {
 			return nil
 		}
 	}
-	return &asked{began: now}
+	return &serverCall{began: now}
 }
 
-func (s *servers) giveUp(server string, call *asked) {
+func (s *servers) abandon(server string, call *serverCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if call.over {
+	if call.ended {
 		return
 	}
-	if s.late[server] == nil {
-		s.late[server] = make(map[*asked]bool)
+	if s.abandoned[server] == nil {
+		s.abandoned[server] = make(map[*serverCall]bool)
 	}
-	s.late[server][call] = true
+	s.abandoned[server][call] = true
 }
 
-func (s *servers) end(server string, call *asked) {
+func (s *servers) end(server string, call *serverCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call.over = true
-	delete(s.late[server], call)
+	call.ended = true
+	delete(s.abandoned[server], call)
 }
 
-// perPartition reads from the partitions in one call per server, in parallel. A server that fails or does not reply
-// fails only its own partitions (PartitionsAway), unless no server replies; read may also return a PartitionsAway. The
+// readPartitions reads from the partitions in one call per server, in parallel. A server that fails or does not reply
+// fails only its own partitions (PartitionsUnreachable), unless no server replies; read may also return a PartitionsUnreachable. The
 // values of read must not be shared: a late value arrives after its caller has returned.
-func perPartition[T any](
-	ctx context.Context, l *Inventory, partitions []int, patience time.Duration,
+func readPartitions[T any](
+	ctx context.Context, l *Inventory, partitions []int, replyWait time.Duration,
 	read func(ctx context.Context, some []int) (T, error),
 ) (values []T, err error) {
 	s := l.servers
 	if s.cluster == nil {
 		value, err := read(ctx, partitions)
-		if err != nil && shop.AwayOf(err) == nil {
+		if err != nil && shop.UnreachableIn(err) == nil {
 			return nil, err
 		}
 		return []T{value}, err
@@ -115,40 +115,40 @@ func perPartition[T any](
 	if err != nil {
 		return nil, err
 	}
-	type answer struct {
+	type reply struct {
 		server string
-		call   *asked
+		call   *serverCall
 		value  T
 		err    error
 	}
-	answers := make(chan answer, len(groups))
-	waiting, failed := make(map[string]*asked, len(groups)), make(map[int]error)
+	replies := make(chan reply, len(groups))
+	waiting, failed := make(map[string]*serverCall, len(groups)), make(map[int]error)
 	fail := func(server string, why error) {
 		for _, p := range groups[server] {
 			failed[p] = why
 		}
 	}
 	for server, some := range groups {
-		call := s.begin(server, patience)
+		call := s.begin(server, replyWait)
 		if call == nil {
 			fail(server, errSilent)
 			continue
 		}
 		waiting[server] = call
 		go func() {
-			asking, cancel := context.WithTimeout(ctx, callLimit)
+			callCtx, cancel := context.WithTimeout(ctx, serverCallTimeout)
 			defer cancel()
-			value, err := read(asking, some)
-			answers <- answer{server, call, value, err}
+			value, err := read(callCtx, some)
+			replies <- reply{server, call, value, err}
 			s.end(server, call)
 		}()
 	}
-	var enough <-chan time.Time // nil until the first reply
+	var timeout <-chan time.Time // nil until the first reply
 	for len(waiting) > 0 {
 		select {
-		case a := <-answers:
+		case a := <-replies:
 			delete(waiting, a.server)
-			away := shop.AwayOf(a.err)
+			away := shop.UnreachableIn(a.err)
 			switch {
 			case a.err != nil && away == nil:
 				fail(a.server, a.err)
@@ -157,43 +157,43 @@ func perPartition[T any](
 				maps.Copy(failed, away.Partitions)
 			}
 			values = append(values, a.value)
-			if enough == nil {
-				enough = time.After(patience)
+			if timeout == nil {
+				timeout = time.After(replyWait)
 			}
-		case <-enough:
+		case <-timeout:
 			for server, call := range waiting {
-				s.giveUp(server, call)
+				s.abandon(server, call)
 				fail(server, errSilent)
 			}
 			clear(waiting)
 		}
 	}
-	if patience == readPatience { // other reads may fail for a moment
-		s.note(ctx, partitions, failed)
+	if replyWait == readReplyWait { // other reads may fail for a moment
+		s.logChanges(ctx, partitions, failed)
 	}
-	return values, awayUnlessAll(failed, len(values) == 0)
+	return values, partialError(failed, len(values) == 0)
 }
 
-// awayUnlessAll returns the error of a read with failed partitions: that of the first one if all failed, else a
-// PartitionsAway.
-func awayUnlessAll(failed map[int]error, all bool) error {
+// partialError returns the error of a read with failed partitions: that of the first one if all failed, else a
+// PartitionsUnreachable.
+func partialError(failed map[int]error, all bool) error {
 	switch {
 	case len(failed) == 0:
 		return nil
 	case all:
 		return failed[slices.Min(slices.Collect(maps.Keys(failed)))]
 	}
-	return &shop.PartitionsAway{Partitions: failed}
+	return &shop.PartitionsUnreachable{Partitions: failed}
 }
 
-// note logs once which partitions have stopped replying, and which reply again.
-func (s *servers) note(ctx context.Context, asked []int, failed map[int]error) {
+// logChanges logs once which partitions have stopped replying, and which reply again.
+func (s *servers) logChanges(ctx context.Context, partitions []int, failed map[int]error) {
 	if ctx.Err() != nil { // the caller has gone
 		return
 	}
 	s.mu.Lock()
 	var gone, back []int
-	for _, p := range asked {
+	for _, p := range partitions {
 		switch away := failed[p] != nil; {
 		case away && !s.away[p]:
 			s.away[p] = true

@@ -15,7 +15,7 @@ import (
 const publishChunk = 500
 
 // Publish notifies the nodes of rows of one partition, in one message per publishChunk rows. asOf is Redis time, read
-// before the transaction that stamped the rows began. ErrTooLate: asOf is more than PublishWithin ago, nothing was
+// before the transaction that stamped the rows began. ErrTooLate: asOf is more than PublishDeadline ago, nothing was
 // published, and the rows must be stamped again (F2). After any other error the outcome is unknown: publish again. It
 // needs no epoch: committed rows are always valid.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
@@ -26,7 +26,7 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis
 	calls := make([]call, 0, 1+len(rows)/publishChunk)
 	for some := range slices.Chunk(rows, publishChunk) {
 		calls = append(calls, call{[]string{k.meta}, []any{
-			int64(asOf), shop.PublishWithin.Milliseconds(), shop.ChangesChannel(l.namespace, partition),
+			int64(asOf), shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(l.namespace, partition),
 			l.lines(some, nil),
 		}})
 	}
@@ -68,8 +68,8 @@ func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error
 	for p := range ends {
 		ends[p].Away = true
 	}
-	groups, err := perPartition(ctx, l, l.all(), readPatience, l.sequenceEndsOf)
-	if err != nil && shop.AwayOf(err) == nil {
+	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.sequenceEndsOf)
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, fmt.Errorf("read the sequence ends of %d partitions: %w", len(ends), err)
 	}
 	for _, group := range groups {
@@ -98,5 +98,5 @@ func (l *Inventory) sequenceEndsOf(ctx context.Context, partitions []int) (map[i
 		}
 		ends[partitions[i]] = shop.SequenceEnd{Last: number(text(values[0])), Epoch: number(text(values[1]))}
 	}
-	return ends, awayUnlessAll(failed, len(ends) == 0)
+	return ends, partialError(failed, len(ends) == 0)
 }

@@ -27,8 +27,8 @@ type received struct {
 	changes []shop.Change
 }
 
-// hear receives the next message.
-func (f *fixture) hear(messages <-chan *redis.Message) (h received) {
+// receive receives the next message.
+func (f *fixture) receive(messages <-chan *redis.Message) (h received) {
 	f.t.Helper()
 	select {
 	case m := <-messages:
@@ -39,7 +39,7 @@ func (f *fixture) hear(messages <-chan *redis.Message) (h received) {
 			f.must(err)
 			h.changes = append(h.changes, change)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		f.t.Fatal("no message was received")
 	}
 	return h
@@ -53,7 +53,7 @@ func (f *fixture) end() shop.SequenceEnd {
 }
 
 // F4: every message contains the number of the previous one. SequenceEnds returns the number of the last message.
-func TestMessagesAreAChain(t *testing.T) {
+func TestMessagesContainThePreviousNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		messages := f.listen()
 		if end := f.end(); end != (shop.SequenceEnd{Epoch: testEpoch}) {
@@ -66,7 +66,7 @@ func TestMessagesAreAChain(t *testing.T) {
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows))
 		for i, want := range []int{1, publishChunk, 1} {
-			m := f.hear(messages)
+			m := f.receive(messages)
 			if m.Before != int64(i) || m.Number != int64(i)+1 || len(m.changes) != want {
 				t.Fatalf("message %d: %d after %d with %d changes, want %d", i, m.Number, m.Before, len(m.changes),
 					want)
@@ -77,22 +77,22 @@ func TestMessagesAreAChain(t *testing.T) {
 		}
 		f.close(testEpoch+1, true) // rows are valid in every state of Redis
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
-		if m := f.hear(messages); m.Number != 4 || m.changes[0].User != 100 {
+		if m := f.receive(messages); m.Number != 4 || m.changes[0].User != 100 {
 			t.Fatalf("while the partition is closed: %+v", m)
 		}
 	})
 }
 
-// F2: changes stamped in a transaction that began more than PublishWithin ago, or in the future, are not published,
+// F2: changes stamped in a transaction that began more than PublishDeadline ago, or in the future, are not published,
 // neither alone nor with the acknowledgement of their entry.
-func TestWhatIsTooLateIsNotTold(t *testing.T) {
+func TestLateChangesAreNotPublished(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
 		_, entries := f.delivered("node-1", 0)
 		row := []*shop.Order{{ID: entries[0].Order, User: 5000, Partition: 1, Rev: 1, State: shop.Pending, PayBy: 5}}
 		for name, asOf := range map[string]shop.Millis{
-			"past": f.now().Add(-shop.PublishWithin - 50*time.Millisecond), "future": f.now().Add(time.Minute),
+			"past": f.now().Add(-shop.PublishDeadline - 50*time.Millisecond), "future": f.now().Add(time.Minute),
 		} {
 			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, shop.ErrTooLate) {
 				t.Errorf("%s: published, %v, want ErrTooLate", name, err)
@@ -117,7 +117,7 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 
 // I4: message, deadline and acknowledgement are one step. An existing deadline stays, and an entry counts once. With
 // another epoch nothing happens.
-func TestFinishIsOneStep(t *testing.T) {
+func TestFinishIsAtomic(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)
@@ -140,7 +140,7 @@ func TestFinishIsOneStep(t *testing.T) {
 		f.inventory.SetEpoch(1, testEpoch)
 		for round := range 2 {
 			f.must(f.inventory.Finish(f.ctx, 1, f.now(), rows, entries))
-			m := f.hear(messages)
+			m := f.receive(messages)
 			if m.Number != int64(round)+1 || len(m.changes) != 3 || m.changes[1].User != read[1].User {
 				t.Fatalf("round %d published %+v", round, m)
 			}
@@ -180,7 +180,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 
 // F3: Delivery returns the oldest entry that is not acknowledged, delivered or not. It fails until the history of Redis
 // is confirmed.
-func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
+func TestDeliveryReturnsTheOldestOpenEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		look := func() shop.Delivery {

@@ -22,17 +22,17 @@ import (
 //
 // Each arrow is one command or one script, so a process that dies in between leaves the message in the state before.
 type queue struct {
-	client     redis.UniversalClient
-	stream     string
-	quarantine string // a stream with the same hash tag
-	mark       string // a hash with the same hash tag, see post.lua
-	list       string // the command that lists the quarantine
-	discard    bool   // entries contain a secret and have one group: they are deleted when they are acknowledged
+	client      redis.UniversalClient
+	stream      string
+	quarantine  string // a stream with the same hash tag
+	mark        string // a hash with the same hash tag, see post.lua
+	listCommand string // the command that lists the quarantine
+	discard     bool   // entries contain a secret and have one group: they are deleted when they are acknowledged
 }
 
 const (
-	quarantinePage = 500
-	longReason     = 300 // maximum length of a stored reason, in bytes
+	quarantinePage      = 500
+	maxQuarantineReason = 300 // maximum length of a stored reason, in bytes
 )
 
 // post appends the postings in args, or only checks the mark without postings. It returns the script's reply without
@@ -85,10 +85,10 @@ func (q *queue) acknowledge(ctx context.Context, group, id string) error {
 	return wrapped(transient(err), "acknowledge %s", id)
 }
 
-// isolate moves a pending entry to the quarantine; false: it is no longer pending. Repeating it is safe.
-func (q *queue) isolate(ctx context.Context, group, id, reason string) (bool, error) {
+// quarantineEntry moves a pending entry to the quarantine; false: it is no longer pending. Repeating it is safe.
+func (q *queue) quarantineEntry(ctx context.Context, group, id, reason string) (bool, error) {
 	moved, err := q.move(ctx, quarantineScript, []string{q.stream, q.quarantine}, group, id,
-		cut(reason, longReason), q.discard)
+		cut(reason, maxQuarantineReason), q.discard)
 	return moved != "", err
 }
 
@@ -179,17 +179,17 @@ type reader struct {
 	block    time.Duration // how long a read waits
 	// first is the pause between the beginning of the first attempt and the second. It is longer than an attempt takes,
 	// so that no message is claimed during its delivery. Each further pause is twice as long, up to longest.
-	first, longest time.Duration
+	first, maxDelay time.Duration
 	// deleteIdle is the idle time after which a consumer without pending entries is deleted: its node is dead.
 	deleteIdle time.Duration
 	from       string // where the next claim continues; used by one goroutine
 }
 
 // reader makes a reader of the queue.
-func (q *queue) reader(blocking redis.UniversalClient, group, consumer string, first, longest time.Duration) reader {
+func (q *queue) reader(blocking redis.UniversalClient, group, consumer string, first, maxDelay time.Duration) reader {
 	return reader{
 		queue: q, blocking: blocking, group: group, consumer: consumer, block: readBlock, first: first,
-		longest: longest, deleteIdle: consumerRetention, from: claimStart,
+		maxDelay: maxDelay, deleteIdle: consumerRetention, from: claimStart,
 	}
 }
 
@@ -266,12 +266,12 @@ func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error
 // pause returns the time between the beginning of an attempt and the next one. Its jitter, up to an eighth, depends on
 // the message id: messages that failed together are not repeated together, and all nodes use the same pause.
 func (r *reader) pause(id string, attempts int64) time.Duration {
-	pause := min(r.first<<min(max(attempts-1, 0), 16), r.longest)
+	pause := min(r.first<<min(max(attempts-1, 0), 16), r.maxDelay)
 	return pause + pause*time.Duration(crc32.ChecksumIEEE([]byte(id))%128)/1024
 }
 
-// uncount removes an attempt from the count: it failed because of the receiver, not because of the message.
-func (r *reader) uncount(ctx context.Context, a attempt) error {
+// uncountAttempt removes an attempt from the count: it failed because of the receiver, not because of the message.
+func (r *reader) uncountAttempt(ctx context.Context, a attempt) error {
 	err := r.client.Do(ctx, "XCLAIM", r.stream, r.group, r.consumer, 0, a.ID,
 		"RETRYCOUNT", a.number-1, "JUSTID").Err()
 	return wrapped(transient(err), "uncount an attempt at %s", a.ID)

@@ -15,8 +15,8 @@ import (
 	"stampede/app/shop"
 )
 
-// claimEvery is the pause between two passes over all pending messages.
-const claimEvery = 3 * time.Second
+// claimInterval is the pause between two passes over all pending messages.
+const claimInterval = 3 * time.Second
 
 // Deliverer delivers the messages of a queue to a receiver that may be slow, reject messages, or be unreachable:
 //
@@ -38,7 +38,7 @@ type Deliverer struct {
 	logged  []string // fields of the entries for the log
 
 	fresh, repeats                 lane
-	claimEvery                     time.Duration
+	claimInterval                  time.Duration
 	turns                          turns
 	delivered, quarantined, failed atomic.Int64
 }
@@ -49,8 +49,8 @@ type lane struct {
 	pace   pace
 }
 
-func (d *Deliverer) setPauses(block, claimEvery, receiver time.Duration) {
-	d.block, d.claimEvery, d.fresh.pace.shortest, d.repeats.pace.shortest = block, claimEvery, receiver, receiver
+func (d *Deliverer) setPauses(block, claimInterval, receiver time.Duration) {
+	d.block, d.claimInterval, d.fresh.pace.minPause, d.repeats.pace.minPause = block, claimInterval, receiver, receiver
 }
 
 // Counts returns the numbers of attempts of this node that ended with the message delivered, quarantined, or neither.
@@ -76,7 +76,7 @@ func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 	claimed, err := d.claim(ctx, n)
 	if err == nil && len(claimed) == 0 && d.from == claimStart {
 		_, err = leaveScript.run(ctx, d.client, []string{d.stream}, d.group, "", d.deleteIdle.Milliseconds())
-		shop.Sleep(ctx, d.claimEvery)
+		shop.Sleep(ctx, d.claimInterval)
 	}
 	return claimed, err
 }
@@ -84,7 +84,7 @@ func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 // run delivers on a lane. It reads at most as many messages as it can deliver at once, and one at a time while the
 // receiver is unreachable.
 func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context, int) ([]attempt, error)) {
-	fault := backoff{first: time.Second, longest: 30 * time.Second}
+	fault := backoff{first: time.Second, maxDelay: 30 * time.Second}
 	free := semaphore.NewWeighted(int64(l.places))
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -95,15 +95,15 @@ func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context,
 		if !l.pace.wait(ctx) {
 			return
 		}
-		careful := l.pace.failing()
+		probing := l.pace.failing()
 		if free.Acquire(ctx, 1) != nil {
 			return
 		}
 		n := 1
-		for n < l.places && !careful && free.TryAcquire(1) {
+		for n < l.places && !probing && free.TryAcquire(1) {
 			n++
 		}
-		if !careful && l.pace.failing() { // the delivery that has just ended found the receiver unreachable
+		if !probing && l.pace.failing() { // the delivery that has just ended found the receiver unreachable
 			free.Release(int64(n))
 			continue
 		}
@@ -132,29 +132,29 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 	if ctx.Err() != nil {
 		return
 	}
-	ctx, done := finishing(ctx) // an interrupted delivery would be repeated
+	ctx, done := drainContext(ctx) // an interrupted delivery would be repeated
 	defer done()
 	began := time.Now()
 	err := d.deliver(ctx, a.XMessage)
 	p.record(err, began)
-	var asked *outbox.PauseError
+	var requested *outbox.PauseError
 	switch {
 	case err == nil:
 		if err = d.acknowledge(ctx, d.group, a.ID); err == nil {
 			d.delivered.Add(1)
 		}
 	case errors.Is(err, outbox.ErrRejected):
-		err = d.giveUp(ctx, a, err)
-	case errors.As(err, &asked):
+		err = d.quarantineMessage(ctx, a, err)
+	case errors.As(err, &requested):
 		d.failed.Add(1)
-		d.fresh.pace.pause(asked.After)
-		d.repeats.pace.pause(asked.After)
-		err = errors.Join(err, d.uncount(ctx, a))
+		d.fresh.pace.pause(requested.After)
+		d.repeats.pace.pause(requested.After)
+		err = errors.Join(err, d.uncountAttempt(ctx, a))
 	case ctx.Err() != nil: // shutdown: the result is unknown, so the attempt counts
 	default:
 		d.failed.Add(1)
 		if d.attempts > 0 && a.number >= d.attempts {
-			err = d.giveUp(ctx, a, err)
+			err = d.quarantineMessage(ctx, a, err)
 		}
 	}
 	if err != nil && ctx.Err() == nil {
@@ -163,25 +163,25 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 }
 
 // refundLate quarantines a message.
-func (d *Deliverer) giveUp(ctx context.Context, a attempt, why error) error {
-	moved, err := d.isolate(ctx, d.group, a.ID, why.Error())
+func (d *Deliverer) quarantineMessage(ctx context.Context, a attempt, why error) error {
+	moved, err := d.quarantineEntry(ctx, d.group, a.ID, why.Error())
 	if err != nil {
 		return errors.Join(why, err)
 	}
 	if moved {
 		d.quarantined.Add(1)
-		slog.ErrorContext(ctx, "a message is quarantined; `"+d.list+"` lists it", d.describe(a, why)...)
+		slog.ErrorContext(ctx, "a message is quarantined; `"+d.listCommand+"` lists it", d.describe(a, why)...)
 	}
 	return nil
 }
 
 // describe returns log attributes of an attempt, without secrets and personal data.
 func (d *Deliverer) describe(a attempt, err error) []any {
-	about := []any{"queue", d.stream, "group", d.group, "id", a.ID, "attempt", a.number, "err", err}
+	attrs := []any{"queue", d.stream, "group", d.group, "id", a.ID, "attempt", a.number, "err", err}
 	for _, name := range d.logged {
-		about = append(about, name, text(a.Values[name]))
+		attrs = append(attrs, name, text(a.Values[name]))
 	}
-	return about
+	return attrs
 }
 
 // turns delivers messages with the same value one at a time, in the order in which they joined.
@@ -227,7 +227,7 @@ const (
 //	  ▲                                                                 │
 //	  └──────────────── one message was delivered or rejected ──────────┘
 type pace struct {
-	shortest time.Duration // pause between two attempts to reach the receiver again
+	minPause time.Duration // pause between two attempts to reach the receiver again
 
 	mu     sync.Mutex
 	faults int       // in a row
@@ -265,16 +265,16 @@ func (p *pace) record(err error, began time.Time) {
 	}
 	p.faults++
 	if p.faults >= maxFaults && began.After(p.until) {
-		p.until = time.Now().Add(p.shortest)
+		p.until = time.Now().Add(p.minPause)
 	}
 }
 
 // pause records that the receiver requested a pause. It lasts from shortest to maxPause.
-func (p *pace) pause(asked time.Duration) {
+func (p *pace) pause(requested time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = max(p.faults, maxFaults)
-	if until := time.Now().Add(min(max(asked, p.shortest), maxPause)); until.After(p.until) {
+	if until := time.Now().Add(min(max(requested, p.minPause), maxPause)); until.After(p.until) {
 		p.until = until
 	}
 }

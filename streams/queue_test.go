@@ -18,15 +18,15 @@ import (
 )
 
 // Messages that always fail delay neither repeated messages behind them nor new ones.
-func TestFailingMessagesHideNone(t *testing.T) {
+func TestFailingMessagesDelayNoOthers(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		r := newReceiver(c, func(_ context.Context, t try) error {
 			if t.marked || t.number == 1 {
-				return errAway
+				return errUnreachable
 			}
 			return nil
 		})
-		r.f.run(r.node("one", soon))
+		r.f.run(r.node("one", shortIdle))
 		r.sendNew(160, true)
 		r.awaitAll(r.sendNew(35, false))
 		r.awaitAll(r.sendNew(3, false))
@@ -38,9 +38,9 @@ func TestFailingMessagesHideNone(t *testing.T) {
 // the same message; or the operator drops it.
 func TestRejectedMessagesAreQuarantined(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
-		var mended atomic.Bool
+		var repaired atomic.Bool
 		r := newReceiver(c, func(_ context.Context, t try) error {
-			if t.marked && !mended.Load() {
+			if t.marked && !repaired.Load() {
 				return fmt.Errorf("%w: 422 no such product", outbox.ErrRejected)
 			}
 			return nil
@@ -60,7 +60,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 			t.Errorf("%d are quarantined, %v; %v", n, err, d.Counts())
 		}
 
-		mended.Store(true)
+		repaired.Store(true)
 		c.f.must(c.Replay(c.f.ctx, found[0].id))
 		r.awaitAll([]string{found[0].name})
 		for _, want := range []bool{true, false} {
@@ -96,12 +96,12 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 		c.f.must(c.acknowledge(c.f.ctx, c.group, found[0].ID))
 		for i, e := range found[:2] {
 			for again := range 2 {
-				if did, err := c.isolate(c.f.ctx, c.group, e.ID, "no"); err != nil || did != (i == 1 && again == 0) {
+				if did, err := c.quarantineEntry(c.f.ctx, c.group, e.ID, "no"); err != nil || did != (i == 1 && again == 0) {
 					t.Errorf("entry %d: %v, %v", i, did, err)
 				}
 			}
 		}
-		if did, err := c.isolate(c.f.ctx, "nobody", found[2].ID, "no"); did || err != nil {
+		if did, err := c.quarantineEntry(c.f.ctx, "nobody", found[2].ID, "no"); did || err != nil {
 			t.Errorf("quarantined for a missing group: %v, %v", did, err)
 		}
 		d.handle(c.f.ctx, &d.fresh.pace, found[2])
@@ -119,7 +119,7 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 // and all messages are delivered afterwards.
 func TestPausesAreRespected(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
-		const asked = 100 * time.Millisecond
+		const requestedPause = 100 * time.Millisecond
 		var opened atomic.Bool
 		var pause atomic.Int64
 		r := newReceiver(c, func(context.Context, try) error {
@@ -132,16 +132,16 @@ func TestPausesAreRespected(t *testing.T) {
 		d.attempts = 2
 		r.f.run(d)
 		first := r.sendNew(1, false)
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return r.tried(first[0]) > 2*int(d.attempts), "too few attempts at a receiver without a time"
 		})
-		pause.Store(int64(asked))
+		pause.Store(int64(requestedPause))
 		began, before := time.Now(), r.tried("")
 		all := append(first, r.sendNew(200, false)...)
-		time.Sleep(7 * asked)
+		time.Sleep(7 * requestedPause)
 		// After each pause one per lane, and those already running at the beginning.
 		tried := r.tried("") - before // read before the time
-		if most := 4 + 2*(1+int(time.Since(began)/asked)); tried > most {
+		if most := 4 + 2*(1+int(time.Since(began)/requestedPause)); tried > most {
 			t.Errorf("got %d attempts, want at most %d", tried, most)
 		}
 		opened.Store(true)
@@ -161,9 +161,9 @@ func TestSlowDeliveriesDelayNoOthers(t *testing.T) {
 			case t.number > 1: // it uses a place for repeated messages
 				<-over
 			}
-			return errAway
+			return errUnreachable
 		})
-		r.f.run(r.node("one", soon))
+		r.f.run(r.node("one", shortIdle))
 		t.Cleanup(func() { close(over) })
 		r.sendNew(50, true)
 		r.awaitAll(r.sendNew(100, false))
@@ -185,8 +185,8 @@ func TestFailingMessagesAreQuarantined(t *testing.T) {
 		d.attempts = 8
 		bad := r.sendNew(1, true)[0]
 		r.awaitAll(r.sendNew(1, false), d)
-		kit.Eventually(t, patience, func() (bool, string) {
-			r.turn(d)
+		kit.Eventually(t, testTimeout, func() (bool, string) {
+			r.deliverOnce(d)
 			return len(r.list()) > 0, fmt.Sprintf("%d attempts", r.tried(bad))
 		})
 		m := r.await(0, 1)[0]
@@ -252,11 +252,11 @@ func TestConsumersOfGoneNodesAreDeleted(t *testing.T) {
 // Nodes share the messages. A node that is stopped finishes its running deliveries.
 func TestNodesShareMessages(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
-		delivering, goOn := make(chan struct{}), make(chan struct{})
+		delivering, resume := make(chan struct{}), make(chan struct{})
 		r := newReceiver(c, func(ctx context.Context, t try) error {
 			if t.marked {
 				close(delivering)
-				<-goOn
+				<-resume
 			}
 			return ctx.Err()
 		})
@@ -265,7 +265,7 @@ func TestNodesShareMessages(t *testing.T) {
 		<-delivering
 		r.f.run(r.node("two", time.Hour))
 		r.awaitAll(r.sendNew(40, false))
-		go func() { time.Sleep(time.Millisecond); close(goOn) }() // before or after the stop begins
+		go func() { time.Sleep(time.Millisecond); close(resume) }() // before or after the stop begins
 		stop()
 		r.awaitAll(held)
 		r.await(0, 0)
@@ -277,7 +277,7 @@ func TestNodesShareMessages(t *testing.T) {
 
 // A node dies after a delivery and before its acknowledgement. Another node delivers the same message again, byte for
 // byte.
-func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
+func TestRedeliveredMessageIsIdentical(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		r := newReceiver(c, func(context.Context, try) error { return nil })
 		r.sendNew(1, false)
@@ -285,11 +285,11 @@ func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
 		found, err := dead.next(c.f.ctx, 1)
 		c.f.must(err)
 		c.f.must(dead.deliver(c.f.ctx, found[0].XMessage))
-		stop := r.f.run(r.node("two", soon))
+		stop := r.f.run(r.node("two", shortIdle))
 		r.await(0, 0)
 		stop()
-		if len(r.wholes) != 2 || r.wholes[0] != r.wholes[1] {
-			t.Errorf("delivered %v, want the same message twice", r.wholes)
+		if len(r.bodies) != 2 || r.bodies[0] != r.bodies[1] {
+			t.Errorf("delivered %v, want the same message twice", r.bodies)
 		}
 	})
 }
@@ -311,8 +311,8 @@ func (d *dying) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (d *dying) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if d.dies() {
-			cmd.SetErr(errAway)
-			return errAway
+			cmd.SetErr(errUnreachable)
+			return errUnreachable
 		}
 		return next(ctx, cmd)
 	}
@@ -321,7 +321,7 @@ func (d *dying) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (d *dying) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if d.dies() {
-			return errAway
+			return errUnreachable
 		}
 		return next(ctx, cmds)
 	}
@@ -329,10 +329,10 @@ func (d *dying) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 
 // A process that dies between any two commands loses no message, and none is both delivered and quarantined, or
 // quarantined twice.
-func TestNothingIsLostBetweenSteps(t *testing.T) {
+func TestKilledNodeLosesNoMessage(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		for end, result := range map[string]error{
-			"delivered": nil, "rejected": outbox.ErrRejected, "failed": errAway, "paused": &outbox.PauseError{Err: errAway},
+			"delivered": nil, "rejected": outbox.ErrRejected, "failed": errUnreachable, "paused": &outbox.PauseError{Err: errUnreachable},
 		} {
 			quarantined := map[string]int{"rejected": 1, "failed": 1}[end]
 			for steps, died := 0, true; died; steps++ {
@@ -345,7 +345,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				client.AddHook(hook)
 				first := r.nodeOn(client, "one", time.Millisecond)
 				first.attempts = 1
-				r.turn(first)
+				r.deliverOnce(first)
 				if died = hook.died; steps > 20 {
 					t.Fatalf("%s: the node still dies after %d commands", end, steps)
 				}

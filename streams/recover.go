@@ -16,9 +16,9 @@ import (
 
 const (
 	remainingPage = 1000 // entries
-	restorePart   = 500  // buyers or holds per call
-	// oldStreamKept is the retention of the old stream of a restored partition, for operators.
-	oldStreamKept = time.Hour
+	restoreChunk  = 500  // buyers or holds per call
+	// oldStreamLife is the retention of the old stream of a restored partition, for operators.
+	oldStreamLife = time.Hour
 )
 
 // Close closes the partition for a recovery. ErrStaleEpoch: another recovery has begun, or will begin, a later epoch.
@@ -36,12 +36,12 @@ func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRec
 		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
 	}
 	h := &r.Database
-	_, err := l.run(ctx, openScript, partition, keys, r.Claim, seq, r.Lost, oldStreamKept.Milliseconds(), h.Server,
+	_, err := l.run(ctx, openScript, partition, keys, r.Claim, seq, r.Lost, oldStreamLife.Milliseconds(), h.Server,
 		h.Generation, h.Beat, h.Lossless)
 	if err != nil {
 		return err
 	}
-	l.begun(ctx, partition, r.Claim, seq)
+	l.beginEpoch(ctx, partition, r.Claim, seq)
 	return nil
 }
 
@@ -98,11 +98,11 @@ func (l *Inventory) Evidence(
 	for i, o := range orders {
 		fields[i], users[i] = o.ID.String(), o.User.String()
 	}
-	var there *redis.IntCmd
+	var exists *redis.IntCmd
 	var holds, records *redis.SliceCmd
 	var deadlines *redis.FloatSliceCmd
 	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		there = p.Exists(ctx, k.sale(sale.ID))
+		exists = p.Exists(ctx, k.sale(sale.ID))
 		holds = p.HMGet(ctx, k.open(sale.ID), fields...)
 		records = p.HMGet(ctx, k.buyers(sale.ID), users...)
 		deadlines = p.ZMScore(ctx, k.deadlines, fields...)
@@ -124,7 +124,7 @@ func (l *Inventory) Evidence(
 			e.Hold = &hold
 		}
 	}
-	return found, there.Val() == 1, nil
+	return found, exists.Val() == 1, nil
 }
 
 // Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.
@@ -174,9 +174,9 @@ func (l *Inventory) SetAside(ctx context.Context, claim int64, e *shop.Entry, re
 	return err == nil && integer(reply[1]) == 1, err
 }
 
-// Stick sets the reason why a sale must not sell; "": it may.
-func (l *Inventory) Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
-	_, err := l.run(ctx, stickScript, sale.Partition, saleKeys(sale.ID), claim, reason)
+// SetStuck sets the reason why a sale must not sell; "": it may.
+func (l *Inventory) SetStuck(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
+	_, err := l.run(ctx, setStuckScript, sale.Partition, saleKeys(sale.ID), claim, reason)
 	return err
 }
 
@@ -192,21 +192,21 @@ func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) 
 	if err := part("sale", saleFields(s)); err != nil {
 		return err
 	}
-	buyers, open := restored(s.Sale, s.Orders)
+	buyers, open := saleHashes(s.Sale, s.Orders)
 	for name, pairs := range map[string][]any{"buyers": buyers, "open": open} {
-		for some := range slices.Chunk(pairs, 2*restorePart) {
+		for some := range slices.Chunk(pairs, 2*restoreChunk) {
 			if err := part(name, some); err != nil {
 				return err
 			}
 		}
 	}
-	return part("arm", []any{restAfterEmpty.Milliseconds()})
+	return part("arm", []any{returnCooldown.Milliseconds()})
 }
 
-// restored builds the pairs of the buyers and open hashes from rows. Held and sold units have holds; units count to the
+// saleHashes builds the pairs of the buyers and open hashes from rows. Held and sold units have holds; units count to the
 // limit while the state holds them. The rows do not contain the pass that a buyer spent last. Therefore every pass that
 // is not newer than the buyer's last reservation counts as spent.
-func restored(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
+func saleHashes(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int
 		count   int

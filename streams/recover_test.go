@@ -13,8 +13,8 @@ import (
 	"stampede/app/shop"
 )
 
-// failedJob returns the entries that are still in the stream of partition 1.
-func (f *fixture) failedJob() (entries []shop.Entry) {
+// remaining returns the entries that are still in the stream of partition 1.
+func (f *fixture) remainingEntries() (entries []shop.Entry) {
 	f.t.Helper()
 	f.must(f.inventory.EachEntry(f.ctx, 1, func(page []shop.Entry) error {
 		entries = append(entries, page...)
@@ -23,8 +23,8 @@ func (f *fixture) failedJob() (entries []shop.Entry) {
 	return entries
 }
 
-// ageless compares StreamStats without the fields that depend on the time.
-var ageless = cmpopts.IgnoreFields(StreamStats{}, "Oldest", "ClosedAt")
+// ignoreAge compares StreamStats without the fields that depend on the time.
+var ignoreAge = cmpopts.IgnoreFields(StreamStats{}, "Oldest", "ClosedAt")
 
 // I8: of two concurrent recoveries only the one with the later claim changes and opens the partition. The other one has
 // read older data.
@@ -32,7 +32,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
-		entry := f.failedJob()[0]
+		entry := f.remainingEntries()[0]
 		state := func(stock int64) shop.SaleState {
 			return shop.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
 		}
@@ -40,7 +40,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 			t.Helper()
 			_, aside := f.inventory.SetAside(f.ctx, claim, &entry, "recovery")
 			for i, err := range []error{
-				f.inventory.Restore(f.ctx, claim, state(4)), f.inventory.Stick(f.ctx, claim, s.Ref(), "stuck"), aside,
+				f.inventory.Restore(f.ctx, claim, state(4)), f.inventory.SetStuck(f.ctx, claim, s.Ref(), "stuck"), aside,
 				f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0),
 			} {
 				if !errors.Is(err, want) {
@@ -109,7 +109,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		if n, err := trimmer.runOnce(f.ctx); n != 0 || err != nil {
 			t.Errorf("trimmed %d, %v, want 0", n, err)
 		}
-		if diff := cmp.Diff(before, f.audit(s)) + cmp.Diff(streams, f.stats(), ageless); diff != "" {
+		if diff := cmp.Diff(before, f.audit(s)) + cmp.Diff(streams, f.stats(), ignoreAge); diff != "" {
 			t.Errorf("changed while closed (-before +after):\n%s", diff)
 		}
 	})
@@ -122,7 +122,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 4)
-		entries := f.failedJob()
+		entries := f.remainingEntries()
 		f.delivered("node-1", 2)
 		f.settle(entries[0])
 		f.close(testEpoch+1, false)
@@ -184,7 +184,7 @@ func TestEntrySetAsideWithoutGroupIsSettled(t *testing.T) {
 		f.reserveMany(s, 1)
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 		f.close(testEpoch+1, false)
-		now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &f.failedJob()[0], "recovery")
+		now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &f.remainingEntries()[0], "recovery")
 		if c := f.counters(s); err != nil || !now || c.Done != 1 {
 			t.Errorf("set aside %v, %v; %d done, want 1", now, err, c.Done)
 		}
@@ -201,7 +201,7 @@ func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 		before := f.stats()
 		f.close(testEpoch+1, false)
 		f.open(testEpoch+1, 2, false)
-		if diff := cmp.Diff(before, f.stats(), ageless); diff != "" || before.Pending != 1 || before.Length != 2 {
+		if diff := cmp.Diff(before, f.stats(), ignoreAge); diff != "" || before.Pending != 1 || before.Length != 2 {
 			t.Errorf("before %+v, (-before +after):\n%s", before, diff)
 		}
 		f.close(testEpoch+2, true)
@@ -260,7 +260,7 @@ func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 }
 
 // P2: the recorded beat never decreases, and only a recovery records another server or generation.
-func TestNoteNeverGoesBack(t *testing.T) {
+func TestRecordedBeatNeverDecreases(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
 		f.must(f.inventory.Note(f.ctx, 1, h))
@@ -322,16 +322,16 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 }
 
 // P4, I9: a sale that waits for an operator is paused for new buys, and repeated keys return their orders.
-func TestStuckSaleKeepsItsKeys(t *testing.T) {
+func TestStuckSalePausesOnlyNewBuys(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
-		stick := func(claim int64, reason string) {
+		setStuck := func(claim int64, reason string) {
 			t.Helper()
 			f.close(claim, false)
-			f.must(f.inventory.Stick(f.ctx, claim, s.Ref(), reason))
+			f.must(f.inventory.SetStuck(f.ctx, claim, s.Ref(), reason))
 			absent := shop.SaleRef{ID: newID(), Partition: 1}
-			if err := f.inventory.Stick(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
+			if err := f.inventory.SetStuck(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
 				t.Errorf("set an absent sale stuck: %v", err)
 			}
 			f.open(claim, 1, false)
@@ -343,9 +343,9 @@ func TestStuckSaleKeepsItsKeys(t *testing.T) {
 				t.Errorf("repeated as order %s, want %s", d.Order, first.Order)
 			}
 		}
-		stick(testEpoch+1, "order 5: no hold")
+		setStuck(testEpoch+1, "order 5: no hold")
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictPaused)
-		stick(testEpoch+2, "")
+		setStuck(testEpoch+2, "")
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 // P2: with one required replica, a buy is confirmed once the replica has it. While the replica is disconnected the
 // outcome is unknown, even for a repeat that finds its order. Afterwards the same key returns the same order.
-func TestAnswersWaitForReplicas(t *testing.T) {
+func TestBuyIsConfirmedAfterReplication(t *testing.T) {
 	t.Parallel()
 	primary := kit.StartRedis(t, kit.RedisOptions{})
 	replica := kit.StartRedis(t, kit.RedisOptions{})
@@ -32,7 +32,7 @@ func TestAnswersWaitForReplicas(t *testing.T) {
 	link.Stall()
 	b := buyOf(s, 12, 1, "key-two-1")
 	for range 2 {
-		if d, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrTransient) {
+		if d, err := reserveOnce(f.ctx, g, b); !errors.Is(err, shop.ErrTransient) {
 			t.Fatalf("a buy without a replica: got %+v, %v, want ErrTransient", d, err)
 		}
 	}

@@ -33,11 +33,11 @@ var (
 	armScript        = load("rejection", "arm")
 	closeScript      = load("redis_time", "history", "close")
 	restoreScript    = load("redis_time", "claimed", "restore")
-	stickScript      = load("claimed", "set_stuck")
+	setStuckScript   = load("claimed", "set_stuck")
 	setAsideScript   = load("redis_time", "claimed", "progress", "letter", "settled", "set_aside")
 	openScript       = load("claimed", "history", "open")
 	noteScript       = load("rejection", "note")
-	lookScript       = load("history", "state")
+	stateScript      = load("history", "state")
 	confirmScript    = load("rejection", "history", "confirm")
 	finishScript     = load("redis_time", "rejection", "publish_lines", "settled", "finish")
 	publishScript    = load("redis_time", "publish_lines", "publish")
@@ -46,7 +46,7 @@ var (
 	renewScript      = load("redis_time", "renew")
 	dropScript       = load("drop")
 	leaveScript      = load("leave")
-	attendScript     = load("redis_time", "register")
+	registerScript   = load("redis_time", "register")
 	lagScript        = load("lag")
 	trimScript       = load("redis_time", "progress", "trim")
 	unsettledScript  = load("progress", "unsettled")
@@ -176,19 +176,19 @@ func (s *script) runEach(ctx context.Context, client redis.UniversalClient, call
 			}
 			return nil
 		})
-		var lost []int
+		var missing []int
 		for i, at := range todo {
 			reply, err := cmds[i].Slice()
 			switch {
 			case err == nil:
 				replies[at] = reply
 			case try == 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
-				lost = append(lost, at)
+				missing = append(missing, at)
 			default:
 				errs[at] = fmt.Errorf("script %s: %w", s.name, transient(err))
 			}
 		}
-		todo = lost
+		todo = missing
 	}
 	return replies, errs
 }

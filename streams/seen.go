@@ -40,7 +40,7 @@ func (s *seen) add(epoch int64, sale shop.ID, r accepted) {
 	case epoch < s.epoch:
 		return
 	case epoch > s.epoch:
-		s.forget(epoch)
+		s.reset(epoch)
 	}
 	s.seq = max(s.seq, r.seq)
 	if r.order != 0 && r.seq > s.last[sale].seq {
@@ -48,7 +48,7 @@ func (s *seen) add(epoch int64, sale shop.ID, r accepted) {
 	}
 }
 
-func (s *seen) forget(epoch int64) {
+func (s *seen) reset(epoch int64) {
 	s.epoch, s.seq, s.last = epoch, 0, make(map[shop.ID]accepted)
 }
 
@@ -63,7 +63,7 @@ func (s *seen) begin(epoch, at int64) (lost int64) {
 	if s.epoch > 0 {
 		lost = max(0, s.seq-at)
 	}
-	s.forget(epoch)
+	s.reset(epoch)
 	return lost
 }
 

@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// copyOf copies every key of partition 1 and returns a function that restores the copies.
-func (f *fixture) copyOf() (putBack func()) {
+// copyPartition copies every key of partition 1 and returns a function that restores the copies.
+func (f *fixture) copyPartition() (restore func()) {
 	f.t.Helper()
 	names, err := f.client.Keys(f.ctx, f.inventory.parts[1].keys.prefix+"*").Result()
 	f.must(err)
@@ -33,7 +33,7 @@ func (f *fixture) copyOf() (putBack func()) {
 // I8: Redis returns to an older state, and a node that has seen less buys until seq has caught up. A node that has seen
 // more is still rejected: in this sale because its order is missing, in other sales of the partition while seq is
 // behind. Rejected calls write nothing.
-func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
+func TestNodeWithLaterOrdersIsRejected(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, other := f.openSale(50), f.openSale(50)
@@ -44,10 +44,10 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	}
 	buy(mine, s, 100, shop.VerdictReserved)
 	buy(theirs, s, 101, shop.VerdictReserved)
-	putBack := f.copyOf()
+	restore := f.copyPartition()
 	buy(mine, s, 102, shop.VerdictReserved)
 	buy(mine, s, 103, shop.VerdictReserved)
-	putBack()
+	restore()
 	f.stale.Store(0)
 	buy(mine, other, 200, shop.VerdictRecovering) // seq is behind
 	buy(theirs, s, 104, shop.VerdictReserved)
@@ -71,17 +71,17 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	buy(mine, s, 107, shop.VerdictRecovering) // still: the check does not delete the seen orders
 }
 
-// afterLook calls then after Redis has replied to state.lua, before the caller receives the reply.
-type afterLook struct {
-	sent
-	then func()
+// stateHook calls then after Redis has replied to state.lua, before the caller receives the reply.
+type stateHook struct {
+	commandLog
+	callback func()
 }
 
-func (h *afterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h *stateHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if args := cmd.Args(); len(args) > 1 && args[1] == lookScript.sha {
-			h.then()
+		if args := cmd.Args(); len(args) > 1 && args[1] == stateScript.sha {
+			h.callback()
 		}
 		return err
 	}
@@ -89,13 +89,13 @@ func (h *afterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 // I8: a buy happens after Redis has replied to state.lua, and the node receives the result of the buy first. Nothing is
 // missing, so the healthy partition must not be recovered during its sale.
-func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
+func TestBuyDuringACheckIsNotMissing(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, g := f.openSale(50), f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 100, 1, "key-before"), shop.VerdictReserved)
-	f.must(f.client.ScriptLoad(f.ctx, lookScript.text).Err())
-	f.client.AddHook(&afterLook{then: func() {
+	f.must(f.client.ScriptLoad(f.ctx, stateScript.text).Err())
+	f.client.AddHook(&stateHook{callback: func() {
 		f.wantVerdict(g, buyOf(s, 101, 1, "key-during"), shop.VerdictReserved)
 	}})
 	if st := f.state(1); st.Seq != 1 || st.Seen != 1 {
@@ -108,38 +108,38 @@ func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 
 // I8: Lacks also checks orders from rows. A node that has just started, or only reads, records the newest order as
 // seen. Absent sales are skipped.
-func TestWitnessesAreLookedFor(t *testing.T) {
+func TestMissingChecksLastOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
 		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 100, 1, "key-one-1"), shop.VerdictReserved)
 		row := shop.LastOrder{Sale: s.Ref(), User: 100, Order: d.Order}
-		young := f.node(f.client)
+		newNode := f.node(f.client)
 		missing := func(l *Inventory, want int, rows ...shop.LastOrder) {
 			t.Helper()
 			if lost, err := l.Missing(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
 				t.Fatalf("missing are %+v, %v; want %d", lost, err, want)
 			}
 		}
-		missing(young, 0, row)
-		missing(young, 1, row, shop.LastOrder{Sale: s.Ref(), User: 100, Order: newID()})
-		missing(young, 1, shop.LastOrder{Sale: s.Ref(), User: 7, Order: d.Order})
-		missing(young, 0, shop.LastOrder{Sale: shop.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
+		missing(newNode, 0, row)
+		missing(newNode, 1, row, shop.LastOrder{Sale: s.Ref(), User: 100, Order: newID()})
+		missing(newNode, 1, shop.LastOrder{Sale: s.Ref(), User: 7, Order: d.Order})
+		missing(newNode, 0, shop.LastOrder{Sale: shop.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "100").Err())
-		missing(young, 1) // its first check has recorded the order in the stream as seen
-		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
+		missing(newNode, 1) // its first check has recorded the order in the stream as seen
+		f.wantVerdict(f.gate(newNode), buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 		f.must(f.client.Unlink(f.ctx, f.inventory.parts[1].keys.sale(s.ID)).Err())
-		missing(young, 0)
+		missing(newNode, 0)
 	})
 }
 
 // I8: after a restart of the server nothing is sold until a node has confirmed its history; then sales continue. A
 // promoted replica reports the history that it followed, and its lag and pending are correct (P7). This needs a real
 // Redis.
-func TestHistoryBeginsAnew(t *testing.T) {
+func TestNewHistoryNeedsConfirmation(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
-	wire := kit.NewProxy(t, server.URL)
-	f := newFixture(t, wire.URL)
+	proxy := kit.NewProxy(t, server.URL)
+	f := newFixture(t, proxy.URL)
 	s, g, other := f.openSale(50), f.gate(f.inventory), f.gate(f.node(f.client))
 	f.wantVerdict(g, buyOf(s, 100, 1, "key-one-1"), shop.VerdictReserved)
 	first, err := f.inventory.State(f.ctx, 1)
@@ -149,7 +149,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	}
 	server.Kill()
 	server.Start()
-	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
+	kit.Eventually(t, testTimeout, func() (bool, string) { return f.reachable() })
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 	again, err := f.inventory.State(f.ctx, 1)
@@ -169,8 +169,8 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	replica.Follow(server)
 	server.Kill()
 	replica.Promote()
-	wire.Redirect(replica.URL)
-	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
+	proxy.Redirect(replica.URL)
+	kit.Eventually(t, testTimeout, func() (bool, string) { return f.reachable() })
 	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), shop.VerdictRecovering)
 	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
@@ -184,24 +184,24 @@ func TestHistoryBeginsAnew(t *testing.T) {
 
 // I8: data that a recovery read or restored before the server began another history may be lost. Results from the
 // earlier history do not close the partition. A partition that is already closed stays closed.
-func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
+func TestRecoveryRestartsOnAnotherHistory(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
-	looked, err := f.inventory.State(f.ctx, 1)
+	before, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	restart := func() {
 		server.Kill()
 		server.Start()
-		kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
+		kit.Eventually(t, testTimeout, func() (bool, string) { return f.reachable() })
 	}
 	restart()
 	recovery := shop.PartitionRecovery{Claim: testEpoch + 1, Database: database}
-	err = f.inventory.Close(f.ctx, 1, recovery, looked.History)
+	err = f.inventory.Close(f.ctx, 1, recovery, before.History)
 	if !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("close on a server that was restarted since the check: %v", err)
 	}
-	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != looked.History {
+	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != before.History {
 		t.Fatalf("got state %+v, %v; want the earlier confirmation", s, err)
 	}
 	f.close(testEpoch+1, false)
@@ -213,14 +213,14 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	f.open(testEpoch+1, 0, true)
 }
 
-// answers reports whether a new connection succeeds.
-func (f *fixture) answers() (bool, string) {
+// reachable reports whether a new connection succeeds.
+func (f *fixture) reachable() (bool, string) {
 	err := f.client.Ping(f.ctx).Err()
 	return err == nil, fmt.Sprint("ping: ", err)
 }
 
 // The seen reservations are valid within their epoch. The next epoch reports how many of them are lost.
-func TestSeenBelongsToAnEpoch(t *testing.T) {
+func TestSeenIsValidWithinItsEpoch(t *testing.T) {
 	t.Parallel()
 	var s seen
 	s.add(3, 7, accepted{seq: 10, user: 1, order: 11})
@@ -238,8 +238,8 @@ func TestSeenBelongsToAnEpoch(t *testing.T) {
 			t.Errorf("epoch %d from %d: %d lost, want %d", c.epoch, c.at, lost, c.lost)
 		}
 	}
-	var young seen
-	if lost := young.begin(9, 0); lost != 0 {
+	var newNode seen
+	if lost := newNode.begin(9, 0); lost != 0 {
 		t.Errorf("a node without seen orders counts %d as lost", lost)
 	}
 }

@@ -19,30 +19,30 @@ type SingleGate struct{ inventory *Inventory }
 func NewSingleGate(l *Inventory) *SingleGate { return &SingleGate{l} }
 
 // Reserve decides a buy with a separate call, see order.Gate.
-func (g *SingleGate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
+func (g *SingleGate) Reserve(b shop.Buy, until time.Time, callback func(shop.GateResult, error)) {
 	go func() {
 		ctx, cancel := context.WithDeadline(context.Background(), until)
 		defer cancel()
-		then(g.reserve(ctx, b))
+		callback(g.reserve(ctx, b))
 	}()
 }
 
-func (g *SingleGate) reserve(ctx context.Context, b shop.Buy) (shop.GateAnswer, error) {
+func (g *SingleGate) reserve(ctx context.Context, b shop.Buy) (shop.GateResult, error) {
 	k, err := g.inventory.keys(b.Sale.Partition)
 	if err != nil {
-		return shop.GateAnswer{}, err
+		return shop.GateResult{}, err
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.sale(b.Sale.ID), k.buyers(b.Sale.ID), k.open(b.Sale.ID)}
 	reply, err := reserveScript.run(ctx, g.inventory.client, keys, g.inventory.Epoch(b.Sale.Partition),
 		g.inventory.backlog,
 		b.Sale.ID.String(), 0, 0, 0, int64(b.Order), int64(b.User), int64(b.Qty), b.Key, b.Hash, b.Address)
 	if err != nil {
-		return shop.GateAnswer{}, err
+		return shop.GateResult{}, err
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return shop.GateAnswer{Verdict: shop.Verdict(code)}, g.inventory.rejection(b.Sale.Partition, code)
+		return shop.GateResult{Verdict: shop.Verdict(code)}, g.inventory.rejection(b.Sale.Partition, code)
 	}
-	d := shop.GateAnswer{
+	d := shop.GateResult{
 		Verdict: shop.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]),
 		Ticket: integer(reply[3]),
 	}
@@ -53,7 +53,7 @@ func (g *SingleGate) reserve(ctx context.Context, b shop.Buy) (shop.GateAnswer, 
 	if d.Verdict == shop.VerdictRepeated || d.Verdict == shop.VerdictOtherHash {
 		ticket, order, _ := strings.Cut(text(reply[7]), ":")
 		if d.Order, err = shop.ParseID(order); err != nil {
-			return shop.GateAnswer{}, fmt.Errorf("%w: stored order of key %s: %w", shop.ErrTransient, b.Key, err)
+			return shop.GateResult{}, fmt.Errorf("%w: stored order of key %s: %w", shop.ErrTransient, b.Key, err)
 		}
 		d.Ticket = number(ticket)
 	}

@@ -55,27 +55,27 @@ func IsCluster(client redis.UniversalClient) bool {
 	return cluster
 }
 
-// Placed is the location of a partition's keys.
-type Placed struct {
+// Placement is the location of a partition's keys.
+type Placement struct {
 	Partition int    `json:"partition"`
 	Tag       string `json:"tag"` // hash tag of its keys, without braces
 	Slot      int    `json:"slot"`
 	Primary   string `json:"primary"` // host:port
 }
 
-// Places returns the locations of the partitions in a cluster; nil for a single server.
-func Places(ctx context.Context, client redis.UniversalClient, partitions int) ([]Placed, error) {
+// Placements returns the locations of the partitions in a cluster; nil for a single server.
+func Placements(ctx context.Context, client redis.UniversalClient, partitions int) ([]Placement, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
 		return nil, nil
 	}
-	placed := make([]Placed, partitions)
+	placed := make([]Placement, partitions)
 	for p, tag := range tagsOf(partitions, true) {
 		primary, err := cluster.MasterForKey(ctx, "{"+tag+"}")
 		if err != nil {
 			return nil, fmt.Errorf("find the primary of partition %d: %w", p, transient(err))
 		}
-		placed[p] = Placed{Partition: p, Tag: tag, Slot: slotOf(tag), Primary: primary.Options().Addr}
+		placed[p] = Placement{Partition: p, Tag: tag, Slot: slotOf(tag), Primary: primary.Options().Addr}
 	}
 	return placed, nil
 }

@@ -20,7 +20,7 @@ func TestTagsStayTheSame(t *testing.T) {
 }
 
 // If primaries have equal slot ranges, their numbers of partitions differ by at most one.
-func TestPartitionsFallEvenly(t *testing.T) {
+func TestPartitionsAreSpreadEvenly(t *testing.T) {
 	t.Parallel()
 	for _, partitions := range []int{1, 2, 3, 8, 16, 64, 256} {
 		tags := tagsOf(partitions, true)

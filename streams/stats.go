@@ -21,8 +21,8 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 		return nil, fmt.Errorf("read stream numbers: %w", err)
 	}
 	read := func(ctx context.Context, some []int) ([]StreamStats, error) { return l.statsOf(ctx, some, now) }
-	groups, err := perPartition(ctx, l, l.all(), readPatience, read)
-	if err != nil && shop.AwayOf(err) == nil {
+	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, read)
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, fmt.Errorf("read stream numbers: %w", err)
 	}
 	stats := make([]StreamStats, len(l.parts))
@@ -106,16 +106,16 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 		stats = append(stats, s)
 	}
 	if len(stats) == 0 {
-		return nil, awayUnlessAll(failed, true)
+		return nil, partialError(failed, true)
 	}
-	if err := l.withUnread(ctx, stats, unread, now); err != nil {
+	if err := l.setOldestUnread(ctx, stats, unread, now); err != nil {
 		return nil, err
 	}
-	return stats, awayUnlessAll(failed, false)
+	return stats, partialError(failed, false)
 }
 
-// withUnread sets Oldest for streams without pending entries: the age of the first entry after the last delivered one.
-func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now shop.Millis) error {
+// setOldestUnread sets Oldest for streams without pending entries: the age of the first entry after the last delivered one.
+func (l *Inventory) setOldestUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now shop.Millis) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
 	for _, s := range stats {
 		if _, some := unread[s.Partition]; some && s.Oldest == 0 {

@@ -30,7 +30,7 @@ func counters(sale shop.ID, values []any) shop.Counters {
 	return c
 }
 
-// Counters reads the numbers of the sales, in the given order. With a PartitionsAway, the sales of its partitions have
+// Counters reads the numbers of the sales, in the given order. With a PartitionsUnreachable, the sales of its partitions have
 // only their id. Each partition's epoch is read before the numbers of its sales, in one pipeline per server. Watching
 // is read at most once a second per sale.
 func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
@@ -52,7 +52,7 @@ func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.
 		at       []int
 		counters []shop.Counters
 	}
-	parts, err := perPartition(ctx, l, partitions, tickPatience, func(
+	parts, err := readPartitions(ctx, l, partitions, tickReplyWait, func(
 		ctx context.Context, some []int,
 	) (p part, err error) {
 		var refs []shop.SaleRef
@@ -95,9 +95,9 @@ func (l *Inventory) countersOf(ctx context.Context, sales []shop.SaleRef) ([]sho
 		}
 		return nil
 	})
-	failed := l.unreadOf(sales, cmds, epochs, err)
+	failed := l.failedReads(sales, cmds, epochs, err)
 	if len(failed) == len(epochs) {
-		return nil, awayUnlessAll(failed, true)
+		return nil, partialError(failed, true)
 	}
 	l.readWatching(ctx, sales)
 	result := make([]shop.Counters, len(sales))
@@ -110,11 +110,11 @@ func (l *Inventory) countersOf(ctx context.Context, sales []shop.SaleRef) ([]sho
 		result[i].Epoch = number(text(epochs[sale.Partition].Val()[0]))
 		result[i].Watching = l.watching(sale)
 	}
-	return result, awayUnlessAll(failed, false)
+	return result, partialError(failed, false)
 }
 
-// unreadOf returns the partitions with failed reads. err is the error of the pipeline.
-func (l *Inventory) unreadOf(
+// failedReads returns the partitions with failed reads. err is the error of the pipeline.
+func (l *Inventory) failedReads(
 	sales []shop.SaleRef, cmds []*redis.SliceCmd, epochs map[int]*redis.SliceCmd, err error,
 ) map[int]error {
 	if err == nil {
@@ -145,7 +145,7 @@ func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark
 	}
 	n := len(counterFields)
 	mark := shop.HoldsMark{
-		Counters: counters(sale.ID, values[:n]), Burnt: number(text(values[n])), Moves: number(text(values[n+1])),
+		Counters: counters(sale.ID, values[:n]), Burnt: number(text(values[n])), HoldChanges: number(text(values[n+1])),
 	}
 	mark.Epoch = epoch
 	return mark, nil
@@ -154,8 +154,8 @@ func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark
 // Correct sets the counters of a sale to the sums of its holds, and reports whether it did: not if a hold has changed
 // since the mark. ErrPermanent: the figures violate the stock equation.
 func (l *Inventory) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error) {
-	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets, c.At.Moves,
-		c.At.Withdrawn, c.Held, c.Sold, c.Stock, restAfterEmpty.Milliseconds())
+	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets, c.At.HoldChanges,
+		c.At.Withdrawn, c.Held, c.Sold, c.Stock, returnCooldown.Milliseconds())
 	if err != nil {
 		return false, fmt.Errorf("correct sale %s: %w", sale.ID, err)
 	}

@@ -12,40 +12,40 @@ import (
 const holdsChunk = 1000
 
 // Return gives units back and returns which holds changed. A second return of the same (order, hold), one for a sale
-// that is not in Redis, and one of sold units do nothing. With a PartitionsAway, holds of its partitions may be
+// that is not in Redis, and one of sold units do nothing. With a PartitionsUnreachable, holds of its partitions may be
 // unchanged.
 func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
 	each := func(i int) (shop.SaleRef, []any) {
 		r := &returns[i]
 		return r.Sale, []any{int64(r.Order), r.Hold, int64(r.User), r.Burn}
 	}
-	done, err := l.onHolds(ctx, returnScript, len(returns), []any{restAfterEmpty.Milliseconds()}, each)
+	done, err := l.runOnHolds(ctx, returnScript, len(returns), []any{returnCooldown.Milliseconds()}, each)
 	return done, wrapped(err, "return units of %d orders", len(returns))
 }
 
 // Sell moves units from held to sold and returns which holds changed. A second call for the same (order, hold), and one
-// for a sale that is not in Redis, do nothing. With a PartitionsAway, holds of its partitions may be unchanged.
+// for a sale that is not in Redis, do nothing. With a PartitionsUnreachable, holds of its partitions may be unchanged.
 func (l *Inventory) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
-	return l.onSold(ctx, sellScript, sold)
+	return l.runOnSoldHolds(ctx, sellScript, sold)
 }
 
 // Withdraw removes units of refunded orders from the sale permanently; they still count to the limit. Otherwise it is
 // like Sell.
 func (l *Inventory) Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
-	return l.onSold(ctx, withdrawScript, sold)
+	return l.runOnSoldHolds(ctx, withdrawScript, sold)
 }
 
-func (l *Inventory) onSold(ctx context.Context, s *script, sold []shop.SoldHold) ([]bool, error) {
-	done, err := l.onHolds(ctx, s, len(sold), nil, func(i int) (shop.SaleRef, []any) {
+func (l *Inventory) runOnSoldHolds(ctx context.Context, s *script, sold []shop.SoldHold) ([]bool, error) {
+	done, err := l.runOnHolds(ctx, s, len(sold), nil, func(i int) (shop.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
 	})
 	return done, wrapped(err, "%s units of %d orders", s.name, len(sold))
 }
 
-// onHolds runs a script on n holds, one call per sale and holdsChunk holds, in one pipeline per server. head has the
+// runOnHolds runs a script on n holds, one call per sale and holdsChunk holds, in one pipeline per server. head has the
 // arguments after the epoch, each(i) those of a hold. It returns for which holds the script returned 1. An unreachable
 // partition affects only its own holds; the error names it.
-func (l *Inventory) onHolds(
+func (l *Inventory) runOnHolds(
 	ctx context.Context, s *script, n int, head []any, each func(i int) (shop.SaleRef, []any),
 ) ([]bool, error) {
 	bySale := make(map[shop.SaleRef][]int, 1)
@@ -61,7 +61,7 @@ func (l *Inventory) onHolds(
 		bySale[sale] = append(bySale[sale], i)
 	}
 	type done struct{ at []int } // indexes for which the script returned 1
-	groups, err := perPartition(ctx, l, partitions, callLimit, func(
+	groups, err := readPartitions(ctx, l, partitions, serverCallTimeout, func(
 		ctx context.Context, some []int,
 	) (d done, err error) {
 		var calls []call
@@ -103,7 +103,7 @@ func (l *Inventory) onHolds(
 				}
 			}
 		}
-		return d, awayUnlessAll(failed, len(failed) == len(some))
+		return d, partialError(failed, len(failed) == len(some))
 	})
 	results := make([]bool, n)
 	for _, group := range groups {
@@ -123,7 +123,7 @@ func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict,
 		return 0, err
 	}
 	keys := []string{k.meta, k.sale(h.Sale.ID), k.buyers(h.Sale.ID), k.open(h.Sale.ID)}
-	for rests := 0; ; rests++ {
+	for cooldowns := 0; ; cooldowns++ {
 		reply, err := holdScript.run(ctx, l.client, keys, l.Epoch(h.Sale.Partition), int64(h.Order), int64(h.User),
 			h.Hold, h.Qty)
 		if err != nil {
@@ -137,7 +137,7 @@ func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict,
 			return 0, l.rejection(h.Sale.Partition, code)
 		}
 		verdict := shop.Verdict(integer(reply[1]))
-		if verdict != shop.VerdictCooldown || rests == maxCooldowns {
+		if verdict != shop.VerdictCooldown || cooldowns == maxCooldowns {
 			return verdict, nil
 		}
 		if !shop.Sleep(ctx, time.Duration(integer(reply[2]))*time.Millisecond) {

@@ -28,10 +28,10 @@ func saleFields(s shop.SaleState) []any {
 		"stock", s.Stock, "held", s.Held, "sold", s.Sold, "withdrawn", s.Withdrawn, "burnt", 0,
 		"tickets", s.Tickets, "done", s.Tickets, "paused", s.Sale.Paused, "armed", 0, "rest_until", 0, "moves", 0,
 	}
-	if s.Stuck != "" {
-		fields = append(fields, "stuck", s.Stuck)
+	if s.BlockedReason != "" {
+		fields = append(fields, "stuck", s.BlockedReason)
 	}
-	for _, a := range s.Acts { // settled: a late call of take_out finds the decision
+	for _, a := range s.Withdrawals { // settled: a late call of take_out finds the decision
 		fields = append(fields, outField+strconv.FormatInt(a.ID, 10), a.Taken)
 	}
 	return fields
@@ -68,13 +68,13 @@ func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudi
 	for i, f := range counterFields {
 		values[i] = hash[f]
 	}
-	seen := shop.SaleAudit{
+	audit := shop.SaleAudit{
 		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])),
-		Units: make(map[shop.ID]int64, len(buyers)/2), Out: make(map[int64]int64),
+		Units: make(map[shop.ID]int64, len(buyers)/2), WithdrawnUnits: make(map[int64]int64),
 	}
 	for name, value := range hash {
 		if act, is := strings.CutPrefix(name, outField); is {
-			seen.Out[number(act)] = number(text(value))
+			audit.WithdrawnUnits[number(act)] = number(text(value))
 		}
 	}
 	for i := 0; i+1 < len(buyers); i += 2 {
@@ -83,16 +83,16 @@ func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudi
 			return shop.SaleAudit{}, fmt.Errorf("%w: buyer: %w", shop.ErrPermanent, err)
 		}
 		units, _, _ := strings.Cut(text(buyers[i+1]), "|")
-		seen.Units[user] = number(units)
+		audit.Units[user] = number(units)
 	}
 	for i := 0; i+1 < len(open); i += 2 {
 		hold, err := parseHold(text(open[i]), text(open[i+1]))
 		if err != nil {
 			return shop.SaleAudit{}, err
 		}
-		seen.Holds = append(seen.Holds, hold)
+		audit.Holds = append(audit.Holds, hold)
 	}
-	return seen, nil
+	return audit, nil
 }
 
 // Holds scans the open holds of a sale. The next cursor is 0 at the end.
@@ -138,7 +138,7 @@ func number(s string) int64 {
 func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
 		s.Version, s.PriceFen, s.Limit, s.Cap,
-		int64(s.OpensAt), int64(s.ClosesAt), s.Paused, s.Added, restAfterEmpty.Milliseconds())
+		int64(s.OpensAt), int64(s.ClosesAt), s.Paused, s.Added, returnCooldown.Milliseconds())
 	return wrapped(err, "set the terms of sale %s", s.ID)
 }
 
@@ -165,9 +165,9 @@ func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerm
 	return terms, nil
 }
 
-// TakeOut takes at most units of the free units, once per operation: a repeat returns the number taken before. epoch is
+// WithdrawUnits takes at most units of the free units, once per operation: a repeat returns the number taken before. epoch is
 // the epoch of that decision. ErrLost: the sale is not in Redis.
-func (l *Inventory) TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error) {
+func (l *Inventory) WithdrawUnits(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err
 	}

@@ -14,9 +14,9 @@ import (
 	"stampede/app/shop"
 )
 
-// restAfterEmpty is the cooldown of units that return to an empty stock. It is longer than a node's sold-out flag
+// returnCooldown is the cooldown of units that return to an empty stock. It is longer than a node's sold-out flag
 // (shop.FlagLife): no buy is accepted while an older flag is still valid (I9).
-const restAfterEmpty = shop.FlagLife + 50*time.Millisecond
+const returnCooldown = shop.FlagLife + 50*time.Millisecond
 
 // Options configure an inventory.
 type Options struct {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	lagEvery = time.Second
-	lagCount = 1000 // undelivered entries that are counted one by one: some milliseconds of Redis
+	lagEvery    = time.Second
+	maxLagCount = 1000 // undelivered entries that are counted one by one: some milliseconds of Redis
 )
 
 // LagFixer keeps XINFO GROUPS correct for all partitions (P7). After Redis 7.0 has replayed its append-only file, lag
@@ -32,13 +32,13 @@ func (k *LagFixer) Run(ctx context.Context) error {
 // runOnce returns how many groups were corrected.
 func (k *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 	l := k.inventory
-	groups, err := perPartition(ctx, l, l.all(), readPatience, func(
+	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, func(
 		ctx context.Context, some []int,
 	) (fixed int, err error) {
 		calls := make([]call, len(some))
 		for i, p := range some {
 			keys := &l.parts[p].keys
-			calls[i] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{lagCount}}
+			calls[i] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{maxLagCount}}
 		}
 		replies, errs := lagScript.runEach(ctx, l.client, calls)
 		failed := make(map[int]error)
@@ -50,13 +50,13 @@ func (k *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 				fixed++
 			}
 		}
-		return fixed, awayUnlessAll(failed, len(failed) == len(some))
+		return fixed, partialError(failed, len(failed) == len(some))
 	})
 	for _, n := range groups {
 		fixed += n
 	}
 	l.metrics.lagFixed.Add(float64(fixed))
-	if err != nil && shop.AwayOf(err) == nil {
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return fixed, fmt.Errorf("check lag: %w", err)
 	}
 	return fixed, nil

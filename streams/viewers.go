@@ -12,7 +12,7 @@ import (
 const (
 	viewersLife   = 3 * time.Second // TTL of a node's count, which is sent once a second
 	viewersEvery  = time.Second     // the sum over all nodes is read at most this often
-	viewersForget = time.Minute     // unused readings are dropped
+	maxViewersAge = time.Minute     // unused readings are dropped
 )
 
 // viewersReading is the last count of a sale's watchers.
@@ -37,7 +37,7 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 	if len(partitions) == 0 {
 		return nil
 	}
-	_, err := perPartition(ctx, l, partitions, tickPatience, func(ctx context.Context, some []int) (struct{}, error) {
+	_, err := readPartitions(ctx, l, partitions, tickReplyWait, func(ctx context.Context, some []int) (struct{}, error) {
 		var calls []call
 		for _, p := range some {
 			for _, sale := range byPartition[p] {
@@ -49,7 +49,7 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 		_, err := watchScript.runAll(ctx, l.client, calls)
 		return struct{}{}, err
 	})
-	if err != nil && shop.AwayOf(err) == nil {
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return fmt.Errorf("publish the viewer counts of %d sales: %w", len(counts), err)
 	}
 	return nil // numbers of unreachable partitions are not shown
@@ -69,7 +69,7 @@ func (l *Inventory) viewersDue(sales []shop.SaleRef, now time.Time) []shop.SaleR
 	}
 	if len(due) > 0 {
 		maps.DeleteFunc(l.viewers, func(_ shop.SaleRef, r viewersReading) bool {
-			return now.Sub(r.read) > viewersForget
+			return now.Sub(r.read) > maxViewersAge
 		})
 	}
 	return due

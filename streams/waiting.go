@@ -14,80 +14,82 @@ import (
 	"stampede/app/shop"
 )
 
-// waitingWithin is the timeout of a shared read.
-const waitingWithin = 5 * time.Second
+// waitingTimeout is the timeout of a shared read.
+const waitingTimeout = 5 * time.Second
 
 // waitingReads shares reads: requests during a read wait for the next one, which begins after all of them. A single
 // user is served at once. A reservation that existed at the request is never missed. Thousands of reconnects do not
 // cause a read each.
 type waitingReads struct {
-	mu    sync.Mutex
-	asks  []*waitingAsk
-	looks bool // a goroutine is reading
+	mu       sync.Mutex
+	requests []*waitingRequest
+	reading  bool // a goroutine is reading
 }
 
-type waitingAsk struct {
-	user     shop.ID
-	answered chan struct{}
-	found    []shop.Reservation
-	err      error
-}
-
-// Waiting lists the user's unsettled reservations over all partitions. With a PartitionsAway, those of its partitions
-// may be missing.
-func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
-	ask := &waitingAsk{user: user, answered: make(chan struct{})}
-	reads := &l.reads
-	reads.mu.Lock()
-	reads.asks = append(reads.asks, ask)
-	if !reads.looks {
-		reads.looks = true
-		go l.answerWaiting()
-	}
-	reads.mu.Unlock()
-	select {
-	case <-ask.answered:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, transient(ctx.Err()))
-	}
-	return ask.found, wrapped(ask.err, "read waiting reservations of user %s", user)
-}
-
-// answerWaiting reads until no request is left.
-func (l *Inventory) answerWaiting() {
-	for {
-		l.reads.mu.Lock()
-		asks := l.reads.asks
-		l.reads.asks, l.reads.looks = nil, len(asks) > 0
-		l.reads.mu.Unlock()
-		if len(asks) == 0 {
-			return
-		}
-		l.lookForWaiting(asks)
-		for _, ask := range asks {
-			close(ask.answered)
-		}
-	}
-}
-
-// waitingAnswer is the result for one request.
-type waitingAnswer struct {
+type waitingRequest struct {
+	user  shop.ID
+	done  chan struct{}
 	found []shop.Reservation
 	err   error
 }
 
-// lookForWaiting reads for all requests, on each server separately.
-func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
-	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
+// Waiting lists the user's unsettled reservations over all partitions. With a PartitionsUnreachable, those of its partitions
+// may be missing.
+func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
+	request := &waitingRequest{user: user, done: make(chan struct{})}
+	reads := &l.reads
+	reads.mu.Lock()
+	reads.requests = append(reads.requests, request)
+	if !reads.reading {
+		reads.reading = true
+		go l.serveWaiting()
+	}
+	reads.mu.Unlock()
+	select {
+	case <-request.done:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, transient(ctx.Err()))
+	}
+	return request.found, wrapped(request.err, "read waiting reservations of user %s", user)
+}
+
+// serveWaiting reads until no request is left.
+func (l *Inventory) serveWaiting() {
+	for {
+		l.reads.mu.Lock()
+		requests := l.reads.requests
+		l.reads.requests, l.reads.reading = nil, len(requests) > 0
+		l.reads.mu.Unlock()
+		if len(requests) == 0 {
+			return
+		}
+		l.readRequests(requests)
+		for _, request := range requests {
+			close(request.done)
+		}
+	}
+}
+
+// waitingResult is the result for one request.
+type waitingResult struct {
+	found []shop.Reservation
+	err   error
+}
+
+// readRequests reads for all requests, on each server separately.
+func (l *Inventory) readRequests(requests []*waitingRequest) {
+	ctx, cancel := context.WithTimeout(context.Background(), waitingTimeout)
 	defer cancel()
-	read := func(ctx context.Context, some []int) ([]waitingAnswer, error) { return l.waitingOf(ctx, some, asks) }
-	groups, err := perPartition(ctx, l, l.all(), readPatience, read)
-	for i, ask := range asks {
-		ask.err = err
+	read := func(ctx context.Context, some []int) ([]waitingResult, error) {
+		return l.waitingOf(ctx, some, requests)
+	}
+	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, read)
+	for i, request := range requests {
+		request.err = err
 		for _, group := range groups {
-			ask.found = append(ask.found, group[i].found...)
+			request.found = append(request.found, group[i].found...)
 			if group[i].err != nil {
-				ask.found, ask.err = nil, group[i].err
+				request.found, request.err = nil, group[i].err
 				break
 			}
 		}
@@ -96,13 +98,13 @@ func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 
 // waitingOf reads some partitions in three steps: the sales with unsettled reservations, the entries in the users'
 // records of these sales, and the unsettled ones of those entries. An entry may be settled or trimmed in between.
-func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*waitingAsk) ([]waitingAnswer, error) {
-	answers := make([]waitingAnswer, len(asks))
+func (l *Inventory) waitingOf(ctx context.Context, partitions []int, requests []*waitingRequest) ([]waitingResult, error) {
+	results := make([]waitingResult, len(requests))
 	sales, err := l.unsettledSales(ctx, partitions)
 	if err != nil || len(sales) == 0 {
-		return answers, err
+		return results, err
 	}
-	entries, err := l.waitingEntries(ctx, sales, asks)
+	entries, err := l.waitingEntries(ctx, sales, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*wai
 	if err != nil {
 		return nil, err
 	}
-	return answers, l.readWaiting(ctx, left, answers)
+	return results, l.readWaiting(ctx, left, results)
 }
 
 // unsettledSales lists the sales of some partitions with unsettled reservations.
@@ -143,7 +145,7 @@ func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]sho
 type waitingEntry struct {
 	entryRef
 
-	ask int // the index of the request
+	request int // the index of the request
 }
 
 // usersPerRead is the maximum number of users' records per command.
@@ -151,7 +153,7 @@ const usersPerRead = 500
 
 // waitingEntries returns the entries of the users' reservations in the sales, by partition.
 func (l *Inventory) waitingEntries(
-	ctx context.Context, sales []shop.SaleRef, asks []*waitingAsk,
+	ctx context.Context, sales []shop.SaleRef, requests []*waitingRequest,
 ) (entries [][]waitingEntry, err error) {
 	type read struct {
 		sale shop.SaleRef
@@ -160,11 +162,11 @@ func (l *Inventory) waitingEntries(
 	}
 	var reads []read
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for from := 0; from < len(asks); from += usersPerRead {
-			of := asks[from:min(from+usersPerRead, len(asks))]
+		for from := 0; from < len(requests); from += usersPerRead {
+			of := requests[from:min(from+usersPerRead, len(requests))]
 			users := make([]string, len(of))
-			for i, ask := range of {
-				users[i] = ask.user.String()
+			for i, request := range of {
+				users[i] = request.user.String()
 			}
 			for _, sale := range sales {
 				reads = append(reads, read{
@@ -226,21 +228,21 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (le
 
 // readWaiting reads the entries. An unreadable entry is an error for its user only. A missing entry was settled and
 // trimmed.
-func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, answers []waitingAnswer) error {
+func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, results []waitingResult) error {
 	refs := make([]entryRef, len(entries))
 	for i, w := range entries {
 		refs[i] = w.entryRef
 	}
 	found, err := l.fetch(ctx, refs)
 	for i, e := range found {
-		switch answer := &answers[entries[i].ask]; {
+		switch result := &results[entries[i].request]; {
 		case e.Bad == nil:
-			answer.found = append(answer.found, shop.Reservation{
+			result.found = append(result.found, shop.Reservation{
 				Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: shop.Reserved,
 				CreatedAt: e.ReservedAt, Entry: e,
 			})
 		case !errors.Is(e.Bad, errContentGone):
-			answer.err = fmt.Errorf("%w: waiting entry %s: %w", shop.ErrPermanent, e.StreamID, e.Bad)
+			result.err = fmt.Errorf("%w: waiting entry %s: %w", shop.ErrPermanent, e.StreamID, e.Bad)
 		}
 	}
 	return err

@@ -15,26 +15,26 @@ import (
 	"stampede/app/test/kit"
 )
 
-// heldLooks blocks each read of waiting reservations after Redis has replied, until the test releases it.
-type heldLooks struct {
-	sent
-	begun chan struct{}
-	goOn  chan struct{}
+// heldReads blocks each read of waiting reservations after Redis has replied, until the test releases it.
+type heldReads struct {
+	commandLog
+	started chan struct{}
+	resume  chan struct{}
 }
 
-func holdLooks(client *redis.Client) *heldLooks {
-	h := &heldLooks{begun: make(chan struct{}, 100), goOn: make(chan struct{})}
+func holdReads(client *redis.Client) *heldReads {
+	h := &heldReads{started: make(chan struct{}, 100), resume: make(chan struct{})}
 	client.AddHook(h)
 	return h
 }
 
-func (h *heldLooks) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h *heldReads) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		h.note(cmds...)
+		h.add(cmds...)
 		err := next(ctx, cmds)
 		if cmds[0].Name() == "hkeys" {
-			h.begun <- struct{}{}
-			<-h.goOn
+			h.started <- struct{}{}
+			<-h.resume
 		}
 		return err
 	}
@@ -42,40 +42,40 @@ func (h *heldLooks) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 
 // P6, I11: requests during a read are served by the next one: the running read may lack reservations that were made
 // since. One read serves all requests that arrive meanwhile.
-func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
+func TestOneReadServesConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, g := f.openSale(100), f.gate(f.inventory)
 	f.must(f.client.ScriptLoad(f.ctx, unsettledScript.text).Err())
 	other := dial(t, f.url)
 	l := f.node(other)
-	looks := holdLooks(other)
-	var asking sync.WaitGroup
-	ask := func(user shop.ID, want int) {
-		asking.Go(func() {
+	reads := holdReads(other)
+	var callers sync.WaitGroup
+	request := func(user shop.ID, want int) {
+		callers.Go(func() {
 			found, err := l.Waiting(f.ctx, user)
 			if err != nil || len(found) != want {
 				t.Errorf("user %s: %d reservations, want %d, %v", user, len(found), want, err)
 			}
 		})
 	}
-	ask(1, 0)
-	<-looks.begun // it has read that nothing waits
+	request(1, 0)
+	<-reads.started // it has read that nothing waits
 	const crowd = 30
 	for user := shop.ID(11); user < 11+crowd; user++ {
 		f.wantVerdict(g, buyOf(s, user, 1, "key-one-1"), shop.VerdictReserved)
-		ask(user, 1)
-		ask(user+1000, 0)
+		request(user, 1)
+		request(user+1000, 0)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, testTimeout, func() (bool, string) {
 		l.reads.mu.Lock()
 		defer l.reads.mu.Unlock()
-		return len(l.reads.asks) == 2*crowd, "some requests have not started"
+		return len(l.reads.requests) == 2*crowd, "some requests have not started"
 	})
-	looks.take()
-	close(looks.goOn)
-	asking.Wait()
-	commands := looks.take()
+	reads.take()
+	close(reads.resume)
+	callers.Wait()
+	commands := reads.take()
 	if want := "hkeys hkeys hmget evalsha" + strings.Repeat(" xrange", crowd); commands != want {
 		t.Fatalf("the reads of %d users sent %s, want %s", 2*crowd, commands, want)
 	}
@@ -83,7 +83,7 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 
 // P2: a reservation is listed from the call that made it until its entry is settled. Neither the entry's consumer nor
 // other settled entries of the buyer change that. Destroying the group by hand hides no reservation.
-func TestWaitingFollowsTheGroup(t *testing.T) {
+func TestReservationWaitsUntilItIsSettled(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
 		g, stream := f.gate(f.inventory), f.inventory.parts[1].keys.orders
@@ -109,7 +109,7 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 		}
 		want("before any delivery", orders...)
 
-		one, two := f.consumer("node-1", fakeHandlerFor()), f.consumer("node-2", fakeHandlerFor())
+		one, two := f.consumer("node-1", newFakeHandler()), f.consumer("node-2", newFakeHandler())
 		one.history, one.options.Batch = "", 8 // four entries of the user, with four of others between them
 		entries, err := one.read(f.ctx)
 		f.must(err)
@@ -148,10 +148,10 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 
 // Settled entries do not make a record grow. A new buy adds its entry; earlier entries stay only while one of them
 // waits.
-func TestRecordsForgetWhatIsSettled(t *testing.T) {
+func TestRecordsDropSettledEntries(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
-		g, c := f.gate(f.inventory), f.consumer("node-1", fakeHandlerFor())
+		g, c := f.gate(f.inventory), f.consumer("node-1", newFakeHandler())
 		c.history = ""
 		const user = shop.ID(77)
 		want := func(when string, entries int) {
@@ -193,7 +193,7 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 }
 
 // P2: moving the group back by hand hides no waiting reservation.
-func TestWaitingWithTheGroupMovedBack(t *testing.T) {
+func TestMovedGroupHidesNoReservation(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t) // the embedded Redis cannot move a group
 	s := f.openSale(100)
@@ -219,7 +219,7 @@ func TestWaitingWithTheGroupMovedBack(t *testing.T) {
 }
 
 // An unreadable entry is an error for its user only.
-func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
+func TestUnreadableEntryFailsOnlyItsUser(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 2)
@@ -228,11 +228,11 @@ func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 			err := f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: keys.orders, Values: []any{"terms", "9:unheard of"}}).Result()
 		f.must(err)
 		f.must(f.client.HSet(f.ctx, keys.buyers(s.ID), "77", "1|1|1:1:1:key;|"+id).Err())
-		asks := []*waitingAsk{{user: 5000}, {user: 77}, {user: 5001}, {user: 5000}}
-		f.inventory.lookForWaiting(asks)
+		requests := []*waitingRequest{{user: 5000}, {user: 77}, {user: 5001}, {user: 5000}}
+		f.inventory.readRequests(requests)
 		for i, want := range []int{1, 0, 1, 1} {
-			if len(asks[i].found) != want || (asks[i].err != nil) != (want == 0) {
-				t.Errorf("request %d: %+v, %v", i, asks[i].found, asks[i].err)
+			if len(requests[i].found) != want || (requests[i].err != nil) != (want == 0) {
+				t.Errorf("request %d: %+v, %v", i, requests[i].found, requests[i].err)
 			}
 		}
 	})

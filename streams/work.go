@@ -11,8 +11,8 @@ import (
 // drainTime is how long running work may continue after the end of its context.
 const drainTime = 5 * time.Second
 
-// finishing returns a context that outlives ctx by drainTime, so that a clean shutdown completes running work.
-func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
+// drainContext returns a context that outlives ctx by drainTime, so that a clean shutdown completes running work.
+func drainContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if shop.Sleep(work, drainTime) {
@@ -22,31 +22,31 @@ func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return work, func() { stop(); cancel() }
 }
 
-// meanwhile runs work, and calls also once per interval until work ends. It returns when both have ended.
-func meanwhile(
-	ctx context.Context, every time.Duration, also func(context.Context), work func(context.Context) error,
+// runWithInterval runs work, and calls also once per interval until work ends. It returns when both have ended.
+func runWithInterval(
+	ctx context.Context, interval time.Duration, repeat func(context.Context), work func(context.Context) error,
 ) error {
-	side, cancel := context.WithCancel(ctx)
-	over := make(chan struct{})
+	sideCtx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
 	go func() {
-		defer close(over)
-		for shop.Sleep(side, every) {
-			also(ctx)
+		defer close(done)
+		for shop.Sleep(sideCtx, interval) {
+			repeat(ctx)
 		}
 	}()
-	defer func() { cancel(); <-over }()
+	defer func() { cancel(); <-done }()
 	return work(ctx)
 }
 
 // backoff is a growing pause with jitter, so that calls that failed together are not retried together.
 type backoff struct {
-	first, longest time.Duration
-	now            time.Duration
+	first, maxDelay time.Duration
+	now             time.Duration
 }
 
 // next returns a random pause between half of a value and the value, which doubles each time.
 func (b *backoff) next() time.Duration {
-	b.now = min(max(b.first, b.now*2), b.longest)
+	b.now = min(max(b.first, b.now*2), b.maxDelay)
 	return b.now/2 + rand.N(b.now/2+1)
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	attendEvery = time.Second
-	attendFor   = 3 * time.Second // lifetime of a registration: one heartbeat may be lost, and one late
-	lookInEvery = time.Second     // maximum wait of entries of a stalled worker
+	registerInterval   = time.Second
+	registrationLife   = 3 * time.Second // lifetime of a registration: one heartbeat may be lost, and one late
+	otherCheckInterval = time.Second     // maximum wait of entries of a stalled worker
 )
 
 // Workers shares the partitions among the workers of a shop without a leader. Each registers itself once a second and
@@ -25,40 +25,40 @@ type Workers struct {
 	name      string
 	life      time.Duration
 
-	present  atomic.Pointer[[]string] // sorted; nil: unknown
-	received time.Time                // time of the last reply; belongs to the goroutine in Run
+	registered atomic.Pointer[[]string] // sorted; nil: unknown
+	received   time.Time                // time of the last reply; belongs to the goroutine in Run
 }
 
 // NewWorkers makes a worker. name is the name of its consumers.
 func NewWorkers(l *Inventory, name string) *Workers {
-	return &Workers{inventory: l, name: name, life: attendFor}
+	return &Workers{inventory: l, name: name, life: registrationLife}
 }
 
 // Run registers the worker until ctx ends, and then removes it.
 func (w *Workers) Run(ctx context.Context) error {
-	_ = shop.Repeat(ctx, attendEvery, "share the partitions", w.runOnce)
-	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	_ = shop.Repeat(ctx, registerInterval, "share the partitions", w.runOnce)
+	leaveCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, err := w.attend(bye, 0)
+	_, err := w.register(leaveCtx, 0)
 	return err
 }
 
 // runOnce registers the worker once. The reply is valid for as long as the registration.
 func (w *Workers) runOnce(ctx context.Context) error {
-	asked := time.Now()
-	names, err := w.attend(ctx, w.life)
+	sentAt := time.Now()
+	names, err := w.register(ctx, w.life)
 	switch {
 	case err == nil:
-		w.present.Store(&names)
-		w.received = asked
-	case asked.Sub(w.received) > w.life:
-		w.present.Store(nil)
+		w.registered.Store(&names)
+		w.received = sentAt
+	case sentAt.Sub(w.received) > w.life:
+		w.registered.Store(nil)
 	}
 	return err
 }
 
-func (w *Workers) attend(ctx context.Context, life time.Duration) ([]string, error) {
-	reply, err := attendScript.run(ctx, w.inventory.client, []string{workersKey}, w.name, life.Milliseconds())
+func (w *Workers) register(ctx context.Context, life time.Duration) ([]string, error) {
+	reply, err := registerScript.run(ctx, w.inventory.client, []string{workersKey}, w.name, life.Milliseconds())
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func (w *Workers) attend(ctx context.Context, life time.Duration) ([]string, err
 	return names, nil
 }
 
-// attends reports whether this worker has the partition; true for all partitions if the workers are unknown.
-func (w *Workers) attends(partition int) bool {
+// owns reports whether this worker has the partition; true for all partitions if the workers are unknown.
+func (w *Workers) owns(partition int) bool {
 	names := w.known()
 	if len(names) == 0 {
 		return true
@@ -91,17 +91,17 @@ func (w *Workers) known() []string {
 	if w == nil {
 		return nil
 	}
-	if names := w.present.Load(); names != nil {
+	if names := w.registered.Load(); names != nil {
 		return *names
 	}
 	return nil
 }
 
-// Attended returns how many partitions this worker has.
-func (w *Workers) Attended() int {
+// OwnedPartitions returns how many partitions this worker has.
+func (w *Workers) OwnedPartitions() int {
 	n := 0
 	for p := range w.inventory.parts {
-		if w.attends(p) {
+		if w.owns(p) {
 			n++
 		}
 	}

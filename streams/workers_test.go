@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// crew returns n workers of eight partitions.
-func (f *fixture) crew(n int, life time.Duration) []*Workers {
+// newWorkers returns n workers of eight partitions.
+func (f *fixture) newWorkers(n int, life time.Duration) []*Workers {
 	f.t.Helper()
 	all := make([]*Workers, n)
 	for i := range all {
@@ -24,11 +24,11 @@ func (f *fixture) crew(n int, life time.Duration) []*Workers {
 	return all
 }
 
-// beat lets each worker register and then read the names of all others.
-func (f *fixture) beat(crew []*Workers) {
+// registerAll lets each worker register and then read the names of all others.
+func (f *fixture) registerAll(workers []*Workers) {
 	f.t.Helper()
 	for range 2 {
-		for _, w := range crew {
+		for _, w := range workers {
 			f.must(w.runOnce(f.ctx))
 		}
 	}
@@ -36,18 +36,18 @@ func (f *fixture) beat(crew []*Workers) {
 
 // uneven describes an uneven assignment of eight partitions, "" if it is even: each partition has one worker, and the
 // workers' numbers of partitions differ by at most one.
-func uneven(crew []*Workers) string {
+func uneven(workers []*Workers) string {
 	least, most := 8, 0
-	for _, w := range crew {
-		least, most = min(least, w.Attended()), max(most, w.Attended())
+	for _, w := range workers {
+		least, most = min(least, w.OwnedPartitions()), max(most, w.OwnedPartitions())
 	}
 	if most-least > 1 {
 		return fmt.Sprintf("one worker has %d partitions, another %d", least, most)
 	}
 	for p := range 8 {
 		n := 0
-		for _, w := range crew {
-			if w.attends(p) {
+		for _, w := range workers {
+			if w.owns(p) {
 				n++
 			}
 		}
@@ -61,88 +61,88 @@ func uneven(crew []*Workers) string {
 // Partitions are assigned evenly, and again after each worker that starts, stops or becomes silent.
 func TestWorkersShareThePartitions(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		crew := f.crew(5, time.Minute)
-		if crew[0].Attended() != 8 {
-			t.Errorf("a worker without others has %d partitions, want all", crew[0].Attended())
+		workers := f.newWorkers(5, time.Minute)
+		if workers[0].OwnedPartitions() != 8 {
+			t.Errorf("a worker without others has %d partitions, want all", workers[0].OwnedPartitions())
 		}
-		for n := 1; n <= len(crew); n++ {
-			f.beat(crew[:n])
-			if wrong := uneven(crew[:n]); wrong != "" {
+		for n := 1; n <= len(workers); n++ {
+			f.registerAll(workers[:n])
+			if wrong := uneven(workers[:n]); wrong != "" {
 				t.Errorf("%d workers: %s", n, wrong)
 			}
 		}
-		_, err := crew[1].attend(f.ctx, 0)
+		_, err := workers[1].register(f.ctx, 0)
 		f.must(err)
-		rest := append(crew[:1:1], crew[2:]...)
-		f.beat(rest)
+		rest := append(workers[:1:1], workers[2:]...)
+		f.registerAll(rest)
 		if wrong := uneven(rest); wrong != "" {
 			t.Errorf("after one worker left: %s", wrong)
 		}
-		crew[4].life = time.Millisecond
-		f.must(crew[4].runOnce(f.ctx)) // the last registration of a worker that stalls
-		kit.Eventually(t, patience, func() (bool, string) {
-			f.beat(rest[:3])
+		workers[4].life = time.Millisecond
+		f.must(workers[4].runOnce(f.ctx)) // the last registration of a worker that stalls
+		kit.Eventually(t, testTimeout, func() (bool, string) {
+			f.registerAll(rest[:3])
 			wrong := uneven(rest[:3])
 			return wrong == "", "after one worker became silent: " + wrong
 		})
-		if !crew[0].gone("worker-4") || !crew[0].gone("worker-1") || crew[0].gone("worker-2") {
+		if !workers[0].gone("worker-4") || !workers[0].gone("worker-1") || workers[0].gone("worker-2") {
 			t.Error("gone must be true of workers 1 and 4 and false of worker 2")
 		}
 	})
 }
 
 // A worker without a reply waits on all partitions once its last registration has expired, not earlier.
-func TestWorkersWithoutAList(t *testing.T) {
+func TestWorkerWithoutAListAttendsAllPartitions(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	crew := f.crew(2, time.Hour)
-	f.beat(crew)
-	if wrong := uneven(crew); wrong != "" {
+	workers := f.newWorkers(2, time.Hour)
+	f.registerAll(workers)
+	if wrong := uneven(workers); wrong != "" {
 		t.Fatal(wrong)
 	}
-	over, cancel := context.WithCancel(f.ctx)
+	ended, cancel := context.WithCancel(f.ctx)
 	cancel()
-	if crew[0].runOnce(over) == nil {
+	if workers[0].runOnce(ended) == nil {
 		t.Fatal("an unreachable list was read")
 	}
-	if n := crew[0].Attended(); n != 4 {
+	if n := workers[0].OwnedPartitions(); n != 4 {
 		t.Errorf("%d partitions after one lost beat, want 4 as before", n)
 	}
-	crew[0].life = time.Millisecond
-	kit.Eventually(t, patience, func() (bool, string) {
-		_ = crew[0].runOnce(over)
-		return crew[0].Attended() == 8, "the worker still uses the expired list"
+	workers[0].life = time.Millisecond
+	kit.Eventually(t, testTimeout, func() (bool, string) {
+		_ = workers[0].runOnce(ended)
+		return workers[0].OwnedPartitions() == 8, "the worker still uses the expired list"
 	})
-	if crew[0].gone("worker-1") {
+	if workers[0].gone("worker-1") {
 		t.Error("worker-1 is reported as gone without a list")
 	}
 }
 
 // Entries of a stalled worker are taken over by another one within about a second.
-func TestOthersLookIn(t *testing.T) {
+func TestEntriesOfStalledWorkerAreTakenOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
-		still, looks := NewWorkers(f.inventory, "a-1"), NewWorkers(f.inventory, "a-2")
-		f.beat([]*Workers{still, looks})
-		if still.attends(1) == looks.attends(1) {
+		stalled, looks := NewWorkers(f.inventory, "a-1"), NewWorkers(f.inventory, "a-2")
+		f.registerAll([]*Workers{stalled, looks})
+		if stalled.owns(1) == looks.owns(1) {
 			t.Fatal("partition 1 has two workers, or none")
 		}
-		if looks.attends(1) {
-			still, looks = looks, still
+		if looks.owns(1) {
+			stalled, looks = looks, stalled
 		}
-		box := fakeHandlerFor()
+		box := newFakeHandler()
 		c := f.consumer(looks.name, box)
 		c.options.Workers = looks
 		f.run(c)
 		f.reserveMany(s, 5)
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return box.count() == 5, fmt.Sprintf("%d of 5 rows", box.count())
 		})
 	})
 }
 
 // Pending entries of a dead worker are taken over earlier than those of a live one.
-func TestHandsOfAGoneWorker(t *testing.T) {
+func TestEntriesOfDeadWorkerAreClaimedEarlier(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(10)
@@ -154,8 +154,8 @@ func TestHandsOfAGoneWorker(t *testing.T) {
 		f.must(err)
 	}
 	living, me := NewWorkers(f.inventory, "living"), NewWorkers(f.inventory, "me")
-	f.beat([]*Workers{living, me})
-	c := f.consumer("me", fakeHandlerFor())
+	f.registerAll([]*Workers{living, me})
+	c := f.consumer("me", newFakeHandler())
 	c.options.ClaimIdle, c.options.Workers = time.Hour, me
 	for _, step := range []struct {
 		idle time.Duration

@@ -18,11 +18,11 @@ import (
 const (
 	activateLife = 24 * time.Hour
 	resetLife    = time.Hour
-	// emailsAnHour is the number of e-mails that anonymous requests can send to one address per hour.
-	emailsAnHour = 5
-	// evenly is the minimum response time of requests that depend on whether an e-mail has an account. It is ten times
+	// maxEmailsPerHour is the number of e-mails that anonymous requests can send to one address per hour.
+	maxEmailsPerHour = 5
+	// minResponseTime is the minimum response time of requests that depend on whether an e-mail has an account. It is ten times
 	// the time that an existing account needs.
-	evenly = 250 * time.Millisecond
+	minResponseTime = 250 * time.Millisecond
 )
 
 // Accounts manages accounts. Neither texts nor response times disclose whether an e-mail has an account.
@@ -42,20 +42,22 @@ type Accounts struct {
 }
 
 // Captcha returns a new picture.
-func (a *Accounts) Captcha(ctx context.Context, asker admission.PictureAsker) (Picture, error) {
-	id, image, until, err := a.Captchas.New(ctx, asker)
+func (a *Accounts) Captcha(ctx context.Context, client admission.PictureClient) (Picture, error) {
+	id, image, until, err := a.Captchas.New(ctx, client)
 	return Picture{ID: id, Image: image, Expires: until}, err
 }
 
-// errWrong does not disclose whether the e-mail or the password is wrong.
-func errWrong() error { return shop.Fail(shop.Unauthorized, "the e-mail or the password is wrong") }
+// errCredentials does not disclose whether the e-mail or the password is wrong.
+func errCredentials() error {
+	return shop.Fail(shop.Unauthorized, "the e-mail or the password is wrong")
+}
 
 func errCaptcha() error {
 	return shop.Fail(shop.CaptchaRequired, "a captcha is needed: get one from /api/v1/auth/captcha")
 }
 
-// solved checks the solution of a picture and uses it up.
-func (a *Accounts) solved(ctx context.Context, answer *CaptchaAnswer) error {
+// checkCaptcha checks the solution of a picture and uses it up.
+func (a *Accounts) checkCaptcha(ctx context.Context, answer *CaptchaSolution) error {
 	if answer == nil {
 		return errCaptcha()
 	}
@@ -65,8 +67,10 @@ func (a *Accounts) solved(ctx context.Context, answer *CaptchaAnswer) error {
 	return nil
 }
 
-// answerEvenly waits until evenly has passed since began.
-func answerEvenly(ctx context.Context, began time.Time) { shop.Sleep(ctx, evenly-time.Since(began)) }
+// padResponseTime waits until evenly has passed since began.
+func padResponseTime(ctx context.Context, began time.Time) {
+	shop.Sleep(ctx, minResponseTime-time.Since(began))
+}
 
 // mint returns a new id. Busy: no id is available.
 func (a *Accounts) mint() (shop.ID, error) {
@@ -86,9 +90,9 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known
 	return u, err == nil, shop.Unreadable("accounts", err)
 }
 
-// mail sends an e-mail unless its address has reached emailsAnHour.
+// mail sends an e-mail unless its address has reached maxEmailsPerHour.
 func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
-	if a.Counters.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
+	if a.Counters.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > maxEmailsPerHour {
 		return nil
 	}
 	return shop.Unreadable("the queue of e-mails", a.Mailer.Send(ctx, l))
@@ -114,8 +118,8 @@ func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.Ma
 	return secret, shop.MailToken{Hash: hashOf(secret), User: user, Kind: kind, ExpiresAt: a.Now().Add(life)}
 }
 
-// writeAgain sends another link to the user, unless the account has changed since it was read.
-func (a *Accounts) writeAgain(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
+// mailNewLink sends another link to the user, unless the account has changed since it was read.
+func (a *Accounts) mailNewLink(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
 	secret, token := a.token(u.ID, kind)
 	err := a.Store.AddMailToken(ctx, token, u)
 	if errors.Is(err, shop.ErrNoRow) {

@@ -15,39 +15,39 @@ type Picture struct {
 	Expires shop.Millis `json:"expires"`
 }
 
-// CaptchaAnswer is the submitted solution of a picture.
-type CaptchaAnswer struct {
+// CaptchaSolution is the submitted solution of a picture.
+type CaptchaSolution struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer"`
 }
 
 // Registration is a request for an account.
 type Registration struct {
-	Email    string         `json:"email"`
-	Password string         `json:"password"`
-	Name     string         `json:"name"` // "": a generated name
-	Lang     string         `json:"lang"` // en or zh; "": en
-	Captcha  *CaptchaAnswer `json:"captcha"`
+	Email    string           `json:"email"`
+	Password string           `json:"password"`
+	Name     string           `json:"name"` // "": a generated name
+	Lang     string           `json:"lang"` // en or zh; "": en
+	Captcha  *CaptchaSolution `json:"captcha"`
 
 	Guest shop.Identity `json:"-"` // the caller, if authenticated; see LogIn.Guest
 }
 
 // LogIn is a request for a session.
 type LogIn struct {
-	Email    string         `json:"email"`
-	Password string         `json:"password"`
-	Captcha  *CaptchaAnswer `json:"captcha"` // required after failures or while many logins are queued
-	Client   string         `json:"client"`  // "app": the refresh token is in the response; otherwise in a cookie
-	Device   string         `json:"device"`  // name of the login in the list of devices
+	Email    string           `json:"email"`
+	Password string           `json:"password"`
+	Captcha  *CaptchaSolution `json:"captcha"` // required after failures or while many logins are queued
+	Client   string           `json:"client"`  // "app": the refresh token is in the response; otherwise in a cookie
+	Device   string           `json:"device"`  // name of the login in the list of devices
 
 	Addr  netip.Addr    `json:"-"` // client address
 	Guest shop.Identity `json:"-"` // the caller, if authenticated: a guest who registered keeps id and orders
 }
 
-// Forgotten is a request for a link that sets a new password.
-type Forgotten struct {
-	Email   string         `json:"email"`
-	Captcha *CaptchaAnswer `json:"captcha"`
+// ResetRequest is a request for a link that sets a new password.
+type ResetRequest struct {
+	Email   string           `json:"email"`
+	Captcha *CaptchaSolution `json:"captcha"`
 }
 
 // Activation activates the account of an e-mailed link. It requires the password chosen at registration.

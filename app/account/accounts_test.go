@@ -16,11 +16,11 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestGuestBecomesAnAccount: a guest who registers and logs in keeps the id. The account is active once its e-mail is
+// TestRegisteredGuestKeepsID: a guest who registers and logs in keeps the id. The account is active once its e-mail is
 // confirmed. The first login revokes the guest's token.
-func TestGuestBecomesAnAccount(t *testing.T) {
+func TestRegisteredGuestKeepsID(t *testing.T) {
 	onBoth(t, func(w *world) {
-		guest, err := w.guests.Enter("")
+		guest, err := w.guests.LogIn("")
 		w.must(err)
 		email := newEmail()
 		w.must(w.Register(w.ctx, Registration{
@@ -28,20 +28,20 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 			Guest: w.who(guest.Access),
 		}))
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: "wrong " + goodPassword})
-		w.refused("a wrong password before activation", err, shop.Unauthorized)
-		first := w.mailed(email)
+		w.wantCode("a wrong password before activation", err, shop.Unauthorized)
+		first := w.takeEmails(email)
 		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/#activate=") {
 			w.t.Fatalf("got the e-mails %+v", first)
 		}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.refused("log in before activation", err, shop.Forbidden)
+		w.wantCode("log in before activation", err, shop.Forbidden)
 		secret := w.link(email, outbox.EmailActivate)
 		if got, err := w.activate(secret); err != nil || got != email {
 			w.t.Fatalf("activated %q, %v, want %v", got, err, email)
 		}
-		w.pass(2 * time.Minute)
+		w.advance(2 * time.Minute)
 		_, err = w.activate(secret)
-		w.refused("the link again", err, shop.NotFound)
+		w.wantCode("the link again", err, shop.NotFound)
 
 		s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: w.who(guest.Access)})
 		w.must(err)
@@ -49,11 +49,11 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 			w.t.Errorf("logged in as %+v", s.User)
 		}
 		_, err = w.Issuer.Verify(guest.Access)
-		w.refused("the guest's token", err, shop.Unauthorized)
-		_, err = w.guests.Enter(guest.Access)
-		w.refused("a new token for the guest", err, shop.Unauthorized)
-		_, err = w.guests.Enter(s.Access)
-		w.refused("a guest's token for the account", err, shop.Forbidden)
+		w.wantCode("the guest's token", err, shop.Unauthorized)
+		_, err = w.guests.LogIn(guest.Access)
+		w.wantCode("a new token for the guest", err, shop.Unauthorized)
+		_, err = w.guests.LogIn(s.Access)
+		w.wantCode("a guest's token for the account", err, shop.Forbidden)
 
 		me, err := w.Me(w.ctx, w.who(s.Access))
 		if err != nil || me.Email != email || me.Guest || me.Lang != "zh" || me.CreatedAt == 0 {
@@ -66,15 +66,15 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		}
 		tooLong := strings.Repeat("马", 41)
 		_, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &tooLong})
-		w.refused("a name of 41 characters", err, shop.BadRequest)
+		w.wantCode("a name of 41 characters", err, shop.BadRequest)
 	})
 }
 
-// TestPlantedAccounts: a guest registers the e-mail of another person, with the guest's own password and address book.
-func TestPlantedAccounts(t *testing.T) {
+// TestRegistrationWithForeignEmailIsHarmless: a guest registers the e-mail of another person, with the guest's own password and address book.
+func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 	onBoth(t, func(w *world) {
 		plant := func() (email, link string, guest shop.Identity) {
-			entered, err := w.guests.Enter("")
+			entered, err := w.guests.LogIn("")
 			w.must(err)
 			email, guest = newEmail(), w.who(entered.Access)
 			w.must(w.Register(w.ctx, Registration{
@@ -89,29 +89,29 @@ func TestPlantedAccounts(t *testing.T) {
 		// The owner of the e-mail cannot supply the password, and deletes the account.
 		email, link, attacker := plant()
 		_, err := w.Activate(w.ctx, Activation{Token: link, Password: "the owner's own 马"})
-		w.refused("activation without the chosen password", err, shop.Forbidden)
+		w.wantCode("activation without the chosen password", err, shop.Forbidden)
 		_, err = logIn(email, attacker)
-		w.refused("a log in of the attacker", err, shop.Forbidden)
+		w.wantCode("a log in of the attacker", err, shop.Forbidden)
 		w.must(w.Unregister(w.ctx, link))
 		_, err = logIn(email, attacker)
-		w.refused("a log in of the attacker after that", err, shop.Unauthorized)
-		w.refused("the link again", w.Unregister(w.ctx, link), shop.NotFound)
-		w.refused("an invented link", w.Unregister(w.ctx, newSecret()), shop.NotFound)
+		w.wantCode("a log in of the attacker after that", err, shop.Unauthorized)
+		w.wantCode("the link again", w.Unregister(w.ctx, link), shop.NotFound)
+		w.wantCode("an invented link", w.Unregister(w.ctx, newSecret()), shop.NotFound)
 
 		// A link limits the number of passwords that can be tried with it.
 		_, link, _ = plant()
-		for range activateTries {
+		for range maxActivateTries {
 			_, err = w.Activate(w.ctx, Activation{Token: link, Password: "wrong"})
-			w.refused("an attempt", err, shop.Forbidden)
+			w.wantCode("an attempt", err, shop.Forbidden)
 		}
 		_, err = w.activate(link)
-		w.refused("an attempt over the limit", err, shop.NotFound)
+		w.wantCode("an attempt over the limit", err, shop.NotFound)
 
 		// A first login with the token of another guest takes nothing from either guest, then and later.
 		email, link, attacker = plant()
 		_, err = w.activate(link)
 		w.must(err)
-		w.refused("deletion of an active account", w.Unregister(w.ctx, link), shop.NotFound)
+		w.wantCode("deletion of an active account", w.Unregister(w.ctx, link), shop.NotFound)
 		_, _, other := plant()
 		own, err := logIn(email, other)
 		if err != nil || own == attacker.User || own == other.User {
@@ -138,8 +138,8 @@ func TestPlantedAccounts(t *testing.T) {
 	})
 }
 
-// TestNobodyLearnsWhoIsKnown: texts, codes and response times do not reveal whether an e-mail has an account.
-func TestNobodyLearnsWhoIsKnown(t *testing.T) {
+// TestResponsesDoNotRevealAccounts: texts, codes and response times do not reveal whether an e-mail has an account.
+func TestResponsesDoNotRevealAccounts(t *testing.T) {
 	onBoth(t, func(w *world) {
 		known, unknown, pending := w.account(), newEmail(), newEmail()
 		register := func(email string) (time.Duration, error) {
@@ -149,32 +149,32 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		}
 		forgot := func(email string) (time.Duration, error) {
 			began := time.Now()
-			err := w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()})
+			err := w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()})
 			return time.Since(began), err
 		}
 		for _, email := range []string{known, pending, pending} {
-			if took, err := register(email); err != nil || took < evenly {
-				w.t.Errorf("register: got %v after %v, want no error after at least %v", err, took, evenly)
+			if took, err := register(email); err != nil || took < minResponseTime {
+				w.t.Errorf("register: got %v after %v, want no error after at least %v", err, took, minResponseTime)
 			}
 		}
-		if l := w.mailed(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
+		if l := w.takeEmails(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
 			w.t.Errorf("the owner received %+v", l)
 		}
-		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate ||
+		if l := w.takeEmails(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate ||
 			l[1].Kind != outbox.EmailActivate {
 			w.t.Errorf("the registrant received %+v", l)
 		}
 		for _, email := range []string{known, unknown, pending} {
-			if took, err := forgot(email); err != nil || took < evenly {
-				w.t.Errorf("forgot: got %v after %v, want no error after at least %v", err, took, evenly)
+			if took, err := forgot(email); err != nil || took < minResponseTime {
+				w.t.Errorf("forgot: got %v after %v, want no error after at least %v", err, took, minResponseTime)
 			}
 		}
-		if l := w.mailed(unknown); len(l) != 0 {
+		if l := w.takeEmails(unknown); len(l) != 0 {
 			w.t.Errorf("an unknown address received %+v", l)
 		}
 		// Alternate between the e-mails, below the captcha limit, and compare the fastest logins, so that other load
 		// affects all alike. Without a hash, a response would take a hundredth of the time.
-		var said [3]string
+		var messages [3]string
 		var fastest [3]time.Duration
 		for turn := range emailFailures {
 			for i, email := range []string{known, unknown, pending} {
@@ -183,99 +183,99 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 				if took := time.Since(began); turn == 0 || took < fastest[i] {
 					fastest[i] = took
 				}
-				said[i] = w.refused("log in", err, shop.Unauthorized)
+				messages[i] = w.wantCode("log in", err, shop.Unauthorized)
 			}
 		}
 		for i, who := range []string{"known", "nobody", "pending"} {
-			if said[i] != said[0] || fastest[i] < fastest[0]/4 {
-				w.t.Errorf("%s: %q after %v; known: %q after %v", who, said[i], fastest[i], said[0], fastest[0])
+			if messages[i] != messages[0] || fastest[i] < fastest[0]/4 {
+				w.t.Errorf("%s: %q after %v; known: %q after %v", who, messages[i], fastest[i], messages[0], fastest[0])
 			}
 		}
 	})
 }
 
-// TestEmailsAreFew: repeated requests for links cannot fill a mailbox.
-func TestEmailsAreFew(t *testing.T) {
+// TestEmailsPerAddressAreLimited: repeated requests for links cannot fill a mailbox.
+func TestEmailsPerAddressAreLimited(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
-		for range emailsAnHour + 3 {
-			w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
+		for range maxEmailsPerHour + 3 {
+			w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		}
-		if n := len(w.mailed(email)); n != emailsAnHour-1 { // the activation used one
-			w.t.Errorf("got %d e-mails, want %d", n, emailsAnHour-1)
+		if n := len(w.takeEmails(email)); n != maxEmailsPerHour-1 { // the activation used one
+			w.t.Errorf("got %d e-mails, want %d", n, maxEmailsPerHour-1)
 		}
 	})
 }
 
-func TestForgottenPassword(t *testing.T) {
+func TestResetLinkSetsPasswordOnce(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
-		w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
+		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		secret := w.link(email, outbox.EmailReset)
-		w.refused("a short one", w.Reset(w.ctx, NewPassword{Token: secret, Password: "short"}), shop.BadRequest)
+		w.wantCode("a short one", w.Reset(w.ctx, NewPassword{Token: secret, Password: "short"}), shop.BadRequest)
 		w.must(w.Reset(w.ctx, NewPassword{Token: secret, Password: "another 马 dances"}))
 		for what, token := range map[string]string{
 			"again": secret, "empty": "", "cut": secret[:42], "invented": newSecret(), "long": strings.Repeat("A", 9000),
 		} {
 			err := w.Reset(w.ctx, NewPassword{Token: token, Password: "a third 马 dances"})
-			w.refused("a link "+what, err, shop.NotFound)
+			w.wantCode("a link "+what, err, shop.NotFound)
 		}
 		_, err := w.Issuer.Verify(s.Access)
-		w.refused("the access token of before", err, shop.Unauthorized)
+		w.wantCode("the access token of before", err, shop.Unauthorized)
 		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-		w.refused("the refresh token of before", err, shop.Unauthorized)
+		w.wantCode("the refresh token of before", err, shop.Unauthorized)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.refused("the old password", err, shop.Unauthorized)
+		w.wantCode("the old password", err, shop.Unauthorized)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: "another 马 dances"})
 		w.must(err)
 
-		w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
+		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		secret = w.link(email, outbox.EmailReset)
-		w.pass(resetLife)
-		w.refused("a link that has ended", w.Reset(w.ctx, NewPassword{Token: secret, Password: goodPassword}), shop.NotFound)
+		w.advance(resetLife)
+		w.wantCode("a link that has ended", w.Reset(w.ctx, NewPassword{Token: secret, Password: goodPassword}), shop.NotFound)
 	})
 }
 
-// TestRequestsWithoutACaptchaLeavePlaces: invented links compute no hash, and requests without a captcha leave places
+// TestRequestsWithoutCaptchaLeaveQueuePlaces: invented links compute no hash, and requests without a captcha leave places
 // for logins with one.
-func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
+func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
-		w.Hasher.turn <- struct{}{} // a hash that runs for the whole attack
+		w.Hasher.slot <- struct{}{} // a hash that runs for the whole attack
 		for range 2 * hashQueue {
 			err := w.Reset(w.ctx, NewPassword{Token: newSecret(), Password: goodPassword})
-			w.refused("an invented link", err, shop.NotFound)
+			w.wantCode("an invented link", err, shop.NotFound)
 		}
-		<-w.Hasher.turn
-		for range hashOpen {
+		<-w.Hasher.slot
+		for range maxWithoutCaptcha {
 			_, err := w.Hasher.Enter(false, 0, netip.Addr{})
 			w.must(err)
 		}
 		change := PasswordChange{Old: goodPassword, New: "another 马 dances"}
-		w.refused("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), shop.Busy)
-		w.refused("a proof", w.Prove(w.ctx, &shop.User{ID: s.User.ID}, goodPassword), shop.Busy)
-		w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
+		w.wantCode("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), shop.Busy)
+		w.wantCode("a proof", w.VerifyPassword(w.ctx, &shop.User{ID: s.User.ID}, goodPassword), shop.Busy)
+		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		pending := newEmail()
 		w.must(w.Register(w.ctx, Registration{Email: pending, Password: goodPassword, Captcha: w.solution()}))
 		_, err := w.activate(w.link(pending, outbox.EmailActivate))
-		w.refused("an activation", err, shop.Busy)
+		w.wantCode("an activation", err, shop.Busy)
 		link := w.link(email, outbox.EmailReset)
-		w.refused("a link", w.Reset(w.ctx, NewPassword{Token: link, Password: goodPassword}), shop.Busy)
+		w.wantCode("a link", w.Reset(w.ctx, NewPassword{Token: link, Password: goodPassword}), shop.Busy)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.refused("a log in without a captcha", err, shop.CaptchaRequired)
+		w.wantCode("a log in without a captcha", err, shop.CaptchaRequired)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
 		err = w.Register(w.ctx, Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
-		for range hashQueue + 1 - hashOpen {
+		for range hashQueue + 1 - maxWithoutCaptcha {
 			_, err := w.Hasher.Enter(true, 0, netip.Addr{})
 			w.must(err)
 		}
-		invented := &CaptchaAnswer{ID: w.solution().ID, Answer: "654321"}
+		invented := &CaptchaSolution{ID: w.solution().ID, Answer: "654321"}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: invented})
-		w.refused("an invented captcha, which needs no place,", err, shop.CaptchaRequired)
+		w.wantCode("an invented captcha, which needs no place,", err, shop.CaptchaRequired)
 	})
 }
 
@@ -284,41 +284,41 @@ func TestChangePassword(t *testing.T) {
 		email := w.account()
 		here, there := w.logIn(email), w.logIn(email)
 		who := w.who(here.Access)
-		w.refused("a wrong old one", w.ChangePassword(w.ctx, who, PasswordChange{Old: "wrong", New: "another 马 dances"}),
+		w.wantCode("a wrong old one", w.ChangePassword(w.ctx, who, PasswordChange{Old: "wrong", New: "another 马 dances"}),
 			shop.Forbidden)
-		w.refused("a bad new one", w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: email}),
+		w.wantCode("a bad new one", w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: email}),
 			shop.BadRequest)
 		w.must(w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: "another 马 dances"}))
 		_, err := w.Refresh(w.ctx, there.Refresh, "Firefox")
-		w.refused("the other device", err, shop.Unauthorized)
+		w.wantCode("the other device", err, shop.Unauthorized)
 		_, err = w.Refresh(w.ctx, here.Refresh, "Firefox")
 		w.must(err)
-		guest, err := w.guests.Enter("")
+		guest, err := w.guests.LogIn("")
 		w.must(err)
 		err = w.ChangePassword(w.ctx, w.who(guest.Access), PasswordChange{Old: goodPassword, New: "another 马 dances"})
-		w.refused("a guest", err, shop.Forbidden)
+		w.wantCode("a guest", err, shop.Forbidden)
 	})
 }
 
-// TestTriesOfAnOldPasswordAreFew: a stolen access token can try only a few passwords.
-func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
+// TestPasswordTriesWithAccessTokenAreLimited: a stolen access token can try only a few passwords.
+func TestPasswordTriesWithAccessTokenAreLimited(t *testing.T) {
 	onBoth(t, func(w *world) {
 		who := w.who(w.logIn(w.account()).Access)
 		change := func(old string) error {
 			return w.ChangePassword(w.ctx, who, PasswordChange{Old: old, New: "another 马 dances"})
 		}
-		for range proofTries {
+		for range maxPasswordTries {
 			err := change("wrong")
-			if w.refused("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "is wrong") {
+			if w.wantCode("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "is wrong") {
 				w.t.Error(err)
 			}
 		}
-		w.refused("the right one, too late,", change(goodPassword), shop.Forbidden)
+		w.wantCode("the right one, too late,", change(goodPassword), shop.Forbidden)
 	})
 }
 
-// TestChangesDuringALogInEndIt: a login that waits for its hash fails if the account changes.
-func TestChangesDuringALogInEndIt(t *testing.T) {
+// TestAccountChangeDuringLoginRejectsIt: a login that waits for its hash fails if the account changes.
+func TestAccountChangeDuringLoginRejectsIt(t *testing.T) {
 	onBoth(t, func(w *world) {
 		for what, change := range map[string]func(u shop.User) error{
 			"password": func(u shop.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
@@ -336,7 +336,7 @@ func TestChangesDuringALogInEndIt(t *testing.T) {
 			})
 			_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
 			w.store.Around = nil
-			w.refused("a log in during a change: "+what, err, shop.Unauthorized)
+			w.wantCode("a log in during a change: "+what, err, shop.Unauthorized)
 			if live, err := w.store.DevicesOf(w.ctx, u.ID, w.now()); err != nil || len(live) != 0 {
 				w.t.Errorf("%s: logged in as %+v, %v", what, live, err)
 			}
@@ -344,18 +344,18 @@ func TestChangesDuringALogInEndIt(t *testing.T) {
 	})
 }
 
-func TestDevices(t *testing.T) {
+func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
-		email, stranger := w.account(), w.account()
-		here, there, foreign := w.logIn(email), w.logIn(email), w.logIn(stranger)
+		email, otherEmail := w.account(), w.account()
+		here, there, foreign := w.logIn(email), w.logIn(email), w.logIn(otherEmail)
 		mine, err := w.MyDevices(w.ctx, w.who(here.Access))
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
 			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
-		w.refused("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), shop.NotFound)
+		w.wantCode("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), shop.NotFound)
 		w.must(w.RemoveDevice(w.ctx, w.who(here.Access), w.who(there.Access).Device))
 		_, err = w.Issuer.Verify(there.Access)
-		w.refused("a removed device", err, shop.Unauthorized)
+		w.wantCode("a removed device", err, shop.Unauthorized)
 
 		other := w.node() // reads the revocation later
 		if _, err := other.Issuer.Verify(here.Access); err != nil {
@@ -365,7 +365,7 @@ func TestDevices(t *testing.T) {
 		w.must(w.LogOut(w.ctx, LogOut{Refresh: here.Refresh})) // a repeat changes nothing
 		w.must(other.Watch.RunOnce(w.ctx))
 		_, err = other.Issuer.Verify(here.Access)
-		w.refused("logged out, on another node", err, shop.Unauthorized)
+		w.wantCode("logged out, on another node", err, shop.Unauthorized)
 		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
 			w.t.Errorf("the token of another user: got %v, want it valid", err)
 		}
@@ -373,9 +373,9 @@ func TestDevices(t *testing.T) {
 		w.must(w.LogOut(w.ctx, LogOut{Who: w.who(here.Access), Everywhere: true}))
 		for _, s := range []Session{here, there} {
 			_, err = w.Issuer.Verify(s.Access)
-			w.refused("logged out everywhere", err, shop.Unauthorized)
+			w.wantCode("logged out everywhere", err, shop.Unauthorized)
 			_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-			w.refused("logged out everywhere", err, shop.Unauthorized)
+			w.wantCode("logged out everywhere", err, shop.Unauthorized)
 		}
 		last := w.logIn(email)
 		err = w.LogOut(w.ctx, LogOut{Refresh: here.Refresh, Everywhere: true})
@@ -385,63 +385,63 @@ func TestDevices(t *testing.T) {
 	})
 }
 
-// TestFailuresDemandACaptcha: a captcha accepts one attempt, right or wrong. Failures make a captcha necessary.
-func TestFailuresDemandACaptcha(t *testing.T) {
+// TestFailedLoginsRequireCaptcha: a captcha accepts one attempt, right or wrong. Failures make a captcha necessary.
+func TestFailedLoginsRequireCaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
 		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
 		email := w.account()
-		try := func(password string, c *CaptchaAnswer, addr string) error {
+		try := func(password string, c *CaptchaSolution, addr string) error {
 			l := LogIn{Email: email, Password: password, Captcha: c}
 			l.Addr, _ = netip.ParseAddr(addr)
 			_, err := w.LogIn(w.ctx, l)
 			return err
 		}
 		for range emailFailures {
-			w.refused("wrong", try("wrong one", nil, "192.0.2.1"), shop.Unauthorized)
+			w.wantCode("wrong", try("wrong one", nil, "192.0.2.1"), shop.Unauthorized)
 		}
-		w.refused("right, after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
+		w.wantCode("right, after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
 		c := w.solution()
-		w.refused("a wrong answer", try(goodPassword, &CaptchaAnswer{ID: c.ID, Answer: "654321"}, ""), shop.CaptchaRequired)
-		w.refused("the right one then", try(goodPassword, c, ""), shop.CaptchaRequired)
+		w.wantCode("a wrong answer", try(goodPassword, &CaptchaSolution{ID: c.ID, Answer: "654321"}, ""), shop.CaptchaRequired)
+		w.wantCode("the right one then", try(goodPassword, c, ""), shop.CaptchaRequired)
 		c = w.solution()
 		w.must(try(goodPassword, c, "192.0.2.1"))
 		w.must(try(goodPassword, nil, "192.0.2.1")) // the count was reset
-		w.refused("the picture again", try(goodPassword, c, ""), shop.CaptchaRequired)
-		w.refused("registering with it", w.Register(w.ctx, Registration{
+		w.wantCode("the picture again", try(goodPassword, c, ""), shop.CaptchaRequired)
+		w.wantCode("registering with it", w.Register(w.ctx, Registration{
 			Email: newEmail(), Password: goodPassword, Captcha: c,
 		}), shop.CaptchaRequired)
-		for what, none := range map[string]*CaptchaAnswer{"none": nil, "empty": {}, "long": {
+		for what, none := range map[string]*CaptchaSolution{"none": nil, "empty": {}, "long": {
 			ID:     strings.Repeat("A", 26),
 			Answer: strings.Repeat("1", 9000),
 		}} {
-			w.refused(what, w.Forgot(w.ctx, Forgotten{Email: email, Captcha: none}), shop.CaptchaRequired)
+			w.wantCode(what, w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: none}), shop.CaptchaRequired)
 		}
 		// Failures in every network of an IPv6 site count for the whole site.
 		site := newSite()
-		for i := range addressFailures * shop.WideShare {
+		for i := range addressFailures * shop.WideFactor {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
-			w.Counters.count(w.ctx, failuresWithin, counts...)
+			w.Counters.count(w.ctx, failureWindow, counts...)
 		}
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for _, addr := range []string{site + ":ffff::1", site + ":1::2"} {
-			w.refused("from "+addr, try(goodPassword, nil, addr), shop.CaptchaRequired)
+			w.wantCode("from "+addr, try(goodPassword, nil, addr), shop.CaptchaRequired)
 		}
 		w.must(try(goodPassword, w.solution(), site+":ffff::1"))
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for range addressFailures {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.9"))
-			w.Counters.count(w.ctx, failuresWithin, counts...)
+			w.Counters.count(w.ctx, failureWindow, counts...)
 		}
-		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
+		w.wantCode("from a failing address", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
 		// A few failures of an address are enough while the hash budget is low.
 		for range addressSuspect {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.10"))
-			w.Counters.count(w.ctx, failuresWithin, counts...)
+			w.Counters.count(w.ctx, failureWindow, counts...)
 		}
 		w.must(try(goodPassword, nil, "192.0.2.10"))
 		w.Hasher.budget.level = 0
-		w.refused("from a suspect address", try(goodPassword, nil, "192.0.2.10"), shop.CaptchaRequired)
+		w.wantCode("from a suspect address", try(goodPassword, nil, "192.0.2.10"), shop.CaptchaRequired)
 		w.must(try(goodPassword, nil, "192.0.2.11"))
 	})
 }
@@ -452,20 +452,20 @@ func newSite() string {
 	return fmt.Sprintf("fd%02x:%x:%x", byte(id>>32), uint16(id>>16), uint16(id))
 }
 
-// TestLogInWithoutRedis: while Redis is unreachable each node counts failures itself. Logins work, and guessing is
+// TestLoginsAreLimitedWithoutRedis: while Redis is unreachable each node counts failures itself. Logins work, and guessing is
 // still limited.
-func TestLogInWithoutRedis(t *testing.T) {
+func TestLoginsAreLimitedWithoutRedis(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		w.must(w.redis.Close())
 		w.logIn(email)
 		for range emailFailures {
 			_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: "wrong one"})
-			w.refused("wrong", err, shop.Unauthorized)
+			w.wantCode("wrong", err, shop.Unauthorized)
 		}
 		_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.refused("right, after failures", err, shop.CaptchaRequired)
-		picture, err := w.Captcha(w.ctx, admission.PictureAsker{})
+		w.wantCode("right, after failures", err, shop.CaptchaRequired)
+		picture, err := w.Captcha(w.ctx, admission.PictureClient{})
 		if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 			w.t.Fatalf("captcha: got %+v, %v, want a PNG", picture, err)
 		}
@@ -474,17 +474,17 @@ func TestLogInWithoutRedis(t *testing.T) {
 	})
 }
 
-// TestStoreAwayIsBusy: an unreachable database returns busy, never a wrong password.
-func TestStoreAwayIsBusy(t *testing.T) {
+// TestUnavailableDatabaseReturnsBusy: an unreachable database returns busy, never a wrong password.
+func TestUnavailableDatabaseReturnsBusy(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
 		w.must(w.store.Close())
 		_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.refused("log in", err, shop.Busy)
+		w.wantCode("log in", err, shop.Busy)
 		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-		w.refused("refresh", err, shop.Busy)
-		w.refused("log out", w.LogOut(w.ctx, LogOut{Refresh: s.Refresh}), shop.Busy)
+		w.wantCode("refresh", err, shop.Busy)
+		w.wantCode("log out", w.LogOut(w.ctx, LogOut{Refresh: s.Refresh}), shop.Busy)
 		if _, err := w.Issuer.Verify(s.Access); err != nil {
 			w.t.Errorf("verify needs no store: %v", err)
 		}

@@ -47,15 +47,15 @@ func (b *AddressBook) ChangeAddress(ctx context.Context, user shop.ID, a shop.Sa
 		return shop.SavedAddress{}, err
 	}
 	saved, err := b.Store.ChangeAddress(ctx, user, a)
-	return saved, noSuchAddress(err)
+	return saved, addressError(err)
 }
 
 // RemoveAddress deletes an entry. NotFound: no such entry.
 func (b *AddressBook) RemoveAddress(ctx context.Context, user, id shop.ID) error {
-	return noSuchAddress(b.Store.RemoveAddress(ctx, user, id))
+	return addressError(b.Store.RemoveAddress(ctx, user, id))
 }
 
-func noSuchAddress(err error) error {
+func addressError(err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.NotFound, "no such address")
 	}

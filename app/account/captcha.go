@@ -22,17 +22,17 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is the share of a core for drawing. captchaSaved is the largest saved budget: about 300 pictures at
+	// captchaShare is the share of a core for drawing. captchaMaxBudget is the largest saved budget: about 300 pictures at
 	// once, then 15 per second, also on a busy machine.
-	captchaShare = 0.05
-	captchaSaved = time.Second
-	captchaRetry = 2 * time.Second
-	// captchaPlenty is the budget above which every request is served. Below it, addresses are limited and callers with
+	captchaShare     = 0.05
+	captchaMaxBudget = time.Second
+	captchaRetry     = 2 * time.Second
+	// captchaLimitBelow is the budget above which every request is served. Below it, addresses are limited and callers with
 	// an unread picture are rejected, so that they do not delay others.
-	captchaPlenty = captchaSaved / 2
+	captchaLimitBelow = captchaMaxBudget / 2
 )
 
-// captchaPace is the limit per address while the budget is below captchaPlenty.
+// captchaPace is the limit per address while the budget is below captchaLimitBelow.
 var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 
 // Captchas draws pictures of digits and checks their solutions. A picture accepts one attempt, right or wrong. Captchas
@@ -49,7 +49,7 @@ type Captchas struct {
 // NewCaptchas returns captchas that store hashed solutions in the shelf.
 func NewCaptchas(counters *Counters, now func() shop.Millis) *Captchas {
 	return &Captchas{
-		Counters: counters, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
+		Counters: counters, Now: now, drawing: newBudget(captchaShare, captchaMaxBudget, time.Now),
 		shares: limits.NewAddrs(captchaPace),
 		driver: base64Captcha.NewDriverDigit(80, 240, captchaDigits, 0.7, 80),
 	}
@@ -57,9 +57,9 @@ func NewCaptchas(counters *Counters, now func() shop.Millis) *Captchas {
 
 // New returns a new picture. Busy: the budget of this node is used up. See admission.Captcha.
 func (c *Captchas) New(
-	ctx context.Context, asker admission.PictureAsker,
+	ctx context.Context, client admission.PictureClient,
 ) (id, image string, until shop.Millis, err error) {
-	if !c.admit(asker) {
+	if !c.admit(client) {
 		return "", "", 0, shop.FailBusy("too many captchas are requested right now; try again", captchaRetry)
 	}
 	answer, err := digits(captchaDigits)
@@ -76,14 +76,14 @@ func (c *Captchas) New(
 }
 
 // admit reports whether the caller gets a picture now. Every request counts for the address, but the limit applies only
-// below captchaPlenty.
-func (c *Captchas) admit(asker admission.PictureAsker) bool {
+// below captchaLimitBelow.
+func (c *Captchas) admit(client admission.PictureClient) bool {
 	left := c.drawing.left()
 	if left < 0 {
 		return false
 	}
-	within := !asker.From.IsValid() || c.shares.Take(asker.From) == 0
-	return left >= captchaPlenty || within && asker.Unread == 0
+	allowed := !client.From.IsValid() || c.shares.Take(client.From) == 0
+	return left >= captchaLimitBelow || allowed && client.Unread == 0
 }
 
 // Check reports whether the solution is right and uses up the picture. See admission.Captcha.
@@ -91,8 +91,8 @@ func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil
 	}
-	kept := c.Counters.take(ctx, id)
-	return kept != "" && kept == captchaHash(id, strings.TrimSpace(answer)), nil
+	stored := c.Counters.take(ctx, id)
+	return stored != "" && stored == captchaHash(id, strings.TrimSpace(answer)), nil
 }
 
 // idLength is the length of rand.Text.

@@ -7,49 +7,49 @@ import (
 	"stampede/app/admission"
 )
 
-// TestPicturesAreShared: below captchaPlenty an address gets only its share, callers with an unread picture are
+// TestLowBudgetLimitsCaptchasPerAddress: below captchaLimitBelow an address gets only its share, callers with an unread picture are
 // rejected, and other callers get a picture. Above it every request is served.
-func TestPicturesAreShared(t *testing.T) {
+func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	t.Parallel()
 	var clock testClock
 	c := NewCaptchas(NewCounters(nil), nil)
-	c.drawing = newBudget(captchaShare, captchaSaved, clock.now)
-	farm := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::1")}
-	given := func(asker admission.PictureAsker) (n int) {
+	c.drawing = newBudget(captchaShare, captchaMaxBudget, clock.now)
+	farm := admission.PictureClient{From: netip.MustParseAddr("2001:db8::1")}
+	admitted := func(client admission.PictureClient) (n int) {
 		for range 300 {
-			if c.admit(asker) {
+			if c.admit(client) {
 				n++
 			}
 		}
 		return n
 	}
-	if n := given(farm); n != 300 {
+	if n := admitted(farm); n != 300 {
 		t.Errorf("got %d of 300 captchas while the budget was high", n)
 	}
-	c.drawing.pay(captchaSaved - captchaPlenty + 1)
-	if n := given(farm); n > 1 {
+	c.drawing.pay(captchaMaxBudget - captchaLimitBelow + 1)
+	if n := admitted(farm); n > 1 {
 		t.Errorf("an address with 300 captchas got %d more", n)
 	}
-	neighbour := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::2")} // same customer network
-	if n := given(neighbour); n > 1 {
+	neighbour := admission.PictureClient{From: netip.MustParseAddr("2001:db8::2")} // same customer network
+	if n := admitted(neighbour); n > 1 {
 		t.Errorf("another address of the same customer got %d more", n)
 	}
-	office := admission.PictureAsker{From: netip.MustParseAddr("192.0.2.7")}
-	if n := given(office); n < captchaPace.Burst || n > captchaPace.Burst+1 {
+	office := admission.PictureClient{From: netip.MustParseAddr("192.0.2.7")}
+	if n := admitted(office); n < captchaPace.Burst || n > captchaPace.Burst+1 {
 		t.Errorf("an address without captchas got %d, want its share of %d", n, captchaPace.Burst)
 	}
-	hoarder := admission.PictureAsker{From: netip.MustParseAddr("192.0.2.8"), Unread: 1}
+	hoarder := admission.PictureClient{From: netip.MustParseAddr("192.0.2.8"), Unread: 1}
 	if c.admit(hoarder) {
 		t.Error("a caller with an unread captcha got another one")
 	}
 	if hoarder.Unread = 0; !c.admit(hoarder) {
 		t.Error("a caller without an unread captcha got none")
 	}
-	c.drawing.pay(captchaSaved)
-	if c.admit(admission.PictureAsker{From: netip.MustParseAddr("192.0.2.9")}) {
+	c.drawing.pay(captchaMaxBudget)
+	if c.admit(admission.PictureClient{From: netip.MustParseAddr("192.0.2.9")}) {
 		t.Error("a captcha was drawn without processor time left")
 	}
-	clock.pass(2 * captchaSaved * 20) // 20: 1 / captchaShare
+	clock.advance(2 * captchaMaxBudget * 20) // 20: 1 / captchaShare
 	if !c.admit(farm) {
 		t.Error("the budget is high again, but the address is rejected")
 	}

@@ -55,16 +55,16 @@ func (s *Counters) try(ctx context.Context, call func(ctx context.Context) error
 }
 
 // count increments counters and returns their new values. A counter expires `within` after its first increment.
-func (s *Counters) count(ctx context.Context, within time.Duration, keys ...string) []int64 {
+func (s *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
-	answered := s.try(ctx, func(ctx context.Context) error {
+	succeeded := s.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.IntCmd, len(keys))
 		_, err := s.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
 				// Both in one transaction and EXPIRE after INCR: otherwise a crash or an expiry could leave a counter
 				// without a TTL.
-				p.ExpireNX(ctx, countPrefix+key, within)
+				p.ExpireNX(ctx, countPrefix+key, ttl)
 			}
 			return nil
 		})
@@ -73,9 +73,9 @@ func (s *Counters) count(ctx context.Context, within time.Duration, keys ...stri
 		}
 		return err
 	})
-	if !answered {
+	if !succeeded {
 		for i, key := range keys {
-			counts[i] = s.memory.count(countPrefix+key, within)
+			counts[i] = s.memory.count(countPrefix+key, ttl)
 		}
 	}
 	return counts
@@ -103,19 +103,19 @@ func (s *Counters) counts(ctx context.Context, keys ...string) []int64 {
 	return counts
 }
 
-// forget deletes a counter.
-func (s *Counters) forget(ctx context.Context, key string) {
+// reset deletes a counter.
+func (s *Counters) reset(ctx context.Context, key string) {
 	s.memory.take(countPrefix + key)
 	s.try(ctx, func(ctx context.Context) error { return s.redis.Del(ctx, countPrefix+key).Err() })
 }
 
 // put stores a text for the given time.
-func (s *Counters) put(ctx context.Context, key, text string, within time.Duration) {
-	kept := s.try(ctx, func(ctx context.Context) error {
-		return s.redis.Set(ctx, captchaPrefix+key, text, within).Err()
+func (s *Counters) put(ctx context.Context, key, text string, ttl time.Duration) {
+	stored := s.try(ctx, func(ctx context.Context) error {
+		return s.redis.Set(ctx, captchaPrefix+key, text, ttl).Err()
 	})
-	if !kept {
-		s.memory.put(captchaPrefix+key, text, within)
+	if !stored {
+		s.memory.put(captchaPrefix+key, text, ttl)
 	}
 }
 
@@ -131,8 +131,8 @@ func (s *Counters) take(ctx context.Context, key string) (text string) {
 	return s.memory.take(captchaPrefix + key)
 }
 
-// memoryKept is the maximum number of entries in memory, about 10 MB.
-const memoryKept = 65_536
+// maxMemoryItems is the maximum number of entries in memory, about 10 MB.
+const maxMemoryItems = 65_536
 
 // memoryCounters is the in-memory shelf of one node. It drops expired entries only when it needs space.
 type memoryCounters struct {
@@ -146,12 +146,12 @@ type memoryItem struct {
 	until time.Time
 }
 
-func (m *memoryCounters) count(key string, within time.Duration) int64 {
+func (m *memoryCounters) count(key string, ttl time.Duration) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	item := m.live(key)
 	if item == nil {
-		item = m.add(key, within)
+		item = m.add(key, ttl)
 	}
 	item.count++
 	return item.count
@@ -166,10 +166,10 @@ func (m *memoryCounters) read(key string) int64 {
 	return 0
 }
 
-func (m *memoryCounters) put(key, text string, within time.Duration) {
+func (m *memoryCounters) put(key, text string, ttl time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.add(key, within).text = text
+	m.add(key, ttl).text = text
 }
 
 func (m *memoryCounters) take(key string) (text string) {
@@ -189,14 +189,14 @@ func (m *memoryCounters) live(key string) *memoryItem {
 	return nil
 }
 
-func (m *memoryCounters) add(key string, within time.Duration) *memoryItem {
+func (m *memoryCounters) add(key string, ttl time.Duration) *memoryItem {
 	if m.items == nil {
 		m.items = make(map[string]*memoryItem)
 	}
-	if len(m.items) >= memoryKept {
+	if len(m.items) >= maxMemoryItems {
 		m.shrink()
 	}
-	item := &memoryItem{until: time.Now().Add(within)}
+	item := &memoryItem{until: time.Now().Add(ttl)}
 	m.items[key] = item
 	return item
 }
@@ -205,7 +205,7 @@ func (m *memoryCounters) add(key string, within time.Duration) *memoryItem {
 func (m *memoryCounters) shrink() {
 	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.live(key) == nil })
 	for key := range m.items {
-		if len(m.items) <= memoryKept/2 {
+		if len(m.items) <= maxMemoryItems/2 {
 			return
 		}
 		delete(m.items, key)

@@ -10,9 +10,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestCountsEnd: a counter expires a fixed time after its first increment. A counter without a TTL, left by a crash,
+// TestCounterExpiresAfterFirstIncrement: a counter expires a fixed time after its first increment. A counter without a TTL, left by a crash,
 // gets one at the next increment. Otherwise a captcha would be required forever.
-func TestCountsEnd(t *testing.T) {
+func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 	t.Parallel()
 	embedded := miniredis.RunT(t)
 	real, err := redis.ParseURL(kit.Redis(t))
@@ -40,9 +40,9 @@ func TestCountsEnd(t *testing.T) {
 	}
 }
 
-// TestCountsWhileWritesAreRejected: while Redis serves reads and rejects writes, this node counts in memory. These
+// TestCountersWorkWhileRedisRejectsWrites: while Redis serves reads and rejects writes, this node counts in memory. These
 // counts are still added afterwards.
-func TestCountsWhileWritesAreRejected(t *testing.T) {
+func TestCountersWorkWhileRedisRejectsWrites(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.StartRedis(t, kit.RedisOptions{}).URL)
 	kit.Must(t, err)

@@ -24,7 +24,7 @@ func ParseEmail(s string) (string, error) {
 	local, domain, found := strings.Cut(s, "@")
 	if ascii(local) && !ascii(domain) && len(s) <= maxEmail {
 		var err error
-		if domain, err = registered(domain); err != nil {
+		if domain, err = dnsForm(domain); err != nil {
 			return "", shop.Fail(shop.BadRequest, "the e-mail has a domain that cannot exist")
 		}
 		s = local + "@" + domain
@@ -42,18 +42,18 @@ func ParseEmail(s string) (string, error) {
 	return strings.ToLower(s), nil
 }
 
-// registered returns the DNS form (xn--…) of a domain in other scripts. It rejects invisible characters although the
+// dnsForm returns the DNS form (xn--…) of a domain in other scripts. It rejects invisible characters although the
 // standard drops them, because the input is probably a mistake.
-func registered(domain string) (string, error) {
-	if strings.ContainsFunc(domain, unseen) {
-		return "", errUnseen
+func dnsForm(domain string) (string, error) {
+	if strings.ContainsFunc(domain, invisible) {
+		return "", errInvisible
 	}
 	return idna.Lookup.ToASCII(domain)
 }
 
-var errUnseen = errors.New("characters that are neither letters nor digits")
+var errInvisible = errors.New("characters that are neither letters nor digits")
 
-func unseen(r rune) bool {
+func invisible(r rune) bool {
 	return r >= 0x80 && !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune("。．｡", r)
 }
 

@@ -18,10 +18,10 @@ import (
 func FuzzVerify(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
 	kit.Must(f, err)
-	fine, err := i.Issue(42, "Ada", shop.Shopper, 100*365*24*time.Hour)
+	valid, err := i.Issue(42, "Ada", shop.Shopper, 100*365*24*time.Hour)
 	kit.Must(f, err)
 	for _, token := range []string{
-		fine, fine[:len(fine)-1], fine + ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.",
+		valid, valid[:len(valid)-1], valid + ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.",
 		"eyJhbGciOiJIUzI1NiIsImtpZCI6MX0.e30.AAAA", "eyJhbGciOlsiSFMyNTYiXX0.bnVsbA.",
 	} {
 		f.Add(token)
@@ -55,15 +55,15 @@ func FuzzClaims(f *testing.F) {
 	f.Add(begin + `"exp":1.5,"iat":1,"name":"","role":"admin"}`)
 	f.Add(begin + `"exp":+1,"iat":99999999999999999999,"name":"\x00","role":"admin"} `)
 	f.Fuzz(func(t *testing.T, text string) {
-		quick := claimsOf(text)
-		if quick == nil {
+		fast := claimsOf(text)
+		if fast == nil {
 			return
 		}
 		var c claims
 		if err := json.Unmarshal([]byte(text), &c); err != nil {
 			t.Fatalf("%q is not JSON: %v", text, err)
 		}
-		if diff := cmp.Diff(&c, quick); diff != "" {
+		if diff := cmp.Diff(&c, fast); diff != "" {
 			t.Fatalf("%q: %s", text, diff)
 		}
 	})
@@ -86,10 +86,10 @@ func FuzzRefresh(f *testing.F) {
 			}
 			return
 		}
-		if token != refreshToken(device, secret) || device < 1 || !r.genuine(device, secret) {
+		if token != refreshToken(device, secret) || device < 1 || !r.isGenuine(device, secret) {
 			t.Fatalf("%q was read as %s, %q", token, device, secret)
 		}
-		if next := r.next(device, secret); !r.genuine(device, next) || r.genuine(device+1, secret) {
+		if next := r.next(device, secret); !r.isGenuine(device, next) || r.isGenuine(device+1, secret) {
 			t.Fatalf("%q: the next token is invalid or belongs to another device", token)
 		}
 	})
@@ -107,7 +107,7 @@ func FuzzHash(f *testing.F) {
 		if salt, sum, err := saltAndSum(hash); err == nil && (len(salt) < saltBytes || len(sum) != hashBytes) {
 			t.Fatalf("%q: a salt of %d bytes, a sum of %d", hash, len(salt), len(sum))
 		}
-		if ok, err := fits(hash, "a password"); ok || err != nil && err != errHash {
+		if ok, err := matches(hash, "a password"); ok || err != nil && err != errHash {
 			t.Fatalf("hash %q: got %v, %v, want no match", hash, ok, err)
 		}
 	})

@@ -29,10 +29,10 @@ type Guest struct {
 	Name string  `json:"name"`
 }
 
-// Enter creates a guest if bearer is empty, otherwise it renews the guest's token. The role is always Shopper.
+// LogIn creates a guest if bearer is empty, otherwise it renews the guest's token. The role is always Shopper.
 // Forbidden: tokens of accounts or bound to a sale. Unauthorized: an invalid token; a new identity would lose the
 // orders.
-func (g *Guests) Enter(bearer string) (GuestSession, error) {
+func (g *Guests) LogIn(bearer string) (GuestSession, error) {
 	user, err := g.who(bearer)
 	if err != nil {
 		return GuestSession{}, err
@@ -63,8 +63,8 @@ func (g *Guests) who(bearer string) (Guest, error) {
 	return Guest{ID: id, Name: guestName(id)}, nil
 }
 
-// Bound returns the token of a new guest that is bound to the sale.
-func (g *Guests) Bound(sale shop.ID) (string, error) {
+// BoundToken returns the token of a new guest that is bound to the sale.
+func (g *Guests) BoundToken(sale shop.ID) (string, error) {
 	user, err := g.who("")
 	if err != nil {
 		return "", err

@@ -16,13 +16,13 @@ func guests(t *testing.T) *Guests {
 	return &Guests{Issuer: issuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
 }
 
-// TestGuestStaysTheSame: two guests have different ids. Renewing a token keeps the id.
-func TestGuestStaysTheSame(t *testing.T) {
+// TestRenewedGuestTokenKeepsID: two guests have different ids. Renewing a token keeps the id.
+func TestRenewedGuestTokenKeepsID(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
-	a, errA := g.Enter("")
-	b, errB := g.Enter("")
-	renewed, err := g.Enter(a.Access)
+	a, errA := g.LogIn("")
+	b, errB := g.LogIn("")
+	renewed, err := g.LogIn(a.Access)
 	if errA != nil || errB != nil || err != nil {
 		t.Fatal(errA, errB, err)
 	}
@@ -34,8 +34,8 @@ func TestGuestStaysTheSame(t *testing.T) {
 	}
 }
 
-// TestEndedGuestIsNotReplaced: a token that cannot be renewed is unauthorized. It does not create another guest.
-func TestEndedGuestIsNotReplaced(t *testing.T) {
+// TestInvalidGuestTokenCreatesNoGuest: a token that cannot be renewed is unauthorized. It does not create another guest.
+func TestInvalidGuestTokenCreatesNoGuest(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
 	minted := 0
@@ -46,7 +46,7 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
 	kit.Must(t, err)
 	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
-		s, err := g.Enter(token)
+		s, err := g.LogIn(token)
 		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || s != (GuestSession{}) {
 			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)
 		}
@@ -56,23 +56,23 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 	}
 }
 
-func TestGuestLoginNeverGrantsMore(t *testing.T) {
+func TestRenewedGuestTokenIsForShopper(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
 	token, err := g.Issuer.Issue(42, "boss", shop.Admin, time.Hour)
 	kit.Must(t, err)
-	s, err := g.Enter(token)
+	s, err := g.LogIn(token)
 	kit.Must(t, err)
 	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != shop.Shopper {
 		t.Errorf("got %+v, %v, want the guest as a shopper", who, err)
 	}
 }
 
-func TestGuestWithoutIDIsBusy(t *testing.T) {
+func TestGuestLoginWithoutIDReturnsBusy(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
 	g.Mint = func() (shop.ID, error) { return 0, errors.New("lease ended") }
-	if _, err := g.Enter(""); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
+	if _, err := g.LogIn(""); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("got %v, want busy", err)
 	}
 }

@@ -31,7 +31,7 @@ const phcFormat = "$argon2id$v=%d$m=%d,t=%d,p=%d$"
 func hashPassword(password string) string {
 	var salt [saltBytes]byte
 	_, _ = rand.Read(salt[:]) // never fails
-	sum := argon2.IDKey([]byte(typed(password)), salt[:], hashTime, hashMemory, hashThreads, hashBytes)
+	sum := argon2.IDKey([]byte(normalized(password)), salt[:], hashTime, hashMemory, hashThreads, hashBytes)
 	return phc(salt[:], sum)
 }
 
@@ -47,9 +47,9 @@ var dummyHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 // errHash reports a stored text that is not a hash of this package.
 var errHash = errors.New("not an argon2id hash with an accepted cost")
 
-// fits reports whether the password matches the hash. It cuts overlong passwords to limit the work. The rest is still
+// matches reports whether the password matches the hash. It cuts overlong passwords to limit the work. The rest is still
 // longer than any valid password, so it cannot match.
-func fits(hash, password string) (bool, error) {
+func matches(hash, password string) (bool, error) {
 	var version int
 	var memory, passes uint32
 	var threads uint8
@@ -63,7 +63,7 @@ func fits(hash, password string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	text := []byte(typed(password))
+	text := []byte(normalized(password))
 	text = text[:min(len(text), 4*maxPassword+1)]
 	got := argon2.IDKey(text, salt, passes, memory, threads, uint32(len(sum)))
 	return subtle.ConstantTimeCompare(got, sum) == 1, nil

@@ -13,32 +13,32 @@ import (
 const (
 	// hashShare is the share of a core for passwords. A flood of logins cannot take more from the sale.
 	hashShare = 0.15
-	// hashSaved is the largest saved budget, enough for about 20 passwords.
-	hashSaved = 500 * time.Millisecond
+	// hashMaxBudget is the largest saved budget, enough for about 20 passwords.
+	hashMaxBudget = 500 * time.Millisecond
 	// hashQueue is the maximum number of waiting callers. They are served within about three seconds.
 	hashQueue = 16
-	// hashOpen is the maximum number of callers without a captcha. The other places are for solved captchas. Of
-	// hashOpen, hashOpenPerAddr limits concurrent logins of one address, and hashOpenPerUser limits concurrent password
+	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are for solved captchas. Of
+	// maxWithoutCaptcha, maxWithoutCaptchaPerAddr limits concurrent logins of one address, and maxWithoutCaptchaPerUser limits concurrent password
 	// proofs of one account.
-	hashOpen        = hashQueue / 2
-	hashOpenPerAddr = 2
-	hashOpenPerUser = 1
-	hashRetry       = 3 * time.Second
-	// pressedAfter is the time with a non-empty queue after which logins are under pressure.
-	pressedAfter = time.Second
+	maxWithoutCaptcha        = hashQueue / 2
+	maxWithoutCaptchaPerAddr = 2
+	maxWithoutCaptchaPerUser = 1
+	hashRetry                = 3 * time.Second
+	// pressureAfter is the time with a non-empty queue after which logins are under pressure.
+	pressureAfter = time.Second
 )
 
 // Hasher computes password hashes, one at a time and within a budget of processor time. With a full queue it rejects
 // callers before any computation.
 type Hasher struct {
 	budget *budget
-	turn   chan struct{}
+	slot   chan struct{}
 	now    func() time.Time
 
-	mu      sync.Mutex
-	inside  int           // callers that compute or wait
-	open    limits.Places // callers without a captcha
-	waiting time.Time     // start of the time with a non-empty queue; zero: the queue is empty
+	mu             sync.Mutex
+	callers        int           // callers that compute or wait
+	withoutCaptcha limits.Places // callers without a captcha
+	waiting        time.Time     // start of the time with a non-empty queue; zero: the queue is empty
 }
 
 // NewHasher returns the hasher of a node.
@@ -46,8 +46,8 @@ func NewHasher() *Hasher { return newHasher(time.Now) }
 
 func newHasher(now func() time.Time) *Hasher {
 	return &Hasher{
-		budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now,
-		open: limits.Places{Most: hashOpen, User: hashOpenPerUser, Addr: hashOpenPerAddr},
+		budget: newBudget(hashShare, hashMaxBudget, now), slot: make(chan struct{}, 1), now: now,
+		withoutCaptcha: limits.Places{Max: maxWithoutCaptcha, User: maxWithoutCaptchaPerUser, Addr: maxWithoutCaptchaPerAddr},
 	}
 }
 
@@ -56,15 +56,15 @@ func newHasher(now func() time.Time) *Hasher {
 func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.inside > hashQueue || !captcha && !h.open.Room(user, addr) {
-		return nil, errCrowded()
+	if h.callers > hashQueue || !captcha && !h.withoutCaptcha.HasRoom(user, addr) {
+		return nil, errQueueFull()
 	}
 	count := func(n int) {
-		h.inside += n
+		h.callers += n
 		if !captcha {
-			h.open.Add(user, addr, n)
+			h.withoutCaptcha.Add(user, addr, n)
 		}
-		h.noteWaiting()
+		h.updateWaiting()
 	}
 	count(1)
 	return func() {
@@ -74,9 +74,9 @@ func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(
 	}, nil
 }
 
-// noteWaiting updates waiting. Callers hold mu.
-func (h *Hasher) noteWaiting() {
-	switch waits := h.inside > 1; {
+// updateWaiting updates waiting. Callers hold mu.
+func (h *Hasher) updateWaiting() {
+	switch waits := h.callers > 1; {
 	case !waits:
 		h.waiting = time.Time{}
 	case h.waiting.IsZero():
@@ -84,16 +84,16 @@ func (h *Hasher) noteWaiting() {
 	}
 }
 
-// Attempts reports whether the queue has been non-empty for pressedAfter.
-func (h *Hasher) Attempts() bool {
+// UnderPressure reports whether the queue has been non-empty for pressureAfter.
+func (h *Hasher) UnderPressure() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressedAfter
+	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressureAfter
 }
 
-// scarce reports whether less than half of the largest budget is left. The rest is reserved for captchas and for
+// budgetLow reports whether less than half of the largest budget is left. The rest is reserved for captchas and for
 // addresses with few failures.
-func (h *Hasher) scarce() bool { return h.budget.left() < hashSaved/2 }
+func (h *Hasher) budgetLow() bool { return h.budget.left() < hashMaxBudget/2 }
 
 // Hash computes the hash of a new password.
 func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err error) {
@@ -101,31 +101,31 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 	return hash, err
 }
 
-// Fits reports whether the password matches the hash. "" means an unknown user and takes as long as a hash.
-func (h *Hasher) Fits(ctx context.Context, hash, password string) (fit bool, err error) {
+// Matches reports whether the password matches the hash. "" means an unknown user and takes as long as a hash.
+func (h *Hasher) Matches(ctx context.Context, hash, password string) (match bool, err error) {
 	if hash == "" {
 		hash = dummyHash
 	}
 	var wrong error
-	if err := h.compute(ctx, func() { fit, wrong = fits(hash, password) }); err != nil {
+	if err := h.compute(ctx, func() { match, wrong = matches(hash, password) }); err != nil {
 		return false, err
 	}
-	return fit, wrong
+	return match, wrong
 }
 
-func errCrowded() error {
+func errQueueFull() error {
 	return shop.FailBusy("many users are logging in right now; try again", hashRetry)
 }
 
 func (h *Hasher) compute(ctx context.Context, work func()) error {
 	select {
-	case h.turn <- struct{}{}:
-		defer func() { <-h.turn }()
+	case h.slot <- struct{}{}:
+		defer func() { <-h.slot }()
 	case <-ctx.Done():
-		return errCrowded()
+		return errQueueFull()
 	}
 	if h.budget.spend(ctx, work) != nil {
-		return errCrowded()
+		return errQueueFull()
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (h *Hasher) compute(ctx context.Context, work func()) error {
 // level is not negative, and its measured time is subtracted afterwards.
 type budget struct {
 	share float64       // share of a core
-	most  time.Duration // maximum level
+	limit time.Duration // maximum level
 	now   func() time.Time
 
 	mu    sync.Mutex
@@ -142,8 +142,8 @@ type budget struct {
 	at    time.Time
 }
 
-func newBudget(share float64, most time.Duration, now func() time.Time) *budget {
-	return &budget{share: share, most: most, now: now, level: most, at: now()}
+func newBudget(share float64, limit time.Duration, now func() time.Time) *budget {
+	return &budget{share: share, limit: limit, now: now, level: limit, at: now()}
 }
 
 // wait returns the time until the level is not negative.
@@ -174,7 +174,7 @@ func (b *budget) pay(used time.Duration) {
 // fill refills the bucket. Callers hold mu.
 func (b *budget) fill() {
 	now := b.now()
-	b.level = min(b.most, b.level+time.Duration(float64(now.Sub(b.at))*b.share))
+	b.level = min(b.limit, b.level+time.Duration(float64(now.Sub(b.at))*b.share))
 	b.at = now
 }
 

@@ -18,10 +18,10 @@ type testClock struct{ at atomic.Int64 }
 
 func (c *testClock) now() time.Time { return time.Unix(1_800_000_000, c.at.Load()) }
 
-func (c *testClock) pass(d time.Duration) { c.at.Add(int64(d)) }
+func (c *testClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
-// TestBudgetHolds: the saved budget is used first. Over a long time the work takes at most its share.
-func TestBudgetHolds(t *testing.T) {
+// TestBudgetLimitsWorkToItsShare: the saved budget is used first. Over a long time the work takes at most its share.
+func TestBudgetLimitsWorkToItsShare(t *testing.T) {
 	t.Parallel()
 	var c testClock
 	b := newBudget(0.25, time.Second, c.now)
@@ -29,20 +29,20 @@ func TestBudgetHolds(t *testing.T) {
 	const step = 40 * time.Millisecond
 	for c.at.Load() < int64(time.Minute) {
 		if pause := b.wait(); pause > 0 {
-			c.pass(pause)
+			c.advance(pause)
 			continue
 		}
-		c.pass(step) // duration of the work
+		c.advance(step) // duration of the work
 		worked += step
 		b.pay(step)
 	}
-	if most := time.Minute/4 + time.Second + 2*step; worked > most || worked < most-time.Second {
-		t.Errorf("%v of a minute were worked, want about %v", worked, most)
+	if maximum := time.Minute/4 + time.Second + 2*step; worked > maximum || worked < maximum-time.Second {
+		t.Errorf("%v of a minute were worked, want about %v", worked, maximum)
 	}
 }
 
-// TestHasherTurnsAway: a full queue rejects callers before any computation. A free place is available again.
-func TestHasherTurnsAway(t *testing.T) {
+// TestFullHasherRejectsCallers: a full queue rejects callers before any computation. A free place is available again.
+func TestFullHasherRejectsCallers(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
 	var leaves []func()
@@ -62,9 +62,9 @@ func TestHasherTurnsAway(t *testing.T) {
 	}
 }
 
-// TestOneClientLeavesHashPlaces: without a captcha, logins of one address take at most two places and password proofs
+// TestOneClientCannotFillHasherQueue: without a captcha, logins of one address take at most two places and password proofs
 // of one account at most one. Other callers and solved captchas still find places.
-func TestOneClientLeavesHashPlaces(t *testing.T) {
+func TestOneClientCannotFillHasherQueue(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
 	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
@@ -80,13 +80,13 @@ func TestOneClientLeavesHashPlaces(t *testing.T) {
 	}
 	_, failed := h.Enter(false, 0, other)
 	_, solved := h.Enter(true, 0, one)
-	if err := errors.Join(failed, solved); entered != hashOpenPerAddr || err != nil {
-		t.Errorf("%d log ins of one address entered, want %d; others: %v", entered, hashOpenPerAddr, err)
+	if err := errors.Join(failed, solved); entered != maxWithoutCaptchaPerAddr || err != nil {
+		t.Errorf("%d log ins of one address entered, want %d; others: %v", entered, maxWithoutCaptchaPerAddr, err)
 	}
 }
 
-// TestHasherUnderPressure: pressure means that the queue has not been empty for a second.
-func TestHasherUnderPressure(t *testing.T) {
+// TestHasherReportsPressureAfterOneSecond: pressure means that the queue has not been empty for a second.
+func TestHasherReportsPressureAfterOneSecond(t *testing.T) {
 	t.Parallel()
 	var c testClock
 	h := newHasher(c.now)
@@ -96,23 +96,23 @@ func TestHasherUnderPressure(t *testing.T) {
 		return leave
 	}
 	first := enter()
-	c.pass(time.Minute)
-	if h.Attempts() {
+	c.advance(time.Minute)
+	if h.UnderPressure() {
 		t.Error("pressure is reported without a queue")
 	}
 	second := enter()
-	c.pass(pressedAfter - 1)
-	if h.Attempts() {
+	c.advance(pressureAfter - 1)
+	if h.UnderPressure() {
 		t.Error("pressure is reported before a second has passed")
 	}
 	third := enter()
 	first()
-	c.pass(1)
-	if !h.Attempts() {
+	c.advance(1)
+	if !h.UnderPressure() {
 		t.Error("no pressure is reported after a caller waited for a second")
 	}
 	second()
-	if h.Attempts() {
+	if h.UnderPressure() {
 		t.Error("pressure is reported with an empty queue")
 	}
 	third()
@@ -122,25 +122,25 @@ func TestHasherUnderPressure(t *testing.T) {
 func TestHasherComputesOneAtATime(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
-	var inside, most atomic.Int64
+	var inside, maximum atomic.Int64
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			_ = h.compute(t.Context(), func() {
-				most.Store(max(most.Load(), inside.Add(1)))
+				maximum.Store(max(maximum.Load(), inside.Add(1)))
 				inside.Add(-1)
 			})
 		})
 	}
 	wg.Wait()
-	if most.Load() != 1 {
-		t.Errorf("%d hashes ran at the same time, want 1", most.Load())
+	if maximum.Load() != 1 {
+		t.Errorf("%d hashes ran at the same time, want 1", maximum.Load())
 	}
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	h.turn <- struct{}{}
-	if _, err := h.Fits(gone, "", goodPassword); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
+	h.slot <- struct{}{}
+	if _, err := h.Matches(cancelled, "", goodPassword); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("got %v, want busy", err)
 	}
-	<-h.turn
+	<-h.slot
 }

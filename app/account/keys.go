@@ -95,15 +95,15 @@ func (r *keyring) byHeader(token string, now shop.Millis) *signingKey {
 
 func (r *keyring) find(now shop.Millis, is func(k *signingKey) bool) *signingKey {
 	for i := range r.keys {
-		if k := &r.keys[i]; is(k) && r.counts(k.generation, now) {
+		if k := &r.keys[i]; is(k) && r.accepts(k.generation, now) {
 			return k
 		}
 	}
 	return nil
 }
 
-// counts reports whether tokens of a generation are accepted.
-func (r *keyring) counts(generation int64, now shop.Millis) bool {
+// accepts reports whether tokens of a generation are accepted.
+func (r *keyring) accepts(generation int64, now shop.Millis) bool {
 	switch {
 	case generation < r.Oldest:
 		return false

@@ -10,9 +10,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestKeyRotation: while nodes read a new key one after the other, every node accepts tokens of both keys. Tokens of
+// TestRotatedKeyStaysValidForMaxLife: while nodes read a new key one after the other, every node accepts tokens of both keys. Tokens of
 // the old key are accepted for MaxLife after the rotation, or not at all if only the new key counts.
-func TestKeyRotation(t *testing.T) {
+func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	t.Parallel()
 	var c testClock
 	nodes := []*Issuer{issuer(t, testKey, c.now), issuer(t, testKey, c.now)}
@@ -38,7 +38,7 @@ func TestKeyRotation(t *testing.T) {
 	}
 	nodes[1].UseKeys(one)
 	counts("of the old key, both nodes have the new key", first, nodes[1], true)
-	c.pass(MaxLife + 2*time.Minute)
+	c.advance(MaxLife + 2*time.Minute)
 	counts("of the old key, after its tokens expired", first, nodes[0], false)
 	counts("of the new key, then", second, nodes[0], true)
 
@@ -67,12 +67,12 @@ func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
 	return i
 }
 
-// TestTokensEndWithWhatTheyRestOn: a verified token is rejected after its expiry, the revocation of its device or the
+// TestExpiredAndRevokedTokensAreRejected: a verified token is rejected after its expiry, the revocation of its device or the
 // replacement of its key.
-func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
+func TestExpiredAndRevokedTokensAreRejected(t *testing.T) {
 	t.Parallel()
-	for what, ends := range map[string]func(c *testClock, i *Issuer){
-		"ended": func(c *testClock, _ *Issuer) { c.pass(time.Hour + 2*leeway) },
+	for what, invalidate := range map[string]func(c *testClock, i *Issuer){
+		"ended": func(c *testClock, _ *Issuer) { c.advance(time.Hour + 2*leeway) },
 		"its device was revoked": func(_ *testClock, i *Issuer) {
 			i.revoked.Store(&map[shop.ID]shop.Millis{7: 1 << 60})
 		},
@@ -87,7 +87,7 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 				t.Fatalf("%+v, %v, want device 7", who, err)
 			}
 		}
-		ends(&c, i)
+		invalidate(&c, i)
 		for range 2 {
 			if _, err := i.Verify(token); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 				t.Errorf("%s: %v, want Unauthorized", what, err)
@@ -117,7 +117,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.Run("all by the library", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := i.foreign(token); err != nil {
+			if _, _, err := i.parseWithLibrary(token); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -127,6 +127,6 @@ func BenchmarkVerify(b *testing.B) {
 // BenchmarkPassword measures the password check of a login.
 func BenchmarkPassword(b *testing.B) {
 	for b.Loop() {
-		_, _ = fits(dummyHash, goodPassword)
+		_, _ = matches(dummyHash, goodPassword)
 	}
 }

@@ -18,7 +18,7 @@ const (
 	emailFailures   = 3
 	addressFailures = 20
 	addressSuspect  = 3
-	failuresWithin  = 15 * time.Minute
+	failureWindow   = 15 * time.Minute
 	maxDeviceName   = 80
 )
 
@@ -30,26 +30,26 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 		return Session{}, err
 	case l.Password == "":
 		return Session{}, shop.Fail(shop.BadRequest, "the password is missing")
-	case len(typed(l.Password)) > 4*maxPassword:
+	case len(normalized(l.Password)) > 4*maxPassword:
 		return Session{}, shop.Fail(shop.BadRequest, "the password is too long")
-	case l.Captcha == nil && a.Hasher.Attempts():
+	case l.Captcha == nil && a.Hasher.UnderPressure():
 		return Session{}, errCaptcha()
 	}
-	u, err := a.prove(ctx, email, &l)
+	u, err := a.authenticate(ctx, email, &l)
 	if err != nil {
 		return Session{}, err
 	}
 	if u.State == shop.UserPending {
-		if err := a.writeAgain(ctx, &u, shop.TokenActivate); err != nil {
+		if err := a.mailNewLink(ctx, &u, shop.TokenActivate); err != nil {
 			return Session{}, err
 		}
 		return Session{}, shop.Fail(shop.Forbidden,
 			"the e-mail is not confirmed: open the link in the e-mail that was just sent")
 	}
-	guest := plainGuest(&l.Guest)
+	guest := unboundGuest(&l.Guest)
 	u.ID, err = a.Store.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
 	if errors.Is(err, shop.ErrNoRow) { // the account has changed since its password was verified
-		return Session{}, errWrong()
+		return Session{}, errCredentials()
 	}
 	if err != nil {
 		return Session{}, shop.Unreadable("accounts", err)
@@ -57,17 +57,17 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	return a.open(ctx, &u, l.Device)
 }
 
-// prove returns the account with this e-mail and password. A caller without a required captcha takes no place in the
+// authenticate returns the account with this e-mail and password. A caller without a required captcha takes no place in the
 // queue.
-func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User, error) {
-	counts, most := failureCounts(email, l.Addr)
+func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (shop.User, error) {
+	counts, thresholds := failureCounts(email, l.Addr)
 	failures := a.Counters.counts(ctx, counts...)
-	failing := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.scarce()
+	captchaNeeded := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.budgetLow()
 	for i := range failures {
-		failing = failing || failures[i] >= most[i]
+		captchaNeeded = captchaNeeded || failures[i] >= thresholds[i]
 	}
-	if failing {
-		if err := a.solved(ctx, l.Captcha); err != nil {
+	if captchaNeeded {
+		if err := a.checkCaptcha(ctx, l.Captcha); err != nil {
 			return shop.User{}, err
 		}
 	}
@@ -83,29 +83,29 @@ func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User
 	if err != nil {
 		return shop.User{}, err
 	}
-	fit, err := a.Hasher.Fits(ctx, u.Password, l.Password) // also for unknown users, so that the time is the same
+	match, err := a.Hasher.Matches(ctx, u.Password, l.Password) // also for unknown users, so that the time is the same
 	if err != nil {
 		return shop.User{}, err
 	}
-	if !fit {
-		a.Counters.count(ctx, failuresWithin, counts...)
-		return shop.User{}, errWrong()
+	if !match {
+		a.Counters.count(ctx, failureWindow, counts...)
+		return shop.User{}, errCredentials()
 	}
 	if failures[0] > 0 {
-		a.Counters.forget(ctx, counts[0])
+		a.Counters.reset(ctx, counts[0])
 	}
 	return u, nil
 }
 
 // failureCounts returns the keys of the failure counters of a login, that of the e-mail first. most contains the values
 // from which each requires a captcha.
-func failureCounts(email string, addr netip.Addr) (counts []string, most []int64) {
+func failureCounts(email string, addr netip.Addr) (counts []string, thresholds []int64) {
 	own, wide := shop.Networks(addr)
-	counts, most = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
+	counts, thresholds = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
 	if wide.IsValid() {
-		counts, most = append(counts, "address:"+wide.String()), append(most, addressFailures*shop.WideShare)
+		counts, thresholds = append(counts, "address:"+wide.String()), append(thresholds, addressFailures*shop.WideFactor)
 	}
-	return counts, most
+	return counts, thresholds
 }
 
 // open creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
@@ -127,7 +127,7 @@ func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session
 	}
 	err = a.Store.AddDevice(ctx, d, u)
 	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed while the login waited for its hash
-		return Session{}, errWrong()
+		return Session{}, errCredentials()
 	}
 	if err != nil {
 		return Session{}, shop.Unreadable("logins", err)

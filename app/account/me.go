@@ -53,8 +53,8 @@ func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me,
 	return a.Me(ctx, who)
 }
 
-// proofTries is the number of passwords that can be tried with an access token within failuresWithin.
-const proofTries = 5
+// maxPasswordTries is the number of passwords that can be tried with an access token within failureWindow.
+const maxPasswordTries = 5
 
 // ChangePassword sets a new password and ends all other logins. The number of attempts is limited, so a stolen access
 // token cannot be used to guess the password.
@@ -71,7 +71,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 		return err
 	}
 	defer leave()
-	if err := a.proves(ctx, &u, c.Old); err != nil {
+	if err := a.verifyPassword(ctx, &u, c.Old); err != nil {
 		return err
 	}
 	hash, err := a.Hasher.Hash(ctx, c.New)
@@ -88,25 +88,25 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 	return shop.Unreadable("accounts", err)
 }
 
-// Prove checks the account's password, for operations that require more than an access token.
-func (a *Accounts) Prove(ctx context.Context, u *shop.User, password string) error {
+// VerifyPassword checks the account's password, for operations that require more than an access token.
+func (a *Accounts) VerifyPassword(ctx context.Context, u *shop.User, password string) error {
 	leave, err := a.Hasher.Enter(false, u.ID, netip.Addr{})
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return a.proves(ctx, u, password)
+	return a.verifyPassword(ctx, u, password)
 }
 
-// proves is Prove for a caller that has a place in the hasher's queue.
-func (a *Accounts) proves(ctx context.Context, u *shop.User, password string) error {
+// verifyPassword is Prove for a caller that has a place in the hasher's queue.
+func (a *Accounts) verifyPassword(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
 	// counted first, because attempts may run concurrently
-	if a.Counters.count(ctx, failuresWithin, key)[0] > proofTries {
+	if a.Counters.count(ctx, failureWindow, key)[0] > maxPasswordTries {
 		return shop.Fail(shop.Forbidden, "too many attempts: try again in 15 minutes, or reset the password by e-mail")
 	}
-	fit, err := a.Hasher.Fits(ctx, u.Password, password)
-	if err == nil && !fit {
+	match, err := a.Hasher.Matches(ctx, u.Password, password)
+	if err == nil && !match {
 		err = shop.Fail(shop.Forbidden, "the password is wrong")
 	}
 	return err

@@ -16,12 +16,12 @@ const (
 	maxPassword = 128
 )
 
-// typed composes the letters of a password (NFC), because keyboards differ in that. It does not cut, fold or trim.
-func typed(password string) string { return norm.NFC.String(password) }
+// normalized composes the letters of a password (NFC), because keyboards differ in that. It does not cut, fold or trim.
+func normalized(password string) string { return norm.NFC.String(password) }
 
 // CheckPassword validates a new password.
 func CheckPassword(password, email string) error {
-	password = typed(password)
+	password = normalized(password)
 	n := utf8.RuneCountInString(password)
 	folded := strings.ToLower(password)
 	local, _, _ := strings.Cut(email, "@")
@@ -34,7 +34,7 @@ func CheckPassword(password, email string) error {
 		return shop.Fail(shop.BadRequest, "the password is too long: want at most 128 characters")
 	case folded == email, folded == local:
 		return shop.Fail(shop.BadRequest, "the password must not be the e-mail")
-	case mostUsed[folded], oneCharacter(password):
+	case commonPasswordSet[folded], oneCharacter(password):
 		return shop.Fail(shop.BadRequest, "the password is too common: choose another one")
 	}
 	return nil
@@ -50,7 +50,7 @@ func oneCharacter(s string) bool {
 //go:embed common_passwords.txt
 var commonPasswords string
 
-var mostUsed = func() map[string]bool {
+var commonPasswordSet = func() map[string]bool {
 	set := make(map[string]bool)
 	for word := range strings.FieldsSeq(commonPasswords) {
 		set[word] = true

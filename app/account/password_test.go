@@ -9,8 +9,8 @@ import (
 	"stampede/app/outbox"
 )
 
-// TestLongPasswordsActivate: the longest password activates an account, also if its letters are sent decomposed.
-func TestLongPasswordsActivate(t *testing.T) {
+// TestLongestPasswordActivatesAccount: the longest password activates an account, also if its letters are sent decomposed.
+func TestLongestPasswordActivatesAccount(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email, password := newEmail(), "x"+strings.Repeat("ệ", maxPassword-1)
 		w.must(w.Register(w.ctx, Registration{Email: email, Password: password, Captcha: w.solution()}))

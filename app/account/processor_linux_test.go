@@ -7,8 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-// TestProcessorTime: the cost of a picture is its processor time, so a busy machine draws as many as an idle one.
-func TestProcessorTime(t *testing.T) {
+// TestProcessorTimeExcludesWaiting: the cost of a picture is its processor time, so a busy machine draws as many as an idle one.
+func TestProcessorTimeExcludesWaiting(t *testing.T) {
 	t.Parallel()
 	if slept := processorTime(func() { time.Sleep(200 * time.Millisecond) }); slept > 20*time.Millisecond {
 		t.Errorf("sleeping used %v of processor time", slept)

@@ -13,8 +13,8 @@ import (
 	"stampede/app/store"
 )
 
-// activateTries is the number of passwords that can be tried with one link.
-const activateTries = 10
+// maxActivateTries is the number of passwords that can be tried with one link.
+const maxActivateTries = 10
 
 // Register adds a pending account and e-mails its activation link. The account gets an id of its own until the guest
 // logs in: a link activated by another person must not take the guest's orders and addresses. If the e-mail has an
@@ -36,12 +36,12 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	if err := CheckPassword(r.Password, email); err != nil {
 		return err
 	}
-	hash, err := a.hashSolved(ctx, r.Captcha, r.Password)
+	hash, err := a.hashAfterCaptcha(ctx, r.Captcha, r.Password)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	defer answerEvenly(ctx, began)
+	defer padResponseTime(ctx, began)
 	u := shop.User{
 		Email: email, Name: r.Name, Role: shop.Shopper, Password: hash, Lang: lang,
 		State: shop.UserPending, CreatedAt: a.Now(),
@@ -50,7 +50,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 		return err
 	}
 	secret, token := a.token(u.ID, shop.TokenActivate)
-	tokens, guest := []shop.MailToken{token}, plainGuest(&r.Guest)
+	tokens, guest := []shop.MailToken{token}, unboundGuest(&r.Guest)
 	if guest != 0 {
 		tokens = append(tokens, shop.MailToken{
 			Hash: guestHash(u.ID, guest), User: u.ID, Kind: shop.TokenGuest, ExpiresAt: a.Now().Add(refreshLife),
@@ -67,9 +67,9 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	return a.mailLink(ctx, &u, shop.TokenActivate, secret)
 }
 
-// hashSolved checks the captcha and hashes a new password. It enters the queue first, so that a rejected caller keeps
+// hashAfterCaptcha checks the captcha and hashes a new password. It enters the queue first, so that a rejected caller keeps
 // the captcha.
-func (a *Accounts) hashSolved(ctx context.Context, answer *CaptchaAnswer, password string) (string, error) {
+func (a *Accounts) hashAfterCaptcha(ctx context.Context, answer *CaptchaSolution, password string) (string, error) {
 	if answer == nil {
 		return "", errCaptcha()
 	}
@@ -78,14 +78,14 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *CaptchaAnswer, passwo
 		return "", err
 	}
 	defer leave()
-	if err := a.solved(ctx, answer); err != nil {
+	if err := a.checkCaptcha(ctx, answer); err != nil {
 		return "", err
 	}
 	return a.Hasher.Hash(ctx, password)
 }
 
-// plainGuest returns the id of a guest with an unbound token, otherwise 0.
-func plainGuest(who *shop.Identity) shop.ID {
+// unboundGuest returns the id of a guest with an unbound token, otherwise 0.
+func unboundGuest(who *shop.Identity) shop.ID {
 	if who.Device != 0 || who.Sale != 0 || who.Role != shop.Shopper {
 		return 0
 	}
@@ -127,14 +127,14 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 		return "", err
 	}
 	defer leave()
-	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > activateTries { // before the hash: concurrent attempts
+	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > maxActivateTries { // before the hash: concurrent attempts
 		return "", errLink()
 	}
-	fit, err := a.Hasher.Fits(ctx, u.Password, n.Password)
+	match, err := a.Hasher.Matches(ctx, u.Password, n.Password)
 	switch {
 	case err != nil:
 		return "", err
-	case !fit:
+	case !match:
 		return "", shop.Fail(shop.Forbidden, "the password is wrong")
 	}
 	u, err = a.Store.Activate(ctx, hash, u.Password, a.Now())
@@ -149,26 +149,26 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 	return linkError(a.Store.Unregister(ctx, hashOf(secret), a.Now()))
 }
 
-// Forgot e-mails a link that sets a new password, or the activation link if the account is pending. The response is the
+// RequestReset e-mails a link that sets a new password, or the activation link if the account is pending. The response is the
 // same without an account.
-func (a *Accounts) Forgot(ctx context.Context, f Forgotten) error {
+func (a *Accounts) RequestReset(ctx context.Context, f ResetRequest) error {
 	email, err := ParseEmail(f.Email)
 	if err != nil {
 		return err
 	}
-	if err := a.solved(ctx, f.Captcha); err != nil {
+	if err := a.checkCaptcha(ctx, f.Captcha); err != nil {
 		return err
 	}
 	began := time.Now()
-	defer answerEvenly(ctx, began)
+	defer padResponseTime(ctx, began)
 	u, known, err := a.userOf(ctx, email)
 	switch {
 	case err != nil || !known:
 		return err
 	case u.State == shop.UserPending:
-		return a.writeAgain(ctx, &u, shop.TokenActivate)
+		return a.mailNewLink(ctx, &u, shop.TokenActivate)
 	}
-	return a.writeAgain(ctx, &u, shop.TokenReset)
+	return a.mailNewLink(ctx, &u, shop.TokenReset)
 }
 
 // Reset sets the password of the account of an e-mailed link and ends all its logins. It reads the link before it
@@ -239,13 +239,13 @@ func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (sho
 	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
 	secret, token := a.token(u.ID, shop.TokenReset)
-	done, err := a.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+	done, err := a.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		err := tx.AddUser(ctx, u)
 		if err == nil && n.Password == "" {
 			err = tx.AddMailToken(ctx, token, &u)
 		}
 		after := map[string]any{"role": u.Role, "state": u.State}
-		return journal.Act{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Answer: u.ID}, err
+		return journal.Operation{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Result: u.ID}, err
 	})
 	if err == nil && done.Repeated {
 		err = shop.Fail(shop.Conflict, "a request with the same key was already done")

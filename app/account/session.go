@@ -17,12 +17,12 @@ import (
 const (
 	// refreshLife is the lifetime of an unused refresh token.
 	refreshLife = 30 * 24 * time.Hour
-	// sameAgain is the time in which the previous token still returns the current one, once and to the same kind of
+	// reissueWindow is the time in which the previous token still returns the current one, once and to the same kind of
 	// client. Causes are a lost reply or concurrent requests of two pages of a browser. Other uses count as theft.
-	sameAgain = 10 * time.Second
-	// seenStep is the resolution of last_seen_at and expires_at, which users can read. A finer one would show a thief
+	reissueWindow = 10 * time.Second
+	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. A finer one would show a thief
 	// when the owner refreshes.
-	seenStep = time.Hour
+	lastSeenStep = time.Hour
 )
 
 func (a *Accounts) refresher() refresher { return a.Issuer.refresher }
@@ -57,7 +57,7 @@ func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, 
 // rotate replaces the secret of a device with the next one.
 func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string) (shop.User, string, error) {
 	next, previous := a.refresher().next(id, secret), hashOf(secret+"/"+client)
-	d, err := a.counting(ctx, id)
+	d, err := a.validDevice(ctx, id)
 	if err != nil {
 		return shop.User{}, "", err
 	}
@@ -67,22 +67,22 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 	}
 	if d.RefreshHash == hashOf(secret) {
 		now := a.Now()
-		moved := d
-		moved.RefreshHash, moved.PreviousHash, moved.RotatedAt = hashOf(next), previous, now
-		moved.LastSeenAt = max(d.LastSeenAt, now-now%shop.Millis(seenStep.Milliseconds()))
-		moved.ExpiresAt = moved.LastSeenAt.Add(refreshLife)
-		done, err := a.Store.RotateDevice(ctx, moved, d.RefreshHash)
+		rotated := d
+		rotated.RefreshHash, rotated.PreviousHash, rotated.RotatedAt = hashOf(next), previous, now
+		rotated.LastSeenAt = max(d.LastSeenAt, now-now%shop.Millis(lastSeenStep.Milliseconds()))
+		rotated.ExpiresAt = rotated.LastSeenAt.Add(refreshLife)
+		done, err := a.Store.RotateDevice(ctx, rotated, d.RefreshHash)
 		if err != nil {
 			return shop.User{}, "", shop.Unreadable("logins", err)
 		}
 		if done {
 			return u, next, nil
 		}
-		if d, err = a.counting(ctx, id); err != nil { // a concurrent request with the same token was faster
+		if d, err = a.validDevice(ctx, id); err != nil { // a concurrent request with the same token was faster
 			return shop.User{}, "", err
 		}
 	}
-	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < sameAgain {
+	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < reissueWindow {
 		done, err := a.Store.ReissueDevice(ctx, id, previous)
 		if err != nil {
 			return shop.User{}, "", shop.Unreadable("logins", err)
@@ -91,11 +91,11 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 			return u, next, nil
 		}
 	}
-	return shop.User{}, "", a.reused(ctx, &d)
+	return shop.User{}, "", a.endReusedLogin(ctx, &d)
 }
 
-// reused ends a login whose old token was used.
-func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
+// endReusedLogin ends a login whose old token was used.
+func (a *Accounts) endReusedLogin(ctx context.Context, d *shop.Device) error {
 	slog.WarnContext(ctx, "an old refresh token was used again; its login is ended", "user", d.User, "device", d.ID)
 	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
 		return shop.Unreadable("logins", err)
@@ -104,8 +104,8 @@ func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
 	return errSession()
 }
 
-// counting reads a device that is neither revoked nor expired.
-func (a *Accounts) counting(ctx context.Context, id shop.ID) (shop.Device, error) {
+// validDevice reads a device that is neither revoked nor expired.
+func (a *Accounts) validDevice(ctx context.Context, id shop.ID) (shop.Device, error) {
 	d, err := a.Store.Device(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
@@ -200,8 +200,8 @@ func (r refresher) next(device shop.ID, secret string) string {
 	return r.sealed(device, r.mac("next", device, []byte(secret)))
 }
 
-// genuine reports whether this server has made the secret for the device at any time.
-func (r refresher) genuine(device shop.ID, secret string) bool {
+// isGenuine reports whether this server has made the secret for the device at any time.
+func (r refresher) isGenuine(device shop.ID, secret string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(secret)
 	return err == nil && len(b) == secretBytes && hmac.Equal(b[halfBytes:], r.mac("seal", device, b[:halfBytes]))
 }
@@ -230,7 +230,7 @@ func secretOf(token string) string {
 func (r refresher) read(token string) (device shop.ID, secret string, ok bool) {
 	id, secret, found := strings.Cut(token, ".")
 	device, err := shop.ParseID(id)
-	if !found || len(token) > maxRefresh || err != nil || !r.genuine(device, secret) {
+	if !found || len(token) > maxRefresh || err != nil || !r.isGenuine(device, secret) {
 		return 0, "", false
 	}
 	return device, secret, true

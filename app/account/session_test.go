@@ -11,9 +11,9 @@ import (
 	"stampede/app/shop"
 )
 
-// TestRefreshAgainAnswersTheSame: after a lost reply, or from two pages at the same time, the same token is returned
+// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token is returned
 // (I6).
-func TestRefreshAgainAnswersTheSame(t *testing.T) {
+func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
 		tokens := make(chan string, 2)
@@ -38,34 +38,34 @@ func TestRefreshAgainAnswersTheSame(t *testing.T) {
 	})
 }
 
-// TestReusedRefreshTokenEndsTheLogIn: a later use of an old refresh token ends its login, however old the token is.
+// TestReusedRefreshTokenEndsLogin: a later use of an old refresh token ends its login, however old the token is.
 // Thief and owner must log in again, and only the owner can. Other logins of the user stay valid.
-func TestReusedRefreshTokenEndsTheLogIn(t *testing.T) {
+func TestReusedRefreshTokenEndsLogin(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		other := w.logIn(email)
 		for _, generations := range []int{1, 3} {
 			stolen := w.logIn(email)
-			present := stolen
+			current := stolen
 			for range generations {
 				var err error
-				present, err = w.Refresh(w.ctx, present.Refresh, "Firefox")
+				current, err = w.Refresh(w.ctx, current.Refresh, "Firefox")
 				w.must(err)
-				w.pass(sameAgain)
+				w.advance(reissueWindow)
 			}
 			_, err := w.Refresh(w.ctx, stolen.Refresh, "Firefox")
-			w.refused("the stolen token", err, shop.Unauthorized)
-			_, err = w.Refresh(w.ctx, present.Refresh, "Firefox")
-			w.refused("the owner's token", err, shop.Unauthorized)
-			_, err = w.Issuer.Verify(present.Access)
-			w.refused("the owner's access token", err, shop.Unauthorized)
+			w.wantCode("the stolen token", err, shop.Unauthorized)
+			_, err = w.Refresh(w.ctx, current.Refresh, "Firefox")
+			w.wantCode("the owner's token", err, shop.Unauthorized)
+			_, err = w.Issuer.Verify(current.Access)
+			w.wantCode("the owner's access token", err, shop.Unauthorized)
 		}
 		_, err := w.Refresh(w.ctx, other.Refresh, "Firefox")
 		w.must(err)
 	})
 }
 
-// TestRefreshIsReissuedOnceToTheSameClient: a token replaced within sameAgain is reissued once, to the same kind of
+// TestRefreshIsReissuedOnceToTheSameClient: a token replaced within reissueWindow is reissued once, to the same kind of
 // client. A third use or another client ends the login. The times that users see do not reveal the time of a refresh.
 func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	onBoth(t, func(w *world) {
@@ -79,18 +79,18 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 				if i < len(clients)-1 {
 					w.must(err)
 				} else {
-					w.refused(what, err, shop.Unauthorized)
+					w.wantCode(what, err, shop.Unauthorized)
 				}
 			}
-			if d, err := w.store.Device(w.ctx, w.who2(s)); err != nil || d.RevokedAt == 0 {
+			if d, err := w.store.Device(w.ctx, w.deviceOf(s)); err != nil || d.RevokedAt == 0 {
 				w.t.Errorf("%s: the login is still valid: %+v, %v", what, d, err)
 			}
 		}
 		s := w.logIn(email)
-		w.pass(2 * time.Hour)
+		w.advance(2 * time.Hour)
 		_, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
-		d, err := w.store.Device(w.ctx, w.who2(s))
+		d, err := w.store.Device(w.ctx, w.deviceOf(s))
 		hour := shop.Millis(time.Hour.Milliseconds())
 		if err != nil || d.LastSeenAt%hour != 0 || d.ExpiresAt%hour != 0 {
 			w.t.Errorf("wrong times of the refresh: %+v, %v", d, err)
@@ -98,9 +98,9 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	})
 }
 
-// TestStolenTokenRace: owner and thief use the same token and get the same successor. The second one to use that
+// TestStolenRefreshTokenIsDetected: owner and thief use the same token and get the same successor. The second one to use that
 // successor is detected.
-func TestStolenTokenRace(t *testing.T) {
+func TestStolenRefreshTokenIsDetected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
 		owner, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
@@ -110,27 +110,27 @@ func TestStolenTokenRace(t *testing.T) {
 		if owner.Refresh != thief.Refresh {
 			w.t.Errorf("one token has two successors")
 		}
-		w.pass(sameAgain)
+		w.advance(reissueWindow)
 		_, err = w.Refresh(w.ctx, thief.Refresh, "Firefox")
 		w.must(err)
-		w.pass(sameAgain)
+		w.advance(reissueWindow)
 		_, err = w.Refresh(w.ctx, owner.Refresh, "Firefox")
-		w.refused("the slower one", err, shop.Unauthorized)
-		d, err := w.store.Device(w.ctx, w.who2(s))
+		w.wantCode("the slower one", err, shop.Unauthorized)
+		d, err := w.store.Device(w.ctx, w.deviceOf(s))
 		if err != nil || d.RevokedAt == 0 {
 			w.t.Errorf("the login is still valid: %+v, %v", d, err)
 		}
 	})
 }
 
-// who2 returns the device of a session, even if its tokens have expired.
-func (w *world) who2(s Session) shop.ID {
+// deviceOf returns the device of a session, even if its tokens have expired.
+func (w *world) deviceOf(s Session) shop.ID {
 	id, _, _ := w.refresher().read(s.Refresh)
 	return id
 }
 
-// TestForgedRefreshTokens: invalid refresh tokens are rejected and do not end the login.
-func TestForgedRefreshTokens(t *testing.T) {
+// TestInvalidRefreshTokensAreRejected: invalid refresh tokens are rejected and do not end the login.
+func TestInvalidRefreshTokensAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s, foreign := w.logIn(email), w.logIn(w.account())
@@ -146,9 +146,9 @@ func TestForgedRefreshTokens(t *testing.T) {
 				refresher{derive(otherKey, "stampede refresh tokens")}.first(device)),
 		} {
 			_, err := w.Refresh(w.ctx, token, "Firefox")
-			w.refused(what, err, shop.Unauthorized)
+			w.wantCode(what, err, shop.Unauthorized)
 			if token != "" {
-				w.refused(what+", to log out", w.LogOut(w.ctx, LogOut{Refresh: token}), shop.Unauthorized)
+				w.wantCode(what+", to log out", w.LogOut(w.ctx, LogOut{Refresh: token}), shop.Unauthorized)
 			}
 		}
 		if _, err := w.Issuer.Verify(s.Refresh); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
@@ -156,37 +156,37 @@ func TestForgedRefreshTokens(t *testing.T) {
 		}
 		next, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
-		w.pass(refreshLife)
+		w.advance(refreshLife)
 		_, err = w.Refresh(w.ctx, next.Refresh, "Firefox")
-		w.refused("after thirty days", err, shop.Unauthorized)
+		w.wantCode("after thirty days", err, shop.Unauthorized)
 	})
 }
 
-// TestAccessEndsSoon: an access token of an account lives for shop.AccessLife (15 minutes). The login outlives it.
-func TestAccessEndsSoon(t *testing.T) {
+// TestAccessTokenExpiresBeforeLogin: an access token of an account lives for shop.AccessLife (15 minutes). The login outlives it.
+func TestAccessTokenExpiresBeforeLogin(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
 		if life := s.Expires.Sub(w.now()); life > shop.AccessLife || life < shop.AccessLife-time.Minute {
 			w.t.Errorf("the token lives for %v, want about %v", life, shop.AccessLife)
 		}
-		w.pass(shop.AccessLife + 2*leeway)
+		w.advance(shop.AccessLife + 2*leeway)
 		_, err := w.Issuer.Verify(s.Access)
-		w.refused("after its end", err, shop.Unauthorized)
+		w.wantCode("after its end", err, shop.Unauthorized)
 		next, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		w.who(next.Access)
 	})
 }
 
-// TestRoleChangeEndsTokens: a role change revokes tokens with the old role.
-func TestRoleChangeEndsTokens(t *testing.T) {
+// TestRoleChangeRevokesTokens: a role change revokes tokens with the old role.
+func TestRoleChangeRevokesTokens(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
 		w.must(w.store.SetRole(w.ctx, s.User.ID, shop.Operator))
 		w.must(w.Watch.RunOnce(w.ctx))
 		_, err := w.Issuer.Verify(s.Access)
-		w.refused("with the old role", err, shop.Unauthorized)
+		w.wantCode("with the old role", err, shop.Unauthorized)
 		if again := w.logIn(email); w.who(again.Access).Role != shop.Operator {
 			w.t.Errorf("logged in as %+v", again.User)
 		}

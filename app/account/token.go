@@ -68,7 +68,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 
 // UseKeys sets the key generation for signing and the accepted ones.
 func (i *Issuer) UseKeys(g shop.KeyGeneration) {
-	if present := i.keys.Load(); present == nil || present.KeyGeneration != g {
+	if current := i.keys.Load(); current == nil || current.KeyGeneration != g {
 		i.keys.Store(newKeyring(i.secret, g))
 	}
 }
@@ -130,5 +130,5 @@ func (i *Issuer) Revoked(who shop.Identity) bool {
 	if _, revoked := (*i.revoked.Load())[who.Subject()]; revoked {
 		return true
 	}
-	return !i.keys.Load().counts(who.KeyNumber, shop.MillisOf(i.now()))
+	return !i.keys.Load().accepts(who.KeyNumber, shop.MillisOf(i.now()))
 }

@@ -18,9 +18,9 @@ func (i *Issuer) read(token string) (shop.Identity, error) {
 	if token == "" {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "a token is needed")
 	}
-	c, key, err := i.own(token)
+	c, key, err := i.readOwn(token)
 	if c == nil {
-		c, key, err = i.foreign(token)
+		c, key, err = i.parseWithLibrary(token)
 	}
 	if errors.Is(err, jwt.ErrTokenExpired) {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, expired)
@@ -31,9 +31,9 @@ func (i *Issuer) read(token string) (shop.Identity, error) {
 	return c.identity(key)
 }
 
-// own reads a token that has the header of one of our keys, without decoding the header. The library verifies the
+// readOwn reads a token that has the header of one of our keys, without decoding the header. The library verifies the
 // signature and then the claims. A result without claims means that the token has another form; foreign then parses it.
-func (i *Issuer) own(token string) (*claims, *signingKey, error) {
+func (i *Issuer) readOwn(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
 	if key == nil || dot < len(key.header) {
@@ -57,8 +57,8 @@ func (i *Issuer) own(token string) (*claims, *signingKey, error) {
 	return c, key, i.rules.Validate(c)
 }
 
-// foreign parses a token with the library.
-func (i *Issuer) foreign(token string) (*claims, *signingKey, error) {
+// parseWithLibrary parses a token with the library.
+func (i *Issuer) parseWithLibrary(token string) (*claims, *signingKey, error) {
 	var c claims
 	var key *signingKey
 	_, err := i.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
@@ -105,21 +105,21 @@ func (c *claims) identity(key *signingKey) (shop.Identity, error) {
 func claimsOf(text string) *claims {
 	r := claimsReader{rest: text}
 	var c claims
-	r.word(`{"iss":"` + issuerName + `","sub":"`)
-	c.Issuer, c.Subject = issuerName, r.upTo(`"`)
-	r.word(`,"aud":["` + audience + `"],"exp":`)
-	c.Audience, c.ExpiresAt = ourAudience, r.instant()
-	r.word(`"iat":`)
-	c.IssuedAt = r.instant()
-	r.word(`"name":"`)
-	c.Name = r.upTo(`"`)
-	r.word(`,"role":"`)
-	c.Role = shop.Role(r.upTo(`"`))
+	r.skipText(`{"iss":"` + issuerName + `","sub":"`)
+	c.Issuer, c.Subject = issuerName, r.readUntil(`"`)
+	r.skipText(`,"aud":["` + audience + `"],"exp":`)
+	c.Audience, c.ExpiresAt = ourAudience, r.readTime()
+	r.skipText(`"iat":`)
+	c.IssuedAt = r.readTime()
+	r.skipText(`"name":"`)
+	c.Name = r.readUntil(`"`)
+	r.skipText(`,"role":"`)
+	c.Role = shop.Role(r.readUntil(`"`))
 	if strings.HasPrefix(r.rest, ",") {
-		r.word(`,"did":"`)
-		c.Device = r.upTo(`"`)
+		r.skipText(`,"did":"`)
+		c.Device = r.readUntil(`"`)
 	}
-	if r.odd || r.rest != "}" {
+	if r.malformed || r.rest != "}" {
 		return nil
 	}
 	return &c
@@ -129,32 +129,32 @@ var ourAudience = jwt.ClaimStrings{audience} // never modified
 
 // claimsReader reads a text once. odd is set at the first unexpected byte.
 type claimsReader struct {
-	rest string
-	odd  bool
+	rest      string
+	malformed bool
 }
 
-func (r *claimsReader) word(w string) {
+func (r *claimsReader) skipText(w string) {
 	rest, found := strings.CutPrefix(r.rest, w)
-	r.rest, r.odd = rest, r.odd || !found
+	r.rest, r.malformed = rest, r.malformed || !found
 }
 
-// upTo returns the text before the next occurrence of end and skips both.
-func (r *claimsReader) upTo(end string) string {
+// readUntil returns the text before the next occurrence of end and skips both.
+func (r *claimsReader) readUntil(end string) string {
 	value, rest, found := strings.Cut(r.rest, end)
 	if !found || strings.ContainsFunc(value, needsEscape) {
-		r.odd = true
+		r.malformed = true
 		return ""
 	}
 	r.rest = rest
 	return value
 }
 
-// instant reads seconds and the comma after them.
-func (r *claimsReader) instant() *jwt.NumericDate {
-	text := r.upTo(",")
+// readTime reads seconds and the comma after them.
+func (r *claimsReader) readTime() *jwt.NumericDate {
+	text := r.readUntil(",")
 	n, err := strconv.ParseUint(text, 10, 32+8)
 	if err != nil || text[0] == '0' {
-		r.odd = true
+		r.malformed = true
 	}
 	return &jwt.NumericDate{Time: time.Unix(int64(n), 0)}
 }

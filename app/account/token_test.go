@@ -26,15 +26,15 @@ func issuer(t *testing.T, key []byte, now func() time.Time) *Issuer {
 	return i
 }
 
-func TestShortKeyIsRefused(t *testing.T) {
+func TestShortKeyIsRejected(t *testing.T) {
 	t.Parallel()
 	if _, err := NewIssuer(testKey[:31], nil); err == nil {
 		t.Error("a key of 31 bytes was accepted")
 	}
 }
 
-// TestVerifyRefuses: every kind of invalid token returns unauthorized.
-func TestVerifyRefuses(t *testing.T) {
+// TestVerifyRejectsInvalidTokens: every kind of invalid token returns unauthorized.
+func TestVerifyRejectsInvalidTokens(t *testing.T) {
 	t.Parallel()
 	i := issuer(t, testKey, nil)
 	good := func() claims {
@@ -56,13 +56,13 @@ func TestVerifyRefuses(t *testing.T) {
 		return s
 	}
 	hs := func(change func(*claims)) string { return sign(jwt.SigningMethodHS256, testKey, change) }
-	fine := hs(func(*claims) {})
-	who, err := i.Verify(fine)
+	valid := hs(func(*claims) {})
+	who, err := i.Verify(valid)
 	if left := who.Expires.Sub(shop.MillisOf(time.Now())); err != nil || who.User != 42 || who.Name != "x" ||
 		who.Role != shop.Shopper || left < 59*time.Minute || left > 61*time.Minute {
 		t.Fatalf("the unchanged token: %+v, %v", who, err)
 	}
-	parts := strings.Split(fine, ".")
+	parts := strings.Split(valid, ".")
 	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.keys.Load().keys[0].kid + `"}`))
 	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", shop.Shopper, time.Hour)
 	kit.Must(t, err)
@@ -106,9 +106,9 @@ func TestParseRole(t *testing.T) {
 	}
 }
 
-// TestOurOwnTokensAreReadTheShortWay: the fast parser reads tokens in our form and returns the same result as the
+// TestFastTokenParserAgreesWithLibrary: the fast parser reads tokens in our form and returns the same result as the
 // library.
-func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
+func TestFastTokenParserAgreesWithLibrary(t *testing.T) {
 	t.Parallel()
 	i := issuer(t, testKey, nil)
 	i.UseKeys(shop.KeyGeneration{Number: 3})
@@ -125,21 +125,21 @@ func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 		}
 		token, _, err := i.sign(42, c, life)
 		kit.Must(t, err)
-		quick, key, quickErr := i.own(token)
-		whole, wholeKey, wholeErr := i.foreign(token)
-		if quick == nil {
+		fast, key, fastErr := i.readOwn(token)
+		library, libraryKey, libraryErr := i.parseWithLibrary(token)
+		if fast == nil {
 			t.Errorf("the token %s is not recognised", what)
 			continue
 		}
-		if diff := cmp.Diff(whole, quick); diff != "" || key != wholeKey || errors.Is(quickErr, jwt.ErrTokenExpired) !=
-			errors.Is(wholeErr, jwt.ErrTokenExpired) || (quickErr == nil) != (wholeErr == nil) {
-			t.Errorf("%s: %v and %v, %s", what, quickErr, wholeErr, diff)
+		if diff := cmp.Diff(library, fast); diff != "" || key != libraryKey || errors.Is(fastErr, jwt.ErrTokenExpired) !=
+			errors.Is(libraryErr, jwt.ErrTokenExpired) || (fastErr == nil) != (libraryErr == nil) {
+			t.Errorf("%s: %v and %v, %s", what, fastErr, libraryErr, diff)
 		}
 	}
 	token, _, err := i.sign(42, claims{Name: `Ada "the first" <b>`, Role: shop.Shopper}, time.Hour)
 	kit.Must(t, err)
-	if quick, _, err := i.own(token); quick != nil || err != nil {
-		t.Errorf("a name with escapes: %+v, %v", quick, err)
+	if fast, _, err := i.readOwn(token); fast != nil || err != nil {
+		t.Errorf("a name with escapes: %+v, %v", fast, err)
 	}
 	if who, err := i.Verify(token); err != nil || who.Name != `Ada "the first" <b>` {
 		t.Errorf("got %+v, %v, want the name with escapes", who, err)

@@ -17,7 +17,7 @@ const (
 	// watchOverlap is the overlap of consecutive reads: transactions set timestamps up to ten seconds before they
 	// commit.
 	watchOverlap = 15 * time.Second
-	watchWithin  = 2 * time.Second
+	watchTimeout = 2 * time.Second
 )
 
 // Watch copies revocations and keys from the database to an issuer within about two seconds.
@@ -36,7 +36,7 @@ func (w *Watch) Run(ctx context.Context) error {
 
 // RunOnce reads the keys and the revocations since the previous read. A node runs it before it serves clients.
 func (w *Watch) RunOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, watchWithin)
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()

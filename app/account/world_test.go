@@ -32,8 +32,8 @@ type world struct {
 	guests *Guests
 	ahead  atomic.Int64
 
-	mu      sync.Mutex
-	letters []outbox.Email
+	mu     sync.Mutex
+	emails []outbox.Email
 }
 
 // onBoth runs a test on real and on embedded stores.
@@ -84,43 +84,43 @@ func (w *world) node() *Accounts {
 // a busy machine a test with ten passwords exceeded its deadline. The budget has its own tests.
 func newHasherWithoutBudget() *Hasher {
 	h := NewHasher()
-	h.budget = newBudget(1e6, hashSaved, time.Now)
+	h.budget = newBudget(1e6, hashMaxBudget, time.Now)
 	return h
 }
 
 func (w *world) now() shop.Millis { return shop.MillisOf(time.Now()) + shop.Millis(w.ahead.Load()) }
 
-// pass advances the clock.
-func (w *world) pass(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
+// advance advances the clock.
+func (w *world) advance(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
 
 // Send collects the e-mails.
-func (w *world) Send(_ context.Context, letters ...outbox.Email) error {
+func (w *world) Send(_ context.Context, emails ...outbox.Email) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.letters = append(w.letters, letters...)
+	w.emails = append(w.emails, emails...)
 	return nil
 }
 
-// mailed returns and removes the e-mails to an address.
-func (w *world) mailed(email string) (found []outbox.Email) {
+// takeEmails returns and removes the e-mails to an address.
+func (w *world) takeEmails(email string) (found []outbox.Email) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var rest []outbox.Email
-	for _, l := range w.letters {
+	for _, l := range w.emails {
 		if l.To == email {
 			found = append(found, l)
 		} else {
 			rest = append(rest, l)
 		}
 	}
-	w.letters = rest
+	w.emails = rest
 	return found
 }
 
 // link returns the secret in the only e-mail to an address.
 func (w *world) link(email string, kind outbox.EmailKind) string {
 	w.t.Helper()
-	found := w.mailed(email)
+	found := w.takeEmails(email)
 	if len(found) != 1 || found[0].Kind != kind {
 		w.t.Fatalf("got the e-mails %+[2]v to %[1]s; want one of kind %[3]s", email, found, kind)
 	}
@@ -129,11 +129,11 @@ func (w *world) link(email string, kind outbox.EmailKind) string {
 }
 
 // solution returns the right solution of a new picture.
-func (w *world) solution() *CaptchaAnswer {
+func (w *world) solution() *CaptchaSolution {
 	id := shop.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	id = id[len(id)-26:]
 	w.Counters.put(w.ctx, id, captchaHash(id, "123456"), captchaLife)
-	return &CaptchaAnswer{ID: id, Answer: "123456"}
+	return &CaptchaSolution{ID: id, Answer: "123456"}
 }
 
 func (w *world) must(err error) {
@@ -141,8 +141,8 @@ func (w *world) must(err error) {
 	kit.Must(w.t, err)
 }
 
-// refused requires an error with this code and returns its message.
-func (w *world) refused(what string, err error, code shop.Code) string {
+// wantCode requires an error with this code and returns its message.
+func (w *world) wantCode(what string, err error, code shop.Code) string {
 	w.t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != code {

@@ -13,65 +13,65 @@ const (
 	// maxWrong is the maximum number of wrong solutions per user, maxPictures that of pictures, per minute and node.
 	maxWrong    = 5
 	maxPictures = 10
-	// triesKept is the maximum number of users in tries. Beyond it all counts restart.
-	triesKept = 65_536
+	// maxCountedUsers is the maximum number of users in tries. Beyond it all counts restart.
+	maxCountedUsers = 65_536
 )
 
 // picture returns a captcha task. Its ID is bound to the user and the sale. So each picture has to be solved for the
 // account that received it; a solution is worthless for another account.
-func (d *PassService) picture(ctx context.Context, q PassQuestion) (PassAnswer, error) {
+func (d *PassService) picture(ctx context.Context, q PassRequest) (PassResult, error) {
 	unread, err := d.tries.picture(q.User, time.Now())
 	if err != nil {
-		return PassAnswer{}, err
+		return PassResult{}, err
 	}
-	id, image, until, err := d.Captcha.New(ctx, PictureAsker{From: q.From, Unread: unread})
+	id, image, until, err := d.Captcha.New(ctx, PictureClient{From: q.From, Unread: unread})
 	if err != nil {
-		return PassAnswer{}, shop.Unreadable("the captcha", err)
+		return PassResult{}, shop.Unreadable("the captcha", err)
 	}
 	bound := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, about: id, until: until}.text(d.Passes.key)
-	return PassAnswer{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + bound, Image: image, Until: until}}, nil
+	return PassResult{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + bound, Image: image, Until: until}}, nil
 }
 
-// read returns the pass for a correctly solved picture. Each picture allows one try. The pass is issued at this
+// solvePicture returns the pass for a correctly solved picture. Each picture allows one try. The pass is issued at this
 // instant, so a client that misses the reply requests another picture.
-func (d *PassService) read(ctx context.Context, q PassQuestion, now shop.Millis) (PassAnswer, error) {
+func (d *PassService) solvePicture(ctx context.Context, q PassRequest, now shop.Millis) (PassResult, error) {
 	if err := d.tries.answer(q.User, time.Now()); err != nil {
-		return PassAnswer{}, err
+		return PassResult{}, err
 	}
 	id, bound, _ := strings.Cut(q.Task, ".")
-	_, ours := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, about: id}.read(d.Passes.key, bound, now)
+	_, valid := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, about: id}.read(d.Passes.key, bound, now)
 	right := false
-	if ours && q.Answer != "" {
+	if valid && q.Answer != "" {
 		var err error
 		if right, err = d.Captcha.Check(ctx, id, q.Answer); err != nil {
-			return PassAnswer{}, shop.Unreadable("the captcha", err)
+			return PassResult{}, shop.Unreadable("the captcha", err)
 		}
 	}
 	if !right {
 		d.tries.wrong(q.User, time.Now())
-		return PassAnswer{}, shop.Fail(shop.CaptchaRequired,
+		return PassResult{}, shop.Fail(shop.CaptchaRequired,
 			"the solution is wrong, or the captcha was used before; request a new one")
 	}
 	until := now.Add(passLife)
-	return PassAnswer{Pass: d.Passes.issue(q.Sale, q.User, now, until), Until: until}, nil
+	return PassResult{Pass: d.Passes.issue(q.Sale, q.User, now, until), Until: until}, nil
 }
 
 // tries counts the captcha requests of users on this node.
 type tries struct {
 	mu sync.Mutex
-	of map[shop.ID]*minute
+	of map[shop.ID]*userCounts
 }
 
-// minute has the counts of one user within a minute that starts with the first request.
-type minute struct {
-	ends                      time.Time
-	pictures, answered, wrong int
+// userCounts has the counts of one user within a minute that starts with the first request.
+type userCounts struct {
+	ends                       time.Time
+	pictures, solutions, wrong int
 }
 
 // picture admits one more picture and returns how many earlier ones got no solution, right or wrong.
 func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
-	err = t.count(user, now, func(m *minute) bool {
-		unread = max(0, m.pictures-m.answered)
+	err = t.count(user, now, func(m *userCounts) bool {
+		unread = max(0, m.pictures-m.solutions)
 		m.pictures++
 		return m.pictures <= maxPictures && m.wrong < maxWrong
 	})
@@ -80,26 +80,26 @@ func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
 
 // answer admits a solution, unless there were too many wrong ones.
 func (t *tries) answer(user shop.ID, now time.Time) error {
-	return t.count(user, now, func(m *minute) bool {
-		m.answered++
+	return t.count(user, now, func(m *userCounts) bool {
+		m.solutions++
 		return m.wrong < maxWrong
 	})
 }
 
 // wrong records a wrong solution.
 func (t *tries) wrong(user shop.ID, now time.Time) {
-	_ = t.count(user, now, func(m *minute) bool { m.wrong++; return true })
+	_ = t.count(user, now, func(m *userCounts) bool { m.wrong++; return true })
 }
 
-func (t *tries) count(user shop.ID, now time.Time, admit func(m *minute) bool) error {
+func (t *tries) count(user shop.ID, now time.Time, admit func(m *userCounts) bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.of[user]
 	if m == nil || !now.Before(m.ends) {
-		if t.of == nil || len(t.of) >= triesKept {
-			t.of = make(map[shop.ID]*minute)
+		if t.of == nil || len(t.of) >= maxCountedUsers {
+			t.of = make(map[shop.ID]*userCounts)
 		}
-		m = &minute{ends: now.Add(time.Minute)}
+		m = &userCounts{ends: now.Add(time.Minute)}
 		t.of[user] = m
 	}
 	if admit(m) {

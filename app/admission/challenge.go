@@ -12,12 +12,12 @@ import (
 type Captcha interface {
 	// New makes a picture. It returns its ID, the image as a data URL (data:image/png;base64,…), and the end of its
 	// validity. Busy: there are not enough pictures now, and other clients have priority over asker.
-	New(ctx context.Context, asker PictureAsker) (id, image string, until shop.Millis, err error)
+	New(ctx context.Context, client PictureClient) (id, image string, until shop.Millis, err error)
 	Check(ctx context.Context, id, answer string) (bool, error)
 }
 
-// PictureAsker describes the client of a picture. It determines the priority while pictures are scarce.
-type PictureAsker struct {
+// PictureClient describes the client of a picture. It determines the priority while pictures are scarce.
+type PictureClient struct {
 	From   netip.Addr // zero: unknown
 	Unread int        // pictures of the user without a submitted solution in the present minute, on this node
 }

@@ -18,7 +18,7 @@ var (
 )
 
 // A pass is valid for its user, its sale and its time, and only if our key signed it as a pass.
-func TestPassIsBoundToWhatItIsFor(t *testing.T) {
+func TestPassIsBoundToUserSaleAndTime(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
 	pass := testPasses.issue(sale, user, now, until)
@@ -53,7 +53,7 @@ func TestPassIsBoundToWhatItIsFor(t *testing.T) {
 }
 
 // A change of any part invalidates a pass: its time, its kind, its signature, and the unused bits at its end.
-func TestForgedPassIsNone(t *testing.T) {
+func TestForgedPassIsRejected(t *testing.T) {
 	t.Parallel()
 	pass := testPasses.issue(7, 42, 1_000_000, 1_120_000)
 	raw, err := base64.RawURLEncoding.DecodeString(pass)
@@ -77,23 +77,23 @@ func TestForgedPassIsNone(t *testing.T) {
 
 // A proof of work is checked against its user, sale, time and difficulty. The same solution returns the same pass, and
 // so does another solution of the same task.
-func TestWork(t *testing.T) {
+func TestWorkSolutionsReturnOnePass(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, bits = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), 10
 	task := testPasses.work(sale, user, now, bits)
 	nonce := Solve(task.Text, bits)
-	pass, until, ok := testPasses.done(task.ID, nonce, sale, user, now+5_000)
+	pass, until, ok := testPasses.passForWork(task.ID, nonce, sale, user, now+5_000)
 	if !ok || testPasses.Issued(pass, sale, user, until-1) != now {
 		t.Fatalf("the solution is rejected: got pass %q until %d", pass, until)
 	}
-	if again, _, ok := testPasses.done(task.ID, nonce, sale, user, now+90_000); !ok || again != pass {
+	if again, _, ok := testPasses.passForWork(task.ID, nonce, sale, user, now+90_000); !ok || again != pass {
 		t.Error("a repeat of the solution returns another pass")
 	}
 	n, err := strconv.Atoi(nonce)
 	fakes.Must(t, err)
 	for n++; !Solves(task.Text, strconv.Itoa(n), bits); n++ {
 	}
-	if other, _, ok := testPasses.done(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
+	if other, _, ok := testPasses.passForWork(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
 		t.Error("two solutions of one task return different passes")
 	}
 	easy := testPasses.work(sale, user, now, 1)
@@ -114,7 +114,7 @@ func TestWork(t *testing.T) {
 		"empty":            {task.ID, "", sale, user, now},
 		"very long":        {task.ID, strings.Repeat("1", 1<<16), sale, user, now},
 	} {
-		if pass, _, ok := testPasses.done(c.task, c.nonce, c.sale, c.user, c.at); ok || pass != "" {
+		if pass, _, ok := testPasses.passForWork(c.task, c.nonce, c.sale, c.user, c.at); ok || pass != "" {
 			t.Errorf("%s: got a pass, want none", name)
 		}
 	}
@@ -130,53 +130,53 @@ func wrongNonce(task *Task) string {
 
 // A moderate rate, such as 200 people behind one address, does not add bits. A flood adds bits, is never rejected, and
 // is forgotten after a while. Other addresses are not affected.
-func TestPressure(t *testing.T) {
+func TestPressureAddsBitsPerNetwork(t *testing.T) {
 	t.Parallel()
 	var p pressure
 	began := time.Now()
 	office, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	for i := range 200 {
-		if more := p.ask(office, began.Add(time.Duration(i)*50*time.Millisecond)); more != 0 {
+		if more := p.count(office, began.Add(time.Duration(i)*50*time.Millisecond)); more != 0 {
 			t.Fatalf("request %d of the office has %d more bits, want 0", i+1, more)
 		}
 	}
 	last := 0
 	for i := range 20_000 {
-		more := p.ask(flood, began.Add(time.Duration(i)*500*time.Microsecond))
+		more := p.count(flood, began.Add(time.Duration(i)*500*time.Microsecond))
 		if more < last {
 			t.Fatalf("request %d has %d more bits, fewer than the %d of the previous request", i+1, more, last)
 		}
 		last = more
 	}
-	if last != hardest {
-		t.Errorf("20,000 requests add %d bits, want %d", last, hardest)
+	if last != maxAddedBits {
+		t.Errorf("20,000 requests add %d bits, want %d", last, maxAddedBits)
 	}
-	if more := p.ask(flood, began.Add(11*time.Second)); more == 0 {
+	if more := p.count(flood, began.Add(11*time.Second)); more == 0 {
 		t.Error("got no more bits 1 s after the flood, want some")
 	}
-	if more := p.ask(flood, began.Add(40*time.Second)); more != 0 {
+	if more := p.count(flood, began.Add(40*time.Second)); more != 0 {
 		t.Errorf("got %d more bits 30 s after the flood, want 0", more)
 	}
-	if more := p.ask(office, began.Add(10*time.Second)); more != 0 {
+	if more := p.count(office, began.Add(10*time.Second)); more != 0 {
 		t.Errorf("the flood of another address adds %d bits, want 0", more)
 	}
 	six := func(host int) netip.Addr { return netip.MustParseAddr("2001:db8::" + strconv.Itoa(host)) }
 	more := 0
-	for i := range 2 * calmAsks {
-		more = p.ask(six(i), began)
+	for i := range 2 * maxCalmRequests {
+		more = p.count(six(i), began)
 	}
 	if more == 0 {
 		t.Error("a /64 counts as many addresses, want one")
 	}
 	// Another /48: each request comes from its own /64.
-	for i := range 2 * calmAsks * shop.WideShare {
-		more = p.ask(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
+	for i := range 2 * maxCalmRequests * shop.WideFactor {
+		more = p.count(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
 	}
 	if more == 0 {
 		t.Error("a /48 counts as 65,536 clients, want one site")
 	}
-	for i := range 4 * calmAsks {
-		if p.ask(netip.Addr{}, began.Add(time.Duration(i))) != 0 {
+	for i := range 4 * maxCalmRequests {
+		if p.count(netip.Addr{}, began.Add(time.Duration(i))) != 0 {
 			t.Fatal("an unknown address gets more bits, want 0")
 		}
 	}
@@ -195,7 +195,7 @@ func FuzzPass(f *testing.F) {
 		if issued := testPasses.Issued(text, sale, user, now+1); (issued != 0) != (text == pass) {
 			t.Fatalf("%q is accepted as a pass of %d", text, issued)
 		}
-		given, _, ok := testPasses.done(text, nonce, sale, user, now+1)
+		given, _, ok := testPasses.passForWork(text, nonce, sale, user, now+1)
 		if ok != (text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)) || ok != (given != "") {
 			t.Fatalf("task %q, solution %q: got %v and pass %q", text, nonce, ok, given)
 		}

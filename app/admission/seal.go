@@ -48,11 +48,11 @@ func (s seal) body() []byte {
 }
 
 func (s seal) mac(key, body []byte) []byte {
-	whose := binary.BigEndian.AppendUint64(nil, uint64(s.sale))
-	whose = binary.BigEndian.AppendUint64(whose, uint64(s.user))
+	owner := binary.BigEndian.AppendUint64(nil, uint64(s.sale))
+	owner = binary.BigEndian.AppendUint64(owner, uint64(s.user))
 	h := hmac.New(sha256.New, key)
 	h.Write(body)
-	h.Write(whose)
+	h.Write(owner)
 	h.Write([]byte(s.about))
 	return h.Sum(nil)[:sealMAC]
 }

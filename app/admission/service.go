@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// PassQuestion is a request for a pass, or the solution of a task.
-type PassQuestion struct {
+// PassRequest is a request for a pass, or the solution of a task.
+type PassRequest struct {
 	User   shop.ID
 	Sale   shop.ID
 	From   netip.Addr // client address as seen by the node; zero: unknown
@@ -21,8 +21,8 @@ type PassQuestion struct {
 	Answer string
 }
 
-// PassAnswer is a pass, or the task that must be solved first.
-type PassAnswer struct {
+// PassResult is a pass, or the task that must be solved first.
+type PassResult struct {
 	Pass  string      `json:"pass,omitempty"`
 	Until shop.Millis `json:"until,omitempty"` // the pass is invalid from this instant on
 	Task  *Task       `json:"challenge,omitempty"`
@@ -71,47 +71,47 @@ func (d *PassService) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// AskPass returns a pass, or the task that must be solved first.
-func (d *PassService) AskPass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
+// RequestPass returns a pass, or the task that must be solved first.
+func (d *PassService) RequestPass(ctx context.Context, q PassRequest) (PassResult, error) {
 	sale, now, err := d.admit(ctx, q)
 	if err != nil {
-		return PassAnswer{}, err
+		return PassResult{}, err
 	}
-	more := d.pressure.ask(q.From, time.Now())
+	more := d.pressure.count(q.From, time.Now())
 	switch {
 	case sale.Challenge == shop.ChallengePass && more == 0:
 		until := now.Add(passLife)
-		return PassAnswer{Pass: d.Passes.issue(sale.ID, q.User, now, until), Until: until}, nil
+		return PassResult{Pass: d.Passes.issue(sale.ID, q.User, now, until), Until: until}, nil
 	case sale.Challenge == shop.ChallengeCaptcha && d.Captcha != nil:
 		return d.picture(ctx, q)
 	}
-	return PassAnswer{Task: d.Passes.work(sale.ID, q.User, now, d.workBits(more))}, nil
+	return PassResult{Task: d.Passes.work(sale.ID, q.User, now, d.workBits(more))}, nil
 }
 
 // SolvePass returns the pass for a solved task. For proofs of work a repeat of the solution returns the same pass.
-func (d *PassService) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
+func (d *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult, error) {
 	sale, now, err := d.admit(ctx, q)
 	if err != nil {
-		return PassAnswer{}, err
+		return PassResult{}, err
 	}
 	if sale.Challenge == shop.ChallengeCaptcha && d.Captcha != nil {
-		return d.read(ctx, q, now)
+		return d.solvePicture(ctx, q, now)
 	}
-	pass, until, ok := d.Passes.done(q.Task, q.Answer, sale.ID, q.User, now)
+	pass, until, ok := d.Passes.passForWork(q.Task, q.Answer, sale.ID, q.User, now)
 	if !ok {
-		return PassAnswer{}, shop.Fail(shop.PassRequired,
+		return PassResult{}, shop.Fail(shop.PassRequired,
 			"the nonce does not solve a task of this user and sale; request a new task")
 	}
-	return PassAnswer{Pass: pass, Until: until}, nil
+	return PassResult{Pass: pass, Until: until}, nil
 }
 
 // admit reports whether passes are available for the sale now. WrongState: the sale requires no pass. NotOpen, Closed:
 // too early, too late.
-func (d *PassService) admit(ctx context.Context, q PassQuestion) (*shop.Sale, shop.Millis, error) {
+func (d *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, shop.Millis, error) {
 	if q.Sale <= 0 {
 		return nil, 0, shop.Fail(shop.BadRequest, "sale is missing")
 	}
-	sale, err := d.Catalogue.Offered(ctx, q.Sale)
+	sale, err := d.Catalogue.VisibleSale(ctx, q.Sale)
 	if err != nil {
 		return nil, 0, err
 	}

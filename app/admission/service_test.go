@@ -18,10 +18,10 @@ type passWorld struct {
 	catalog.Store
 	sales map[shop.ID]shop.Sale
 	bits  int
-	fails error
+	err   error
 
-	shown  map[string]bool
-	askers []PictureAsker // in the order of their pictures
+	shown   map[string]bool
+	clients []PictureClient // in the order of their pictures
 }
 
 func (w *passWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
@@ -32,19 +32,19 @@ func (w *passWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	return s, nil
 }
 
-func (w *passWorld) WorkBits(context.Context) (int, error) { return w.bits, w.fails }
+func (w *passWorld) WorkBits(context.Context) (int, error) { return w.bits, w.err }
 
-func (w *passWorld) New(_ context.Context, asker PictureAsker) (id, image string, until shop.Millis, err error) {
-	w.askers = append(w.askers, asker)
+func (w *passWorld) New(_ context.Context, client PictureClient) (id, image string, until shop.Millis, err error) {
+	w.clients = append(w.clients, client)
 	id = fmt.Sprintf("picture%d", len(w.shown))
 	w.shown[id] = true
-	return id, "data:image/png;base64,AAAA", shop.MillisOf(time.Now().Add(time.Minute)), w.fails
+	return id, "data:image/png;base64,AAAA", shop.MillisOf(time.Now().Add(time.Minute)), w.err
 }
 
 func (w *passWorld) Check(_ context.Context, id, answer string) (bool, error) {
-	there := w.shown[id]
+	shown := w.shown[id]
 	w.shown[id] = false
-	return there && answer == id, w.fails
+	return shown && answer == id, w.err
 }
 
 // newPassWorld returns open sales of each kind (1 to 4), one that opens in ten minutes (5), and one that is closed (6).
@@ -77,14 +77,14 @@ func wantCode(t *testing.T, what string, err error, want shop.Code) *shop.Error 
 }
 
 // A request that is too early, too late, without a sale, or for a sale without a pass gets the matching error.
-func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
+func TestPassRequestsOutsideSaleAreRejected(t *testing.T) {
 	t.Parallel()
 	_, d := newPassWorld()
 	ask := func(sale shop.ID) error {
-		_, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale})
-		_, solving := d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: sale, Task: "x", Answer: "1"})
+		_, err := d.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale})
+		_, solving := d.SolvePass(t.Context(), PassRequest{User: 42, Sale: sale, Task: "x", Answer: "1"})
 		if shop.AsError(err).Code != shop.AsError(solving).Code {
-			t.Errorf("sale %d: AskPass returned %v, SolvePass returned %v; want the same code", sale, err, solving)
+			t.Errorf("sale %d: RequestPass returned %v, SolvePass returned %v; want the same code", sale, err, solving)
 		}
 		return err
 	}
@@ -99,7 +99,7 @@ func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
 }
 
 // A picture can be solved once, by the user and for the sale of its request. Repeated wrong solutions are rate limited.
-func TestCaptchaBeforeThePass(t *testing.T) {
+func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 	t.Parallel()
 	w, d := newPassWorld()
 	w.sales[7] = w.sales[3]
@@ -108,23 +108,23 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	w.sales[7] = other
 	picture := func(user shop.ID) *Task {
 		t.Helper()
-		a, err := d.AskPass(t.Context(), PassQuestion{User: user, Sale: 3})
+		a, err := d.RequestPass(t.Context(), PassRequest{User: user, Sale: 3})
 		if err != nil || a.Task == nil || a.Task.Kind != shop.ChallengeCaptcha || a.Task.Image == "" || a.Pass != "" {
 			t.Fatalf("got %+v, %v", a, err)
 		}
 		return a.Task
 	}
-	read := func(user, sale shop.ID, task, answer string) (PassAnswer, error) {
-		return d.SolvePass(t.Context(), PassQuestion{User: user, Sale: sale, Task: task, Answer: answer})
+	read := func(user, sale shop.ID, task, answer string) (PassResult, error) {
+		return d.SolvePass(t.Context(), PassRequest{User: user, Sale: sale, Task: task, Answer: answer})
 	}
 	task := picture(42)
 	right := task.ID[:len("picture0")]
-	for name, wrong := range map[string]func() (PassAnswer, error){
-		"another user":             func() (PassAnswer, error) { return read(43, 3, task.ID, right) },
-		"another sale":             func() (PassAnswer, error) { return read(42, 7, task.ID, right) },
-		"an id without a seal":     func() (PassAnswer, error) { return read(42, 3, right, right) },
-		"the seal of another user": func() (PassAnswer, error) { return read(44, 3, right+picture(45).ID[len(right):], right) },
-		"nothing":                  func() (PassAnswer, error) { return read(46, 3, "", "") },
+	for name, wrong := range map[string]func() (PassResult, error){
+		"another user":             func() (PassResult, error) { return read(43, 3, task.ID, right) },
+		"another sale":             func() (PassResult, error) { return read(42, 7, task.ID, right) },
+		"an id without a seal":     func() (PassResult, error) { return read(42, 3, right, right) },
+		"the seal of another user": func() (PassResult, error) { return read(44, 3, right+picture(45).ID[len(right):], right) },
+		"nothing":                  func() (PassResult, error) { return read(46, 3, "", "") },
 	} {
 		a, err := wrong()
 		wantCode(t, name, err, shop.CaptchaRequired)
@@ -143,7 +143,7 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 		_, err = read(50, 3, picture(50).ID, "wrong")
 		wantCode(t, "wrong", err, shop.CaptchaRequired)
 	}
-	_, err = d.AskPass(t.Context(), PassQuestion{User: 50, Sale: 3})
+	_, err = d.RequestPass(t.Context(), PassRequest{User: 50, Sale: 3})
 	if e := wantCode(t, "after five wrong solutions", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
 		t.Errorf("got retry_ms %d, want 1 to 60,000", e.RetryMS)
 	}
@@ -152,29 +152,29 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	for range maxPictures {
 		picture(51)
 	}
-	_, err = d.AskPass(t.Context(), PassQuestion{User: 51, Sale: 3})
+	_, err = d.RequestPass(t.Context(), PassRequest{User: 51, Sale: 3})
 	wantCode(t, "the eleventh captcha", err, shop.RateLimited)
 	picture(52) // other users are not affected
 
-	w.fails = shop.ErrTransient
-	_, err = d.AskPass(t.Context(), PassQuestion{User: 53, Sale: 3})
+	w.err = shop.ErrTransient
+	_, err = d.RequestPass(t.Context(), PassRequest{User: 53, Sale: 3})
 	wantCode(t, "no captchas", err, shop.Busy)
 }
 
 // The captcha service receives the client's address and its number of pictures without a solution. When pictures are
 // scarce, other clients have priority.
-func TestUnreadPicturesAreTold(t *testing.T) {
+func TestCaptchaServiceReceivesUnreadCount(t *testing.T) {
 	t.Parallel()
 	w, d := newPassWorld()
 	from := netip.MustParseAddr("192.0.2.7")
 	ask := func() (task string) {
 		t.Helper()
-		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: 3, From: from})
+		a, err := d.RequestPass(t.Context(), PassRequest{User: 42, Sale: 3, From: from})
 		fakes.Must(t, err)
 		return a.Task.ID
 	}
-	answer := func(task, says string) {
-		_, _ = d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: 3, Task: task, Answer: says})
+	answer := func(task, solution string) {
+		_, _ = d.SolvePass(t.Context(), PassRequest{User: 42, Sale: 3, Task: task, Answer: solution})
 	}
 	first := ask()
 	second := ask()
@@ -183,8 +183,8 @@ func TestUnreadPicturesAreTold(t *testing.T) {
 	ask()
 	ask()
 	for i, unread := range []int{0, 1, 0, 1} {
-		if want := (PictureAsker{From: from, Unread: unread}); w.askers[i] != want {
-			t.Errorf("captcha %d was requested by %+v, want %+v", i, w.askers[i], want)
+		if want := (PictureClient{From: from, Unread: unread}); w.clients[i] != want {
+			t.Errorf("captcha %d was requested by %+v, want %+v", i, w.clients[i], want)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	w, d := newPassWorld()
 	work := func(sale shop.ID, from netip.Addr) int {
 		t.Helper()
-		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale, From: from})
+		a, err := d.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale, From: from})
 		if err != nil || a.Task == nil == (a.Pass == "") {
 			t.Fatalf("got %+v, %v", a, err)
 		}
@@ -215,11 +215,11 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 			t.Errorf("got %d bits, want %d (%v)", work(4, calm), bits, err)
 		}
 	}
-	w.fails = shop.ErrTransient
+	w.err = shop.ErrTransient
 	if err := d.RunOnce(t.Context()); err == nil || work(4, calm) != 9 {
 		t.Errorf("got %d bits and error %v while the database is unreachable, want 9 bits and an error", work(4, calm), err)
 	}
-	for range 2 * calmAsks {
+	for range 2 * maxCalmRequests {
 		work(2, flood)
 	}
 	if bits := work(2, flood); bits <= 9 {
@@ -228,7 +228,7 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	if bits := work(2, calm); bits != 0 {
 		t.Errorf("another address has %d bits of work, want 0", bits)
 	}
-	w.bits, w.fails = MaxWorkBits, nil
+	w.bits, w.err = MaxWorkBits, nil
 	if err := d.RunOnce(t.Context()); err != nil || work(4, flood) != MaxWorkBits {
 		t.Errorf("got %d bits, want %d (%v)", work(4, flood), MaxWorkBits, err)
 	}

@@ -46,9 +46,9 @@ func (p *Passes) work(sale, user shop.ID, now shop.Millis, bits int) *Task {
 	return &Task{Kind: shop.ChallengeWork, ID: text, Text: text, Bits: bits, Until: s.until}
 }
 
-// done returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The pass is
+// passForWork returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The pass is
 // derived from the task: the same solution gives the same pass on any node, and both allow one buy in total.
-func (p *Passes) done(
+func (p *Passes) passForWork(
 	task, nonce string, sale, user shop.ID, now shop.Millis,
 ) (pass string, until shop.Millis, ok bool) {
 	s, ok := seal{kind: sealWork, sale: sale, user: user}.read(p.key, task, now)

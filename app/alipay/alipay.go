@@ -23,8 +23,8 @@ func IsReal(gateway string) bool {
 		return false
 	}
 	host := strings.ToLower(u.Hostname())
-	for _, theirs := range []string{"alipay.com", "alipaydev.com"} {
-		if host == theirs || strings.HasSuffix(host, "."+theirs) {
+	for _, domain := range []string{"alipay.com", "alipaydev.com"} {
+		if host == domain || strings.HasSuffix(host, "."+domain) {
 			return true
 		}
 	}

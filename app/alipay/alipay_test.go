@@ -19,12 +19,12 @@ import (
 
 // Every way to pay leads to one trade: absent, waiting, paid, then reported by a verified notification. Repeated
 // attempts do not add a trade.
-func TestEveryWayToPay(t *testing.T) {
+func TestEveryPaymentMethodMakesOneTrade(t *testing.T) {
 	t.Parallel()
 	for i, via := range []payment.PayVia{payment.ViaPage, payment.ViaWap, payment.ViaApp, payment.ViaQR} {
 		t.Run(string(via), func(t *testing.T) {
 			t.Parallel()
-			c := newCounter(t, nil)
+			c := newShopSide(t, nil)
 			order := shop.ID(7301444480512000257 + i)
 			kit.Must(t, errOf(c.Pay(t.Context(), request(order, via))))
 			if got := c.query(t, order); got != (payment.Trade{Order: order, State: payment.TradeAbsent}) {
@@ -41,7 +41,7 @@ func TestEveryWayToPay(t *testing.T) {
 			if paid.State != payment.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
 				t.Fatalf("after the payment: %+v", paid)
 			}
-			published, err := c.Notified(c.letters(t, 1)[0])
+			published, err := c.VerifyNotification(c.notifications(t, 1)[0])
 			if err != nil || published != paid {
 				t.Errorf("notified: %+v, %v, want %+v", published, err, paid)
 			}
@@ -52,9 +52,9 @@ func TestEveryWayToPay(t *testing.T) {
 	}
 }
 
-func TestClose(t *testing.T) {
+func TestCloseReturnsResultingState(t *testing.T) {
 	t.Parallel()
-	c := newCounter(t, nil)
+	c := newShopSide(t, nil)
 	for i, step := range []struct {
 		name  string
 		begin func(order shop.ID)
@@ -69,7 +69,7 @@ func TestClose(t *testing.T) {
 		}, payment.TradePaid, payment.TradePaid},
 		{"closed", func(order shop.ID) {
 			c.pay(t, order, payment.ViaPage)
-			kit.Must(t, c.sim.GiveUp(order.String()))
+			kit.Must(t, c.sim.Cancel(order.String()))
 		}, payment.TradeClosed, payment.TradeClosed},
 		{"paid this instant", func(order shop.ID) {
 			c.pay(t, order, payment.ViaPage)
@@ -92,9 +92,9 @@ func TestClose(t *testing.T) {
 }
 
 // P8: a refund is made once under its number, even if it is requested again.
-func TestRefund(t *testing.T) {
+func TestRepeatedRefundMovesMoneyOnce(t *testing.T) {
 	t.Parallel()
-	c := newCounter(t, nil)
+	c := newShopSide(t, nil)
 	const order = shop.ID(7)
 	c.pay(t, order, payment.ViaPage)
 	r := payment.RefundRequest{Order: order, Request: "7-1", AmountFen: 9801, Reason: "buyer"}
@@ -130,14 +130,14 @@ func TestRefund(t *testing.T) {
 }
 
 // I6: the result is unknown if any reply other than the signed one arrives.
-func TestUnknownIsNotFailed(t *testing.T) {
+func TestUnclearReplyIsTransient(t *testing.T) {
 	t.Parallel()
 	for i, kind := range []sim.Kind{
 		sim.ErrorThoughDone, sim.Lost, sim.Garbage, sim.AnswerSignature, sim.Down,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			c := newCounter(t, nil)
+			c := newShopSide(t, nil)
 			order := shop.ID(1 + i)
 			c.pay(t, order, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
@@ -158,9 +158,9 @@ func TestUnknownIsNotFailed(t *testing.T) {
 	}
 }
 
-func TestSlowGatewayIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
+func TestSlowGatewayCallEndsAtTimeout(t *testing.T) {
 	t.Parallel()
-	c := newCounter(t, func(o *alipay.Options) { o.Timeout = 50 * time.Millisecond })
+	c := newShopSide(t, func(o *alipay.Options) { o.Timeout = 50 * time.Millisecond })
 	c.inject(t, sim.Fault{Kind: sim.Slow, DelayMS: 60_000})
 	if _, err := c.Query(t.Context(), 1); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("got %v, want a transient fault", err)
@@ -170,7 +170,7 @@ func TestSlowGatewayIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
 // The gateway has a resolution of one second: the trade never ends later than requested.
 func TestTimeExpireIsRoundedDown(t *testing.T) {
 	t.Parallel()
-	c := newCounter(t, nil)
+	c := newShopSide(t, nil)
 	r := request(9, payment.ViaPage)
 	r.ExpiresAt = shop.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
 	p, err := c.Pay(t.Context(), r)
@@ -184,19 +184,19 @@ func TestTimeExpireIsRoundedDown(t *testing.T) {
 // The limit applies to the decoded size of a compressed reply. A reply that decodes to 256 MB is read up to the limit
 // and is then unknown (I6). The test does not run in parallel, because it measures the allocations of the whole
 // process.
-func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
+func TestReplySizeIsLimitedAfterDecoding(t *testing.T) {
 	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		packer, zeros := gzip.NewWriter(w), make([]byte, 1<<20)
+		writer, zeros := gzip.NewWriter(w), make([]byte, 1<<20)
 		for range 256 {
-			if _, err := packer.Write(zeros); err != nil {
+			if _, err := writer.Write(zeros); err != nil {
 				return // the adapter has closed the connection
 			}
 		}
-		_ = packer.Close()
+		_ = writer.Close()
 	}))
 	t.Cleanup(bomb.Close)
-	c := newCounter(t, func(o *alipay.Options) { o.Gateway = bomb.URL })
+	c := newShopSide(t, func(o *alipay.Options) { o.Gateway = bomb.URL })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := c.Query(context.Background(), 7)

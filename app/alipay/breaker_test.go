@@ -13,7 +13,7 @@ import (
 
 // P8: consecutive faults open the breaker, one call at a time checks whether the gateway is available again, and
 // neither a signed rejection nor a cancelled call counts as a fault.
-func TestBreaker(t *testing.T) {
+func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker()
@@ -21,13 +21,13 @@ func TestBreaker(t *testing.T) {
 			_, err = b.Execute(func() (struct{}, error) { return struct{}{}, err })
 			return err
 		}
-		fault := unknown("test", context.DeadlineExceeded)
+		fault := errUnknown("test", context.DeadlineExceeded)
 		for range openAfter - 1 {
 			if rejected(end(fault)) {
 				t.Fatal("the breaker opened too early")
 			}
 		}
-		_ = end(unknown("test", context.Canceled))
+		_ = end(errUnknown("test", context.Canceled))
 		if b.State() != gobreaker.StateClosed {
 			t.Fatal("an abandoned call must not count")
 		}
@@ -35,7 +35,7 @@ func TestBreaker(t *testing.T) {
 		if !rejected(end(nil)) {
 			t.Fatal("the breaker is closed, want open")
 		}
-		time.Sleep(restFor + 1)
+		time.Sleep(retryPause + 1)
 		_, err := b.Execute(func() (struct{}, error) {
 			if !rejected(end(nil)) {
 				t.Error("after the pause one call is allowed and the others are rejected")
@@ -45,8 +45,8 @@ func TestBreaker(t *testing.T) {
 		if rejected(err) || !rejected(end(nil)) {
 			t.Fatal("the breaker is closed after a failed attempt, want open")
 		}
-		time.Sleep(restFor + 1)
-		_ = end(unknown("test", context.Canceled))
+		time.Sleep(retryPause + 1)
+		_ = end(errUnknown("test", context.Canceled))
 		if rejected(end(&businessError{})) || rejected(end(payment.ErrGatewayRefused)) {
 			t.Fatal("the breaker is open after a refusal, want closed")
 		}

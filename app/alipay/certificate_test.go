@@ -33,11 +33,11 @@ func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) s
 }
 
 // Certificate mode: signed requests name both certificates, and the gateway's key is that of its certificate.
-func TestCertificateMode(t *testing.T) {
+func TestCertificateModeSignsAndVerifies(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()
 	kit.Must(t, err)
-	c := newCounter(t, func(o *alipay.Options) {
+	c := newShopSide(t, func(o *alipay.Options) {
 		o.PublicKey = ""
 		o.AppCert, o.Cert = certificate(t, "shop", 1, keys.App), certificate(t, "gateway", 2, keys.Gateway)
 		o.RootCert = certificate(t, "root", 3, keys.Gateway)
@@ -55,18 +55,18 @@ func TestCertificateMode(t *testing.T) {
 	if got := c.query(t, 1); got.State != payment.TradePaid {
 		t.Errorf("got %+v, want %v", got, payment.TradePaid)
 	}
-	form := c.letters(t, 1)[0]
-	if _, err := c.Notified(form); err != nil {
+	form := c.notifications(t, 1)[0]
+	if _, err := c.VerifyNotification(form); err != nil {
 		t.Errorf("notified: %v", err)
 	}
 	form.Set("alipay_cert_sn", strings.Repeat("0", 32))
-	if _, err := c.Notified(form); !errors.Is(err, payment.ErrForged) {
+	if _, err := c.VerifyNotification(form); !errors.Is(err, payment.ErrForged) {
 		t.Errorf("an unknown certificate: %v, want forged", err)
 	}
 }
 
 // New rejects invalid keys and names the option.
-func TestWrongKeysAreNamed(t *testing.T) {
+func TestInvalidKeyErrorNamesOption(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()
 	kit.Must(t, err)

@@ -13,15 +13,15 @@ import (
 	"stampede/app/shop"
 )
 
-// counted returns the same reply to every call and counts the calls.
-type counted struct {
-	says
+// countingReply returns the same reply to every call and counts the calls.
+type countingReply struct {
+	fixedReply
 	calls int
 }
 
-func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *countingReply) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.calls++
-	return c.says.RoundTrip(r)
+	return c.fixedReply.RoundTrip(r)
 }
 
 // P8: a certificate named in a message is never fetched, even at the production address, where the library would fetch
@@ -40,17 +40,17 @@ func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire := &counted{
-		says: says(`{"alipay_trade_query_response":{"code":"10000"},"alipay_cert_sn":"5e1f0f6c","sign":"YQ=="}`),
+	transport := &countingReply{
+		fixedReply: fixedReply(`{"alipay_trade_query_response":{"code":"10000"},"alipay_cert_sn":"5e1f0f6c","sign":"YQ=="}`),
 	}
-	a.client.Client = &http.Client{Transport: wire}
+	a.client.Client = &http.Client{Transport: transport}
 	var out struct{ head }
 	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, shop.ErrTransient) ||
-		wire.calls != 1 {
-		t.Errorf("a reply: %v after %d calls, want unknown after one", err, wire.calls)
+		transport.calls != 1 {
+		t.Errorf("a reply: %v after %d calls, want unknown after one", err, transport.calls)
 	}
 	form := url.Values{"app_id": {keys.AppID}, "sign_type": {"RSA2"}, "sign": {"YQ=="}, "alipay_cert_sn": {"5e1f0f6c"}}
-	if _, err := a.Notified(form); !errors.Is(err, payment.ErrForged) || wire.calls != 1 {
-		t.Errorf("a notification: %v after %d calls, want forged and no call", err, wire.calls-1)
+	if _, err := a.VerifyNotification(form); !errors.Is(err, payment.ErrForged) || transport.calls != 1 {
+		t.Errorf("a notification: %v after %d calls, want forged and no call", err, transport.calls-1)
 	}
 }

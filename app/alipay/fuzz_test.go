@@ -20,8 +20,8 @@ import (
 	"stampede/app/shop"
 )
 
-// fuzzed returns an adapter in public-key mode and the gateway's key.
-func fuzzed(f *testing.F) (*Alipay, *rsa.PrivateKey) {
+// newFuzzAdapter returns an adapter in public-key mode and the gateway's key.
+func newFuzzAdapter(f *testing.F) (*Alipay, *rsa.PrivateKey) {
 	f.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, rsa2.MinBits)
 	if err != nil {
@@ -42,15 +42,15 @@ func fuzzed(f *testing.F) (*Alipay, *rsa.PrivateKey) {
 }
 
 // The gateway of this type returns the same reply to every call.
-type says []byte
+type fixedReply []byte
 
-func (s says) RoundTrip(*http.Request) (*http.Response, error) {
+func (s fixedReply) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(s))}, nil
 }
 
 // P8: only a notification with exactly the fields that the gateway signed is accepted.
-func FuzzNotified(f *testing.F) {
-	a, key := fuzzed(f)
+func FuzzVerifyNotification(f *testing.F) {
+	a, key := newFuzzAdapter(f)
 	genuine := url.Values{
 		"app_id": {"2021000000000001"}, "seller_id": {"2088000000000001"}, "charset": {"utf-8"}, "sign_type": {"RSA2"},
 		"out_trade_no": {"7301444480512000257"}, "trade_no": {"2026112122001400000000000001"},
@@ -67,7 +67,7 @@ func FuzzNotified(f *testing.F) {
 		if err != nil {
 			return
 		}
-		trade, err := a.Notified(form)
+		trade, err := a.VerifyNotification(form)
 		switch {
 		case errors.Is(err, payment.ErrForged):
 		case rsa2.Canonical(form, rsa2.Sign, rsa2.CertSN) != rsa2.Canonical(genuine, rsa2.Sign, rsa2.CertSN):
@@ -80,8 +80,8 @@ func FuzzNotified(f *testing.F) {
 }
 
 // I6: a reply is unknown unless it contains exactly the text that the gateway signed.
-func FuzzAnswer(f *testing.F) {
-	a, key := fuzzed(f)
+func FuzzReply(f *testing.F) {
+	a, key := newFuzzAdapter(f)
 	const name = "alipay_trade_query_response"
 	genuine := `{"code":"10000","msg":"Success","out_trade_no":"7","trade_status":"TRADE_SUCCESS"}`
 	signature, err := rsa2.SignText(key, genuine)
@@ -98,7 +98,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"error_response":{"code":"40002"}}`))
 	f.Add([]byte(`<html>`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		a.client.Client = &http.Client{Transport: guard{says(body)}}
+		a.client.Client = &http.Client{Transport: guard{fixedReply(body)}}
 		var out struct {
 			head
 			Status string `json:"trade_status"`

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxAnswer = 1 << 20 // maximum size of a reply, bytes; real ones are below 10 KB
-	maxIdle   = 128     // idle connections: about the number of concurrent calls
+	maxReply = 1 << 20 // maximum size of a reply, bytes; real ones are below 10 KB
+	maxIdle  = 128     // idle connections: about the number of concurrent calls
 )
 
 // newHTTP returns the client for the library, which by itself has no timeout, no limit for replies and no check of the
@@ -22,10 +22,10 @@ func newHTTP(timeout time.Duration) *http.Client {
 }
 
 // guard accepts only status 200, so redirects are not followed.
-type guard struct{ wire http.RoundTripper }
+type guard struct{ transport http.RoundTripper }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := g.wire.RoundTrip(r)
+	response, err := g.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +36,9 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	response.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(response.Body, maxAnswer), response.Body}
+	}{io.LimitReader(response.Body, maxReply), response.Body}
 	return response, nil
 }
 
 // CloseIdleConnections is called by http.Client.
-func (g guard) CloseIdleConnections() { (&http.Client{Transport: g.wire}).CloseIdleConnections() }
+func (g guard) CloseIdleConnections() { (&http.Client{Transport: g.transport}).CloseIdleConnections() }

@@ -40,7 +40,7 @@ func (a *Alipay) readKeys() error {
 	if err != nil {
 		return &KeyError{"PublicKey", err}
 	}
-	return named("PublicKey", a.client.LoadAliPayPublicKey(base64.StdEncoding.EncodeToString(der)))
+	return keyError("PublicKey", a.client.LoadAliPayPublicKey(base64.StdEncoding.EncodeToString(der)))
 }
 
 // readCertificates sets up certificate mode.
@@ -52,41 +52,41 @@ func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
 	if key, ok := own.PublicKey.(*rsa.PublicKey); !ok || !key.Equal(&private.PublicKey) {
 		return &KeyError{"AppCert", fmt.Errorf("it does not belong to the private key")}
 	}
-	theirs, err := rsa2.ParseCertificate(a.options.Cert)
+	gatewayCert, err := rsa2.ParseCertificate(a.options.Cert)
 	if err != nil {
 		return &KeyError{"Cert", err}
 	}
-	if _, ok := theirs.PublicKey.(*rsa.PublicKey); !ok {
-		return &KeyError{"Cert", fmt.Errorf("it has a %T, and RSA2 needs an RSA key", theirs.PublicKey)}
+	if _, ok := gatewayCert.PublicKey.(*rsa.PublicKey); !ok {
+		return &KeyError{"Cert", fmt.Errorf("it has a %T, and RSA2 needs an RSA key", gatewayCert.PublicKey)}
 	}
 	if _, err := rsa2.RootSerialNumber(a.options.RootCert); err != nil {
 		return &KeyError{"RootCert", err}
 	}
-	a.certSN = rsa2.SerialNumber(theirs)
-	if err := named("AppCert", a.client.LoadAppCertPublicKey(bare(a.options.AppCert))); err != nil {
+	a.certSN = rsa2.SerialNumber(gatewayCert)
+	if err := keyError("AppCert", a.client.LoadAppCertPublicKey(onlyPEM(a.options.AppCert))); err != nil {
 		return err
 	}
-	if err := named("Cert", a.client.LoadAlipayCertPublicKey(bare(a.options.Cert))); err != nil {
+	if err := keyError("Cert", a.client.LoadAlipayCertPublicKey(onlyPEM(a.options.Cert))); err != nil {
 		return err
 	}
-	return named("RootCert", a.client.LoadAliPayRootCert(bare(a.options.RootCert)))
+	return keyError("RootCert", a.client.LoadAliPayRootCert(onlyPEM(a.options.RootCert)))
 }
 
-// bare keeps the PEM blocks of a text and drops the text between them: the library would skip such a root without an
+// onlyPEM keeps the PEM blocks of a text and drops the text between them: the library would skip such a root without an
 // error.
-func bare(text string) string {
-	var kept []byte
+func onlyPEM(text string) string {
+	var blocks []byte
 	for rest := []byte(text); ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
-			return string(kept)
+			return string(blocks)
 		}
-		kept = append(kept, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+		blocks = append(blocks, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
 	}
 }
 
-// named wraps err in a *KeyError; nil stays nil.
-func named(option string, err error) error {
+// keyError wraps err in a *KeyError; nil stays nil.
+func keyError(option string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -13,49 +13,49 @@ import (
 	"stampede/app/shop"
 )
 
-// Notified verifies the signature, app and seller of a notification and returns its trade, or ErrForged. The flow
+// VerifyNotification verifies the signature, app and seller of a notification and returns its trade, or ErrForged. The flow
 // checks order, amount and state. The library checks only the signature; cheap checks of the other fields come first.
 // It makes no outgoing call: a notification that names an unknown certificate is forged, and the certificate is not
 // fetched.
-func (a *Alipay) Notified(form url.Values) (payment.Trade, error) {
+func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
-			return payment.Trade{}, forged("%q occurs %d times", name, len(values))
+			return payment.Trade{}, errForged("%q occurs %d times", name, len(values))
 		}
 	}
 	switch {
 	case form.Get("sign_type") != "RSA2":
-		return payment.Trade{}, forged("sign_type is %q", form.Get("sign_type"))
-	case !a.knows(form.Get(rsa2.CertSN)):
-		return payment.Trade{}, forged("it names the certificate %q, want %q", form.Get(rsa2.CertSN), a.certSN)
+		return payment.Trade{}, errForged("sign_type is %q", form.Get("sign_type"))
+	case !a.acceptsCert(form.Get(rsa2.CertSN)):
+		return payment.Trade{}, errForged("it names the certificate %q, want %q", form.Get(rsa2.CertSN), a.certSN)
 	case form.Get("app_id") != a.options.AppID:
-		return payment.Trade{}, forged("it is for the app %q", form.Get("app_id"))
+		return payment.Trade{}, errForged("it is for the app %q", form.Get("app_id"))
 	case a.options.SellerID != "" && form.Get("seller_id") != a.options.SellerID:
-		return payment.Trade{}, forged("it is for the seller %q", form.Get("seller_id"))
+		return payment.Trade{}, errForged("it is for the seller %q", form.Get("seller_id"))
 	case form.Has("charset") && !strings.EqualFold(form.Get("charset"), "utf-8"):
-		return payment.Trade{}, forged("its charset is %q", form.Get("charset"))
+		return payment.Trade{}, errForged("its charset is %q", form.Get("charset"))
 	}
 	n, err := a.client.DecodeNotification(context.Background(), form)
 	if err != nil {
-		return payment.Trade{}, forged("its signature: %v", err)
+		return payment.Trade{}, errForged("its signature: %v", err)
 	}
-	return a.noted(n)
+	return a.readNotification(n)
 }
 
-// noted reads a verified notification. A signed but unreadable one is not forged: the reply to its error is `failure`,
+// readNotification reads a verified notification. A signed but unreadable one is not forged: the reply to its error is `failure`,
 // and the gateway sends it again.
-func (a *Alipay) noted(n *alipay.Notification) (payment.Trade, error) {
+func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error) {
 	id, err := shop.ParseID(n.OutTradeNo)
 	if err != nil {
 		return payment.Trade{}, fmt.Errorf("notification about out_trade_no: %w", err)
 	}
 	state, known := states[n.TradeStatus]
-	amount, wrong := shop.ParseFen(n.TotalAmount)
-	if !known || wrong != nil || n.TradeNo == "" {
+	amount, amountErr := shop.ParseFen(n.TotalAmount)
+	if !known || amountErr != nil || n.TradeNo == "" {
 		return payment.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q are invalid",
 			id, n.TradeNo, n.TradeStatus, n.TotalAmount)
 	}
-	t := payment.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(n.GmtPayment)}
+	t := payment.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.parseTime(n.GmtPayment)}
 	if n.RefundFee != "" {
 		if t.RefundedFen, err = shop.ParseFen(n.RefundFee); err != nil {
 			return payment.Trade{}, fmt.Errorf("notification about order %v: refund_fee: %w", id, err)
@@ -66,8 +66,8 @@ func (a *Alipay) noted(n *alipay.Notification) (payment.Trade, error) {
 
 // Reports whether certSN may name the signer's certificate. The gateway may omit the name; in public-key mode no name
 // is valid. In both modes, only our own copy of the gateway's key verifies.
-func (a *Alipay) knows(certSN string) bool { return certSN == "" || certSN == a.certSN }
+func (a *Alipay) acceptsCert(certSN string) bool { return certSN == "" || certSN == a.certSN }
 
-func forged(format string, args ...any) error {
+func errForged(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, payment.ErrForged)...)
 }

@@ -13,15 +13,15 @@ import (
 )
 
 // A notification is accepted only if the gateway signed it for this shop. No notification causes an outgoing call.
-func TestForgedNotifications(t *testing.T) {
+func TestForgedNotificationsAreRejected(t *testing.T) {
 	t.Parallel()
-	c := newCounter(t, nil)
+	c := newShopSide(t, nil)
 	c.pay(t, 1, payment.ViaPage)
 	kit.Must(t, c.sim.Pay("1"))
-	good := c.letters(t, 1)[0]
-	kit.Must(t, errOf(c.Notified(good)))
+	good := c.notifications(t, 1)[0]
+	kit.Must(t, errOf(c.VerifyNotification(good)))
 	// The gateway of this adapter does not exist: a call would hang or fail with an error other than ErrForged.
-	alone := newCounter(t, func(o *alipay.Options) { o.Gateway = "http://127.0.0.1:1/gateway.do" })
+	offline := newShopSide(t, func(o *alipay.Options) { o.Gateway = "http://127.0.0.1:1/gateway.do" })
 	for name, change := range map[string]func(url.Values){
 		"another amount":             func(f url.Values) { f.Set("total_amount", "0.01") },
 		"another order":              func(f url.Values) { f.Set("out_trade_no", "2") },
@@ -42,14 +42,14 @@ func TestForgedNotifications(t *testing.T) {
 			form[field] = append([]string(nil), form[field]...)
 		}
 		change(form)
-		if _, err := alone.Notified(form); !errors.Is(err, payment.ErrForged) {
+		if _, err := offline.VerifyNotification(form); !errors.Is(err, payment.ErrForged) {
 			t.Errorf("%s: %v, want forged", name, err)
 		}
 	}
 }
 
 // Notified distinguishes the notification faults of the simulator.
-func TestSpoiltNotifications(t *testing.T) {
+func TestNotificationFaultsAreDetected(t *testing.T) {
 	t.Parallel()
 	for kind, forged := range map[sim.Kind]bool{
 		sim.NotifyAmount: false, // signed by the gateway; the flow compares amounts
@@ -57,11 +57,11 @@ func TestSpoiltNotifications(t *testing.T) {
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			c := newCounter(t, nil)
+			c := newShopSide(t, nil)
 			c.pay(t, 1, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
 			kit.Must(t, c.sim.Pay("1"))
-			trade, err := c.Notified(c.letters(t, 1)[0])
+			trade, err := c.VerifyNotification(c.notifications(t, 1)[0])
 			if errors.Is(err, payment.ErrForged) != forged {
 				t.Errorf("got %v, want forged %v", err, forged)
 			}
@@ -73,30 +73,30 @@ func TestSpoiltNotifications(t *testing.T) {
 }
 
 // A notification signed with the shop's own key is forged.
-func TestOwnSignatureIsNoNotification(t *testing.T) {
+func TestNotificationWithOwnSignatureIsForged(t *testing.T) {
 	t.Parallel()
-	c := newCounter(t, nil)
+	c := newShopSide(t, nil)
 	p, err := c.Pay(t.Context(), request(1, payment.ViaPage))
 	kit.Must(t, err)
 	address, err := url.Parse(p.URL)
 	kit.Must(t, err)
 	form := address.Query()
 	form.Set("seller_id", c.options.SellerID)
-	if _, err := c.Notified(form); !errors.Is(err, payment.ErrForged) {
+	if _, err := c.VerifyNotification(form); !errors.Is(err, payment.ErrForged) {
 		t.Errorf("our own request sent back to us: %v, want forged", err)
 	}
 }
 
 // The target is ≥ 2,000 a second on one core.
-func BenchmarkNotified(b *testing.B) {
-	c := newCounter(b, nil)
+func BenchmarkVerifyNotification(b *testing.B) {
+	c := newShopSide(b, nil)
 	p, err := c.Pay(b.Context(), request(1, payment.ViaPage))
 	kit.Must(b, err)
 	kit.Must(b, errOf(c.sim.Open(p.URL)))
 	kit.Must(b, c.sim.Pay("1"))
-	form := c.letters(b, 1)[0]
+	form := c.notifications(b, 1)[0]
 	for b.Loop() {
-		kit.Must(b, errOf(c.Notified(form)))
+		kit.Must(b, errOf(c.VerifyNotification(form)))
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notifications/s")
 }

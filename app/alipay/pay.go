@@ -26,14 +26,14 @@ var products = map[payment.PayVia]string{
 func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment, error) {
 	trade := alipay.Trade{
 		NotifyURL: a.options.NotifyURL, ReturnURL: a.options.ReturnURL,
-		OutTradeNo: r.Order.String(), TotalAmount: shop.FormatFen(r.AmountFen), Subject: subject(r.Subject),
-		ProductCode: products[r.Via], TimeExpire: r.ExpiresAt.Time().In(a.zone).Format(clock),
+		OutTradeNo: r.Order.String(), TotalAmount: shop.FormatFen(r.AmountFen), Subject: cleanSubject(r.Subject),
+		ProductCode: products[r.Via], TimeExpire: r.ExpiresAt.Time().In(a.zone).Format(timeFormat),
 	}
 	switch r.Via {
 	case payment.ViaPage:
-		return a.page(alipay.TradePagePay{Trade: trade})
+		return a.pageURL(alipay.TradePagePay{Trade: trade})
 	case payment.ViaWap:
-		return a.page(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides Trade's
+		return a.pageURL(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides Trade's
 	case payment.ViaApp:
 		text, err := a.client.EncodeParam(alipay.TradeAppPay{Trade: trade})
 		return payment.Payment{OrderString: text}, err
@@ -43,42 +43,42 @@ func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment
 	return payment.Payment{}, fmt.Errorf("pay via %q: %w", r.Via, payment.ErrGatewayRefused)
 }
 
-// page signs a gateway address for the buyer's browser.
-func (a *Alipay) page(question alipay.Param) (payment.Payment, error) {
-	address, err := a.client.BuildURL(question)
+// pageURL signs a gateway address for the buyer's browser.
+func (a *Alipay) pageURL(request alipay.Param) (payment.Payment, error) {
+	address, err := a.client.BuildURL(request)
 	if err != nil {
-		return payment.Payment{}, fmt.Errorf("%s: %w", question.APIName(), err)
+		return payment.Payment{}, fmt.Errorf("%s: %w", request.APIName(), err)
 	}
 	return payment.Payment{URL: address.String()}, nil
 }
 
-func (a *Alipay) precreate(ctx context.Context, question alipay.TradePreCreate) (payment.Payment, error) {
-	var answer struct {
+func (a *Alipay) precreate(ctx context.Context, request alipay.TradePreCreate) (payment.Payment, error) {
+	var reply struct {
 		head
 		OutTradeNo string `json:"out_trade_no"`
 		QRCode     string `json:"qr_code"`
 	}
-	if err := a.call(ctx, question, &answer); err != nil {
+	if err := a.call(ctx, request, &reply); err != nil {
 		return payment.Payment{}, err
 	}
-	if answer.OutTradeNo != question.OutTradeNo || answer.QRCode == "" {
-		return payment.Payment{}, unknown(question.APIName(), fmt.Errorf("the reply is about %q", answer.OutTradeNo))
+	if reply.OutTradeNo != request.OutTradeNo || reply.QRCode == "" {
+		return payment.Payment{}, errUnknown(request.APIName(), fmt.Errorf("the reply is about %q", reply.OutTradeNo))
 	}
-	return payment.Payment{QR: answer.QRCode}, nil
+	return payment.Payment{QR: reply.QRCode}, nil
 }
 
-// subject removes characters that the gateway rejects (/ = &) and limits the length.
-func subject(s string) string {
-	kept := make([]rune, 0, maxSubject)
+// cleanSubject removes characters that the gateway rejects (/ = &) and limits the length.
+func cleanSubject(s string) string {
+	runes := make([]rune, 0, maxSubject)
 	for _, r := range s {
-		if len(kept) == maxSubject {
+		if len(runes) == maxSubject {
 			break
 		}
 		switch r {
 		case '/', '=', '&':
 			r = ' '
 		}
-		kept = append(kept, r)
+		runes = append(runes, r)
 	}
-	return string(kept)
+	return string(runes)
 }

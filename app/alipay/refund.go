@@ -14,27 +14,27 @@ import (
 // gateway's reply to a repeated request is the same, without moving money again. It is also the same if no money has
 // moved yet; then Refund queries the refund.
 func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
-	question := alipay.TradeRefund{
+	request := alipay.TradeRefund{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, RefundAmount: shop.FormatFen(r.AmountFen),
-		RefundReason: subject(r.Reason), OutRequestNo: r.Request,
+		RefundReason: cleanSubject(r.Reason), OutRequestNo: r.Request,
 	}
-	var answer struct {
+	var reply struct {
 		head
 		OutTradeNo string `json:"out_trade_no"`
 		FundChange string `json:"fund_change"`
 	}
-	if err := a.call(ctx, question, &answer); err != nil {
+	if err := a.call(ctx, request, &reply); err != nil {
 		return err
 	}
-	if answer.OutTradeNo != r.Order.String() {
-		return unknown(question.APIName(), fmt.Errorf("the reply for order %v is about %q", r.Order, answer.OutTradeNo))
+	if reply.OutTradeNo != r.Order.String() {
+		return errUnknown(request.APIName(), fmt.Errorf("the reply for order %v is about %q", r.Order, reply.OutTradeNo))
 	}
-	if answer.FundChange == "Y" {
+	if reply.FundChange == "Y" {
 		return nil
 	}
 	done, err := a.Refunded(ctx, r)
 	if err == nil && !done {
-		return unknown(question.APIName(), fmt.Errorf("the gateway accepted request %s but did not move the money", r.Request))
+		return errUnknown(request.APIName(), fmt.Errorf("the gateway accepted request %s but did not move the money", r.Request))
 	}
 	return err
 }
@@ -42,29 +42,29 @@ func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 // Refunded queries whether a refund was made. Another amount under the same number returns false: this refund is no
 // longer possible.
 func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, error) {
-	question := alipay.TradeFastPayRefundQuery{
+	request := alipay.TradeFastPayRefundQuery{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,
 	}
-	var answer struct {
+	var reply struct {
 		head
 		OutTradeNo   string `json:"out_trade_no"`
 		OutRequestNo string `json:"out_request_no"`
 		RefundAmount string `json:"refund_amount"`
 		RefundStatus string `json:"refund_status"`
 	}
-	err := a.call(ctx, question, &answer)
+	err := a.call(ctx, request, &reply)
 	switch {
-	case isRejection(err, noSuchTrade), err == nil && answer.RefundStatus != "REFUND_SUCCESS":
+	case isRejection(err, noSuchTrade), err == nil && reply.RefundStatus != "REFUND_SUCCESS":
 		return false, nil
 	case err != nil:
 		return false, err
-	case answer.OutTradeNo != r.Order.String() || answer.OutRequestNo != r.Request:
-		return false, unknown(question.APIName(),
-			fmt.Errorf("the reply for request %s is about %s", r.Request, answer.OutRequestNo))
+	case reply.OutTradeNo != r.Order.String() || reply.OutRequestNo != r.Request:
+		return false, errUnknown(request.APIName(),
+			fmt.Errorf("the reply for request %s is about %s", r.Request, reply.OutRequestNo))
 	}
-	amount, err := shop.ParseFen(answer.RefundAmount)
+	amount, err := shop.ParseFen(reply.RefundAmount)
 	if err != nil {
-		return false, unknown(question.APIName(), err)
+		return false, errUnknown(request.APIName(), err)
 	}
 	if amount != r.AmountFen {
 		return false, fmt.Errorf("request %s refunded %d fen, want %d: %w", r.Request, amount, r.AmountFen, payment.ErrGatewayRefused)

@@ -26,8 +26,8 @@ const (
 // Query reads a trade. It returns TradeAbsent and no error if the gateway has no such trade. The gateway closes a trade
 // after a full refund.
 func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
-	question := alipay.TradeQuery{OutTradeNo: id.String()}
-	var answer struct {
+	request := alipay.TradeQuery{OutTradeNo: id.String()}
+	var reply struct {
 		head
 		OutTradeNo  string             `json:"out_trade_no"`
 		TradeNo     string             `json:"trade_no"`
@@ -35,20 +35,20 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 		TotalAmount string             `json:"total_amount"`
 		SendPayDate string             `json:"send_pay_date"`
 	}
-	err := a.call(ctx, question, &answer)
+	err := a.call(ctx, request, &reply)
 	if isRejection(err, noSuchTrade) {
 		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
 	}
 	if err != nil {
 		return payment.Trade{}, err
 	}
-	state, known := states[answer.TradeStatus]
-	amount, wrong := shop.ParseFen(answer.TotalAmount)
-	if answer.OutTradeNo != id.String() || !known || wrong != nil || answer.TradeNo == "" {
-		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the reply for order %v is invalid: %+v", id, answer))
+	state, known := states[reply.TradeStatus]
+	amount, amountErr := shop.ParseFen(reply.TotalAmount)
+	if reply.OutTradeNo != id.String() || !known || amountErr != nil || reply.TradeNo == "" {
+		return payment.Trade{}, errUnknown(request.APIName(), fmt.Errorf("the reply for order %v is invalid: %+v", id, reply))
 	}
-	paid := a.instant(answer.SendPayDate)
-	t := payment.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: paid}
+	paid := a.parseTime(reply.SendPayDate)
+	t := payment.Trade{Order: id, No: reply.TradeNo, State: state, AmountFen: amount, PaidAt: paid}
 	if state == payment.TradeClosed && paid != 0 {
 		t.RefundedFen = amount
 	}
@@ -57,13 +57,13 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 
 // Close ends an unpaid trade and returns its resulting state: closed, absent, or paid because the buyer was faster.
 func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
-	question := alipay.TradeClose{OutTradeNo: id.String()}
-	var answer struct {
+	request := alipay.TradeClose{OutTradeNo: id.String()}
+	var reply struct {
 		head
 		OutTradeNo string `json:"out_trade_no"`
 		TradeNo    string `json:"trade_no"`
 	}
-	err := a.call(ctx, question, &answer)
+	err := a.call(ctx, request, &reply)
 	switch {
 	case isRejection(err, noSuchTrade):
 		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
@@ -71,8 +71,8 @@ func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 		return a.Query(ctx, id)
 	case err != nil:
 		return payment.Trade{}, err
-	case answer.OutTradeNo != id.String():
-		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the reply for order %v is about %q", id, answer.OutTradeNo))
+	case reply.OutTradeNo != id.String():
+		return payment.Trade{}, errUnknown(request.APIName(), fmt.Errorf("the reply for order %v is about %q", id, reply.OutTradeNo))
 	}
-	return payment.Trade{Order: id, No: answer.TradeNo, State: payment.TradeClosed}, nil
+	return payment.Trade{Order: id, No: reply.TradeNo, State: payment.TradeClosed}, nil
 }

@@ -17,52 +17,52 @@ type (
 	tokenBody struct {
 		Token string `json:"token"`
 	}
-	emailAnswer struct {
+	emailResponse struct {
 		Email string `json:"email"`
 	}
-	// done is an empty result.
-	done struct{}
+	// emptyResult is an empty result.
+	emptyResult struct{}
 )
 
 // accountRoutes registers the routes for registration, login and account management.
 func (a *api) accountRoutes(v1 fiber.Router) {
-	auth := v1.Group("/auth", a.in(limits.Auth), a.ownPages)
+	auth := v1.Group("/auth", a.in(limits.Auth), a.requireOwnPage)
 	auth.Get("/captcha", a.captcha)
 	auth.Post("/register", a.register)
 	auth.Post("/activate", withBody(a.activate))
-	auth.Post("/unregister", withBody(func(ctx context.Context, b tokenBody) (done, error) {
-		return done{}, a.Accounts.Unregister(ctx, b.Token)
+	auth.Post("/unregister", withBody(func(ctx context.Context, b tokenBody) (emptyResult, error) {
+		return emptyResult{}, a.Accounts.Unregister(ctx, b.Token)
 	}))
 	auth.Post("/login", a.logIn)
 	auth.Post("/refresh", a.refresh)
 	auth.Post("/logout", a.logOut)
-	auth.Post("/forgot", accepted(func(ctx context.Context, f account.Forgotten) error { return a.Accounts.Forgot(ctx, f) }))
-	auth.Post("/reset", withBody(func(ctx context.Context, n account.NewPassword) (done, error) {
-		return done{}, a.Accounts.Reset(ctx, n)
+	auth.Post("/forgot", alwaysAccepted(func(ctx context.Context, f account.ResetRequest) error { return a.Accounts.RequestReset(ctx, f) }))
+	auth.Post("/reset", withBody(func(ctx context.Context, n account.NewPassword) (emptyResult, error) {
+		return emptyResult{}, a.Accounts.Reset(ctx, n)
 	}))
 
-	v1.Get("/me", a.in(limits.Orders), a.asWho(func(c *fiber.Ctx, who shop.Identity) error {
+	v1.Get("/me", a.in(limits.Orders), a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
 		return flow(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
 	}))
-	v1.Patch("/me", a.in(limits.Orders), a.asWho(ofMine(a.Accounts.EditMe)))
+	v1.Patch("/me", a.in(limits.Orders), a.asIdentity(onMyAccount(a.Accounts.EditMe)))
 	// This route and /me/delete use the login limits, because they could be used to guess passwords.
-	v1.Post("/me/password", a.in(limits.Auth), a.asWho(ofMine(
-		func(ctx context.Context, who shop.Identity, p account.PasswordChange) (done, error) {
-			return done{}, a.Accounts.ChangePassword(ctx, who, p)
+	v1.Post("/me/password", a.in(limits.Auth), a.asIdentity(onMyAccount(
+		func(ctx context.Context, who shop.Identity, p account.PasswordChange) (emptyResult, error) {
+			return emptyResult{}, a.Accounts.ChangePassword(ctx, who, p)
 		})))
-	v1.Get("/me/devices", a.in(limits.Orders), a.asWho(a.devices))
-	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asWho(a.removeDevice))
+	v1.Get("/me/devices", a.in(limits.Orders), a.asIdentity(a.devices))
+	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asIdentity(a.removeDevice))
 }
 
-// ownPages rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only send
+// requireOwnPage rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only send
 // Origin.
-func (a *api) ownPages(c *fiber.Ctx) error {
+func (a *api) requireOwnPage(c *fiber.Ctx) error {
 	origin := c.Get(fiber.HeaderOrigin)
 	switch site := c.Get("Sec-Fetch-Site"); site {
 	case "same-origin", "none":
 		return c.Next()
 	case "":
-		if origin == "" || a.welcome(origin, c.Get(fiber.HeaderHost)) {
+		if origin == "" || a.originAllowed(origin, c.Get(fiber.HeaderHost)) {
 			return c.Next()
 		}
 	}
@@ -80,17 +80,17 @@ func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber
 	}
 }
 
-// accepted returns a handler whose response does not depend on the result.
-func accepted[B any](call func(ctx context.Context, body B) error) fiber.Handler {
-	handle := withBody(func(ctx context.Context, body B) (done, error) { return done{}, call(ctx, body) })
+// alwaysAccepted returns a handler whose response does not depend on the result.
+func alwaysAccepted[B any](call func(ctx context.Context, body B) error) fiber.Handler {
+	handle := withBody(func(ctx context.Context, body B) (emptyResult, error) { return emptyResult{}, call(ctx, body) })
 	return func(c *fiber.Ctx) error {
 		c.Status(fiber.StatusAccepted)
 		return handle(c)
 	}
 }
 
-// ofMine returns the handler of an operation on the caller's account. B is the body.
-func ofMine[B, T any](
+// onMyAccount returns the handler of an operation on the caller's account. B is the body.
+func onMyAccount[B, T any](
 	call func(ctx context.Context, who shop.Identity, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.Identity) error {
 	return func(c *fiber.Ctx, who shop.Identity) error {
@@ -100,8 +100,8 @@ func ofMine[B, T any](
 
 // captcha draws a captcha picture, with a limit per address.
 func (a *api) captcha(c *fiber.Ctx) error {
-	asker := admission.PictureAsker{From: hostAddr(c.IP())}
-	return flow(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
+	client := admission.PictureClient{From: hostAddr(c.IP())}
+	return flow(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, client) })
 }
 
 // register links the account to the guest whose token is in the request. An invalid token is rejected, so that no
@@ -114,15 +114,15 @@ func (a *api) register(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	return accepted(func(ctx context.Context, r account.Registration) error {
+	return alwaysAccepted(func(ctx context.Context, r account.Registration) error {
 		r.Guest = guest
 		return a.Accounts.Register(ctx, r)
 	})(c)
 }
 
-func (a *api) activate(ctx context.Context, n account.Activation) (emailAnswer, error) {
+func (a *api) activate(ctx context.Context, n account.Activation) (emailResponse, error) {
 	email, err := a.Accounts.Activate(ctx, n)
-	return emailAnswer{email}, err
+	return emailResponse{email}, err
 }
 
 func (a *api) logIn(c *fiber.Ctx) error {
@@ -139,7 +139,7 @@ func (a *api) logIn(c *fiber.Ctx) error {
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
 	return flow(c, func(ctx context.Context) (account.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)
-		return a.handOver(c, session, l.Client == appClient), err
+		return a.placeRefreshToken(c, session, l.Client == appClient), err
 	})
 }
 
@@ -150,8 +150,8 @@ func (a *api) devices(c *fiber.Ctx, who shop.Identity) error {
 }
 
 func (a *api) removeDevice(c *fiber.Ctx, who shop.Identity) error {
-	return byID(func(ctx context.Context, device shop.ID) (done, error) {
-		return done{}, a.Accounts.RemoveDevice(ctx, who, device)
+	return byID(func(ctx context.Context, device shop.ID) (emptyResult, error) {
+		return emptyResult{}, a.Accounts.RemoveDevice(ctx, who, device)
 	})(c)
 }
 
@@ -159,7 +159,7 @@ func (a *api) removeDevice(c *fiber.Ctx, who shop.Identity) error {
 func (a *api) addressRoutes(v1 fiber.Router) {
 	v1.Get("/me/addresses", a.in(limits.Orders), a.asUser(a.addresses))
 	v1.Post("/me/addresses", a.in(limits.Orders), a.asUser(a.addAddress))
-	v1.Put("/me/addresses/:id", a.in(limits.Orders), a.asUser(onMine(a.changeAddress)))
+	v1.Put("/me/addresses/:id", a.in(limits.Orders), a.asUser(onMyObject(a.changeAddress)))
 	v1.Delete("/me/addresses/:id", a.in(limits.Orders), a.asUser(a.removeAddress))
 }
 
@@ -181,8 +181,8 @@ func (a *api) changeAddress(ctx context.Context, user, id shop.ID, entry shop.Sa
 }
 
 func (a *api) removeAddress(c *fiber.Ctx, user shop.ID) error {
-	return byID(func(ctx context.Context, id shop.ID) (done, error) {
-		return done{}, a.Addresses.RemoveAddress(ctx, user, id)
+	return byID(func(ctx context.Context, id shop.ID) (emptyResult, error) {
+		return emptyResult{}, a.Addresses.RemoveAddress(ctx, user, id)
 	})(c)
 }
 
@@ -192,8 +192,8 @@ type deleteBody struct {
 
 // dataRoutes registers the routes for personal data of accounts and guests.
 func (a *api) dataRoutes(v1 fiber.Router) {
-	v1.Get("/me/export", a.in(limits.Orders), a.asWho(a.export))
-	v1.Post("/me/delete", a.in(limits.Auth), a.asWho(a.deleteMe))
+	v1.Get("/me/export", a.in(limits.Orders), a.asIdentity(a.export))
+	v1.Post("/me/delete", a.in(limits.Auth), a.asIdentity(a.deleteMe))
 }
 
 // export sends the data as one file download.
@@ -204,14 +204,14 @@ func (a *api) export(c *fiber.Ctx, who shop.Identity) error {
 
 func (a *api) deleteMe(c *fiber.Ctx, who shop.Identity) error {
 	var b deleteBody
-	if err := decodeIfAny(c, &b); err != nil {
+	if err := decodeOptional(c, &b); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (done, error) {
+	return flow(c, func(ctx context.Context) (emptyResult, error) {
 		err := a.Data.Delete(ctx, who, b.Password)
 		if err == nil {
 			a.setRefresh(c, "")
 		}
-		return done{}, err
+		return emptyResult{}, err
 	})
 }

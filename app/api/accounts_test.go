@@ -13,19 +13,19 @@ import (
 )
 
 // cookie returns the refresh cookie that a response sets.
-func (a answer) cookie() string { return a.header.Get("Set-Cookie") }
+func (a response) cookie() string { return a.header.Get("Set-Cookie") }
 
 func openAccounts(t *testing.T) (*site, *world) {
 	t.Helper()
 	return openShop(t, func(o *Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 }
 
-const adaLogsIn = `{"email":"ada@shop.example","password":"` + testPassword + `"`
+const adaLogin = `{"email":"ada@shop.example","password":"` + testPassword + `"`
 
-// app logs Ada in as an app and returns her refresh token.
-func (s *site) app() string {
+// loginApp logs Ada in as an app and returns her refresh token.
+func (s *site) loginApp() string {
 	s.t.Helper()
-	got := s.ask("POST", "/api/v1/auth/login", adaLogsIn+`,"client":"app","device":"My phone"}`)
+	got := s.request("POST", "/api/v1/auth/login", adaLogin+`,"client":"app","device":"My phone"}`)
 	var session account.Session
 	if err := json.Unmarshal([]byte(got.body), &session); err != nil || session.Refresh == "" || got.cookie() != "" {
 		s.t.Fatalf("app login: got %d %s, cookie %q; want a refresh token and no cookie", got.code, got.body, got.cookie())
@@ -34,17 +34,17 @@ func (s *site) app() string {
 }
 
 // token returns the refresh token in the cookie that a response sets.
-func (a answer) token() string {
+func (a response) token() string {
 	token, _, _ := strings.Cut(strings.TrimPrefix(a.cookie(), refreshCookie+"="), ";")
 	return token
 }
 
 // A browser gets its refresh token in a cookie that scripts cannot read, an app gets it in the body; neither gets both.
-func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
+func TestLoginReturnsRefreshTokenInCookieOrBody(t *testing.T) {
 	t.Parallel()
 	s, w := openAccounts(t)
 	const login = "/api/v1/auth/login"
-	browser := s.ask("POST", login, adaLogsIn+`}`,
+	browser := s.request("POST", login, adaLogin+`}`,
 		"User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0")
 	s.want(browser, 200, `"user":{"id":"42","name":"Ada","role":"shopper"`)
 	for _, part := range []string{
@@ -58,20 +58,20 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 		strings.Contains(browser.cookie(), "secure") {
 		t.Errorf("browser login: got %s, cookie %q; want the token only in the cookie", browser.body, browser.cookie())
 	}
-	safe := s.ask("POST", login, adaLogsIn+`}`, "X-Forwarded-Proto", "https")
+	safe := s.request("POST", login, adaLogin+`}`, "X-Forwarded-Proto", "https")
 	if !strings.Contains(safe.cookie(), "secure") {
 		t.Errorf("over HTTPS: got the cookie %q, want secure", safe.cookie())
 	}
 	public, _ := openShop(t, func(o *Options) { o.Public = url.URL{Scheme: "https", Host: "shop.example"} })
-	if plain := public.ask("POST", login, adaLogsIn+`}`); !strings.Contains(plain.cookie(), "secure") {
+	if plain := public.request("POST", login, adaLogin+`}`); !strings.Contains(plain.cookie(), "secure") {
 		t.Errorf("public HTTPS without X-Forwarded-Proto: got the cookie %q, want secure", plain.cookie())
 	}
-	s.app()
-	devices := s.ask("GET", "/api/v1/me/devices", "", "Authorization", "Bearer user-42")
+	s.loginApp()
+	devices := s.request("GET", "/api/v1/me/devices", "", "Authorization", "Bearer user-42")
 	s.want(devices, 200, `"name":"Firefox, Linux"`)
 	s.want(devices, 200, `"name":"My phone"`)
-	s.want(s.ask("POST", login, adaLogsIn+`,"client":"browser"}`), 400, "bad_request")
-	wrong := s.ask("POST", login, `{"email":"ada@shop.example","password":"x"}`, "X-Real-IP", "2001:db8::1:2")
+	s.want(s.request("POST", login, adaLogin+`,"client":"browser"}`), 400, "bad_request")
+	wrong := s.request("POST", login, `{"email":"ada@shop.example","password":"x"}`, "X-Real-IP", "2001:db8::1:2")
 	s.want(wrong, 401, "unauthorized")
 	if wrong.cookie() != "" {
 		t.Errorf("a failed login: got the cookie %q, want none", wrong.cookie())
@@ -86,36 +86,36 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	t.Parallel()
 	s, _ := openAccounts(t)
-	token := s.app()
+	token := s.loginApp()
 	cookie := refreshCookie + "=" + token
 	for _, path := range []string{"/api/v1/auth/refresh", "/api/v1/auth/logout"} {
-		s.want(s.ask("POST", path, "", "Cookie", cookie), 403, "X-Stampede")
-		s.want(s.ask("POST", path, "", "Cookie", cookie, "X-Stampede", "2"), 403, "X-Stampede")
+		s.want(s.request("POST", path, "", "Cookie", cookie), 403, "X-Stampede")
+		s.want(s.request("POST", path, "", "Cookie", cookie, "X-Stampede", "2"), 403, "X-Stampede")
 		for _, site := range []string{"cross-site", "same-site", "anything"} {
-			s.want(s.ask("POST", path, "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site), 403, "forbidden")
+			s.want(s.request("POST", path, "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site), 403, "forbidden")
 		}
-		s.want(s.ask("POST", path, ""), 401, "unauthorized")
+		s.want(s.request("POST", path, ""), 401, "unauthorized")
 	}
 	for _, site := range []string{"same-origin", "none", ""} { // the first shows that no earlier request used the token
-		a := s.ask("POST", "/api/v1/auth/refresh", "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site)
+		a := s.request("POST", "/api/v1/auth/refresh", "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site)
 		s.want(a, 200, `"access"`)
 		if token = a.token(); token == "" || strings.Contains(a.body, `"refresh"`) {
 			t.Errorf("got %s, cookie %q; want the token only in the cookie", a.body, a.cookie())
 		}
 		cookie = refreshCookie + "=" + token
 	}
-	ended := s.ask("POST", "/api/v1/auth/refresh", "", "Cookie", "stampede_refresh=9.x", "X-Stampede", "1")
+	ended := s.request("POST", "/api/v1/auth/refresh", "", "Cookie", "stampede_refresh=9.x", "X-Stampede", "1")
 	s.want(ended, 401, "unauthorized")
 	if !strings.Contains(ended.cookie(), "stampede_refresh=;") {
 		t.Errorf("an invalid token: got the cookie %q, want it removed", ended.cookie())
 	}
-	inBody := s.ask("POST", "/api/v1/auth/refresh", `{"refresh":"`+token+`"}`, "Cookie", "stampede_refresh=other")
+	inBody := s.request("POST", "/api/v1/auth/refresh", `{"refresh":"`+token+`"}`, "Cookie", "stampede_refresh=other")
 	s.want(inBody, 200, `"refresh":"`)
 	if inBody.cookie() != "" {
 		t.Errorf("a token in the body: got the cookie %q, want none", inBody.cookie())
 	}
-	login := func(header, value string) answer {
-		return s.ask("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`, header, value)
+	login := func(header, value string) response {
+		return s.request("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`, header, value)
 	}
 	s.want(login("Sec-Fetch-Site", "cross-site"), 403, "forbidden")
 	for origin, code := range map[string]int{"https://evil.example": 403, "null": 403, s.url: 401} {
@@ -125,79 +125,79 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	}
 }
 
-func TestLogOutByWhateverThereIs(t *testing.T) {
+func TestLogoutAcceptsBodyBearerOrCookie(t *testing.T) {
 	t.Parallel()
 	s, w := openAccounts(t)
 	const logout = "/api/v1/auth/logout"
-	ends := func(refresh string, ended bool) {
+	wantEnded := func(refresh string, ended bool) {
 		t.Helper()
-		got := s.ask("POST", "/api/v1/auth/refresh", `{"refresh":"`+refresh+`"}`)
+		got := s.request("POST", "/api/v1/auth/refresh", `{"refresh":"`+refresh+`"}`)
 		if want := map[bool]int{true: 401, false: 200}[ended]; got.code != want {
 			t.Errorf("refresh: got %d %s, want %d", got.code, got.body, want)
 		}
 	}
-	one, other := s.app(), s.app()
-	out := s.ask("POST", logout, `{"everywhere":true}`, "Cookie", refreshCookie+"="+one, "X-Stampede", "1")
+	one, other := s.loginApp(), s.loginApp()
+	out := s.request("POST", logout, `{"everywhere":true}`, "Cookie", refreshCookie+"="+one, "X-Stampede", "1")
 	s.want(out, 200, "{}")
 	if !strings.Contains(out.cookie(), "stampede_refresh=;") {
 		t.Errorf("logout: got the cookie %q, want it removed", out.cookie())
 	}
-	ends(other, true)
-	one, other = s.app(), s.app()
-	s.want(s.ask("POST", logout, `{"refresh":"`+one+`"}`), 200, "{}")
-	ends(one, true)
-	ends(other, false)
-	s.want(s.ask("POST", logout, "", "Authorization", "Bearer user-43"), 200, "{}") // a guest has no device
+	wantEnded(other, true)
+	one, other = s.loginApp(), s.loginApp()
+	s.want(s.request("POST", logout, `{"refresh":"`+one+`"}`), 200, "{}")
+	wantEnded(one, true)
+	wantEnded(other, false)
+	s.want(s.request("POST", logout, "", "Authorization", "Bearer user-43"), 200, "{}") // a guest has no device
 	if n := kit.Count(t, w.db.DB().DB, "SELECT COUNT(*) FROM revoked WHERE subject = 43"); n != 1 {
 		t.Errorf("got %d revoked tokens of user 43, want 1", n)
 	}
-	s.want(s.ask("POST", logout, "", "Authorization", "Bearer nonsense"), 401, "unauthorized")
-	s.want(s.ask("POST", logout, `{"everywhere":"yes"}`), 400, "bad_request")
+	s.want(s.request("POST", logout, "", "Authorization", "Bearer nonsense"), 401, "unauthorized")
+	s.want(s.request("POST", logout, `{"everywhere":"yes"}`), 400, "bad_request")
 }
 
-func TestAccountRoutes(t *testing.T) {
+func TestAccountRoutesCheckTokensAndInput(t *testing.T) {
 	t.Parallel()
 	s, _ := openAccounts(t)
 	const as = "Authorization"
 	registration := `{"email":"new@shop.example","password":"` + testPassword + `","captcha":{"id":"c","answer":"1"}}`
-	s.want(s.ask("GET", "/api/v1/auth/captcha", ""), 200, `"image":"data:image/png`)
-	s.want(s.ask("POST", "/api/v1/auth/register", registration, as, "Bearer ended"), 401, "unauthorized")
-	s.want(s.ask("POST", "/api/v1/auth/register", registration), 403, "captcha")
-	s.want(s.ask("POST", "/api/v1/auth/register", "nonsense"), 400, "bad_request")
-	s.want(s.ask("POST", "/api/v1/auth/activate", `{"token":"bad"}`), 404, "not_found")
-	s.want(s.ask("POST", "/api/v1/auth/unregister", `{"token":"bad"}`), 404, "not_found")
+	s.want(s.request("GET", "/api/v1/auth/captcha", ""), 200, `"image":"data:image/png`)
+	s.want(s.request("POST", "/api/v1/auth/register", registration, as, "Bearer ended"), 401, "unauthorized")
+	s.want(s.request("POST", "/api/v1/auth/register", registration), 403, "captcha")
+	s.want(s.request("POST", "/api/v1/auth/register", "nonsense"), 400, "bad_request")
+	s.want(s.request("POST", "/api/v1/auth/activate", `{"token":"bad"}`), 404, "not_found")
+	s.want(s.request("POST", "/api/v1/auth/unregister", `{"token":"bad"}`), 404, "not_found")
 	eve := `{"email":"eve@shop.example","password":"` + testPassword + `"}`
-	s.want(s.ask("POST", "/api/v1/auth/login", eve, as, "Bearer user-50"), 200, `"user":{"id":"7"`)
-	s.want(s.ask("POST", "/api/v1/auth/login", adaLogsIn+"}", as, "Bearer ended"), 200, `"user":{"id":"42"`)
-	s.want(s.ask("POST", "/api/v1/auth/forgot", `{"email":"a@b.co","captcha":{"id":"c","answer":"1"}}`), 403, "captcha")
-	s.want(s.ask("POST", "/api/v1/auth/reset", `{"token":"t","password":"`+testPassword+`"}`), 404, "not_found")
+	s.want(s.request("POST", "/api/v1/auth/login", eve, as, "Bearer user-50"), 200, `"user":{"id":"7"`)
+	s.want(s.request("POST", "/api/v1/auth/login", adaLogin+"}", as, "Bearer ended"), 200, `"user":{"id":"42"`)
+	s.want(s.request("POST", "/api/v1/auth/forgot", `{"email":"a@b.co","captcha":{"id":"c","answer":"1"}}`), 403, "captcha")
+	s.want(s.request("POST", "/api/v1/auth/reset", `{"token":"t","password":"`+testPassword+`"}`), 404, "not_found")
 	for _, route := range []string{
 		"GET /api/v1/me", "PATCH /api/v1/me", "POST /api/v1/me/password", "GET /api/v1/me/devices", "DELETE /api/v1/me/devices/7",
 	} {
 		method, path, _ := strings.Cut(route, " ")
-		s.want(s.ask(method, path, "{}"), 401, "unauthorized")
+		s.want(s.request(method, path, "{}"), 401, "unauthorized")
 	}
-	s.want(s.ask("GET", "/api/v1/me", "", as, "Bearer user-42"), 200, `"id":"42","name":"Ada","role":"shopper"`)
-	s.want(s.ask("GET", "/api/v1/me", "", as, "Bearer user-43"), 200, `"guest":true}`)
-	s.want(s.ask("PATCH", "/api/v1/me", `{"name":"Eve"}`, as, "Bearer user-42"), 200, `"name":"Eve"`)
-	wrong := s.ask("POST", "/api/v1/me/password", `{"old":"a","new":"`+testPassword+`!"}`, as, "Bearer user-42")
+	s.want(s.request("GET", "/api/v1/me", "", as, "Bearer user-42"), 200, `"id":"42","name":"Ada","role":"shopper"`)
+	s.want(s.request("GET", "/api/v1/me", "", as, "Bearer user-43"), 200, `"guest":true}`)
+	s.want(s.request("PATCH", "/api/v1/me", `{"name":"Eve"}`, as, "Bearer user-42"), 200, `"name":"Eve"`)
+	wrong := s.request("POST", "/api/v1/me/password", `{"old":"a","new":"`+testPassword+`!"}`, as, "Bearer user-42")
 	s.want(wrong, 403, "password")
-	s.want(s.ask("GET", "/api/v1/me/devices", "", as, "Bearer user-42"), 200, `{"devices":[{"id":"`)
-	s.want(s.ask("DELETE", "/api/v1/me/devices/7", "", as, "Bearer user-42"), 200, "{}")
-	s.want(s.ask("DELETE", "/api/v1/me/devices/8", "", as, "Bearer user-42"), 404, "not_found")
+	s.want(s.request("GET", "/api/v1/me/devices", "", as, "Bearer user-42"), 200, `{"devices":[{"id":"`)
+	s.want(s.request("DELETE", "/api/v1/me/devices/7", "", as, "Bearer user-42"), 200, "{}")
+	s.want(s.request("DELETE", "/api/v1/me/devices/8", "", as, "Bearer user-42"), 404, "not_found")
 }
 
 // Logins of an address use the same limits as guest logins.
-func TestAccountRoutesArePaced(t *testing.T) {
+func TestAccountRoutesShareGuestLimits(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, func(o *Options) {
 		o.Admit = limits.NewLimiter(limits.Classes{
 			limits.Auth: {Addr: limits.Pace{Rate: 1, Period: 1 << 40, Burst: 2}},
 		}, nil).Take
 	})
-	s.want(s.ask("GET", "/api/v1/auth/captcha", ""), 200, "image")
-	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
-	s.want(s.ask("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`), 429, "rate_limited")
+	s.want(s.request("GET", "/api/v1/auth/captcha", ""), 200, "image")
+	s.want(s.request("POST", "/api/v1/auth/guest", ""), 200, "access")
+	s.want(s.request("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`), 429, "rate_limited")
 }
 
 func TestBrowserName(t *testing.T) {

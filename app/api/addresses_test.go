@@ -6,14 +6,14 @@ import (
 )
 
 // The token determines the owner of an address and the path determines the entry; the body cannot change them.
-func TestAddressRoutes(t *testing.T) {
+func TestAddressRoutesUseOwnerOfToken(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
 	const ada = `{"name":"Ada","phone":"1","text":"Road 1","default":true}`
 	for _, c := range []struct {
 		method, path, body string
 		code               int
-		says               string
+		part               string
 	}{
 		{"GET", "", "", 200, `{"addresses":[{"id":"7","name":"Ada","phone":"1","text":"Road 1","default":true}]}`},
 		{"POST", "", ada, 200, `{"id":"7","name":"Ada","phone":"1","text":"Road 1","default":true}`},
@@ -32,9 +32,9 @@ func TestAddressRoutes(t *testing.T) {
 		{"POST", "", `[]`, 400, "bad_request"},
 		{"POST", "", ada + ada, 400, "bad_request"},
 	} {
-		got := s.ask(c.method, "/api/v1/me/addresses"+c.path, c.body, "Authorization", "Bearer user-42")
-		s.want(got, c.code, c.says)
-		s.want(s.ask(c.method, "/api/v1/me/addresses"+c.path, c.body), 401, "unauthorized")
+		got := s.request(c.method, "/api/v1/me/addresses"+c.path, c.body, "Authorization", "Bearer user-42")
+		s.want(got, c.code, c.part)
+		s.want(s.request(c.method, "/api/v1/me/addresses"+c.path, c.body), 401, "unauthorized")
 	}
-	s.want(s.ask("GET", "/api/v1/me/addresses", "", "Authorization", "Bearer user-43"), 200, `{"addresses":[]}`)
+	s.want(s.request("GET", "/api/v1/me/addresses", "", "Authorization", "Bearer user-43"), 200, `{"addresses":[]}`)
 }

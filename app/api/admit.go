@@ -15,8 +15,8 @@ import (
 	"stampede/app/shop"
 )
 
-// crowdedRetry is the retry delay for an address with too many sockets.
-const crowdedRetry = 5 * time.Second
+// socketLimitRetry is the retry delay for an address with too many sockets.
+const socketLimitRetry = 5 * time.Second
 
 // admitSocket checks a handshake and counts the socket for its address. An Origin, which browsers send, must be
 // allowed: otherwise any page could act with a buyer's token. Programs send no Origin and are admitted.
@@ -29,7 +29,7 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 		return shop.FailBusy("this node is shutting down; connect again to reach another node", drainRetry)
 	default:
 	}
-	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.welcome(origin, c.Get(fiber.HeaderHost)) {
+	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.originAllowed(origin, c.Get(fiber.HeaderHost)) {
 		return shop.Fail(shop.Forbidden, "sockets from this origin are not allowed")
 	}
 	if err := a.handshakes.take(c.IP()); err != nil {
@@ -38,7 +38,7 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	undo, room := countFor(c.Context().Conn(), hostAddr(c.IP()))
 	if !room {
 		e := shop.Fail(shop.RateLimited, "your address has too many open sockets; close one or try again later")
-		e.RetryMS = crowdedRetry.Milliseconds()
+		e.RetryMS = socketLimitRetry.Milliseconds()
 		return e
 	}
 	err := c.Next()
@@ -48,18 +48,18 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	return err
 }
 
-// keepOut rejects requests of blocked addresses before all routes. It covers clients behind proxies and connections
+// rejectBlocked rejects requests of blocked addresses before all routes. It covers clients behind proxies and connections
 // that were open before the block; the listener closes new connections of blocked addresses.
-func (a *api) keepOut(c *fiber.Ctx) error {
+func (a *api) rejectBlocked(c *fiber.Ctx) error {
 	if a.Blocked(hostAddr(c.IP())) {
 		return shop.Fail(shop.Forbidden, "your address is blocked")
 	}
 	return c.Next()
 }
 
-// welcome accepts the configured origins, and the host of the request with any scheme: if a proxy terminates TLS, the
+// originAllowed accepts the configured origins, and the host of the request with any scheme: if a proxy terminates TLS, the
 // scheme here differs from the page's.
-func (a *api) welcome(origin, host string) bool {
+func (a *api) originAllowed(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
 		return false
@@ -88,31 +88,31 @@ func sameHost(scheme, a, b string) bool {
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
-// stranger warns about a peer that sends untrusted forwarding headers. If the peer is the shop's own proxy, all clients
+// untrustedProxy warns about a peer that sends untrusted forwarding headers. If the peer is the shop's own proxy, all clients
 // behind it count as one address, and the limits of that address reject buyers.
-type stranger struct {
+type untrustedProxy struct {
 	warn func(peer string)
 	once rate.Sometimes // any client can send such a header
 }
 
-func newStranger() *stranger {
-	return &stranger{warn: warnOfStranger, once: rate.Sometimes{First: 1, Interval: time.Hour}}
+func newUntrustedProxy() *untrustedProxy {
+	return &untrustedProxy{warn: warnUntrustedProxy, once: rate.Sometimes{First: 1, Interval: time.Hour}}
 }
 
-func warnOfStranger(peer string) {
+func warnUntrustedProxy(peer string) {
 	slog.Warn("a request has a forwarding header, but its peer is not in STAMPEDE_TRUSTED_PROXIES. If the peer is your "+
 		"proxy, add it to the setting: until then all clients behind it count as one address", "peer", peer)
 }
 
-// forwarded counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy sends
+// checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy sends
 // no X-Real-IP, it sets that header, which c.IP reads.
-func (a *api) forwarded(c *fiber.Ctx) error {
+func (a *api) checkForwarding(c *fiber.Ctx) error {
 	h := &c.Request().Header
-	said := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
+	headerBytes := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
 	switch trusted := c.IsProxyTrusted(); {
-	case said > 0 && !trusted:
-		a.Metrics.strangers.Inc()
-		a.stranger.once.Do(func() { a.stranger.warn(c.Context().RemoteIP().String()) })
+	case headerBytes > 0 && !trusted:
+		a.Metrics.untrustedForwards.Inc()
+		a.untrustedProxy.once.Do(func() { a.untrustedProxy.warn(c.Context().RemoteIP().String()) })
 	case trusted && len(h.Peek(realIP)) == 0:
 		if client := a.rightmost(h.PeekAll(fiber.HeaderXForwardedFor)); client.IsValid() {
 			h.Set(realIP, client.String())

@@ -46,18 +46,18 @@ type Options struct {
 	Addresses *account.AddressBook
 	Data      *privacy.PersonalData
 
-	Now        func() shop.Millis
-	Storefront *catalog.Storefront
-	Picture    func(ctx context.Context, name string) ([]byte, store.ImageKind, error)
-	Passes     *admission.PassService
-	Buy        func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
-	Orders     *order.Reader
-	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
-	AskRefund  func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
-	Pay        func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// Notified processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil: there is
+	Now           func() shop.Millis
+	Storefront    *catalog.Storefront
+	Picture       func(ctx context.Context, name string) ([]byte, store.ImageKind, error)
+	Passes        *admission.PassService
+	Buy           func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
+	Orders        *order.Reader
+	Cancel        func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
+	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
+	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
+	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil: there is
 	// no gateway.
-	Notified func(ctx context.Context, form url.Values) error
+	HandleNotification func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers use Shipping as well.
 	Refunds    *backoffice.RefundService
@@ -92,11 +92,11 @@ type Options struct {
 	Handshakes limits.Pace    // per address, admitted or not
 	// Admit admits a request of a class or fails with RateLimited. User 0 means unknown.
 	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
-	// MayBuy admits a buy or fails with RateLimited. It shares its limits with the sockets.
-	MayBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
-	// NoBuy is called for each buy over HTTP that is rejected because the switch is off.
-	NoBuy  func(sale shop.ID, err error)
-	Tracer *trace.Tracer // samples buys; may be nil
+	// AdmitBuy admits a buy or fails with RateLimited. It shares its limits with the sockets.
+	AdmitBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
+	// BuyRejected is called for each buy over HTTP that is rejected because the switch is off.
+	BuyRejected func(sale shop.ID, err error)
+	Tracer      *trace.Tracer // samples buys; may be nil
 
 	// Board returns the live board for operators and its history.
 	Board func(ctx context.Context) board.History
@@ -107,14 +107,14 @@ type Options struct {
 
 type api struct {
 	Options
-	origins    []url.URL // that may open sockets and log in
-	handshakes *limiter
-	pollers    *pollers
-	forgeries  *limiter
-	suspects   *rate.Limiter // limits notifications of addresses that have sent too many forgeries
-	notices    chan struct{}
-	stranger   *stranger
-	lists      *listCache
+	origins        []url.URL // that may open sockets and log in
+	handshakes     *limiter
+	pollers        *pollers
+	forgeries      *limiter
+	suspects       *rate.Limiter // limits notifications of addresses that have sent too many forgeries
+	notices        chan struct{}
+	untrustedProxy *untrustedProxy
+	lists          *listCache
 }
 
 const (
@@ -127,9 +127,9 @@ func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 
 func newApp(o Options) *fiber.App {
 	a := &api{
-		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), stranger: newStranger(),
+		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), untrustedProxy: newUntrustedProxy(),
 		lists: newListCache(), origins: originsOf(&o),
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
+		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, maxNotices),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {
@@ -141,7 +141,7 @@ func newApp(o Options) *fiber.App {
 		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
-	f.Use(a.Metrics.count, guard, plain, a.forwarded, a.keepOut)
+	f.Use(a.Metrics.count, recoverPanic, rejectEncoded, a.checkForwarding, a.rejectBlocked)
 	a.routes(f)
 	return f
 }
@@ -160,22 +160,22 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/slots/:id/sales", a.in(limits.List), a.salesOfSlot)
 	v1.Get("/sales", a.in(limits.List), a.sales)
 	v1.Get("/sales/:id", a.in(limits.List), byID(a.Storefront.Sale))
-	v1.Post("/sales/:id/buy", a.asWho(a.buy))
-	v1.Post("/sales/:id/pass", a.in(limits.Pass), a.asWho(a.askPass))
-	v1.Post("/sales/:id/solve", a.in(limits.Pass), a.asWho(a.solvePass))
+	v1.Post("/sales/:id/buy", a.asIdentity(a.buy))
+	v1.Post("/sales/:id/pass", a.in(limits.Pass), a.asIdentity(a.requestPass))
+	v1.Post("/sales/:id/solve", a.in(limits.Pass), a.asIdentity(a.solvePass))
 	v1.Get("/products", a.in(limits.List), a.products)
 	v1.Get("/products/:id", a.in(limits.List), byID(a.Storefront.Product))
 	v1.Get("/categories", a.in(limits.List), a.categories)
 	v1.Get("/orders", a.in(limits.Orders), a.asUser(a.orders))
 	v1.Get("/orders/:id", a.in(limits.Orders), a.asUser(a.order))
-	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(newState(a.Cancel)))
-	v1.Post("/orders/:id/pay", a.in(limits.Pay), a.asUser(onMine(a.pay)))
-	v1.Post("/orders/:id/refund", a.in(limits.Refund), a.asUser(onMine(a.refund)))
-	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(newState(a.Shipping.ConfirmReceipt)))
+	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(stateHandler(a.Cancel)))
+	v1.Post("/orders/:id/pay", a.in(limits.Pay), a.asUser(onMyObject(a.pay)))
+	v1.Post("/orders/:id/refund", a.in(limits.Refund), a.asUser(onMyObject(a.refund)))
+	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(stateHandler(a.Shipping.ConfirmReceipt)))
 	a.addressRoutes(v1)
 	a.dataRoutes(v1)
 	a.operatorRoutes(v1.Group("/operator"))
-	v1.Post("/payments/alipay/notify", a.notified)
+	v1.Post("/payments/alipay/notify", a.handleNotification)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
 	f.Get("/images/:file", a.in(limits.Pictures), a.image)
@@ -193,8 +193,8 @@ func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Ha
 	}
 }
 
-// onMine returns the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
-func onMine[B, T any](
+// onMyObject returns the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
+func onMyObject[B, T any](
 	call func(ctx context.Context, who, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.ID) error {
 	return func(c *fiber.Ctx, who shop.ID) error {
@@ -208,17 +208,17 @@ func onMine[B, T any](
 
 // flow calls a flow with a timeout and sends its result or its error.
 func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	return flowWithin(c, flowTimeout, call)
+	return flowWithTimeout(c, flowTimeout, call)
 }
 
-func flowWithin[T any](c *fiber.Ctx, within time.Duration, call func(ctx context.Context) (T, error)) error {
-	ctx, cancel := context.WithTimeout(logged(c), within)
+func flowWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ctx context.Context) (T, error)) error {
+	ctx, cancel := context.WithTimeout(logContext(c), timeout)
 	defer cancel()
-	answer, err := call(ctx)
+	result, err := call(ctx)
 	if err != nil {
 		return err
 	}
-	return c.JSON(answer)
+	return c.JSON(result)
 }
 
 // flowList sends a list as a named field of an object, so that responses can get further fields.

@@ -17,9 +17,9 @@ import (
 	"stampede/app/shop"
 )
 
-const goodBuy = `{"qty":1,"key":"12345678"}`
+const validBuy = `{"qty":1,"key":"12345678"}`
 
-func TestAnswersHaveTheirShape(t *testing.T) {
+func TestResponsesHaveExpectedShape(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
 	me := []string{"Authorization", "Bearer user-42"}
@@ -41,25 +41,25 @@ func TestAnswersHaveTheirShape(t *testing.T) {
 		"/healthz":                       "ok",
 		"/readyz":                        "ready",
 	} {
-		s.want(s.ask("GET", path, "", me...), 200, want)
+		s.want(s.request("GET", path, "", me...), 200, want)
 	}
-	s.want(s.ask("POST", "/api/v1/sales/7/buy", goodBuy, me...), 200, `"state":"reserved"}`)
-	s.want(s.ask("POST", "/api/v1/sales/8/pass", "", me...), 200, `{"pass":"`)
-	s.want(s.ask("POST", "/api/v1/sales/8/solve", `{"task":"t-1","answer":"38214"}`, me...), 403, "pass_required")
-	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200,
+	s.want(s.request("POST", "/api/v1/sales/7/buy", validBuy, me...), 200, `"state":"reserved"}`)
+	s.want(s.request("POST", "/api/v1/sales/8/pass", "", me...), 200, `{"pass":"`)
+	s.want(s.request("POST", "/api/v1/sales/8/solve", `{"task":"t-1","answer":"38214"}`, me...), 403, "pass_required")
+	s.want(s.request("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200,
 		`{"url":"https://pay.example/?via=wap","pay_by":`)
-	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{}`, me...), 400, "reason is missing")
-	s.want(s.ask("POST", "/api/v1/orders/6/cancel", "", "Authorization", "Bearer user-43"), 200,
+	s.want(s.request("POST", "/api/v1/orders/7/refund", `{}`, me...), 400, "reason is missing")
+	s.want(s.request("POST", "/api/v1/orders/6/cancel", "", "Authorization", "Bearer user-43"), 200,
 		`{"state":"cancelled"}`)
-	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a",`)
+	s.want(s.request("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a",`)
 }
 
-// TestBadInput: each invalid input gets a clear error before a service is called. There is no service, so a call would
+// TestInvalidInputIsRejectedBeforeService: each invalid input gets a clear error before a service is called. There is no service, so a call would
 // panic.
-func TestBadInput(t *testing.T) {
+func TestInvalidInputIsRejectedBeforeService(t *testing.T) {
 	t.Parallel()
-	var buys buys
-	s := open(t, func(o *Options) { o.Buy = buys.buy })
+	var checkout fakeCheckout
+	s := open(t, func(o *Options) { o.Buy = checkout.buy })
 	me := []string{"Authorization", "Bearer user-42"}
 	for path, want := range map[string]string{
 		"/api/v1/slots?day=yesterday":        "2026-11-21",
@@ -75,12 +75,12 @@ func TestBadInput(t *testing.T) {
 		"/api/v1/orders?before=x":            "before",
 		"/api/v1/orders/7?wait=31":           "wait must be",
 	} {
-		s.want(s.ask("GET", path, "", me...), 400, want)
+		s.want(s.request("GET", path, "", me...), 400, want)
 	}
 	for body, want := range map[string]string{
 		"":                        "must be a JSON object",
 		"{":                       "must be a JSON object",
-		goodBuy + goodBuy:         "nothing else",
+		validBuy + validBuy:       "nothing else",
 		`{"key":"12345678"}`:      "qty",
 		`{"qty":"1"}`:             "qty",
 		`{"qty":1.5}`:             "qty",
@@ -95,36 +95,36 @@ func TestBadInput(t *testing.T) {
 		strings.Repeat(`{"a":`, 3000):          "must be a JSON object",
 		`{"qty":1e999999999,"key":"12345678"}`: "qty",
 	} {
-		s.want(s.ask("POST", "/api/v1/sales/5/buy", body, me...), 400, want)
+		s.want(s.request("POST", "/api/v1/sales/5/buy", body, me...), 400, want)
 	}
-	if buys.got.Load() != nil {
+	if checkout.got.Load() != nil {
 		t.Error("the service was called, want no call for an invalid body")
 	}
-	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"qty":99999999999999999999,"key":"12345678"}`, me...), 200, "order")
-	if got := buys.got.Load(); got == nil || got.Qty != math.MaxInt || got.Sale != 5 {
+	s.want(s.request("POST", "/api/v1/sales/5/buy", `{"qty":99999999999999999999,"key":"12345678"}`, me...), 200, "order")
+	if got := checkout.got.Load(); got == nil || got.Qty != math.MaxInt || got.Sale != 5 {
 		t.Errorf("a huge quantity: got %+v, want the maximum int", got)
 	}
-	s.want(s.ask("POST", "/api/v1/sales/x/pass", "", me...), 400, "positive decimal")
-	s.want(s.ask("POST", "/api/v1/sales/5/solve", `{"task":7}`, me...), 400, "task must be a string")
-	s.want(s.ask("POST", "/api/v1/sales/5/solve", "", me...), 400, "must be a JSON object")
-	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":7}`, me...), 400, "via must be a string")
-	s.want(s.ask("POST", "/api/v1/orders/x/pay", `{"via":"page"}`, me...), 400, "positive decimal")
-	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":1}`, me...), 400, "reason must be a string")
-	s.want(s.ask("GET", "/api/v1/nothing", ""), 404, "not_found")
-	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"key":"`+strings.Repeat("x", bodyLimit)+`"}`, me...), 413,
+	s.want(s.request("POST", "/api/v1/sales/x/pass", "", me...), 400, "positive decimal")
+	s.want(s.request("POST", "/api/v1/sales/5/solve", `{"task":7}`, me...), 400, "task must be a string")
+	s.want(s.request("POST", "/api/v1/sales/5/solve", "", me...), 400, "must be a JSON object")
+	s.want(s.request("POST", "/api/v1/orders/7/pay", `{"via":7}`, me...), 400, "via must be a string")
+	s.want(s.request("POST", "/api/v1/orders/x/pay", `{"via":"page"}`, me...), 400, "positive decimal")
+	s.want(s.request("POST", "/api/v1/orders/7/refund", `{"reason":1}`, me...), 400, "reason must be a string")
+	s.want(s.request("GET", "/api/v1/nothing", ""), 404, "not_found")
+	s.want(s.request("POST", "/api/v1/sales/5/buy", `{"key":"`+strings.Repeat("x", bodyLimit)+`"}`, me...), 413,
 		"bad_request")
 }
 
 func TestOnlyTheOwnerSeesAnOrder(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
-	s.want(s.ask("GET", "/api/v1/orders/7", "", "Authorization", "Bearer user-43"), 404, "not_found")
+	s.want(s.request("GET", "/api/v1/orders/7", "", "Authorization", "Bearer user-43"), 404, "not_found")
 	for _, path := range []string{"/api/v1/orders", "/api/v1/orders/7"} {
-		s.want(s.ask("GET", path, ""), 401, "unauthorized")
-		s.want(s.ask("GET", path, "", "Authorization", "Basic user-42"), 401, "unauthorized")
+		s.want(s.request("GET", path, ""), 401, "unauthorized")
+		s.want(s.request("GET", path, "", "Authorization", "Basic user-42"), 401, "unauthorized")
 	}
-	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy), 401, "unauthorized")
-	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"page"}`), 401, "unauthorized")
+	s.want(s.request("POST", "/api/v1/sales/5/buy", validBuy), 401, "unauthorized")
+	s.want(s.request("POST", "/api/v1/orders/7/pay", `{"via":"page"}`), 401, "unauthorized")
 }
 
 // TestEveryCodeHasAStatus: the table contains all codes, and a response carries the fields of its code.
@@ -133,9 +133,9 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	for code, want := range status {
 		e := shop.Fail(code, "a sentence")
 		e.RetryMS = 1500
-		s := open(t, func(o *Options) { o.Buy = (&buys{fail: e}).buy })
+		s := open(t, func(o *Options) { o.Buy = (&fakeCheckout{fail: e}).buy })
 		s.anyCode = true
-		got := s.ask("POST", "/api/v1/sales/5/buy", goodBuy, "Authorization", "Bearer user-42")
+		got := s.request("POST", "/api/v1/sales/5/buy", validBuy, "Authorization", "Bearer user-42")
 		s.want(got, want, `{"error":{"code":"`+string(code)+`","message":`)
 		if code != shop.Internal && got.header.Get("Retry-After") != "2" {
 			t.Errorf("%s: got Retry-After %q", code, got.header.Get("Retry-After"))
@@ -143,8 +143,8 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheInsideLeaks: responses to unknown errors and panics do not contain their text, but an id for the log.
-func TestNothingOfTheInsideLeaks(t *testing.T) {
+// TestInternalErrorsHideDetails: responses to unknown errors and panics do not contain their text, but an id for the log.
+func TestInternalErrorsHideDetails(t *testing.T) {
 	t.Parallel()
 	for _, buy := range []func() error{
 		func() error { return errors.New("secret detail") },
@@ -153,7 +153,7 @@ func TestNothingOfTheInsideLeaks(t *testing.T) {
 		s := open(t, func(o *Options) {
 			o.Buy = func(context.Context, shop.ID, order.BuyRequest) (r order.Receipt, err error) { return r, buy() }
 		})
-		got := s.ask("POST", "/api/v1/sales/5/buy", goodBuy, "Authorization", "Bearer user-42")
+		got := s.request("POST", "/api/v1/sales/5/buy", validBuy, "Authorization", "Bearer user-42")
 		s.want(got, 500, `"code":"internal"`)
 		if strings.Contains(got.body, "secret") || got.header.Get("X-Request-Id") == "" {
 			t.Errorf("got %s %v", got.body, got.header)
@@ -161,14 +161,14 @@ func TestNothingOfTheInsideLeaks(t *testing.T) {
 	}
 }
 
-// TestLongPoll: the response is sent at the next state change, at the end of the wait, or at once when the shop closes.
-func TestLongPoll(t *testing.T) {
+// TestLongPollReturnsOnChangeTimeoutOrClose: the response is sent at the next state change, at the end of the wait, or at once when the shop closes.
+func TestLongPollReturnsOnChangeTimeoutOrClose(t *testing.T) {
 	t.Parallel()
 	var cancel func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	s, w := openShop(t, func(o *Options) { cancel = o.Cancel })
 	me := []string{"Authorization", "Bearer user-42"}
-	done := make(chan answer)
-	go func() { done <- s.ask("GET", "/api/v1/orders/7?wait=20", "", me...) }()
+	done := make(chan response)
+	go func() { done <- s.request("GET", "/api/v1/orders/7?wait=20", "", me...) }()
 	time.AfterFunc(100*time.Millisecond, func() {
 		if _, err := cancel(w.ctx, 42, 7); err != nil {
 			t.Error(err)
@@ -177,12 +177,12 @@ func TestLongPoll(t *testing.T) {
 	s.want(<-done, 200, `"state":"cancelled"`)
 
 	began := time.Now()
-	s.want(s.ask("GET", "/api/v1/orders/7?wait=3", "", me...), 200, `"state":"cancelled"`)
+	s.want(s.request("GET", "/api/v1/orders/7?wait=3", "", me...), 200, `"state":"cancelled"`)
 	if waited := time.Since(began); waited < 2900*time.Millisecond {
 		t.Errorf("a poll without a change returned after %v, want 3 s", waited)
 	}
 	began = time.Now()
-	go func() { done <- s.ask("GET", "/api/v1/orders/7?wait=30", "", me...) }()
+	go func() { done <- s.request("GET", "/api/v1/orders/7?wait=30", "", me...) }()
 	time.AfterFunc(100*time.Millisecond, func() { close(s.close) })
 	s.want(<-done, 200, `"state":"cancelled"`)
 	if waited := time.Since(began); waited > 20*time.Second {
@@ -190,16 +190,16 @@ func TestLongPoll(t *testing.T) {
 	}
 }
 
-func TestDoor(t *testing.T) {
+func TestHandshakeChecksOrigin(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) {
 		o.Public = url.URL{Scheme: "https", Host: "public.example"}
 		o.Origins = []string{"https://shop.example"}
 	})
-	upgrade := func(headers ...string) answer {
-		return s.ask("GET", "/ws", "", append([]string{"Upgrade", "websocket", "Connection", "Upgrade"}, headers...)...)
+	upgrade := func(headers ...string) response {
+		return s.request("GET", "/ws", "", append([]string{"Upgrade", "websocket", "Connection", "Upgrade"}, headers...)...)
 	}
-	s.want(s.ask("GET", "/ws", ""), 426, "WebSocket")
+	s.want(s.request("GET", "/ws", ""), 426, "WebSocket")
 	s.want(upgrade(), 200, "socket")
 	s.want(upgrade("Origin", s.url), 200, "socket")
 	s.want(upgrade("Origin", "https://shop.example"), 200, "socket")
@@ -225,16 +225,16 @@ func TestDoor(t *testing.T) {
 	s.want(upgrade(), 503, "busy")
 }
 
-func TestGuestLoginOff(t *testing.T) {
+func TestGuestLoginCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) { o.Guest = nil })
-	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 403, "forbidden")
+	s.want(s.request("POST", "/api/v1/auth/guest", ""), 403, "forbidden")
 }
 
-func TestPage(t *testing.T) {
+func TestPageHasSecurityAndCacheHeaders(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	got := s.ask("GET", "/", "", "Accept-Encoding", "identity")
+	got := s.request("GET", "/", "", "Accept-Encoding", "identity")
 	s.want(got, 200, "<p>hello</p>")
 	for header, want := range map[string]string{
 		"Content-Type": "text/html", "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff",
@@ -248,24 +248,24 @@ func TestPage(t *testing.T) {
 		"ws://"+host) {
 		t.Errorf("got the policy %q, want ws://%s in it", got.header.Get("Content-Security-Policy"), host)
 	}
-	if again := s.ask("GET", "/", "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
+	if again := s.request("GET", "/", "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
 		t.Errorf("got %d, want 304", again.code)
 	}
-	if packed := s.ask("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" ||
+	if packed := s.request("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" ||
 		len(packed.body) > 600 {
 		t.Errorf("got %d bytes, want at most 600 in gzip", len(packed.body))
 	}
-	if asset := s.ask("GET", "/assets/a.1.js", ""); !strings.Contains(asset.header.Get("Cache-Control"), "immutable") {
+	if asset := s.request("GET", "/assets/a.1.js", ""); !strings.Contains(asset.header.Get("Cache-Control"), "immutable") {
 		t.Errorf("asset: got %v, want an immutable Cache-Control", asset.header)
 	}
-	s.want(s.ask("GET", "/../secret", ""), 404, "not_found")
+	s.want(s.request("GET", "/../secret", ""), 404, "not_found")
 
 	bare := open(t, func(o *Options) { o.Page = nil })
-	bare.want(bare.ask("GET", "/", ""), 200, "The page was not built")
+	bare.want(bare.request("GET", "/", ""), 200, "The page was not built")
 }
 
 // The API documentation is served with the security policy of all pages, together with its YAML descriptions.
-func TestDocs(t *testing.T) {
+func TestDocsAreServedWithPolicy(t *testing.T) {
 	t.Parallel()
 	dist := fstest.MapFS{
 		"index.html": {}, "docs/index.html": {Data: []byte("of HTTP")}, "docs/socket.html": {Data: []byte("of the socket")},
@@ -280,7 +280,7 @@ func TestDocs(t *testing.T) {
 		"/docs/openapi.yaml":  {"text/yaml", "openapi: 3.0.3"},
 		"/docs/asyncapi.yaml": {"text/yaml", "asyncapi: 3.0.0"},
 	} {
-		got := s.ask("GET", path, "")
+		got := s.request("GET", path, "")
 		s.want(got, 200, want[1])
 		if kind := got.header.Get("Content-Type"); !strings.HasPrefix(kind, want[0]) {
 			t.Errorf("%s: got the type %s, want %s", path, kind, want[0])
@@ -289,24 +289,24 @@ func TestDocs(t *testing.T) {
 			t.Errorf("%s: got the policy %q, want %q", path, csp, basePolicy)
 		}
 	}
-	s.want(s.ask("GET", "/docs/spec.go", ""), 404, "not_found")
+	s.want(s.request("GET", "/docs/spec.go", ""), 404, "not_found")
 
 	bare := open(t, func(o *Options) { o.Page = nil })
 	for _, path := range []string{"/docs", "/docs/socket"} {
-		bare.want(bare.ask("GET", path, ""), 200, "The page was not built")
+		bare.want(bare.request("GET", path, ""), 200, "The page was not built")
 	}
 }
 
-func TestFrontBeforeTheShopIsOpen(t *testing.T) {
+func TestServerReturnsBusyBeforeOpening(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	s.front.handler.Store(nil)
-	s.want(s.ask("GET", "/api/v1/time", ""), 503, `"code":"busy"`)
-	s.want(s.ask("GET", "/healthz", ""), 200, "ok")
+	s.httpServer.handler.Store(nil)
+	s.want(s.request("GET", "/api/v1/time", ""), 503, `"code":"busy"`)
+	s.want(s.request("GET", "/healthz", ""), 200, "ok")
 }
 
 // The read timeout in the shipped nginx.conf exceeds the longest poll plus one slow read.
-func TestNginxWaitsForTheLongestPoll(t *testing.T) {
+func TestNginxTimeoutExceedsLongestPoll(t *testing.T) {
 	t.Parallel()
 	site, err := os.ReadFile("../../deploy/nginx.conf")
 	if err != nil {
@@ -317,18 +317,18 @@ func TestNginxWaitsForTheLongestPoll(t *testing.T) {
 		t.Fatal("nginx.conf sets no proxy_read_timeout for /")
 	}
 	seconds, err := strconv.Atoi(string(found[1]))
-	if least := maxWait*time.Second + flowTimeout; err != nil || time.Duration(seconds)*time.Second <= least {
-		t.Errorf("got proxy_read_timeout %d s, want more than %v, the longest poll", seconds, least)
+	if minimum := maxWait*time.Second + flowTimeout; err != nil || time.Duration(seconds)*time.Second <= minimum {
+		t.Errorf("got proxy_read_timeout %d s, want more than %v, the longest poll", seconds, minimum)
 	}
 }
 
 // Every path below /console returns the console with its own policy; the console routes by path. Build files are served
 // as files or are not found.
-func TestConsole(t *testing.T) {
+func TestConsolePathsReturnConsole(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	for _, path := range []string{"/console", "/console/", "/console/sales/7301444403200000101", "/console/a.b"} {
-		got := s.ask("GET", path, "")
+		got := s.request("GET", path, "")
 		s.want(got, 200, "<p>console</p>")
 		for header, want := range map[string]string{
 			"Content-Type": "text/html", "Cache-Control": "no-cache", "X-Robots-Tag": "noindex",
@@ -338,22 +338,22 @@ func TestConsole(t *testing.T) {
 				t.Errorf("%s: %s: got %q, want %q", path, header, got.header.Get(header), want)
 			}
 		}
-		if again := s.ask("GET", path, "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
+		if again := s.request("GET", path, "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
 			t.Errorf("%s: got %d, want 304", path, again.code)
 		}
 	}
-	asset := s.ask("GET", "/console/assets/b.1.js", "")
+	asset := s.request("GET", "/console/assets/b.1.js", "")
 	s.want(asset, 200, "2")
 	if cache := asset.header.Get("Cache-Control"); !strings.Contains(cache, "immutable") {
 		t.Errorf("got Cache-Control %q, want immutable", cache)
 	}
 	for _, path := range []string{"/console/assets/gone.js", "/consoles", "/console.html", "/.vite/manifest.json"} {
-		s.want(s.ask("GET", path, ""), 404, "not_found")
+		s.want(s.request("GET", path, ""), 404, "not_found")
 	}
-	if policy := s.ask("GET", "/", "").header.Get("Content-Security-Policy"); strings.Contains(policy, "trusted-types") {
+	if policy := s.request("GET", "/", "").header.Get("Content-Security-Policy"); strings.Contains(policy, "trusted-types") {
 		t.Errorf("got the policy %s for the shop page, want no trusted-types", policy)
 	}
 
 	bare := open(t, func(o *Options) { o.Page = nil })
-	bare.want(bare.ask("GET", "/console", ""), 404, "not_found")
+	bare.want(bare.request("GET", "/console", ""), 404, "not_found")
 }

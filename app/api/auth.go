@@ -20,15 +20,15 @@ func bearer(c *fiber.Ctx) string {
 // identityKey is the key of an identified value in the locals of a request.
 type identityKey struct{}
 
-// identified is the result of Verify for the token of a request.
-type identified struct {
+// verifiedToken is the result of Verify for the token of a request.
+type verifiedToken struct {
 	who shop.Identity
 	err error
 }
 
 // identity verifies the bearer token once per request: both the limit class and the handler need it.
 func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
-	known, ok := c.Locals(identityKey{}).(identified)
+	known, ok := c.Locals(identityKey{}).(verifiedToken)
 	if !ok {
 		known.who, known.err = a.Verify(bearer(c))
 		c.Locals(identityKey{}, known)
@@ -38,11 +38,11 @@ func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
 
 // asUser passes the verified user to the handler.
 func (a *api) asUser(handle func(c *fiber.Ctx, user shop.ID) error) fiber.Handler {
-	return a.asWho(func(c *fiber.Ctx, who shop.Identity) error { return handle(c, who.User) })
+	return a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error { return handle(c, who.User) })
 }
 
-// asWho passes the identity of the verified token to the handler.
-func (a *api) asWho(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
+// asIdentity passes the identity of the verified token to the handler.
+func (a *api) asIdentity(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		who, err := a.identity(c)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 // without a limit.
 func raw(c *fiber.Ctx) []byte { return c.Request().Body() }
 
-// plain precedes all routes and rejects encoded bodies with 415.
-func plain(c *fiber.Ctx) error {
+// rejectEncoded precedes all routes and rejects encoded bodies with 415.
+func rejectEncoded(c *fiber.Ctx) error {
 	if encoded(&c.Request().Header) {
 		c.Set(fiber.HeaderAcceptEncoding, "identity")
 		return fiber.NewError(fiber.StatusUnsupportedMediaType,

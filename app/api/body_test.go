@@ -69,11 +69,11 @@ func everyRoute(t *testing.T) [][2]string {
 	return all
 }
 
-// TestNoBodyIsDecoded: every route rejects a compressed body with 415 and the usual error body, and allocates little
+// TestEncodedBodiesAreRejected: every route rejects a compressed body with 415 and the usual error body, and allocates little
 // memory. The test is not parallel, because it measures allocations of the whole process.
-func TestNoBodyIsDecoded(t *testing.T) {
+func TestEncodedBodiesAreRejected(t *testing.T) {
 	routes, bodies := everyRoute(t), bombs(t)
-	s := open(t, func(o *Options) { o.Notified = func(context.Context, url.Values) error { return nil } })
+	s := open(t, func(o *Options) { o.HandleNotification = func(context.Context, url.Values) error { return nil } })
 	kinds := []string{fiber.MIMEApplicationJSON, fiber.MIMEApplicationForm, fiber.MIMEMultipartForm + "; boundary=x"}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer client.CloseIdleConnections()
@@ -99,8 +99,8 @@ func TestNoBodyIsDecoded(t *testing.T) {
 				if spent := after.TotalAlloc - before.TotalAlloc; spent > maxPerRequest {
 					t.Errorf("%s: %s %s with %s: %d bytes allocated for a body of %d bytes, want at most %d", name, r[0], r[1], kind, spent, len(b.body), maxPerRequest)
 				}
-				said := r[0] == http.MethodHead || strings.HasPrefix(string(text), `{"error":{"code":"bad_request"`)
-				if res.StatusCode != http.StatusUnsupportedMediaType || !said {
+				hasErrorBody := r[0] == http.MethodHead || strings.HasPrefix(string(text), `{"error":{"code":"bad_request"`)
+				if res.StatusCode != http.StatusUnsupportedMediaType || !hasErrorBody {
 					t.Errorf("%s: %s %s: got %d %.80s, want 415 bad_request", name, r[0], r[1], res.StatusCode, text)
 				}
 			}
@@ -109,19 +109,19 @@ func TestNoBodyIsDecoded(t *testing.T) {
 }
 
 // A body with Content-Encoding identity is accepted.
-func TestIdentityIsNoEncoding(t *testing.T) {
+func TestIdentityEncodingIsAccepted(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(o *Options) { o.Buy = new(buys).buy })
+	s := open(t, func(o *Options) { o.Buy = new(fakeCheckout).buy })
 	for _, encoding := range []string{"identity", "Identity", "identity, identity", ""} {
 		as := []string{"Authorization", "Bearer user-42", "Content-Encoding", encoding}
-		s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, as...), 200, "reserved")
+		s.want(s.request("POST", "/api/v1/sales/5/buy", validBuy, as...), 200, "reserved")
 	}
 }
 
 // A handshake with an encoded body is rejected before its connection is handed over.
-func TestHandshakeWithEncodingIsRefused(t *testing.T) {
+func TestHandshakeWithEncodingIsRejected(t *testing.T) {
 	t.Parallel()
-	_, _, res := open(t, nil).shake("Content-Encoding: gzip\r\n", "")
+	_, _, res := open(t, nil).handshake("Content-Encoding: gzip\r\n", "")
 	if res.StatusCode != http.StatusUnsupportedMediaType || res.Header.Get("Accept-Encoding") != "identity" {
 		t.Errorf("got %s, want 415 with Accept-Encoding: identity", res.Status)
 	}

@@ -11,11 +11,11 @@ import (
 	"stampede/app/shop"
 )
 
-type timeAnswer struct {
+type timeResponse struct {
 	Now shop.Millis `json:"now"`
 }
 
-func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Now()}) }
+func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeResponse{a.Now()}) }
 
 func (a *api) slots(c *fiber.Ctx) error {
 	var day *time.Time
@@ -106,32 +106,32 @@ func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 
 const (
 	defaultSize = 20
-	largestSize = 100
-	largestRow  = 10_000 // of a paged list: the database reads and drops all rows before a page
+	maxSize     = 100
+	maxRow      = 10_000 // of a paged list: the database reads and drops all rows before a page
 )
 
 // paging parses page (from 1) and size.
 func paging(c *fiber.Ctx) (page, size int, err error) {
-	if size, err = queryInt(c, "size", defaultSize, 1, largestSize); err != nil {
+	if size, err = queryInt(c, "size", defaultSize, 1, maxSize); err != nil {
 		return 0, 0, err
 	}
-	page, err = queryInt(c, "page", 1, 1, largestRow/size)
+	page, err = queryInt(c, "page", 1, 1, maxRow/size)
 	return page, size, err
 }
 
-// before parses the start and the length of a list that is sorted newest first.
-func before(c *fiber.Ctx) (id shop.ID, limit int, err error) {
+// parseBefore parses the start and the length of a list that is sorted newest first.
+func parseBefore(c *fiber.Ctx) (id shop.ID, limit int, err error) {
 	if id, err = queryID(c, "before"); err != nil {
 		return 0, 0, err
 	}
-	limit, err = queryInt(c, "limit", defaultSize, 1, largestSize)
+	limit, err = queryInt(c, "limit", defaultSize, 1, maxSize)
 	return id, limit, err
 }
 
-func queryInt(c *fiber.Ctx, name string, otherwise, low, high int) (int, error) {
+func queryInt(c *fiber.Ctx, name string, fallback, low, high int) (int, error) {
 	text := c.Query(name)
 	if text == "" {
-		return otherwise, nil
+		return fallback, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {

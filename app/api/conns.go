@@ -10,7 +10,7 @@ import (
 )
 
 // LimitConns wraps a listener so that one address has at most n connections, including sockets. Further connections,
-// and connections of blocked addresses, are closed at once. The limit of an IPv6 /48 is shop.WideShare times as high.
+// and connections of blocked addresses, are closed at once. The limit of an IPv6 /48 is shop.WideFactor times as high.
 // Connections of proxies do not count until they become the socket of a client (countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
 	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
@@ -32,8 +32,8 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &limitedConn{Conn: conn, from: l}
-		if addr, is := peerOf(conn); !is || l.trusts(addr) || !l.blocked(addr) && c.enter(addr) {
+		c := &limitedConn{Conn: conn, listener: l}
+		if addr, is := peerOf(conn); !is || l.isProxy(addr) || !l.blocked(addr) && c.enter(addr) {
 			return c, nil
 		}
 		_ = conn.Close()
@@ -48,13 +48,13 @@ func peerOf(conn net.Conn) (netip.Addr, bool) {
 	return tcp.AddrPort().Addr().Unmap(), true
 }
 
-func (l *limitedListener) trusts(addr netip.Addr) bool {
+func (l *limitedListener) isProxy(addr netip.Addr) bool {
 	return slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 type limitedConn struct {
 	net.Conn
-	from *limitedListener
+	listener *limitedListener
 
 	addr   netip.Addr // the address that is counted; zero: not counted
 	closed bool
@@ -62,10 +62,10 @@ type limitedConn struct {
 
 // enter counts the connection for the address, and reports whether it is within the limit.
 func (c *limitedConn) enter(addr netip.Addr) bool {
-	l := c.from
+	l := c.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.closed || !l.open.Room(0, addr) {
+	if c.closed || !l.open.HasRoom(0, addr) {
 		return false
 	}
 	l.open.Add(0, addr, 1)
@@ -75,7 +75,7 @@ func (c *limitedConn) enter(addr netip.Addr) bool {
 
 // leave removes the connection from the count.
 func (c *limitedConn) leave(closed bool) {
-	l := c.from
+	l := c.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.closed = c.closed || closed
@@ -97,14 +97,14 @@ func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.
 // countFor counts a proxy's connection for the client whose socket it becomes, and reports whether it is within the
 // limit. A client's own connection is counted already. undo removes it from the count if it does not become a socket.
 func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
-	if again, ok := conn.(*replayed); ok {
-		conn = again.Conn
+	if replay, ok := conn.(*replayedConn); ok {
+		conn = replay.Conn
 	}
 	c, ok := conn.(*limitedConn)
 	if !ok {
 		return func() {}, true
 	}
-	if peer, is := peerOf(c.Conn); !is || !c.from.trusts(peer) {
+	if peer, is := peerOf(c.Conn); !is || !c.listener.isProxy(peer) {
 		return func() {}, true
 	}
 	c.leave(false)

@@ -34,10 +34,10 @@ var publicRoutes = map[string]string{
 
 // wellFormed is a body that no flow rejects before its first read.
 const wellFormed = `{"email":"ada@shop.example","password":"` + testPassword + `","token":"` + sampleToken +
-	`","captcha":` + drawn + `}`
+	`","captcha":` + captchaJSON + `}`
 
 // Every route rejects a caller without a token before it calls a flow, or its cost is in the table.
-func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {
+func TestPublicRoutesAreListedWithCost(t *testing.T) {
 	t.Parallel()
 	var routes []string
 	s := open(t, func(o *Options) {
@@ -54,7 +54,7 @@ func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 	for _, route := range slices.Compact(routes) {
 		method, path, _ := strings.Cut(route, " ")
 		path = strings.NewReplacer(":id", "7", ":file", "7.png", "*", "").Replace(path)
-		got := s.ask(method, path, wellFormed)
+		got := s.request(method, path, wellFormed)
 		if got.code == http.StatusUnauthorized {
 			continue
 		}
@@ -81,7 +81,7 @@ func TestTokensAreVerifiedOncePerRequest(t *testing.T) {
 		}
 	})
 	for token, code := range map[string]int{"user-7": http.StatusOK, "invalid": http.StatusUnauthorized} {
-		s.want(s.ask("GET", "/api/v1/orders", "", fiber.HeaderAuthorization, "Bearer "+token), code, "")
+		s.want(s.request("GET", "/api/v1/orders", "", fiber.HeaderAuthorization, "Bearer "+token), code, "")
 		if n := verified.Swap(0); n != 1 {
 			t.Errorf("%s: got %d verifications, want 1", token, n)
 		}

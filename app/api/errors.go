@@ -41,15 +41,15 @@ type failure struct {
 func fail(c *fiber.Ctx, err error) error {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {
-		return send(c, framework.Code, wordFramework(framework))
+		return send(c, framework.Code, frameworkError(framework))
 	}
 	e := shop.AsError(err)
-	about := logged(c)
+	logCtx := logContext(c)
 	switch {
 	case e.Code == shop.Internal:
-		slog.ErrorContext(about, "request failed", "method", c.Method(), "path", c.Path(), "err", err)
+		slog.ErrorContext(logCtx, "request failed", "method", c.Method(), "path", c.Path(), "err", err)
 	case e.Code == shop.Busy:
-		slog.DebugContext(about, "request rejected as busy; the client may retry", "method", c.Method(), "path", c.Path(), "err", err)
+		slog.DebugContext(logCtx, "request rejected as busy; the client may retry", "method", c.Method(), "path", c.Path(), "err", err)
 	}
 	return send(c, status[e.Code], e)
 }
@@ -65,7 +65,7 @@ func send(c *fiber.Ctx, code int, e *shop.Error) error {
 	return c.Status(code).JSON(body{failure{e, requestID(c)}})
 }
 
-func wordFramework(e *fiber.Error) *shop.Error {
+func frameworkError(e *fiber.Error) *shop.Error {
 	switch e.Code {
 	case fiber.StatusNotFound:
 		return shop.Fail(shop.NotFound, "no such path")
@@ -82,11 +82,11 @@ func wordFramework(e *fiber.Error) *shop.Error {
 	}
 }
 
-// guard turns a panic of a handler into an internal error. The panic text is logged and never sent to the client.
-func guard(c *fiber.Ctx) (err error) {
+// recoverPanic turns a panic of a handler into an internal error. The panic text is logged and never sent to the client.
+func recoverPanic(c *fiber.Ctx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			slog.ErrorContext(logged(c), "handler panicked", "method", c.Method(), "path", c.Path(), "panic", r,
+			slog.ErrorContext(logContext(c), "handler panicked", "method", c.Method(), "path", c.Path(), "panic", r,
 				"stack", string(debug.Stack()))
 			err = send(c, fiber.StatusInternalServerError, shop.AsError(nil))
 		}

@@ -28,9 +28,9 @@ func (s *site) dialFrom(from string) (net.Conn, error) {
 // An address that opens thousands of connections never holds more than its limit. Memory does not grow with the
 // attempts, and requests of another address succeed in the meantime. The test is not parallel, because it measures the
 // memory of the process.
-func TestConnectionFlood(t *testing.T) {
-	const attempts, most, dialers = 4_000, 50, 4
-	s := openFor(t, most, nil, func(f *HTTPServer) { f.server.ReadTimeout = 10 * time.Minute })
+func TestConnectionFloodStaysWithinLimit(t *testing.T) {
+	const attempts, maxConns, dialers = 4_000, 50, 4
+	s := openWith(t, maxConns, nil, func(f *HTTPServer) { f.server.ReadTimeout = 10 * time.Minute })
 	l, attacker := s.conns, netip.MustParseAddr("127.0.0.66")
 	opened := func() int {
 		l.mu.Lock()
@@ -40,7 +40,7 @@ func TestConnectionFlood(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	held := make([]net.Conn, most)
+	held := make([]net.Conn, maxConns)
 	for i := range held {
 		conn, err := s.dialFrom(attacker.String())
 		if err != nil {
@@ -48,7 +48,7 @@ func TestConnectionFlood(t *testing.T) {
 		}
 		held[i] = conn
 	}
-	kit.Eventually(t, time.Minute, func() (bool, string) { return opened() == most, "not all connections are open" })
+	kit.Eventually(t, time.Minute, func() (bool, string) { return opened() == maxConns, "not all connections are open" })
 	var closed, failed atomic.Int64
 	var flood sync.WaitGroup
 	for range dialers {
@@ -67,23 +67,23 @@ func TestConnectionFlood(t *testing.T) {
 			}
 		})
 	}
-	over := make(chan struct{})
-	go func() { flood.Wait(); close(over) }()
-	honest := time.NewTicker(100 * time.Millisecond)
-	defer honest.Stop()
-	answered := 0
-	for flooding := true; flooding; answered++ {
-		s.want(s.ask("GET", "/api/v1/time", ""), 200, "now")
+	finished := make(chan struct{})
+	go func() { flood.Wait(); close(finished) }()
+	pause := time.NewTicker(100 * time.Millisecond)
+	defer pause.Stop()
+	requests := 0
+	for flooding := true; flooding; requests++ {
+		s.want(s.request("GET", "/api/v1/time", ""), 200, "now")
 		select {
-		case <-over:
+		case <-finished:
 			flooding = false
-		case <-honest.C:
+		case <-pause.C:
 		}
 	}
 	t.Logf("%d closed, %d dials failed, %d other requests succeeded in the meantime", closed.Load(), failed.Load(),
-		answered)
-	if opened() != most || closed.Load() < attempts*9/10 || closed.Load()+failed.Load() != attempts {
-		t.Errorf("got %d open, %d of %d closed, %d dials failed; want %d open", opened(), closed.Load(), attempts, failed.Load(), most)
+		requests)
+	if opened() != maxConns || closed.Load() < attempts*9/10 || closed.Load()+failed.Load() != attempts {
+		t.Errorf("got %d open, %d of %d closed, %d dials failed; want %d open", opened(), closed.Load(), attempts, failed.Load(), maxConns)
 	}
 	for _, conn := range held {
 		_ = conn.Close()
@@ -101,10 +101,10 @@ func TestConnectionFlood(t *testing.T) {
 
 // Idle connections and requests that arrive byte by byte, in header or body, are closed at a deadline that received
 // bytes do not extend. Other requests succeed in the meantime.
-func TestTricklingRequestsAreEnded(t *testing.T) {
+func TestSlowRequestsAreClosedAtDeadline(t *testing.T) {
 	t.Parallel()
 	const within = 400 * time.Millisecond
-	s := openFor(t, 1000, nil, func(f *HTTPServer) { f.server.ReadTimeout = within })
+	s := openWith(t, 1000, nil, func(f *HTTPServer) { f.server.ReadTimeout = within })
 	for name, begin := range map[string]string{
 		"nothing": "",
 		"header":  "GET /api/v1/time HTTP/1.1\r\nHost: shop\r\nX-Slow: ",
@@ -127,21 +127,21 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 				}()
 			}
 			_ = conn.SetReadDeadline(began.Add(time.Minute)) // longer than the slow requests last
-			answer, readErr := io.ReadAll(conn)
+			reply, readErr := io.ReadAll(conn)
 			if err != nil || errors.Is(readErr, os.ErrDeadlineExceeded) {
 				t.Errorf("the connection is open after %v: write %v, read %v", time.Since(began), err, readErr)
 			}
-			if len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 408") {
-				t.Errorf("got %.60q, want 408", answer)
+			if len(reply) > 0 && !strings.HasPrefix(string(reply), "HTTP/1.1 408") {
+				t.Errorf("got %.60q, want 408", reply)
 			}
-			s.want(s.ask("GET", "/api/v1/time", ""), 200, "now")
+			s.want(s.request("GET", "/api/v1/time", ""), 200, "now")
 		})
 	}
 }
 
 // Clients cannot forge their address with a header. From a trusted proxy, X-Real-IP is used, or else the address that
 // it has appended to X-Forwarded-For.
-func TestForgedForwardsAreIgnored(t *testing.T) {
+func TestForgedForwardingHeadersAreIgnored(t *testing.T) {
 	t.Parallel()
 	one := func() func(limits.Class, shop.ID, netip.Addr) error {
 		pace := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
@@ -154,23 +154,23 @@ func TestForgedForwardsAreIgnored(t *testing.T) {
 			"X-Client-IP", ip, "X_Real_IP", ip, "X-Real_IP", ip, "X-Real-IP-", ip,
 		}
 	}
-	straight := open(t, func(o *Options) { o.Admit = one() })
-	straight.want(straight.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
+	direct := open(t, func(o *Options) { o.Admit = one() })
+	direct.want(direct.request("POST", "/api/v1/auth/guest", ""), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", fmt.Sprintf("198.51.100.%d", n))
-		straight.want(straight.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
+		direct.want(direct.request("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
-	behind := open(t, func(o *Options) { o.Admit, o.Proxies = one(), loopback })
-	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
+	proxied := open(t, func(o *Options) { o.Admit, o.Proxies = one(), loopback })
+	proxied.want(proxied.request("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", "192.0.2.8")
-		behind.want(behind.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
+		proxied.want(proxied.request("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
-	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
+	proxied.want(proxied.request("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
 	for client, code := range map[string]int{"192.0.2.10": 200, "192.0.2.9": 429, "2001:db8::9": 200, "unknown": 200} {
 		for n := range 5 {
 			header := fmt.Sprintf("198.51.100.%d, %s, 127.0.0.1", n, client)
-			res := behind.ask("POST", "/api/v1/auth/guest", "", "X-Forwarded-For", header)
+			res := proxied.request("POST", "/api/v1/auth/guest", "", "X-Forwarded-For", header)
 			if res.code != code {
 				t.Errorf("X-Forwarded-For %s: got %d, want %d", header, res.code, code)
 			}

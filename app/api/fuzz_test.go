@@ -33,7 +33,7 @@ func FuzzRequest(f *testing.F) {
 		"GET /api/v1/sales?phase=open&page=2&size=3 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /api/v1/slots?day=2026-02-30 HTTP/1.1\r\nHost: a\r\nX-Request-Id: r-1\r\n\r\n",
 		"GET /api/v1/orders/7?wait=0 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\n\r\n",
-		"POST /api/v1/sales/5/buy HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\nContent-Length: 26\r\n\r\n" + goodBuy,
+		"POST /api/v1/sales/5/buy HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\nContent-Length: 26\r\n\r\n" + validBuy,
 		"POST /api/v1/orders/7/refund HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\n" +
 			"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"reason\":\"&lt;\"}\r\n0\r\n\r\n",
 		"POST /api/v1/payments/alipay/notify HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\na=%zz&b=%E6%",
@@ -53,10 +53,10 @@ func FuzzRequest(f *testing.F) {
 	}
 	o := (&site{}).options()
 	openWorld(f, &o)
-	o.Notified = func(context.Context, url.Values) error { return payment.ErrForged }
+	o.HandleNotification = func(context.Context, url.Values) error { return payment.ErrForged }
 	front := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
 	front.Open(New(o))
-	asked, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
+	sampleRequest, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func FuzzRequest(f *testing.F) {
 		err := request.ReadLimitBody(bufio.NewReader(bytes.NewReader(text)), bodyLimit)
 		ctx.Init(&request, nil, nil)
 		if err != nil {
-			unreadable(&ctx, err)
+			handleParseError(&ctx, err)
 		} else {
 			front.handle(&ctx)
 		}
@@ -85,7 +85,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		got, err := io.ReadAll(bytes.NewReader(ctx.Response.Body()))
 		if err == nil {
-			err = contract.Check(contract.Exchange{Request: asked, Response: res, Got: got, AnyCode: true})
+			err = contract.Check(contract.Exchange{Request: sampleRequest, Response: res, Got: got, AnyCode: true})
 		}
 		if err != nil || res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable {
 			t.Fatalf("%q: got %d %q %.300s: %v", text, res.StatusCode, res.Header, got, err)
@@ -96,7 +96,7 @@ func FuzzRequest(f *testing.F) {
 // A body is parsed or is a bad request, whose message contains no internals.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{
-		goodBuy, `{"qty":1e400,"key":5,"address":[]}`, `{"qty":99999999999999999999,"key":"k","address":{"name":"a"}}`,
+		validBuy, `{"qty":1e400,"key":5,"address":[]}`, `{"qty":99999999999999999999,"key":"k","address":{"name":"a"}}`,
 		`{"via":"page"}`, `{"reason":"\ud800"}`, `{"note":null}`, `null`, `[]`, `{"qty":1}{"qty":2}`, `{"QTY":1,"qty":2}`,
 		strings.Repeat(`{"a":`, 3000), strings.Repeat("[", 10_001),
 	} {
@@ -113,7 +113,7 @@ func FuzzBody(f *testing.F) {
 		err := decode(text, &buy)
 		bad(err)
 		if err == nil {
-			n, err := quantity(buy.Qty)
+			n, err := parseQuantity(buy.Qty)
 			bad(err)
 			if whole := json.Number(buy.Qty); err == nil && n != math.MaxInt {
 				if exact, err := whole.Int64(); err != nil || int(exact) != n {

@@ -32,20 +32,20 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 		server = f.longSockets
 	}
 	if !r.IsHTTP11() || len(ctx.Request.Body()) > 0 || len(handshake) > headerLimit {
-		refuse(ctx, fasthttp.StatusBadRequest, shop.Fail(shop.BadRequest,
+		writeError(ctx, fasthttp.StatusBadRequest, shop.Fail(shop.BadRequest,
 			"a handshake needs HTTP/1.1, no body and short headers"))
 		return true
 	}
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(c net.Conn) {
 		conn := c.(interface{ UnsafeConn() net.Conn }).UnsafeConn()
-		behind, err := unread(c)
+		after, err := readPending(c)
 		if err != nil {
 			_ = conn.Close() // the peer has closed it
 			return
 		}
-		if err := server.ServeConn(&replayed{Conn: conn, handshake: handshake, behind: behind}); err != nil {
-			quiet{}.Printf("handshake: %v", err)
+		if err := server.ServeConn(&replayedConn{Conn: conn, handshake: handshake, after: after}); err != nil {
+			debugLogger{}.Printf("handshake: %v", err)
 		}
 	})
 	return true
@@ -70,17 +70,17 @@ func repeatHandshake(r *fasthttp.RequestHeader) []byte {
 	return append(b, "\r\n"...)
 }
 
-// unread returns the bytes after the handshake that the server has already read. A deadline in the past prevents
+// readPending returns the bytes after the handshake that the server has already read. A deadline in the past prevents
 // waiting for more.
-func unread(c net.Conn) ([]byte, error) {
+func readPending(c net.Conn) ([]byte, error) {
 	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		return nil, err
 	}
 	var all []byte
-	some := make([]byte, handshakeBuffer)
+	chunk := make([]byte, handshakeBuffer)
 	for {
-		n, err := c.Read(some)
-		all = append(all, some[:n]...)
+		n, err := c.Read(chunk)
+		all = append(all, chunk[:n]...)
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return all, c.SetReadDeadline(time.Time{})
@@ -90,55 +90,55 @@ func unread(c net.Conn) ([]byte, error) {
 	}
 }
 
-// replayed is a connection whose reads return the handshake again, then the bytes after it, then the data of the
+// replayedConn is a connection whose reads return the handshake again, then the bytes after it, then the data of the
 // connection.
-type replayed struct {
+type replayedConn struct {
 	net.Conn
-	handshake []byte    // not yet read
-	behind    []byte    // not yet read
-	writeBy   time.Time // current write deadline; used only by the writer
+	handshake     []byte    // not yet read
+	after         []byte    // not yet read
+	writeDeadline time.Time // current write deadline; used only by the writer
 }
 
 // Read never returns the end of the handshake together with later bytes: a reader whose buffer is empty after the
 // handshake returns to its pool.
-func (c *replayed) Read(p []byte) (int, error) {
+func (c *replayedConn) Read(p []byte) (int, error) {
 	if len(c.handshake) > 0 {
 		n := copy(p, c.handshake)
 		c.handshake = c.handshake[n:]
 		return n, nil
 	}
 	c.handshake = nil
-	if len(c.behind) == 0 {
-		c.behind = nil
+	if len(c.after) == 0 {
+		c.after = nil
 		return c.Conn.Read(p)
 	}
-	n := copy(p, c.behind)
-	c.behind = c.behind[n:]
+	n := copy(p, c.after)
+	c.after = c.after[n:]
 	return n, nil
 }
 
 // SetWriteDeadline moves the deadline only after a fifth of its time has passed, so a write has at least four fifths of
 // it. Moving it with each frame costs a tenth of the time for writing.
-func (c *replayed) SetWriteDeadline(t time.Time) error {
-	if left := time.Until(c.writeBy); left > 0 && !t.Before(c.writeBy) && t.Sub(c.writeBy) < left/4 {
+func (c *replayedConn) SetWriteDeadline(t time.Time) error {
+	if left := time.Until(c.writeDeadline); left > 0 && !t.Before(c.writeDeadline) && t.Sub(c.writeDeadline) < left/4 {
 		return nil
 	}
-	c.writeBy = t
+	c.writeDeadline = t
 	return c.Conn.SetWriteDeadline(t)
 }
 
 // SetDeadline sets the read and the write deadline.
-func (c *replayed) SetDeadline(t time.Time) error {
-	c.writeBy = t
+func (c *replayedConn) SetDeadline(t time.Time) error {
+	c.writeDeadline = t
 	return c.Conn.SetDeadline(t)
 }
 
 // SetWriteBuffer sets the kernel's send buffer, which limits the data that is buffered for a peer that does not read.
-func (c *replayed) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
+func (c *replayedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
 func setWriteBuffer(c net.Conn, bytes int) error {
-	if bounded, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
-		return bounded.SetWriteBuffer(bytes)
+	if buffered, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		return buffered.SetWriteBuffer(bytes)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// shake opens a connection and sends a handshake with additional headers, directly followed by the given bytes.
-func (s *site) shake(headers, behind string) (net.Conn, *bufio.Reader, *http.Response) {
+// handshake opens a connection and sends a handshake with additional headers, directly followed by the given bytes.
+func (s *site) handshake(headers, after string) (net.Conn, *bufio.Reader, *http.Response) {
 	s.t.Helper()
 	host := strings.TrimPrefix(s.url, "http://")
 	conn, err := net.Dial("tcp", host)
@@ -23,7 +23,7 @@ func (s *site) shake(headers, behind string) (net.Conn, *bufio.Reader, *http.Res
 	s.t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	_, err = io.WriteString(conn,
-		"GET /ws HTTP/1.1\r\nHost: "+host+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+headers+"\r\n"+behind)
+		"GET /ws HTTP/1.1\r\nHost: "+host+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+headers+"\r\n"+after)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func readBytes(t *testing.T, r io.Reader, n int) string {
 }
 
 // A socket keeps no memory for the browser's headers, and no bytes of the client are lost.
-func TestHandshakeIsHandedOver(t *testing.T) {
+func TestMovedHandshakeLosesNoBytes(t *testing.T) {
 	t.Parallel()
 	cookies := make(chan int, 1)
 	s := open(t, func(o *Options) {
@@ -63,17 +63,17 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 		}
 	})
 	long := strings.Repeat("c", 3000)
-	for name, behind := range map[string]string{
+	for name, after := range map[string]string{
 		"nothing": "", "a first frame": "hello", "more than the buffer of a socket holds": strings.Repeat("frame",
 			3*handshakeBuffer),
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, r, res := s.shake("Cookie: a="+long+"\r\n", behind)
+			conn, r, res := s.handshake("Cookie: a="+long+"\r\n", after)
 			if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 {
 				t.Fatalf("got %s, want 101 and a socket without the headers", res.Status)
 			}
-			if got := readBytes(t, r, len(behind)); got != behind {
-				t.Errorf("got other bytes than the %d bytes after the handshake", len(behind))
+			if got := readBytes(t, r, len(after)); got != after {
+				t.Errorf("got other bytes than the %d bytes after the handshake", len(after))
 			}
 			if _, err := io.WriteString(conn, "and on"); err != nil || readBytes(t, r, 6) != "and on" {
 				t.Errorf("later bytes were lost: %v", err)
@@ -81,7 +81,7 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 		})
 	}
 	t.Run("a handshake with long headers", func(t *testing.T) {
-		_, r, res := s.shake("Cookie: a=b\r\nSec-WebSocket-Protocol: "+long+"\r\n", "hello")
+		_, r, res := s.handshake("Cookie: a=b\r\nSec-WebSocket-Protocol: "+long+"\r\n", "hello")
 		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 || readBytes(t, r, 5) != "hello" {
 			t.Errorf("got %s, want 101 and a socket without the headers", res.Status)
 		}
@@ -89,11 +89,11 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 }
 
 // A server with a limit of 16 KB accepts long cookies, and no socket keeps a buffer of that size.
-func TestLongHeadersAreTakenBySetting(t *testing.T) {
+func TestHeaderLimitAllowsLongHeaders(t *testing.T) {
 	t.Parallel()
-	s := openFor(t, 100, nil, func(f *HTTPServer) { f.server.ReadBufferSize = 16 << 10 })
+	s := openWith(t, 100, nil, func(f *HTTPServer) { f.server.ReadBufferSize = 16 << 10 })
 	long := strings.Repeat("c", 15_000)
-	s.want(s.ask("GET", "/api/v1/time", "", "Cookie", "sso="+long), 200, "now")
+	s.want(s.request("GET", "/api/v1/time", "", "Cookie", "sso="+long), 200, "now")
 	for name, request := range map[string]string{
 		"long headers": "GET /ws HTTP/1.1\r\nSec-WebSocket-Protocol: " + long + "\r\n",
 		"a body":       "GET /ws HTTP/1.1\r\nContent-Length: 1\r\n",
@@ -107,10 +107,10 @@ func TestLongHeadersAreTakenBySetting(t *testing.T) {
 }
 
 // A rejected handshake closes its connection: the server of sockets has too small a buffer for other requests.
-func TestRefusedHandshakeEndsTheConnection(t *testing.T) {
+func TestRejectedHandshakeClosesConnection(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	_, r, res := s.shake("Origin: https://evil.example\r\n", "")
+	_, r, res := s.handshake("Origin: https://evil.example\r\n", "")
 	text, _ := io.ReadAll(io.LimitReader(r, res.ContentLength))
 	if res.StatusCode != http.StatusForbidden || !res.Close || !strings.Contains(string(text), "forbidden") {
 		t.Errorf("got %s %s, want 403 and the end of the connection", res.Status, text)
@@ -132,8 +132,8 @@ func (d *deadlines) SetDeadline(t time.Time) error      { return d.SetWriteDeadl
 // The write deadline moves seldom, but every write has at least four fifths of its time.
 func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	t.Parallel()
-	under := &deadlines{}
-	c := &replayed{Conn: under}
+	recorded := &deadlines{}
+	c := &replayedConn{Conn: recorded}
 	now := time.Now()
 	const within = 5 * time.Minute // long, so that the duration of the test is negligible
 	for _, step := range []struct {
@@ -142,11 +142,11 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	}{
 		{0, true}, {within / 100, false}, {within / 10, false}, {within / 4, true}, {within / 3, false}, {0, true},
 	} {
-		before := len(under.write)
+		before := len(recorded.write)
 		if err := c.SetWriteDeadline(now.Add(step.after + within)); err != nil {
 			t.Fatal(err)
 		}
-		if moved := len(under.write) > before; moved != step.moves {
+		if moved := len(recorded.write) > before; moved != step.moves {
 			t.Fatalf("after %v: deadline moved: got %v, want %v", step.after, moved, step.moves)
 		}
 	}
@@ -154,7 +154,7 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	_ = c.SetWriteDeadline(now.Add(-time.Second))
 	late := time.Now().Add(time.Hour)
 	_ = c.SetWriteDeadline(late)
-	if last := under.write[len(under.write)-1]; !last.Equal(late) {
+	if last := recorded.write[len(recorded.write)-1]; !last.Equal(late) {
 		t.Fatalf("a deadline in the past: got %v, want %v", last, late)
 	}
 }

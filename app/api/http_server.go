@@ -34,7 +34,7 @@ type HTTPServer struct {
 	// sockets and longSockets serve handed-over handshakes of up to handshakeBuffer and headerLimit bytes.
 	sockets, longSockets *fasthttp.Server
 	handler              atomic.Pointer[fasthttp.RequestHandler]
-	// isOperator reports whether a token belongs to an operator; nil: no token does. See AllowLong.
+	// isOperator reports whether a token belongs to an operator; nil: no token does. See AllowLongBodies.
 	isOperator atomic.Pointer[func(token string) bool]
 }
 
@@ -53,13 +53,13 @@ func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServ
 // keeps reading through the request of a socket that left its handler (see replayed).
 func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler: handler, ErrorHandler: unreadable, Name: "stampede",
+		Handler: handler, ErrorHandler: handleParseError, Name: "stampede",
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idle,
 		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
 		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
 		// Sockets outlive their request; without this option, Close does not close them.
 		KeepHijackedConns: true,
-		Logger:            quiet{},
+		Logger:            debugLogger{},
 		// Parsed forms need more memory than their length, and their raw body is lost.
 		DisablePreParseMultipartForm: true,
 	}
@@ -85,8 +85,8 @@ func (f *HTTPServer) Shutdown(ctx context.Context) error {
 }
 
 func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
-	identify(ctx)
-	secure(ctx)
+	setRequestID(ctx)
+	setSecurityHeaders(ctx)
 	if encoded(&ctx.Request.Header) {
 		f.pass(ctx) // pass rejects it
 		return
@@ -113,8 +113,8 @@ func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 // handleHandshake serves a handed-over connection. It closes the connection without an upgrade: the next request may be
 // too large for the small buffer.
 func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
-	identify(ctx) // the repeated request already has its id
-	secure(ctx)
+	setRequestID(ctx) // the repeated request already has its id
+	setSecurityHeaders(ctx)
 	f.pass(ctx)
 	if !ctx.Hijacked() {
 		ctx.SetConnectionClose()
@@ -128,11 +128,11 @@ func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	ctx.Response.Header.Set("Retry-After", "2")
-	refuse(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node is not ready; see /readyz", drainRetry))
+	writeError(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node is not ready; see /readyz", drainRetry))
 }
 
-// refuse sends an error without the shop's handler.
-func refuse(ctx *fasthttp.RequestCtx, code int, e *shop.Error) {
+// writeError sends an error without the shop's handler.
+func writeError(ctx *fasthttp.RequestCtx, code int, e *shop.Error) {
 	ctx.SetStatusCode(code)
 	ctx.SetContentType(fiber.MIMEApplicationJSON)
 	ctx.Response.Header.Set(fiber.HeaderCacheControl, "no-store")
@@ -140,8 +140,8 @@ func refuse(ctx *fasthttp.RequestCtx, code int, e *shop.Error) {
 	ctx.SetBody(text)
 }
 
-// unreadable responds to a request that could not be parsed.
-func unreadable(ctx *fasthttp.RequestCtx, err error) {
+// handleParseError responds to a request that could not be parsed.
+func handleParseError(ctx *fasthttp.RequestCtx, err error) {
 	code := fasthttp.StatusBadRequest
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
@@ -153,12 +153,14 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &network) && network.Timeout():
 		code = fasthttp.StatusRequestTimeout
 	}
-	identify(ctx)
-	secure(ctx)
-	refuse(ctx, code, shop.Fail(shop.BadRequest, "the request is too large or cannot be read"))
+	setRequestID(ctx)
+	setSecurityHeaders(ctx)
+	writeError(ctx, code, shop.Fail(shop.BadRequest, "the request is too large or cannot be read"))
 }
 
-// quiet logs the server's messages about single connections at debug level.
-type quiet struct{}
+// debugLogger logs the server's messages about single connections at debug level.
+type debugLogger struct{}
 
-func (quiet) Printf(format string, args ...any) { slog.Debug("http: " + fmt.Sprintf(format, args...)) }
+func (debugLogger) Printf(format string, args ...any) {
+	slog.Debug("http: " + fmt.Sprintf(format, args...))
+}

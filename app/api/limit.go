@@ -18,7 +18,7 @@ func newLimiter(p limits.Pace) *limiter { return &limiter{limits.NewAddrs(p)} }
 // take admits one request of the address, or fails with RateLimited and the time until the next admission.
 func (l *limiter) take(ip string) error {
 	if wait := l.buckets.Take(hostAddr(ip)); wait > 0 {
-		return limits.Refused("too many requests from your address", wait)
+		return limits.RateLimitError("too many requests from your address", wait)
 	}
 	return nil
 }

@@ -44,14 +44,14 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 			admitted++
 		}
 	}
-	if admitted != shop.WideShare {
-		t.Errorf("got %d of 1000 networks of one /48 admitted, want %d", admitted, shop.WideShare)
+	if admitted != shop.WideFactor {
+		t.Errorf("got %d of 1000 networks of one /48 admitted, want %d", admitted, shop.WideFactor)
 	}
 }
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-func TestLimitConns(t *testing.T) {
+func TestLimitConnsClosesExcessConnections(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -97,15 +97,15 @@ func TestLimitConns(t *testing.T) {
 }
 
 // An untrusted proxy is reported once, regardless of the number of clients behind it; a trusted one is not reported.
-func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
+func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	// Requests of app.Test come from 0.0.0.0.
 	for trusted, want := range map[string]int{"192.0.2.0/24": 1, "0.0.0.0/8": 0} {
 		var warned []string
-		a := &api{Options: Options{Metrics: NewMetrics()}, stranger: newStranger()}
-		a.stranger.warn = func(peer string) { warned = append(warned, peer) }
+		a := &api{Options: Options{Metrics: NewMetrics()}, untrustedProxy: newUntrustedProxy()}
+		a.untrustedProxy.warn = func(peer string) { warned = append(warned, peer) }
 		f := fiber.New(fiber.Config{EnableTrustedProxyCheck: true, TrustedProxies: []string{trusted}})
-		f.Get("/", a.forwarded, func(c *fiber.Ctx) error { return c.SendStatus(fiber.StatusNoContent) })
+		f.Get("/", a.checkForwarding, func(c *fiber.Ctx) error { return c.SendStatus(fiber.StatusNoContent) })
 		for _, header := range []string{"", "X-Real-IP", "X-Forwarded-For", "Forwarded", "X-Forwarded-For"} {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			if header != "" {
@@ -119,7 +119,7 @@ func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
 		if len(warned) != want || want > 0 && warned[0] != "0.0.0.0" {
 			t.Errorf("with trusted proxies %s: got warnings of %v, want %d", trusted, warned, want)
 		}
-		if n := testutil.ToFloat64(a.Metrics.strangers); n != float64(4*want) {
+		if n := testutil.ToFloat64(a.Metrics.untrustedForwards); n != float64(4*want) {
 			t.Errorf("with trusted proxies %s: got %v counted requests, want %d", trusted, n, 4*want)
 		}
 	}
@@ -127,9 +127,9 @@ func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
 
 // Sockets through a proxy count for the client's address, from the handshake to the end of the socket, and only if the
 // handshake succeeds.
-func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
+func TestProxiedSocketsCountForClient(t *testing.T) {
 	t.Parallel()
-	s := openFor(t, 2, func(o *Options) {
+	s := openWith(t, 2, func(o *Options) {
 		o.Proxies = loopback
 		o.Mount = func(web *fiber.App, path string, front ...fiber.Handler) {
 			web.Get(path, append(front, func(c *fiber.Ctx) error {
@@ -147,7 +147,7 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	})
 	as := func(ip, more string, want int) (net.Conn, *http.Response) {
 		t.Helper()
-		conn, _, res := s.shake("X-Real-IP: "+ip+"\r\n"+more, "")
+		conn, _, res := s.handshake("X-Real-IP: "+ip+"\r\n"+more, "")
 		if res.StatusCode != want {
 			t.Errorf("a socket of %s: got %s, want %d", ip, res.Status, want)
 		}
@@ -165,45 +165,45 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	as("192.0.2.2", "", 101)
 	for last, want := range map[string]int{"192.0.2.1": 429, "192.0.2.3": 101} {
 		headers := "X-Forwarded-For: 192.0.2.2, " + last + "\r\nX-Forwarded-For: 127.0.0.1\r\n"
-		if _, _, res := s.shake(headers, ""); res.StatusCode != want {
+		if _, _, res := s.handshake(headers, ""); res.StatusCode != want {
 			t.Errorf("a socket forwarded for %s: got %s, want %d", last, res.Status, want)
 		}
 	}
 	as("2001:db8::1", "", 101)
 	as("2001:db8::2", "", 101)
 	as("2001:db8::3", "", 429)
-	for n := range 2*shop.WideShare - 2 {
+	for n := range 2*shop.WideFactor - 2 {
 		as(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
 	}
 	as("2001:db8:0:ffff::1", "", 429) // the /48 is full
 	as("2001:db8:1::1", "", 101)
 	_ = first.Close()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
-		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
+		_, _, res := s.handshake("X-Real-IP: 192.0.2.1\r\n", "")
 		return res.StatusCode == 101, res.Status
 	})
 }
 
 // A blocked address behind a proxy is rejected on every route and at the handshake; direct connections are closed
 // before any data.
-func TestBlockedAddressIsKeptOut(t *testing.T) {
+func TestBlockedAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	blocked := netip.MustParsePrefix("192.0.2.0/24")
-	through := open(t, func(o *Options) {
+	proxied := open(t, func(o *Options) {
 		o.Proxies, o.Blocked = loopback, blocked.Contains
 	})
 	for _, path := range []string{"/api/v1/time", "/api/v1/orders", "/", "/nowhere"} {
-		through.want(through.ask("GET", path, "", "X-Real-IP", "192.0.2.9"), 403, "blocked")
+		proxied.want(proxied.request("GET", path, "", "X-Real-IP", "192.0.2.9"), 403, "blocked")
 	}
-	through.want(through.ask("GET", "/api/v1/time", "", "X-Real-IP", "198.51.100.1"), 200, "now")
-	if _, _, res := through.shake("X-Real-IP: 192.0.2.9\r\n", ""); res.StatusCode != 403 {
+	proxied.want(proxied.request("GET", "/api/v1/time", "", "X-Real-IP", "198.51.100.1"), 200, "now")
+	if _, _, res := proxied.handshake("X-Real-IP: 192.0.2.9\r\n", ""); res.StatusCode != 403 {
 		t.Errorf("the handshake of a blocked address: got %s, want 403", res.Status)
 	}
 
-	straight := open(t, func(o *Options) {
+	direct := open(t, func(o *Options) {
 		o.Blocked = func(addr netip.Addr) bool { return addr.IsLoopback() }
 	})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(straight.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(direct.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,18 +218,18 @@ func TestBlockedAddressIsKeptOut(t *testing.T) {
 
 // All handshakes of an address are counted, regardless of their result. A rejection contains the time until the next
 // admission.
-func TestHandshakesAreCounted(t *testing.T) {
+func TestHandshakesPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) {
 		o.Proxies, o.Handshakes = loopback, limits.Pace{Rate: 1, Period: time.Hour, Burst: 2}
 	})
 	for i, want := range []int{200, 200, 429, 429} { // the test site treats a handshake as a normal request
-		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
+		_, _, res := s.handshake("X-Real-IP: 192.0.2.1\r\n", "")
 		if res.StatusCode != want || want == 429 && res.Header.Get("Retry-After") == "" {
 			t.Errorf("handshake %d: got %s, %v; want %d", i+1, res.Status, res.Header, want)
 		}
 	}
-	if _, _, res := s.shake("X-Real-IP: 192.0.2.2\r\n", ""); res.StatusCode != 200 {
+	if _, _, res := s.handshake("X-Real-IP: 192.0.2.2\r\n", ""); res.StatusCode != 200 {
 		t.Errorf("another address: got %s, want 200", res.Status)
 	}
 }
@@ -237,11 +237,11 @@ func TestHandshakesAreCounted(t *testing.T) {
 // Each route counts in a class before its handler runs, or its reason is listed here.
 func TestRoutesHaveALimitClass(t *testing.T) {
 	t.Parallel()
-	unclassed := map[string]string{
+	exempt := map[string]string{
 		"GET /ws":                             "handshakes of the address",
 		"GET /*":                              "files in memory",
 		"GET /api/v1/time":                    "the clock in memory",
-		"POST /api/v1/sales/:id/buy":          "MayBuy counts it in the class buy, by its sale",
+		"POST /api/v1/sales/:id/buy":          "AdmitBuy counts it in the class buy, by its sale",
 		"POST /api/v1/payments/alipay/notify": "forgeries of the address, concurrent notifications",
 	}
 	var class limits.Class
@@ -251,7 +251,7 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 		if class = of; user != 42 {
 			t.Errorf("class %s: got user %v, want 42", of, user)
 		}
-		return limits.Refused("enough", time.Second)
+		return limits.RateLimitError("enough", time.Second)
 	}
 	f := newApp(o)
 	for _, r := range f.GetRoutes(true) {
@@ -261,16 +261,16 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 		route := r.Method + " " + r.Path
 		class = ""
 		path := strings.NewReplacer(":id", "7", ":file", "a.jpg", "*", "").Replace(r.Path)
-		ask := httptest.NewRequest(r.Method, path, nil)
-		ask.Header.Set(fiber.HeaderAuthorization, "Bearer user-42")
-		res, err := f.Test(ask)
+		request := httptest.NewRequest(r.Method, path, nil)
+		request.Header.Set(fiber.HeaderAuthorization, "Bearer user-42")
+		res, err := f.Test(request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // token first
 		counted := class != ""
-		if counted == (operator || unclassed[route] != "") || counted != (res.StatusCode == 429) {
-			t.Errorf("%s: class %q, reason %q, %s; want a class and 429, or a reason", route, class, unclassed[route], res.Status)
+		if counted == (operator || exempt[route] != "") || counted != (res.StatusCode == 429) {
+			t.Errorf("%s: class %q, reason %q, %s; want a class and 429, or a reason", route, class, exempt[route], res.Status)
 		}
 	}
 }
@@ -282,11 +282,11 @@ func TestRoutesHaveOneSpelling(t *testing.T) {
 	for _, path := range []string{
 		"/API/v1/sales", "/api/v1/Sales", "/api/v1/sales/", "/api/v1/sales/7/", "/WS", "/Images/a.png",
 	} {
-		s.want(s.ask("GET", path, ""), 404, "")
+		s.want(s.request("GET", path, ""), 404, "")
 	}
 }
 
-func TestLongPollsAreShared(t *testing.T) {
+func TestLongPollsAreLimitedPerUserAndAddress(t *testing.T) {
 	t.Parallel()
 	p, user := newPollers(), shop.ID(0)
 	addr := func(n int) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 1, byte(n)}) }
@@ -314,12 +314,12 @@ func TestLongPollsAreShared(t *testing.T) {
 	for i := 1; i < 20; i++ {
 		n += enter(addr(i), pollersPerAddr)
 	}
-	if n != pollersAtOnce {
-		t.Errorf("places of a node: got %d, want %d", n, pollersAtOnce)
+	if n != maxPollers {
+		t.Errorf("places of a node: got %d, want %d", n, maxPollers)
 	}
 }
 
-func TestListCacheIsBoundedAndShared(t *testing.T) {
+func TestListCacheLimitsTotalAndUserBytes(t *testing.T) {
 	t.Parallel()
 	l, now := newListCache(), time.Now()
 	body := make([]byte, 8<<10)
@@ -334,8 +334,8 @@ func TestListCacheIsBoundedAndShared(t *testing.T) {
 		return n
 	}
 	share := fill(shop.ID(1), now)
-	if bytes := share * len(body); share == 0 || bytes > listBytesShare {
-		t.Errorf("bytes of a user: got %d, want 1 to %d", bytes, listBytesShare)
+	if bytes := share * len(body); share == 0 || bytes > listBytesPerUser {
+		t.Errorf("bytes of a user: got %d, want 1 to %d", bytes, listBytesPerUser)
 	}
 	for user := shop.ID(2); user < 40; user++ {
 		fill(user, now)
@@ -343,7 +343,7 @@ func TestListCacheIsBoundedAndShared(t *testing.T) {
 	if l.bytes[nil] > listBytes || l.bytes[nil] < listBytes*9/10 {
 		t.Errorf("bytes of all lists: got %d, want 90%% to 100%% of %d", l.bytes[nil], listBytes)
 	}
-	if n := fill(shop.ID(50), now.Add(listsFor)); n != share || len(l.lists) != n {
+	if n := fill(shop.ID(50), now.Add(listMaxAge)); n != share || len(l.lists) != n {
 		t.Errorf("after all other lists expired: got %d new of %d lists, want only %d new lists", n, len(l.lists), share)
 	}
 }

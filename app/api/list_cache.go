@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// listsFor is the maximum age of a cached list.
-	listsFor = 3 * time.Second
+	// listMaxAge is the maximum age of a cached list.
+	listMaxAge = 3 * time.Second
 	// Limits in bytes for all lists, and per user or network. Lists beyond them are not cached.
-	listBytes      = 16 << 20
-	listBytesShare = 512 << 10
+	listBytes        = 16 << 20
+	listBytesPerUser = 512 << 10
 	// listOverhead is the approximate memory of an entry without its key and its body, in bytes.
 	listOverhead = 200
 )
@@ -25,26 +25,26 @@ const (
 // listCache caches list responses by their parsed queries, so that spelling and unknown parameters make no difference.
 // It is used only while its switch is on, to reduce the load of the stores.
 type listCache struct {
-	mu    sync.Mutex
-	lists map[string]keptList
-	bytes map[any]int // by user or network (shop.ID or netip.Prefix); nil: total
-	swept time.Time   // last removal of expired lists, at most once per second
+	mu        sync.Mutex
+	lists     map[string]cachedList
+	bytes     map[any]int // by user or network (shop.ID or netip.Prefix); nil: total
+	lastSweep time.Time   // last removal of expired lists, at most once per second
 }
 
-type keptList struct {
+type cachedList struct {
 	body []byte
 	at   time.Time
 	by   any
 }
 
 func newListCache() *listCache {
-	return &listCache{lists: make(map[string]keptList), bytes: make(map[any]int)}
+	return &listCache{lists: make(map[string]cachedList), bytes: make(map[any]int)}
 }
 
 func (l *listCache) find(key string, now time.Time) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if k, found := l.lists[key]; found && now.Sub(k.at) < listsFor {
+	if k, found := l.lists[key]; found && now.Sub(k.at) < listMaxAge {
 		return k.body
 	}
 	return nil
@@ -54,20 +54,20 @@ func (l *listCache) find(key string, now time.Time) []byte {
 func (l *listCache) keep(key string, by any, body []byte, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.swept) > time.Second {
-		l.swept = now
+	if now.Sub(l.lastSweep) > time.Second {
+		l.lastSweep = now
 		for key, k := range l.lists {
-			if now.Sub(k.at) >= listsFor {
+			if now.Sub(k.at) >= listMaxAge {
 				l.drop(key)
 			}
 		}
 	}
 	l.drop(key)
 	size := listSize(key, body)
-	if l.bytes[nil]+size > listBytes || l.bytes[by]+size > listBytesShare {
+	if l.bytes[nil]+size > listBytes || l.bytes[by]+size > listBytesPerUser {
 		return
 	}
-	l.lists[key] = keptList{body, now, by}
+	l.lists[key] = cachedList{body, now, by}
 	l.bytes[nil] += size
 	l.bytes[by] += size
 }

@@ -18,7 +18,7 @@ type Metrics struct {
 	seconds  *prometheus.HistogramVec
 	notices  *prometheus.CounterVec
 
-	strangers prometheus.Counter
+	untrustedForwards prometheus.Counter
 }
 
 // NewMetrics creates the counters; they count once they are passed to New.
@@ -35,7 +35,7 @@ func NewMetrics() *Metrics {
 			Name: "stampede_payment_notifications_total",
 			Help: "Payment notifications, by outcome: success, forged, unreadable, failed, turned_away.",
 		}, []string{"outcome"}),
-		strangers: prometheus.NewCounter(prometheus.CounterOpts{
+		untrustedForwards: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "stampede_http_untrusted_forwards_total",
 			Help: "Requests with X-Real-IP, X-Forwarded-For or Forwarded from a peer that is not a trusted proxy.",
 		}),
@@ -47,7 +47,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.requests.Describe(ch)
 	m.seconds.Describe(ch)
 	m.notices.Describe(ch)
-	m.strangers.Describe(ch)
+	m.untrustedForwards.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -55,7 +55,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.requests.Collect(ch)
 	m.seconds.Collect(ch)
 	m.notices.Collect(ch)
-	m.strangers.Collect(ch)
+	m.untrustedForwards.Collect(ch)
 }
 
 // count wraps all handlers. The label is the pattern of the route, so that clients cannot create labels.

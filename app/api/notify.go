@@ -21,33 +21,33 @@ const (
 	// one CPU core. They are not all rejected: behind an untrusted proxy the gateway has the same address as the
 	// forgers.
 	suspectsPerSecond = 100
-	// noticesAtOnce limits concurrent notifications, so that buys keep the database. The gateway repeats rejected ones.
-	noticesAtOnce = 16
+	// maxNotices limits concurrent notifications, so that buys keep the database. The gateway repeats rejected ones.
+	maxNotices = 16
 )
 
 // The replies to the gateway. It repeats a notification unless the reply is exactly success.
 const (
-	understood = "success"
-	sendAgain  = "failure"
+	noticeAccepted = "success"
+	noticeFailed   = "failure"
 )
 
-// notified processes a payment notification. It parses the raw body, because the fields are signed. The outcome goes to
+// handleNotification processes a payment notification. It parses the raw body, because the fields are signed. The outcome goes to
 // log and metrics; the status is always 200.
-func (a *api) notified(c *fiber.Ctx) error {
-	if a.Notified == nil {
+func (a *api) handleNotification(c *fiber.Ctx) error {
+	if a.HandleNotification == nil {
 		return fiber.ErrNotFound
 	}
-	outcome := a.takeNotice(c.IP(), string(raw(c)))
+	outcome := a.processNotice(c.IP(), string(raw(c)))
 	a.Metrics.notices.WithLabelValues(outcome).Inc()
 	c.Type("txt", "utf-8")
-	if outcome == understood {
-		return c.SendString(understood)
+	if outcome == noticeAccepted {
+		return c.SendString(noticeAccepted)
 	}
-	return c.SendString(sendAgain)
+	return c.SendString(noticeFailed)
 }
 
-// takeNotice returns success, turned_away, unreadable, forged or failed.
-func (a *api) takeNotice(ip, body string) string {
+// processNotice returns success, turned_away, unreadable, forged or failed.
+func (a *api) processNotice(ip, body string) string {
 	if a.forgeries.spent(ip) && !a.suspects.Allow() {
 		return "turned_away"
 	}
@@ -64,9 +64,9 @@ func (a *api) takeNotice(ip, body string) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
 	defer cancel()
-	switch err := a.Notified(ctx, form); {
+	switch err := a.HandleNotification(ctx, form); {
 	case err == nil:
-		return understood
+		return noticeAccepted
 	case errors.Is(err, payment.ErrForged):
 		_ = a.forgeries.take(ip)
 		slog.Debug("forged payment notification", "from", ip, "err", err)

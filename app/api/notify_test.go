@@ -16,11 +16,11 @@ import (
 const notifyPath = "/api/v1/payments/alipay/notify"
 
 // The reply to the gateway is exactly success or failure, and the flow receives the fields as sent.
-func TestNotify(t *testing.T) {
+func TestNotifyRepliesSuccessOrFailure(t *testing.T) {
 	t.Parallel()
 	var got atomic.Pointer[url.Values]
 	s := open(t, func(o *Options) {
-		o.Notified = func(_ context.Context, form url.Values) error {
+		o.HandleNotification = func(_ context.Context, form url.Values) error {
 			got.Store(&form)
 			switch form.Get("what") {
 			case "forged":
@@ -38,7 +38,7 @@ func TestNotify(t *testing.T) {
 		"what=%zz":                              "failure",
 		"":                                      "success", // the flow receives an empty form
 	} {
-		if a := s.ask("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 ||
+		if a := s.request("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 ||
 			a.body != want {
 			t.Errorf("%q: got %d %q, want %s", body, a.code, a.body, want)
 		}
@@ -47,21 +47,21 @@ func TestNotify(t *testing.T) {
 			t.Errorf("got the fields %v, want the decoded subject", form)
 		}
 	}
-	s.want(s.ask("GET", notifyPath, ""), 404, "not_found")
+	s.want(s.request("GET", notifyPath, ""), 404, "not_found")
 }
 
-func TestNotifyWithoutPayments(t *testing.T) {
+func TestNotifyWithoutGatewayIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	s.want(s.ask("POST", notifyPath, "a=1"), 404, "not_found")
+	s.want(s.request("POST", notifyPath, "a=1"), 404, "not_found")
 }
 
-// verifying returns an api that accepts valid notifications; verified counts the verifications.
-func verifying(verified *atomic.Int64) *api {
+// newNotifyAPI returns an api that accepts valid notifications; verified counts the verifications.
+func newNotifyAPI(verified *atomic.Int64) *api {
 	return &api{
 		Options: Options{
 			Metrics: NewMetrics(),
-			Notified: func(_ context.Context, form url.Values) error {
+			HandleNotification: func(_ context.Context, form url.Values) error {
 				verified.Add(1)
 				if form.Has("good") {
 					return nil
@@ -69,64 +69,64 @@ func verifying(verified *atomic.Int64) *api {
 				return payment.ErrForged
 			},
 		},
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
+		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, maxNotices),
 	}
 }
 
 // Only a few notifications of an address with many forgeries are verified; other addresses are not affected.
-func TestForgeriesAreLimited(t *testing.T) {
+func TestForgedNotificationsAreLimited(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64
-	a := verifying(&verified)
+	a := newNotifyAPI(&verified)
 	began := time.Now()
 	for range 10 * (forgeriesPerMinute + suspectsPerSecond) {
-		a.takeNotice("192.0.2.1", "bad=1")
+		a.processNotice("192.0.2.1", "bad=1")
 	}
 	took := time.Since(began) // the verification limit for this time
-	most := forgeriesPerMinute*(1+took.Minutes()) + suspectsPerSecond*(1+took.Seconds())
-	if n := verified.Load(); n < forgeriesPerMinute || float64(n) > most {
-		t.Errorf("got %d verified forgeries within %v, want %d to %.1f", n, took, forgeriesPerMinute, most)
+	limit := forgeriesPerMinute*(1+took.Minutes()) + suspectsPerSecond*(1+took.Seconds())
+	if n := verified.Load(); n < forgeriesPerMinute || float64(n) > limit {
+		t.Errorf("got %d verified forgeries within %v, want %d to %.1f", n, took, forgeriesPerMinute, limit)
 	}
-	if got := a.takeNotice("192.0.2.2", "good=1"); got != understood {
-		t.Errorf("another address: got %s, want %s", got, understood)
+	if got := a.processNotice("192.0.2.2", "good=1"); got != noticeAccepted {
+		t.Errorf("another address: got %s, want %s", got, noticeAccepted)
 	}
 }
 
 // Behind an untrusted proxy the gateway shares the forgers' address (P8): its notifications are delayed, not lost.
-func TestForgersDoNotMuteTheGateway(t *testing.T) {
+func TestForgeriesDoNotBlockGateway(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64
-	a := verifying(&verified)
+	a := newNotifyAPI(&verified)
 	// With the real refill rate the address would become unsuspected during the test.
 	a.forgeries = newLimiter(limits.Pace{Rate: 1, Period: 24 * time.Hour, Burst: forgeriesPerMinute})
 	for range forgeriesPerMinute + suspectsPerSecond/2 {
-		a.takeNotice("192.0.2.1", "bad=1")
+		a.processNotice("192.0.2.1", "bad=1")
 	}
-	if got := a.takeNotice("192.0.2.1", "good=1"); got != understood {
-		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, understood)
+	if got := a.processNotice("192.0.2.1", "good=1"); got != noticeAccepted {
+		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, noticeAccepted)
 	}
 	for range 10 * suspectsPerSecond {
-		a.takeNotice("192.0.2.1", "bad=1")
+		a.processNotice("192.0.2.1", "bad=1")
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) { // rejected notifications are repeated
-		got := a.takeNotice("192.0.2.1", "good=1")
-		return got == understood, got
+		got := a.processNotice("192.0.2.1", "good=1")
+		return got == noticeAccepted, got
 	})
 }
 
-// At most noticesAtOnce notifications run concurrently.
-func TestNoticesAtOnce(t *testing.T) {
+// At most maxNotices notifications run concurrently.
+func TestConcurrentNotificationsAreLimited(t *testing.T) {
 	t.Parallel()
 	a := &api{
-		Options:   Options{Metrics: NewMetrics(), Notified: func(context.Context, url.Values) error { return nil }},
+		Options:   Options{Metrics: NewMetrics(), HandleNotification: func(context.Context, url.Values) error { return nil }},
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, 1),
 	}
 	a.notices <- struct{}{}
-	if got := a.takeNotice("192.0.2.1", "a=1"); got != "turned_away" {
+	if got := a.processNotice("192.0.2.1", "a=1"); got != "turned_away" {
 		t.Errorf("while another notification runs: got %s, want turned_away", got)
 	}
 	<-a.notices
-	if got := a.takeNotice("192.0.2.1", "a=1"); got != understood {
-		t.Errorf("a single notification: got %s, want %s", got, understood)
+	if got := a.processNotice("192.0.2.1", "a=1"); got != noticeAccepted {
+		t.Errorf("a single notification: got %s, want %s", got, noticeAccepted)
 	}
 }

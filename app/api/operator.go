@@ -38,26 +38,26 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Get("/sales/:id/report.csv", a.anyOperator(a.saleReportCSV))
 	r.Get("/orders/:id", a.anyOperator(byID(a.anyOrder)))
 	r.Post("/orders/:id/refund", a.asActor(a.decide(true)))
-	r.Post("/orders/:id/ship", a.asActor(actOn(a.ship)))
-	r.Post("/ship", a.asActor(actWith(a.shipMany)))
+	r.Post("/orders/:id/ship", a.asActor(operationOn(a.ship)))
+	r.Post("/ship", a.asActor(operationWith(a.shipMany)))
 	r.Get("/refunds", a.anyOperator(a.refunds))
 	r.Post("/refunds/:id/approve", a.asActor(a.decide(true)))
 	r.Post("/refunds/:id/decline", a.asActor(a.decide(false)))
-	r.Post("/refunds/:id/retry", a.asActor(actOn(a.retryRefund)))
-	r.Post("/sales/:id/pause", a.asActor(actOn(saleAct(a.Sales.PauseSale))))
-	r.Post("/sales/:id/resume", a.asActor(actOn(saleAct(a.Sales.ResumeSale))))
-	r.Post("/sales/:id/end", a.asActor(actOn(saleAct(a.Sales.EndSale))))
-	r.Post("/sales/:id/stock", a.asActor(actOn(a.changeStock)))
-	r.Post("/sales/:id/challenge", a.asActor(actOn(a.setChallenge)))
-	r.Post("/sales/:id/guests", a.asActor(actOn(a.addGuests)))
+	r.Post("/refunds/:id/retry", a.asActor(operationOn(a.retryRefund)))
+	r.Post("/sales/:id/pause", a.asActor(operationOn(saleOperation(a.Sales.PauseSale))))
+	r.Post("/sales/:id/resume", a.asActor(operationOn(saleOperation(a.Sales.ResumeSale))))
+	r.Post("/sales/:id/end", a.asActor(operationOn(saleOperation(a.Sales.EndSale))))
+	r.Post("/sales/:id/stock", a.asActor(operationOn(a.changeStock)))
+	r.Post("/sales/:id/challenge", a.asActor(operationOn(a.setChallenge)))
+	r.Post("/sales/:id/guests", a.asActor(operationOn(a.addGuests)))
 	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.Settings.Switches) }))
-	r.Patch("/switches", a.asActor(actWith(a.Settings.EditSwitches)))
+	r.Patch("/switches", a.asActor(operationWith(a.Settings.EditSwitches)))
 	r.Get("/notice", a.anyOperator(a.currentBanner))
-	r.Post("/notice", a.asActor(actWith(a.Settings.PublishBanner)))
+	r.Post("/notice", a.asActor(operationWith(a.Settings.PublishBanner)))
 	r.Delete("/notice", a.asActor(a.removeBanner))
 	r.Get("/blocks", a.anyOperator(a.blocks))
-	r.Post("/blocks", a.asActor(actWith(a.addBlock)))
-	r.Delete("/blocks/:id", a.asActor(actOn(a.removeBlock)))
+	r.Post("/blocks", a.asActor(operationWith(a.addBlock)))
+	r.Delete("/blocks/:id", a.asActor(operationOn(a.removeBlock)))
 	a.catalogueRoutes(r)
 	r.Get("/journal", a.anyOperator(a.journal))
 	r.Get("/journal/verify", a.anyOperator(a.verifyJournal))
@@ -65,8 +65,8 @@ func (a *api) operatorRoutes(r fiber.Router) {
 
 // asOperator passes the verified operator to the handler.
 func (a *api) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
-	return a.asWho(func(c *fiber.Ctx, who shop.Identity) error {
-		if !who.Role.Operates() {
+	return a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
+		if !who.Role.IsOperator() {
 			return shop.Fail(shop.Forbidden, "this requires the role operator or admin")
 		}
 		return handle(c, who)
@@ -103,11 +103,11 @@ func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
 
 func (a *api) refunds(c *fiber.Ctx) error {
 	q := payment.RefundsQuery{State: payment.RefundState(c.Query("state"))}
-	if q.State != "" && !q.State.Known() {
+	if q.State != "" && !q.State.Valid() {
 		return shop.Fail(shop.BadRequest, "state must be `asked`, `open`, `stuck`, `done` or `declined`")
 	}
 	var err error
-	if q.Before, q.Limit, err = before(c); err != nil {
+	if q.Before, q.Limit, err = parseBefore(c); err != nil {
 		return err
 	}
 	return flowPage(c, "refunds", func(ctx context.Context) ([]payment.Refund, bool, error) {
@@ -116,9 +116,9 @@ func (a *api) refunds(c *fiber.Ctx) error {
 }
 
 // decide returns the handler that approves or declines a refund.
-func (a *api) decide(yes bool) func(c *fiber.Ctx, actor journal.Actor) error {
-	return actOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder, error) {
-		decided, err := a.Refunds.Decide(ctx, actor, order, yes, b.Note)
+func (a *api) decide(approved bool) func(c *fiber.Ctx, actor journal.Actor) error {
+	return operationOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder, error) {
+		decided, err := a.Refunds.Decide(ctx, actor, order, approved, b.Note)
 		return operatorOrder{Order: decided, User: decided.User}, err
 	})
 }
@@ -127,14 +127,14 @@ func (a *api) retryRefund(ctx context.Context, actor journal.Actor, order shop.I
 	return struct{}{}, a.Refunds.Retry(ctx, actor, order)
 }
 
-type noticeAnswer struct {
+type noticeResponse struct {
 	Notice *shop.Notice `json:"notice,omitempty"`
 }
 
 func (a *api) currentBanner(c *fiber.Ctx) error {
-	return flow(c, func(ctx context.Context) (noticeAnswer, error) {
+	return flow(c, func(ctx context.Context) (noticeResponse, error) {
 		n, err := a.Settings.CurrentBanner(ctx, a.Now())
-		return noticeAnswer{n}, err
+		return noticeResponse{n}, err
 	})
 }
 
@@ -144,7 +144,7 @@ func (a *api) removeBanner(c *fiber.Ctx, actor journal.Actor) error {
 
 // journal lists the operations of operators.
 func (a *api) journal(c *fiber.Ctx) error {
-	before, limit, err := before(c)
+	before, limit, err := parseBefore(c)
 	if err != nil {
 		return err
 	}
@@ -206,17 +206,17 @@ type newBlock struct {
 func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Blocks.ListBlocks) }
 
 func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (store.Block, error) {
-	lasts := time.Duration(0)
+	duration := time.Duration(0)
 	if b.Until != 0 {
 		left := int64(b.Until) - int64(a.Now())
 		if left <= 0 || left > backoffice.MaxBlock.Milliseconds() {
 			return store.Block{}, shop.Fail(shop.BadRequest,
 				"until must be within the next ten years; omit it for a block without an end")
 		}
-		lasts = time.Duration(left) * time.Millisecond
+		duration = time.Duration(left) * time.Millisecond
 	}
 	block := store.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
-	return a.Blocks.AddBlock(ctx, actor, block, lasts)
+	return a.Blocks.AddBlock(ctx, actor, block, duration)
 }
 
 func (a *api) removeBlock(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {

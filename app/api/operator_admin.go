@@ -17,13 +17,13 @@ type (
 	roleBody struct {
 		Role shop.Role `json:"role"`
 	}
-	revokedAnswer struct {
+	revokedResponse struct {
 		Revoked int `json:"revoked"` // number of devices
 	}
 	repostBody struct {
 		Since shop.Millis `json:"since"`
 	}
-	repostAnswer struct {
+	repostResponse struct {
 		Entries int64 `json:"entries"`
 	}
 	dropBody struct {
@@ -35,9 +35,9 @@ type (
 // adminRoutes registers routes that are rare and have a large effect: accounts, the back office's stream,
 // reconciliation and the archive. Operations that are irreversible or grant rights require an admin.
 func (a *api) adminRoutes(r fiber.Router) {
-	r.Post("/users/:id/role", a.asAdmin(actOn(a.setRole)))
-	r.Post("/users/:id/revoke", a.asAdmin(actOn(a.revokeUser)))
-	r.Post("/users/:id/delete", a.asAdmin(actOn(a.deleteUser)))
+	r.Post("/users/:id/role", a.asAdmin(operationOn(a.setRole)))
+	r.Post("/users/:id/revoke", a.asAdmin(operationOn(a.revokeUser)))
+	r.Post("/users/:id/delete", a.asAdmin(operationOn(a.deleteUser)))
 	r.Get("/payments/reconciliation", a.anyOperator(a.reconcileDay))
 	r.Post("/backoffice/repost", a.asActor(a.repost))
 	r.Get("/archive", a.anyOperator(func(c *fiber.Ctx) error { return slowFlow(c, a.archiveState) }))
@@ -49,9 +49,9 @@ func (a *api) setRole(ctx context.Context, actor journal.Actor, id shop.ID, b ro
 	return accountOf(&u), err
 }
 
-func (a *api) revokeUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (revokedAnswer, error) {
+func (a *api) revokeUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (revokedResponse, error) {
 	n, err := a.Users.RevokeUser(ctx, actor, id)
-	return revokedAnswer{n}, err
+	return revokedResponse{n}, err
 }
 
 func (a *api) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
@@ -81,9 +81,9 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 	if b.Since < 1 {
 		return shop.Fail(shop.BadRequest, "since is missing: send a Unix time in milliseconds")
 	}
-	return slowFlow(c, func(ctx context.Context) (repostAnswer, error) {
+	return slowFlow(c, func(ctx context.Context) (repostResponse, error) {
 		n, err := a.FailedJobs.Repost(ctx, actor, b.Since)
-		return repostAnswer{n}, err
+		return repostResponse{n}, err
 	})
 }
 

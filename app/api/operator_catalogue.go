@@ -25,7 +25,7 @@ type (
 	categoryBody struct {
 		Name string `json:"name"`
 	}
-	calendarAnswer struct {
+	calendarResponse struct {
 		Slots []shop.Slot `json:"slots"`
 		Zone  string      `json:"zone"`
 	}
@@ -49,29 +49,29 @@ func (o *optional[T]) UnmarshalJSON(text []byte) error {
 
 func (a *api) catalogueRoutes(r fiber.Router) {
 	r.Get("/products", a.anyOperator(a.productRecords))
-	r.Post("/products", a.asActor(dryable(actWith(a.Catalogue.CreateProduct))))
+	r.Post("/products", a.asActor(withDryRun(operationWith(a.Catalogue.CreateProduct))))
 	r.Get("/products/:id", a.anyOperator(byID(a.Catalogue.ProductRecord)))
-	r.Patch("/products/:id", a.asActor(dryable(actOn(a.editProduct))))
-	r.Put("/products/:id/images", a.asActor(dryable(actOn(a.setProductImages))))
-	r.Post("/images", a.asActor(dryable(a.uploadImage)))
+	r.Patch("/products/:id", a.asActor(withDryRun(operationOn(a.editProduct))))
+	r.Put("/products/:id/images", a.asActor(withDryRun(operationOn(a.setProductImages))))
+	r.Post("/images", a.asActor(withDryRun(a.uploadImage)))
 	r.Get("/categories", a.anyOperator(a.categoryRecords))
-	r.Post("/categories", a.asActor(dryable(actWith(a.createCategory))))
+	r.Post("/categories", a.asActor(withDryRun(operationWith(a.createCategory))))
 	r.Get("/categories/:id", a.anyOperator(byID(a.Catalogue.CategoryRecord)))
-	r.Patch("/categories/:id", a.asActor(dryable(actOn(a.Catalogue.EditCategory))))
+	r.Patch("/categories/:id", a.asActor(withDryRun(operationOn(a.Catalogue.EditCategory))))
 	r.Get("/slots", a.anyOperator(a.slotCalendar))
-	r.Post("/slots", a.asActor(dryable(actWith(a.Catalogue.CreateSlot))))
-	r.Post("/slots/template", a.asActor(dryable(actWith(a.applyTemplate))))
-	r.Delete("/slots/:id", a.asActor(dryable(actOn(a.removeSlot))))
+	r.Post("/slots", a.asActor(withDryRun(operationWith(a.Catalogue.CreateSlot))))
+	r.Post("/slots/template", a.asActor(withDryRun(operationWith(a.applyTemplate))))
+	r.Delete("/slots/:id", a.asActor(withDryRun(operationOn(a.removeSlot))))
 	r.Get("/sales", a.anyOperator(a.saleRecords))
-	r.Post("/sales", a.asActor(dryable(actWith(a.Catalogue.CreateSale))))
+	r.Post("/sales", a.asActor(withDryRun(operationWith(a.Catalogue.CreateSale))))
 	r.Get("/sales/:id", a.anyOperator(byID(a.Catalogue.SaleRecord)))
-	r.Patch("/sales/:id", a.asActor(dryable(actOn(a.Catalogue.EditSale))))
-	r.Post("/sales/:id/copy", a.asActor(dryable(actOn(a.Catalogue.CopySale))))
+	r.Patch("/sales/:id", a.asActor(withDryRun(operationOn(a.Catalogue.EditSale))))
+	r.Post("/sales/:id/copy", a.asActor(withDryRun(operationOn(a.Catalogue.CopySale))))
 	r.Get("/sales/:id/readiness", a.anyOperator(byID(a.Readiness)))
 	r.Get("/export/products.csv", a.anyOperator(a.exportProducts))
 	r.Get("/export/sales.csv", a.anyOperator(a.exportSales))
-	r.Post("/import/products", a.asActor(dryable(a.importFile(a.Catalogue.ImportProducts))))
-	r.Post("/import/sales", a.asActor(dryable(a.importFile(a.Catalogue.ImportSales))))
+	r.Post("/import/products", a.asActor(withDryRun(a.importFile(a.Catalogue.ImportProducts))))
+	r.Post("/import/sales", a.asActor(withDryRun(a.importFile(a.Catalogue.ImportSales))))
 }
 
 // dryRun reports whether the operation is a dry run.
@@ -85,8 +85,8 @@ func dryRun(c *fiber.Ctx) (bool, error) {
 	return false, shop.Fail(shop.BadRequest, "dry_run must be true or false")
 }
 
-// dryable returns a handler that supports ?dry_run=true.
-func dryable(handle func(c *fiber.Ctx, actor journal.Actor) error) func(c *fiber.Ctx, actor journal.Actor) error {
+// withDryRun returns a handler that supports ?dry_run=true.
+func withDryRun(handle func(c *fiber.Ctx, actor journal.Actor) error) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) (err error) {
 		if actor.Dry, err = dryRun(c); err != nil {
 			return err
@@ -145,9 +145,9 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (calendarAnswer, error) {
+	return flow(c, func(ctx context.Context) (calendarResponse, error) {
 		slots, err := a.Catalogue.SlotCalendar(ctx, begin, end)
-		return calendarAnswer{list(slots), a.Catalogue.TimeZone()}, err
+		return calendarResponse{list(slots), a.Catalogue.TimeZone()}, err
 	})
 }
 

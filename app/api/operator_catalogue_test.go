@@ -14,55 +14,55 @@ import (
 	"stampede/app/backoffice"
 )
 
-// operatorIs returns the headers of an operator's request.
-func operatorIs(key string) []string {
+// operatorHeaders returns the headers of an operator's request.
+func operatorHeaders(key string) []string {
 	return []string{"Authorization", "Bearer user-1", "Idempotency-Key", key}
 }
 
 // A dry run is passed to the flow, null differs from an absent field, and a conflict contains the current record.
-func TestCatalogueRoutes(t *testing.T) {
+func TestCatalogueRoutesPassDryRunAndNull(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, nil)
 	const products = "/api/v1/operator/products"
 	draft := `{"name":"Lamp","list_price_fen":100,"images":[{"url":"/products/lamp.svg","alt":"A lamp"}]}`
-	s.want(s.ask("POST", products+"?dry_run=true", draft, operatorIs("key-00001")...), 200, `"version":1`)
-	if act := w.lastAct(); act.Seq != 0 {
-		t.Errorf("a dry run: got the journal entry %+v, want none", act)
+	s.want(s.request("POST", products+"?dry_run=true", draft, operatorHeaders("key-00001")...), 200, `"version":1`)
+	if op := w.lastEntry(); op.Seq != 0 {
+		t.Errorf("a dry run: got the journal entry %+v, want none", op)
 	}
-	s.want(s.ask("POST", products+"?dry_run=yes", draft, operatorIs("key-00002")...), 400,
+	s.want(s.request("POST", products+"?dry_run=yes", draft, operatorHeaders("key-00002")...), 400,
 		"dry_run must be true or false")
-	s.want(s.ask("POST", products, draft, operatorIs("key-00003")...), 200, `"images":[{"url":"/products/lamp.svg"`)
-	if act := w.lastAct(); act.Key != "key-00003" {
-		t.Errorf("an operation without dry_run: got the last entry %+v", act)
+	s.want(s.request("POST", products, draft, operatorHeaders("key-00003")...), 200, `"images":[{"url":"/products/lamp.svg"`)
+	if op := w.lastEntry(); op.Key != "key-00003" {
+		t.Errorf("an operation without dry_run: got the last entry %+v", op)
 	}
-	s.want(s.ask("POST", products, draft, "Authorization", "Bearer user-1"), 400, "Idempotency-Key")
-	s.want(s.ask("POST", products, draft, "Authorization", "Bearer user-42", "Idempotency-Key", "key-00004"), 403,
+	s.want(s.request("POST", products, draft, "Authorization", "Bearer user-1"), 400, "Idempotency-Key")
+	s.want(s.request("POST", products, draft, "Authorization", "Bearer user-42", "Idempotency-Key", "key-00004"), 403,
 		"forbidden")
-	s.want(s.ask("PATCH", products+"/7", `{"version":1,"name":"x"}`, operatorIs("key-00005")...), 200,
+	s.want(s.request("PATCH", products+"/7", `{"version":1,"name":"x"}`, operatorHeaders("key-00005")...), 200,
 		`"category_id":"7"`)
-	null := s.ask("PATCH", products+"/7", `{"version":2,"category_id":null}`, operatorIs("key-00006")...)
+	null := s.request("PATCH", products+"/7", `{"version":2,"category_id":null}`, operatorHeaders("key-00006")...)
 	s.want(null, 200, `"name":"x"`)
 	if strings.Contains(null.body, "category_id") {
 		t.Errorf("category null: got %s, want no category", null.body)
 	}
-	s.want(s.ask("PATCH", products+"/7", `{"version":2}`, operatorIs("key-00007")...), 409, `"current":{"id":"7",`)
+	s.want(s.request("PATCH", products+"/7", `{"version":2}`, operatorHeaders("key-00007")...), 409, `"current":{"id":"7",`)
 	for path, want := range map[string]string{
 		"/slots": "from must be a day", "/slots?from=x": "is invalid",
 		"/slots?from=2026-11-21&to=2026-02-30": "is invalid",
 		"/sales?phase=soon":                    "phase must be", "/sales?slot=x": "slot", "/products?category=0": "category",
 		"/products?size=1000": "size",
 	} {
-		s.want(s.ask("GET", "/api/v1/operator"+path, "", "Authorization", "Bearer user-1"), 400, want)
+		s.want(s.request("GET", "/api/v1/operator"+path, "", "Authorization", "Bearer user-1"), 400, want)
 	}
-	s.want(s.ask("GET", "/api/v1/operator/slots?from=2026-11-21", "", "Authorization", "Bearer user-1"), 200,
+	s.want(s.request("GET", "/api/v1/operator/slots?from=2026-11-21", "", "Authorization", "Bearer user-1"), 200,
 		`"zone":"UTC"`)
-	s.want(s.ask("POST", "/api/v1/operator/slots/template",
+	s.want(s.request("POST", "/api/v1/operator/slots/template",
 		`{"from":"2026-11-21","to":"2026-11-21","times":[{"opens":"10:00","closes":"12:00"}],"dry_run":true}`,
-		operatorIs("key-00008")...), 200, `"dry_run":true`)
+		operatorHeaders("key-00008")...), 200, `"dry_run":true`)
 }
 
 // The note in a body becomes the note of the operation, with any other fields.
-func TestNotesOfCatalogueActs(t *testing.T) {
+func TestCatalogueNotesReachJournal(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, nil)
 	const products = "/api/v1/operator/products"
@@ -72,21 +72,21 @@ func TestNotesOfCatalogueActs(t *testing.T) {
 		{"PATCH", products + "/7", `{"version":1,"name":"x","note":"renamed"}`, "renamed"},
 		{"PATCH", products + "/7", `{"version":2,"name":"y"}`, ""},
 	} {
-		s.want(s.ask(c.method, c.path, c.body, operatorIs(fmt.Sprintf("key-%05d", i))...), 200, "")
-		if got := w.lastAct().Note; got != c.want {
+		s.want(s.request(c.method, c.path, c.body, operatorHeaders(fmt.Sprintf("key-%05d", i))...), 200, "")
+		if got := w.lastEntry().Note; got != c.want {
 			t.Errorf("%s %s: got the note %q, want %q", c.method, c.body, got, c.want)
 		}
 	}
-	s.want(s.ask("POST", products, `{"name":"Lamp","note":7}`, operatorIs("key-00009")...), 400, "note")
+	s.want(s.request("POST", products, `{"name":"Lamp","note":7}`, operatorHeaders("key-00009")...), 400, "note")
 }
 
 // Files and long bodies are accepted only from operators, on operator routes, up to a limit.
-func TestLongBodiesAreOfOperators(t *testing.T) {
+func TestOnlyOperatorsSendLongBodies(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
 	const images = "/api/v1/operator/images"
-	file := aPicture(t) + strings.Repeat("x", 1<<20) // bytes after a picture are ignored
-	s.want(s.ask("POST", images, file, append(operatorIs("key-00001"), "Content-Type", "image/jpeg")...), 200,
+	file := samplePNG(t) + strings.Repeat("x", 1<<20) // bytes after a picture are ignored
+	s.want(s.request("POST", images, file, append(operatorHeaders("key-00001"), "Content-Type", "image/jpeg")...), 200,
 		`"kind":"png","width":8,"height":8`)
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -94,10 +94,10 @@ func TestLongBodiesAreOfOperators(t *testing.T) {
 	part, _ := w.CreateFormFile("file", "../../etc/passwd.svg")
 	_, _ = part.Write([]byte(file))
 	_ = w.Close()
-	s.want(s.ask("POST", images, form.String(), append(operatorIs("key-00002"), "Content-Type",
+	s.want(s.request("POST", images, form.String(), append(operatorHeaders("key-00002"), "Content-Type",
 		w.FormDataContentType())...), 200, `"kind":"png","width":8,"height":8`)
 	tooLong := strings.Repeat("x", uploadLimit+1)
-	s.want(s.ask("POST", images, tooLong, append(operatorIs("key-00003"), "Content-Type", "image/jpeg")...), 413, "8 MiB")
+	s.want(s.request("POST", images, tooLong, append(operatorHeaders("key-00003"), "Content-Type", "image/jpeg")...), 413, "8 MiB")
 	// Bodies that are too long are rejected before they are sent.
 	for name, c := range map[string]struct {
 		path, token string
@@ -115,49 +115,49 @@ func TestLongBodiesAreOfOperators(t *testing.T) {
 			t.Errorf("%s: got %d, want 413", name, res.StatusCode)
 		}
 	}
-	s.want(s.ask("POST", "/api/v1/operator/products",
+	s.want(s.request("POST", "/api/v1/operator/products",
 		`{"name":"Lamp","list_price_fen":1,"description":"`+strings.Repeat("x", 40<<10)+`"}`,
-		operatorIs("key-00004")...), 200, "")
+		operatorHeaders("key-00004")...), 200, "")
 	for kind, body := range map[string]string{
 		"image/jpeg": "", "multipart/form-data": "x", "multipart/form-data; boundary=b": "x",
 		"multipart/form-data; boundary=c": "--c\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nno file\r\n--c--\r\n",
 		"multipart/form-data; boundary=d": "--d\r\nContent-Disposition: form-data; name=\"a\"; filename=\"b\"\r\n\r\nends",
 	} {
-		s.want(s.ask("POST", images, body, append(operatorIs("key-00005"), "Content-Type", kind)...), 400,
+		s.want(s.request("POST", images, body, append(operatorHeaders("key-00005"), "Content-Type", kind)...), 400,
 			"bad_request")
 	}
 }
 
 // Tables are sent as downloads, and imports accept a body or a form.
-func TestTablesAreFiles(t *testing.T) {
+func TestTablesAreSentAsDownloads(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
 	me := []string{"Authorization", "Bearer user-1"}
-	got := s.ask("GET", "/api/v1/operator/export/sales.csv?slot=7", "", me...)
+	got := s.request("GET", "/api/v1/operator/export/sales.csv?slot=7", "", me...)
 	s.want(got, 200, "id,version,slot_id")
 	s.want(got, 200, "\n7,1,7,")
 	if kind, name := got.header.Get("Content-Type"), got.header.Get("Content-Disposition"); kind != "text/csv; charset=utf-8" ||
 		name != `attachment; filename="sales.csv"` {
 		t.Errorf("got %s %s, want CSV as the file sales.csv", kind, name)
 	}
-	other := s.ask("GET", "/api/v1/operator/export/sales.csv?slot=8", "", me...)
+	other := s.request("GET", "/api/v1/operator/export/sales.csv?slot=8", "", me...)
 	if strings.Contains(other.body, "\n7,") {
 		t.Errorf("the sales of an empty slot: got %s, want none", other.body)
 	}
-	s.want(s.ask("GET", "/api/v1/operator/export/products.csv", "", me...), 200, "id,version,name")
+	s.want(s.request("GET", "/api/v1/operator/export/products.csv", "", me...), 200, "id,version,name")
 	for what, line := range map[string]string{
 		"products": "name,list_price\nPan,1.00\n", "sales": "slot_id,product_id,price,stock,limit\n8,7,1.00,5,1\n",
 	} {
 		path := "/api/v1/operator/import/" + what
-		csv := func(key string) []string { return append(operatorIs(key+"-"+what), "Content-Type", "text/csv") }
-		s.want(s.ask("POST", path+"?dry_run=true", line, csv("try")...), 200, `"dry_run":true`)
-		s.want(s.ask("POST", path, line, csv("done")...), 200, `"lines":1`)
-		s.want(s.ask("POST", path, "", csv("empty")...), 400, "no file")
+		csv := func(key string) []string { return append(operatorHeaders(key+"-"+what), "Content-Type", "text/csv") }
+		s.want(s.request("POST", path+"?dry_run=true", line, csv("try")...), 200, `"dry_run":true`)
+		s.want(s.request("POST", path, line, csv("done")...), 200, `"lines":1`)
+		s.want(s.request("POST", path, "", csv("empty")...), 400, "no file")
 	}
 }
 
-// aPicture returns a PNG of 8 x 8 pixels.
-func aPicture(t *testing.T) string {
+// samplePNG returns a PNG of 8 x 8 pixels.
+func samplePNG(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, 8, 8))); err != nil {
@@ -167,17 +167,17 @@ func aPicture(t *testing.T) string {
 }
 
 // Pictures are cached without limit, and their media type cannot be changed or guessed.
-func TestPicturesAreShown(t *testing.T) {
+func TestUploadedPicturesAreCached(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
 	var uploaded backoffice.UploadedImage
-	up := s.ask("POST", "/api/v1/operator/images", aPicture(t),
-		append(operatorIs("key-00001"), "Content-Type", "image/png")...)
+	up := s.request("POST", "/api/v1/operator/images", samplePNG(t),
+		append(operatorHeaders("key-00001"), "Content-Type", "image/png")...)
 	if err := json.Unmarshal([]byte(up.body), &uploaded); err != nil {
 		t.Fatal(up.body, err)
 	}
 	name := strings.TrimPrefix(uploaded.URL, "/images/")
-	got := s.ask("GET", uploaded.URL, "")
+	got := s.request("GET", uploaded.URL, "")
 	s.want(got, 200, "\x89PNG")
 	for header, want := range map[string]string{
 		"Content-Type": "image/png", "Cache-Control": "public, max-age=31536000, immutable", "Etag": `"` + name + `"`,
@@ -187,8 +187,8 @@ func TestPicturesAreShown(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", header, got.header.Get(header), want)
 		}
 	}
-	s.want(s.ask("GET", uploaded.URL, "", "If-None-Match", `"`+name+`"`), 304, "")
+	s.want(s.request("GET", uploaded.URL, "", "If-None-Match", `"`+name+`"`), 304, "")
 	for _, path := range []string{"/images/b.jpg", "/images/", "/images/..%2f" + name, uploaded.URL + "/x"} {
-		s.want(s.ask("GET", path, ""), 404, "not_found")
+		s.want(s.request("GET", path, ""), 404, "not_found")
 	}
 }

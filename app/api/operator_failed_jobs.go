@@ -16,35 +16,35 @@ func (a *api) failedJobRoutes(r fiber.Router) {
 		id := c.Params("id")
 		return flow(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.FailedJobs.DeadLetter(ctx, id) })
 	}))
-	r.Post("/dead/:id/replay", a.asActor(actOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
+	r.Post("/dead/:id/replay", a.asActor(operationOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
 		order, err := a.FailedJobs.ReplayDead(ctx, actor, id)
 		return operatorOrder{Order: order, User: order.User}, err
 	})))
-	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.FailedJobs.DropDead))))
+	r.Post("/dead/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropDead))))
 	r.Get("/parked", a.anyOperator(failedJobs("postings", a.FailedJobs.ListMessages)))
-	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.FailedJobs.ReplayMessage))))
-	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.FailedJobs.DropMessage))))
+	r.Post("/parked/:id/replay", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.ReplayMessage))))
+	r.Post("/parked/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropMessage))))
 	r.Get("/mails", a.anyOperator(failedJobs("mails", a.FailedJobs.ListEmails)))
-	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.FailedJobs.ReplayEmail))))
-	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.FailedJobs.DropEmail))))
+	r.Post("/mails/:id/retry", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.ReplayEmail))))
+	r.Post("/mails/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropEmail))))
 }
 
 // failedJobs returns the handler of a list.
-func failedJobs[T any](name string, list func(ctx context.Context, most int) ([]T, bool, error)) fiber.Handler {
+func failedJobs[T any](name string, list func(ctx context.Context, limit int) ([]T, bool, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		most, err := queryInt(c, "limit", defaultSize, 1, largestSize)
+		limit, err := queryInt(c, "limit", defaultSize, 1, maxSize)
 		if err != nil {
 			return err
 		}
-		return flowPage(c, name, func(ctx context.Context) ([]T, bool, error) { return list(ctx, most) })
+		return flowPage(c, name, func(ctx context.Context) ([]T, bool, error) { return list(ctx, limit) })
 	}
 }
 
 // maxEntry exceeds the length of any stream entry ID.
 const maxEntry = 64
 
-// actOnEntry returns the handler of an operation on a stream entry, whose ID is a string.
-func actOnEntry[T any](
+// operationOnEntry returns the handler of an operation on a stream entry, whose ID is a string.
+func operationOnEntry[T any](
 	call func(ctx context.Context, actor journal.Actor, id string) (T, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) error {
@@ -56,11 +56,11 @@ func actOnEntry[T any](
 	}
 }
 
-// silent gives an operation an empty result.
-func silent(
-	act func(ctx context.Context, actor journal.Actor, id string) error,
+// withoutResult gives an operation an empty result.
+func withoutResult(
+	op func(ctx context.Context, actor journal.Actor, id string) error,
 ) func(ctx context.Context, actor journal.Actor, id string) (struct{}, error) {
 	return func(ctx context.Context, actor journal.Actor, id string) (struct{}, error) {
-		return struct{}{}, act(ctx, actor, id)
+		return struct{}{}, op(ctx, actor, id)
 	}
 }

@@ -26,66 +26,66 @@ type (
 		Guests int    `json:"guests"`
 		Note   string `json:"note"`
 	}
-	guestsAnswer struct {
+	guestsResponse struct {
 		Tokens []string `json:"tokens"`
 	}
-	stockAnswer struct {
+	stockResponse struct {
 		backoffice.OperatorSale
-		Withdrawal *shop.StockAct `json:"withdrawal,omitempty"`
+		Withdrawal *shop.StockWithdrawal `json:"withdrawal,omitempty"`
 	}
 )
 
-func (b saleBody) act() (backoffice.SaleAct, error) {
+func (b saleBody) operation() (backoffice.SaleOperation, error) {
 	if b.Version < 1 {
-		return backoffice.SaleAct{}, shop.Fail(shop.BadRequest,
+		return backoffice.SaleOperation{}, shop.Fail(shop.BadRequest,
 			"version is missing: send the version of the sale that you have read")
 	}
-	return backoffice.SaleAct{Version: b.Version, Note: b.Note}, nil
+	return backoffice.SaleOperation{Version: b.Version, Note: b.Note}, nil
 }
 
-// saleAct returns the handler of an operation that needs only the sale.
-func saleAct(
+// saleOperation returns the handler of an operation that needs only the sale.
+func saleOperation(
 	do func(
-		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleOperation,
 	) (backoffice.OperatorSale, error),
 ) func(ctx context.Context, actor journal.Actor, sale shop.ID, b saleBody) (backoffice.OperatorSale, error) {
 	return func(ctx context.Context, actor journal.Actor, sale shop.ID, b saleBody) (backoffice.OperatorSale, error) {
-		act, err := b.act()
+		op, err := b.operation()
 		if err != nil {
 			return backoffice.OperatorSale{}, err
 		}
-		return do(ctx, actor, sale, act)
+		return do(ctx, actor, sale, op)
 	}
 }
 
 func (a *api) changeStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, b stockBody,
-) (out stockAnswer, err error) {
-	act, err := b.act()
+) (out stockResponse, err error) {
+	op, err := b.operation()
 	if err != nil {
 		return out, err
 	}
 	if b.Units >= 0 {
-		out.OperatorSale, err = a.Sales.AddStock(ctx, actor, sale, act, b.Units)
+		out.OperatorSale, err = a.Sales.AddStock(ctx, actor, sale, op, b.Units)
 		return out, err
 	}
-	var gone shop.StockAct
-	out.OperatorSale, gone, err = a.Sales.WithdrawStock(ctx, actor, sale, act, -b.Units)
-	out.Withdrawal = &gone
+	var withdrawal shop.StockWithdrawal
+	out.OperatorSale, withdrawal, err = a.Sales.WithdrawStock(ctx, actor, sale, op, -b.Units)
+	out.Withdrawal = &withdrawal
 	return out, err
 }
 
 func (a *api) setChallenge(
 	ctx context.Context, actor journal.Actor, sale shop.ID, b challengeBody,
 ) (backoffice.OperatorSale, error) {
-	act, err := b.act()
+	op, err := b.operation()
 	if err != nil {
 		return backoffice.OperatorSale{}, err
 	}
-	return a.Sales.SetSaleChallenge(ctx, actor, sale, act, b.Challenge)
+	return a.Sales.SetSaleChallenge(ctx, actor, sale, op, b.Challenge)
 }
 
-func (a *api) addGuests(ctx context.Context, actor journal.Actor, sale shop.ID, b guestsBody) (guestsAnswer, error) {
+func (a *api) addGuests(ctx context.Context, actor journal.Actor, sale shop.ID, b guestsBody) (guestsResponse, error) {
 	tokens, err := a.Sales.AddGuests(ctx, actor, sale, b.Guests)
-	return guestsAnswer{tokens}, err
+	return guestsResponse{tokens}, err
 }

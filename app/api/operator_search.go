@@ -22,8 +22,8 @@ type (
 		Lang      string         `json:"lang"`
 		CreatedAt shop.Millis    `json:"created_at"`
 	}
-	// userFile is the data of one user; a guest has no account.
-	userFile struct {
+	// userData is the data of one user; a guest has no account.
+	userData struct {
 		ID      shop.ID                  `json:"id"`
 		Guest   bool                     `json:"guest"`
 		Account *operatorUser            `json:"account,omitempty"`
@@ -54,7 +54,7 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 	if q.User, err = queryID(c, "user"); err != nil {
 		return err
 	}
-	if q.Before, q.Limit, err = before(c); err != nil {
+	if q.Before, q.Limit, err = parseBefore(c); err != nil {
 		return err
 	}
 	text := c.Query("q")
@@ -76,7 +76,7 @@ func (a *api) searchUsers(c *fiber.Ctx) error {
 		return shop.Fail(shop.BadRequest, "role must be shopper, operator or admin")
 	}
 	var err error
-	if q.Before, q.Limit, err = before(c); err != nil {
+	if q.Before, q.Limit, err = parseBefore(c); err != nil {
 		return err
 	}
 	text := c.Query("q")
@@ -94,9 +94,9 @@ func accountOf(u *shop.User) operatorUser {
 	return operatorUser{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
 }
 
-func (a *api) findUser(ctx context.Context, id shop.ID) (userFile, error) {
+func (a *api) findUser(ctx context.Context, id shop.ID) (userData, error) {
 	f, err := a.Search.FindUser(ctx, id)
-	out := userFile{
+	out := userData{
 		ID: id, Guest: f.Guest, Devices: make([]privacy.ExportedDevice, len(f.Devices)), Orders: list(f.Orders),
 		More: f.More, Blocks: list(f.Blocks),
 	}
@@ -117,7 +117,7 @@ const maxTrade = 64
 
 func (a *api) searchPayments(c *fiber.Ctx) error {
 	q := store.PaymentSearch{Outcome: payment.Outcome(c.Query("state")), Before: c.Query("before")}
-	if q.Outcome != "" && !q.Outcome.Known() {
+	if q.Outcome != "" && !q.Outcome.Valid() {
 		return shop.Fail(shop.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
 			"second_trade or never_payable")
 	}
@@ -125,11 +125,11 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 		return shop.Fail(shop.BadRequest, "before must be a trade number")
 	}
 	var err error
-	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, maxSize); err != nil {
 		return err
 	}
 	text := c.Query("q")
-	return flowPage(c, "payments", func(ctx context.Context) ([]payment.Received, bool, error) {
+	return flowPage(c, "payments", func(ctx context.Context) ([]payment.ReceivedPayment, bool, error) {
 		return a.Search.SearchPayments(ctx, q, text)
 	})
 }

@@ -28,8 +28,8 @@ func (a *api) exportSales(c *fiber.Ctx) error {
 }
 
 // sendTable sends a table as a file download.
-func sendTable(c *fiber.Ctx, within time.Duration, name string, write func(ctx context.Context) ([]byte, error)) error {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+func sendTable(c *fiber.Ctx, timeout time.Duration, name string, write func(ctx context.Context) ([]byte, error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	file, err := write(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *api) saleReportCSV(c *fiber.Ctx) error {
 
 // slowFlow is flow with the timeout for tables.
 func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	return flowWithin(c, tableTimeout, call)
+	return flowWithTimeout(c, tableTimeout, call)
 }
 
 // importFile returns the handler of an import.

@@ -11,7 +11,7 @@ import (
 var asAda = []string{"Authorization", "Bearer user-1", "Idempotency-Key", "act-0001"}
 
 // Invalid input of operators is rejected before a service is called. There is no service, so a call would panic.
-func TestOperatorsBadInput(t *testing.T) {
+func TestOperatorInputIsValidatedBeforeService(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestOperatorsBadInput(t *testing.T) {
 		{"GET", "/nothing", "", 404, "not_found"},
 		{"POST", "/parked/" + strings.Repeat("1", 65) + "/drop", "", 404, "not_found"},
 	} {
-		s.want(s.ask(c.method, "/api/v1/operator"+c.path, c.body, asAda...), c.code, c.part)
+		s.want(s.request(c.method, "/api/v1/operator"+c.path, c.body, asAda...), c.code, c.part)
 	}
 	for _, path := range []string{
 		"/orders?state=reserved", "/orders?state=paid&limit=0", "/orders/x", "/orders?sale=x", "/orders?user=-1",
@@ -41,12 +41,12 @@ func TestOperatorsBadInput(t *testing.T) {
 		"/journal/verify?head=3", "/users/x", "/users?limit=0", "/payments?state=x",
 		"/payments?before=" + strings.Repeat("x", 65), "/payments?limit=101", "/dead?limit=x",
 	} {
-		s.want(s.ask("GET", "/api/v1/operator"+path, "", asAda...), 400, "bad_request")
+		s.want(s.request("GET", "/api/v1/operator"+path, "", asAda...), 400, "bad_request")
 	}
 }
 
 // Operators read and change an order and a sale through all their states. No response contains a secret.
-func TestOperatorsRoutes(t *testing.T) {
+func TestOperatorsChangeOrdersAndSales(t *testing.T) {
 	t.Parallel()
 	shanghai, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
@@ -128,7 +128,7 @@ func TestOperatorsRoutes(t *testing.T) {
 		{"GET", "/categories/7", "", 200, `"name":"Light"`},
 		{"GET", "/categories/404", "", 404, `"code":"not_found"`},
 	} {
-		got := s.ask(c.method, "/api/v1/operator"+c.path, c.body, operatorIs(fmt.Sprintf("act-%04d", i))...)
+		got := s.request(c.method, "/api/v1/operator"+c.path, c.body, operatorHeaders(fmt.Sprintf("act-%04d", i))...)
 		s.want(got, c.code, c.part)
 		if strings.Contains(got.body, "secret") || strings.Contains(got.body, "argon2") {
 			t.Errorf("%s: the response contains a secret: %s", c.path, got.body)
@@ -137,17 +137,17 @@ func TestOperatorsRoutes(t *testing.T) {
 }
 
 // An approval and a decline are different operations; the journal contains the operator.
-func TestDecisions(t *testing.T) {
+func TestRefundDecisionsAreJournaled(t *testing.T) {
 	t.Parallel()
 	for decision, state := range map[string]string{"approve": "refunding", "decline": "paid"} {
 		s, w := openShop(t, nil)
 		w.pay()
-		s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":"too large"}`, "Authorization", "Bearer user-42"), 200,
+		s.want(s.request("POST", "/api/v1/orders/7/refund", `{"reason":"too large"}`, "Authorization", "Bearer user-42"), 200,
 			`{"state":"paid"}`)
-		s.want(s.ask("POST", "/api/v1/operator/refunds/7/"+decision, `{"note":"n"}`, asAda...), 200,
+		s.want(s.request("POST", "/api/v1/operator/refunds/7/"+decision, `{"note":"n"}`, asAda...), 200,
 			`"state":"`+state+`"`)
-		if act := w.lastAct(); act.Kind != "refund."+decision || act.ActorID != 1 || act.Note != "n" {
-			t.Errorf("%s: got the last entry %+v", decision, act)
+		if op := w.lastEntry(); op.Kind != "refund."+decision || op.ActorID != 1 || op.Note != "n" {
+			t.Errorf("%s: got the last entry %+v", decision, op)
 		}
 	}
 }

@@ -26,13 +26,13 @@ const (
 	// pollEvery is the interval at which a long poll reads the order.
 	pollEvery = 500 * time.Millisecond
 	// Limits of concurrent long polls per node, user and address; further polls return at once.
-	pollersAtOnce  = 512
+	maxPollers     = 512
 	pollersPerUser = 3
 	pollersPerAddr = 64
 )
 
 type (
-	stateAnswer struct {
+	stateResponse struct {
 		State shop.OrderState `json:"state"`
 	}
 	buyBody struct {
@@ -49,8 +49,8 @@ type (
 	}
 )
 
-// errNoBuy is shared and must not be changed.
-var errNoBuy = shop.Fail(shop.Forbidden, "buying over HTTP is switched off; buy on the page, which uses a socket")
+// errHTTPBuyOff is shared and must not be changed.
+var errHTTPBuyOff = shop.Fail(shop.Forbidden, "buying over HTTP is switched off; buy on the page, which uses a socket")
 
 func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 	sale, err := pathID(c)
@@ -58,17 +58,17 @@ func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 		return err
 	}
 	if !a.Switches().HTTPBuy {
-		a.NoBuy(sale, errNoBuy)
-		return errNoBuy
+		a.BuyRejected(sale, errHTTPBuyOff)
+		return errHTTPBuyOff
 	}
-	if err := a.MayBuy(who.User, hostAddr(c.IP()), sale); err != nil {
+	if err := a.AdmitBuy(who.User, hostAddr(c.IP()), sale); err != nil {
 		return err
 	}
 	var b buyBody
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
-	qty, err := quantity(b.Qty)
+	qty, err := parseQuantity(b.Qty)
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,14 @@ func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 	})
 }
 
-// newState returns the handler of an operation without a body on an order of the caller, whose ID is in the path.
-func newState(
+// stateHandler returns the handler of an operation without a body on an order of the caller, whose ID is in the path.
+func stateHandler(
 	call func(ctx context.Context, user, order shop.ID) (shop.OrderState, error),
 ) func(c *fiber.Ctx, user shop.ID) error {
 	return func(c *fiber.Ctx, user shop.ID) error {
-		return byID(func(ctx context.Context, order shop.ID) (stateAnswer, error) {
+		return byID(func(ctx context.Context, order shop.ID) (stateResponse, error) {
 			state, err := call(ctx, user, order)
-			return stateAnswer{state}, err
+			return stateResponse{state}, err
 		})(c)
 	}
 }
@@ -99,7 +99,7 @@ func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
 	if q.Sale, err = queryID(c, "sale"); err != nil {
 		return err
 	}
-	if q.Before, q.Limit, err = before(c); err != nil {
+	if q.Before, q.Limit, err = parseBefore(c); err != nil {
 		return err
 	}
 	return a.cached(c, "orders", q, user, func() error {
@@ -113,9 +113,9 @@ func (a *api) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.
 	return a.Pay(ctx, user, order, payment.PayVia(b.Via))
 }
 
-func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateAnswer, error) {
-	state, err := a.AskRefund(ctx, user, order, b.Reason)
-	return stateAnswer{state}, err
+func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateResponse, error) {
+	state, err := a.RequestRefund(ctx, user, order, b.Reason)
+	return stateResponse{state}, err
 }
 
 // order sends an order of the user. With wait it responds when the order changes, or after that many seconds.
@@ -135,12 +135,12 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 			return order, err
 		}
 		defer a.pollers.leave(user, addr)
-		return a.next(user, order, time.Duration(wait)*time.Second), nil
+		return a.waitForChange(user, order, time.Duration(wait)*time.Second), nil
 	})
 }
 
-// next polls until the order has changed or the time is over. It ignores errors and retries.
-func (a *api) next(user shop.ID, order shop.Order, within time.Duration) shop.Order {
+// waitForChange polls until the order has changed or the time is over. It ignores errors and retries.
+func (a *api) waitForChange(user shop.ID, order shop.Order, within time.Duration) shop.Order {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
@@ -167,14 +167,14 @@ type pollers struct {
 }
 
 func newPollers() *pollers {
-	return &pollers{places: limits.Places{Most: pollersAtOnce, User: pollersPerUser, Addr: pollersPerAddr}}
+	return &pollers{places: limits.Places{Max: maxPollers, User: pollersPerUser, Addr: pollersPerAddr}}
 }
 
 // enter reserves a place, which leave releases. It reports false if all places are taken.
 func (p *pollers) enter(user shop.ID, addr netip.Addr) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	room := p.places.Room(user, addr)
+	room := p.places.HasRoom(user, addr)
 	if room {
 		p.places.Add(user, addr, 1)
 	}
@@ -188,9 +188,9 @@ func (p *pollers) leave(user shop.ID, addr netip.Addr) {
 }
 
 // decode parses exactly one JSON object. Unknown fields are ignored.
-func decode(text []byte, into any) error {
+func decode(text []byte, target any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(into); err != nil {
+	if err := d.Decode(target); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {
 			return shop.Fail(shop.BadRequest, kind.Field+" must be a "+kind.Type.String())
@@ -203,8 +203,8 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// quantity parses an integer. It clamps values above the range of int: the flow rejects them.
-func quantity(raw json.RawMessage) (int, error) {
+// parseQuantity parses an integer. It clamps values above the range of int: the flow rejects them.
+func parseQuantity(raw json.RawMessage) (int, error) {
 	text := string(raw)
 	n, err := strconv.Atoi(text)
 	switch {
@@ -222,9 +222,9 @@ type solveBody struct {
 	Answer string `json:"answer"`
 }
 
-// askPass returns a pass for the sale in the path, or the challenge that must be solved first. The body is ignored.
-func (a *api) askPass(c *fiber.Ctx, who shop.Identity) error {
-	return a.withPayment(c, who, admission.PassQuestion{}, a.Passes.AskPass)
+// requestPass returns a pass for the sale in the path, or the challenge that must be solved first. The body is ignored.
+func (a *api) requestPass(c *fiber.Ctx, who shop.Identity) error {
+	return a.handlePass(c, who, admission.PassRequest{}, a.Passes.RequestPass)
 }
 
 // solvePass returns the pass for a solved challenge.
@@ -233,16 +233,18 @@ func (a *api) solvePass(c *fiber.Ctx, who shop.Identity) error {
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
-	return a.withPayment(c, who, admission.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Passes.SolvePass)
+	return a.handlePass(c, who, admission.PassRequest{Task: b.Task, Answer: b.Answer}, a.Passes.SolvePass)
 }
 
-func (a *api) withPayment(
-	c *fiber.Ctx, who shop.Identity, q admission.PassQuestion,
-	ask func(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error),
+func (a *api) handlePass(
+	c *fiber.Ctx, who shop.Identity, q admission.PassRequest,
+	requestPass func(ctx context.Context, q admission.PassRequest) (admission.PassResult, error),
 ) (err error) {
 	if q.Sale, err = pathID(c); err != nil {
 		return err
 	}
 	q.User, q.From = who.User, hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (admission.PassAnswer, error) { return ask(shop.BoundTo(ctx, &who), q) })
+	return flow(c, func(ctx context.Context) (admission.PassResult, error) {
+		return requestPass(shop.BoundTo(ctx, &who), q)
+	})
 }

@@ -17,8 +17,8 @@ import (
 	"stampede/app/api/spec"
 )
 
-// notBuilt is sent if the binary contains no page.
-const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Stampede</title>
+// pageNotBuilt is sent if the binary contains no page.
+const pageNotBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Stampede</title>
 <h1>The page was not built</h1>
 <p>The program runs, and its API is available under <a href="/api/v1/slots">/api/v1</a>,
 but this binary was built without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
@@ -33,11 +33,11 @@ const (
 type page struct{ files map[string]*file }
 
 type file struct {
-	kind   string // media type
-	plain  []byte
-	packed func() []byte // gzip; nil if it saves too little
-	tag    string
-	cache  string
+	kind       string // media type
+	plain      []byte
+	compressed func() []byte // gzip; nil if it saves too little
+	tag        string
+	cache      string
 }
 
 func newPage(dist fs.FS, asyncAPI []byte) *page {
@@ -46,7 +46,7 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 	}}
 	if dist == nil {
 		for _, name := range []string{"index.html", docsPath, socketDocsPath} {
-			p.files[name] = newFile("index.html", []byte(notBuilt))
+			p.files[name] = newFile("index.html", []byte(pageNotBuilt))
 		}
 		return p
 	}
@@ -58,7 +58,7 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 			return err
 		}
 		content, err := fs.ReadFile(dist, name)
-		p.files[address(name)] = newFile(name, content)
+		p.files[pagePath(name)] = newFile(name, content)
 		return err
 	})
 	if err != nil { // cannot happen with embedded files
@@ -67,8 +67,8 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 	return p
 }
 
-// address returns the path of a build file; documentation pages and the console have no .html suffix.
-func address(name string) string {
+// pagePath returns the path of a build file; documentation pages and the console have no .html suffix.
+func pagePath(name string) string {
 	switch name {
 	case "docs/index.html":
 		return docsPath
@@ -90,7 +90,7 @@ func newYAML(content []byte) *file {
 func newFile(name string, content []byte) *file {
 	sum := sha256.Sum256(content)
 	f := &file{
-		kind: mime.TypeByExtension(path.Ext(name)), plain: content, packed: func() []byte { return nil },
+		kind: mime.TypeByExtension(path.Ext(name)), plain: content, compressed: func() []byte { return nil },
 		tag: `"` + hex.EncodeToString(sum[:8]) + `"`, cache: "no-cache", // revalidated each time, usually with 304
 	}
 	if f.kind == "" {
@@ -101,13 +101,13 @@ func newFile(name string, content []byte) *file {
 		f.cache = "public, max-age=31536000, immutable"
 	}
 	if !strings.HasPrefix(f.kind, "image/") || strings.HasPrefix(f.kind, "image/svg") {
-		f.packed = sync.OnceValue(func() []byte { return pack(content) })
+		f.compressed = sync.OnceValue(func() []byte { return compress(content) })
 	}
 	return f
 }
 
-// pack compresses the content; nil if that saves less than a tenth.
-func pack(content []byte) []byte {
+// compress compresses the content; nil if that saves less than a tenth.
+func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a valid level
 	_, _ = w.Write(content)                               // a bytes.Buffer never fails
@@ -138,7 +138,7 @@ func (p *page) serve(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderContentType, f.kind)
 	if strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
-		if packed := f.packed(); packed != nil {
+		if packed := f.compressed(); packed != nil {
 			c.Set(fiber.HeaderContentEncoding, "gzip")
 			return c.Send(packed)
 		}

@@ -15,19 +15,19 @@ import (
 // maxRequestID is the maximum length of a request id from a client or a proxy, in bytes.
 const maxRequestID = 64
 
-// identify sets the request id on request and response. It keeps the client's id if that is short and clean, and
+// setRequestID sets the request id on request and response. It keeps the client's id if that is short and clean, and
 // creates one otherwise.
-func identify(ctx *fasthttp.RequestCtx) {
+func setRequestID(ctx *fasthttp.RequestCtx) {
 	id := string(ctx.Request.Header.Peek(fiber.HeaderXRequestID))
-	if !cleanRequestID(id) {
+	if !validRequestID(id) {
 		id = newRequestID()
 		ctx.Request.Header.Set(fiber.HeaderXRequestID, id)
 	}
 	ctx.Response.Header.Set(fiber.HeaderXRequestID, id)
 }
 
-// cleanRequestID reports whether the id needs no escapes in a header, a log line or JSON.
-func cleanRequestID(id string) bool {
+// validRequestID reports whether the id needs no escapes in a header, a log line or JSON.
+func validRequestID(id string) bool {
 	return id != "" && len(id) <= maxRequestID && strings.IndexFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	}) < 0
@@ -42,19 +42,19 @@ func newRequestID() string {
 // requestID returns the id set by identify.
 func requestID(c *fiber.Ctx) string { return c.GetRespHeader(fiber.HeaderXRequestID) }
 
-// logged returns a context whose log lines contain the request id, and the order or sale in the path. Both are copied,
+// logContext returns a context whose log lines contain the request id, and the order or sale in the path. Both are copied,
 // because the request must not be used after its handler has returned.
-func logged(c *fiber.Ctx) context.Context {
+func logContext(c *fiber.Ctx) context.Context {
 	ids := []any{"request", strings.Clone(requestID(c))}
 	parts := strings.Split(strings.TrimPrefix(c.Path(), apiPath), "/")
 	for i := range len(parts) - 1 {
 		id, err := shop.ParseID(parts[i+1])
-		if name := named[parts[i]]; name != "" && err == nil {
+		if name := idKinds[parts[i]]; name != "" && err == nil {
 			ids = append(ids, name, id)
 		}
 	}
 	return shop.WithLogIDs(context.Background(), ids...)
 }
 
-// named maps a path segment to the kind of the id that follows.
-var named = map[string]string{"orders": "order", "refunds": "order", "sales": "sale"}
+// idKinds maps a path segment to the kind of the id that follows.
+var idKinds = map[string]string{"orders": "order", "refunds": "order", "sales": "sale"}

@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// secure sets the security headers of every response, including responses to unreadable requests: only own scripts,
+// setSecurityHeaders sets the security headers of every response, including responses to unreadable requests: only own scripts,
 // styles and pictures, no framing, no MIME sniffing.
-func secure(ctx *fasthttp.RequestCtx) {
+func setSecurityHeaders(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.Set(fiber.HeaderContentSecurityPolicy, policy(string(ctx.Request.Header.Host())))
 	h.Set(fiber.HeaderXContentTypeOptions, "nosniff")

@@ -38,7 +38,7 @@ type (
 // refresh returns new tokens in the same way as the current one was sent: body or cookie.
 func (a *api) refresh(c *fiber.Ctx) error {
 	var b refreshBody
-	if err := decodeIfAny(c, &b); err != nil {
+	if err := decodeOptional(c, &b); err != nil {
 		return err
 	}
 	token, inBody := b.Refresh, b.Refresh != ""
@@ -60,14 +60,14 @@ func (a *api) refresh(c *fiber.Ctx) error {
 		if !inBody && errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 			a.setRefresh(c, "")
 		}
-		return a.handOver(c, session, inBody), err
+		return a.placeRefreshToken(c, session, inBody), err
 	})
 }
 
 // logOut ends the session of the token in the body, the bearer or the cookie, in this order, and removes the cookie.
 func (a *api) logOut(c *fiber.Ctx) error {
 	var b logOutBody
-	if err := decodeIfAny(c, &b); err != nil {
+	if err := decodeOptional(c, &b); err != nil {
 		return err
 	}
 	o := account.LogOut{Refresh: b.Refresh, Everywhere: b.Everywhere}
@@ -86,21 +86,21 @@ func (a *api) logOut(c *fiber.Ctx) error {
 			return shop.Fail(shop.Unauthorized, "you are not logged in")
 		}
 	}
-	return flow(c, func(ctx context.Context) (done, error) {
+	return flow(c, func(ctx context.Context) (emptyResult, error) {
 		err := a.Accounts.LogOut(ctx, o)
 		if code := shop.AsError(err).Code; b.Refresh == "" && (err == nil || code == shop.Unauthorized) {
 			a.setRefresh(c, "")
 		}
-		return done{}, err
+		return emptyResult{}, err
 	})
 }
 
-// decodeIfAny is decode for an optional body.
-func decodeIfAny(c *fiber.Ctx, into any) error {
+// decodeOptional is decode for an optional body.
+func decodeOptional(c *fiber.Ctx, target any) error {
 	if len(raw(c)) == 0 {
 		return nil
 	}
-	return decode(raw(c), into)
+	return decode(raw(c), target)
 }
 
 // cookieOf returns the refresh token in the cookie, if a page of this shop sent the request.
@@ -112,8 +112,8 @@ func cookieOf(c *fiber.Ctx) (string, error) {
 	return token, nil
 }
 
-// handOver leaves the refresh token in the response to an app, and moves a browser's token into the cookie.
-func (a *api) handOver(c *fiber.Ctx, s account.Session, isApp bool) account.Session {
+// placeRefreshToken leaves the refresh token in the response to an app, and moves a browser's token into the cookie.
+func (a *api) placeRefreshToken(c *fiber.Ctx, s account.Session, isApp bool) account.Session {
 	if isApp || s.Refresh == "" {
 		return s
 	}
@@ -163,8 +163,8 @@ func browserName(agent string) string {
 }
 
 // firstIn returns the name of the first mark that the text contains.
-func firstIn(text string, words [][2]string) string {
-	for _, w := range words {
+func firstIn(text string, marks [][2]string) string {
+	for _, w := range marks {
 		if strings.Contains(text, w[0]) {
 			return w[1]
 		}

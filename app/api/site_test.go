@@ -49,23 +49,23 @@ func verify(token string) (shop.Identity, error) {
 	return who, nil
 }
 
-// buys replaces the checkout in tests of the route.
-type buys struct {
+// fakeCheckout replaces the checkout in tests of the route.
+type fakeCheckout struct {
 	got  atomic.Pointer[order.BuyRequest] // the last request
 	fail error
 }
 
-func (b *buys) buy(_ context.Context, _ shop.ID, req order.BuyRequest) (order.Receipt, error) {
+func (b *fakeCheckout) buy(_ context.Context, _ shop.ID, req order.BuyRequest) (order.Receipt, error) {
 	b.got.Store(&req)
 	return order.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: shop.Reserved}, b.fail
 }
 
 type site struct {
-	t     *testing.T
-	front *HTTPServer
-	url   string
-	conns *limitedListener
-	close chan struct{} // Options.Closing
+	t          *testing.T
+	httpServer *HTTPServer
+	url        string
+	conns      *limitedListener
+	close      chan struct{} // Options.Closing
 
 	anyCode bool // allows errors of flows that the specification does not list
 }
@@ -88,8 +88,8 @@ func (s *site) options() Options {
 		},
 		Closing: s.close, Board: emptyBoard, Metrics: NewMetrics(), Zone: time.UTC,
 		Switches: (&backoffice.Switchboard{}).Now, Blocked: noneBlocked,
-		Admit:  func(limits.Class, shop.ID, netip.Addr) error { return nil },
-		MayBuy: func(shop.ID, netip.Addr, shop.ID) error { return nil }, NoBuy: func(shop.ID, error) {},
+		Admit:    func(limits.Class, shop.ID, netip.Addr) error { return nil },
+		AdmitBuy: func(shop.ID, netip.Addr, shop.ID) error { return nil }, BuyRejected: func(shop.ID, error) {},
 	}
 }
 
@@ -117,11 +117,11 @@ func openShop(t *testing.T, change func(*Options)) (*site, *world) {
 // open starts a real server on a free port.
 func open(t *testing.T, change func(*Options)) *site {
 	t.Helper()
-	return openFor(t, 1000, change)
+	return openWith(t, 1000, change)
 }
 
-// openFor is open with a limit of connections per address, and a hook that changes the server before it serves.
-func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTPServer)) *site {
+// openWith is open with a limit of connections per address, and a hook that changes the server before it serves.
+func openWith(t *testing.T, maxConns int, change func(*Options), tune ...func(f *HTTPServer)) *site {
 	t.Helper()
 	s := &site{t: t, close: make(chan struct{})}
 	o := s.options()
@@ -133,34 +133,34 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
-	s.front = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
-	s.front.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not interrupt
+	s.httpServer = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
+	s.httpServer.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not interrupt
 	for _, do := range tune {
-		do(s.front)
+		do(s.httpServer)
 	}
-	s.front.AllowLong(func(token string) bool { return token == "user-1" || token == "user-2" })
-	s.front.Open(New(o))
+	s.httpServer.AllowLongBodies(func(token string) bool { return token == "user-1" || token == "user-2" })
+	s.httpServer.Open(New(o))
 	done := make(chan error, 1)
-	s.conns = LimitConns(l, most, o.Proxies, o.Blocked).(*limitedListener)
-	go func() { done <- s.front.Serve(s.conns) }()
+	s.conns = LimitConns(l, maxConns, o.Proxies, o.Blocked).(*limitedListener)
+	go func() { done <- s.httpServer.Serve(s.conns) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := errors.Join(s.front.Shutdown(ctx), <-done); err != nil {
+		if err := errors.Join(s.httpServer.Shutdown(ctx), <-done); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
 }
 
-type answer struct {
+type response struct {
 	code   int
 	body   string
 	header http.Header
 }
 
-// ask sends a request on a new connection.
-func (s *site) ask(method, path, body string, headers ...string) answer {
+// request sends a request on a new connection.
+func (s *site) request(method, path, body string, headers ...string) response {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *site) ask(method, path, body string, headers ...string) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{res.StatusCode, string(text), res.Header}
+	return response{res.StatusCode, string(text), res.Header}
 }
 
 // send sends a text on a new connection with a deadline of one minute. The reply may arrive before all of the text is
@@ -213,7 +213,7 @@ func (s *site) raw(text string) (*http.Response, []byte) {
 }
 
 // want checks the status and a part of the body.
-func (s *site) want(a answer, code int, part string) {
+func (s *site) want(a response, code int, part string) {
 	s.t.Helper()
 	if a.code != code || !strings.Contains(a.body, part) {
 		s.t.Errorf("got %d %s, want %d with %q", a.code, a.body, code, part)

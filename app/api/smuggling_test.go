@@ -12,7 +12,7 @@ import (
 // A request whose end is ambiguous for a proxy is the last one on its connection. It gets 400 or, with both
 // Content-Length and chunks, a reply to its chunks (RFC 9112, 6.3). The bytes after it are never handled as a request,
 // whose reply a proxy would send to another client.
-func TestRequestsHaveOneEnd(t *testing.T) {
+func TestAmbiguousRequestEndsConnection(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	const post, next = "POST /api/v1/auth/guest HTTP/1.1\r\nHost: a\r\n",

@@ -22,8 +22,8 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// outsideTheRouter lists the routes served by HTTPServer. The route /* serves the page and its files.
-var outsideTheRouter = []string{"GET /healthz", "GET /readyz"}
+// serverRoutes lists the routes served by HTTPServer. The route /* serves the page and its files.
+var serverRoutes = []string{"GET /healthz", "GET /readyz"}
 
 // TestRoutesAreDescribed: the router and openapi.yaml contain the same routes.
 func TestRoutesAreDescribed(t *testing.T) {
@@ -39,22 +39,22 @@ func TestRoutesAreDescribed(t *testing.T) {
 		}
 	}
 	s := &site{t: t}
-	there := slices.Clone(outsideTheRouter)
+	routed := slices.Clone(serverRoutes)
 	for _, r := range newApp(s.options()).GetRoutes(true) {
 		if r.Method != http.MethodHead && r.Path != "/*" { // every GET route also serves HEAD
-			there = append(there, r.Method+" "+inBraces(r.Path))
+			routed = append(routed, r.Method+" "+openAPIPath(r.Path))
 		}
 	}
 	slices.Sort(described)
-	slices.Sort(there)
-	if diff := gocmp.Diff(described, slices.Compact(there)); diff != "" {
+	slices.Sort(routed)
+	if diff := gocmp.Diff(described, slices.Compact(routed)); diff != "" {
 		t.Errorf("app/api/spec/openapi.yaml and the router differ (-described +routed):\n%s", diff)
 	}
 }
 
-// notShown lists operations without a sample of a JSON success: a socket, a form of the gateway, and files; and an
+// withoutSample lists operations without a sample of a JSON success: a socket, a form of the gateway, and files; and an
 // operation with a solved challenge, which e2e covers.
-var notShown = []string{
+var withoutSample = []string{
 	"openSocket", "notifyOfPayment", "uploadImage", "showImage",
 	"exportProducts", "exportSales", "importProducts", "importSales", "solvePass",
 	"refresh", // TestRefreshByCookieNeedsOurPage
@@ -78,8 +78,8 @@ var inAMonth = time.Now().AddDate(0, 1, 0).Format(time.DateOnly)
 
 var examples = map[string]example{
 	"register": {
-		before: (*world).draw,
-		body:   `{"email":"new@shop.example","password":"` + testPassword + `","captcha":` + drawn + `}`,
+		before: (*world).storeCaptcha,
+		body:   `{"email":"new@shop.example","password":"` + testPassword + `","captcha":` + captchaJSON + `}`,
 	},
 	"activate": {before: func(w *world) {
 		w.exec("UPDATE users SET state = 'pending', activated_at = 0 WHERE id = 42")
@@ -89,7 +89,7 @@ var examples = map[string]example{
 		w.exec("UPDATE users SET state = 'pending', activated_at = 0 WHERE id = 42")
 		w.mail(shop.TokenActivate)
 	}},
-	"forgotPassword": {before: (*world).draw, body: `{"email":"ada@shop.example","captcha":` + drawn + `}`},
+	"forgotPassword": {before: (*world).storeCaptcha, body: `{"email":"ada@shop.example","captcha":` + captchaJSON + `}`},
 	"resetPassword": {
 		before: func(w *world) { w.mail(shop.TokenReset) },
 		body:   `{"token":"` + sampleToken + `","password":"six brown cows"}`,
@@ -97,15 +97,15 @@ var examples = map[string]example{
 	"deleteMe":       {body: `{"password":"` + testPassword + `"}`},
 	"changePassword": {body: `{"old":"` + testPassword + `","new":"six brown cows"}`},
 
-	"askPass":        {id: "8"},
+	"requestPass":        {id: "8"},
 	"askForRefund":   {before: (*world).pay},
 	"confirmReceipt": {before: (*world).ship},
 	"shipOrder":      {before: (*world).pay},
 	"refundOrder":    {before: (*world).pay},
-	"approveRefund":  {before: (*world).askRefund},
-	"declineRefund":  {before: (*world).askRefund},
+	"approveRefund":  {before: (*world).requestRefund},
+	"declineRefund":  {before: (*world).requestRefund},
 	"retryRefund": {before: func(w *world) {
-		w.askRefund()
+		w.requestRefund()
 		w.exec("UPDATE refunds SET state = 'stuck'")
 	}},
 	"searchOrders": {query: "?state=paid"},
@@ -125,7 +125,7 @@ var examples = map[string]example{
 		body: `{"from":"` + inAMonth + `","to":"` + inAMonth + `","times":[{"opens":"10:00","closes":"12:00"}]}`,
 	},
 	"setProductImages": {body: `{"version":1,"images":[{"url":"/products/lamp.svg","alt":"A lamp"}]}`},
-	"takeBackNotice":   {before: func(w *world) { w.say() }},
+	"takeBackNotice":   {before: func(w *world) { w.publishBanner() }},
 	"removeBlock":      {before: (*world).block, id: "1"},
 	"shipOrders":       {before: (*world).pay, body: `{"csv":"order,carrier,tracking\n7,SF,SF1\n"}`},
 	"addBlock":         {body: `{"kind":"user","value":"7"}`},
@@ -139,17 +139,17 @@ var examples = map[string]example{
 	"retryMail":     {before: (*world).failJobs, id: "1-0"}, "dropMail": {before: (*world).failJobs, id: "1-0"},
 }
 
-// TestEveryOperationAnswers: each operation returns a success in the form of its description.
-func TestEveryOperationAnswers(t *testing.T) {
+// TestEveryOperationReturnsSuccess: each operation returns a success in the form of its description.
+func TestEveryOperationReturnsSuccess(t *testing.T) {
 	t.Parallel()
 	doc, err := contract.Document()
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads, _ := openShop(t, nil)
+	shared, _ := openShop(t, nil)
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			if slices.Contains(notShown, op.OperationID) {
+			if slices.Contains(withoutSample, op.OperationID) {
 				continue
 			}
 			body, err := contract.Sample(op)
@@ -157,7 +157,7 @@ func TestEveryOperationAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := examples[op.OperationID]
-			s := reads
+			s := shared
 			if e.before != nil || method != http.MethodGet { // in a new world
 				var w *world
 				if s, w = openShop(t, nil); e.before != nil {
@@ -170,7 +170,7 @@ func TestEveryOperationAnswers(t *testing.T) {
 			}
 			address := strings.ReplaceAll(path, "{id}", cmp.Or(e.id, "7")) + e.query
 			body = cmp.Or(e.body, body)
-			got := s.ask(method, address, body, "Authorization", "Bearer "+token, actKey, "act-0001")
+			got := s.request(method, address, body, "Authorization", "Bearer "+token, operationKey, "act-0001")
 			if got.code >= 300 {
 				t.Errorf("%s %s %s with %s: got %d %s, want less than 300", op.OperationID, method, address, body, got.code, got.body)
 			}
@@ -178,11 +178,11 @@ func TestEveryOperationAnswers(t *testing.T) {
 	}
 }
 
-// drawn is a captcha and its solution.
-const drawn = `{"id":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","answer":"123456"}`
+// captchaJSON is a captcha and its solution.
+const captchaJSON = `{"id":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","answer":"123456"}`
 
-// draw stores the captcha.
-func (w *world) draw() {
+// storeCaptcha stores the captcha.
+func (w *world) storeCaptcha() {
 	w.must(w.redis.Set(w.ctx, "stampede:{captcha}:ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 		hashOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ:123456"), time.Minute).Err())
 }
@@ -215,9 +215,9 @@ func (w *world) ship() {
 	w.must(err)
 }
 
-func (w *world) askRefund() {
+func (w *world) requestRefund() {
 	w.pay()
-	_, err := w.services.AskRefund(w.ctx, 42, 7, "too large")
+	_, err := w.services.RequestRefund(w.ctx, 42, 7, "too large")
 	w.must(err)
 }
 
@@ -226,7 +226,7 @@ func (w *world) block() {
 	w.must(err)
 }
 
-func (w *world) say() {
+func (w *world) publishBanner() {
 	_, err := w.services.Settings.PublishBanner(w.ctx, operator, backoffice.NewNotice{Level: "info", Text: "Hello."})
 	w.must(err)
 }
@@ -252,8 +252,8 @@ func (w *world) failJobs() {
 		"body", `{"kind":"paid","about":"7","to":"ada@shop.example","lang":"en"}`)
 }
 
-// inBraces writes path parameters in the form of openapi.yaml.
-func inBraces(path string) string {
+// openAPIPath writes path parameters in the form of openapi.yaml.
+func openAPIPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if name, is := strings.CutPrefix(part, ":"); is {
@@ -308,27 +308,27 @@ func TestCheckCodesAreDescribed(t *testing.T) {
 }
 
 // A request keeps a client id that is short and clean, and gets a new one otherwise; an error response contains the id.
-func TestRequestIDs(t *testing.T) {
+func TestRequestIDIsKeptOrReplaced(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	const header = "X-Request-Id"
 	for _, path := range []string{"/api/v1/time", "/healthz", "/readyz", "/", "/api/v1/nothing", "/ws"} {
-		for id, kept := range map[string]bool{
+		for id, keepsID := range map[string]bool{
 			"7f3a.b_c-D9": true, strings.Repeat("x", 64): true, strings.Repeat("x", 65): false,
 			`a"b`: false, "a b": false, "<b>": false, "": false, "é": false, "{id}": false,
 		} {
-			got := s.ask("GET", path, "", header, id)
-			if given := got.header.Get(header); (given == id) != kept || !cleanRequestID(given) {
-				t.Errorf("%s with the id %q: got %q; want the same id: %v", path, id, given, kept)
+			got := s.request("GET", path, "", header, id)
+			if given := got.header.Get(header); (given == id) != keepsID || !validRequestID(given) {
+				t.Errorf("%s with the id %q: got %q; want the same id: %v", path, id, given, keepsID)
 			}
 		}
 	}
-	first, second := s.ask("GET", "/healthz", ""), s.ask("GET", "/healthz", "")
+	first, second := s.request("GET", "/healthz", ""), s.request("GET", "/healthz", "")
 	if first.header.Get(header) == second.header.Get(header) {
 		t.Error("two requests have the same id")
 	}
-	s.want(s.ask("GET", "/api/v1/orders", "", header, "mine-1"), 401, `"request":"mine-1"`)
-	conn, r, res := s.shake("X-Request-Id: mine-2\r\nOrigin: https://evil.example\r\n", "")
+	s.want(s.request("GET", "/api/v1/orders", "", header, "mine-1"), 401, `"request":"mine-1"`)
+	conn, r, res := s.handshake("X-Request-Id: mine-2\r\nOrigin: https://evil.example\r\n", "")
 	defer conn.Close()
 	text, err := io.ReadAll(io.LimitReader(r, res.ContentLength))
 	if err != nil || res.StatusCode != http.StatusForbidden || !strings.Contains(string(text), `"request":"mine-2"`) {
@@ -337,7 +337,7 @@ func TestRequestIDs(t *testing.T) {
 }
 
 // The response to an unreadable request has the usual error body and security headers.
-func TestUnreadableRequestsAreAnsweredLikeOthers(t *testing.T) {
+func TestUnreadableRequestsGetUsualErrorBody(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	for request, want := range map[string]int{
@@ -356,11 +356,11 @@ func TestUnreadableRequestsAreAnsweredLikeOthers(t *testing.T) {
 		"POST /api/v1/sales/5/buy HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n": 400,
 	} {
 		res, text := s.raw(request)
-		asked, err := http.NewRequest("GET", s.url+"/nowhere", nil)
+		sampleRequest, err := http.NewRequest("GET", s.url+"/nowhere", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = contract.Check(contract.Exchange{Request: asked, Response: res, Got: text})
+		err = contract.Check(contract.Exchange{Request: sampleRequest, Response: res, Got: text})
 		if res.StatusCode != want || err != nil {
 			t.Errorf("%.60q: got %d %s, want %d; %v", request, res.StatusCode, text, want, err)
 		}

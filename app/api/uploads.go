@@ -31,9 +31,11 @@ const operatorPath = apiPath + "/operator/"
 // uploadPaths lists the paths that accept files.
 var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
-// AllowLong permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator reports
+// AllowLongBodies permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator reports
 // true. isOperator is called before the body is read, so rejected bodies take no memory.
-func (f *HTTPServer) AllowLong(isOperator func(token string) bool) { f.isOperator.Store(&isOperator) }
+func (f *HTTPServer) AllowLongBodies(isOperator func(token string) bool) {
+	f.isOperator.Store(&isOperator)
+}
 
 // configure sets the limits of a request after its header was read.
 func (f *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {

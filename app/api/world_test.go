@@ -45,13 +45,13 @@ type world struct {
 	db        *store.Store
 	redis     *redis.Client
 	inventory *streams.Inventory
-	cashier   *payment.Cashier
+	payments  *payment.PaymentService
 	clock     *shop.Clock
 	services  *Options
 }
 
-// aShop returns the database of the world before its server starts. All tests copy it.
-var aShop = sync.OnceValues(func() (file []byte, err error) {
+// shopFile returns the database of the world before its server starts. All tests copy it.
+var shopFile = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "api")
 	if err != nil {
 		return nil, err
@@ -133,10 +133,10 @@ func (gateway) Pay(_ context.Context, r payment.PayRequest) (payment.Payment, er
 
 func (gateway) Query(context.Context, shop.ID) (payment.Trade, error) { return payment.Trade{}, nil }
 
-// sentMails accepts e-mails and sends none.
-type sentMails struct{}
+// discardMailer accepts e-mails and sends none.
+type discardMailer struct{}
 
-func (sentMails) Send(context.Context, ...outbox.Email) error { return nil }
+func (discardMailer) Send(context.Context, ...outbox.Email) error { return nil }
 
 func (w *world) must(err error) {
 	w.t.Helper()
@@ -148,7 +148,7 @@ func (w *world) must(err error) {
 // pay marks order 7 as paid by the trade T7.
 func (w *world) pay() {
 	w.t.Helper()
-	w.must(w.cashier.Settle(w.ctx, payment.Trade{
+	w.must(w.payments.Settle(w.ctx, payment.Trade{
 		Order: 7, No: "T7", State: payment.TradePaid, AmountFen: 4900, PaidAt: w.clock.Now(),
 	}))
 }
@@ -160,7 +160,7 @@ func mint() (shop.ID, error) { return kit.NewID(), nil }
 func openWorld(t testing.TB, o *Options) *world {
 	t.Helper()
 	w := &world{t: t, ctx: kit.Context(t), services: o}
-	file, err := aShop()
+	file, err := shopFile()
 	w.must(err)
 	path := filepath.Join(t.TempDir(), "shop.db")
 	w.must(os.WriteFile(path, file, 0o600))
@@ -187,7 +187,7 @@ func openWorld(t testing.TB, o *Options) *world {
 	effects := &order.Effects{
 		Redis: w.inventory, Notifier: w.inventory, Store: db, PublishMarks: &order.PublishMarks{Store: db},
 	}
-	w.cashier = &payment.Cashier{
+	w.payments = &payment.PaymentService{
 		Gateway: gateway{}, Redis: w.inventory, Store: db, Effects: effects, Margin: time.Second,
 	}
 	w.must((&recovery.Driver{
@@ -205,13 +205,13 @@ func openWorld(t testing.TB, o *Options) *world {
 	w.must(err)
 	counters := account.NewCounters(w.redis)
 	o.Accounts = &account.Accounts{
-		Store: db, Mailer: sentMails{}, Issuer: issuer, Hasher: account.NewHasher(),
+		Store: db, Mailer: discardMailer{}, Issuer: issuer, Hasher: account.NewHasher(),
 		Captchas: account.NewCaptchas(counters, w.clock.Now), Counters: counters,
 		Watch: &account.Watch{Store: db, Issuer: issuer}, Mint: mint, Now: w.clock.Now, Public: "https://shop.example",
 	}
 	o.Addresses = &account.AddressBook{Store: db, Mint: mint}
 	o.Data = &privacy.PersonalData{
-		Store: db, Now: w.clock.Now, Proves: o.Accounts.Prove,
+		Store: db, Now: w.clock.Now, CheckPassword: o.Accounts.VerifyPassword,
 	}
 
 	o.Now = w.clock.Now
@@ -232,11 +232,11 @@ func openWorld(t testing.TB, o *Options) *world {
 	}).Buy
 	o.Orders = reader
 	o.Cancel = (&order.Expirer{Redis: w.inventory, Store: db, Effects: effects, Reader: reader}).Cancel
-	o.Pay = w.cashier.Pay
+	o.Pay = w.payments.Pay
 
-	o.AskRefund = (&payment.RefundRequests{
+	o.RequestRefund = (&payment.RefundRequests{
 		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects,
-	}).AskRefund
+	}).RequestRefund
 	o.Refunds = &backoffice.RefundService{Store: db, RedisTime: w.inventory.Now, Effects: effects}
 	o.Shipping = &backoffice.ShippingService{
 		Store: db, RedisTime: w.inventory.Now, Effects: effects, FinishAfter: time.Hour,

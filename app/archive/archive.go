@@ -25,27 +25,27 @@ const (
 	// archiveChunk is the number of orders that one transaction locks for some milliseconds.
 	archiveChunk = 200
 	archiveSales = 100 // sales per query
-	// archiveRest is the minimum pause after a transaction; the pause is archiveShare times as long as the transaction.
-	archiveRest  = 20 * time.Millisecond
-	archiveShare = 4
+	// archiveMinPause is the minimum pause after a transaction; the pause is archivePauseFactor times as long as the transaction.
+	archiveMinPause    = 20 * time.Millisecond
+	archivePauseFactor = 4
 
-	// Nothing is archived from archiveAhead before a sale opens until archiveBehind after it, or while archiveWaiting
+	// Nothing is archived from archiveAhead before a sale opens until archiveBehind after it, or while archiveMaxWaiting
 	// reservations wait for their rows.
-	archiveAhead   = 10 * time.Minute
-	archiveBehind  = 5 * time.Minute
-	archiveWaiting = 1000
+	archiveAhead      = 10 * time.Minute
+	archiveBehind     = 5 * time.Minute
+	archiveMaxWaiting = 1000
 
 	// A sale with unsettled orders is checked again after a day, or after a week if nothing moved.
-	archiveSoon, archiveLater = 24 * time.Hour, 7 * 24 * time.Hour
+	archiveRecheck, archiveIdleRecheck = 24 * time.Hour, 7 * 24 * time.Hour
 )
 
 // Archived is the result of one run.
 type Archived struct {
-	Sales    int    // checked sales
-	Moved    int64  // moved orders
-	Blanked  int64  // orders whose personal data was removed
-	Books    int64  // deleted address book entries of guests
-	Postpone string // reason why the run ended early
+	Sales          int    // checked sales
+	Moved          int64  // moved orders
+	Blanked        int64  // orders whose personal data was removed
+	GuestAddresses int64  // deleted address book entries of guests
+	Postpone       string // reason why the run ended early
 }
 
 // Archiver moves orders of sales that closed long ago to the archive, and removes personal data. Only one process does
@@ -66,20 +66,20 @@ func (a *Archiver) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, archiveEvery, "archive orders", func(ctx context.Context) error {
 		done, err := a.RunOnce(ctx)
 		switch {
-		case errors.Is(err, store.ErrArchiveTaken): // another node holds the lock
+		case errors.Is(err, store.ErrArchiveLocked): // another node holds the lock
 			return nil
 		case err != nil:
 			a.Counts.Failed.Add(1)
 			return err
-		case done.Moved+done.Blanked+done.Books > 0:
+		case done.Moved+done.Blanked+done.GuestAddresses > 0:
 			slog.InfoContext(ctx, "archived", "sales", done.Sales, "moved", done.Moved, "blanked", done.Blanked,
-				"books", done.Books, "postponed", done.Postpone)
+				"books", done.GuestAddresses, "postponed", done.Postpone)
 		}
 		return nil
 	})
 }
 
-// RunOnce performs all due archive work until a sale is about to open. ErrArchiveTaken: another process does this work.
+// RunOnce performs all due archive work until a sale is about to open. ErrArchiveLocked: another process does this work.
 func (a *Archiver) RunOnce(ctx context.Context) (done Archived, err error) {
 	err = a.Store.LockArchive(ctx, func(ctx context.Context) error {
 		r := &archiveRun{Archiver: a, done: &done}
@@ -88,7 +88,7 @@ func (a *Archiver) RunOnce(ctx context.Context) (done Archived, err error) {
 	return done, err
 }
 
-func orNever(d time.Duration) string {
+func durationOrNever(d time.Duration) string {
 	if d == 0 {
 		return "never"
 	}
@@ -110,11 +110,11 @@ type archiveRun struct {
 }
 
 func (r *archiveRun) all(ctx context.Context) error {
-	if r.done.Postpone = r.noise(ctx); r.done.Postpone != "" {
+	if r.done.Postpone = r.postponeReason(ctx); r.done.Postpone != "" {
 		return nil
 	}
 	var failed []error
-	for _, work := range []func(context.Context) error{r.blank, r.move, r.forgetGuests} {
+	for _, work := range []func(context.Context) error{r.blank, r.move, r.deleteGuestAddresses} {
 		if r.done.Postpone == "" && ctx.Err() == nil {
 			failed = append(failed, work(ctx))
 		}
@@ -168,10 +168,10 @@ func (r *archiveRun) moveSale(ctx context.Context, sale shop.ID, now, changedBef
 		moved += done.Moved
 		r.done.Moved += int64(done.Moved)
 		r.Counts.Moved.Add(int64(done.Moved))
-		return done.Looked == archiveChunk, nil
+		return done.Checked == archiveChunk, nil
 	})
 	if err == nil && r.done.Postpone == "" {
-		_, err = r.Store.PlanArchive(ctx, sale, archiveLook(now, moved > 0))
+		_, err = r.Store.PlanArchive(ctx, sale, nextArchiveCheck(now, moved > 0))
 	}
 	return err
 }
@@ -183,17 +183,17 @@ func (r *archiveRun) steps(ctx context.Context, step func() (more bool, err erro
 		if more, err := step(); err != nil || !more {
 			return err
 		}
-		r.rest(ctx, time.Since(began))
+		r.pause(ctx, time.Since(began))
 	}
 	return nil
 }
 
-// archiveLook returns the time of the next check of a sale with remaining orders.
-func archiveLook(now shop.Millis, moving bool) shop.Millis {
+// nextArchiveCheck returns the time of the next check of a sale with remaining orders.
+func nextArchiveCheck(now shop.Millis, moving bool) shop.Millis {
 	if moving {
-		return now.Add(archiveSoon)
+		return now.Add(archiveRecheck)
 	}
-	return now.Add(archiveLater)
+	return now.Add(archiveIdleRecheck)
 }
 
 func (r *archiveRun) blank(ctx context.Context) error {
@@ -214,12 +214,12 @@ func (r *archiveRun) blankSale(ctx context.Context, sale shop.ID, now, _ shop.Mi
 		return last != 0, nil
 	})
 	if err == nil && r.done.Postpone == "" {
-		_, err = r.Store.PlanBlank(ctx, sale, archiveLook(now, blanked > 0))
+		_, err = r.Store.PlanBlank(ctx, sale, nextArchiveCheck(now, blanked > 0))
 	}
 	return err
 }
 
-func (r *archiveRun) forgetGuests(ctx context.Context) error {
+func (r *archiveRun) deleteGuestAddresses(ctx context.Context) error {
 	if r.PersonalAfter == 0 {
 		return nil
 	}
@@ -229,23 +229,23 @@ func (r *archiveRun) forgetGuests(ctx context.Context) error {
 	}
 	after := shop.ID(0)
 	return r.steps(ctx, func() (more bool, err error) {
-		deleted, last, err := r.Store.ForgetGuests(ctx, before(now.At, r.PersonalAfter), after, archiveChunk)
+		deleted, last, err := r.Store.DeleteGuestAddresses(ctx, before(now.At, r.PersonalAfter), after, archiveChunk)
 		after = last
-		r.done.Books += deleted
+		r.done.GuestAddresses += deleted
 		return last != 0, err
 	})
 }
 
-// rest pauses after a transaction, and sets Postpone if the run must end.
-func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
+// pause pauses after a transaction, and sets Postpone if the run must end.
+func (r *archiveRun) pause(ctx context.Context, took time.Duration) {
 	r.done.Postpone = "the run was stopped"
-	if shop.Sleep(ctx, max(archiveRest, archiveShare*took)) {
-		r.done.Postpone = r.noise(ctx)
+	if shop.Sleep(ctx, max(archiveMinPause, archivePauseFactor*took)) {
+		r.done.Postpone = r.postponeReason(ctx)
 	}
 }
 
-// noise returns the reason why no order may be moved now; "": moving is allowed. An unreachable store is also a reason.
-func (r *archiveRun) noise(ctx context.Context) string {
+// postponeReason returns the reason why no order may be moved now; "": moving is allowed. An unreachable store is also a reason.
+func (r *archiveRun) postponeReason(ctx context.Context) string {
 	now, err := r.Store.Clock(ctx)
 	if err != nil {
 		return "the database is unreachable"
@@ -263,12 +263,12 @@ func (r *archiveRun) noise(ctx context.Context) string {
 	}
 	waiting := int64(0)
 	for _, s := range streams {
-		if s.Away {
+		if s.Unreachable {
 			return fmt.Sprintf("partition %d is unreachable", s.P)
 		}
 		waiting += s.Lag + s.Pending
 	}
-	if waiting >= archiveWaiting {
+	if waiting >= archiveMaxWaiting {
 		return fmt.Sprintf("%d reservations wait for the database", waiting)
 	}
 	return ""

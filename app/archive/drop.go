@@ -32,7 +32,7 @@ func (d *Service) ArchiveState(ctx context.Context) (store.ArchiveState, error) 
 	if err != nil {
 		return state, err
 	}
-	state.ArchiveAfter, state.PersonalData = orNever(a.ArchiveAfter), orNever(a.PersonalAfter)
+	state.ArchiveAfter, state.PersonalData = durationOrNever(a.ArchiveAfter), durationOrNever(a.PersonalAfter)
 	state.Months, err = a.Store.ArchivedMonths(ctx, 0)
 	for _, m := range state.Months {
 		state.Orders += m.Orders
@@ -68,22 +68,22 @@ func (d *Service) DropArchive(
 		if err != nil {
 			return err
 		}
-		out, err = store.ActFor[Drop](ctx, db, actor, func(*store.Store) (journal.Act, error) {
-			return journal.Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, nil
+		out, err = store.RunOperationFor[Drop](ctx, db, actor, func(*store.Store) (journal.Operation, error) {
+			return journal.Operation{Kind: "archive.drop", Object: "archive", After: plan, Result: plan}, nil
 		})
 		for after := shop.ID(0); err == nil; {
 			after, err = db.DropOrders(ctx, month.Start(), after, now.At, archiveChunk)
 			if after == 0 {
 				break
 			}
-			if !shop.Sleep(ctx, archiveRest) {
+			if !shop.Sleep(ctx, archiveMinPause) {
 				err = ctx.Err()
 			}
 		}
 		return err
 	})
-	if errors.Is(err, store.ErrArchiveTaken) {
+	if errors.Is(err, store.ErrArchiveLocked) {
 		return out, shop.Fail(shop.Conflict, "orders are being moved to the archive; try again in a minute")
 	}
-	return out, shop.Unsettled("delete archived orders", err)
+	return out, shop.UnknownOutcome("delete archived orders", err)
 }

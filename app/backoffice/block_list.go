@@ -14,8 +14,8 @@ import (
 const (
 	// blocksEvery is the interval at which a node checks the version of the block list.
 	blocksEvery = 500 * time.Millisecond
-	// blocksWithin is the timeout of one check: a database that hangs must not delay the next check.
-	blocksWithin = 3 * time.Second
+	// blocksTimeout is the timeout of one check: a database that hangs must not delay the next check.
+	blocksTimeout = 3 * time.Second
 )
 
 // BlockList is a node's copy of the blocks. It is empty until the first read. RunOnce replaces it by a new immutable
@@ -82,7 +82,7 @@ func (l *BlockList) Run(ctx context.Context) error {
 // RunOnce reads the list if its version has changed. It reads the version before the rows: a block added in between is
 // in these rows, and the next call reads the list once more.
 func (l *BlockList) RunOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, blocksWithin)
+	ctx, cancel := context.WithTimeout(ctx, blocksTimeout)
 	defer cancel()
 	version, err := l.Store.BlocksVersion(ctx)
 	if err != nil {

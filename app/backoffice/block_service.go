@@ -22,7 +22,7 @@ const MaxBlock = 10 * 365 * 24 * time.Hour
 
 // AddBlock blocks a user, an address or a network and returns the stored block.
 func (d *BlockService) AddBlock(
-	ctx context.Context, actor journal.Actor, b store.Block, lasts time.Duration,
+	ctx context.Context, actor journal.Actor, b store.Block, duration time.Duration,
 ) (store.Block, error) {
 	if b.CreatedBy == "" {
 		name := []rune(actor.Name)
@@ -31,12 +31,12 @@ func (d *BlockService) AddBlock(
 	if err := NormalizeBlock(&b); err != nil {
 		return b, err
 	}
-	if lasts < 0 || lasts > MaxBlock {
+	if duration < 0 || duration > MaxBlock {
 		return b, shop.Fail(shop.BadRequest, "a block must end within ten years, or have no end")
 	}
-	number, err := store.ActFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
-		added, err := tx.AddBlock(ctx, b, lasts)
-		return journal.Act{Kind: "block.add", Object: objectOf(&added), After: journaledBlock(&added), Answer: added.ID}, err
+	number, err := store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+		added, err := tx.AddBlock(ctx, b, duration)
+		return journal.Operation{Kind: "block.add", Object: objectOf(&added), After: journaledBlock(&added), Result: added.ID}, err
 	})
 	if err != nil {
 		return b, err
@@ -58,9 +58,9 @@ func (d *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
 
 // RemoveBlock removes a block. NotFound: no such block is in force.
 func (d *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
-	_, err := d.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+	_, err := d.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		removed, err := tx.RemoveBlock(ctx, id)
-		return journal.Act{Kind: "block.remove", Object: objectOf(&removed), Before: journaledBlock(&removed)}, err
+		return journal.Operation{Kind: "block.remove", Object: objectOf(&removed), Before: journaledBlock(&removed)}, err
 	})
 	return err
 }

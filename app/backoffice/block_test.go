@@ -13,7 +13,7 @@ import (
 )
 
 // Values are normalized; invalid ones are rejected.
-func TestNormalizeBlock(t *testing.T) {
+func TestNormalizeBlockRejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind        store.BlockKind
@@ -54,7 +54,7 @@ func TestNormalizeBlock(t *testing.T) {
 
 // A node reads the list when its version has changed, calls OnChange, and keeps the last set while the database is
 // unreachable. A block ends at its end time.
-func TestBlockListFollows(t *testing.T) {
+func TestBlockListReadsChangesAndKeepsLastSet(t *testing.T) {
 	t.Parallel()
 	s, ctx, changes := kit.SQLite(t), kit.Context(t), 0
 	l := &BlockList{Store: s, Clock: shop.NewClock(), OnChange: func() { changes++ }}
@@ -62,25 +62,25 @@ func TestBlockListFollows(t *testing.T) {
 	if l.User(7) || l.Address(addr("203.0.113.9")) {
 		t.Error("a user or an address is blocked before the first read")
 	}
-	look := func() {
+	read := func() {
 		t.Helper()
 		fakes.Must(t, l.RunOnce(ctx))
 	}
-	add := func(kind store.BlockKind, value string, lasts time.Duration) int64 {
+	add := func(kind store.BlockKind, value string, duration time.Duration) int64 {
 		t.Helper()
-		b, err := s.AddBlock(ctx, store.Block{Kind: kind, Value: value}, lasts)
+		b, err := s.AddBlock(ctx, store.Block{Kind: kind, Value: value}, duration)
 		fakes.Must(t, err)
 		return b.ID
 	}
-	look()
+	read()
 	first := add(store.BlockUser, "7", 0)
 	add(store.BlockUser, "8", time.Minute)
 	add(store.BlockAddress, "203.0.113.9", 0)
 	add(store.BlockNetwork, "198.51.100.0/24", 0)
 	add(store.BlockNetwork, "2001:db8:0:1::/64", 0)
 	add(store.BlockUser, "unreadable", 0)
-	look()
-	look()
+	read()
+	read()
 	if changes != 2 {
 		t.Errorf("OnChange calls: got %d, want 2", changes)
 	}
@@ -103,7 +103,7 @@ func TestBlockListFollows(t *testing.T) {
 		t.Error("an ended block is in force, or a block without an end is not")
 	}
 	fakes.Must(t, fakes.ErrOf(s.RemoveBlock(ctx, first)))
-	look()
+	read()
 	if l.User(7) || changes != 3 {
 		t.Errorf("user 7 is blocked after the removal, or OnChange calls: got %d, want 3", changes)
 	}
@@ -114,7 +114,7 @@ func TestBlockListFollows(t *testing.T) {
 }
 
 // If two blocks have the same value, the one with no end or with the later end is in force.
-func TestLaterBlockCounts(t *testing.T) {
+func TestLaterBlockOfOneValueIsInForce(t *testing.T) {
 	t.Parallel()
 	for _, blocks := range [][]store.Block{
 		{{Kind: store.BlockUser, Value: "9", Until: 5}, {Kind: store.BlockUser, Value: "9"}},
@@ -128,7 +128,7 @@ func TestLaterBlockCounts(t *testing.T) {
 }
 
 // Every buy and every request checks the block list.
-func TestALookAtTheBlockListAllocatesNothing(t *testing.T) {
+func TestBlockListCheckAllocatesNothing(t *testing.T) {
 	l := &BlockList{Clock: shop.NewClock()}
 	l.set.Store(newBlockSet([]store.Block{
 		{Kind: store.BlockUser, Value: "7"},

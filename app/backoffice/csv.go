@@ -29,9 +29,9 @@ const (
 
 // ImportProblem is one error in a table and its position.
 type ImportProblem struct {
-	Line   int    `json:"line"` // in the file; the header is line 1
-	Column string `json:"column,omitempty"`
-	Says   string `json:"says"`
+	Line    int    `json:"line"` // in the file; the header is line 1
+	Column  string `json:"column,omitempty"`
+	Message string `json:"says"`
 }
 
 // ImportReport is the result of an import.
@@ -113,9 +113,9 @@ type tableLine struct {
 // has reports whether the line has a value in the column.
 func (l *tableLine) has(column string) bool { return l.cells[column] != "" }
 
-// wrong records an error in a line.
-func (t *table) wrong(l *tableLine, column, says string) {
-	t.problems = append(t.problems, ImportProblem{Line: l.number, Column: column, Says: says})
+// addProblem records an error in a line.
+func (t *table) addProblem(l *tableLine, column, message string) {
+	t.problems = append(t.problems, ImportProblem{Line: l.number, Column: column, Message: message})
 }
 
 // readTable parses a file whose header may contain only known columns. It stops at the first line with invalid quotes
@@ -145,10 +145,10 @@ func readTable(file []byte, known []string) (*table, error) {
 			return t, nil
 		}
 		line := tableLine{cells: make(map[string]string, len(head))}
-		var broken *csv.ParseError
-		if errors.As(err, &broken) {
-			line.number = broken.StartLine
-			t.wrong(&line, "", wordBroken(broken, len(record), len(head)))
+		var parseErr *csv.ParseError
+		if errors.As(err, &parseErr) {
+			line.number = parseErr.StartLine
+			t.addProblem(&line, "", parseErrorText(parseErr, len(record), len(head)))
 			return t, nil
 		}
 		if len(t.lines) == maxLines {
@@ -162,15 +162,15 @@ func readTable(file []byte, known []string) (*table, error) {
 	}
 }
 
-func wordBroken(broken *csv.ParseError, cells, columns int) string {
-	if errors.Is(broken.Err, csv.ErrFieldCount) {
+func parseErrorText(parseErr *csv.ParseError, cells, columns int) string {
+	if errors.Is(parseErr.Err, csv.ErrFieldCount) {
 		return fmt.Sprintf("the line has %d cells, but the header has %d", cells, columns)
 	}
 	return "a quote is not closed or not escaped; the lines after this one were not read"
 }
 
-// refused returns the error of an import that was rejected; it lists the first problems.
-func (r *ImportReport) refused() error {
+// rejection returns the error of an import that was rejected; it lists the first problems.
+func (r *ImportReport) rejection() error {
 	const named = 5
 	var lines []string
 	for _, p := range r.Problems[:min(named, len(r.Problems))] {
@@ -178,7 +178,7 @@ func (r *ImportReport) refused() error {
 		if p.Column != "" {
 			where += ", " + p.Column
 		}
-		lines = append(lines, where+": "+p.Says)
+		lines = append(lines, where+": "+p.Message)
 	}
 	text := "nothing was imported. " + strings.Join(lines, "; ")
 	if more := len(r.Problems) - len(lines); more > 0 {

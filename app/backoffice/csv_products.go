@@ -70,18 +70,18 @@ func (d *CatalogueService) importTable(
 	ctx context.Context, actor journal.Actor, what string, read *table,
 	do func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
 ) (ImportReport, error) {
-	report, err := store.ActFor[ImportReport](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	report, err := store.RunOperationFor[ImportReport](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
 		r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
 		err := do(ctx, tx, t, &r)
 		slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
 		r.Problems = append(r.Problems, t.problems[:min(len(t.problems), maxProblems)]...)
 		if err == nil && len(r.Problems) > 0 && !actor.Dry {
-			err = r.refused()
+			err = r.rejection()
 		}
-		return journal.Act{
+		return journal.Operation{
 			Kind: what + ".import", Object: what, After: map[string]int{"created": r.Created, "changed": r.Changed},
-			Answer: r,
+			Result: r,
 		}, err
 	})
 	report.DryRun = actor.Dry
@@ -90,23 +90,23 @@ func (d *CatalogueService) importTable(
 
 // lineReader turns the lines of a table into records.
 type lineReader[T versioned] struct {
-	what  string
-	there map[shop.ID]T                    // the records to which lines refer by id
-	begin func(line *tableLine) (T, bool)  // starts the record of a line without an id; false: it has recorded an error
-	fill  func(line *tableLine, record *T) // sets fields, records errors in the table
-	check func(before, after *T) error     // rejects an invalid record
-	same  func(before, after *T) bool      // reports whether the line changes nothing
+	what     string
+	existing map[shop.ID]T                    // the records to which lines refer by id
+	begin    func(line *tableLine) (T, bool)  // starts the record of a line without an id; false: it has recorded an error
+	fill     func(line *tableLine, record *T) // sets fields, records errors in the table
+	check    func(before, after *T) error     // rejects an invalid record
+	same     func(before, after *T) bool      // reports whether the line changes nothing
 }
 
 // read returns the records to create and to change, and records errors in the table.
-func (l *lineReader[T]) read(t *table, r *ImportReport) (made, changed []T) {
+func (l *lineReader[T]) read(t *table, r *ImportReport) (drafts, changed []T) {
 	seen := make(map[shop.ID]bool)
 	for i := range t.lines {
 		line := &t.lines[i]
 		var record T
 		var ok bool
 		if line.has("id") {
-			record, ok = l.known(t, line, seen)
+			record, ok = l.existingRecord(t, line, seen)
 		} else {
 			record, ok = l.begin(line)
 		}
@@ -121,9 +121,9 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (made, changed []T) {
 		err := l.check(&before, &record)
 		switch {
 		case err != nil:
-			t.wrong(line, "", shop.AsError(err).Message)
+			t.addProblem(line, "", shop.AsError(err).Message)
 		case !line.has("id"):
-			made = append(made, record)
+			drafts = append(drafts, record)
 			r.Created++
 		case l.same(&before, &record):
 			r.Same++
@@ -132,7 +132,7 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (made, changed []T) {
 			r.Changed++
 		}
 	}
-	return made, changed
+	return drafts, changed
 }
 
 // importProducts imports the lines of the table within one operation and records the errors of each line in the table.
@@ -141,34 +141,34 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	if err != nil {
 		return err
 	}
-	there, err := productsOf(ctx, tx, t)
+	existing, err := productsOf(ctx, tx, t)
 	if err != nil {
 		return err
 	}
 	lines := &lineReader[store.ProductRecord]{
-		what: "product", there: there, same: sameProduct,
+		what: "product", existing: existing, same: sameProduct,
 		begin: func(*tableLine) (store.ProductRecord, bool) { return store.ProductRecord{}, true },
 		fill:  func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
 		check: func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) },
 	}
 	created, changed := lines.read(t, r)
-	made := shop.Mapped(created, func(p store.ProductRecord) shop.Product { return p.Product })
-	for i := range made {
-		if made[i].ID, err = d.Mint(); err != nil {
+	drafts := shop.Mapped(created, func(p store.ProductRecord) shop.Product { return p.Product })
+	for i := range drafts {
+		if drafts[i].ID, err = d.Mint(); err != nil {
 			return err
 		}
 	}
-	if err := checkAllImages(ctx, tx, t, made, changed); err != nil || len(t.problems) > 0 {
+	if err := checkAllImages(ctx, tx, t, drafts, changed); err != nil || len(t.problems) > 0 {
 		return err
 	}
-	if err := tx.AddProducts(ctx, made); err != nil {
+	if err := tx.AddProducts(ctx, drafts); err != nil {
 		return err
 	}
 	for i := range changed {
 		if err := tx.SaveProduct(ctx, &changed[i]); err != nil {
 			return err
 		}
-		before := there[changed[i].ID]
+		before := existing[changed[i].ID]
 		if !slices.Equal(before.Images, changed[i].Images) {
 			if err := tx.SaveProductImages(ctx, changed[i].ID, changed[i].Images); err != nil {
 				return err
@@ -180,18 +180,18 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 
 // checkAllImages records an error for each product that refers to a picture that is not stored.
 func checkAllImages(
-	ctx context.Context, tx *store.Store, t *table, made []shop.Product, changed []store.ProductRecord,
+	ctx context.Context, tx *store.Store, t *table, drafts []shop.Product, changed []store.ProductRecord,
 ) error {
 	for _, p := range changed {
-		made = append(made, p.Product)
+		drafts = append(drafts, p.Product)
 	}
-	for _, p := range made {
+	for _, p := range drafts {
 		if err := checkImages(ctx, tx, p.Images); err != nil {
-			said := shop.AsError(err)
-			if said.Code != shop.BadRequest {
+			imageErr := shop.AsError(err)
+			if imageErr.Code != shop.BadRequest {
 				return err
 			}
-			t.problems = append(t.problems, ImportProblem{Column: "images", Says: p.Name + ": " + said.Message})
+			t.problems = append(t.problems, ImportProblem{Column: "images", Message: p.Name + ": " + imageErr.Message})
 		}
 	}
 	return nil
@@ -213,21 +213,21 @@ func versionOf[T versioned](of T) int64 {
 	}
 }
 
-// known returns the record to which a line refers by id. If the line has a version, it must be the current one.
-func (l *lineReader[T]) known(t *table, line *tableLine, seen map[shop.ID]bool) (found T, ok bool) {
+// existingRecord returns the record to which a line refers by id. If the line has a version, it must be the current one.
+func (l *lineReader[T]) existingRecord(t *table, line *tableLine, seen map[shop.ID]bool) (found T, ok bool) {
 	id, err := shop.ParseID(line.cells["id"])
 	if err != nil {
-		t.wrong(line, "id", "is not an id")
+		t.addProblem(line, "id", "is not an id")
 		return found, false
 	}
-	found, ok = l.there[id]
+	found, ok = l.existing[id]
 	switch {
 	case !ok:
-		t.wrong(line, "id", "there is no "+l.what+" "+id.String())
+		t.addProblem(line, "id", "there is no "+l.what+" "+id.String())
 	case seen[id]:
-		t.wrong(line, "id", "is also in another line")
+		t.addProblem(line, "id", "is also in another line")
 	case line.has("version") && line.cells["version"] != number(versionOf(found)):
-		t.wrong(line, "version", "is outdated: the current version is "+number(versionOf(found)))
+		t.addProblem(line, "version", "is outdated: the current version is "+number(versionOf(found)))
 	default:
 		seen[id] = true
 		return found, true
@@ -248,11 +248,11 @@ func idsOf(t *table) []shop.ID {
 
 func productsOf(ctx context.Context, tx *store.Store, t *table) (map[shop.ID]store.ProductRecord, error) {
 	found, err := tx.ProductsByID(ctx, idsOf(t))
-	there := make(map[shop.ID]store.ProductRecord, len(found))
+	existing := make(map[shop.ID]store.ProductRecord, len(found))
 	for _, p := range found {
-		there[p.ID] = p
+		existing[p.ID] = p
 	}
-	return there, err
+	return existing, err
 }
 
 // fillProduct sets the fields of a product from a line. Columns that are not in the header stay unchanged.
@@ -278,15 +278,15 @@ func (d *CatalogueService) fillProduct(
 			err = d.fillArchived(&p.ArchivedAt, cell)
 		}
 		if err != nil {
-			t.wrong(line, column, shop.AsError(err).Message)
+			t.addProblem(line, column, shop.AsError(err).Message)
 		}
 	}
 }
 
 func (d *CatalogueService) fillArchived(since *shop.Millis, cell string) error {
-	gone, err := readYesNo(cell)
+	isArchived, err := readYesNo(cell)
 	if err == nil {
-		*since = archived(*since, &gone, d.Now())
+		*since = archived(*since, &isArchived, d.Now())
 	}
 	return err
 }

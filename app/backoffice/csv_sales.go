@@ -73,14 +73,14 @@ func (d *CatalogueService) ImportSales(
 	if err != nil {
 		return ImportReport{}, err
 	}
-	var touched []shop.ID
+	var imported []shop.ID
 	report, err := d.importTable(ctx, actor, "sales", t,
 		func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) (err error) {
-			touched, err = d.importSales(ctx, tx, t, r)
+			imported, err = d.importSales(ctx, tx, t, r)
 			return err
 		})
 	if err == nil {
-		d.published(ctx, &actor, touched...)
+		d.published(ctx, &actor, imported...)
 	}
 	return report, err
 }
@@ -105,46 +105,46 @@ func (d *CatalogueService) importSales(
 		return nil, err
 	}
 	lines := &lineReader[store.SaleRecord]{
-		what: "sale", there: o.sales, check: d.checkLine,
+		what: "sale", existing: o.sales, check: d.checkLine,
 		begin: func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
 		fill:  func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) },
 		same:  func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 },
 	}
-	made, changed := lines.read(t, r)
+	drafts, changed := lines.read(t, r)
 	if len(t.problems) > 0 {
 		return nil, nil
 	}
-	return d.writeSales(ctx, tx, made, changed)
+	return d.writeSales(ctx, tx, drafts, changed)
 }
 
 // checkLine rejects invalid terms and changes that are no longer allowed.
 func (d *CatalogueService) checkLine(before, after *store.SaleRecord) error {
 	if after.ID != 0 {
-		return d.mayEdit(before, after)
+		return d.checkEdit(before, after)
 	}
 	if after.Cap == 0 {
-		after.Cap = UsualCap(after.Limit)
+		after.Cap = DefaultCap(after.Limit)
 	}
 	return d.checkSale(after)
 }
 
 // writeSales writes the new and the changed sales. It distributes new sales over the partitions like CreateSale.
 func (d *CatalogueService) writeSales(
-	ctx context.Context, tx *store.Store, made, changed []store.SaleRecord,
+	ctx context.Context, tx *store.Store, drafts, changed []store.SaleRecord,
 ) ([]shop.ID, error) {
 	var ids []shop.ID
-	sales := make([]shop.Sale, len(made))
+	sales := make([]shop.Sale, len(drafts))
 	partition := emptiestPartitions(tx)
-	for i := range made {
+	for i := range drafts {
 		var err error
-		if made[i].ID, err = d.Mint(); err != nil {
+		if drafts[i].ID, err = d.Mint(); err != nil {
 			return nil, err
 		}
-		if made[i].Partition, err = partition(ctx, made[i].Slot.ID); err != nil {
+		if drafts[i].Partition, err = partition(ctx, drafts[i].Slot.ID); err != nil {
 			return nil, err
 		}
-		sales[i] = saleOf(&made[i])
-		ids = append(ids, made[i].ID)
+		sales[i] = saleOf(&drafts[i])
+		ids = append(ids, drafts[i].ID)
 	}
 	if len(sales) > 0 {
 		if err := tx.AddSales(ctx, sales); err != nil {
@@ -165,8 +165,8 @@ func (d *CatalogueService) writeSales(
 func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID) (partition int, err error) {
 	next, partitions := make(map[shop.ID]int), 0
 	return func(ctx context.Context, slot shop.ID) (partition int, err error) {
-		partition, begun := next[slot]
-		if !begun {
+		partition, started := next[slot]
+		if !started {
 			if partition, partitions, err = tx.EmptiestPartition(ctx, slot); err != nil {
 				return 0, err
 			}
@@ -227,31 +227,31 @@ func (d *CatalogueService) offersOf(ctx context.Context, tx *store.Store, t *tab
 func (d *CatalogueService) newSaleOf(t *table, line *tableLine, o *offers) (s store.SaleRecord, ok bool) {
 	slot, err := d.slotOf(line, o)
 	if err != nil {
-		t.wrong(line, "slot", shop.AsError(err).Message)
+		t.addProblem(line, "slot", shop.AsError(err).Message)
 	}
-	product, wrong := productOf(line, o)
-	if wrong != nil {
-		t.wrong(line, "product", shop.AsError(wrong).Message)
+	product, productErr := productOf(line, o)
+	if productErr != nil {
+		t.addProblem(line, "product", shop.AsError(productErr).Message)
 	}
 	return store.SaleRecord{
 		Slot: slot, Product: product, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: shop.ChallengeNone,
 		Limit: 1,
-	}, err == nil && wrong == nil
+	}, err == nil && productErr == nil
 }
 
 func (d *CatalogueService) slotOf(line *tableLine, o *offers) (shop.Slot, error) {
 	var slot shop.Slot
-	var there bool
+	var exists bool
 	if id, err := shop.ParseID(line.cells["slot_id"]); err == nil {
-		slot, there = o.slots[id]
+		slot, exists = o.slots[id]
 	} else {
 		opens, err := d.Instant(line.cells["slot"])
 		if err != nil {
 			return shop.Slot{}, err
 		}
-		slot, there = o.opens[opens]
+		slot, exists = o.opens[opens]
 	}
-	if !there {
+	if !exists {
 		return shop.Slot{}, shop.Fail(shop.BadRequest, "no such current or future slot: create it first")
 	}
 	return slot, nil
@@ -260,7 +260,7 @@ func (d *CatalogueService) slotOf(line *tableLine, o *offers) (shop.Slot, error)
 // productOf finds the product of a line by id, or by name if the line has no id.
 func productOf(line *tableLine, o *offers) (shop.Product, error) {
 	if id, err := shop.ParseID(line.cells["product_id"]); err == nil {
-		if p, there := o.byID[id]; there {
+		if p, exists := o.byID[id]; exists {
 			return p, nil
 		}
 		return shop.Product{}, shop.Fail(shop.BadRequest, "there is no such product")
@@ -311,7 +311,7 @@ func (d *CatalogueService) fillSale(t *table, line *tableLine, s *store.SaleReco
 			}
 		}
 		if err != nil {
-			t.wrong(line, column, shop.AsError(err).Message)
+			t.addProblem(line, column, shop.AsError(err).Message)
 		}
 	}
 }

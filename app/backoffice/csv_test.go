@@ -16,7 +16,7 @@ import (
 var formula = regexp.MustCompile(`^[\t\r\n]|(^|[;\t\r\n])"*[=+\-@＝＋－＠]`)
 
 // A cell that a spreadsheet would evaluate is text in the file, and an import restores it.
-func TestCellsAreNotComputed(t *testing.T) {
+func TestGuardedCellsAreNoFormulas(t *testing.T) {
 	t.Parallel()
 	for _, cell := range []string{
 		"=1+1", "+49 30", "-5", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''", "'", "plain", "",
@@ -34,7 +34,7 @@ func TestCellsAreNotComputed(t *testing.T) {
 }
 
 // Errors of the whole file fail the read; errors of a line are recorded with its number.
-func TestReadTable(t *testing.T) {
+func TestReadTableReportsErrorsWithLines(t *testing.T) {
 	t.Parallel()
 	columns := []string{"id", "name"}
 	for file, want := range map[string]string{
@@ -59,7 +59,7 @@ func TestReadTable(t *testing.T) {
 	} {
 		got, err := readTable([]byte(file), columns)
 		if err != nil || len(got.problems) != 1 || got.problems[0].Line != 3 ||
-			!strings.Contains(got.problems[0].Says, want) {
+			!strings.Contains(got.problems[0].Message, want) {
 			t.Errorf("%q: got %+v, %v; want one problem on line 3 with %q", file, got, err, want)
 		}
 	}

@@ -47,7 +47,7 @@ func (l *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter
 
 // ReplayDead processes the order of a dead letter once more. See recovery.DeadLetters.
 func (l *FailedJobs) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
-	done, letter, err := l.actOnDead(ctx, actor, "dead.replay", id)
+	done, letter, err := l.runOnDeadLetter(ctx, actor, "dead.replay", id)
 	if err != nil {
 		return shop.Order{}, err
 	}
@@ -55,16 +55,16 @@ func (l *FailedJobs) ReplayDead(ctx context.Context, actor journal.Actor, id str
 	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // the first call completed
 		order, err = l.Store.Order(ctx, letter.Order)
 	}
-	return order, shop.Unsettled("replay dead letter "+shop.Clip(id, 40), err)
+	return order, shop.UnknownOutcome("replay dead letter "+shop.Clip(id, 40), err)
 }
 
 // DropDead deletes a dead letter; its order stays rejected.
 func (l *FailedJobs) DropDead(ctx context.Context, actor journal.Actor, id string) error {
-	if _, _, err := l.actOnDead(ctx, actor, "dead.drop", id); err != nil {
+	if _, _, err := l.runOnDeadLetter(ctx, actor, "dead.drop", id); err != nil {
 		return err
 	}
 	_, err := l.Letters.Redis.RemoveDeadLetter(ctx, id)
-	return shop.Unsettled("drop dead letter "+shop.Clip(id, 40), err)
+	return shop.UnknownOutcome("drop dead letter "+shop.Clip(id, 40), err)
 }
 
 // letterOrder is the part of a dead letter that the journal stores. Both fields are 0 if the entry was unreadable.
@@ -73,19 +73,19 @@ type letterOrder struct {
 	Sale  shop.ID `json:"sale,omitempty"`
 }
 
-// actOnDead writes the operation to the journal before it is performed, and returns the order of the dead letter.
-func (l *FailedJobs) actOnDead(
+// runOnDeadLetter writes the operation to the journal before it is performed, and returns the order of the dead letter.
+func (l *FailedJobs) runOnDeadLetter(
 	ctx context.Context, actor journal.Actor, kind, id string,
 ) (done journal.Done, about letterOrder, err error) {
-	done, err = l.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
+	done, err = l.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 		letter, err := l.DeadLetter(ctx, id)
 		about := letterOrder{letter.Order, letter.Sale}
-		return journal.Act{Kind: kind, Object: "dead:" + id, Before: about, Answer: about}, err
+		return journal.Operation{Kind: kind, Object: "dead:" + id, Before: about, Result: about}, err
 	})
 	if err == nil {
 		err = done.Into(&about)
 	}
-	return done, about, shop.Unsettled(kind, err)
+	return done, about, shop.UnknownOutcome(kind, err)
 }
 
 // ListMessages returns the oldest quarantined postings, up to most, and reports whether there are more.
@@ -101,16 +101,16 @@ func (l *FailedJobs) ReplayMessage(ctx context.Context, actor journal.Actor, id 
 
 // DropMessage deletes a quarantined posting.
 func (l *FailedJobs) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, failedJob{"parked.drop", "parked:", id, l.message}, forgetting(l.Postings.Drop))
+	return l.do(ctx, actor, failedJob{"parked.drop", "parked:", id, l.message}, withoutResult(l.Postings.Drop))
 }
 
 // Repost appends every posting that reached the back office since the instant to its stream once more, and returns the
 // number of entries. A worker appends them.
 func (l *FailedJobs) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
-	return store.ActFor[int64](ctx, l.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[int64](ctx, l.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		n, err := tx.Repost(ctx, since)
 		after := map[string]any{"since": since, "entries": n}
-		return journal.Act{Kind: "backoffice.repost", Object: "backoffice", After: after, Answer: n}, err
+		return journal.Operation{Kind: "backoffice.repost", Object: "backoffice", After: after, Result: n}, err
 	})
 }
 
@@ -134,7 +134,7 @@ func (l *FailedJobs) ReplayEmail(ctx context.Context, actor journal.Actor, id st
 
 // DropEmail deletes a quarantined e-mail.
 func (l *FailedJobs) DropEmail(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, failedJob{"mail.drop", "mail:", id, l.email}, forgetting(l.Mails.Drop))
+	return l.do(ctx, actor, failedJob{"mail.drop", "mail:", id, l.email}, withoutResult(l.Mails.Drop))
 }
 
 func (l *FailedJobs) email(ctx context.Context, id string) (any, error) {
@@ -147,7 +147,7 @@ func (l *FailedJobs) email(ctx context.Context, id string) (any, error) {
 // failedJob is the entry on which an operation acts. there returns the part of it that the journal stores.
 type failedJob struct {
 	kind, object, id string
-	there            func(ctx context.Context, id string) (any, error)
+	existing         func(ctx context.Context, id string) (any, error)
 }
 
 // do writes the operation to the journal and then performs it. If the entry is missing when an operation is repeated,
@@ -155,12 +155,12 @@ type failedJob struct {
 func (l *FailedJobs) do(
 	ctx context.Context, actor journal.Actor, e failedJob, work func(ctx context.Context, id string) error,
 ) error {
-	done, err := l.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
-		before, err := e.there(ctx, e.id)
+	done, err := l.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
+		before, err := e.existing(ctx, e.id)
 		if errors.Is(err, shop.ErrNoRow) {
-			return journal.Act{}, shop.Fail(shop.NotFound, "no such entry: "+shop.Clip(e.id, 40))
+			return journal.Operation{}, shop.Fail(shop.NotFound, "no such entry: "+shop.Clip(e.id, 40))
 		}
-		return journal.Act{Kind: e.kind, Object: e.object + e.id, Before: before}, err
+		return journal.Operation{Kind: e.kind, Object: e.object + e.id, Before: before}, err
 	})
 	if err == nil {
 		err = work(ctx, e.id)
@@ -173,11 +173,11 @@ func (l *FailedJobs) do(
 	case errors.Is(err, shop.ErrPermanent):
 		return shop.Fail(shop.WrongState, "the entry cannot be sent; drop it")
 	}
-	return shop.Unsettled(e.kind, err)
+	return shop.UnknownOutcome(e.kind, err)
 }
 
-// forgetting adapts a drop to an operation; an entry that another caller has dropped is not an error.
-func forgetting(drop func(ctx context.Context, id string) (bool, error)) func(ctx context.Context, id string) error {
+// withoutResult adapts a drop to an operation; an entry that another caller has dropped is not an error.
+func withoutResult(drop func(ctx context.Context, id string) (bool, error)) func(ctx context.Context, id string) error {
 	return func(ctx context.Context, id string) error {
 		_, err := drop(ctx, id)
 		return err

@@ -18,33 +18,33 @@ import (
 	"stampede/app/test/kit"
 )
 
-// leftEntries is a quarantine with messages by name.
-type leftEntries struct {
+// failedEntries is a quarantine with messages by name.
+type failedEntries struct {
 	names []string
 	done  []string
 	fail  error
 }
 
 type (
-	leftMessages struct{ *leftEntries }
-	leftEmails   struct{ *leftEntries }
+	failedMessages struct{ *failedEntries }
+	failedEmails   struct{ *failedEntries }
 )
 
-func (e leftMessages) Quarantined(context.Context) (out []outbox.QuarantinedMessage, err error) {
+func (e failedMessages) Quarantined(context.Context) (out []outbox.QuarantinedMessage, err error) {
 	for _, n := range e.names {
 		out = append(out, outbox.QuarantinedMessage{ID: n, Message: outbox.Message{Order: 9, Rev: 2}})
 	}
 	return out, nil
 }
 
-func (e leftEmails) Quarantined(context.Context) (out []outbox.QuarantinedEmail, err error) {
+func (e failedEmails) Quarantined(context.Context) (out []outbox.QuarantinedEmail, err error) {
 	for _, n := range e.names {
 		out = append(out, outbox.QuarantinedEmail{ID: n, Kind: outbox.EmailPaid, To: "ada@shop.example"})
 	}
 	return out, nil
 }
 
-func (e *leftEntries) take(what, id string) (bool, error) {
+func (e *failedEntries) remove(what, id string) (bool, error) {
 	if e.fail != nil {
 		return false, e.fail
 	}
@@ -57,21 +57,21 @@ func (e *leftEntries) take(what, id string) (bool, error) {
 	return true, nil
 }
 
-func (e *leftEntries) send(id string) error {
-	there, err := e.take("send", id)
-	if err == nil && !there {
+func (e *failedEntries) send(id string) error {
+	found, err := e.remove("send", id)
+	if err == nil && !found {
 		err = shop.ErrNoRow
 	}
 	return err
 }
 
-func (e *leftEntries) Replay(_ context.Context, id string) error { return e.send(id) }
+func (e *failedEntries) Replay(_ context.Context, id string) error { return e.send(id) }
 
-func (e *leftEntries) Drop(_ context.Context, id string) (bool, error) { return e.take("drop", id) }
+func (e *failedEntries) Drop(_ context.Context, id string) (bool, error) { return e.remove("drop", id) }
 
 // A failed message is replayed or dropped once per key. The journal entry comes first and contains no personal data. A
 // repeat completes an operation that crashed before its effect.
-func TestLeftoversAreActedOnOnce(t *testing.T) {
+func TestFailedMessagesAreReplayedOrDroppedOnce(t *testing.T) {
 	t.Parallel()
 	type act func(ctx context.Context, actor journal.Actor, id string) error
 	for kind, of := range map[string]func(l *FailedJobs) act{
@@ -80,15 +80,15 @@ func TestLeftoversAreActedOnOnce(t *testing.T) {
 		"mail.retry":    func(l *FailedJobs) act { return l.ReplayEmail },
 		"mail.drop":     func(l *FailedJobs) act { return l.DropEmail },
 	} {
-		e, w := &leftEntries{names: []string{"1-0", "2-0"}}, &world{Store: kit.SQLite(t), t: t, ctx: kit.Context(t)}
-		do := of(&FailedJobs{Store: w.Store, Postings: leftMessages{e}, Mails: leftEmails{e}})
+		e, w := &failedEntries{names: []string{"1-0", "2-0"}}, &world{Store: kit.SQLite(t), t: t, ctx: kit.Context(t)}
+		do := of(&FailedJobs{Store: w.Store, Postings: failedMessages{e}, Mails: failedEmails{e}})
 		actor := ada()
-		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.acts()) != 0 {
-			t.Errorf("%s of an unknown entry: got %v, %d journal rows; want not_found, 0 rows", kind, err, len(w.acts()))
+		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.journalRows()) != 0 {
+			t.Errorf("%s of an unknown entry: got %v, %d journal rows; want not_found, 0 rows", kind, err, len(w.journalRows()))
 		}
 		e.fail = shop.ErrTransient
-		if err := do(w.ctx, actor, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy || len(w.acts()) != 1 {
-			t.Errorf("%s while Redis is unreachable: got %v, %d journal rows; want busy, 1 row", kind, err, len(w.acts()))
+		if err := do(w.ctx, actor, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy || len(w.journalRows()) != 1 {
+			t.Errorf("%s while Redis is unreachable: got %v, %d journal rows; want busy, 1 row", kind, err, len(w.journalRows()))
 		}
 		e.fail = nil
 		for range 2 {
@@ -96,11 +96,11 @@ func TestLeftoversAreActedOnOnce(t *testing.T) {
 				t.Errorf("%s repeated: %v", kind, err)
 			}
 		}
-		acts := w.acts()
-		if len(e.done) != 1 || !strings.HasSuffix(e.done[0], " 2-0") || len(acts) != 1 || acts[0].Kind != kind {
-			t.Errorf("%s: got the calls %v and the journal rows %+v, want one of each", kind, e.done, acts)
+		rows := w.journalRows()
+		if len(e.done) != 1 || !strings.HasSuffix(e.done[0], " 2-0") || len(rows) != 1 || rows[0].Kind != kind {
+			t.Errorf("%s: got the calls %v and the journal rows %+v, want one of each", kind, e.done, rows)
 		}
-		if row := acts[0]; len(row.Before) == 0 || strings.Contains(string(row.Before)+row.Object, "@") {
+		if row := rows[0]; len(row.Before) == 0 || strings.Contains(string(row.Before)+row.Object, "@") {
 			t.Errorf("%s: got the journal row %+v, want the entry without an e-mail address", kind, row)
 		}
 		e.fail = shop.ErrPermanent
@@ -143,7 +143,7 @@ func (r *letterRedis) Hold(context.Context, shop.HoldRequest) (shop.Verdict, err
 }
 
 // A dead letter is replayed once and dropped once per key; the journal contains its order.
-func TestDeadLettersAreActedOnOnce(t *testing.T) {
+func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"dead.replay", "dead.drop"} {
 		w := newWorld(t)
@@ -161,8 +161,8 @@ func TestDeadLettersAreActedOnOnce(t *testing.T) {
 			o, err := jobs.ReplayDead(w.ctx, actor, id)
 			return o.State, err
 		}
-		before := len(w.acts())
-		if _, err := do(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.acts()) != before {
+		before := len(w.journalRows())
+		if _, err := do(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.journalRows()) != before {
 			t.Errorf("%s of an unknown dead letter: got %v, want not_found and no journal row", kind, err)
 		}
 		want := shop.Pending
@@ -175,9 +175,9 @@ func TestDeadLettersAreActedOnOnce(t *testing.T) {
 				t.Errorf("%s: got %s, %v; want %s", kind, state, err, want)
 			}
 		}
-		acts := w.acts()[before:]
-		if len(acts) != 1 || acts[0].Kind != kind || string(acts[0].Before) != fmt.Sprintf(`{"order":"1","sale":"%s"}`, w.sale) {
-			t.Errorf("%s: got the journal rows %+v, want one with the order and the sale", kind, acts)
+		rows := w.journalRows()[before:]
+		if len(rows) != 1 || rows[0].Kind != kind || string(rows[0].Before) != fmt.Sprintf(`{"order":"1","sale":"%s"}`, w.sale) {
+			t.Errorf("%s: got the journal rows %+v, want one with the order and the sale", kind, rows)
 		}
 		if _, err := do(ada(), "0-1-0"); err == nil || shop.AsError(err).Code != shop.NotFound {
 			t.Errorf("%s of a dropped dead letter: got %v, want not_found", kind, err)

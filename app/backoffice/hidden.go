@@ -23,8 +23,8 @@ func (d *SaleService) AddGuests(ctx context.Context, actor journal.Actor, sale s
 	if !s.Hidden {
 		return nil, shop.Fail(shop.WrongState, "only a hidden sale has guests")
 	}
-	done, err := d.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
-		return journal.Act{Kind: "sale.add_guests", Object: object("sale", sale), After: map[string]int{"guests": n}}, nil
+	done, err := d.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
+		return journal.Operation{Kind: "sale.add_guests", Object: object("sale", sale), After: map[string]int{"guests": n}}, nil
 	})
 	if err != nil {
 		return nil, err

@@ -23,12 +23,12 @@ type UploadedImage struct {
 	Bytes  int             `json:"bytes"`
 }
 
-// smallMark precedes the extension in the address of a small picture.
-const smallMark = ".small"
+// smallSuffix precedes the extension in the address of a small picture.
+const smallSuffix = ".small"
 
 func uploaded(i *store.StoredImage) UploadedImage {
 	return UploadedImage{
-		ID: i.ID, URL: i.URL(), Small: "/images/" + i.ID + smallMark + "." + string(i.Kind), Kind: i.Kind, Width: i.Width,
+		ID: i.ID, URL: i.URL(), Small: "/images/" + i.ID + smallSuffix + "." + string(i.Kind), Kind: i.Kind, Width: i.Width,
 		Height: i.Height, Bytes: len(i.Large),
 	}
 }
@@ -43,9 +43,9 @@ func (d *CatalogueService) UploadImage(
 		return UploadedImage{}, err
 	}
 	shown := uploaded(&image)
-	return store.ActFor[UploadedImage](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
-		return journal.Act{
-			Kind: "image.upload", Object: "image:" + image.ID, After: shown, Answer: shown,
+	return store.RunOperationFor[UploadedImage](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+		return journal.Operation{
+			Kind: "image.upload", Object: "image:" + image.ID, After: shown, Result: shown,
 		}, tx.SaveImage(ctx, &image)
 	})
 }
@@ -107,14 +107,14 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 	case err != nil:
 		return nil, "", shop.Unreadable("pictures", err)
 	}
-	p.keep(&pictureFile{name, content})
+	p.cache(&pictureFile{name, content})
 	return content, kind, nil
 }
 
 // parsePictureName parses <64 hex digits>[.small].<kind>.
 func parsePictureName(name string) (id string, kind store.ImageKind, small, ok bool) {
 	bare, ending, _ := strings.Cut(name, ".")
-	if rest, is := strings.CutPrefix("."+ending, smallMark+"."); is {
+	if rest, is := strings.CutPrefix("."+ending, smallSuffix+"."); is {
 		small, ending = true, rest
 	}
 	ok = imageAddress.MatchString("/images/" + bare + "." + ending)
@@ -132,8 +132,8 @@ func (p *Pictures) find(name string) []byte {
 	return e.Value.(*pictureFile).content
 }
 
-// keep adds a file and evicts the least recently used ones until the cache fits its limit.
-func (p *Pictures) keep(f *pictureFile) {
+// cache adds a file and evicts the least recently used ones until the cache fits its limit.
+func (p *Pictures) cache(f *pictureFile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.files[f.name] != nil {

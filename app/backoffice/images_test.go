@@ -49,7 +49,7 @@ func TestPicturesAreKeptInMemory(t *testing.T) {
 }
 
 // Names that are not picture names are not looked up.
-func TestPictureNames(t *testing.T) {
+func TestInvalidPictureNamesAreNotFound(t *testing.T) {
 	t.Parallel()
 	hex := strings.Repeat("a", 64)
 	for _, name := range []string{

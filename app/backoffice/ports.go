@@ -15,7 +15,7 @@ type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 	SetTerms(ctx context.Context, s *shop.Sale) error
-	TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error)
+	WithdrawUnits(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error)
 	State(ctx context.Context, partition int) (shop.PartitionState, error)
 	Figures(ctx context.Context) ([]board.NodeFigures, error)
 	PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error)
@@ -27,7 +27,7 @@ type Redis interface {
 type Reader interface {
 	FindOrders(ctx context.Context, q store.OrderSearch) (orders []shop.Order, more bool, err error)
 	FindUsers(ctx context.Context, q store.UserSearch) (users []shop.User, more bool, err error)
-	FindPayments(ctx context.Context, q store.PaymentSearch) (payments []payment.Received, more bool, err error)
-	Payment(ctx context.Context, tradeNo string) (payment.Received, error)
+	FindPayments(ctx context.Context, q store.PaymentSearch) (payments []payment.ReceivedPayment, more bool, err error)
+	Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error)
 	SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (store.SaleSums, error)
 }

@@ -59,7 +59,7 @@ func (d *CatalogueService) CreateProduct(
 	if err != nil {
 		return store.ProductRecord{}, err
 	}
-	return store.ActFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		err := checkCategory(ctx, tx, p.CategoryID)
 		if err == nil {
 			err = checkImages(ctx, tx, p.Images)
@@ -68,10 +68,10 @@ func (d *CatalogueService) CreateProduct(
 			err = tx.AddProducts(ctx, []shop.Product{p})
 		}
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		made, err := tx.LockProduct(ctx, p.ID)
-		return journal.Act{Kind: "product.create", Object: object("product", p.ID), After: made, Answer: made}, err
+		return journal.Operation{Kind: "product.create", Object: object("product", p.ID), After: made, Result: made}, err
 	})
 }
 
@@ -97,10 +97,10 @@ func (d *CatalogueService) EditProduct(
 	if edit.Archived != nil && *edit.Archived {
 		kind = "product.archive"
 	}
-	return store.ActFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.LockProduct(ctx, id)
 		if err = checkVersion("product", id, before, edit.Version, err); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after := before
 		d.applyProductEdit(&after, &edit)
@@ -112,10 +112,10 @@ func (d *CatalogueService) EditProduct(
 			err = tx.SaveProduct(ctx, &after)
 		}
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after, err = tx.LockProduct(ctx, id)
-		return journal.Act{Kind: kind, Object: object("product", id), Before: before, After: after, Answer: after}, err
+		return journal.Operation{Kind: kind, Object: object("product", id), Before: before, After: after, Result: after}, err
 	})
 }
 
@@ -148,10 +148,10 @@ func (d *CatalogueService) SetProductImages(
 	if err := checkImageTexts(images); err != nil {
 		return store.ProductRecord{}, err
 	}
-	return store.ActFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.LockProduct(ctx, id)
 		if err = checkVersion("product", id, before, version, err); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		err = checkImages(ctx, tx, images)
 		if err == nil {
@@ -164,11 +164,11 @@ func (d *CatalogueService) SetProductImages(
 			err = tx.SaveProduct(ctx, &before)
 		}
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after, err := tx.LockProduct(ctx, id)
-		return journal.Act{
-			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images, Answer: after,
+		return journal.Operation{
+			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images, Result: after,
 		}, err
 	})
 }
@@ -235,8 +235,8 @@ func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) erro
 }
 
 func removedImages(before, after []shop.Image) []string {
-	still := imageIDs(after)
-	return slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })
+	remaining := imageIDs(after)
+	return slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(remaining, id) })
 }
 
 // imageIDs returns the ids of uploaded pictures.

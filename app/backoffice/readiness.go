@@ -26,13 +26,13 @@ const (
 
 // Check is one entry of a checklist.
 type Check struct {
-	Name  string     `json:"name"`
-	State CheckState `json:"state"`
-	Code  CheckCode  `json:"code"`         // the finding, for translations
-	Of    Facts      `json:"of,omitempty"` // values of the finding
-	Says  string     `json:"says"`         // the finding in English
-	Do    string     `json:"do,omitempty"` // the recommended action
-	Link  string     `json:"link"`         // the section of the runbook
+	Name    string     `json:"name"`
+	State   CheckState `json:"state"`
+	Code    CheckCode  `json:"code"`         // the finding, for translations
+	Of      Facts      `json:"of,omitempty"` // values of the finding
+	Message string     `json:"says"`         // the finding in English
+	Do      string     `json:"do,omitempty"` // the recommended action
+	Link    string     `json:"link"`         // the section of the runbook
 }
 
 // Readiness is the checklist of a sale before it opens.
@@ -124,21 +124,21 @@ func (c *Checklist) run(
 }
 
 func passed(code CheckCode, of Facts, format string, args ...any) []Check {
-	return []Check{{State: CheckOK, Code: code, Of: of, Says: fmt.Sprintf(format, args...)}}
+	return []Check{{State: CheckOK, Code: code, Of: of, Message: fmt.Sprintf(format, args...)}}
 }
 
 func warned(code CheckCode, of Facts, do, format string, args ...any) []Check {
-	return []Check{{State: CheckWarn, Code: code, Of: of, Says: fmt.Sprintf(format, args...), Do: do}}
+	return []Check{{State: CheckWarn, Code: code, Of: of, Message: fmt.Sprintf(format, args...), Do: do}}
 }
 
 func failed(code CheckCode, of Facts, do, format string, args ...any) []Check {
-	return []Check{{State: CheckFail, Code: code, Of: of, Says: fmt.Sprintf(format, args...), Do: do}}
+	return []Check{{State: CheckFail, Code: code, Of: of, Message: fmt.Sprintf(format, args...), Do: do}}
 }
 
-// unseen returns the finding of a check that could not read its data. It hides the cause, because that contains host
+// unreadable returns the finding of a check that could not read its data. It hides the cause, because that contains host
 // names.
-func unseen(what string) []Check {
-	return failed(FoundUnread, Facts{"what": what},
+func unreadable(what string) []Check {
+	return failed(FoundUnreadable, Facts{"what": what},
 		"Check that the stores respond: stampede checkconfig, and the log of the node",
 		"cannot read %s right now", what)
 }
@@ -149,7 +149,7 @@ func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 	case s.ArchivedAt != 0:
 		return failed(FoundArchived, nil, "Restore it", "the sale is archived and not visible")
 	case s.Phase == shop.Ended:
-		return failed(FoundOver, nil, "Copy it to another slot", "the sale is over")
+		return failed(FoundEnded, nil, "Copy it to another slot", "the sale is over")
 	case s.Paused:
 		return failed(FoundPaused, nil, "Resume it", "the sale is paused, so buys are rejected")
 	}
@@ -162,7 +162,7 @@ func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 		found = append(found, warned(FoundNoPicture, nil, "Upload a picture", "the product has no picture")...)
 	}
 	if p.ListPriceFen > 0 && s.PriceFen >= p.ListPriceFen {
-		found = append(found, warned(FoundPriceNotBelow,
+		found = append(found, warned(FoundPriceNotReduced,
 			Facts{"price_fen": s.PriceFen, "list_price_fen": p.ListPriceFen}, "Check both prices",
 			"the sale price, %s, is not below the list price, %s", shop.FormatFen(s.PriceFen), shop.FormatFen(p.ListPriceFen))...)
 	}
@@ -183,7 +183,7 @@ func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
 	counters, err := c.Redis.Counters(ctx, []shop.SaleRef{{ID: s.ID, Partition: s.Partition}})
 	if err != nil || len(counters) != 1 {
-		return unseen("the stock")
+		return unreadable("the stock")
 	}
 	n := counters[0]
 	opensIn := s.OpensAt.Sub(c.Service.Now())
@@ -210,11 +210,11 @@ func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check 
 	const do = "Wait some seconds for the recovery. If it does not end, search the log for 'check partitions'"
 	state, err := c.Redis.State(ctx, partition)
 	if err != nil {
-		return unseen("the partition")
+		return unreadable("the partition")
 	}
 	epoch, _, err := c.Service.Store.PartitionEpoch(ctx, partition)
 	if err != nil {
-		return unseen("the epoch of the partition")
+		return unreadable("the epoch of the partition")
 	}
 	of := Facts{"partition": partition}
 	switch {
@@ -244,8 +244,8 @@ func (c *Checklist) writes(ctx context.Context, s *store.SaleRecord) []Check {
 // backlog checks how many reservations wait for the database.
 func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
 	all, err := c.Redis.PartitionFigures(ctx)
-	if err != nil || s.Partition >= len(all) || all[s.Partition].Away {
-		return unseen("the backlog")
+	if err != nil || s.Partition >= len(all) || all[s.Partition].Unreachable {
+		return unreadable("the backlog")
 	}
 	f := &all[s.Partition]
 	const do = "Run stampede status. Check that workers run, and check the database"
@@ -268,31 +268,31 @@ func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
 func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
 	nodes, err := c.Redis.Figures(ctx)
 	if err != nil {
-		return unseen("which nodes there are")
+		return unreadable("which nodes there are")
 	}
 	var found []Check
-	for _, duty := range []struct{ role, does string }{
+	for _, required := range []struct{ role, does string }{
 		{"api", "serves shoppers"}, {"worker", "writes orders"}, {"sweeper", "expires unpaid orders"},
 	} {
 		var names []string
 		for _, n := range nodes {
-			if slices.Contains(n.Roles, duty.role) {
+			if slices.Contains(n.Roles, required.role) {
 				names = append(names, n.Name)
 			}
 		}
 		switch len(names) {
 		case 0:
-			found = append(found, failed(FoundNoNode, Facts{"role": duty.role},
-				"Start a node with the role "+duty.role, "no node %s", duty.does)...)
+			found = append(found, failed(FoundNoNode, Facts{"role": required.role},
+				"Start a node with the role "+required.role, "no node %s", required.does)...)
 		case 1:
-			found = append(found, warned(FoundOneNode, Facts{"role": duty.role, "node": names[0]},
-				"Start another node with the role "+duty.role+", so that one can fail",
-				"only %s %s", names[0], duty.does)...)
+			found = append(found, warned(FoundOneNode, Facts{"role": required.role, "node": names[0]},
+				"Start another node with the role "+required.role+", so that one can fail",
+				"only %s %s", names[0], required.does)...)
 		default:
-			found = append(found, passed(FoundNodes, Facts{"role": duty.role, "nodes": len(names)},
-				"%d nodes: each %s", len(names), duty.does)...)
+			found = append(found, passed(FoundNodes, Facts{"role": required.role, "nodes": len(names)},
+				"%d nodes: each %s", len(names), required.does)...)
 		}
-		found[len(found)-1].Name = "node: " + duty.role
+		found[len(found)-1].Name = "node: " + required.role
 	}
 	return found
 }
@@ -302,24 +302,24 @@ func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
 func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 	redis, err := c.Redis.Now(ctx)
 	if err != nil {
-		return unseen("the clock of Redis")
+		return unreadable("the clock of Redis")
 	}
-	here := shop.MillisOf(time.Now())
+	local := shop.MillisOf(time.Now())
 	database, err := c.Service.Store.Time(ctx)
 	if err != nil {
-		return unseen("the clock of the database")
+		return unreadable("the clock of the database")
 	}
-	apart := max(redis.Sub(here).Abs(), redis.Sub(database).Abs())
+	difference := max(redis.Sub(local).Abs(), redis.Sub(database).Abs())
 	const do = "Synchronize all machines with a time server. The clock of Redis decides when a sale opens"
-	of := Facts{"apart_ms": apart.Milliseconds()}
+	of := Facts{"apart_ms": difference.Milliseconds()}
 	const says = "the clocks of Redis, the database and this node differ by %v"
 	switch {
-	case apart > clockFail:
-		return failed(FoundClocksApart, of, do, says, apart.Round(time.Second))
-	case apart > clockWarn:
-		return warned(FoundClocksApart, of, do, says, apart.Round(time.Millisecond))
+	case difference > clockFail:
+		return failed(FoundClocksApart, of, do, says, difference.Round(time.Second))
+	case difference > clockWarn:
+		return warned(FoundClocksApart, of, do, says, difference.Round(time.Millisecond))
 	}
-	return passed(FoundClocks, of, says, apart.Round(time.Millisecond))
+	return passed(FoundClocks, of, says, difference.Round(time.Millisecond))
 }
 
 // payment queries the gateway for a trade that does not exist. Any definite response passes.
@@ -330,11 +330,11 @@ func (c *Checklist) payment(ctx context.Context, s *store.SaleRecord) []Check {
 	}
 	_, err := c.Gateway.Query(ctx, s.ID)
 	if errors.Is(err, shop.ErrTransient) {
-		return failed(FoundGatewaySilent, nil, "Check that this node can reach the gateway",
+		return failed(FoundGatewayUnreachable, nil, "Check that this node can reach the gateway",
 			"the payment gateway does not respond")
 	}
 	if err != nil {
-		return warned(FoundGatewayNo, nil, "Run stampede checkconfig", "the payment gateway responds, but rejects the queries")
+		return warned(FoundGatewayRejects, nil, "Run stampede checkconfig", "the payment gateway responds, but rejects the queries")
 	}
 	return passed(FoundGateway, nil, "the payment gateway responds")
 }
@@ -343,7 +343,7 @@ func (c *Checklist) mail(ctx context.Context, _ *store.SaleRecord) []Check {
 	server, dead, err := c.Mail(ctx)
 	switch {
 	case err != nil:
-		return unseen("mails")
+		return unreadable("mails")
 	case !server:
 		return warned(FoundNoMailServer, nil, "Set STAMPEDE_SMTP_URL", "no mail server is set; e-mails are written to files")
 	case dead > 0:
@@ -355,7 +355,7 @@ func (c *Checklist) mail(ctx context.Context, _ *store.SaleRecord) []Check {
 func (c *Checklist) durability(ctx context.Context, _ *store.SaleRecord) []Check {
 	found, err := c.Durability(ctx)
 	if err != nil {
-		return unseen("how durable the stores are")
+		return unreadable("how durable the stores are")
 	}
 	if len(found) == 0 {
 		return passed(FoundDurable, nil, "both stores keep all confirmed data")

@@ -33,17 +33,17 @@ func (s *RefundService) Decide(
 	}
 	now, err := s.RedisTime(ctx)
 	if err != nil {
-		return shop.Order{}, shop.Unsettled("read Redis time", err)
+		return shop.Order{}, shop.UnknownOutcome("read Redis time", err)
 	}
-	decision := payment.RefundDecision{Order: order, By: actor.User, Yes: yes, Note: note, At: now}
+	decision := payment.RefundDecision{Order: order, By: actor.User, Approved: yes, Note: note, At: now}
 	var row shop.Order
-	done, err := s.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+	done, err := s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.Order(ctx, order)
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		row, err = tx.DecideRefund(ctx, decision)
-		act := journal.Act{
+		act := journal.Operation{
 			Kind: "refund.decline", Object: object("order", order), Note: note, Before: stateOf(&before),
 			After: stateOf(&row),
 		}
@@ -56,12 +56,12 @@ func (s *RefundService) Decide(
 		row, err = s.Store.Order(ctx, order)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
-		return shop.Order{}, s.undecidable(ctx, order, yes)
+		return shop.Order{}, s.decisionError(ctx, order, yes)
 	}
 	if err != nil {
-		return shop.Order{}, shop.Unsettled("decide on the refund of order "+order.String(), err)
+		return shop.Order{}, shop.UnknownOutcome("decide on the refund of order "+order.String(), err)
 	}
-	return row, shop.Unsettled("publish the refund of order "+order.String(), s.Effects.Do(ctx, now, &row))
+	return row, shop.UnknownOutcome("publish the refund of order "+order.String(), s.Effects.Do(ctx, now, &row))
 }
 
 // stateOf returns the part of an order that the journal may store.
@@ -73,8 +73,8 @@ func stateOf(o *shop.Order) any {
 	}{o.State, o.Reason, o.Rev}
 }
 
-// undecidable returns the reason why a decision changed no order.
-func (s *RefundService) undecidable(ctx context.Context, order shop.ID, yes bool) error {
+// decisionError returns the reason why a decision changed no order.
+func (s *RefundService) decisionError(ctx context.Context, order shop.ID, yes bool) error {
 	row, err := s.Store.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
@@ -92,17 +92,17 @@ func (s *RefundService) undecidable(ctx context.Context, order shop.ID, yes bool
 func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order shop.ID) error {
 	now, err := s.RedisTime(ctx)
 	if err != nil {
-		return shop.Unsettled("read Redis time", err)
+		return shop.UnknownOutcome("read Redis time", err)
 	}
-	_, err = s.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
-		return journal.Act{
+	_, err = s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
+		return journal.Operation{
 			Kind: "refund.retry", Object: object("order", order), Before: payment.RefundStuck, After: payment.RefundOpen,
 		}, tx.RetryRefund(ctx, order, now)
 	})
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.WrongState, "the refund of that order is not stuck")
 	}
-	return shop.Unsettled("try the refund of order "+order.String()+" again", err)
+	return shop.UnknownOutcome("try the refund of order "+order.String()+" again", err)
 }
 
 // List pages through refunds, those of the newest orders first.

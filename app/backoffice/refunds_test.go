@@ -24,7 +24,7 @@ func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.order(1, 9, c.from)
-		before := len(w.acts())
+		before := len(w.journalRows())
 		refunds := &RefundService{Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects()}
 		actor := ada()
 		for range 2 {
@@ -40,13 +40,13 @@ func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 		if c.code == "" {
 			want = 1
 		}
-		if rows := len(w.acts()) - before; rows != want {
+		if rows := len(w.journalRows()) - before; rows != want {
 			t.Errorf("%s, approve %v: got %d new journal rows, want %d", c.from, c.yes, rows, want)
 		}
 	}
 }
 
-func TestRefundDecisionOfAnUnknownOrder(t *testing.T) {
+func TestRefundOfUnknownOrderIsNotFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	refunds := &RefundService{Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects()}

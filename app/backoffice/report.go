@@ -22,7 +22,7 @@ type SaleReport struct {
 	At       shop.Millis `json:"at"` // time of the report
 
 	Speed SaleSpeed        `json:"speed"`
-	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from reservation to payment; absent: no payments
+	ToPay *board.WaitTimes `json:"to_pay,omitempty"` // from reservation to payment; absent: no payments
 	// Buys counts the buy attempts; absent: no counts, or they have expired.
 	Buys    *board.SaleBuys      `json:"presses,omitempty"`
 	States  []store.SaleFunnel   `json:"states"`
@@ -66,14 +66,14 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 	if err != nil {
 		return SaleReport{}, shop.Unreadable("the stock of the sale", err)
 	}
-	said, err := d.Redis.SaleFigures(ctx, id)
+	figures, err := d.Redis.SaleFigures(ctx, id)
 	if err != nil {
 		return SaleReport{}, shop.Unreadable("the counts of the sale", err)
 	}
 	r := SaleReport{
 		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,
 		At: d.Clock.Now(), Speed: SaleSpeed{Seconds: sums.Seconds, Minutes: sums.Minutes},
-		Buys: board.BuysOf(said), States: sums.States, Dropped: sums.Dropped, Money: sums.Money, Balance: balance,
+		Buys: board.BuysOf(figures), States: sums.States, Dropped: sums.Dropped, Money: sums.Money, Balance: balance,
 	}
 	for _, s := range sums.Seconds {
 		r.Speed.Peak = max(r.Speed.Peak, s.Orders)
@@ -109,8 +109,8 @@ func (r *SaleReport) CSV(zone *time.Location) []byte {
 	if p := r.Buys; p != nil {
 		line("presses", "pressed", number(p.Attempts), "", "")
 		line("presses", "reserved", number(p.Reserved), "", "")
-		for _, away := range p.Rejected {
-			line("turned_away", string(away.Layer)+" "+string(away.Code), number(away.Buys), "", "")
+		for _, rejected := range p.Rejected {
+			line("turned_away", string(rejected.Layer)+" "+string(rejected.Code), number(rejected.Buys), "", "")
 		}
 		if w := p.ToOrder; w != nil {
 			line("to_order_ms", "p50 "+number(w.P50), number(w.Orders), "", "")

@@ -8,9 +8,9 @@ import (
 )
 
 // Every check of the checklist links to an existing section of the runbook.
-func TestRunbookHasWhatChecksName(t *testing.T) {
+func TestChecksLinkToRunbookSections(t *testing.T) {
 	t.Parallel()
-	parts := fakes.RunbookParts(t)
+	parts := fakes.RunbookAnchors(t)
 	for name, part := range checkParts {
 		if !parts[part] {
 			t.Errorf("%s links to %s%s, which does not exist", name, board.Runbook, part)

@@ -37,8 +37,8 @@ type SaleService struct {
 	Guest func(sale shop.ID) (string, error)
 }
 
-// SaleAct is an operator's request to change a sale.
-type SaleAct struct {
+// SaleOperation is an operator's request to change a sale.
+type SaleOperation struct {
 	Version int64
 	Note    string
 }
@@ -51,7 +51,7 @@ func (d *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, 
 
 // PauseSale stops buys. Holds stay valid and orders can still be paid.
 func (d *SaleService) PauseSale(
-	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct,
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation,
 ) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if s.Paused {
@@ -64,7 +64,7 @@ func (d *SaleService) PauseSale(
 
 // ResumeSale allows buys again.
 func (d *SaleService) ResumeSale(
-	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct,
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation,
 ) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.resume", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if !s.Paused {
@@ -76,7 +76,7 @@ func (d *SaleService) ResumeSale(
 }
 
 // EndSale closes an open sale, or a hidden one before it opens. Unpaid orders keep their payment deadline.
-func (d *SaleService) EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+func (d *SaleService) EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.end", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		switch shop.PhaseAt(now, s.OpensAt, s.ClosesAt) {
 		case shop.Upcoming:
@@ -96,7 +96,7 @@ func (d *SaleService) EndSale(ctx context.Context, actor journal.Actor, sale sho
 
 // SetSaleChallenge changes the challenge that buyers of a sale must solve.
 func (d *SaleService) SetSaleChallenge(
-	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, c shop.Challenge,
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, c shop.Challenge,
 ) (OperatorSale, error) {
 	if _, err := shop.ParseChallenge(string(c)); err != nil {
 		return OperatorSale{}, err
@@ -112,7 +112,7 @@ const maxAdded = 1_000_000
 
 // AddStock adds units to a sale.
 func (d *SaleService) AddStock(
-	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
 ) (OperatorSale, error) {
 	if units < 1 || units > maxAdded {
 		return OperatorSale{}, shop.Failf(shop.BadRequest, "units must be from 1 to %d", maxAdded)
@@ -128,7 +128,7 @@ func (d *SaleService) AddStock(
 
 // edit performs an operation that changes the terms of a sale.
 func (d *SaleService) edit(
-	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleAct,
+	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleOperation,
 	change func(s *shop.Sale, now shop.Millis) error,
 ) (OperatorSale, error) {
 	if err := journal.CheckNote(a.Note); err != nil {
@@ -138,24 +138,24 @@ func (d *SaleService) edit(
 	if err != nil {
 		return OperatorSale{}, shop.Unreadable("Redis time", err)
 	}
-	terms, err := store.ActFor[shop.SaleTerms](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.LockTerms(ctx, sale, a.Version)
 		if err != nil {
-			return journal.Act{}, missing("sale", sale, err)
+			return journal.Operation{}, missing("sale", sale, err)
 		}
 		after := before
 		if err := change(&after, now); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		err = tx.SaveTerms(ctx, &after)
 		terms := shop.TermsOf(&after)
-		return journal.Act{
+		return journal.Operation{
 			Kind: kind, Object: object("sale", sale), Before: shop.TermsOf(&before), After: terms, Note: a.Note,
-			Answer: terms,
+			Result: terms,
 		}, err
 	})
 	if err != nil {
-		return OperatorSale{}, d.moved(ctx, sale, err)
+		return OperatorSale{}, d.conflictError(ctx, sale, err)
 	}
 	d.PushTerms(ctx, sale)
 	return d.show(ctx, sale, terms)
@@ -186,11 +186,11 @@ func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms
 	return shown, nil
 }
 
-// moved replaces the terms in a conflict by the sale with its counters.
-func (d *SaleService) moved(ctx context.Context, id shop.ID, err error) error {
-	var said *shop.Error
-	if errors.As(err, &said) {
-		if terms, is := said.Current.(shop.SaleTerms); is {
+// conflictError replaces the terms in a conflict by the sale with its counters.
+func (d *SaleService) conflictError(ctx context.Context, id shop.ID, err error) error {
+	var conflict *shop.Error
+	if errors.As(err, &conflict) {
+		if terms, is := conflict.Current.(shop.SaleTerms); is {
 			if shown, failed := d.show(ctx, id, terms); failed == nil {
 				return journal.Changed("the sale", shown)
 			}

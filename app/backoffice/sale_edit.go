@@ -11,7 +11,7 @@ import (
 )
 
 // EditSale applies an edit to a sale. Until the sale is loaded, all fields can change; from then on the stock and the
-// archived state cannot. From openingSoon before the opening, only the fields in whileOpen can change. After the end
+// archived state cannot. From editLead before the opening, only the fields in editableWhileOpen can change. After the end
 // only the position can change, and the sale can be archived.
 func (d *CatalogueService) EditSale(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit SaleEdit,
@@ -20,28 +20,28 @@ func (d *CatalogueService) EditSale(
 	if edit.Archived != nil && *edit.Archived {
 		kind = "sale.archive"
 	}
-	edited, err := store.ActFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	edited, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := d.lockedSale(ctx, tx, id)
 		if err = checkVersion("sale", id, before, edit.Version, err); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after := before
 		d.applySaleEdit(&after, &edit)
-		if err := d.mayEdit(&before, &after); err != nil {
-			return journal.Act{}, err
+		if err := d.checkEdit(&before, &after); err != nil {
+			return journal.Operation{}, err
 		}
 		if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
 			if _, err := tx.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
-				return journal.Act{}, shop.Fail(shop.WrongState, "the slot of the sale was removed: copy the sale to another slot")
+				return journal.Operation{}, shop.Fail(shop.WrongState, "the slot of the sale was removed: copy the sale to another slot")
 			} else if err != nil {
-				return journal.Act{}, err
+				return journal.Operation{}, err
 			}
 		}
 		if err := tx.SaveSales(ctx, after); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after, err = d.lockedSale(ctx, tx, id)
-		return journal.Act{Kind: kind, Object: object("sale", id), Before: before, After: after, Answer: after}, err
+		return journal.Operation{Kind: kind, Object: object("sale", id), Before: before, After: after, Result: after}, err
 	})
 	if err == nil {
 		d.published(ctx, &actor, id)
@@ -85,11 +85,11 @@ func differences(a, b *store.SaleRecord) []string {
 	return names
 }
 
-// whileOpen lists the fields that can change while buyers buy: none of them revokes a promise to a buyer.
-var whileOpen = []string{"limit", "cap", "challenge", "position"}
+// editableWhileOpen lists the fields that can change while buyers buy: none of them revokes a promise to a buyer.
+var editableWhileOpen = []string{"limit", "cap", "challenge", "position"}
 
-// mayEdit rejects changes that are no longer safe. Each error names an alternative.
-func (d *CatalogueService) mayEdit(before, after *store.SaleRecord) error {
+// checkEdit rejects changes that are no longer safe. Each error names an alternative.
+func (d *CatalogueService) checkEdit(before, after *store.SaleRecord) error {
 	changed := differences(before, after)
 	now := d.Now()
 	if after.Position < 0 || after.Position > lastPosition {
@@ -107,9 +107,9 @@ func (d *CatalogueService) mayEdit(before, after *store.SaleRecord) error {
 			return shop.Fail(shop.WrongState, "the sale is archived: restore it first")
 		case now >= before.ClosesAt:
 			return shop.Fail(shop.WrongState, "the sale is over, so its "+name+" cannot change. Copy it to another slot")
-		case now >= before.OpensAt.Add(-openingSoon) && !slices.Contains(whileOpen, name):
+		case now >= before.OpensAt.Add(-editLead) && !slices.Contains(editableWhileOpen, name):
 			return shop.Failf(shop.WrongState, "the sale is open or opens within %v, so its %s cannot change. %s",
-				openingSoon, name, instead[name])
+				editLead, name, alternatives[name])
 		}
 	}
 	if now >= before.ClosesAt || len(changed) == 0 || len(changed) == 1 && changed[0] == "position" {
@@ -118,8 +118,8 @@ func (d *CatalogueService) mayEdit(before, after *store.SaleRecord) error {
 	return d.checkSale(after)
 }
 
-// instead maps a field to the alternative while a sale is open.
-var instead = map[string]string{
+// alternatives maps a field to the alternative while a sale is open.
+var alternatives = map[string]string{
 	"price_fen": "End it early and create another sale",
 	"stock":     "Add or withdraw units",
 	"opens_at":  "Pause it",

@@ -59,8 +59,8 @@ const (
 	capPerLimit = 6
 )
 
-// UsualCap returns the default cap on a buyer's reservations for a limit.
-func UsualCap(limit int) int { return min(max(limit, 0)*capPerLimit, maxCap) }
+// DefaultCap returns the default cap on a buyer's reservations for a limit.
+func DefaultCap(limit int) int { return min(max(limit, 0)*capPerLimit, maxCap) }
 
 // SaleRecords lists sales with their present phases and reports whether another page exists.
 func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
@@ -96,9 +96,9 @@ func (d *CatalogueService) CreateSale(
 	if err != nil {
 		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := store.ActFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		made, err := d.addSale(ctx, tx, id, draft)
-		return journal.Act{Kind: "sale.create", Object: object("sale", id), After: made, Answer: made}, err
+		return journal.Operation{Kind: "sale.create", Object: object("sale", id), After: made, Result: made}, err
 	})
 	if err == nil {
 		d.published(ctx, &actor, made.ID)
@@ -114,14 +114,14 @@ func (d *CatalogueService) CopySale(
 	if err != nil {
 		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := store.ActFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		like, err := tx.SaleRecord(ctx, from)
 		if err != nil {
-			return journal.Act{}, missing("sale", from, err)
+			return journal.Operation{}, missing("sale", from, err)
 		}
 		made, err := d.addSale(ctx, tx, id, c.of(&like))
-		return journal.Act{
-			Kind: "sale.create", Object: object("sale", id), After: made, Answer: made, Note: "like sale " + from.String(),
+		return journal.Operation{
+			Kind: "sale.create", Object: object("sale", id), After: made, Result: made, Note: "like sale " + from.String(),
 		}, err
 	})
 	if err == nil {
@@ -152,7 +152,7 @@ func (c SaleCopy) of(like *store.SaleRecord) SaleDraft {
 func (d *CatalogueService) addSale(
 	ctx context.Context, tx *store.Store, id shop.ID, draft SaleDraft,
 ) (store.SaleRecord, error) {
-	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, shop.ChallengeNone), cmp.Or(draft.Cap, UsualCap(draft.Limit))
+	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, shop.ChallengeNone), cmp.Or(draft.Cap, DefaultCap(draft.Limit))
 	slot, err := tx.LockSlot(ctx, draft.Slot)
 	if errors.Is(err, shop.ErrNoRow) {
 		return store.SaleRecord{}, shop.Fail(shop.BadRequest, "there is no slot "+draft.Slot.String())
@@ -237,6 +237,6 @@ func (d *CatalogueService) checkWindow(s *store.SaleRecord) error {
 	return nil
 }
 
-// openingSoon is the time before the opening from which a sale counts as open for edits. An edit takes a moment to
+// editLead is the time before the opening from which a sale counts as open for edits. An edit takes a moment to
 // reach Redis, and buyers must not get the earlier terms.
-const openingSoon = 10 * time.Second
+const editLead = 10 * time.Second

@@ -52,7 +52,7 @@ func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text s
 	}
 	id, wrong := shop.ParseID(text)
 	if !errors.Is(err, shop.ErrNoRow) || wrong != nil {
-		return false, shop.UnlessNoRow(err)
+		return false, shop.IgnoreNoRow(err)
 	}
 	one, _, err := d.Reader.FindOrders(ctx, store.OrderSearch{ID: id, Limit: 1})
 	if err == nil && len(one) == 1 {
@@ -65,7 +65,7 @@ func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text s
 // of restricts a query to a user's orders. It reports false if the query is about another user.
 func (d *SearchService) of(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
 	if err != nil {
-		return false, shop.UnlessNoRow(err)
+		return false, shop.IgnoreNoRow(err)
 	}
 	if q.User != 0 && q.User != user {
 		return false, nil
@@ -83,7 +83,7 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 	if id, wrong := shop.ParseID(text); wrong == nil {
 		u, err := d.Store.UserByID(ctx, id)
 		if err != nil || u.State == shop.UserDeleted {
-			return nil, false, shop.Unreadable("users", shop.UnlessNoRow(err))
+			return nil, false, shop.Unreadable("users", shop.IgnoreNoRow(err))
 		}
 		return []shop.User{u}, false, nil
 	}
@@ -106,14 +106,14 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 // SearchPayments pages through payments. text is the number of a trade or of an order; "": all payments.
 func (d *SearchService) SearchPayments(
 	ctx context.Context, q store.PaymentSearch, text string,
-) ([]payment.Received, bool, error) {
+) ([]payment.ReceivedPayment, bool, error) {
 	text = strings.TrimSpace(text)
 	if text != "" {
 		one, err := d.Reader.Payment(ctx, text)
 		switch {
 		case err == nil && (q.Outcome == "" || q.Outcome == one.Outcome):
-			return []payment.Received{one}, false, nil
-		case shop.UnlessNoRow(err) != nil:
+			return []payment.ReceivedPayment{one}, false, nil
+		case shop.IgnoreNoRow(err) != nil:
 			return nil, false, shop.Unreadable("payments", err)
 		}
 		id, wrong := shop.ParseID(text)
@@ -143,7 +143,7 @@ type UserFile struct {
 func (d *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
 	f.User, err = d.Store.UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)
-	if shop.UnlessNoRow(err) != nil {
+	if shop.IgnoreNoRow(err) != nil {
 		return f, shop.Unreadable("the user", err)
 	}
 	f.User.ID = id

@@ -36,7 +36,7 @@ func newSearch(t *testing.T) (*SearchService, *world) {
 }
 
 // Every supported text finds its orders; other texts find nothing.
-func TestSearchTakesWhatSomebodyHas(t *testing.T) {
+func TestSearchFindsOrdersByEverySupportedText(t *testing.T) {
 	t.Parallel()
 	service, w := newSearch(t)
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestSearchTakesWhatSomebodyHas(t *testing.T) {
 	}
 }
 
-func TestSearchForPeopleAndPayments(t *testing.T) {
+func TestSearchFindsUsersAndPayments(t *testing.T) {
 	t.Parallel()
 	service, w := newSearch(t)
 	for text, want := range map[string]int{"42": 1, "44": 0, "45": 0, "Ada": 1, "AD": 1, "da": 0} {

@@ -37,20 +37,20 @@ func (d *ShippingService) Ship(
 		return shop.Order{}, err
 	}
 	var row shop.Order
-	done, err := d.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+	done, err := d.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.Order(ctx, p.Order)
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		all, err := tx.Ship(ctx, how, []store.Parcel{p})
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		if refused := refusal(&all[0]); refused != nil {
-			return journal.Act{}, refused
+			return journal.Operation{}, refused
 		}
 		row = all[0].Order
-		return journal.Act{
+		return journal.Operation{
 			Kind: "order.ship", Object: object("order", p.Order), Before: stateOf(&before), After: stateOf(&row),
 		}, nil
 	})
@@ -61,7 +61,7 @@ func (d *ShippingService) Ship(
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
-		return shop.Order{}, shop.Unsettled("ship order "+p.Order.String(), err)
+		return shop.Order{}, shop.UnknownOutcome("ship order "+p.Order.String(), err)
 	}
 	return row, d.publish(ctx, how.At, &row)
 }
@@ -70,11 +70,11 @@ func (d *ShippingService) Ship(
 func (d *ShippingService) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
 	now, err := d.RedisTime(ctx)
 	how := store.Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
-	return how, shop.Unsettled("read Redis time", err)
+	return how, shop.UnknownOutcome("read Redis time", err)
 }
 
 func (d *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
-	return shop.Unsettled("publish shipped orders", d.Effects.Do(ctx, asOf, rows...))
+	return shop.UnknownOutcome("publish shipped orders", d.Effects.Do(ctx, asOf, rows...))
 }
 
 // ConfirmReceipt finishes a shipped order for its buyer. A repeat returns the same result. NotFound: no such order of
@@ -82,14 +82,14 @@ func (d *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ..
 func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
 	now, err := d.RedisTime(ctx)
 	if err != nil {
-		return "", shop.Unsettled("read Redis time", err)
+		return "", shop.UnknownOutcome("read Redis time", err)
 	}
 	row, asked, err := d.Store.ConfirmReceipt(ctx, order, user)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return "", shop.Fail(shop.NotFound, "no such order")
 	case err != nil:
-		return "", shop.Unsettled("confirm the receipt of order "+order.String(), err)
+		return "", shop.UnknownOutcome("confirm the receipt of order "+order.String(), err)
 	case asked:
 		return "", shop.Fail(shop.WrongState, "you have requested your money back; the shop decides on the refund first")
 	case row.State != shop.Finished:

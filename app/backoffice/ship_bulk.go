@@ -20,16 +20,16 @@ import (
 const (
 	// maxParcels limits the lines of a file: operations are serial, and others wait in the meantime.
 	maxParcels = 2000
-	// parcelsAtOnce is the number of parcels per transaction, which locks their orders.
-	parcelsAtOnce = 200
+	// parcelsPerBatch is the number of parcels per transaction, which locks their orders.
+	parcelsPerBatch = 200
 )
 
 // ShipLine is the result of one line of the file.
 type ShipLine struct {
-	Line   int               `json:"line"` // in the file, from 1
-	Order  shop.ID           `json:"order,omitzero"`
-	Result store.ShipOutcome `json:"result"`
-	Says   string            `json:"says,omitempty"` // the reason of a rejection
+	Line    int               `json:"line"` // in the file, from 1
+	Order   shop.ID           `json:"order,omitzero"`
+	Result  store.ShipOutcome `json:"result"`
+	Message string            `json:"says,omitempty"` // the reason of a rejection
 }
 
 // ShipReport contains the result of each line.
@@ -56,20 +56,20 @@ func (d *ShippingService) ShipMany(
 		return ShipReport{}, err
 	}
 	report := ShipReport{DryRun: actor.Dry, Lines: lines}
-	var good []int // indexes of lines with a parcel
+	var valid []int // indexes of lines with a parcel
 	for i := range lines {
 		if lines[i].Result == "" {
-			good = append(good, i)
+			valid = append(valid, i)
 		}
 	}
-	for n, part := range slices.Collect(slices.Chunk(good, parcelsAtOnce)) {
-		some := shop.Mapped(part, func(line int) store.Parcel { return parcels[line] })
-		results, err := d.shipSome(ctx, actor, how, some, n)
+	for n, part := range slices.Collect(slices.Chunk(valid, parcelsPerBatch)) {
+		batch := shop.Mapped(part, func(line int) store.Parcel { return parcels[line] })
+		results, err := d.shipBatch(ctx, actor, how, batch, n)
 		if err != nil {
 			return ShipReport{}, err
 		}
 		for i, line := range part {
-			report.Lines[line].Result, report.Lines[line].Says = results[i].Result, results[i].Says
+			report.Lines[line].Result, report.Lines[line].Message = results[i].Result, results[i].Message
 		}
 	}
 	for _, l := range report.Lines {
@@ -85,18 +85,18 @@ func (d *ShippingService) ShipMany(
 	return report, nil
 }
 
-// shipSome records one part of the parcels.
-func (d *ShippingService) shipSome(
+// shipBatch records one part of the parcels.
+func (d *ShippingService) shipBatch(
 	ctx context.Context, actor journal.Actor, how store.Shipping, parcels []store.Parcel, part int,
 ) ([]ShipLine, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
-	results, err := store.ActFor[[]ShipLine](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	results, err := store.RunOperationFor[[]ShipLine](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		shipped, err := tx.Ship(ctx, how, parcels)
-		return journal.Act{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Answer: resultsOf(shipped)}, err
+		return journal.Operation{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Result: resultsOf(shipped)}, err
 	})
 	if err != nil || actor.Dry {
-		return results, shop.Unsettled("ship orders", err)
+		return results, shop.UnknownOutcome("ship orders", err)
 	}
 	var ids []shop.ID
 	for i := range results {
@@ -106,7 +106,7 @@ func (d *ShippingService) shipSome(
 	}
 	rows, err := d.Store.OrdersByID(ctx, ids)
 	if err != nil {
-		return nil, shop.Unsettled("read shipped orders", err)
+		return nil, shop.UnknownOutcome("read shipped orders", err)
 	}
 	return results, d.publish(ctx, how.At, shop.Pointers(rows)...)
 }
@@ -116,7 +116,7 @@ func resultsOf(shipped []store.ShippedOrder) []ShipLine {
 	for i := range shipped {
 		out[i].Result = shipped[i].Outcome
 		if refused := refusal(&shipped[i]); refused != nil {
-			out[i].Says = refused.Message
+			out[i].Message = refused.Message
 		}
 	}
 	return out
@@ -159,7 +159,7 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err er
 		number, _ := r.FieldPos(0)
 		line, parcel := ShipLine{Line: number}, store.Parcel{}
 		if parcel, err = parcelOf(cells, columns, len(head)); err != nil {
-			line.Result, line.Says = store.ShipUnreadable, shop.AsError(err).Message
+			line.Result, line.Message = store.ShipUnreadable, shop.AsError(err).Message
 		}
 		line.Order = parcel.Order
 		lines, parcels = append(lines, line), append(parcels, parcel)

@@ -11,7 +11,7 @@ import (
 )
 
 // Valid lines are shipped and every other line is reported; a repeat changes nothing.
-func TestShipMany(t *testing.T) {
+func TestShipManyShipsValidLinesOnce(t *testing.T) {
 	t.Parallel()
 	const file = "\xEF\xBB\xBFTracking,Order,Carrier\r\nSF-1,1,顺丰\nSF-2,2,SF\n=1,1,SF\nSF-3,x,SF\nSF-4,1\n"
 	want := []ShipLine{
@@ -23,7 +23,7 @@ func TestShipMany(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.order(1, 9, shop.Paid)
-	w.noted()
+	w.startTrace()
 	service := w.shipping()
 	for i, key := range []string{"key-00001", "key-00001", "key-00002"} {
 		got, err := service.ShipMany(w.ctx, journal.Actor{Name: "ada", Key: key}, []byte(file), false)
@@ -35,30 +35,30 @@ func TestShipMany(t *testing.T) {
 		}
 		for j, l := range got.Lines {
 			w := want[j]
-			if l.Line != w.Line || l.Order != w.Order || l.Result != w.Result || !strings.HasPrefix(l.Says, w.Says) {
+			if l.Line != w.Line || l.Order != w.Order || l.Result != w.Result || !strings.HasPrefix(l.Message, w.Message) {
 				t.Errorf("%s: got %+v, want %+v", key, l, w)
 			}
 		}
 	}
-	acts := w.acts()
-	if len(acts) != 2 || journal.CheckActKey(acts[0].Key) != nil {
+	acts := w.journalRows()
+	if len(acts) != 2 || journal.CheckOperationKey(acts[0].Key) != nil {
 		t.Errorf("got the journal rows %+v, want 2 rows with valid keys", acts)
 	}
 	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "Act", "sell 1", "Touch", "publish 1")
 }
 
-func TestShipManyRefusesWhatIsNoList(t *testing.T) {
+func TestShipManyRejectsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	service := &ShippingService{} // without a store
-	for file, says := range map[string]string{
+	for file, message := range map[string]string{
 		"":                           "must be CSV",
 		"order,carrier\n1,SF\n":      "must name",
 		"order,carrier,tracking\n\"": "line 2",
 		"order,carrier,tracking\n" + strings.Repeat("1,SF,1\n", maxParcels+1): "more than 2000",
 	} {
 		_, err := service.ShipMany(t.Context(), ada(), []byte(file), false)
-		if err == nil || shop.AsError(err).Code != shop.BadRequest || !strings.Contains(err.Error(), says) {
-			t.Errorf("%.40q: got %v, want bad_request with %q", file, err, says)
+		if err == nil || shop.AsError(err).Code != shop.BadRequest || !strings.Contains(err.Error(), message) {
+			t.Errorf("%.40q: got %v, want bad_request with %q", file, err, message)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type mailQueue struct {
 
 func (q *mailQueue) Check(context.Context) error { return q.lost }
 
-func (q *mailQueue) Reread(context.Context) error {
+func (q *mailQueue) RepeatRecent(context.Context) error {
 	q.Add("reread")
 	return nil
 }
@@ -43,14 +43,14 @@ func (w *world) shipping() *ShippingService {
 
 // A shipment is committed first and published afterwards. A repeat commits nothing and publishes again. A rejected
 // shipment returns the reason and leaves no operation.
-func TestShippedOrdersAreTold(t *testing.T) {
+func TestShipmentsArePublishedAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i, state := range []shop.OrderState{shop.Paid, shop.Paid, shop.Pending, shop.Finished, shop.Refunding} {
 		w.order(shop.ID(i+1), 9, state)
 	}
-	fakes.Must(t, fakes.ErrOf(w.AskRefund(w.ctx, payment.RefundAsk{Order: 2, User: 9, Text: "late", At: 1})))
-	w.noted()
+	fakes.Must(t, fakes.ErrOf(w.RequestRefund(w.ctx, payment.BuyerRefundRequest{Order: 2, User: 9, Text: "late", At: 1})))
+	w.startTrace()
 	service, actor := w.shipping(), ada()
 	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
 	fakes.WantSteps(t, w.redis.Trace, "Act", "sell 1", "publish 1")
@@ -59,11 +59,11 @@ func TestShippedOrdersAreTold(t *testing.T) {
 		t.Errorf("got %+v, %v; want FinishAt %d", sent, err, want)
 	}
 	o, err := service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)
-	if err != nil || o.State != shop.Shipped || len(w.acts()) != 1 {
-		t.Errorf("repeat: got %+v, %v, %d journal rows; want shipped and 1 row", o, err, len(w.acts()))
+	if err != nil || o.State != shop.Shipped || len(w.journalRows()) != 1 {
+		t.Errorf("repeat: got %+v, %v, %d journal rows; want shipped and 1 row", o, err, len(w.journalRows()))
 	}
 	w.redis.Steps = nil
-	for id, says := range map[shop.ID]string{
+	for id, message := range map[shop.ID]string{
 		1: "another parcel", 2: "decide on the refund first", 3: "pending cannot be shipped", 4: "finished cannot be shipped",
 		5: "refunding cannot be shipped", 6: "no such order",
 	} {
@@ -72,16 +72,16 @@ func TestShippedOrdersAreTold(t *testing.T) {
 		if id == 6 {
 			want = shop.NotFound
 		}
-		if err == nil || shop.AsError(err).Code != want || !strings.Contains(err.Error(), says) {
-			t.Errorf("order %s: got %v, want %s with %q", id, err, want, says)
+		if err == nil || shop.AsError(err).Code != want || !strings.Contains(err.Error(), message) {
+			t.Errorf("order %s: got %v, want %s with %q", id, err, want, message)
 		}
 	}
-	if fakes.WantSteps(t, w.redis.Trace); len(w.acts()) != 1 {
-		t.Errorf("after rejections: got the journal rows %+v, want 1 row", w.acts())
+	if fakes.WantSteps(t, w.redis.Trace); len(w.journalRows()) != 1 {
+		t.Errorf("after rejections: got the journal rows %+v, want 1 row", w.journalRows())
 	}
 }
 
-func TestParcelsAreChecked(t *testing.T) {
+func TestInvalidParcelsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, p := range [][2]string{
 		{"", "SF1"},
@@ -107,14 +107,14 @@ func TestParcelsAreChecked(t *testing.T) {
 
 // Only the buyer can confirm the receipt, and only of a shipped order without an undecided refund. The confirmation is
 // published.
-func TestReceiptIsTheBuyers(t *testing.T) {
+func TestOnlyTheBuyerConfirmsTheReceipt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i, state := range []shop.OrderState{shop.Shipped, shop.Shipped, shop.Paid, shop.Refunded, shop.Shipped} {
 		w.order(shop.ID(i+1), 9, state)
 	}
-	fakes.Must(t, fakes.ErrOf(w.AskRefund(w.ctx, payment.RefundAsk{Order: 2, User: 9, Text: "late", At: 1})))
-	w.noted()
+	fakes.Must(t, fakes.ErrOf(w.RequestRefund(w.ctx, payment.BuyerRefundRequest{Order: 2, User: 9, Text: "late", At: 1})))
+	w.startTrace()
 	service := w.shipping()
 	for _, c := range []struct {
 		order, user shop.ID
@@ -146,21 +146,21 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 
 // The buyer gets one e-mail. An order that is not confirmed in time finishes, and this is published. The lost e-mails
 // of the last week are repeated before the loss is confirmed.
-func TestFinisherWritesAndFinishes(t *testing.T) {
+func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.user(9, "a@mail.example", "Ann")
 	w.order(1, 9, shop.Paid)
-	service, box := w.shipping(), &letters{}
+	service, box := w.shipping(), &fakeMailer{}
 	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, ada(), store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
-	w.noted()
+	w.startTrace()
 	queue := &mailQueue{Trace: w.redis.Trace}
 	f := &FinisherJob{
 		Store: w.Store, RedisTime: w.redis.Now, Effects: service.Effects, Queue: queue,
 		Mail: &outbox.OrderMail{Users: w.Store, Mailer: box, Now: func() shop.Millis { return w.redis.At }},
 	}
 	repeated := []string{"reread", "Rewrite", "confirm"}
-	written := []string{"ClaimShipped", "MarkWritten"}
+	written := []string{"ClaimShipped", "MarkEmailSent"}
 	for _, step := range []struct {
 		fail  string
 		lost  error
@@ -173,10 +173,10 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 		{mails: 1, state: shop.Shipped, steps: written},
 		{state: shop.Shipped, mails: 1},
 		{
-			lost: &outbox.LostError{}, after: outbox.OrderMailFor, mails: 2, state: shop.Shipped,
+			lost: &outbox.LostError{}, after: outbox.OrderMailMaxAge, mails: 2, state: shop.Shipped,
 			steps: slices.Concat(repeated, written),
 		},
-		{lost: &outbox.LostError{}, after: outbox.OrderMailFor + 1e6, mails: 2, state: shop.Shipped, steps: repeated},
+		{lost: &outbox.LostError{}, after: outbox.OrderMailMaxAge + 1e6, mails: 2, state: shop.Shipped, steps: repeated},
 		{after: service.FinishAfter - 1e6, mails: 2, state: shop.Shipped},
 		{after: service.FinishAfter, mails: 2, state: shop.Finished, steps: []string{"FinishShipped", "sell 1", "publish 1"}},
 		{after: service.FinishAfter, mails: 2, state: shop.Finished},
@@ -194,10 +194,10 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 	}
 }
 
-// letters collects e-mails.
-type letters struct{ sent []outbox.Email }
+// fakeMailer collects e-mails.
+type fakeMailer struct{ sent []outbox.Email }
 
-func (l *letters) Send(_ context.Context, mails ...outbox.Email) error {
+func (l *fakeMailer) Send(_ context.Context, mails ...outbox.Email) error {
 	l.sent = append(l.sent, mails...)
 	return nil
 }

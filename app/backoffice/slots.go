@@ -47,7 +47,7 @@ type PlanState string
 // The states of a planned slot. A plan with overlapping or impossible slots creates nothing.
 const (
 	PlanNew        PlanState = "new"
-	PlanThere      PlanState = "there" // this slot exists
+	PlanExists     PlanState = "there" // this slot exists
 	PlanOverlaps   PlanState = "overlaps"
 	PlanImpossible PlanState = "impossible" // the local clock skips or repeats that time
 )
@@ -60,7 +60,7 @@ type PlannedSlot struct {
 	OpensAt  shop.Millis `json:"opens_at,omitempty"`
 	ClosesAt shop.Millis `json:"closes_at,omitempty"`
 	State    PlanState   `json:"state"`
-	Says     string      `json:"says,omitempty"` // the error
+	Message  string      `json:"says,omitempty"` // the error
 }
 
 // SlotPlan is the result of a template.
@@ -115,19 +115,19 @@ func (d *CatalogueService) CreateSlot(
 	}
 	slot := shop.Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
 	slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
-	return store.ActFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
-		there, err := tx.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
+	return store.RunOperationFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+		existing, err := tx.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
 		if draft.Hidden && err == nil {
-			there, err = tx.AllSlots(ctx, slot.OpensAt, slot.ClosesAt)
-			there = slices.DeleteFunc(there, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
+			existing, err = tx.AllSlots(ctx, slot.OpensAt, slot.ClosesAt)
+			existing = slices.DeleteFunc(existing, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
 		}
-		if err == nil && len(there) > 0 {
-			err = shop.Fail(shop.Conflict, "the slot overlaps "+d.describe(there[0]))
+		if err == nil && len(existing) > 0 {
+			err = shop.Fail(shop.Conflict, "the slot overlaps "+d.describe(existing[0]))
 		}
 		if err == nil {
 			err = tx.AddSlots(ctx, []shop.Slot{slot})
 		}
-		return journal.Act{Kind: "slot.create", Object: object("slot", id), After: slot, Answer: slot}, err
+		return journal.Operation{Kind: "slot.create", Object: object("slot", id), After: slot, Result: slot}, err
 	})
 }
 
@@ -159,21 +159,21 @@ func (d *CatalogueService) describe(s shop.Slot) string {
 // RemoveSlot removes a slot without sales. A slot that has only archived sales is archived: it is no longer visible,
 // and another slot can use its time. WrongState: it has other sales.
 func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
-	return store.ActFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		slot, err := tx.LockSlot(ctx, id)
 		if err != nil {
-			return journal.Act{}, missing("slot", id, err)
+			return journal.Operation{}, missing("slot", id, err)
 		}
 		slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 		if slot.Sales > 0 {
-			return journal.Act{}, shop.Failf(shop.WrongState, "the slot has %d sales: only an empty slot can be removed", slot.Sales)
+			return journal.Operation{}, shop.Failf(shop.WrongState, "the slot has %d sales: only an empty slot can be removed", slot.Sales)
 		}
 		kind := "slot.remove"
 		archived, err := tx.RemoveSlot(ctx, id)
 		if archived {
 			kind = "slot.archive"
 		}
-		return journal.Act{Kind: kind, Object: object("slot", id), Before: slot, Answer: slot}, err
+		return journal.Operation{Kind: kind, Object: object("slot", id), Before: slot, Result: slot}, err
 	})
 }
 
@@ -185,17 +185,17 @@ func (d *CatalogueService) ApplyTemplate(
 	if err != nil {
 		return SlotPlan{}, err
 	}
-	plan, err := store.ActFor[SlotPlan](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	plan, err := store.RunOperationFor[SlotPlan](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		plan := SlotPlan{Slots: slices.Clone(lines)}
-		slots, err := d.fitTemplate(ctx, tx, &plan)
+		slots, err := d.planTemplate(ctx, tx, &plan)
 		if err == nil && plan.Wrong > 0 && !actor.Dry {
-			err = shop.Fail(shop.Conflict, plan.wrong())
+			err = shop.Fail(shop.Conflict, plan.problemText())
 		}
 		if err == nil && plan.Wrong == 0 && len(slots) > 0 {
 			err = tx.AddSlots(ctx, slots)
 		}
-		return journal.Act{
-			Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t, Answer: plan,
+		return journal.Operation{
+			Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t, Result: plan,
 		}, err
 	})
 	plan.DryRun = actor.Dry
@@ -252,13 +252,13 @@ func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 	line.OpensAt, wrong[0] = instantOf(day, opens, zone)
 	line.ClosesAt, wrong[1] = instantOf(day, closes, zone)
 	if err := errors.Join(wrong[:]...); err != nil {
-		line.State, line.Says, line.OpensAt, line.ClosesAt = PlanImpossible, shop.AsError(err).Message, 0, 0
+		line.State, line.Message, line.OpensAt, line.ClosesAt = PlanImpossible, shop.AsError(err).Message, 0, 0
 	}
 	return line, nil
 }
 
-// fitTemplate compares a plan with the existing slots and with itself, and returns the slots to create.
-func (d *CatalogueService) fitTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
+// planTemplate compares a plan with the existing slots and with itself, and returns the slots to create.
+func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
 	var from, to shop.Millis
 	for _, line := range plan.Slots {
 		if line.State == PlanNew && (from == 0 || line.OpensAt < from) {
@@ -266,19 +266,19 @@ func (d *CatalogueService) fitTemplate(ctx context.Context, tx *store.Store, pla
 		}
 		to = max(to, line.ClosesAt)
 	}
-	there, err := tx.LockSlots(ctx, from, to)
+	existing, err := tx.LockSlots(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
 	now := d.Now()
-	var made []shop.Slot
+	var created []shop.Slot
 	for i := range plan.Slots {
 		line := &plan.Slots[i]
 		if line.State == PlanNew {
-			line.State, line.Says = d.fitLine(line, there, made, now)
+			line.State, line.Message = d.planLine(line, existing, created, now)
 		}
 		if line.State != PlanNew {
-			if line.State != PlanThere {
+			if line.State != PlanExists {
 				plan.Wrong++
 			}
 			continue
@@ -287,23 +287,23 @@ func (d *CatalogueService) fitTemplate(ctx context.Context, tx *store.Store, pla
 		if err != nil {
 			return nil, shop.Unreadable("the catalogue", err)
 		}
-		made = append(made, shop.Slot{ID: id, OpensAt: line.OpensAt, ClosesAt: line.ClosesAt})
+		created = append(created, shop.Slot{ID: id, OpensAt: line.OpensAt, ClosesAt: line.ClosesAt})
 	}
-	plan.New = len(made)
-	return made, nil
+	plan.New = len(created)
+	return created, nil
 }
 
-// fitLine returns the state of one planned slot and its error text.
-func (d *CatalogueService) fitLine(line *PlannedSlot, there, made []shop.Slot, now shop.Millis) (PlanState, string) {
-	for _, s := range there {
+// planLine returns the state of one planned slot and its error text.
+func (d *CatalogueService) planLine(line *PlannedSlot, existing, created []shop.Slot, now shop.Millis) (PlanState, string) {
+	for _, s := range existing {
 		if s.OpensAt == line.OpensAt && s.ClosesAt == line.ClosesAt {
-			return PlanThere, ""
+			return PlanExists, ""
 		}
 		if s.OpensAt < line.ClosesAt && line.OpensAt < s.ClosesAt {
 			return PlanOverlaps, "overlaps " + d.describe(s)
 		}
 	}
-	for _, s := range made {
+	for _, s := range created {
 		if s.OpensAt < line.ClosesAt && line.OpensAt < s.ClosesAt {
 			return PlanOverlaps, "overlaps another slot of the template"
 		}
@@ -317,13 +317,13 @@ func (d *CatalogueService) fitLine(line *PlannedSlot, there, made []shop.Slot, n
 	return PlanNew, ""
 }
 
-// wrong describes the first slots that prevent a plan.
-func (p *SlotPlan) wrong() string {
+// problemText describes the first slots that prevent a plan.
+func (p *SlotPlan) problemText() string {
 	const named = 3
 	var lines []string
 	for _, s := range p.Slots {
-		if s.State != PlanNew && s.State != PlanThere && len(lines) < named {
-			lines = append(lines, fmt.Sprintf("%s %s–%s: %s", s.Day, s.Opens, s.Closes, s.Says))
+		if s.State != PlanNew && s.State != PlanExists && len(lines) < named {
+			lines = append(lines, fmt.Sprintf("%s %s–%s: %s", s.Day, s.Opens, s.Closes, s.Message))
 		}
 	}
 	text := "no slot was created. " + strings.Join(lines, "; ")

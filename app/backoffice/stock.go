@@ -21,61 +21,61 @@ import (
 // writes settled withdrawals into Redis (SaleState.Acts), so that a late call does not withdraw twice. After a crash
 // SaleFinisherJob completes the withdrawal.
 func (d *SaleService) WithdrawStock(
-	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
-) (shown OperatorSale, asked shop.StockAct, err error) {
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
+) (shown OperatorSale, withdrawal shop.StockWithdrawal, err error) {
 	if units < 1 || units > maxAdded {
-		return shown, asked, shop.Failf(shop.BadRequest, "units must be from 1 to %d", maxAdded)
+		return shown, withdrawal, shop.Failf(shop.BadRequest, "units must be from 1 to %d", maxAdded)
 	}
 	if err := journal.CheckNote(a.Note); err != nil {
-		return shown, asked, err
+		return shown, withdrawal, err
 	}
-	id, err := d.askStock(ctx, actor, sale, a, units)
+	id, err := d.requestWithdrawal(ctx, actor, sale, a, units)
 	if err != nil {
-		return shown, asked, d.moved(ctx, sale, err)
+		return shown, withdrawal, d.conflictError(ctx, sale, err)
 	}
-	if asked, err = d.Store.StockAct(ctx, id); err != nil {
-		return shown, asked, shop.Unreadable("the withdrawal", err)
+	if withdrawal, err = d.Store.Withdrawal(ctx, id); err != nil {
+		return shown, withdrawal, shop.Unreadable("the withdrawal", err)
 	}
-	if settled, err := d.settle(ctx, asked); err != nil {
+	if settled, err := d.settle(ctx, withdrawal); err != nil {
 		slog.WarnContext(ctx, "units are not withdrawn yet; a background job retries", "act", id, "sale", sale, "err", err)
 	} else {
-		asked = settled
+		withdrawal = settled
 	}
 	d.PushTerms(ctx, sale)
 	terms, err := d.Terms(ctx, sale)
 	if err == nil {
 		shown, err = d.show(ctx, sale, terms)
 	}
-	return shown, asked, err
+	return shown, withdrawal, err
 }
 
-// askStock commits the pending withdrawal and its journal entry, and returns its id.
-func (d *SaleService) askStock(
-	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
+// requestWithdrawal commits the pending withdrawal and its journal entry, and returns its id.
+func (d *SaleService) requestWithdrawal(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
 ) (int64, error) {
 	now, err := d.loaded(ctx, sale)
 	if err != nil {
 		return 0, err
 	}
-	return store.ActFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.LockTerms(ctx, sale, a.Version)
 		if err != nil {
-			return journal.Act{}, missing("sale", sale, err)
+			return journal.Operation{}, missing("sale", sale, err)
 		}
 		if shop.PhaseAt(now, before.OpensAt, before.ClosesAt) == shop.Ended {
-			return journal.Act{}, shop.Fail(shop.WrongState, "the sale is closed, so its stock can no longer change")
+			return journal.Operation{}, shop.Fail(shop.WrongState, "the sale is closed, so its stock can no longer change")
 		}
 		after := before
 		if err := tx.SaveTerms(ctx, &after); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
-		asked, err := tx.AskStock(ctx, sale, units)
-		return journal.Act{
-			Kind: "sale.withdraw_stock", Object: object("sale", sale), Note: a.Note, Answer: asked.ID,
+		withdrawal, err := tx.AddWithdrawal(ctx, sale, units)
+		return journal.Operation{
+			Kind: "sale.withdraw_stock", Object: object("sale", sale), Note: a.Note, Result: withdrawal.ID,
 			Before: shop.TermsOf(&before), After: struct {
 				shop.SaleTerms
-				Withdrawal shop.StockAct `json:"withdrawal"`
-			}{shop.TermsOf(&after), asked},
+				Withdrawal shop.StockWithdrawal `json:"withdrawal"`
+			}{shop.TermsOf(&after), withdrawal},
 		}, err
 	})
 }
@@ -97,7 +97,7 @@ func (d *SaleService) loaded(ctx context.Context, id shop.ID) (shop.Millis, erro
 }
 
 // settle completes a withdrawal; a settled one is returned unchanged.
-func (d *SaleService) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, error) {
+func (d *SaleService) settle(ctx context.Context, a shop.StockWithdrawal) (shop.StockWithdrawal, error) {
 	if a.State != shop.StockPending {
 		return a, nil
 	}
@@ -105,11 +105,11 @@ func (d *SaleService) settle(ctx context.Context, a shop.StockAct) (shop.StockAc
 	if err != nil {
 		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
 	}
-	taken, epoch, err := d.Redis.TakeOut(ctx, sale.Ref(), a.ID, a.Units)
+	taken, epoch, err := d.Redis.WithdrawUnits(ctx, sale.Ref(), a.ID, a.Units)
 	if err != nil {
 		return a, err
 	}
-	return d.Store.SettleStock(ctx, a.ID, taken, epoch)
+	return d.Store.SettleWithdrawal(ctx, a.ID, taken, epoch)
 }
 
 // SaleFinisherJob completes operations on sales after a crash: it sends missing terms to Redis and settles pending
@@ -139,7 +139,7 @@ func (f *SaleFinisherJob) RunOnce(ctx context.Context) error {
 }
 
 func (f *SaleFinisherJob) withdrawals(ctx context.Context) error {
-	pending, err := f.Service.Store.PendingStock(ctx, finishBatch)
+	pending, err := f.Service.Store.PendingWithdrawals(ctx, finishBatch)
 	if err != nil {
 		return fmt.Errorf("list pending withdrawals: %w", err)
 	}
@@ -147,7 +147,7 @@ func (f *SaleFinisherJob) withdrawals(ctx context.Context) error {
 	for _, a := range pending {
 		_, err := f.Service.settle(ctx, a)
 		if errors.Is(err, shop.ErrLost) { // retired, or lost until a recovery restores it
-			_, err = f.Service.Store.RefuseStock(ctx, a.ID)
+			_, err = f.Service.Store.RefuseWithdrawal(ctx, a.ID)
 		}
 		failed = append(failed, err)
 	}

@@ -176,14 +176,14 @@ func (d *SettingsService) EditSwitches(ctx context.Context, actor journal.Actor,
 	if err := journal.CheckNote(e.Note); err != nil {
 		return Switches{}, err
 	}
-	return store.ActFor[Switches](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[Switches](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := readSwitches(ctx, tx)
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after, err := e.apply(before)
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		body, err := json.Marshal(after)
 		if err == nil {
@@ -192,7 +192,7 @@ func (d *SettingsService) EditSwitches(ctx context.Context, actor journal.Actor,
 		if err == nil && after.WorkBits != before.WorkBits {
 			err = tx.SetWorkBits(ctx, after.WorkBits)
 		}
-		return journal.Act{Kind: "switches.edit", Object: "switches", Before: before, After: after, Note: e.Note, Answer: after}, err
+		return journal.Operation{Kind: "switches.edit", Object: "switches", Before: before, After: after, Note: e.Note, Result: after}, err
 	})
 }
 
@@ -247,33 +247,33 @@ func (d *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor)
 func (d *SettingsService) replaceNotice(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
-	return store.ActFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+	return store.RunOperationFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		all, err := tx.Documents(ctx)
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		var before shop.Notice
 		if err := readDocument(all[bannerDocument], &before); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after, err := change(before)
 		if err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
 		after.Version = all[bannerDocument].Version + 1
 		body, err := json.Marshal(after)
 		if err == nil {
 			err = tx.SaveDocument(ctx, bannerDocument, all[bannerDocument].Version, string(body))
 		}
-		return journal.Act{Kind: kind, Object: "notice", Before: before, After: after, Answer: after}, err
+		return journal.Operation{Kind: kind, Object: "notice", Before: before, After: after, Result: after}, err
 	})
 }
 
 const (
 	// switchesEvery is the interval at which a node reads the switches.
 	switchesEvery = 500 * time.Millisecond
-	// switchesWithin is the timeout of one read: a database that hangs must not delay the next read.
-	switchesWithin = 3 * time.Second
+	// switchesTimeout is the timeout of one read: a database that hangs must not delay the next read.
+	switchesTimeout = 3 * time.Second
 )
 
 // Switchboard is a node's copy of the switches and the banner. It has the defaults before the first read. While the
@@ -311,7 +311,7 @@ func (b *Switchboard) Run(ctx context.Context) error {
 
 // RunOnce reads the switches and the banner, and calls the callbacks after a change.
 func (b *Switchboard) RunOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, switchesWithin)
+	ctx, cancel := context.WithTimeout(ctx, switchesTimeout)
 	defer cancel()
 	all, err := b.Store.Documents(ctx)
 	if err != nil {
@@ -330,12 +330,12 @@ func (b *Switchboard) RunOnce(ctx context.Context) error {
 	if err := readDocument(all[bannerDocument], &n); err != nil {
 		return err
 	}
-	said := cmp.Or(b.notice.Swap(&n), &shop.Notice{})
-	if said.Version == n.Version || b.OnBanner == nil {
+	previous := cmp.Or(b.notice.Swap(&n), &shop.Notice{})
+	if previous.Version == n.Version || b.OnBanner == nil {
 		return nil
 	}
 	// A change between two expired banners is not published.
-	if now := b.Clock.Now(); n.VisibleAt(now) || said.VisibleAt(now) {
+	if now := b.Clock.Now(); n.VisibleAt(now) || previous.VisibleAt(now) {
 		b.OnBanner(n)
 	}
 	return nil

@@ -14,33 +14,33 @@ import (
 
 // A node follows the switches and publishes each banner once; the last values stay in force while the database is
 // unreachable.
-func TestSwitchboardFollows(t *testing.T) {
+func TestSwitchboardAppliesChangesAndKeepsLastValues(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)
 	service := &SettingsService{Store: s}
-	var said []string
-	turned := 0
+	var banners []string
+	changes := 0
 	board := &Switchboard{
-		Store: s, Clock: shop.NewClock(), OnBanner: func(n shop.Notice) { said = append(said, n.Text) },
-		OnChange: func() { turned++ },
+		Store: s, Clock: shop.NewClock(), OnBanner: func(n shop.Notice) { banners = append(banners, n.Text) },
+		OnChange: func() { changes++ },
 	}
-	look := func() {
+	read := func() {
 		t.Helper()
 		fakes.Must(t, board.RunOnce(ctx))
 	}
 	if now := board.Now(); !now.HTTPBuy || board.TickEvery() != 100*time.Millisecond {
 		t.Errorf("before the first read: got %+v, want the defaults", now)
 	}
-	look()
+	read()
 	ms, off, work := 500, false, shop.ChallengeWork
 	edited, err := service.EditSwitches(ctx, ada(), SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
 	if err != nil || edited.Version != 1 || edited.Lists != ListsLive {
 		t.Fatalf("edit: got %+v, %v; want version 1 and live lists", edited, err)
 	}
-	look()
-	look()
-	if now := board.Now(); now.HTTPBuy || board.TickEvery() != 500*time.Millisecond || turned != 1 {
-		t.Errorf("got %d OnChange calls and %+v, want 1 call and the edit", turned, now)
+	read()
+	read()
+	if now := board.Now(); now.HTTPBuy || board.TickEvery() != 500*time.Millisecond || changes != 1 {
+		t.Errorf("got %d OnChange calls and %+v, want 1 call and the edit", changes, now)
 	}
 	_, err = service.EditSwitches(ctx, ada(), SwitchesEdit{HTTPBuy: &off})
 	var conflict *shop.Error
@@ -52,20 +52,20 @@ func TestSwitchboardFollows(t *testing.T) {
 		{Level: "info", Text: "first"}, {Level: "warning", Text: "second"}, {Level: "info", Text: "over", Until: past},
 	} {
 		fakes.Must(t, fakes.ErrOf(service.PublishBanner(ctx, ada(), n)))
-		look()
-		look()
+		read()
+		read()
 	}
-	if _, stands := board.CurrentBanner(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
-		t.Errorf("got the banners %v, current: %v; want first, second, over and no current banner", said, stands)
+	if _, active := board.CurrentBanner(); active || !slices.Equal(banners, []string{"first", "second", "over"}) {
+		t.Errorf("got the banners %v, current: %v; want first, second, over and no current banner", banners, active)
 	}
 	fakes.Must(t, fakes.ErrOf(service.PublishBanner(ctx, ada(), NewNotice{Level: "info", Text: "third"})))
-	look()
-	if n, stands := board.CurrentBanner(); !stands || n.Text != "third" {
-		t.Errorf("current banner: got %+v, %v; want third", n, stands)
+	read()
+	if n, active := board.CurrentBanner(); !active || n.Text != "third" {
+		t.Errorf("current banner: got %+v, %v; want third", n, active)
 	}
 	fakes.Must(t, fakes.ErrOf(service.RemoveBanner(ctx, ada())))
-	look()
-	if last := said[len(said)-1]; last != "" {
+	read()
+	if last := banners[len(banners)-1]; last != "" {
 		t.Errorf("after the removal: got the text %q, want an empty one", last)
 	}
 	for _, n := range []NewNotice{
@@ -85,13 +85,13 @@ func TestSwitchboardFollows(t *testing.T) {
 	if err := board.RunOnce(ctx); err == nil {
 		t.Errorf("with an unreachable database: got %v, want an error", err)
 	}
-	if _, stands := board.CurrentBanner(); stands || board.Now().HTTPBuy {
+	if _, active := board.CurrentBanner(); active || board.Now().HTTPBuy {
 		t.Error("the last values are not in force")
 	}
 }
 
 // Translations are added to the current banner. A banner without a language, or one after the end, starts a new banner.
-func TestNoticeInLanguages(t *testing.T) {
+func TestTranslationsExtendTheCurrentBanner(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)
 	service := &SettingsService{Store: s}

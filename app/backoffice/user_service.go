@@ -25,11 +25,11 @@ func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.
 		return shop.User{}, shop.Fail(shop.BadRequest, "role must be shopper, operator or admin")
 	}
 	var u shop.User
-	_, err := s.Store.Act(ctx, actor, func(tx *store.Store) (_ journal.Act, err error) {
+	_, err := s.Store.RunOperation(ctx, actor, func(tx *store.Store) (_ journal.Operation, err error) {
 		if u, err = account(ctx, tx, id); err != nil {
-			return journal.Act{}, err
+			return journal.Operation{}, err
 		}
-		return journal.Act{
+		return journal.Operation{
 			Kind: "user.role", Object: object("user", id),
 			Before: map[string]any{"role": u.Role}, After: map[string]any{"role": role},
 		}, tx.SetRole(ctx, id, role)
@@ -46,18 +46,18 @@ func (s *UserService) RevokeUser(ctx context.Context, actor journal.Actor, id sh
 	if _, err := account(ctx, s.Store, id); err != nil {
 		return 0, err
 	}
-	return store.ActFor[int](ctx, s.Store, actor, func(tx *store.Store) (journal.Act, error) {
-		gone, err := tx.RevokeDevices(ctx, id, 0)
-		return journal.Act{
-			Kind: "user.revoke", Object: object("user", id), After: map[string]any{"devices": gone}, Answer: len(gone),
+	return store.RunOperationFor[int](ctx, s.Store, actor, func(tx *store.Store) (journal.Operation, error) {
+		revoked, err := tx.RevokeDevices(ctx, id, 0)
+		return journal.Operation{
+			Kind: "user.revoke", Object: object("user", id), After: map[string]any{"devices": revoked}, Result: len(revoked),
 		}, err
 	})
 }
 
 // DeleteUser deletes the data of an account or of a guest. Of a guest only the id exists.
 func (s *UserService) DeleteUser(ctx context.Context, actor journal.Actor, id shop.ID) error {
-	_, err := s.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
-		return journal.Act{Kind: "user.delete", Object: object("user", id)}, s.Data.Erase(ctx, tx, id, nil)
+	_, err := s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
+		return journal.Operation{Kind: "user.delete", Object: object("user", id)}, s.Data.Erase(ctx, tx, id, nil)
 	})
 	return err
 }

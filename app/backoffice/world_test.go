@@ -37,8 +37,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// noted starts the trace.
-func (w *world) noted() {
+// startTrace starts the trace.
+func (w *world) startTrace() {
 	w.Around = faults.Transactions(func(_ context.Context, name string, call func() error) error {
 		if name == w.fail {
 			w.fail = ""
@@ -88,19 +88,19 @@ func (w *world) exec(query string, args ...any) {
 	fakes.Must(w.t, fakes.ErrOf(w.DB().NewRaw(query, args...).Exec(w.ctx)))
 }
 
-// acts returns the rows of the journal.
-func (w *world) acts() []journal.Entry {
+// journalRows returns the rows of the journal.
+func (w *world) journalRows() []journal.Entry {
 	w.t.Helper()
 	rows, err := w.JournalFrom(w.ctx, 1, 100)
 	fakes.Must(w.t, err)
 	return rows
 }
 
-var actKeys atomic.Int64
+var lastKey atomic.Int64
 
 // ada returns an operator with a new key for each operation.
 func ada() journal.Actor {
 	return journal.Actor{
-		User: 5, Name: "ada", Role: shop.Operator, Via: journal.ViaHTTP, Key: fmt.Sprintf("key-%05d", actKeys.Add(1)),
+		User: 5, Name: "ada", Role: shop.Operator, Via: journal.ViaHTTP, Key: fmt.Sprintf("key-%05d", lastKey.Add(1)),
 	}
 }

@@ -13,38 +13,38 @@ import (
 // Alarm is a problem that an operator must check now. The alert rules of Prometheus (deploy/prometheus/alerts.yml) are
 // the same.
 type Alarm struct {
-	Name  string      `json:"name"`  // one of the Alarm constants
-	Since shop.Millis `json:"since"` // approximate
-	Says  string      `json:"says"`
-	Do    string      `json:"do"`
-	Link  string      `json:"link"` // section of the runbook
+	Name    string      `json:"name"`  // one of the Alarm constants
+	Since   shop.Millis `json:"since"` // approximate
+	Message string      `json:"says"`
+	Do      string      `json:"do"`
+	Link    string      `json:"link"` // section of the runbook
 }
 
 // The names of the alarms.
 const (
-	AlarmNothingMoves   = "nothing_moving"
-	AlarmLagGrows       = "lag_grows"
-	AlarmRedisAway      = "redis_away"
-	AlarmWritesRejected = "writes_rejected"
-	AlarmDatabaseAway   = "database_away"
-	AlarmEntryStuck     = "entry_stuck"
-	AlarmDeadLetters    = "dead_letters"
-	AlarmClosed         = "partition_closed"
-	AlarmSaleStuck      = "sale_stuck"
-	AlarmDatabaseRisk   = "database_at_risk"
+	AlarmStandstill          = "nothing_moving"
+	AlarmGrowingLag          = "lag_grows"
+	AlarmRedisUnreachable    = "redis_away"
+	AlarmWritesRejected      = "writes_rejected"
+	AlarmDatabaseUnreachable = "database_away"
+	AlarmEntryStuck          = "entry_stuck"
+	AlarmDeadLetters         = "dead_letters"
+	AlarmClosed              = "partition_closed"
+	AlarmSaleStuck           = "sale_stuck"
+	AlarmDatabaseRisk        = "database_at_risk"
 )
 
 const (
-	// stillFor is how long a shop with demand may confirm nothing.
-	stillFor = 10 * time.Second
-	// growsFor is how long the lag of a partition may grow with every point.
-	growsFor = 30 * time.Second
-	// databaseSilence is how long a node may have no response from the database.
-	databaseSilence = 5 * time.Second
+	// standstillMin is how long a shop with demand may confirm nothing.
+	standstillMin = 10 * time.Second
+	// growthMin is how long the lag of a partition may grow with every point.
+	growthMin = 30 * time.Second
+	// maxDatabaseSilence is how long a node may have no response from the database.
+	maxDatabaseSilence = 5 * time.Second
 	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed past it.
 	stuckAfter = 5 * time.Minute
-	// closedFor is how long a partition may be closed for a recovery.
-	closedFor = 10 * time.Second
+	// closedMin is how long a partition may be closed for a recovery.
+	closedMin = 10 * time.Second
 	// pointGap is the longest distance between two consecutive points; a larger one ends a streak.
 	pointGap = PointEvery + PointEvery/2
 
@@ -54,38 +54,38 @@ const (
 
 // alarmParts maps each alarm to its section of the runbook.
 var alarmParts = map[string]string{
-	AlarmNothingMoves:   "nothing-is-moving",
-	AlarmLagGrows:       "the-lag-grows",
-	AlarmRedisAway:      "redis-is-away",
-	AlarmWritesRejected: "redis-rejects-writes",
-	AlarmDatabaseAway:   "the-database-is-away",
-	AlarmEntryStuck:     "an-entry-is-stuck",
-	AlarmDeadLetters:    "dead-letters",
-	AlarmClosed:         "database-failover-and-restore",
-	AlarmSaleStuck:      "recovery-problems",
-	AlarmDatabaseRisk:   "a-database-at-risk",
+	AlarmStandstill:          "nothing-is-moving",
+	AlarmGrowingLag:          "the-lag-grows",
+	AlarmRedisUnreachable:    "redis-is-away",
+	AlarmWritesRejected:      "redis-rejects-writes",
+	AlarmDatabaseUnreachable: "the-database-is-away",
+	AlarmEntryStuck:          "an-entry-is-stuck",
+	AlarmDeadLetters:         "dead-letters",
+	AlarmClosed:              "database-failover-and-restore",
+	AlarmSaleStuck:           "recovery-problems",
+	AlarmDatabaseRisk:        "a-database-at-risk",
 }
 
 // newAlarm returns an alarm with the link to its section of the runbook.
-func newAlarm(name string, since shop.Millis, says, do string) Alarm {
-	return Alarm{Name: name, Since: since, Says: says, Do: do, Link: Runbook + alarmParts[name]}
+func newAlarm(name string, since shop.Millis, message, do string) Alarm {
+	return Alarm{Name: name, Since: since, Message: message, Do: do, Link: Runbook + alarmParts[name]}
 }
 
 // alarmsOf returns the alarms for the last points of the history, the oldest first, and the newest figures.
 func alarmsOf(points []Point, b *Board) []Alarm {
 	alarms := []Alarm{}
-	if since, is := nothingMoves(points); is {
-		alarms = append(alarms, newAlarm(AlarmNothingMoves, since,
+	if since, is := standstill(points); is {
+		alarms = append(alarms, newAlarm(AlarmStandstill, since,
 			"Buys arrive or wait for their rows, but none was confirmed for 10 s.",
 			"Check that workers run, that the database responds, and that no row is locked."))
 	}
 	if partitions, since := growingLags(points); len(partitions) > 0 {
-		alarms = append(alarms, newAlarm(AlarmLagGrows, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
+		alarms = append(alarms, newAlarm(AlarmGrowingLag, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
 			"Start more workers, or find out why they are slow. Until then buyers wait longer for their orders."))
 	}
-	if silent, longest := silentNodes(b.Nodes); len(silent) > 0 {
-		alarms = append(alarms, newAlarm(AlarmDatabaseAway, b.Now.Add(-longest),
-			fmt.Sprintf("The database does not respond to %s.", strings.Join(silent, ", ")),
+	if unreachable, longest := nodesWithoutDatabase(b.Nodes); len(unreachable) > 0 {
+		alarms = append(alarms, newAlarm(AlarmDatabaseUnreachable, b.Now.Add(-longest),
+			fmt.Sprintf("The database does not respond to %s.", strings.Join(unreachable, ", ")),
 			"Restore the database. Reservations wait in Redis. When the backlog is full, buys return busy."))
 	}
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
@@ -105,7 +105,7 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 // recoveryAlarms returns the alarms about recoveries and about risks that would need one.
 func recoveryAlarms(b *Board) (alarms []Alarm) {
 	for _, p := range b.Partitions {
-		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedFor {
+		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedMin {
 			alarms = append(alarms, newAlarm(AlarmClosed, p.ClosedAt,
 				fmt.Sprintf("Partition %d is closed for a recovery that does not end. Buys of its sales return busy.", p.P),
 				"Search the log for \"check partitions\". The log has the reason every 2 s."))
@@ -127,45 +127,45 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 	return alarms
 }
 
-// redisAway returns the alarm for a board that cannot be read from Redis.
-func redisAway(since shop.Millis) Alarm {
-	return newAlarm(AlarmRedisAway, since, "Redis does not respond. This board shows the data of one node.",
+// redisUnreachable returns the alarm for a board that cannot be read from Redis.
+func redisUnreachable(since shop.Millis) Alarm {
+	return newAlarm(AlarmRedisUnreachable, since, "Redis does not respond. This board shows the data of one node.",
 		"Restore Redis with its disk. Until then nothing is sold, and buys must be retried.")
 }
 
-// partitionsAway returns the alarm for partitions on an unreachable server while others are reachable.
-func partitionsAway(partitions growing, since shop.Millis) Alarm {
-	return newAlarm(AlarmRedisAway, since,
+// partitionsUnreachable returns the alarm for partitions on an unreachable server while others are reachable.
+func partitionsUnreachable(partitions partitionList, since shop.Millis) Alarm {
+	return newAlarm(AlarmRedisUnreachable, since,
 		fmt.Sprintf("The Redis server of %s does not respond. The other servers work.", partitions),
 		"Restore it with its disk, or promote its replica. Until then buys of its sales must be retried.")
 }
 
 // writesRejected returns the alarm for a Redis that accepts reads and rejects writes; the first argument is its text
 // for operators.
-func writesRejected(says string, since shop.Millis) Alarm {
-	return newAlarm(AlarmWritesRejected, since, says,
+func writesRejected(message string, since shop.Millis) Alarm {
+	return newAlarm(AlarmWritesRejected, since, message,
 		"Check that the disk and the memory of Redis are not full. Until then buys return busy, and clients retry them.")
 }
 
 // busyNode returns the alarm for a node that reserves nothing. Its own counters show that while no history can be
 // written.
 func busyNode(since shop.Millis) Alarm {
-	return newAlarm(AlarmNothingMoves, since, "For 10 s all buys of this node have returned busy.",
+	return newAlarm(AlarmStandstill, since, "For 10 s all buys of this node have returned busy.",
 		"Check that Redis accepts writes, that no partition is in recovery, and that no backlog is full.")
 }
 
-// nothingMoves returns since when nothing was confirmed although entries wait for their rows, or a sale is open and
+// standstill returns since when nothing was confirmed although entries wait for their rows, or a sale is open and
 // buys are reserved or fail with busy or internal. Buys rejected for other reasons do not count.
-func nothingMoves(points []Point) (since shop.Millis, is bool) {
-	return streak(points, stillFor, func(p *Point) bool {
+func standstill(points []Point) (since shop.Millis, is bool) {
+	return streak(points, standstillMin, func(p *Point) bool {
 		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
 			p.Open > 0 && p.ReservedS+p.RefusedS[shop.Busy]+p.RefusedS[shop.Internal] > 0
 		return wants && p.ConfirmedS+p.HiddenS == 0
 	})
 }
 
-// growingLags returns the partitions whose lag has grown with every point for growsFor.
-func growingLags(points []Point) (partitions growing, since shop.Millis) {
+// growingLags returns the partitions whose lag has grown with every point for growthMin.
+func growingLags(points []Point) (partitions partitionList, since shop.Millis) {
 	if len(points) == 0 {
 		return nil, 0
 	}
@@ -181,7 +181,7 @@ func growingLags(points []Point) (partitions growing, since shop.Millis) {
 			lag(&points[first]) > lag(&points[first-1]) {
 			first--
 		}
-		if points[len(points)-1].At.Sub(points[first].At) < growsFor {
+		if points[len(points)-1].At.Sub(points[first].At) < growthMin {
 			continue
 		}
 		partitions = append(partitions, partition)
@@ -192,10 +192,10 @@ func growingLags(points []Point) (partitions growing, since shop.Millis) {
 	return partitions, since
 }
 
-// growing is a list of partitions for texts.
-type growing []int
+// partitionList is a list of partitions for texts.
+type partitionList []int
 
-func (g growing) String() string {
+func (g partitionList) String() string {
 	words := strings.Join(shop.Mapped(g, strconv.Itoa), ", ")
 	if len(g) == 1 {
 		return "partition " + words
@@ -219,7 +219,7 @@ func streak(points []Point, atLeast time.Duration, is func(p *Point) bool) (sinc
 }
 
 // stuckEntries returns the partitions whose oldest entry has waited longer than stuckAfter, and the longest wait.
-func stuckEntries(all []PartitionFigures) (partitions growing, oldest time.Duration) {
+func stuckEntries(all []PartitionFigures) (partitions partitionList, oldest time.Duration) {
 	for _, p := range all {
 		if waits := time.Duration(p.OldestMS) * time.Millisecond; waits > stuckAfter {
 			partitions, oldest = append(partitions, p.P), max(oldest, waits)
@@ -228,12 +228,12 @@ func stuckEntries(all []PartitionFigures) (partitions growing, oldest time.Durat
 	return partitions, oldest
 }
 
-// silentNodes returns the nodes without a response from the database for longer than databaseSilence, and the longest
+// nodesWithoutDatabase returns the nodes without a response from the database for longer than maxDatabaseSilence, and the longest
 // time.
-func silentNodes(nodes []NodeFigures) (names []string, longest time.Duration) {
+func nodesWithoutDatabase(nodes []NodeFigures) (names []string, longest time.Duration) {
 	for _, n := range nodes {
-		if silent := time.Duration(n.DatabaseMS) * time.Millisecond; silent > databaseSilence {
-			names, longest = append(names, n.Name), max(longest, silent)
+		if unreachable := time.Duration(n.DatabaseMS) * time.Millisecond; unreachable > maxDatabaseSilence {
+			names, longest = append(names, n.Name), max(longest, unreachable)
 		}
 	}
 	return names, longest

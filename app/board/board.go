@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// Every is the interval at which nodes publish their figures and boards are sent.
-	Every = time.Second
+	// UpdateInterval is the interval at which nodes publish their figures and boards are sent.
+	UpdateInterval = time.Second
 	// PointEvery is the distance between two points of the history, and the time that each point covers.
 	PointEvery = 5 * time.Second
 	// Points is the number of stored points: 15 minutes.
 	Points = 180
 	// figuresLife is the maximum age of a node's figures: a node with older figures is gone.
 	figuresLife = 5 * time.Second
-	// forgetNodes is how long the figures of a node are kept after its last report.
-	forgetNodes = time.Minute
+	// nodeLife is how long the figures of a node are kept after its last report.
+	nodeLife = time.Minute
 	// boardSales is the maximum number of sales on a board.
 	boardSales = 60
 )
@@ -89,35 +89,35 @@ type PartitionFigures struct {
 	Dead      int64 `json:"dead"`      // dead letters
 	Deadlines int64 `json:"deadlines"` // unpaid orders in the delay queue
 
-	Away    bool `json:"away,omitempty"`    // unreachable; the other numbers are 0
-	Rejects bool `json:"rejects,omitempty"` // accepts reads and rejects writes
+	Unreachable bool `json:"away,omitempty"`    // unreachable; the other numbers are 0
+	Rejects     bool `json:"rejects,omitempty"` // accepts reads and rejects writes
 
 	ClosedAt shop.Millis `json:"closed_at,omitempty"` // closed for a recovery since then
 }
 
 // NodeFigures is a node's report about itself.
 type NodeFigures struct {
-	ID         int             `json:"id"` // the number in the ids that it mints
-	Name       string          `json:"name"`
-	Version    string          `json:"version"`
-	Roles      []string        `json:"roles"`
-	Sockets    int             `json:"sockets"`
-	Users      int             `json:"users"`
-	Leases     []Lease         `json:"leases"`
-	UpS        int64           `json:"up_s"`
-	CPU        float64         `json:"cpu"`                     // processors used over the last second
-	Heap       int64           `json:"heap"`                    // bytes
-	DatabaseMS int64           `json:"database_ms"`             // since the last response from the database
-	Risk       string          `json:"database_risk,omitempty"` // a possible or detected loss of commits
-	Said       *NodeStatements `json:"said,omitempty"`
+	ID         int         `json:"id"` // the number in the ids that it mints
+	Name       string      `json:"name"`
+	Version    string      `json:"version"`
+	Roles      []string    `json:"roles"`
+	Sockets    int         `json:"sockets"`
+	Users      int         `json:"users"`
+	Leases     []Lease     `json:"leases"`
+	UpS        int64       `json:"up_s"`
+	CPU        float64     `json:"cpu"`                     // processors used over the last second
+	Heap       int64       `json:"heap"`                    // bytes
+	DatabaseMS int64       `json:"database_ms"`             // since the last response from the database
+	Risk       string      `json:"database_risk,omitempty"` // a possible or detected loss of commits
+	Report     *NodeReport `json:"said,omitempty"`
 }
 
-// NodeStatements is the part of a node's figures that is added up and not shown per node.
-type NodeStatements struct {
-	At       shop.Millis    `json:"at"` // by Redis time
-	Second   Flow           `json:"second"`
-	Five     Flow           `json:"five"` // over PointEvery
-	Payments PaymentFigures `json:"payments"`
+// NodeReport is the part of a node's figures that is added up and not shown per node.
+type NodeReport struct {
+	At          shop.Millis    `json:"at"` // by Redis time
+	Second      Flow           `json:"second"`
+	FiveSeconds Flow           `json:"five"` // over PointEvery
+	Payments    PaymentFigures `json:"payments"`
 }
 
 // Lease is an exclusive right of a node until an instant.
@@ -142,7 +142,7 @@ type Flow struct {
 	Hidden    int64               `json:"hidden,omitempty"` // confirmed entries of hidden sales, not in confirmed
 	Errors    int64               `json:"errors"`
 	Refused   map[shop.Code]int64 `json:"refused,omitempty"`
-	Press     LatencyCounts       `json:"press"`
+	Latency   LatencyCounts       `json:"press"`
 }
 
 // since returns the difference to an earlier total.
@@ -160,8 +160,8 @@ func (f *Flow) since(earlier *Flow, over time.Duration) Flow {
 			d.Refused[code] = n
 		}
 	}
-	for i := range f.Press {
-		d.Press[i] = f.Press[i] - earlier.Press[i]
+	for i := range f.Latency {
+		d.Latency[i] = f.Latency[i] - earlier.Latency[i]
 	}
 	return d
 }

@@ -22,7 +22,7 @@ func points(some ...Point) []Point {
 }
 
 // An alarm is raised when all its conditions hold for long enough, not before. Its start is when they began to hold.
-func TestNothingMovesIsAnAlarm(t *testing.T) {
+func TestStandstillRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	still := Point{Open: 1, ReservedS: 3}
 	for name, c := range map[string]struct {
@@ -44,7 +44,7 @@ func TestNothingMovesIsAnAlarm(t *testing.T) {
 		},
 		"no history": {nil, 0},
 	} {
-		since, is := nothingMoves(c.points)
+		since, is := standstill(c.points)
 		if is != (c.since != 0) || is && since != c.since {
 			t.Errorf("%s: %v since %d, want %d", name, is, since, c.since)
 		}
@@ -59,7 +59,7 @@ func busyPoint() Point {
 	return Point{Open: 1, RefusedS: map[shop.Code]float64{shop.Busy: 2}}
 }
 
-func TestLagThatGrowsIsAnAlarm(t *testing.T) {
+func TestGrowingLagRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	lags := func(of ...int64) []Point {
 		some := make([]Point, len(of))
@@ -79,13 +79,13 @@ func TestLagThatGrowsIsAnAlarm(t *testing.T) {
 		"no history":             {nil, 0},
 	} {
 		partitions, since := growingLags(c.points)
-		if since != c.since || (c.since != 0) != slices.Equal(partitions, growing{1}) {
+		if since != c.since || (c.since != 0) != slices.Equal(partitions, partitionList{1}) {
 			t.Errorf("%s: %v since %d, want %d", name, partitions, since, c.since)
 		}
 	}
 }
 
-// Every alarm is complete. TestRunbookHasWhatAlarmsName checks the link.
+// Every alarm is complete. TestAlarmsLinkToRunbookSections checks the link.
 func TestAlarmsAreComplete(t *testing.T) {
 	t.Parallel()
 	b := Board{
@@ -95,15 +95,15 @@ func TestAlarmsAreComplete(t *testing.T) {
 		},
 		Sales: []Sale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
 	}
-	var grows []Point
+	var growingLag []Point
 	for lag := range int64(8) {
-		grows = append(grows, Point{Lags: []int64{lag}, Dead: 1})
+		growingLag = append(growingLag, Point{Lags: []int64{lag}, Dead: 1})
 	}
-	all := append(alarmsOf(points(grows...), &b), redisAway(1), busyNode(1))
-	all = append(all, (&Reader{}).partitionAlarms([]PartitionFigures{{Away: true}, {Rejects: true}}, 1)...)
+	all := append(alarmsOf(points(growingLag...), &b), redisUnreachable(1), busyNode(1))
+	all = append(all, (&Reader{}).partitionAlarms([]PartitionFigures{{Unreachable: true}, {Rejects: true}}, 1)...)
 	var names []string
 	for _, alarm := range all {
-		if alarm.Says == "" || alarm.Do == "" || alarm.Since == 0 || alarm.Link != Runbook+alarmParts[alarm.Name] ||
+		if alarm.Message == "" || alarm.Do == "" || alarm.Since == 0 || alarm.Link != Runbook+alarmParts[alarm.Name] ||
 			alarmParts[alarm.Name] == "" {
 			t.Errorf("%+v is not complete", alarm)
 		}
@@ -115,12 +115,12 @@ func TestAlarmsAreComplete(t *testing.T) {
 }
 
 // The reports of nodes are added up. A node that is gone is left out, and one that has been gone for long is named.
-func TestBoardSumsUpWhatNodesSay(t *testing.T) {
+func TestBoardAddsUpNodeReports(t *testing.T) {
 	t.Parallel()
 	node := func(id int, at shop.Millis, f Flow) NodeFigures {
 		f.OverMS = 1000
-		return NodeFigures{ID: id, Sockets: 10, Said: &NodeStatements{
-			At: at, Second: f, Five: f, Payments: PaymentFigures{Open: 5, InDoubt: 2, RefundsStuck: 1},
+		return NodeFigures{ID: id, Sockets: 10, Report: &NodeReport{
+			At: at, Second: f, FiveSeconds: f, Payments: PaymentFigures{Open: 5, InDoubt: 2, RefundsStuck: 1},
 		}}
 	}
 	var quick, slow LatencyCounts
@@ -129,10 +129,10 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 	gone := b.sum([]NodeFigures{
 		node(
 			2, 99_500,
-			Flow{Buys: 7, Reserved: 3, Confirmed: 1, Press: slow, Refused: map[shop.Code]int64{shop.SoldOut: 4}},
+			Flow{Buys: 7, Reserved: 3, Confirmed: 1, Latency: slow, Refused: map[shop.Code]int64{shop.SoldOut: 4}},
 		),
 		node(1, 99_900, Flow{
-			Buys: 5, Reserved: 3, Confirmed: 2, Press: quick,
+			Buys: 5, Reserved: 3, Confirmed: 2, Latency: quick,
 			Refused: map[shop.Code]int64{shop.SoldOut: 1, shop.Busy: 1},
 		}),
 		node(3, 90_000, Flow{Buys: 999}), node(4, 1_000, Flow{Buys: 999}),
@@ -162,7 +162,7 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 }
 
 // Board totals exclude hidden sales.
-func TestHiddenSalesAreNotTallied(t *testing.T) {
+func TestBoardTotalsExcludeHiddenSales(t *testing.T) {
 	t.Parallel()
 	counters := &Counters{IsHidden: func(sale shop.ID) bool { return sale == 8 }}
 	for _, sale := range []shop.ID{7, 8, 8, 9} {
@@ -179,7 +179,7 @@ func TestHiddenSalesAreNotTallied(t *testing.T) {
 }
 
 // Counting a buy attempt allocates nothing, whether it is accepted or rejected.
-func TestTallyAllocatesNothing(t *testing.T) {
+func TestCounterAllocatesNothing(t *testing.T) {
 	counter, clock := &Counter{}, &BuyLatency{}
 	refusals := []error{soldOut, shop.Fail(shop.PassRequired, "m"), shop.FailBusy("m", 1), errors.New("x")}
 	if n := testing.AllocsPerRun(100, func() {
@@ -206,28 +206,28 @@ func TestTallyAllocatesNothing(t *testing.T) {
 // fakeBoard is a store with at most one node.
 type fakeBoard struct {
 	Redis
-	away   bool
-	full   bool // accepts reads and rejects writes
-	said   []NodeFigures
-	points []Point
-	turns  map[shop.Millis]bool
+	away    bool
+	full    bool // accepts reads and rejects writes
+	said    []NodeFigures
+	points  []Point
+	claimed map[shop.Millis]bool
 }
 
-var errAway = errors.New("away")
+var errUnreachable = errors.New("away")
 
-func (f *fakeBoard) PublishFigures(_ context.Context, n NodeFigures, turn shop.Millis) (bool, error) {
+func (f *fakeBoard) PublishFigures(_ context.Context, n NodeFigures, duePoint shop.Millis) (bool, error) {
 	if f.away || f.full {
-		return false, errAway
+		return false, errUnreachable
 	}
-	first := turn != 0 && !f.turns[turn]
-	f.turns[turn] = true
+	first := duePoint != 0 && !f.claimed[duePoint]
+	f.claimed[duePoint] = true
 	f.said = []NodeFigures{n}
 	return first, nil
 }
 
 func (f *fakeBoard) Figures(context.Context) ([]NodeFigures, error) {
 	if f.away {
-		return nil, errAway
+		return nil, errUnreachable
 	}
 	return slices.Clone(f.said), nil
 }
@@ -247,20 +247,20 @@ type noSlots struct{ catalog.Store }
 
 func (noSlots) Slots(context.Context, shop.Millis, shop.Millis) ([]shop.Slot, error) { return nil, nil }
 
-type fakeLookers struct{ shown []*Board }
+type fakeViewers struct{ shown []*Board }
 
-func (f *fakeLookers) BoardWatched() bool { return true }
+func (f *fakeViewers) BoardWatched() bool { return true }
 
-func (f *fakeLookers) ShowBoard(b *Board) { f.shown = append(f.shown, b) }
+func (f *fakeViewers) ShowBoard(b *Board) { f.shown = append(f.shown, b) }
 
 // While Redis is unavailable or rejects writes, the board shows the figures of the node itself, and drops them
 // afterwards.
-func TestBoardWithoutRedis(t *testing.T) {
+func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	t.Parallel()
-	store, lookers := &fakeBoard{turns: make(map[shop.Millis]bool)}, &fakeLookers{}
+	store, viewers := &fakeBoard{claimed: make(map[shop.Millis]bool)}, &fakeViewers{}
 	now, total := shop.Millis(1_000_000), Flow{}
 	feed := &Feed{
-		Redis: store, Audience: lookers,
+		Redis: store, Audience: viewers,
 		Reader: &Reader{
 			Redis: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC),
 			Now: func() shop.Millis { return now },
@@ -269,41 +269,41 @@ func TestBoardWithoutRedis(t *testing.T) {
 			return NodeFigures{ID: 7, DatabaseMS: 10}, PaymentFigures{}, total
 		},
 	}
-	beat := func(wantErr bool) *Board {
+	runFeed := func(wantErr bool) *Board {
 		t.Helper()
 		if err := feed.RunOnce(t.Context()); (err != nil) != wantErr {
 			t.Fatalf("beat: %v", err)
 		}
-		return lookers.shown[len(lookers.shown)-1]
+		return viewers.shown[len(viewers.shown)-1]
 	}
-	beat(false)
+	runFeed(false)
 	total.Buys = 5
-	if b := beat(false); b.BuysS == 0 || len(b.Nodes) != 1 || len(b.Alarms) != 0 || b.Nodes[0].Said != nil {
+	if b := runFeed(false); b.BuysS == 0 || len(b.Nodes) != 1 || len(b.Alarms) != 0 || b.Nodes[0].Report != nil {
 		t.Errorf("with Redis: %+v", b)
 	}
 	store.away = true
 	now += 2000
-	b := beat(true)
-	if len(b.Nodes) != 1 || b.Nodes[0].ID != 7 || len(b.Alarms) != 1 || b.Alarms[0].Name != AlarmRedisAway {
+	b := runFeed(true)
+	if len(b.Nodes) != 1 || b.Nodes[0].ID != 7 || len(b.Alarms) != 1 || b.Alarms[0].Name != AlarmRedisUnreachable {
 		t.Errorf("without Redis: %+v", b)
 	}
 	now += 5000
-	if b := beat(true); b.Alarms[0].Since != 1_002_000 {
+	if b := runFeed(true); b.Alarms[0].Since != 1_002_000 {
 		t.Errorf("away since %d", b.Alarms[0].Since)
 	}
 	store.away = false
 	now += 5000
-	if b := beat(false); len(b.Alarms) != 0 {
+	if b := runFeed(false); len(b.Alarms) != 0 {
 		t.Errorf("with Redis again: %+v", b.Alarms)
 	}
 
 	// While Redis rejects writes, the age of the node's own figures and its own counters raise alarms.
 	wrote := now
-	beats := func(after shop.Millis, wantErr bool, want ...string) {
+	runAndCheck := func(after shop.Millis, wantErr bool, want ...string) {
 		t.Helper()
 		now += after
 		total.Refused = map[shop.Code]int64{shop.Busy: total.Refused[shop.Busy] + 9}
-		b, got := beat(wantErr), []string(nil)
+		b, got := runFeed(wantErr), []string(nil)
 		for _, a := range b.Alarms {
 			got = append(got, a.Name)
 		}
@@ -312,12 +312,12 @@ func TestBoardWithoutRedis(t *testing.T) {
 		}
 	}
 	store.full = true
-	beats(4000, true)
-	beats(2000, true, AlarmWritesRejected)
-	beats(8000, true, AlarmWritesRejected, AlarmNothingMoves)
+	runAndCheck(4000, true)
+	runAndCheck(2000, true, AlarmWritesRejected)
+	runAndCheck(8000, true, AlarmWritesRejected, AlarmStandstill)
 	store.full = false
 	total.Reserved++
-	beats(1000, false)
+	runAndCheck(1000, false)
 	if len(store.points) != 2 || store.points[0].At != 1_000_000 || store.points[1].At != 1_010_000 {
 		t.Errorf("points %+v", store.points)
 	}

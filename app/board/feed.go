@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// boardWithin limits the Redis calls of one beat, which must end before the next one.
-const boardWithin = 800 * time.Millisecond
+// boardTimeout limits the Redis calls of one beat, which must end before the next one.
+const boardTimeout = 800 * time.Millisecond
 
 // Feed publishes the figures of this node once a second and sends the board to its viewers on this node. For each point
 // of the history, the first node that claims it writes it.
@@ -24,25 +24,25 @@ type Feed struct {
 	// Sample returns the state of this node and its counts since the start.
 	Sample func() (NodeFigures, PaymentFigures, Flow)
 
-	mu   sync.Mutex
-	past []beat      // the newest last
-	own  NodeFigures // as last published
-	turn shop.Millis // the newest claimed point of the history
-	away shop.Millis // since when Redis is unreachable; 0: reachable
+	mu               sync.Mutex
+	samples          []sampleTotals // the newest last
+	own              NodeFigures    // as last published
+	duePoint         shop.Millis    // the newest claimed point of the history
+	unreachableSince shop.Millis    // since when Redis is unreachable; 0: reachable
 	// The following fields raise alarms that figures in Redis cannot raise while Redis rejects writes.
 	written shop.Millis // when this node's figures were last written, initially its start
 	busy    shop.Millis // since when buys on this node were busy and none was reserved; 0: no such time
 }
 
-// beat has the totals of this node at an instant.
-type beat struct {
+// sampleTotals has the totals of this node at an instant.
+type sampleTotals struct {
 	at    time.Time
 	total Flow
 }
 
 // Run beats until ctx ends.
 func (f *Feed) Run(ctx context.Context) error {
-	ticker := time.NewTicker(Every)
+	ticker := time.NewTicker(UpdateInterval)
 	defer ticker.Stop()
 	for {
 		if err := f.RunOnce(ctx); err != nil && ctx.Err() == nil {
@@ -59,25 +59,25 @@ func (f *Feed) Run(ctx context.Context) error {
 // RunOnce publishes the figures of this node, writes a point of the history if this node claims it, and sends the
 // board. While Redis is unavailable, the board has only the figures of this node.
 func (f *Feed) RunOnce(ctx context.Context) error {
-	own, turn := f.beat(time.Now())
-	said := f.publish(ctx, own, turn)
-	f.note(said)
+	own, duePoint := f.sample(time.Now())
+	report := f.publish(ctx, own, duePoint)
+	f.noteRedis(report)
 	if f.Audience == nil || !f.Audience.BoardWatched() {
-		return said
+		return report
 	}
 	b := f.Read(ctx)
 	f.Audience.ShowBoard(&b)
-	return said
+	return report
 }
 
 // Publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
-func (f *Feed) publish(ctx context.Context, own NodeFigures, turn shop.Millis) error {
-	ctx, cancel := context.WithTimeout(ctx, boardWithin)
+func (f *Feed) publish(ctx context.Context, own NodeFigures, duePoint shop.Millis) error {
+	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
-	first, err := f.Redis.PublishFigures(ctx, own, turn)
+	first, err := f.Redis.PublishFigures(ctx, own, duePoint)
 	if err == nil {
 		f.mu.Lock()
-		f.written = own.Said.At
+		f.written = own.Report.At
 		f.mu.Unlock()
 	}
 	if err != nil || !first {
@@ -87,17 +87,17 @@ func (f *Feed) publish(ctx context.Context, own NodeFigures, turn shop.Millis) e
 	if err != nil {
 		return err
 	}
-	return f.Redis.AddPoint(ctx, b.point(turn), gone)
+	return f.Redis.AddPoint(ctx, b.point(duePoint), gone)
 }
 
 // Read returns the current board. It never fails: without Redis, it returns the figures of this node.
 func (f *Feed) Read(ctx context.Context) Board {
-	ctx, cancel := context.WithTimeout(ctx, boardWithin)
+	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
 	b, err := f.Reader.Read(ctx)
-	f.note(err)
+	f.noteRedis(err)
 	if err == nil {
-		f.addOwnAlarms(&b)
+		f.addNodeAlarms(&b)
 		return b
 	}
 	partitions := f.somePartitions(ctx)
@@ -106,14 +106,14 @@ func (f *Feed) Read(ctx context.Context) Board {
 	b = Board{Now: f.Reader.Now()}
 	b.sum([]NodeFigures{f.own})
 	b.Partitions = append(b.Partitions, partitions...)
-	b.Alarms = append(alarmsOf(nil, &b), redisAway(f.away))
+	b.Alarms = append(alarmsOf(nil, &b), redisUnreachable(f.unreachableSince))
 	b.Alarms = append(b.Alarms, f.Reader.partitionAlarms(partitions, b.Now)...)
-	b.shorten()
+	b.roundAndLimit()
 	return b
 }
 
-// addOwnAlarms adds the alarms from this node's memory that the figures in Redis have not raised.
-func (f *Feed) addOwnAlarms(b *Board) {
+// addNodeAlarms adds the alarms from this node's memory that the figures in Redis have not raised.
+func (f *Feed) addNodeAlarms(b *Board) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	raised := func(name string) bool {
@@ -123,7 +123,7 @@ func (f *Feed) addOwnAlarms(b *Board) {
 		b.Alarms = append(b.Alarms,
 			writesRejected("Redis responds, but this node could not write its figures for 5 s.", f.written))
 	}
-	if f.busy != 0 && b.Now.Sub(f.busy) >= stillFor && !raised(AlarmNothingMoves) {
+	if f.busy != 0 && b.Now.Sub(f.busy) >= standstillMin && !raised(AlarmStandstill) {
 		b.Alarms = append(b.Alarms, busyNode(f.busy))
 	}
 }
@@ -148,7 +148,7 @@ func (f *Feed) History(ctx context.Context) History {
 
 // Points returns the points of the last 15 minutes, the oldest first; empty while Redis is unreachable.
 func (f *Feed) Points(ctx context.Context) []Point {
-	ctx, cancel := context.WithTimeout(ctx, boardWithin)
+	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
 	points, err := f.Redis.Points(ctx, Points)
 	if err != nil {
@@ -157,46 +157,46 @@ func (f *Feed) Points(ctx context.Context) []Point {
 	return points
 }
 
-// note stores since when Redis is unreachable.
-func (f *Feed) note(err error) {
+// noteRedis stores since when Redis is unreachable.
+func (f *Feed) noteRedis(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case err == nil:
-		f.away = 0
-	case f.away == 0 && !errors.Is(err, context.Canceled):
-		f.away = f.Reader.Now()
+		f.unreachableSince = 0
+	case f.unreachableSince == 0 && !errors.Is(err, context.Canceled):
+		f.unreachableSince = f.Reader.Now()
 	}
 }
 
-// beat takes a sample and returns the figures to publish and the due point of the history; 0: none.
-func (f *Feed) beat(now time.Time) (own NodeFigures, turn shop.Millis) {
+// sample takes a sample and returns the figures to publish and the due point of the history; 0: none.
+func (f *Feed) sample(now time.Time) (own NodeFigures, duePoint shop.Millis) {
 	own, payments, total := f.Sample()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	said := &NodeStatements{At: f.Reader.Now(), Payments: payments}
-	if len(f.past) > 0 {
-		last, before := f.past[len(f.past)-1], f.past[0]
-		said.Second = total.since(&last.total, now.Sub(last.at))
-		said.Five = total.since(&before.total, now.Sub(before.at))
+	report := &NodeReport{At: f.Reader.Now(), Payments: payments}
+	if len(f.samples) > 0 {
+		last, before := f.samples[len(f.samples)-1], f.samples[0]
+		report.Second = total.since(&last.total, now.Sub(last.at))
+		report.FiveSeconds = total.since(&before.total, now.Sub(before.at))
 	}
-	f.past = append(f.past, beat{now, total})
-	if most := int(PointEvery / Every); len(f.past) > most {
-		f.past = f.past[len(f.past)-most:]
+	f.samples = append(f.samples, sampleTotals{now, total})
+	if limit := int(PointEvery / UpdateInterval); len(f.samples) > limit {
+		f.samples = f.samples[len(f.samples)-limit:]
 	}
-	own.Said = said
+	own.Report = report
 	f.own = own
 	if f.written == 0 {
-		f.written = said.At
+		f.written = report.At
 	}
-	five := &said.Five
-	sinceFirst(&f.busy, five.Reserved == 0 && five.Refused[shop.Busy]+five.Refused[shop.Internal] > 0, said.At)
-	due := said.At - said.At%shop.Millis(PointEvery.Milliseconds())
-	if due > f.turn {
-		f.turn, turn = due, due
+	five := &report.FiveSeconds
+	sinceFirst(&f.busy, five.Reserved == 0 && five.Refused[shop.Busy]+five.Refused[shop.Internal] > 0, report.At)
+	due := report.At - report.At%shop.Millis(PointEvery.Milliseconds())
+	if due > f.duePoint {
+		f.duePoint, duePoint = due, due
 	}
-	return own, turn
+	return own, duePoint
 }
 
-// tenth rounds to one decimal.
-func tenth(rate float64) float64 { return math.Round(rate*10) / 10 }
+// roundTenth rounds to one decimal.
+func roundTenth(rate float64) float64 { return math.Round(rate*10) / 10 }

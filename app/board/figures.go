@@ -17,7 +17,7 @@ type Audience interface {
 // Redis stores the figures of all nodes and the numbers of sales and partitions, see streams.Redis. Errors are
 // ErrTransient.
 type Redis interface {
-	PublishFigures(ctx context.Context, f NodeFigures, turn shop.Millis) (first bool, err error)
+	PublishFigures(ctx context.Context, f NodeFigures, duePoint shop.Millis) (first bool, err error)
 	Figures(ctx context.Context) ([]NodeFigures, error)
 	AddPoint(ctx context.Context, p Point, gone []int) error
 	Points(ctx context.Context, last int) ([]Point, error)

@@ -24,26 +24,26 @@ func (r *loadRecorder) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	return shop.Sale{}, shop.ErrTransient
 }
 
-// listeners records the published slots.
-type listeners struct {
+// fakeAudience records the published slots.
+type fakeAudience struct {
 	catalog.Audience
 	slots []shop.Slot
 }
 
-func (*listeners) Watched() []shop.ID { return nil }
+func (*fakeAudience) Watched() []shop.ID { return nil }
 
-func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
+func (l *fakeAudience) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
 
-// nothing is an inventory without sales.
-type nothing struct{ catalog.Redis }
+// fakeRedis is an inventory without sales.
+type fakeRedis struct{ catalog.Redis }
 
-func (nothing) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
+func (fakeRedis) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
-func (nothing) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) { return nil, nil }
+func (fakeRedis) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) { return nil, nil }
 
 // P3, I11: a sale that opens at midnight is loaded beforehand, shown on the board and announced, while another slot is
 // open until then.
-func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
+func TestMidnightSaleIsLoadedBeforeItOpens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, midnight := t.Context(), time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
@@ -55,30 +55,30 @@ func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 				1: {ID: 1, Slot: 10, OpensAt: from, ClosesAt: at}, 2: {ID: 2, Slot: 20, OpensAt: at, ClosesAt: to},
 			},
 		}
-		catalogue, clock, people := catalog.NewCatalogue(
+		catalogue, clock, audience := catalog.NewCatalogue(
 			source, fakes.ExactFilter, time.UTC,
-		), shop.NewClock(), &listeners{}
+		), shop.NewClock(), &fakeAudience{}
 		loads, phases := &loadRecorder{}, &catalog.PhaseWatcher{
-			Catalogue: catalogue, Redis: nothing{}, Audience: people, Clock: clock,
+			Catalogue: catalogue, Redis: fakeRedis{}, Audience: audience, Clock: clock,
 			Storefront: &catalog.Storefront{
-				Catalogue: catalogue, Redis: nothing{}, Clock: clock, Ticker: &catalog.Ticker{},
+				Catalogue: catalogue, Redis: fakeRedis{}, Clock: clock, Ticker: &catalog.Ticker{},
 			},
 		}
-		look := func(before time.Duration) {
+		refresh := func(before time.Duration) {
 			t.Helper()
 			time.Sleep(time.Until(midnight) - before)
 			fakes.Must(t, errors.Join(catalogue.Refresh(ctx), phases.RunOnce(ctx)))
 		}
-		look(3 * time.Minute)
+		refresh(3 * time.Minute)
 		_ = (&catalog.Warmer{Catalogue: catalogue, Store: loads, Clock: clock}).RunOnce(ctx)
-		board := (&Reader{Catalogue: catalogue}).offered(ctx, clock.Now())
+		board := (&Reader{Catalogue: catalogue}).boardSales(ctx, clock.Now())
 		if !slices.Equal(loads.ids, []shop.ID{1, 2}) || len(board) != 2 {
 			t.Errorf("three minutes before: loaded %v, %d sales on the board, want 1 and 2", loads.ids, len(board))
 		}
-		look(time.Second)
-		look(0)
+		refresh(time.Second)
+		refresh(0)
 		got := make(map[shop.ID]shop.Phase)
-		for _, slot := range people.slots {
+		for _, slot := range audience.slots {
 			got[slot.ID] = slot.Phase
 		}
 		if n := catalogue.OpenSales(ctx, clock.Now()); got[10] != shop.Ended || got[20] != shop.Open || n != 1 {

@@ -18,10 +18,10 @@ type Reader struct {
 	Catalogue *catalog.Catalogue // nil: a board without sales
 	Now       func() shop.Millis
 
-	mu            sync.Mutex
-	rates         map[shop.ID]*saleRate
-	awaySince     shop.Millis // approximate time when the first unreachable partition became unreachable; 0: none is
-	rejectedSince shop.Millis // approximate time when the first partition began to reject writes; 0: none does
+	mu               sync.Mutex
+	rates            map[shop.ID]*saleRate
+	unreachableSince shop.Millis // approximate time when the first unreachable partition became unreachable; 0: none is
+	rejectedSince    shop.Millis // approximate time when the first partition began to reject writes; 0: none does
 }
 
 // saleRate stores the number of settled orders at the previous read.
@@ -31,8 +31,8 @@ type saleRate struct {
 	rate float64
 }
 
-// rateAfter is the minimum time between two reads for a rate.
-const rateAfter = Every / 2
+// minRatePeriod is the minimum time between two reads for a rate.
+const minRatePeriod = UpdateInterval / 2
 
 // alarmPoints is the number of points that the alarms need.
 const alarmPoints = 24
@@ -48,7 +48,7 @@ func (r *Reader) Read(ctx context.Context) (Board, error) {
 		return Board{}, fmt.Errorf("read the history of the board: %w", err)
 	}
 	b.Alarms = append(alarmsOf(points, &b), r.partitionAlarms(b.Partitions, b.Now)...)
-	b.shorten()
+	b.roundAndLimit()
 	return b, nil
 }
 
@@ -72,10 +72,10 @@ func (r *Reader) figures(ctx context.Context) (b Board, gone []int, err error) {
 // partitionAlarms returns alarms for the partitions that are unreachable or reject writes, since this reader first saw
 // such a partition.
 func (r *Reader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarms []Alarm) {
-	var away, rejecting growing
+	var unreachable, rejecting partitionList
 	for _, p := range all {
-		if p.Away {
-			away = append(away, p.P)
+		if p.Unreachable {
+			unreachable = append(unreachable, p.P)
 		}
 		if p.Rejects {
 			rejecting = append(rejecting, p.P)
@@ -83,8 +83,8 @@ func (r *Reader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarm
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if since := sinceFirst(&r.awaySince, len(away) > 0, now); since != 0 {
-		alarms = append(alarms, partitionsAway(away, since))
+	if since := sinceFirst(&r.unreachableSince, len(unreachable) > 0, now); since != 0 {
+		alarms = append(alarms, partitionsUnreachable(unreachable, since))
 	}
 	if since := sinceFirst(&r.rejectedSince, len(rejecting) > 0, now); since != 0 {
 		alarms = append(alarms, writesRejected(fmt.Sprintf("Redis rejects writes of %s.", rejecting), since))
@@ -107,36 +107,36 @@ func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
 func (b *Board) sum(said []NodeFigures) (gone []int) {
 	b.RefusedS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
 	b.Sales, b.Partitions, b.Alarms = []Sale{}, []PartitionFigures{}, []Alarm{}
-	var press LatencyCounts
+	var latency LatencyCounts
 	for _, n := range said {
-		if n.Said == nil {
+		if n.Report == nil {
 			continue
 		}
-		if age := b.Now.Sub(n.Said.At); age > figuresLife {
-			if age > forgetNodes {
+		if age := b.Now.Sub(n.Report.At); age > figuresLife {
+			if age > nodeLife {
 				gone = append(gone, n.ID)
 			}
 			continue
 		}
 		b.Nodes = append(b.Nodes, n)
-		s := &n.Said.Second
+		s := &n.Report.Second
 		b.BuysS += s.perSecond(s.Buys)
 		b.ReservedS += s.perSecond(s.Reserved)
 		b.ConfirmedS += s.perSecond(s.Confirmed)
 		b.HiddenS += s.perSecond(s.Hidden)
 		b.ErrorsS += s.perSecond(s.Errors)
 		for code, count := range s.Refused {
-			b.RefusedS[code] = tenth(b.RefusedS[code] + s.perSecond(count))
+			b.RefusedS[code] = roundTenth(b.RefusedS[code] + s.perSecond(count))
 		}
-		press.add(&n.Said.Five.Press)
-		p := &n.Said.Payments
+		latency.add(&n.Report.FiveSeconds.Latency)
+		p := &n.Report.Payments
 		b.Payments.InDoubt += p.InDoubt
 		b.Payments.Open = max(b.Payments.Open, p.Open) // counted in the database, by each node
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
 	}
-	b.BuysS, b.ReservedS = tenth(b.BuysS), tenth(b.ReservedS)
-	b.ConfirmedS, b.HiddenS, b.ErrorsS = tenth(b.ConfirmedS), tenth(b.HiddenS), tenth(b.ErrorsS)
-	b.LatencyMS = press.times()
+	b.BuysS, b.ReservedS = roundTenth(b.BuysS), roundTenth(b.ReservedS)
+	b.ConfirmedS, b.HiddenS, b.ErrorsS = roundTenth(b.ConfirmedS), roundTenth(b.HiddenS), roundTenth(b.ErrorsS)
+	b.LatencyMS = latency.times()
 	slices.SortFunc(b.Nodes, func(x, y NodeFigures) int { return x.ID - y.ID })
 	return gone
 }
@@ -144,9 +144,9 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 // point makes a point of the history from the nodes' figures of the last five seconds.
 func (b *Board) point(at shop.Millis) Point {
 	p := Point{At: at, RefusedS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
-	var press LatencyCounts
+	var latency LatencyCounts
 	for _, n := range b.Nodes {
-		f := &n.Said.Five
+		f := &n.Report.FiveSeconds
 		p.Sockets += n.Sockets
 		p.BuysS += f.perSecond(f.Buys)
 		p.ReservedS += f.perSecond(f.Reserved)
@@ -154,13 +154,13 @@ func (b *Board) point(at shop.Millis) Point {
 		p.HiddenS += f.perSecond(f.Hidden)
 		p.ErrorsS += f.perSecond(f.Errors)
 		for code, count := range f.Refused {
-			p.RefusedS[code] = tenth(p.RefusedS[code] + f.perSecond(count))
+			p.RefusedS[code] = roundTenth(p.RefusedS[code] + f.perSecond(count))
 		}
-		press.add(&f.Press)
+		latency.add(&f.Latency)
 	}
-	p.BuysS, p.ReservedS = tenth(p.BuysS), tenth(p.ReservedS)
-	p.ConfirmedS, p.HiddenS, p.ErrorsS = tenth(p.ConfirmedS), tenth(p.HiddenS), tenth(p.ErrorsS)
-	p.LatencyMS = press.times()
+	p.BuysS, p.ReservedS = roundTenth(p.BuysS), roundTenth(p.ReservedS)
+	p.ConfirmedS, p.HiddenS, p.ErrorsS = roundTenth(p.ConfirmedS), roundTenth(p.HiddenS), roundTenth(p.ErrorsS)
+	p.LatencyMS = latency.times()
 	for i, partition := range b.Partitions {
 		p.Lags[i] = partition.Lag
 		p.Pending += partition.Pending
@@ -174,10 +174,10 @@ func (b *Board) point(at shop.Millis) Point {
 	return p
 }
 
-// shorten removes the fields that were needed only for the sums.
-func (b *Board) shorten() {
+// roundAndLimit removes the fields that were needed only for the sums.
+func (b *Board) roundAndLimit() {
 	for i := range b.Nodes {
-		b.Nodes[i].Said = nil
+		b.Nodes[i].Report = nil
 	}
 }
 
@@ -192,19 +192,19 @@ func (f *Flow) perSecond(n int64) float64 {
 // sales returns the sales of the open slots and of the next one. While the database is unavailable, it returns only
 // those in memory.
 func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
-	sales := r.offered(ctx, now)
+	sales := r.boardSales(ctx, now)
 	if len(sales) == 0 {
 		return []Sale{}, nil
 	}
 	counters, err := r.Redis.Counters(ctx, shop.RefsOf(sales))
-	if err != nil && shop.AwayOf(err) == nil {
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, err
 	}
-	return r.rated(sales, counters, now), nil
+	return r.withRates(sales, counters, now), nil
 }
 
-// offered lists the sales of the board that can be read. The next slot counts if it starts within 24 hours.
-func (r *Reader) offered(ctx context.Context, now shop.Millis) (sales []*shop.Sale) {
+// boardSales lists the sales of the board that can be read. The next slot counts if it starts within 24 hours.
+func (r *Reader) boardSales(ctx context.Context, now shop.Millis) (sales []*shop.Sale) {
 	if r.Catalogue == nil {
 		return nil
 	}
@@ -225,8 +225,8 @@ func (r *Reader) offered(ctx context.Context, now shop.Millis) (sales []*shop.Sa
 	return sales[:min(len(sales), boardSales)]
 }
 
-// rated returns each sale with its counters and its rate.
-func (r *Reader) rated(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []Sale {
+// withRates returns each sale with its counters and its rate.
+func (r *Reader) withRates(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []Sale {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rates := make(map[shop.ID]*saleRate, len(sales))
@@ -236,11 +236,11 @@ func (r *Reader) rated(sales []*shop.Sale, counters []shop.Counters, now shop.Mi
 		known := r.rates[s.ID]
 		if known == nil {
 			known = &saleRate{at: now, done: c.Done}
-		} else if over := now.Sub(known.at); over >= rateAfter {
+		} else if over := now.Sub(known.at); over >= minRatePeriod {
 			known = &saleRate{at: now, done: c.Done, rate: float64(max(0, c.Done-known.done)) / over.Seconds()}
 		}
 		rates[s.ID] = known
-		c.Rate = tenth(known.rate)
+		c.Rate = roundTenth(known.rate)
 		shown[i] = boardSale(s, c, now)
 	}
 	r.rates = rates

@@ -1,7 +1,7 @@
 package board
 
-// SaleWaits has the median and the 99th percentile of the waiting times.
-type SaleWaits struct {
+// WaitTimes has the median and the 99th percentile of the waiting times.
+type WaitTimes struct {
 	Orders int64 `json:"orders"`
 	P50    int64 `json:"p50_ms"`
 	P99    int64 `json:"p99_ms"`

@@ -7,16 +7,16 @@ import (
 )
 
 // Every alarm links to an existing section of the runbook.
-func TestRunbookHasWhatAlarmsName(t *testing.T) {
+func TestAlarmsLinkToRunbookSections(t *testing.T) {
 	t.Parallel()
-	parts := fakes.RunbookParts(t)
+	parts := fakes.RunbookAnchors(t)
 	for name, part := range alarmParts {
 		if !parts[part] {
 			t.Errorf("%s links to %s%s, which does not exist", name, Runbook, part)
 		}
 	}
 	for _, alarm := range []string{
-		AlarmNothingMoves, AlarmLagGrows, AlarmRedisAway, AlarmWritesRejected, AlarmDatabaseAway, AlarmEntryStuck,
+		AlarmStandstill, AlarmGrowingLag, AlarmRedisUnreachable, AlarmWritesRejected, AlarmDatabaseUnreachable, AlarmEntryStuck,
 		AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmDatabaseRisk,
 	} {
 		if alarmParts[alarm] == "" {

@@ -19,8 +19,8 @@ type SaleFigures struct {
 	By       string                             `json:"-"` // the process, and when it started counting this sale
 	Attempts int64                              `json:"pressed"`
 	Reserved int64                              `json:"reserved"`
-	Away     map[shop.Layer]map[shop.Code]int64 `json:"away,omitempty"`
-	Press    LatencyCounts                      `json:"press"`
+	Rejected map[shop.Layer]map[shop.Code]int64 `json:"away,omitempty"`
+	Latency  LatencyCounts                      `json:"press"`
 }
 
 // SaleFiguresLife is how long the counts of a sale are available for reports.
@@ -29,10 +29,10 @@ const SaleFiguresLife = 40 * 24 * time.Hour
 const (
 	// maxCounted is the limit of sales that a process counts at once; further sales are not counted.
 	maxCounted = 1024
-	// countedIdle is how long a sale may be idle before the process drops its counts.
-	countedIdle = time.Hour
-	// countsWithin limits one write to Redis.
-	countsWithin = 2 * time.Second
+	// idleLimit is how long a sale may be idle before the process drops its counts.
+	idleLimit = time.Hour
+	// countsTimeout limits one write to Redis.
+	countsTimeout = 2 * time.Second
 )
 
 // SaleCounts counts the results of buys by sale, without locks or allocations. A sale is counted from its first buy on.
@@ -43,19 +43,19 @@ type SaleCounts struct {
 	Process string // unique among all processes so far
 	Now     func() shop.Millis
 
-	counted atomic.Pointer[map[shop.ID]*saleTally]
+	counted atomic.Pointer[map[shop.ID]*saleCounts]
 	mu      sync.Mutex // held while the map is replaced
 }
 
-// saleTally has the counts of one sale.
-type saleTally struct {
+// saleCounts has the counts of one sale.
+type saleCounts struct {
 	Counter
-	away  [len(shop.Layers)]Counter // rejected buys by layer
-	waits BuyLatency
-	by    string
+	rejected [len(shop.Layers)]Counter // rejected buys by layer
+	waits    BuyLatency
+	by       string
 
-	said  int64       // the sum of all counts when last published; used only by RunOnce
-	moved shop.Millis // when the sum last changed; used only by RunOnce
+	published int64       // the sum of all counts when last published; used only by RunOnce
+	changedAt shop.Millis // when the sum last changed; used only by RunOnce
 }
 
 // Count counts a buy of an existing sale, by its result (see Tally.Count) and the rejecting layer.
@@ -75,12 +75,12 @@ func (c *SaleCounts) Reject(sale shop.ID, layer shop.Layer, err error) {
 	c.counter(sale).count(layer, false, err)
 }
 
-func (t *saleTally) count(layer shop.Layer, reserved bool, err error) {
+func (t *saleCounts) count(layer shop.Layer, reserved bool, err error) {
 	switch {
 	case t == nil:
 		return
 	case err != nil:
-		t.away[slices.Index(shop.Layers[:], layer)].refuse(err)
+		t.rejected[slices.Index(shop.Layers[:], layer)].refuse(err)
 	case reserved:
 		t.reserved.Add(1)
 	}
@@ -95,7 +95,7 @@ func (c *SaleCounts) OrderPublished(sale shop.ID, took time.Duration) {
 }
 
 // counter returns nil for a sale that is not counted.
-func (c *SaleCounts) counter(sale shop.ID) *saleTally {
+func (c *SaleCounts) counter(sale shop.ID) *saleCounts {
 	if c == nil {
 		return nil
 	}
@@ -107,10 +107,10 @@ func (c *SaleCounts) counter(sale shop.ID) *saleTally {
 }
 
 // begin starts counting a sale; nil if maxCounted is reached.
-func (c *SaleCounts) begin(sale shop.ID) *saleTally {
+func (c *SaleCounts) begin(sale shop.ID) *saleCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := map[shop.ID]*saleTally{}
+	all := map[shop.ID]*saleCounts{}
 	if known := c.counted.Load(); known != nil {
 		if t := (*known)[sale]; t != nil {
 			return t // another goroutine was faster
@@ -121,14 +121,14 @@ func (c *SaleCounts) begin(sale shop.ID) *saleTally {
 		all = maps.Clone(*known)
 	}
 	now := c.Now()
-	t := &saleTally{by: c.Process + ":" + strconv.FormatInt(int64(now), 10), moved: now}
+	t := &saleCounts{by: c.Process + ":" + strconv.FormatInt(int64(now), 10), changedAt: now}
 	all[sale] = t
 	c.counted.Store(&all)
 	return t
 }
 
-// forget stops counting the sales. Counts added concurrently are lost; the sales must have been idle for countedIdle.
-func (c *SaleCounts) forget(sales []shop.ID) {
+// dropIdle stops counting the sales. Counts added concurrently are lost; the sales must have been idle for idleLimit.
+func (c *SaleCounts) dropIdle(sales []shop.ID) {
 	if len(sales) == 0 {
 		return
 	}
@@ -143,8 +143,8 @@ func (c *SaleCounts) forget(sales []shop.ID) {
 
 // Run publishes the counts once a second until ctx ends, and once more at the end.
 func (c *SaleCounts) Run(ctx context.Context) error {
-	err := shop.Repeat(ctx, Every, "write the counters of sales", c.RunOnce)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsWithin)
+	err := shop.Repeat(ctx, UpdateInterval, "write the counters of sales", c.RunOnce)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsTimeout)
 	defer cancel()
 	if failed := c.RunOnce(last); failed != nil {
 		slog.WarnContext(last, "the counters of sales of the last second are lost", "err", failed)
@@ -164,49 +164,49 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 	for sale, t := range *known {
 		f, sum := t.figures()
 		switch {
-		case sum != t.said:
+		case sum != t.published:
 			f.Sale = sale
 			changed, sums[sale] = append(changed, f), sum
-		case now.Sub(t.moved) > countedIdle:
+		case now.Sub(t.changedAt) > idleLimit:
 			idle = append(idle, sale)
 		}
 	}
-	c.forget(idle)
+	c.dropIdle(idle)
 	if len(changed) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, countsWithin)
+	ctx, cancel := context.WithTimeout(ctx, countsTimeout)
 	defer cancel()
 	if err := c.Redis.PublishSaleFigures(ctx, changed); err != nil {
 		return err
 	}
 	for sale, sum := range sums {
 		t := (*known)[sale]
-		t.said, t.moved = sum, now
+		t.published, t.changedAt = sum, now
 	}
 	return nil
 }
 
 // figures returns all counts and their sum, which grows with each count.
-func (t *saleTally) figures() (f SaleFigures, sum int64) {
-	f = SaleFigures{By: t.by, Attempts: t.Attempts(), Reserved: t.Reserved(), Press: t.waits.Counts()}
+func (t *saleCounts) figures() (f SaleFigures, sum int64) {
+	f = SaleFigures{By: t.by, Attempts: t.Attempts(), Reserved: t.Reserved(), Latency: t.waits.Counts()}
 	sum = f.Attempts + f.Reserved
-	for i := range t.away {
-		for code, n := range t.away[i].Refused() {
+	for i := range t.rejected {
+		for code, n := range t.rejected[i].Refused() {
 			if n == 0 {
 				continue
 			}
-			if f.Away == nil {
-				f.Away = map[shop.Layer]map[shop.Code]int64{}
+			if f.Rejected == nil {
+				f.Rejected = map[shop.Layer]map[shop.Code]int64{}
 			}
-			if f.Away[shop.Layers[i]] == nil {
-				f.Away[shop.Layers[i]] = map[shop.Code]int64{}
+			if f.Rejected[shop.Layers[i]] == nil {
+				f.Rejected[shop.Layers[i]] = map[shop.Code]int64{}
 			}
-			f.Away[shop.Layers[i]][code] = n
+			f.Rejected[shop.Layers[i]][code] = n
 			sum += n
 		}
 	}
-	for _, n := range f.Press {
+	for _, n := range f.Latency {
 		sum += n
 	}
 	return f, sum
@@ -217,7 +217,7 @@ type SaleBuys struct {
 	Attempts int64      `json:"pressed"`
 	Reserved int64      `json:"reserved"`
 	Rejected []Rejected `json:"turned_away"`        // by layer and response code
-	ToOrder  *SaleWaits `json:"to_order,omitempty"` // from buy attempt to order event; absent: none was measured
+	ToOrder  *WaitTimes `json:"to_order,omitempty"` // from buy attempt to order event; absent: none was measured
 }
 
 // Rejected is how many buys a layer rejected with a code.
@@ -228,29 +228,29 @@ type Rejected struct {
 }
 
 // BuysOf adds up the counts of the processes; nil for an empty list.
-func BuysOf(said []SaleFigures) *SaleBuys {
-	if len(said) == 0 {
+func BuysOf(figures []SaleFigures) *SaleBuys {
+	if len(figures) == 0 {
 		return nil
 	}
-	all, press := &SaleBuys{Rejected: []Rejected{}}, LatencyCounts{}
-	for i := range said {
-		all.Attempts += said[i].Attempts
-		all.Reserved += said[i].Reserved
-		press.add(&said[i].Press)
+	all, latency := &SaleBuys{Rejected: []Rejected{}}, LatencyCounts{}
+	for i := range figures {
+		all.Attempts += figures[i].Attempts
+		all.Reserved += figures[i].Reserved
+		latency.add(&figures[i].Latency)
 	}
 	for _, layer := range shop.Layers {
 		for _, code := range codes {
-			away := Rejected{Layer: layer, Code: code}
-			for i := range said {
-				away.Buys += said[i].Away[layer][code]
+			rejected := Rejected{Layer: layer, Code: code}
+			for i := range figures {
+				rejected.Buys += figures[i].Rejected[layer][code]
 			}
-			if away.Buys > 0 {
-				all.Rejected = append(all.Rejected, away)
+			if rejected.Buys > 0 {
+				all.Rejected = append(all.Rejected, rejected)
 			}
 		}
 	}
-	if times := press.times(); times.N > 0 {
-		all.ToOrder = &SaleWaits{Orders: times.N, P50: times.P50, P99: times.P99}
+	if times := latency.times(); times.N > 0 {
+		all.ToOrder = &WaitTimes{Orders: times.N, P50: times.P50, P99: times.P99}
 	}
 	return all
 }

@@ -15,27 +15,27 @@ import (
 // reply.
 type fakeFigures struct {
 	Redis
-	said  map[shop.ID]map[string]SaleFigures
-	words int
-	away  bool
+	published map[shop.ID]map[string]SaleFigures
+	writes    int
+	lostReply bool
 }
 
 func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []SaleFigures) error {
-	f.words++
+	f.writes++
 	for _, one := range all {
-		if f.said[one.Sale] == nil {
-			f.said[one.Sale] = map[string]SaleFigures{}
+		if f.published[one.Sale] == nil {
+			f.published[one.Sale] = map[string]SaleFigures{}
 		}
-		f.said[one.Sale][one.By] = one
+		f.published[one.Sale][one.By] = one
 	}
-	if f.away {
+	if f.lostReply {
 		return errors.New("away")
 	}
 	return nil
 }
 
 func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []SaleFigures, err error) {
-	for _, one := range f.said[sale] {
+	for _, one := range f.published[sale] {
 		all = append(all, one)
 	}
 	return all, nil
@@ -49,9 +49,9 @@ func newCounts(process string, store *fakeFigures) (*SaleCounts, *shop.Millis) {
 
 // The counts of several processes for a sale add up, by layer and code. A lost reply counts nothing twice, and
 // unchanged counts are not published again.
-func TestCountsOfSalesAddUp(t *testing.T) {
+func TestSaleCountsOfProcessesAddUp(t *testing.T) {
 	t.Parallel()
-	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
+	store := &fakeFigures{published: map[shop.ID]map[string]SaleFigures{}}
 	one, _ := newCounts("1", store)
 	two, _ := newCounts("2", store)
 	for _, c := range []*SaleCounts{one, two} {
@@ -65,21 +65,21 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 		c.Reject(7, shop.LayerPace, shop.Fail(shop.RateLimited, "m"))
 		c.OrderPublished(7, 12*time.Millisecond)
 		c.Reject(8, shop.LayerNode, soldOut) // a sale without a buy
-		store.away = true
+		store.lostReply = true
 		if err := c.RunOnce(t.Context()); err == nil {
 			t.Error("no error after a lost reply")
 		}
-		store.away = false
+		store.lostReply = false
 		for range 3 {
 			fakes.Must(t, c.RunOnce(t.Context()))
 		}
 	}
-	if store.words != 4 || len(store.said[8]) != 0 {
-		t.Errorf("written %d times, for another sale %v", store.words, store.said[8])
+	if store.writes != 4 || len(store.published[8]) != 0 {
+		t.Errorf("written %d times, for another sale %v", store.writes, store.published[8])
 	}
-	said, _ := store.SaleFigures(t.Context(), 7)
+	figures, _ := store.SaleFigures(t.Context(), 7)
 	want := &SaleBuys{
-		Attempts: 14, Reserved: 2, ToOrder: &SaleWaits{Orders: 2, P50: 13, P99: 15},
+		Attempts: 14, Reserved: 2, ToOrder: &WaitTimes{Orders: 2, P50: 13, P99: 15},
 		Rejected: []Rejected{
 			{shop.LayerPace, shop.RateLimited, 2},
 			{shop.LayerNode, shop.SoldOut, 4},
@@ -87,7 +87,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 			{shop.LayerRedis, shop.Internal, 2},
 		},
 	}
-	if got := BuysOf(said); !reflect.DeepEqual(got, want) {
+	if got := BuysOf(figures); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v %+v, want %+v %+v", got, got.ToOrder, want, want.ToOrder)
 	}
 	if BuysOf(nil) != nil {
@@ -97,9 +97,9 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 
 // A sale that returns after it was dropped is counted in addition to its earlier counts. Sales above the limit cost
 // nothing.
-func TestCountsOfSalesAreBounded(t *testing.T) {
+func TestSaleCountsAreBounded(t *testing.T) {
 	t.Parallel()
-	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
+	store := &fakeFigures{published: map[shop.ID]map[string]SaleFigures{}}
 	c, now := newCounts("1", store)
 	for sale := range shop.ID(maxCounted + 50) {
 		c.Count(sale+1, shop.LayerRedis, true, nil)
@@ -113,22 +113,22 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 	}
 	step(0)
 	c.Count(3, shop.LayerRedis, true, nil)
-	step(countedIdle)
+	step(idleLimit)
 	step(2 * time.Millisecond) // sale 3 has moved meanwhile
 	if n := len(*c.counted.Load()); n != 1 {
 		t.Errorf("still counters of %d sales", n)
 	}
 	c.Count(1, shop.LayerRedis, true, nil)
 	step(time.Second)
-	said, _ := store.SaleFigures(t.Context(), 1)
-	if p := BuysOf(said); len(said) != 2 || p.Attempts != 2 {
-		t.Errorf("%d writes, %+v", len(said), p)
+	figures, _ := store.SaleFigures(t.Context(), 1)
+	if p := BuysOf(figures); len(figures) != 2 || p.Attempts != 2 {
+		t.Errorf("%d writes, %+v", len(figures), p)
 	}
 }
 
 // Counting by sale allocates nothing.
-func TestCountsOfSalesAllocateNothing(t *testing.T) {
-	c, _ := newCounts("1", &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}})
+func TestSaleCountsAllocateNothing(t *testing.T) {
+	c, _ := newCounts("1", &fakeFigures{published: map[shop.ID]map[string]SaleFigures{}})
 	c.Count(7, shop.LayerRedis, true, nil)
 	busy := shop.FailBusy("m", 1)
 	if n := testing.AllocsPerRun(100, func() {

@@ -36,8 +36,8 @@ func (f *Storefront) SalesByPhase(
 		return nil, false, shop.Unreadable("sales", err)
 	}
 	sales := shop.Pointers(rows)
-	counters, err := f.someCounters(ctx, sales)
-	if err != nil && shop.AwayOf(err) == nil {
+	counters, err := f.readCounters(ctx, sales)
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, false, shop.Unreadable("live counters", err)
 	}
 	return f.join(sales, counters, now), more, nil

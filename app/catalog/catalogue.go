@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// catalogueEvery is the interval between checks of the catalogue version.
-	catalogueEvery = 500 * time.Millisecond
-	// readWithin is the time limit of database reads for the catalogue. A stalled database counts as unavailable.
-	readWithin = 2 * time.Second
-	// catalogueAge is the maximum age of the known catalogue version at which a negative filter result counts (I11).
-	catalogueAge = time.Second
-	// cacheBound limits the snapshot cache, which otherwise grows with each requested ID.
-	cacheBound = 20_000
-	// keptFor is how long after its end a sale is still included in catalogue refreshes. Older sales are read on
+	// catalogueInterval is the interval between checks of the catalogue version.
+	catalogueInterval = 500 * time.Millisecond
+	// readTimeout is the time limit of database reads for the catalogue. A stalled database counts as unavailable.
+	readTimeout = 2 * time.Second
+	// maxCatalogueAge is the maximum age of the known catalogue version at which a negative filter result counts (I11).
+	maxCatalogueAge = time.Second
+	// maxCachedSales limits the snapshot cache, which otherwise grows with each requested ID.
+	maxCachedSales = 20_000
+	// saleRetention is how long after its end a sale is still included in catalogue refreshes. Older sales are read on
 	// demand.
-	keptFor = time.Hour
-	// slotsShown is the maximum number of slots that a shopper sees. Past ones are dropped first.
-	slotsShown = 12
-	pastShown  = 2
+	saleRetention = time.Hour
+	// maxSlotsShown is the maximum number of slots that a shopper sees. Past ones are dropped first.
+	maxSlotsShown = 12
+	maxPastShown  = 2
 )
 
 // IDFilter reports whether an ID may exist. It is never false for an ID that it was built with.
@@ -39,18 +39,18 @@ type Catalogue struct {
 	source    Store
 	newFilter func(ids []shop.ID) IDFilter
 	zone      *time.Location
-	// Least returns the minimum entry check of every sale; nil: no minimum. After its result changes, call Forget.
-	Least func() shop.Challenge
+	// MinChallenge returns the minimum entry check of every sale; nil: no minimum. After its result changes, call Forget.
+	MinChallenge func() shop.Challenge
 
 	loadingSale  shop.SharedLoad[loadKey, *shop.Sale]
 	loadingSlot  shop.SharedLoad[loadKey, []*shop.Sale]
 	loadingSlots shop.SharedLoad[loadKey, []shop.Slot]
 
-	mu      sync.RWMutex
-	version int64
-	seen    time.Time // start of the last version read, monotonic
-	filter  IDFilter  // nil: not read yet
-	known   snapshot
+	mu            sync.RWMutex
+	version       int64
+	versionReadAt time.Time // start of the last version read, monotonic
+	filter        IDFilter  // nil: not read yet
+	known         snapshot
 }
 
 // loadKey includes the version, so that no caller waits for a load that started before a change that it may have seen.
@@ -60,19 +60,19 @@ type loadKey struct{ version, of int64 }
 type snapshot struct {
 	sales    map[shop.ID]*shop.Sale
 	bySlot   map[shop.ID][]*shop.Sale
-	today    []shop.Slot // of the day todayFor and the next one
-	todayFor string      // the first day in today
+	today    []shop.Slot // of the day firstDay and the next one
+	firstDay string      // the first day in today
 }
 
 // slotsFrom returns the slots of a day and the next one, if they are cached. After midnight the data of the previous
 // day are sufficient until the next Refresh: a sale that opens at midnight does not wait for the database.
 func (s *snapshot) slotsFrom(day time.Time) (slots []shop.Slot, ok bool) {
-	switch s.todayFor {
+	switch s.firstDay {
 	case day.Format(time.DateOnly):
 		return s.today, true
 	case day.AddDate(0, 0, -1).Format(time.DateOnly):
-		over := func(slot shop.Slot) bool { return slot.ClosesAt <= shop.MillisOf(day) }
-		return slices.DeleteFunc(slices.Clone(s.today), over), true
+		ended := func(slot shop.Slot) bool { return slot.ClosesAt <= shop.MillisOf(day) }
+		return slices.DeleteFunc(slices.Clone(s.today), ended), true
 	}
 	return nil, false
 }
@@ -93,21 +93,21 @@ func NewCatalogue(source Store, newFilter func(ids []shop.ID) IDFilter, zone *ti
 	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
 }
 
-// Run refreshes the snapshot every catalogueEvery until ctx ends.
+// Run refreshes the snapshot every catalogueInterval until ctx ends.
 func (c *Catalogue) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, catalogueEvery, "refresh the catalogue", c.Refresh)
+	return shop.Repeat(ctx, catalogueInterval, "refresh the catalogue", c.Refresh)
 }
 
 // Refresh replaces the filter and the snapshot if the catalogue version or the day has changed.
 func (c *Catalogue) Refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	asked := time.Now()
+	readStart := time.Now()
 	version, err := c.source.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("read catalogue version: %w", err)
 	}
-	if c.confirm(version, asked) {
+	if c.confirm(version, readStart) {
 		return nil
 	}
 	// The following data are read after the version, so they are at least as new.
@@ -122,11 +122,11 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.seen, c.filter, c.known = version, asked, filter, known
+	c.version, c.versionReadAt, c.filter, c.known = version, readStart, filter, known
 	return nil
 }
 
-// reread reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than keptFor
+// reread reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than saleRetention
 // ago.
 func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 	clock := time.Now() // the node's clock is precise enough: missing data are read on demand
@@ -136,22 +136,22 @@ func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 	slots := slices.Collect(maps.Keys(before.bySlot))
 	sales := make([]shop.ID, 0, len(before.sales))
 	for id, sale := range before.sales {
-		if now < sale.ClosesAt.Add(keptFor) {
+		if now < sale.ClosesAt.Add(saleRetention) {
 			sales = append(sales, id)
 		}
 	}
 	c.mu.RUnlock()
 
 	fresh := newSnapshot()
-	if before.todayFor != "" {
+	if before.firstDay != "" {
 		day, err := c.dayOf(clock), error(nil)
 		if fresh.today, err = c.readDays(ctx, day); err != nil {
 			return fresh, err
 		}
-		fresh.todayFor = day.Format(time.DateOnly)
+		fresh.firstDay = day.Format(time.DateOnly)
 	}
 	for _, slot := range fresh.today {
-		if now >= slot.ClosesAt.Add(keptFor) || !slices.Contains(slots, slot.ID) {
+		if now >= slot.ClosesAt.Add(saleRetention) || !slices.Contains(slots, slot.ID) {
 			continue
 		}
 		rows, err := c.readSlot(ctx, slot.ID)
@@ -166,46 +166,46 @@ func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 		return fresh, fmt.Errorf("%d sales: %w", len(sales), err)
 	}
 	for _, sale := range shop.Pointers(rows) {
-		c.raise(sale)
+		c.raiseChallenge(sale)
 		fresh.sales[sale.ID] = sale
 	}
 	return fresh, nil
 }
 
 // confirm records that the version is unchanged. It returns false if the version or the day has changed.
-func (c *Catalogue) confirm(version int64, asked time.Time) bool {
+func (c *Catalogue) confirm(version int64, readStart time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if version != c.version || c.known.todayFor != "" && c.known.todayFor != c.dayOf(asked).Format(time.DateOnly) {
+	if version != c.version || c.known.firstDay != "" && c.known.firstDay != c.dayOf(readStart).Format(time.DateOnly) {
 		return false
 	}
-	c.seen = asked
+	c.versionReadAt = readStart
 	return true
 }
 
-// Forget makes the next Refresh read everything again, after a change of Least.
-func (c *Catalogue) Forget() {
+// Invalidate makes the next Refresh read everything again, after a change of Least.
+func (c *Catalogue) Invalidate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version = -1 // running reads are not cached
 }
 
-// raise applies the minimum entry check to a sale.
-func (c *Catalogue) raise(sale *shop.Sale) {
-	if c.Least != nil {
-		sale.Challenge = sale.Challenge.AtLeast(c.Least())
+// raiseChallenge applies the minimum entry check to a sale.
+func (c *Catalogue) raiseChallenge(sale *shop.Sale) {
+	if c.MinChallenge != nil {
+		sale.Challenge = sale.Challenge.AtLeast(c.MinChallenge())
 	}
 }
 
 // Sale returns a sale by ID. NotFound: no such sale. For IDs that never existed it does not read from the database.
 func (c *Catalogue) Sale(ctx context.Context, id shop.ID) (*shop.Sale, error) {
 	c.mu.RLock()
-	sale, filter, seen := c.known.sales[id], c.filter, c.seen
+	sale, filter, seen := c.known.sales[id], c.filter, c.versionReadAt
 	c.mu.RUnlock()
 	if sale != nil {
 		return sale, nil
 	}
-	if filter != nil && !filter(id) && time.Since(seen) < catalogueAge {
+	if filter != nil && !filter(id) && time.Since(seen) < maxCatalogueAge {
 		return nil, shop.ErrNoSale
 	}
 	return loadOnce(ctx, c, &c.loadingSale, int64(id), func(ctx context.Context, version int64) (*shop.Sale, error) {
@@ -221,7 +221,7 @@ func loadOnce[V any](
 ) (V, error) {
 	version := c.currentVersion()
 	return loads.Do(ctx, loadKey{version, of}, func() (V, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
 		return load(ctx, version)
 	})
@@ -235,7 +235,7 @@ func (c *Catalogue) load(ctx context.Context, version int64, id shop.ID) (*shop.
 	if err != nil {
 		return nil, shop.Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
 	}
-	c.raise(&sale)
+	c.raiseChallenge(&sale)
 	c.keep(version, func(known *snapshot) { known.sales[id] = &sale })
 	return &sale, nil
 }
@@ -253,7 +253,7 @@ func (c *Catalogue) keep(version int64, put func(known *snapshot)) {
 	if version != c.version {
 		return
 	}
-	if len(c.known.sales) > cacheBound {
+	if len(c.known.sales) > maxCachedSales {
 		clear(c.known.sales)
 	}
 	put(&c.known)
@@ -293,13 +293,13 @@ func (c *Catalogue) readSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale, e
 	}
 	sales := shop.Pointers(rows)
 	for _, s := range sales {
-		c.raise(s)
+		c.raiseChallenge(s)
 	}
 	return sales, nil
 }
 
 // Today lists the slots to show to a shopper at the instant now: those of the shop's day, and of the next day if no
-// slot of today remains. It returns at most slotsShown slots around the current one.
+// slot of today remains. It returns at most maxSlotsShown slots around the current one.
 func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, error) {
 	day := c.dayOf(now.Time())
 	slots, err := c.slotsFrom(ctx, day)
@@ -316,7 +316,7 @@ func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, er
 		s.Phase = shop.PhaseAt(now, s.OpensAt, s.ClosesAt)
 		shown = append(shown, s)
 	}
-	return around(shown, now), nil
+	return slotsAround(shown, now), nil
 }
 
 // SlotsBetween lists the slots that are open within [from, to], with their phases at from. to is at most the end of the
@@ -326,27 +326,27 @@ func (c *Catalogue) SlotsBetween(ctx context.Context, from, to shop.Millis) ([]s
 	if err != nil {
 		return nil, err
 	}
-	var some []shop.Slot
+	var selected []shop.Slot
 	for _, s := range slots {
 		if s.OpensAt <= to && s.ClosesAt > from {
 			s.Phase = shop.PhaseAt(from, s.OpensAt, s.ClosesAt)
-			some = append(some, s)
+			selected = append(selected, s)
 		}
 	}
-	return some, nil
+	return selected, nil
 }
 
-// around reduces a long list to slotsShown slots around the current one.
-func around(slots []shop.Slot, now shop.Millis) []shop.Slot {
-	if len(slots) <= slotsShown {
+// slotsAround reduces a long list to maxSlotsShown slots around the current one.
+func slotsAround(slots []shop.Slot, now shop.Millis) []shop.Slot {
+	if len(slots) <= maxSlotsShown {
 		return slots
 	}
 	current := 0
 	for current < len(slots)-1 && slots[current].ClosesAt <= now {
 		current++
 	}
-	first := min(max(0, current-pastShown), len(slots)-slotsShown)
-	return slots[first : first+slotsShown]
+	first := min(max(0, current-maxPastShown), len(slots)-maxSlotsShown)
+	return slots[first : first+maxSlotsShown]
 }
 
 // dayOf returns the start of the day of an instant, in the shop's time zone.
@@ -369,7 +369,7 @@ func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]shop.Slot, 
 		if err != nil {
 			return nil, shop.Unreadable("the slots", err)
 		}
-		c.keep(version, func(known *snapshot) { known.today, known.todayFor = slots, day.Format(time.DateOnly) })
+		c.keep(version, func(known *snapshot) { known.today, known.firstDay = slots, day.Format(time.DateOnly) })
 		return slots, nil
 	})
 }
@@ -416,10 +416,10 @@ func (c *Catalogue) OpenSales(ctx context.Context, now shop.Millis) (n int) {
 func (c *Catalogue) Age() time.Duration {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if c.seen.IsZero() {
+	if c.versionReadAt.IsZero() {
 		return 0
 	}
-	return time.Since(c.seen)
+	return time.Since(c.versionReadAt)
 }
 
 // Zone returns the shop's time zone.

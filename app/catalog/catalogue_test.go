@@ -13,7 +13,7 @@ import (
 )
 
 // I11: a negative filter result counts only while the catalogue version is known to be current.
-func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
+func TestOnlyAFreshFilterRejectsUnknownIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{1: {ID: 1}}}
@@ -21,11 +21,11 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 		ctx := context.Background()
 		fakes.Must(t, c.Refresh(ctx))
 		notFound := &shop.Error{Code: shop.NotFound}
-		if _, err := c.Sale(ctx, 2); !errors.Is(err, notFound) || source.Asked != 0 {
-			t.Fatalf("fresh filter: got %v and %d reads of the database, want not_found and none", err, source.Asked)
+		if _, err := c.Sale(ctx, 2); !errors.Is(err, notFound) || source.Reads != 0 {
+			t.Fatalf("fresh filter: got %v and %d reads of the database, want not_found and none", err, source.Reads)
 		}
 		source.OnSale[2] = shop.Sale{ID: 2} // a new sale that the filter does not contain
-		time.Sleep(catalogueAge)
+		time.Sleep(maxCatalogueAge)
 		if _, err := c.Sale(ctx, 2); err != nil {
 			t.Fatalf("an old filter rejects a new sale: %v", err)
 		}
@@ -34,7 +34,7 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 
 // I11: after a change of the version the node reads its snapshot again before clients need it. So an operator's change
 // does not cause a peak of database reads. Sales that ended long ago are not read again.
-func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
+func TestVersionChangeReloadsTheSnapshot(t *testing.T) {
 	t.Parallel()
 	now := shop.MillisOf(time.Now())
 	source := &fakes.SaleData{
@@ -42,7 +42,7 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 		OnSale: map[shop.ID]shop.Sale{
 			1: {ID: 1, Slot: 7, PriceFen: 100, ClosesAt: now.Add(time.Hour)},
 			2: {ID: 2, PriceFen: 100, ClosesAt: now.Add(time.Hour)},
-			3: {ID: 3, PriceFen: 100, ClosesAt: now.Add(-keptFor)},
+			3: {ID: 3, PriceFen: 100, ClosesAt: now.Add(-saleRetention)},
 		},
 	}
 	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
@@ -51,9 +51,9 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 		t.Helper()
 		fakes.Must(t, c.Refresh(ctx))
 	}
-	reads := func(what string, want int64, asks int) {
+	reads := func(what string, want int64, check int) {
 		t.Helper()
-		before := source.Asked
+		before := source.Reads
 		fakes.Must(t, fakes.ErrOf(c.Today(ctx, now)))
 		fakes.Must(t, fakes.ErrOf(c.SalesOfSlot(ctx, 7)))
 		for _, id := range []shop.ID{1, 2, 3} {
@@ -61,8 +61,8 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 				t.Errorf("%s: sale %s has price %d (%v), want %d", what, id, sale.PriceFen, err, want)
 			}
 		}
-		if n := source.Asked - before; n != asks {
-			t.Errorf("%s: %d reads of the database, want %d", what, n, asks)
+		if n := source.Reads - before; n != check {
+			t.Errorf("%s: %d reads of the database, want %d", what, n, check)
 		}
 	}
 	refresh()
@@ -87,22 +87,22 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 
 // P2, I11: if the database fails right after an operator's change, the old or the new snapshot stays. Buyers continue
 // to buy from Redis.
-func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
+func TestSnapshotStaysWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
-	for name, moves := range map[string]func(t *testing.T, source *fakes.SaleData, c *Catalogue){
+	for name, breakDatabase := range map[string]func(t *testing.T, source *fakes.SaleData, c *Catalogue){
 		"after the new snapshot was read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
 			fakes.Must(t, c.Refresh(t.Context()))
-			source.Breaks(false)
+			source.Fail(false)
 		},
 		"while the new snapshot is read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
-			source.Breaks(false)
+			source.Fail(false)
 			if err := c.Refresh(t.Context()); !errors.Is(err, shop.ErrTransient) {
 				t.Errorf("Refresh returned %v, want ErrTransient", err)
 			}
 		},
 		"while the derived snapshot is dropped": func(_ *testing.T, source *fakes.SaleData, c *Catalogue) {
-			source.Breaks(false)
-			c.Forget()
+			source.Fail(false)
+			c.Invalidate()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 				OnSale:  map[shop.ID]shop.Sale{1: {ID: 1, Slot: 7, ClosesAt: now.Add(time.Hour)}},
 			}
 			c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
-			asks := func(when string) {
+			check := func(when string) {
 				t.Helper()
 				if _, err := c.Sale(t.Context(), 1); err != nil {
 					t.Errorf("%s: sale: %v", when, err)
@@ -126,15 +126,15 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 				}
 			}
 			fakes.Must(t, c.Refresh(t.Context()))
-			asks("before")
+			check("before")
 			source.At++
-			moves(t, source, c)
-			asks("without the database")
-			source.Mends()
+			breakDatabase(t, source, c)
+			check("without the database")
+			source.Repair()
 			if err := c.Refresh(t.Context()); err != nil || c.version != source.At {
 				t.Errorf("version %d, want %d (%v)", c.version, source.At, err)
 			}
-			asks("with the database")
+			check("with the database")
 		})
 	}
 }
@@ -152,16 +152,16 @@ func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 	now := shop.MillisOf(day.Add(12 * time.Hour))
 	slots, err := c.Today(context.Background(), now)
-	if err != nil || len(slots) != slotsShown {
+	if err != nil || len(slots) != maxSlotsShown {
 		t.Fatalf("unexpected %d slots (%v)", len(slots), err)
 	}
-	if slots[0].Phase != shop.Ended || slots[pastShown].Phase != shop.Open ||
-		slots[pastShown+1].Phase != shop.Upcoming {
-		t.Fatalf("unexpected phases %s, %s, %s", slots[0].Phase, slots[pastShown].Phase, slots[pastShown+1].Phase)
+	if slots[0].Phase != shop.Ended || slots[maxPastShown].Phase != shop.Open ||
+		slots[maxPastShown+1].Phase != shop.Upcoming {
+		t.Fatalf("unexpected phases %s, %s, %s", slots[0].Phase, slots[maxPastShown].Phase, slots[maxPastShown+1].Phase)
 	}
 }
 
-func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
+func TestTodayShowsTomorrowAfterTheLastSlot(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	at := func(d int, h int) shop.Millis {
@@ -184,7 +184,7 @@ func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
 func TestConcurrentCallersShareOneRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Slow: 5 * time.Millisecond}
+		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Delay: 5 * time.Millisecond}
 		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 		leaves, leave := context.WithCancel(t.Context())
 		var callers sync.WaitGroup
@@ -203,8 +203,8 @@ func TestConcurrentCallersShareOneRead(t *testing.T) {
 		}
 		leave()
 		callers.Wait()
-		if source.Asked != 2 {
-			t.Errorf("%d reads of the database, want 2: the sale and its slot", source.Asked)
+		if source.Reads != 2 {
+			t.Errorf("%d reads of the database, want 2: the sale and its slot", source.Reads)
 		}
 	})
 }

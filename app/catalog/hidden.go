@@ -6,12 +6,12 @@ import (
 	"stampede/app/shop"
 )
 
-// Offered is Sale for shoppers. NotFound: the sale is hidden, or the token is bound to another sale (shop.BoundTo).
+// VisibleSale is Sale for shoppers. NotFound: the sale is hidden, or the token is bound to another sale (shop.BoundTo).
 //
 // A hidden slot is in no list, and its sales are hidden. Only a guest token that an operator has bound to a hidden sale
 // can watch it and buy in it. Its orders cannot be paid. Reports, board totals and the stream of paid orders exclude
 // it.
-func (c *Catalogue) Offered(ctx context.Context, id shop.ID) (*shop.Sale, error) {
+func (c *Catalogue) VisibleSale(ctx context.Context, id shop.ID) (*shop.Sale, error) {
 	bound := shop.BoundSale(ctx)
 	if bound != 0 && bound != id {
 		return nil, shop.ErrNoSale

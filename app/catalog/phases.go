@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	clockEvery = time.Second
-	maxNap     = 250 * time.Millisecond
+	clockInterval = time.Second
+	maxPause      = 250 * time.Millisecond
 )
 
 // PhaseWatcher synchronises this node's clock. It announces phase changes of slots and watched sales, and edits of
@@ -23,12 +23,12 @@ type PhaseWatcher struct {
 	Clock      *shop.Clock
 
 	slots   map[shop.ID]shop.Slot
-	sales   map[shop.ID]saleSeen
+	sales   map[shop.ID]announcedSale
 	sampled time.Time
 }
 
-// saleSeen is the last announced state of a watched sale.
-type saleSeen struct {
+// announcedSale is the last announced state of a watched sale.
+type announcedSale struct {
 	phase   shop.Phase
 	version int64
 }
@@ -39,21 +39,21 @@ func (t *PhaseWatcher) Run(ctx context.Context) error {
 		if err := t.RunOnce(ctx); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "timetable", "err", err)
 		}
-		if !shop.Sleep(ctx, t.nap()) {
+		if !shop.Sleep(ctx, t.pause()) {
 			return ctx.Err()
 		}
 	}
 }
 
-// nap returns the pause until the next check: at most maxNap, and at most until just after the next full second.
-func (t *PhaseWatcher) nap() time.Duration {
+// pause returns the pause until the next check: at most maxPause, and at most until just after the next full second.
+func (t *PhaseWatcher) pause() time.Duration {
 	ms := time.Duration(int64(t.Clock.Now())%1000) * time.Millisecond
-	return min(maxNap, time.Second-ms+time.Millisecond)
+	return min(maxPause, time.Second-ms+time.Millisecond)
 }
 
 // RunOnce announces each slot and sale that has changed since the last check.
 func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
-	if time.Since(t.sampled) >= clockEvery {
+	if time.Since(t.sampled) >= clockInterval {
 		t.sampled = time.Now()
 		if err := t.Clock.Sample(ctx, t.Redis); err != nil {
 			slog.WarnContext(ctx, "sample the Redis clock", "err", err)
@@ -70,7 +70,7 @@ func (t *PhaseWatcher) announce(ctx context.Context) error {
 	}
 	first := t.slots == nil
 	seen := make(map[shop.ID]shop.Slot, len(slots))
-	watched := make(map[shop.ID]saleSeen)
+	watched := make(map[shop.ID]announcedSale)
 	for _, slot := range slots {
 		seen[slot.ID] = slot
 		if before, ok := t.slots[slot.ID]; !first && (!ok || before.Phase != slot.Phase) {
@@ -88,7 +88,7 @@ func (t *PhaseWatcher) announce(ctx context.Context) error {
 		if err != nil {
 			continue
 		}
-		watched[id] = saleSeen{shop.PhaseAt(now, sale.OpensAt, sale.ClosesAt), sale.Version}
+		watched[id] = announcedSale{shop.PhaseAt(now, sale.OpensAt, sale.ClosesAt), sale.Version}
 		if before, ok := t.sales[id]; ok && before != watched[id] {
 			t.announceSale(ctx, sale)
 		}

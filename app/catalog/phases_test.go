@@ -40,17 +40,17 @@ func (countersOnly) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Co
 	return all, nil
 }
 
-func watcher(catalogue *Catalogue, clock *shop.Clock, people *listeners) *PhaseWatcher {
+func watcher(catalogue *Catalogue, clock *shop.Clock, audience *listeners) *PhaseWatcher {
 	var nothing countersOnly
 	return &PhaseWatcher{
-		Catalogue: catalogue, Redis: nothing, Audience: people, Clock: clock,
+		Catalogue: catalogue, Redis: nothing, Audience: audience, Clock: clock,
 		Storefront: &Storefront{Catalogue: catalogue, Redis: nothing, Clock: clock, Ticker: &Ticker{}},
 	}
 }
 
 // I11: watchers are notified exactly once of each edit, such as another entry check, and of each phase change, and of
 // nothing else.
-func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
+func TestEditsAndPhasesOfWatchedSalesArePublished(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -58,35 +58,35 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		sale := shop.Sale{ID: 1, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
 		source := &fakes.SaleData{At: 1, OnSale: map[shop.ID]shop.Sale{1: sale, 2: {ID: 2, Version: 1}}}
 		catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
-		people := &listeners{watched: []shop.ID{1}}
-		w := watcher(catalogue, clock, people)
-		look := func(want ...shop.SaleView) {
+		audience := &listeners{watched: []shop.ID{1}}
+		w := watcher(catalogue, clock, audience)
+		check := func(want ...shop.SaleView) {
 			t.Helper()
-			time.Sleep(catalogueEvery)
+			time.Sleep(catalogueInterval)
 			fakes.Must(t, errors.Join(catalogue.Refresh(ctx), w.RunOnce(ctx)))
 			same := func(a, b shop.SaleView) bool {
 				return a.ID == b.ID && a.Phase == b.Phase && a.Challenge == b.Challenge
 			}
-			if !slices.EqualFunc(people.published, want, same) {
-				t.Fatalf("got events %+v, want %+v", people.published, want)
+			if !slices.EqualFunc(audience.published, want, same) {
+				t.Fatalf("got events %+v, want %+v", audience.published, want)
 			}
-			people.published = nil
+			audience.published = nil
 		}
-		look()
-		look()
+		check()
+		check()
 		sale.Challenge, sale.Version = shop.ChallengeWork, 2
 		source.OnSale[1], source.OnSale[2], source.At = sale, shop.Sale{ID: 2, Version: 2}, 2
-		look(shop.SaleView{ID: 1, Phase: shop.Upcoming, Challenge: shop.ChallengeWork})
-		look()
+		check(shop.SaleView{ID: 1, Phase: shop.Upcoming, Challenge: shop.ChallengeWork})
+		check()
 		time.Sleep(10 * time.Second)
-		look(shop.SaleView{ID: 1, Phase: shop.Open, Challenge: shop.ChallengeWork})
-		look()
+		check(shop.SaleView{ID: 1, Phase: shop.Open, Challenge: shop.ChallengeWork})
+		check()
 	})
 }
 
 // P3, I11: a slot and a sale that open at midnight are announced within a second while the database hangs or returns
 // errors, even if that starts at midnight.
-func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
+func TestOpeningIsPublishedWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		hangs   bool
@@ -108,8 +108,8 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 					Planned: []shop.Slot{{ID: 7, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}},
 				}
 				catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
-				people := &listeners{watched: []shop.ID{1}}
-				w := watcher(catalogue, clock, people)
+				audience := &listeners{watched: []shop.ID{1}}
+				w := watcher(catalogue, clock, audience)
 				time.Sleep(time.Until(midnight) - 2*time.Minute)
 				fakes.Must(t, errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})))
 				var duties sync.WaitGroup
@@ -117,15 +117,15 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 					duties.Go(func() { _ = run(ctx) })
 				}
 				time.Sleep(time.Until(midnight) - c.earlier - time.Nanosecond)
-				source.Breaks(c.hangs)
+				source.Fail(c.hangs)
 				time.Sleep(time.Until(midnight) + time.Second)
 				stop()
 				duties.Wait()
-				if len(people.slots) != 1 || people.slots[0].ID != 7 || people.slots[0].Phase != shop.Open {
-					t.Errorf("got slot events %+v, want slot 7 open", people.slots)
+				if len(audience.slots) != 1 || audience.slots[0].ID != 7 || audience.slots[0].Phase != shop.Open {
+					t.Errorf("got slot events %+v, want slot 7 open", audience.slots)
 				}
-				if len(people.published) != 1 || people.published[0].Phase != shop.Open {
-					t.Errorf("got sale events %+v, want sale 1 open", people.published)
+				if len(audience.published) != 1 || audience.published[0].Phase != shop.Open {
+					t.Errorf("got sale events %+v, want sale 1 open", audience.published)
 				}
 			})
 		})

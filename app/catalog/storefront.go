@@ -59,7 +59,7 @@ func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (
 		if known[id] {
 			continue
 		}
-		sale, err := f.Catalogue.Offered(ctx, id)
+		sale, err := f.Catalogue.VisibleSale(ctx, id)
 		if err != nil {
 			return WatchView{}, err
 		}
@@ -86,18 +86,18 @@ func (f *Storefront) Views(ctx context.Context, sales []*shop.Sale) ([]shop.Sale
 func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []shop.SaleView {
 	views := make([]shop.SaleView, len(sales))
 	for i, s := range sales {
-		views[i] = shop.ViewOf(s, f.Ticker.Dress(counters[i]), now)
+		views[i] = shop.ViewOf(s, f.Ticker.WithRate(counters[i]), now)
 	}
 	return views
 }
 
 // counters reads the counters. It warms up sales that are not loaded and not closed, and then reads again, once.
 func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
-	counters, err := f.someCounters(ctx, sales)
-	if err != nil && shop.AwayOf(err) == nil {
+	counters, err := f.readCounters(ctx, sales)
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, shop.Unreadable("live counters", err)
 	}
-	warmed, away := false, shop.AwayOf(err)
+	warmed, away := false, shop.UnreachableIn(err)
 	for i, c := range counters {
 		if !c.Loaded && !away.Has(sales[i].Partition) && f.Clock.Now() < sales[i].ClosesAt {
 			if err := f.Warmer.Ensure(ctx, sales[i].ID); err == nil {
@@ -106,25 +106,25 @@ func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.C
 		}
 	}
 	if warmed {
-		counters, err = f.someCounters(ctx, sales)
+		counters, err = f.readCounters(ctx, sales)
 	}
-	if shop.AwayOf(err) != nil {
+	if shop.UnreachableIn(err) != nil {
 		err = nil
 	}
 	return counters, err
 }
 
-// someCounters reads the counters. For a sale of an unavailable partition it returns the last counters that this node
+// readCounters reads the counters. For a sale of an unavailable partition it returns the last counters that this node
 // has read.
-func (f *Storefront) someCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
+func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
 	counters, err := f.Redis.Counters(ctx, shop.RefsOf(sales))
-	away := shop.AwayOf(err)
+	away := shop.UnreachableIn(err)
 	if err != nil && away == nil {
 		return nil, err
 	}
 	f.lastMu.Lock()
 	defer f.lastMu.Unlock()
-	if f.last == nil || len(f.last) > lastKept {
+	if f.last == nil || len(f.last) > maxLastCounters {
 		f.last = make(map[shop.ID]shop.Counters)
 	}
 	for i, sale := range sales {
@@ -139,12 +139,12 @@ func (f *Storefront) someCounters(ctx context.Context, sales []*shop.Sale) ([]sh
 	return counters, err
 }
 
-// lastKept is the maximum number of sales in Storefront.last, about 1 MB.
-const lastKept = 5000
+// maxLastCounters is the maximum number of sales in Storefront.last, about 1 MB.
+const maxLastCounters = 5000
 
 // Sale returns one sale with description and rules.
 func (f *Storefront) Sale(ctx context.Context, id shop.ID) (shop.SaleView, error) {
-	sale, err := f.Catalogue.Offered(ctx, id)
+	sale, err := f.Catalogue.VisibleSale(ctx, id)
 	if err != nil {
 		return shop.SaleView{}, err
 	}

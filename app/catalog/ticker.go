@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	tickEvery    = 100 * time.Millisecond // at most ten ticks per second
-	rateOver     = 5 * time.Second        // averaging window of the rate
-	viewersEvery = time.Second            // interval between publications of this node's viewers
+	tickInterval    = 100 * time.Millisecond // at most ten ticks per second
+	rateWindow      = 5 * time.Second        // averaging window of the rate
+	viewersInterval = time.Second            // interval between publications of this node's viewers
 )
 
 // Ticker is the only loop of a node that reads the counters of watched sales. It sends every tick. A tick is encoded
@@ -23,9 +23,9 @@ type Ticker struct {
 	Redis     Redis
 	Audience  Audience
 	Clock     *shop.Clock
-	Every     func() time.Duration // interval between ticks, at least tickEvery; nil: tickEvery
+	Every     func() time.Duration // interval between ticks, at least tickInterval; nil: tickInterval
 
-	beat time.Time // start of the last tick; used only by RunOnce
+	lastTick time.Time // start of the last tick; used only by RunOnce
 
 	mu               sync.Mutex
 	series           map[shop.ID]*doneSeries
@@ -34,11 +34,11 @@ type Ticker struct {
 
 // doneSeries has the settled tickets of a sale over the last seconds, and the last state sent to its clients.
 type doneSeries struct {
-	at      [int(rateOver/tickEvery) + 1]time.Time
-	done    [int(rateOver/tickEvery) + 1]int64
+	at      [int(rateWindow/tickInterval) + 1]time.Time
+	done    [int(rateWindow/tickInterval) + 1]int64
 	next    int
 	filled  int
-	used    time.Time
+	lastUse time.Time
 	known   bool
 	paused  bool
 	version int64
@@ -48,27 +48,27 @@ type doneSeries struct {
 
 // Run ticks until ctx ends.
 func (p *Ticker) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, tickEvery, "ticker", p.RunOnce)
+	return shop.Repeat(ctx, tickInterval, "ticker", p.RunOnce)
 }
 
 // RunOnce reads the counters once and sends them to the audience.
 func (p *Ticker) RunOnce(ctx context.Context) error {
 	// Half a tick of tolerance: a late timer must not cost a whole tick.
-	if p.Every != nil && time.Since(p.beat) < p.Every()-tickEvery/2 {
+	if p.Every != nil && time.Since(p.lastTick) < p.Every()-tickInterval/2 {
 		return nil
 	}
-	p.beat = time.Now()
+	p.lastTick = time.Now()
 	sales := p.sales(ctx, p.Audience.Watched())
 	if len(sales) == 0 {
 		return nil
 	}
 	refs := shop.RefsOf(sales)
 	counters, err := p.Redis.Counters(ctx, refs)
-	if err != nil && shop.AwayOf(err) == nil {
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return err
 	}
-	counters = shop.Answered(refs, counters, shop.AwayOf(err)) // sales of unavailable partitions get no tick
-	changed := p.note(time.Now(), counters)
+	counters = shop.RepliedCounters(refs, counters, shop.UnreachableIn(err)) // sales of unavailable partitions get no tick
+	changed := p.updateRates(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
 	p.announce(ctx, changed)
 	return p.publishViewers(ctx)
@@ -85,8 +85,8 @@ func (p *Ticker) sales(ctx context.Context, watched []shop.ID) []*shop.Sale {
 	return sales
 }
 
-// note sets the rates and returns the sales that an operator has changed since the last tick.
-func (p *Ticker) note(now time.Time, counters []shop.Counters) (changed []shop.Counters) {
+// updateRates sets the rates and returns the sales that an operator has changed since the last tick.
+func (p *Ticker) updateRates(now time.Time, counters []shop.Counters) (changed []shop.Counters) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.series == nil {
@@ -109,7 +109,7 @@ func (p *Ticker) note(now time.Time, counters []shop.Counters) (changed []shop.C
 		s.known, s.paused, s.version, s.added = true, c.Paused, c.Version, c.Added
 	}
 	for id, s := range p.series {
-		if now.Sub(s.used) > 2*rateOver {
+		if now.Sub(s.lastUse) > 2*rateWindow {
 			delete(p.series, id)
 		}
 	}
@@ -118,7 +118,7 @@ func (p *Ticker) note(now time.Time, counters []shop.Counters) (changed []shop.C
 
 // push adds a point and returns the rate: tickets settled per second over the window, with one decimal.
 func (s *doneSeries) push(now time.Time, done int64) float64 {
-	s.at[s.next], s.done[s.next], s.used = now, done, now
+	s.at[s.next], s.done[s.next], s.lastUse = now, done, now
 	s.next = (s.next + 1) % len(s.at)
 	s.filled = min(s.filled+1, len(s.at))
 	oldest := 0
@@ -130,8 +130,8 @@ func (s *doneSeries) push(now time.Time, done int64) float64 {
 	return s.rate
 }
 
-// Dress sets the last rate of this node, for views between two ticks.
-func (p *Ticker) Dress(c shop.Counters) shop.Counters {
+// WithRate sets the last rate of this node, for views between two ticks.
+func (p *Ticker) WithRate(c shop.Counters) shop.Counters {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.series[c.Sale]; s != nil {
@@ -151,7 +151,7 @@ func (p *Ticker) announce(ctx context.Context, changed []shop.Counters) {
 
 // publishViewers publishes the viewers per sale of this node once per second.
 func (p *Ticker) publishViewers(ctx context.Context) error {
-	if time.Since(p.viewersPublished) < viewersEvery {
+	if time.Since(p.viewersPublished) < viewersInterval {
 		return nil
 	}
 	p.viewersPublished = time.Now()

@@ -13,8 +13,8 @@ import (
 const (
 	// WarmAhead is how long before its opening a slot is loaded into Redis.
 	WarmAhead = 5 * time.Minute
-	// warmWithin is the time limit of a load. A load may outlive the caller that started it.
-	warmWithin = 10 * time.Second
+	// warmTimeout is the time limit of a load. A load may outlive the caller that started it.
+	warmTimeout = 10 * time.Second
 )
 
 // Warmer is flow 0: it loads a sale's stock into Redis before the sale opens, or when it is first watched. A sale is
@@ -40,7 +40,7 @@ type Warmer struct {
 // Ensure loads the sale unless it is loaded. Concurrent callers share one load.
 func (w *Warmer) Ensure(ctx context.Context, sale shop.ID) error {
 	_, err := w.loads.Do(ctx, sale, func() (struct{}, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), warmWithin)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), warmTimeout)
 		defer cancel()
 		return struct{}{}, w.load(ctx, sale)
 	})

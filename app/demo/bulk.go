@@ -37,9 +37,9 @@ func (s *Seeder) bulkProduct(i int) (shop.Product, error) {
 	if err != nil {
 		return shop.Product{}, fmt.Errorf("mint product id: %w", err)
 	}
-	like := offers[i%len(offers)].product
-	like.ID, like.CategoryID = id, bulk
-	like.Name = fmt.Sprintf("%s no. %06d", like.Name, i+1)
-	like.ListPriceFen += int64(i%100) * 100
-	return like, nil
+	product := offers[i%len(offers)].product
+	product.ID, product.CategoryID = id, bulk
+	product.Name = fmt.Sprintf("%s no. %06d", product.Name, i+1)
+	product.ListPriceFen += int64(i%100) * 100
+	return product, nil
 }

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// ordinary is the slot length of the paces below; in shorter slots everything is faster.
-	ordinary = 5 * time.Minute
+	// referenceSlot is the slot length of the paces below; in shorter slots everything is faster.
+	referenceSlot = 5 * time.Minute
 	// crowdRate is the number of buys per second by the whole crowd. It does not grow with the crowd, so that a slot of
 	// five minutes sells over minutes.
 	crowdRate = 4.0
-	// busiest is the minimum mean pause between two buys of one shopper.
-	busiest = 10 * time.Second
+	// minMeanPause is the minimum mean pause between two buys of one shopper.
+	minMeanPause = 10 * time.Second
 	// rush is the period after the opening of a slot in which the crowd makes its first moves.
 	rush = 20 * time.Second
-	// arrival is the period in which the crowd connects.
-	arrival = 3 * time.Second
-	// away is the maximum pause of a shopper after losing the connection.
-	away = 4 * time.Second
+	// connectPeriod is the period in which the crowd connects.
+	connectPeriod = 3 * time.Second
+	// maxReconnectPause is the maximum pause of a shopper after losing the connection.
+	maxReconnectPause = 4 * time.Second
 )
 
 // Crowd is a number of simulated shoppers.
@@ -46,34 +46,34 @@ func (c *Crowd) Run(ctx context.Context) {
 			base: c.Base, random: rand.New(rand.NewPCG(h.Sum64(), uint64(i))), pace: c.pace(), rush: c.scaled(rush),
 			name: "shopper " + strconv.Itoa(i+1),
 		}
-		wg.Go(func() { s.live(ctx) })
+		wg.Go(func() { s.run(ctx) })
 	}
 	wg.Wait()
 }
 
 // pace returns the mean pause between two buys of one shopper.
 func (c *Crowd) pace() time.Duration {
-	return c.scaled(max(busiest, time.Duration(float64(c.Count)/crowdRate*float64(time.Second))))
+	return c.scaled(max(minMeanPause, time.Duration(float64(c.Count)/crowdRate*float64(time.Second))))
 }
 
 // scaled converts a time for a slot of ordinary length to the slots of this shop. The minimum is shortest.
 func (c *Crowd) scaled(d time.Duration) time.Duration {
-	if c.Slot == 0 || c.Slot >= ordinary {
+	if c.Slot == 0 || c.Slot >= referenceSlot {
 		return d
 	}
-	return max(shortest, time.Duration(float64(d)*float64(c.Slot)/float64(ordinary)))
+	return max(minPause, time.Duration(float64(d)*float64(c.Slot)/float64(referenceSlot)))
 }
 
-// live connects repeatedly, with a pause after each visit.
-func (s *shopper) live(ctx context.Context) {
-	for pause := s.upTo(arrival); shop.Sleep(ctx, pause); pause = time.Second + s.upTo(away) {
+// run connects repeatedly, with a pause after each visit.
+func (s *shopper) run(ctx context.Context) {
+	for pause := s.randomUpTo(connectPeriod); shop.Sleep(ctx, pause); pause = time.Second + s.randomUpTo(maxReconnectPause) {
 		if err := s.visit(ctx); ctx.Err() == nil {
 			slog.DebugContext(ctx, s.name+" lost the connection", "err", err)
 		}
 	}
 }
 
-// upTo returns a random time below d.
-func (s *shopper) upTo(d time.Duration) time.Duration {
+// randomUpTo returns a random time below d.
+func (s *shopper) randomUpTo(d time.Duration) time.Duration {
 	return time.Duration(s.random.Float64() * float64(d))
 }

@@ -1,7 +1,7 @@
 // Package demo fills a shop for trials:
 //
 //   - Products (seeder.go, products.go, bulk.go): twelve products, and any number of further ones for size tests.
-//   - Slots (schedule.go, keeper.go): for the days of a real shop, or a rolling schedule without end.
+//   - Slots (schedule.go, schedule_job.go): for the days of a real shop, or a rolling schedule without end.
 //   - Shoppers (crowd.go, shopper.go, refusal.go): simulated people, each with their own WebSocket. They log in as
 //     guests, watch the current slot, buy now and then, sometimes cancel and mostly do not pay. They use only the public
 //     API.

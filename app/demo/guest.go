@@ -14,8 +14,8 @@ import (
 // dialTimeout limits the login and the dial of the WebSocket.
 const dialTimeout = 5 * time.Second
 
-// enter logs in as a guest; a valid token keeps the same guest.
-func enter(ctx context.Context, base, token string) (string, error) {
+// logInAsGuest logs in as a guest; a valid token keeps the same guest.
+func logInAsGuest(ctx context.Context, base, token string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/v1/auth/guest", nil)

@@ -8,12 +8,12 @@ import (
 	"stampede/app/wsclient"
 )
 
-// again is the shopper's minimum pause before repeating a temporarily rejected request.
-const again = time.Second
+// minRetryPause is the shopper's minimum pause before repeating a temporarily rejected request.
+const minRetryPause = time.Second
 
-// refused reacts to a rejection. A temporary one is repeated with the same key after the server's retry time. A
+// handleRejection reacts to a rejection. A temporary one is repeated with the same key after the server's retry time. A
 // permanent one is not repeated. A pause above 0 is the time until the next move.
-func (s *shopper) refused(r wsclient.Request, e *shop.Error) (pause time.Duration, err error) {
+func (s *shopper) handleRejection(r wsclient.Request, e *shop.Error) (pause time.Duration, err error) {
 	slog.Debug(s.name+" was rejected", "op", r.Op, "code", e.Code, "message", e.Message)
 	switch e.Code {
 	case shop.Unauthorized:
@@ -46,11 +46,11 @@ func (s *shopper) retry(r wsclient.Request, e *shop.Error) (time.Duration, error
 	case "": // no request was rejected
 		return 0, nil
 	}
-	pause := max(again, time.Duration(e.RetryMS)*time.Millisecond)
+	pause := max(minRetryPause, time.Duration(e.RetryMS)*time.Millisecond)
 	s.repeat = &r
 	if r.Op == wsclient.Watch && e.Code == shop.RateLimited {
 		s.slot = 0
 		return pause, s.conn.Send(wsclient.Request{Op: wsclient.Unwatch})
 	}
-	return pause + s.upTo(pause), nil
+	return pause + s.randomUpTo(pause), nil
 }

@@ -12,13 +12,13 @@ import (
 	"stampede/app/wsclient"
 )
 
-// connected returns a shopper on a real connection; the channel receives the ops at its other end.
-func connected(t *testing.T) (s *shopper, received <-chan wsclient.Request) {
+// newConnectedShopper returns a shopper on a real connection; the channel receives the ops at its other end.
+func newConnectedShopper(t *testing.T) (s *shopper, received <-chan wsclient.Request) {
 	t.Helper()
 	ops := make(chan wsclient.Request, 16)
-	gone := make(chan struct{})
+	closed := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer close(gone)
+		defer close(closed)
 		conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
 		if err != nil {
 			t.Error(err)
@@ -39,7 +39,7 @@ func connected(t *testing.T) (s *shopper, received <-chan wsclient.Request) {
 	}
 	t.Cleanup(func() {
 		conn.Close()
-		<-gone
+		<-closed
 		server.Close()
 	})
 	s = newShopper()
@@ -48,22 +48,22 @@ func connected(t *testing.T) (s *shopper, received <-chan wsclient.Request) {
 }
 
 // Sends an op and passes a rejection of it to the shopper.
-func (s *shopper) ask(t *testing.T, r wsclient.Request, e *shop.Error) (time.Duration, error) {
+func (s *shopper) sendRejected(t *testing.T, r wsclient.Request, e *shop.Error) (time.Duration, error) {
 	t.Helper()
 	if err := s.conn.Send(r); err != nil {
 		t.Fatal(err)
 	}
-	return s.hear(&wsclient.Frame{Request: r, Error: e})
+	return s.onFrame(&wsclient.Frame{Request: r, Error: e})
 }
 
 // Regression: a crowd that ignored the rejection of its fifth watch stayed silent.
-func TestRefusedWatchIsAskedAgain(t *testing.T) {
+func TestRejectedWatchIsRepeated(t *testing.T) {
 	t.Parallel()
 	for _, e := range []*shop.Error{shop.Fail(shop.RateLimited, "too many slots"), shop.FailBusy("later", 2*time.Second)} {
-		s, received := connected(t)
+		s, received := newConnectedShopper(t)
 		s.slot = 7
-		pause, err := s.ask(t, wsclient.Request{Op: wsclient.Watch}, e)
-		if err != nil || pause < again || pause < time.Duration(e.RetryMS)*time.Millisecond {
+		pause, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Watch}, e)
+		if err != nil || pause < minRetryPause || pause < time.Duration(e.RetryMS)*time.Millisecond {
 			t.Fatalf("%s: pause %v, %v", e.Code, pause, err)
 		}
 		if err := s.move(); err != nil {
@@ -82,11 +82,11 @@ func TestRefusedWatchIsAskedAgain(t *testing.T) {
 }
 
 // After busy, the result of a buy is unknown: it is repeated with its key.
-func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
+func TestRejectedBuyIsRepeatedWithItsKey(t *testing.T) {
 	t.Parallel()
-	s, received := connected(t)
+	s, received := newConnectedShopper(t)
 	buy := wsclient.Request{Op: wsclient.Buy, Sale: 5, Qty: 2, Key: "demo-key-1"}
-	if pause, err := s.ask(t, buy, shop.FailBusy("unknown", 500*time.Millisecond)); err != nil || pause < again {
+	if pause, err := s.sendRejected(t, buy, shop.FailBusy("unknown", 500*time.Millisecond)); err != nil || pause < minRetryPause {
 		t.Fatalf("pause %v, %v", pause, err)
 	}
 	if err := s.move(); err != nil {
@@ -100,21 +100,21 @@ func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 }
 
 // A permanently rejected request is not repeated, and a shopper with a rejected login leaves.
-func TestRefusalsForGood(t *testing.T) {
+func TestPermanentRejectionIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	s, received := connected(t)
+	s, received := newConnectedShopper(t)
 	s.sales[5] = shop.SaleView{ID: 5, Stock: 3, Phase: shop.Open}
 	s.sales[6] = shop.SaleView{ID: 6, Stock: 3, Phase: shop.Open}
 	buy := func(id shop.ID) wsclient.Request {
 		return wsclient.Request{Op: wsclient.Buy, Sale: id, Qty: 1, Key: "demo-key-1"}
 	}
-	if _, err := s.ask(t, buy(5), shop.Fail(shop.SoldOut, "gone")); err != nil || s.sales[5].Stock != 0 {
+	if _, err := s.sendRejected(t, buy(5), shop.Fail(shop.SoldOut, "gone")); err != nil || s.sales[5].Stock != 0 {
 		t.Fatalf("%+v, %v", s.sales, err)
 	}
-	if _, err := s.ask(t, buy(6), shop.Fail(shop.LimitReached, "enough")); err != nil || len(s.sales) != 1 {
+	if _, err := s.sendRejected(t, buy(6), shop.Fail(shop.LimitReached, "enough")); err != nil || len(s.sales) != 1 {
 		t.Fatalf("%+v, %v", s.sales, err)
 	}
-	if _, err := s.ask(t, buy(5), shop.Fail(shop.Closed, "over")); err != nil || len(s.sales) != 0 {
+	if _, err := s.sendRejected(t, buy(5), shop.Fail(shop.Closed, "over")); err != nil || len(s.sales) != 0 {
 		t.Fatalf("%+v, %v", s.sales, err)
 	}
 	for _, op := range []wsclient.Op{wsclient.Buy, wsclient.Buy, wsclient.Buy, wsclient.Watch} {
@@ -123,11 +123,11 @@ func TestRefusalsForGood(t *testing.T) {
 		}
 	}
 	s.token = "old"
-	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, shop.Fail(shop.Unauthorized, "ended")); err == nil ||
+	if _, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Hello}, shop.Fail(shop.Unauthorized, "ended")); err == nil ||
 		s.token != "" {
 		t.Fatalf("token %q, %v", s.token, err)
 	}
-	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, shop.FailBusy("later", time.Second)); err == nil {
+	if _, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Hello}, shop.FailBusy("later", time.Second)); err == nil {
 		t.Fatal("continues without hello")
 	}
 }
@@ -135,7 +135,7 @@ func TestRefusalsForGood(t *testing.T) {
 // A shopper unwatches the previous slot when the next one is shown.
 func TestShopperWatchesOneSlot(t *testing.T) {
 	t.Parallel()
-	s, received := connected(t)
+	s, received := newConnectedShopper(t)
 	for _, snapshot := range []string{
 		`{"sales":[{"id":"51","slot":"5"}]}`, `{"sales":[{"id":"52","slot":"5"}]}`,
 		`{"sales":[{"id":"61","slot":"6"}]}`,
@@ -143,8 +143,8 @@ func TestShopperWatchesOneSlot(t *testing.T) {
 		if err := s.watch(); err != nil {
 			t.Fatal(err)
 		}
-		answer := &wsclient.Frame{Request: wsclient.Request{Op: wsclient.Watch}, OK: []byte(snapshot)}
-		if _, err := s.hear(answer); err != nil {
+		reply := &wsclient.Frame{Request: wsclient.Request{Op: wsclient.Watch}, OK: []byte(snapshot)}
+		if _, err := s.onFrame(reply); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 const (
 	// RollingSlot is the length of a slot in the rolling schedule.
 	RollingSlot = 5 * time.Minute
-	// firstCut is the part of its length that the first slot is open: 90 seconds of five minutes.
-	firstCut = 0.3
+	// firstSlotShare is the part of its length that the first slot is open: 90 seconds of five minutes.
+	firstSlotShare = 0.3
 )
 
 // Window has the opening and closing time of a slot.
@@ -34,7 +34,7 @@ func Rolling(existing []shop.Slot, now, until shop.Millis, length time.Duration)
 			plan = append(plan, Window{closed, now})
 		}
 		start := max(now, last)
-		last = start.Add(time.Duration(firstCut * float64(length)))
+		last = start.Add(time.Duration(firstSlotShare * float64(length)))
 		plan = append(plan, Window{start, last})
 	}
 	for last < until {

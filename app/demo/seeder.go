@@ -46,12 +46,12 @@ func (s *Seeder) Products(ctx context.Context) error {
 }
 
 func (s *Seeder) categories(ctx context.Context, wanted []shop.Category) error {
-	there, err := s.Store.Categories(ctx)
+	existing, err := s.Store.Categories(ctx)
 	if err != nil {
 		return fmt.Errorf("list categories: %w", err)
 	}
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(c shop.Category) bool {
-		return slices.ContainsFunc(there, func(known shop.Category) bool { return known.ID == c.ID })
+		return slices.ContainsFunc(existing, func(known shop.Category) bool { return known.ID == c.ID })
 	})
 	if len(missing) == 0 {
 		return nil
@@ -80,13 +80,13 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 		return 0, fmt.Errorf("add %d slots: %w", len(slots), err)
 	}
 	// Read the slots again: an existing slot keeps its id.
-	there, err := s.Store.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
+	existing, err := s.Store.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
 	if err != nil {
 		return 0, fmt.Errorf("read slots: %w", err)
 	}
 	var sales []shop.Sale
 	filled := 0
-	for _, slot := range there {
+	for _, slot := range existing {
 		if slot.Sales > 0 || !slices.Contains(plan, Window{slot.OpensAt, slot.ClosesAt}) {
 			continue
 		}
@@ -119,7 +119,7 @@ func (s *Seeder) sales(slot shop.Slot) ([]shop.Sale, error) {
 		made[i] = shop.Sale{
 			ID: id, Slot: slot.ID, Partition: (first + i) % s.Partitions, Product: o.product,
 			PriceFen: o.product.ListPriceFen * o.percent / 100 / 100 * 100, // whole yuan
-			Initial:  o.units, Limit: o.limit, Cap: backoffice.UsualCap(o.limit),
+			Initial:  o.units, Limit: o.limit, Cap: backoffice.DefaultCap(o.limit),
 			OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: s.Challenge, Version: 1,
 		}
 	}

@@ -19,7 +19,7 @@ func seeder(t *testing.T) *Seeder {
 	return &Seeder{Store: kit.SQLite(t), Partitions: 8, Mint: func() (shop.ID, error) { return kit.NewID(), nil }}
 }
 
-func TestProductsOnce(t *testing.T) {
+func TestProductsAreAddedOnce(t *testing.T) {
 	t.Parallel()
 	s := seeder(t)
 	for range 2 {
@@ -41,8 +41,8 @@ func TestProductsOnce(t *testing.T) {
 	}
 }
 
-// TestRollingFromNothing: one slot has closed, one is open, the next one opens 90 seconds after the start.
-func TestRollingFromNothing(t *testing.T) {
+// TestRollingWithoutSlotsStartsWithAShortSlot: one slot has closed, one is open, the next one opens 90 seconds after the start.
+func TestRollingWithoutSlotsStartsWithAShortSlot(t *testing.T) {
 	t.Parallel()
 	now := 1_000_000*minute + 123
 	start := now - 123
@@ -64,7 +64,7 @@ func TestRollingFromNothing(t *testing.T) {
 	}
 }
 
-func TestRollingGoesOnWithoutGapOrOverlap(t *testing.T) {
+func TestRollingContinuesWithoutGapOrOverlap(t *testing.T) {
 	t.Parallel()
 	now := 1_000_000 * minute
 	for name, last := range map[string]shop.Millis{
@@ -85,7 +85,7 @@ func TestRollingGoesOnWithoutGapOrOverlap(t *testing.T) {
 	}
 }
 
-func TestKeeperFillsEverySlot(t *testing.T) {
+func TestScheduleJobFillsEverySlot(t *testing.T) {
 	t.Parallel()
 	s := seeder(t)
 	if err := s.Products(t.Context()); err != nil {
@@ -93,14 +93,14 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 	}
 	start := 1_000_000 * minute
 	now := start
-	offered := func() (slots []shop.Slot, last shop.Millis) {
+	readSlots := func() (slots []shop.Slot, last shop.Millis) {
 		slots, err := s.Store.Slots(t.Context(), start-60*minute, now+600*minute)
 		if err != nil || len(slots) == 0 {
 			t.Fatal(len(slots), err)
 		}
 		return slots, slots[len(slots)-1].ClosesAt
 	}
-	k := &Keeper{Seeder: s, Slot: RollingSlot, Now: func() shop.Millis { return now }}
+	k := &ScheduleJob{Seeder: s, Slot: RollingSlot, Now: func() shop.Millis { return now }}
 	for range 3 {
 		if err := k.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 		now += 7 * minute
 	}
 	// A crash between slots and sales leaves an empty slot, which the next RunOnce fills.
-	_, last := offered()
+	_, last := readSlots()
 	err := s.Store.AddSlots(t.Context(), []shop.Slot{{ID: 77, OpensAt: last, ClosesAt: last + 5*minute}})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 	if err := k.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	slots, _ := offered()
+	slots, _ := readSlots()
 	for _, slot := range slots {
 		sales, err := s.Store.SalesOfSlot(t.Context(), slot.ID)
 		products := make(map[shop.ID]bool)
@@ -133,7 +133,7 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 	}
 }
 
-func TestDailyFollowsTheShopsDay(t *testing.T) {
+func TestDailyUsesTheTimeZoneOfTheShop(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("shop", 8*3600)
 	from := time.Date(2026, 11, 20, 23, 30, 0, 0, zone)
@@ -147,18 +147,18 @@ func TestDailyFollowsTheShopsDay(t *testing.T) {
 	}
 }
 
-func TestBulkTellsProgress(t *testing.T) {
+func TestBulkReportsProgress(t *testing.T) {
 	t.Parallel()
 	s := seeder(t)
-	var published []int
-	if err := s.Bulk(t.Context(), 4500, func(done int) { published = append(published, done) }); err != nil {
+	var progress []int
+	if err := s.Bulk(t.Context(), 4500, func(done int) { progress = append(progress, done) }); err != nil {
 		t.Fatal(err)
 	}
 	var products int
 	if err := s.Store.DB().QueryRow("SELECT COUNT(*) FROM products").Scan(&products); err != nil {
 		t.Fatal(err)
 	}
-	if products != 4500 || len(published) != 3 || published[2] != 4500 {
-		t.Errorf("%d products, progress %v", products, published)
+	if products != 4500 || len(progress) != 3 || progress[2] != 4500 {
+		t.Errorf("%d products, progress %v", products, progress)
 	}
 }

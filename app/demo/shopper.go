@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// regrets is the share of orders that are cancelled; the others expire.
-	regrets = 0.2
-	// shortest is the minimum pause between two moves of one shopper.
-	shortest = time.Second
-	// regretWithin is the maximum time between an order and its cancellation.
-	regretWithin = 40 * time.Second
+	// cancelShare is the share of orders that are cancelled; the others expire.
+	cancelShare = 0.2
+	// minPause is the minimum pause between two moves of one shopper.
+	minPause = time.Second
+	// maxCancelDelay is the maximum time between an order and its cancellation.
+	maxCancelDelay = 40 * time.Second
 	// silence is how long a shopper waits for a frame or a ping before it closes the connection.
 	silence = 60 * time.Second
 )
@@ -33,34 +33,34 @@ type shopper struct {
 	rush   time.Duration // period for the first moves of a crowd of ordinary size after an opening
 	token  string        // kept between visits to stay the same guest
 
-	conn   *wsclient.Conn
-	repeat *wsclient.Request // the temporarily rejected request to repeat
-	slot   shop.ID           // the slot of the sales
-	sales  map[shop.ID]shop.SaleView
-	regret map[shop.ID]time.Time // orders to cancel, and when
+	conn     *wsclient.Conn
+	repeat   *wsclient.Request // the temporarily rejected request to repeat
+	slot     shop.ID           // the slot of the sales
+	sales    map[shop.ID]shop.SaleView
+	cancelAt map[shop.ID]time.Time // orders to cancel, and when
 }
 
 // visit shops on one connection until it ends, and returns the reason.
 func (s *shopper) visit(ctx context.Context) error {
-	token, err := enter(ctx, s.base, s.token)
+	token, err := logInAsGuest(ctx, s.base, s.token)
 	if err != nil {
 		return err
 	}
 	s.token = token
-	frames, left := make(chan *wsclient.Frame, 16), make(chan struct{})
+	frames, ended := make(chan *wsclient.Frame, 16), make(chan struct{})
 	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: silence, OnFrame: func(f *wsclient.Frame) {
 		select {
 		case frames <- f:
-		case <-left:
+		case <-ended:
 		}
 	}}
 	if s.conn, err = dialer.Dial(ctx, s.base); err != nil {
 		return err
 	}
 	defer s.conn.Close() // ends the reading goroutine, which must no longer wait for a receiver
-	defer close(left)
+	defer close(ended)
 	s.repeat, s.slot = nil, 0
-	s.sales, s.regret = make(map[shop.ID]shop.SaleView), make(map[shop.ID]time.Time)
+	s.sales, s.cancelAt = make(map[shop.ID]shop.SaleView), make(map[shop.ID]time.Time)
 	return s.shop(ctx, frames)
 }
 
@@ -82,7 +82,7 @@ func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error
 		case <-s.conn.Done():
 			return s.conn.Err()
 		case f := <-frames:
-			pause, err := s.hear(f)
+			pause, err := s.onFrame(f)
 			if err != nil {
 				return err
 			}
@@ -100,27 +100,27 @@ func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error
 
 // pause returns a random pause: most are short and a few are long, as with people.
 func (s *shopper) pause() time.Duration {
-	return min(shortest+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
+	return min(minPause+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
 }
 
 // firstMove returns the pause before the first move after an opening. It is shorter than later ones, but spread for a
 // large crowd.
-func (s *shopper) firstMove() time.Duration { return s.upTo(max(s.rush, s.pace)) }
+func (s *shopper) firstMove() time.Duration { return s.randomUpTo(max(s.rush, s.pace)) }
 
 // watch requests the current slot.
 func (s *shopper) watch() error { return s.conn.Send(wsclient.Request{Op: wsclient.Watch}) }
 
 // Handles a frame. A pause above 0 is the time until the next move.
-func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
+func (s *shopper) onFrame(f *wsclient.Frame) (pause time.Duration, err error) {
 	switch {
 	case f.Error != nil:
-		return s.refused(f.Request, f.Error)
+		return s.handleRejection(f.Request, f.Error)
 	case f.OK != nil && f.Request.Op == wsclient.Watch:
-		return 0, s.see(f.OK)
+		return 0, s.storeSnapshot(f.OK)
 	}
 	switch e := f.Event.(type) {
 	case *wsclient.TickEvent:
-		s.tick(e.Sales)
+		s.updateStock(e.Sales)
 	case *wsclient.SaleEvent:
 		if _, ok := s.sales[e.Sale.ID]; ok {
 			s.sales[e.Sale.ID] = e.Sale
@@ -130,15 +130,15 @@ func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
 			return s.firstMove(), s.watch()
 		}
 	case *wsclient.OrderEvent:
-		if e.Order.State == shop.Pending && s.random.Float64() < regrets {
-			s.regret[e.Order.ID] = time.Now().Add(s.upTo(regretWithin))
+		if e.Order.State == shop.Pending && s.random.Float64() < cancelShare {
+			s.cancelAt[e.Order.ID] = time.Now().Add(s.randomUpTo(maxCancelDelay))
 		}
 	}
 	return 0, nil
 }
 
-// see stores a snapshot of the slot and unwatches the previous one.
-func (s *shopper) see(snapshot json.RawMessage) error {
+// storeSnapshot stores a snapshot of the slot and unwatches the previous one.
+func (s *shopper) storeSnapshot(snapshot json.RawMessage) error {
 	var view catalog.WatchView
 	if err := json.Unmarshal(snapshot, &view); err != nil {
 		return fmt.Errorf("read the sales: %w", err)
@@ -157,8 +157,8 @@ func (s *shopper) see(snapshot json.RawMessage) error {
 	return s.conn.Send(wsclient.Request{Op: wsclient.Unwatch, Slot: before})
 }
 
-// tick stores new numbers of watched sales.
-func (s *shopper) tick(lines []wsclient.TickLine) {
+// updateStock stores new numbers of watched sales.
+func (s *shopper) updateStock(lines []wsclient.TickLine) {
 	for _, line := range lines {
 		if one, ok := s.sales[line.ID]; ok {
 			one.Stock = line.Stock
@@ -174,25 +174,25 @@ func (s *shopper) move() error {
 		s.repeat = nil
 		return s.conn.Send(*r)
 	}
-	for order, at := range s.regret {
+	for order, at := range s.cancelAt {
 		if at.Before(now) {
-			delete(s.regret, order)
+			delete(s.cancelAt, order)
 			return s.conn.Send(wsclient.Request{Op: wsclient.Cancel, Order: order})
 		}
 	}
-	var there []shop.SaleView
+	var available []shop.SaleView
 	for _, one := range s.sales {
 		if one.Phase == shop.Open && one.Stock > 0 {
-			there = append(there, one)
+			available = append(available, one)
 		}
 	}
-	if len(there) == 0 {
+	if len(available) == 0 {
 		return s.watch() // perhaps a unit was returned, or the next slot is open
 	}
-	wish, qty := there[s.random.IntN(len(there))], 1
-	if wish.Limit > 1 && s.random.Float64() < 0.2 {
+	chosen, qty := available[s.random.IntN(len(available))], 1
+	if chosen.Limit > 1 && s.random.Float64() < 0.2 {
 		qty = 2
 	}
 	key := "demo-" + strconv.FormatUint(s.random.Uint64(), 36) + "-" + strconv.FormatInt(now.UnixNano(), 36)
-	return s.conn.Send(wsclient.Request{Op: wsclient.Buy, Sale: wish.ID, Qty: qty, Key: key})
+	return s.conn.Send(wsclient.Request{Op: wsclient.Buy, Sale: chosen.ID, Qty: qty, Key: key})
 }

@@ -12,14 +12,14 @@ import (
 
 func newShopper() *shopper {
 	return &shopper{
-		random: rand.New(rand.NewPCG(1, 2)), pace: busiest, rush: rush,
-		sales: make(map[shop.ID]shop.SaleView), regret: make(map[shop.ID]time.Time),
+		random: rand.New(rand.NewPCG(1, 2)), pace: minMeanPause, rush: rush,
+		sales: make(map[shop.ID]shop.SaleView), cancelAt: make(map[shop.ID]time.Time),
 	}
 }
 
-// TestEveryFrameIsUnderstood: no frame of the protocol ends a visit, except the rejection of a token and frames that
+// TestShopperAcceptsEveryFrame: no frame of the protocol ends a visit, except the rejection of a token and frames that
 // make a shopper send a request, which needs a connection.
-func TestEveryFrameIsUnderstood(t *testing.T) {
+func TestShopperAcceptsEveryFrame(t *testing.T) {
 	t.Parallel()
 	for name, text := range kit.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
 		f, err := wsclient.Parse(text)
@@ -31,13 +31,13 @@ func TestEveryFrameIsUnderstood(t *testing.T) {
 		if ok && slot.Phase == shop.Open || f.Error != nil && f.Error.Code == shop.Unauthorized {
 			continue
 		}
-		if _, err := newShopper().hear(f); err != nil {
+		if _, err := newShopper().onFrame(f); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestTicksMoveTheStock(t *testing.T) {
+func TestTickUpdatesWatchedStock(t *testing.T) {
 	t.Parallel()
 	s := newShopper()
 	for _, text := range []string{
@@ -49,7 +49,7 @@ func TestTicksMoveTheStock(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Request.Op = wsclient.Watch // of the reply; an event has none
-		if _, err := s.hear(f); err != nil {
+		if _, err := s.onFrame(f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,8 +58,8 @@ func TestTicksMoveTheStock(t *testing.T) {
 	}
 }
 
-// TestCrowdsOfAnySizeSellOverMinutes: the rate of the whole crowd does not grow with its size.
-func TestCrowdsOfAnySizeSellOverMinutes(t *testing.T) {
+// TestCrowdRateDoesNotGrowWithItsSize: the rate of the whole crowd does not grow with its size.
+func TestCrowdRateDoesNotGrowWithItsSize(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 50, 500, 10_000} {
 		rate := float64(n) / (&Crowd{Count: n}).pace().Seconds()

@@ -34,7 +34,7 @@ type Entry struct {
 	Before      json.RawMessage `json:"before,omitempty"`
 	After       json.RawMessage `json:"after,omitempty"`
 	Note        string          `json:"note,omitempty"`
-	Answer      json.RawMessage `json:"-"`
+	Result      json.RawMessage `json:"-"`
 	PrevHash    string          `json:"prev_hash"`
 	Hash        string          `json:"hash"`
 }
@@ -46,7 +46,7 @@ func (e *Entry) Sum() string {
 	for _, field := range []string{
 		strconv.FormatInt(e.Seq, 10), strconv.FormatInt(int64(e.At), 10), strconv.FormatInt(int64(e.ActorID), 10),
 		e.ActorName, string(e.Role), string(e.Via), e.Source, e.Request, e.Key, e.RequestHash, e.Kind, e.Object,
-		string(e.Before), string(e.After), e.Note, string(e.Answer), e.PrevHash,
+		string(e.Before), string(e.After), e.Note, string(e.Result), e.PrevHash,
 	} {
 		var length [8]byte
 		binary.BigEndian.PutUint64(length[:], uint64(len(field)))
@@ -112,10 +112,10 @@ func (j *Journal) ListJournal(ctx context.Context, q Query) (page []Entry, more 
 // VerifyJournal reads the whole journal and reports the first invalid row. The journal must also contain the given head
 // from an earlier report ("": no head).
 func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, error) {
-	var known Head
+	var givenHead Head
 	if written != "" {
 		var err error
-		if known, err = ParseHead(written); err != nil {
+		if givenHead, err = ParseHead(written); err != nil {
 			return Report{}, err
 		}
 	}
@@ -125,7 +125,7 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, er
 	if err != nil {
 		return Report{}, shop.Unreadable("the journal", err)
 	}
-	w := journalWalk{must: []Head{head, known}}
+	w := journalWalk{required: []Head{head, givenHead}}
 	for {
 		rows, err := j.Store.JournalFrom(ctx, w.last.Seq+1, journalPage)
 		if err != nil {
@@ -140,7 +140,7 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, er
 			break
 		}
 	}
-	for _, h := range w.must {
+	for _, h := range w.required {
 		if h.Seq > w.last.Seq {
 			wrong := fmt.Sprintf("the journal ends with row %d, but row %d existed before", w.last.Seq, h.Seq)
 			return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: w.last.Seq + 1}, nil
@@ -151,8 +151,8 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, er
 
 // journalWalk is the state of a verification.
 type journalWalk struct {
-	last Head
-	must []Head // heads that the journal must contain
+	last     Head
+	required []Head // heads that the journal must contain
 }
 
 // step returns the error of the next row; "": the row is valid.
@@ -165,7 +165,7 @@ func (w *journalWalk) step(e *Entry) string {
 	case e.Hash != e.Sum():
 		return "its hash does not match its content: the row was changed"
 	}
-	for _, h := range w.must {
+	for _, h := range w.required {
 		if h.Seq == e.Seq && h.Hash != e.Hash {
 			return "its hash differs from the recorded head: the journal was rewritten"
 		}

@@ -16,7 +16,7 @@ func NewAddrs(p Pace) *Addrs {
 	if p.Rate <= 0 {
 		return nil
 	}
-	all := Pace{Rate: p.Rate * shop.WideShare, Period: p.Period, Burst: p.Burst * shop.WideShare}
+	all := Pace{Rate: p.Rate * shop.WideFactor, Period: p.Period, Burst: p.Burst * shop.WideFactor}
 	return &Addrs{own: NewTable[netip.Prefix](p), wide: NewTable[netip.Prefix](all)}
 }
 

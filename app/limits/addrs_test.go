@@ -12,7 +12,7 @@ import (
 )
 
 // TestFloodFromOneSiteEvictsNoOtherClient: 65,536 networks of one /48 take as many tokens as they get. The empty
-// buckets of 500 other clients stay in place, and the site gets shop.WideShare times as many as one client.
+// buckets of 500 other clients stay in place, and the site gets shop.WideFactor times as many as one client.
 func TestFloodFromOneSiteEvictsNoOtherClient(t *testing.T) {
 	t.Parallel()
 	table := NewAddrs(Pace{Rate: 1, Period: time.Hour, Burst: 2})
@@ -30,8 +30,8 @@ func TestFloodFromOneSiteEvictsNoOtherClient(t *testing.T) {
 			}
 		}
 	}
-	if admitted != 2*shop.WideShare {
-		t.Errorf("the site got %d tokens, want %d", admitted, 2*shop.WideShare)
+	if admitted != 2*shop.WideFactor {
+		t.Errorf("the site got %d tokens, want %d", admitted, 2*shop.WideFactor)
 	}
 	for _, other := range others {
 		if table.Wait(other) == 0 {
@@ -46,7 +46,7 @@ func TestFloodOfKeysEvictsTheFullestBuckets(t *testing.T) {
 	for range 5 {
 		table.Take(-1)
 	}
-	for i := range 3 * bucketsKept {
+	for i := range 3 * maxBuckets {
 		table.Take(i)
 	}
 	if table.Wait(-1) == 0 {
@@ -54,11 +54,11 @@ func TestFloodOfKeysEvictsTheFullestBuckets(t *testing.T) {
 	}
 }
 
-func TestPlacesAreShared(t *testing.T) {
+func TestPlacesAreLimitedPerUserAndAddress(t *testing.T) {
 	t.Parallel()
-	p := Places{Most: 100, User: 3, Addr: 4}
+	p := Places{Max: 100, User: 3, Addr: 4}
 	enter := func(user shop.ID, addr netip.Addr) bool {
-		if !p.Room(user, addr) {
+		if !p.HasRoom(user, addr) {
 			return false
 		}
 		p.Add(user, addr, 1)

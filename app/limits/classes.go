@@ -119,16 +119,16 @@ func (b *buckets) take(user shop.ID, addr netip.Addr) error {
 		users = nil // anonymous callers do not share a bucket
 	}
 	if wait := users.takeAt(user, now); wait > 0 {
-		return Refused("too many requests from your account", wait)
+		return RateLimitError("too many requests from your account", wait)
 	}
 	if wait := b.addrs.takeAt(addr, now); wait > 0 {
 		users.GiveBack(user)
-		return Refused("too many requests from your address", wait)
+		return RateLimitError("too many requests from your address", wait)
 	}
 	if wait := b.all.takeAt(now); wait > 0 {
 		users.GiveBack(user)
 		b.addrs.GiveBack(addr)
-		return Refused("too many requests of this class in the shop right now", wait)
+		return RateLimitError("too many requests of this class in the shop right now", wait)
 	}
 	return nil
 }

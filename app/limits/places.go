@@ -9,26 +9,26 @@ import (
 // Places counts resources that clients hold, such as connections or long polls. Neither a user nor an address can hold
 // all of them. Not safe for concurrent use.
 type Places struct {
-	Most, User, Addr int // in total, per user, per address; 0: no limit
-	taken            int
-	users            map[shop.ID]int
-	nets             map[netip.Prefix]int // see shop.Networks
+	Max, User, Addr int // in total, per user, per address; 0: no limit
+	taken           int
+	users           map[shop.ID]int
+	nets            map[netip.Prefix]int // see shop.Networks
 }
 
-// Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). An IPv6 site may hold
-// shop.WideShare times as many as an address, and at most half of the total.
-func (p *Places) Room(user shop.ID, addr netip.Addr) bool {
+// HasRoom reports whether a user (0: unknown) may hold one more from an address (zero: unknown). An IPv6 site may hold
+// shop.WideFactor times as many as an address, and at most half of the total.
+func (p *Places) HasRoom(user shop.ID, addr netip.Addr) bool {
 	own, wide := shop.Networks(addr)
-	site := p.Addr * shop.WideShare
-	if p.Most > 0 {
-		site = max(p.Addr, min(site, p.Most/2))
+	site := p.Addr * shop.WideFactor
+	if p.Max > 0 {
+		site = max(p.Addr, min(site, p.Max/2))
 	}
-	return room(p.taken, p.Most) && (user == 0 || room(p.users[user], p.User)) &&
-		(!own.IsValid() || room(p.nets[own], p.Addr)) &&
-		(!wide.IsValid() || room(p.nets[wide], site))
+	return hasRoom(p.taken, p.Max) && (user == 0 || hasRoom(p.users[user], p.User)) &&
+		(!own.IsValid() || hasRoom(p.nets[own], p.Addr)) &&
+		(!wide.IsValid() || hasRoom(p.nets[wide], site))
 }
 
-func room(taken, most int) bool { return most <= 0 || taken < most }
+func hasRoom(taken, limit int) bool { return limit <= 0 || taken < limit }
 
 // Held returns how many an address holds.
 func (p *Places) Held(addr netip.Addr) int {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	shards      = 16     // reduce contention; a power of two
-	bucketsKept = 65_536 // per table: about 4 MB
+	shards     = 16     // reduce contention; a power of two
+	maxBuckets = 65_536 // per table: about 4 MB
 )
 
 // Table has a token bucket for each key and drops full ones. A nil table admits everything. Under a flood of keys it
@@ -59,11 +59,11 @@ func (t *Table[K]) takeAt(key K, now int64) (wait time.Duration) {
 	if t == nil {
 		return 0
 	}
-	return t.takeBy(key, now, t.steps)
+	return t.takeWith(key, now, t.steps)
 }
 
-// takeBy is Take with a pace for this key.
-func (t *Table[K]) takeBy(key K, now int64, by steps) (wait time.Duration) {
+// takeWith is Take with a pace for this key.
+func (t *Table[K]) takeWith(key K, now int64, by steps) (wait time.Duration) {
 	s := t.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,11 +77,11 @@ func (t *Table[K]) takeBy(key K, now int64, by steps) (wait time.Duration) {
 // GiveBack undoes a Take.
 func (t *Table[K]) GiveBack(key K) {
 	if t != nil {
-		t.giveBackBy(key, t.steps)
+		t.giveBackWith(key, t.steps)
 	}
 }
 
-func (t *Table[K]) giveBackBy(key K, by steps) {
+func (t *Table[K]) giveBackWith(key K, by steps) {
 	s := t.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.se
 // set stores a bucket. A full shard first drops full buckets and, under a flood, the fullest until half are left.
 // Callers hold mu.
 func (s *shard[K]) set(key K, bucket, now int64) {
-	if _, known := s.buckets[key]; !known && len(s.buckets) >= bucketsKept/shards {
+	if _, known := s.buckets[key]; !known && len(s.buckets) >= maxBuckets/shards {
 		s.shrink(now)
 	}
 	s.buckets[key] = bucket
@@ -124,7 +124,7 @@ func (s *shard[K]) set(key K, bucket, now int64) {
 
 func (s *shard[K]) shrink(now int64) {
 	maps.DeleteFunc(s.buckets, func(_ K, bucket int64) bool { return bucket <= now })
-	if surplus := len(s.buckets) - bucketsKept/shards/2; surplus > 0 {
+	if surplus := len(s.buckets) - maxBuckets/shards/2; surplus > 0 {
 		last := slices.Sorted(maps.Values(s.buckets))[surplus-1]
 		maps.DeleteFunc(s.buckets, func(_ K, bucket int64) bool { return bucket <= last })
 	}
@@ -195,8 +195,8 @@ func (s steps) take(bucket, now int64) (next int64, wait time.Duration) {
 	return bucket + s.every, 0
 }
 
-// Refused returns the error for a rejected call; the wait is rounded up to milliseconds.
-func Refused(message string, wait time.Duration) *shop.Error {
+// RateLimitError returns the error for a rejected call; the wait is rounded up to milliseconds.
+func RateLimitError(message string, wait time.Duration) *shop.Error {
 	e := shop.Fail(shop.RateLimited, message)
 	e.RetryMS = int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
 	return e

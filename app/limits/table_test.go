@@ -67,19 +67,19 @@ func TestPaceAllowsABurst(t *testing.T) {
 func TestTableMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	table := NewTable[int](Pace{1, time.Hour, 1})
-	for i := range 5 * bucketsKept {
+	for i := range 5 * maxBuckets {
 		table.Take(i)
 	}
 	kept := 0
 	for i := range table.shard {
 		kept += len(table.shard[i].buckets)
 	}
-	if kept > bucketsKept {
+	if kept > maxBuckets {
 		t.Errorf("unexpected number of buckets: %d", kept)
 	}
 }
 
-func TestNoLimit(t *testing.T) {
+func TestZeroLimitAcceptsAllRequests(t *testing.T) {
 	t.Parallel()
 	table, buys := NewTable[int](Pace{}), newBuckets(Limits{})
 	buys.setNodes(4)
@@ -92,7 +92,7 @@ func TestNoLimit(t *testing.T) {
 }
 
 // The pace of a whole shop is divided among its nodes, but never to 0.
-func TestSharedPace(t *testing.T) {
+func TestSharedDividesAPace(t *testing.T) {
 	t.Parallel()
 	p := Pace{Rate: 1000, Period: time.Second, Burst: 10}
 	if got := p.Shared(4); got != (Pace{1000, 4 * time.Second, 2}) {
@@ -128,7 +128,7 @@ func clockedBuys(p Limits) (*buckets, func(d time.Duration)) {
 
 // One user's flood takes nothing from other users of the same address, and one address's flood nothing from the shop. A
 // call rejected by a wide limit keeps the caller's own token.
-func TestBuysCountTheNarrowestFirst(t *testing.T) {
+func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 	t.Parallel()
 	b, pass := clockedBuys(Limits{
 		User: Pace{1, time.Second, 1}, Addr: Pace{10, time.Second, 4}, All: Pace{1000, time.Second, 6},
@@ -165,7 +165,7 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 }
 
 // A shop's pace is divided among its serving nodes.
-func TestBuysOfSeveralNodes(t *testing.T) {
+func TestShopPaceIsDividedAmongNodes(t *testing.T) {
 	t.Parallel()
 	b, _ := clockedBuys(Limits{
 		User: Pace{1, time.Hour, 1}, Addr: Pace{1, time.Hour, 1e6}, All: Pace{1000, time.Second, 100},
@@ -184,7 +184,7 @@ func TestBuysOfSeveralNodes(t *testing.T) {
 
 // The limits of a buy allocate nothing, for any address. The test does not run in parallel, because it counts all
 // allocations.
-func TestABuyAllocatesNothingForItsLimits(t *testing.T) {
+func TestBuyLimitsAllocateNothing(t *testing.T) {
 	b := newBuckets(Limits{
 		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},
 	})
@@ -195,7 +195,7 @@ func TestABuyAllocatesNothingForItsLimits(t *testing.T) {
 	}
 }
 
-func BenchmarkBuys(b *testing.B) {
+func BenchmarkBuyLimits(b *testing.B) {
 	buys := newBuckets(Limits{
 		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},
 	})

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// openRedis returns a connected client with long timeouts: on a busy machine a reply may take longer than countWithin,
+// openRedis returns a connected client with long timeouts: on a busy machine a reply may take longer than countTimeout,
 // and the node would count alone.
 func openRedis(t *testing.T, url string) *redis.Client {
 	t.Helper()
@@ -27,7 +27,7 @@ func openRedis(t *testing.T, url string) *redis.Client {
 	o.MaxRetries, o.ReadTimeout, o.WriteTimeout = -1, time.Minute, time.Minute
 	client := redis.NewClient(o)
 	t.Cleanup(func() { _ = client.Close() })
-	_ = client.Ping(t.Context()).Err() // connect now: a later dial has only countWithin
+	_ = client.Ping(t.Context()).Err() // connect now: a later dial has only countTimeout
 	return client
 }
 
@@ -39,7 +39,7 @@ func onBoth(t *testing.T, test func(t *testing.T, client *redis.Client)) {
 }
 
 // An address that no other test uses.
-func someone() netip.Addr {
+func newAddr() netip.Addr {
 	id := uint64(kit.NewID())
 	return netip.AddrFrom4([4]byte{10, byte(id >> 16), byte(id >> 8), byte(id)})
 }
@@ -62,7 +62,7 @@ func TestWindowsAreShared(t *testing.T) {
 		const length = time.Minute
 		a, b := NewWindows(client, length), NewWindows(client, length)
 		limit := Window{User: 3, Addr: 10}
-		addr, user := someone(), kit.NewID()
+		addr, user := newAddr(), kit.NewID()
 		for i := range 3 {
 			if err := []*Windows{a, b}[i%2].Take(ctx, List, limit, user, addr); err != nil {
 				t.Fatalf("request %d: got %v, want no error", i+1, err)
@@ -81,22 +81,22 @@ func TestWindowsAreShared(t *testing.T) {
 		other := kit.NewID()
 		waitOf(t, b.Take(ctx, List, limit, other, addr))
 		for i := range 3 { // requests that the address rejected did not count for the user
-			if err := a.Take(ctx, List, limit, other, someone()); err != nil {
+			if err := a.Take(ctx, List, limit, other, newAddr()); err != nil {
 				t.Errorf("request %d of the same user from another address: got %v, want no error", i+1, err)
 			}
 		}
-		if a.CountedAlone()+b.CountedAlone() > 0 {
+		if a.CountedLocally()+b.CountedLocally() > 0 {
 			t.Error("a request was counted without Redis")
 		}
 	})
 }
 
-// The networks of one IPv6 site together have shop.WideShare times the limit of an address.
+// The networks of one IPv6 site together have shop.WideFactor times the limit of an address.
 func TestWindowsCountSitesOfIPv6(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	w, limit := NewWindows(openRedis(t, "redis://"+miniredis.RunT(t).Addr()), time.Hour), Window{Addr: 2}
-	for i := range byte(2 * shop.WideShare) {
+	for i := range byte(2 * shop.WideFactor) {
 		if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: i})); err != nil {
 			t.Fatalf("network %d: got %v, want no error", i+1, err)
 		}
@@ -113,7 +113,7 @@ func TestWindowSlides(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, client *redis.Client) {
 		ctx := kit.Context(t)
-		w, limit, addr := NewWindows(client, 200*time.Millisecond), Window{Addr: 4}, someone()
+		w, limit, addr := NewWindows(client, 200*time.Millisecond), Window{Addr: 4}, newAddr()
 		began, admitted := time.Now(), 0
 		kit.Eventually(t, time.Minute, func() (bool, string) {
 			if w.Take(ctx, List, limit, 0, addr) == nil {
@@ -122,7 +122,7 @@ func TestWindowSlides(t *testing.T) {
 			return admitted == 24, "an address that continues to send requests is no longer accepted"
 		})
 		// 4 at once, and 20 more at 4 per 200 ms; a sliding window with two counters accepts at most one more burst.
-		if took := time.Since(began); took < 800*time.Millisecond-countWithin {
+		if took := time.Since(began); took < 800*time.Millisecond-countTimeout {
 			t.Errorf("24 requests were accepted within %v, want about 1 s", took)
 		}
 	})
@@ -136,7 +136,7 @@ func TestWindowsWithoutRedis(t *testing.T) {
 	server := miniredis.RunT(t)
 	w := NewWindows(openRedis(t, "redis://"+server.Addr()), time.Minute)
 	w.SetNodes(2)
-	limit, addr := Window{Addr: 8}, someone()
+	limit, addr := Window{Addr: 8}, newAddr()
 	server.Close()
 	for i := range 4 {
 		if err := w.Take(ctx, List, limit, 0, addr); err != nil {
@@ -144,25 +144,25 @@ func TestWindowsWithoutRedis(t *testing.T) {
 		}
 	}
 	waitOf(t, w.Take(ctx, List, limit, 0, addr))
-	if w.CountedAlone() != 5 {
-		t.Errorf("%d requests counted alone, want 5", w.CountedAlone())
+	if w.CountedLocally() != 5 {
+		t.Errorf("%d requests counted alone, want 5", w.CountedLocally())
 	}
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) {
-		before := w.CountedAlone()
-		return w.Take(ctx, List, limit, 0, addr) == nil && w.CountedAlone() == before, "the node still counts without Redis"
+		before := w.CountedLocally()
+		return w.Take(ctx, List, limit, 0, addr) == nil && w.CountedLocally() == before, "the node still counts without Redis"
 	})
 }
 
 // A request rejected by a window costs Redis nothing until the next one is accepted.
-func TestRefusedAsksNothing(t *testing.T) {
+func TestRejectedRequestsSendNoCommand(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	server := miniredis.RunT(t)
 	w := NewWindows(openRedis(t, "redis://"+server.Addr()), time.Hour)
-	limit, addr := Window{Addr: 2}, someone()
+	limit, addr := Window{Addr: 2}, newAddr()
 	for range 2 {
 		if err := w.Take(ctx, List, limit, 0, addr); err != nil {
 			t.Fatal(err)
@@ -179,10 +179,10 @@ func TestRefusedAsksNothing(t *testing.T) {
 }
 
 // A class without limits counts no request.
-func TestNoWindow(t *testing.T) {
+func TestZeroWindowCountsNoRequest(t *testing.T) {
 	t.Parallel()
 	w := NewWindows(openRedis(t, "redis://127.0.0.1:1"), time.Second)
-	if err := w.Take(context.Background(), List, Window{}, 7, someone()); err != nil || w.CountedAlone() != 0 {
-		t.Errorf("got error %v and %d requests counted without Redis, want neither", err, w.CountedAlone())
+	if err := w.Take(context.Background(), List, Window{}, 7, newAddr()); err != nil || w.CountedLocally() != 0 {
+		t.Errorf("got error %v and %d requests counted without Redis, want neither", err, w.CountedLocally())
 	}
 }

@@ -13,8 +13,8 @@ const warmUp = 500 * time.Millisecond
 
 // Upper limits of the throughput of a crowd on one machine, in ops per second. They determine the units on sale.
 const (
-	fastestBuys  = 150_000
-	fastestChain = 50_000
+	maxBuyRate   = 150_000
+	maxChainRate = 50_000
 )
 
 // time measures the time op: the socket layer without Redis.
@@ -24,17 +24,17 @@ func (b *bench) time(ctx context.Context, r *Result) error {
 
 // buy measures reservations.
 func (b *bench) buy(ctx context.Context, r *Result) error {
-	return b.purchases(ctx, r, fastestBuys, replied)
+	return b.purchases(ctx, r, maxBuyRate, replied)
 }
 
 // chain measures the whole path from the buy to the order event.
 func (b *bench) chain(ctx context.Context, r *Result) error {
-	return b.purchases(ctx, r, fastestChain, ordered)
+	return b.purchases(ctx, r, maxChainRate, ordered)
 }
 
 // purchases measures buys. finish is the frame that ends an op.
-func (b *bench) purchases(ctx context.Context, r *Result, fastest float64, finish kind) error {
-	w, err := b.shopping(ctx, fastest, warmUp+b.For)
+func (b *bench) purchases(ctx context.Context, r *Result, maxRate float64, finish kind) error {
+	w, err := b.shopping(ctx, maxRate, warmUp+b.For)
 	if err != nil {
 		return err
 	}
@@ -44,15 +44,15 @@ func (b *bench) purchases(ctx context.Context, r *Result, fastest float64, finis
 
 // measure runs the work and records the processor time per op of each process.
 func (b *bench) measure(ctx context.Context, r *Result, w work) error {
-	var p *pressed
-	spent, err := b.shares.spent(func() (err error) {
-		p, err = b.crowd.press(ctx, w)
+	var p *workResult
+	spent, err := b.measured.measureCPU(func() (err error) {
+		p, err = b.crowd.runWork(ctx, w)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	r.took(p)
+	r.setMeasured(p)
 	if p.Unsent > 0 {
 		r.figure("unsent", float64(p.Unsent))
 	}
@@ -74,11 +74,11 @@ const saleRounds = 24
 
 // shopping creates sales for a crowd that buys at most at the rate fastest for the given length. Hot sales are in use
 // at a time.
-func (b *bench) shopping(ctx context.Context, fastest float64, length time.Duration) (work, error) {
+func (b *bench) shopping(ctx context.Context, maxRate float64, length time.Duration) (work, error) {
 	if b.Rate > 0 {
-		fastest = b.Rate
+		maxRate = b.Rate
 	}
-	each := int(fastest*length.Seconds())/b.Sockets + 2 // buys per shopper
+	each := int(maxRate*length.Seconds())/b.Sockets + 2 // buys per shopper
 	limit := (each + saleRounds - 1) / saleRounds
 	ids, err := b.offer(ctx, b.Hot*saleRounds, 1<<30, limit)
 	if err != nil {
@@ -109,11 +109,11 @@ func (b *bench) soldout(ctx context.Context, r *Result) error {
 	sale := sales[0].String()
 	first := b.crowd.sockets[0]
 	buyer := func(s *socket) bool { return s == first }
-	if _, err = b.crowd.press(ctx, work{op: buysOf(sale), joins: buyer, finish: replied, burst: true}); err != nil {
+	if _, err = b.crowd.runWork(ctx, work{op: buyOp(sale), joins: buyer, finish: replied, burst: true}); err != nil {
 		return err
 	}
 	return b.measure(ctx, r, work{
-		op: buysOf(sale), joins: func(s *socket) bool { return s != first }, finish: replied,
+		op: buyOp(sale), joins: func(s *socket) bool { return s != first }, finish: replied,
 		code: string(shop.SoldOut), rate: b.Rate, warmUp: warmUp, window: b.For,
 	})
 }
@@ -128,21 +128,21 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 	if err != nil {
 		return err
 	}
-	var times, buys pressed
+	var times, buys workResult
 	for i := range bursts {
 		into, w := &times, work{op: (*loop).sendTime, finish: replied, burst: true}
 		if i%2 == 1 {
-			into, w.op = &buys, buysOf(sales[i/2].String())
+			into, w.op = &buys, buyOp(sales[i/2].String())
 		}
-		p, err := b.crowd.press(ctx, w)
+		p, err := b.crowd.runWork(ctx, w)
 		if err != nil {
 			return err
 		}
 		into.add(p)
 		time.Sleep(300 * time.Millisecond) // the server finishes the work of the last burst first
 	}
-	r.took(&buys)
-	of := times.Answers.latency()
+	r.setMeasured(&buys)
+	of := times.Replies.latency()
 	if of == nil || r.Latency == nil {
 		return errors.New("no op got a reply")
 	}

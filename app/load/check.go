@@ -18,7 +18,7 @@ var expected = map[string]string{"soldout": string(shop.SoldOut)}
 // check runs after every scenario. It fails the result for unexpected errors, lost connections and audit failures. With
 // Wait, every reservation must become an order and its shopper must receive the order event.
 func (b *bench) check(ctx context.Context, r *Result) error {
-	refusals, losses := b.crowd.complaints()
+	refusals, losses := b.crowd.takeRefusalsAndLosses()
 	r.Refusals, r.Losses = refusals, losses
 	for code, n := range refusals {
 		if code != expected[r.Scenario] {
@@ -28,15 +28,15 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	for why, n := range losses {
 		r.fail(fmt.Sprintf("%d connections were lost: %s", n, why))
 	}
-	r.Reserved, r.Orders = b.crowd.reservedOf()
+	r.Reserved, r.Orders = b.crowd.countOrders()
 	if b.Wait {
-		if err := b.receivedAll(ctx, r); err != nil {
+		if err := b.awaitAllOrders(ctx, r); err != nil {
 			return err
 		}
 	}
 	var waiting int64
 	var failures []string
-	err := b.meanwhile(ctx, func() (err error) {
+	err := b.whileReceiving(ctx, func() (err error) {
 		waiting, failures, err = b.shop.audit(ctx, b.used)
 		return err
 	})
@@ -53,30 +53,30 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// receivedAll waits until every shopper has received an event of every order, for at most drainWithin. It counts
+// awaitAllOrders waits until every shopper has received an event of every order, for at most drainWithin. It counts
 // missing and surplus orders.
-func (b *bench) receivedAll(ctx context.Context, r *Result) error {
+func (b *bench) awaitAllOrders(ctx context.Context, r *Result) error {
 	until := time.Now().Add(drainWithin)
-	err := b.crowd.attend(ctx, func(l *loop) (time.Duration, bool) {
-		owed := slices.ContainsFunc(l.sockets, func(s *socket) bool {
-			return s.fd >= 0 && (s.awaiting > 0 || s.orders < s.reserved)
+	err := b.crowd.receiveUntil(ctx, func(l *loop) (time.Duration, bool) {
+		pending := slices.ContainsFunc(l.sockets, func(s *socket) bool {
+			return s.fd >= 0 && (s.pendingOps > 0 || s.orders < s.reserved)
 		})
-		return 20 * time.Millisecond, !owed || time.Now().After(until)
+		return 20 * time.Millisecond, !pending || time.Now().After(until)
 	})
 	if err != nil {
 		return err
 	}
-	r.Reserved, r.Orders = b.crowd.reservedOf()
-	lost, twice := 0, 0
+	r.Reserved, r.Orders = b.crowd.countOrders()
+	lost, surplus := 0, 0
 	for _, s := range b.crowd.sockets {
 		lost += max(0, s.reserved-s.orders)
-		twice += max(0, s.orders-s.reserved)
+		surplus += max(0, s.orders-s.reserved)
 	}
 	if lost > 0 {
 		r.fail(fmt.Sprintf("%d order events were lost", lost))
 	}
-	if twice > 0 {
-		r.fail(fmt.Sprintf("%d order events have no reservation", twice))
+	if surplus > 0 {
+		r.fail(fmt.Sprintf("%d order events have no reservation", surplus))
 	}
 	return nil
 }

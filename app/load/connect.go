@@ -9,18 +9,18 @@ import (
 	"stampede/app/wsclient"
 )
 
-// connectPatience limits how long the crowd takes to connect.
-const connectPatience = 2 * time.Minute
+// connectTimeout limits how long the crowd takes to connect.
+const connectTimeout = 2 * time.Minute
 
-// connecting is the phase that opens sockets, sends hello with the token and the cursor of the last connection, and
+// connectPhase is the phase that opens sockets, sends hello with the token and the cursor of the last connection, and
 // sends watch. It limits the number of concurrent connections to fit into the backlog of the listener.
-type connecting struct {
-	target *target
-	watch  []byte // the encoded op; nil: no watch
-	most   int    // limit of concurrent connections
-	queue  []*socket
-	open   int
-	until  time.Time
+type connectPhase struct {
+	target  *target
+	watch   []byte // the encoded op; nil: no watch
+	maxOpen int    // limit of concurrent connections
+	queue   []*socket
+	open    int
+	until   time.Time
 
 	handshakes histogram
 	retries    int             // retries after the server was busy
@@ -35,45 +35,45 @@ const (
 )
 
 // connect opens the sockets and waits until hello and watch of each have a reply.
-func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, most int) ([]*connecting, error) {
+func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, maxOpen int) ([]*connectPhase, error) {
 	var op []byte
 	if len(watch) > 0 {
 		op = wsclient.Request{ID: watchID, Op: wsclient.Watch, Sales: watch}.Encode()
 	}
-	parts := make([]*connecting, len(c.loops))
+	parts := make([]*connectPhase, len(c.loops))
 	for i := range parts {
-		parts[i] = &connecting{
-			target: c.target, watch: op, most: max(1, most/len(c.loops)),
-			until: time.Now().Add(connectPatience), missed: make(map[*socket]int),
+		parts[i] = &connectPhase{
+			target: c.target, watch: op, maxOpen: max(1, maxOpen/len(c.loops)),
+			until: time.Now().Add(connectTimeout), missed: make(map[*socket]int),
 		}
 	}
 	for _, s := range all {
 		p := parts[s.index%len(c.loops)]
 		p.queue = append(p.queue, s)
 	}
-	return parts, play(ctx, c, parts)
+	return parts, runPhase(ctx, c, parts)
 }
 
-func (p *connecting) act(l *loop) (time.Duration, bool) {
+func (p *connectPhase) act(l *loop) (time.Duration, bool) {
 	p.retryLost(l)
-	for len(p.queue) > 0 && p.open < p.most {
+	for len(p.queue) > 0 && p.open < p.maxOpen {
 		s := p.queue[0]
 		p.queue = p.queue[1:]
 		p.open++
 		s.sentAt = l.now()
-		if err := l.connect(s, p.target, p.greeting(s)...); err != nil {
+		if err := l.connect(s, p.target, p.firstOps(s)...); err != nil {
 			l.failed = fmt.Errorf("connect shopper %d: %w", s.index, err)
 			return 0, true
 		}
 	}
 	if time.Now().After(p.until) {
-		l.failed = fmt.Errorf("%d connections got no hello within %v", p.open+len(p.queue), connectPatience)
+		l.failed = fmt.Errorf("%d connections got no hello within %v", p.open+len(p.queue), connectTimeout)
 	}
 	return time.Second, p.open == 0 && len(p.queue) == 0
 }
 
-// greeting returns hello and, if configured, watch.
-func (p *connecting) greeting(s *socket) [][]byte {
+// firstOps returns hello and, if configured, watch.
+func (p *connectPhase) firstOps(s *socket) [][]byte {
 	s.nextID = watchID
 	ops := [][]byte{wsclient.Request{ID: helloID, Op: wsclient.Hello, Token: s.token, Cursor: s.cursor}.Encode()}
 	if p.watch != nil {
@@ -82,18 +82,18 @@ func (p *connecting) greeting(s *socket) [][]byte {
 	return ops
 }
 
-func (p *connecting) onFrame(l *loop, s *socket, m message) {
+func (p *connectPhase) onFrame(l *loop, s *socket, m message) {
 	switch {
 	case m.kind == refused:
-		p.refused(l, s, m)
+		p.handleRejection(l, s, m)
 		return
 	case m.kind != replied:
 		return
 	case m.id == helloID:
-		p.welcomed(s, m)
+		p.onHelloReply(s, m)
 	}
-	if s.awaiting == 0 {
-		s.coming = false
+	if s.pendingOps == 0 {
+		s.firstOpsPending = false
 		p.open--
 		p.handshakes.record(l.now() - s.sentAt)
 	}
@@ -101,7 +101,7 @@ func (p *connecting) onFrame(l *loop, s *socket, m message) {
 
 // retryLost retries the sockets that the server closed before their greeting was complete. The server closes a
 // connection without hello after five seconds, and a busy server may not read hello in that time.
-func (p *connecting) retryLost(l *loop) {
+func (p *connectPhase) retryLost(l *loop) {
 	if len(l.losses) == 0 {
 		return
 	}
@@ -110,8 +110,8 @@ func (p *connecting) retryLost(l *loop) {
 		lost += n
 	}
 	for _, s := range l.sockets {
-		if s.coming && s.fd < 0 {
-			p.again(s)
+		if s.firstOpsPending && s.fd < 0 {
+			p.requeue(s)
 			lost--
 		}
 	}
@@ -120,29 +120,29 @@ func (p *connecting) retryLost(l *loop) {
 	}
 }
 
-// refused retries a shopper if the server is busy, as the protocol requires. Any other error ends the run.
-func (p *connecting) refused(l *loop, s *socket, m message) {
+// handleRejection retries a shopper if the server is busy, as the protocol requires. Any other error ends the run.
+func (p *connectPhase) handleRejection(l *loop, s *socket, m message) {
 	const busy = string(shop.Busy)
 	if code := m.word(`"code":"`); string(code) != busy {
 		l.failed = fmt.Errorf("shopper %d was rejected: %s", s.index, code)
 		return
 	}
-	l.forgive(busy)
+	l.uncountRefusal(busy)
 	l.drop(s)
-	p.again(s)
+	p.requeue(s)
 }
 
-// again appends a shopper to the queue for a retry.
-func (p *connecting) again(s *socket) {
-	s.coming = false
+// requeue appends a shopper to the queue for a retry.
+func (p *connectPhase) requeue(s *socket) {
+	s.firstOpsPending = false
 	p.open--
 	p.queue = append(p.queue, s)
 	p.retries++
 }
 
-// welcomed reads the reply to hello: a cursor and the missed orders. It searches the text, because decoding a
+// onHelloReply reads the reply to hello: a cursor and the missed orders. It searches the text, because decoding a
 // wsclient.Welcome would dominate the generator's work when thousands return at once.
-func (p *connecting) welcomed(s *socket, m message) {
+func (p *connectPhase) onHelloReply(s *socket, m message) {
 	for rest := m; ; p.missed[s]++ {
 		rest = message{text: rest.after(`{"ev":"order"`)}
 		if rest.text == nil {

@@ -58,8 +58,8 @@ func (c *crowd) close() {
 	}
 }
 
-// play runs one part of a phase on each loop and waits for all of them.
-func play[P phase](ctx context.Context, c *crowd, parts []P) error {
+// runPhase runs one part of a phase on each loop and waits for all of them.
+func runPhase[P phase](ctx context.Context, c *crowd, parts []P) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for i, l := range c.loops {
 		g.Go(func() error { return l.run(ctx, parts[i]) })
@@ -72,20 +72,20 @@ func (c *crowd) share(n, number int) int {
 	return n/len(c.loops) + min(1, max(0, n%len(c.loops)-number))
 }
 
-// complaints returns and clears the refusals and losses of all loops.
-func (c *crowd) complaints() (refusals, losses map[string]int) {
+// takeRefusalsAndLosses returns and clears the refusals and losses of all loops.
+func (c *crowd) takeRefusalsAndLosses() (refusals, losses map[string]int) {
 	refusals, losses = make(map[string]int), make(map[string]int)
 	for _, l := range c.loops {
-		addUp(refusals, l.refusals)
-		addUp(losses, l.losses)
+		addCounts(refusals, l.refusals)
+		addCounts(losses, l.losses)
 		clear(l.refusals)
 		clear(l.losses)
 	}
 	return refusals, losses
 }
 
-// reservedOf counts reservations and order events of the whole crowd.
-func (c *crowd) reservedOf() (reserved, orders int) {
+// countOrders counts reservations and order events of the whole crowd.
+func (c *crowd) countOrders() (reserved, orders int) {
 	for _, s := range c.sockets {
 		reserved += s.reserved
 		orders += s.orders

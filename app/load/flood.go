@@ -18,9 +18,9 @@ const (
 	// perConnection is the number of requests per connection. Each waits for the response to the one before, so more
 	// would only queue behind a slow login.
 	perConnection = 5
-	// silentAtMost is the longest pause between two responses. A login waits up to ten seconds in the server's queue,
+	// maxSilence is the longest pause between two responses. A login waits up to ten seconds in the server's queue,
 	// on a busy machine longer. Requests may queue on one connection, so the total time has no limit.
-	silentAtMost = 30 * time.Second
+	maxSilence = 30 * time.Second
 )
 
 // flood sends requests at a fixed rate over its own connections.
@@ -28,22 +28,22 @@ type flood struct {
 	poller  *poller
 	request func(n int) []byte
 	rate    float64
-	silent  time.Duration // see silentAtMost
-	callers map[int]*caller
-	open    []*caller // in round-robin order
+	silent  time.Duration // see maxSilence
+	conns   map[int]*floodConn
+	open    []*floodConn // in round-robin order
 	buffer  []byte
 
 	addresses int // number of source addresses
 
-	sent    int
-	next    int // index into open
-	waiting int // requests without a response
-	answers map[string]int
-	losses  map[string]int
+	sent      int
+	next      int // index into open
+	waiting   int // requests without a response
+	responses map[string]int
+	losses    map[string]int
 }
 
-// caller is a kept-alive connection of the flood.
-type caller struct {
+// floodConn is a kept-alive connection of the flood.
+type floodConn struct {
 	fd      int
 	waiting int
 	partial []byte // the start of an incomplete response
@@ -56,16 +56,16 @@ func newFlood(to *target, request func(n int) []byte, rate float64, length time.
 		return nil, err
 	}
 	f := &flood{
-		poller: p, request: request, rate: rate, silent: silentAtMost, callers: make(map[int]*caller),
-		buffer: make([]byte, 64<<10), answers: make(map[string]int), losses: make(map[string]int),
+		poller: p, request: request, rate: rate, silent: maxSilence, conns: make(map[int]*floodConn),
+		buffer: make([]byte, 64<<10), responses: make(map[string]int), losses: make(map[string]int),
 	}
 	now, requests := time.Now(), rate*length.Seconds()
 	f.addresses = int(math.Ceil(requests / perAddress))
 	for i := range int(math.Ceil(requests / perConnection)) {
-		fd, err := dialFrom(to.stranger(now, i%f.addresses), to.address)
+		fd, err := dialFrom(to.floodSource(now, i%f.addresses), to.address)
 		if err == nil {
-			c := &caller{fd: fd}
-			f.callers[fd], f.open = c, append(f.open, c)
+			c := &floodConn{fd: fd}
+			f.conns[fd], f.open = c, append(f.open, c)
 			err = p.add(fd)
 		}
 		if err != nil {
@@ -129,7 +129,7 @@ func (f *flood) send() error {
 // the server would close them as idle, which must not count as a loss.
 func (f *flood) drain(ctx context.Context) error {
 	left, until := f.waiting, time.Now().Add(f.silent)
-	for f.hangUp(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.hangUp() {
+	for f.closeFinished(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.closeFinished() {
 		if err := f.poller.wait(10*time.Millisecond, f.readable); err != nil {
 			return err
 		}
@@ -140,21 +140,21 @@ func (f *flood) drain(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// hangUp closes the connections that have no pending response.
-func (f *flood) hangUp() {
-	f.open = slices.DeleteFunc(f.open, func(c *caller) bool {
-		answered := c.waiting == 0
-		if answered {
-			delete(f.callers, c.fd)
+// closeFinished closes the connections that have no pending response.
+func (f *flood) closeFinished() {
+	f.open = slices.DeleteFunc(f.open, func(c *floodConn) bool {
+		finished := c.waiting == 0
+		if finished {
+			delete(f.conns, c.fd)
 			closeSocket(c.fd)
 		}
-		return answered
+		return finished
 	})
 }
 
 // readable counts the received responses of a connection by status and body.
 func (f *flood) readable(fd int) {
-	c := f.callers[fd]
+	c := f.conns[fd]
 	if c == nil {
 		return // closed while an earlier event of the same wait was processed
 	}
@@ -162,12 +162,12 @@ func (f *flood) readable(fd int) {
 	n, err := readFrom(fd, f.buffer[kept:])
 	rest := f.buffer[:kept+n]
 	for err == nil {
-		var answer string
+		var response string
 		var ok bool
-		if answer, rest, ok, err = cutAnswer(rest); err != nil || !ok {
+		if response, rest, ok, err = cutResponse(rest); err != nil || !ok {
 			break
 		}
-		f.answers[answer]++
+		f.responses[response]++
 		c.waiting--
 		f.waiting--
 	}
@@ -179,31 +179,31 @@ func (f *flood) readable(fd int) {
 }
 
 // lose closes a connection and drops its pending responses.
-func (f *flood) lose(c *caller, why error) {
+func (f *flood) lose(c *floodConn, why error) {
 	f.losses[why.Error()]++
 	f.waiting -= c.waiting
-	delete(f.callers, c.fd)
+	delete(f.conns, c.fd)
 	closeSocket(c.fd)
-	f.open = slices.DeleteFunc(f.open, func(other *caller) bool { return other == c })
+	f.open = slices.DeleteFunc(f.open, func(other *floodConn) bool { return other == c })
 }
 
 // add adds the counts of another flood.
 func (f *flood) add(other *flood) {
 	f.sent += other.sent
 	f.waiting += other.waiting
-	addUp(f.answers, other.answers)
-	addUp(f.losses, other.losses)
+	addCounts(f.responses, other.responses)
+	addCounts(f.losses, other.losses)
 }
 
-func addUp(into, from map[string]int) {
+func addCounts(into, from map[string]int) {
 	for name, n := range from {
 		into[name] += n
 	}
 }
 
-// cutAnswer removes one HTTP response from b and returns it as "200 success". ok is false while the response is
+// cutResponse removes one HTTP response from b and returns it as "200 success". ok is false while the response is
 // incomplete.
-func cutAnswer(b []byte) (answer string, rest []byte, ok bool, err error) {
+func cutResponse(b []byte) (response string, rest []byte, ok bool, err error) {
 	head, body, ok := bytes.Cut(b, []byte("\r\n\r\n"))
 	if !ok {
 		return "", b, false, nil

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// floodOf returns a flood of forged notifications. The flood and the server end with the test.
-func floodOf(t *testing.T, server *httptest.Server, rate float64, lasts time.Duration) *flood {
+// newTestFlood returns a flood of forged notifications. The flood and the server end with the test.
+func newTestFlood(t *testing.T, server *httptest.Server, rate float64, length time.Duration) *flood {
 	t.Helper()
 	t.Cleanup(server.Close)
 	address := server.Listener.Addr().String()
@@ -22,8 +22,8 @@ func floodOf(t *testing.T, server *httptest.Server, rate float64, lasts time.Dur
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := forgery(address, "1", "2")
-	f, err := newFlood(to, func(int) []byte { return request }, rate, lasts)
+	request := forgedNotification(address, "1", "2")
+	f, err := newFlood(to, func(int) []byte { return request }, rate, length)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +43,13 @@ func sendAndReceive(t *testing.T, f *flood, n int) {
 	}
 }
 
-// TestFloodTellsAnswersApart: only a wrong response of the server fails the run. The flood is complete and uses enough
+// TestFloodFailsOnlyOnWrongResponses: only a wrong response of the server fails the run. The flood is complete and uses enough
 // source addresses to stay below the rate limit.
-func TestFloodTellsAnswersApart(t *testing.T) {
+func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 	t.Parallel()
-	for says, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		status int
-		word   string
+		body   string
 		fails  string
 	}{
 		"rejected":   {http.StatusOK, "failure", ""},
@@ -57,11 +57,11 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 		"no gateway": {http.StatusNotFound, "Not Found", "has no gateway"},
 		"something":  {http.StatusBadGateway, "oh", `got "502 oh"`},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const enough = 200 // notifications until the flood ends
 			var mu sync.Mutex
-			from, came, stop := make(map[string]int), 0, make(chan struct{})
+			from, received, stop := make(map[string]int), 0, make(chan struct{})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				body, _ := io.ReadAll(req.Body)
 				form, err := url.ParseQuery(string(body))
@@ -72,29 +72,29 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 				host, _, _ := strings.Cut(req.RemoteAddr, ":")
 				mu.Lock()
 				from[host]++
-				if came++; came == enough {
+				if received++; received == enough {
 					close(stop)
 				}
 				mu.Unlock()
 				w.WriteHeader(c.status)
-				_, _ = io.WriteString(w, c.word)
+				_, _ = io.WriteString(w, c.body)
 			}))
-			f := floodOf(t, server, forgedRate, enough*time.Second/forgedRate)
+			f := newTestFlood(t, server, forgedRate, enough*time.Second/forgedRate)
 			if _, err := f.run(t.Context(), stop); err != nil {
 				t.Fatal(err)
 			}
 			// The real duration depends on the load of this machine. The flood is checked with the planned duration,
 			// and then with twice that duration, which must fail.
 			var r, slow Result
-			asked := time.Duration(float64(f.sent) / forgedRate * float64(time.Second))
-			r.flooded(f, forgedRate, asked)
-			r.forgeries(f, asked.Seconds())
-			if slow.flooded(f, forgedRate, 2*asked); !slices.ContainsFunc(slow.Failures,
+			planned := time.Duration(float64(f.sent) / forgedRate * float64(time.Second))
+			r.checkFlood(f, forgedRate, planned)
+			r.recordForged(f, planned.Seconds())
+			if slow.checkFlood(f, forgedRate, 2*planned); !slices.ContainsFunc(slow.Failures,
 				func(s string) bool { return strings.Contains(s, "the flood was too small") }) {
 				t.Errorf("half of the requests count as a flood: %q", slow.Failures)
 			}
-			published := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) })
-			if published != (c.fails != "") || len(r.Failures) > 1 {
+			matched := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) })
+			if matched != (c.fails != "") || len(r.Failures) > 1 {
 				t.Errorf("failures: %q", r.Failures)
 			}
 			mu.Lock()
@@ -106,74 +106,74 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 	}
 }
 
-// TestNoFloodIsNoFigure: a flood with too few requests, missing responses or lost connections fails the run.
-func TestNoFloodIsNoFigure(t *testing.T) {
+// TestIncompleteFloodFailsTheRun: a flood with too few requests, missing responses or lost connections fails the run.
+func TestIncompleteFloodFailsTheRun(t *testing.T) {
 	t.Parallel()
-	for says, f := range map[string]*flood{
-		"89 %":       {sent: 1780, answers: map[string]int{disbelieved: 1780}},
-		"unanswered": {sent: 2000, waiting: 1, answers: map[string]int{disbelieved: 1999}},
-		"lost":       {sent: 2000, answers: map[string]int{disbelieved: 2000}, losses: map[string]int{"read: reset": 1}},
+	for name, f := range map[string]*flood{
+		"89 %":       {sent: 1780, responses: map[string]int{rejectedResponse: 1780}},
+		"unanswered": {sent: 2000, waiting: 1, responses: map[string]int{rejectedResponse: 1999}},
+		"lost":       {sent: 2000, responses: map[string]int{rejectedResponse: 2000}, losses: map[string]int{"read: reset": 1}},
 	} {
 		var r Result
-		if r.flooded(f, 1000, 2*time.Second); len(r.Failures) != 1 {
-			t.Errorf("%s: failures %q", says, r.Failures)
+		if r.checkFlood(f, 1000, 2*time.Second); len(r.Failures) != 1 {
+			t.Errorf("%s: failures %q", name, r.Failures)
 		}
 	}
 	var r Result
-	enough := &flood{sent: 1800, answers: map[string]int{disbelieved: 1800}}
-	if r.flooded(enough, 1000, 2*time.Second); len(r.Failures) != 0 {
+	enough := &flood{sent: 1800, responses: map[string]int{rejectedResponse: 1800}}
+	if r.checkFlood(enough, 1000, 2*time.Second); len(r.Failures) != 0 {
 		t.Errorf("nine tenths of the requests: %q", r.Failures)
 	}
 }
 
-// TestFloodIsHeardOut: run waits for slow sequential responses without a total limit, and stops when the server falls
+// TestFloodWaitsForSlowResponses: run waits for slow sequential responses without a total limit, and stops when the server falls
 // silent.
-func TestFloodIsHeardOut(t *testing.T) {
+func TestFloodWaitsForSlowResponses(t *testing.T) {
 	t.Parallel()
 	const (
 		many   = 30
 		pause  = 250 * time.Millisecond // far shorter than silent: a response may be late on a busy machine
 		silent = 5 * time.Second        // shorter than the time of all responses together
 	)
-	for says, c := range map[string]struct{ answers, waiting int }{
+	for name, c := range map[string]struct{ responses, waiting int }{
 		"slow":   {many, 0},
 		"silent": {many / 2, many / 2},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			gone := make(chan struct{})
+			stopped := make(chan struct{})
 			answered := make(chan int, 1) // responses so far; the handler that holds it sends the next one
 			answered <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				select {
 				case n := <-answered:
-					if n == c.answers {
-						<-gone
+					if n == c.responses {
+						<-stopped
 						return
 					}
 					time.Sleep(pause)
 					answered <- n + 1
-				case <-gone:
+				case <-stopped:
 				}
 				_, _ = io.WriteString(w, "failure")
 			}))
-			defer close(gone)
-			f := floodOf(t, server, 1000, many*time.Millisecond)
+			defer close(stopped)
+			f := newTestFlood(t, server, 1000, many*time.Millisecond)
 			f.silent = silent
 			sendAndReceive(t, f, many)
-			if f.waiting != c.waiting || f.answers[disbelieved] != c.answers {
-				t.Errorf("of %d requests, %v got a response and %d did not, want %d and %d", f.sent, f.answers, f.waiting, c.answers, c.waiting)
+			if f.waiting != c.waiting || f.responses[rejectedResponse] != c.responses {
+				t.Errorf("of %d requests, %v got a response and %d did not, want %d and %d", f.sent, f.responses, f.waiting, c.responses, c.waiting)
 			}
 		})
 	}
 }
 
-// TestWhoIsAnsweredHangsUp: a server that closes idle connections causes no loss while the flood waits for the last
+// TestOnlyConnectionsClosedBeforeResponseAreLost: a server that closes idle connections causes no loss while the flood waits for the last
 // responses. A connection closed before its response is a loss.
-func TestWhoIsAnsweredHangsUp(t *testing.T) {
+func TestOnlyConnectionsClosedBeforeResponseAreLost(t *testing.T) {
 	t.Parallel()
 	const idle = 50 * time.Millisecond
-	for says, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		last   http.HandlerFunc // handles the last request
 		losses int
 	}{
@@ -183,11 +183,11 @@ func TestWhoIsAnsweredHangsUp(t *testing.T) {
 		}, 0},
 		"unanswered": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 1},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var came atomic.Int32
+			var received atomic.Int32
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-				if came.Add(1) == 2 {
+				if received.Add(1) == 2 {
 					c.last(w, req)
 					return
 				}
@@ -195,29 +195,29 @@ func TestWhoIsAnsweredHangsUp(t *testing.T) {
 			}))
 			server.Config.IdleTimeout = idle
 			server.Start()
-			f := floodOf(t, server, 2*perConnection, time.Second)
+			f := newTestFlood(t, server, 2*perConnection, time.Second)
 			sendAndReceive(t, f, len(f.open))
-			if len(f.losses) != c.losses || f.answers[disbelieved] != f.sent-c.losses {
-				t.Errorf("of %d requests %v got a response, lost %v", f.sent, f.answers, f.losses)
+			if len(f.losses) != c.losses || f.responses[rejectedResponse] != f.sent-c.losses {
+				t.Errorf("of %d requests %v got a response, lost %v", f.sent, f.responses, f.losses)
 			}
 		})
 	}
 }
 
-// TestAnswersInPieces: cutAnswer parses responses correctly for every split of the data.
-func TestAnswersInPieces(t *testing.T) {
+// TestCutResponseWaitsForACompleteResponse: cutResponse parses responses correctly for every split of the data.
+func TestCutResponseWaitsForACompleteResponse(t *testing.T) {
 	t.Parallel()
-	const whole = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nfailure"
-	for i := range whole {
-		if _, rest, ok, err := cutAnswer([]byte(whole[:i])); ok || err != nil || len(rest) != i {
+	const complete = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nfailure"
+	for i := range complete {
+		if _, rest, ok, err := cutResponse([]byte(complete[:i])); ok || err != nil || len(rest) != i {
 			t.Fatalf("%d bytes: %v, %v, %d left", i, ok, err, len(rest))
 		}
 	}
-	answer, rest, ok, err := cutAnswer([]byte(whole + whole[:9]))
-	if answer != disbelieved || string(rest) != whole[:9] || !ok || err != nil {
-		t.Errorf("%q, %q, %v, %v", answer, rest, ok, err)
+	response, rest, ok, err := cutResponse([]byte(complete + complete[:9]))
+	if response != rejectedResponse || string(rest) != complete[:9] || !ok || err != nil {
+		t.Errorf("%q, %q, %v, %v", response, rest, ok, err)
 	}
-	if _, _, _, err := cutAnswer([]byte("HTTP/1.1 200 OK\r\n\r\nfailure")); err == nil {
+	if _, _, _, err := cutResponse([]byte("HTTP/1.1 200 OK\r\n\r\nfailure")); err == nil {
 		t.Error("a response without a length was accepted")
 	}
 }

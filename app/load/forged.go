@@ -15,41 +15,41 @@ import (
 const forgedRate = 1000.0
 
 // Responses of the server to a notification: accepted, rejected, and the status without a gateway.
-const believed, disbelieved, unknownPage = "200 success", "200 failure", "404"
+const acceptedResponse, rejectedResponse, notFoundStatus = "200 success", "200 failure", "404"
 
 // forged measures reservations in alternating windows with and without a flood of forged payment notifications.
 func (b *bench) forged(ctx context.Context, r *Result) error {
 	if b.shop.AlipayAppID == "" {
 		return errors.New("forged notifications need the STAMPEDE_ALIPAY_APP_ID of the server, and it is not set here")
 	}
-	request := forgery(b.Address, b.shop.AlipayAppID, b.shop.AlipaySellerID)
+	request := forgedNotification(b.Address, b.shop.AlipayAppID, b.shop.AlipaySellerID)
 	all, seconds, err := b.underFlood(ctx, r, forgedRate, func(int) []byte { return request })
 	if err == nil {
-		r.forgeries(all, seconds)
+		r.recordForged(all, seconds)
 	}
 	return err
 }
 
-// forgeries records the responses to forged notifications. An accepted one fails the run.
-func (r *Result) forgeries(all *flood, seconds float64) {
+// recordForged records the responses to forged notifications. An accepted one fails the run.
+func (r *Result) recordForged(all *flood, seconds float64) {
 	r.figure("forged_sent_per_second", float64(all.sent)/seconds)
-	r.figure("forged_answered_failure_per_second", float64(all.answers[disbelieved])/seconds)
-	if n := all.answers[believed]; n > 0 {
+	r.figure("forged_answered_failure_per_second", float64(all.responses[rejectedResponse])/seconds)
+	if n := all.responses[acceptedResponse]; n > 0 {
 		r.fail(fmt.Sprintf("%d forged notifications were accepted", n))
 	}
-	for answer, n := range all.answers {
+	for response, n := range all.responses {
 		switch {
-		case strings.HasPrefix(answer, unknownPage):
+		case strings.HasPrefix(response, notFoundStatus):
 			r.fail(fmt.Sprintf("%d notifications got 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)", n))
-		case answer != believed && answer != disbelieved:
-			r.fail(fmt.Sprintf("%d notifications got %.60q", n, answer))
+		case response != acceptedResponse && response != rejectedResponse:
+			r.fail(fmt.Sprintf("%d notifications got %.60q", n, response))
 		}
 	}
 }
 
-// forgery returns a notification request that is valid except for its signature. The signature has the length of a
+// forgedNotification returns a notification request that is valid except for its signature. The signature has the length of a
 // 2048-bit key and is below its modulus, so that the server must compute the verification.
-func forgery(host, appID, sellerID string) []byte {
+func forgedNotification(host, appID, sellerID string) []byte {
 	form := url.Values{
 		"app_id": {appID}, "auth_app_id": {appID}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
 		"notify_type": {"trade_status_sync"}, "notify_id": {"2026112100222120000000000000000001"},

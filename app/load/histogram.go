@@ -7,36 +7,36 @@ import (
 )
 
 const (
-	longest   = 1<<32 - 1 // µs, more than an hour; longer latencies are recorded as this value
-	precision = 3         // significant digits
+	maxLatencyMicros = 1<<32 - 1 // µs, more than an hour; longer latencies are recorded as this value
+	precision        = 3         // significant digits
 )
 
 // histogram counts latencies in microseconds with three significant digits. The zero value is empty. A copy shares its
 // counts. Only the first record allocates.
 type histogram struct {
-	of   *hdrhistogram.Histogram
-	most int64 // maximum in µs, exact
+	of      *hdrhistogram.Histogram
+	maximum int64 // maximum in µs, exact
 }
 
 func (h *histogram) counts() *hdrhistogram.Histogram {
 	if h.of == nil {
-		h.of = hdrhistogram.New(1, longest, precision)
+		h.of = hdrhistogram.New(1, maxLatencyMicros, precision)
 	}
 	return h.of
 }
 
 // record counts one latency; negative values count as 0.
 func (h *histogram) record(d time.Duration) {
-	us := min(max(d.Microseconds(), 0), longest)
+	us := min(max(d.Microseconds(), 0), maxLatencyMicros)
 	_ = h.counts().RecordValue(us) // fails only out of range
-	h.most = max(h.most, us)
+	h.maximum = max(h.maximum, us)
 }
 
 func (h *histogram) total() int64 { return h.counts().TotalCount() }
 
 func (h *histogram) merge(other *histogram) {
 	h.counts().Merge(other.counts())
-	h.most = max(h.most, other.most)
+	h.maximum = max(h.maximum, other.maximum)
 }
 
 // quantile returns the latency in ms that the share q of all values does not exceed; 0 without values.
@@ -44,7 +44,7 @@ func (h *histogram) quantile(q float64) float64 {
 	if h.total() == 0 {
 		return 0
 	}
-	return float64(min(h.counts().ValueAtQuantile(100*q), h.most)) / 1000
+	return float64(min(h.counts().ValueAtQuantile(100*q), h.maximum)) / 1000
 }
 
 // Latency is a distribution in milliseconds.
@@ -59,5 +59,5 @@ func (h *histogram) latency() *Latency {
 	if h.total() == 0 {
 		return nil
 	}
-	return &Latency{h.quantile(0.5), h.quantile(0.9), h.quantile(0.99), float64(h.most) / 1000}
+	return &Latency{h.quantile(0.5), h.quantile(0.9), h.quantile(0.99), float64(h.maximum) / 1000}
 }

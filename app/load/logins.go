@@ -23,8 +23,8 @@ func (b *bench) logins(ctx context.Context, r *Result) error {
 	}
 	r.figure("logins_sent_per_second", float64(all.sent)/seconds)
 	statuses := make(map[string]int)
-	for answer, n := range all.answers {
-		status, _, _ := strings.Cut(answer, " ")
+	for response, n := range all.responses {
+		status, _, _ := strings.Cut(response, " ")
 		statuses[status] += n
 	}
 	for status, n := range statuses {

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	errPeerClosed = errors.New("the server closed the connection")
-	errNotTaken   = errors.New("the server does not read the sent frames")
+	errPeerClosed     = errors.New("the server closed the connection")
+	errSendBufferFull = errors.New("the server does not read the sent frames")
 )
 
 // socket is one shopper's connection. Only its loop accesses it.
@@ -26,27 +26,27 @@ type socket struct {
 	nextID  int64
 	partial []byte // the start of an incomplete frame
 
-	upgraded bool
-	coming   bool // some replies to the greeting are pending
+	upgraded        bool
+	firstOpsPending bool // some replies to the greeting are pending
 
 	// Counters and times of the phases.
-	sentAt   time.Duration // when the newest op was sent, or was due
-	awaiting int           // ops without a reply
-	bought   int           // buys sent
-	reserved int           // buys with the reply reserved
-	orders   int           // distinct orders received in events and hello replies
-	known    []int64       // ids of those orders, in order of arrival
-	last     []byte        // the newest op, repeated if the server is busy
+	sentAt     time.Duration // when the newest op was sent, or was due
+	pendingOps int           // ops without a reply
+	bought     int           // buys sent
+	reserved   int           // buys with the reply reserved
+	orders     int           // distinct orders received in events and hello replies
+	known      []int64       // ids of those orders, in order of arrival
+	last       []byte        // the newest op, repeated if the server is busy
 }
 
-// recent is the number of last orders that are searched for a repeated event: a redelivery arrives soon. Orders in the
+// recentOrders is the number of last orders that are searched for a repeated event: a redelivery arrives soon. Orders in the
 // hello reply are compared with all orders.
-const recent = 8
+const recentOrders = 8
 
-func (s *socket) addOrder(order int64, among int) (fresh bool) {
+func (s *socket) addOrder(order int64, lastN int) (isNew bool) {
 	// Clients detect repeats by order and rev. Here the order id suffices, because all orders stay in their first
 	// state.
-	if slices.Contains(s.known[max(0, len(s.known)-among):], order) {
+	if slices.Contains(s.known[max(0, len(s.known)-lastN):], order) {
 		return false
 	}
 	s.known = append(s.known, order)
@@ -57,17 +57,17 @@ func (s *socket) addOrder(order int64, among int) (fresh bool) {
 // send sends an op and keeps it for a repeat. It builds the frame in the loop's scratch buffer.
 func (s *socket) send(l *loop, op []byte) {
 	s.last = append(s.last[:0], op...)
-	s.again(l)
+	s.resend(l)
 }
 
-// again repeats the newest op unchanged (I6).
-func (s *socket) again(l *loop) {
+// resend repeats the newest op unchanged (I6).
+func (s *socket) resend(l *loop) {
 	l.scratch = wsclient.AppendFrame(l.scratch[:0], wsclient.Text, s.last)
 	if err := writeTo(s.fd, l.scratch); err != nil {
 		l.lose(s, err)
 		return
 	}
-	s.awaiting++
+	s.pendingOps++
 }
 
 // phase is the behaviour of a loop's sockets for some time. All calls come from the loop's goroutine.
@@ -77,9 +77,9 @@ type phase interface {
 	act(l *loop) (wait time.Duration, done bool)
 }
 
-// breath is the pause of a loop that has read all data. Without it, waking the loop would cost the server an eighth of
+// idlePause is the pause of a loop that has read all data. Without it, waking the loop would cost the server an eighth of
 // each write. Measured latencies are up to one breath too long.
-const breath = time.Millisecond
+const idlePause = time.Millisecond
 
 // loop runs a share of the crowd on one goroutine.
 type loop struct {
@@ -119,9 +119,9 @@ func (l *loop) run(ctx context.Context, p phase) error {
 		if done {
 			return nil
 		}
-		if wait > breath && !l.poller.more {
-			time.Sleep(breath)
-			wait -= breath
+		if wait > idlePause && !l.poller.more {
+			time.Sleep(idlePause)
+			wait -= idlePause
 		}
 		if err := l.poller.wait(min(max(wait, 0), 100*time.Millisecond), l.readable); err != nil {
 			return err
@@ -136,7 +136,7 @@ func (l *loop) connect(s *socket, to *target, ops ...[]byte) error {
 	if err != nil {
 		return err
 	}
-	s.fd, s.upgraded, s.coming, s.partial, s.awaiting = fd, false, true, nil, len(ops)
+	s.fd, s.upgraded, s.firstOpsPending, s.partial, s.pendingOps = fd, false, true, nil, len(ops)
 	packet := append([]byte(nil), to.handshake...)
 	for _, op := range ops {
 		packet = wsclient.AppendFrame(packet, wsclient.Text, op)
@@ -181,7 +181,7 @@ func (l *loop) readable(fd int) {
 	n, err := readFrom(fd, l.buffer[kept:])
 	var rest []byte
 	if err == nil {
-		rest, err = l.take(s, l.buffer[:kept+n])
+		rest, err = l.processFrames(s, l.buffer[:kept+n])
 	}
 	if err != nil {
 		l.lose(s, err)
@@ -193,8 +193,8 @@ func (l *loop) readable(fd int) {
 	}
 }
 
-// take processes complete frames and returns the remaining bytes.
-func (l *loop) take(s *socket, b []byte) ([]byte, error) {
+// processFrames processes complete frames and returns the remaining bytes.
+func (l *loop) processFrames(s *socket, b []byte) ([]byte, error) {
 	if !s.upgraded {
 		rest, ok, err := wsclient.CutHandshake(b)
 		if !ok || err != nil {
@@ -210,7 +210,7 @@ func (l *loop) take(s *socket, b []byte) ([]byte, error) {
 		b = rest
 		switch opcode {
 		case wsclient.Text:
-			l.receive(s, read(payload))
+			l.receive(s, parseMessage(payload))
 		case wsclient.Ping:
 			l.scratch = wsclient.AppendFrame(l.scratch[:0], wsclient.Pong, payload)
 			if err := writeTo(s.fd, l.scratch); err != nil {
@@ -230,21 +230,21 @@ func (l *loop) take(s *socket, b []byte) ([]byte, error) {
 func (l *loop) receive(s *socket, m message) {
 	switch m.kind {
 	case replied, refused:
-		s.awaiting--
+		s.pendingOps--
 		if m.kind == refused {
 			l.refusals[string(m.word(`"code":"`))]++
 		} else if m.accepted() {
 			s.reserved++
 		}
 	case ordered:
-		s.addOrder(m.order(), recent)
+		s.addOrder(m.order(), recentOrders)
 		s.cursor = string(m.word(`"cursor":"`))
 	}
 	l.phase.onFrame(l, s, m)
 }
 
-// forgive removes one refusal from the count: it is not a failure.
-func (l *loop) forgive(code string) {
+// uncountRefusal removes one refusal from the count: it is not a failure.
+func (l *loop) uncountRefusal(code string) {
 	if l.refusals[code]--; l.refusals[code] == 0 {
 		delete(l.refusals, code)
 	}
@@ -267,8 +267,8 @@ func (l *loop) sendBuy(s *socket, sale string, at time.Duration) {
 	s.send(l, l.op)
 }
 
-// buysOf returns an op that buys one unit of the sale.
-func buysOf(sale string) func(l *loop, s *socket, at time.Duration) {
+// buyOp returns an op that buys one unit of the sale.
+func buyOp(sale string) func(l *loop, s *socket, at time.Duration) {
 	return func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
 }
 

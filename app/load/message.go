@@ -25,7 +25,7 @@ type message struct {
 	text []byte
 }
 
-func read(text []byte) message {
+func parseMessage(text []byte) message {
 	if rest, ok := bytes.CutPrefix(text, []byte(`{"id":`)); ok {
 		id, rest := number(rest)
 		if bytes.HasPrefix(rest, []byte(`,"ok":`)) {

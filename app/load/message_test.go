@@ -10,15 +10,15 @@ import (
 	"stampede/app/wsclient"
 )
 
-// TestGoldenFramesAreUnderstood: the partial parser reads all golden frames correctly. It fails when the protocol moves
+// TestPartialParserReadsGoldenFrames: the partial parser reads all golden frames correctly. It fails when the protocol moves
 // a parsed member.
-func TestGoldenFramesAreUnderstood(t *testing.T) {
+func TestPartialParserReadsGoldenFrames(t *testing.T) {
 	t.Parallel()
 	seen := make(map[kind]int)
 	for _, frame := range kit.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
-		m := read(frame)
+		m := parseMessage(frame)
 		seen[m.kind]++
-		lookAt(t, m)
+		checkMessage(t, m)
 	}
 	for _, k := range []kind{replied, refused, ticked, ordered} {
 		if seen[k] == 0 {
@@ -27,8 +27,8 @@ func TestGoldenFramesAreUnderstood(t *testing.T) {
 	}
 }
 
-// lookAt compares the members that the scenarios read with the decoded frame.
-func lookAt(t *testing.T, m message) {
+// checkMessage compares the members that the scenarios read with the decoded frame.
+func checkMessage(t *testing.T, m message) {
 	t.Helper()
 	var frame struct {
 		ID     int64
@@ -58,8 +58,8 @@ func lookAt(t *testing.T, m message) {
 	}
 }
 
-// TestOpsByHand: hand-encoded ops equal the encoding of wsclient.
-func TestOpsByHand(t *testing.T) {
+// TestFastOpsEqualTheClientEncoding: hand-encoded ops equal the encoding of wsclient.
+func TestFastOpsEqualTheClientEncoding(t *testing.T) {
 	t.Parallel()
 	want := wsclient.Request{ID: 7, Op: wsclient.Buy, Sale: 7301444403200000101, Qty: 1, Key: "load-123456789-3"}.Encode()
 	if got := appendBuy(nil, 7, "7301444403200000101", 123456789, 3); !bytes.Equal(got, want) {
@@ -71,7 +71,7 @@ func TestOpsByHand(t *testing.T) {
 	}
 }
 
-func TestTargetsThatAreNotThisMachine(t *testing.T) {
+func TestForeignTargetNeedsConfirmation(t *testing.T) {
 	t.Parallel()
 	if _, err := newTarget("192.0.2.1:8080", 4, false); err == nil || !strings.Contains(err.Error(),
 		"--i-own-this-host") {

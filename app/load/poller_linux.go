@@ -94,7 +94,7 @@ func writeTo(fd int, frame []byte) error {
 		return os.NewSyscallError("write", err)
 	}
 	if n < len(frame) {
-		return errNotTaken
+		return errSendBufferFull
 	}
 	return nil
 }

@@ -29,19 +29,19 @@ func (p Process) resident() (int64, error) {
 }
 
 // statistics reads values of a process from /proc.
-func statistics[T any](pid int, about func(procfs.Proc) (T, error)) (T, error) {
+func statistics[T any](pid int, read func(procfs.Proc) (T, error)) (T, error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
 		return *new(T), err
 	}
-	return about(proc)
+	return read(proc)
 }
 
 // processes share the machine of a measurement. Their names are unique.
 type processes []Process
 
-// spent measures the processor time of each process during the work.
-func (ps processes) spent(work func() error) (map[string]time.Duration, error) {
+// measureCPU measures the processor time of each process during the work.
+func (ps processes) measureCPU(work func() error) (map[string]time.Duration, error) {
 	before, err := ps.cpu()
 	if err != nil {
 		return nil, err

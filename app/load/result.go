@@ -31,11 +31,11 @@ func (r *Result) figure(name string, value float64) {
 
 func (r *Result) fail(what string) { r.Failures = append(r.Failures, what) }
 
-// took sets the fields that come from pressed.
-func (r *Result) took(p *pressed) {
+// setMeasured sets the fields that come from pressed.
+func (r *Result) setMeasured(p *workResult) {
 	r.Ops, r.Seconds = p.Ops, p.Seconds
 	if r.Seconds > 0 {
 		r.PerSec = float64(r.Ops) / r.Seconds
 	}
-	r.Latency, r.Order = p.Answers.latency(), p.Orders.latency()
+	r.Latency, r.Order = p.Replies.latency(), p.Orders.latency()
 }

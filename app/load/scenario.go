@@ -15,26 +15,26 @@ import (
 
 // Options configure the crowd and its load.
 type Options struct {
-	Address string        // host:port of the server
-	Sockets int           // shoppers; each has its own socket
-	For     time.Duration // measured time per scenario
-	Rate    float64       // ops per second; 0: closed loop
-	Hot     int           // sales in use at the same time, each in the next partition
-	Stalled float64       // share of watchers that do not read
-	Sources int           // source addresses in 127.0.0.0/8
-	PID     int           // the server's process, for memory and processor time; 0: unknown
-	Beside  []Process     // other processes of this machine whose processor time is measured, such as the stores
-	Own     bool          // the caller may put load on a target that is not this machine
-	Wait    bool          // after buys, wait until each reservation is an order
+	Address        string        // host:port of the server
+	Sockets        int           // shoppers; each has its own socket
+	For            time.Duration // measured time per scenario
+	Rate           float64       // ops per second; 0: closed loop
+	Hot            int           // sales in use at the same time, each in the next partition
+	Stalled        float64       // share of watchers that do not read
+	Sources        int           // source addresses in 127.0.0.0/8
+	PID            int           // the server's process, for memory and processor time; 0: unknown
+	OtherProcesses []Process     // other processes of this machine whose processor time is measured, such as the stores
+	Own            bool          // the caller may put load on a target that is not this machine
+	Wait           bool          // after buys, wait until each reservation is an order
 
 	Progress io.Writer // terminal for the progress bar; nil: none
 }
 
 // Scenario is one kind of measurement.
 type Scenario struct {
-	Name string
-	Does string
-	run  func(b *bench, ctx context.Context, r *Result) error
+	Name        string
+	Description string
+	run         func(b *bench, ctx context.Context, r *Result) error
 }
 
 // Scenarios returns all scenarios in the order of a full run.
@@ -56,13 +56,13 @@ func Scenarios() []Scenario {
 // bench is one run: a crowd connects once and runs some scenarios.
 type bench struct {
 	Options
-	shop    *Shop
-	crowd   *crowd
-	watched []shop.ID // sales that all shoppers watch; nil: none
-	used    []shop.ID // sales to audit
-	shares  processes // measured processes: the server first, then this generator, then Options.Beside
-	before  int64     // memory of the server before the first connection, bytes
-	show    *progress
+	shop         *Shop
+	crowd        *crowd
+	watched      []shop.ID // sales that all shoppers watch; nil: none
+	used         []shop.ID // sales to audit
+	measured     processes // measured processes: the server first, then this generator, then Options.Beside
+	memoryBefore int64     // memory of the server before the first connection, bytes
+	progress     *progress
 }
 
 // Run connects the crowd, runs the named scenarios in that order and returns a result for each. After an error, the
@@ -76,18 +76,18 @@ func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Resul
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{Options: o, shop: target, shares: sharing(o), show: newProgress(o.Progress)}
+	b := &bench{Options: o, shop: target, measured: measuredProcesses(o), progress: newProgress(o.Progress)}
 	if b.crowd, err = newCrowd(o.Sockets, to, target.Token); err != nil {
 		return nil, err
 	}
 	defer b.crowd.close()
-	defer func() { b.show.end() }()
-	if err := b.arrive(ctx, chosen); err != nil {
+	defer func() { b.progress.end() }()
+	if err := b.connectCrowd(ctx, chosen); err != nil {
 		return nil, fmt.Errorf("connect %d shoppers: %w", o.Sockets, err)
 	}
 	var results []Result
 	for _, s := range chosen {
-		b.show.stage(s.Name, b.For)
+		b.progress.stage(s.Name, b.For)
 		r := Result{Scenario: s.Name, Sockets: o.Sockets, Rate: o.Rate}
 		if err := s.run(b, ctx, &r); err != nil {
 			return results, fmt.Errorf("%s: %w", s.Name, err)
@@ -100,12 +100,12 @@ func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Resul
 	return results, nil
 }
 
-// sharing lists the processes whose processor time is measured; none if the server's process is unknown.
-func sharing(o Options) processes {
+// measuredProcesses lists the processes whose processor time is measured; none if the server's process is unknown.
+func measuredProcesses(o Options) processes {
 	if o.PID == 0 {
 		return nil
 	}
-	return append(processes{{serverName, o.PID}, {generatorName, os.Getpid()}}, o.Beside...)
+	return append(processes{{serverName, o.PID}, {generatorName, os.Getpid()}}, o.OtherProcesses...)
 }
 
 func choose(names []string) ([]Scenario, error) {
@@ -120,56 +120,56 @@ func choose(names []string) ([]Scenario, error) {
 	return chosen, nil
 }
 
-// arrive connects the crowd. If a scenario needs watchers, all shoppers watch one sale.
-func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
+// connectCrowd connects the crowd. If a scenario needs watchers, all shoppers watch one sale.
+func (b *bench) connectCrowd(ctx context.Context, chosen []Scenario) error {
 	var err error
-	watches := func(s Scenario) bool { return s.Name == "idle" || s.Name == "fanout" || s.Name == "reconnect" }
-	if slices.ContainsFunc(chosen, watches) {
+	needsWatchers := func(s Scenario) bool { return s.Name == "idle" || s.Name == "fanout" || s.Name == "reconnect" }
+	if slices.ContainsFunc(chosen, needsWatchers) {
 		if b.watched, err = b.offer(ctx, 1, 1<<30, 1<<20); err != nil {
 			return err
 		}
 	}
 	if b.PID != 0 {
-		if b.before, err = b.shares[0].resident(); err != nil {
+		if b.memoryBefore, err = b.measured[0].resident(); err != nil {
 			return err
 		}
 	}
-	b.show.stage("connect", 0)
-	_, err = b.crowd.connect(ctx, b.crowd.sockets, b.watched, underWay)
+	b.progress.stage("connect", 0)
+	_, err = b.crowd.connect(ctx, b.crowd.sockets, b.watched, maxConcurrentDials)
 	return err
 }
 
-// underWay limits the concurrent connections of arrive.
-const underWay = 256
+// maxConcurrentDials limits the concurrent connections of arrive.
+const maxConcurrentDials = 256
 
 // offer creates sales and makes the server load them, so that no measured buy includes the load.
 func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]shop.ID, error) {
 	var sales []shop.ID
-	err := b.meanwhile(ctx, func() (err error) {
+	err := b.whileReceiving(ctx, func() (err error) {
 		if sales, err = b.shop.offer(ctx, n, units, limit); err != nil {
 			return fmt.Errorf("offer %d sales: %w", n, err)
 		}
-		return b.warm(ctx, sales)
+		return b.loadSales(ctx, sales)
 	})
 	b.used = append(b.used, sales...)
 	return sales, err
 }
 
-// warm watches the sales once on its own socket, at most 20 at a time. It retries sales that the server has not loaded
+// loadSales watches the sales once on its own socket, at most 20 at a time. It retries sales that the server has not loaded
 // yet: its catalogue is up to a second old.
-func (b *bench) warm(ctx context.Context, sales []shop.ID) error {
-	visitor, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
+func (b *bench) loadSales(ctx context.Context, sales []shop.ID) error {
+	conn, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {
 		return err
 	}
-	defer visitor.Close()
-	defer context.AfterFunc(ctx, visitor.Close)()
-	_, err = visitor.Hello("", "")
-	for some := range slices.Chunk(sales, 20) {
+	defer conn.Close()
+	defer context.AfterFunc(ctx, conn.Close)()
+	_, err = conn.Hello("", "")
+	for chunk := range slices.Chunk(sales, 20) {
 		if err == nil {
-			err = visitor.Patiently(func() error {
-				_, err := visitor.Watch(0, some...)
-				return errors.Join(err, visitor.Unwatch(0))
+			err = conn.RetryOnCodes(func() error {
+				_, err := conn.Watch(0, chunk...)
+				return errors.Join(err, conn.Unwatch(0))
 			}, shop.NotFound, shop.Busy, shop.RateLimited)
 		}
 	}

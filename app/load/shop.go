@@ -11,8 +11,8 @@ import (
 	"stampede/app/store"
 )
 
-// offerFor is how long the sales are open.
-const offerFor = time.Hour
+// saleLength is how long the sales are open.
+const saleLength = time.Hour
 
 // Shop gives the generator access to the shop; the caller with the configuration creates it. It creates sales for a
 // crowd. Its products and slots stay in the catalogue.
@@ -80,12 +80,12 @@ func (s *Shop) addProduct(ctx context.Context) error {
 
 // openSlot returns the slot that is open now, or adds one between its neighbours.
 func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error) {
-	slot := shop.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(offerFor)}
-	near, err := s.Store.Slots(ctx, slot.OpensAt, slot.ClosesAt)
+	slot := shop.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(saleLength)}
+	neighbours, err := s.Store.Slots(ctx, slot.OpensAt, slot.ClosesAt)
 	if err != nil {
 		return shop.Slot{}, fmt.Errorf("read slots: %w", err)
 	}
-	for _, other := range near {
+	for _, other := range neighbours {
 		switch {
 		case other.OpensAt <= now && now < other.ClosesAt:
 			return other, nil

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	floodTurns = 2   // number of windows with the flood, and of windows without it
-	floodShare = 0.9 // minimum share of the planned requests that must be sent
+	floodWindows = 2   // number of windows with the flood, and of windows without it
+	floodShare   = 0.9 // minimum share of the planned requests that must be sent
 )
 
 // underFlood measures reservations in alternating windows with and without a flood. The flood sends rate requests per
@@ -20,19 +20,19 @@ const (
 func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request func(n int) []byte) (
 	all *flood, seconds float64, err error,
 ) {
-	window := b.For / (2 * floodTurns)
-	w, err := b.shopping(ctx, fastestBuys, 2*floodTurns*(warmUp+window))
+	window := b.For / (2 * floodWindows)
+	w, err := b.shopping(ctx, maxBuyRate, 2*floodWindows*(warmUp+window))
 	if err != nil {
 		return nil, 0, err
 	}
 	w.finish, w.window = replied, window
-	calm, flooded := &side{}, &side{}
-	all = &flood{answers: make(map[string]int), losses: make(map[string]int)}
+	baseline, flooded := &windowResults{}, &windowResults{}
+	all = &flood{responses: make(map[string]int), losses: make(map[string]int)}
 	var lasted time.Duration
 	addresses := 0
-	for i := range 2 * floodTurns {
+	for i := range 2 * floodWindows {
 		if i%4 == 0 || i%4 == 3 { // alternate the order, so that a gradual slowdown affects both sides equally
-			if err := calm.take(b.shares, func() (*pressed, error) { return b.crowd.press(ctx, w) }); err != nil {
+			if err := baseline.measure(b.measured, func() (*workResult, error) { return b.crowd.runWork(ctx, w) }); err != nil {
 				return nil, 0, err
 			}
 			continue
@@ -42,8 +42,8 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 			return nil, 0, err
 		}
 		addresses += f.addresses
-		err = flooded.take(b.shares, func() (*pressed, error) {
-			p, took, err := b.pressUnder(ctx, w, f)
+		err = flooded.measure(b.measured, func() (*workResult, error) {
+			p, took, err := b.runUnderFlood(ctx, w, f)
 			lasted += took
 			return p, err
 		})
@@ -53,33 +53,33 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 		}
 		all.add(f)
 	}
-	r.took(&flooded.all)
-	without, with := middle(calm.rates), middle(flooded.rates)
+	r.setMeasured(&flooded.all)
+	without, with := median(baseline.rates), median(flooded.rates)
 	r.figure("buys_per_second_without", without)
 	r.figure("buys_per_second_with", with)
 	if without > 0 {
 		r.figure("ratio", with/without)
 	}
 	if b.PID != 0 {
-		r.figure("server_cpu_us_per_buy_without", calm.microsPerBuy(w))
+		r.figure("server_cpu_us_per_buy_without", baseline.microsPerBuy(w))
 		r.figure("server_cpu_us_per_buy_with", flooded.microsPerBuy(w))
 	}
 	r.figure(r.Scenario+"_addresses", float64(addresses))
-	r.flooded(all, rate, lasted)
+	r.checkFlood(all, rate, lasted)
 	return all, lasted.Seconds(), nil
 }
 
-// side is the result of the windows with or without the flood.
-type side struct {
+// windowResults is the result of the windows with or without the flood.
+type windowResults struct {
 	rates []float64 // buys per second of each window
-	all   pressed
+	all   workResult
 	spent time.Duration // processor time of the server
 }
 
-func (s *side) take(shares processes, press func() (*pressed, error)) error {
-	var p *pressed
-	spent, err := shares.spent(func() (err error) {
-		p, err = press()
+func (s *windowResults) measure(measured processes, run func() (*workResult, error)) error {
+	var p *workResult
+	spent, err := measured.measureCPU(func() (err error) {
+		p, err = run()
 		return err
 	})
 	if err != nil {
@@ -92,44 +92,44 @@ func (s *side) take(shares processes, press func() (*pressed, error)) error {
 }
 
 // microsPerBuy returns the server's processor time per buy in µs, including the warm-ups.
-func (s *side) microsPerBuy(w work) float64 {
+func (s *windowResults) microsPerBuy(w work) float64 {
 	buys := float64(s.all.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds()
 	return s.spent.Seconds() * 1e6 / max(1, buys)
 }
 
-// pressUnder runs the work during the flood and returns how long the flood sent.
-func (b *bench) pressUnder(ctx context.Context, w work, f *flood) (p *pressed, lasted time.Duration, err error) {
+// runUnderFlood runs the work during the flood and returns how long the flood sent.
+func (b *bench) runUnderFlood(ctx context.Context, w work, f *flood) (p *workResult, lasted time.Duration, err error) {
 	stop := make(chan struct{})
 	var g errgroup.Group
 	g.Go(func() (err error) {
 		lasted, err = f.run(ctx, stop)
 		return err
 	})
-	p, err = b.crowd.press(ctx, w)
+	p, err = b.crowd.runWork(ctx, w)
 	close(stop)
 	if err != nil {
 		return nil, 0, errors.Join(err, g.Wait())
 	}
 	// Shoppers must reply to pings here: the last responses may take longer than the server keeps silent sockets.
-	err = b.meanwhile(ctx, g.Wait)
+	err = b.whileReceiving(ctx, g.Wait)
 	return p, lasted, err
 }
 
-// flooded fails the result if connections were lost, too few requests were sent, or responses are missing.
-func (r *Result) flooded(f *flood, rate float64, lasted time.Duration) {
+// checkFlood fails the result if connections were lost, too few requests were sent, or responses are missing.
+func (r *Result) checkFlood(f *flood, rate float64, lasted time.Duration) {
 	for why, n := range f.losses {
 		r.fail(fmt.Sprintf("%d connections of the flood were lost: %s", n, why))
 	}
-	if intended := rate * lasted.Seconds(); float64(f.sent) < floodShare*intended {
-		r.fail(fmt.Sprintf("the flood was too small: of %.0f requests %d were sent", intended, f.sent))
+	if planned := rate * lasted.Seconds(); float64(f.sent) < floodShare*planned {
+		r.fail(fmt.Sprintf("the flood was too small: of %.0f requests %d were sent", planned, f.sent))
 	}
 	if f.waiting > 0 {
 		r.fail(fmt.Sprintf("%d requests got no response", f.waiting))
 	}
 }
 
-// middle returns the median.
-func middle(of []float64) float64 {
+// median returns the median.
+func median(of []float64) float64 {
 	slices.Sort(of)
 	n := len(of)
 	return (of[(n-1)/2] + of[n/2]) / 2

@@ -8,7 +8,7 @@
 //	*outbox.PauseError       the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
 //	any other                unknown or temporary (4xx, a broken connection): try again
 //
-// Connections are reused for the next e-mail (kept.go). The outcome of one e-mail does not affect another: a connection
+// Connections are reused for the next e-mail (pool.go). The outcome of one e-mail does not affect another: a connection
 // with any error is not reused.
 //
 // Every attempt sends the same bytes: Message-ID and Date are derived from the subject matter and the time of posting,

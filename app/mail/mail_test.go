@@ -55,8 +55,8 @@ func serverFor(t testing.TB, way TLS) *kit.MailServer {
 	})
 }
 
-// through returns a sender for the server.
-func through(t testing.TB, s *kit.MailServer, way TLS) *Sender {
+// senderFor returns a sender for the server.
+func senderFor(t testing.TB, s *kit.MailServer, way TLS) *Sender {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.Addr)
 	kit.Must(t, err)
@@ -84,11 +84,11 @@ func read(t testing.TB, text string) (header netmail.Header, subject, body strin
 }
 
 // Each kind, in both languages, states its purpose and has its complete link or order. It is sent in every TLS mode.
-func TestEmailsArrive(t *testing.T) {
+func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 	t.Parallel()
 	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
 		server := serverFor(t, way)
-		s := through(t, server, way)
+		s := senderFor(t, server, way)
 		for i, l := range []outbox.Email{reset(), paid()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
 				t.Fatalf("way %d: %v", way, err)
@@ -110,10 +110,10 @@ func TestEmailsArrive(t *testing.T) {
 }
 
 // A repeated e-mail has the same bytes, and no other e-mail has its Message-ID.
-func TestARepeatIsTheSameEmail(t *testing.T) {
+func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
-	s := through(t, server, NoTLS)
+	s := senderFor(t, server, NoTLS)
 	other := reset()
 	other.About = "f00e"
 	for _, l := range []outbox.Email{reset(), reset(), other} {
@@ -133,7 +133,7 @@ func TestARepeatIsTheSameEmail(t *testing.T) {
 
 // Every kind of e-mail has texts in both languages. An unknown language gets English. An unknown kind and one without
 // its subject matter are rejected.
-func TestEveryEmailHasWords(t *testing.T) {
+func TestEveryEmailKindHasTexts(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
 	for _, kind := range []outbox.EmailKind{
@@ -175,10 +175,10 @@ func TestEveryEmailHasWords(t *testing.T) {
 }
 
 // User input becomes neither a header nor a separate line, and an address never becomes two.
-func TestNothingIsInjected(t *testing.T) {
+func TestUserInputCannotInjectHeaders(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
-	s := through(t, server, NoTLS)
+	s := senderFor(t, server, NoTLS)
 	for _, evil := range []string{
 		"x\r\nBcc: victim@mail.example", "x\nSubject: other", "x\r\n.\r\nMAIL FROM:<a@b>", "x\u2028Bcc: v@m.example",
 		"\u202Egnp.exe", "x\x00\x1b[31m", "=?utf-8?q?=0D=0ABcc:_v@m.example?=", strings.Repeat("长", 5000),
@@ -226,7 +226,7 @@ func TestNothingIsInjected(t *testing.T) {
 
 // The server's reply and the failed step decide the outcome: retry this e-mail, reject it, or pause all. No error
 // contains an address or the password.
-func TestOutcomes(t *testing.T) {
+func TestServerReplyDecidesOutcome(t *testing.T) {
 	t.Parallel()
 	const sent, again, never, pause = "sent", "again", "never", "pause"
 	for _, c := range []struct{ step, answer, want string }{
@@ -254,23 +254,23 @@ func TestOutcomes(t *testing.T) {
 		t.Run(c.step+" "+c.answer, func(t *testing.T) {
 			t.Parallel()
 			server := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
-			server.Answer(func(step, _ string) string {
+			server.SetReply(func(step, _ string) string {
 				if step == c.step {
 					return c.answer
 				}
 				return ""
 			})
-			s := through(t, server, NoTLS)
+			s := senderFor(t, server, NoTLS)
 			if c.answer == kit.SMTPSilent {
-				s.within = 3 * time.Second // a busy server may be late with its other replies
+				s.timeout = 3 * time.Second // a busy server may be late with its other replies
 			}
 			err := s.Deliver(kit.Context(t), reset(), posted)
-			var asked *outbox.PauseError
+			var pauseErr *outbox.PauseError
 			got := again
 			switch {
 			case err == nil:
 				got = sent
-			case errors.As(err, &asked):
+			case errors.As(err, &pauseErr):
 				got = pause
 			case errors.Is(err, outbox.ErrRejected):
 				got = never
@@ -278,8 +278,8 @@ func TestOutcomes(t *testing.T) {
 			if got != c.want {
 				t.Errorf("%s, want %s: %v", got, c.want, err)
 			}
-			if said := fmt.Sprint(err); strings.Contains(said, "li.lei") || strings.Contains(said, "secret") {
-				t.Errorf("the error contains the address or the password: %s", said)
+			if text := fmt.Sprint(err); strings.Contains(text, "li.lei") || strings.Contains(text, "secret") {
+				t.Errorf("the error contains the address or the password: %s", text)
 			}
 		})
 	}
@@ -287,34 +287,34 @@ func TestOutcomes(t *testing.T) {
 
 // An unreachable server, a wrong certificate, missing TLS and a wrong password are problems of the server: no e-mail is
 // rejected, and no password or e-mail is sent unencrypted.
-func TestServersThatAreNoGood(t *testing.T) {
+func TestUnusableServerPausesDelivery(t *testing.T) {
 	t.Parallel()
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	kit.Must(t, err)
-	_ = gone.Close()
+	_ = closed.Close()
 	plain := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
-	strange := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.Roots = nil })
+	untrusted := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.Roots = nil })
 	locked := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.User, s.Password = "shop", "other" })
-	wrong := through(t, locked, StartTLS)
+	wrong := senderFor(t, locked, StartTLS)
 	wrong.server.Password = "secret"
 	for name, s := range map[string]*Sender{
-		"no server":           through(t, &kit.MailServer{Addr: gone.Addr().String()}, NoTLS),
-		"no STARTTLS":         through(t, plain, StartTLS),
-		"unknown certificate": through(t, strange, StartTLS),
+		"no server":           senderFor(t, &kit.MailServer{Addr: closed.Addr().String()}, NoTLS),
+		"no STARTTLS":         senderFor(t, plain, StartTLS),
+		"unknown certificate": senderFor(t, untrusted, StartTLS),
 		"wrong password":      wrong,
 	} {
 		err := s.Deliver(kit.Context(t), reset(), posted)
-		var asked *outbox.PauseError
-		if !errors.As(err, &asked) || strings.Contains(err.Error(), "secret") {
+		var pauseErr *outbox.PauseError
+		if !errors.As(err, &pauseErr) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if n := len(plain.Mails()) + len(strange.Mails()) + len(locked.Mails()); n != 0 {
+	if n := len(plain.Mails()) + len(untrusted.Mails()) + len(locked.Mails()); n != 0 {
 		t.Errorf("%d e-mails were sent there", n)
 	}
 }
 
-func TestServerAddresses(t *testing.T) {
+func TestParseServerRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]Server{
 		"smtp://u:p@mail.example":               {Host: "mail.example", Port: 587, User: "u", Password: "p"},
@@ -338,7 +338,7 @@ func TestServerAddresses(t *testing.T) {
 }
 
 // Without a mail server, each e-mail is one file that only this user can read, and a repeat is the same file.
-func TestEmailsOnDisk(t *testing.T) {
+func TestFolderWritesOnePrivateFilePerEmail(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mail")
 	var received []string
@@ -366,9 +366,9 @@ func TestEmailsOnDisk(t *testing.T) {
 	// A folder that cannot be created does not reject the e-mail.
 	file := filepath.Join(path, "x")
 	kit.Must(t, os.WriteFile(file, nil, 0o600))
-	var asked *outbox.PauseError
+	var pauseErr *outbox.PauseError
 	err = (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted)
-	if !errors.As(err, &asked) {
+	if !errors.As(err, &pauseErr) {
 		t.Errorf("without a folder: got %v, want a PauseError", err)
 	}
 }

@@ -57,7 +57,7 @@ const (
 
 // clean returns one line of plain characters: without line breaks, so that no header or line can be added, and without
 // characters that change the text direction.
-func clean(s string, most int) string {
+func clean(s string, maxLength int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -68,7 +68,7 @@ func clean(s string, most int) string {
 		return r
 	}, s)
 	runes := []rune(strings.Join(strings.Fields(s), " "))
-	return string(runes[:min(len(runes), most)])
+	return string(runes[:min(len(runes), maxLength)])
 }
 
 const signature = "\n-- \nStampede\n"

@@ -8,11 +8,11 @@ import (
 	"github.com/microcosm-cc/bluemonday"
 )
 
-var policy = strict()
+var policy = strictPolicy()
 
-// strict allows a few elements, without attributes except the address of a link. Links open in a new tab, without
+// strictPolicy allows a few elements, without attributes except the address of a link. Links open in a new tab, without
 // access to the page.
-func strict() *bluemonday.Policy {
+func strictPolicy() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "strong", "em", "ul", "ol", "li")
 	p.AllowAttrs("href").OnElements("a")

@@ -41,8 +41,8 @@ type Receipt struct {
 const (
 	// windowMargin is the assumed maximum clock error of a node that rejects a buy by its own clock.
 	windowMargin = 2 * time.Second
-	// gateWithin is how long a buy may wait for its Lua step when its caller sets no limit.
-	gateWithin = 10 * time.Second
+	// gateTimeout is how long a buy may wait for its Lua step when its caller sets no limit.
+	gateTimeout = 10 * time.Second
 	// maxOrderIDs is the maximum number of IDs per buy: an ID is in use if another node generated the same one.
 	maxOrderIDs = 4
 	// maxQty keeps a quantity within the range of every layer. The limit per buyer is far below.
@@ -60,7 +60,7 @@ var errPassRequired = shop.Fail(shop.PassRequired, "this sale requires an unused
 type Gate interface {
 	// Reserve calls then exactly once, at once or from another goroutine, with the result, or with an error when the
 	// outcome is unknown. then must not block: other callers wait behind it.
-	Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error))
+	Reserve(b shop.Buy, until time.Time, then func(shop.GateResult, error))
 }
 
 // Checkout is flow 1: a buy becomes a reservation.
@@ -157,7 +157,7 @@ func (b *buying) check(req *BuyRequest) (err error) {
 	if err := req.validate(); err != nil {
 		return err
 	}
-	sale, err := b.Catalogue.Offered(b.ctx, req.Sale)
+	sale, err := b.Catalogue.VisibleSale(b.ctx, req.Sale)
 	if err != nil {
 		return err
 	}
@@ -201,17 +201,17 @@ func (t *Checkout) orderID() (shop.ID, error) {
 func (b *buying) reserve() {
 	until, limited := b.ctx.Deadline()
 	if !limited {
-		until = time.Now().Add(gateWithin)
+		until = time.Now().Add(gateTimeout)
 	}
 	b.ids++
 	b.Gate.Reserve(b.buy, until, b.decided)
 }
 
 // decided turns the verdict of the Lua step into a reply or the next step.
-func (b *buying) decided(d shop.GateAnswer, err error) {
+func (b *buying) decided(d shop.GateResult, err error) {
 	layer := shop.LayerRedis
 	if err != nil {
-		b.end(Receipt{}, layer, b.unknown(err))
+		b.end(Receipt{}, layer, b.unknownOutcome(err))
 		return
 	}
 	if d.Local {
@@ -223,7 +223,7 @@ func (b *buying) decided(d shop.GateAnswer, err error) {
 		b.end(receiptOf(d), layer, nil)
 		return
 	case shop.VerdictRepeated:
-		b.ask(func() (Receipt, error) { return b.stateByNow(receiptOf(d)), nil })
+		b.ask(func() (Receipt, error) { return b.currentState(receiptOf(d)), nil })
 		return
 	case shop.VerdictLimit:
 		b.ask(func() (Receipt, error) {
@@ -280,25 +280,25 @@ func notReady() error {
 }
 
 // receiptOf returns the receipt of a reservation.
-func receiptOf(d shop.GateAnswer) Receipt {
+func receiptOf(d shop.GateResult) Receipt {
 	return Receipt{Order: d.Order, Ticket: d.Ticket, Place: shop.PlaceOf(d.Ticket, d.Done), State: shop.Reserved}
 }
 
-// unknown wraps an error after which the outcome of the buy is unknown.
-func (b *buying) unknown(err error) error {
+// unknownOutcome wraps an error after which the outcome of the buy is unknown.
+func (b *buying) unknownOutcome(err error) error {
 	err = fmt.Errorf("reserve order %s of sale %s: %w", b.buy.Order, b.buy.Sale.ID,
 		errors.Join(err, shop.FailBusy("the outcome is unknown; repeat with the same key", shop.BusyRetry)))
-	return shop.Named(err, "order", b.buy.Order, "sale", b.buy.Sale.ID)
+	return shop.WithErrorIDs(err, "order", b.buy.Order, "sale", b.buy.Sale.ID)
 }
 
 // warm loads a missing sale into Redis, once, and sends the buy again.
 func (b *buying) warm() {
-	_, err := contained(func() (Receipt, error) {
+	_, err := recoverPanic(func() (Receipt, error) {
 		if b.Clock.Now().Sub(b.sale.ClosesAt) > windowMargin { // its keys are removed long after it closed
 			return Receipt{}, shop.Fail(shop.Closed, "the sale is closed")
 		}
 		if err := b.Warmer.Ensure(b.ctx, b.sale.ID); err != nil {
-			return Receipt{}, b.unknown(err)
+			return Receipt{}, b.unknownOutcome(err)
 		}
 		return Receipt{}, nil
 	})
@@ -311,15 +311,15 @@ func (b *buying) warm() {
 }
 
 // ask runs a query to Redis or the database in the background and ends the buy with its result.
-func (b *buying) ask(question func() (Receipt, error)) {
+func (b *buying) ask(query func() (Receipt, error)) {
 	b.background.Go(func() {
-		receipt, err := contained(question)
+		receipt, err := recoverPanic(query)
 		b.end(receipt, shop.LayerRedis, err)
 	})
 }
 
-// contained turns a panic into an internal error, without its text.
-func contained(step func() (Receipt, error)) (r Receipt, err error) {
+// recoverPanic turns a panic into an internal error, without its text.
+func recoverPanic(step func() (Receipt, error)) (r Receipt, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("checkout panicked", "panic", p, "stack", string(debug.Stack()))
@@ -329,10 +329,10 @@ func contained(step func() (Receipt, error)) (r Receipt, err error) {
 	return step()
 }
 
-// stateByNow returns the receipt of a repeated key: the same order in its present state. If the database is
+// currentState returns the receipt of a repeated key: the same order in its present state. If the database is
 // unavailable, it returns "reserved", the weaker claim (P3). An order whose ID belongs to another order becomes refused
 // (ErrIDTaken).
-func (b *buying) stateByNow(receipt Receipt) Receipt {
+func (b *buying) currentState(receipt Receipt) Receipt {
 	order, err := b.Store.Order(b.ctx, receipt.Order)
 	switch {
 	case err != nil:

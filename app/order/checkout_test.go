@@ -12,12 +12,12 @@ import (
 type settlingWorld struct {
 	Redis
 	Store
-	looks int
+	reads int
 }
 
 func (w *settlingWorld) settled() bool {
-	w.looks++
-	return w.looks > 1
+	w.reads++
+	return w.reads > 1
 }
 
 func (w *settlingWorld) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
@@ -36,7 +36,7 @@ func (w *settlingWorld) OrdersOf(context.Context, shop.OrdersQuery) ([]shop.Orde
 }
 
 // limit_reached lists each held order exactly once, even one that gets its row between the two reads.
-func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
+func TestLimitReachedListsEachOrderOnce(t *testing.T) {
 	t.Parallel()
 	world := &settlingWorld{}
 	b := buying{Checkout: &Checkout{Redis: world, Store: world}, ctx: t.Context()}
@@ -53,12 +53,12 @@ func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 
 // scriptedGate returns the same result for each buy, from its own goroutine.
 type scriptedGate struct {
-	answer shop.GateAnswer
+	result shop.GateResult
 	err    error
 }
 
-func (g scriptedGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer, error)) {
-	d := g.answer
+func (g scriptedGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateResult, error)) {
+	d := g.result
 	d.Order = b.Order
 	go then(d, g.err)
 }
@@ -69,9 +69,9 @@ type usedIDs struct {
 	sent []shop.Buy
 }
 
-func (g *usedIDs) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer, error)) {
+func (g *usedIDs) Reserve(b shop.Buy, _ time.Time, then func(shop.GateResult, error)) {
 	g.sent = append(g.sent, b)
-	d := shop.GateAnswer{Verdict: shop.VerdictReserved, Order: b.Order}
+	d := shop.GateResult{Verdict: shop.VerdictReserved, Order: b.Order}
 	if g.left--; g.left >= 0 {
 		d.Verdict = shop.VerdictUsedID
 	}
@@ -98,14 +98,14 @@ func TestUsedOrderIDsAreReplaced(t *testing.T) {
 }
 
 // A repeated key does not expose another buyer's order with the same ID.
-func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
+func TestRepeatHidesTheOrderOfAnotherBuyer(t *testing.T) {
 	t.Parallel()
 	row := shop.Order{User: 6, Sale: 7, State: shop.Paid}
-	checkout := &Checkout{Store: &lateRow{row: row}}
+	checkout := &Checkout{Store: &rowStore{row: row}}
 	for user, want := range map[shop.ID]shop.OrderState{5: shop.Refused, 6: shop.Paid} {
 		b := buying{Checkout: checkout, ctx: t.Context()}
 		b.buy.Sale.ID, b.buy.User = 7, user
-		if got := b.stateByNow(Receipt{State: shop.Reserved}).State; got != want {
+		if got := b.currentState(Receipt{State: shop.Reserved}).State; got != want {
 			t.Errorf("user %d: got state %s, want %s", user, got, want)
 		}
 	}
@@ -119,7 +119,7 @@ func (brokenStore) Order(context.Context, shop.ID) (shop.Order, error) {
 }
 
 // For each gate result the buyer gets exactly one reply, even if a later read is needed and panics.
-func TestEveryBuyIsToldOnce(t *testing.T) {
+func TestEveryBuyGetsOneReply(t *testing.T) {
 	t.Parallel()
 	rows := &settlingWorld{}
 	for _, c := range []struct {
@@ -128,19 +128,19 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 		order Store
 		want  shop.Code // "": reserved
 	}{
-		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
-		{"sold out", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut}}, rows, shop.SoldOut},
-		{"limit", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictLimit}}, rows, shop.LimitReached},
+		{"reserved", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
+		{"sold out", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictSoldOut}}, rows, shop.SoldOut},
+		{"limit", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictLimit}}, rows, shop.LimitReached},
 		{"unknown outcome", scriptedGate{err: shop.ErrTransient}, rows, shop.Busy},
-		{"backlog full", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictBacklog}}, rows, shop.Busy},
-		{"rebuild", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictRecovering}}, rows, shop.Busy},
+		{"backlog full", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictBacklog}}, rows, shop.Busy},
+		{"rebuild", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictRecovering}}, rows, shop.Busy},
 		{
 			"a repeat while the database fails",
-			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictRepeated}},
+			scriptedGate{result: shop.GateResult{Verdict: shop.VerdictRepeated}},
 			brokenStore{},
 			shop.Internal,
 		},
-		{"not in Redis, closed long ago", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictNotLoaded}}, rows, shop.Closed},
+		{"not in Redis, closed long ago", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictNotLoaded}}, rows, shop.Closed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

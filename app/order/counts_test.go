@@ -15,27 +15,27 @@ import (
 // fakeFigures stores the figures of sales. If away is set, it stores them and returns an error.
 type fakeFigures struct {
 	board.Redis
-	said  map[shop.ID]map[string]board.SaleFigures
-	words int
-	away  bool
+	published map[shop.ID]map[string]board.SaleFigures
+	writes    int
+	lostReply bool
 }
 
 func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []board.SaleFigures) error {
-	f.words++
+	f.writes++
 	for _, one := range all {
-		if f.said[one.Sale] == nil {
-			f.said[one.Sale] = map[string]board.SaleFigures{}
+		if f.published[one.Sale] == nil {
+			f.published[one.Sale] = map[string]board.SaleFigures{}
 		}
-		f.said[one.Sale][one.By] = one
+		f.published[one.Sale][one.By] = one
 	}
-	if f.away {
+	if f.lostReply {
 		return errors.New("unreachable")
 	}
 	return nil
 }
 
 func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []board.SaleFigures, err error) {
-	for _, one := range f.said[sale] {
+	for _, one := range f.published[sale] {
 		all = append(all, one)
 	}
 	return all, nil
@@ -58,13 +58,13 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 	}{
 		{
 			"sold out by the flag",
-			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1, Local: true}},
+			scriptedGate{result: shop.GateResult{Verdict: shop.VerdictSoldOut, Free: 1, Local: true}},
 			shop.Sale{OpensAt: 1},
 			&board.Rejected{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 1},
 		},
 		{
 			"sold out by the script",
-			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1}},
+			scriptedGate{result: shop.GateResult{Verdict: shop.VerdictSoldOut, Free: 1}},
 			shop.Sale{OpensAt: 1},
 			&board.Rejected{Layer: shop.LayerRedis, Code: shop.SoldOut, Buys: 1},
 		},
@@ -80,11 +80,11 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			shop.Sale{OpensAt: 1 << 42},
 			&board.Rejected{Layer: shop.LayerNode, Code: shop.NotOpen, Buys: 1},
 		},
-		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved}}, shop.Sale{OpensAt: 1}, nil},
+		{"reserved", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictReserved}}, shop.Sale{OpensAt: 1}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			store := &fakeFigures{said: map[shop.ID]map[string]board.SaleFigures{}}
+			store := &fakeFigures{published: map[shop.ID]map[string]board.SaleFigures{}}
 			counts, _ := newCounts("1", store)
 			c.sale.ID, c.sale.ClosesAt = 7, 1<<43
 			checkout := &Checkout{

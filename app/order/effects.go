@@ -50,23 +50,23 @@ func (e *Effects) Finish(
 	if err := e.returnUnits(ctx, rows); err != nil {
 		return err
 	}
-	rows, err := e.touched(ctx, rows)
+	rows, err := e.ensureTouched(ctx, rows)
 	if err != nil {
 		return err
 	}
-	err = e.inTime(ctx, asOf, rows, func(asOf shop.Millis, rows []*shop.Order) error {
+	err = e.publishFresh(ctx, asOf, rows, func(asOf shop.Millis, rows []*shop.Order) error {
 		return e.Redis.Finish(ctx, partition, asOf, rows, entries)
 	})
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
-	e.PublishMarks.Add(later(rows))
+	e.PublishMarks.Add(laterStates(rows))
 	return nil
 }
 
-// inTime publishes rows. If it is too late for them, for example after a database stall, it renews their change
+// publishFresh publishes rows. If it is too late for them, for example after a database stall, it renews their change
 // timestamps and publishes the present rows, once (F2).
-func (e *Effects) inTime(
+func (e *Effects) publishFresh(
 	ctx context.Context, asOf shop.Millis, rows []*shop.Order, publish func(asOf shop.Millis, rows []*shop.Order) error,
 ) error {
 	err := publish(asOf, rows)
@@ -82,23 +82,23 @@ func (e *Effects) inTime(
 	return publish(asOf, rows)
 }
 
-// later returns the rows that are past their first state: the row has to record that this state was published.
-func later(rows []*shop.Order) []*shop.Order {
+// laterStates returns the rows that are past their first state: the row has to record that this state was published.
+func laterStates(rows []*shop.Order) []*shop.Order {
 	return shop.Where(rows, func(o *shop.Order) bool { return o.PublishedRev < o.Rev })
 }
 
 // Units moves units in Redis according to the rows: back to the stock, from held to sold, or out of the sale. A failure
 // does not stop the other moves, which may be in other partitions. The same applies to deadlines and messages.
 func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
-	sold := holds(rows, func(o *shop.Order) bool { return o.State.Sold() && o.HoldsUnits() })
+	sold := soldHolds(rows, func(o *shop.Order) bool { return o.State.Sold() && o.HoldsUnits() })
 	// An order whose late money was refunded never held units.
-	refunded := holds(rows, func(o *shop.Order) bool { return o.State == shop.Refunded && o.HoldsUnits() })
-	return errors.Join(e.returnUnits(ctx, rows), move(ctx, e.Redis.Sell, sold),
-		move(ctx, e.Redis.Withdraw, refunded))
+	refunded := soldHolds(rows, func(o *shop.Order) bool { return o.State == shop.Refunded && o.HoldsUnits() })
+	return errors.Join(e.returnUnits(ctx, rows), moveUnits(ctx, e.Redis.Sell, sold),
+		moveUnits(ctx, e.Redis.Withdraw, refunded))
 }
 
-// move moves units of orders with one Redis call. It does nothing for an empty list.
-func move[T any](ctx context.Context, by func(context.Context, []T) ([]bool, error), units []T) error {
+// moveUnits moves units of orders with one Redis call. It does nothing for an empty list.
+func moveUnits[T any](ctx context.Context, by func(context.Context, []T) ([]bool, error), units []T) error {
 	if len(units) == 0 {
 		return nil
 	}
@@ -113,18 +113,18 @@ func move[T any](ctx context.Context, by func(context.Context, []T) ([]bool, err
 func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 	var returns []shop.Return
 	for _, o := range rows {
-		if !o.HoldsUnits() && !o.Reviving() {
+		if !o.HoldsUnits() && !o.RevivalPending() {
 			burn := o.State == shop.Refused && (o.Reason == shop.ReasonGuard || o.Reason == shop.ReasonNoSale)
 			returns = append(returns, shop.Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User, Burn: burn})
 		}
 	}
-	return move(ctx, e.Redis.Return, returns)
+	return moveUnits(ctx, e.Redis.Return, returns)
 }
 
-// holds returns the holds of the selected rows.
-func holds(rows []*shop.Order, meant func(*shop.Order) bool) []shop.SoldHold {
+// soldHolds returns the holds of the selected rows.
+func soldHolds(rows []*shop.Order, selects func(*shop.Order) bool) []shop.SoldHold {
 	return shop.Mapped(
-		shop.Where(rows, meant),
+		shop.Where(rows, selects),
 		func(o *shop.Order) shop.SoldHold { return shop.SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold} },
 	)
 }
@@ -146,13 +146,13 @@ func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 
 // Publish publishes the unpublished states of rows and marks them as published.
 func (e *Effects) Publish(ctx context.Context, asOf shop.Millis, rows []*shop.Order) error {
-	unpublished, err := e.touched(ctx, later(rows))
+	unpublished, err := e.ensureTouched(ctx, laterStates(rows))
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for partition, some := range shop.ByPartition(unpublished) {
-		err := e.inTime(ctx, asOf, some, func(asOf shop.Millis, rows []*shop.Order) error {
+		err := e.publishFresh(ctx, asOf, some, func(asOf shop.Millis, rows []*shop.Order) error {
 			return e.Notifier.Publish(ctx, partition, asOf, rows)
 		})
 		if err != nil {
@@ -164,9 +164,9 @@ func (e *Effects) Publish(ctx context.Context, asOf shop.Millis, rows []*shop.Or
 	return errors.Join(failed...)
 }
 
-// touched renews the change timestamps of rows that the caller's own transaction did not change. asOf was read earlier,
+// ensureTouched renews the change timestamps of rows that the caller's own transaction did not change. asOf was read earlier,
 // so it is valid for them, too.
-func (e *Effects) touched(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
+func (e *Effects) ensureTouched(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	old := shop.Where(rows, func(o *shop.Order) bool { return !o.Touched })
 	if len(old) == 0 {
 		return rows, nil

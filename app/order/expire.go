@@ -11,8 +11,8 @@ import (
 
 // PaymentCloser ends orders whose payment was opened. The gateway decides whether they end.
 type PaymentCloser interface {
-	// Others returns the orders of a list that are not being ended now.
-	Others(orders []shop.ID) []shop.ID
+	// NotClosing returns the orders of a list that are not being ended now.
+	NotClosing(orders []shop.ID) []shop.ID
 	// Offer accepts the orders that are due at the instant now and can end only at the gateway. It never blocks.
 	Offer(rows []shop.Order, now shop.Millis)
 	Cancel(ctx context.Context, o shop.Order) (shop.Order, error)
@@ -32,7 +32,7 @@ type Expirer struct {
 	Reader  *Reader
 	Closer  PaymentCloser // nil: the shop takes no payments
 
-	units unitsFirst
+	units unitGate
 }
 
 // Due handles orders whose deadline has passed. See DeadlineHandler.
@@ -42,7 +42,7 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, 
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
 	if x.Closer != nil {
-		orders = x.Closer.Others(orders)
+		orders = x.Closer.NotClosing(orders)
 	}
 	rows, err := x.expire(ctx, orders, now)
 	if err != nil {
@@ -83,7 +83,7 @@ func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis)
 func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
 	now, err := x.Redis.Now(ctx)
 	if err != nil {
-		return "", shop.Unsettled("read Redis time", err)
+		return "", shop.UnknownOutcome("read Redis time", err)
 	}
 	// A reservation can become a row between two reads, but only once.
 	for range 3 {
@@ -95,7 +95,7 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 		case errors.Is(err, errBecameRow):
 			continue
 		case err != nil:
-			return "", shop.Unsettled("cancel order "+id.String(), err)
+			return "", shop.UnknownOutcome("cancel order "+id.String(), err)
 		}
 		if row.State == shop.Pending {
 			if x.Closer == nil {
@@ -106,12 +106,12 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 			if err != nil {
 				return "", err
 			}
-			return cancelAnswer(row)
+			return cancelResult(row)
 		}
 		if err := x.Effects.Do(ctx, now, &row); err != nil {
-			return "", shop.Unsettled("finish cancelling order "+id.String(), err)
+			return "", shop.UnknownOutcome("finish cancelling order "+id.String(), err)
 		}
-		return cancelAnswer(row)
+		return cancelResult(row)
 	}
 	return "", shop.FailBusy("another operation is changing the order; try again", shop.BusyRetry)
 }
@@ -151,7 +151,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now s
 	return shop.Order{}, err
 }
 
-func cancelAnswer(o shop.Order) (shop.OrderState, error) {
+func cancelResult(o shop.Order) (shop.OrderState, error) {
 	switch o.State {
 	case shop.Cancelled:
 		return shop.Cancelled, nil

@@ -14,17 +14,17 @@ import (
 
 func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis, *fakes.Notifier) {
 	tr := &fakes.Trace{}
-	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
+	dueStore, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
 		&fakes.Notifier{Trace: tr}
-	return &Expirer{Redis: inventory, Store: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+	return &Expirer{Redis: inventory, Store: dueStore, Effects: effectsOf(inventory, dueStore, notifier)}, dueStore, inventory,
 		notifier
 }
 
 // I1, I3, P5: the row is committed, then its units are returned, then the buyer is notified. An unexpired order keeps
 // its units and its deadline. The units of a paid order count as sold, even if a crash has interrupted that step.
-func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
+func TestUnitsAreReturnedAfterTheCommit(t *testing.T) {
 	t.Parallel()
-	x, book, inventory, _ := newTestExpirer(
+	x, dueStore, inventory, _ := newTestExpirer(
 		shop.Order{ID: 1, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, PublishedRev: 1},
 		shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1},
 		shop.Order{ID: 3, Sale: 7, State: shop.Paid, Hold: 1, Rev: 2, PublishedRev: 2})
@@ -32,8 +32,8 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	if err != nil || !slices.Equal(finished, []shop.ID{1, 3}) {
 		t.Fatalf("finished %v (%v), want orders 1 and 3", finished, err)
 	}
-	if want := []string{"commit 3", "return 1", "sell 1", "publish 1"}; !slices.Equal(book.Steps, want) {
-		t.Fatalf("steps %v, want %v", book.Steps, want)
+	if want := []string{"commit 3", "return 1", "sell 1", "publish 1"}; !slices.Equal(dueStore.Steps, want) {
+		t.Fatalf("steps %v, want %v", dueStore.Steps, want)
 	}
 	if r := inventory.Returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
 		t.Fatalf("unexpected return %+v", r)
@@ -41,12 +41,12 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 }
 
 // I1, I6: while the commit of an order's end is unknown, its units are not returned.
-func TestUnknownCommitReturnsNothing(t *testing.T) {
+func TestUnknownCommitReturnsNoUnits(t *testing.T) {
 	t.Parallel()
-	x, book, inventory, _ := newTestExpirer(
+	x, dueStore, inventory, _ := newTestExpirer(
 		shop.Order{ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1},
 	)
-	book.Err = shop.ErrTransient
+	dueStore.Err = shop.ErrTransient
 	if _, err := x.Due(context.Background(), 0, []shop.ID{1}); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("Due returned %v, want ErrTransient", err)
 	}
@@ -54,30 +54,30 @@ func TestUnknownCommitReturnsNothing(t *testing.T) {
 		shop.AsError(err).Code != shop.Busy {
 		t.Errorf("Cancel returned %v, want ErrTransient with busy", err)
 	}
-	if len(inventory.Returned) != 0 || len(book.Steps) != 0 {
-		t.Fatalf("unexpected steps %v", book.Steps)
+	if len(inventory.Returned) != 0 || len(dueStore.Steps) != 0 {
+		t.Fatalf("unexpected steps %v", dueStore.Steps)
 	}
 }
 
-// beforeItsRow is an order without a row. It records the inserted row and its epoch.
-type beforeItsRow struct {
+// cancelStore is an order without a row. It records the inserted row and its epoch.
+type cancelStore struct {
 	Store
 	epoch int64
 	row   shop.Order
 }
 
-func (b *beforeItsRow) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
+func (b *cancelStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
 	return shop.Order{}, shop.ErrNoRow
 }
 
-func (b *beforeItsRow) Insert(_ context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+func (b *cancelStore) Insert(_ context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	b.epoch, b.row = epoch, rows[0]
 	return nil, shop.ErrStaleEpoch
 }
 
 // P2: an order that stopped waiting between the two reads has a row. If the row is unreadable, its existence is
 // unknown, so the buyer does not receive NotFound.
-func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
+func TestCancelFindsAnOrderThatJustGotItsRow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		row  shop.Order
@@ -91,7 +91,7 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			orders := &lateRow{row: c.row, err: c.err}
+			orders := &rowStore{row: c.row, err: c.err}
 			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
 			x := &Expirer{Redis: inventory, Store: orders, Reader: &Reader{Store: orders}}
 			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
@@ -101,14 +101,14 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 	}
 }
 
-// lateRow is an order whose row is missing when it is to be changed. Later reads return row and err.
-type lateRow struct {
-	beforeItsRow
+// rowStore is an order whose row is missing when it is to be changed. Later reads return row and err.
+type rowStore struct {
+	cancelStore
 	row shop.Order
 	err error
 }
 
-func (r *lateRow) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
+func (r *rowStore) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
 
 type reservedInventory struct {
 	*fakes.Redis
@@ -123,20 +123,20 @@ func (l reservedInventory) Waiting(context.Context, shop.ID) ([]shop.Reservation
 // rebuild has begun, which would not restore it. The cancelling buyer receives Busy.
 func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	t.Parallel()
-	book := &beforeItsRow{}
+	dueStore := &cancelStore{}
 	inventory := reservedInventory{
 		&fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}, shop.Reservation{
 			Order: 1, Sale: 7, Entry: shop.Entry{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90},
 		},
 	}
 	x := &Expirer{
-		Redis: inventory, Store: book, Reader: &Reader{
+		Redis: inventory, Store: dueStore, Reader: &Reader{
 			Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC),
 		},
 	}
 	_, err := x.Cancel(context.Background(), 9, 1)
-	if shop.AsError(err).Code != shop.Busy || book.epoch != 4 || book.row.State != shop.Cancelled {
-		t.Errorf("got state %s at epoch %d, error %v; want cancelled at epoch 4 and busy", book.row.State, book.epoch, err)
+	if shop.AsError(err).Code != shop.Busy || dueStore.epoch != 4 || dueStore.row.State != shop.Cancelled {
+		t.Errorf("got state %s at epoch %d, error %v; want cancelled at epoch 4 and busy", dueStore.row.State, dueStore.epoch, err)
 	}
 	if len(inventory.Returned) != 0 {
 		t.Errorf("unexpected returns %v", inventory.Returned)

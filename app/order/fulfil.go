@@ -36,7 +36,7 @@ type Fulfiller struct {
 func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts []error, err error) {
 	spans := f.follow(entries)
 	defer func() { spans.finish(verdicts, err) }()
-	until := f.patience()
+	until := f.writeDeadline()
 	now, err := f.Redis.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
@@ -52,7 +52,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
 	}
 	for epoch, batch := range byEpoch {
-		w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, spans: spans}
+		w := batchWrite{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, spans: spans}
 		if err := f.write(ctx, &w, batch); err != nil {
 			return nil, err
 		}
@@ -60,22 +60,22 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 	return verdicts, nil
 }
 
-// patience returns the deadline for writing rows whose time to pay starts now. At least half of that time must remain
+// writeDeadline returns the deadline for writing rows whose time to pay starts now. At least half of that time must remain
 // when a stalled database commits.
-func (f *Fulfiller) patience() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
+func (f *Fulfiller) writeDeadline() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
 
-// writing is one pass over a batch.
-type writing struct {
+// batchWrite is one pass over a batch.
+type batchWrite struct {
 	epoch    int64
 	now      shop.Millis // Redis time, from which the deadlines count
 	until    time.Time   // rows that are not written by then are given up: now is too old
 	entries  []shop.Entry
 	verdicts []error // per entry; nil means settled
-	spans    stages
+	spans    batchSpans
 }
 
-// without removes the entries of a stuck sale from the batch, so that only they wait.
-func (w *writing) without(batch []int, stuck *shop.StuckSale) []int {
+// dropSale removes the entries of a stuck sale from the batch, so that only they wait.
+func (w *batchWrite) dropSale(batch []int, stuck *shop.StuckSale) []int {
 	return slices.DeleteFunc(slices.Clone(batch), func(at int) bool {
 		waits := w.entries[at].Sale == stuck.Sale
 		if waits {
@@ -87,15 +87,15 @@ func (w *writing) without(batch []int, stuck *shop.StuckSale) []int {
 
 // write inserts the entries at the positions in batch. After a permanent fault it halves the batch until the bad entry
 // is alone. Only then does the fault count against that entry.
-func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
+func (f *Fulfiller) write(ctx context.Context, w *batchWrite, batch []int) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	fresh, cancel := context.WithDeadline(ctx, w.until)
+	writeCtx, cancel := context.WithDeadline(ctx, w.until)
 	defer cancel()
 	rows := make([]shop.NewOrder, len(batch))
 	for i, at := range batch {
-		row, err := f.row(fresh, &w.entries[at])
+		row, err := f.row(writeCtx, &w.entries[at])
 		if err != nil {
 			return err
 		}
@@ -103,14 +103,14 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		rows[i] = row
 	}
 	finished := w.spans.step("commit", batch)
-	inserted, err := f.Store.Insert(fresh, w.epoch, rows)
+	inserted, err := f.Store.Insert(writeCtx, w.epoch, rows)
 	finished(err)
 	var stuck *shop.StuckSale
 	switch {
 	case err == nil:
 		return f.finish(ctx, w, batch, inserted)
 	case errors.As(err, &stuck):
-		return f.write(ctx, w, w.without(batch, stuck))
+		return f.write(ctx, w, w.dropSale(batch, stuck))
 	case !errors.Is(err, shop.ErrPermanent):
 		return fmt.Errorf("insert %d orders: %w", len(rows), err)
 	case len(batch) == 1:
@@ -138,13 +138,13 @@ func (f *Fulfiller) row(ctx context.Context, e *shop.Entry) (shop.Order, error) 
 }
 
 // finish performs the effects of the committed rows of a batch and acknowledges their entries.
-func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserted []shop.Inserted) error {
+func (f *Fulfiller) finish(ctx context.Context, w *batchWrite, batch []int, inserted []shop.Inserted) error {
 	entries := make([]*shop.Entry, len(batch))
 	for i, at := range batch {
-		entries[i] = w.spans.handedOn(at, &w.entries[at])
+		entries[i] = w.spans.withParentSpan(at, &w.entries[at])
 	}
 	finished := w.spans.step("finish.lua", batch)
-	err := f.Effects.Finish(ctx, entries[0].Partition, w.now, toFinish(inserted), entries)
+	err := f.Effects.Finish(ctx, entries[0].Partition, w.now, unpublishedRows(inserted), entries)
 	finished(err)
 	if err == nil {
 		for _, e := range entries {
@@ -159,8 +159,8 @@ func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserte
 // Hidden returns how many entries of hidden sales this node has settled since the start.
 func (f *Fulfiller) Hidden() int64 { return f.hidden.Load() }
 
-// toFinish returns the rows to finish. It omits rows that have a later state that is already published.
-func toFinish(inserted []shop.Inserted) []*shop.Order {
+// unpublishedRows returns the rows to finish. It omits rows that have a later state that is already published.
+func unpublishedRows(inserted []shop.Inserted) []*shop.Order {
 	rows := make([]*shop.Order, 0, len(inserted))
 	for i := range inserted {
 		if o := &inserted[i].Order; o.Rev == shop.FirstRev || o.PublishedRev < o.Rev {
@@ -183,7 +183,7 @@ func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) err
 	if err != nil {
 		return err
 	}
-	return f.Effects.Finish(ctx, e.Partition, now, toFinish(inserted), nil)
+	return f.Effects.Finish(ctx, e.Partition, now, unpublishedRows(inserted), nil)
 }
 
 // refusedRow writes the refused row. If the buyer's texts cannot be stored, it omits them. A reservation whose ID
@@ -212,16 +212,16 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 	return inserted, nil
 }
 
-// stages has the spans of the traced entries of a batch, by position; nil in the usual case that no entry is traced.
-type stages map[int]*trace.Span
+// batchSpans has the spans of the traced entries of a batch, by position; nil in the usual case that no entry is traced.
+type batchSpans map[int]*trace.Span
 
 // follow starts the spans of the traced entries: the time that each waited in its stream, which ends now, and the
 // duration of the batch. Redelivered entries get a new span.
-func (f *Fulfiller) follow(entries []shop.Entry) stages {
+func (f *Fulfiller) follow(entries []shop.Entry) batchSpans {
 	if f.Tracer == nil {
 		return nil
 	}
-	var s stages
+	var s batchSpans
 	for i := range entries {
 		e := &entries[i]
 		waited := f.Tracer.Follow(e.Trace, "entry", e.ReservedAt.Time())
@@ -233,7 +233,7 @@ func (f *Fulfiller) follow(entries []shop.Entry) stages {
 		waited.NoteNumber("partition", int64(e.Partition))
 		waited.Note("entry", e.StreamID)
 		if s == nil {
-			s = make(stages)
+			s = make(batchSpans)
 		}
 		s[i] = waited.Child("fulfil")
 		s[i].NoteNumber("entries", int64(len(entries)))
@@ -243,7 +243,7 @@ func (f *Fulfiller) follow(entries []shop.Entry) stages {
 }
 
 // step starts a step of the batch in each of its traces and returns the function that ends it.
-func (s stages) step(name string, batch []int) (finish func(err error)) {
+func (s batchSpans) step(name string, batch []int) (finish func(err error)) {
 	if s == nil {
 		return func(error) {}
 	}
@@ -262,7 +262,7 @@ func (s stages) step(name string, batch []int) (finish func(err error)) {
 }
 
 // finish ends the spans of a batch with the error of the whole batch, or with the verdict of each entry.
-func (s stages) finish(verdicts []error, err error) {
+func (s batchSpans) finish(verdicts []error, err error) {
 	now := time.Now()
 	for at, span := range s {
 		failed := err
@@ -273,8 +273,8 @@ func (s stages) finish(verdicts []error, err error) {
 	}
 }
 
-// handedOn returns the entry for the next step: if the entry has a span, that span becomes the parent of later spans.
-func (s stages) handedOn(at int, e *shop.Entry) *shop.Entry {
+// withParentSpan returns the entry for the next step: if the entry has a span, that span becomes the parent of later spans.
+func (s batchSpans) withParentSpan(at int, e *shop.Entry) *shop.Entry {
 	span := s[at]
 	if span == nil {
 		return e

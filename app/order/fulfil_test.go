@@ -17,9 +17,9 @@ import (
 type faultyStore struct {
 	Store
 	*fakes.Trace
-	poison    map[shop.ID]bool // orders that fail with ErrPermanent
+	failing   map[shop.ID]bool // orders that fail with ErrPermanent
 	transient error            // returned by each insert
-	turn      map[shop.ID]shop.Order
+	existing  map[shop.ID]shop.Order
 	sizes     []int
 	marked    []*shop.Order
 	within    time.Duration // remaining time until the deadline of the last insert
@@ -34,7 +34,7 @@ func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder)
 		return nil, b.transient
 	}
 	for _, r := range rows {
-		if b.poison[r.ID] && (r.State != shop.Refused || r.Address != nil) {
+		if b.failing[r.ID] && (r.State != shop.Refused || r.Address != nil) {
 			return nil, fmt.Errorf("insert: %w", shop.ErrPermanent)
 		}
 	}
@@ -44,7 +44,7 @@ func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder)
 		r.PublishedRev = r.Rev
 		r.Touched = true
 		inserted[i] = shop.Inserted{Order: r, Fresh: true}
-		if other, ok := b.turn[r.ID]; ok {
+		if other, ok := b.existing[r.ID]; ok {
 			inserted[i] = shop.Inserted{Order: other}
 		}
 	}
@@ -60,7 +60,7 @@ func (b *faultyStore) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, err
 	b.Add("touch %d", len(ids))
 	rows := make([]shop.Order, len(ids))
 	for i, id := range ids {
-		rows[i] = b.turn[id]
+		rows[i] = b.existing[id]
 		rows[i].ID, rows[i].Touched = id, true
 	}
 	return rows, nil
@@ -79,13 +79,13 @@ func (oneSale) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 
 func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier) {
 	tr := &fakes.Trace{}
-	book := &faultyStore{Trace: tr, poison: map[shop.ID]bool{}, turn: map[shop.ID]shop.Order{}}
+	faulty := &faultyStore{Trace: tr, failing: map[shop.ID]bool{}, existing: map[shop.ID]shop.Order{}}
 	notifier := &fakes.Notifier{Trace: tr}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000, Published: notifier}
 	return &Fulfiller{
-		Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: inventory, Store: book,
-		Effects: effectsOf(inventory, book, notifier), PayWindow: time.Minute,
-	}, book, inventory, notifier
+		Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: inventory, Store: faulty,
+		Effects: effectsOf(inventory, faulty, notifier), PayWindow: time.Minute,
+	}, faulty, inventory, notifier
 }
 
 func entries(n int) []shop.Entry {
@@ -100,15 +100,15 @@ func entries(n int) []shop.Entry {
 }
 
 // I4: commit, then deadlines, message and acknowledgement in one step.
-func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
+func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 	t.Parallel()
-	f, book, _, notifier := newTestFulfiller()
+	f, faulty, _, notifier := newTestFulfiller()
 	verdicts, err := f.Fulfil(context.Background(), entries(3))
 	if err != nil || slices.ContainsFunc(verdicts, func(e error) bool { return e != nil }) {
 		t.Fatal(verdicts, err)
 	}
-	if want := []string{"commit 3", "finish 3 of 3"}; !slices.Equal(book.Steps, want) {
-		t.Fatalf("steps %v, want %v", book.Steps, want)
+	if want := []string{"commit 3", "finish 3 of 3"}; !slices.Equal(faulty.Steps, want) {
+		t.Fatalf("steps %v, want %v", faulty.Steps, want)
 	}
 	if o := notifier.Published[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
 		o.AmountFen != 500 {
@@ -117,20 +117,20 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 }
 
 // I10: a stalled insert is cancelled while half of the time to pay remains, and is repeated with a new deadline.
-func TestFulfilGivesUpWhileThereIsTimeToPay(t *testing.T) {
+func TestStalledInsertIsCancelledAtHalfThePayWindow(t *testing.T) {
 	t.Parallel()
-	f, book, _, _ := newTestFulfiller()
+	f, faulty, _, _ := newTestFulfiller()
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(1))))
-	if book.within <= 0 || book.within > f.PayWindow/2 {
-		t.Errorf("the limit of the insert is %v with a pay window of %v, want half of it", book.within, f.PayWindow)
+	if faulty.within <= 0 || faulty.within > f.PayWindow/2 {
+		t.Errorf("the limit of the insert is %v with a pay window of %v, want half of it", faulty.within, f.PayWindow)
 	}
 }
 
 // P2: an entry that can never be stored does not delay the others. Only it gets the permanent fault.
-func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
+func TestFulfilIsolatesTheBadEntry(t *testing.T) {
 	t.Parallel()
-	f, book, _, notifier := newTestFulfiller()
-	book.poison[6] = true
+	f, faulty, _, notifier := newTestFulfiller()
+	faulty.failing[6] = true
 	verdicts, err := f.Fulfil(context.Background(), entries(16))
 	fakes.Must(t, err)
 	for i, v := range verdicts {
@@ -144,33 +144,33 @@ func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
 	if len(notifier.Published) != 15 {
 		t.Errorf("%d orders published, want 15", len(notifier.Published))
 	}
-	if len(book.sizes) > 9 { // 16, then two halves in each of four steps
-		t.Errorf("%d inserts for one bad entry of 16, want at most 9: %v", len(book.sizes), book.sizes)
+	if len(faulty.sizes) > 9 { // 16, then two halves in each of four steps
+		t.Errorf("%d inserts for one bad entry of 16, want at most 9: %v", len(faulty.sizes), faulty.sizes)
 	}
 }
 
 // P2: a transient fault counts against no entry.
-func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
+func TestTransientFaultCountsAgainstNoEntry(t *testing.T) {
 	t.Parallel()
-	f, book, _, _ := newTestFulfiller()
-	book.poison[1] = true
-	book.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
+	f, faulty, _, _ := newTestFulfiller()
+	faulty.failing[1] = true
+	faulty.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
 	verdicts, err := f.Fulfil(context.Background(), entries(4))
 	if verdicts != nil || !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("unexpected verdicts %v or error %v", verdicts, err)
 	}
-	if len(book.sizes) != 1 {
-		t.Errorf("a transient fault must not split the batch: got batches of %v", book.sizes)
+	if len(faulty.sizes) != 1 {
+		t.Errorf("a transient fault must not split the batch: got batches of %v", faulty.sizes)
 	}
 }
 
 // I2: units that the stock guard rejected are burnt. A refusal for other reasons returns them.
-func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
+func TestFulfilBurnsUnitsThatTheGuardRejected(t *testing.T) {
 	t.Parallel()
-	f, book, inventory, _ := newTestFulfiller()
-	book.turn[1] = shop.Order{ID: 1, Sale: 7, State: shop.Refused, Reason: shop.ReasonGuard, Hold: 1, Rev: 1}
-	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Refused, Reason: shop.ReasonKey, Hold: 1, Rev: 1}
-	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Cancelled, Hold: 1, Rev: 2, PublishedRev: 2}
+	f, faulty, inventory, _ := newTestFulfiller()
+	faulty.existing[1] = shop.Order{ID: 1, Sale: 7, State: shop.Refused, Reason: shop.ReasonGuard, Hold: 1, Rev: 1}
+	faulty.existing[2] = shop.Order{ID: 2, Sale: 7, State: shop.Refused, Reason: shop.ReasonKey, Hold: 1, Rev: 1}
+	faulty.existing[3] = shop.Order{ID: 3, Sale: 7, State: shop.Cancelled, Hold: 1, Rev: 2, PublishedRev: 2}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(4))))
 	burnt := map[shop.ID]bool{}
 	for _, r := range inventory.Returned {
@@ -179,16 +179,16 @@ func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 	if len(burnt) != 2 || !burnt[1] || burnt[2] {
 		t.Fatalf("unexpected returns %+v", inventory.Returned)
 	}
-	if want := []string{"commit 4", "return 2", "touch 2", "finish 3 of 4"}; !slices.Equal(book.Steps, want) {
-		t.Fatalf("steps %v, want %v (the effects of the cancelled order belong to its own flow)", book.Steps, want)
+	if want := []string{"commit 4", "return 2", "touch 2", "finish 3 of 4"}; !slices.Equal(faulty.Steps, want) {
+		t.Fatalf("steps %v, want %v (the effects of the cancelled order belong to its own flow)", faulty.Steps, want)
 	}
 }
 
 // Dead letters: the refused row is written even if the buyer's texts cannot be stored.
-func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
+func TestRefuseWritesARowWithoutTexts(t *testing.T) {
 	t.Parallel()
-	f, book, inventory, notifier := newTestFulfiller()
-	book.poison[1] = true
+	f, faulty, inventory, notifier := newTestFulfiller()
+	faulty.failing[1] = true
 	e := entries(1)[0]
 	e.Address = `{"name":"a","phone":"1","text":"x"}`
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
@@ -201,18 +201,18 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 
 // An entry whose ID belongs to another order gets no row: its refusal is published, its unit is returned, and no row is
 // read.
-func TestRefuseWithoutARowWhenTheIDIsTaken(t *testing.T) {
+func TestRefuseWritesNoRowIfTheIDIsTaken(t *testing.T) {
 	t.Parallel()
-	f, book, inventory, notifier := newTestFulfiller()
-	book.transient = shop.ErrIDTaken
+	f, faulty, inventory, notifier := newTestFulfiller()
+	faulty.transient = shop.ErrIDTaken
 	e := entries(1)[0]
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
-	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(book.Steps, want) || len(book.sizes) != 1 {
-		t.Fatalf("steps %v, want %v", book.Steps, want)
+	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(faulty.Steps, want) || len(faulty.sizes) != 1 {
+		t.Fatalf("steps %v, want %v", faulty.Steps, want)
 	}
-	if o := notifier.Published[0]; o.State != shop.Refused || o.User != e.User || len(book.marked) != 0 ||
+	if o := notifier.Published[0]; o.State != shop.Refused || o.User != e.User || len(faulty.marked) != 0 ||
 		inventory.Returned[0].Hold != e.Hold || inventory.Returned[0].Sale.ID != e.Sale || inventory.Returned[0].Burn {
-		t.Fatalf("unexpected event %+v, returns %+v or marks %v", o, inventory.Returned, book.marked)
+		t.Fatalf("unexpected event %+v, returns %+v or marks %v", o, inventory.Returned, faulty.marked)
 	}
 }
 
@@ -229,49 +229,49 @@ func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 
 // P6, F2: a redelivered entry is published again, because its first publication is unknown. Its row gets a new change
 // timestamp, so that reconnecting clients find it. A later state that was already published is not repeated.
-func TestRedeliveryTellsAgain(t *testing.T) {
+func TestRedeliveredEntryIsPublishedAgain(t *testing.T) {
 	t.Parallel()
-	f, book, _, notifier := newTestFulfiller()
-	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1}
-	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2}
+	f, faulty, _, notifier := newTestFulfiller()
+	faulty.existing[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1}
+	faulty.existing[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
-	fakes.WantSteps(t, book.Trace, "commit 3", "touch 1", "finish 2 of 3")
+	fakes.WantSteps(t, faulty.Trace, "commit 3", "touch 1", "finish 2 of 3")
 	for _, o := range notifier.Published {
 		if !o.Touched {
 			t.Errorf("order %s was published without a new change time", o.ID)
 		}
 	}
-	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 0 {
-		t.Errorf("%d rows were marked (%v), want none: the entry serves as the mark", len(book.marked), err)
+	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 0 {
+		t.Errorf("%d rows were marked (%v), want none: the entry serves as the mark", len(faulty.marked), err)
 	}
 }
 
 // F2: rows with an old change timestamp get a new one before they are published, in a batch and for a later state.
-func TestTooLateIsStampedAnew(t *testing.T) {
+func TestLateRowsAreTouchedBeforePublication(t *testing.T) {
 	t.Parallel()
-	f, book, inventory, notifier := newTestFulfiller()
+	f, faulty, inventory, notifier := newTestFulfiller()
 	inventory.Late = 1
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(2))))
-	fakes.WantSteps(t, book.Trace, "commit 2", "touch 2", "finish 2 of 2")
-	book.Steps, notifier.Late = nil, 1
+	fakes.WantSteps(t, faulty.Trace, "commit 2", "touch 2", "finish 2 of 2")
+	faulty.Steps, notifier.Late = nil, 1
 	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, PublishedRev: 1, Touched: true}
-	book.turn[9] = *paid
+	faulty.existing[9] = *paid
 	fakes.Must(t, f.Effects.Publish(context.Background(), 1, []*shop.Order{paid}))
-	fakes.WantSteps(t, book.Trace, "touch 1", "publish 1")
+	fakes.WantSteps(t, faulty.Trace, "touch 1", "publish 1")
 }
 
 // Marks of published later states are grouped, and kept after a database failure.
-func TestToldMarksAreGroupedAndKept(t *testing.T) {
+func TestPublishMarksAreGroupedAndKept(t *testing.T) {
 	t.Parallel()
-	f, book, _, _ := newTestFulfiller()
+	f, faulty, _, _ := newTestFulfiller()
 	for id := range shop.ID(3) {
-		book.turn[id+1] = shop.Order{ID: id + 1, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1}
+		faulty.existing[id+1] = shop.Order{ID: id + 1, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1}
 	}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
-	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
-		t.Fatalf("marked %d rows (%v), want 3", len(book.marked), err)
+	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 3 {
+		t.Fatalf("marked %d rows (%v), want 3", len(faulty.marked), err)
 	}
-	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
-		t.Fatalf("after the second run %d rows are marked (%v), want 3", len(book.marked), err)
+	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 3 {
+		t.Fatalf("after the second run %d rows are marked (%v), want 3", len(faulty.marked), err)
 	}
 }

@@ -16,11 +16,11 @@ type Reader struct {
 	Store     Store
 }
 
-// Greet lists the user's reservations that have no row yet, each with its place. Those of an unavailable partition are
+// ReservationsOf lists the user's reservations that have no row yet, each with its place. Those of an unavailable partition are
 // missing. A buyer who misses one repeats the buy with its key and receives Busy until the partition is available.
-func (r *Reader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
+func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	waiting, err := r.Redis.Waiting(ctx, user)
-	if err != nil && shop.AwayOf(err) == nil {
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	if len(waiting) == 0 {
@@ -31,7 +31,7 @@ func (r *Reader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, e
 		func(w shop.Reservation) shop.SaleRef { return shop.SaleRef{ID: w.Sale, Partition: w.Entry.Partition} },
 	)
 	counters, err := r.Redis.Counters(ctx, refs)
-	if err != nil && shop.AwayOf(err) == nil {
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return nil, shop.Unreadable("reservations", fmt.Errorf("places: %w", err))
 	}
 	for i := range waiting {

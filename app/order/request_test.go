@@ -8,14 +8,14 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func TestBuyRequestNamesWhatIsWrong(t *testing.T) {
+func TestBuyRequestErrorNamesTheField(t *testing.T) {
 	t.Parallel()
 	good := BuyRequest{Sale: 1, Qty: 1, Key: "abcdefgh"}
 	fakes.Must(t, good.validate())
 	for name, c := range map[string]struct {
-		change func(*BuyRequest)
-		code   shop.Code
-		says   string
+		change  func(*BuyRequest)
+		code    shop.Code
+		message string
 	}{
 		"no sale":      {func(r *BuyRequest) { r.Sale = 0 }, shop.BadRequest, "sale"},
 		"quantity 0":   {func(r *BuyRequest) { r.Qty = 0 }, shop.BadRequest, "qty"},
@@ -35,14 +35,14 @@ func TestBuyRequestNamesWhatIsWrong(t *testing.T) {
 		r := good
 		c.change(&r)
 		e := shop.AsError(r.validate())
-		if e.Code != c.code || !strings.Contains(e.Message, c.says) {
-			t.Errorf("%s: got %v, want %s with %q in its message", name, e, c.code, c.says)
+		if e.Code != c.code || !strings.Contains(e.Message, c.message) {
+			t.Errorf("%s: got %v, want %s with %q in its message", name, e, c.code, c.message)
 		}
 	}
 }
 
 // P4: the same key with other content is detected, for a difference in any part.
-func TestContentHashCoversEverythingUnderTheKey(t *testing.T) {
+func TestContentHashCoversEveryPart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for name, r := range map[string]BuyRequest{

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// suspectLife is how long a sale is still read after its last rejected buy.
-	suspectLife = 30 * time.Second
+	// suspicionLife is how long a sale is still read after its last rejected buy.
+	suspicionLife = 30 * time.Second
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	readsAtOnce = int(shop.FlagLife / renewEvery)
+	maxReads = int(shop.FlagLife / renewEvery)
 )
 
 // SoldOutFlags rejects buys with "sold out" without Redis, for users who never had a reservation in the sale. All other
@@ -37,8 +37,8 @@ const (
 // The buyers of a sale are read once and kept. After returned units are sold again, only their new buyers are read.
 type SoldOutFlags struct {
 	inventory Redis
-	turned    atomic.Int64
-	first     chan struct{} // wakes Run when a sale becomes suspected
+	rejected  atomic.Int64
+	wake      chan struct{} // wakes Run when a sale becomes suspected
 
 	mu    sync.RWMutex
 	flags map[shop.ID]*soldOutFlag // by sale
@@ -46,21 +46,21 @@ type SoldOutFlags struct {
 
 // NewSoldOutFlags returns flags that Run raises and confirms.
 func NewSoldOutFlags(inventory Redis) *SoldOutFlags {
-	return &SoldOutFlags{inventory: inventory, first: make(chan struct{}, 1), flags: make(map[shop.ID]*soldOutFlag)}
+	return &SoldOutFlags{inventory: inventory, wake: make(chan struct{}, 1), flags: make(map[shop.ID]*soldOutFlag)}
 }
 
 // Run reads the counters of suspected sales, at once and then every renewEvery, until ctx ends.
 func (s *SoldOutFlags) Run(ctx context.Context) error {
 	var reads sync.WaitGroup
 	defer reads.Wait()
-	free := make(chan struct{}, readsAtOnce)
+	free := make(chan struct{}, maxReads)
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.first:
+		case <-s.wake:
 			ticker.Reset(renewEvery)
 		case <-ticker.C:
 		}
@@ -73,24 +73,24 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 		case free <- struct{}{}:
 			reads.Go(func() {
 				defer func() { <-free }()
-				s.look(ctx, suspects)
+				s.readCounters(ctx, suspects)
 			})
-		default: // readsAtOnce reads are already running
+		default: // maxReads reads are already running
 		}
 	}
 }
 
-// look reads the counters of the sales once. If that fails, their flags expire and buys continue to Redis.
-func (s *SoldOutFlags) look(ctx context.Context, sales []shop.SaleRef) {
+// readCounters reads the counters of the sales once. If that fails, their flags expire and buys continue to Redis.
+func (s *SoldOutFlags) readCounters(ctx context.Context, sales []shop.SaleRef) {
 	began := time.Now() // before the read: the lifetime of a flag starts here
 	counters, err := s.inventory.Counters(ctx, sales)
 	if err != nil {
 		slog.DebugContext(ctx, "read counters of sold-out sales", "err", err)
 	}
-	if err != nil && shop.AwayOf(err) == nil {
+	if err != nil && shop.UnreachableIn(err) == nil {
 		return
 	}
-	for _, c := range shop.Answered(sales, counters, shop.AwayOf(err)) {
+	for _, c := range shop.RepliedCounters(sales, counters, shop.UnreachableIn(err)) {
 		s.confirm(ctx, began, c)
 	}
 }
@@ -104,26 +104,26 @@ func (s *SoldOutFlags) Rejects(sale, user shop.ID) bool {
 		return false
 	}
 	now := time.Now()
-	away := f.rejects(user, now)
-	stale := away && now.Sub(f.wanted) > suspectLife/4
+	rejected := f.rejects(user, now)
+	stale := rejected && now.Sub(f.lastRejection) > suspicionLife/4
 	s.mu.RUnlock()
 	if stale {
 		s.touch(sale, now)
 	}
-	if away {
-		s.turned.Add(1)
+	if rejected {
+		s.rejected.Add(1)
 	}
-	return away
+	return rejected
 }
 
 // Rejected returns the number of buys rejected without Redis since the start.
-func (s *SoldOutFlags) Rejected() int64 { return s.turned.Load() }
+func (s *SoldOutFlags) Rejected() int64 { return s.rejected.Load() }
 
 func (s *SoldOutFlags) touch(sale shop.ID, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.flags[sale]; f != nil {
-		f.wanted = now
+		f.lastRejection = now
 	}
 }
 
@@ -136,21 +136,21 @@ func (s *SoldOutFlags) Suspect(sale shop.SaleRef) {
 		f = &soldOutFlag{sale: sale}
 		s.flags[sale.ID] = f
 		select {
-		case s.first <- struct{}{}:
+		case s.wake <- struct{}{}:
 		default:
 		}
 	}
-	f.wanted = time.Now()
+	f.lastRejection = time.Now()
 }
 
-// suspects lists the sales to read and removes those without a rejected buy for suspectLife.
+// suspects lists the sales to read and removes those without a rejected buy for suspicionLife.
 func (s *SoldOutFlags) suspects() []shop.SaleRef {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refs := make([]shop.SaleRef, 0, len(s.flags))
 	for id, f := range s.flags {
-		if now.Sub(f.wanted) > suspectLife {
+		if now.Sub(f.lastRejection) > suspicionLife {
 			delete(s.flags, id)
 			continue
 		}
@@ -164,13 +164,13 @@ func (s *SoldOutFlags) suspects() []shop.SaleRef {
 func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c shop.Counters) {
 	s.mu.Lock()
 	f := s.flags[c.Sale]
-	raise := f != nil && f.confirm(began, c) && !f.raising
+	load := f != nil && f.confirm(began, c) && !f.loading
 	var since shop.BuyersMark
-	if raise {
-		f.raising, since = true, f.known
+	if load {
+		f.loading, since = true, f.mark
 	}
 	s.mu.Unlock()
-	if raise {
+	if load {
 		s.raise(ctx, f, since)
 	}
 }
@@ -184,7 +184,7 @@ func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since shop.Buy
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.raising = false
+	f.loading = false
 	if err != nil {
 		slog.DebugContext(ctx, "read the buyers of a sold-out sale", "sale", f.sale.ID, "err", err)
 		return // the flag stays down and buys continue to Redis
@@ -195,13 +195,13 @@ func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since shop.Buy
 // soldOutFlag is the state of one sold-out sale on this node. The buyers are kept while the flag is down: after
 // returned units are sold again, only later buyers are read.
 type soldOutFlag struct {
-	sale    shop.SaleRef
-	wanted  time.Time // time of the last rejected buy, with an error of up to suspectLife/4
-	read    time.Time // start of the newest read that has returned
-	until   time.Time // end of the flag's validity; zero while it is down
-	raising bool      // buyers are being read
-	known   shop.BuyersMark
-	buyers  map[shop.ID]struct{} // all buyers up to the mark known
+	sale          shop.SaleRef
+	lastRejection time.Time // time of the last rejected buy, with an error of up to suspicionLife/4
+	read          time.Time // start of the newest read that has returned
+	until         time.Time // end of the flag's validity; zero while it is down
+	loading       bool      // buyers are being read
+	mark          shop.BuyersMark
+	buyers        map[shop.ID]struct{} // all buyers up to the mark known
 }
 
 // confirm processes the counters of a read that began at began: it renews the flag or takes it down. It reports whether
@@ -212,9 +212,9 @@ func (f *soldOutFlag) confirm(began time.Time, c shop.Counters) (unknown bool) {
 	}
 	f.read, f.until = began, time.Time{}
 	switch {
-	case !c.Loaded, c.Epoch != f.known.Epoch, c.Tickets < f.known.Tickets:
-		f.known, f.buyers = shop.BuyersMark{}, nil // the history changed
-	case c.Stock == 0 && c.Tickets == f.known.Tickets:
+	case !c.Loaded, c.Epoch != f.mark.Epoch, c.Tickets < f.mark.Tickets:
+		f.mark, f.buyers = shop.BuyersMark{}, nil // the history changed
+	case c.Stock == 0 && c.Tickets == f.mark.Tickets:
 		f.until = began.Add(shop.FlagLife)
 	}
 	return c.Loaded && c.Stock == 0 && f.until.IsZero()
@@ -226,12 +226,12 @@ func (f *soldOutFlag) addBuyers(began time.Time, since shop.BuyersMark, b shop.B
 	switch {
 	case b.All:
 		f.buyers = users
-	case f.known == since:
+	case f.mark == since:
 		maps.Copy(f.buyers, users)
 	default:
 		return // they do not continue the present mark
 	}
-	f.known = b.Mark
+	f.mark = b.Mark
 	if began.After(f.read) {
 		f.read = began
 	}

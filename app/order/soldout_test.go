@@ -14,18 +14,18 @@ import (
 // buyersInventory implements only Buyers and Counters.
 type buyersInventory struct {
 	Redis
-	users []shop.ID
-	c     shop.Counters
-	reads int           // of all buyers or only later ones
-	whole int           // of all buyers
-	takes time.Duration // delay of a read of the counters
-	back  atomic.Int64  // returned units
+	users     []shop.ID
+	c         shop.Counters
+	reads     int           // of all buyers or only later ones
+	fullReads int           // of all buyers
+	delay     time.Duration // delay of a read of the counters
+	returned  atomic.Int64  // returned units
 }
 
 func (l *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) {
 	now := l.c
-	now.Stock = l.back.Load()
-	time.Sleep(l.takes)
+	now.Stock = l.returned.Load()
+	time.Sleep(l.delay)
 	return []shop.Counters{now}, nil
 }
 
@@ -36,7 +36,7 @@ func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.B
 		Counters: l.c, Users: l.users, Mark: shop.BuyersMark{Epoch: l.c.Epoch, Tickets: l.c.Tickets, Entry: "1-1"},
 	}
 	if b.All = since == (shop.BuyersMark{}) || since.Epoch != l.c.Epoch; b.All {
-		l.whole++
+		l.fullReads++
 	} else {
 		b.Users = l.users[int64(len(l.users))-(l.c.Tickets-since.Tickets):]
 	}
@@ -45,24 +45,24 @@ func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.B
 
 // I9: a flag rejects only users who never had a reservation in the sale. It reads the buyers once and expires without
 // confirmation.
-func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
+func TestSoldOutFlagAdmitsBuyersAndExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const sale, buyer, stranger = shop.ID(1), shop.ID(10), shop.ID(11)
+		const sale, buyer, nonBuyer = shop.ID(1), shop.ID(10), shop.ID(11)
 		inventory := &buyersInventory{users: []shop.ID{buyer}, c: shop.Counters{Sale: sale, Loaded: true, Tickets: 5}}
 		flags := NewSoldOutFlags(inventory)
 		ctx := context.Background()
 
-		if flags.Rejects(sale, stranger) {
+		if flags.Rejects(sale, nonBuyer) {
 			t.Fatal("a user was rejected before a flag was set")
 		}
 		flags.confirm(ctx, time.Now(), inventory.c)
-		if flags.Rejects(sale, stranger) || inventory.reads != 0 {
+		if flags.Rejects(sale, nonBuyer) || inventory.reads != 0 {
 			t.Fatal("a sale without a sold-out reply must not be flagged")
 		}
 		flags.Suspect(shop.SaleRef{ID: sale})
 		flags.confirm(ctx, time.Now(), inventory.c)
-		if !flags.Rejects(sale, stranger) {
+		if !flags.Rejects(sale, nonBuyer) {
 			t.Fatal("the sale is sold out, but a user without an order was not rejected")
 		}
 		if flags.Rejects(sale, buyer) {
@@ -73,7 +73,7 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 			t.Fatalf("buyers read %d times, want once", inventory.reads)
 		}
 		time.Sleep(shop.FlagLife + time.Millisecond) // by the fake clock of synctest
-		if flags.Rejects(sale, stranger) {
+		if flags.Rejects(sale, nonBuyer) {
 			t.Fatal("the flag is still set after FlagLife without confirmation")
 		}
 	})
@@ -81,7 +81,7 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 
 // I9: units are returned and sold again to unlisted buyers, several times. All buyers are read once, then only later
 // ones.
-func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
+func TestSoldOutFlagReadsOnlyLaterBuyers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inventory := &buyersInventory{
@@ -94,9 +94,9 @@ func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 
 		for wave := shop.ID(11); wave < 31; wave++ {
 			time.Sleep(time.Millisecond)
-			back := inventory.c
-			back.Stock = 1
-			flags.confirm(ctx, time.Now(), back)
+			afterReturn := inventory.c
+			afterReturn.Stock = 1
+			flags.confirm(ctx, time.Now(), afterReturn)
 			if flags.Rejects(1, 99) {
 				t.Fatal("a unit is free, but a user was rejected")
 			}
@@ -111,14 +111,14 @@ func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 				t.Fatal("the sale is sold out, but a user without an order was not rejected")
 			}
 		}
-		if inventory.whole != 1 || inventory.reads != 21 {
-			t.Errorf("%d full reads of %d reads, want 1 of 21", inventory.whole, inventory.reads)
+		if inventory.fullReads != 1 || inventory.reads != 21 {
+			t.Errorf("%d full reads of %d reads, want 1 of 21", inventory.fullReads, inventory.reads)
 		}
 	})
 }
 
 // I9: after a recovery, or after Redis has lost tickets, the same ticket number may belong to other buyers.
-func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
+func TestSoldOutFlagDropsBuyersAfterARecovery(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *shop.Counters){
 		"rebuilt": func(c *shop.Counters) { c.Epoch++ },
@@ -142,16 +142,16 @@ func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
 				after.Epoch = max(between.Epoch, before.Epoch)
 				inventory.users, inventory.c = []shop.ID{11}, after
 				flags.confirm(ctx, time.Now(), after)
-				if flags.Rejects(1, 11) || !flags.Rejects(1, 12) || inventory.whole != 2 {
+				if flags.Rejects(1, 11) || !flags.Rejects(1, 12) || inventory.fullReads != 2 {
 					t.Errorf("want the buyer of the new history accepted, others rejected, and 2 full reads; got %d full reads",
-						inventory.whole)
+						inventory.fullReads)
 				}
 			})
 		})
 	}
 }
 
-func TestSuspectsAreForgottenWhenNobodyAsks(t *testing.T) {
+func TestSuspectedSalesExpireWithoutBuys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		flags := NewSoldOutFlags(&buyersInventory{})
@@ -159,7 +159,7 @@ func TestSuspectsAreForgottenWhenNobodyAsks(t *testing.T) {
 		if len(flags.suspects()) != 1 {
 			t.Fatal("suspected")
 		}
-		time.Sleep(suspectLife + time.Second)
+		time.Sleep(suspicionLife + time.Second)
 		if len(flags.suspects()) != 0 {
 			t.Fatal("forgotten")
 		}
@@ -168,12 +168,12 @@ func TestSuspectsAreForgottenWhenNobodyAsks(t *testing.T) {
 
 // I11: a flag stays up although each read takes longer than half of FlagLife. It goes down after the first read that
 // finds a free unit.
-func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
+func TestSoldOutFlagStaysSetDuringSlowReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const sale, stranger = shop.ID(1), shop.ID(11)
+		const sale, nonBuyer = shop.ID(1), shop.ID(11)
 		inventory := &buyersInventory{
-			c: shop.Counters{Sale: sale, Loaded: true, Tickets: 5}, takes: 7 * shop.FlagLife / 10,
+			c: shop.Counters{Sale: sale, Loaded: true, Tickets: 5}, delay: 7 * shop.FlagLife / 10,
 		}
 		flags := NewSoldOutFlags(inventory)
 		ctx, stop := context.WithCancel(t.Context())
@@ -181,16 +181,16 @@ func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 		go func() { ended <- flags.Run(ctx) }()
 
 		flags.Suspect(shop.SaleRef{ID: sale})
-		time.Sleep(inventory.takes)
+		time.Sleep(inventory.delay)
 		for range 200 {
 			time.Sleep(10 * time.Millisecond)
-			if !flags.Rejects(sale, stranger) {
+			if !flags.Rejects(sale, nonBuyer) {
 				t.Fatal("the flag ended although the counters are unchanged")
 			}
 		}
-		inventory.back.Store(1)
-		time.Sleep(inventory.takes + renewEvery + time.Millisecond)
-		if flags.Rejects(sale, stranger) {
+		inventory.returned.Store(1)
+		time.Sleep(inventory.delay + renewEvery + time.Millisecond)
+		if flags.Rejects(sale, nonBuyer) {
 			t.Fatal("a unit is free, but a user was rejected")
 		}
 		stop()
@@ -201,18 +201,18 @@ func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 }
 
 // I9: the result of an older read that returns later is ignored.
-func TestSoldOutFlagBelievesTheNewestRead(t *testing.T) {
+func TestSoldOutFlagIgnoresOlderReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, gone := t.Context(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5}
-		flags := NewSoldOutFlags(&buyersInventory{c: gone})
+		ctx, soldOut := t.Context(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5}
+		flags := NewSoldOutFlags(&buyersInventory{c: soldOut})
 		flags.Suspect(shop.SaleRef{ID: 1})
-		flags.confirm(ctx, time.Now(), gone)
+		flags.confirm(ctx, time.Now(), soldOut)
 
-		overtaken := time.Now()
+		olderRead := time.Now()
 		time.Sleep(time.Millisecond)
 		flags.confirm(ctx, time.Now(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Stock: 1})
-		flags.confirm(ctx, overtaken, gone)
+		flags.confirm(ctx, olderRead, soldOut)
 		if flags.Rejects(1, 11) {
 			t.Fatal("a unit is free, but a user was rejected")
 		}

@@ -15,20 +15,20 @@ import (
 	"stampede/app/trace"
 )
 
-// kept stores the finished spans.
-type kept struct {
+// spanRecorder stores the finished spans.
+type spanRecorder struct {
 	mu    sync.Mutex
 	spans []*trace.Span
 }
 
-func (k *kept) Record(s *trace.Span) {
+func (k *spanRecorder) Record(s *trace.Span) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.spans = append(k.spans, s)
 }
 
 // named returns the only span with the name.
-func (k *kept) named(t *testing.T, name string) *trace.Span {
+func (k *spanRecorder) named(t *testing.T, name string) *trace.Span {
 	t.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,14 +49,14 @@ func (k *kept) named(t *testing.T, name string) *trace.Span {
 
 // inlineGate replies at once and records the buy.
 type inlineGate struct {
-	answer shop.GateAnswer
-	err    error
-	asked  shop.Buy
+	result  shop.GateResult
+	err     error
+	attempt shop.Buy
 }
 
-func (g *inlineGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer, error)) {
-	d := g.answer
-	g.asked, d.Order = b, b.Order
+func (g *inlineGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateResult, error)) {
+	d := g.result
+	g.attempt, d.Order = b, b.Order
 	then(d, g.err)
 }
 
@@ -81,13 +81,13 @@ func TestBuysAreTraced(t *testing.T) {
 	}{
 		{
 			"reserved",
-			inlineGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 1}},
+			inlineGate{result: shop.GateResult{Verdict: shop.VerdictReserved, Ticket: 1}},
 			"",
 			[]trace.SpanNote{{Name: "via", Text: "socket"}, {Name: "sale", Text: "7"}, {Name: "order", Text: "11"}, {Name: "state", Text: "reserved"}},
 		},
 		{
 			"sold out",
-			inlineGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1}},
+			inlineGate{result: shop.GateResult{Verdict: shop.VerdictSoldOut, Free: 1}},
 			shop.SoldOut,
 			[]trace.SpanNote{{Name: "via", Text: "socket"}, {Name: "sale", Text: "7"}},
 		},
@@ -100,7 +100,7 @@ func TestBuysAreTraced(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			spans := &kept{}
+			spans := &spanRecorder{}
 			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
 			req.Span = (&trace.Tracer{Ratio: 1, To: spans}).Sample("socket", time.Now())
 			published := 0
@@ -111,11 +111,11 @@ func TestBuysAreTraced(t *testing.T) {
 				}
 			})
 			span := spans.named(t, "buy")
-			if published != 1 || span.Failed != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
+			if published != 1 || span.ErrorCode != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
 				span.End.Before(span.Begin) {
 				t.Errorf("got %d results and span %+v, want 1, notes %+v and failed %q", published, span, c.notes, c.failed)
 			}
-			if c.gate.asked.Span != req.Span {
+			if c.gate.attempt.Span != req.Span {
 				t.Error("the gate call has no span")
 			}
 		})
@@ -123,8 +123,8 @@ func TestBuysAreTraced(t *testing.T) {
 }
 
 // An untraced buy allocates as much as without a tracer: untracedAllocations.
-func TestUntracedBuysAllocateNothingMore(t *testing.T) {
-	checkout := tracedCheckout(t, &inlineGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 1}})
+func TestUntracedBuysAllocateNoMoreThanWithoutTracer(t *testing.T) {
+	checkout := tracedCheckout(t, &inlineGate{result: shop.GateResult{Verdict: shop.VerdictReserved, Ticket: 1}})
 	ctx := context.Background()
 	buying := func(tracer *trace.Tracer) float64 {
 		return testing.AllocsPerRun(200, func() {
@@ -133,8 +133,8 @@ func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 		})
 	}
 	none, off, on := buying(nil), buying(
-		&trace.Tracer{Ratio: 0, To: &kept{}},
-	), buying(&trace.Tracer{Ratio: 1, To: &kept{}})
+		&trace.Tracer{Ratio: 0, To: &spanRecorder{}},
+	), buying(&trace.Tracer{Ratio: 1, To: &spanRecorder{}})
 	if none != untracedAllocations || off != none || on <= none {
 		t.Errorf("allocations: %v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
 			untracedAllocations)
@@ -145,11 +145,11 @@ func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 const untracedAllocations = 2
 
 // A rejection by the sold-out flag allocates nothing. It is the result of most buys in a hot sale.
-func TestRefusalsInMemoryAllocateNothing(t *testing.T) {
+func TestSoldOutRejectionAllocatesNothing(t *testing.T) {
 	checkout := tracedCheckout(t, &inlineGate{})
 	now := time.Now()
 	checkout.Catalogue = catalogueOf(t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 1 << 43})
-	checkout.SoldOut.flags[7] = &soldOutFlag{wanted: now.Add(time.Hour), until: now.Add(time.Hour)}
+	checkout.SoldOut.flags[7] = &soldOutFlag{lastRejection: now.Add(time.Hour), until: now.Add(time.Hour)}
 	checkout.Counts, _ = newCounts("1", &fakeFigures{})
 	ctx := context.Background()
 	reply := func(_ Receipt, err error) {
@@ -177,15 +177,15 @@ func TestFulfilmentIsTraced(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			spans := &kept{}
+			spans := &spanRecorder{}
 			tracer := &trace.Tracer{Ratio: 1, To: spans}
 			bought := tracer.Sample("socket", time.Now())
 			tr := &fakes.Trace{}
 			store := &faultyStore{Trace: tr, transient: c.fault}
-			handed := &handingInventory{Redis: fakes.Redis{Trace: tr, Published: &fakes.Notifier{Trace: tr}}}
+			tracedRedis := &tracedInventory{Redis: fakes.Redis{Trace: tr, Published: &fakes.Notifier{Trace: tr}}}
 			f := &Fulfiller{
-				Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: handed, Store: store,
-				Effects: effectsOf(handed, store, handed.Published), PayWindow: time.Minute, Tracer: tracer,
+				Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: tracedRedis, Store: store,
+				Effects: effectsOf(tracedRedis, store, tracedRedis.Published), PayWindow: time.Minute, Tracer: tracer,
 			}
 			now := shop.MillisOf(time.Now())
 			entries := []shop.Entry{
@@ -212,12 +212,12 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			if entry.Parent != bought.ID || fulfil.Parent != entry.ID || commit.Parent != fulfil.ID {
 				t.Error("want the spans buy, entry, fulfil, commit as a chain of parents")
 			}
-			if failed := c.fault != nil; failed != (commit.Failed == string(shop.Internal)) ||
-				failed != (fulfil.Failed == string(shop.Internal)) {
-				t.Errorf("got failed %q of commit and %q of fulfil", commit.Failed, fulfil.Failed)
+			if failed := c.fault != nil; failed != (commit.ErrorCode == string(shop.Internal)) ||
+				failed != (fulfil.ErrorCode == string(shop.Internal)) {
+				t.Errorf("got failed %q of commit and %q of fulfil", commit.ErrorCode, fulfil.ErrorCode)
 			}
-			if c.fault == nil && (handed.traces[0] != nil || *handed.traces[1] != fulfil.SpanRef) {
-				t.Errorf("published orders continue the traces %v", handed.traces)
+			if c.fault == nil && (tracedRedis.traces[0] != nil || *tracedRedis.traces[1] != fulfil.SpanRef) {
+				t.Errorf("published orders continue the traces %v", tracedRedis.traces)
 			}
 			if entries[1].Trace != &bought.SpanRef {
 				t.Error("Fulfil changed the batch, but a retry needs it unchanged")
@@ -226,13 +226,13 @@ func TestFulfilmentIsTraced(t *testing.T) {
 	}
 }
 
-// handingInventory records the traces of the finished entries.
-type handingInventory struct {
+// tracedInventory records the traces of the finished entries.
+type tracedInventory struct {
 	fakes.Redis
 	traces []*trace.SpanRef
 }
 
-func (h *handingInventory) Finish(
+func (h *tracedInventory) Finish(
 	ctx context.Context, p int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
 	for _, e := range entries {

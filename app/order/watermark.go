@@ -24,11 +24,11 @@ type PublishedWatermark struct {
 	// SetPublishedUntil moves the stored instant of a partition forward. It ignores an instant before the stored one.
 	SetPublishedUntil func(ctx context.Context, partition int, at shop.Millis) error
 
-	claims map[int]claim // the unproven claim of each partition
+	candidates map[int]candidate // the unproven claim of each partition
 }
 
-// claim is an instant that is proven once the entry until and all earlier entries are acknowledged.
-type claim struct {
+// candidate is an instant that is proven once the entry until and all earlier entries are acknowledged.
+type candidate struct {
 	epoch int64
 	at    shop.Millis
 	until shop.EntryID
@@ -41,8 +41,8 @@ func (w *PublishedWatermark) Run(ctx context.Context) error {
 
 // RunOnce checks each partition once.
 func (w *PublishedWatermark) RunOnce(ctx context.Context) error {
-	if w.claims == nil {
-		w.claims = make(map[int]claim, w.Partitions)
+	if w.candidates == nil {
+		w.candidates = make(map[int]candidate, w.Partitions)
 	}
 	now, err := w.Clock(ctx)
 	if err != nil {
@@ -50,21 +50,21 @@ func (w *PublishedWatermark) RunOnce(ctx context.Context) error {
 	}
 	var failed []error
 	for p := range w.Partitions {
-		if err := w.look(ctx, p, now.At); err != nil {
+		if err := w.checkPartition(ctx, p, now.At); err != nil {
 			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (w *PublishedWatermark) look(ctx context.Context, partition int, now shop.Millis) error {
+func (w *PublishedWatermark) checkPartition(ctx context.Context, partition int, now shop.Millis) error {
 	d, err := w.Redis.Delivery(ctx, partition)
 	if err != nil {
-		delete(w.claims, partition) // the next read may be of another stream
+		delete(w.candidates, partition) // the next read may be of another stream
 		return err
 	}
 	// A restarted stream proves nothing about the old one. The recovery has processed the old rows.
-	if c, known := w.claims[partition]; known && c.epoch == d.Epoch {
+	if c, known := w.candidates[partition]; known && c.epoch == d.Epoch {
 		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.until); !settled {
 			return nil
 		}
@@ -72,6 +72,6 @@ func (w *PublishedWatermark) look(ctx context.Context, partition int, now shop.M
 			return err
 		}
 	}
-	w.claims[partition] = claim{epoch: d.Epoch, at: now, until: d.Newest}
+	w.candidates[partition] = candidate{epoch: d.Epoch, at: now, until: d.Newest}
 	return nil
 }

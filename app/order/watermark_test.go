@@ -7,8 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-// settledShop has one partition whose consumer progress the test sets.
-type settledShop struct {
+// watermarkWorld has one partition whose consumer progress the test sets.
+type watermarkWorld struct {
 	Redis
 	clock     shop.Millis
 	delivery  shop.Delivery
@@ -16,22 +16,24 @@ type settledShop struct {
 	published shop.Millis
 }
 
-func (s *settledShop) Clock(context.Context) (shop.Instant, error) {
+func (s *watermarkWorld) Clock(context.Context) (shop.Instant, error) {
 	return shop.Instant{At: s.clock}, nil
 }
 
-func (s *settledShop) Delivery(context.Context, int) (shop.Delivery, error) { return s.delivery, s.err }
+func (s *watermarkWorld) Delivery(context.Context, int) (shop.Delivery, error) {
+	return s.delivery, s.err
+}
 
-func (s *settledShop) SetPublishedUntil(_ context.Context, _ int, at shop.Millis) error {
+func (s *watermarkWorld) SetPublishedUntil(_ context.Context, _ int, at shop.Millis) error {
 	s.published = at
 	return nil
 }
 
 // F3: an instant is proven once all entries of that time are acknowledged. A stream of another epoch proves nothing,
 // and a failed read discards earlier claims.
-func TestToldWatermarkNeedsProof(t *testing.T) {
+func TestPublishedWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
-	s := &settledShop{clock: 1000}
+	s := &watermarkWorld{clock: 1000}
 	w := &PublishedWatermark{Partitions: 1, Redis: s, Clock: s.Clock, SetPublishedUntil: s.SetPublishedUntil}
 	entry := func(n int64) shop.EntryID { return shop.EntryID{Time: n} }
 	for i, step := range []struct {

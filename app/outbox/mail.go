@@ -20,9 +20,9 @@ type QuarantinedEmail struct {
 	Reason string      `json:"reason"`
 }
 
-// OrderMailFor is the maximum age of a payment, refund or shipment for which an e-mail is sent. The marks that prevent
+// OrderMailMaxAge is the maximum age of a payment, refund or shipment for which an e-mail is sent. The marks that prevent
 // duplicate e-mails are kept longer.
-const OrderMailFor = 7 * 24 * time.Hour
+const OrderMailMaxAge = 7 * 24 * time.Hour
 
 // OrderMail sends e-mails about paid, refunded and shipped orders to buyers with an e-mail address. Payments and
 // refunds come from the back office's stream, through a separate consumer group; shipments come from the Finisher.
@@ -38,7 +38,7 @@ type OrderMail struct {
 // Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. It is idempotent: order and state
 // identify the e-mail.
 func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
-	if m.Now().Sub(p.At) > OrderMailFor { // an old posting that was reposted
+	if m.Now().Sub(p.At) > OrderMailMaxAge { // an old posting that was reposted
 		return nil
 	}
 	kind := EmailPaid
@@ -52,7 +52,7 @@ func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 // Shipped enqueues the e-mail about a parcel, if the buyer has an e-mail address and the order is still shipped. It is
 // idempotent: the order and the time of the shipment identify the e-mail.
 func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Millis, carrier, tracking string) error {
-	if o.State != shop.Shipped || m.Now().Sub(shipped) > OrderMailFor {
+	if o.State != shop.Shipped || m.Now().Sub(shipped) > OrderMailMaxAge {
 		return nil
 	}
 	return m.write(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, shipped), OrderFacts{

@@ -9,14 +9,14 @@ import (
 	"stampede/app/shop"
 )
 
-// readers contains accounts by id and collects the e-mails to them.
-type readers struct {
+// fakeAccounts contains accounts by id and collects the e-mails to them.
+type fakeAccounts struct {
 	users map[shop.ID]shop.User
 	fail  error
 	sent  []Email
 }
 
-func (r *readers) UserByID(_ context.Context, id shop.ID) (shop.User, error) {
+func (r *fakeAccounts) UserByID(_ context.Context, id shop.ID) (shop.User, error) {
 	u, ok := r.users[id]
 	if r.fail != nil {
 		return shop.User{}, r.fail
@@ -27,17 +27,17 @@ func (r *readers) UserByID(_ context.Context, id shop.ID) (shop.User, error) {
 	return u, nil
 }
 
-func (r *readers) Send(_ context.Context, mails ...Email) error {
+func (r *fakeAccounts) Send(_ context.Context, mails ...Email) error {
 	r.sent = append(r.sent, mails...)
 	return nil
 }
 
 // E-mails about recent payments and refunds go only to verified addresses, in the language of the buyer. If the account
 // cannot be read, the posting is redelivered.
-func TestOrderMailsGoToProvenAddresses(t *testing.T) {
+func TestOrderMailsGoToVerifiedAddresses(t *testing.T) {
 	t.Parallel()
 	const now = shop.Millis(1_800_000_000_000)
-	r := &readers{users: map[shop.ID]shop.User{
+	r := &fakeAccounts{users: map[shop.ID]shop.User{
 		1: {ID: 1, Email: "ada@mail.example", Name: "Ada", Lang: "zh", State: shop.UserActive},
 		2: {ID: 2, Email: "bob@mail.example", Lang: "en", State: shop.UserPending},
 		3: {ID: 3, State: shop.UserDeleted},
@@ -67,12 +67,12 @@ func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 		t.Errorf("%+v %+v", l, l.Order)
 	}
 	o := &shop.Order{ID: 71, State: shop.Shipped, User: 1, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
-	for state, letters := range map[shop.OrderState]int{shop.Shipped: 1, shop.Finished: 0, shop.Refunding: 0} {
+	for state, emails := range map[shop.OrderState]int{shop.Shipped: 1, shop.Finished: 0, shop.Refunding: 0} {
 		o.State, r.sent = state, nil
-		if err := m.Shipped(t.Context(), o, now-5, "顺丰", "SF-1"); err != nil || len(r.sent) != letters {
+		if err := m.Shipped(t.Context(), o, now-5, "顺丰", "SF-1"); err != nil || len(r.sent) != emails {
 			t.Errorf("a parcel of an order that is %s: %d e-mails, %v", state, len(r.sent), err)
 		}
-		if letters > 0 && (r.sent[0].Kind != EmailShipped || r.sent[0].Order.Tracking != "SF-1") {
+		if emails > 0 && (r.sent[0].Kind != EmailShipped || r.sent[0].Order.Tracking != "SF-1") {
 			t.Errorf("%+v", r.sent[0])
 		}
 	}

@@ -36,7 +36,7 @@ type Store interface {
 	MarkSent(ctx context.Context, posted []Message, claimed, sent shop.Millis) error
 	LastSent(ctx context.Context) (shop.Millis, error)
 	Repost(ctx context.Context, since shop.Millis) (int64, error)
-	NoteGroups(ctx context.Context, groups []string) error
+	RecordGroups(ctx context.Context, groups []string) error
 	Groups(ctx context.Context) ([]string, error)
 	Unposted(ctx context.Context) (int64, error)
 }
@@ -159,7 +159,7 @@ func (p *Sender) count(ctx context.Context, groups []string) error {
 	if time.Since(p.counted) < countEvery {
 		return nil
 	}
-	if err := p.Store.NoteGroups(ctx, groups); err != nil {
+	if err := p.Store.RecordGroups(ctx, groups); err != nil {
 		return err
 	}
 	n, err := p.Store.Unposted(ctx)

@@ -14,18 +14,18 @@ import (
 type outbox struct {
 	Store
 	*fakes.Trace
-	waits int
-	fail  error // of Append
-	lost  error // of Check
+	waiting int
+	fail    error // of Append
+	lost    error // of Check
 }
 
 func (o *outbox) ClaimOutbox(_ context.Context, _ shop.Millis, limit int) ([]Message, error) {
-	return make([]Message, min(o.waits, limit)), nil
+	return make([]Message, min(o.waiting, limit)), nil
 }
 
 func (o *outbox) MarkSent(_ context.Context, posted []Message, _, sent shop.Millis) error {
 	o.Add("mark %d at %d", len(posted), sent)
-	o.waits -= len(posted)
+	o.waiting -= len(posted)
 	return nil
 }
 
@@ -36,7 +36,7 @@ func (o *outbox) Repost(_ context.Context, since shop.Millis) (int64, error) {
 	return 1, nil
 }
 
-func (o *outbox) NoteGroups(_ context.Context, groups []string) error {
+func (o *outbox) RecordGroups(_ context.Context, groups []string) error {
 	o.Add("note %v", groups)
 	return nil
 }
@@ -66,9 +66,9 @@ func (o *outbox) Append(_ context.Context, last shop.Millis, postings []Message)
 }
 
 // At least once: a posting is marked only after it was appended. A posting that was not appended is not marked.
-func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
+func TestPostingsAreMarkedAfterAppend(t *testing.T) {
 	t.Parallel()
-	box := &outbox{Trace: &fakes.Trace{}, waits: postBatch + 3}
+	box := &outbox{Trace: &fakes.Trace{}, waiting: postBatch + 3}
 	p := &Sender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "append 500", "mark 500 at 6", "append 3", "mark 3 at 6", "note [found]")
@@ -76,7 +76,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 		t.Error("the waiting postings were not counted")
 	}
 
-	box = &outbox{Trace: &fakes.Trace{}, waits: 3, fail: shop.ErrTransient}
+	box = &outbox{Trace: &fakes.Trace{}, waiting: 3, fail: shop.ErrTransient}
 	p.Store, p.Stream = box, box
 	if err := p.RunOnce(context.Background()); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("%v, want ErrTransient", err)
@@ -85,9 +85,9 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 }
 
 // P8: lost postings are due again before the loss is confirmed, and nothing is appended before the confirmation.
-func TestLostPostingsAreRepeatedBeforeTheLossIsConfirmed(t *testing.T) {
+func TestLostPostingsAreRepostedBeforeConfirmation(t *testing.T) {
 	t.Parallel()
-	box := &outbox{Trace: &fakes.Trace{}, waits: 3, lost: fmt.Errorf("check: %w", &LostError{Mark: 3, Since: 3})}
+	box := &outbox{Trace: &fakes.Trace{}, waiting: 3, lost: fmt.Errorf("check: %w", &LostError{Mark: 3, Since: 3})}
 	p := &Sender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "repost since 3", "make [noted]", "confirm")

@@ -11,12 +11,12 @@ import (
 
 // end ends a pending order whose trade was opened: first at the gateway, then in the row, then it returns the units.
 // The returned row is ended, or paid if the buyer was faster. Errors are transient: retry.
-func (c *Cashier) end(ctx context.Context, o shop.Order, to shop.OrderState) (shop.Order, error) {
-	row, over, err := c.overAtGateway(ctx, o, to)
-	if err != nil || !over {
+func (c *PaymentService) end(ctx context.Context, o shop.Order, to shop.OrderState) (shop.Order, error) {
+	row, closed, err := c.closeAtGateway(ctx, o, to)
+	if err != nil || !closed {
 		return row, err
 	}
-	rows, locked, err := c.endAll(ctx, []shop.ID{o.ID}, to)
+	rows, locked, err := c.endOrders(ctx, []shop.ID{o.ID}, to)
 	switch {
 	case err != nil:
 		return shop.Order{}, err
@@ -28,13 +28,13 @@ func (c *Cashier) end(ctx context.Context, o shop.Order, to shop.OrderState) (sh
 	return rows[0], nil
 }
 
-// overAtGateway ends the trade at the gateway. over: nothing was paid and nothing can be paid later; otherwise row is
+// closeAtGateway ends the trade at the gateway. over: nothing was paid and nothing can be paid later; otherwise row is
 // the result of the payment. A trade starts when the buyer opens the gateway. So an absent trade is over only at the
 // deadline, Margin after the gateway stopped accepting money. A buyer who cancels earlier gives up an unstarted
 // payment; money that arrives nevertheless is late money.
-func (c *Cashier) overAtGateway(
+func (c *PaymentService) closeAtGateway(
 	ctx context.Context, o shop.Order, to shop.OrderState,
-) (row shop.Order, over bool, err error) {
+) (row shop.Order, closed bool, err error) {
 	t, err := c.Gateway.Close(ctx, o.ID)
 	if errors.Is(err, ErrGatewayRefused) {
 		t, err = c.Gateway.Query(ctx, o.ID)
@@ -45,7 +45,7 @@ func (c *Cashier) overAtGateway(
 	}
 	switch t.State {
 	case TradePaid:
-		row, err := c.paidMeanwhile(ctx, t)
+		row, err := c.settlePaid(ctx, t)
 		return row, false, err
 	case TradeClosed:
 		return o, true, nil
@@ -62,9 +62,9 @@ func (c *Cashier) overAtGateway(
 
 var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTransient)
 
-// endAll ends pending orders whose trades are over, returns their units and publishes their states. It returns the rows
+// endOrders ends pending orders whose trades are over, returns their units and publishes their states. It returns the rows
 // that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
-func (c *Cashier) endAll(
+func (c *PaymentService) endOrders(
 	ctx context.Context, orders []shop.ID, to shop.OrderState,
 ) (rows []shop.Order, locked []shop.ID, err error) {
 	now, err := c.Redis.Now(ctx)
@@ -85,8 +85,8 @@ func (c *Cashier) endAll(
 	return rows, locked, c.Effects.Do(ctx, now, shop.Pointers(rows)...)
 }
 
-// paidMeanwhile settles the payment and returns the order that it paid.
-func (c *Cashier) paidMeanwhile(ctx context.Context, t Trade) (shop.Order, error) {
+// settlePaid settles the payment and returns the order that it paid.
+func (c *PaymentService) settlePaid(ctx context.Context, t Trade) (shop.Order, error) {
 	if err := c.Settle(ctx, t); err != nil {
 		return shop.Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(shop.ErrTransient, err))
 	}

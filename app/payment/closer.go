@@ -11,52 +11,52 @@ import (
 )
 
 const (
-	// endersAtOnce is the number of batches of closed trades whose orders are ended at the same time.
-	endersAtOnce = 4
-	endersBatch  = 500
-	// closersAtOnce is the number of trades that a node closes at the gateway at the same time. With replies after 100
+	// maxEnders is the number of batches of closed trades whose orders are ended at the same time.
+	maxEnders   = 4
+	endersBatch = 500
+	// maxClosers is the number of trades that a node closes at the gateway at the same time. With replies after 100
 	// ms it ends three hundred orders per second. A silent gateway blocks only these calls.
-	closersAtOnce = 32
+	maxClosers = 32
 	// closerQueue is the capacity of the queue before the closers. Further orders are offered again after their lease
 	// in the delay queue ends.
 	closerQueue = 20_000
-	// closeRest is the pause after a close without a reply, per order.
-	closeRest = 2 * time.Second
-	// closePatience is the time limit of the gateway and the stores for one order or batch.
-	closePatience = 15 * time.Second
+	// closePause is the pause after a close without a reply, per order.
+	closePause = 2 * time.Second
+	// closeTimeout is the time limit of the gateway and the stores for one order or batch.
+	closeTimeout = 15 * time.Second
 )
 
 // TradeCloser ends due orders whose payment was opened, in parallel to the sweep. Closers call the gateway for one
 // order each. Enders commit the results in batches, so that thousands of results do not queue for the row of one sale.
 // Orders in work are not offered again. After a crash they are still in the delay queue.
 type TradeCloser struct {
-	cashier *Cashier
-	queue   chan shop.Order // due orders
-	over    chan shop.ID    // orders whose trades are closed at the gateway
+	payments *PaymentService
+	queue    chan shop.Order // due orders
+	closed   chan shop.ID    // orders whose trades are closed at the gateway
 
-	mu    sync.Mutex
-	known map[shop.ID]time.Time // zero: in work; otherwise the end of its pause
+	mu     sync.Mutex
+	inWork map[shop.ID]time.Time // zero: in work; otherwise the end of its pause
 }
 
 // NewTradeCloser returns a closer for a cashier with a gateway.
-func NewTradeCloser(c *Cashier) *TradeCloser {
+func NewTradeCloser(c *PaymentService) *TradeCloser {
 	return &TradeCloser{
-		cashier: c, queue: make(chan shop.Order, closerQueue), over: make(chan shop.ID, endersBatch),
-		known: make(map[shop.ID]time.Time),
+		payments: c, queue: make(chan shop.Order, closerQueue), closed: make(chan shop.ID, endersBatch),
+		inWork: make(map[shop.ID]time.Time),
 	}
 }
 
 // Run closes trades until ctx ends.
 func (t *TradeCloser) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
-	for range closersAtOnce {
+	for range maxClosers {
 		workers.Go(func() { forEach(ctx, t.queue, t.close) })
 	}
-	for range endersAtOnce {
-		workers.Go(func() { forEach(ctx, t.over, t.end) })
+	for range maxEnders {
+		workers.Go(func() { forEach(ctx, t.closed, t.end) })
 	}
 	defer workers.Wait()
-	return shop.Repeat(ctx, time.Minute, "remove ended orders from memory", t.forget)
+	return shop.Repeat(ctx, time.Minute, "remove ended orders from memory", t.removeEnded)
 }
 
 // RunOnce ends all queued orders, one after the other.
@@ -65,7 +65,7 @@ func (t *TradeCloser) RunOnce(ctx context.Context) {
 		select {
 		case o := <-t.queue:
 			t.close(ctx, o)
-		case id := <-t.over:
+		case id := <-t.closed:
 			t.end(ctx, id)
 		default:
 			return
@@ -77,14 +77,14 @@ func (t *TradeCloser) RunOnce(ctx context.Context) {
 func (t *TradeCloser) Waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.known)
+	return len(t.inWork)
 }
 
-// forget drops orders that were not offered again within a minute of their pause: another node has ended them.
-func (t *TradeCloser) forget(context.Context) error {
+// removeEnded drops orders that were not offered again within a minute of their pause: another node has ended them.
+func (t *TradeCloser) removeEnded(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.known,
+	maps.DeleteFunc(t.inWork,
 		func(_ shop.ID, until time.Time) bool { return !until.IsZero() && time.Since(until) > time.Minute })
 	return nil
 }
@@ -103,15 +103,15 @@ func forEach[T any](ctx context.Context, from <-chan T, do func(ctx context.Cont
 
 // close closes the trade of one order at the gateway. If the trade is over, it passes the order to end.
 func (t *TradeCloser) close(ctx context.Context, o shop.Order) {
-	within, cancel := context.WithTimeout(ctx, closePatience)
+	limitedCtx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	_, over, err := t.cashier.overAtGateway(within, o, shop.Expired)
-	if err != nil || !over {
+	_, closed, err := t.payments.closeAtGateway(limitedCtx, o, shop.Expired)
+	if err != nil || !closed {
 		t.release(ctx, []shop.ID{o.ID}, err)
 		return
 	}
 	select {
-	case t.over <- o.ID:
+	case t.closed <- o.ID:
 	case <-ctx.Done():
 	}
 }
@@ -121,22 +121,22 @@ func (t *TradeCloser) end(ctx context.Context, first shop.ID) {
 	batch := []shop.ID{first}
 	for more := true; more && len(batch) < endersBatch; {
 		select {
-		case id := <-t.over:
+		case id := <-t.closed:
 			batch = append(batch, id)
 		default:
 			more = false
 		}
 	}
-	within, cancel := context.WithTimeout(ctx, closePatience)
+	limitedCtx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	_, locked, err := t.cashier.endAll(within, batch, shop.Expired)
+	_, locked, err := t.payments.endOrders(limitedCtx, batch, shop.Expired)
 	t.release(ctx, batch, err)
 	if err == nil && len(locked) > 0 {
 		t.release(ctx, locked, errLockedSale)
 	}
 }
 
-// release removes finished orders. After a fault they are not offered for closeRest.
+// release removes finished orders. After a fault they are not offered for closePause.
 func (t *TradeCloser) release(ctx context.Context, orders []shop.ID, err error) {
 	if err != nil && ctx.Err() == nil {
 		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0],
@@ -146,23 +146,23 @@ func (t *TradeCloser) release(ctx context.Context, orders []shop.ID, err error) 
 	defer t.mu.Unlock()
 	for _, id := range orders {
 		if err != nil {
-			t.known[id] = time.Now().Add(closeRest)
+			t.inWork[id] = time.Now().Add(closePause)
 		} else {
-			delete(t.known, id)
+			delete(t.inWork, id)
 		}
 	}
 }
 
-// Others returns the orders that are neither in work nor in their pause. See PaymentCloser.
-func (t *TradeCloser) Others(orders []shop.ID) []shop.ID {
+// NotClosing returns the orders that are neither in work nor in their pause. See PaymentCloser.
+func (t *TradeCloser) NotClosing(orders []shop.ID) []shop.ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return shop.Where(orders, func(id shop.ID) bool {
-		until, known := t.known[id]
+		until, known := t.inWork[id]
 		if known && (until.IsZero() || time.Now().Before(until)) {
 			return false
 		}
-		delete(t.known, id)
+		delete(t.inWork, id)
 		return true
 	})
 }
@@ -175,12 +175,12 @@ func (t *TradeCloser) Offer(rows []shop.Order, now shop.Millis) {
 		if o.State != shop.Pending || o.TradeOpened == 0 || o.PayBy > now {
 			continue
 		}
-		if _, known := t.known[o.ID]; known {
+		if _, known := t.inWork[o.ID]; known {
 			continue
 		}
 		select {
 		case t.queue <- o:
-			t.known[o.ID] = time.Time{}
+			t.inWork[o.ID] = time.Time{}
 		default:
 			return
 		}
@@ -189,6 +189,6 @@ func (t *TradeCloser) Offer(rows []shop.Order, now shop.Millis) {
 
 // Cancel closes the trade of an order and ends the order. See PaymentCloser.
 func (t *TradeCloser) Cancel(ctx context.Context, o shop.Order) (shop.Order, error) {
-	row, err := t.cashier.end(ctx, o, shop.Cancelled)
-	return row, shop.Unsettled("cancel order "+o.ID.String(), err)
+	row, err := t.payments.end(ctx, o, shop.Cancelled)
+	return row, shop.UnknownOutcome("cancel order "+o.ID.String(), err)
 }

@@ -16,7 +16,7 @@ import (
 //
 // The limit per buyer applies, the sale window does not. The last claimed number resolves the order. An older hold gets
 // the new number, or its units are returned. After a crash the payment is unsettled, and PayReconciler repeats resolve.
-func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
+func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
 	// Read before the hold: if a recovery changes the epoch in between, nothing is revived.
 	sale, err := c.Store.Sale(ctx, o.Sale)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 	case errors.Is(err, shop.ErrArchived): // its sale left Redis long ago
 		return c.refundLate(ctx, o, shop.ReasonLateOver)
 	case errors.Is(err, shop.ErrNoRow):
-		return c.resolved(ctx, o.ID)
+		return c.settleResolved(ctx, o.ID)
 	case err != nil:
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
 	}
@@ -54,7 +54,7 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 }
 
 // revive changes the order to paid, with the claimed hold.
-func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
+func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
@@ -65,8 +65,8 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 	case errors.Is(err, shop.ErrNoRow), errors.Is(err, shop.ErrPermanent), errors.Is(err, shop.ErrStaleEpoch):
 		// The order was certainly not revived under this number.
 		units := []shop.Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold, User: claimed.User}}
-		if _, backErr := c.Redis.Return(ctx, units); backErr != nil {
-			return fmt.Errorf("return units of order %s: %w", claimed.ID, backErr)
+		if _, returnErr := c.Redis.Return(ctx, units); returnErr != nil {
+			return fmt.Errorf("return units of order %s: %w", claimed.ID, returnErr)
 		}
 		if errors.Is(err, shop.ErrPermanent) {
 			return c.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
@@ -81,14 +81,14 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 }
 
 // refundLate starts the refund. Its number depends only on the order, so that a second refund is impossible.
-func (c *Cashier) refundLate(ctx context.Context, o shop.Order, reason string) error {
+func (c *PaymentService) refundLate(ctx context.Context, o shop.Order, reason string) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
 	refunding, err := c.Store.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, reason, now)
 	if errors.Is(err, shop.ErrNoRow) {
-		return c.resolved(ctx, o.ID)
+		return c.settleResolved(ctx, o.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("begin the refund of order %s: %w", o.ID, err)
@@ -98,11 +98,11 @@ func (c *Cashier) refundLate(ctx context.Context, o shop.Order, reason string) e
 	if err := c.Effects.Do(ctx, now, &refunding); err != nil {
 		return err
 	}
-	return c.resolved(ctx, o.ID)
+	return c.settleResolved(ctx, o.ID)
 }
 
-// resolved settles the late payment of an order that this node or another one has resolved.
-func (c *Cashier) resolved(ctx context.Context, id shop.ID) error {
+// settleResolved settles the late payment of an order that this node or another one has resolved.
+func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
@@ -112,7 +112,7 @@ func (c *Cashier) resolved(ctx context.Context, id shop.ID) error {
 		return fmt.Errorf("read order %s: %w", id, err)
 	}
 	switch {
-	case o.Reviving(): // not yet: another node holds the claim
+	case o.RevivalPending(): // not yet: another node holds the claim
 		return fmt.Errorf("%w: order %s is being resolved", shop.ErrTransient, id)
 	case o.CancelledAt == 0: // revived; that transaction also settled the payment
 		return c.Effects.Do(ctx, now, &o)

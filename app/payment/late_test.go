@@ -23,13 +23,13 @@ type stores interface {
 	order.Store
 }
 
-// rest has the methods that a test does not expect: they panic. It is embedded deeper than the fakes, so that their
+// unexpected has the methods that a test does not expect: they panic. It is embedded deeper than the fakes, so that their
 // methods take precedence.
-type rest struct{ deeper }
+type unexpected struct{ depth2 }
 
 type (
-	deeper  struct{ deepest }
-	deepest struct {
+	depth2 struct{ depth3 }
+	depth3 struct {
 		stores
 	}
 )
@@ -38,16 +38,16 @@ type (
 type lateWorld struct {
 	stores
 	*fakes.Trace
-	row     shop.Order
-	claim   error
-	verdict shop.Verdict
-	revive  error
-	begin   error
-	closes  shop.Millis
+	row      shop.Order
+	claim    error
+	verdict  shop.Verdict
+	revive   error
+	begin    error
+	closesAt shop.Millis
 }
 
 func (w *lateWorld) Sale(context.Context, shop.ID) (shop.Sale, error) {
-	return shop.Sale{ID: 7, Epoch: 3, ClosesAt: w.closes}, nil
+	return shop.Sale{ID: 7, Epoch: 3, ClosesAt: w.closesAt}, nil
 }
 
 func (w *lateWorld) Order(context.Context, shop.ID) (shop.Order, error) { return w.row, nil }
@@ -104,12 +104,12 @@ func (l lateInventory) Hold(_ context.Context, h shop.HoldRequest) (shop.Verdict
 
 // P8, I3, I6: how late money is resolved. A new hold number is claimed before the hold. A hold is returned if the order
 // was certainly not revived under it, and kept if the outcome is unknown. Unresolved payments are retried.
-func TestDecideAboutLateMoney(t *testing.T) {
+func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 	t.Parallel()
-	const now, long = 1_000_000 + shop.Millis(100*24*3600*1000), 1_000_000
+	const now, longAgo = 1_000_000 + shop.Millis(100*24*3600*1000), 1_000_000
 	for name, c := range map[string]struct {
 		change func(*lateWorld)
-		again  bool // a retry is required
+		retry  bool // a retry is required
 		want   []string
 	}{
 		"free": {
@@ -129,7 +129,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateLimit, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"sale retired": {
-			func(w *lateWorld) { w.verdict, w.closes = shop.VerdictNotLoaded, long }, false,
+			func(w *lateWorld) { w.verdict, w.closesAt = shop.VerdictNotLoaded, longAgo }, false,
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"archived": {
@@ -183,19 +183,19 @@ func TestDecideAboutLateMoney(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := &fakes.Trace{}
-			w := &lateWorld{Trace: tr, closes: now, row: shop.Order{
+			w := &lateWorld{Trace: tr, closesAt: now, row: shop.Order{
 				ID: 1, Sale: 7, User: 9, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2, TradeNo: "T",
 				CancelledAt: 5,
 			}}
 			c.change(w)
-			cashier := &Cashier{
+			payments := &PaymentService{
 				Redis: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Store: w,
 				Effects: effectsOf(
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}
-			err := cashier.resolve(context.Background(), w.row)
-			if again := errors.Is(err, shop.ErrTransient); again != c.again || (err == nil) == c.again {
-				t.Errorf("%v; to be tried again: want %v", err, c.again)
+			err := payments.resolve(context.Background(), w.row)
+			if retry := errors.Is(err, shop.ErrTransient); retry != c.retry || (err == nil) == c.retry {
+				t.Errorf("%v; to be tried again: want %v", err, c.retry)
 			}
 			fakes.WantSteps(t, tr, c.want...)
 		})

@@ -9,34 +9,34 @@ import (
 // Outcome is the effect of money that the gateway reported as received.
 type Outcome string
 
-// The outcomes. From OutcomeForeign on they are anomalies: they change nothing, and an operator must check them.
+// The outcomes. From OutcomeUnknownOrder on they are anomalies: they change nothing, and an operator must check them.
 const (
 	OutcomeTaken    Outcome = "taken"    // it paid the order
 	OutcomeLate     Outcome = "late"     // the order had ended and is not resolved yet
 	OutcomeRevived  Outcome = "revived"  // it arrived late and paid the order
 	OutcomeRefunded Outcome = "refunded" // it arrived too late and is refunded, see the refund
 
-	OutcomeForeign Outcome = "unknown_order" // the order does not exist
-	OutcomeAmount  Outcome = "wrong_amount"  // the amount differs from the order's
-	OutcomeSecond  Outcome = "second_trade"  // another trade has paid the order
-	OutcomeNever   Outcome = "never_payable" // the order was refused, so no payment can have been opened
+	OutcomeUnknownOrder Outcome = "unknown_order" // the order does not exist
+	OutcomeWrongAmount  Outcome = "wrong_amount"  // the amount differs from the order's
+	OutcomeSecondTrade  Outcome = "second_trade"  // another trade has paid the order
+	OutcomeNeverPayable Outcome = "never_payable" // the order was refused, so no payment can have been opened
 )
 
-// Known reports whether o is one of these outcomes.
-func (o Outcome) Known() bool {
+// Valid reports whether o is one of these outcomes.
+func (o Outcome) Valid() bool {
 	return slices.Contains([]Outcome{
-		OutcomeTaken, OutcomeLate, OutcomeRevived, OutcomeRefunded, OutcomeForeign, OutcomeAmount, OutcomeSecond,
-		OutcomeNever,
+		OutcomeTaken, OutcomeLate, OutcomeRevived, OutcomeRefunded, OutcomeUnknownOrder, OutcomeWrongAmount, OutcomeSecondTrade,
+		OutcomeNeverPayable,
 	}, o)
 }
 
-// Odd reports whether an operator must check the payment.
-func (o Outcome) Odd() bool {
+// IsAnomaly reports whether an operator must check the payment.
+func (o Outcome) IsAnomaly() bool {
 	return o != OutcomeTaken && o != OutcomeLate && o != OutcomeRevived && o != OutcomeRefunded
 }
 
-// Received is a row of the payments table: one trade that the gateway reported as paid.
-type Received struct {
+// ReceivedPayment is a row of the payments table: one trade that the gateway reported as paid.
+type ReceivedPayment struct {
 	TradeNo   string      `json:"trade_no"`
 	Order     shop.ID     `json:"order"` // from the gateway
 	AmountFen int64       `json:"amount_fen"`

@@ -15,20 +15,20 @@ import (
 const (
 	payWatchEvery = time.Second
 	payWatchBatch = 200 // late payments per round
-	// payWatchLease is how long a node owns the trades that it claimed. It is longer than lookWithin plus the wait for
+	// payWatchLease is how long a node owns the trades that it claimed. It is longer than queryTimeout plus the wait for
 	// the pace.
 	payWatchLease = 30 * time.Second
-	// lookWithin is the time limit of one look: at most a query and a close.
-	lookWithin = 12 * time.Second
+	// queryTimeout is the time limit of one look: at most a query and a close.
+	queryTimeout = 12 * time.Second
 	// The pauses between two queries of a trade grow with its age. A new payment is found soon, and a lost notification
 	// is found within a minute.
 	firstPayPause, lastPayPause = 5 * time.Second, 30 * time.Second
 	// watchedPause is the pause for orders without a known opened payment (app/recovery). All pending orders may be
 	// watched, so their queries must leave the pace to the others.
 	watchedPause = 2 * time.Minute
-	// latePayLooks is how long an ended order's trade is still queried, in pauses that double. The gateway has closed
+	// latePayQueries is how long an ended order's trade is still queried, in pauses that double. The gateway has closed
 	// the trade by then. These queries find a gateway that accepts money nevertheless and does not report it.
-	latePayLooks = 24 * time.Hour
+	latePayQueries = 24 * time.Hour
 	// unresolvedFor is how long a late payment may be unresolved before this job resolves it.
 	unresolvedFor = 5 * time.Second
 )
@@ -42,36 +42,36 @@ const (
 //
 // Trades that can still be paid come first, then those due for the longest time.
 type PayReconciler struct {
-	Cashier *Cashier
+	Payments *PaymentService
 	// Pace limits the rate of queries; each waits for it. nil: no limit.
 	Pace interface {
 		Wait(ctx context.Context) error
 	}
-	// AtOnce is the maximum number of running queries; 0: maxQueries. The pace must admit that many within ten
+	// MaxQueries is the maximum number of running queries; 0: maxQueries. The pace must admit that many within ten
 	// seconds.
-	AtOnce int
+	MaxQueries int
 
-	window askWindow
-	claims sync.WaitGroup // claims with running queries
-	skip   int            // unresolvable late payments that are skipped until the next round
-	asked  atomic.Int64
-	behind atomic.Int64
+	window  queryWindow
+	claims  sync.WaitGroup // claims with running queries
+	skip    int            // unresolvable late payments that are skipped until the next round
+	queries atomic.Int64
+	overdue atomic.Int64
 }
 
-// Asked returns the number of trade queries of this node.
-func (r *PayReconciler) Asked() int64 { return r.asked.Load() }
+// Queries returns the number of trade queries of this node.
+func (r *PayReconciler) Queries() int64 { return r.queries.Load() }
 
-// Behind returns how long the most overdue trade was due at the last claim.
-func (r *PayReconciler) Behind() time.Duration { return time.Duration(r.behind.Load()) }
+// Overdue returns how long the most overdue trade was due at the last claim.
+func (r *PayReconciler) Overdue() time.Duration { return time.Duration(r.overdue.Load()) }
 
 // Run queries trades and resolves late payments until ctx ends.
 func (r *PayReconciler) Run(ctx context.Context) error {
 	var late sync.WaitGroup
-	late.Go(func() { _ = shop.Repeat(ctx, payWatchEvery, "resolve late payments", r.unresolved) })
+	late.Go(func() { _ = shop.Repeat(ctx, payWatchEvery, "resolve late payments", r.resolveLate) })
 	defer late.Wait()
 	defer r.claims.Wait()
 	for ctx.Err() == nil {
-		_, err := r.ask(ctx, func(err error) { warn(ctx, err) })
+		_, err := r.claimAndQuery(ctx, func(err error) { warn(ctx, err) })
 		warn(ctx, err)
 		select {
 		case <-ctx.Done():
@@ -93,36 +93,36 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	var mu sync.Mutex
 	var failed []error
 	for {
-		n, err := r.ask(ctx, func(err error) {
+		n, err := r.claimAndQuery(ctx, func(err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			failed = append(failed, err)
 		})
 		r.claims.Wait()
 		if n == 0 || err != nil {
-			return errors.Join(append(failed, err, r.unresolved(ctx))...)
+			return errors.Join(append(failed, err, r.resolveLate(ctx))...)
 		}
 	}
 }
 
-// unresolved resumes late payments that a crash left unresolved. The next call skips those that fail until it has
+// resolveLate resumes late payments that a crash left unresolved. The next call skips those that fail until it has
 // processed the rest, so that they do not hide later ones.
-func (r *PayReconciler) unresolved(ctx context.Context) error {
-	now, err := r.Cashier.Redis.Now(ctx)
+func (r *PayReconciler) resolveLate(ctx context.Context) error {
+	now, err := r.Payments.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	list, err := r.Cashier.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, payWatchBatch)
+	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, payWatchBatch)
 	if err != nil {
 		return fmt.Errorf("list unresolved payments: %w", err)
 	}
 	var failed []error
 	for _, p := range list {
-		o, err := r.Cashier.Store.Order(ctx, p.Order)
-		if err == nil && o.Reviving() {
-			err = r.Cashier.resolve(ctx, o)
+		o, err := r.Payments.Store.Order(ctx, p.Order)
+		if err == nil && o.RevivalPending() {
+			err = r.Payments.resolve(ctx, o)
 		} else if err == nil {
-			err = r.Cashier.resolved(ctx, o.ID)
+			err = r.Payments.settleResolved(ctx, o.ID)
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("late payment of order %s: %w", p.Order, err))
@@ -135,10 +135,10 @@ func (r *PayReconciler) unresolved(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// ask claims as many trades as there are free places, returns their number, and starts their queries. It does not wait
+// claimAndQuery claims as many trades as there are free places, returns their number, and starts their queries. It does not wait
 // for the results. After a failed claim it calls done once, with the errors of its queries.
-func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) {
-	r.window.most = r.AtOnce
+func (r *PayReconciler) claimAndQuery(ctx context.Context, done func(error)) (int, error) {
+	r.window.limit = r.MaxQueries
 	places := r.window.enter(time.Now())
 	if places == 0 {
 		return 0, nil
@@ -149,7 +149,7 @@ func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) 
 		return 0, err
 	}
 	r.claims.Go(func() {
-		if err := r.askAll(ctx, trades, orders, now); err != nil {
+		if err := r.queryAll(ctx, trades, orders, now); err != nil {
 			done(err)
 		}
 	})
@@ -158,25 +158,25 @@ func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) 
 
 // claim claims due trades and reads their orders. After an error the trades are due again when their lease ends.
 func (r *PayReconciler) claim(
-	ctx context.Context, most int,
+	ctx context.Context, limit int,
 ) (trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis, err error) {
-	if now, err = r.Cashier.Redis.Now(ctx); err != nil {
+	if now, err = r.Payments.Redis.Now(ctx); err != nil {
 		return nil, nil, 0, fmt.Errorf("read Redis time: %w", err)
 	}
-	if trades, err = r.Cashier.Store.ClaimTrades(ctx, now, now.Add(payWatchLease), most); err != nil {
+	if trades, err = r.Payments.Store.ClaimTrades(ctx, now, now.Add(payWatchLease), limit); err != nil {
 		return nil, nil, now, err
 	}
-	behind := time.Duration(0)
+	overdue := time.Duration(0)
 	ids := make([]shop.ID, len(trades))
 	for i, t := range trades {
 		ids[i] = t.Order
-		behind = max(behind, now.Sub(t.DueAt))
+		overdue = max(overdue, now.Sub(t.DueAt))
 	}
-	r.behind.Store(int64(behind))
+	r.overdue.Store(int64(overdue))
 	if len(trades) == 0 {
 		return nil, nil, now, nil
 	}
-	rows, err := r.Cashier.Store.OrdersByID(ctx, ids)
+	rows, err := r.Payments.Store.OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, nil, now, fmt.Errorf("read orders of %d trades: %w", len(ids), err)
 	}
@@ -187,45 +187,45 @@ func (r *PayReconciler) claim(
 	return trades, orders, now, nil
 }
 
-// askAll queries each trade of a claim. After all results it schedules the next queries.
-func (r *PayReconciler) askAll(
+// queryAll queries each trade of a claim. After all results it schedules the next queries.
+func (r *PayReconciler) queryAll(
 	ctx context.Context, trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis,
 ) error {
 	failed := make([]error, len(trades))
-	var asked sync.WaitGroup
+	var running sync.WaitGroup
 	for i, t := range trades {
-		asked.Go(func() {
-			failed[i] = r.look(ctx, orders[t.Order])
-			r.window.answered(failed[i] != nil && !errors.Is(failed[i], ErrTradeOdd), time.Now())
+		running.Go(func() {
+			failed[i] = r.queryTrade(ctx, orders[t.Order])
+			r.window.finished(failed[i] != nil && !errors.Is(failed[i], ErrTradeMismatch), time.Now())
 		})
 	}
-	asked.Wait()
+	running.Wait()
 	next := make(map[shop.ID]shop.Millis, len(trades))
 	for i, t := range trades {
-		next[t.Order] = wholeSecond(nextLook(orders[t.Order], t, now, failed[i] != nil))
+		next[t.Order] = wholeSecond(nextQuery(orders[t.Order], t, now, failed[i] != nil))
 	}
-	return errors.Join(append(failed, r.Cashier.Store.CheckTrades(ctx, now, next))...)
+	return errors.Join(append(failed, r.Payments.Store.CheckTrades(ctx, now, next))...)
 }
 
 // wholeSecond rounds up to a second: trades that are due in the same second are scheduled with one statement.
 func wholeSecond(at shop.Millis) shop.Millis { return (at + 999) / 1000 * 1000 }
 
-// look queries and settles the trade of one order. If the trade is unpaid and the order has ended, it closes the trade.
-func (r *PayReconciler) look(ctx context.Context, o shop.Order) error {
-	if !watched(o) {
+// queryTrade queries and settles the trade of one order. If the trade is unpaid and the order has ended, it closes the trade.
+func (r *PayReconciler) queryTrade(ctx context.Context, o shop.Order) error {
+	if !isUnpaid(o) {
 		return nil
 	}
 	if err := r.wait(ctx); err != nil {
 		return fmt.Errorf("wait to query the trade of order %s: %w", o.ID, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	t, err := r.Cashier.Gateway.Query(ctx, o.ID)
+	t, err := r.Payments.Gateway.Query(ctx, o.ID)
 	if err == nil && t.State == TradeWaiting && o.State != shop.Pending {
-		t, err = r.Cashier.Gateway.Close(ctx, o.ID)
+		t, err = r.Payments.Gateway.Close(ctx, o.ID)
 	}
 	if err == nil {
-		err = r.Cashier.Settle(ctx, t)
+		err = r.Payments.Settle(ctx, t)
 	}
 	if err != nil {
 		return fmt.Errorf("query the trade of order %s: %w", o.ID, err)
@@ -235,24 +235,24 @@ func (r *PayReconciler) look(ctx context.Context, o shop.Order) error {
 
 // wait waits for the pace.
 func (r *PayReconciler) wait(ctx context.Context) error {
-	r.asked.Add(1)
+	r.queries.Add(1)
 	if r.Pace == nil {
 		return ctx.Err()
 	}
 	return r.Pace.Wait(ctx)
 }
 
-// watched reports whether the trade may still change: nothing has been paid for the order yet.
-func watched(o shop.Order) bool {
+// isUnpaid reports whether the trade may still change: nothing has been paid for the order yet.
+func isUnpaid(o shop.Order) bool {
 	return o.State == shop.Pending || (o.State == shop.Expired || o.State == shop.Cancelled) && o.TradeNo == ""
 }
 
-// nextLook returns when the trade is queried next; 0: never, its state is final. It uses the row from before the look.
+// nextQuery returns when the trade is queried next; 0: never, its state is final. It uses the row from before the look.
 // A payment found by this look ends the queries at the next look, unless its settlement already did.
-func nextLook(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.Millis {
+func nextQuery(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.Millis {
 	age := now.Sub(t.OpenedAt)
 	switch {
-	case !watched(o):
+	case !isUnpaid(o):
 		return 0
 	case !failed && o.State == shop.Pending && o.CreatedAt != 0 && o.TradeOpened == o.CreatedAt:
 		return now.Add(watchedPause)
@@ -260,7 +260,7 @@ func nextLook(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.Mi
 		return now.Add(min(max(age/2, firstPayPause), lastPayPause))
 	}
 	ended := now.Sub(t.ExpiresAt)
-	if ended > latePayLooks {
+	if ended > latePayQueries {
 		return 0
 	}
 	return now.Add(max(ended, lastPayPause))

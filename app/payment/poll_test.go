@@ -16,46 +16,46 @@ type openTrades struct {
 	Redis
 	Store
 	Gateway
-	answers time.Duration // latency of the gateway
+	latency time.Duration // latency of the gateway
 
-	mu       sync.Mutex
-	queue    turns
-	checkAt  map[shop.ID]shop.Millis
-	orders   map[shop.ID]shop.Order
-	paidAt   map[shop.ID]time.Time // at the gateway, without a notification
-	found    map[shop.ID]time.Time
-	lastAsk  map[shop.ID]time.Time
-	longest  time.Duration // between two queries of the same trade
-	away     bool
-	under    int
-	most     int // maximum concurrent queries
-	asked    int
-	twice    int // queries of a trade during another query of it
-	asking   map[shop.ID]bool
-	byNode   [2]int
-	claims   int
-	planning int
+	mu           sync.Mutex
+	queue        dueTrades
+	checkAt      map[shop.ID]shop.Millis
+	orders       map[shop.ID]shop.Order
+	paidAt       map[shop.ID]time.Time // at the gateway, without a notification
+	found        map[shop.ID]time.Time
+	lastQuery    map[shop.ID]time.Time
+	longestPause time.Duration // between two queries of the same trade
+	down         bool
+	running      int
+	maxRunning   int // maximum concurrent queries
+	queries      int
+	overlapping  int // queries of a trade during another query of it
+	inQuery      map[shop.ID]bool
+	byNode       [2]int
+	claims       int
+	plans        int
 }
 
-func newOpenTrades(n int, answers time.Duration) *openTrades {
+func newOpenTrades(n int, latency time.Duration) *openTrades {
 	b := &openTrades{
-		answers: answers, checkAt: make(map[shop.ID]shop.Millis), orders: make(map[shop.ID]shop.Order),
+		latency: latency, checkAt: make(map[shop.ID]shop.Millis), orders: make(map[shop.ID]shop.Order),
 		paidAt: make(map[shop.ID]time.Time),
-		found:  make(map[shop.ID]time.Time), lastAsk: make(map[shop.ID]time.Time), asking: make(map[shop.ID]bool),
+		found:  make(map[shop.ID]time.Time), lastQuery: make(map[shop.ID]time.Time), inQuery: make(map[shop.ID]bool),
 	}
 	now := time.Now()
 	for i := range n {
 		id := shop.ID(i + 1)
 		b.orders[id] = shop.Order{ID: id, State: shop.Pending, TradeOpened: shop.MillisOf(now.Add(-time.Minute))}
 		b.plan(id, shop.MillisOf(now))
-		b.lastAsk[id] = now
+		b.lastQuery[id] = now
 	}
 	return b
 }
 
 func (b *openTrades) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
-func (b *openTrades) Unresolved(context.Context, shop.Millis, int, int) ([]Received, error) {
+func (b *openTrades) Unresolved(context.Context, shop.Millis, int, int) ([]ReceivedPayment, error) {
 	return nil, nil
 }
 
@@ -65,15 +65,15 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limi
 	b.claims++
 	var due []OpenedTrade
 	for len(due) < limit && len(b.queue) > 0 && b.queue[0].at <= now {
-		turn := heap.Pop(&b.queue).(turnOf)
-		if b.checkAt[turn.order] != turn.at {
+		next := heap.Pop(&b.queue).(dueTrade)
+		if b.checkAt[next.order] != next.at {
 			continue // rescheduled
 		}
-		opened := b.orders[turn.order].TradeOpened
+		opened := b.orders[next.order].TradeOpened
 		due = append(due, OpenedTrade{
-			Order: turn.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: turn.at,
+			Order: next.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: next.at,
 		})
-		b.plan(turn.order, until)
+		b.plan(next.order, until)
 	}
 	return due, nil
 }
@@ -82,27 +82,27 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limi
 func (b *openTrades) plan(id shop.ID, at shop.Millis) {
 	b.checkAt[id] = at
 	if at != 0 {
-		heap.Push(&b.queue, turnOf{at, id})
+		heap.Push(&b.queue, dueTrade{at, id})
 	}
 }
 
-// turnOf is the due time of a trade; it is obsolete after rescheduling. turns is a heap of them, the earliest first.
-type turnOf struct {
+// dueTrade is the due time of a trade; it is obsolete after rescheduling. turns is a heap of them, the earliest first.
+type dueTrade struct {
 	at    shop.Millis
 	order shop.ID
 }
 
-type turns []turnOf
+type dueTrades []dueTrade
 
-func (q turns) Len() int { return len(q) }
+func (q dueTrades) Len() int { return len(q) }
 
-func (q turns) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q dueTrades) Less(i, j int) bool { return q[i].at < q[j].at }
 
-func (q turns) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q dueTrades) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
-func (q *turns) Push(v any) { *q = append(*q, v.(turnOf)) }
+func (q *dueTrades) Push(v any) { *q = append(*q, v.(dueTrade)) }
 
-func (q *turns) Pop() any {
+func (q *dueTrades) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]
 	return last
@@ -121,7 +121,7 @@ func (b *openTrades) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order,
 func (b *openTrades) CheckTrades(_ context.Context, _ shop.Millis, next map[shop.ID]shop.Millis) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.planning++
+	b.plans++
 	for id, at := range next {
 		if b.checkAt[id] != 0 {
 			b.plan(id, at)
@@ -132,34 +132,34 @@ func (b *openTrades) CheckTrades(_ context.Context, _ shop.Millis, next map[shop
 
 func (b *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
 	b.mu.Lock()
-	b.under, b.asked = b.under+1, b.asked+1
-	b.most = max(b.most, b.under)
-	if b.asking[id] {
-		b.twice++
+	b.running, b.queries = b.running+1, b.queries+1
+	b.maxRunning = max(b.maxRunning, b.running)
+	if b.inQuery[id] {
+		b.overlapping++
 	}
-	b.asking[id] = true
-	away := b.away
+	b.inQuery[id] = true
+	down := b.down
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.under--
-		b.asking[id] = false
+		b.running--
+		b.inQuery[id] = false
 	}()
 	select {
 	case <-ctx.Done():
 		return Trade{}, shop.ErrTransient
-	case <-time.After(b.answers):
+	case <-time.After(b.latency):
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if away {
+	if down {
 		return Trade{}, shop.ErrTransient
 	}
 	now := time.Now()
-	b.longest = max(b.longest, now.Sub(b.lastAsk[id]))
-	b.lastAsk[id] = now
-	if paid := b.paidAt[id]; !paid.IsZero() && !paid.After(now.Add(-b.answers)) {
+	b.longestPause = max(b.longestPause, now.Sub(b.lastQuery[id]))
+	b.lastQuery[id] = now
+	if paid := b.paidAt[id]; !paid.IsZero() && !paid.After(now.Add(-b.latency)) {
 		return Trade{Order: id, No: "T", State: TradePaid}, nil
 	}
 	return Trade{Order: id, No: "T", State: TradeWaiting}, nil
@@ -180,8 +180,8 @@ func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
-		r := &PayReconciler{Cashier: &Cashier{Gateway: b, Redis: b, Store: b}, Pace: &everySo{
-			pause: time.Second / time.Duration(perSecond), passed: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
+		r := &PayReconciler{Payments: &PaymentService{Gateway: b, Redis: b, Store: b}, Pace: &pacer{
+			pause: time.Second / time.Duration(perSecond), onCall: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
 		}}
 		running.Go(func() { _ = r.Run(ctx) })
 	}
@@ -194,8 +194,8 @@ func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
 func (b *openTrades) longestWait() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	longest := b.longest
-	for id, at := range b.lastAsk {
+	longest := b.longestPause
+	for id, at := range b.lastQuery {
 		if b.checkAt[id] != 0 {
 			longest = max(longest, time.Since(at))
 		}
@@ -203,15 +203,15 @@ func (b *openTrades) longestWait() time.Duration {
 	return longest
 }
 
-// everySo admits one call per pause, like a rate limiter.
-type everySo struct {
+// pacer admits one call per pause, like a rate limiter.
+type pacer struct {
 	mu     sync.Mutex
 	pause  time.Duration
 	next   time.Time
-	passed func()
+	onCall func()
 }
 
-func (p *everySo) Wait(ctx context.Context) error {
+func (p *pacer) Wait(ctx context.Context) error {
 	p.mu.Lock()
 	at := p.next
 	if now := time.Now(); at.Before(now) {
@@ -223,14 +223,14 @@ func (p *everySo) Wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(time.Until(at)):
-		p.passed()
+		p.onCall()
 		return nil
 	}
 }
 
 // P8: 20,000 trades are open and due, and the gateway replies after 100 ms. Each trade is queried within a minute at
 // the configured rate, so that a payment without a notification is found within a minute.
-func TestTwentyThousandOpenTrades(t *testing.T) {
+func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const perSecond = 500 // the default of STAMPEDE_ALIPAY_QUERY_RATE
@@ -253,41 +253,41 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 		if late > time.Minute {
 			t.Errorf("a payment was found after %v", late)
 		}
-		if most := perSecond * int(time.Since(began).Seconds()); b.asked > most+perSecond || b.most > maxQueries ||
-			b.twice > 0 {
-			t.Errorf("%d queries, at most %d allowed; %d at the same time; %d twice", b.asked, most, b.most, b.twice)
+		if allowed := perSecond * int(time.Since(began).Seconds()); b.queries > allowed+perSecond || b.maxRunning > maxQueries ||
+			b.overlapping > 0 {
+			t.Errorf("%d queries, at most %d allowed; %d at the same time; %d twice", b.queries, allowed, b.maxRunning, b.overlapping)
 		}
-		if perClaim := b.asked / b.claims; perClaim < 20 || b.planning > b.claims {
-			t.Errorf("%d queries in %d claims and %d plans", b.asked, b.claims, b.planning)
+		if perClaim := b.queries / b.claims; perClaim < 20 || b.plans > b.claims {
+			t.Errorf("%d queries in %d claims and %d plans", b.queries, b.claims, b.plans)
 		}
 		t.Logf("not queried for at most %v, found after at most %v; %d queries in %v, at most %d at the same time, %d claims",
-			b.longestWait(), late, b.asked, time.Since(began), b.most, b.claims)
+			b.longestWait(), late, b.queries, time.Since(began), b.maxRunning, b.claims)
 	})
 }
 
 // An unavailable gateway gets a few queries per second for any backlog, and no queries accumulate. After it recovers,
 // all trades are queried within a minute.
-func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
+func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(2_000, 100*time.Millisecond)
 		b.watch(t, 1, 50, func() {
 			time.Sleep(10 * time.Second)
 			b.mu.Lock()
-			b.away = true
+			b.down = true
 			b.mu.Unlock()
 			time.Sleep(time.Minute) // running queries and first pauses
 			b.mu.Lock()
-			before := b.asked
+			before := b.queries
 			b.mu.Unlock()
 			time.Sleep(5 * time.Minute)
 			b.mu.Lock()
-			if perSecond := float64(b.asked-before) / 300; perSecond > 5 || perSecond < 0.5 {
+			if perSecond := float64(b.queries-before) / 300; perSecond > 5 || perSecond < 0.5 {
 				t.Errorf("the gateway gets %v queries per second", perSecond)
 			}
-			b.away, b.longest = false, 0
-			for id := range b.lastAsk {
-				b.lastAsk[id] = time.Now()
+			b.down, b.longestPause = false, 0
+			for id := range b.lastQuery {
+				b.lastQuery[id] = time.Now()
 			}
 			b.mu.Unlock()
 			time.Sleep(2 * time.Minute)
@@ -299,28 +299,28 @@ func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 }
 
 // With a stalled gateway the running queries never exceed the places, and none exceeds the lease.
-func TestPayWatchBoundsAHangingGateway(t *testing.T) {
+func TestStalledGatewayLimitsRunningQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(5_000, time.Hour)
 		b.watch(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
-		if b.most > maxQueries || b.twice > 0 || b.asked < 50 {
-			t.Errorf("%d queries at the same time, %d twice, %d in total", b.most, b.twice, b.asked)
+		if b.maxRunning > maxQueries || b.overlapping > 0 || b.queries < 50 {
+			t.Errorf("%d queries at the same time, %d twice, %d in total", b.maxRunning, b.overlapping, b.queries)
 		}
 	})
 }
 
 // Two nodes share the trades: no trade is queried by both at the same time, and together they query twice as many.
-func TestNodesShareTheOpenTrades(t *testing.T) {
+func TestNodesShareOpenTrades(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(4_000, 100*time.Millisecond)
 		b.watch(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
-		if longest := b.longestWait(); longest > time.Minute || b.twice > 0 {
-			t.Errorf("a trade was not queried for %v; %d were queried twice", longest, b.twice)
+		if longest := b.longestWait(); longest > time.Minute || b.overlapping > 0 {
+			t.Errorf("a trade was not queried for %v; %d were queried twice", longest, b.overlapping)
 		}
-		if less := min(b.byNode[0], b.byNode[1]); less < b.asked/3 {
-			t.Errorf("one node sent %d of %d queries", less, b.asked)
+		if less := min(b.byNode[0], b.byNode[1]); less < b.queries/3 {
+			t.Errorf("one node sent %d of %d queries", less, b.queries)
 		}
 	})
 }
@@ -329,18 +329,18 @@ func TestNodesShareTheOpenTrades(t *testing.T) {
 type unresolvedStore struct {
 	Store
 	Redis
-	stuck, fine int
-	mended      bool
-	resolved    map[shop.ID]bool
+	failing, resolvable int
+	repaired            bool
+	resolved            map[shop.ID]bool
 }
 
 func (b *unresolvedStore) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
 
-func (b *unresolvedStore) Unresolved(_ context.Context, _ shop.Millis, skip, limit int) ([]Received, error) {
-	var list []Received
-	for i := 1; i <= b.stuck+b.fine; i++ {
+func (b *unresolvedStore) Unresolved(_ context.Context, _ shop.Millis, skip, limit int) ([]ReceivedPayment, error) {
+	var list []ReceivedPayment
+	for i := 1; i <= b.failing+b.resolvable; i++ {
 		if !b.resolved[shop.ID(i)] {
-			list = append(list, Received{Order: shop.ID(i)})
+			list = append(list, ReceivedPayment{Order: shop.ID(i)})
 		}
 	}
 	list = list[min(skip, len(list)):]
@@ -348,7 +348,7 @@ func (b *unresolvedStore) Unresolved(_ context.Context, _ shop.Millis, skip, lim
 }
 
 func (b *unresolvedStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
-	if int(id) <= b.stuck && !b.mended {
+	if int(id) <= b.failing && !b.repaired {
 		return shop.Order{}, shop.ErrTransient
 	}
 	return shop.Order{ID: id, State: shop.Refunded, CancelledAt: 1}, nil
@@ -360,21 +360,21 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 }
 
 // P8: unresolvable late payments do not hide later ones, and are resolved later.
-func TestUnresolvedHidesNobody(t *testing.T) {
+func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	b := &unresolvedStore{stuck: 3*payWatchBatch + 7, fine: 50, resolved: make(map[shop.ID]bool)}
-	r := &PayReconciler{Cashier: &Cashier{Redis: b, Store: b}}
+	b := &unresolvedStore{failing: 3*payWatchBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
+	r := &PayReconciler{Payments: &PaymentService{Redis: b, Store: b}}
 	for range 4 {
-		_ = r.unresolved(t.Context())
+		_ = r.resolveLate(t.Context())
 	}
-	if len(b.resolved) != b.fine {
-		t.Errorf("%d of %d are resolved", len(b.resolved), b.fine)
+	if len(b.resolved) != b.resolvable {
+		t.Errorf("%d of %d are resolved", len(b.resolved), b.resolvable)
 	}
-	b.mended = true
+	b.repaired = true
 	for range 5 {
-		_ = r.unresolved(t.Context())
+		_ = r.resolveLate(t.Context())
 	}
-	if len(b.resolved) != b.fine+3*payWatchBatch+7 {
-		t.Errorf("%d are resolved, want %d", len(b.resolved), b.fine+3*payWatchBatch+7)
+	if len(b.resolved) != b.resolvable+3*payWatchBatch+7 {
+		t.Errorf("%d are resolved, want %d", len(b.resolved), b.resolvable+3*payWatchBatch+7)
 	}
 }

@@ -38,8 +38,8 @@ func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
 
 const (
 	payDayBatch   = 200 // orders per part: a few seconds of queries
-	payDayAtOnce  = 4   // running queries: few, because the queries of flow 3 have priority
-	payDaySettles = 3 * time.Second
+	payDayQueries = 4   // running queries: few, because the queries of flow 3 have priority
+	recheckPause  = 3 * time.Second
 )
 
 // DailyReconciliation compares the records of a day with the gateway's, order by order. It corrects nothing.
@@ -48,7 +48,7 @@ type DailyReconciliation struct {
 	Gateway Gateway        // nil: the shop takes no payments
 	Zone    *time.Location // time zone of the days
 
-	pause time.Duration // before the second look at differences; 0: payDaySettles
+	pause time.Duration // before the second look at differences; 0: recheckPause
 }
 
 // ReconcileDay compares the part of a day's orders after the given one, 0: the first part. WrongState: no gateway.
@@ -84,31 +84,31 @@ func (p *DailyReconciliation) part(
 func (p *DailyReconciliation) compare(
 	ctx context.Context, report *ReconciliationReport, within func(shop.Millis) bool, orders []shop.ID,
 ) error {
-	seen, err := p.look(ctx, orders)
+	seen, err := p.readCases(ctx, orders)
 	if err != nil {
 		return err
 	}
-	doubtful := shop.Where(seen, func(c payDayCase) bool { return len(c.differences()) > 0 })
-	again := make(map[shop.ID]*payDayCase, len(doubtful))
-	if len(doubtful) > 0 {
-		if !shop.Sleep(ctx, cmp.Or(p.pause, payDaySettles)) {
+	differing := shop.Where(seen, func(c payDayCase) bool { return len(c.differences()) > 0 })
+	rechecked := make(map[shop.ID]*payDayCase, len(differing))
+	if len(differing) > 0 {
+		if !shop.Sleep(ctx, cmp.Or(p.pause, recheckPause)) {
 			return ctx.Err()
 		}
-		second, err := p.look(ctx, shop.Mapped(doubtful, func(c payDayCase) shop.ID { return c.order }))
+		second, err := p.readCases(ctx, shop.Mapped(differing, func(c payDayCase) shop.ID { return c.order }))
 		if err != nil {
 			return err
 		}
 		for i := range second {
-			again[second[i].order] = &second[i]
+			rechecked[second[i].order] = &second[i]
 		}
 	}
 	for i := range seen {
 		c := &seen[i]
-		if newer := again[c.order]; newer != nil {
+		if newer := rechecked[c.order]; newer != nil {
 			c = newer
 		}
 		report.Orders++
-		if c.took() && within(c.paidAt()) {
+		if c.received() && within(c.paidAt()) {
 			report.Paid++
 			report.TakenFen += c.trade.AmountFen
 			report.ReturnedFen += c.trade.RefundedFen
@@ -118,17 +118,17 @@ func (p *DailyReconciliation) compare(
 	return nil
 }
 
-// look queries the gateway before it reads the database, so that payments settled in between are not differences.
-func (p *DailyReconciliation) look(ctx context.Context, orders []shop.ID) ([]payDayCase, error) {
+// readCases queries the gateway before it reads the database, so that payments settled in between are not differences.
+func (p *DailyReconciliation) readCases(ctx context.Context, orders []shop.ID) ([]payDayCase, error) {
 	cases := make([]payDayCase, len(orders))
-	slots := make(chan struct{}, payDayAtOnce)
+	slots := make(chan struct{}, payDayQueries)
 	var wg sync.WaitGroup
 	for i, order := range orders {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
 			trade, err := p.Gateway.Query(ctx, order)
-			cases[i] = payDayCase{order: order, trade: trade, unanswered: err}
+			cases[i] = payDayCase{order: order, trade: trade, queryErr: err}
 		})
 	}
 	wg.Wait()
@@ -140,7 +140,7 @@ func (p *DailyReconciliation) look(ctx context.Context, orders []shop.ID) ([]pay
 	if err != nil {
 		return nil, fmt.Errorf("read payments: %w", err)
 	}
-	found, byOrder := shop.ByID(rows), make(map[shop.ID][]Received, len(payments))
+	found, byOrder := shop.ByID(rows), make(map[shop.ID][]ReceivedPayment, len(payments))
 	for _, payment := range payments {
 		byOrder[payment.Order] = append(byOrder[payment.Order], payment)
 	}

@@ -8,16 +8,16 @@ import (
 
 // payDayCase has the records of both sides for one order.
 type payDayCase struct {
-	order      shop.ID
-	trade      Trade
-	unanswered error
-	row        *shop.Order // nil: the order does not exist
-	payments   []Received
+	order    shop.ID
+	trade    Trade
+	queryErr error
+	row      *shop.Order // nil: the order does not exist
+	payments []ReceivedPayment
 }
 
-// took reports whether the gateway received money, even if it was refunded later.
-func (c *payDayCase) took() bool {
-	return c.unanswered == nil && (c.trade.State == TradePaid || c.trade.RefundedFen > 0)
+// received reports whether the gateway received money, even if it was refunded later.
+func (c *payDayCase) received() bool {
+	return c.queryErr == nil && (c.trade.State == TradePaid || c.trade.RefundedFen > 0)
 }
 
 // paidAt returns when the gateway received the money: its own time, else the time in the payments row, else the time
@@ -40,38 +40,38 @@ func (c *payDayCase) paidAt() shop.Millis {
 // differences returns the differences, nil if both sides agree.
 func (c *payDayCase) differences() []PayDifference {
 	var out []PayDifference
-	differ := func(kind, format string, args ...any) {
+	addDifference := func(kind, format string, args ...any) {
 		out = append(out, PayDifference{Order: c.order, Kind: kind, Message: fmt.Sprintf(format, args...)})
 	}
-	if c.unanswered != nil {
-		differ("unanswered", "the gateway did not reply: %v", c.unanswered)
+	if c.queryErr != nil {
+		addDifference("unanswered", "the gateway did not reply: %v", c.queryErr)
 		return out
 	}
 	for _, p := range c.payments {
-		if p.Outcome.Odd() {
-			differ("odd", "trade %s of %s yuan is recorded as %s", p.TradeNo, shop.FormatFen(p.AmountFen), p.Outcome)
+		if p.Outcome.IsAnomaly() {
+			addDifference("odd", "trade %s of %s yuan is recorded as %s", p.TradeNo, shop.FormatFen(p.AmountFen), p.Outcome)
 		}
 	}
-	c.compareEntries(differ)
-	c.compareOrder(differ)
+	c.compareEntries(addDifference)
+	c.compareOrder(addDifference)
 	return out
 }
 
 // compareEntries compares the payments rows with the trade.
-func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any)) {
+func (c *payDayCase) compareEntries(addDifference func(kind, format string, args ...any)) {
 	switch {
-	case c.took() && len(c.payments) == 0:
-		differ("not_entered", "the gateway received %s yuan in trade %s, which is not recorded here",
+	case c.received() && len(c.payments) == 0:
+		addDifference("not_entered", "the gateway received %s yuan in trade %s, which is not recorded here",
 			shop.FormatFen(c.trade.AmountFen), c.trade.No)
-	case !c.took() && len(c.payments) > 0:
-		differ("not_taken", "trade %s of %s yuan is recorded here, but the gateway received nothing",
+	case !c.received() && len(c.payments) > 0:
+		addDifference("not_taken", "trade %s of %s yuan is recorded here, but the gateway received nothing",
 			c.payments[0].TradeNo, shop.FormatFen(c.payments[0].AmountFen))
-	case c.took():
+	case c.received():
 		for _, p := range c.payments {
 			if p.TradeNo != c.trade.No {
-				differ("other_trade", "trade %s is recorded here, the gateway has trade %s", p.TradeNo, c.trade.No)
+				addDifference("other_trade", "trade %s is recorded here, the gateway has trade %s", p.TradeNo, c.trade.No)
 			} else if p.AmountFen != c.trade.AmountFen {
-				differ("amount", "%s yuan are recorded here, the gateway received %s", shop.FormatFen(p.AmountFen),
+				addDifference("amount", "%s yuan are recorded here, the gateway received %s", shop.FormatFen(p.AmountFen),
 					shop.FormatFen(c.trade.AmountFen))
 			}
 		}
@@ -79,26 +79,26 @@ func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any
 }
 
 // compareOrder compares the state of the order with the location of the money: received, refunded, or never received.
-func (c *payDayCase) compareOrder(differ func(kind, format string, args ...any)) {
+func (c *payDayCase) compareOrder(addDifference func(kind, format string, args ...any)) {
 	state := shop.OrderState("unknown to the shop")
 	if c.row != nil {
 		state = c.row.State
 	}
-	kept := c.took() && c.trade.RefundedFen == 0
+	hasMoney := c.received() && c.trade.RefundedFen == 0
 	switch state {
 	case shop.Paid, shop.Shipped, shop.Finished:
-		if !kept {
-			differ("order_without_money", "the order is %s, but the gateway has no money for it", state)
+		if !hasMoney {
+			addDifference("order_without_money", "the order is %s, but the gateway has no money for it", state)
 		}
 	case shop.Refunding:
 		// The refund is running: either side may have the money.
 	case shop.Refunded:
-		if kept {
-			differ("not_given_back", "the order is refunded, but the gateway still has its money")
+		if hasMoney {
+			addDifference("not_given_back", "the order is refunded, but the gateway still has its money")
 		}
 	default:
-		if kept {
-			differ("money_without_order", "the gateway has the money, but the order is %s", state)
+		if hasMoney {
+			addDifference("money_without_order", "the gateway has the money, but the order is %s", state)
 		}
 	}
 }

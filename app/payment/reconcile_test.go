@@ -16,14 +16,14 @@ import (
 type reconciliationStores struct {
 	Store
 	Gateway
-	orders   []shop.Order
-	payments []Received
-	trades   map[shop.ID]Trade // trades at the gateway
-	later    map[shop.ID]Trade // trades from the second query on
-	asked    map[shop.ID]int
+	orders       []shop.Order
+	payments     []ReceivedPayment
+	trades       map[shop.ID]Trade // trades at the gateway
+	secondTrades map[shop.ID]Trade // trades from the second query on
+	queries      map[shop.ID]int
 }
 
-// OrdersOfDay lists orders with payments on the day, and with trades open on the day, for at most tradeLives.
+// OrdersOfDay lists orders with payments on the day, and with trades open on the day, for at most tradeLife.
 func (b *reconciliationStores) OrdersOfDay(
 	_ context.Context, from, to shop.Millis, after shop.ID, limit int,
 ) ([]shop.ID, error) {
@@ -32,17 +32,17 @@ func (b *reconciliationStores) OrdersOfDay(
 		of[p.Order] = of[p.Order] || from <= p.PaidAt && p.PaidAt < to
 	}
 	for _, o := range b.orders {
-		of[o.ID] = of[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLives) >= from
+		of[o.ID] = of[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLife) >= from
 	}
 	maps.DeleteFunc(of, func(id shop.ID, listed bool) bool { return !listed || id <= after })
 	ids := slices.Sorted(maps.Keys(of))
 	return ids[:min(limit, len(ids))], nil
 }
 
-const tradeLives = 5 * time.Minute
+const tradeLife = 5 * time.Minute
 
-func (b *reconciliationStores) PaymentsOf(_ context.Context, ids []shop.ID) ([]Received, error) {
-	return slices.DeleteFunc(slices.Clone(b.payments), func(p Received) bool { return !slices.Contains(ids, p.Order) }),
+func (b *reconciliationStores) PaymentsOf(_ context.Context, ids []shop.ID) ([]ReceivedPayment, error) {
+	return slices.DeleteFunc(slices.Clone(b.payments), func(p ReceivedPayment) bool { return !slices.Contains(ids, p.Order) }),
 		nil
 }
 
@@ -52,17 +52,17 @@ func (b *reconciliationStores) OrdersByID(_ context.Context, ids []shop.ID) ([]s
 	), nil
 }
 
-// serial serialises the queries, so that they do not access the maps concurrently.
-type serial struct {
+// serialGateway serialises the queries, so that they do not access the maps concurrently.
+type serialGateway struct {
 	*reconciliationStores
-	turn chan struct{}
+	slot chan struct{}
 }
 
-func (s serial) Query(_ context.Context, id shop.ID) (Trade, error) {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
-	s.asked[id]++
-	if t, ok := s.later[id]; ok && s.asked[id] > 1 {
+func (s serialGateway) Query(_ context.Context, id shop.ID) (Trade, error) {
+	s.slot <- struct{}{}
+	defer func() { <-s.slot }()
+	s.queries[id]++
+	if t, ok := s.secondTrades[id]; ok && s.queries[id] > 1 {
 		return t, nil
 	}
 	if t, ok := s.trades[id]; ok {
@@ -76,21 +76,21 @@ func (s serial) Query(_ context.Context, id shop.ID) (Trade, error) {
 
 // P8: each kind of difference between the two sides is reported. Records that agree, at once or a moment later, are
 // not.
-func TestReconciliationNamesEveryDifference(t *testing.T) {
+func TestReconciliationReportsEveryDifference(t *testing.T) {
 	t.Parallel()
 	paid := func(id shop.ID, fen int64) Trade {
 		return Trade{Order: id, No: "T" + id.String(), State: TradePaid, AmountFen: fen, PaidAt: 5}
 	}
-	entered := func(id shop.ID, fen int64) Received {
-		return Received{TradeNo: "T" + id.String(), Order: id, AmountFen: fen, Outcome: OutcomeTaken}
+	recorded := func(id shop.ID, fen int64) ReceivedPayment {
+		return ReceivedPayment{TradeNo: "T" + id.String(), Order: id, AmountFen: fen, Outcome: OutcomeTaken}
 	}
-	back := paid(3, 500)
-	back.State, back.RefundedFen = TradeClosed, 500
-	other := entered(9, 500)
+	returned := paid(3, 500)
+	returned.State, returned.RefundedFen = TradeClosed, 500
+	other := recorded(9, 500)
 	other.TradeNo = "T-other"
-	odd := entered(12, 400)
-	odd.Outcome = OutcomeForeign
-	books := serial{&reconciliationStores{
+	odd := recorded(12, 400)
+	odd.Outcome = OutcomeUnknownOrder
+	records := serialGateway{&reconciliationStores{
 		orders: []shop.Order{
 			{ID: 1, State: shop.Paid},
 			{ID: 2, State: shop.Expired},
@@ -104,18 +104,18 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 			{ID: 10, State: shop.Paid},
 			{ID: 11, State: shop.Paid},
 		},
-		payments: []Received{
-			entered(1, 500), entered(3, 500), entered(5, 500), entered(6, 500), entered(7, 500), entered(8, 500), other,
-			entered(10, 500), entered(11, 500), odd,
+		payments: []ReceivedPayment{
+			recorded(1, 500), recorded(3, 500), recorded(5, 500), recorded(6, 500), recorded(7, 500), recorded(8, 500), other,
+			recorded(10, 500), recorded(11, 500), odd,
 		},
 		trades: map[shop.ID]Trade{
-			1: paid(1, 500), 3: back, 4: paid(4, 500), 6: paid(6, 500), 7: paid(7, 500), 8: paid(8, 499), 9: paid(9,
+			1: paid(1, 500), 3: returned, 4: paid(4, 500), 6: paid(6, 500), 7: paid(7, 500), 8: paid(8, 499), 9: paid(9,
 				500), 12: paid(12, 400),
 		},
-		later: map[shop.ID]Trade{11: paid(11, 500)},
-		asked: map[shop.ID]int{},
+		secondTrades: map[shop.ID]Trade{11: paid(11, 500)},
+		queries:      map[shop.ID]int{},
 	}, make(chan struct{}, 1)}
-	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
+	p := &DailyReconciliation{Store: records, Gateway: records, pause: time.Nanosecond}
 	report, err := p.part(context.Background(), 0, 10, 0)
 	fakes.Must(t, err)
 	var got []string
@@ -144,30 +144,30 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	const midnight = shop.Millis(1_795_276_800_000)
 	day := shop.Millis((24 * time.Hour).Milliseconds())
 	minute := shop.Millis(time.Minute.Milliseconds())
-	books := serial{
-		&reconciliationStores{trades: map[shop.ID]Trade{}, asked: map[shop.ID]int{}}, make(chan struct{}, 1),
+	records := serialGateway{
+		&reconciliationStores{trades: map[shop.ID]Trade{}, queries: map[shop.ID]int{}}, make(chan struct{}, 1),
 	}
-	sell := func(id shop.ID, opened, paid shop.Millis, fen int64, state shop.OrderState, entered bool) {
+	addTrade := func(id shop.ID, opened, paid shop.Millis, fen int64, state shop.OrderState, recorded bool) {
 		trade := Trade{Order: id, No: "T" + id.String(), State: TradePaid, AmountFen: fen, PaidAt: paid}
 		if state == shop.Refunded {
 			trade.State, trade.RefundedFen = TradeClosed, fen
 		}
-		books.trades[id] = trade
-		books.orders = append(books.orders, shop.Order{ID: id, State: state, TradeOpened: opened})
-		if entered {
-			p := Received{TradeNo: trade.No, Order: id, AmountFen: fen, PaidAt: paid, Outcome: OutcomeTaken}
-			books.payments = append(books.payments, p)
+		records.trades[id] = trade
+		records.orders = append(records.orders, shop.Order{ID: id, State: state, TradeOpened: opened})
+		if recorded {
+			p := ReceivedPayment{TradeNo: trade.No, Order: id, AmountFen: fen, PaidAt: paid, Outcome: OutcomeTaken}
+			records.payments = append(records.payments, p)
 		}
 	}
-	sell(1, midnight-4*minute, midnight-1, 1, shop.Paid, true)                  // the last moment of the day
-	sell(2, midnight-minute, midnight, 10, shop.Paid, true)                     // opened before midnight, paid after
-	sell(3, midnight-minute, midnight+minute, 100, shop.Pending, false)         // the same, without a notification
-	sell(4, midnight-2*minute, midnight-minute, 1_000, shop.Refunded, true)     // refunded on the next day
-	sell(5, midnight+minute, midnight+2*minute, 10_000, shop.Refunded, true)    // within the day
-	sell(6, midnight+day-minute, midnight+day+minute, 100_000, shop.Paid, true) // the next midnight
-	sell(7, midnight+minute, 0, 1_000_000, shop.Paid, false)                    // the gateway does not report the time
+	addTrade(1, midnight-4*minute, midnight-1, 1, shop.Paid, true)                  // the last moment of the day
+	addTrade(2, midnight-minute, midnight, 10, shop.Paid, true)                     // opened before midnight, paid after
+	addTrade(3, midnight-minute, midnight+minute, 100, shop.Pending, false)         // the same, without a notification
+	addTrade(4, midnight-2*minute, midnight-minute, 1_000, shop.Refunded, true)     // refunded on the next day
+	addTrade(5, midnight+minute, midnight+2*minute, 10_000, shop.Refunded, true)    // within the day
+	addTrade(6, midnight+day-minute, midnight+day+minute, 100_000, shop.Paid, true) // the next midnight
+	addTrade(7, midnight+minute, 0, 1_000_000, shop.Paid, false)                    // the gateway does not report the time
 
-	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
+	p := &DailyReconciliation{Store: records, Gateway: records, pause: time.Nanosecond}
 	for _, c := range []struct {
 		from            shop.Millis
 		orders, paid    int
@@ -187,7 +187,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 }
 
 // A day of the shop starts and ends at its own midnight, even on days of a clock change.
-func TestCalendarDayIsTheShops(t *testing.T) {
+func TestCalendarDayUsesShopTimeZone(t *testing.T) {
 	t.Parallel()
 	for zone, want := range map[string]struct {
 		date, from string
@@ -197,11 +197,11 @@ func TestCalendarDayIsTheShops(t *testing.T) {
 		"Europe/Berlin": {"2026-10-25", "2026-10-24T22:00:00Z", 25},
 		"UTC":           {"2026-12-31", "2026-12-31T00:00:00Z", 24},
 	} {
-		place, err := time.LoadLocation(zone)
+		location, err := time.LoadLocation(zone)
 		fakes.Must(t, err)
 		date, err := time.Parse(time.DateOnly, want.date)
 		fakes.Must(t, err)
-		from, to := CalendarDay(date, place)
+		from, to := CalendarDay(date, location)
 		if got := from.UTC().Format(time.RFC3339); got != want.from || to.Sub(from).Hours() != want.hours {
 			t.Errorf("%s: got a day from %s with %v h, want %+v", zone, got, to.Sub(from).Hours(), want)
 		}

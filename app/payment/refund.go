@@ -12,38 +12,38 @@ type RefundState string
 
 // The states of a refund:
 //
-//	RefundAsked ──▶ RefundOpen ──▶ RefundDone    (approved by the policy or an operator)
+//	RefundRequested ──▶ RefundOpen ──▶ RefundDone    (approved by the policy or an operator)
 //	  │  ▲            │ ▲
 //	  ▼  │            ▼ │
 //	RefundDeclined  RefundStuck                  (refused by the gateway; an operator may retry)
 const (
-	RefundAsked    RefundState = "asked"    // requested by the buyer; an operator decides, the order stays unchanged
-	RefundOpen     RefundState = "open"     // approved, the order is refunding; the gateway has to pay
-	RefundStuck    RefundState = "stuck"    // the gateway refuses; only an operator can continue
-	RefundDone     RefundState = "done"     // the gateway has paid, the order is refunded
-	RefundDeclined RefundState = "declined" // declined by an operator; the buyer may request again
+	RefundRequested RefundState = "asked"    // requested by the buyer; an operator decides, the order stays unchanged
+	RefundOpen      RefundState = "open"     // approved, the order is refunding; the gateway has to pay
+	RefundStuck     RefundState = "stuck"    // the gateway refuses; only an operator can continue
+	RefundDone      RefundState = "done"     // the gateway has paid, the order is refunded
+	RefundDeclined  RefundState = "declined" // declined by an operator; the buyer may request again
 )
 
-// Known reports whether s is one of these states.
-func (s RefundState) Known() bool {
-	return slices.Contains([]RefundState{RefundAsked, RefundOpen, RefundStuck, RefundDone, RefundDeclined}, s)
+// Valid reports whether s is one of these states.
+func (s RefundState) Valid() bool {
+	return slices.Contains([]RefundState{RefundRequested, RefundOpen, RefundStuck, RefundDone, RefundDeclined}, s)
 }
 
 // Refund is a row of the refunds table. An order has at most one, for the full payment.
 type Refund struct {
-	Order     shop.ID     `json:"order"`
-	Request   string      `json:"request"` // the request number at the gateway
-	State     RefundState `json:"state"`
-	AmountFen int64       `json:"amount_fen"`
-	Reason    string      `json:"reason"` // a code of the program, or the buyer's text
-	AskedBy   shop.ID     `json:"asked_by,omitempty"`
-	AskedAt   shop.Millis `json:"asked_at"`
-	DecidedBy shop.ID     `json:"decided_by,omitempty"` // an operator; 0: the policy
-	DecidedAt shop.Millis `json:"decided_at,omitempty"`
-	DoneAt    shop.Millis `json:"done_at,omitempty"`
-	Attempts  int         `json:"attempts"`
-	NextAt    shop.Millis `json:"next_at,omitempty"` // time of the next gateway call; 0: none
-	Note      string      `json:"note,omitempty"`    // result of the last attempt, or the operator's note
+	Order       shop.ID     `json:"order"`
+	Request     string      `json:"request"` // the request number at the gateway
+	State       RefundState `json:"state"`
+	AmountFen   int64       `json:"amount_fen"`
+	Reason      string      `json:"reason"` // a code of the program, or the buyer's text
+	RequestedBy shop.ID     `json:"asked_by,omitempty"`
+	RequestedAt shop.Millis `json:"asked_at"`
+	DecidedBy   shop.ID     `json:"decided_by,omitempty"` // an operator; 0: the policy
+	DecidedAt   shop.Millis `json:"decided_at,omitempty"`
+	DoneAt      shop.Millis `json:"done_at,omitempty"`
+	Attempts    int         `json:"attempts"`
+	NextAt      shop.Millis `json:"next_at,omitempty"` // time of the next gateway call; 0: none
+	Note        string      `json:"note,omitempty"`    // result of the last attempt, or the operator's note
 }
 
 // RefundNumber identifies the refund of an order at the gateway, so that neither a crash nor a second node refunds
@@ -52,14 +52,14 @@ func RefundNumber(order shop.ID) string { return "R" + order.String() }
 
 // Reasons in the row of an order about its refund, shown to the buyer.
 const (
-	ReasonRefundAsked    = "refund_asked"    // the buyer requested a refund, an operator decides
-	ReasonRefundDeclined = "refund_declined" // an operator declined it
-	ReasonRefundBuyer    = "refund_by_buyer" // refunded at the buyer's request
-	ReasonRefundShop     = "refund_by_shop"  // refunded by an operator
+	ReasonRefundRequested = "refund_asked"    // the buyer requested a refund, an operator decides
+	ReasonRefundDeclined  = "refund_declined" // an operator declined it
+	ReasonRefundBuyer     = "refund_by_buyer" // refunded at the buyer's request
+	ReasonRefundShop      = "refund_by_shop"  // refunded by an operator
 )
 
-// RefundAsk is a buyer's request for a refund.
-type RefundAsk struct {
+// BuyerRefundRequest is a buyer's request for a refund.
+type BuyerRefundRequest struct {
 	Order shop.ID
 	User  shop.ID
 	Text  string // the buyer's text
@@ -68,11 +68,11 @@ type RefundAsk struct {
 
 // RefundDecision is the decision of an operator or the policy on the refund of an order.
 type RefundDecision struct {
-	Order shop.ID
-	By    shop.ID // the operator; 0: the policy
-	Yes   bool    // false: the request is declined
-	Note  string
-	At    shop.Millis
+	Order    shop.ID
+	By       shop.ID // the operator; 0: the policy
+	Approved bool    // false: the request is declined
+	Note     string
+	At       shop.Millis
 }
 
 // RefundsQuery pages through refunds, newest orders first.
@@ -84,8 +84,8 @@ type RefundsQuery struct {
 
 // RefundBacklog counts the refunds that wait for an operator (new requests, stuck) or for the gateway (open).
 type RefundBacklog struct {
-	Asked, Open, Stuck int64
-	Oldest             shop.Millis // since when the oldest open one waits; 0: no open refund
+	Requested, Open, Stuck int64
+	Oldest                 shop.Millis // since when the oldest open one waits; 0: no open refund
 }
 
 const (

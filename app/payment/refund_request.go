@@ -31,11 +31,11 @@ type RefundRequests struct {
 	Effects *order.Effects
 }
 
-// AskRefund requests the refund of a paid or shipped order. It returns the new state of the order: refunding, or
-// unchanged with ReasonRefundAsked while an operator decides. A repeat changes nothing. NotFound: the order belongs to
+// RequestRefund requests the refund of a paid or shipped order. It returns the new state of the order: refunding, or
+// unchanged with ReasonRefundRequested while an operator decides. A repeat changes nothing. NotFound: the order belongs to
 // another user or does not exist. WrongState: the order is unpaid or finished. Conflict: the order changed at the same
 // time.
-func (r *RefundRequests) AskRefund(ctx context.Context, user, order shop.ID, text string) (shop.OrderState, error) {
+func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID, text string) (shop.OrderState, error) {
 	switch {
 	case text == "":
 		return "", shop.Fail(shop.BadRequest, "reason is missing")
@@ -46,26 +46,26 @@ func (r *RefundRequests) AskRefund(ctx context.Context, user, order shop.ID, tex
 	}
 	now, err := r.Redis.Now(ctx)
 	if err != nil {
-		return "", shop.Unsettled("read Redis time", err)
+		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, err := r.Store.AskRefund(ctx, RefundAsk{Order: order, User: user, Text: text, At: now})
+	row, err := r.Store.RequestRefund(ctx, BuyerRefundRequest{Order: order, User: user, Text: text, At: now})
 	if errors.Is(err, shop.ErrNoRow) {
 		return "", shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
-		return "", shop.Unsettled("request the refund of order "+order.String(), err)
+		return "", shop.UnknownOutcome("request the refund of order "+order.String(), err)
 	}
 	if r.Policy == RefundAuto && row.State == shop.Paid {
-		row, err = r.Store.DecideRefund(ctx, RefundDecision{Order: order, Yes: true, At: now})
+		row, err = r.Store.DecideRefund(ctx, RefundDecision{Order: order, Approved: true, At: now})
 		if errors.Is(err, shop.ErrNoRow) {
 			return "", shop.Fail(shop.Conflict, "the order changed at the same moment; read it again")
 		}
 		if err != nil {
-			return "", shop.Unsettled("decide on the refund of order "+order.String(), err)
+			return "", shop.UnknownOutcome("decide on the refund of order "+order.String(), err)
 		}
 	}
 	if err := r.Effects.Do(ctx, now, &row); err != nil {
-		return "", shop.Unsettled("publish the refund of order "+order.String(), err)
+		return "", shop.UnknownOutcome("publish the refund of order "+order.String(), err)
 	}
 	switch row.State {
 	case shop.Paid, shop.Shipped, shop.Refunding, shop.Refunded:

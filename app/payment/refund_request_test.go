@@ -10,19 +10,19 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func (b *refundStore) AskRefund(_ context.Context, ask RefundAsk) (shop.Order, error) {
+func (b *refundStore) RequestRefund(_ context.Context, ask BuyerRefundRequest) (shop.Order, error) {
 	if ask.Order != b.Row.ID || ask.User != b.Row.User {
 		return shop.Order{}, shop.ErrNoRow
 	}
 	if b.Row.State == shop.Paid || b.Row.State == shop.Shipped {
 		b.Add("ask")
-		b.Row.Reason, b.Row.Rev, b.Row.Touched = ReasonRefundAsked, b.Row.Rev+1, true
+		b.Row.Reason, b.Row.Rev, b.Row.Touched = ReasonRefundRequested, b.Row.Rev+1, true
 	}
-	return b.Row, b.Falls("ask")
+	return b.Row, b.FailAt("ask")
 }
 
 func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Order, error) {
-	if !d.Yes || b.Row.State != shop.Paid && b.Row.State != shop.Shipped {
+	if !d.Approved || b.Row.State != shop.Paid && b.Row.State != shop.Shipped {
 		return shop.Order{}, shop.ErrNoRow
 	}
 	b.Add("decide")
@@ -32,19 +32,19 @@ func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Or
 
 func newTestRequests(policy RefundPolicy, state shop.OrderState) (*RefundRequests, *refundStore) {
 	tr := &fakes.Trace{}
-	book := &refundStore{OneOrder: &fakes.OneOrder{
+	refunds := &refundStore{OneOrder: &fakes.OneOrder{
 		Trace: tr, Row: shop.Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, PublishedRev: 3},
 	}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &RefundRequests{
-		Policy: policy, Redis: inventory, Store: book,
-		Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
-	}, book
+		Policy: policy, Redis: inventory, Store: refunds,
+		Effects: effectsOf(inventory, refunds, &fakes.Notifier{Trace: tr}),
+	}, refunds
 }
 
 // The automatic policy refunds unshipped orders. All other paid orders wait for an operator, and the buyer sees this
 // state.
-func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
+func TestAutoPolicyRefundsUnshippedOrders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		policy RefundPolicy
@@ -62,18 +62,18 @@ func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 		{RefundAuto, shop.Expired, "", shop.WrongState, nil},
 		{RefundAuto, shop.Finished, "", shop.WrongState, nil},
 	} {
-		requests, book := newTestRequests(c.policy, c.from)
-		state, err := requests.AskRefund(context.Background(), 9, 1, "too large")
+		requests, refunds := newTestRequests(c.policy, c.from)
+		state, err := requests.RequestRefund(context.Background(), 9, 1, "too large")
 		if state != c.state || (c.code == "") != (err == nil) || err != nil && shop.AsError(err).Code != c.code {
 			t.Errorf("%s, %s: %s, %v", c.policy, c.from, state, err)
 		}
-		fakes.WantSteps(t, book.Trace, c.steps...)
+		fakes.WantSteps(t, refunds.Trace, c.steps...)
 	}
 }
 
-func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
+func TestRefundRequestNeedsBuyerAndReason(t *testing.T) {
 	t.Parallel()
-	requests, book := newTestRequests(RefundAuto, shop.Paid)
+	requests, refunds := newTestRequests(RefundAuto, shop.Paid)
 	for _, c := range []struct {
 		user, order shop.ID
 		text        string
@@ -85,14 +85,14 @@ func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 		{9, 1, "a\x00b", shop.BadRequest},
 		{9, 1, strings.Repeat("长", 201), shop.BadRequest},
 	} {
-		if _, err := requests.AskRefund(context.Background(), c.user, c.order, c.text); err == nil ||
+		if _, err := requests.RequestRefund(context.Background(), c.user, c.order, c.text); err == nil ||
 			shop.AsError(err).Code != c.code {
 			t.Errorf("user %s, order %s, %.10q: %v", c.user, c.order, c.text, err)
 		}
 	}
-	fakes.WantSteps(t, book.Trace)
-	book.Fail = "ask"
-	if _, err := requests.AskRefund(
+	fakes.WantSteps(t, refunds.Trace)
+	refunds.FailStep = "ask"
+	if _, err := requests.RequestRefund(
 		context.Background(), 9, 1, strings.Repeat("长", 200),
 	); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	refundEvery   = time.Second
-	refundBatch   = 32
-	refundsAtOnce = 4 // running gateway calls: few, so that a recovering gateway is not flooded
-	// refundWithin is the time limit of one attempt, at most three calls. The outcome of a cancelled call is unknown;
+	refundEvery    = time.Second
+	refundBatch    = 32
+	maxRefundCalls = 4 // running gateway calls: few, so that a recovering gateway is not flooded
+	// refundTimeout is the time limit of one attempt, at most three calls. The outcome of a cancelled call is unknown;
 	// it is retried.
-	refundWithin = 30 * time.Second
-	backlogEvery = 10 * time.Second
+	refundTimeout = 30 * time.Second
+	backlogEvery  = 10 * time.Second
 )
 
 // Refunder executes refunds: refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event. The gateway
@@ -64,13 +64,13 @@ func (r *Refunder) RunOnce(ctx context.Context) error {
 
 func (r *Refunder) tryAll(ctx context.Context, due []Refund) error {
 	failed := make([]error, len(due))
-	slots := make(chan struct{}, refundsAtOnce)
+	slots := make(chan struct{}, maxRefundCalls)
 	var wg sync.WaitGroup
 	for i := range due {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(ctx, refundWithin)
+			ctx, cancel := context.WithTimeout(ctx, refundTimeout)
 			defer cancel()
 			failed[i] = r.try(ctx, &due[i])
 		})
@@ -91,9 +91,9 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 		return r.finish(ctx, refund.Order)
 	case errors.Is(err, ErrGatewayRefused):
 		slog.ErrorContext(ctx, "the gateway refused a refund; an operator has to act", "order", refund.Order, "err", err)
-		return r.Store.NoteRefund(ctx, refund.Order, err.Error(), true)
+		return r.Store.RecordRefundAttempt(ctx, refund.Order, err.Error(), true)
 	default:
-		return r.Store.NoteRefund(ctx, refund.Order, err.Error(), false)
+		return r.Store.RecordRefundAttempt(ctx, refund.Order, err.Error(), false)
 	}
 }
 
@@ -113,7 +113,7 @@ func (r *Refunder) send(ctx context.Context, refund *Refund, trade string) error
 	if err == nil {
 		return nil
 	}
-	if done, asked := r.Gateway.Refunded(ctx, request); asked == nil && done {
+	if done, queryErr := r.Gateway.Refunded(ctx, request); queryErr == nil && done {
 		return nil
 	}
 	return err

@@ -12,7 +12,7 @@ import (
 
 // refundStore also has the refund of the order.
 type refundStore struct {
-	rest
+	unexpected
 	*fakes.OneOrder
 	refund Refund
 }
@@ -26,7 +26,7 @@ func (b *refundStore) ClaimRefunds(_ context.Context, now shop.Millis, _ int) ([
 	return []Refund{b.refund}, nil
 }
 
-func (b *refundStore) NoteRefund(_ context.Context, _ shop.ID, note string, stuck bool) error {
+func (b *refundStore) RecordRefundAttempt(_ context.Context, _ shop.ID, note string, stuck bool) error {
 	b.refund.Note = note
 	if stuck {
 		b.refund.State = RefundStuck
@@ -35,7 +35,7 @@ func (b *refundStore) NoteRefund(_ context.Context, _ shop.ID, note string, stuc
 }
 
 func (b *refundStore) FinishRefund(context.Context, shop.ID, shop.Millis) (shop.Order, error) {
-	if err := b.Falls("commit"); err != nil {
+	if err := b.FailAt("commit"); err != nil {
 		return shop.Order{}, err
 	}
 	if b.Row.State == shop.Refunding {
@@ -53,104 +53,104 @@ func (b *refundStore) RefundBacklog(context.Context) (RefundBacklog, error) {
 type fakeGateway struct {
 	Gateway
 	*fakes.Trace
-	given  map[string]int64
-	answer error // of Refund, before the refund
-	lost   error // of Refund, after the refund
-	silent error // of Refunded
+	refunded  map[string]int64
+	refusal   error // of Refund, before the refund
+	lostReply error // of Refund, after the refund
+	queryErr  error // of Refunded
 }
 
 func (g *fakeGateway) Refund(_ context.Context, r RefundRequest) error {
 	g.Add("refund")
-	if g.answer != nil {
-		return g.answer
+	if g.refusal != nil {
+		return g.refusal
 	}
-	if g.given[r.Request] != 0 {
-		return g.lost // the same refund, not a second one
+	if g.refunded[r.Request] != 0 {
+		return g.lostReply // the same refund, not a second one
 	}
-	g.given[r.Request] = r.AmountFen
-	return g.lost
+	g.refunded[r.Request] = r.AmountFen
+	return g.lostReply
 }
 
 func (g *fakeGateway) Refunded(_ context.Context, r RefundRequest) (bool, error) {
 	g.Add("ask")
-	return g.given[r.Request] != 0, g.silent
+	return g.refunded[r.Request] != 0, g.queryErr
 }
 
 func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
 	tr := &fakes.Trace{}
-	book := &refundStore{
+	refunds := &refundStore{
 		OneOrder: &fakes.OneOrder{Trace: tr, Row: shop.Order{
 			ID: 1, Sale: 7, User: 9, State: shop.Refunding, AmountFen: 500, Hold: 2, Rev: 3, PublishedRev: 3,
 		}},
 		refund: Refund{Order: 1, Request: "R1", State: RefundOpen, AmountFen: 500},
 	}
-	gateway := &fakeGateway{Trace: tr, given: map[string]int64{}}
+	gateway := &fakeGateway{Trace: tr, refunded: map[string]int64{}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &Refunder{
-		Gateway: gateway, Store: book, Redis: inventory,
-		Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
-	}, book, gateway, inventory
+		Gateway: gateway, Store: refunds, Redis: inventory,
+		Effects: effectsOf(inventory, refunds, &fakes.Notifier{Trace: tr}),
+	}, refunds, gateway, inventory
 }
 
-// passPause advances the clock beyond the pause of the last attempt.
-func passPause(l *fakes.Redis) { l.At = l.At.Add(lastRefundPause) }
+// skipPause advances the clock beyond the pause of the last attempt.
+func skipPause(l *fakes.Redis) { l.At = l.At.Add(lastRefundPause) }
 
 // P8: first the gateway, then the row, then the units, then the buyer. An order with late money holds no units, so no
 // units are withdrawn. app/test/money proves the same steps on real stores, with a crash after each.
-func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
+func TestLateRefundWithdrawsNoUnits(t *testing.T) {
 	t.Parallel()
-	r, book, _, _ := newTestRefunder()
-	book.Row.CancelledAt = 900_000
+	r, refunds, _, _ := newTestRefunder()
+	refunds.Row.CancelledAt = 900_000
 	fakes.Must(t, r.RunOnce(context.Background()))
-	fakes.WantSteps(t, book.Trace, "refund", "commit", "return 1", "publish 1")
+	fakes.WantSteps(t, refunds.Trace, "refund", "commit", "return 1", "publish 1")
 	if r.Backlog().Stuck != 1 {
 		t.Error("the stuck refund was not counted")
 	}
 }
 
 // I6, P8: after a lost reply the refund is queried, and money is never refunded twice.
-func TestLostAnswerIsAskedFor(t *testing.T) {
+func TestLostRefundReplyIsQueried(t *testing.T) {
 	t.Parallel()
-	r, book, gateway, inventory := newTestRefunder()
-	gateway.lost, gateway.silent = shop.ErrTransient, shop.ErrTransient
+	r, refunds, gateway, inventory := newTestRefunder()
+	gateway.lostReply, gateway.queryErr = shop.ErrTransient, shop.ErrTransient
 	fakes.Must(t, r.RunOnce(context.Background()))
-	if book.refund.State != RefundOpen || book.refund.Note == "" {
-		t.Fatalf("got the refund %+v, want it open with a note", book.refund)
+	if refunds.refund.State != RefundOpen || refunds.refund.Note == "" {
+		t.Fatalf("got the refund %+v, want it open with a note", refunds.refund)
 	}
 	if err := r.RunOnce(context.Background()); err != nil { // its pause has not ended
 		t.Fatal(err)
 	}
-	fakes.WantSteps(t, book.Trace, "refund", "ask")
-	gateway.silent = nil
-	passPause(inventory)
+	fakes.WantSteps(t, refunds.Trace, "refund", "ask")
+	gateway.queryErr = nil
+	skipPause(inventory)
 	fakes.Must(t, r.RunOnce(context.Background()))
-	fakes.WantSteps(t, book.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "publish 1")
-	if gateway.given["R1"] != 500 {
-		t.Errorf("refunded: %v, want 500 fen by R1", gateway.given)
+	fakes.WantSteps(t, refunds.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "publish 1")
+	if gateway.refunded["R1"] != 500 {
+		t.Errorf("refunded: %v, want 500 fen by R1", gateway.refunded)
 	}
 }
 
 // P8: a final rejection needs an operator. A rejection because the refund is already done counts as success.
-func TestRefusedRefundIsStuckUnlessItWasDone(t *testing.T) {
+func TestRejectedRefundIsStuckUnlessDone(t *testing.T) {
 	t.Parallel()
 	for _, done := range []bool{false, true} {
-		r, book, gateway, inventory := newTestRefunder()
-		gateway.answer = fmt.Errorf("%w: ACQ.TRADE_HAS_CLOSE", ErrGatewayRefused)
+		r, refunds, gateway, inventory := newTestRefunder()
+		gateway.refusal = fmt.Errorf("%w: ACQ.TRADE_HAS_CLOSE", ErrGatewayRefused)
 		want := RefundStuck
 		if done {
-			gateway.given["R1"], want = 500, RefundDone
+			gateway.refunded["R1"], want = 500, RefundDone
 		}
 		for range 2 {
 			fakes.Must(t, r.RunOnce(context.Background()))
-			passPause(inventory)
+			skipPause(inventory)
 		}
-		if book.refund.State != want {
-			t.Errorf("done before: %v; it is %s: %s", done, book.refund.State, book.refund.Note)
+		if refunds.refund.State != want {
+			t.Errorf("done before: %v; it is %s: %s", done, refunds.refund.State, refunds.refund.Note)
 		}
 	}
 }
 
-func TestRefundPauseGrowsToItsBound(t *testing.T) {
+func TestRefundPauseGrowsToMaximum(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[int]time.Duration{
 		1: 15 * time.Second, 2: 30 * time.Second, 3: time.Minute, 7: 10 * time.Minute, 1000: 10 * time.Minute,

@@ -10,10 +10,10 @@ import (
 	"stampede/app/shop"
 )
 
-// Notified processes a notification of the gateway, parsed from the raw body. ErrForged: the notification is invalid.
+// HandleNotification processes a notification of the gateway, parsed from the raw body. ErrForged: the notification is invalid.
 // Only verified notifications are settled. Only a shop that TakesPayments receives notifications.
-func (c *Cashier) Notified(ctx context.Context, form url.Values) error {
-	trade, err := c.Gateway.Notified(form)
+func (c *PaymentService) HandleNotification(ctx context.Context, form url.Values) error {
+	trade, err := c.Gateway.VerifyNotification(form)
 	if err != nil {
 		return err
 	}
@@ -21,9 +21,9 @@ func (c *Cashier) Notified(ctx context.Context, form url.Values) error {
 }
 
 // Settle processes a verified trade from a notification, a query or a close. nil: done, no repeat is needed.
-// ErrTradeOdd: the trade does not fit the order. Any other error is transient. Only paid trades change an order here;
+// ErrTradeMismatch: the trade does not fit the order. Any other error is transient. Only paid trades change an order here;
 // waiting, closed and absent trades do not. Unpaid orders end at their deadline or when their buyer cancels.
-func (c *Cashier) Settle(ctx context.Context, t Trade) error {
+func (c *PaymentService) Settle(ctx context.Context, t Trade) error {
 	if t.State != TradePaid {
 		return nil
 	}
@@ -37,11 +37,11 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 	}
 	c.counts.Taken.Add(1)
 	switch {
-	case outcome.Odd():
-		c.counts.Odd.Add(1)
+	case outcome.IsAnomaly():
+		c.counts.Anomalies.Add(1)
 		slog.ErrorContext(ctx, "a payment does not match its order", "order", t.Order, "trade", t.No, "outcome", outcome,
 			"trade_fen", t.AmountFen, "order_fen", order.AmountFen, "state", order.State)
-		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
+		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeMismatch, t.No, t.Order, outcome)
 	case outcome == OutcomeLate:
 		return c.resolve(ctx, order)
 	case order.PublishedRev < order.Rev: // a repeat of a published state changes nothing and costs nothing

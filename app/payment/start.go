@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Cashier starts and settles payments, ends trades at the gateway, and resolves late money.
-type Cashier struct {
+// PaymentService starts and settles payments, ends trades at the gateway, and resolves late money.
+type PaymentService struct {
 	Gateway Gateway // nil: the shop takes no payments
 	Redis   Redis
 	Store   Store
@@ -29,20 +29,20 @@ type Cashier struct {
 
 // PayCounts counts payment events on this node.
 type PayCounts struct {
-	Opened   atomic.Int64 // pay requests that returned a payment
-	Taken    atomic.Int64 // verified paid trades, including repeats
-	Revived  atomic.Int64 // orders that late money paid
-	Refunded atomic.Int64 // late payments refunded
-	Odd      atomic.Int64 // trades that do not fit their order; an operator must check them
-	Closed   atomic.Int64 // orders ended after the gateway had closed their trade
-	Unknown  atomic.Int64 // closes without a reply
+	Opened    atomic.Int64 // pay requests that returned a payment
+	Taken     atomic.Int64 // verified paid trades, including repeats
+	Revived   atomic.Int64 // orders that late money paid
+	Refunded  atomic.Int64 // late payments refunded
+	Anomalies atomic.Int64 // trades that do not fit their order; an operator must check them
+	Closed    atomic.Int64 // orders ended after the gateway had closed their trade
+	Unknown   atomic.Int64 // closes without a reply
 }
 
 // TakesPayments reports whether the shop takes payments. If not, Pay rejects, and no order has an opened trade.
-func (c *Cashier) TakesPayments() bool { return c.Gateway != nil }
+func (c *PaymentService) TakesPayments() bool { return c.Gateway != nil }
 
 // Counts returns the counters for metrics.
-func (c *Cashier) Counts() *PayCounts { return &c.counts }
+func (c *PaymentService) Counts() *PayCounts { return &c.counts }
 
 // maxMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
 // delivery of a last payment. So at pay_by a trade that is absent at the gateway can never be paid, and the unit is
@@ -53,14 +53,14 @@ const maxMargin = 10 * time.Second
 // sixth of the time to pay.
 func TradeMargin(payWindow time.Duration) time.Duration { return min(maxMargin, payWindow/6) }
 
-// ErrTradeOdd means that a trade does not fit its order: nothing has changed, and an operator must check it.
-var ErrTradeOdd = errors.New("the trade does not match its order")
+// ErrTradeMismatch means that a trade does not fit its order: nothing has changed, and an operator must check it.
+var ErrTradeMismatch = errors.New("the trade does not match its order")
 
 // Pay returns the address and the time limit for paying the order. A repeat, even with another way to pay, uses the
 // same trade. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy: the outcome is
 // unknown, retry. A stored payment is returned only after reading the row, because the order may have been paid or
 // cancelled.
-func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
+func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
 	if !c.TakesPayments() {
 		return Payable{}, shop.Fail(shop.UnknownOp, "this shop accepts no payments")
 	}
@@ -69,16 +69,16 @@ func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Pay
 	}
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
-		return Payable{}, shop.Unsettled("read Redis time", err)
+		return Payable{}, shop.UnknownOutcome("read Redis time", err)
 	}
 	row, err := c.Store.OpenTrade(ctx, order, user, now, c.Margin)
 	if errors.Is(err, shop.ErrNoRow) {
 		return Payable{}, c.noRow(ctx, user, order)
 	}
 	if err != nil {
-		return Payable{}, shop.Unsettled("open the trade of order "+order.String(), err)
+		return Payable{}, shop.UnknownOutcome("open the trade of order "+order.String(), err)
 	}
-	if err := c.payable(row, now); err != nil {
+	if err := c.checkPayable(row, now); err != nil {
 		return Payable{}, err
 	}
 	if stored, ok := c.payables.find(order, via); ok {
@@ -99,7 +99,7 @@ func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Pay
 		slog.WarnContext(ctx, "the gateway refused a payment", "order", order, "via", via, "err", err)
 		return Payable{}, shop.Fail(shop.WrongState, "the payment gateway refused this payment; read the order again")
 	case err != nil:
-		return Payable{}, shop.Unsettled("start the payment of order "+order.String(), err)
+		return Payable{}, shop.UnknownOutcome("start the payment of order "+order.String(), err)
 	}
 	c.counts.Opened.Add(1)
 	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: until}
@@ -108,10 +108,10 @@ func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Pay
 }
 
 // tradeEnds returns when the gateway stops accepting money for the order.
-func (c *Cashier) tradeEnds(o shop.Order) shop.Millis { return o.PayBy.Add(-c.Margin) }
+func (c *PaymentService) tradeEnds(o shop.Order) shop.Millis { return o.PayBy.Add(-c.Margin) }
 
-// payable returns why the order cannot be paid; nil if it can.
-func (c *Cashier) payable(o shop.Order, now shop.Millis) error {
+// checkPayable returns why the order cannot be paid; nil if it can.
+func (c *PaymentService) checkPayable(o shop.Order, now shop.Millis) error {
 	switch {
 	case o.State == shop.Expired, o.State == shop.Pending && c.tradeEnds(o) <= now:
 		return shop.Fail(shop.OrderExpired, "the payment deadline has passed")
@@ -122,7 +122,7 @@ func (c *Cashier) payable(o shop.Order, now shop.Millis) error {
 }
 
 // noRow distinguishes a reservation, which gets its row soon, from a missing order or another user's order.
-func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
+func (c *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
 	waiting, err := c.Redis.Waiting(ctx, user)
 	for _, r := range waiting {
 		if r.Order == order {
@@ -130,7 +130,7 @@ func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
 		}
 	}
 	if err != nil {
-		return shop.Unsettled("read reservations", err)
+		return shop.UnknownOutcome("read reservations", err)
 	}
 	// It may have become a row and left the waiting list between the two reads.
 	row, err := c.Store.Order(ctx, order)
@@ -138,7 +138,7 @@ func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
 	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:
 		return shop.Fail(shop.NotFound, "no such order")
 	case err != nil:
-		return shop.Unsettled("read order "+order.String(), err)
+		return shop.UnknownOutcome("read order "+order.String(), err)
 	}
 	return shop.FailBusy("the order has just been written; try again", shop.BusyRetry)
 }

@@ -14,8 +14,8 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// wordyGateway returns the trade and error that a test sets.
-type wordyGateway struct {
+// fixedGateway returns the trade and error that a test sets.
+type fixedGateway struct {
 	*fakes.Trace
 	trade   Trade
 	err     error
@@ -23,14 +23,14 @@ type wordyGateway struct {
 	request PayRequest
 }
 
-func (g *wordyGateway) Pay(_ context.Context, r PayRequest) (Payment, error) {
+func (g *fixedGateway) Pay(_ context.Context, r PayRequest) (Payment, error) {
 	g.Add("gateway pay")
 	g.request = r
 	return Payment{URL: "https://gateway.example/" + r.Order.String()}, g.err
 }
 
-func (g *wordyGateway) word(ctx context.Context, asked string, order shop.ID) (Trade, error) {
-	g.Add("gateway %s", asked)
+func (g *fixedGateway) reply(ctx context.Context, call string, order shop.ID) (Trade, error) {
+	g.Add("gateway %s", call)
 	if g.wait != nil {
 		select {
 		case <-g.wait:
@@ -43,19 +43,19 @@ func (g *wordyGateway) word(ctx context.Context, asked string, order shop.ID) (T
 	return t, g.err
 }
 
-func (g *wordyGateway) Query(ctx context.Context, order shop.ID) (Trade, error) {
-	return g.word(ctx, "query", order)
+func (g *fixedGateway) Query(ctx context.Context, order shop.ID) (Trade, error) {
+	return g.reply(ctx, "query", order)
 }
 
-func (g *wordyGateway) Close(ctx context.Context, order shop.ID) (Trade, error) {
-	return g.word(ctx, "close", order)
+func (g *fixedGateway) Close(ctx context.Context, order shop.ID) (Trade, error) {
+	return g.reply(ctx, "close", order)
 }
 
-func (g *wordyGateway) Refund(context.Context, RefundRequest) error { return g.err }
+func (g *fixedGateway) Refund(context.Context, RefundRequest) error { return g.err }
 
-func (g *wordyGateway) Refunded(context.Context, RefundRequest) (bool, error) { return false, g.err }
+func (g *fixedGateway) Refunded(context.Context, RefundRequest) (bool, error) { return false, g.err }
 
-func (g *wordyGateway) Notified(url.Values) (Trade, error) { return g.trade, g.err }
+func (g *fixedGateway) VerifyNotification(url.Values) (Trade, error) { return g.trade, g.err }
 
 // tradeStore has one order and records the order of its calls.
 type tradeStore struct {
@@ -105,21 +105,21 @@ func (b *tradeStore) EndTraded(
 
 const payWindow = 5 * time.Minute
 
-// newTestCashier returns a cashier with the pending order 1 of user 9, created a minute ago.
-func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
+// newTestPayments returns a cashier with the pending order 1 of user 9, created a minute ago.
+func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redis) {
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
-	book := &tradeStore{Trace: tr, outcome: OutcomeTaken, row: shop.Order{
+	trades := &tradeStore{Trace: tr, outcome: OutcomeTaken, row: shop.Order{
 		ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1, AmountFen: 4900,
 		ProductName: "Lamp",
 		PayBy:       1_000_000 + shop.Millis((payWindow - time.Minute).Milliseconds()),
 	}}
-	gateway := &wordyGateway{Trace: tr}
+	gateway := &fixedGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}
-	return &Cashier{
-		Gateway: gateway, Redis: inventory, Store: book,
+	return &PaymentService{
+		Gateway: gateway, Redis: inventory, Store: trades,
 		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: TradeMargin(payWindow),
-	}, gateway, book, inventory
+	}, gateway, trades, inventory
 }
 
 // lateTrade is an order whose row is missing when it is to be paid. Later reads return row and err.
@@ -135,8 +135,8 @@ func (r *lateTrade) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis, ti
 
 func (r *lateTrade) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
 
-// P2: as TestOrderThatBecomesARowIsNotMissing, for payments.
-func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
+// P2: as TestCancelFindsAnOrderThatJustGotItsRow, for payments.
+func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		row  shop.Order
@@ -149,9 +149,9 @@ func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
 		"the database is unreachable": {err: shop.ErrTransient, want: shop.Busy},
 	} {
 		orders := &lateTrade{row: c.row, err: c.err}
-		cashier, _, _, _ := newTestCashier()
-		cashier.Store = orders
-		if _, err := cashier.Pay(t.Context(), 9, 1, ViaPage); shop.AsError(err).Code != c.want {
+		payments, _, _, _ := newTestPayments()
+		payments.Store = orders
+		if _, err := payments.Pay(t.Context(), 9, 1, ViaPage); shop.AsError(err).Code != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
@@ -159,17 +159,17 @@ func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
 
 // P8: the trade is stored before the gateway is contacted, and ends before the order does. The reply contains that
 // time.
-func TestPayNotesTheTradeFirst(t *testing.T) {
+func TestPayStoresTradeBeforeGatewayCall(t *testing.T) {
 	t.Parallel()
-	c, gateway, book, _ := newTestCashier()
-	book.row.PayBy += 750
-	until := book.row.PayBy - 750 - 10_000 // the gateway uses whole seconds
+	c, gateway, trades, _ := newTestPayments()
+	trades.row.PayBy += 750
+	until := trades.row.PayBy - 750 - 10_000 // the gateway uses whole seconds
 	got, err := c.Pay(context.Background(), 9, 1, ViaWap)
-	if err != nil || got.URL == "" || got.PayBy != book.row.PayBy || got.Until != until {
+	if err != nil || got.URL == "" || got.PayBy != trades.row.PayBy || got.Until != until {
 		t.Fatalf("%+v, %v; want until %d", got, err, until)
 	}
-	if want := []string{"open", "gateway pay"}; !slices.Equal(book.Steps, want) {
-		t.Errorf("steps %v, want %v", book.Steps, want)
+	if want := []string{"open", "gateway pay"}; !slices.Equal(trades.Steps, want) {
+		t.Errorf("steps %v, want %v", trades.Steps, want)
 	}
 	want := PayRequest{Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: until}
 	if gateway.request != want {
@@ -179,9 +179,9 @@ func TestPayNotesTheTradeFirst(t *testing.T) {
 
 // A repeated pay returns the stored payment without a gateway call, after reading the row. The rate of calls for QR
 // codes is limited.
-func TestRepeatedPayMakesNoCall(t *testing.T) {
+func TestRepeatedPayMakesNoGatewayCall(t *testing.T) {
 	t.Parallel()
-	c, _, book, _ := newTestCashier()
+	c, _, trades, _ := newTestPayments()
 	calls := 0
 	c.MayCall = func(user shop.ID) error {
 		if calls++; user != 9 || calls > 1 {
@@ -198,7 +198,7 @@ func TestRepeatedPayMakesNoCall(t *testing.T) {
 			t.Fatalf("got %+v, %v; want %+v", again, err, first)
 		}
 	}
-	if n := len(book.Steps); n != 102 || calls != 1 {
+	if n := len(trades.Steps); n != 102 || calls != 1 {
 		t.Errorf("%d steps, %d calls; want 101 reads and a call of the gateway", n, calls)
 	}
 	c.payables.stored = nil
@@ -208,7 +208,7 @@ func TestRepeatedPayMakesNoCall(t *testing.T) {
 	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); err != nil {
 		t.Errorf("a way without a call: %v", err)
 	}
-	book.row.State = shop.Cancelled
+	trades.row.State = shop.Cancelled
 	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); shop.AsError(err).Code != shop.WrongState {
 		t.Errorf("got %v for a cancelled order, want wrong_state", err)
 	}
@@ -216,17 +216,17 @@ func TestRepeatedPayMakesNoCall(t *testing.T) {
 
 // Only the buyer of a pending, unexpired order can pay it. A gateway without a reply is an unknown outcome, never a
 // rejection (I6).
-func TestPayRefuses(t *testing.T) {
+func TestPayRejectsUnpayableOrders(t *testing.T) {
 	t.Parallel()
-	is := func(state shop.OrderState) func(*Cashier, *wordyGateway, *tradeStore) {
-		return func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.State = state }
+	is := func(state shop.OrderState) func(*PaymentService, *fixedGateway, *tradeStore) {
+		return func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.State = state }
 	}
-	says := func(err error) func(*Cashier, *wordyGateway, *tradeStore) {
-		return func(_ *Cashier, g *wordyGateway, _ *tradeStore) { g.err = err }
+	gatewayError := func(err error) func(*PaymentService, *fixedGateway, *tradeStore) {
+		return func(_ *PaymentService, g *fixedGateway, _ *tradeStore) { g.err = err }
 	}
-	late := func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
+	late := func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
 	for name, c := range map[string]struct {
-		change func(*Cashier, *wordyGateway, *tradeStore)
+		change func(*PaymentService, *fixedGateway, *tradeStore)
 		user   shop.ID
 		order  shop.ID
 		via    PayVia
@@ -234,7 +234,7 @@ func TestPayRefuses(t *testing.T) {
 	}{
 		"no such way": {nil, 9, 1, "cash", shop.BadRequest},
 		"no gateway": {func(
-			c *Cashier, _ *wordyGateway, _ *tradeStore,
+			c *PaymentService, _ *fixedGateway, _ *tradeStore,
 		) {
 			c.Gateway = nil
 		}, 9, 1, ViaPage, shop.UnknownOp},
@@ -244,20 +244,20 @@ func TestPayRefuses(t *testing.T) {
 		"expired":            {is(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
 		"in the last moment": {late, 9, 1, ViaPage, shop.OrderExpired},
 		"database unreachable": {func(
-			_ *Cashier, _ *wordyGateway, b *tradeStore,
+			_ *PaymentService, _ *fixedGateway, b *tradeStore,
 		) {
 			b.err = shop.ErrTransient
 		}, 9, 1, ViaPage, shop.Busy},
-		"gateway unreachable": {says(shop.ErrTransient), 9, 1, ViaQR, shop.Busy},
-		"gateway refuses":     {says(ErrGatewayRefused), 9, 1, ViaQR, shop.WrongState},
+		"gateway unreachable": {gatewayError(shop.ErrTransient), 9, 1, ViaQR, shop.Busy},
+		"gateway refuses":     {gatewayError(ErrGatewayRefused), 9, 1, ViaQR, shop.WrongState},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cashier, gateway, book, _ := newTestCashier()
+			payments, gateway, trades, _ := newTestPayments()
 			if c.change != nil {
-				c.change(cashier, gateway, book)
+				c.change(payments, gateway, trades)
 			}
-			if _, err := cashier.Pay(context.Background(), c.user, c.order, c.via); shop.AsError(err).Code != c.want {
+			if _, err := payments.Pay(context.Background(), c.user, c.order, c.via); shop.AsError(err).Code != c.want {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
@@ -265,35 +265,35 @@ func TestPayRefuses(t *testing.T) {
 }
 
 // P3, P8: the buyer is notified after the commit of the payment. A repeat of a published state has no further effects.
-func TestSettleTellsAfterTheCommit(t *testing.T) {
+func TestSettlePublishesAfterCommit(t *testing.T) {
 	t.Parallel()
-	c, _, book, _ := newTestCashier()
+	c, _, trades, _ := newTestPayments()
 	for range 2 {
 		trade := Trade{Order: 1, No: "T1", State: TradePaid, AmountFen: 4900}
 		fakes.Must(t, c.Settle(context.Background(), trade))
-		book.row.PublishedRev = 2
+		trades.row.PublishedRev = 2
 	}
-	if want := []string{"receive", "sell 1", "publish 1", "receive"}; !slices.Equal(book.Steps, want) {
-		t.Errorf("steps %v, want %v", book.Steps, want)
+	if want := []string{"receive", "sell 1", "publish 1", "receive"}; !slices.Equal(trades.Steps, want) {
+		t.Errorf("steps %v, want %v", trades.Steps, want)
 	}
 	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {
-		if err := c.Settle(context.Background(), Trade{Order: 1, State: state}); err != nil || len(book.Steps) != 4 {
-			t.Errorf("state %d had effects: %v, %v", state, book.Steps, err)
+		if err := c.Settle(context.Background(), Trade{Order: 1, State: state}); err != nil || len(trades.Steps) != 4 {
+			t.Errorf("state %d had effects: %v, %v", state, trades.Steps, err)
 		}
 	}
-	book.outcome = OutcomeAmount
-	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeOdd) ||
-		c.Counts().Odd.Load() != 1 {
+	trades.outcome = OutcomeWrongAmount
+	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeMismatch) ||
+		c.Counts().Anomalies.Load() != 1 {
 		t.Errorf("a trade that does not match: %v", err)
 	}
 }
 
 // P5, P8: an order with an opened payment ends only after a definite reply of the gateway.
-func TestEndNeedsTheGatewaysWord(t *testing.T) {
+func TestOrderEndsOnlyAfterGatewayReply(t *testing.T) {
 	t.Parallel()
 	const before, at = 999_999, 1_000_000 // Redis time is 1,000,000
 	for name, c := range map[string]struct {
-		word  Trade
+		reply Trade
 		err   error
 		payBy shop.Millis
 		to    shop.OrderState
@@ -309,30 +309,30 @@ func TestEndNeedsTheGatewaysWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cashier, gateway, book, inventory := newTestCashier()
-			gateway.trade, gateway.err, book.row.PayBy = c.word, c.err, c.payBy
-			row, err := cashier.end(context.Background(), book.row, c.to)
+			payments, gateway, trades, inventory := newTestPayments()
+			gateway.trade, gateway.err, trades.row.PayBy = c.reply, c.err, c.payBy
+			row, err := payments.end(context.Background(), trades.row, c.to)
 			if row.State != c.want || (err == nil) != (c.want != "") || err != nil &&
 				!errors.Is(err, shop.ErrTransient) {
 				t.Fatalf("got %s, %v; want %q", row.State, err, c.want)
 			}
 			if returned := len(inventory.Returned); returned != 0 != (c.want != "") {
-				t.Errorf("returned %d, steps %v", returned, book.Steps)
+				t.Errorf("returned %d, steps %v", returned, trades.Steps)
 			}
 		})
 	}
 }
 
 // P5: an order that waits for a silent gateway delays no other order, is closed once, and pauses if there is no reply.
-func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
+func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, gateway, book, inventory := newTestCashier()
+		c, gateway, trades, inventory := newTestPayments()
 		gateway.wait, gateway.trade.State = make(chan struct{}), TradeClosed
-		book.row.PayBy, book.row.TradeOpened = 999_000, 900_000
+		trades.row.PayBy, trades.row.TradeOpened = 999_000, 900_000
 		tr, closer := &fakes.Trace{}, NewTradeCloser(c)
 		due := &fakes.DueStore{Trace: tr, Rows: []shop.Order{
-			book.row, {ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, PublishedRev: 2},
+			trades.row, {ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, PublishedRev: 2},
 		}}
 		redis := &fakes.Redis{Trace: tr, At: 1_000_000}
 		x := &order.Expirer{
@@ -344,22 +344,22 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		if finished, err := x.Due(ctx, 0, []shop.ID{1, 2}); err != nil || !slices.Equal(finished, []shop.ID{2}) {
 			t.Fatalf("finished %v, %v, want order 2", finished, err)
 		}
-		if others := x.Closer.Others([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
+		if others := x.Closer.NotClosing([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
 			t.Errorf("offered again while queued: %v", others)
 		}
-		time.Sleep(closePatience + time.Millisecond) // by the clock of synctest
+		time.Sleep(closeTimeout + time.Millisecond) // by the clock of synctest
 		synctest.Wait()
-		if others := x.Closer.Others([]shop.ID{1}); len(others) != 0 || len(inventory.Returned) != 0 {
+		if others := x.Closer.NotClosing([]shop.ID{1}); len(others) != 0 || len(inventory.Returned) != 0 {
 			t.Errorf("offered without a pause after no reply: %v, returned %v", others, inventory.Returned)
 		}
-		time.Sleep(closeRest)
+		time.Sleep(closePause)
 		close(gateway.wait)
 		if finished, err := x.Due(ctx, 0, []shop.ID{1}); err != nil || len(finished) != 0 {
 			t.Fatalf("finished %v, %v, want none", finished, err)
 		}
 		synctest.Wait()
-		if len(inventory.Returned) != 1 || book.row.State != shop.Expired {
-			t.Errorf("%s, returned %v, steps %v %v", book.row.State, inventory.Returned, book.Steps, due.Steps)
+		if len(inventory.Returned) != 1 || trades.row.State != shop.Expired {
+			t.Errorf("%s, returned %v, steps %v %v", trades.row.State, inventory.Returned, trades.Steps, due.Steps)
 		}
 		stop()
 	})
@@ -368,23 +368,23 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 // P5: an order of a locked sale stays pending. A buyer who cancels it receives busy; the closer retries after a delay.
 func TestOrderOfLockedSaleStaysPending(t *testing.T) {
 	t.Parallel()
-	c, gateway, book, inventory := newTestCashier()
-	gateway.trade.State, book.locked, book.row.PayBy, book.row.TradeOpened = TradeClosed, true, 999_000, 900_000
+	c, gateway, trades, inventory := newTestPayments()
+	gateway.trade.State, trades.locked, trades.row.PayBy, trades.row.TradeOpened = TradeClosed, true, 999_000, 900_000
 	closer := NewTradeCloser(c)
-	if _, err := closer.Cancel(t.Context(), book.row); shop.AsError(err).Code != shop.Busy ||
+	if _, err := closer.Cancel(t.Context(), trades.row); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("cancel returned %v, want busy", err)
 	}
-	closer.Offer([]shop.Order{book.row}, inventory.At)
+	closer.Offer([]shop.Order{trades.row}, inventory.At)
 	closer.RunOnce(t.Context())
-	if rest := closer.Others([]shop.ID{1}); len(rest) != 0 || closer.Waiting() != 1 || c.counts.Closed.Load() != 0 {
-		t.Errorf("offered again at once: %v; waiting %d, want 1", rest, closer.Waiting())
+	if others := closer.NotClosing([]shop.ID{1}); len(others) != 0 || closer.Waiting() != 1 || c.counts.Closed.Load() != 0 {
+		t.Errorf("offered again at once: %v; waiting %d, want 1", others, closer.Waiting())
 	}
 }
 
 // A trade is queried soon, at least every half minute during the life of its order, then ever more rarely, and never
 // again once it is paid.
-func TestNextLook(t *testing.T) {
+func TestNextQueryPauseGrowsWithAge(t *testing.T) {
 	t.Parallel()
 	opened := OpenedTrade{Order: 1, OpenedAt: 1_000_000, ExpiresAt: 1_290_000}
 	for name, c := range map[string]struct {
@@ -407,7 +407,7 @@ func TestNextLook(t *testing.T) {
 		"paid":                        {shop.Order{State: shop.Paid}, 1_200_000, false, 0},
 		"a late payment was received": {shop.Order{State: shop.Expired, TradeNo: "T1"}, 1_300_000, false, 0},
 	} {
-		got := nextLook(c.order, opened, c.now, c.fault)
+		got := nextQuery(c.order, opened, c.now, c.fault)
 		if got != 0 {
 			got -= c.now
 		}

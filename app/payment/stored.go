@@ -7,8 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-// payablesStored is the maximum number of stored payments per node: about 6 MB, a signed address has 1.5 KB.
-const payablesStored = 4096
+// maxPayables is the maximum number of stored payments per node: about 6 MB, a signed address has 1.5 KB.
+const maxPayables = 4096
 
 // payables caches this node's payments by order and way until the gateway stops accepting money. Repeated pay requests
 // then need no signature and no gateway call. Another node, or this one after a restart, requests the payment again and
@@ -37,10 +37,10 @@ func (p *payables) store(order shop.ID, via PayVia, payable Payable, now shop.Mi
 	if p.stored == nil {
 		p.stored = make(map[payableKey]Payable)
 	}
-	if len(p.stored) >= payablesStored {
+	if len(p.stored) >= maxPayables {
 		maps.DeleteFunc(p.stored, func(_ payableKey, old Payable) bool { return old.Until <= now })
 		for key := range p.stored {
-			if len(p.stored) <= payablesStored/2 {
+			if len(p.stored) <= maxPayables/2 {
 				break
 			}
 			delete(p.stored, key)

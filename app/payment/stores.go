@@ -20,9 +20,9 @@ type Gateway interface {
 	Refund(ctx context.Context, r RefundRequest) error
 	// Refunded reports whether a refund was done.
 	Refunded(ctx context.Context, r RefundRequest) (bool, error)
-	// Notified verifies signature, app and seller of a notification and returns its trade, or ErrForged. The caller
+	// VerifyNotification verifies signature, app and seller of a notification and returns its trade, or ErrForged. The caller
 	// must check order, amount and state. It makes no outgoing call.
-	Notified(form url.Values) (Trade, error)
+	VerifyNotification(form url.Values) (Trade, error)
 }
 
 // Redis has the operations of payments on the sales in Redis, see streams.Inventory.
@@ -40,7 +40,7 @@ type Store interface {
 	Receive(ctx context.Context, t Trade, now shop.Millis) (shop.Order, Outcome, error)
 	ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error)
 	Resolve(ctx context.Context, order shop.ID, outcome Outcome) error
-	Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]Received, error)
+	Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]ReceivedPayment, error)
 	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
 	ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]OpenedTrade, error)
 	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
@@ -51,12 +51,12 @@ type Store interface {
 	BeginRefund(
 		ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 	) (shop.Order, error)
-	AskRefund(ctx context.Context, ask RefundAsk) (shop.Order, error)
+	RequestRefund(ctx context.Context, ask BuyerRefundRequest) (shop.Order, error)
 	DecideRefund(ctx context.Context, d RefundDecision) (shop.Order, error)
 	ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]Refund, error)
-	NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error
+	RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error
 	FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error)
 	RefundBacklog(ctx context.Context) (RefundBacklog, error)
 	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
-	PaymentsOf(ctx context.Context, orders []shop.ID) ([]Received, error)
+	PaymentsOf(ctx context.Context, orders []shop.ID) ([]ReceivedPayment, error)
 }

@@ -39,7 +39,7 @@ const (
 
 // Maker converts one picture at a time: a large one takes hundreds of megabytes and seconds of a processor.
 type Maker struct {
-	turn    chan struct{}
+	slot    chan struct{}
 	timeout time.Duration // of decoding
 }
 
@@ -49,13 +49,13 @@ func NewMaker() *Maker { return &Maker{make(chan struct{}, 1), decodeTimeout} }
 // Make converts a JPEG, PNG or WebP file. BadRequest: the file is invalid, with the reason. Busy: other conversions ran
 // until ctx ended.
 func (m *Maker) Make(ctx context.Context, file []byte) (store.StoredImage, error) {
-	s, err := look(file)
+	s, err := inspect(file)
 	if err != nil {
 		return store.StoredImage{}, err
 	}
 	select {
-	case m.turn <- struct{}{}:
-		defer func() { <-m.turn }()
+	case m.slot <- struct{}{}:
+		defer func() { <-m.slot }()
 	case <-ctx.Done():
 		return store.StoredImage{}, shop.FailBusy("other pictures are being processed right now; try again", busyRetry)
 	}
@@ -82,14 +82,14 @@ func (r *timedReader) Read(p []byte) (int, error) {
 func (s *source) make(file io.Reader) (store.StoredImage, error) {
 	decoded, err := s.format.decode(file)
 	if errors.Is(err, errTimeout) {
-		return store.StoredImage{}, refuse("it takes too long to decode: save it as a baseline JPEG or reduce its size")
+		return store.StoredImage{}, errRejected("it takes too long to decode: save it as a baseline JPEG or reduce its size")
 	}
 	if err != nil {
-		return store.StoredImage{}, refuse("it ends too early or is damaged")
+		return store.StoredImage{}, errRejected("it ends too early or is damaged")
 	}
 	// The decoded size must equal the announced one: decoders are not trusted either.
 	if b := decoded.Bounds(); b.Dx() != s.width || b.Dy() != s.height {
-		return store.StoredImage{}, refuse("its sizes are inconsistent")
+		return store.StoredImage{}, errRejected("its sizes are inconsistent")
 	}
 	large, err := s.encode(decoded, largeSide, "")
 	if err != nil {
@@ -144,6 +144,6 @@ func kindOf(img *image.RGBA) store.ImageKind {
 	return store.ImagePNG
 }
 
-func refuse(what string) error {
+func errRejected(what string) error {
 	return shop.Fail(shop.BadRequest, "the picture is not accepted: "+what)
 }

@@ -59,8 +59,8 @@ func withExif(file []byte, orientation uint16) []byte {
 	return bytes.Join([][]byte{file[:2], head, content, file[2:]}, nil)
 }
 
-// pngSaying returns a complete PNG whose header has another size, with a correct checksum.
-func pngSaying(t testing.TB, w, h uint32) []byte {
+// pngWithSize returns a complete PNG whose header has another size, with a correct checksum.
+func pngWithSize(t testing.TB, w, h uint32) []byte {
 	t.Helper()
 	file := bytes.Clone(asPNG(t, half(2, 2, 255)))
 	binary.BigEndian.PutUint32(file[16:], w)
@@ -83,7 +83,7 @@ const (
 
 // Every accepted format becomes a valid result: upright, bounded, in one of two formats, and without other data than
 // pixels.
-func TestMake(t *testing.T) {
+func TestMakeConvertsEveryFormat(t *testing.T) {
 	t.Parallel()
 	photo := asJPEG(t, half(1000, 500, 255))
 	for name, c := range map[string]struct {
@@ -128,9 +128,9 @@ func TestMake(t *testing.T) {
 		if b := small.Bounds(); b.Dx() > smallSide || b.Dy() > smallSide {
 			t.Errorf("%s: the small one has %v", name, b)
 		}
-		for _, published := range []string{"Exif", "GPS", "script", "PK\x03\x04"} {
-			if bytes.Contains(got.Large, []byte(published)) || bytes.Contains(got.Small, []byte(published)) {
-				t.Errorf("%s: %q is still in it", name, published)
+		for _, removed := range []string{"Exif", "GPS", "script", "PK\x03\x04"} {
+			if bytes.Contains(got.Large, []byte(removed)) || bytes.Contains(got.Small, []byte(removed)) {
+				t.Errorf("%s: %q is still in it", name, removed)
 			}
 		}
 		again, err := m.Make(t.Context(), c.file)
@@ -141,7 +141,7 @@ func TestMake(t *testing.T) {
 }
 
 // A picture is turned according to EXIF: the red half is where a viewer would show it.
-func TestOrientation(t *testing.T) {
+func TestOrientationFollowsEXIF(t *testing.T) {
 	t.Parallel()
 	file := asJPEG(t, half(64, 32, 255))
 	for orientation, red := range map[uint16]image.Point{
@@ -155,7 +155,7 @@ func TestOrientation(t *testing.T) {
 		if r, _, b, _ := img.At(red.X, red.Y).RGBA(); r < 0x8000 || b > 0x8000 {
 			t.Errorf("orientation %d: at %v is red %x, blue %x", orientation, red, r, b)
 		}
-		if lies := orientation >= 5 && orientation <= 8; lies != (got.Height > got.Width) {
+		if sideways := orientation >= 5 && orientation <= 8; sideways != (got.Height > got.Width) {
 			t.Errorf("orientation %d: %d × %d", orientation, got.Width, got.Height)
 		}
 	}
@@ -163,7 +163,7 @@ func TestOrientation(t *testing.T) {
 
 // A file with a wrong type, damage or gigapixels is rejected with a reason before decoding: the files with such sizes
 // have only a few bytes of pixels.
-func TestRefused(t *testing.T) {
+func TestInvalidFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	var animated bytes.Buffer
 	kit.Must(t, gif.Encode(&animated, half(2, 2, 255), nil))
@@ -185,11 +185,11 @@ func TestRefused(t *testing.T) {
 		"the first bytes":    {[]byte("\xff\xd8\xff\xe0"), "header cannot be read"},
 		"half a JPEG":        {photo[:len(photo)-20], "ends too early"},
 		"half a PNG":         {asPNG(t, half(64, 64, 255))[:60], "ends too early"},
-		"gigapixels":         {pngSaying(t, 50_000, 50_000), "at most 8000 per side"},
-		"a long line":        {pngSaying(t, 8001, 1), "at most 8000 per side"},
-		"too many pixels":    {pngSaying(t, 8000, 8000), "at most 40 million"},
-		"more than it has":   {pngSaying(t, 4000, 4000), "ends too early"},
-		"a negative size":    {pngSaying(t, 1<<31, 1), "header cannot be read"},
+		"gigapixels":         {pngWithSize(t, 50_000, 50_000), "at most 8000 per side"},
+		"a long line":        {pngWithSize(t, 8001, 1), "at most 8000 per side"},
+		"too many pixels":    {pngWithSize(t, 8000, 8000), "at most 40 million"},
+		"more than it has":   {pngWithSize(t, 4000, 4000), "ends too early"},
+		"a negative size":    {pngWithSize(t, 1<<31, 1), "header cannot be read"},
 		"WebP of gigapixels": {hugeWebP, "at most 8000 per side"},
 		"a WebP head alone":  {[]byte("RIFF\x04\x00\x00\x00WEBP"), "header cannot be read"},
 	} {
@@ -238,46 +238,46 @@ func TestDecodingWorkIsBounded(t *testing.T) {
 // Formats with more memory per pixel may have fewer pixels.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	deep := pngSaying(t, 8000, 5000)
-	if _, err := look(deep); err != nil {
+	deep := pngWithSize(t, 8000, 5000)
+	if _, err := inspect(deep); err != nil {
 		t.Errorf("40 million pixels of 8 bits: %v", err)
 	}
 	deep[24] = 16
 	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
-	if _, err := look(deep); err != nil {
+	if _, err := inspect(deep); err != nil {
 		t.Errorf("40 million pixels of 16 bits: %v", err)
 	}
 	photo := asJPEG(t, half(64, 64, 255))
 	frame := bytes.Index(photo, []byte{0xff, 0xc0})
-	saying := func(marker byte, w, h uint16) []byte {
+	withSize := func(marker byte, w, h uint16) []byte {
 		file := bytes.Clone(photo)
 		file[frame+1] = marker
 		binary.BigEndian.PutUint16(file[frame+5:], h)
 		binary.BigEndian.PutUint16(file[frame+7:], w)
 		return file
 	}
-	if s, err := look(saying(0xc0, 8000, 5000)); err != nil || s.width != 8000 || s.height != 5000 {
+	if s, err := inspect(withSize(0xc0, 8000, 5000)); err != nil || s.width != 8000 || s.height != 5000 {
 		t.Errorf("40 million pixels of baseline JPEG: %+v, %v", s, err)
 	}
-	if _, err := look(saying(0xc2, 8000, 5000)); err == nil || !strings.Contains(err.Error(), "progressive") {
+	if _, err := inspect(withSize(0xc2, 8000, 5000)); err == nil || !strings.Contains(err.Error(), "progressive") {
 		t.Errorf("40 million pixels of progressive JPEG: %v", err)
 	}
-	if _, err := look(saying(0xc2, 5000, 5000)); err != nil {
+	if _, err := inspect(withSize(0xc2, 5000, 5000)); err != nil {
 		t.Errorf("25 million pixels of progressive JPEG: %v", err)
 	}
 }
 
 // One picture is converted at a time; a caller whose wait ends gets busy with a retry time.
-func TestOneAtATime(t *testing.T) {
+func TestPicturesAreConvertedOneAtATime(t *testing.T) {
 	t.Parallel()
 	m := NewMaker()
-	m.turn <- struct{}{}
+	m.slot <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Make(ctx, asPNG(t, half(2, 2, 255))); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("while another is made: %v", err)
 	}
-	<-m.turn
+	<-m.slot
 	if _, err := m.Make(t.Context(), asPNG(t, half(2, 2, 255))); err != nil {
 		t.Error(err)
 	}
@@ -288,13 +288,13 @@ func FuzzMake(f *testing.F) {
 	photo := asJPEG(f, half(16, 8, 255))
 	for _, file := range [][]byte{
 		photo, withExif(photo, 6), asPNG(f, half(4, 4, 0)), fromBase64(f, webpLossy), fromBase64(f, webpLossless),
-		pngSaying(f, 200, 100), photo[:40], []byte("GIF89a"),
+		pngWithSize(f, 200, 100), photo[:40], []byte("GIF89a"),
 	} {
 		f.Add(file)
 	}
 	m := NewMaker()
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if s, err := look(file); err == nil && s.width*s.height > 1<<16 {
+		if s, err := inspect(file); err == nil && s.width*s.height > 1<<16 {
 			t.Skip("decoding it would take the fuzzer's time")
 		}
 		got, err := m.Make(t.Context(), file)

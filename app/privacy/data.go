@@ -15,8 +15,8 @@ import (
 type PersonalData struct {
 	Store *store.Store
 	Now   func() shop.Millis
-	// Proves returns an error if the password is not the account's. It counts failed attempts.
-	Proves func(ctx context.Context, u *shop.User, password string) error
+	// CheckPassword returns an error if the password is not the account's. It counts failed attempts.
+	CheckPassword func(ctx context.Context, u *shop.User, password string) error
 }
 
 // Export contains all data of a user as one document.
@@ -58,17 +58,17 @@ type ExportedOrder struct {
 
 // ExportedRefund contains the parts of a refund that its buyer may see.
 type ExportedRefund struct {
-	State     payment.RefundState `json:"state"`
-	AmountFen int64               `json:"amount_fen"`
-	Reason    string              `json:"reason"`
-	AskedAt   shop.Millis         `json:"asked_at"`
-	DoneAt    shop.Millis         `json:"done_at,omitempty"`
+	State       payment.RefundState `json:"state"`
+	AmountFen   int64               `json:"amount_fen"`
+	Reason      string              `json:"reason"`
+	RequestedAt shop.Millis         `json:"asked_at"`
+	DoneAt      shop.Millis         `json:"done_at,omitempty"`
 }
 
 const (
 	exportPage = 100
-	// exportOrders limits the size of a document; no buyer has that many orders.
-	exportOrders = 10_000
+	// maxExportedOrders limits the size of a document; no buyer has that many orders.
+	maxExportedOrders = 10_000
 	// guestLife exceeds the lifetime of a guest's token.
 	guestLife = 13 * time.Hour
 )
@@ -96,7 +96,7 @@ func (p *PersonalData) export(ctx context.Context, who *shop.Identity) (out Expo
 		return out, err
 	}
 	out.Addresses = append([]shop.SavedAddress{}, addresses...)
-	for more := true; more && len(out.Orders) < exportOrders; {
+	for more := true; more && len(out.Orders) < maxExportedOrders; {
 		q := shop.OrdersQuery{User: who.User, Limit: exportPage}
 		if n := len(out.Orders); n > 0 {
 			q.Before = out.Orders[n-1].ID
@@ -136,7 +136,7 @@ func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*Export
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}
-	return &ExportedRefund{r.State, r.AmountFen, r.Reason, r.AskedAt, r.DoneAt}, err
+	return &ExportedRefund{r.State, r.AmountFen, r.Reason, r.RequestedAt, r.DoneAt}, err
 }
 
 // Delete deletes all data of a user except orders, which remain without a name. Orders that are over lose their address
@@ -148,7 +148,7 @@ func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password s
 	case err != nil:
 		return shop.Unreadable("accounts", err)
 	case u.State == shop.UserActive:
-		if err := p.Proves(ctx, &u, password); err != nil {
+		if err := p.CheckPassword(ctx, &u, password); err != nil {
 			return err
 		}
 	}

@@ -12,9 +12,9 @@ import (
 const (
 	eraseEvery = 10 * time.Second
 	eraseBatch = 50
-	// erasureOpen is the minimum time for which the orders of a deleted user are checked: a stream entry that waits for
+	// erasureWindow is the minimum time for which the orders of a deleted user are checked: a stream entry that waits for
 	// its row, or a replayed dead letter, can bring an address back.
-	erasureOpen = 7 * 24 * time.Hour
+	erasureWindow = 7 * 24 * time.Hour
 	// The limits of the interval between two checks of a user's orders.
 	minErasure, maxErasure = time.Minute, 6 * time.Hour
 )
@@ -39,14 +39,14 @@ func (e *EraserJob) RunOnce(ctx context.Context) error {
 			return err
 		}
 		for _, d := range due {
-			blanked, left, err := e.Store.BlankAddresses(ctx, d.User)
+			erased, remaining, err := e.Store.BlankAddresses(ctx, d.User)
 			if err != nil {
 				return err
 			}
-			if blanked > 0 {
-				slog.InfoContext(ctx, "erased addresses of a deleted user", "user", d.User, "orders", blanked, "under_way", left)
+			if erased > 0 {
+				slog.InfoContext(ctx, "erased addresses of a deleted user", "user", d.User, "orders", erased, "under_way", remaining)
 			}
-			if err := e.Store.PlanErasure(ctx, d.User, nextErasure(d.AskedAt, now, left)); err != nil {
+			if err := e.Store.PlanErasure(ctx, d.User, nextErasure(d.RequestedAt, now, remaining)); err != nil {
 				return err
 			}
 		}
@@ -59,9 +59,9 @@ func (e *EraserJob) RunOnce(ctx context.Context) error {
 // nextErasure returns the time of the next check; 0: no check is needed. left is the number of orders that still have
 // an address. Most orders are over within minutes, some wait weeks for their shipment, so the interval grows with the
 // time since the deletion.
-func nextErasure(asked, now shop.Millis, left int64) shop.Millis {
-	age := now.Sub(asked)
-	if left == 0 && age >= erasureOpen {
+func nextErasure(requestedAt, now shop.Millis, remaining int64) shop.Millis {
+	age := now.Sub(requestedAt)
+	if remaining == 0 && age >= erasureWindow {
 		return 0
 	}
 	return now.Add(min(max(age/4, minErasure), maxErasure))

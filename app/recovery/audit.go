@@ -77,7 +77,7 @@ func (a *Auditor) once(ctx context.Context, id shop.ID) (AuditReport, error) {
 		Redis:    AuditColumn{redis.Initial, redis.Added, redis.Stock, redis.Held, redis.Sold, redis.Withdrawn},
 		Database: AuditColumn{
 			Initial: totals.Sale.Initial, Added: totals.Sale.Added, Held: totals.HeldUnits, Sold: totals.SoldUnits,
-			Withdrawn: totals.Withdrawn + totals.GoneUnits,
+			Withdrawn: totals.Withdrawn + totals.RefundedUnits,
 			Stock:     totals.Sale.Initial + totals.Sale.Added - totals.Withdrawn - totals.Taken,
 		},
 	}
@@ -107,7 +107,7 @@ func (r *AuditReport) checkBalance(side string, c AuditColumn) {
 
 func (r *AuditReport) checkDatabase(t shop.SaleTotals) {
 	r.checkBalance("database", r.Database)
-	if units := t.HeldUnits + t.SoldUnits + t.GoneUnits; t.Taken != units {
+	if units := t.HeldUnits + t.SoldUnits + t.RefundedUnits; t.Taken != units {
 		r.fail("database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
 	}
 	if len(t.OverLimit) > 0 {
@@ -116,8 +116,8 @@ func (r *AuditReport) checkDatabase(t shop.SaleTotals) {
 	if t.Duplicates > 0 {
 		r.fail("database: %d orders repeat a key of their buyer", t.Duplicates)
 	}
-	if t.Moneyless > 0 {
-		r.fail("database: %d orders are paid without a payment", t.Moneyless)
+	if t.WithoutPayment > 0 {
+		r.fail("database: %d orders are paid without a payment", t.WithoutPayment)
 	}
 }
 
@@ -140,7 +140,7 @@ func (r *AuditReport) checkRedis(limit int, s shop.SaleAudit) {
 // outOf returns how many units Redis has taken out for pending withdrawals that the database does not count yet.
 func outOf(s *shop.SaleAudit, pending []int64) (units int64) {
 	for _, act := range pending {
-		units += s.Out[act]
+		units += s.WithdrawnUnits[act]
 	}
 	return units
 }

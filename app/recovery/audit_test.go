@@ -32,8 +32,8 @@ func (s *auditSides) OrdersByID(_ context.Context, _ []shop.ID) ([]shop.Order, e
 	return s.rows, nil
 }
 
-// soundSides returns a sale of 10 units: 3 held by two orders, 1 burnt, no operation in progress.
-func soundSides() *auditSides {
+// validSides returns a sale of 10 units: 3 held by two orders, 1 burnt, no operation in progress.
+func validSides() *auditSides {
 	return &auditSides{
 		redis: shop.SaleAudit{
 			Counters: shop.Counters{Loaded: true, Initial: 10, Stock: 6, Held: 3, Withdrawn: 1, Tickets: 3, Done: 3},
@@ -52,8 +52,8 @@ func soundSides() *auditSides {
 func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		breakIt func(*auditSides)
-		says    string // "": must pass
+		damage   func(*auditSides)
+		wantText string // "": must pass
 	}{
 		"sound":                {func(*auditSides) {}, ""},
 		"unit lost in redis":   {func(s *auditSides) { s.redis.Stock-- }, "redis: initial"},
@@ -68,7 +68,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 		"buyer over limit, redis": {func(s *auditSides) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
 		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers are over the limit"},
 		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "1 orders repeat a key"},
-		"paid without money":      {func(s *auditSides) { s.totals.Moneyless = 1 }, "1 orders are paid without a payment"},
+		"paid without money":      {func(s *auditSides) { s.totals.WithoutPayment = 1 }, "1 orders are paid without a payment"},
 		"open without living":     {func(s *auditSides) { s.rows[1].State = shop.Expired }, "which is expired"},
 		"paid but not sold":       {func(s *auditSides) { s.rows[1].State = shop.Paid }, "counts 1 units of order 2 as held, which is paid"},
 		"sold but not paid":       {func(s *auditSides) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},
@@ -82,13 +82,13 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				sides := soundSides()
-				c.breakIt(sides)
+				sides := validSides()
+				c.damage(sides)
 				report, err := (&Auditor{Redis: sides, Store: sides}).Sale(context.Background(), 7)
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
-				if c.says == "" && all != "" || !strings.Contains(all, c.says) || c.says != "" && all == "" {
-					t.Errorf("got failures %q, want them to contain %q", all, c.says)
+				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) || c.wantText != "" && all == "" {
+					t.Errorf("got failures %q, want them to contain %q", all, c.wantText)
 				}
 			})
 		})

@@ -32,7 +32,7 @@ func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 		}
 		offered := t.mark.Initial+t.mark.Added == sale.Initial+sale.Added
 		if p.stuck[sale.ID] == "" && offered && before[sale.ID] == t.mark.Stock+t.mark.Burnt {
-			return p.Redis.Stick(ctx, p.claim, sale.Ref(), "")
+			return p.Redis.SetStuck(ctx, p.claim, sale.Ref(), "")
 		}
 		if err := t.run(ctx); err != nil {
 			return err
@@ -54,7 +54,7 @@ type tally struct {
 	mark     shop.HoldsMark
 	owed     int64 // units in holds of ended orders: they are returned after the recovery
 	problems []Problem
-	keepsOn  []Problem // the subset of problems that do not stop the sale
+	harmless []Problem // the subset of problems that do not stop the sale
 }
 
 func (t *tally) run(ctx context.Context) error {
@@ -86,9 +86,9 @@ func (t *tally) hold(h shop.OpenHold, row *shop.Order) {
 	case row.Qty != h.Qty || row.Sale != t.sale.ID:
 		t.problems = append(t.problems, Problem{t.sale.ID, h.Order, fmt.Sprintf(
 			"it holds %d units, but its row belongs to sale %s and has %d units", h.Qty, row.Sale, row.Qty)})
-	case row.MissingRevival(h):
+	case row.LostRevival(h):
 		t.owed += int64(h.Qty)
-		t.keepsOn = append(t.keepsOn, Problem{t.sale.ID, h.Order, fmt.Sprintf(
+		t.harmless = append(t.harmless, Problem{t.sale.ID, h.Order, fmt.Sprintf(
 			"it is %s and holds %d units again: the database has lost a late payment or a replay", row.State, h.Qty)})
 	case !row.HoldsUnits():
 		t.owed += int64(h.Qty)
@@ -96,20 +96,20 @@ func (t *tally) hold(h shop.OpenHold, row *shop.Order) {
 }
 
 func (t *tally) conclude(ctx context.Context, before, after int64) error {
-	t.report.Problems = append(t.report.Problems, t.keepsOn...)
-	if err := t.askAgain(ctx); err != nil {
+	t.report.Problems = append(t.report.Problems, t.harmless...)
+	if err := t.queryGatewayAgain(ctx); err != nil {
 		return err
 	}
 	for _, one := range t.problems {
-		t.stop(one.Sale, one.Order, "%s", one.Says)
+		t.stop(one.Sale, one.Order, "%s", one.Text)
 	}
 	taken := t.mark.Stock + t.mark.Burnt + t.owed
 	if before > taken && t.stuck[t.sale.ID] == "" {
-		leaving, err := t.leaving(ctx)
+		pendingUnits, err := t.pendingUnits(ctx)
 		if err != nil {
 			return err
 		}
-		if excess := before - taken - leaving; excess > 0 {
+		if excess := before - taken - pendingUnits; excess > 0 {
 			if err := t.Store.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
 				return err
 			}
@@ -119,24 +119,24 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 		t.stop(t.sale.ID, 0, "Redis has %d free units, %d of which are taken in the database", t.mark.Stock,
 			taken-after)
 	}
-	return t.Redis.Stick(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
+	return t.Redis.SetStuck(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
-// askAgain schedules an early gateway query for orders that hold units again: a late payment may have revived them.
-func (t *tally) askAgain(ctx context.Context) error {
-	if len(t.keepsOn) == 0 {
+// queryGatewayAgain schedules an early gateway query for orders that hold units again: a late payment may have revived them.
+func (t *tally) queryGatewayAgain(ctx context.Context) error {
+	if len(t.harmless) == 0 {
 		return nil
 	}
-	soon := make(map[shop.ID]shop.Millis, len(t.keepsOn))
-	for _, one := range t.keepsOn {
-		soon[one.Order] = t.closedAt
+	checks := make(map[shop.ID]shop.Millis, len(t.harmless))
+	for _, one := range t.harmless {
+		checks[one.Order] = t.closedAt
 	}
-	return t.Store.CheckTrades(ctx, t.closedAt, soon)
+	return t.Store.CheckTrades(ctx, t.closedAt, checks)
 }
 
-// leaving returns how many units only one store counts for pending operations: Redis has taken them out for a
+// pendingUnits returns how many units only one store counts for pending operations: Redis has taken them out for a
 // withdrawal that the database has not settled, or the database has added them and Redis has not.
-func (t *tally) leaving(ctx context.Context) (units int64, err error) {
+func (t *tally) pendingUnits(ctx context.Context) (units int64, err error) {
 	totals, err := t.Store.SaleTotals(ctx, t.sale.ID)
 	if err != nil {
 		return 0, err
@@ -150,7 +150,7 @@ func (t *tally) leaving(ctx context.Context) (units int64, err error) {
 		return 0, err
 	}
 	for _, act := range totals.Pending {
-		units += audit.Out[act]
+		units += audit.WithdrawnUnits[act]
 	}
 	return units, nil
 }

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	lookEvery = 2 * time.Second
-	// looksAtOnce is how many partitions are checked concurrently, so that partitions of an unreachable server do not
+	checkEvery = 2 * time.Second
+	// maxConcurrentChecks is how many partitions are checked concurrently, so that partitions of an unreachable server do not
 	// delay the others. Recoveries run one at a time.
-	looksAtOnce = 8
-	pageSize    = 2000 // orders
+	maxConcurrentChecks = 8
+	pageSize            = 2000 // orders
 )
 
 // Driver checks all partitions of a node and recovers them when needed.
@@ -41,9 +41,9 @@ type Driver struct {
 	counts  Counts
 	one     sync.Mutex // held while a partition is recovered
 	trusted atomic.Pointer[shop.DatabaseHistory]
-	barred  atomic.Pointer[error] // why this node must not work on its database; nil: it may
+	blocked atomic.Pointer[error] // why this node must not work on its database; nil: it may
 
-	doubt atomic.Bool // the last look at the database failed or found lost commits
+	uncertain atomic.Bool // the last look at the database failed or found lost commits
 
 	mu      sync.Mutex
 	checked map[int]bool // partitions whose loaded sales were all found in Redis; Suspect removes one
@@ -64,9 +64,9 @@ func (d *Driver) Counts() *Counts { return &d.counts }
 // ErrReplaced means that the database server was replaced by another one and lacks the later commits.
 var ErrReplaced = errors.New("the database server was replaced")
 
-// Barred returns why this node must not work on its database; nil: it may.
-func (d *Driver) Barred() error {
-	if err := d.barred.Load(); err != nil {
+// Blocked returns why this node must not work on its database; nil: it may.
+func (d *Driver) Blocked() error {
+	if err := d.blocked.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -83,7 +83,7 @@ func (d *Driver) Database() shop.DatabaseHistory {
 // Risk describes a database problem for operators; "": none.
 func (d *Driver) Risk() string {
 	switch {
-	case d.Barred() != nil:
+	case d.Blocked() != nil:
 		return "its database server was replaced by another one"
 	case d.Database().Fallback:
 		return "semi-synchronous replication is not active, so a failover may lose orders"
@@ -94,12 +94,12 @@ func (d *Driver) Risk() string {
 // Certain reports whether this node trusts the history of its database. Data that a recovery would need is trimmed only
 // while it is true.
 func (d *Driver) Certain() bool {
-	return d.Barred() == nil && !d.doubt.Load()
+	return d.Blocked() == nil && !d.uncertain.Load()
 }
 
 // Run checks all partitions until ctx ends.
 func (d *Driver) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, lookEvery, "check partitions", d.RunOnce)
+	return shop.Repeat(ctx, checkEvery, "check partitions", d.RunOnce)
 }
 
 // RunOnce checks all partitions and raises the beat, even while a partition is unavailable.
@@ -125,7 +125,7 @@ func (d *Driver) Check(ctx context.Context) error {
 		return err
 	})
 	if slices.Contains(behind, true) {
-		d.doubt.Store(true)
+		d.uncertain.Store(true)
 		return checked
 	}
 	if err := d.switchTo(ctx, h); err != nil {
@@ -139,10 +139,10 @@ func (d *Driver) Check(ctx context.Context) error {
 	return checked
 }
 
-// each runs do for the partitions, at most looksAtOnce at a time.
+// each runs do for the partitions, at most maxConcurrentChecks at a time.
 func (d *Driver) each(partitions []int, do func(p int) error) error {
 	failed := make([]error, len(partitions))
-	free := make(chan struct{}, looksAtOnce)
+	free := make(chan struct{}, maxConcurrentChecks)
 	var running sync.WaitGroup
 	for i, p := range partitions {
 		free <- struct{}{}
@@ -162,7 +162,7 @@ func (d *Driver) each(partitions []int, do func(p int) error) error {
 func (d *Driver) check(
 	ctx context.Context, partition int, h shop.DatabaseHistory,
 ) (epoch int64, behind bool, err error) {
-	seen, err := d.look(ctx, partition, h)
+	seen, err := d.inspect(ctx, partition, h)
 	if err != nil {
 		return 0, false, err
 	}
@@ -173,7 +173,7 @@ func (d *Driver) check(
 	d.one.Lock()
 	defer d.one.Unlock()
 	err = d.Store.LockPartition(ctx, partition, func(ctx context.Context) error {
-		again, err := d.look(ctx, partition, h) // another node may have recovered it meanwhile
+		again, err := d.inspect(ctx, partition, h) // another node may have recovered it meanwhile
 		switch {
 		case err != nil:
 		case again.lost():
@@ -206,7 +206,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 	}
 	for _, p := range partitions {
 		err := d.Store.LockPartition(ctx, p, func(ctx context.Context) error {
-			seen, err := d.look(ctx, p, h)
+			seen, err := d.inspect(ctx, p, h)
 			if err != nil {
 				return err
 			}
@@ -235,11 +235,11 @@ func (d *Driver) All() []int {
 }
 
 // watch returns the schedule of the gateway queries about orders; nil without a gateway.
-func (d *Driver) watch(now shop.Millis) *shop.MoneyWatch {
+func (d *Driver) watch(now shop.Millis) *shop.PaymentWatch {
 	if !d.TakesPayments {
 		return nil
 	}
-	return &shop.MoneyWatch{Now: now, Margin: d.Margin, Spread: d.Spread, Each: d.Each}
+	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.Each}
 }
 
 // Suspect makes the next look check every loaded sale of the partition, as the first look does.

@@ -36,7 +36,7 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 				return err
 			}
 		case o.State.Sold():
-			if err := p.askRefund(ctx, o); err != nil {
+			if err := p.requestRefund(ctx, o); err != nil {
 				return err
 			}
 		case e.Named && o.Hold == 1:
@@ -57,13 +57,13 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 	return nil
 }
 
-// askRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the gateway
+// requestRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the gateway
 // recognizes an earlier refund by its number (I6).
-func (p *pass) askRefund(ctx context.Context, o *shop.Order) error {
+func (p *pass) requestRefund(ctx context.Context, o *shop.Order) error {
 	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
 		return nil
 	}
-	_, err := p.Store.AskRefund(ctx, payment.RefundAsk{
+	_, err := p.Store.RequestRefund(ctx, payment.BuyerRefundRequest{
 		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,
 	})
 	if err != nil {

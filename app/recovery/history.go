@@ -14,7 +14,7 @@ import (
 // history reads the history of the database, and starts a generation if the database may have lost commits.
 // ErrReplaced: the server must not be used.
 func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error) {
-	defer func() { d.doubt.Store(err != nil) }()
+	defer func() { d.uncertain.Store(err != nil) }()
 	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
 	if h, err = d.Store.History(ctx); err != nil {
 		d.Store.Pin("", 0) // the next look may reach another server
@@ -24,14 +24,14 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 	if by, is := replacedBy(h, recorded); is {
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
-		d.barred.Store(&err)
+		d.blocked.Store(&err)
 		return h, errors.Join(err, d.switchTo(ctx, shop.DatabaseHistory{Server: by.Server, Generation: by.Generation}))
 	}
-	d.barred.Store(nil)
+	d.blocked.Store(nil)
 	if lostBy(h, recorded) {
-		if h.Unfit != "" {
+		if h.UnfitReason != "" {
 			return h, fmt.Errorf("%w: the database has lost commits, and cannot be recovered yet: %s", shop.ErrTransient,
-				h.Unfit)
+				h.UnfitReason)
 		}
 		if err := d.begin(ctx, h, recorded, epochs); err != nil {
 			return h, err
@@ -106,7 +106,7 @@ func (d *Driver) begin(
 		return err
 	}
 	if watch := d.watch(now); watch != nil && !lossless {
-		if watched, err = d.Store.WatchMoney(ctx, *watch); err != nil {
+		if watched, err = d.Store.WatchPayments(ctx, *watch); err != nil {
 			return fmt.Errorf("watch pending orders for payments: %w", err)
 		}
 	}

@@ -34,7 +34,7 @@ type Report struct {
 type Problem struct {
 	Sale  shop.ID `json:"sale"`
 	Order shop.ID `json:"order,omitzero"` // 0: the whole sale
-	Says  string  `json:"says"`
+	Text  string  `json:"says"`
 }
 
 func (r *Report) add(other Report) {
@@ -75,7 +75,7 @@ func (d *Driver) pass(
 		"imported", p.report.Imported, "problems", len(p.report.Problems))
 	for _, one := range p.report.Problems {
 		slog.ErrorContext(ctx, "a recovery found a problem that an operator has to settle", "sale", one.Sale,
-			"order", one.Order, "what", one.Says)
+			"order", one.Order, "what", one.Text)
 	}
 	return p.claim, p.report, nil
 }

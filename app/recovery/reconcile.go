@@ -33,9 +33,9 @@ type Reconciler struct {
 
 	// at is the sale, and place the cursor in its holds, where the next scan continues; zero: at the first sale. count
 	// is the recount of that sale, nil if it is not counted in this cycle.
-	at    shop.SaleRef
-	place uint64
-	count *recount
+	at     shop.SaleRef
+	cursor uint64
+	count  *recount
 
 	mu         sync.Mutex
 	suspicions map[shop.ID]suspicion // differences found by the last cycles
@@ -114,27 +114,27 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 	}
 	ids := shop.Mapped(all, func(s shop.SaleRef) shop.ID { return s.ID })
 	free, err := r.Store.FreeUnits(ctx, ids) // before any hold is read, see recount
-	return errors.Join(append(failed, err, r.orphans(ctx, all, free))...)
+	return errors.Join(append(failed, err, r.repairHolds(ctx, all, free))...)
 }
 
-// orphans repairs holds whose order has ended or is paid: the process that changed the order crashed before its
+// repairHolds repairs holds whose order has ended or is paid: the process that changed the order crashed before its
 // effects. It returns the units or counts them as sold. It continues where the last scan stopped, and stops after a
 // full cycle or holdsPerScan. free has the free units of each sale in the database.
-func (r *Reconciler) orphans(ctx context.Context, sales []shop.SaleRef, free map[shop.ID]int64) error {
+func (r *Reconciler) repairHolds(ctx context.Context, sales []shop.SaleRef, free map[shop.ID]int64) error {
 	first := slices.Index(sales, r.at)
 	if first < 0 { // the first scan, or the sale was retired meanwhile
-		first, r.place, r.count = 0, 0, nil
+		first, r.cursor, r.count = 0, 0, nil
 	}
 	var failed []error
 	read := 0
 	for i := 0; i < len(sales) && read < holdsPerScan; i++ {
 		r.at = sales[(first+i)%len(sales)]
-		n, err := r.orphansOf(ctx, r.at, holdsPerScan-read, free)
+		n, err := r.repairHoldsOf(ctx, r.at, holdsPerScan-read, free)
 		if err != nil {
 			failed = append(failed, err)
-			r.place, r.count = 0, nil
+			r.cursor, r.count = 0, nil
 		}
-		if r.place == 0 {
+		if r.cursor == 0 {
 			r.at = sales[(first+i+1)%len(sales)]
 		}
 		read += n
@@ -142,34 +142,34 @@ func (r *Reconciler) orphans(ctx context.Context, sales []shop.SaleRef, free map
 	return errors.Join(failed...)
 }
 
-// orphansOf scans the holds of one sale from r.place on, up to the end (then r.place is 0) or about most holds.
-func (r *Reconciler) orphansOf(
-	ctx context.Context, sale shop.SaleRef, most int, free map[shop.ID]int64,
+// repairHoldsOf scans the holds of one sale from r.place on, up to the end (then r.place is 0) or about most holds.
+func (r *Reconciler) repairHoldsOf(
+	ctx context.Context, sale shop.SaleRef, maxHolds int, free map[shop.ID]int64,
 ) (read int, err error) {
-	if r.place == 0 {
+	if r.cursor == 0 {
 		if r.count, err = r.begin(ctx, sale, free); err != nil {
 			return 0, err
 		}
 	}
 	for {
-		holds, next, err := r.Redis.Holds(ctx, sale, r.place)
+		holds, next, err := r.Redis.Holds(ctx, sale, r.cursor)
 		if err != nil {
 			return read, fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
 		}
-		if err := r.catchUp(ctx, sale, holds); err != nil {
+		if err := r.repairBatch(ctx, sale, holds); err != nil {
 			return read, err
 		}
-		read, r.place = read+len(holds), next
+		read, r.cursor = read+len(holds), next
 		if next == 0 {
 			return read, r.conclude(ctx, r.count)
 		}
-		if read >= most {
+		if read >= maxHolds {
 			return read, nil
 		}
 	}
 }
 
-func (r *Reconciler) catchUp(ctx context.Context, sale shop.SaleRef, holds []shop.OpenHold) error {
+func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds []shop.OpenHold) error {
 	if len(holds) == 0 {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale shop.SaleRef, holds []sho
 	var moved []*shop.Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {
-		case row.MissingRevival(h): // lost by the database: see compare.go
+		case row.LostRevival(h): // lost by the database: see compare.go
 		case !row.HoldsUnits() && h.Sold && row.TradeNo == "": // refunded by a commit that the database has lost
 			gone := []shop.SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
 			if _, err := r.Redis.Withdraw(ctx, gone); err != nil {

@@ -60,7 +60,7 @@ func (s *scanned) ClaimHold(_ context.Context, order shop.ID, _ shop.OrderState)
 
 // I1, I3, P8: the scan makes every hold match its row. The number of a refused order is claimed before its units are
 // returned. The hold of an order that a late payment may be reviving stays.
-func TestScanBringsHoldsToTheirRows(t *testing.T) {
+func TestScanMakesHoldsMatchTheirRows(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		row  shop.Order
@@ -89,7 +89,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			c.row.ID, c.hold.Order = 5, 5
 			s := &scanned{Redis: &fakes.Redis{Trace: tr}, holds: []shop.OpenHold{c.hold}, rows: []shop.Order{c.row}}
 			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
-			fakes.Must(t, r.orphans(context.Background(), []shop.SaleRef{{ID: 7}}, nil))
+			fakes.Must(t, r.repairHolds(context.Background(), []shop.SaleRef{{ID: 7}}, nil))
 			fakes.WantSteps(t, tr, c.want...)
 		})
 	}
@@ -111,14 +111,14 @@ func (p *paged) Holds(_ context.Context, sale shop.SaleRef, page uint64) ([]shop
 }
 
 // A scan reads a limited number of holds. The scans of a cycle together read all of them.
-func TestScanTakesTurns(t *testing.T) {
+func TestScansOfACycleReadAllHolds(t *testing.T) {
 	t.Parallel()
 	p := &paged{pages: map[shop.ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[shop.ID]int)}
 	sales := []shop.SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
 	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
 	pages := 0
 	for range 18 { // 18 pages a cycle, five to a scan: five cycles
-		fakes.Must(t, r.orphans(t.Context(), sales, nil))
+		fakes.Must(t, r.repairHolds(t.Context(), sales, nil))
 		before := pages
 		pages = p.seen[1] + p.seen[2] + p.seen[3]
 		if pages-before != holdsPerScan/1000 {
@@ -131,7 +131,7 @@ func TestScanTakesTurns(t *testing.T) {
 }
 
 // I3, P8: a sweep that finds an ended order again keeps the hold that a late payment may have taken for it.
-func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
+func TestSweepKeepsTheHoldOfARevivingOrder(t *testing.T) {
 	t.Parallel()
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
@@ -147,16 +147,16 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	}
 }
 
-// behind has overdue orders and an unavailable primary.
-type behind struct {
+// overdueStores has overdue orders and an unavailable primary.
+type overdueStores struct {
 	rest
 	*fakes.Redis
-	rows      []shop.Order
-	away      int
-	scheduled map[int]int // by partition
+	rows        []shop.Order
+	unavailable int
+	scheduled   map[int]int // by partition
 }
 
-func (b *behind) Overdue(_ context.Context, _ shop.Millis, limit int, but ...int) ([]shop.Order, error) {
+func (b *overdueStores) Overdue(_ context.Context, _ shop.Millis, limit int, but ...int) ([]shop.Order, error) {
 	var rows []shop.Order
 	for i := range b.rows {
 		if !slices.Contains(but, b.rows[i].Partition) && len(rows) < limit {
@@ -166,8 +166,8 @@ func (b *behind) Overdue(_ context.Context, _ shop.Millis, limit int, but ...int
 	return rows, nil
 }
 
-func (b *behind) Schedule(_ context.Context, partition int, deadlines []shop.Deadline) error {
-	if partition == b.away {
+func (b *overdueStores) Schedule(_ context.Context, partition int, deadlines []shop.Deadline) error {
+	if partition == b.unavailable {
 		return shop.ErrTransient
 	}
 	b.scheduled[partition] += len(deadlines)
@@ -175,9 +175,9 @@ func (b *behind) Schedule(_ context.Context, partition int, deadlines []shop.Dea
 }
 
 // P5: overdue orders of a partition with an unavailable primary do not block those of other partitions from the queue.
-func TestOverdueOrdersHideNoOthers(t *testing.T) {
+func TestUnavailablePrimaryDoesNotBlockOverdueOrders(t *testing.T) {
 	t.Parallel()
-	b := &behind{Redis: &fakes.Redis{Trace: &fakes.Trace{}}, away: 1, scheduled: make(map[int]int)}
+	b := &overdueStores{Redis: &fakes.Redis{Trace: &fakes.Trace{}}, unavailable: 1, scheduled: make(map[int]int)}
 	for i := range 3 * reconcileBatch {
 		b.rows = append(b.rows, shop.Order{ID: shop.ID(i + 1), State: shop.Pending, Partition: 1})
 	}

@@ -20,12 +20,12 @@ type recount struct {
 	sale shop.SaleRef
 	mark shop.HoldsMark
 	seen map[shop.ID]bool // a scan may return a hold twice
-	wrong
+	difference
 	unresolved bool // a late payment may be about to take a hold: the state of its order is not final
 }
 
-// wrong has the compared values of a recount; two recounts with the same result are equal.
-type wrong struct {
+// difference has the compared values of a recount; two recounts with the same result are equal.
+type difference struct {
 	free        int64 // free units by the database's guard before the cycle
 	held, sold  int64 // sums of the holds
 	unexplained int   // holds without a matching row
@@ -34,7 +34,7 @@ type wrong struct {
 // suspicion is the difference that the last cycle found in a sale.
 type suspicion struct {
 	mark shop.HoldsMark
-	wrong
+	difference
 	published bool // operators were alerted
 }
 
@@ -51,7 +51,7 @@ func (r *Reconciler) begin(ctx context.Context, sale shop.SaleRef, free map[shop
 	if !mark.Loaded || mark.Done != mark.Tickets {
 		return nil, nil // reservations without a row are in progress
 	}
-	return &recount{sale: sale, mark: mark, seen: make(map[shop.ID]bool), wrong: wrong{free: units}}, nil
+	return &recount{sale: sale, mark: mark, seen: make(map[shop.ID]bool), difference: difference{free: units}}, nil
 }
 
 // add counts holds and compares them with their rows.
@@ -71,15 +71,15 @@ func (c *recount) add(holds []shop.OpenHold, rows []shop.Order) {
 			c.held += int64(h.Qty)
 		}
 		row := found[h.Order]
-		c.unresolved = c.unresolved || row != nil && row.Reviving()
-		if row == nil || !explains(row, &h) {
+		c.unresolved = c.unresolved || row != nil && row.RevivalPending()
+		if row == nil || !rowMatchesHold(row, &h) {
 			c.unexplained++
 		}
 	}
 }
 
-// explains reports whether the row matches the hold.
-func explains(row *shop.Order, h *shop.OpenHold) bool {
+// rowMatchesHold reports whether the row matches the hold.
+func rowMatchesHold(row *shop.Order, h *shop.OpenHold) bool {
 	return row.HoldsUnits() && row.State != shop.Refunded && row.State.Sold() == h.Sold &&
 		row.Hold == h.Hold && row.Qty == h.Qty
 }
@@ -89,8 +89,8 @@ func (c *recount) stock() int64 {
 	return c.mark.Initial + c.mark.Added - c.mark.Withdrawn - c.held - c.sold
 }
 
-// fits reports whether counters, holds and rows agree.
-func (c *recount) fits() bool {
+// matches reports whether counters, holds and rows agree.
+func (c *recount) matches() bool {
 	return c.mark.Held == c.held && c.mark.Sold == c.sold && c.mark.Stock == c.stock() && c.proven()
 }
 
@@ -106,8 +106,8 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	if c == nil || c.unresolved {
 		return nil
 	}
-	if c.fits() {
-		r.trust(c.sale.ID)
+	if c.matches() {
+		r.clearSuspicion(c.sale.ID)
 		return nil
 	}
 	if !r.again(c) {
@@ -121,7 +121,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 		return nil
 	}
 	if !c.proven() {
-		return r.alarm(ctx, c)
+		return r.reportDifference(ctx, c)
 	}
 	corrected, err := r.Redis.Correct(ctx, c.sale, shop.Correction{
 		At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock(),
@@ -130,7 +130,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 		return fmt.Errorf("correct the counters of sale %s: %w", c.sale.ID, err)
 	}
 	if corrected {
-		r.trust(c.sale.ID)
+		r.clearSuspicion(c.sale.ID)
 		r.corrected.Add(1)
 		slog.ErrorContext(ctx, "corrected the counters of a sale: they differed from the sums of its holds", "sale", c.sale.ID,
 			"held", c.mark.Held, "holds_held", c.held, "sold", c.mark.Sold, "holds_sold", c.sold, "stock", c.mark.Stock,
@@ -139,8 +139,8 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	return nil
 }
 
-// alarm reports a difference that no row proves, once, and does not repair it.
-func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
+// reportDifference reports a difference that no row proves, once, and does not repair it.
+func (r *Reconciler) reportDifference(ctx context.Context, c *recount) error {
 	mark, err := r.Redis.Mark(ctx, c.sale)
 	if err != nil || mark != c.mark {
 		return err
@@ -160,17 +160,17 @@ func (r *Reconciler) again(c *recount) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before, known := r.suspicions[c.sale.ID]
-	if known && before.mark == c.mark && before.wrong == c.wrong {
+	if known && before.mark == c.mark && before.difference == c.difference {
 		return true
 	}
 	if r.suspicions == nil {
 		r.suspicions = make(map[shop.ID]suspicion)
 	}
-	r.suspicions[c.sale.ID] = suspicion{mark: c.mark, wrong: c.wrong, published: before.published}
+	r.suspicions[c.sale.ID] = suspicion{mark: c.mark, difference: c.difference, published: before.published}
 	return false
 }
 
-func (r *Reconciler) trust(sale shop.ID) {
+func (r *Reconciler) clearSuspicion(sale shop.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.suspicions, sale)

@@ -23,7 +23,7 @@ func (c *counted) Mark(context.Context, shop.SaleRef) (shop.HoldsMark, error) { 
 func (c *counted) Correct(_ context.Context, _ shop.SaleRef, to shop.Correction) (bool, error) {
 	c.Add("held %d sold %d stock %d", to.Held, to.Sold, to.Stock)
 	c.mark.Held, c.mark.Sold, c.mark.Stock = to.Held, to.Sold, to.Stock
-	c.mark.Moves++
+	c.mark.HoldChanges++
 	return true, nil
 }
 
@@ -33,7 +33,7 @@ func (c *counted) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, erro
 
 // P1, I3: counters are corrected if two cycles have found the same difference, nothing has changed meanwhile, every
 // hold has its row, and the database has the units left. Other differences are reported to operators.
-func TestRecountBelievesOnlyWhatStays(t *testing.T) {
+func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change     func(c *counted)
@@ -56,7 +56,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 		"reservations under way":   {func(c *counted) { c.mark.Tickets++ }, 4, nil, 0},
 		"not in Redis":             {func(c *counted) { c.mark = shop.HoldsMark{} }, 4, nil, 0},
 		"late payment":             {func(c *counted) { c.rows[0].State, c.rows[0].TradeNo = shop.Expired, "T" }, 4, nil, 0},
-		"holds move in every turn": {func(c *counted) { c.moves = func(int) { c.mark.Moves++ } }, 4, nil, 0},
+		"holds move in every turn": {func(c *counted) { c.moves = func(int) { c.mark.HoldChanges++ } }, 4, nil, 0},
 		"the database moves": {func(c *counted) {
 			c.moves = func(turn int) {
 				c.free = int64(2 + turn%2)
@@ -91,7 +91,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 				if s.moves != nil {
 					s.moves(turn)
 				}
-				fakes.Must(t, r.orphans(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
+				fakes.Must(t, r.repairHolds(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 			}
 			if !slices.Equal(tr.Steps, c.want) || r.Mismatched() != c.mismatched ||
 				r.Corrected() != int64(len(c.want)) {
@@ -103,25 +103,25 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 }
 
 // A cycle over several scans counts every hold once, even if a scan returns it twice.
-func TestRecountOverSeveralScans(t *testing.T) {
+func TestRecountCountsEachHoldOnce(t *testing.T) {
 	t.Parallel()
-	const most = 2*holdsPerScan + 500
+	const holds = 2*holdsPerScan + 500
 	tr := &fakes.Trace{}
 	s := &counted{
 		scanned: scanned{Redis: &fakes.Redis{Trace: tr}},
-		mark:    shop.HoldsMark{Counters: shop.Counters{Loaded: true, Held: most + 1, Initial: most + 1}},
+		mark:    shop.HoldsMark{Counters: shop.Counters{Loaded: true, Held: holds + 1, Initial: holds + 1}},
 		free:    1,
 	}
-	for i := range shop.ID(most) {
+	for i := range shop.ID(holds) {
 		s.holds = append(s.holds, shop.OpenHold{Order: i + 1, Hold: 1, Qty: 1})
 		s.rows = append(s.rows, shop.Order{ID: i + 1, User: 9, Qty: 1, Hold: 1, State: shop.Pending})
 	}
 	p := pagedHolds{s}
 	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
 	for range 6 { // three scans a cycle
-		fakes.Must(t, r.orphans(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
+		fakes.Must(t, r.repairHolds(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 	}
-	if want := []string{fmt.Sprintf("held %d sold 0 stock 1", most)}; !slices.Equal(tr.Steps, want) {
+	if want := []string{fmt.Sprintf("held %d sold 0 stock 1", holds)}; !slices.Equal(tr.Steps, want) {
 		t.Errorf("steps %v, want %v", tr.Steps, want)
 	}
 }

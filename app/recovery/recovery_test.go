@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// sightings has the state of both stores for partition 0; calls of a pass panic.
-type sightings struct {
+// fakeStores has the state of both stores for partition 0; calls of a pass panic.
+type fakeStores struct {
 	Store
 	Redis
 	epoch, seq int64
@@ -22,30 +22,30 @@ type sightings struct {
 	now        shop.Millis
 }
 
-func (s *sightings) Now(context.Context) (shop.Millis, error) { return s.now, nil }
+func (s *fakeStores) Now(context.Context) (shop.Millis, error) { return s.now, nil }
 
-func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err error) {
+func (s *fakeStores) PartitionEpoch(context.Context, int) (epoch, seq int64, err error) {
 	return s.epoch, s.seq, nil
 }
 
-func (s *sightings) State(context.Context, int) (shop.PartitionState, error) { return s.redis, nil }
+func (s *fakeStores) State(context.Context, int) (shop.PartitionState, error) { return s.redis, nil }
 
-func (s *sightings) LastOrders(context.Context, int) ([]shop.LastOrder, error) { return nil, nil }
+func (s *fakeStores) LastOrders(context.Context, int) ([]shop.LastOrder, error) { return nil, nil }
 
-func (s *sightings) Missing(context.Context, int, int64, []shop.LastOrder) ([]shop.LastOrder, error) {
+func (s *fakeStores) Missing(context.Context, int, int64, []shop.LastOrder) ([]shop.LastOrder, error) {
 	return s.unknown, nil
 }
 
-func (s *sightings) Confirm(_ context.Context, _ int, state shop.PartitionState) error {
+func (s *fakeStores) Confirm(_ context.Context, _ int, state shop.PartitionState) error {
 	s.confirmed = state.History
 	return nil
 }
 
-func (s *sightings) SetEpoch(int, int64) {}
+func (s *fakeStores) SetEpoch(int, int64) {}
 
-func (s *sightings) LoadedSales(context.Context, int) ([]shop.Sale, error) { return s.loaded, nil }
+func (s *fakeStores) LoadedSales(context.Context, int) ([]shop.Sale, error) { return s.loaded, nil }
 
-func (s *sightings) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
+func (s *fakeStores) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	found := make([]shop.Counters, len(sales))
 	for i, ref := range sales {
 		found[i] = shop.Counters{Sale: ref.ID, Loaded: !s.absent[ref.ID]}
@@ -60,65 +60,65 @@ var inUse = shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
 // of this node, without an accepted order, without its stream, without a loaded sale, or after the promotion of a
 // replica. A partition that was closed before the history of the database began is recovered, but its sales are not
 // restored.
-func TestLostWritesAreNoticed(t *testing.T) {
+func TestLostWritesAreDetected(t *testing.T) {
 	t.Parallel()
 	fine := shop.PartitionState{
 		Exists: true, Epoch: 4, Seq: 90, Seen: 80, History: "abc", Confirmed: "abc",
 		Database: shop.RecordedHistory{Server: "b", Generation: 2, Beat: 8},
 	}
 	for name, c := range map[string]struct {
-		change   func(s *sightings)
-		says     string // "": Redis has lost nothing
+		change   func(s *fakeStores)
+		wantText string // "": Redis has lost nothing
 		database bool
 	}{
-		"nothing lost":         {func(*sightings) {}, "", false},
-		"rows not yet written": {func(s *sightings) { s.redis.Seq = 95 }, "", false},
-		"everything lost":      {func(s *sightings) { s.redis = shop.PartitionState{} }, "no data of it", false},
-		"a restore was broken off": {func(s *sightings) {
+		"nothing lost":         {func(*fakeStores) {}, "", false},
+		"rows not yet written": {func(s *fakeStores) { s.redis.Seq = 95 }, "", false},
+		"everything lost":      {func(s *fakeStores) { s.redis = shop.PartitionState{} }, "no data of it", false},
+		"a restore was broken off": {func(s *fakeStores) {
 			s.redis.Recovering, s.redis.Lost = true, true
 		}, "did not finish", false},
-		"a comparison was broken off": {func(s *sightings) { s.redis.Recovering = true }, "", true},
-		"an older copy":               {func(s *sightings) { s.redis.Seq = 89 }, "seq 89", false},
-		"a copy from before":          {func(s *sightings) { s.redis.Epoch = 3 }, "epoch 3", false},
-		"of another database":         {func(s *sightings) { s.redis.Epoch = 5 }, "epoch 5", false},
-		"one sale lost":               {func(s *sightings) { s.absent = map[shop.ID]bool{8: true} }, "sale 8", false},
-		"one sale was let go": {func(s *sightings) {
+		"a comparison was broken off": {func(s *fakeStores) { s.redis.Recovering = true }, "", true},
+		"an older copy":               {func(s *fakeStores) { s.redis.Seq = 89 }, "seq 89", false},
+		"a copy from before":          {func(s *fakeStores) { s.redis.Epoch = 3 }, "epoch 3", false},
+		"of another database":         {func(s *fakeStores) { s.redis.Epoch = 5 }, "epoch 5", false},
+		"one sale lost":               {func(s *fakeStores) { s.absent = map[shop.ID]bool{8: true} }, "sale 8", false},
+		"one sale was let go": {func(s *fakeStores) {
 			s.absent, s.now = map[shop.ID]bool{8: true}, shop.Millis(0).Add(shop.RetireAfter)
 		}, "", false},
-		"behind this node":    {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91", false},
-		"caught up by others": {func(s *sightings) { s.unknown = []shop.LastOrder{{Order: 55}} }, "order 55", false},
-		"a replica was promoted": {func(s *sightings) {
+		"behind this node":    {func(s *fakeStores) { s.redis.Seen = 91 }, "has seen 91", false},
+		"caught up by others": {func(s *fakeStores) { s.unknown = []shop.LastOrder{{Order: 55}} }, "order 55", false},
+		"a replica was promoted": {func(s *fakeStores) {
 			s.redis.History, s.redis.Followed = "def", "abc"
 		}, "promoted", false},
-		"promoted more than once": {func(s *sightings) {
+		"promoted more than once": {func(s *fakeStores) {
 			s.redis.History, s.redis.Followed = "def", "fed"
 		}, "promoted", false},
-		"promoted long ago": {func(s *sightings) { s.redis.Followed = "fed" }, "", false},
-		"started again":     {func(s *sightings) { s.redis.History = "def" }, "", false},
-		"first look of all": {func(s *sightings) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, "", false},
-		"a generation has begun": {func(s *sightings) {
+		"promoted long ago": {func(s *fakeStores) { s.redis.Followed = "fed" }, "", false},
+		"started again":     {func(s *fakeStores) { s.redis.History = "def" }, "", false},
+		"first look of all": {func(s *fakeStores) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, "", false},
+		"a generation has begun": {func(s *fakeStores) {
 			s.redis.Database.Generation, s.redis.Epoch = 1, 3
 		}, "", true},
-		"a generation has begun, and an older copy": {func(s *sightings) {
+		"a generation has begun, and an older copy": {func(s *fakeStores) {
 			s.redis.Database.Generation, s.redis.Seq = 1, 89
 		}, "seq 89", true},
 	} {
-		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []shop.Sale{{ID: 7}, {ID: 8}}}
+		s := &fakeStores{epoch: 4, seq: 90, redis: fine, loaded: []shop.Sale{{ID: 7}, {ID: 8}}}
 		c.change(s)
-		f, err := driverOf(s).look(t.Context(), 0, inUse)
-		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.says == "") ||
-			!strings.Contains(f.redisLost, c.says) || f.database != c.database {
-			t.Errorf("%s: %+v, %v; want %q, %v", name, f, err, c.says, c.database)
+		f, err := driverOf(s).inspect(t.Context(), 0, inUse)
+		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.wantText == "") ||
+			!strings.Contains(f.redisLost, c.wantText) || f.database != c.database {
+			t.Errorf("%s: %+v, %v; want %q, %v", name, f, err, c.wantText, c.database)
 		}
 	}
 }
 
-func driverOf(s *sightings) *Driver {
+func driverOf(s *fakeStores) *Driver {
 	return &Driver{Partitions: 1, Redis: s, Store: s}
 }
 
 // I8: detects databases that have lost commits, and rejects replaced ones.
-func TestLostHistoriesAreNoticed(t *testing.T) {
+func TestLostHistoriesAreDetected(t *testing.T) {
 	t.Parallel()
 	recorded := shop.RecordedHistory{Server: "b", Generation: 2, Beat: 9, Replaced: []string{"a"}}
 	for name, c := range map[string]struct {
@@ -149,13 +149,13 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 }
 
 // A sale that goes missing later is found after Suspect.
-func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
+func TestSuspectChecksAllSalesAgain(t *testing.T) {
 	t.Parallel()
-	s := &sightings{epoch: 4, redis: shop.PartitionState{Exists: true, Epoch: 4}, loaded: []shop.Sale{{ID: 7}}}
+	s := &fakeStores{epoch: 4, redis: shop.PartitionState{Exists: true, Epoch: 4}, loaded: []shop.Sale{{ID: 7}}}
 	d := driverOf(s)
 	ask := func(want bool) {
 		t.Helper()
-		if f, err := d.look(t.Context(), 0, inUse); err != nil || f.lost() != want {
+		if f, err := d.inspect(t.Context(), 0, inUse); err != nil || f.lost() != want {
 			t.Fatalf("lost because %q, %v; wanted: %v", f.redisLost, err, want)
 		}
 	}
@@ -167,9 +167,9 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 }
 
 // I8: a restarted server may sell after a look that has checked every loaded sale.
-func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
+func TestNewHistoryIsConfirmedAfterACheck(t *testing.T) {
 	t.Parallel()
-	s := &sightings{
+	s := &fakeStores{
 		epoch: 4, redis: shop.PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"},
 		loaded: []shop.Sale{{ID: 7}},
 	}
@@ -185,13 +185,13 @@ func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 	check("def")
 	s.redis.Confirmed = "def"
 	s.redis.History, s.absent = "ghi", map[shop.ID]bool{7: true}
-	if f, err := d.look(t.Context(), 0, inUse); err != nil || !strings.Contains(f.redisLost, "sale 7") {
+	if f, err := d.inspect(t.Context(), 0, inUse); err != nil || !strings.Contains(f.redisLost, "sale 7") {
 		t.Fatalf("lost because %q, %v; sale 7 is missing", f.redisLost, err)
 	}
 }
 
-// lostHouse is a sale whose rows are only in the database.
-type lostHouse struct {
+// lostData is a sale whose rows are only in the database.
+type lostData struct {
 	Store
 	Redis
 	rows    []shop.Order
@@ -199,38 +199,40 @@ type lostHouse struct {
 	since   shop.Millis
 }
 
-func (l *lostHouse) OrdersOfSale(context.Context, shop.ID, shop.ID, int) ([]shop.Order, error) {
+func (l *lostData) OrdersOfSale(context.Context, shop.ID, shop.ID, int) ([]shop.Order, error) {
 	return l.rows, nil
 }
 
-func (l *lostHouse) Restore(context.Context, int64, shop.SaleState) error        { return nil }
-func (l *lostHouse) StockActs(context.Context, shop.ID) ([]shop.StockAct, error) { return nil, nil }
-func (l *lostHouse) Schedule(context.Context, int, []shop.Deadline) error        { return nil }
+func (l *lostData) Restore(context.Context, int64, shop.SaleState) error { return nil }
+func (l *lostData) SettledWithdrawals(context.Context, shop.ID) ([]shop.StockWithdrawal, error) {
+	return nil, nil
+}
+func (l *lostData) Schedule(context.Context, int, []shop.Deadline) error { return nil }
 
-func (l *lostHouse) Holds(context.Context, shop.SaleRef, uint64) ([]shop.OpenHold, uint64, error) {
+func (l *lostData) Holds(context.Context, shop.SaleRef, uint64) ([]shop.OpenHold, uint64, error) {
 	return nil, 0, nil
 }
 
-func (l *lostHouse) TouchSince(_ context.Context, ids []shop.ID, since shop.Millis) error {
+func (l *lostData) TouchSince(_ context.Context, ids []shop.ID, since shop.Millis) error {
 	l.touched, l.since = append(l.touched, ids...), since
 	return nil
 }
 
 // P6, F3: the entry proves that a new row was published, and the entries are lost. So new rows that may be unpublished
 // get a new change time. Rows in later states record their publication themselves.
-func TestRestoreStampsNewRowsAnew(t *testing.T) {
+func TestRestoreTouchesNewRows(t *testing.T) {
 	t.Parallel()
-	house := &lostHouse{rows: []shop.Order{
+	data := &lostData{rows: []shop.Order{
 		{ID: 1, User: 5, State: shop.Pending, Rev: 1, PublishedRev: 1},
 		{ID: 2, User: 6, State: shop.Paid, Rev: 2, PublishedRev: 2},
 		{ID: 3, User: 5, State: shop.Refused, Rev: 1, PublishedRev: 1},
 		{ID: 4, User: 7, State: shop.Expired, Rev: 2, PublishedRev: 1},
 	}}
-	p := &pass{Driver: &Driver{Redis: house, Store: house}}
+	p := &pass{Driver: &Driver{Redis: data, Store: data}}
 	if err := p.restore(t.Context(), &shop.Sale{ID: 7, Initial: 9}, 4711); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(house.touched, []shop.ID{1, 3}) || house.since != 4711 {
-		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", house.touched, house.since)
+	if !slices.Equal(data.touched, []shop.ID{1, 3}) || data.since != 4711 {
+		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", data.touched, data.since)
 	}
 }

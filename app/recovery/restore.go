@@ -25,13 +25,13 @@ func (p *pass) restoreAll(ctx context.Context) error {
 func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
 	// the list equals sale.Withdrawn.
-	acts, err := p.Store.StockActs(ctx, sale.ID)
+	withdrawals, err := p.Store.SettledWithdrawals(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
 	}
-	state := shop.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Acts: acts}
+	state := shop.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Withdrawals: withdrawals}
 	err = p.eachPage(ctx, sale, func(page []shop.Order) error {
-		enter(&state, page)
+		addOrders(&state, page)
 		return p.touch(ctx, page, publishedUntil)
 	})
 	if err != nil {
@@ -42,10 +42,10 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 	}
 	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
 	if state.Stock < 0 { // a hold without a row that does not fit; otherwise the guard makes this impossible
-		state.Stuck = fmt.Sprintf("%d more units are taken than exist", -state.Stock)
+		state.BlockedReason = fmt.Sprintf("%d more units are taken than exist", -state.Stock)
 		state.Stock = 0
-		p.problem(sale.ID, 0, "%s", state.Stuck)
-		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.Stuck)
+		p.problem(sale.ID, 0, "%s", state.BlockedReason)
+		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.BlockedReason)
 	}
 	if err := p.Redis.Restore(ctx, p.claim, state); err != nil {
 		return err
@@ -72,16 +72,16 @@ func (p *pass) keepHolds(ctx context.Context, s *shop.SaleState) error {
 			if err != nil {
 				return err
 			}
-			enter(s, []shop.Order{e.Row()})
+			addOrders(s, []shop.Order{e.Row()})
 			p.stop(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
-			s.Stuck = p.stuck[s.Sale.ID]
+			s.BlockedReason = p.stuck[s.Sale.ID]
 		}
 		return nil
 	})
 }
 
-// enter adds the units of orders according to their rows, and keeps the orders.
-func enter(s *shop.SaleState, orders []shop.Order) {
+// addOrders adds the units of orders according to their rows, and keeps the orders.
+func addOrders(s *shop.SaleState, orders []shop.Order) {
 	for i := range orders {
 		o := &orders[i]
 		s.Tickets = max(s.Tickets, o.Ticket)

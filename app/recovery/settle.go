@@ -51,7 +51,7 @@ func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.Store.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Yes: true, At: now})
+	_, err = d.Store.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Approved: true, At: now})
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
 	}
@@ -73,7 +73,7 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 	if err != nil {
 		return err
 	}
-	if hold := evidence[0].Hold; hold == nil || !row.MissingRevival(*hold) {
+	if hold := evidence[0].Hold; hold == nil || !row.LostRevival(*hold) {
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" needs no end")
 	}
 	return d.raiseHold(ctx, row, evidence[0].Hold.Hold)

@@ -36,7 +36,7 @@ type Redis interface {
 	Evidence(ctx context.Context, sale shop.SaleRef, orders []shop.Order) (e []shop.Evidence, loaded bool, err error)
 	Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error)
 	SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error)
-	Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error
+	SetStuck(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error
 	Restore(ctx context.Context, claim int64, s shop.SaleState) error
 	Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error
 }
@@ -46,7 +46,7 @@ type Redis interface {
 type Store interface {
 	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
 	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
-	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch) ([]shop.Inserted, error)
+	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch) ([]shop.Inserted, error)
 	EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
 	Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error)
@@ -67,16 +67,16 @@ type Store interface {
 	FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error)
 	WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error
 	RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error)
-	StockActs(ctx context.Context, sale shop.ID) ([]shop.StockAct, error)
+	SettledWithdrawals(ctx context.Context, sale shop.ID) ([]shop.StockWithdrawal, error)
 	SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error)
 	LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error
 	MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error
 	PublishedUntil(ctx context.Context, partition int) (shop.Millis, error)
-	AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error)
+	RequestRefund(ctx context.Context, ask payment.BuyerRefundRequest) (shop.Order, error)
 	DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error)
 	History(ctx context.Context) (shop.DatabaseHistory, error)
 	Pin(server string, generation int64)
 	RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error)
 	NewGeneration(ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64) error
-	WatchMoney(ctx context.Context, w shop.MoneyWatch) (int, error)
+	WatchPayments(ctx context.Context, w shop.PaymentWatch) (int, error)
 }

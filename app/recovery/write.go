@@ -87,7 +87,7 @@ func (p *pass) writeSome(ctx context.Context, entries []shop.Entry) error {
 // insert splits the batch in half on a permanent error until the entry that does not fit is alone. If only Redis has
 // lost writes, no payment was opened for an order without a row.
 func (p *pass) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
-	var watch *shop.MoneyWatch
+	var watch *shop.PaymentWatch
 	if p.found.database {
 		watch = p.watch(p.closedAt)
 	}
@@ -100,7 +100,7 @@ func (p *pass) insert(ctx context.Context, entries []shop.Entry, rows []shop.New
 			}
 		}
 		return nil
-	case !errors.Is(err, shop.ErrScarce) && !errors.Is(err, shop.ErrPermanent):
+	case !errors.Is(err, shop.ErrStockShort) && !errors.Is(err, shop.ErrPermanent):
 		return err
 	case len(rows) == 1:
 		return p.setAside(ctx, &entries[0], err)

@@ -25,12 +25,12 @@ func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
 	}
 }
 
-// forgetEvery is the interval between deletions of expired rows.
-const forgetEvery = time.Hour
+// removeInterval is the interval between deletions of expired rows.
+const removeInterval = time.Hour
 
-// forgetOldAccounts deletes accounts that were never activated and expired logins, links and revocations.
-func (p *parts) forgetOldAccounts(ctx context.Context) error {
-	return shop.Repeat(ctx, forgetEvery, "remove expired data of accounts", func(ctx context.Context) error {
+// removeExpiredAccounts deletes accounts that were never activated and expired logins, links and revocations.
+func (p *parts) removeExpiredAccounts(ctx context.Context) error {
+	return shop.Repeat(ctx, removeInterval, "remove expired data of accounts", func(ctx context.Context) error {
 		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())
 	})
 }
@@ -39,7 +39,7 @@ func (p *parts) forgetOldAccounts(ctx context.Context) error {
 func (p *parts) personalData() *privacy.PersonalData {
 	db := p.stores.db
 	return &privacy.PersonalData{
-		Store: db, Now: p.clock.Now, Proves: p.accounts.Prove,
+		Store: db, Now: p.clock.Now, CheckPassword: p.accounts.VerifyPassword,
 	}
 }
 

@@ -29,7 +29,7 @@ func (a auth) verify(token string) (shop.Identity, error) {
 // isOperator reports whether the token belongs to an operator.
 func (a auth) isOperator(token string) bool {
 	who, err := a.verify(token)
-	return err == nil && who.Role.Operates()
+	return err == nil && who.Role.IsOperator()
 }
 
 // blocked reports whether the user or the address is blocked.

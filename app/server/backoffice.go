@@ -33,11 +33,11 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 	}
 	p.services.refunds = &backoffice.RefundService{Store: p.stores.db, RedisTime: p.inventory.Now, Effects: p.effects}
-	b := &p.office
-	b.poster = &outbox.Sender{Store: p.stores.db, Stream: p.office.paid, Now: p.inventory.Now}
+	b := &p.backOffice
+	b.poster = &outbox.Sender{Store: p.stores.db, Stream: p.backOffice.paid, Now: p.inventory.Now}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that are not yet in the back office's stream.", b.poster.Waiting)
-	if p.services.cashier.TakesPayments() {
+	if p.services.payments.TakesPayments() {
 		b.refunder = &payment.Refunder{
 			Gateway: p.gateway, Store: p.stores.db, Redis: p.inventory,
 			Effects: p.effects,
@@ -51,13 +51,13 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 			"Deliveries to the webhook: `taken`, `parked` (rejected permanently) or `undelivered` (retried).",
 			[3]string{"taken", "parked", "undelivered"})
 	}
-	p.asked.count("stampede_postings_parked",
+	p.storeMetrics.count("stampede_postings_parked",
 		"Quarantined postings: rejected permanently by their receiver, waiting for an operator. NaN: Redis was unreachable.",
 		b.paid.CountQuarantined)
 }
 
 // start starts the background jobs of the back office. The worker delivers postings, the sweeper completes refunds.
-func (b *backOffice) start(d *duties, c *Config) {
+func (b *backOffice) start(d *jobs, c *Config) {
 	if c.Roles.Worker {
 		d.start("poster", b.poster.Run)
 		if b.delivery != nil {
@@ -85,9 +85,9 @@ func showDeliveries(registry *prometheus.Registry, d *streams.Deliverer, name, h
 // showRefunds exports the refunds that wait for an operator or for the gateway.
 func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 	for state, count := range map[payment.RefundState]func(payment.RefundBacklog) int64{
-		payment.RefundAsked: func(b payment.RefundBacklog) int64 { return b.Asked },
-		payment.RefundOpen:  func(b payment.RefundBacklog) int64 { return b.Open },
-		payment.RefundStuck: func(b payment.RefundBacklog) int64 { return b.Stuck },
+		payment.RefundRequested: func(b payment.RefundBacklog) int64 { return b.Requested },
+		payment.RefundOpen:      func(b payment.RefundBacklog) int64 { return b.Open },
+		payment.RefundStuck:     func(b payment.RefundBacklog) int64 { return b.Stuck },
 	} {
 		gauge(registry, "stampede_refunds", "Waiting refunds: `asked` and `stuck` ones wait for an operator, `open` ones for the gateway.",
 			func() int64 { return count(r.Backlog()) }, "state", string(state))
@@ -97,8 +97,8 @@ func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 		func() float64 { return float64(r.Backlog().Oldest) / 1000 })
 }
 
-// composeAfterwards connects the flows that operators and buyers use after a sale and adds their services.
-func (p *parts) composeAfterwards(c *Config) {
+// composeAfterSale connects the flows that operators and buyers use after a sale and adds their services.
+func (p *parts) composeAfterSale(c *Config) {
 	db := p.stores.db
 	p.services.shipping = &backoffice.ShippingService{
 		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, FinishAfter: c.FinishAfter,
@@ -106,15 +106,15 @@ func (p *parts) composeAfterwards(c *Config) {
 	p.finisher = &backoffice.FinisherJob{
 		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
-	p.services.search = &backoffice.SearchService{Reader: p.stores.shows(), Store: db, Clock: p.clock}
+	p.services.search = &backoffice.SearchService{Reader: p.stores.readStore(), Store: db, Clock: p.clock}
 	p.services.reports = &backoffice.ReportService{
-		Reader: p.stores.shows(), Redis: p.inventory, Clock: p.clock,
+		Reader: p.stores.readStore(), Redis: p.inventory, Clock: p.clock,
 		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
 	}
 	p.services.failedJobs = &backoffice.FailedJobs{
 		Store:    db,
 		Letters:  &recovery.DeadLetters{Redis: p.inventory, Store: db, Effects: p.effects, PayWindow: c.PayWindow},
-		Postings: p.office.paid, Mails: p.mails.stream,
+		Postings: p.backOffice.paid, Mails: p.mails.stream,
 	}
 }
 

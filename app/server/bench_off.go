@@ -9,9 +9,9 @@ import (
 
 // Builds with the tag bench can also run the simple mode for comparison. This build cannot.
 
-func armBench(map[string]string) {}
+func setBenchMode(map[string]string) {}
 
-func (p *parts) decider() order.Gate { return p.gate }
+func (p *parts) checkoutGate() order.Gate { return p.gate }
 
 func (p *parts) consumers(partition int) []*streams.Consumer {
 	o := streams.ConsumerOptions{Workers: p.workers}

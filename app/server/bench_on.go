@@ -12,17 +12,17 @@ import (
 // simpleConnections is the number of concurrent row writes, one per transaction.
 const simpleConnections = 16
 
-// simple selects the baseline of the benchmarks: one script call per buy and one row per transaction, without grouping.
-var simple bool
+// simpleGate selects the baseline of the benchmarks: one script call per buy and one row per transaction, without grouping.
+var simpleGate bool
 
-// armBench reads STAMPEDE_BENCH_SIMPLE and removes it from vars.
-func armBench(vars map[string]string) {
-	simple = vars["BENCH_SIMPLE"] == "true"
+// setBenchMode reads STAMPEDE_BENCH_SIMPLE and removes it from vars.
+func setBenchMode(vars map[string]string) {
+	simpleGate = vars["BENCH_SIMPLE"] == "true"
 	delete(vars, "BENCH_SIMPLE")
 }
 
-func (p *parts) decider() order.Gate {
-	if simple {
+func (p *parts) checkoutGate() order.Gate {
+	if simpleGate {
 		return streams.NewSingleGate(p.inventory)
 	}
 	return p.gate
@@ -30,7 +30,7 @@ func (p *parts) decider() order.Gate {
 
 func (p *parts) consumers(partition int) []*streams.Consumer {
 	n, o := 1, streams.ConsumerOptions{}
-	if simple {
+	if simpleGate {
 		n, o.Batch = max(1, simpleConnections/p.inventory.Partitions()), 1
 	}
 	all := make([]*streams.Consumer, n)

@@ -16,12 +16,12 @@ import (
 	"stampede/streams"
 )
 
-// liveBoard holds the figures of this node and the feed of the operators' board.
-type liveBoard struct {
-	tally *board.Counters
-	press *board.BuyLatency
-	sales *board.SaleCounts
-	feed  *board.Feed
+// boardParts holds the figures of this node and the feed of the operators' board.
+type boardParts struct {
+	counters *board.Counters
+	latency  *board.BuyLatency
+	sales    *board.SaleCounts
+	feed     *board.Feed
 
 	openTrades atomic.Int64 // last count; only on nodes with the role sweeper
 }
@@ -35,7 +35,7 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 		},
 		Redis: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, counted),
 	}
-	all := &b.tally.All
+	all := &b.counters.All
 	counter(registry, "stampede_buys_total",
 		"Buys over sockets and HTTP, rejected ones included, without hidden sales.", all.Attempts)
 	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without hidden sales.", all.Reserved)
@@ -43,8 +43,8 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 		counter(registry, "stampede_buys_refused_total", "Rejected buys, by the returned code, without hidden sales.",
 			func() int64 { return all.Refused()[code] }, "code", string(code))
 	}
-	registry.MustRegister(&latencyCollector{b.press})
-	p.asked.gauge("stampede_sales_open", "Sales that are open and not paused, in this node's catalogue.",
+	registry.MustRegister(&latencyCollector{b.latency})
+	p.storeMetrics.gauge("stampede_sales_open", "Sales that are open and not paused, in this node's catalogue.",
 		func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
 			defer cancel()
@@ -57,9 +57,9 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 
 // firstPublished records the time from buy to order event, for orders whose id this node minted.
 func (p *parts) firstPublished(order, sale shop.ID) {
-	if age, ours := p.lease.Age(order); ours {
+	if age, own := p.lease.Age(order); own {
 		if !p.catalogue.IsHidden(sale) {
-			p.board.press.Observe(age)
+			p.board.latency.Observe(age)
 		}
 		p.board.sales.OrderPublished(sale, age)
 	}
@@ -76,7 +76,7 @@ func (p *parts) mayBuy(user shop.ID, addr netip.Addr, sale shop.ID) error {
 
 // countRejected counts a buy attempt that is rejected before the checkout.
 func (p *parts) countRejected(sale shop.ID, layer shop.Layer, err error) {
-	p.board.tally.Of(sale).Count(false, err)
+	p.board.counters.Of(sale).Count(false, err)
 	p.board.sales.Reject(sale, layer, err)
 }
 
@@ -85,26 +85,26 @@ func (p *parts) countRejected(sale shop.ID, layer shop.Layer, err error) {
 func (p *parts) sampler(
 	c *Config, version string, counted *streams.Metrics,
 ) func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
-	began, roles, all := time.Now(), c.Roles.names(), &p.board.tally.All
-	busy, looked := cpuTime(), time.Now()
+	start, roles, all := time.Now(), c.Roles.names(), &p.board.counters.All
+	busy, measuredAt := cpuTime(), time.Now()
 	return func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
 		n := board.NodeFigures{
 			ID: p.lease.Node(), Name: nodeName(p.lease), Version: version, Roles: roles,
-			UpS: int64(time.Since(began).Seconds()), Heap: heapBytes(), DatabaseMS: p.catalogue.Age().Milliseconds(),
+			UpS: int64(time.Since(start).Seconds()), Heap: heapBytes(), DatabaseMS: p.catalogue.Age().Milliseconds(),
 			Leases: []board.Lease{{
 				Of: "node " + strconv.Itoa(p.lease.Node()), Until: p.clock.Now().Add(time.Until(p.lease.Until())),
 			}},
 		}
 		n.Sockets, n.Users = p.hub.Sizes()
 		n.Risk = p.recovery.Risk()
-		spent, now := cpuTime(), time.Now()
-		if over := now.Sub(looked); over > 0 {
-			n.CPU = float64((spent-busy)*100/over) / 100
+		used, now := cpuTime(), time.Now()
+		if over := now.Sub(measuredAt); over > 0 {
+			n.CPU = float64((used-busy)*100/over) / 100
 		}
-		busy, looked = spent, now
+		busy, measuredAt = used, now
 		f := board.Flow{
 			Buys: all.Attempts(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
-			Errors: loggedErrors.Load(), Refused: all.Refused(), Press: p.board.press.Counts(),
+			Errors: loggedErrors.Load(), Refused: all.Refused(), Latency: p.board.latency.Counts(),
 		}
 		f.Confirmed = counted.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
 		return n, p.paymentFigures(), f
@@ -116,8 +116,8 @@ func (p *parts) paymentFigures() (f board.PaymentFigures) {
 	if p.money.closer != nil {
 		f.InDoubt = int64(p.money.closer.Waiting())
 	}
-	if p.office.refunder != nil {
-		f.RefundsStuck = p.office.refunder.Backlog().Stuck
+	if p.backOffice.refunder != nil {
+		f.RefundsStuck = p.backOffice.refunder.Backlog().Stuck
 	}
 	f.Open = p.board.openTrades.Load()
 	return f

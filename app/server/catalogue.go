@@ -24,13 +24,13 @@ func (p *parts) catalogueService(c *Config) *backoffice.CatalogueService {
 	}
 }
 
-// picturesKept is how long an uploaded picture is kept while no product shows it.
-const picturesKept = 24 * time.Hour
+// pictureLife is how long an uploaded picture is kept while no product shows it.
+const pictureLife = 24 * time.Hour
 
-// forgetUnusedPictures deletes uploaded pictures that no product shows.
-func (p *parts) forgetUnusedPictures(ctx context.Context) error {
-	return shop.Repeat(ctx, forgetEvery, "remove pictures that no product shows", func(ctx context.Context) error {
-		removed, err := p.stores.db.RemoveUnusedImages(ctx, p.clock.Now().Add(-picturesKept))
+// removeUnusedPictures deletes uploaded pictures that no product shows.
+func (p *parts) removeUnusedPictures(ctx context.Context) error {
+	return shop.Repeat(ctx, removeInterval, "remove pictures that no product shows", func(ctx context.Context) error {
+		removed, err := p.stores.db.RemoveUnusedImages(ctx, p.clock.Now().Add(-pictureLife))
 		if removed > 0 {
 			slog.InfoContext(ctx, "removed pictures that no product shows", "pictures", removed)
 		}

@@ -30,7 +30,7 @@ import (
 	"stampede/streams"
 )
 
-// parts holds the connected parts of a node. None of them runs before startDuties.
+// parts holds the connected parts of a node. None of them runs before startJobs.
 type parts struct {
 	stores    *stores
 	lease     *store.NodeLease
@@ -59,16 +59,16 @@ type parts struct {
 	passService  *admission.PassService
 	switches     *backoffice.Switchboard
 	money        money
-	office       backOffice
+	backOffice   backOffice
 	mails        mails
 	finisher     *backoffice.FinisherJob
 	archiver     *archive.Archiver
 	accounts     *account.Accounts
-	board        liveBoard
+	board        boardParts
 	tracer       *trace.Tracer    // nil: no buy is traced
 	traces       *export.Exporter // exporter of the tracer's spans
-	asked        storeMetrics
-	keeper       *demo.Keeper // nil: no rolling demo schedule
+	storeMetrics storeMetrics
+	demoKeeper   *demo.ScheduleJob // nil: no rolling demo schedule
 
 	stale chan int // partitions whose state in Redis differs from this node's view
 }
@@ -77,7 +77,7 @@ type parts struct {
 func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
 	c, registry, version := &s.config, s.registry, s.options.Version
 	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
-	p.board.tally, p.board.press = &board.Counters{}, &board.BuyLatency{}
+	p.board.counters, p.board.latency = &board.Counters{}, &board.BuyLatency{}
 	p.tracer = c.tracer()
 	p.board.sales = &board.SaleCounts{
 		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: s.clock.Now,
@@ -92,19 +92,19 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		return nil, err
 	}
 	registry.MustRegister(metrics)
-	p.asked.add(streams.NewStreamCollector(inventory))
+	p.storeMetrics.add(streams.NewStreamCollector(inventory))
 	p.inventory, p.gate = inventory, streams.NewGate(inventory)
 	p.workers = streams.NewWorkers(inventory, nodeName(lease))
 	if c.Roles.Worker {
 		gauge(registry, "stampede_partitions_attended",
-			"Partitions that this worker processes; each partition has one worker.", p.workers.Attended)
+			"Partitions that this worker processes; each partition has one worker.", p.workers.OwnedPartitions)
 	}
 	p.board.sales.Redis = inventory
 	gateway, err := c.gateway()
 	if err != nil {
 		return nil, err
 	}
-	p.office.paid = streams.NewPaidStream(stores.client)
+	p.backOffice.paid = streams.NewPaidStream(stores.client)
 	p.gateway = hookGateway(gateway)
 
 	p.auth = auth{s.issuer, s.blocks}
@@ -112,15 +112,15 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	windows := limits.NewWindows(stores.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
-		"HTTP requests that only this node counted, because Redis was unreachable.", windows.CountedAlone)
+		"HTTP requests that only this node counted, because Redis was unreachable.", windows.CountedLocally)
 	p.switches = &backoffice.Switchboard{Store: stores.db, Clock: p.clock}
 	p.services.switches = &backoffice.SettingsService{Store: stores.db}
 	s.blocks.Store = stores.db
 
 	p.catalogue = catalog.NewCatalogue(stores.db, newIDFilter, c.TimeZone.Location)
-	p.board.tally.IsHidden = p.catalogue.IsHidden
-	p.catalogue.Least = func() shop.Challenge { return p.switches.Now().LeastChallenge }
-	p.switches.OnChange = p.catalogue.Forget
+	p.board.counters.IsHidden = p.catalogue.IsHidden
+	p.catalogue.MinChallenge = func() shop.Challenge { return p.switches.Now().LeastChallenge }
+	p.switches.OnChange = p.catalogue.Invalidate
 	p.warmer = &catalog.Warmer{
 		Catalogue: p.catalogue, Store: stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
@@ -167,7 +167,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.services.blocks = &backoffice.BlockService{Store: stores.db, Time: p.clock.Now}
 	p.services.sales = &backoffice.SaleService{
 		Store: stores.db, Redis: p.inventory, Load: p.warmer.Ensure,
-		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).Bound,
+		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).BoundToken,
 	}
 	p.services.addresses = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
@@ -176,7 +176,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	if err := p.composeMails(c, registry); err != nil {
 		return nil, err
 	}
-	p.composeAfterwards(c)
+	p.composeAfterSale(c)
 	registerReplica(registry, stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, s.issuer)
@@ -189,13 +189,13 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: stores.db,
 	}
 	p.services.checkout = &order.Checkout{
-		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
+		Catalogue: p.catalogue, Passes: passes, Gate: p.checkoutGate(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Redis: p.inventory, Store: stores.db, Clock: p.clock, Mint: lease.Mint,
-		Counters: p.board.tally, Counts: p.board.sales,
+		Counters: p.board.counters, Counts: p.board.sales,
 	}
 	p.composeHub(c, registry)
 	p.composeBoard(c, version, metrics, registry)
-	registry.MustRegister(&p.asked)
+	registry.MustRegister(&p.storeMetrics)
 	return p, p.composeTraces(c, version, registry) // last, because the exporter starts immediately
 }
 
@@ -204,16 +204,16 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 	s := &p.services
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: realtime.Shop{
-			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked, Greet: s.orders.Greet,
-			Watch: s.storefront.Watch, BuyAsync: s.checkout.BuyAsync, AskPass: p.passService.AskPass,
-			SolvePass: p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
-			AskRefund: s.askRefund.AskRefund,
-			OrdersOf:  s.orders.OrdersOf,
+			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked, PendingReservations: s.orders.ReservationsOf,
+			Watch: s.storefront.Watch, BuyAsync: s.checkout.BuyAsync, RequestPass: p.passService.RequestPass,
+			SolvePass: p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
+			RequestRefund: s.askRefund.RequestRefund,
+			OrdersOf:      s.orders.OrdersOf,
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,
-		Sequences: p.inventory, Standing: p.switches.CurrentBanner, Metrics: registry, MaxClients: c.MaxConns,
+		Sequences: p.inventory, CurrentBanner: p.switches.CurrentBanner, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
-		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,
+		AdmitBuy: p.mayBuy, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []board.Point { return p.board.feed.Points(ctx) },
 	})
 	p.auth.blocks.OnChange, p.switches.OnBanner = p.hub.CloseBlocked, p.hub.SendBanner
@@ -241,8 +241,8 @@ func (p *parts) onLost(partition int) {
 	p.onStale(partition)
 }
 
-// lookAfterStale checks partitions as soon as onStale reports them.
-func (p *parts) lookAfterStale(ctx context.Context) error {
+// checkStale checks partitions as soon as onStale reports them.
+func (p *parts) checkStale(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -263,8 +263,8 @@ func (p *parts) warmUp(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		p.auth.blocks.RunOnce, p.accounts.Watch.RunOnce, p.switches.RunOnce, p.catalogue.Refresh, p.recovery.RunOnce,
 	}
-	if p.keeper != nil {
-		steps = append(steps, p.keeper.Seeder.Products, p.keeper.RunOnce, p.catalogue.Refresh)
+	if p.demoKeeper != nil {
+		steps = append(steps, p.demoKeeper.Seeder.Products, p.demoKeeper.RunOnce, p.catalogue.Refresh)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

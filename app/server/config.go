@@ -129,7 +129,7 @@ func (c *Config) check() []Problem {
 		p.add("REDIS_URL", "is not set, but STAMPEDE_MYSQL_DSN is: set both for real stores, or none for embedded stores")
 	}
 	c.checkRedis(&p)
-	p.within("REDIS_REPLICAS", int64(c.RedisReplicas), 0, 5)
+	p.checkRange("REDIS_REPLICAS", int64(c.RedisReplicas), 0, 5)
 	p.check("MYSQL_DSN", checkDSN(c.MySQLDSN))
 	p.check("MYSQL_CA", checkMySQLCA(c.MySQLDSN, c.MySQLCA))
 	c.checkReplica(&p)
@@ -149,20 +149,20 @@ func (c *Config) check() []Problem {
 		p.check("ALLOWED_ORIGINS", checkOrigin(origin))
 	}
 	c.checkLimits(&p)
-	p.within("HEADER_LIMIT", int64(c.HeaderLimit), 4<<10, 16<<10)
-	p.lasts("IDLE_TIMEOUT", c.IdleTimeout, time.Second, time.Hour)
-	p.within("PARTITIONS", int64(c.Partitions), 1, 1024)
-	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
+	p.checkRange("HEADER_LIMIT", int64(c.HeaderLimit), 4<<10, 16<<10)
+	p.checkDuration("IDLE_TIMEOUT", c.IdleTimeout, time.Second, time.Hour)
+	p.checkRange("PARTITIONS", int64(c.Partitions), 1, 1024)
+	p.checkRange("BACKLOG", c.Backlog, 1, 10_000_000)
 	c.checkMoney(&p)
 	c.checkMail(&p)
-	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
-	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
+	p.checkDuration("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
+	p.checkDuration("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
 	const most = 50 * 365 * 24 * time.Hour
 	if c.ArchiveAfter != 0 {
-		p.lasts("ARCHIVE_AFTER", c.ArchiveAfter, archive.RefundWindow, most)
+		p.checkDuration("ARCHIVE_AFTER", c.ArchiveAfter, archive.RefundWindow, most)
 	}
 	if c.PersonalAfter != 0 {
-		p.lasts("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.MinPersonalAfter, most)
+		p.checkDuration("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.MinPersonalAfter, most)
 	}
 	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {

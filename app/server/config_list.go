@@ -7,11 +7,11 @@ import (
 
 // Variable documents one variable of the configuration.
 type Variable struct {
-	Name    string `json:"name"`
-	Does    string `json:"does"`
-	Default string `json:"default"`
-	Strict  string `json:"strict,omitempty"` // default with the preset strict
-	Secret  bool   `json:"secret"`           // can also be given as Name_FILE
+	Name        string `json:"name"`
+	Description string `json:"does"`
+	Default     string `json:"default"`
+	Strict      string `json:"strict,omitempty"` // default with the preset strict
+	Secret      bool   `json:"secret"`           // can also be given as Name_FILE
 
 	field  string // name of the field of Config
 	public bool   // read from a file because it is long, not because it is secret: certificates and public keys
@@ -25,7 +25,7 @@ func Variables() []Variable {
 			continue
 		}
 		list = append(list, Variable{
-			Name: prefix + f.Tag.Get("env"), Does: f.Tag.Get("does"),
+			Name: prefix + f.Tag.Get("env"), Description: f.Tag.Get("does"),
 			Default: f.Tag.Get("envDefault"), Strict: f.Tag.Get("strict"), Secret: f.Tag.Get("secret") != "",
 			field: f.Name, public: f.Tag.Get("secret") == "public",
 		})

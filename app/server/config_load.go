@@ -15,8 +15,8 @@ import (
 
 const minSecret = account.MinKeyBytes
 
-// foreign lists variables of the operators' commands, the tests and the scripts. The server ignores them.
-var foreign = []string{
+// ignoredVariables lists variables of the operators' commands, the tests and the scripts. The server ignores them.
+var ignoredVariables = []string{
 	"URL", "TOKEN", "TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "BIN",
 }
 
@@ -55,13 +55,13 @@ func (p *problems) check(name, message string) {
 	}
 }
 
-func (p *problems) within(name string, n, low, high int64) {
+func (p *problems) checkRange(name string, n, low, high int64) {
 	if n < low || n > high {
 		p.add(name, fmt.Sprintf("is %d: want %d to %d", n, low, high))
 	}
 }
 
-func (p *problems) lasts(name string, d, low, high time.Duration) {
+func (p *problems) checkDuration(name string, d, low, high time.Duration) {
 	if d < low || d > high {
 		p.add(name, fmt.Sprintf("is %v: want %v to %v", d, low, high))
 	}
@@ -71,12 +71,12 @@ func (p *problems) lasts(name string, d, low, high time.Duration) {
 // lists every invalid variable.
 func Load(environ []string) (Config, error) {
 	var p problems
-	vars, known := ours(environ), names()
+	vars, known := stampedeVariables(environ), names()
 	exposed := readSecretFiles(vars, known, &p)
-	armCrash(vars, &p)
-	armBench(vars)
+	setCrashPoint(vars, &p)
+	setBenchMode(vars)
 	for name := range vars {
-		if _, ok := known[name]; !ok && !slices.Contains(foreign, name) {
+		if _, ok := known[name]; !ok && !slices.Contains(ignoredVariables, name) {
 			p.add(name, unknown(name, known))
 		}
 	}
@@ -98,8 +98,8 @@ func Load(environ []string) (Config, error) {
 	return c, nil
 }
 
-// ours returns the variables with the program's prefix, without it. Empty values count as not set.
-func ours(environ []string) map[string]string {
+// stampedeVariables returns the variables with the program's prefix, without it. Empty values count as not set.
+func stampedeVariables(environ []string) map[string]string {
 	vars := make(map[string]string)
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
@@ -136,16 +136,16 @@ func parseProblems(err error, vars map[string]string, known map[string]Variable,
 		for name, v := range known {
 			if v.field == parse.Name {
 				unreadable[prefix+name] = true
-				p.add(name, wordParseError(parse, vars[name]))
+				p.add(name, parseErrorText(parse, vars[name]))
 			}
 		}
 	}
 	return unreadable
 }
 
-// wordParseError describes the expected value. Our own types supply their own message. Secrets are strings, which
+// parseErrorText describes the expected value. Our own types supply their own message. Secrets are strings, which
 // always parse, so the message never contains a secret.
-func wordParseError(e env.ParseError, value string) string {
+func parseErrorText(e env.ParseError, value string) string {
 	switch {
 	case e.Type == reflect.TypeFor[time.Duration]():
 		return "is " + quote(value) + ": want a number with a unit, for example 90s, 5m or 1h"

@@ -11,8 +11,8 @@ import (
 // maxSecret limits the size of a secret file, in bytes. A root store has a few hundred KB; /dev/zero is endless.
 const maxSecret = 1 << 20
 
-// openToAll is the set of mode bits with which every user of the machine can read or write a file.
-const openToAll os.FileMode = 0o006
+// worldAccess is the set of mode bits with which every user of the machine can read or write a file.
+const worldAccess os.FileMode = 0o006
 
 // readSecretFiles replaces NAME_FILE in vars by NAME with the content of the file. It returns warnings about files that
 // other users can access.
@@ -33,7 +33,7 @@ func readSecretFiles(vars map[string]string, known map[string]Variable, p *probl
 			continue
 		}
 		vars[name] = value
-		if !v.public && mode&openToAll != 0 {
+		if !v.public && mode&worldAccess != 0 {
 			warnings = append(warnings, Problem{prefix + name + "_FILE", fmt.Sprintf(
 				"names a file that all users of this machine can read or write, %s has the mode %04o: run chmod 0400, and "+
 					"chown to the user of the program", path, mode)})
@@ -50,7 +50,7 @@ func readSecret(path string) (value string, mode os.FileMode, err error) {
 		return "", 0, fmt.Errorf("cannot be read: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	about, statErr := file.Stat()
+	info, statErr := file.Stat()
 	content, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
 	if err = errors.Join(statErr, err); err != nil {
 		return "", 0, fmt.Errorf("cannot be read: %w", err)
@@ -64,5 +64,5 @@ func readSecret(path string) (value string, mode os.FileMode, err error) {
 	case strings.ContainsRune(value, 0):
 		return "", 0, fmt.Errorf("names %s, which is no text: check the path", path)
 	}
-	return value, about.Mode().Perm(), nil
+	return value, info.Mode().Perm(), nil
 }

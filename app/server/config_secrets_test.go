@@ -59,8 +59,8 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 }
 
-// TestFilesOfSecretsThatAreWrong: errors name the variable and do not show the content of the file.
-func TestFilesOfSecretsThatAreWrong(t *testing.T) {
+// TestInvalidSecretFilesAreReportedWithoutContent: errors name the variable and do not show the content of the file.
+func TestInvalidSecretFilesAreReportedWithoutContent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ path, want string }{
 		"absent":   {filepath.Join(t.TempDir(), "absent"), "no such file"},
@@ -89,9 +89,9 @@ func TestFilesOfSecretsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestFilesOfSecretsThatEverybodyReads: serve and checkconfig report secrets that every user of the machine can read or
+// TestPublicSecretFilesAreReported: serve and checkconfig report secrets that every user of the machine can read or
 // write. Certificates and public keys are not secrets.
-func TestFilesOfSecretsThatEverybodyReads(t *testing.T) {
+func TestPublicSecretFilesAreReported(t *testing.T) {
 	t.Parallel()
 	for mode, exposed := range map[os.FileMode]bool{
 		0o400: false, 0o600: false, 0o440: false, 0o640: false, 0o444: true, 0o644: true, 0o602: true,
@@ -155,9 +155,9 @@ func TestTrivialSecretsAndOpenProxiesAreReported(t *testing.T) {
 	}
 }
 
-// TestCertificatesOfMySQL: with configured certificates the DSN must enable TLS verification. Otherwise the program
+// TestMySQLCertificatesRequireVerification: with configured certificates the DSN must enable TLS verification. Otherwise the program
 // does not start.
-func TestCertificatesOfMySQL(t *testing.T) {
+func TestMySQLCertificatesRequireVerification(t *testing.T) {
 	t.Parallel()
 	certificate := "STAMPEDE_MYSQL_CA_FILE=" + filepath.Join("testdata", "ca.pem")
 	environ := func(dsn string, more ...string) []string {
@@ -187,8 +187,8 @@ func TestCertificatesOfMySQL(t *testing.T) {
 	}
 }
 
-// TestReplicaOfMySQL: a replica requires a primary, and its certificate is checked like the primary's.
-func TestReplicaOfMySQL(t *testing.T) {
+// TestMySQLReplicaNeedsAPrimary: a replica requires a primary, and its certificate is checked like the primary's.
+func TestMySQLReplicaNeedsAPrimary(t *testing.T) {
 	t.Parallel()
 	with := func(settings ...string) []string {
 		return append([]string{"STAMPEDE_REDIS_URL=redis://127.0.0.1", "STAMPEDE_JWT_SECRET=" + goodSecret}, settings...)

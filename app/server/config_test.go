@@ -13,7 +13,7 @@ import (
 
 const goodSecret = "pZ4mQv9xK2tR7wLcYd5NfB8sHj3GaUeT"
 
-func TestDefaultsAreGood(t *testing.T) {
+func TestLoadAppliesTheDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := Load(nil)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestDefaultsAreGood(t *testing.T) {
 	}
 }
 
-func TestRealStores(t *testing.T) {
+func TestLoadAcceptsRealStores(t *testing.T) {
 	t.Parallel()
 	c, err := Load([]string{
 		"STAMPEDE_REDIS_URL=redis://:pw@127.0.0.1:6379/2", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:3306)/shop",
@@ -48,8 +48,8 @@ func TestRealStores(t *testing.T) {
 	}
 }
 
-// TestWrongValuesAreNamed: the error names each invalid variable and its correction.
-func TestWrongValuesAreNamed(t *testing.T) {
+// TestInvalidValuesNameTheVariable: the error names each invalid variable and its correction.
+func TestInvalidValuesNameTheVariable(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"LISTEN=8080":                            "want host:port",
@@ -111,7 +111,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 	}
 }
 
-func TestOneStoreAloneIsRefused(t *testing.T) {
+func TestSingleStoreSettingIsRejected(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"STAMPEDE_REDIS_URL=redis://127.0.0.1:6379":       "STAMPEDE_MYSQL_DSN is not set",
@@ -124,7 +124,7 @@ func TestOneStoreAloneIsRefused(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAtOnce(t *testing.T) {
+func TestLoadReportsAllProblemsTogether(t *testing.T) {
 	t.Parallel()
 	_, err := Load([]string{
 		"STAMPEDE_LISTEN=x", "STAMPEDE_PARTITIONS=x", "STAMPEDE_PAY_WINDOW=x",
@@ -143,16 +143,16 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-func TestEveryVariableIsExplained(t *testing.T) {
+func TestEveryVariableHasADescription(t *testing.T) {
 	t.Parallel()
 	for _, v := range Variables() {
-		if v.Does == "" || v.Name == prefix {
+		if v.Description == "" || v.Name == prefix {
 			t.Errorf("%+v", v)
 		}
 	}
 }
 
-func TestSlotTimesRead(t *testing.T) {
+func TestSlotTimesAreParsed(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"08":                "08:00-10:00",
@@ -168,9 +168,9 @@ func TestSlotTimesRead(t *testing.T) {
 	}
 }
 
-// TestPresetsOfLimits: the preset strict applies the values of the tag strict. A variable that is set overrides the
+// TestVariablesOverrideTheLimitPreset: the preset strict applies the values of the tag strict. A variable that is set overrides the
 // preset.
-func TestPresetsOfLimits(t *testing.T) {
+func TestVariablesOverrideTheLimitPreset(t *testing.T) {
 	t.Parallel()
 	load := func(lines ...string) Config {
 		t.Helper()
@@ -180,9 +180,9 @@ func TestPresetsOfLimits(t *testing.T) {
 		}
 		return c
 	}
-	usual, strict := load(), load("STAMPEDE_LIMITS=strict")
-	if usual.BuyRate != 100 || usual.BuyUserRate != 5 || usual.BuyAllRate != 100_000 {
-		t.Errorf("default: %+v", usual.classes()[limits.Buy])
+	defaults, strict := load(), load("STAMPEDE_LIMITS=strict")
+	if defaults.BuyRate != 100 || defaults.BuyUserRate != 5 || defaults.BuyAllRate != 100_000 {
+		t.Errorf("default: %+v", defaults.classes()[limits.Buy])
 	}
 	if strict.BuyAllRate != 1000 || strict.BuyRate != 10 || strict.BuyUserRate != 1 || strict.BuyUserBurst != 1 {
 		t.Errorf("strict: %+v", strict.classes()[limits.Buy])

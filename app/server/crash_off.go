@@ -12,7 +12,7 @@ import (
 // Builds with the tag crashpoints can crash at a call of a store or of the gateway. This build cannot, and rejects
 // STAMPEDE_CRASH_AT as an unknown variable.
 
-func armCrash(map[string]string, *problems) {}
+func setCrashPoint(map[string]string, *problems) {}
 
 func hookStore(*store.Store) {}
 

@@ -18,10 +18,10 @@ import (
 // Builds for the crash suite can crash at a named point (package faults): STAMPEDE_CRASH_AT=NAME, or NAME#n for its
 // n-th pass. With the prefix `freeze:` the process stops there (SIGSTOP) until it receives SIGCONT.
 
-// armed is the configured crash point; nil: none.
-var armed atomic.Pointer[faults.Armed]
+// crashPoint is the configured crash point; nil: none.
+var crashPoint atomic.Pointer[faults.Armed]
 
-func armCrash(vars map[string]string, p *problems) {
+func setCrashPoint(vars map[string]string, p *problems) {
 	at, ok := vars["CRASH_AT"]
 	if !ok {
 		return
@@ -32,18 +32,18 @@ func armCrash(vars map[string]string, p *problems) {
 		p.add("CRASH_AT", "cannot be armed: "+err.Error())
 		return
 	}
-	armed.Store(a)
+	crashPoint.Store(a)
 }
 
 // die kills the process: no deferred function runs and nothing is flushed.
 func die(point string) {
-	strike(point, syscall.SIGKILL)
+	sendSignal(point, syscall.SIGKILL)
 	select {} // no further code may run before the signal arrives
 }
 
-func freeze(point string) { strike(point, syscall.SIGSTOP) }
+func freeze(point string) { sendSignal(point, syscall.SIGSTOP) }
 
-func strike(point string, signal syscall.Signal) {
+func sendSignal(point string, signal syscall.Signal) {
 	fmt.Fprintln(os.Stderr, "crash point", point)
 	if err := syscall.Kill(os.Getpid(), signal); err != nil {
 		panic(fmt.Sprintf("crash point %s: %v", point, err))
@@ -51,13 +51,13 @@ func strike(point string, signal syscall.Signal) {
 }
 
 func hookStore(db *store.Store) {
-	if a := armed.Load(); a != nil {
+	if a := crashPoint.Load(); a != nil {
 		db.Around = faults.Transactions(a.Fault)
 	}
 }
 
 func hookRedis(clients ...redis.UniversalClient) {
-	if a := armed.Load(); a != nil {
+	if a := crashPoint.Load(); a != nil {
 		for _, c := range clients {
 			c.AddHook(faults.Redis(a.Fault))
 		}
@@ -65,7 +65,7 @@ func hookRedis(clients ...redis.UniversalClient) {
 }
 
 func hookGateway(g payment.Gateway) payment.Gateway {
-	if a := armed.Load(); a != nil {
+	if a := crashPoint.Load(); a != nil {
 		return faults.Gateway(g, a.Fault)
 	}
 	return g

@@ -23,39 +23,39 @@ type Weakness struct {
 	setting store.WeakSetting
 }
 
-// Missing is a required operation that fails on a store.
-type Missing struct {
+// MissingFeature is a required operation that fails on a store.
+type MissingFeature struct {
 	Store   string `json:"store"`
 	Message string `json:"message"` // the attempted operation and the store's error
 }
 
 // missing tries every required operation. Migrations can run under another account, so privileges that only migrations
 // need are missing only while migrations are pending.
-func (s *stores) missing(ctx context.Context) []Missing {
-	var found []Missing
-	for _, err := range streams.Needs(ctx, s.client) {
-		found = append(found, Missing{"Redis", err.Error()})
+func (s *stores) missing(ctx context.Context) []MissingFeature {
+	var found []MissingFeature
+	for _, err := range streams.CheckCommands(ctx, s.client) {
+		found = append(found, MissingFeature{"Redis", err.Error()})
 	}
 	pending, err := migrations.Pending(ctx, s.db.DB())
 	if err != nil {
-		return append(found, Missing{"MySQL", "read the migrations: " + err.Error()})
+		return append(found, MissingFeature{"MySQL", "read the migrations: " + err.Error()})
 	}
 	for _, need := range s.db.Needs(ctx) {
 		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
-			found = append(found, Missing{"MySQL", need.Err.Error()})
+			found = append(found, MissingFeature{"MySQL", need.Err.Error()})
 		}
 	}
 	return found
 }
 
-// redisWant is a setting of Redis with its required value.
-type redisWant struct {
+// redisRequirement is a setting of Redis with its required value.
+type redisRequirement struct {
 	setting, want, risk string
 	refused             bool
 }
 
-// redisWants lists the Redis settings that promise P2 requires.
-var redisWants = []redisWant{
+// redisRequirements lists the Redis settings that promise P2 requires.
+var redisRequirements = []redisRequirement{
 	{"appendonly", "yes", "a restart of Redis loses confirmed reservations", true},
 	{"maxmemory-policy", "noeviction", "Redis may evict stock and reservations when memory is low", true},
 	{"appendfsync", "always", "a power cut loses the last second of confirmed reservations", false},
@@ -69,18 +69,18 @@ const maxClockSkew = 100 * time.Millisecond
 func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	var found []Weakness
 	err := s.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
-		found = append(found, redisWeaknesses(ctx, name, server, redisWants)...)
+		found = append(found, redisWeaknesses(ctx, name, server, redisRequirements)...)
 		found = append(found, s.failoverWeaknesses(ctx, name, server)...)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of Redis: %w", err)
 	}
-	apart, err := streams.ClockDifference(ctx, s.client)
-	if err == nil && apart > maxClockSkew {
+	difference, err := streams.ClockDifference(ctx, s.client)
+	if err == nil && difference > maxClockSkew {
 		found = append(found, weaknessOf("Redis", store.WeakSetting{Risk: fmt.Sprintf(
 			"the clocks of its primaries differ by %s: sales open and close that much earlier in some partitions than in "+
-				"others; synchronise the clocks (NTP)", apart.Round(time.Millisecond))}, false))
+				"others; synchronise the clocks (NTP)", difference.Round(time.Millisecond))}, false))
 	}
 	settings, err := s.db.Weaknesses(ctx)
 	for _, weak := range settings {
@@ -89,7 +89,7 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	return found, err
 }
 
-func redisWeaknesses(ctx context.Context, name string, server *redis.Client, wants []redisWant) (found []Weakness) {
+func redisWeaknesses(ctx context.Context, name string, server *redis.Client, wants []redisRequirement) (found []Weakness) {
 	for _, w := range wants {
 		if is, ok := redisSetting(ctx, server, w.setting); is != w.want {
 			weak := store.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}
@@ -127,7 +127,7 @@ func refuseWeak(ctx context.Context, found []Weakness, allow bool) error {
 	return nil
 }
 
-var clusterWants = []redisWant{{
+var clusterRequirements = []redisRequirement{{
 	"cluster-require-full-coverage", "no",
 	"while one primary without a replica is down, the partitions of all other primaries also stop", false,
 }}
@@ -135,7 +135,7 @@ var clusterWants = []redisWant{{
 // failoverWeaknesses reports settings that make the loss of one Redis server more expensive than necessary.
 func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *redis.Client) (found []Weakness) {
 	if _, ok := s.client.(*redis.ClusterClient); ok {
-		found = redisWeaknesses(ctx, name, server, clusterWants)
+		found = redisWeaknesses(ctx, name, server, clusterRequirements)
 	}
 	info, err := server.Info(ctx, "replication").Result()
 	if err != nil {

@@ -58,8 +58,8 @@ func (f folder) lock() (*os.File, error) {
 	return file, nil
 }
 
-// forget deletes the database but keeps the signing key, so that users stay logged in.
-func (f folder) forget() error {
+// removeRedisAddress deletes the database but keeps the signing key, so that users stay logged in.
+func (f folder) removeRedisAddress() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(f.database() + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("delete the earlier shop: %w", err)
@@ -92,12 +92,12 @@ func (f folder) secret() (Secret, error) {
 func (f folder) runningRedis() (string, error) {
 	text, err := os.ReadFile(f.redisAddr())
 	if err != nil {
-		return "", noServer(string(f))
+		return "", noServerError(string(f))
 	}
 	return strings.TrimSpace(string(text)), nil
 }
 
-func noServer(data string) error {
+func noServerError(data string) error {
 	return fmt.Errorf("no server is running on the data folder %s; its Redis runs only inside the server", data)
 }
 
@@ -135,8 +135,8 @@ func (e *embeddedRedis) close() {
 	e.mini.Close()
 }
 
-// takeFolder locks the data folder. Without a configured signing key it uses the key of the folder.
-func (s *Server) takeFolder() (err error) {
+// acquireFolder locks the data folder. Without a configured signing key it uses the key of the folder.
+func (s *Server) acquireFolder() (err error) {
 	f := folder(s.config.Data)
 	if err := f.make(); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *Server) takeFolder() (err error) {
 		return err
 	}
 	if s.options.Fresh {
-		if err := f.forget(); err != nil {
+		if err := f.removeRedisAddress(); err != nil {
 			return err
 		}
 	}

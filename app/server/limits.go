@@ -34,18 +34,18 @@ func (c *Config) checkLimits(p *problems) {
 		"AUTH_PER_USER": c.AuthPerUser, "AUTH_PER_IP": c.AuthPerAddr, "ORDERS_PER_USER": c.OrdersPerUser,
 		"ORDERS_PER_IP": c.OrdersPerAddr,
 	} {
-		p.within(name, int64(rate), 0, 1_000_000)
+		p.checkRange(name, int64(rate), 0, 1_000_000)
 	}
 	for name, burst := range map[string]int{
 		"AUTH_BURST": c.AuthBurst, "HANDSHAKE_BURST": c.HandshakeBurst, "BUY_USER_BURST": c.BuyUserBurst,
 		"BUY_BURST": c.BuyBurst, "BUY_ALL_BURST": c.BuyAllBurst, "OPS_RATE": c.OpsRate, "OPS_BURST": c.OpsBurst,
 	} {
-		p.within(name, int64(burst), 1, 1_000_000)
+		p.checkRange(name, int64(burst), 1, 1_000_000)
 	}
-	p.lasts("WINDOW", c.Window, 100*time.Millisecond, time.Hour)
-	p.within("MAX_CONNS", int64(c.MaxConns), 1, 10_000_000)
-	p.within("MAX_CONNS_PER_USER", int64(c.UserConns), 1, int64(max(1, c.MaxConns)))
-	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
+	p.checkDuration("WINDOW", c.Window, 100*time.Millisecond, time.Hour)
+	p.checkRange("MAX_CONNS", int64(c.MaxConns), 1, 10_000_000)
+	p.checkRange("MAX_CONNS_PER_USER", int64(c.UserConns), 1, int64(max(1, c.MaxConns)))
+	p.checkRange("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
 }
 
 // qrCalls is the number of QR codes that the whole shop requests from the gateway per second. About 200 calls per
@@ -62,7 +62,7 @@ func (c *Config) classes() limits.Classes {
 		return limits.Pace{Rate: rate, Period: c.Window, Burst: burst}
 	}
 	// A tenth of the rate of reads: users click these buttons by hand.
-	presses := limits.Limits{
+	orderActions := limits.Limits{
 		User: limits.Pace{Rate: c.OrdersPerUser, Period: 10 * c.Window, Burst: max(5, c.OrdersPerUser/5)},
 		Addr: perWindow(c.OrdersPerAddr, c.OrdersPerAddr),
 	}
@@ -87,7 +87,7 @@ func (c *Config) classes() limits.Classes {
 			Addr:   perWindow(c.OrdersPerAddr, c.OrdersPerAddr),
 			Window: limits.Window{User: c.OrdersPerUser, Addr: c.OrdersPerAddr},
 		},
-		limits.Pay: presses, limits.Cancel: presses, limits.Refund: presses,
+		limits.Pay: orderActions, limits.Cancel: orderActions, limits.Refund: orderActions,
 		limits.QR: {User: perSecond(1, 5), All: perSecond(qrCalls, qrCalls)},
 		limits.Pictures: { // a list shows about 20 pictures, and browsers cache them
 			Addr: perWindow(4*c.ListPerAddr, 20*c.ListPerAddr),
@@ -99,18 +99,18 @@ const (
 	// sharesEvery is the interval at which a node counts the serving nodes. After a start, the nodes use too large
 	// shares for at most that long.
 	sharesEvery = 5 * time.Second
-	// sharesWithin limits one count.
-	sharesWithin = 3 * time.Second
+	// sharesTimeout limits one count.
+	sharesTimeout = 3 * time.Second
 )
 
 // shareLimits divides the shop-wide limits among the serving nodes. While the database is unreachable the last count
 // applies.
 func (p *parts) shareLimits(ctx context.Context) error {
-	return shop.Repeat(ctx, sharesEvery, "count the nodes that share limits", p.shareOnce)
+	return shop.Repeat(ctx, sharesEvery, "count the nodes that share limits", p.updateShares)
 }
 
-func (p *parts) shareOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, sharesWithin)
+func (p *parts) updateShares(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sharesTimeout)
 	defer cancel()
 	nodes, err := p.stores.db.ServingNodes(ctx)
 	if err != nil {

@@ -81,26 +81,26 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: maxAnswer}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: maxResponseTime}
 	return &privateServer{l, server}
 }
 
-// maxAnswer limits a response of the private listener. It also limits the seconds of a profile.
-const maxAnswer = 75 * time.Second
+// maxResponseTime limits a response of the private listener. It also limits the seconds of a profile.
+const maxResponseTime = 75 * time.Second
 
-// obstacle is the reason why the node is not ready.
-type obstacle struct {
-	what string // for the public endpoint, without details
-	err  error  // hosts and causes, for the private endpoint; may be nil
+// notReadyReason is the reason why the node is not ready.
+type notReadyReason struct {
+	reason string // for the public endpoint, without details
+	err    error  // hosts and causes, for the private endpoint; may be nil
 }
 
 // ready returns the reason why the node is not ready, without internal details. An unreachable store does not make the
 // node unready: all nodes have lost it, and the reply busy is better than no reply.
 func (s *Server) ready() error {
 	if o := s.notReady.Load(); o != nil {
-		return errors.New(o.what)
+		return errors.New(o.reason)
 	}
-	if d := s.recovery.Load(); d != nil && d.Barred() != nil {
+	if d := s.recovery.Load(); d != nil && d.Blocked() != nil {
 		return recovery.ErrReplaced
 	}
 	return nil
@@ -111,21 +111,21 @@ func (s *Server) readyInDetail() error {
 	o, d := s.notReady.Load(), s.recovery.Load()
 	switch {
 	case o != nil && o.err != nil:
-		return fmt.Errorf("%s: %w", o.what, o.err)
+		return fmt.Errorf("%s: %w", o.reason, o.err)
 	case o == nil && d != nil:
-		return d.Barred()
+		return d.Blocked()
 	}
 	return s.ready()
 }
 
-func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&obstacle{what, err}) }
+func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&notReadyReason{what, err}) }
 
 // closeListeners shuts down both servers. fasthttp's Shutdown does not close a listener whose Serve starts later. That
 // can happen when a store rejects the start at once; without the Close here, that Serve would not return.
 func (s *Server) closeListeners() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	err := errors.Join(s.front.Shutdown(ctx), s.back.shutdown(ctx))
+	err := errors.Join(s.public.Shutdown(ctx), s.private.shutdown(ctx))
 	_ = s.listener.Close() // already closed, except in the case above
 	return err
 }

@@ -14,11 +14,11 @@ import (
 
 // go-redis logs every failed connection. The caller also logs the error, so these lines are logged at debug level. The
 // logger of go-redis is global and must be set before the first use.
-func init() { redis.SetLogger(redisRemarks{}) }
+func init() { redis.SetLogger(redisLog{}) }
 
-type redisRemarks struct{}
+type redisLog struct{}
 
-func (redisRemarks) Printf(ctx context.Context, format string, args ...any) {
+func (redisLog) Printf(ctx context.Context, format string, args ...any) {
 	slog.DebugContext(ctx, fmt.Sprintf(format, args...))
 }
 
@@ -44,16 +44,16 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 		loggedErrors.Add(1)
 	}
 	var err error
-	said := make(map[string]bool, r.NumAttrs())
+	present := make(map[string]bool, r.NumAttrs())
 	r.Attrs(func(a slog.Attr) bool {
-		said[a.Key] = true
+		present[a.Key] = true
 		if e, ok := a.Value.Any().(error); ok && err == nil {
 			err = e
 		}
 		return true
 	})
 	for _, id := range shop.LogIDs(ctx, err) {
-		if !said[id.Key] {
+		if !present[id.Key] {
 			r.AddAttrs(id)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 
 // mails holds the parts that send e-mails.
 type mails struct {
-	stream    *streams.MailStream // accepts e-mails
-	folder    *mail.Folder        // nil: a mail server is configured
-	delivery  *streams.Deliverer
-	orders    *streams.Deliverer // e-mails about orders
-	hangUp    func()             // closes the connection to the mail server
-	orderMail *outbox.OrderMail
+	stream     *streams.MailStream // accepts e-mails
+	folder     *mail.Folder        // nil: a mail server is configured
+	delivery   *streams.Deliverer
+	orders     *streams.Deliverer // e-mails about orders
+	disconnect func()             // closes the connection to the mail server
+	orderMail  *outbox.OrderMail
 }
 
 // composeMails connects the e-mails. Producers append to the stream; workers send.
@@ -27,12 +27,12 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	if err != nil {
 		return err
 	}
-	deliver, hangUp := folder.Deliver, func() {}
+	deliver, disconnect := folder.Deliver, func() {}
 	if sender != nil {
-		deliver, hangUp = sender.Deliver, sender.Close
+		deliver, disconnect = sender.Deliver, sender.Close
 	}
 	s, m := p.stores, &p.mails
-	m.stream, m.folder, m.hangUp = streams.NewMailStream(s.client), folder, hangUp
+	m.stream, m.folder, m.disconnect = streams.NewMailStream(s.client), folder, disconnect
 	m.delivery = streams.NewMailDeliverer(s.client, s.blocking, nodeName(p.lease), deliver)
 	m.orderMail = &outbox.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
 	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
@@ -41,16 +41,16 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 		"Attempts of this node to send an e-mail: sent, dead (permanent failure), or unsent (retried).",
 		[3]string{"sent", "dead", "unsent"})
 	const help = "Unsent e-mails: waiting ones are retried, dead ones wait for an operator. NaN: Redis was unreachable."
-	p.asked.count("stampede_mails", help, m.stream.Waiting, "state", "waiting")
-	p.asked.count("stampede_mails", help, m.stream.CountQuarantined, "state", "dead")
+	p.storeMetrics.count("stampede_mails", help, m.stream.Waiting, "state", "waiting")
+	p.storeMetrics.count("stampede_mails", help, m.stream.CountQuarantined, "state", "dead")
 	return nil
 }
 
 // start starts the mail jobs on nodes with the role worker.
-func (m *mails) start(d *duties, c *Config) {
+func (m *mails) start(d *jobs, c *Config) {
 	if c.Roles.Worker {
 		d.start("mails", func(ctx context.Context) error {
-			defer m.hangUp()
+			defer m.disconnect()
 			return m.delivery.Run(ctx)
 		})
 		d.start("order mails", m.orders.Run)

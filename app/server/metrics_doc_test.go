@@ -44,12 +44,12 @@ var (
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	private, public := alipayKeys(t)
-	n := begin(t, embedded(t, t.TempDir(), "STAMPEDE_ALIPAY_APP_ID=2021000000000001",
+	n := startNode(t, embedded(t, t.TempDir(), "STAMPEDE_ALIPAY_APP_ID=2021000000000001",
 		"STAMPEDE_ALIPAY_PRIVATE_KEY="+private, "STAMPEDE_ALIPAY_PUBLIC_KEY="+public,
 		"STAMPEDE_ALIPAY_GATEWAY=http://127.0.0.1:9/gateway.do", "STAMPEDE_ALIPAY_SIMULATOR=true",
 		"STAMPEDE_WEBHOOK_URL=http://127.0.0.1:9/", "STAMPEDE_WEBHOOK_SECRET="+strings.Repeat("s", 32),
-	), Options{Rolling: true}).ready().enter()
-	n.settled(n.buy(n.open().ID, "a-buy-for-metrics").Order)
+	), Options{Rolling: true}).ready().logInGuest()
+	n.waitSettled(n.buy(n.open().ID, "a-buy-for-metrics").Order)
 	types := make(map[string]string)
 	families, err := n.server.registry.Gather()
 	if err != nil {
@@ -162,14 +162,14 @@ func alertsUse(t *testing.T, rows map[string]string) {
 	}
 }
 
-// TestProfilesAreAskedFor: profiles are served only if enabled, and without the command line.
-func TestProfilesAreAskedFor(t *testing.T) {
+// TestProfilesAreServedOnlyIfEnabled: profiles are served only if enabled, and without the command line.
+func TestProfilesAreServedOnlyIfEnabled(t *testing.T) {
 	t.Parallel()
-	without := begin(t, embedded(t, t.TempDir()), Options{}).ready()
+	without := startNode(t, embedded(t, t.TempDir()), Options{}).ready()
 	if text := without.private("/debug/pprof/goroutine?debug=1"); strings.Contains(text, "goroutine profile") {
 		t.Error("profiles are shown without STAMPEDE_PROFILES")
 	}
-	with := begin(t, embedded(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
+	with := startNode(t, embedded(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
 	if text := with.private("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {
 		t.Errorf("no profile: %s", text)
 	}

@@ -28,12 +28,12 @@ type money struct {
 
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
-	cashier := &payment.Cashier{
+	cashier := &payment.PaymentService{
 		Gateway: p.gateway, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 		Margin:  payment.TradeMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
-	p.services.cashier = cashier
+	p.services.payments = cashier
 	p.services.reconciliation = &payment.DailyReconciliation{
 		Store: p.stores.db, Gateway: p.gateway, Zone: c.TimeZone.Location,
 	}
@@ -51,17 +51,17 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.Taken},
 		{"payments_revived", "Ended orders that became paid by late money.", &counts.Revived},
 		{"payments_late_refunds", "Late payments that are refunded.", &counts.Refunded},
-		{"payments_odd", "Paid trades that do not match their order: inspect them.", &counts.Odd},
+		{"payments_odd", "Paid trades that do not match their order: inspect them.", &counts.Anomalies},
 		{"trades_closed", "Orders ended after the gateway had closed their trade.", &counts.Closed},
 		{"trades_unanswered", "Close requests without a response of the gateway.", &counts.Unknown},
 	} {
 		counter(registry, "stampede_"+c.name+"_total", c.help, c.n.Load)
 	}
 	counter(registry, "stampede_trades_asked_total",
-		"Queries of this node about opened payments without a final result.", p.money.watch.Asked)
+		"Queries of this node about opened payments without a final result.", p.money.watch.Queries)
 	gauge(registry, "stampede_trades_behind_seconds",
 		"Time since the most overdue payment query was due. Above 25, a lost notification may take more than a minute.",
-		func() float64 { return p.money.watch.Behind().Seconds() })
+		func() float64 { return p.money.watch.Overdue().Seconds() })
 	gauge(registry, "stampede_trades_waiting",
 		"Orders past their deadline that this node cannot end before the gateway's response.", p.money.closer.Waiting)
 }
@@ -70,18 +70,18 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 const payWatchFull = 25
 
 // newPayWatch returns the job that queries the gateway about open payments, at most perSecond times a second.
-func newPayWatch(cashier *payment.Cashier, perSecond int) *payment.PayReconciler {
+func newPayWatch(cashier *payment.PaymentService, perSecond int) *payment.PayReconciler {
 	watch := &payment.PayReconciler{
-		Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
+		Payments: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
 	}
 	if perSecond < payWatchFull {
-		watch.AtOnce = max(1, perSecond*5)
+		watch.MaxQueries = max(1, perSecond*5)
 	}
 	return watch
 }
 
 // start starts the payment jobs on nodes with the role sweeper.
-func (m *money) start(d *duties, c *Config) {
+func (m *money) start(d *jobs, c *Config) {
 	if c.Roles.Sweeper && m.closer != nil {
 		d.start("trade closer", m.closer.Run)
 		d.start("payment reconciler", m.watch.Run)
@@ -107,9 +107,9 @@ func (c *Config) gateway() (payment.Gateway, error) {
 	})
 }
 
-// atHome sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway, the
+// setLocalAddresses sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway, the
 // notification and return addresses. They are meant for clients on this machine.
-func (c *Config) atHome(local string) {
+func (c *Config) setLocalAddresses(local string) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + local
 	}
@@ -134,8 +134,8 @@ func (c *Config) checkAlipay(p *problems) {
 	p.check("ALIPAY_GATEWAY", checkURL(c.AlipayGateway, "https://openapi.alipay.com/gateway.do"))
 	p.check("ALIPAY_NOTIFY_URL", checkURL(c.AlipayNotifyURL, "https://shop.example/api/v1/payments/alipay/notify"))
 	p.check("ALIPAY_RETURN_URL", checkURL(c.AlipayReturnURL, "https://shop.example/"))
-	p.within("ALIPAY_QUERY_RATE", int64(c.AlipayQueryRate), 1, 100_000)
-	p.lasts("ALIPAY_TIMEOUT", c.AlipayTimeout, 100*time.Millisecond, time.Minute)
+	p.checkRange("ALIPAY_QUERY_RATE", int64(c.AlipayQueryRate), 1, 100_000)
+	p.checkDuration("ALIPAY_TIMEOUT", c.AlipayTimeout, 100*time.Millisecond, time.Minute)
 	switch real := alipay.IsReal(c.AlipayGateway); {
 	case !real && !c.AlipaySimulator:
 		p.add("ALIPAY_GATEWAY",

@@ -26,9 +26,9 @@ func alipayKeys(t *testing.T) (private, public string) {
 	return base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), base64.StdEncoding.EncodeToString(der)
 }
 
-// TestAlipayWarnings: production, sandbox and simulator differ only in configuration. Warnings name variables that are
+// TestAlipayWarningsNameMissingVariables: production, sandbox and simulator differ only in configuration. Warnings name variables that are
 // probably missing. The simulator has a single seller, so it needs no seller id.
-func TestAlipayWarnings(t *testing.T) {
+func TestAlipayWarningsNameMissingVariables(t *testing.T) {
 	t.Parallel()
 	if c, err := Load(nil); err != nil {
 		t.Fatal(err)
@@ -73,15 +73,15 @@ func TestAlipayWarnings(t *testing.T) {
 	}
 }
 
-// TestWrongAlipayIsNamed: invalid keys and addresses prevent the start. The error names the variable and shows no key.
-func TestWrongAlipayIsNamed(t *testing.T) {
+// TestInvalidAlipaySettingsNameTheVariable: invalid keys and addresses prevent the start. The error names the variable and shows no key.
+func TestInvalidAlipaySettingsNameTheVariable(t *testing.T) {
 	t.Parallel()
 	private, public := alipayKeys(t)
 	good := map[string]string{"APP_ID": "2021000000000001", "PRIVATE_KEY": private, "PUBLIC_KEY": public}
 	for name, c := range map[string]struct {
-		change map[string]string
-		names  string
-		says   string
+		change  map[string]string
+		names   string
+		message string
 	}{
 		"no app id":                       {map[string]string{"APP_ID": ""}, "APP_ID", "set it too"},
 		"no private key":                  {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "is not set"},
@@ -112,9 +112,9 @@ func TestWrongAlipayIsNamed(t *testing.T) {
 			continue
 		}
 		p := wrong.Problems[0]
-		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.says) ||
+		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.message) ||
 			strings.Contains(err.Error(), private) {
-			t.Errorf("%s: %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.says)
+			t.Errorf("%s: %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.message)
 		}
 	}
 }

@@ -16,10 +16,10 @@ import (
 func checklist(
 	service *backoffice.CatalogueService, s *stores, inventory *streams.Inventory, gateway payment.Gateway, c *Config,
 ) *backoffice.Checklist {
-	around := &readinessDeps{stores: s, config: c}
+	deps := &readinessDeps{stores: s, config: c}
 	return &backoffice.Checklist{
 		Service: service, Redis: inventory, Gateway: gateway, Backlog: c.Backlog,
-		Durability: around.durability, Mail: around.mail,
+		Durability: deps.durability, Mail: deps.mail,
 	}
 }
 
@@ -40,7 +40,7 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 	if s.config.Embedded() {
 		return []backoffice.Check{{
 			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
-			Says: "embedded stores are for tests only; a crash loses reservations that are not in the database",
+			Message: "embedded stores are for tests only; a crash loses reservations that are not in the database",
 		}}, nil
 	}
 	weak, err := s.stores.weaknesses(ctx)
@@ -51,21 +51,21 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 	for _, w := range weak {
 		found = append(found, backoffice.CheckSetting(w.setting, w.Store, w.Refused))
 	}
-	copies, err := s.copies(ctx)
+	copies, err := s.replicas(ctx)
 	return append(found, copies...), err
 }
 
-// copies checks the copies that survive the loss of a disk: log and replicas of Redis, binary log of MySQL.
-func (s *readinessDeps) copies(ctx context.Context) ([]backoffice.Check, error) {
+// replicas checks the copies that survive the loss of a disk: log and replicas of Redis, binary log of MySQL.
+func (s *readinessDeps) replicas(ctx context.Context) ([]backoffice.Check, error) {
 	var found []backoffice.Check
 	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
-		of, err := copiesOf(ctx, name, server)
+		of, err := replicasOf(ctx, name, server)
 		found = append(found, of...)
-		if err != nil && name != oneServer { // the other servers of the cluster are still checked
+		if err != nil && name != singleServer { // the other servers of the cluster are still checked
 			found = append(found, backoffice.Check{
-				State: backoffice.CheckFail, Code: backoffice.FoundUnread, Of: backoffice.Facts{"what": name},
-				Says: "cannot read " + name + " right now",
-				Do:   "Restore it with its disk. Run stampede checkconfig to see the partitions of each primary",
+				State: backoffice.CheckFail, Code: backoffice.FoundUnreadable, Of: backoffice.Facts{"what": name},
+				Message: "cannot read " + name + " right now",
+				Do:      "Restore it with its disk. Run stampede checkconfig to see the partitions of each primary",
 			})
 			return nil
 		}
@@ -78,14 +78,14 @@ func (s *readinessDeps) copies(ctx context.Context) ([]backoffice.Check, error) 
 	if err == nil && !restorable {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",
-			Says: "MySQL has no binary log; a backup can be restored only to its own time",
+			Message: "MySQL has no binary log; a backup can be restored only to its own time",
 		})
 	}
 	return found, err
 }
 
-// copiesOf checks one Redis server.
-func copiesOf(ctx context.Context, name string, server *redis.Client) (found []backoffice.Check, err error) {
+// replicasOf checks one Redis server.
+func replicasOf(ctx context.Context, name string, server *redis.Client) (found []backoffice.Check, err error) {
 	text, err := server.Info(ctx, "persistence", "replication").Result()
 	if err != nil {
 		return nil, err
@@ -98,19 +98,19 @@ func copiesOf(ctx context.Context, name string, server *redis.Client) (found []b
 	if status := info["aof_last_write_status"]; status != "" && status != "ok" {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckFail, Code: backoffice.FoundLogNotWritten,
-			Says: name + ": the last write of the log failed", Do: "Check that its disk is not full",
+			Message: name + ": the last write of the log failed", Do: "Check that its disk is not full",
 		})
 	}
 	if info["aof_last_bgrewrite_status"] == "err" || info["rdb_last_bgsave_status"] == "err" {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundLogNotRewritten,
-			Says: name + ": the last rewrite of the log failed, so the log grows", Do: "Check that its disk is not full",
+			Message: name + ": the last rewrite of the log failed, so the log grows", Do: "Check that its disk is not full",
 		})
 	}
 	if info["role"] != "slave" && info["connected_slaves"] == "0" {
 		found = append(found, backoffice.Check{
 			State: backoffice.CheckWarn, Code: backoffice.FoundNoReplica, Do: "Add a replica to Redis, and back up its disk",
-			Says: name + " has no replica; if its disk fails, reservations that are not in the database are lost",
+			Message: name + " has no replica; if its disk fails, reservations that are not in the database are lost",
 		})
 	}
 	return found, nil

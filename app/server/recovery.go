@@ -15,7 +15,7 @@ import (
 // composeRecovery connects the recovery of partitions after a store has lost writes. Recovery has its own database
 // connections, which may use any server.
 func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
-	db := p.stores.unfenced
+	db := p.stores.recoveryDB
 	p.recovery = newDriver(c, db, p.inventory, p.gateway != nil)
 	p.recovery.Trust = func(ctx context.Context, server string, generation int64) error {
 		p.stores.db.Trust(server, generation)
@@ -33,13 +33,13 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 		"Problems that recoveries of this node left for an operator: see the log.", counts.Problems.Load)
 	gauge(registry, "stampede_database_lossless",
 		"1: by its replication settings the database loses no commit at a failover; 0: it may.",
-		func() int { return oneIf(p.recovery.Database().Lossless) })
+		func() int { return boolGauge(p.recovery.Database().Lossless) })
 	gauge(registry, "stampede_database_semi_sync_fallback",
 		"1: semi-synchronous replication is configured and not active.",
-		func() int { return oneIf(p.recovery.Database().Fallback) })
+		func() int { return boolGauge(p.recovery.Database().Fallback) })
 }
 
-func oneIf(is bool) int {
+func boolGauge(is bool) int {
 	if is {
 		return 1
 	}

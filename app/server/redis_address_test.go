@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRedisAddresses covers every form of STAMPEDE_REDIS_URL.
-func TestRedisAddresses(t *testing.T) {
+// TestParseRedisURLReadsEveryForm covers every form of STAMPEDE_REDIS_URL.
+func TestParseRedisURLReadsEveryForm(t *testing.T) {
 	t.Parallel()
 	read := func(text string) redisAddress {
 		t.Helper()
@@ -44,8 +44,8 @@ func TestRedisAddresses(t *testing.T) {
 	}
 }
 
-// TestWrongRedisAddresses: the error describes the problem and shows no password.
-func TestWrongRedisAddresses(t *testing.T) {
+// TestInvalidRedisAddressesHideThePassword: the error describes the problem and shows no password.
+func TestInvalidRedisAddressesHideThePassword(t *testing.T) {
 	t.Parallel()
 	for address, words := range map[string]string{
 		"redis-clusters://:hunter2@h:1":                       "want redis://",

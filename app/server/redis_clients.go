@@ -70,11 +70,11 @@ func (a *redisAddress) open(connections int) redis.UniversalClient {
 	if !o.IsClusterMode {
 		return redis.NewUniversalClient(&o)
 	}
-	ofCluster := o.Cluster()
-	ofCluster.ClusterStateReloadInterval = slotsEvery
-	client := redis.NewClusterClient(ofCluster)
-	lost := &lostServers{cluster: client}
-	client.OnNewNode(func(server *redis.Client) { server.AddHook(lost) })
+	options := o.Cluster()
+	options.ClusterStateReloadInterval = slotsEvery
+	client := redis.NewClusterClient(options)
+	hook := &unreachableHook{cluster: client}
+	client.OnNewNode(func(server *redis.Client) { server.AddHook(hook) })
 	return client
 }
 
@@ -82,45 +82,45 @@ const (
 	// slotsEvery is the interval at which a cluster client reloads the slot map. A frozen primary still accepts
 	// connections and never returns MOVED. The default of go-redis is one minute.
 	slotsEvery = 5 * time.Second
-	// slotsSoonest is the minimum interval between two reloads caused by unreachable servers.
-	slotsSoonest = 500 * time.Millisecond
+	// minSlotsInterval is the minimum interval between two reloads caused by unreachable servers.
+	minSlotsInterval = 500 * time.Millisecond
 )
 
-// lostServers reloads the slot map of a cluster client in the background when a server is unreachable: a replica may
+// unreachableHook reloads the slot map of a cluster client in the background when a server is unreachable: a replica may
 // have been promoted.
-type lostServers struct {
-	cluster *redis.ClusterClient
-	asked   atomic.Pointer[time.Time] // last reload; nil: never
+type unreachableHook struct {
+	cluster    *redis.ClusterClient
+	reloadedAt atomic.Pointer[time.Time] // last reload; nil: never
 }
 
 // DialHook requests a reload after a failed dial.
-func (l *lostServers) DialHook(dial redis.DialHook) redis.DialHook {
+func (l *unreachableHook) DialHook(dial redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
-			l.ask(ctx)
+			l.reload(ctx)
 		}
 		return conn, err
 	}
 }
 
 // ProcessHook changes nothing.
-func (l *lostServers) ProcessHook(process redis.ProcessHook) redis.ProcessHook { return process }
+func (l *unreachableHook) ProcessHook(process redis.ProcessHook) redis.ProcessHook { return process }
 
 // ProcessPipelineHook changes nothing.
-func (l *lostServers) ProcessPipelineHook(process redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (l *unreachableHook) ProcessPipelineHook(process redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return process
 }
 
-func (l *lostServers) ask(ctx context.Context) {
-	last, now := l.asked.Load(), time.Now()
-	if (last == nil || now.Sub(*last) >= slotsSoonest) && l.asked.CompareAndSwap(last, &now) {
+func (l *unreachableHook) reload(ctx context.Context) {
+	last, now := l.reloadedAt.Load(), time.Now()
+	if (last == nil || now.Sub(*last) >= minSlotsInterval) && l.reloadedAt.CompareAndSwap(last, &now) {
 		l.cluster.ReloadState(ctx)
 	}
 }
 
-// oneServer is the display name of a single server that has all partitions.
-const oneServer = "Redis"
+// singleServer is the display name of a single server that has all partitions.
+const singleServer = "Redis"
 
 // eachServer calls the function for the single server, or sequentially for every server of a cluster. Replicas are
 // included, because any of them may be promoted. name is "Redis", in a cluster followed by the address.
@@ -136,7 +136,7 @@ func (s *stores) eachServer(
 			return ask(ctx, "Redis "+server.Options().Addr, server)
 		})
 	case *redis.Client:
-		return ask(ctx, oneServer, c)
+		return ask(ctx, singleServer, c)
 	}
 	return fmt.Errorf("a Redis client of type %T", s.client)
 }

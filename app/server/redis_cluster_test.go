@@ -14,9 +14,9 @@ import (
 	"stampede/streams"
 )
 
-// TestNodeOnCluster runs the main flow on a Redis cluster: a buyer buys, the order gets its row, and the stock equation
+// TestNodeSellsOnARedisCluster runs the main flow on a Redis cluster: a buyer buys, the order gets its row, and the stock equation
 // holds in all sales. A plain address of one cluster node is rejected with an explanation; the node does not wait.
-func TestNodeOnCluster(t *testing.T) {
+func TestNodeSellsOnARedisCluster(t *testing.T) {
 	t.Parallel()
 	cluster := kit.StartRedisCluster(t, 3, 3)
 	dsn := kit.MySQL(t)
@@ -25,9 +25,9 @@ func TestNodeOnCluster(t *testing.T) {
 			"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=8")
 	}
 	config := environ(cluster.URL)
-	n := begin(t, config, Options{Migrate: true, Rolling: true}).ready().enter()
+	n := startNode(t, config, Options{Migrate: true, Rolling: true}).ready().logInGuest()
 	sale := n.open().ID
-	n.settled(n.buy(sale, "key-cluster-1").Order)
+	n.waitSettled(n.buy(sale, "key-cluster-1").Order)
 
 	ctx := kit.Context(t)
 	tools, err := OpenTools(ctx, config)
@@ -44,7 +44,7 @@ func TestNodeOnCluster(t *testing.T) {
 			t.Errorf("P1: %+v", r)
 		}
 	}
-	missing, weak, err := tools.Examine(ctx)
+	missing, weak, err := tools.CheckStores(ctx)
 	if err != nil || len(missing) > 0 {
 		t.Errorf("checks on a cluster: missing %v, %v, want none", missing, err)
 	}
@@ -54,13 +54,13 @@ func TestNodeOnCluster(t *testing.T) {
 		}
 	}
 	checkFailoverWarnings(t, config, cluster)
-	placed, err := tools.Places(ctx)
+	places, err := tools.Places(ctx)
 	on := make(map[string]int)
-	for _, p := range placed {
+	for _, p := range places {
 		on[p.Primary]++
 	}
-	if err != nil || len(placed) != config.Partitions || len(on) != 3 {
-		t.Errorf("partitions are not on three primaries: %+v, %v", placed, err)
+	if err != nil || len(places) != config.Partitions || len(on) != 3 {
+		t.Errorf("partitions are not on three primaries: %+v, %v", places, err)
 	}
 	for primary, partitions := range on {
 		if least := config.Partitions / 3; partitions < least || partitions > least+1 {
@@ -74,22 +74,22 @@ func TestNodeOnCluster(t *testing.T) {
 	}
 	plain := redis.NewClient(options)
 	defer plain.Close()
-	err = streams.Reach(ctx, plain)
+	err = streams.CheckReachable(ctx, plain)
 	if !errors.Is(err, shop.ErrMisconfigured) || !strings.Contains(err.Error(), "redis-cluster://") {
 		t.Errorf("one node under a plain address: %v", err)
 	}
-	alone, err := OpenTools(ctx, environ(cluster.Primaries[1].URL))
+	single, err := OpenTools(ctx, environ(cluster.Primaries[1].URL))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer alone.Close()
-	if _, _, err := alone.Examine(ctx); err == nil || !strings.Contains(err.Error(), "redis-cluster://") {
+	defer single.Close()
+	if _, _, err := single.CheckStores(ctx); err == nil || !strings.Contains(err.Error(), "redis-cluster://") {
 		t.Errorf("checkconfig of one node under a plain address: %v", err)
 	}
 }
 
-// TestClusterAddressOfOneServer: a cluster address of a server without cluster mode is rejected with an explanation.
-func TestClusterAddressOfOneServer(t *testing.T) {
+// TestClusterAddressOfSingleServerIsRejected: a cluster address of a server without cluster mode is rejected with an explanation.
+func TestClusterAddressOfSingleServerIsRejected(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.Redis(t))
 	if err != nil {
@@ -118,7 +118,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 			t.Fatal(err)
 		}
 		defer tools.Close()
-		_, weak, err := tools.Examine(ctx)
+		_, weak, err := tools.CheckStores(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 // replica within seconds, although no server sends MOVED.
 func TestPromotedPrimaryIsFound(t *testing.T) {
 	t.Parallel()
-	const soon = 40 * time.Second // go-redis alone reloads once a minute
+	const limit = 40 * time.Second // go-redis alone reloads once a minute
 	cluster := kit.StartRedisCluster(t, 3, 3)
 	address, err := parseRedisURL(cluster.URL)
 	if err != nil {
@@ -194,7 +194,7 @@ func TestPromotedPrimaryIsFound(t *testing.T) {
 		state := fmt.Sprint(cluster.Replicas[1].Do("INFO", "replication"))
 		return strings.Contains(state, "role:master"), state
 	})
-	kit.Eventually(t, soon, func() (bool, string) {
+	kit.Eventually(t, limit, func() (bool, string) {
 		err := set()
 		return err == nil, fmt.Sprintf("%s: %v", lost, err)
 	})

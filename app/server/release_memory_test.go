@@ -2,14 +2,14 @@ package server
 
 import "testing"
 
-// TestMemoryIsClearedUpInCalmTimesOnly: memory is returned only while the node is idle and the gain is large enough.
-func TestMemoryIsClearedUpInCalmTimesOnly(t *testing.T) {
+// TestMemoryIsReleasedOnlyWhileIdle: memory is returned only while the node is idle and the gain is large enough.
+func TestMemoryIsReleasedOnlyWhileIdle(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20
-	idle := heap{allocated: 900 * mb, objects: 90 * mb, alive: 88 * mb, stacks: 75 * mb, free: 4 * mb, goal: 250 * mb}
+	idle := heap{allocated: 900 * mb, objects: 90 * mb, live: 88 * mb, stacks: 75 * mb, free: 4 * mb, goal: 250 * mb}
 	left := idle
 	left.objects, left.free = 170*mb, 20*mb
-	young := heap{allocated: 30 * mb, objects: 22 * mb, alive: 8 * mb, stacks: 2 * mb, goal: 24 * mb}
+	fresh := heap{allocated: 30 * mb, objects: 22 * mb, live: 8 * mb, stacks: 2 * mb, goal: 24 * mb}
 	for name, c := range map[string]struct {
 		now       heap
 		perSecond float64
@@ -19,15 +19,15 @@ func TestMemoryIsClearedUpInCalmTimesOnly(t *testing.T) {
 		"many clients are connecting":  {left, 50 * mb, false},
 		"a collection is near":         {left, 9 * mb, false},
 		"nothing to gain":              {idle, 1 * mb, false},
-		"a node that has just started": {young, 0, false},
+		"a node that has just started": {fresh, 0, false},
 	} {
 		before := c.now
-		before.allocated -= c.perSecond * lookAtMemory.Seconds()
-		if got := c.now.calmSince(before, lookAtMemory) && c.now.worthClearing(); got != c.want {
+		before.allocated -= c.perSecond * memoryInterval.Seconds()
+		if got := c.now.idleSince(before, memoryInterval) && c.now.worthReleasing(); got != c.want {
 			t.Errorf("%s: cleared %t, want %t", name, got, c.want)
 		}
 	}
-	if h := readHeap(); h.allocated <= 0 || h.objects <= 0 || h.stacks <= 0 || h.goal < h.alive {
+	if h := readHeap(); h.allocated <= 0 || h.objects <= 0 || h.stacks <= 0 || h.goal < h.live {
 		t.Errorf("the runtime reports %+v", h)
 	}
 }

@@ -24,10 +24,10 @@ import (
 )
 
 const (
-	// closeWithin limits each step of a shutdown.
-	closeWithin = 10 * time.Second
-	// warmUpWithin limits one attempt to get ready: a recovery reads every order of every loaded sale.
-	warmUpWithin = 10 * time.Minute
+	// closeTimeout limits each step of a shutdown.
+	closeTimeout = 10 * time.Second
+	// warmUpTimeout limits one attempt to get ready: a recovery reads every order of every loaded sale.
+	warmUpTimeout = 10 * time.Minute
 )
 
 // Options are set by commands, not by variables.
@@ -70,10 +70,10 @@ type Server struct {
 	blocks   *backoffice.BlockList
 	registry *prometheus.Registry
 	listener net.Listener
-	front    *api.HTTPServer
-	back     *privateServer
+	public   *api.HTTPServer
+	private  *privateServer
 
-	notReady atomic.Pointer[obstacle] // nil: ready
+	notReady atomic.Pointer[notReadyReason] // nil: ready
 	recovery atomic.Pointer[recovery.Driver]
 	closing  chan struct{} // closed when a shutdown begins
 	release  func() error  // releases the resources of New, once
@@ -88,17 +88,17 @@ func New(c Config, o Options) (*Server, error) {
 	s.blocks = &backoffice.BlockList{Clock: s.clock}
 	s.release = sync.OnceValue(s.releaseResources)
 	s.setNotReady("starting", nil)
-	if err := s.take(); err != nil {
+	if err := s.acquire(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
 	return s, nil
 }
 
-// take acquires the resources that only one process can hold.
-func (s *Server) take() (err error) {
+// acquire acquires the resources that only one process can hold.
+func (s *Server) acquire() (err error) {
 	c := &s.config
 	if c.Embedded() {
-		if err := s.takeFolder(); err != nil {
+		if err := s.acquireFolder(); err != nil {
 			return err
 		}
 	}
@@ -108,15 +108,15 @@ func (s *Server) take() (err error) {
 	if s.listener, err = listen(c.Listen, "LISTEN"); err != nil {
 		return err
 	}
-	c.atHome(About{Addr: s.Addr()}.Local())
+	c.setLocalAddresses(About{Addr: s.Addr()}.Local())
 	var metrics net.Listener
 	if c.MetricsListen != "off" {
 		if metrics, err = listen(c.MetricsListen, "METRICS_LISTEN"); err != nil {
 			return err
 		}
 	}
-	s.front = api.NewHTTPServer(s.ready, c.HeaderLimit, c.IdleTimeout)
-	s.back = newPrivateServer(metrics, s.registry, s.readyInDetail, c.Profiles)
+	s.public = api.NewHTTPServer(s.ready, c.HeaderLimit, c.IdleTimeout)
+	s.private = newPrivateServer(metrics, s.registry, s.readyInDetail, c.Profiles)
 	return nil
 }
 
@@ -128,8 +128,8 @@ func (s *Server) releaseResources() error {
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}
-	if s.back != nil {
-		_ = s.back.listener.Close()
+	if s.private != nil {
+		_ = s.private.listener.Close()
 	}
 	if s.lock != nil {
 		return s.lock.Close()
@@ -160,34 +160,34 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	serve := func(run func() error) {
 		serving.Go(func() {
 			if err := run(); err != nil {
-				cancel(&brokenError{err})
+				cancel(&listenerError{err})
 			}
 		})
 	}
 	serve(func() error {
-		return s.front.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies, s.blocks.Address))
+		return s.public.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies, s.blocks.Address))
 	})
-	serve(s.back.serve)
+	serve(s.private.serve)
 	defer func() { err = errors.Join(err, s.closeListeners()) }()
 
 	stores, err := openStores(ctx, &s.config, s.setNotReady)
 	if err != nil {
-		return outcome(ctx, err)
+		return startResult(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stores.close()) }()
-	return outcome(ctx, s.work(ctx, stores))
+	return startResult(ctx, s.work(ctx, stores))
 }
 
-// brokenError ends Run because a listener failed.
-type brokenError struct{ error }
+// listenerError ends Run because a listener failed.
+type listenerError struct{ error }
 
-// outcome returns the result of Run. A start that was interrupted on request is not a failure.
-func outcome(ctx context.Context, err error) error {
-	var broken *brokenError
+// startResult returns the result of Run. A start that was interrupted on request is not a failure.
+func startResult(ctx context.Context, err error) error {
+	var failed *listenerError
 	switch {
-	case errors.As(context.Cause(ctx), &broken):
-		return errors.Join(broken.error, err)
-	case ctx.Err() != nil && errors.Is(err, errGaveUp):
+	case errors.As(context.Cause(ctx), &failed):
+		return errors.Join(failed.error, err)
+	case ctx.Err() != nil && errors.Is(err, errWaitCancelled):
 		return nil
 	}
 	return err
@@ -212,36 +212,36 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 		p.mails.folder.Written = s.options.OnMail
 	}
 	if s.options.Rolling {
-		p.keeper = &demo.Keeper{
+		p.demoKeeper = &demo.ScheduleJob{
 			Seeder: newSeeder(stores.db, lease, c.Partitions), Now: p.clock.Now,
 			Slot: cmp.Or(s.options.Slot, demo.RollingSlot),
 		}
 	}
 	// Background jobs outlive ctx: shutDown stops them after the sockets and the gate.
-	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopDuties()
-	d := &duties{ctx: dutyCtx}
-	err = waitFor(ctx, "the partitions in Redis", warmUpWithin, s.setNotReady, p.warmUp)
+	jobCtx, stopJobs := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopJobs()
+	d := &jobs{ctx: jobCtx}
+	err = waitFor(ctx, "the partitions in Redis", warmUpTimeout, s.setNotReady, p.warmUp)
 	if err == nil {
-		p.startDuties(d, c)
+		p.startJobs(d, c)
 		if c.Roles.API {
 			if err := lease.Serve(ctx); err != nil {
 				slog.WarnContext(ctx, "the other nodes have not seen yet that this node serves", "err", err)
 			}
-			s.front.AllowLong(p.auth.isOperator)
-			s.front.Open(p.handler(c, s.closing, s.registry))
+			s.public.AllowLongBodies(p.auth.isOperator)
+			s.public.Open(p.handler(c, s.closing, s.registry))
 		}
 		s.open(stores, lease.Node())
 		<-ctx.Done()
 	}
-	return errors.Join(err, s.shutDown(p, d, stopDuties))
+	return errors.Join(err, s.shutDown(p, d, stopJobs))
 }
 
 func (s *Server) open(stores *stores, node int) {
 	s.notReady.Store(nil)
 	about := About{Addr: s.Addr()}
-	if s.back != nil {
-		about.Metrics = s.back.listener.Addr().String()
+	if s.private != nil {
+		about.Metrics = s.private.listener.Addr().String()
 	}
 	if stores.embedded != nil {
 		about.Redis, about.Database = stores.embedded.mini.Addr(), folder(s.config.Data).database()
@@ -264,23 +264,23 @@ func (s *Server) open(stores *stores, node int) {
 //  6. the last spans of traced buys are sent
 //  7. the node number is released with the last used millisecond
 //  8. the stores close (Run)
-func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) error {
+func (s *Server) shutDown(p *parts, d *jobs, stopJobs context.CancelFunc) error {
 	slog.Info("shutting down")
 	s.setNotReady("shutting down", nil)
 	close(s.closing)
 
-	drain, cancel := context.WithTimeout(context.Background(), closeWithin)
+	drain, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	err := errors.Join(p.hub.Drain(drain, s.config.ReturnWithin), s.closeListeners())
 	p.gate.Close()
 	p.services.checkout.Close()
-	stopDuties()
+	stopJobs()
 	d.wg.Wait()
 	if p.traces != nil {
 		p.traces.Close()
 	}
 
-	last, cancel := context.WithTimeout(context.Background(), closeWithin)
+	last, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := p.lease.Release(last); err != nil {
 		slog.Warn("could not release the node number; its lease expires by itself", "err", err)

@@ -48,8 +48,8 @@ func embedded(t *testing.T, dir string, more ...string) Config {
 	return c
 }
 
-// begin runs a server until the end of the test or a call of end.
-func begin(t *testing.T, c Config, o Options) *node {
+// startNode runs a server until the end of the test or a call of end.
+func startNode(t *testing.T, c Config, o Options) *node {
 	t.Helper()
 	s, err := New(c, o)
 	if err != nil {
@@ -105,18 +105,18 @@ func (n *node) try(method, path string, body any) (int, string) {
 		return 0, err.Error()
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
+	response, err := io.ReadAll(res.Body)
 	if err != nil {
 		return 0, err.Error()
 	}
-	return res.StatusCode, string(answer)
+	return res.StatusCode, string(response)
 }
 
 // private reads a page of the private listener.
 func (n *node) private(path string) string {
 	n.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
-	res, err := client.Get("http://" + n.server.back.listener.Addr().String() + path)
+	res, err := client.Get("http://" + n.server.private.listener.Addr().String() + path)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -132,15 +132,15 @@ func (n *node) private(path string) string {
 func ask[T any](n *node, method, path string, body any) T {
 	n.t.Helper()
 	code, text := n.try(method, path, body)
-	var answer T
-	if err := json.Unmarshal([]byte(text), &answer); code != 200 || err != nil {
+	var response T
+	if err := json.Unmarshal([]byte(text), &response); code != 200 || err != nil {
 		n.t.Fatalf("%s %s: %d %s %v", method, path, code, text, err)
 	}
-	return answer
+	return response
 }
 
-// enter logs in as a guest.
-func (n *node) enter() *node {
+// logInGuest logs in as a guest.
+func (n *node) logInGuest() *node {
 	n.t.Helper()
 	n.token = ask[struct{ Access string }](n, "POST", "/api/v1/auth/guest", nil).Access
 	return n
@@ -163,8 +163,8 @@ func (n *node) buy(sale shop.ID, key string) order.Receipt {
 	return ask[order.Receipt](n, "POST", "/api/v1/sales/"+sale.String()+"/buy", map[string]any{"qty": 1, "key": key})
 }
 
-// settled waits for the row of the order and returns it.
-func (n *node) settled(id shop.ID) shop.Order {
+// waitSettled waits for the row of the order and returns it.
+func (n *node) waitSettled(id shop.ID) shop.Order {
 	n.t.Helper()
 	var o shop.Order
 	kit.Eventually(n.t, time.Minute, func() (bool, string) {
@@ -174,45 +174,45 @@ func (n *node) settled(id shop.ID) shop.Order {
 	return o
 }
 
-// TestAWholeLife: a guest buys, gets an order and cancels it. The unit is returned and the audit passes. A restart on
+// TestOrdersAndLoginsSurviveARestart: a guest buys, gets an order and cancels it. The unit is returned and the audit passes. A restart on
 // the same folder rebuilds Redis from the database and keeps users logged in (P1, P3).
-func TestAWholeLife(t *testing.T) {
+func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := embedded(t, dir)
-	n := begin(t, c, Options{Rolling: true}).ready().enter()
+	n := startNode(t, c, Options{Rolling: true}).ready().logInGuest()
 	sale := n.open()
-	kept := n.buy(sale.ID, "key-kept")
-	if o := n.settled(kept.Order); o.State != shop.Pending || o.PayBy == 0 || o.ProductName != sale.Product.Name {
+	repeated := n.buy(sale.ID, "key-kept")
+	if o := n.waitSettled(repeated.Order); o.State != shop.Pending || o.PayBy == 0 || o.ProductName != sale.Product.Name {
 		t.Errorf("order %+v", o)
 	}
-	if again := n.buy(sale.ID, "key-kept"); again.Order != kept.Order {
-		t.Errorf("the same key made another order: %v and %v", kept, again)
+	if again := n.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
+		t.Errorf("the same key made another order: %v and %v", repeated, again)
 	}
-	gone := n.buyOther(sale.ID)
-	if o := ask[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+gone.String()+"/cancel", nil); o.State != shop.Cancelled {
+	cancelled := n.buyNewOrder(sale.ID)
+	if o := ask[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+cancelled.String()+"/cancel", nil); o.State != shop.Cancelled {
 		t.Errorf("cancelled order is %s", o.State)
 	}
-	n.proved(c)
+	n.checkAudit(c)
 	n.end()
 
-	m := begin(t, c, Options{Rolling: true}).ready()
+	m := startNode(t, c, Options{Rolling: true}).ready()
 	m.token = n.token
-	if o := ask[shop.Order](m, "GET", "/api/v1/orders/"+kept.Order.String(), nil); o.State != shop.Pending {
+	if o := ask[shop.Order](m, "GET", "/api/v1/orders/"+repeated.Order.String(), nil); o.State != shop.Pending {
 		t.Errorf("after the restart the order is %s", o.State)
 	}
-	if again := m.buy(sale.ID, "key-kept"); again.Order != kept.Order {
+	if again := m.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
 		t.Errorf("after the restart the same key made another order: %v", again)
 	}
 	view := ask[shop.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
 	if view.Held != 1 || view.Stock != sale.Initial-1 {
 		t.Errorf("after the restart: stock %d, held %d of %d", view.Stock, view.Held, sale.Initial)
 	}
-	m.proved(c)
+	m.checkAudit(c)
 }
 
-// buyOther buys from a sale other than the given one.
-func (n *node) buyOther(not shop.ID) shop.ID {
+// buyNewOrder buys from a sale other than the given one.
+func (n *node) buyNewOrder(not shop.ID) shop.ID {
 	n.t.Helper()
 	for _, s := range ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
 		if s.ID != not {
@@ -223,8 +223,8 @@ func (n *node) buyOther(not shop.ID) shop.ID {
 	return 0
 }
 
-// proved audits every loaded sale with the tools of the command, while the server runs.
-func (n *node) proved(c Config) {
+// checkAudit audits every loaded sale with the tools of the command, while the server runs.
+func (n *node) checkAudit(c Config) {
 	n.t.Helper()
 	tools, err := OpenTools(n.t.Context(), c)
 	if err != nil {
@@ -242,7 +242,7 @@ func (n *node) proved(c Config) {
 	}
 }
 
-func TestWrongStartsAreExplained(t *testing.T) {
+func TestStartErrorsNameTheConflict(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	c := embedded(t, dir)
@@ -252,15 +252,15 @@ func TestWrongStartsAreExplained(t *testing.T) {
 	}
 	defer first.Close()
 	for name, want := range map[string]struct {
-		config Config
-		says   string
+		config  Config
+		message string
 	}{
 		"folder in use":  {embedded(t, dir), "another server uses the data folder"},
 		"port in use":    {embedded(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop the program that uses it, or choose another address with STAMPEDE_LISTEN"},
 		"metrics in use": {embedded(t, t.TempDir(), "STAMPEDE_METRICS_LISTEN="+first.Addr()), "STAMPEDE_METRICS_LISTEN"},
 	} {
 		s, err := New(want.config, Options{})
-		if err == nil || !strings.Contains(err.Error(), want.says) {
+		if err == nil || !strings.Contains(err.Error(), want.message) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {
@@ -277,13 +277,13 @@ func TestWrongStartsAreExplained(t *testing.T) {
 	second.Close()
 }
 
-// TestWaitsForStores: a node with unreachable stores listens, is not ready, reports the reason and can be stopped.
-func TestWaitsForStores(t *testing.T) {
+// TestServerWaitsForUnreachableStores: a node with unreachable stores listens, is not ready, reports the reason and can be stopped.
+func TestServerWaitsForUnreachableStores(t *testing.T) {
 	t.Parallel()
 	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
 		"STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:1)/shop",
 		"STAMPEDE_JWT_SECRET="+goodSecret)
-	n := begin(t, c, Options{})
+	n := startNode(t, c, Options{})
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		code, body := n.try("GET", "/readyz", nil)
 		return code == 503 && strings.Contains(body, "waiting for"), body
@@ -306,11 +306,11 @@ func TestWaitsForStores(t *testing.T) {
 	n.end()
 }
 
-// TestOnRealStores: the schema is required, weak settings are rejected, metrics are served (P2).
-func TestOnRealStores(t *testing.T) {
+// TestRealStoresNeedSchemaAndDurability: the schema is required, weak settings are rejected, metrics are served (P2).
+func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
-	real := func(redis string, more ...string) Config {
+	realConfig := func(redis string, more ...string) Config {
 		return embedded(t, t.TempDir(), append([]string{
 			"STAMPEDE_REDIS_URL=" + redis, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + goodSecret,
 		}, more...)...)
@@ -323,19 +323,19 @@ func TestOnRealStores(t *testing.T) {
 		return s.Run(t.Context())
 	}
 	durable := kit.Redis(t)
-	if err := runs(real(durable), Options{}); err == nil || !strings.Contains(err.Error(), "stampede migrate up") {
+	if err := runs(realConfig(durable), Options{}); err == nil || !strings.Contains(err.Error(), "stampede migrate up") {
 		t.Errorf("without a schema: %v", err)
 	}
 	weak := kit.StartRedis(t, kit.RedisOptions{})
-	if err := runs(real(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(),
+	if err := runs(realConfig(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(),
 		"appendonly is no") {
 		t.Errorf("on a Redis without AOF: %v", err)
 	}
-	n := begin(t, real(durable), Options{Migrate: true, Rolling: true}).ready().enter()
-	if o := n.settled(n.buy(n.open().ID, "key-real").Order); o.State != shop.Pending {
+	n := startNode(t, realConfig(durable), Options{Migrate: true, Rolling: true}).ready().logInGuest()
+	if o := n.waitSettled(n.buy(n.open().ID, "key-real").Order); o.State != shop.Pending {
 		t.Errorf("order %+v", o)
 	}
-	res, err := http.Get(fmt.Sprintf("http://%s/metrics", n.server.back.listener.Addr()))
+	res, err := http.Get(fmt.Sprintf("http://%s/metrics", n.server.private.listener.Addr()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,32 +349,32 @@ func TestOnRealStores(t *testing.T) {
 			t.Errorf("metrics lack %s", name)
 		}
 	}
-	if err := runs(real(durable, "STAMPEDE_PARTITIONS=3"), Options{}); err == nil || !strings.Contains(err.Error(),
+	if err := runs(realConfig(durable, "STAMPEDE_PARTITIONS=3"), Options{}); err == nil || !strings.Contains(err.Error(),
 		"STAMPEDE_PARTITIONS=2") {
 		t.Errorf("with other partitions: %v", err)
 	}
 }
 
-// TestRedisAway: while Redis is down, buys return busy and the node stays ready. It recovers by itself (I6).
-func TestRedisAway(t *testing.T) {
+// TestRedisOutageReturnsBusyAndRecovers: while Redis is down, buys return busy and the node stays ready. It recovers by itself (I6).
+func TestRedisOutageReturnsBusyAndRecovers(t *testing.T) {
 	t.Parallel()
-	wire := kit.NewProxy(t, kit.Redis(t))
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+wire.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
+	proxy := kit.NewProxy(t, kit.Redis(t))
+	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+proxy.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
 		"STAMPEDE_JWT_SECRET="+goodSecret)
-	n := begin(t, c, Options{Migrate: true, Rolling: true}).ready().enter()
+	n := startNode(t, c, Options{Migrate: true, Rolling: true}).ready().logInGuest()
 	sale := n.open()
 	n.buy(sale.ID, "key-before")
-	wire.Cut()
+	proxy.Cut()
 	buy := map[string]any{"qty": 1, "key": "key-during"}
 	path := "/api/v1/sales/" + sale.ID.String() + "/buy"
 	code, body := n.try("POST", path, buy)
 	if code != 503 || !strings.Contains(body, `"busy"`) || !strings.Contains(body, "retry_ms") {
 		t.Errorf("without Redis: %d %s", code, body)
 	}
-	wire.Restore()
+	proxy.Restore()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		code, body = n.try("POST", path, buy)
 		return code == 200 || strings.Contains(body, "limit_reached"), body
 	})
-	n.proved(c)
+	n.checkAudit(c)
 }

@@ -28,7 +28,7 @@ type services struct {
 	storefront     *catalog.Storefront
 	orders         *order.Reader
 	checkout       *order.Checkout
-	cashier        *payment.Cashier
+	payments       *payment.PaymentService
 	reconciliation *payment.DailyReconciliation
 	askRefund      *payment.RefundRequests
 	refunds        *backoffice.RefundService
@@ -54,8 +54,8 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	o := api.Options{
 		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
 		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
-		Passes: p.passService, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
-		AskRefund: s.askRefund.AskRefund,
+		Passes: p.passService, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
+		RequestRefund: s.askRefund.RequestRefund,
 
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
 		SaleReport: s.reports.SaleReport,
@@ -63,16 +63,16 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Archive: s.archive, ReconcileDay: s.reconciliation.ReconcileDay,
 		Readiness: checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
 
-		Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
+		Mount: p.hub.Mount, Page: embeddedPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
 		Closing: closing, Metrics: metrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
-		Admit:      p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
-		Board: p.board.feed.History,
-		NoBuy: func(sale shop.ID, err error) { p.countRejected(sale, shop.LayerNode, err) },
+		Admit:      p.limits.TakeHTTP, AdmitBuy: p.mayBuy, Tracer: p.tracer,
+		Board:       p.board.feed.History,
+		BuyRejected: func(sale shop.ID, err error) { p.countRejected(sale, shop.LayerNode, err) },
 	}
-	if s.cashier.TakesPayments() {
-		o.Notified = s.cashier.Notified
+	if s.payments.TakesPayments() {
+		o.HandleNotification = s.payments.HandleNotification
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: p.auth.issuer, Mint: p.lease.Mint}
@@ -80,13 +80,13 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 			if _, err := p.auth.verify(bearer); errors.Is(err, &shop.Error{Code: shop.Forbidden}) {
 				return nil, err // a new token would be rejected, too
 			}
-			return guests.Enter(bearer)
+			return guests.LogIn(bearer)
 		}
 	}
 	return api.New(o)
 }
 
-func builtPage() fs.FS {
+func embeddedPage() fs.FS {
 	if dist, ok := frontend.Dist(); ok {
 		return dist
 	}

@@ -20,8 +20,8 @@ func shipped(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestShippedNodesKnowTheirProxy: both shipped deployments run behind nginx and list its addresses as proxies.
-func TestShippedNodesKnowTheirProxy(t *testing.T) {
+// TestShippedDeploymentsListTheirProxy: both shipped deployments run behind nginx and list its addresses as proxies.
+func TestShippedDeploymentsListTheirProxy(t *testing.T) {
 	t.Parallel()
 	for name, setting := range map[string]string{
 		"compose.yaml":      `(?m)^\s+STAMPEDE_TRUSTED_PROXIES: (\S+)`,
@@ -56,8 +56,8 @@ func TestShippedUnitsLetNodesDrain(t *testing.T) {
 			t.Errorf("%s does not set TimeoutStopSec", name)
 			continue
 		}
-		if seconds, _ := strconv.Atoi(found[1]); time.Duration(seconds)*time.Second <= 3*closeWithin {
-			t.Errorf("%s kills after %d s, want at least %v", name, seconds, 3*closeWithin)
+		if seconds, _ := strconv.Atoi(found[1]); time.Duration(seconds)*time.Second <= 3*closeTimeout {
+			t.Errorf("%s kills after %d s, want at least %v", name, seconds, 3*closeTimeout)
 		}
 		for _, line := range []string{"KillSignal=SIGTERM", "KillMode=mixed"} {
 			if !strings.Contains(unit, "\n"+line+"\n") {
@@ -93,9 +93,9 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 	}
 }
 
-// TestGuardsOfNginxAreCoarser: the limits of the shipped nginx are looser than those of the program, which alone
+// TestNginxLimitsAreLooserThanProgramLimits: the limits of the shipped nginx are looser than those of the program, which alone
 // returns retry times. nginx never rejects a request that the program would accept.
-func TestGuardsOfNginxAreCoarser(t *testing.T) {
+func TestNginxLimitsAreLooserThanProgramLimits(t *testing.T) {
 	t.Parallel()
 	c, err := Load(nil)
 	if err != nil {

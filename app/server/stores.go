@@ -25,39 +25,39 @@ const (
 	// redisConns is the pool size for all calls except blocking reads. The gate needs few connections, because it
 	// groups buys.
 	redisConns = 64
-	// patience is the longest pause between two attempts to reach a store at the start. remind is the interval of log
+	// maxPause is the longest pause between two attempts to reach a store at the start. remind is the interval of log
 	// lines about the wait.
-	patience = 2 * time.Second
-	remind   = 3 * time.Second
-	// reachWithin limits one attempt to reach a store.
-	reachWithin = 5 * time.Second
+	maxPause    = 2 * time.Second
+	logInterval = 3 * time.Second
+	// connectTimeout limits one attempt to reach a store.
+	connectTimeout = 5 * time.Second
 )
 
 // stores holds the open connections.
 type stores struct {
-	db       *store.Store
-	unfenced *store.Store          // db on connections to any server, for recovery
-	replica  *store.Replica        // serves lists and reports; nil: not configured
-	client   redis.UniversalClient // for calls that reply at once
-	blocking redis.UniversalClient // for blocking reads of consumers
-	database int                   // database number in Redis
-	where    string                // hosts of Redis, for errors
-	replicas int                   // number of replicas that a buy waits for
-	embedded *embeddedRedis
+	db         *store.Store
+	recoveryDB *store.Store          // db on connections to any server, for recovery
+	replica    *store.Replica        // serves lists and reports; nil: not configured
+	client     redis.UniversalClient // for calls that reply at once
+	blocking   redis.UniversalClient // for blocking reads of consumers
+	database   int                   // database number in Redis
+	redisHosts string                // hosts of Redis, for errors
+	replicas   int                   // number of replicas that a buy waits for
+	embedded   *embeddedRedis
 }
 
 // openStores connects to the configured stores. It waits for unreachable real stores until ctx ends. The callback
 // receives the name of the store and the last error.
-func openStores(ctx context.Context, c *Config, say func(what string, err error)) (*stores, error) {
+func openStores(ctx context.Context, c *Config, report func(what string, err error)) (*stores, error) {
 	s := &stores{replicas: c.RedisReplicas}
 	address, err := s.redisAddress(c)
 	if err != nil {
 		return nil, err
 	}
 	s.connect(address, c.Partitions)
-	err = waitFor(ctx, "the database", reachWithin, say, func(ctx context.Context) error { return s.openDatabase(ctx, c) })
+	err = waitFor(ctx, "the database", connectTimeout, report, func(ctx context.Context) error { return s.openDatabase(ctx, c) })
 	if err == nil {
-		err = waitFor(ctx, "Redis", reachWithin, say, s.ping)
+		err = waitFor(ctx, "Redis", connectTimeout, report, s.ping)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -80,7 +80,7 @@ func (s *stores) redisAddress(c *Config) (redisAddress, error) {
 
 // connect opens the clients. It sends no command.
 func (s *stores) connect(a redisAddress, partitions int) {
-	s.database, s.where = a.DB, a.where()
+	s.database, s.redisHosts = a.DB, a.where()
 	s.client = a.open(redisConns)
 	s.blocking = a.open(partitions + 6) // one per partition, the webhook, e-mails and a reserve
 	hookRedis(s.client, s.blocking)
@@ -95,9 +95,9 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 	if err != nil {
 		return err
 	}
-	s.unfenced = s.db.Unfenced()
+	s.recoveryDB = s.db.Unfenced()
 	hookStore(s.db)
-	hookStore(s.unfenced)
+	hookStore(s.recoveryDB)
 	if c.MySQLReplica != "" {
 		s.replica = store.OpenReplica(s.db, string(c.MySQLReplica), string(c.MySQLCA))
 	}
@@ -106,14 +106,14 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 
 // ping adds the address to its error, because a timeout does not contain it.
 func (s *stores) ping(ctx context.Context) error {
-	err := streams.Reach(ctx, s.client)
+	err := streams.CheckReachable(ctx, s.client)
 	var unknown *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &unknown):
 		return fmt.Errorf("reach Redis at %s: %w: if a private CA signed its certificate, set STAMPEDE_REDIS_CA_FILE to the "+
-			"certificate of that CA", s.where, err)
+			"certificate of that CA", s.redisHosts, err)
 	case err != nil:
-		return fmt.Errorf("reach Redis at %s: %w", s.where, err)
+		return fmt.Errorf("reach Redis at %s: %w", s.redisHosts, err)
 	}
 	return nil
 }
@@ -134,8 +134,8 @@ func (s *stores) close() error {
 	if s.db != nil {
 		failed = append(failed, s.db.Close())
 	}
-	if s.unfenced != s.db {
-		failed = append(failed, s.unfenced.Close())
+	if s.recoveryDB != s.db {
+		failed = append(failed, s.recoveryDB.Close())
 	}
 	if s.embedded != nil {
 		s.embedded.close()
@@ -144,8 +144,8 @@ func (s *stores) close() error {
 }
 
 var (
-	errGaveUp  = errors.New("gave up waiting") // ctx ended
-	errRefused = errors.New("a retry cannot correct this; `stampede checkconfig` lists the problems of each store, " +
+	errWaitCancelled = errors.New("gave up waiting") // ctx ended
+	errNoRetry       = errors.New("a retry cannot correct this; `stampede checkconfig` lists the problems of each store, " +
 		"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL set the stores and their accounts")
 )
 
@@ -153,11 +153,11 @@ var (
 // attempt takes at most within. Every few seconds waitFor reports the error. The name is public, so it contains no
 // hosts.
 func waitFor(
-	ctx context.Context, what string, within time.Duration, say func(what string, err error),
+	ctx context.Context, what string, within time.Duration, report func(what string, err error),
 	try func(ctx context.Context) error,
 ) error {
 	pause := 50 * time.Millisecond
-	var said time.Time
+	var loggedAt time.Time
 	for {
 		attempt, cancel := context.WithTimeout(ctx, within)
 		err := try(attempt)
@@ -166,17 +166,17 @@ func waitFor(
 			return nil
 		}
 		if errors.Is(err, shop.ErrMisconfigured) {
-			return fmt.Errorf("%s: %w\n%w", what, err, errRefused)
+			return fmt.Errorf("%s: %w\n%w", what, err, errNoRetry)
 		}
-		if time.Since(said) > remind {
-			said = time.Now()
-			say("waiting for "+what, err)
+		if time.Since(loggedAt) > logInterval {
+			loggedAt = time.Now()
+			report("waiting for "+what, err)
 			slog.WarnContext(ctx, "cannot reach "+what+"; retrying", "err", err)
 		}
 		if !shop.Sleep(ctx, pause) {
-			return fmt.Errorf("%w for %s: %w", errGaveUp, what, err)
+			return fmt.Errorf("%w for %s: %w", errWaitCancelled, what, err)
 		}
-		pause = min(2*pause, patience)
+		pause = min(2*pause, maxPause)
 	}
 }
 
@@ -203,8 +203,8 @@ func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partiti
 	return db.EnsurePartitions(ctx, partitions)
 }
 
-// shows returns the store for lists and reports: the replica if one is configured, otherwise the primary.
-func (s *stores) shows() backoffice.Reader {
+// readStore returns the store for lists and reports: the replica if one is configured, otherwise the primary.
+func (s *stores) readStore() backoffice.Reader {
 	if s.replica != nil {
 		return s.replica
 	}

@@ -10,12 +10,12 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestClientsNeverRepeatByThemselves: a lost reply returns an error after one call (I6). A client that retried a script
+// TestRedisClientsDoNotRetry: a lost reply returns an error after one call (I6). A client that retried a script
 // by itself could not check that the repetition is safe, and would exceed the deadline of its caller.
-func TestClientsNeverRepeatByThemselves(t *testing.T) {
+func TestRedisClientsDoNotRetry(t *testing.T) {
 	t.Parallel()
-	wire := kit.NewProxy(t, kit.Redis(t))
-	options, err := redis.ParseURL(wire.URL)
+	proxy := kit.NewProxy(t, kit.Redis(t))
+	options, err := redis.ParseURL(proxy.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestClientsNeverRepeatByThemselves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wire.DropReplies("evalsha", 1)
+		proxy.DropReplies("evalsha", 1)
 		if n, err := client.EvalSha(ctx, sha, []string{name}).Int(); err == nil {
 			t.Errorf("%s: got the reply %d although it was lost", name, n)
 		}
@@ -38,15 +38,15 @@ func TestClientsNeverRepeatByThemselves(t *testing.T) {
 	}
 }
 
-// TestNodeKeepsLagTrue: a running node restores the lag of XINFO GROUPS after Redis has lost the read position of the
+// TestNodeRestoresTheLagOfItsGroup: a running node restores the lag of XINFO GROUPS after Redis has lost the read position of the
 // group (P7). Redis loses it when it replays its append-only file.
-func TestNodeKeepsLagTrue(t *testing.T) {
+func TestNodeRestoresTheLagOfItsGroup(t *testing.T) {
 	t.Parallel()
 	address := kit.Redis(t)
-	n := begin(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
+	n := startNode(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
 		"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=1"),
-		Options{Migrate: true, Rolling: true}).ready().enter()
-	n.settled(n.buy(n.open().ID, "key-lag-1").Order)
+		Options{Migrate: true, Rolling: true}).ready().logInGuest()
+	n.waitSettled(n.buy(n.open().ID, "key-lag-1").Order)
 	options, err := redis.ParseURL(address)
 	if err != nil {
 		t.Fatal(err)

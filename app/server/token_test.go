@@ -9,16 +9,16 @@ import (
 	"stampede/app/shop"
 )
 
-// redisAhead is a Redis whose clock is ahead of the local clock.
-type redisAhead time.Duration
+// clockOffset is a Redis whose clock is ahead of the local clock.
+type clockOffset time.Duration
 
-func (r redisAhead) Now(context.Context) (shop.Millis, error) {
+func (r clockOffset) Now(context.Context) (shop.Millis, error) {
 	return shop.MillisOf(time.Now().Add(time.Duration(r))), nil
 }
 
-// TestTokensLiveByRedisTime: tokens expire by Redis time (I10). A node with a wrong wall clock accepts the same tokens
+// TestTokensExpireByRedisTime: tokens expire by Redis time (I10). A node with a wrong wall clock accepts the same tokens
 // as the other nodes, and the others accept its tokens.
-func TestTokensLiveByRedisTime(t *testing.T) {
+func TestTokensExpireByRedisTime(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{5 * time.Minute, -5 * time.Minute} {
 		s, err := New(embedded(t, t.TempDir()), Options{})
@@ -26,7 +26,7 @@ func TestTokensLiveByRedisTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if err := s.clock.Sample(context.Background(), redisAhead(ahead)); err != nil {
+		if err := s.clock.Sample(context.Background(), clockOffset(ahead)); err != nil {
 			t.Fatal(err)
 		}
 		right, err := account.NewIssuer([]byte(s.config.JWTSecret), func() time.Time { return time.Now().Add(ahead) })

@@ -129,7 +129,7 @@ func (t *Tools) connect(ctx context.Context) error {
 	t.stores.connect(address, t.config.Partitions)
 	err = t.stores.ping(ctx)
 	if err != nil && t.config.Embedded() { // redis.addr of a server that crashed
-		return noServer(t.config.Data)
+		return noServerError(t.config.Data)
 	}
 	return err
 }
@@ -139,8 +139,8 @@ func (t *Tools) prepared(ctx context.Context) error {
 	return prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions)
 }
 
-// Examine tries every required operation on the real stores without lasting effects, and checks their settings.
-func (t *Tools) Examine(ctx context.Context) ([]Missing, []Weakness, error) {
+// CheckStores tries every required operation on the real stores without lasting effects, and checks their settings.
+func (t *Tools) CheckStores(ctx context.Context) ([]MissingFeature, []Weakness, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -149,32 +149,32 @@ func (t *Tools) Examine(ctx context.Context) ([]Missing, []Weakness, error) {
 	return missing, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
 }
 
-// Placed is the location of a partition's keys in a Redis cluster.
-type Placed = streams.Placed
+// PartitionPlace is the location of a partition's keys in a Redis cluster.
+type PartitionPlace = streams.Placement
 
 // Places lists the locations of the partitions in a Redis cluster; empty for a single server.
-func (t *Tools) Places(ctx context.Context) ([]Placed, error) {
+func (t *Tools) Places(ctx context.Context) ([]PartitionPlace, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, err
 	}
-	return streams.Places(ctx, t.stores.client, t.config.Partitions)
+	return streams.Placements(ctx, t.stores.client, t.config.Partitions)
 }
 
 // act runs do and its audit log entry in one transaction.
-func (t *Tools) act(ctx context.Context, do func(tx *store.Store) (journal.Act, error)) (journal.Done, error) {
+func (t *Tools) act(ctx context.Context, do func(tx *store.Store) (journal.Operation, error)) (journal.Done, error) {
 	if err := t.prepared(ctx); err != nil {
 		return journal.Done{}, err
 	}
-	return t.stores.db.Act(ctx, t.Actor, do)
+	return t.stores.db.RunOperation(ctx, t.Actor, do)
 }
 
-// note records an operation outside the database in the audit log, before the operation runs.
-func (t *Tools) note(ctx context.Context, act journal.Act) error {
-	_, err := t.act(ctx, func(*store.Store) (journal.Act, error) { return act, nil })
+// writeJournal records an operation outside the database in the audit log, before the operation runs.
+func (t *Tools) writeJournal(ctx context.Context, act journal.Operation) error {
+	_, err := t.act(ctx, func(*store.Store) (journal.Operation, error) { return act, nil })
 	return err
 }
 
 // Seeding records in the audit log that demo data is added.
 func (t *Tools) Seeding(ctx context.Context, how any) error {
-	return t.note(ctx, journal.Act{Kind: "shop.seed", Object: "shop", After: how})
+	return t.writeJournal(ctx, journal.Operation{Kind: "shop.seed", Object: "shop", After: how})
 }

@@ -66,9 +66,9 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
 	next := present
-	done, err := t.act(ctx, func(tx *store.Store) (journal.Act, error) {
+	done, err := t.act(ctx, func(tx *store.Store) (journal.Operation, error) {
 		next, err := tx.RotateKey(ctx, present.Number, only)
-		return journal.Act{Kind: "key.rotate", Object: "key", Before: present, After: next, Answer: next}, err
+		return journal.Operation{Kind: "key.rotate", Object: "key", Before: present, After: next, Result: next}, err
 	})
 	if err == nil {
 		err = done.Into(&next)
@@ -108,7 +108,7 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	if err != nil {
 		return UserSummary{}, fmt.Errorf("lease a node number: %w", err)
 	}
-	t.config.atHome(About{Addr: t.config.Listen}.Local())
+	t.config.setLocalAddresses(About{Addr: t.config.Listen}.Local())
 	accounts := &account.Accounts{
 		Store: t.stores.db, Mint: lease.Mint, Now: wallClock, Public: t.config.PublicURL,
 		Counters: account.NewCounters(nil), Mailer: streams.NewMailStream(t.stores.client),

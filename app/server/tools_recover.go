@@ -15,7 +15,7 @@ import (
 // Recover recovers every partition, even if no loss is detected. accept is the id of a replaced database server that
 // may be used again; "": none.
 func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, error) {
-	d, err := t.driver(ctx, journal.Act{Kind: "database.recover", Object: "database", Note: accept})
+	d, err := t.driver(ctx, journal.Operation{Kind: "database.recover", Object: "database", Note: accept})
 	if err != nil {
 		return recovery.Report{}, err
 	}
@@ -31,7 +31,7 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 
 // Settle applies an operator's decision about an order that a recovery cannot prove.
 func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settlement) (recovery.Report, error) {
-	d, err := t.driver(ctx, journal.Act{Kind: "database.settle", Object: "order:" + order.String(), Note: string(how)})
+	d, err := t.driver(ctx, journal.Operation{Kind: "database.settle", Object: "order:" + order.String(), Note: string(how)})
 	if err != nil {
 		return recovery.Report{}, err
 	}
@@ -39,7 +39,7 @@ func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settleme
 }
 
 // driver records the operation in the audit log and returns the recovery driver.
-func (t *Tools) driver(ctx context.Context, act journal.Act) (*recovery.Driver, error) {
+func (t *Tools) driver(ctx context.Context, act journal.Operation) (*recovery.Driver, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
@@ -48,10 +48,10 @@ func (t *Tools) driver(ctx context.Context, act journal.Act) (*recovery.Driver, 
 	if err != nil {
 		return nil, err
 	}
-	if err := t.note(ctx, act); err != nil {
+	if err := t.writeJournal(ctx, act); err != nil {
 		return nil, err
 	}
-	db := t.stores.unfenced
+	db := t.stores.recoveryDB
 	d := newDriver(&t.config, db, inventory, gateway != nil)
 	d.Trust = func(_ context.Context, server string, generation int64) error {
 		db.Trust(server, generation) // revs of written and ended orders depend on the generation

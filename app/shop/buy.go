@@ -48,9 +48,9 @@ const (
 	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written (16–21: codes of calls)
 )
 
-// GateAnswer is the result of a buy. Order and Ticket are those of the first acceptance. Done is used to compute the
+// GateResult is the result of a buy. Order and Ticket are those of the first acceptance. Done is used to compute the
 // place.
-type GateAnswer struct {
+type GateResult struct {
 	Verdict Verdict
 	Order   ID
 	Ticket  int64

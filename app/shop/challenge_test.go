@@ -5,7 +5,7 @@ import (
 )
 
 // AtLeast returns the stronger check. An unknown check counts as the strongest one.
-func TestLeastChallenge(t *testing.T) {
+func TestAtLeastReturnsTheStrongerChallenge(t *testing.T) {
 	t.Parallel()
 	order := []Challenge{ChallengeNone, ChallengePass, ChallengeWork, ChallengeCaptcha, "riddle"}
 	for i, c := range order {

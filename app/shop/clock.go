@@ -45,12 +45,12 @@ func (c *Clock) Sample(ctx context.Context, redis interface {
 	Now(ctx context.Context) (Millis, error)
 },
 ) error {
-	asked := time.Now()
+	sent := time.Now()
 	now, err := redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	middle := asked.Add(time.Since(asked) / 2)
-	c.base.Store(int64(now) - middle.Sub(c.start).Milliseconds())
+	midpoint := sent.Add(time.Since(sent) / 2)
+	c.base.Store(int64(now) - midpoint.Sub(c.start).Milliseconds())
 	return nil
 }

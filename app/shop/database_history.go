@@ -16,17 +16,17 @@ type DatabaseHistory struct {
 	Lossless bool
 	// Fallback: semi-synchronous replication is configured but not active, so a failover may lose commits.
 	Fallback bool
-	// Unfit is the reason why no recovery may run on the server now: it is read-only or still applies a relay log. "":
+	// UnfitReason is the reason why no recovery may run on the server now: it is read-only or still applies a relay log. "":
 	// fit.
-	Unfit string
+	UnfitReason string
 }
 
-// MoneyWatch schedules gateway queries for orders whose payment may have been opened by a lost commit. The queries are
-// distributed between Now and Now + Spread. WatchMoney extends Spread to at least Each per order. The gateway accepted
+// PaymentWatch schedules gateway queries for orders whose payment may have been opened by a lost commit. The queries are
+// distributed between Now and Now + Spread. WatchPayments extends Spread to at least Each per order. The gateway accepted
 // payments until Margin before the deadline of each order.
-type MoneyWatch struct {
-	Now                  Millis
-	Margin, Spread, Each time.Duration
+type PaymentWatch struct {
+	Now                      Millis
+	Margin, Spread, PerOrder time.Duration
 }
 
 // RecordedHistory is the copy that a partition keeps in Redis. Server "": no copy is recorded.

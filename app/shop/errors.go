@@ -113,14 +113,14 @@ var (
 	// ErrTooLate means that the change timestamps of the rows are too old to publish: reconnecting nodes would miss
 	// them.
 	ErrTooLate = errors.New("touched too long ago")
-	// ErrScarce means that the database has fewer units of a sale than its orders need, or does not have the sale.
-	ErrScarce = errors.New("the database has fewer units than Redis has sold")
+	// ErrStockShort means that the database has fewer units of a sale than its orders need, or does not have the sale.
+	ErrStockShort = errors.New("the database has fewer units than Redis has sold")
 	// ErrNoRow means that the row does not exist or is not in the required state.
 	ErrNoRow = errors.New("no such row")
 )
 
 // StuckSale is an ErrTransient of one sale: another transaction keeps its row locked, or the database has too few units
-// (ErrScarce). Work for other sales can continue.
+// (ErrStockShort). Work for other sales can continue.
 type StuckSale struct {
 	Sale ID
 	Err  error // from the database
@@ -150,18 +150,18 @@ func OpensIn(wait time.Duration) error {
 	return e
 }
 
-// Unsettled returns an err that contains an Error unchanged. Any other err becomes Busy: the outcome is unknown. nil
+// UnknownOutcome returns an err that contains an Error unchanged. Any other err becomes Busy: the outcome is unknown. nil
 // stays nil.
-func Unsettled(doing string, err error) error {
+func UnknownOutcome(operation string, err error) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", doing, errors.Join(err, FailBusy("the outcome is unknown; try again", BusyRetry)))
+	return fmt.Errorf("%s: %w", operation, errors.Join(err, FailBusy("the outcome is unknown; try again", BusyRetry)))
 }
 
-// UnlessNoRow returns nil for ErrNoRow and err otherwise.
-func UnlessNoRow(err error) error {
+// IgnoreNoRow returns nil for ErrNoRow and err otherwise.
+func IgnoreNoRow(err error) error {
 	if errors.Is(err, ErrNoRow) {
 		return nil
 	}

@@ -42,8 +42,8 @@ type OpenHold struct {
 // mean that no hold of the sale changed between them.
 type HoldsMark struct {
 	Counters
-	Burnt int64
-	Moves int64 // incremented by each change of a hold except a reservation, which increments Tickets
+	Burnt       int64
+	HoldChanges int64 // incremented by each change of a hold except a reservation, which increments Tickets
 }
 
 // Correction has the correct counters of a sale, computed from its holds at the mark.

@@ -14,8 +14,8 @@ const (
 	Admin    Role = "admin"
 )
 
-// Operates reports whether the role may operate the shop.
-func (r Role) Operates() bool { return r == Operator || r == Admin }
+// IsOperator reports whether the role may operate the shop.
+func (r Role) IsOperator() bool { return r == Operator || r == Admin }
 
 // Identity is the content of a verified token.
 type Identity struct {

@@ -29,9 +29,9 @@ type namedError struct {
 
 func (n *namedError) Unwrap() error { return n.error }
 
-// Named adds IDs to the log lines about err. ids are alternating names and values, as in slog. An *Error stays
+// WithErrorIDs adds IDs to the log lines about err. ids are alternating names and values, as in slog. An *Error stays
 // unchanged: it goes to clients and has no IDs.
-func Named(err error, ids ...any) error {
+func WithErrorIDs(err error, ids ...any) error {
 	if _, plain := err.(*Error); plain || err == nil {
 		return err
 	}

@@ -8,10 +8,10 @@ import (
 )
 
 // The fields of a log line come from the error first, including wrapped and joined errors, and then from the context.
-func TestLogIDs(t *testing.T) {
+func TestLogIDsComeFromErrorThenContext(t *testing.T) {
 	t.Parallel()
-	inner := Named(errors.New("lost"), "entry", "1-0", "order", ID(7))
-	err := fmt.Errorf("reserve: %w", errors.Join(errors.New("other"), Named(fmt.Errorf("and %w", inner), "order", ID(5))))
+	inner := WithErrorIDs(errors.New("lost"), "entry", "1-0", "order", ID(7))
+	err := fmt.Errorf("reserve: %w", errors.Join(errors.New("other"), WithErrorIDs(fmt.Errorf("and %w", inner), "order", ID(5))))
 	ctx := WithLogIDs(context.Background(), "request", "abc", "order", ID(9))
 	want := "[order=5 entry=1-0 request=abc]"
 	if got := fmt.Sprint(LogIDs(ctx, err)); got != want {
@@ -21,7 +21,7 @@ func TestLogIDs(t *testing.T) {
 		t.Errorf("Named changed the error to %v", err)
 	}
 	// An *Error and nil stay unchanged.
-	if e := Fail(SoldOut, "sold out"); Named(e, "order", ID(7)) != error(e) || Named(nil, "order", ID(7)) != nil {
+	if e := Fail(SoldOut, "sold out"); WithErrorIDs(e, "order", ID(7)) != error(e) || WithErrorIDs(nil, "order", ID(7)) != nil {
 		t.Error("Named wrapped an Error or nil")
 	}
 }

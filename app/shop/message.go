@@ -134,5 +134,5 @@ type Changes struct {
 	More   bool // the limit was reached: Orders is incomplete
 }
 
-// PublishWithin is the maximum age, by Redis time, of the start of a transaction whose rows are published.
-const PublishWithin = 15 * time.Second
+// PublishDeadline is the maximum age, by Redis time, of the start of a transaction whose rows are published.
+const PublishDeadline = 15 * time.Second

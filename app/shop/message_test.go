@@ -24,7 +24,7 @@ func changesOf(m Message) (changes []Change, err error) {
 }
 
 // Appended changes are read back unchanged and in order.
-func TestMessagesSayWhatWasAppended(t *testing.T) {
+func TestAppendedChangesAreReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		before := rapid.Int64Range(0, 1<<60).Draw(t, "before")
@@ -51,7 +51,7 @@ func TestMessagesSayWhatWasAppended(t *testing.T) {
 	})
 }
 
-func TestUnreadableMessages(t *testing.T) {
+func TestUnreadableMessagesAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "1 2", "1\n", "1 3\n", "2 1\n", "-1 0\n", "x 1\n", "0 x\n", "9223372036854775807 9223372036854775808\n",
@@ -148,9 +148,9 @@ func TestChangesCarryTraces(t *testing.T) {
 		}
 	}
 	// A suffix that only resembles a trace stays in the frame.
-	for _, odd := range []string{`{"a":"b"}`, `{"a":1,"trace":"` + strings.Repeat("x", trace.SpanRefLength) + `"}`} {
-		if plain, trace := untracedFrame(odd); plain != odd || trace != nil {
-			t.Errorf("%s: got frame %s and trace %v, want the same frame and no trace", odd, plain, trace)
+	for _, invalid := range []string{`{"a":"b"}`, `{"a":1,"trace":"` + strings.Repeat("x", trace.SpanRefLength) + `"}`} {
+		if plain, trace := untracedFrame(invalid); plain != invalid || trace != nil {
+			t.Errorf("%s: got frame %s and trace %v, want the same frame and no trace", invalid, plain, trace)
 		}
 	}
 }

@@ -33,8 +33,8 @@ func ParseFen(text string) (int64, error) {
 	if len(decimals) == 1 {
 		decimals += "0"
 	}
-	superfluous := len(yuan) > 1 && yuan[0] == '0'
-	if len(yuan) == 0 || len(yuan) > maxYuanDigits || len(decimals) != 2 || superfluous || !Digits(yuan) ||
+	leadingZero := len(yuan) > 1 && yuan[0] == '0'
+	if len(yuan) == 0 || len(yuan) > maxYuanDigits || len(decimals) != 2 || leadingZero || !Digits(yuan) ||
 		!Digits(decimals) {
 		return 0, fmt.Errorf("amount %q: want yuan with at most two decimals", Clip(text, 24))
 	}

@@ -32,7 +32,7 @@ func TestAmountsAreReadAndWrittenExactly(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAmountIsNotRead(t *testing.T) {
+func TestInvalidAmountsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", ".", "1.", ".5", "-1", "+1", "1.234", "1,00", "1e2", " 1", "1 ", "0x1", "01", "00", "１", "1.2.3",
@@ -54,8 +54,8 @@ func FuzzParseFen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		worth, ok := new(big.Rat).SetString(text)
-		if !ok || worth.Cmp(big.NewRat(fen, 100)) != 0 {
+		value, ok := new(big.Rat).SetString(text)
+		if !ok || value.Cmp(big.NewRat(fen, 100)) != 0 {
 			t.Fatalf("ParseFen(%q) = %d", text, fen)
 		}
 		if again, err := ParseFen(FormatFen(fen)); err != nil || again != fen || !strings.HasPrefix(FormatFen(fen),
@@ -71,8 +71,8 @@ func FuzzFormatFen(f *testing.F) {
 		f.Add(fen)
 	}
 	f.Fuzz(func(t *testing.T, fen int64) {
-		worth, ok := new(big.Rat).SetString(FormatFen(fen))
-		if !ok || worth.Cmp(big.NewRat(fen, 100)) != 0 {
+		value, ok := new(big.Rat).SetString(FormatFen(fen))
+		if !ok || value.Cmp(big.NewRat(fen, 100)) != 0 {
 			t.Fatalf("FormatFen(%d) = %q", fen, FormatFen(fen))
 		}
 	})

@@ -5,7 +5,7 @@ import (
 )
 
 // Months use the form 2026-12, and December is followed by January of the next year.
-func TestMonths(t *testing.T) {
+func TestMonthsAreParsedAndOrdered(t *testing.T) {
 	t.Parallel()
 	m, err := ParseMonth("2026-12")
 	if err != nil || m != 202612 || m.String() != "2026-12" || m.Next() != 202701 {

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 )
 
-// WideShare is the factor between the limit of a wide network and the limit of an address, see Networks.
-const WideShare = 16
+// WideFactor is the factor between the limit of a wide network and the limit of an address, see Networks.
+const WideFactor = 16
 
 // Networks returns the networks under which rate limits count a client. For IPv4, own is the address alone and wide is
 // invalid. For IPv6, own is the /64 of one customer, and wide is the /48 of one site, which has 65,536 customers. The

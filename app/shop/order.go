@@ -98,15 +98,15 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// Reviving reports whether late money of an ended order is unresolved. A hold with its hold number may be created soon.
-func (o *Order) Reviving() bool {
+// RevivalPending reports whether late money of an ended order is unresolved. A hold with its hold number may be created soon.
+func (o *Order) RevivalPending() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
 
-// MissingRevival reports whether the row has ended, but Redis has a newer hold of the order. A hold number is stored in
+// LostRevival reports whether the row has ended, but Redis has a newer hold of the order. A hold number is stored in
 // the row before it is stored in Redis. So the database has lost the revival: late money, or a replay of the order's
 // dead letter.
-func (o *Order) MissingRevival(h OpenHold) bool { return !o.HoldsUnits() && o.Hold < h.Hold }
+func (o *Order) LostRevival(h OpenHold) bool { return !o.HoldsUnits() && o.Hold < h.Hold }
 
 // Ref names the sale of the order for the inventory.
 func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }
@@ -149,19 +149,19 @@ type OrdersQuery struct {
 
 // SaleTotals has the numbers of a sale from one MySQL snapshot.
 type SaleTotals struct {
-	Sale        Sale
-	Taken       int64 // units counted by the stock guard: those of rows that hold units
-	Withdrawn   int64
-	HeldUnits   int64 // of pending rows
-	SoldUnits   int64 // of paid, shipped, finished and refunding rows
-	GoneUnits   int64 // of refunded rows
-	Orders      int64
-	MaxTicket   int64
-	MaxSeq      int64
-	OverLimit   []ID // buyers with more units than the limit
-	Duplicates  int64
-	PendingRows int64
-	Moneyless   int64 // orders that are paid, shipped or finished without a payment
+	Sale           Sale
+	Taken          int64 // units counted by the stock guard: those of rows that hold units
+	Withdrawn      int64
+	HeldUnits      int64 // of pending rows
+	SoldUnits      int64 // of paid, shipped, finished and refunding rows
+	RefundedUnits  int64 // of refunded rows
+	Orders         int64
+	MaxTicket      int64
+	MaxSeq         int64
+	OverLimit      []ID // buyers with more units than the limit
+	Duplicates     int64
+	PendingRows    int64
+	WithoutPayment int64 // orders that are paid, shipped or finished without a payment
 	// Pending are the withdrawals that Redis may have applied and that Withdrawn does not include yet.
 	Pending []int64
 }

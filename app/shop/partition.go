@@ -17,10 +17,10 @@ type SaleState struct {
 	Withdrawn int64
 	Tickets   int64
 	Orders    []Order // all orders of the sale with a row: for keys, limits, holds
-	// Acts are the settled withdrawals of operators. Withdrawn includes their units.
-	Acts []StockAct
-	// Stuck is the reason why an operator has to settle orders before the sale continues; "": it is not stuck.
-	Stuck string
+	// Withdrawals are the settled withdrawals of operators. Withdrawn includes their units.
+	Withdrawals []StockWithdrawal
+	// BlockedReason is the reason why an operator has to settle orders before the sale continues; "": it is not stuck.
+	BlockedReason string
 }
 
 // PartitionState is the state of a partition in Redis.
@@ -66,49 +66,51 @@ type SaleAudit struct {
 	Burnt int64
 	Holds []OpenHold
 	Units map[ID]int64 // units per buyer that the limit counts
-	// Out has the units taken by operators' withdrawals, by withdrawal number.
-	Out map[int64]int64
+	// WithdrawnUnits has the units taken by operators' withdrawals, by withdrawal number.
+	WithdrawnUnits map[int64]int64
 }
 
-// PartitionsAway is the error of a read over several partitions of which some did not reply. The other results are
+// PartitionsUnreachable is the error of a read over several partitions of which some did not reply. The other results are
 // valid. If no partition replied, the read returns a different error.
-type PartitionsAway struct {
+type PartitionsUnreachable struct {
 	Partitions map[int]error
 }
 
-// AwayOf returns the PartitionsAway in err, or nil.
-func AwayOf(err error) *PartitionsAway {
-	var away *PartitionsAway
-	if errors.As(err, &away) {
-		return away
+// UnreachableIn returns the PartitionsUnreachable in err, or nil.
+func UnreachableIn(err error) *PartitionsUnreachable {
+	var unreachable *PartitionsUnreachable
+	if errors.As(err, &unreachable) {
+		return unreachable
 	}
 	return nil
 }
 
 // Has reports whether the partition did not reply. It is false for a nil receiver.
-func (a *PartitionsAway) Has(partition int) bool { return a != nil && a.Partitions[partition] != nil }
+func (a *PartitionsUnreachable) Has(partition int) bool {
+	return a != nil && a.Partitions[partition] != nil
+}
 
-func (a *PartitionsAway) Error() string {
-	words := make([]string, 0, len(a.Partitions))
+func (a *PartitionsUnreachable) Error() string {
+	texts := make([]string, 0, len(a.Partitions))
 	for _, p := range slices.Sorted(maps.Keys(a.Partitions)) {
-		words = append(words, fmt.Sprintf("partition %d: %v", p, a.Partitions[p]))
+		texts = append(texts, fmt.Sprintf("partition %d: %v", p, a.Partitions[p]))
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(texts, "; ")
 }
 
 // Unwrap returns the errors of the partitions, usually transient faults.
-func (a *PartitionsAway) Unwrap() []error { return slices.Collect(maps.Values(a.Partitions)) }
+func (a *PartitionsUnreachable) Unwrap() []error { return slices.Collect(maps.Values(a.Partitions)) }
 
-// Answered returns the counters of the sales whose partitions replied.
-func Answered(refs []SaleRef, counters []Counters, away *PartitionsAway) []Counters {
-	if away == nil {
+// RepliedCounters returns the counters of the sales whose partitions replied.
+func RepliedCounters(refs []SaleRef, counters []Counters, unreachable *PartitionsUnreachable) []Counters {
+	if unreachable == nil {
 		return counters
 	}
-	some := make([]Counters, 0, len(counters))
+	replied := make([]Counters, 0, len(counters))
 	for i, c := range counters {
-		if !away.Has(refs[i].Partition) {
-			some = append(some, c)
+		if !unreachable.Has(refs[i].Partition) {
+			replied = append(replied, c)
 		}
 	}
-	return some
+	return replied
 }

@@ -28,13 +28,13 @@ func Mapped[T, U any](all []T, one func(T) U) []U {
 }
 
 // Where returns the elements that fit, nil if no element fits.
-func Where[T any](all []T, fits func(T) bool) (some []T) {
+func Where[T any](all []T, match func(T) bool) (matching []T) {
 	for i := range all {
-		if fits(all[i]) {
-			some = append(some, all[i])
+		if match(all[i]) {
+			matching = append(matching, all[i])
 		}
 	}
-	return some
+	return matching
 }
 
 // ByID indexes rows by order ID.
@@ -47,6 +47,6 @@ func ByID(rows []Order) map[ID]*Order {
 }
 
 // FirstOf returns the first most elements and whether all has more. The caller reads most + 1 elements.
-func FirstOf[T any](what string, all []T, most int, err error) ([]T, bool, error) {
-	return all[:min(len(all), most)], len(all) > most, Unreadable(what, err)
+func FirstOf[T any](what string, all []T, limit int, err error) ([]T, bool, error) {
+	return all[:min(len(all), limit)], len(all) > limit, Unreadable(what, err)
 }

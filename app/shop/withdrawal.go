@@ -12,8 +12,8 @@ const (
 	StockRefused StockState = "refused"
 )
 
-// StockAct is the withdrawal of units from a sale.
-type StockAct struct {
+// StockWithdrawal is the withdrawal of units from a sale.
+type StockWithdrawal struct {
 	ID    int64      `json:"id"`
 	Sale  ID         `json:"sale"`
 	Units int64      `json:"units"` // requested

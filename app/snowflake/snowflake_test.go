@@ -71,7 +71,7 @@ func TestIDCarriesTimeAndNode(t *testing.T) {
 }
 
 // I10: ids increase strictly, independent of clock steps and of the number of requests.
-func TestIDsGrowOverClockSteps(t *testing.T) {
+func TestIDsIncreaseOverClockSteps(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	m := minter(t, 1, 0, c)

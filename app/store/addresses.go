@@ -30,31 +30,31 @@ func (r *addressRow) address() shop.SavedAddress {
 
 // AddressesOf lists the addresses of a user, the default first, then the newest first.
 func (s *Store) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
-	book, err := readBook(ctx, s.db.NewSelect(), user)
+	book, err := readAddresses(ctx, s.db.NewSelect(), user)
 	return convert(book, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
 }
 
-// readBook reads a user's addresses, the default first, then the newest first.
-func readBook(ctx context.Context, q *bun.SelectQuery, user shop.ID) (book []addressRow, err error) {
+// readAddresses reads a user's addresses, the default first, then the newest first.
+func readAddresses(ctx context.Context, q *bun.SelectQuery, user shop.ID) (book []addressRow, err error) {
 	err = q.Model(&book).Where("user_id = ?", user).OrderExpr("COALESCE(is_default, 0) DESC, id DESC").Scan(ctx)
 	return book, err
 }
 
-// inBook runs a change of a user's addresses under a lock of their rows. The rows are locked in the order of their ids,
+// changeAddresses runs a change of a user's addresses under a lock of their rows. The rows are locked in the order of their ids,
 // because a scan along the other index can miss a row whose default changes. Without addresses there is no row to lock:
 // of two concurrent first entries the second violates the unique key of the default and is repeated.
-func (s *Store) inBook(
+func (s *Store) changeAddresses(
 	ctx context.Context, what string, user shop.ID,
 	change func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error),
 ) (out shop.SavedAddress, err error) {
-	for range victimTries {
+	for range deadlockTries {
 		out, err = inTx(ctx, s, what, func(tx bun.Conn) (shop.SavedAddress, error) {
 			var ids []shop.ID
 			lock := tx.NewSelect().Model((*addressRow)(nil)).Column("id").ForceIndex("addresses_user")
 			if err := s.locking(lock.Where("user_id = ?", user).Order("id")).Scan(ctx, &ids); err != nil {
 				return shop.SavedAddress{}, err
 			}
-			book, err := readBook(ctx, tx.NewSelect(), user)
+			book, err := readAddresses(ctx, tx.NewSelect(), user)
 			if err != nil {
 				return shop.SavedAddress{}, err
 			}
@@ -70,15 +70,15 @@ func (s *Store) inBook(
 // AddAddress adds an address, unless the user has the same one already, and returns the entry. ErrNoRow: the user has
 // most addresses already. The first address becomes the default; a later one does if a.Default is set.
 func (s *Store) AddAddress(
-	ctx context.Context, user shop.ID, a shop.SavedAddress, most int,
+	ctx context.Context, user shop.ID, a shop.SavedAddress, limit int,
 ) (shop.SavedAddress, error) {
-	return s.inBook(ctx, "add an address of user "+user.String(), user,
+	return s.changeAddresses(ctx, "add an address of user "+user.String(), user,
 		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
 			same := slices.IndexFunc(book, func(r addressRow) bool { return r.address().Address == a.Address })
 			if same >= 0 {
 				return makeDefault(ctx, tx, user, &book[same], a.Default)
 			}
-			if len(book) >= most {
+			if len(book) >= limit {
 				return shop.SavedAddress{}, shop.ErrNoRow
 			}
 			row := addressRow{ID: a.ID, User: user, Name: a.Name, Phone: a.Phone, Text: a.Text, CreatedAt: wallClock()}
@@ -94,7 +94,7 @@ func (s *Store) AddAddress(
 
 // ChangeAddress replaces an entry, which may become the default, and returns it. ErrNoRow: no such entry.
 func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
-	return s.inBook(ctx, "change address "+a.ID.String(), user,
+	return s.changeAddresses(ctx, "change address "+a.ID.String(), user,
 		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
 			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == a.ID })
 			if i < 0 {
@@ -114,7 +114,7 @@ func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAdd
 
 // RemoveAddress removes an entry. If it was the default, the newest one becomes the default. ErrNoRow: no such entry.
 func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
-	_, err := s.inBook(ctx, "remove address "+id.String(), user,
+	_, err := s.changeAddresses(ctx, "remove address "+id.String(), user,
 		func(tx bun.Conn, book []addressRow) (none shop.SavedAddress, err error) {
 			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == id })
 			if i < 0 {
@@ -133,9 +133,9 @@ func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 // makeDefault returns the entry, as the default if wanted. It clears the old default first, because the unique key
 // allows only one.
 func makeDefault(
-	ctx context.Context, tx bun.Conn, user shop.ID, row *addressRow, wanted bool,
+	ctx context.Context, tx bun.Conn, user shop.ID, row *addressRow, isDefault bool,
 ) (shop.SavedAddress, error) {
-	if !wanted || row.IsDefault != nil {
+	if !isDefault || row.IsDefault != nil {
 		return row.address(), nil
 	}
 	_, err := exec(ctx, tx, "UPDATE addresses SET is_default = NULL WHERE user_id = ? AND is_default = 1", user)

@@ -13,13 +13,13 @@ import (
 	"stampede/app/test/kit"
 )
 
-func saved(text string, isDefault bool) shop.SavedAddress {
+func savedAddress(text string, isDefault bool) shop.SavedAddress {
 	return shop.SavedAddress{ID: nextID(), Address: shop.Address{Name: "王小明", Phone: "138", Text: text}, Default: isDefault}
 }
 
-// book reads a user's addresses as texts, the default in brackets. It checks that exactly one is the default if there
+// addressTexts reads a user's addresses as texts, the default in brackets. It checks that exactly one is the default if there
 // are any.
-func book(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
+func addressTexts(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 	t.Helper()
 	all, err := s.AddressesOf(kit.Context(t), user)
 	must(t, err)
@@ -39,7 +39,7 @@ func book(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 
 // A non-empty address book always has one default, after each addition, change and removal. Adding an address again
 // returns the existing entry.
-func TestAddressBook(t *testing.T) {
+func TestAddressBookAlwaysHasOneDefault(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, user := kit.Context(t), nextID()
 		must := func(a shop.SavedAddress, err error) shop.SavedAddress {
@@ -49,21 +49,21 @@ func TestAddressBook(t *testing.T) {
 		}
 		want := func(texts ...string) {
 			t.Helper()
-			if diff := cmp.Diff(texts, book(t, s, user)); diff != "" {
+			if diff := cmp.Diff(texts, addressTexts(t, s, user)); diff != "" {
 				t.Fatal(diff)
 			}
 		}
 		want()
-		one := must(s.AddAddress(ctx, user, saved("one", false), 3))
+		one := must(s.AddAddress(ctx, user, savedAddress("one", false), 3))
 		if !one.Default || one.Name != "王小明" {
 			t.Errorf("%+v", one)
 		}
-		two := must(s.AddAddress(ctx, user, saved("two", false), 3))
+		two := must(s.AddAddress(ctx, user, savedAddress("two", false), 3))
 		want("[one]", "two")
-		three := must(s.AddAddress(ctx, user, saved("three", true), 3))
+		three := must(s.AddAddress(ctx, user, savedAddress("three", true), 3))
 		want("[three]", "two", "one")
-		wantErr(t, "a fourth address with a limit of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), shop.ErrNoRow)
-		if again := must(s.AddAddress(ctx, user, saved("two", true), 3)); again.ID != two.ID || !again.Default {
+		wantErr(t, "a fourth address with a limit of three", errOf(s.AddAddress(ctx, user, savedAddress("four", false), 3)), shop.ErrNoRow)
+		if again := must(s.AddAddress(ctx, user, savedAddress("two", true), 3)); again.ID != two.ID || !again.Default {
 			t.Errorf("two again: got %+v, want the same id as the default", again)
 		}
 		want("[two]", "three", "one")
@@ -77,11 +77,11 @@ func TestAddressBook(t *testing.T) {
 		one.Default = true
 		must(s.ChangeAddress(ctx, user, one))
 		want("[uno]", "three", "dos")
-		for _, strange := range []struct{ user, id shop.ID }{{nextID(), one.ID}, {user, nextID()}} {
+		for _, unknown := range []struct{ user, id shop.ID }{{nextID(), one.ID}, {user, nextID()}} {
 			a := one
-			a.ID = strange.id
-			wantErr(t, fmt.Sprintf("change %v", strange), errOf(s.ChangeAddress(ctx, strange.user, a)), shop.ErrNoRow)
-			wantErr(t, fmt.Sprintf("remove %v", strange), s.RemoveAddress(ctx, strange.user, strange.id), shop.ErrNoRow)
+			a.ID = unknown.id
+			wantErr(t, fmt.Sprintf("change %v", unknown), errOf(s.ChangeAddress(ctx, unknown.user, a)), shop.ErrNoRow)
+			wantErr(t, fmt.Sprintf("remove %v", unknown), s.RemoveAddress(ctx, unknown.user, unknown.id), shop.ErrNoRow)
 		}
 		must(shop.SavedAddress{}, s.RemoveAddress(ctx, user, one.ID))
 		want("[three]", "dos")
@@ -92,7 +92,7 @@ func TestAddressBook(t *testing.T) {
 }
 
 // Concurrent changes by several devices of one user keep one default and the limit of entries.
-func TestAddressBookAtOnce(t *testing.T) {
+func TestConcurrentAddressChangesKeepOneDefault(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		for range 2 {
@@ -101,7 +101,7 @@ func TestAddressBookAtOnce(t *testing.T) {
 			for device := range 6 {
 				devices.Go(func() {
 					for i := range 3 {
-						a, err := s.AddAddress(ctx, user, saved(fmt.Sprintf("%d.%d", device, i), i == 1), 10)
+						a, err := s.AddAddress(ctx, user, savedAddress(fmt.Sprintf("%d.%d", device, i), i == 1), 10)
 						if err != nil && !errors.Is(err, shop.ErrNoRow) {
 							t.Error(err)
 						}
@@ -115,7 +115,7 @@ func TestAddressBookAtOnce(t *testing.T) {
 				})
 			}
 			devices.Wait()
-			if n := len(book(t, s, user)); n > 10 || n < 6 {
+			if n := len(addressTexts(t, s, user)); n > 10 || n < 6 {
 				t.Errorf("got %d entries, want 6 to 10", n)
 			}
 		}

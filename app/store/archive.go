@@ -78,8 +78,8 @@ func byID(rows []shop.Order) []shop.Order {
 	return rows
 }
 
-// summed lists the columns that sums of a sale need.
-var summed = []string{
+// sumColumns lists the columns that sums of a sale need.
+var sumColumns = []string{
 	"id", "user_id", "sale_id", "qty", "state", "reason", "amount_fen", "paid_at", "cancelled_at", "created_at", "idem_key",
 	"ticket", "seq",
 }
@@ -95,7 +95,7 @@ func rowsOfSale(tx bun.IDB, moved bool, sale shop.ID) *bun.SelectQuery {
 		return part(liveOrders)
 	}
 	return tx.NewSelect().TableExpr("(SELECT * FROM (?) AS live UNION ALL SELECT * FROM (?) AS archived) AS order_row",
-		part(liveOrders).Column(summed...), part(archivedOrders).Column(summed...))
+		part(liveOrders).Column(sumColumns...), part(archivedOrders).Column(sumColumns...))
 }
 
 // movedAt returns when an order of the sale first moved to the archive; 0: never.
@@ -182,7 +182,7 @@ func (s *Store) DropOrders(
 		}
 		last := ids[len(ids)-1]
 		// Check after locking: a late payment locks its order before it is entered.
-		ids, err = s.resting(ctx, tx, "orders_archive", ids, now)
+		ids, err = s.settledOrders(ctx, tx, "orders_archive", ids, now)
 		if err != nil || len(ids) == 0 {
 			return last, err
 		}
@@ -200,7 +200,7 @@ func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now 
 	for i := range sums {
 		n := &sums[i]
 		_, err := exec(ctx, tx, "INSERT INTO archive_drops (sale_id, orders, sold, gone, max_ticket, max_seq, paid_fen,"+
-			" refunded_fen, dropped_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "+s.d.onTaken+
+			" refunded_fen, dropped_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "+s.d.onDuplicate+
 			" orders = archive_drops.orders + ?, sold = archive_drops.sold + ?, gone = archive_drops.gone + ?,"+
 			" max_ticket = "+s.d.greatest+"(archive_drops.max_ticket, ?),"+
 			" max_seq = "+s.d.greatest+"(archive_drops.max_seq, ?),"+

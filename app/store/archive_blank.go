@@ -10,20 +10,20 @@ import (
 
 // SalesToBlank lists sales that closed before the given instant, have left Redis, and may have personal data.
 func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
-	return s.salesDue(ctx, blanking, now, closedBefore, limit)
+	return s.salesDue(ctx, blankTask, now, closedBefore, limit)
 }
 
-// personal matches orders with personal data: an address, or a tracking number, which leads to the address.
-const personal = "(o.address IS NOT NULL OR o.tracking <> '')"
+// personalCondition matches orders with personal data: an address, or a tracking number, which leads to the address.
+const personalCondition = "(o.address IS NOT NULL OR o.tracking <> '')"
 
-var blanking = saleTask{"blank_at", "sales_blank", "EXISTS (SELECT 1 FROM orders" + personalOfSale +
-	" OR EXISTS (SELECT 1 FROM orders_archive" + personalOfSale}
+var blankTask = saleTask{"blank_at", "sales_blank", "EXISTS (SELECT 1 FROM orders" + personalOfSaleCondition +
+	" OR EXISTS (SELECT 1 FROM orders_archive" + personalOfSaleCondition}
 
-const personalOfSale = " AS o WHERE o.sale_id = ?0 AND " + personal + ")"
+const personalOfSaleCondition = " AS o WHERE o.sale_id = ?0 AND " + personalCondition + ")"
 
-// over matches orders whose goods and money no longer move. A cancelled or expired order may still be paid late, and
+// blankableCondition matches orders whose goods and money no longer move. A cancelled or expired order may still be paid late, and
 // then shipped, until the gateway reports its final state.
-const over = "(o.state IN ('finished', 'refused', 'refunded')" +
+const blankableCondition = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
 
@@ -49,7 +49,7 @@ func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left
 		}
 		after = last
 	}
-	err = s.db.NewRaw("SELECT COUNT(*) FROM orders AS o WHERE o.user_id = ? AND "+personal, user).Scan(ctx, &left)
+	err = s.db.NewRaw("SELECT COUNT(*) FROM orders AS o WHERE o.user_id = ? AND "+personalCondition, user).Scan(ctx, &left)
 	return blanked, left, wrap("count orders of user "+user.String()+" with personal data", err)
 }
 
@@ -61,9 +61,9 @@ func (s *Store) blank(
 	ctx context.Context, column string, id, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	what := "remove personal data of " + column + " " + id.String()
-	const part = "SELECT * FROM (SELECT o.id FROM ? AS o WHERE o.? = ? AND o.id > ? AND " + personal
+	const part = "SELECT * FROM (SELECT o.id FROM ? AS o WHERE o.? = ? AND o.id > ? AND " + personalCondition
 	var ids []shop.ID
-	err = s.db.NewRaw(part+" AND "+over+" ORDER BY o.id LIMIT ?) AS live UNION ALL "+part+
+	err = s.db.NewRaw(part+" AND "+blankableCondition+" ORDER BY o.id LIMIT ?) AS live UNION ALL "+part+
 		" ORDER BY o.id LIMIT ?) AS archived ORDER BY id LIMIT ?",
 		bun.Ident("orders"), bun.Ident(column), id, after, limit,
 		bun.Ident("orders_archive"), bun.Ident(column), id, after, limit, limit).Scan(ctx, &ids)
@@ -81,14 +81,14 @@ func (s *Store) blank(
 				return n, err
 			}
 		}
-		return n, blankAround(ctx, tx, ids)
+		return n, blankRelated(ctx, tx, ids)
 	})
 	return blanked, ids[len(ids)-1], err
 }
 
-// blankAround removes tracking numbers and the texts of buyers' refund requests, but no codes of the program. It also
+// blankRelated removes tracking numbers and the texts of buyers' refund requests, but no codes of the program. It also
 // cancels the completion and the email of a shipment: a refunded order needs neither.
-func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
+func blankRelated(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	_, err := exec(ctx, tx,
 		"UPDATE shipments SET tracking = '', finish_at = NULL, mail_at = NULL WHERE order_id IN (?)", bun.List(orders))
 	if err != nil {
@@ -101,12 +101,12 @@ func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 
 // PlanBlank sets the next check of a sale, or none if it has no personal data. left: some personal data remains.
 func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
-	return s.planSale(ctx, blanking, sale, next)
+	return s.planSale(ctx, blankTask, sale, next)
 }
 
-// ForgetGuests deletes addresses of guests that were entered before the given instant, because no client can open them
+// DeleteGuestAddresses deletes addresses of guests that were entered before the given instant, because no client can open them
 // any longer. It checks a page of ids above after and returns the last one, 0 at the end.
-func (s *Store) ForgetGuests(
+func (s *Store) DeleteGuestAddresses(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (deleted int64, last shop.ID, err error) {
 	var rows []struct {

@@ -10,8 +10,8 @@ import (
 	"stampede/app/store"
 )
 
-// wantNobody searches whole tables for the names, addresses and texts of the buyers.
-func (h *testShop) wantNobody(where string) {
+// wantNoPersonalData searches whole tables for the names, addresses and texts of the buyers.
+func (h *testShop) wantNoPersonalData(where string) {
 	h.t.Helper()
 	for _, query := range []string{
 		"SELECT COALESCE(address, '') FROM orders", "SELECT COALESCE(address, '') FROM orders_archive",
@@ -53,7 +53,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			h.refunded(sale)
 			h.cancelled(sale)
 		}
-		h.quiet()
+		h.clearPending()
 		h.close(sale)
 		if moved := h.archive(sale, 100); moved != 9 {
 			t.Fatalf("%d moved, want 9", moved)
@@ -62,7 +62,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			h.finished(sale)
 		}
 		waiting := h.paid(sale, 1)
-		h.quiet()
+		h.clearPending()
 		if blanked := h.blank(sale, 2); blanked != 12 {
 			t.Errorf("%d orders blanked, want 12", blanked)
 		}
@@ -72,14 +72,14 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || !left {
 			t.Errorf("with an unfinished order: left %v (%v)", left, err)
 		}
-		h.ship(sending, parcel(waiting.ID))
+		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
 		h.must(err)
-		h.quiet()
+		h.clearPending()
 		if blanked := h.blank(sale, 2); blanked != 1 {
 			t.Errorf("%d orders blanked afterwards, want 1", blanked)
 		}
-		h.wantNobody("blanked")
+		h.wantNoPersonalData("blanked")
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || left {
 			t.Errorf("after the last order: left %v (%v)", left, err)
 		}
@@ -111,11 +111,11 @@ func TestErasureBlanksBothTables(t *testing.T) {
 			mine(h.cancelled(sale))
 		}
 		sent := mine(h.paid(h.sales[0], 1)) // and refunded: its shipment is not finished, its email not sent
-		h.ship(sending, parcel(sent.ID))
-		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Yes: true, At: opens})))
+		h.ship(shippingOptions, parcel(sent.ID))
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Approved: true, At: opens})))
 		h.must(errOf(h.FinishRefund(h.ctx, sent.ID, opens)))
 		waiting := mine(h.paid(h.sales[0], 1))
-		h.quiet()
+		h.clearPending()
 		h.close(h.sales[1])
 		if moved := h.archive(h.sales[1], 10); moved != 3 {
 			t.Fatalf("%d moved, want 3", moved)
@@ -126,14 +126,14 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		if blanked != 7 || left != 1 || h.read(waiting.ID).Address == nil {
 			t.Errorf("%d blanked, %d left", blanked, left)
 		}
-		h.ship(sending, parcel(waiting.ID))
+		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user)
 		h.must(err)
-		h.quiet()
+		h.clearPending()
 		if blanked, left, err = h.BlankAddresses(h.ctx, user); err != nil || blanked != 1 || left != 0 {
 			t.Errorf("received: %d blanked, %d left (%v)", blanked, left, err)
 		}
-		h.wantNobody("erased")
+		h.wantNoPersonalData("erased")
 		others := h.cancelled(h.sales[0])
 		if _, _, err = h.BlankAddresses(h.ctx, user); err != nil || h.read(others.ID).Address == nil {
 			t.Errorf("an order of another user (%v): %+v", err, h.read(others.ID))
@@ -142,7 +142,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 }
 
 // Old addresses of guests are deleted; those of accounts, and recent ones, stay.
-func TestBooksOfGuestsAreForgotten(t *testing.T) {
+func TestOldGuestAddressesAreDeleted(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
 		account := shop.User{
@@ -152,14 +152,14 @@ func TestBooksOfGuestsAreForgotten(t *testing.T) {
 		h.must(h.AddUser(h.ctx, account))
 		guest, young := nextID(), nextID()
 		for i, user := range []shop.ID{guest, guest, account.ID, guest, young} {
-			h.must(errOf(h.AddAddress(h.ctx, user, saved("home "+string(rune('a'+i)), false), 20)))
+			h.must(errOf(h.AddAddress(h.ctx, user, savedAddress("home "+string(rune('a'+i)), false), 20)))
 		}
 		_, err := h.DB().ExecContext(h.ctx, "UPDATE addresses SET created_at = CASE WHEN user_id = ? THEN ? ELSE ? END", young,
 			opens, opens.Add(-time.Hour))
 		h.must(err)
 		deleted := int64(0)
 		for after := shop.ID(0); ; {
-			n, last, err := h.ForgetGuests(h.ctx, opens, after, 2)
+			n, last, err := h.DeleteGuestAddresses(h.ctx, opens, after, 2)
 			h.must(err)
 			if deleted += n; last == 0 {
 				break

@@ -11,8 +11,8 @@ import (
 	"stampede/app/store"
 )
 
-// dropping returns a shop with one sale that closed long ago, and n archived orders in each of the given months.
-func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *testShop, all []shop.ID) {
+// newArchivedShop returns a shop with one sale that closed long ago, and n archived orders in each of the given months.
+func newArchivedShop(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *testShop, all []shop.ID) {
 	t.Helper()
 	h = newShop(t, s, 100)
 	for _, month := range months {
@@ -23,13 +23,13 @@ func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *tes
 			h.wantReceived(payment.Trade{
 				Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen,
 			}, payment.OutcomeTaken, shop.Paid)
-			h.ship(sending, parcel(o.ID))
+			h.ship(shippingOptions, parcel(o.ID))
 			_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
 			h.must(err)
 			all = append(all, o.ID)
 		}
 	}
-	h.quiet()
+	h.clearPending()
 	h.close(h.sales[0])
 	if moved := h.archive(h.sales[0], 50); moved != len(all) {
 		t.Fatalf("%d moved, want %d", moved, len(all))
@@ -48,11 +48,11 @@ func (h *testShop) dropAll(ctx context.Context, before shop.Month, limit int) (o
 	}
 }
 
-// wantAll checks that the sale balances and that each order counts once with its money, in the archive or in the sums.
-func (h *testShop) wantAll(when string, n int64) {
+// wantBalance checks that the sale balances and that each order counts once with its money, in the archive or in the sums.
+func (h *testShop) wantBalance(when string, n int64) {
 	h.t.Helper()
 	t := h.totals(h.sales[0])
-	if t.Orders != n || t.SoldUnits != n || t.Taken != n || t.Moneyless != 0 {
+	if t.Orders != n || t.SoldUnits != n || t.Taken != n || t.WithoutPayment != 0 {
 		h.t.Errorf("%s: %+v, want %d orders", when, t, n)
 	}
 	sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
@@ -64,10 +64,10 @@ func (h *testShop) wantAll(when string, n int64) {
 
 // I1, I5: whole months are deleted with all rows of their orders. Other months, payments and sums stay. A repeated
 // notification of a deleted order is recognised.
-func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
+func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const first, second, third shop.Month = 202602, 202603, 202604
-		h, all := dropping(t, s, 2, first, second, third)
+		h, all := newArchivedShop(t, s, 2, first, second, third)
 		before := h.totals(h.sales[0])
 		months, err := h.ArchivedMonths(h.ctx, third)
 		h.must(err)
@@ -89,7 +89,7 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		if len(found) != 2 || found[0].ID != all[4] {
 			t.Errorf("left are %v", ids(found))
 		}
-		h.wantAll("dropped", 6)
+		h.wantBalance("dropped", 6)
 		if after := h.totals(h.sales[0]); after.MaxSeq != before.MaxSeq || after.MaxTicket != before.MaxTicket {
 			t.Errorf("got totals %+v, want the maxima of %+v", after, before)
 		}
@@ -103,13 +103,13 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		if dropped, err = h.dropAll(h.ctx, third.Next(), 3); err != nil || dropped != 2 {
 			t.Errorf("dropped the last month: %v (%v)", dropped, err)
 		}
-		h.wantAll("all dropped", 6)
+		h.wantBalance("all dropped", 6)
 	})
 }
 
 // P8: a late payment races with the deletion of its archived order. Either the order stays until the payment is
 // settled, or the payment is entered as that of an unknown order.
-func TestLateMoneyMeetsDropping(t *testing.T) {
+func TestLatePaymentAndDropArchiveExcludeEachOther(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
 		var late []shop.Order
@@ -120,7 +120,7 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 			h.must(errOf(h.Expire(h.ctx, []shop.ID{o.ID}, payBy+1)))
 			late = append(late, o)
 		}
-		h.quiet()
+		h.clearPending()
 		h.close(h.sales[0])
 		h.archive(h.sales[0], 50)
 		outcomes := make(chan payment.Outcome, len(late))
@@ -143,7 +143,7 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 			found[<-outcomes]++
 		}
 		if left := h.count("orders_archive"); found[payment.OutcomeLate] != left ||
-			found[payment.OutcomeForeign] != dropped || left+dropped != len(late) {
+			found[payment.OutcomeUnknownOrder] != dropped || left+dropped != len(late) {
 			t.Errorf("%v, %d orders left, %d deleted", found, left, dropped)
 		}
 	})
@@ -152,14 +152,14 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 // I1, I5: the command journals the sums of the months before it deletes their orders. It is killed at each of its
 // statements: the sale balances, no order counts twice, and the same request continues with the result in the journal.
 // At its time limit it returns Busy. A dry run and an open month change nothing.
-func TestArchiveDropDiesAtEachStatement(t *testing.T) {
+func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		d := &death{}
+		d := &queryKiller{}
 		s.HookQueries(d)
-		h, _ := dropping(t, s, 3, 202602)
+		h, _ := newArchivedShop(t, s, 3, 202602)
 		service := &archive.Service{Archiver: h.archiver()}
 		const next shop.Month = 202603
-		dry, err := service.DropArchive(h.ctx, trying(ada("drop-dry-run")), next)
+		dry, err := service.DropArchive(h.ctx, dryRun(ada("drop-dry-run")), next)
 		h.must(err)
 		_, err = service.DropArchive(h.ctx, ada("drop-open-month"), shop.MonthOf(h.clock().At).Next())
 		if shop.AsError(err).Code != shop.BadRequest || h.count("journal") != 0 || h.count("orders_archive") != 3 {
@@ -176,7 +176,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 			if left := h.count("orders_archive"); left < 3 && h.count("journal") != 1 {
 				t.Fatalf("died at %s: %d orders are left, and the journal has nothing", d.last, left)
 			}
-			h.wantAll("died at "+d.last, 3)
+			h.wantBalance("died at "+d.last, 3)
 			if done {
 				h.must(err)
 				dry.DryRun = false

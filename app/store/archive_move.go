@@ -25,8 +25,8 @@ type ArchiveState struct {
 	Months       []ArchivedMonth `json:"months"`
 }
 
-// ErrArchiveTaken means that another process works on the archive.
-var ErrArchiveTaken = errors.New("another process works on the archive")
+// ErrArchiveLocked means that another process works on the archive.
+var ErrArchiveLocked = errors.New("another process works on the archive")
 
 // ArchiveStep is one short transaction that moves orders.
 type ArchiveStep struct {
@@ -38,8 +38,8 @@ type ArchiveStep struct {
 
 // ArchiveDone is the result of a step.
 type ArchiveDone struct {
-	Looked, Moved int
-	Last          shop.ID
+	Checked, Moved int
+	Last           shop.ID
 }
 
 // orderColumns lists the columns that both tables of orders have.
@@ -47,9 +47,9 @@ const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_
 	" published_rev, unpublished_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
 	" tracking, reason, product_name, address, changed_at"
 
-// atRest matches orders that do not change by themselves: they are in a final state, and have no open trade, unsettled
+// archivableCondition matches orders that do not change by themselves: they are in a final state, and have no open trade, unsettled
 // payment, open refund, unpublished state, unsent posting or pending shipment job.
-const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
+const archivableCondition = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.state IN ('asked', 'open', 'stuck'))" +
@@ -57,10 +57,10 @@ const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refu
 	" AND NOT EXISTS (SELECT 1 FROM shipments h WHERE h.order_id = o.id" +
 	" AND (h.finish_at IS NOT NULL OR h.mail_at IS NOT NULL))"
 
-// archiveSilence is how long the holder of the archive's lock may go without a statement.
-const archiveSilence = 30 * time.Second
+// archiveLockMaxIdle is how long the holder of the archive's lock may go without a statement.
+const archiveLockMaxIdle = 30 * time.Second
 
-// LockArchive runs fn while no other process moves, blanks or drops orders. ErrArchiveTaken: another process holds the
+// LockArchive runs fn while no other process moves, blanks or drops orders. ErrArchiveLocked: another process holds the
 // lock; MySQL waits up to one second for it.
 func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) error) error {
 	if s.writer != nil { // SQLite: only this process, apart from commands
@@ -69,10 +69,10 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 			defer func() { <-s.archiving }()
 			return fn(ctx)
 		default:
-			return ErrArchiveTaken
+			return ErrArchiveLocked
 		}
 	}
-	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveSilence}
+	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveLockMaxIdle}
 	began := false
 	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true
@@ -80,7 +80,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 	})
 	switch {
 	case errors.Is(err, sqllock.ErrHeld):
-		return ErrArchiveTaken
+		return ErrArchiveLocked
 	case began && !errors.Is(err, sqllock.ErrLost):
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens b
 
 // SalesToArchive lists sales that closed before the given instant, have left Redis, and are due for a check.
 func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
-	return s.salesDue(ctx, moving, now, closedBefore, limit)
+	return s.salesDue(ctx, moveTask, now, closedBefore, limit)
 }
 
 // saleTask is a task of the archive that repeats for a sale until no order is left to process.
@@ -106,7 +106,7 @@ type saleTask struct {
 	left   string // condition: sale ?0 has orders left
 }
 
-var moving = saleTask{"archive_at", "sales_archive", "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?0)"}
+var moveTask = saleTask{"archive_at", "sales_archive", "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?0)"}
 
 // salesDue lists sales whose check is due. It lists only sales that have left Redis permanently: no rebuild reads their
 // orders, and none of their units is held.
@@ -130,9 +130,9 @@ func (s *Store) MoveOrders(ctx context.Context, step ArchiveStep) (done ArchiveD
 	if err != nil || len(window) == 0 {
 		return done, wrap(what, err)
 	}
-	done.Looked, done.Last = len(window), window[len(window)-1]
+	done.Checked, done.Last = len(window), window[len(window)-1]
 	// Settled orders are selected without locks, so that the other orders stay available.
-	ids, err := s.resting(ctx, s.db, "orders", window, step.ChangedBefore)
+	ids, err := s.settledOrders(ctx, s.db, "orders", window, step.ChangedBefore)
 	if err != nil || len(ids) == 0 {
 		return done, wrap(what, err)
 	}
@@ -144,11 +144,11 @@ func (s *Store) MoveOrders(ctx context.Context, step ArchiveStep) (done ArchiveD
 	return done, err
 }
 
-// resting returns the settled orders of a table that have not changed since the given instant.
-func (s *Store) resting(
+// settledOrders returns the settled orders of a table that have not changed since the given instant.
+func (s *Store) settledOrders(
 	ctx context.Context, db bun.IDB, table string, ids []shop.ID, changedBefore shop.Millis,
 ) (found []shop.ID, err error) {
-	err = db.NewRaw("SELECT o.id FROM ? AS o WHERE o.id IN (?) AND "+s.d.changed+" <= ? AND "+atRest+
+	err = db.NewRaw("SELECT o.id FROM ? AS o WHERE o.id IN (?) AND "+s.d.changed+" <= ? AND "+archivableCondition+
 		" ORDER BY o.id", bun.Ident(table), bun.List(ids), changedBefore).Scan(ctx, &found)
 	return found, err
 }
@@ -159,7 +159,7 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []s
 	if _, err := s.lockLive(ctx, tx, ids); err != nil {
 		return nil, err
 	}
-	ids, err := s.resting(ctx, tx, "orders", ids, step.ChangedBefore)
+	ids, err := s.settledOrders(ctx, tx, "orders", ids, step.ChangedBefore)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []s
 
 // PlanArchive sets the next check of a sale, or none if all its orders have moved. left: some have not.
 func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
-	return s.planSale(ctx, moving, sale, next)
+	return s.planSale(ctx, moveTask, sale, next)
 }
 
 // planSale sets the next check of a sale, or none if nothing is left to do. The sale is locked first, because an order

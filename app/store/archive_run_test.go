@@ -24,15 +24,15 @@ import (
 // archiver archives and blanks all orders older than the shortest configurable time.
 func (h *testShop) archiver() *archive.Archiver {
 	return &archive.Archiver{
-		Store: h.Store, PartitionFigures: kit.Calm, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
+		Store: h.Store, PartitionFigures: kit.NoBacklog, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
 
 // old makes all rows old enough to move.
 func (h *testShop) old() {
 	h.t.Helper()
-	h.quiet()
-	h.stampWhere("id > ?", "?", h.clock().At.Add(-1000*time.Hour), 0)
+	h.clearPending()
+	h.setChangedAtWhere("id > ?", "?", h.clock().At.Add(-1000*time.Hour), 0)
 }
 
 // wantEachOnce checks that each order is in one table, and that the guards match (I1, I5).
@@ -47,21 +47,21 @@ func (h *testShop) wantEachOnce(all []shop.ID) {
 	}
 	for _, sale := range h.sales {
 		t := h.totals(sale)
-		if t.Taken != t.HeldUnits+t.SoldUnits+t.GoneUnits || t.Duplicates > 0 || len(t.OverLimit) > 0 {
+		if t.Taken != t.HeldUnits+t.SoldUnits+t.RefundedUnits || t.Duplicates > 0 || len(t.OverLimit) > 0 {
 			h.t.Fatalf("sale %s does not balance: %+v", sale, t)
 		}
 	}
 }
 
-// death cancels a context at a query, before the query reaches the server. Like a process that dies there, it leaves
+// queryKiller cancels a context at a query, before the query reaches the server. Like a process that dies there, it leaves
 // its transaction to the database.
-type death struct {
+type queryKiller struct {
 	at   atomic.Int64 // queries left; 0: disabled
 	die  context.CancelFunc
 	last string
 }
 
-func (d *death) BeforeQuery(ctx context.Context, q *bun.QueryEvent) context.Context {
+func (d *queryKiller) BeforeQuery(ctx context.Context, q *bun.QueryEvent) context.Context {
 	if d.at.Load() > 0 && d.at.Add(-1) == 0 {
 		d.last = q.Query
 		d.die()
@@ -69,12 +69,12 @@ func (d *death) BeforeQuery(ctx context.Context, q *bun.QueryEvent) context.Cont
 	return ctx
 }
 
-func (d *death) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (d *queryKiller) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 // I1: a run is killed at each of its statements. The next run continues, and each order is always in exactly one table.
-func TestArchivistDiesAtEachStatement(t *testing.T) {
+func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		d := &death{}
+		d := &queryKiller{}
 		s.HookQueries(d)
 		h := newShop(t, s, 50, 50)
 		var all []shop.ID
@@ -110,13 +110,13 @@ func TestArchivistDiesAtEachStatement(t *testing.T) {
 			t.Errorf("%d rows in orders, %d in the archive", live, archived)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "DELETE FROM orders"))) // the order that still has to be shipped
-		h.wantNobody("after all runs")
+		h.wantNoPersonalData("after all runs")
 	})
 }
 
 // I1, I5, P8: orders are paid late, refunded, shipped and received while they move. None is lost or duplicated, and the
 // guards match at each check.
-func TestOrdersChangeWhileTheyMove(t *testing.T) {
+func TestOrdersChangedDuringAMoveAreKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 500)
 		sale := h.sales[0]
@@ -148,7 +148,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if done.Looked == 0 {
+					if done.Checked == 0 {
 						break
 					}
 					step.After = done.Last
@@ -163,7 +163,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if t.Taken != t.HeldUnits+t.SoldUnits+t.GoneUnits || t.Orders != int64(len(all)) {
+				if t.Taken != t.HeldUnits+t.SoldUnits+t.RefundedUnits || t.Orders != int64(len(all)) {
 					return errors.New("the sale does not balance in the middle")
 				}
 			}
@@ -182,7 +182,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 				t.Errorf("late order %s is %s at %d", got.ID, got.State, got.Rev)
 			}
 		}
-		h.quiet()
+		h.clearPending()
 		h.archive(sale, 10)
 		if left := h.count("orders"); left != 0 {
 			t.Errorf("%d orders are left", left)
@@ -213,13 +213,13 @@ func (h *testShop) payLate(o *shop.Order) error {
 // sendOrRefund ships and finishes a paid order, or refunds it.
 func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 	if !send {
-		_, err := h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
+		_, err := h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: true, At: opens})
 		if err == nil {
 			_, err = h.FinishRefund(h.ctx, o.ID, opens)
 		}
 		return err
 	}
-	_, err := h.Ship(h.ctx, sending, []store.Parcel{parcel(o.ID)})
+	_, err := h.Ship(h.ctx, shippingOptions, []store.Parcel{parcel(o.ID)})
 	if err == nil {
 		_, _, err = h.ConfirmReceipt(h.ctx, o.ID, o.User)
 	}
@@ -261,18 +261,18 @@ func (h *testShop) settleAll(all []shop.Order) error {
 }
 
 // No order moves around openings, while many reservations wait, or with both times set to never.
-func TestArchivistWaitsForQuiet(t *testing.T) {
+func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)
 		h.finished(h.sales[0])
 		h.old()
 		h.close(h.sales[0])
-		run := func(a *archive.Archiver, moved int64, says string) {
+		run := func(a *archive.Archiver, moved int64, reason string) {
 			t.Helper()
 			done, err := a.RunOnce(h.ctx)
-			if err != nil || done.Moved != moved || !strings.Contains(done.Postpone, says) ||
-				(says == "") != (done.Postpone == "") {
-				t.Errorf("%+v (%v), want %d moved, %q", done, err, moved, says)
+			if err != nil || done.Moved != moved || !strings.Contains(done.Postpone, reason) ||
+				(reason == "") != (done.Postpone == "") {
+				t.Errorf("%+v (%v), want %d moved, %q", done, err, moved, reason)
 			}
 		}
 		never := h.archiver()

@@ -34,7 +34,7 @@ func (h *testShop) archive(sale shop.ID, limit int) (moved int) {
 		done, err := h.MoveOrders(h.ctx, step)
 		h.must(err)
 		moved += done.Moved
-		if done.Looked == 0 {
+		if done.Checked == 0 {
 			return moved
 		}
 		step.After = done.Last
@@ -47,8 +47,8 @@ func (h *testShop) count(table string) (n int) {
 	return n
 }
 
-// quiet clears all pending publications, postings, emails and checks.
-func (h *testShop) quiet() {
+// clearPending clears all pending publications, postings, emails and checks.
+func (h *testShop) clearPending() {
 	h.t.Helper()
 	for _, statement := range []string{
 		"UPDATE orders SET unpublished_since = NULL, changed_at = changed_at", "UPDATE outbox SET next_at = NULL",
@@ -61,7 +61,7 @@ func (h *testShop) quiet() {
 func (h *testShop) finished(sale shop.ID) shop.Order {
 	h.t.Helper()
 	o := h.paid(sale, 1)
-	h.ship(sending, parcel(o.ID))
+	h.ship(shippingOptions, parcel(o.ID))
 	_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
 	h.must(err)
 	return o
@@ -70,9 +70,9 @@ func (h *testShop) finished(sale shop.ID) shop.Order {
 func (h *testShop) refunded(sale shop.ID) shop.Order {
 	h.t.Helper()
 	o := h.paid(sale, 1)
-	_, err := h.AskRefund(h.ctx, payment.RefundAsk{Order: o.ID, User: o.User, Text: "it is for my aunt Mei", At: opens})
+	_, err := h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "it is for my aunt Mei", At: opens})
 	h.must(err)
-	h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})))
+	h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: true, At: opens})))
 	h.must(errOf(h.FinishRefund(h.ctx, o.ID, opens)))
 	return o
 }
@@ -85,8 +85,8 @@ func (h *testShop) cancelled(sale shop.ID) shop.Order {
 	return o
 }
 
-// everything returns the results of all reads of orders.
-func (h *testShop) everything(user shop.ID, all []shop.ID) map[string]any {
+// allReads returns the results of all reads of orders.
+func (h *testShop) allReads(user shop.ID, all []shop.ID) map[string]any {
 	h.t.Helper()
 	out := map[string]any{}
 	read := func(name string, v any, err error) {
@@ -98,7 +98,7 @@ func (h *testShop) everything(user shop.ID, all []shop.ID) map[string]any {
 		read("order "+id.String(), o, err)
 		found, _, err := h.FindOrders(h.ctx, store.OrderSearch{ID: id, Limit: 2})
 		read("found "+id.String(), found, err)
-		read("parcel "+id.String(), h.tryShip(sending, parcel(id)), nil)
+		read("parcel "+id.String(), h.tryShip(shippingOptions, parcel(id)), nil)
 	}
 	rows, err := h.OrdersByID(h.ctx, append(all, all[0], nextID()))
 	read("by id", rows, err)
@@ -157,25 +157,25 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 			all = append(all, mine.ID)
 		}
 		h.must(errOf(h.Expire(h.ctx, all[:4], payBy+1)))
-		h.quiet()
+		h.clearPending()
 		for _, sale := range h.sales {
 			h.close(sale)
 		}
-		before := h.everything(user, all)
+		before := h.allReads(user, all)
 		now := h.longAfter()
 		half, err := h.MoveOrders(h.ctx, store.ArchiveStep{
 			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,
 		})
 		h.must(err)
-		if half.Moved == 0 || half.Looked != 5 {
+		if half.Moved == 0 || half.Checked != 5 {
 			t.Errorf("half a move: %+v", half)
 		}
-		same(t, "in the middle of a move (-before +now)", before, h.everything(user, all))
+		same(t, "in the middle of a move (-before +now)", before, h.allReads(user, all))
 		moved := half.Moved + h.archive(h.sales[0], 2)
 		if want := 10; moved != want || h.count("orders_archive") != want {
 			t.Errorf("%d moved, %d rows in the archive, want %d", moved, h.count("orders_archive"), want)
 		}
-		same(t, "afterwards (-before +now)", before, h.everything(user, all))
+		same(t, "afterwards (-before +now)", before, h.allReads(user, all))
 		if again := h.archive(h.sales[0], 100); again != 0 {
 			t.Errorf("%d moved once more", again)
 		}
@@ -183,16 +183,16 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 }
 
 // An order that can still change is not archived.
-func TestOrdersUnderWayAreNotArchived(t *testing.T) {
+func TestUnsettledOrdersAreNotArchived(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100, 10)
 		sale := h.sales[0]
 		unpaid := h.order(sale, 1)
 		h.insert(unpaid)
 		paid, shipped := h.paid(sale, 1), h.paid(sale, 1)
-		h.ship(sending, parcel(shipped.ID))
+		h.ship(shippingOptions, parcel(shipped.ID))
 		refunding := h.paid(sale, 1)
-		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: opens})))
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: opens})))
 		late := h.opened(sale, 1)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{late.ID}, shop.Expired, payBy)))
 		_, outcome, err := h.Receive(h.ctx, payment.Trade{
@@ -202,10 +202,10 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		if outcome != payment.OutcomeLate {
 			t.Fatalf("the money of an expired order is %s", outcome)
 		}
-		h.quiet()
-		unpublished, unposted, asked, unwritten, young, odd := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
+		h.clearPending()
+		unpublished, unposted, queries, unwritten, young, odd := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
 			h.finished(sale), h.cancelled(sale), h.refunded(sale)
-		h.quiet()
+		h.clearPending()
 		for order, statement := range map[shop.ID]string{
 			unpublished.ID: "UPDATE orders SET unpublished_since = 5, changed_at = changed_at WHERE id = ?",
 			unposted.ID:    "INSERT INTO outbox (order_id, rev, state, at, next_at) VALUES (?, 2, 'paid', 1, 5)",
@@ -215,16 +215,16 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 			h.must(errOf(h.DB().ExecContext(h.ctx, statement, order)))
 		}
 		_, err = h.DB().ExecContext(h.ctx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
-			" VALUES (?, 1, 2, 3)", asked.ID)
+			" VALUES (?, 1, 2, 3)", queries.ID)
 		h.must(err)
-		h.stamp(young.ID, h.longAfter().Add(time.Hour))
+		h.setChangedAt(young.ID, h.longAfter().Add(time.Hour))
 		h.close(sale)
 		if moved := h.archive(sale, 3); moved != 0 {
 			var which []shop.ID
 			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
 			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, unpublished %s, unposted %s, requested %s,"+
 				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, unpublished.ID,
-				unposted.ID, asked.ID, unwritten.ID, young.ID, odd.ID)
+				unposted.ID, queries.ID, unwritten.ID, young.ID, odd.ID)
 		}
 		left, err := h.PlanArchive(h.ctx, sale, 77)
 		h.must(err)
@@ -243,15 +243,15 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 // P8, I1: a late payment of an archived order is refunded on its row in the archive, once, even if several processes
 // receive it concurrently. Each new state is published, and a reconnecting buyer finds it. No units are held again, and
 // nothing else changes an archived order.
-func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
+func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		sale := h.sales[0]
 		o := h.opened(sale, 1)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)))
-		h.quiet()
+		h.clearPending()
 		h.close(sale)
-		h.stamp(o.ID, h.clock().At.Add(-1000*time.Hour))
+		h.setChangedAt(o.ID, h.clock().At.Add(-1000*time.Hour))
 		if moved := h.archive(sale, 10); moved != 1 {
 			t.Fatalf("%d moved, want 1", moved)
 		}
@@ -321,7 +321,7 @@ func TestInsertFindsArchivedOrders(t *testing.T) {
 		h := newShop(t, s, 10)
 		sale := h.sales[0]
 		o := h.finished(sale)
-		h.quiet()
+		h.clearPending()
 		h.close(sale)
 		if moved := h.archive(sale, 10); moved != 1 {
 			t.Fatalf("%d moved, want 1", moved)
@@ -356,9 +356,9 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		o := h.finished(h.sales[0])
-		h.quiet()
+		h.clearPending()
 		long := h.clock().At.Add(-100 * 24 * time.Hour)
-		h.stamp(o.ID, long)
+		h.setChangedAt(o.ID, long)
 		h.close(h.sales[0])
 		if moved := h.archive(h.sales[0], 10); moved != 1 {
 			t.Fatalf("%d moved, want 1", moved)
@@ -366,8 +366,8 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 		for since, more := range map[shop.Millis]bool{
 			long - 1: true, long: true, long + 1: false, h.clock().At: false,
 		} {
-			asked := []shop.ChangesQuery{{User: o.User, Since: since}, {User: nextID(), Since: since}}
-			changes, _, err := h.Changed(h.ctx, asked, 9)
+			queries := []shop.ChangesQuery{{User: o.User, Since: since}, {User: nextID(), Since: since}}
+			changes, _, err := h.Changed(h.ctx, queries, 9)
 			h.must(err)
 			if changes[0].More != more || len(changes[0].Orders) != 0 || changes[1].More {
 				t.Errorf("since %d: %+v", since-long, changes)
@@ -377,7 +377,7 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 }
 
 // Only one process at a time works on the archive.
-func TestArchiveIsLocked(t *testing.T) {
+func TestLockArchiveAdmitsOneProcess(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
 		h.must(h.LockArchive(h.ctx, func(ctx context.Context) error {
@@ -385,8 +385,8 @@ func TestArchiveIsLocked(t *testing.T) {
 				t.Error("two processes work on the archive at the same time")
 				return nil
 			})
-			if !errors.Is(err, store.ErrArchiveTaken) {
-				t.Errorf("got %v from the second, want ErrArchiveTaken", err)
+			if !errors.Is(err, store.ErrArchiveLocked) {
+				t.Errorf("got %v from the second, want ErrArchiveLocked", err)
 			}
 			return nil
 		}))
@@ -395,7 +395,7 @@ func TestArchiveIsLocked(t *testing.T) {
 }
 
 // Sales are listed once they have left Redis, the longest waiting first, and never again when they are empty.
-func TestSalesToArchive(t *testing.T) {
+func TestSalesToArchiveListsRetiredSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 10, 10)
 		now := h.longAfter()

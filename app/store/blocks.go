@@ -51,7 +51,7 @@ type blockRow struct {
 
 func (r *blockRow) block() Block {
 	return Block{
-		ID: r.ID, Kind: r.Kind, Value: r.Value, Reason: r.Reason, Until: orZero(r.Until), CreatedBy: r.CreatedBy,
+		ID: r.ID, Kind: r.Kind, Value: r.Value, Reason: r.Reason, Until: zeroIfNil(r.Until), CreatedBy: r.CreatedBy,
 		CreatedAt: r.CreatedAt,
 	}
 }
@@ -76,7 +76,7 @@ func inForce(q *bun.SelectQuery, now shop.Millis) *bun.SelectQuery {
 // AddBlock writes a normalized block for the given duration (0: no limit). Conflict: the block exists. LimitReached:
 // maxBlocks are in force. The version is raised first: its row lock serialises editors, and no node sees the new
 // version before the block.
-func (s *Store) AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error) {
+func (s *Store) AddBlock(ctx context.Context, b Block, duration time.Duration) (Block, error) {
 	return inTx(ctx, s, "add a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
 			return b, err
@@ -87,18 +87,18 @@ func (s *Store) AddBlock(ctx context.Context, b Block, lasts time.Duration) (Blo
 		if err != nil {
 			return b, err
 		}
-		if err := s.mayBlock(ctx, tx, &row); err != nil {
+		if err := s.checkNewBlock(ctx, tx, &row); err != nil {
 			return b, err
 		}
-		if lasts > 0 {
-			row.Until = new(row.CreatedAt.Add(lasts))
+		if duration > 0 {
+			row.Until = new(row.CreatedAt.Add(duration))
 		}
 		return row.block(), insert(ctx, tx, &row)
 	})
 }
 
-// mayBlock rejects a block that exists already, and one beyond maxBlocks.
-func (s *Store) mayBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
+// checkNewBlock rejects a block that exists already, and one beyond maxBlocks.
+func (s *Store) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
 	var same []int64
 	err := inForce(tx.NewSelect().Model((*blockRow)(nil)).Column("id"), row.CreatedAt).
 		Where("kind = ? AND value = ?", row.Kind, row.Value).Limit(1).Scan(ctx, &same)

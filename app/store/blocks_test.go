@@ -13,7 +13,7 @@ import (
 )
 
 // Blocks are numbered and listed while they are in force. Each change raises the version that nodes poll.
-func TestBlocks(t *testing.T) {
+func TestBlockChangesRaiseTheVersion(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		version := func() int64 {
@@ -60,7 +60,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // Concurrent blocks get different numbers. Of concurrent equal blocks only one succeeds.
-func TestBlocksAtOnce(t *testing.T) {
+func TestConcurrentEqualBlocksConflict(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		const users = 8

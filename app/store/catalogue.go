@@ -56,7 +56,7 @@ func (s *Store) AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot
 func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 	what := "read slot " + id.String()
 	found, err := s.slots(ctx, what, where("id = ?", id))
-	return only(what, found, err)
+	return firstRow(what, found, err)
 }
 
 // SalesOfSlot lists the visible sales of a slot with their products, in display order.
@@ -82,14 +82,14 @@ func (s *Store) SalesByPhase(
 		default:
 			q = q.Where("s.closes_at <= ?", now).Order("s.closes_at DESC", "s.id DESC")
 		}
-		return turnTo(q, page, size)
+		return selectPage(q, page, size)
 	})
 	found, more := cut(found, size)
 	return found, more, err
 }
 
-// turnTo selects a page and one extra row, see cut.
-func turnTo(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
+// selectPage selects a page and one extra row, see cut.
+func selectPage(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 	return q.Offset(int64(max(page, 1)-1) * int64(size)).Limit(int64(size) + 1)
 }
 
@@ -115,7 +115,7 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 	found, err := s.products(ctx, "read products", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.archived_at = 0")
 		q = whereSet(q, "p.category_id = ?", category)
-		return turnTo(q.Order("p.id"), page, size)
+		return selectPage(q.Order("p.id"), page, size)
 	})
 	found, more := cut(found, size)
 	for i := range found {
@@ -128,7 +128,7 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 func (s *Store) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
 	what := "read product " + id.String()
 	found, err := s.products(ctx, what, where("p.id = ?", id))
-	return only(what, found, err)
+	return firstRow(what, found, err)
 }
 
 func (s *Store) products(ctx context.Context, what string, narrow selection) ([]shop.Product, error) {

@@ -14,7 +14,7 @@ import (
 
 // On every database, names that differ by an accent or a capital letter are different. I11: every change of the
 // catalogue raises its version; a failed change does not.
-func TestNamesAreToldApart(t *testing.T) {
+func TestNamesDifferByAccentAndCase(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		wantVersion := func(want int64) {
@@ -58,7 +58,7 @@ func TestKeysCompareBytes(t *testing.T) {
 	must(t, rows.Err())
 }
 
-func TestProductsAndCategories(t *testing.T) {
+func TestProductsAreListedByCategory(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		tea, pots := shop.Category{ID: nextID(), Name: "Tea"}, shop.Category{ID: nextID(), Name: "Pots & 壶"}
@@ -134,7 +134,7 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 	})
 }
 
-func TestSalesBySlotAndPhase(t *testing.T) {
+func TestSalesAreListedBySlotAndPhase(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 20, 30)
 		slot := val(h.Slot(h.ctx, h.slot))(h.t)
@@ -183,11 +183,11 @@ func TestSalesBySlotAndPhase(t *testing.T) {
 
 // A sale that does not fit its slot, its product or the partitions is rejected with a reason, together with the whole
 // call.
-func TestAddSalesTurnsMisfitsAway(t *testing.T) {
+func TestAddSalesRejectsInvalidSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		good := val(h.Sale(h.ctx, h.sales[0]))(h.t)
-		for name, spoil := range map[string]func(*shop.Sale){
+		for name, invalidate := range map[string]func(*shop.Sale){
 			"slot":      func(s *shop.Sale) { s.Slot = 4242 },
 			"product":   func(s *shop.Sale) { s.Product.ID = 4242 },
 			"window":    func(s *shop.Sale) { s.ClosesAt = closes + 1 },
@@ -199,7 +199,7 @@ func TestAddSalesTurnsMisfitsAway(t *testing.T) {
 		} {
 			fine, wrong := good, good
 			fine.ID, wrong.ID = nextID(), nextID()
-			spoil(&wrong)
+			invalidate(&wrong)
 			wantErr(t, name, h.AddSales(h.ctx, []shop.Sale{fine, wrong}), &shop.Error{Code: shop.BadRequest})
 			if _, err := h.Sale(h.ctx, fine.ID); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("%s: its neighbour was added (%v)", name, err)

@@ -12,7 +12,7 @@ import (
 
 // The challenge of a sale can change while the sale runs. Each change raises the catalogue's version, so that nodes
 // follow (I11). A change of a missing sale changes nothing.
-func TestChallengeOfASale(t *testing.T) {
+func TestSetChallengeRaisesTheCatalogueVersion(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		kinds := []shop.Challenge{
@@ -35,7 +35,7 @@ func TestChallengeOfASale(t *testing.T) {
 }
 
 // The work bits stay within the limits, and are unset at first.
-func TestWorkBits(t *testing.T) {
+func TestWorkBitsStayWithinLimits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		if bits, err := s.WorkBits(ctx); err != nil || bits != 0 {

@@ -26,7 +26,7 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err er
 // the connection that reads the rows, so that both are from one server. A later commit has a changed_at no older than
 // this instant, apart from the length of a transaction, which the caller's margin covers (F5, F6).
 func (s *Store) Changed(
-	ctx context.Context, queries []shop.ChangesQuery, most int,
+	ctx context.Context, queries []shop.ChangesQuery, limit int,
 ) (changes []shop.Changes, now shop.Instant, err error) {
 	conn, err := s.conns.Conn(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Store) Changed(
 		return nil, now, wrap("read the clock before changed orders", err)
 	}
 	for some := range slices.Chunk(queries, idsAtOnce) {
-		rows, err := s.latest(ctx, conn, some, most+1)
+		rows, err := s.latest(ctx, conn, some, limit+1)
 		if err != nil {
 			return nil, now, wrap("read changed orders", err)
 		}
@@ -46,7 +46,7 @@ func (s *Store) Changed(
 			return nil, now, wrap("look for archived orders that changed", err)
 		}
 		for _, q := range some {
-			c := changesOf(rows[q.User], q.Since, most)
+			c := changesOf(rows[q.User], q.Since, limit)
 			at, found := archived[q.User]
 			c.More = c.More || found && at >= q.Since
 			changes = append(changes, c)
@@ -95,7 +95,7 @@ type changedRow struct {
 // so that a buyer with thousands of orders does not delay the others. The result includes the changes for every later
 // instant.
 func (s *Store) latest(
-	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery, most int,
+	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery, limit int,
 ) (map[shop.ID][]changedRow, error) {
 	users, since := usersOf(queries)
 	// Without the hint MySQL may read all orders instead of those of the users. SQLite ignores the hint.
@@ -105,7 +105,7 @@ func (s *Store) latest(
 		Where("user_id IN (?)", bun.List(users)).Where(s.d.changed+" >= ?", since)
 	var rows []changedRow
 	err := conn.NewSelect().Model(&rows).ColumnExpr("?TableColumns").Column("newest.changed").
-		Join("JOIN (?) AS newest USING (id)", newest).Where("nth <= ?", most).Scan(ctx)
+		Join("JOIN (?) AS newest USING (id)", newest).Where("nth <= ?", limit).Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +121,13 @@ func (s *Store) latest(
 
 // changesOf returns the result of one query from the user's rows, the newest first. It skips a row that cannot be
 // decoded and sets More: the list of all orders then reports the row to its buyer alone.
-func changesOf(rows []changedRow, since shop.Millis, most int) shop.Changes {
+func changesOf(rows []changedRow, since shop.Millis, limit int) shop.Changes {
 	var c shop.Changes
 	for i := range rows {
 		if rows[i].Changed < since {
 			break
 		}
-		if i == most {
+		if i == limit {
 			c.More = true
 			break
 		}
@@ -150,13 +150,13 @@ const keepChangedAt = "changed_at = changed_at"
 // first, so that no changed_at is older than that of a change it waited for.
 func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
-	for some := range inOrder(ids) {
+	for some := range sortedChunks(ids) {
 		rows, err := inTx(ctx, s, "touch orders", func(tx bun.Conn) ([]shop.Order, error) {
 			rows, err := s.lockOrders(ctx, tx, some)
 			if err != nil || len(rows) == 0 {
 				return nil, err
 			}
-			return rows, updateLocked(ctx, tx, len(rows), "touch locked orders", "SET "+s.d.stamp+" WHERE id IN (?)",
+			return rows, updateLocked(ctx, tx, len(rows), "touch locked orders", "SET "+s.d.touch+" WHERE id IN (?)",
 				bun.List(some))
 		})
 		if err != nil {
@@ -172,9 +172,9 @@ func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) 
 
 // TouchSince sets changed_at to now for those of the orders that changed at or after the given instant.
 func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
-	for some := range inOrder(ids) {
+	for some := range sortedChunks(ids) {
 		_, err := s.run(ctx, "touch recently changed orders",
-			"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)
+			"UPDATE orders SET "+s.d.touch+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) erro
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
 	}
 	for rev, ids := range byRev {
-		for some := range inOrder(ids) {
+		for some := range sortedChunks(ids) {
 			if err := s.markPublished(ctx, rev, some); err != nil {
 				return err
 			}

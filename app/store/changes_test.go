@@ -29,7 +29,7 @@ func (h *testShop) ofUser(n int, from shop.Millis) []shop.Order {
 		rows[i].User = rows[0].User
 	}
 	h.insert(rows...)
-	h.stampWhere("user_id = ?", "? + ticket", from-shop.Millis(rows[0].Ticket), rows[0].User)
+	h.setChangedAtWhere("user_id = ?", "? + ticket", from-shop.Millis(rows[0].Ticket), rows[0].User)
 	return rows
 }
 
@@ -43,10 +43,10 @@ func wantChanges(t *testing.T, what string, got shop.Changes, more bool, want ..
 
 // P6, F6: each query of a statement returns the changes since its own instant, the oldest change first, with each order
 // in its newest state. Two devices of one buyer may use different instants.
-func TestChangedAnswersEachBuyer(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestChangedReturnsChangesPerQuery(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		one, two, three := h.ofUser(4, longAgo), h.ofUser(3, longAgo+100), h.ofUser(2, longAgo)
-		h.stamp(one[0].ID, longAgo+50) // the last change, although the oldest order
+		h.setChangedAt(one[0].ID, longAgo+50) // the last change, although the oldest order
 		got, now, err := h.Changed(h.ctx, []shop.ChangesQuery{
 			since(one[0].User, longAgo+2), since(two[0].User, longAgo+102), since(three[0].User, longAgo+2),
 			since(nextID(), 0), since(one[0].User, longAgo+50), since(two[0].User, 0),
@@ -78,17 +78,17 @@ func TestChangedAnswersEachBuyer(t *testing.T) {
 
 // P6: beyond the limit a buyer gets the newest changes and More. A buyer with many orders does not shorten the results
 // of other queries, including the same buyer's queries with a later instant.
-func TestChangedIsBoundedForEachBuyer(t *testing.T) {
+func TestChangedLimitsEachQuerySeparately(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		const most = 100
+		const limit = 100
 		h := newShop(t, s, 1e6)
-		many, full := h.ofUser(400, longAgo), h.ofUser(most, longAgo)
-		over, few := h.ofUser(most+1, longAgo), h.ofUser(2, longAgo)
+		many, full := h.ofUser(400, longAgo), h.ofUser(limit, longAgo)
+		over, few := h.ofUser(limit+1, longAgo), h.ofUser(2, longAgo)
 		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{
 			since(many[0].User, 0), since(full[0].User, 0), since(over[0].User, 0), since(few[0].User, 0),
 			since(many[0].User, longAgo+395), since(over[0].User, longAgo+1),
 			since(many[0].User, longAgo+300), since(many[0].User, longAgo+299),
-		}, most)
+		}, limit)
 		h.must(err)
 		wantChanges(t, "400 orders", got[0], true, ids(many[300:])...)
 		wantChanges(t, "as many as the bound", got[1], false, ids(full)...)
@@ -102,8 +102,8 @@ func TestChangedIsBoundedForEachBuyer(t *testing.T) {
 }
 
 // P6: more buyers than fit into a statement all get results, in the order of the queries.
-func TestChangedOfVeryManyBuyers(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestChangedReturnsAllOfManyQueries(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(1203, h.sales[0], 1)
 		h.insert(rows...)
 		queries := make([]shop.ChangesQuery, len(rows))
@@ -156,29 +156,29 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 }
 
 // P6: an unreadable row does not hide the changes of other buyers. Its own buyer must read all orders.
-func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
-		torn, whole := h.ofUser(2, longAgo), h.ofUser(1, longAgo)
+func TestChangedSkipsUnreadableRows(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
+		unreadable, readable := h.ofUser(2, longAgo), h.ofUser(1, longAgo)
 		_, err := h.DB().ExecContext(h.ctx,
-			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", torn[0].ID)
+			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", unreadable[0].ID)
 		h.must(err)
 		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{
-			since(torn[0].User, longAgo), since(whole[0].User, longAgo),
+			since(unreadable[0].User, longAgo), since(readable[0].User, longAgo),
 		},
 			100)
 		h.must(err)
-		wantChanges(t, "with a torn row", got[0], true, torn[1].ID)
-		wantChanges(t, "the other", got[1], false, whole[0].ID)
+		wantChanges(t, "with a torn row", got[0], true, unreadable[1].ID)
+		wantChanges(t, "the other", got[1], false, readable[0].ID)
 	}, 100)
 }
 
-// between is a query hook. It calls the function in a query's context after each query.
-type between struct{}
+// betweenQueries is a query hook. It calls the function in a query's context after each query.
+type betweenQueries struct{}
 
-func (between) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+func (betweenQueries) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
-func (between) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
-	if do, ok := ctx.Value(between{}).(func()); ok {
+func (betweenQueries) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
+	if do, ok := ctx.Value(betweenQueries{}).(func()); ok {
 		do()
 	}
 }
@@ -186,11 +186,11 @@ func (between) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
 // F6: the instant is read before the rows. A change committed during the read is in the result, or its changed_at is no
 // older than the instant.
 func TestChangedReadsTheInstantFirst(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		rows := h.ofUser(8, longAgo)
-		h.HookQueries(between{})
+		h.HookQueries(betweenQueries{})
 		var ended []shop.Order
-		ctx := context.WithValue(h.ctx, between{}, func() {
+		ctx := context.WithValue(h.ctx, betweenQueries{}, func() {
 			o := val(h.Cancel(h.ctx, rows[len(ended)].ID, rows[0].User, payBy))(h.t)
 			ended = append(ended, o)
 			for since := h.clock(); h.clock().At <= since.At; { // all later reads are younger
@@ -215,8 +215,8 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 }
 
 // F6: the clock advances, and names its history.
-func TestClock(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestClockAdvancesWithinOneHistory(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		first, second := h.clock(), h.clock()
 		if second.At < first.At || first.At < longAgo || first.History != second.History {
 			t.Errorf("%+v, then %+v", first, second)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// devicesKept limits the active logins of an account. The least recently used one is revoked first.
-	devicesKept = 20
+	// maxDevices limits the active logins of an account. The least recently used one is revoked first.
+	maxDevices = 20
 	// revokedMargin is added to the life of access tokens, because nodes tolerate small clock differences.
 	revokedMargin = time.Minute
 )
@@ -38,13 +38,13 @@ type deviceRow struct {
 
 func (r *deviceRow) device() shop.Device {
 	return shop.Device{
-		ID: r.ID, User: r.User, Name: r.Name, RefreshHash: r.RefreshHash, PreviousHash: orZero(r.PreviousHash),
+		ID: r.ID, User: r.User, Name: r.Name, RefreshHash: r.RefreshHash, PreviousHash: zeroIfNil(r.PreviousHash),
 		RotatedAt: r.RotatedAt, CreatedAt: r.CreatedAt, LastSeenAt: r.LastSeenAt, ExpiresAt: r.ExpiresAt,
-		RevokedAt: orZero(r.RevokedAt),
+		RevokedAt: zeroIfNil(r.RevokedAt),
 	}
 }
 
-// AddDevice adds a login, and revokes the least recently used ones beyond devicesKept. ErrNoRow: the account is no
+// AddDevice adds a login, and revokes the least recently used ones beyond maxDevices. ErrNoRow: the account is no
 // longer active, or its password or role differs from that of proven. The login is written under the lock of its
 // account. A change of password, role or state therefore either precedes it and makes it fail, or revokes it.
 func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User) error {
@@ -64,10 +64,10 @@ func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User)
 			return err
 		}
 		live, err := liveDevices(ctx, tx, d.User, d.CreatedAt, "last_seen_at DESC, id DESC")
-		if err != nil || len(live) <= devicesKept {
+		if err != nil || len(live) <= maxDevices {
 			return err
 		}
-		return s.revokeRows(ctx, tx, convert(live[devicesKept:], func(r *deviceRow) shop.ID { return r.ID }))
+		return s.revokeRows(ctx, tx, convert(live[maxDevices:], func(r *deviceRow) shop.ID { return r.ID }))
 	})
 }
 
@@ -84,7 +84,7 @@ func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bo
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
 			" last_seen_at = ?, expires_at = ? WHERE id = ? AND refresh_hash = ? AND revoked_at IS NULL AND expires_at > ?",
-			d.RefreshHash, unlessZero(d.PreviousHash), d.RotatedAt, d.LastSeenAt, d.ExpiresAt, d.ID, old, d.RotatedAt)
+			d.RefreshHash, nullIfZero(d.PreviousHash), d.RotatedAt, d.LastSeenAt, d.ExpiresAt, d.ID, old, d.RotatedAt)
 		return matched == 1, err
 	})
 }
@@ -174,7 +174,7 @@ func (s *Store) Revoke(ctx context.Context, subjects []shop.ID, until shop.Milli
 // nodes read it again.
 func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, until shop.Millis) error {
 	for _, subject := range slices.Sorted(slices.Values(subjects)) {
-		_, err := exec(ctx, tx, "INSERT INTO revoked (subject, at, until) VALUES (?, "+s.d.now+", ?) "+s.d.onTaken+
+		_, err := exec(ctx, tx, "INSERT INTO revoked (subject, at, until) VALUES (?, "+s.d.now+", ?) "+s.d.onDuplicate+
 			" at = "+s.d.now+", until = "+s.d.greatest+"(until, ?)", subject, until, until)
 		if err != nil {
 			return err
@@ -240,7 +240,7 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (shop.KeyGeneration, error) {
 	return inTx(ctx, s, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
 		// The first rotation inserts the row. Its lock excludes other rotations until the commit.
-		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '0') "+s.d.onTaken+" value = value",
+		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '0') "+s.d.onDuplicate+" value = value",
 			settingGeneration)
 		if err != nil {
 			return shop.KeyGeneration{}, err

@@ -78,8 +78,8 @@ func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
 	return now.At, wrap("read the database's clock", err)
 }
 
-// scratch begins the name of the table that Needs creates and drops. It is also the key of the row that Needs writes.
-const scratch = "stampede_checkconfig"
+// scratchName begins the name of the table that Needs creates and drops. It is also the key of the row that Needs writes.
+const scratchName = "stampede_checkconfig"
 
 // Need is the result of trying one operation that the program needs.
 type Need struct {
@@ -101,15 +101,15 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	}
 	try("take locks by name", false, lock.Hold(ctx, s.conns, func(context.Context) error { return nil }))
 	try("reach one server with all connections", false, s.oneServer(ctx))
-	own := scratch + "_" + strings.ToLower(rand.Text()[:10])
-	made := s.define(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
+	own := scratchName + "_" + strings.ToLower(rand.Text()[:10])
+	made := s.execDDL(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
 		" ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin")
 	try("make tables (CREATE)", true, made)
 	table := "settings" // exists once the schema is migrated
 	if made == nil {
 		table = own
-		try("change tables (ALTER)", true, s.define(ctx, "ALTER TABLE "+own+" ALTER COLUMN value SET DEFAULT ''"))
-		try("make indexes (INDEX)", true, s.define(ctx, "CREATE INDEX scratch_value ON "+own+" (value)"))
+		try("change tables (ALTER)", true, s.execDDL(ctx, "ALTER TABLE "+own+" ALTER COLUMN value SET DEFAULT ''"))
+		try("make indexes (INDEX)", true, s.execDDL(ctx, "CREATE INDEX scratch_value ON "+own+" (value)"))
 	}
 	try("read and write rows (SELECT, INSERT, UPDATE, DELETE)", false, s.tryRows(ctx, table))
 	try("read a consistent snapshot", false, s.inSnapshot(ctx, "", func(tx bun.Tx) error {
@@ -117,12 +117,12 @@ func (s *Store) Needs(ctx context.Context) []Need {
 		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
 	}))
 	if made == nil {
-		try("drop tables (DROP)", true, s.define(ctx, "DROP TABLE "+own))
+		try("drop tables (DROP)", true, s.execDDL(ctx, "DROP TABLE "+own))
 	}
 	return needs
 }
 
-func (s *Store) define(ctx context.Context, statement string) error {
+func (s *Store) execDDL(ctx context.Context, statement string) error {
 	_, err := s.db.ExecContext(ctx, statement)
 	return err
 }
@@ -133,13 +133,13 @@ var errUndo = errors.New("a trial is rolled back")
 // tryRows runs the kinds of statements of the program in one transaction, and rolls it back.
 func (s *Store) tryRows(ctx context.Context, table string) error {
 	err := s.tryTx(ctx, func(tx bun.Conn) error {
-		insert := "INSERT INTO " + table + " (name, value) VALUES ('" + scratch + "', '1')"
+		insert := "INSERT INTO " + table + " (name, value) VALUES ('" + scratchName + "', '1')"
 		for _, statement := range []string{
 			insert,
-			insert + " " + s.d.onTaken + " value = '2'",
-			"UPDATE " + table + " SET value = " + s.d.greatest + "(3, " + s.d.now + ") WHERE name = '" + scratch + "'",
-			"SELECT value FROM " + table + " WHERE name = '" + scratch + "'" + s.d.forUpdate,
-			"DELETE FROM " + table + " WHERE name = '" + scratch + "'",
+			insert + " " + s.d.onDuplicate + " value = '2'",
+			"UPDATE " + table + " SET value = " + s.d.greatest + "(3, " + s.d.now + ") WHERE name = '" + scratchName + "'",
+			"SELECT value FROM " + table + " WHERE name = '" + scratchName + "'" + s.d.forUpdate,
+			"DELETE FROM " + table + " WHERE name = '" + scratchName + "'",
 		} {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
 				return err

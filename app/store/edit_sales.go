@@ -30,7 +30,7 @@ type newSale struct {
 // challenge becomes "none". BadRequest names the first sale that does not fit. ErrPermanent: an id exists.
 func (s *Store) AddSales(ctx context.Context, sales []shop.Sale) error {
 	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
-		frame, err := readFrame(ctx, tx, sales)
+		limits, err := readSaleLimits(ctx, tx, sales)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (s *Store) AddSales(ctx context.Context, sales []shop.Sale) error {
 		rows := make([]newSale, len(sales))
 		for i := range sales {
 			rows[i] = newSaleRow(&sales[i], now)
-			if err := frame.place(&rows[i]); err != nil {
+			if err := limits.place(&rows[i]); err != nil {
 				return shop.Fail(shop.BadRequest, fmt.Sprintf("sale %s: %v", rows[i].ID, err))
 			}
 		}
@@ -59,16 +59,16 @@ func newSaleRow(s *shop.Sale, now shop.Millis) newSale {
 	return row
 }
 
-// frame holds the slots, products and limits that new sales must fit.
-type frame struct {
+// saleLimits holds the slots, products and limits that new sales must fit.
+type saleLimits struct {
 	slots      map[shop.ID]*slotRow
 	products   map[shop.ID]bool
 	last       map[shop.ID]int // highest position in each slot
 	partitions int64           // 0: not configured yet
 }
 
-func readFrame(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*frame, error) {
-	f := &frame{slots: make(map[shop.ID]*slotRow), products: make(map[shop.ID]bool), last: make(map[shop.ID]int)}
+func readSaleLimits(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*saleLimits, error) {
+	f := &saleLimits{slots: make(map[shop.ID]*slotRow), products: make(map[shop.ID]bool), last: make(map[shop.ID]int)}
 	var slotIDs, productIDs []shop.ID
 	for i := range sales {
 		if _, ok := f.slots[sales[i].Slot]; !ok {
@@ -112,7 +112,7 @@ func readFrame(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*frame, err
 }
 
 // place completes a sale from its slot and validates it.
-func (f *frame) place(row *newSale) error {
+func (f *saleLimits) place(row *newSale) error {
 	slot := f.slots[row.Slot]
 	if slot == nil {
 		return fmt.Errorf("there is no slot %s", row.Slot)

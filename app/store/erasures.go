@@ -13,8 +13,8 @@ import (
 
 // Erasure is a user whose orders are checked until none contains an address.
 type Erasure struct {
-	User    shop.ID
-	AskedAt shop.Millis
+	User        shop.ID
+	RequestedAt shop.Millis
 }
 
 // erasureLease limits the time of a node for the erasures it claimed.
@@ -24,9 +24,9 @@ const erasureLease = time.Minute
 type erasureRow struct {
 	bun.BaseModel `bun:"table:erasures"`
 
-	User    shop.ID      `bun:"user_id,pk"`
-	AskedAt shop.Millis  `bun:"asked_at"`
-	NextAt  *shop.Millis `bun:"next_at"`
+	User        shop.ID      `bun:"user_id,pk"`
+	RequestedAt shop.Millis  `bun:"asked_at"`
+	NextAt      *shop.Millis `bun:"next_at"`
 }
 
 // Erase deletes all data of a user except orders: account data, logins, links, saved addresses. It invalidates access
@@ -59,7 +59,7 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 				return err
 			}
 		}
-		_, err = exec(ctx, tx, "INSERT INTO erasures (user_id, asked_at, next_at) VALUES (?, ?, ?) "+s.d.onTaken+
+		_, err = exec(ctx, tx, "INSERT INTO erasures (user_id, asked_at, next_at) VALUES (?, ?, ?) "+s.d.onDuplicate+
 			" asked_at = ?, next_at = ?", user, now, now, now, now)
 		return err
 	})
@@ -77,22 +77,22 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 			now.Add(erasureLease), bun.List(ids))
 	})
 	return convert(
-		rows, func(r *erasureRow) Erasure { return Erasure{User: r.User, AskedAt: r.AskedAt} },
+		rows, func(r *erasureRow) Erasure { return Erasure{User: r.User, RequestedAt: r.RequestedAt} },
 	), err
 }
 
 // PlanErasure sets the next check of the user's orders; 0: no further check.
 func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
 	_, err := s.run(ctx, "plan the next check of the orders of user "+user.String(),
-		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)
+		"UPDATE erasures SET next_at = ? WHERE user_id = ?", nullIfZero(next), user)
 	return err
 }
 
 const (
-	// pendingKept is how long an unactivated registration is kept; its links expire long before.
-	pendingKept = 7 * 24 * time.Hour
-	// endedKept is how long expired logins and links are kept for support requests.
-	endedKept = 7 * 24 * time.Hour
+	// pendingRetention is how long an unactivated registration is kept; its links expire long before.
+	pendingRetention = 7 * 24 * time.Hour
+	// endedRetention is how long expired logins and links are kept for support requests.
+	endedRetention = 7 * 24 * time.Hour
 )
 
 // PurgeAccounts deletes registrations that were not activated, and expired logins, links and revocations, as of the
@@ -102,12 +102,12 @@ func (s *Store) PurgeAccounts(ctx context.Context, now shop.Millis) error {
 		what, statement string
 		args            []any
 	}{
-		{"links", "DELETE FROM mail_tokens WHERE expires_at < ?", []any{now.Add(-endedKept)}},
-		{"logins", "DELETE FROM devices WHERE expires_at < ?", []any{now.Add(-endedKept)}},
+		{"links", "DELETE FROM mail_tokens WHERE expires_at < ?", []any{now.Add(-endedRetention)}},
+		{"logins", "DELETE FROM devices WHERE expires_at < ?", []any{now.Add(-endedRetention)}},
 		{"revocations", "DELETE FROM revoked WHERE until < " + s.d.now, nil},
 		{
 			"registrations", "DELETE FROM users WHERE state = ? AND created_at < ?",
-			[]any{shop.UserPending, now.Add(-pendingKept)},
+			[]any{shop.UserPending, now.Add(-pendingRetention)},
 		},
 	} {
 		if _, err := s.run(ctx, "delete old "+purge.what, purge.statement, purge.args...); err != nil {

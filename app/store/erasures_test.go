@@ -16,7 +16,7 @@ import (
 )
 
 // A user with an account, a device, addresses and orders in many states.
-type someone struct {
+type testUser struct {
 	*testShop
 	data   *privacy.PersonalData
 	eraser *privacy.EraserJob
@@ -27,12 +27,12 @@ type someone struct {
 	opened shop.ID // expired; the gateway has not reported the final state
 }
 
-var errNotTheirs = shop.Fail(shop.Forbidden, "the password is wrong")
+var errWrongPassword = shop.Fail(shop.Forbidden, "the password is wrong")
 
-func newSomeone(h *testShop) *someone {
+func newTestUser(h *testShop) *testUser {
 	h.t.Helper()
 	s := h.Store
-	p := &someone{testShop: h, now: opens, orders: make(map[shop.OrderState]shop.ID)}
+	p := &testUser{testShop: h, now: opens, orders: make(map[shop.OrderState]shop.ID)}
 	p.user = shop.User{
 		ID: nextID(), Email: "ada" + nextID().String() + "@mail.example", Name: "Ada", Role: shop.Shopper, Lang: "en",
 		Password: "hash", State: shop.UserActive, CreatedAt: opens, ActivatedAt: opens,
@@ -45,16 +45,16 @@ func newSomeone(h *testShop) *someone {
 	now := func() shop.Millis { return p.now }
 	p.data = &privacy.PersonalData{
 		Store: s, Now: now,
-		Proves: func(_ context.Context, u *shop.User, password string) error {
+		CheckPassword: func(_ context.Context, u *shop.User, password string) error {
 			if u.Password != "hash" || password != "secret" {
-				return errNotTheirs
+				return errWrongPassword
 			}
 			return nil
 		},
 	}
 	p.eraser = &privacy.EraserJob{Store: s, Now: now}
 	for _, text := range []string{"home", "office"} {
-		p.must(errOf(s.AddAddress(p.ctx, p.user.ID, saved(text, false), 20)))
+		p.must(errOf(s.AddAddress(p.ctx, p.user.ID, savedAddress(text, false), 20)))
 	}
 	for _, state := range []shop.OrderState{
 		shop.Pending, shop.Paid, shop.Shipped, shop.Finished, shop.Cancelled, shop.Expired, shop.Refused,
@@ -72,7 +72,7 @@ func newSomeone(h *testShop) *someone {
 }
 
 // orderIn makes an order of the user in the given state.
-func (p *someone) orderIn(state shop.OrderState) shop.ID {
+func (p *testUser) orderIn(state shop.OrderState) shop.ID {
 	p.t.Helper()
 	o := p.order(p.sales[0], 1)
 	o.User = p.user.ID
@@ -82,7 +82,7 @@ func (p *someone) orderIn(state shop.OrderState) shop.ID {
 }
 
 // kept counts the user's orders that still have an address, by state.
-func (p *someone) kept() map[shop.OrderState]int {
+func (p *testUser) kept() map[shop.OrderState]int {
 	p.t.Helper()
 	all, _, err := p.OrdersOf(p.ctx, shop.OrdersQuery{User: p.user.ID, Limit: 100})
 	p.must(err)
@@ -96,9 +96,9 @@ func (p *someone) kept() map[shop.OrderState]int {
 }
 
 // An export contains all data of the user, and no data of others.
-func TestExport(t *testing.T) {
+func TestExportContainsOnlyDataOfTheUser(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		p := newSomeone(newShop(t, s, 100))
+		p := newTestUser(newShop(t, s, 100))
 		p.insert(p.order(p.sales[0], 1)) // another user's
 		who := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
 		all := val(p.data.Export(p.ctx, who))(p.t)
@@ -121,12 +121,12 @@ func TestExport(t *testing.T) {
 
 // Deletion removes personal data at once, also from orders that are over, and from the other orders once they are over.
 // It requires the password, can be repeated, and affects no other user.
-func TestDeletion(t *testing.T) {
+func TestDeletionRemovesPersonalData(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
-		p, other := newSomeone(h), newSomeone(h)
+		p, other := newTestUser(h), newTestUser(h)
 		who := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
-		if err := p.data.Delete(p.ctx, who, "wrong"); !errors.Is(err, errNotTheirs) {
+		if err := p.data.Delete(p.ctx, who, "wrong"); !errors.Is(err, errWrongPassword) {
 			t.Fatalf("with a wrong password: %v", err)
 		}
 		for what, proven := range map[string]shop.User{
@@ -161,7 +161,7 @@ func TestDeletion(t *testing.T) {
 		if left, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(left) != 0 {
 			t.Errorf("devices %v, %v, want none", left, err)
 		}
-		if left := book(t, s, p.user.ID); len(left) != 0 {
+		if left := addressTexts(t, s, p.user.ID); len(left) != 0 {
 			t.Errorf("addresses %v, want none", left)
 		}
 
@@ -190,7 +190,7 @@ func TestDeletion(t *testing.T) {
 		if kept := p.kept(); kept[shop.Shipped]+kept[shop.Finished]+kept[shop.Expired] != 0 || kept[shop.Paid] != 1 {
 			t.Errorf("after their end: %v", kept)
 		}
-		if len(other.kept()) != 9 || len(book(t, s, other.user.ID)) != 2 {
+		if len(other.kept()) != 9 || len(addressTexts(t, s, other.user.ID)) != 2 {
 			t.Errorf("another user lost data: %v", other.kept())
 		}
 
@@ -214,13 +214,13 @@ func TestDeletion(t *testing.T) {
 }
 
 // A guest has no password, so the token suffices.
-func TestGuestsMayBeDeleted(t *testing.T) {
+func TestGuestIsDeletedWithoutPassword(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		p := newSomeone(newShop(t, s, 100))
+		p := newTestUser(newShop(t, s, 100))
 		guest := nextID()
-		p.must(errOf(s.AddAddress(p.ctx, guest, saved("home", false), 20)))
+		p.must(errOf(s.AddAddress(p.ctx, guest, savedAddress("home", false), 20)))
 		p.must(p.data.Delete(p.ctx, shop.Identity{User: guest, Role: shop.Shopper}, ""))
-		if left := book(t, s, guest); len(left) != 0 {
+		if left := addressTexts(t, s, guest); len(left) != 0 {
 			t.Errorf("addresses %v, want none", left)
 		}
 		revoked, err := s.Revocations(kit.Context(t), 0)
@@ -229,6 +229,6 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 		}
 		// A guest's token cannot delete an account that has replaced the guest.
 		wantErr(t, "an account by a guest's token",
-			p.data.Delete(p.ctx, shop.Identity{User: p.user.ID}, ""), errNotTheirs)
+			p.data.Delete(p.ctx, shop.Identity{User: p.user.ID}, ""), errWrongPassword)
 	})
 }

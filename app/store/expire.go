@@ -41,9 +41,9 @@ func (s *Store) endDue(
 	ctx context.Context, ids []shop.ID, how ending, due func(o *shop.Order) bool,
 ) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
-	stuck := make(map[shop.ID]bool) // sales
-	for some := range inOrder(ids) {
-		part, err := s.endSome(ctx, some, stuck, func(tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
+	lockedSales := make(map[shop.ID]bool) // sales
+	for some := range sortedChunks(ids) {
+		part, err := s.endBatch(ctx, some, lockedSales, func(tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 			all, err := s.lockOrders(ctx, tx, ids)
 			if err != nil {
 				return nil, err
@@ -64,20 +64,20 @@ func (s *Store) endDue(
 	return out, nil
 }
 
-// endSome runs one transaction, and one more for each sale that turns out to be locked. It adds those to stuck.
-func (s *Store) endSome(
-	ctx context.Context, ids []shop.ID, stuck map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order, error),
+// endBatch runs one transaction, and one more for each sale that turns out to be locked. It adds those to stuck.
+func (s *Store) endBatch(
+	ctx context.Context, ids []shop.ID, lockedSales map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order, error),
 ) ([]shop.Order, error) {
 	var waiting []shop.Order // of stuck sales, unchanged
 	for {
-		if len(stuck) > 0 {
+		if len(lockedSales) > 0 {
 			all, err := s.OrdersByID(ctx, ids)
 			if err != nil {
 				return nil, err
 			}
 			ids = ids[:0:0]
 			for i := range all {
-				if stuck[all[i].Sale] {
+				if lockedSales[all[i].Sale] {
 					waiting = append(waiting, all[i])
 				} else {
 					ids = append(ids, all[i].ID)
@@ -92,7 +92,7 @@ func (s *Store) endSome(
 		if err == nil || !errors.As(err, &one) {
 			return append(waiting, ended...), err
 		}
-		stuck[one.Sale] = true
+		lockedSales[one.Sale] = true
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]sho
 // lockOrder is lockOrders for one row. ErrNoRow: no such order.
 func (s *Store) lockOrder(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Order, error) {
 	all, err := s.lockOrders(ctx, tx, []shop.ID{id})
-	return only("lock order "+id.String(), all, err)
+	return firstRow("lock order "+id.String(), all, err)
 }
 
 // lockOrderOf is lockOrder for an order of the user. ErrNoRow: no such order of this user.
@@ -199,7 +199,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how end
 		err := execMatching(ctx, tx, 1, fmt.Sprintf("return %d units of sale %s", n, sale),
 			"UPDATE sales SET taken = taken - ? WHERE id = ? AND taken >= ?", n, sale, n)
 		if err != nil {
-			return locked(err, sale)
+			return withLockedSale(err, sale)
 		}
 	}
 	return nil

@@ -21,8 +21,8 @@ func ids(all []shop.Order) []shop.ID {
 }
 
 // P5, I5: only pending orders that are due expire. A repeat returns no units twice.
-func TestExpireOnlyWhatIsDue(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestExpireEndsOnlyDueOrders(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		due, late, cancelled := h.order(h.sales[0], 2), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		elsewhere, opened, refused := h.order(h.sales[1], 1), h.order(h.sales[1], 1), h.order(h.sales[1], 1)
 		late.PayBy = payBy + 1
@@ -30,13 +30,13 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 		opened.TradeOpened = payBy - 10
 		h.insert(due, late, cancelled, refused, elsewhere, opened)
 		h.must(errOf(h.Cancel(h.ctx, cancelled.ID, cancelled.User, payBy-1)))
-		asked := []shop.ID{opened.ID, elsewhere.ID, refused.ID, cancelled.ID, late.ID, due.ID, due.ID, 4242}
+		requested := []shop.ID{opened.ID, elsewhere.ID, refused.ID, cancelled.ID, late.ID, due.ID, due.ID, 4242}
 		for round := range 2 {
-			got := val(h.Expire(h.ctx, asked, payBy))(h.t)
+			got := val(h.Expire(h.ctx, requested, payBy))(h.t)
 			states := make(map[shop.ID]shop.OrderState)
 			for _, o := range got {
 				states[o.ID] = o.State
-				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" {
+				if diff := cmp.Diff(o, h.read(o.ID), ignoreTouched); diff != "" {
 					t.Errorf("round %d, order %s (-result +row):\n%s", round, o.ID, diff)
 				}
 			}
@@ -57,7 +57,7 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 }
 
 // I1, I5: a buyer cancels while the order expires. One of both wins, and the unit returns once.
-func TestCancelAgainstExpire(t *testing.T) {
+func TestCancelAndExpireReturnUnitsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
 		for range 8 {
@@ -77,7 +77,7 @@ func TestCancelAgainstExpire(t *testing.T) {
 	})
 }
 
-func TestCancelIsForTheBuyerAlone(t *testing.T) {
+func TestOnlyTheBuyerCancels(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		o := h.order(h.sales[0], 2)
@@ -99,8 +99,8 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 }
 
 // I3: a refused order is revived only under its claimed hold number, and only while units are free.
-func TestReviveNeedsItsClaim(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestReviveRequiresTheClaimedHold(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
 		o.State, o.Reason, o.PayBy = shop.Refused, shop.ReasonDead, 0
 		h.insert(o)
@@ -123,7 +123,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		}
 		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // missing in the refused row
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
-		same(t, "(-result +row)", got, h.read(o.ID), asRow)
+		same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("%+v", got)
 		}
@@ -134,7 +134,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 
 // P5: orders end although the row of another sale is locked. Orders of the locked sale are returned unchanged, and end
 // later.
-func TestOrdersEndWithoutALockedSale(t *testing.T) {
+func TestLockedSaleDoesNotBlockOtherOrders(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 4000, 4000)
 	for name, end := range map[string]func(all []shop.ID) ([]shop.Order, error){

@@ -16,7 +16,7 @@ import (
 )
 
 // dataErrors are the MySQL and MariaDB error numbers that depend on the values, not on the moment. All other errors,
-// also unknown ones, are transient, so that no order is dropped on a guess. Exceptions are in permanentErrors.
+// also unknown ones, are transient, so that no order is dropped on a guess. Exceptions are in misconfiguredErrors.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry
@@ -58,35 +58,35 @@ func kindOf(err error) error {
 			return nil
 		}
 	}
-	var forPeople *shop.Error
+	var shopErr *shop.Error
 	var my *mysql.MySQLError
-	var lite *sqlite.Error
+	var sqliteErr *sqlite.Error
 	switch {
-	case errors.As(err, &forPeople):
+	case errors.As(err, &shopErr):
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return shop.ErrNoRow
 	case errors.As(err, &my) && dataErrors[my.Number], errors.Is(err, mysql.ErrPktTooLarge):
 		return shop.ErrPermanent
-	case errors.As(err, &lite) && slices.Contains(liteDataErrors, lite.Code()&0xff):
+	case errors.As(err, &sqliteErr) && slices.Contains(sqliteDataErrors, sqliteErr.Code()&0xff):
 		return shop.ErrPermanent
-	case permanent(err):
+	case isMisconfigured(err):
 		return shop.ErrMisconfigured
 	default:
 		return shop.ErrTransient
 	}
 }
 
-// liteDataErrors are primary codes of SQLite, which are in the low byte of a code.
-var liteDataErrors = []int{
+// sqliteDataErrors are primary codes of SQLite, which are in the low byte of a code.
+var sqliteDataErrors = []int{
 	sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE,
 }
 
 // isDuplicate reports whether the error is a duplicate primary or unique key.
 func isDuplicate(err error) bool {
-	var lite *sqlite.Error
-	return isMySQLError(err, mysqlDuplicate) || errors.As(err, &lite) &&
-		(lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+	var sqliteErr *sqlite.Error
+	return isMySQLError(err, mysqlDuplicate) || errors.As(err, &sqliteErr) &&
+		(sqliteErr.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || sqliteErr.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 }
 
 // isMySQLError reports whether the error is a MySQL error with the given number.
@@ -95,8 +95,8 @@ func isMySQLError(err error, number uint16) bool {
 	return errors.As(err, &my) && my.Number == number
 }
 
-// locked adds the sale to the error of a lock wait timeout; other errors stay as they are.
-func locked(err error, sale shop.ID) error {
+// withLockedSale adds the sale to the error of a lock wait timeout; other errors stay as they are.
+func withLockedSale(err error, sale shop.ID) error {
 	if isMySQLError(err, mysqlLockWait) {
 		return &shop.StuckSale{Sale: sale, Err: err}
 	}
@@ -112,9 +112,9 @@ func clip(note string, runes int) string {
 	return string(r[:min(runes, len(r))])
 }
 
-// permanentErrors are the MySQL and MariaDB error numbers that do not go away by waiting: an account, a setting or the
+// misconfiguredErrors are the MySQL and MariaDB error numbers that do not go away by waiting: an account, a setting or the
 // program must change. 1290 is not among them: a read-only server returns it until it is the primary again.
-var permanentErrors = map[uint16]bool{
+var misconfiguredErrors = map[uint16]bool{
 	1044: true, // no access to the database
 	1045: true, // wrong user or password
 	1049: true, // unknown database
@@ -145,12 +145,12 @@ var permanentErrors = map[uint16]bool{
 	4151: true, // account locked (MariaDB)
 }
 
-// permanent reports whether the error does not go away by waiting.
-func permanent(err error) bool {
+// isMisconfigured reports whether the error does not go away by waiting.
+func isMisconfigured(err error) bool {
 	var my *mysql.MySQLError
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &my) {
-		return permanentErrors[my.Number]
+		return misconfiguredErrors[my.Number]
 	}
 	refusals := []error{
 		mysql.ErrNoTLS, mysql.ErrOldProtocol, mysql.ErrOldPassword, mysql.ErrNativePassword, mysql.ErrCleartextPassword,

@@ -22,7 +22,7 @@ import (
 
 // P2: a process that stalls in the middle of a transaction holds its row locks for about ten seconds. Then orders of
 // its sale can be written again.
-func TestStandingTransactionIsEnded(t *testing.T) {
+func TestStalledTransactionIsEnded(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 100)
 	tx := val(h.DB().BeginTx(h.ctx, nil))(t)
@@ -37,7 +37,7 @@ func TestStandingTransactionIsEnded(t *testing.T) {
 }
 
 // P2: every momentary fault of the server is a transient error, never a fault of an order.
-func TestFaultsOfTheMoment(t *testing.T) {
+func TestMomentaryFaultsAreTransient(t *testing.T) {
 	t.Parallel()
 	server := kit.StartMariaDB(t, kit.MariaDBOptions{})
 	admin := openMySQL(t, server.Database())
@@ -49,7 +49,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	moment := func(when string) {
+	wantTransient := func(when string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(h.ctx, 8*time.Second)
 		defer cancel()
@@ -69,7 +69,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 
 	tx := val(admin.DB().BeginTx(h.ctx, nil))(t)
 	must(t, errOf(tx.ExecContext(h.ctx, "SELECT * FROM "+database(t, s)+".sales FOR UPDATE")))
-	moment("a row that stays locked")
+	wantTransient("a row that stays locked")
 	must(t, tx.Rollback())
 
 	server.Pause()
@@ -80,7 +80,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 	server.Resume()
 
 	server.Kill()
-	moment("a server that was stopped")
+	wantTransient("a server that was stopped")
 	server.Start()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, err := h.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
@@ -112,7 +112,7 @@ func ordinaryUser(t *testing.T, admin, s *store.Store) string {
 }
 
 // I6: a commit whose reply is lost is a transient error, and a repeat changes nothing.
-func TestLostCommitIsRepeated(t *testing.T) {
+func TestLostCommitReplyIsTransient(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	migrated(t, openMySQL(t, dsn))
@@ -130,7 +130,7 @@ func TestLostCommitIsRepeated(t *testing.T) {
 }
 
 // P2: when the server stops responding at any step of a transaction, the caller returns soon after its deadline.
-func TestNoInsertOutlivesItsContext(t *testing.T) {
+func TestInsertEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	migrated(t, openMySQL(t, dsn))
@@ -170,7 +170,7 @@ func TestNoInsertOutlivesItsContext(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrorsNameTheCause(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
 		"nonsense":                         "MySQL DSN",
@@ -196,9 +196,9 @@ func TestSQLiteFilesArePrivate(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	must(t, errOf(migrations.Up(kit.Context(t), s.DB())))
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		about, err := os.Stat(path + suffix)
+		info, err := os.Stat(path + suffix)
 		must(t, err)
-		if mode := about.Mode().Perm(); mode != 0o600 {
+		if mode := info.Mode().Perm(); mode != 0o600 {
 			t.Errorf("shop.db%s has the mode %04o, want 0600", suffix, mode)
 		}
 	}
@@ -225,7 +225,7 @@ func TestGaleraErrorsAreTransient(t *testing.T) {
 
 // A transaction stopped by its context returns the context's error in addition to the driver's. Without a stop only the
 // driver's error is returned.
-func TestStoppedTransactionSaysSo(t *testing.T) {
+func TestStoppedTransactionReturnsContextError(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)
 	for _, stops := range []bool{true, false} {

@@ -62,7 +62,7 @@ type fencedConn struct {
 // fenced reads the server of a new connection. ErrTransient: the fence does not admit it.
 func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, error) {
 	c := &fencedConn{mysqlConn: conn.(mysqlConn), fence: f}
-	rows, err := c.QueryContext(ctx, "SELECT "+mysqlWords.server, nil)
+	rows, err := c.QueryContext(ctx, "SELECT "+mysqlDialect.server, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Store) Unfenced() *Store {
 		return s
 	}
 	pins := &fence{}
-	return pooled(sql.OpenDB(sessionConnector{s.connector, pins}), s.connector, pins, unfencedConns)
+	return newPooledStore(sql.OpenDB(sessionConnector{s.connector, pins}), s.connector, pins, unfencedConns)
 }
 
 // Pin restricts an unfenced pool to one server and generation, so that no step of a recovery reaches another server. An

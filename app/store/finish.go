@@ -11,27 +11,27 @@ import (
 
 // ConfirmReceipt flips a shipped order of the user to finished, unless a refund is requested; then the second result is
 // true. It returns the resulting row, flipped or not. ErrNoRow: no such order of this user.
-func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop.Order, asked bool, err error) {
+func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop.Order, refundRequested bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
-		asked = false
+		refundRequested = false
 		o, err = s.lockOrderOf(ctx, tx, order, user)
 		if err != nil || o.State != shop.Shipped {
 			return err
 		}
-		waiting, err := refundsAsked(ctx, tx, []shop.ID{order})
-		if asked = len(waiting) > 0; err != nil || asked {
+		waiting, err := requestedRefunds(ctx, tx, []shop.ID{order})
+		if refundRequested = len(waiting) > 0; err != nil || refundRequested {
 			return err
 		}
 		return s.finish(ctx, tx, &o)
 	})
-	return o, asked, err
+	return o, refundRequested, err
 }
 
 // FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them. Orders
 // with a requested refund become due again at the instant later. looked is the number of due orders.
 func (s *Store) FinishShipped(
 	ctx context.Context, now, later shop.Millis, limit int,
-) (finished []shop.Order, looked int, err error) {
+) (finished []shop.Order, checked int, err error) {
 	var due []shop.ID
 	err = s.db.NewSelect().Model((*shipmentRow)(nil)).Column("order_id").Where("finish_at <= ?", now).
 		Order("finish_at").Limit(int64(min(limit, idsAtOnce))).Scan(ctx, &due)
@@ -60,20 +60,20 @@ func (s *Store) finishDue(
 	}
 	for _, id := range due {
 		if known.orders[id] == nil { // the order is no longer in the tables
-			if err := dueToFinish(ctx, tx, id, nil); err != nil {
+			if err := setFinishAt(ctx, tx, id, nil); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for i := range rows {
 		o := &rows[i]
-		sent := known.sent[o.ID]
+		sent := known.shipments[o.ID]
 		switch {
 		case sent == nil || sent.FinishAt == 0 || sent.FinishAt > now:
 		case o.State != shop.Shipped:
-			err = dueToFinish(ctx, tx, o.ID, nil)
-		case known.asked[o.ID]:
-			err = dueToFinish(ctx, tx, o.ID, &later)
+			err = setFinishAt(ctx, tx, o.ID, nil)
+		case known.refundRequested[o.ID]:
+			err = setFinishAt(ctx, tx, o.ID, &later)
 		default:
 			if err = s.finish(ctx, tx, o); err == nil {
 				finished = append(finished, *o)
@@ -88,14 +88,14 @@ func (s *Store) finishDue(
 
 // finish flips a shipped order, whose row is locked, to finished.
 func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
-	if err := s.turn(ctx, tx, o, shop.Finished); err != nil {
+	if err := s.setState(ctx, tx, o, shop.Finished); err != nil {
 		return err
 	}
-	return dueToFinish(ctx, tx, o.ID, nil)
+	return setFinishAt(ctx, tx, o.ID, nil)
 }
 
-// dueToFinish sets when an order, whose row is locked, finishes by itself; nil: never.
-func dueToFinish(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Millis) error {
+// setFinishAt sets when an order, whose row is locked, finishes by itself; nil: never.
+func setFinishAt(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Millis) error {
 	return execMatching(ctx, tx, 1, "plan the end of a locked order",
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
 }
@@ -114,18 +114,18 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*shipmentRow).shipment), err
 }
 
-// MarkWritten records that the email about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
+// MarkEmailSent records that the email about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
 // identifies the claim.
-func (s *Store) MarkWritten(ctx context.Context, sent Shipment, claimed shop.Millis) error {
+func (s *Store) MarkEmailSent(ctx context.Context, sent Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the e-mail about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
 		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(outbox.Lease))
 	return err
 }
 
-// Rewrite makes the emails due again for all orders that were shipped since the given instant and are not finished.
+// RescheduleEmails makes the emails due again for all orders that were shipped since the given instant and are not finished.
 // Exactly these orders have finish_at, which is indexed.
-func (s *Store) Rewrite(ctx context.Context, since shop.Millis) error {
+func (s *Store) RescheduleEmails(ctx context.Context, since shop.Millis) error {
 	_, err := s.run(ctx, "repeat e-mails about shipments",
 		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)
 	return err

@@ -55,34 +55,34 @@ func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHist
 
 // replication reads the server's state as a source and as a replica.
 func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.DatabaseHistory) error {
-	says, err := pairs(ctx, conn, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
+	variables, err := readPairs(ctx, conn, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
 		" OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'")
 	if err != nil {
 		return err
 	}
-	status, err := pairs(ctx, conn, "SHOW GLOBAL STATUS WHERE Variable_name IN ('rpl_semi_sync_master_status',"+
+	status, err := readPairs(ctx, conn, "SHOW GLOBAL STATUS WHERE Variable_name IN ('rpl_semi_sync_master_status',"+
 		" 'rpl_semi_sync_source_status', 'wsrep_cluster_status')")
 	if err != nil {
 		return err
 	}
 	for _, role := range []string{"master", "source"} { // MySQL used both words, MariaDB uses the first
 		prefix := "rpl_semi_sync_" + role + "_"
-		if says[prefix+"enabled"] != "on" && says[prefix+"enabled"] != "1" {
+		if variables[prefix+"enabled"] != "on" && variables[prefix+"enabled"] != "1" {
 			continue
 		}
-		wait, _ := strconv.Atoi(says[prefix+"timeout"])
+		wait, _ := strconv.Atoi(variables[prefix+"timeout"])
 		active := status[prefix+"status"] == "on"
 		h.Fallback = !active
-		h.Lossless = active && says[prefix+"wait_point"] == "after_sync" && wait >= minSemiSyncTimeout &&
-			says[prefix+"wait_no_slave"] != "off" && says[prefix+"wait_no_replica"] != "off" // else no timeout applies
+		h.Lossless = active && variables[prefix+"wait_point"] == "after_sync" && wait >= minSemiSyncTimeout &&
+			variables[prefix+"wait_no_slave"] != "off" && variables[prefix+"wait_no_replica"] != "off" // else no timeout applies
 	}
-	h.Lossless = h.Lossless || says["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
-	if says["read_only"] == "on" || says["read_only"] == "1" {
-		h.Unfit = "the server is read-only"
+	h.Lossless = h.Lossless || variables["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
+	if variables["read_only"] == "on" || variables["read_only"] == "1" {
+		h.UnfitReason = "the server is read-only"
 		return nil
 	}
-	if behind := applying(ctx, conn); behind != "" {
-		h.Unfit = behind
+	if reason := applyingRelayLog(ctx, conn); reason != "" {
+		h.UnfitReason = reason
 	}
 	return nil
 }
@@ -91,8 +91,8 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 // could fall back and lose commits unnoticed between two beats.
 const minSemiSyncTimeout = 10_000
 
-// pairs reads names and values, converted to lower case.
-func pairs(ctx context.Context, conn bun.Conn, query string) (map[string]string, error) {
+// readPairs reads names and values, converted to lower case.
+func readPairs(ctx context.Context, conn bun.Conn, query string) (map[string]string, error) {
 	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
@@ -109,10 +109,10 @@ func pairs(ctx context.Context, conn bun.Conn, query string) (map[string]string,
 	return found, rows.Err()
 }
 
-// applying reports that the server still applies the relay log that it received as a replica; "": it does not. Without
+// applyingRelayLog reports that the server still applies the relay log that it received as a replica; "": it does not. Without
 // the privilege for SHOW REPLICA STATUS the state is unknown: the operator must then make the server writable only
 // after its relay log is applied.
-func applying(ctx context.Context, conn bun.Conn) string {
+func applyingRelayLog(ctx context.Context, conn bun.Conn) string {
 	rows, err := conn.QueryContext(ctx, "SHOW REPLICA STATUS")
 	if err != nil {
 		return ""
@@ -185,16 +185,16 @@ func (s *Store) NewGeneration(
 	})
 }
 
-// WatchMoney schedules checks at the gateway for every pending order, as if its payment had been opened. It returns how
+// WatchPayments schedules checks at the gateway for every pending order, as if its payment had been opened. It returns how
 // many orders were not watched before.
-func (s *Store) WatchMoney(ctx context.Context, w shop.MoneyWatch) (n int, err error) {
+func (s *Store) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, err error) {
 	var ids []shop.ID
 	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", shop.Pending).Scan(ctx, &ids)
 	if err != nil {
 		return 0, wrap("list pending orders without a trade", err)
 	}
-	w.Spread = max(w.Spread, time.Duration(len(ids))*w.Each)
-	for some := range inOrder(ids) {
+	w.Spread = max(w.Spread, time.Duration(len(ids))*w.PerOrder)
+	for some := range sortedChunks(ids) {
 		err := s.inTx(ctx, "watch for payments", func(tx bun.Conn) error {
 			var open []shop.ID
 			err := tx.NewRaw("SELECT id FROM orders WHERE id IN (?) AND trade_opened = 0 ORDER BY id"+s.d.forUpdate,
@@ -212,9 +212,9 @@ func (s *Store) WatchMoney(ctx context.Context, w shop.MoneyWatch) (n int, err e
 }
 
 // watch inserts trades for locked orders. Their first checks are spread over w.Spread.
-func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.MoneyWatch) error {
+func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.PaymentWatch) error {
 	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
-		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onTaken+
+		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onDuplicate+
 		" check_at = trades.check_at", w.Margin.Milliseconds(), w.Now, max(w.Spread.Milliseconds(), 1),
 		bun.List(orders))
 	if err != nil {

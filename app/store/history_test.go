@@ -10,11 +10,11 @@ import (
 )
 
 // I8: the beat belongs to one history. A generation starts once, on the server that responds, and raises every epoch.
-func TestGenerationsAndBeats(t *testing.T) {
+func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
 		first := val(h.History(h.ctx))(h.t)
-		if first.Server == "" || first.Of != first.Server || first.Generation != 0 || first.Unfit != "" {
+		if first.Server == "" || first.Of != first.Server || first.Generation != 0 || first.UnfitReason != "" {
 			t.Fatalf("%+v", first)
 		}
 		if next := val(h.RaiseBeat(h.ctx, first))(h.t); next.Beat != first.Beat+1 {
@@ -39,14 +39,14 @@ func TestGenerationsAndBeats(t *testing.T) {
 
 // P1, P8, P6: pending orders are watched once. Orders without a hold end with a rev that was never published. Units are
 // written off under the current epoch, at most the free ones.
-func TestWhatARecoveryChanges(t *testing.T) {
+func TestRecoveryEndsLostOrdersAndWritesOffFreeUnits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
 		due, young, again := h.order(h.sales[0], 1), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		due.PayBy, young.PayBy, again.PayBy, again.Hold = 1000, 9000, 1000, 2
 		h.insert(due, young, again)
 		for _, want := range []int{3, 0} {
-			if n := val(h.WatchMoney(h.ctx, shop.MoneyWatch{Now: 500}))(h.t); n != want {
+			if n := val(h.WatchPayments(h.ctx, shop.PaymentWatch{Now: 500}))(h.t); n != want {
 				t.Errorf("%d orders are watched now, want %d", n, want)
 			}
 		}

@@ -52,7 +52,7 @@ func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, pay
 		if err != nil {
 			return out, err
 		}
-		return out, s.takeAgain(ctx, tx, &out, epoch)
+		return out, s.retakeUnits(ctx, tx, &out, epoch)
 	})
 }
 
@@ -72,7 +72,7 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 		if err := s.flip(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
 			return o, err
 		}
-		if err := s.takeAgain(ctx, tx, &o, epoch); err != nil {
+		if err := s.retakeUnits(ctx, tx, &o, epoch); err != nil {
 			return o, err
 		}
 		if err := s.resolve(ctx, tx, o.ID, payment.OutcomeRevived); err != nil {
@@ -85,9 +85,9 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 	})
 }
 
-// takeAgain takes the units of an order that had returned them through the guard. If the guard matches no row, it reads
+// retakeUnits takes the units of an order that had returned them through the guard. If the guard matches no row, it reads
 // the reason from the row, which it locks.
-func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
+func (s *Store) retakeUnits(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
 	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
 		return err
@@ -118,7 +118,7 @@ func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome
 }
 
 // Unresolved lists late payments received before the given instant, the oldest first, after the first skip ones.
-func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.Received, error) {
+func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.ReceivedPayment, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").
 		Limit(int64(limit)).Offset(int64(skip)).Scan(ctx)

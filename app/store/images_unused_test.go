@@ -18,8 +18,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// soon is an instant after the upload of all pictures.
-func soon() shop.Millis { return shop.MillisOf(time.Now().Add(time.Hour)) }
+// inAnHour is an instant after the upload of all pictures.
+func inAnHour() shop.Millis { return shop.MillisOf(time.Now().Add(time.Hour)) }
 
 // removeUnused removes unused pictures that were stored before the given instant.
 func removeUnused(t *testing.T, s *store.Store, before shop.Millis) int {
@@ -52,7 +52,7 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 		if n := removeUnused(t, s, before); n != 0 {
 			t.Errorf("%d recent pictures were removed", n)
 		}
-		if n := removeUnused(t, s, soon()); n != 1 || kept(t, s, "c") {
+		if n := removeUnused(t, s, inAnHour()); n != 1 || kept(t, s, "c") {
 			t.Errorf("%d pictures were removed, want the unused one", n)
 		}
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
@@ -71,7 +71,7 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 			t.Errorf("%d were removed, and one was uploaded again just now", n)
 		}
 		for _, want := range []int{1, 0} {
-			if n := removeUnused(t, s, soon()); n != want {
+			if n := removeUnused(t, s, inAnHour()); n != want {
 				t.Errorf("%d were removed, want %d", n, want)
 			}
 		}
@@ -85,25 +85,25 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 	})
 }
 
-// pausing is a query hook. A query whose context has a pause, and whose text contains the pause's words, blocks after
+// pauseHook is a query hook. A query whose context has a pause, and whose text contains the pause's words, blocks after
 // it has run.
-type pausing struct{}
+type pauseHook struct{}
 
 type pause struct {
-	words            string
+	text             string
 	once             sync.Once
 	reached, release chan struct{}
 }
 
-func pauseAfter(ctx context.Context, words string) (context.Context, *pause) {
-	p := &pause{words: words, reached: make(chan struct{}), release: make(chan struct{})}
-	return context.WithValue(ctx, pausing{}, p), p
+func pauseAfter(ctx context.Context, text string) (context.Context, *pause) {
+	p := &pause{text: text, reached: make(chan struct{}), release: make(chan struct{})}
+	return context.WithValue(ctx, pauseHook{}, p), p
 }
 
-func (pausing) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+func (pauseHook) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
-func (pausing) AfterQuery(ctx context.Context, q *bun.QueryEvent) {
-	if p, ok := ctx.Value(pausing{}).(*pause); ok && strings.Contains(q.Query, p.words) {
+func (pauseHook) AfterQuery(ctx context.Context, q *bun.QueryEvent) {
+	if p, ok := ctx.Value(pauseHook{}).(*pause); ok && strings.Contains(q.Query, p.text) {
 		p.once.Do(func() {
 			close(p.reached)
 			<-p.release
@@ -111,9 +111,9 @@ func (pausing) AfterQuery(ctx context.Context, q *bun.QueryEvent) {
 	}
 }
 
-// waitsForPicture returns once a statement waits for the lock of a picture's row, which another transaction holds. On
+// waitForPictureLock returns once a statement waits for the lock of a picture's row, which another transaction holds. On
 // SQLite writers wait before they begin, so there is no such statement.
-func waitsForPicture(t *testing.T, s *store.Store, id string) {
+func waitForPictureLock(t *testing.T, s *store.Store, id string) {
 	t.Helper()
 	if s.DB().Dialect().Name() == dialect.SQLite {
 		return
@@ -128,12 +128,12 @@ func waitsForPicture(t *testing.T, s *store.Store, id string) {
 
 // A picture is added to a product during its removal. If the product is first, the picture stays; if the removal is
 // first, the product is rejected. No product ever shows a missing picture.
-func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
+func TestPictureInUseIsNeverRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		s.HookQueries(pausing{})
+		s.HookQueries(pauseHook{})
 		made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
-		give := func(ctx context.Context, version int64, url string) error {
+		addPicture := func(ctx context.Context, version int64, url string) error {
 			_, err := d.SetProductImages(ctx, operator(), made.ID, version, []shop.Image{{URL: url}})
 			return err
 		}
@@ -144,7 +144,7 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 		remove := func(ctx context.Context) <-chan removal {
 			done := make(chan removal, 1)
 			go func() {
-				n, err := s.RemoveUnusedImages(ctx, soon())
+				n, err := s.RemoveUnusedImages(ctx, inAnHour())
 				done <- removal{n, err}
 			}()
 			return done
@@ -152,30 +152,30 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 
 		letter := "a"
 		url := picture(t, s, letter)
-		giving, p := pauseAfter(ctx, url) // only the query that adds the picture contains its URL
-		given := make(chan error, 1)
-		go func() { given <- give(giving, 1, url) }()
+		addCtx, p := pauseAfter(ctx, url) // only the query that adds the picture contains its URL
+		addResult := make(chan error, 1)
+		go func() { addResult <- addPicture(addCtx, 1, url) }()
 		<-p.reached // written, not committed
 		removed := remove(ctx)
-		waitsForPicture(t, s, strings.Repeat(letter, 64))
+		waitForPictureLock(t, s, strings.Repeat(letter, 64))
 		close(p.release)
-		must(t, <-given)
+		must(t, <-addResult)
 		if got := <-removed; got.err != nil || got.n != 0 || !kept(t, s, letter) {
 			t.Errorf("given first: %d were removed (%v)", got.n, got.err)
 		}
 
 		letter = "b"
 		url = picture(t, s, letter)
-		removing, p := pauseAfter(ctx, "DELETE FROM images")
-		removed = remove(removing)
+		removeCtx, p := pauseAfter(ctx, "DELETE FROM images")
+		removed = remove(removeCtx)
 		<-p.reached // deleted, not committed
-		go func() { given <- give(ctx, 2, url) }()
-		waitsForPicture(t, s, strings.Repeat(letter, 64))
+		go func() { addResult <- addPicture(ctx, 2, url) }()
+		waitForPictureLock(t, s, strings.Repeat(letter, 64))
 		close(p.release)
 		if got := <-removed; got.err != nil || got.n != 1 || kept(t, s, letter) {
 			t.Errorf("removed first: %d were removed (%v)", got.n, got.err)
 		}
-		if err := <-given; code(err) != shop.BadRequest || !strings.Contains(err.Error(), "upload it first") {
+		if err := <-addResult; code(err) != shop.BadRequest || !strings.Contains(err.Error(), "upload it first") {
 			t.Errorf("a removed picture was assigned: %v", err)
 		}
 		if p, err := d.ProductRecord(ctx, made.ID); err != nil || p.Version != 2 || len(p.Images) != 1 {

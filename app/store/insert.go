@@ -32,10 +32,10 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) (
 }
 
 // InsertLost is Insert for orders that the database has lost: it refuses none. If units or the sale are missing, it
-// writes nothing and returns a *StuckSale that wraps ErrScarce. The rows count as unpublished. With w their payments
+// writes nothing and returns a *StuckSale that wraps ErrStockShort. The rows count as unpublished. With w their payments
 // are watched; nil: they are not.
 func (s *Store) InsertLost(
-	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch,
+	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch,
 ) ([]shop.Inserted, error) {
 	b := newBatch(epoch, rows)
 	b.lost, b.watch = true, w
@@ -73,7 +73,7 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]s
 		if !isDuplicate(err) && !errors.Is(err, errMoved) {
 			return nil, err
 		}
-		if err := s.sift(ctx, b); err != nil {
+		if err := s.removeExisting(ctx, b); err != nil {
 			return nil, err
 		}
 		if len(b.fresh) == 0 {
@@ -99,7 +99,7 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 	}
 	insert := tx.NewInsert().Model(&rows).Returning("NULL")
 	if s.d.defaults {
-		insert.ExcludeColumn(unsaid(rows)...)
+		insert.ExcludeColumn(defaultColumns(rows)...)
 	}
 	if _, err := insert.Exec(ctx); err != nil {
 		return nil, err
@@ -134,21 +134,21 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*shop.Orde
 	}
 	matched, err := s.guard(ctx, tx, b.epoch, units, last)
 	if err != nil || matched == 1 {
-		return nil, locked(err, of[0].Sale)
+		return nil, withLockedSale(err, of[0].Sale)
 	}
-	return s.takeSome(ctx, tx, b, of, last)
+	return s.takeAvailable(ctx, tx, b, of, last)
 }
 
-// newest sets the highest seq of a sale and the order that has it. MySQL assigns from left to right, so last_order
+// setLastOrder sets the highest seq of a sale and the order that has it. MySQL assigns from left to right, so last_order
 // comes first. Arguments: seq, order, seq.
-func (s *Store) newest() string {
+func (s *Store) setLastOrder() string {
 	return "last_order = CASE WHEN ? > seq THEN ? ELSE last_order END, seq = " + s.d.greatest + "(seq, ?)"
 }
 
 // guard is the statement that prevents overselling (P1). It matches no row if the sale is missing, has another epoch,
 // has too few units left, or has orders in the archive.
 func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *shop.Order) (int64, error) {
-	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.newest()+
+	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.setLastOrder()+
 		" WHERE id = ? AND epoch = ? AND moved_at = 0 AND taken + ? <= initial + added - withdrawn",
 		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)
 }

@@ -17,9 +17,9 @@ type batch struct {
 	fresh []shop.Order           // by id, without duplicates
 	known map[shop.ID]shop.Order // rows that exist
 
-	sifted bool // fresh was looked up in both tables
-	lost   bool // refuses no order, and counts all as unpublished: see InsertLost
-	watch  *shop.MoneyWatch
+	lookedUp bool // fresh was looked up in both tables
+	lost     bool // refuses no order, and counts all as unpublished: see InsertLost
+	watch    *shop.PaymentWatch
 }
 
 func newBatch(epoch int64, rows []shop.NewOrder) *batch {
@@ -39,13 +39,13 @@ func newBatch(epoch int64, rows []shop.NewOrder) *batch {
 func sameOrder(a, b shop.Order) bool { return a.ID == b.ID && a.Sale == b.Sale && a.User == b.User }
 
 // result returns one entry for each requested row, after the fresh ones were written.
-func (b *batch) result(asked []shop.NewOrder) []shop.Inserted {
-	out, given := make([]shop.Inserted, len(asked)), make([]bool, len(b.fresh))
-	for i := range asked {
-		at, written := slices.BinarySearchFunc(b.fresh, asked[i].ID,
+func (b *batch) result(requested []shop.NewOrder) []shop.Inserted {
+	out, given := make([]shop.Inserted, len(requested)), make([]bool, len(b.fresh))
+	for i := range requested {
+		at, written := slices.BinarySearchFunc(b.fresh, requested[i].ID,
 			func(o shop.Order, id shop.ID) int { return cmp.Compare(o.ID, id) })
 		if !written {
-			out[i].Order = b.known[asked[i].ID]
+			out[i].Order = b.known[requested[i].ID]
 			continue
 		}
 		out[i] = shop.Inserted{Order: b.fresh[at], Fresh: !given[at]}
@@ -54,24 +54,24 @@ func (b *batch) result(asked []shop.NewOrder) []shop.Inserted {
 	return out
 }
 
-func (b *batch) remember(o shop.Order) {
+func (b *batch) addKnown(o shop.Order) {
 	if b.known == nil {
 		b.known = make(map[shop.ID]shop.Order)
 	}
 	b.known[o.ID] = o
 }
 
-// sift runs after a duplicate key, or for a sale with orders in the archive. It removes rows that exist by now. Orders
+// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes rows that exist by now. Orders
 // whose key the buyer has used for another order become refused, without the key. An order that is not in the archive
 // now is not archived before it is written, because orders rest for a long time before they move.
-func (s *Store) sift(ctx context.Context, b *batch) error {
-	b.sifted = true
+func (s *Store) removeExisting(ctx context.Context, b *batch) error {
+	b.lookedUp = true
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		b.remember(row)
+		b.addKnown(row)
 	}
 	left := b.fresh[:0]
 	for _, o := range b.fresh {
@@ -85,7 +85,7 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		}
 	}
 	b.fresh = left
-	return s.siftKeys(ctx, b)
+	return s.refuseUsedKeys(ctx, b)
 }
 
 // buyerKey is the unique key of the table (P4).
@@ -95,7 +95,7 @@ type buyerKey struct {
 	Key  string  `bun:"idem_key"`
 }
 
-func (s *Store) siftKeys(ctx context.Context, b *batch) error {
+func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
 	fresh := b.fresh
 	if len(fresh) == 0 {
 		return nil
@@ -131,9 +131,9 @@ func (s *Store) siftKeys(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// takeSome runs when the guard matched no row. It locks the sale, so that its numbers stay, and takes units order by
+// takeAvailable runs when the guard matched no row. It locks the sale, so that its numbers stay, and takes units order by
 // order, by ticket, until none are left.
-func (s *Store) takeSome(
+func (s *Store) takeAvailable(
 	ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order, last *shop.Order,
 ) ([]refusal, error) {
 	var sales []struct {
@@ -153,7 +153,7 @@ func (s *Store) takeSome(
 		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", shop.ErrStaleEpoch, of[0].Sale, sales[0].Epoch,
 			b.epoch)
 	}
-	if sales[0].Moved != 0 && !b.sifted {
+	if sales[0].Moved != 0 && !b.lookedUp {
 		return nil, errMoved
 	}
 	slices.SortFunc(of, func(a, b *shop.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
@@ -169,7 +169,7 @@ func (s *Store) takeSome(
 		}
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
-		"UPDATE sales SET taken = taken + ?, archive_at = 0, blank_at = 0, "+s.newest()+" WHERE id = ?",
+		"UPDATE sales SET taken = taken + ?, archive_at = 0, blank_at = 0, "+s.setLastOrder()+" WHERE id = ?",
 		units, last.Seq, last.ID, last.Seq, last.Sale)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (s *Store) refuse(
 		return nil, nil
 	}
 	if b.lost {
-		return nil, &shop.StuckSale{Sale: over[0].Sale, Err: shop.ErrScarce}
+		return nil, &shop.StuckSale{Sale: over[0].Sale, Err: shop.ErrStockShort}
 	}
 	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
 		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", shop.Refused, reason, bun.List(ids))

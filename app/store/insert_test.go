@@ -15,8 +15,8 @@ import (
 )
 
 // I1: all fields are read as they were written.
-func TestInsertWritesWhatItWasGiven(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestInsertWritesAllFields(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		plain, bare := h.order(h.sales[0], 2), h.order(h.sales[0], 1)
 		bare.Address = nil
 		plain.ProductName = `'); DROP TABLE orders; -- \' ? ?? \\ " ` + "`🫖"
@@ -26,7 +26,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 			if !got[i].Fresh {
 				t.Errorf("order %d is not fresh", i)
 			}
-			if diff := cmp.Diff(want, got[i].Order, asRow); diff != "" {
+			if diff := cmp.Diff(want, got[i].Order, ignoreTouched); diff != "" {
 				t.Errorf("result %d (-want +got):\n%s", i, diff)
 			}
 			if diff := cmp.Diff(want, h.read(want.ID)); diff != "" {
@@ -38,8 +38,8 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 }
 
 // I1, I5: a redelivered batch changes nothing.
-func TestInsertTwiceChangesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestRepeatedInsertChangesNothing(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(50, h.sales[0], 1)
 		first := h.insert(rows...)
 		fresh := h.order(h.sales[0], 1)
@@ -48,7 +48,7 @@ func TestInsertTwiceChangesNothing(t *testing.T) {
 			if second[i].Fresh {
 				t.Errorf("row %d was written twice", i)
 			}
-			if diff := cmp.Diff(first[i].Order, second[i].Order, asRow); diff != "" {
+			if diff := cmp.Diff(first[i].Order, second[i].Order, ignoreTouched); diff != "" {
 				t.Errorf("row %d changed (-first +second):\n%s", i, diff)
 			}
 		}
@@ -60,8 +60,8 @@ func TestInsertTwiceChangesNothing(t *testing.T) {
 }
 
 // I1, I5: the same entries in two concurrent consumers are written once.
-func TestInsertAtOnceWritesOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestConcurrentInsertsWriteOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		for range 2 {
 			rows := h.orders(100, h.sales[0], 1)
 			before := h.totals(h.sales[0]).Taken
@@ -97,8 +97,8 @@ func TestInsertAtOnceWritesOnce(t *testing.T) {
 }
 
 // P2: consumers that write to several sales in opposite order lose no row to deadlocks.
-func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestInsertsInOppositeOrderLoseNoRow(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
 		g.SetLimit(4)
 		for i := range 20 {
@@ -122,8 +122,8 @@ func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
 }
 
 // P1, I2: the guard admits exactly the available units, in the order of tickets. The remaining rows are refused.
-func TestGuardRefusesTheOverflowExactly(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestGuardRefusesOnlyTheOverflow(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(5, h.sales[0], 2)
 		other := h.order(h.sales[1], 1)
 		got := h.insert(append(slices.Clone(rows), other)...)
@@ -135,7 +135,7 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 			if !in.Fresh || in.Order.State != want {
 				t.Errorf("order %d: fresh %v, %s; want a fresh %s", i, in.Fresh, in.Order.State, want)
 			}
-			if diff := cmp.Diff(in.Order, h.read(in.Order.ID), asRow); diff != "" {
+			if diff := cmp.Diff(in.Order, h.read(in.Order.ID), ignoreTouched); diff != "" {
 				t.Errorf("row %d (-result +row):\n%s", i, diff)
 			}
 		}
@@ -155,11 +155,11 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 
 // P2, I2: a refusal is final, so a recovery refuses no order. Without units it writes nothing and names the sale. The
 // rows that it writes count as unpublished, and their payments are watched.
-func TestRecoveryRefusesNothing(t *testing.T) {
+func TestRecoveryRefusesNoOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 3)
 		const unknown = 999
-		watch := &shop.MoneyWatch{Now: 5000, Margin: time.Second}
+		watch := &shop.PaymentWatch{Now: 5000, Margin: time.Second}
 		for name, c := range map[string]struct {
 			sale   shop.ID
 			reason string
@@ -167,7 +167,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 			rows := append(h.orders(2, h.sales[0], 1), h.orders(4, c.sale, 1)...)
 			_, err := h.InsertLost(h.ctx, h.epoch, rows, watch)
 			var stuck *shop.StuckSale
-			if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, shop.ErrScarce) {
+			if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, shop.ErrStockShort) {
 				t.Errorf("%s: %v; want sale %s stuck", name, err, c.sale)
 			}
 			if written, err := h.OrdersByID(h.ctx, ids(rows)); err != nil || len(written) != 0 {
@@ -203,7 +203,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 
 // P1: many concurrent consumers never take more units than available.
 func TestGuardHoldsUnderConcurrency(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
 		for range 8 {
 			g.Go(func() error {
@@ -249,7 +249,7 @@ func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 
 // I8: a transaction with another epoch writes nothing.
 func TestStaleEpochWritesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		for _, epoch := range []int64{0, 2} {
 			if _, err := h.Insert(h.ctx, epoch, []shop.Order{o}); !errors.Is(err, shop.ErrStaleEpoch) {
@@ -263,16 +263,16 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 
 // P2: a value that does not fit is a permanent error, and no row of the batch is written, so that the batch can be
 // halved.
-func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
-		for name, spoil := range map[string]func(*shop.Order){
+func TestTooLongValueWritesNothing(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
+		for name, invalidate := range map[string]func(*shop.Order){
 			"key too long":    func(o *shop.Order) { o.Key = strings.Repeat("k", 65) },
 			"hash too long":   func(o *shop.Order) { o.ContentHash = strings.Repeat("h", 65) },
 			"state too long":  func(o *shop.Order) { o.State = "quite-refunded" },
 			"tracking number": func(o *shop.Order) { o.Tracking = strings.Repeat("运", 65) },
 		} {
 			o := h.order(h.sales[0], 1)
-			spoil(&o)
+			invalidate(&o)
 			_, err := h.Insert(h.ctx, h.epoch, []shop.Order{o})
 			if !errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrTransient) {
 				t.Errorf("%s: %v, want ErrPermanent", name, err)
@@ -294,8 +294,8 @@ func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
 }
 
 // I1, I5: a row that is cancelled before its entry arrives takes no units, and the entry finds it.
-func TestCancelledFirstTakesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestCancelledRowTakesNoUnits(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		entry := h.order(h.sales[0], 2)
 		cancelled := entry
 		cancelled.State, cancelled.CancelledAt = shop.Cancelled, opens+5
@@ -312,8 +312,8 @@ func TestCancelledFirstTakesNothing(t *testing.T) {
 
 // I8: the witness of a sale is the order with the highest seq, in any order and state of its rows, even if the guard
 // refuses some of them.
-func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestLastOrderHasTheHighestSeq(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		sale := h.sales[0]
 		want := func(o shop.Order) {
 			t.Helper()
@@ -340,8 +340,8 @@ func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 }
 
 // I1: an id that another buyer's order has is a permanent error. That order is never returned.
-func TestForeignOrderIsNotAnswered(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestForeignOrderIsNotReturned(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		mine, other := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(mine)
 		other.ID = mine.ID

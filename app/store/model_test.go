@@ -13,7 +13,7 @@ import (
 // P1, I1, I5: for any sequence of inserts, repeats, expiries, cancellations and revivals, every row has the state that
 // a simple model predicts. The guard counts exactly the units of the rows that hold units.
 func TestOrdersFollowTheModel(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		product := shop.Product{ID: nextID(), Name: "Teapot"}
 		h.must(h.AddProducts(h.ctx, []shop.Product{product}))
 		rapid.Check(t, func(rt *rapid.T) {
@@ -44,13 +44,13 @@ type model struct {
 func (m *model) must(err error) {
 	m.Helper()
 	if err != nil {
-		m.differ("a result", "%v", err)
+		m.fail("a result", "%v", err)
 	}
 }
 
-// differ ends the sequence. Its message must be the same for each replay of the sequence, otherwise rapid cannot shrink
+// fail ends the sequence. Its message must be the same for each replay of the sequence, otherwise rapid cannot shrink
 // it. Texts with ids therefore go into the log.
-func (m *model) differ(what, format string, args ...any) {
+func (m *model) fail(what, format string, args ...any) {
 	m.Helper()
 	m.Logf(format, args...)
 	m.Fatalf("%s differs from the model", what)
@@ -66,8 +66,8 @@ func (m *model) taken() int64 {
 	return n
 }
 
-// some draws an existing order; nil: none exists yet.
-func (m *model) some() *shop.Order {
+// existingOrder draws an existing order; nil: none exists yet.
+func (m *model) existingOrder() *shop.Order {
 	if len(m.ids) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (m *model) some() *shop.Order {
 func (m *model) insert(*rapid.T) {
 	var batch, fresh []shop.Order
 	for range rapid.IntRange(1, 4).Draw(m.T, "rows") {
-		if old := m.some(); old != nil && rapid.Bool().Draw(m.T, "again") {
+		if old := m.existingOrder(); old != nil && rapid.Bool().Draw(m.T, "again") {
 			again := *old
 			again.State = shop.Pending // the entry does not contain the current state
 			batch = append(batch, again)
@@ -107,7 +107,7 @@ func (m *model) insert(*rapid.T) {
 	for _, in := range got {
 		isFresh := slices.ContainsFunc(fresh, func(o shop.Order) bool { return o.ID == in.Order.ID })
 		if in.Fresh != isFresh || in.Order.State != m.rows[in.Order.ID].State {
-			m.differ("I1: a row", "order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
+			m.fail("I1: a row", "order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (m *model) expire(*rapid.T) {
 	now := payBy - rapid.SampledFrom([]shop.Millis{0, 1}).Draw(m.T, "early")
 	due := make(map[shop.ID]bool)
 	for range rapid.IntRange(0, 3).Draw(m.T, "due") {
-		if o := m.some(); o != nil {
+		if o := m.existingOrder(); o != nil {
 			due[o.ID] = true
 		}
 	}
@@ -132,13 +132,13 @@ func (m *model) expire(*rapid.T) {
 }
 
 func (m *model) cancel(*rapid.T) {
-	o := m.some()
+	o := m.existingOrder()
 	if o == nil {
 		return
 	}
 	if rapid.Bool().Draw(m.T, "stranger") {
 		if _, err := m.h.Cancel(m.h.ctx, o.ID, o.User+1, payBy); !errors.Is(err, shop.ErrNoRow) {
-			m.differ("a cancellation", "a stranger cancelled order %s: %v", o.ID, err)
+			m.fail("a cancellation", "a stranger cancelled order %s: %v", o.ID, err)
 		}
 		return
 	}
@@ -150,7 +150,7 @@ func (m *model) cancel(*rapid.T) {
 }
 
 func (m *model) revive(*rapid.T) {
-	o := m.some()
+	o := m.existingOrder()
 	if o == nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (m *model) revive(*rapid.T) {
 	claimed, err := m.h.ClaimHold(m.h.ctx, o.ID, shop.Refused)
 	if o.State != shop.Refused {
 		if !errors.Is(err, shop.ErrNoRow) {
-			m.differ("a claim", "claimed order %s, which is %s: %v", o.ID, o.State, err)
+			m.fail("a claim", "claimed order %s, which is %s: %v", o.ID, o.State, err)
 		}
 		return
 	}
@@ -170,7 +170,7 @@ func (m *model) revive(*rapid.T) {
 		m.must(err)
 		o.State, o.Reason, o.PayBy, o.Rev = shop.Pending, "", payBy, o.Rev+1
 	case !errors.Is(err, shop.ErrPermanent):
-		m.differ("P1: a revival", "revived order %s without units: %v", o.ID, err)
+		m.fail("P1: a revival", "revived order %s without units: %v", o.ID, err)
 	}
 }
 
@@ -178,18 +178,18 @@ func (m *model) check() {
 	totals, err := m.h.SaleTotals(m.h.ctx, m.sale)
 	m.must(err)
 	if want := m.taken(); totals.Taken != want || totals.HeldUnits != want || want > m.units {
-		m.differ("I5: the guard", "taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
+		m.fail("I5: the guard", "taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
 	}
 	rows, err := m.h.OrdersByID(m.h.ctx, m.ids)
 	m.must(err)
 	if len(rows) != len(m.ids) {
-		m.differ("I1: the rows", "%d rows, want %d", len(rows), len(m.ids))
+		m.fail("I1: the rows", "%d rows, want %d", len(rows), len(m.ids))
 	}
 	for _, row := range rows {
 		want := m.rows[row.ID]
 		if row.State != want.State || row.Rev != want.Rev || row.Hold != want.Hold || row.Reason != want.Reason ||
 			row.PayBy != want.PayBy || row.CancelledAt != want.CancelledAt {
-			m.differ("I1: the rows", "row %+v\nmodel %+v", row, *want)
+			m.fail("I1: the rows", "row %+v\nmodel %+v", row, *want)
 		}
 	}
 }

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// leaseFor is the duration of a lease. It is also how long ids can be minted while the database is unreachable;
+	// leaseDuration is the duration of a lease. It is also how long ids can be minted while the database is unreachable;
 	// buys continue until the backlog is full.
-	leaseFor = 10 * time.Minute
+	leaseDuration = 10 * time.Minute
 	// leaseMargin is how long before the end of the lease minting stops.
 	leaseMargin = 10 * time.Second
 	renewEvery  = 10 * time.Second
@@ -79,10 +79,10 @@ func (l *NodeLease) Until() time.Time {
 	return l.until
 }
 
-func (l *NodeLease) hold(m *snowflake.Minter, asked time.Time, generation int64) {
+func (l *NodeLease) setLease(m *snowflake.Minter, requestedAt time.Time, generation int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.minter, l.until, l.generation = m, asked.Add(leaseFor), generation
+	l.minter, l.until, l.generation = m, requestedAt.Add(leaseDuration), generation
 }
 
 func (l *NodeLease) current() *snowflake.Minter {
@@ -106,12 +106,12 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
 	m := l.current()
-	asked, generation := time.Now(), l.store.fence.generation() // before the database sets the expiry
-	ceiling := m.Now().Add(leaseFor)
+	requestedAt, generation := time.Now(), l.store.fence.generation() // before the database sets the expiry
+	ceiling := m.Now().Add(leaseDuration)
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?,"+
-			" serves = ? WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serves,
+			" serves = ? WHERE node = ? AND holder = ?", leaseDuration.Milliseconds(), ceiling, l.serves,
 			m.Node(), l.holder)
 		held = matched == 1
 		return err
@@ -124,8 +124,8 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 		slog.WarnContext(ctx, "another process has taken over this node's number", "node", m.Node())
 		return l.acquire(ctx)
 	}
-	m.Renew(snowflake.Grant{Until: asked.Add(leaseFor - leaseMargin), Ceiling: ceiling})
-	l.hold(m, asked, generation)
+	m.Renew(snowflake.Grant{Until: requestedAt.Add(leaseDuration - leaseMargin), Ceiling: ceiling})
+	l.setLease(m, requestedAt, generation)
 	return nil
 }
 
@@ -137,13 +137,13 @@ func (l *NodeLease) Serve(ctx context.Context) error {
 	return l.RunOnce(ctx)
 }
 
-// liveFor is how long after its last renewal a node counts as serving.
-const liveFor = 3 * renewEvery
+// servingTimeout is how long after its last renewal a node counts as serving.
+const servingTimeout = 3 * renewEvery
 
-// ServingNodes counts the nodes that serve buyers and renewed their lease within liveFor.
+// ServingNodes counts the nodes that serve buyers and renewed their lease within servingTimeout.
 func (s *Store) ServingNodes(ctx context.Context) (n int, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM node_leases WHERE serves = 1 AND expires_at > "+s.d.now+" + ?",
-		(leaseFor-liveFor).Milliseconds()).Scan(ctx, &n)
+		(leaseDuration-servingTimeout).Milliseconds()).Scan(ctx, &n)
 	return n, wrap("count the nodes that serve", err)
 }
 
@@ -163,7 +163,7 @@ func (l *NodeLease) Release(ctx context.Context) error {
 func (l *NodeLease) acquire(ctx context.Context) error {
 	for {
 		var m *snowflake.Minter
-		asked, generation := time.Now(), l.store.fence.generation()
+		requestedAt, generation := time.Now(), l.store.fence.generation()
 		err := l.store.inTx(ctx, "lease a node number", func(tx bun.Conn) (err error) {
 			m, err = l.lease(ctx, tx)
 			return err
@@ -174,7 +174,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.hold(m, asked, generation)
+		l.setLease(m, requestedAt, generation)
 		return nil
 	}
 }
@@ -182,7 +182,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 // lease makes one attempt to get a number: the lowest one whose lease has ended, else a new one.
 func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, error) {
 	d := l.store.d
-	asked := time.Now()
+	requestedAt := time.Now()
 	var node int
 	err := tx.QueryRowContext(ctx, "SELECT node FROM node_leases WHERE expires_at < "+d.now+
 		" ORDER BY node LIMIT 1"+d.forUpdate).Scan(&node)
@@ -199,10 +199,10 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	if err != nil {
 		return nil, err
 	}
-	ceiling := max(now, above).Add(leaseFor)
+	ceiling := max(now, above).Add(leaseDuration)
 	err = execMatching(ctx, tx, 1, "lease a locked node number",
 		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ?"+
-			" WHERE node = ?", l.holder, leaseFor.Milliseconds(), ceiling, l.serves, node)
+			" WHERE node = ?", l.holder, leaseDuration.Milliseconds(), ceiling, l.serves, node)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	if err != nil {
 		return nil, err
 	}
-	m.Renew(snowflake.Grant{Until: asked.Add(leaseFor - leaseMargin), Ceiling: ceiling})
+	m.Renew(snowflake.Grant{Until: requestedAt.Add(leaseDuration - leaseMargin), Ceiling: ceiling})
 	return m, nil
 }
 

@@ -99,7 +99,7 @@ func TestLostLeaseTakesANewNumber(t *testing.T) {
 }
 
 // Nodes that serve buyers are counted while they renew their lease. Other nodes with a number are not counted.
-func TestServingNodes(t *testing.T) {
+func TestServingNodesCountsRenewedLeases(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		want := func(n int) {

@@ -26,23 +26,23 @@ const (
 	ioTimeout = 30 * time.Second
 	// connLifetime limits how long a connection stays with a server that was replaced or became read-only.
 	connLifetime = time.Minute
-	// idleFor limits how long a connection of the pool may be idle. It is well below the session's wait_timeout, so
+	// maxIdle limits how long a connection of the pool may be idle. It is well below the session's wait_timeout, so
 	// that the server never closes a connection that is about to be used.
-	idleFor    = 5 * time.Second
+	maxIdle    = 5 * time.Second
 	mysqlConns = 32
 	// unfencedConns allows one connection for the lock of a recovery and some for its reads.
 	unfencedConns = 8
 	sqliteConns   = 8
 )
 
-// session is set on every MySQL connection.
+// sessionSettings is set on every MySQL connection.
 //
 //   - sql_mode turns values that do not fit into errors. It lacks NO_BACKSLASH_ESCAPES, because the escaping of strings
 //     relies on backslashes.
 //   - The server ends a transaction after ten seconds without a statement or progress, so that a frozen process blocks
-//     no rows. MariaDB does so by idle_transaction_timeout (a comment for MySQL), MySQL by wait_timeout (see idleFor).
+//     no rows. MariaDB does so by idle_transaction_timeout (a comment for MySQL), MySQL by wait_timeout (see maxIdle).
 //   - A lock wait ends after two seconds, so that a batch skips the row.
-const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+const sessionSettings = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
 	time_zone = '+00:00', innodb_lock_wait_timeout = 2, net_read_timeout = 10, net_write_timeout = 10
 	/*M! , idle_transaction_timeout = 10 */ /*!80000 , wait_timeout = 10 */`
 
@@ -63,7 +63,7 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 	if err != nil {
 		return nil, err
 	}
-	if err := trust(cfg, certificates); err != nil {
+	if err := setCertificates(cfg, certificates); err != nil {
 		return nil, err
 	}
 	connector, err := mysql.NewConnector(cfg)
@@ -72,20 +72,20 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 	}
 	f := &fence{}
 	db := sql.OpenDB(sessionConnector{connector, f})
-	if err := reach(ctx, db, "MySQL at "+cfg.Addr); err != nil {
+	if err := pingServer(ctx, db, "MySQL at "+cfg.Addr); err != nil {
 		return nil, err
 	}
-	return pooled(db, connector, f, mysqlConns), nil
+	return newPooledStore(db, connector, f, mysqlConns), nil
 }
 
-// pooled makes a store of a pool that has reached its server, because bun reads the server's version only once.
-func pooled(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store {
+// newPooledStore makes a store of a pool that has reached its server, because bun reads the server's version only once.
+func newPooledStore(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(connLifetime)
-	db.SetConnMaxIdleTime(idleFor)
+	db.SetConnMaxIdleTime(maxIdle)
 	return newStore(&pool{
-		conns: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlWords,
+		conns: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlDialect,
 		fence: f, connector: connector, expiring: make(chan struct{}, mysqlConns/4),
 	})
 }
@@ -110,9 +110,9 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// trust verifies the server's certificate against the given ones. The driver has read tls=true and the server name from
+// setCertificates verifies the server's certificate against the given ones. The driver has read tls=true and the server name from
 // the DSN.
-func trust(cfg *mysql.Config, certificates string) error {
+func setCertificates(cfg *mysql.Config, certificates string) error {
 	if certificates == "" {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (g sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, statement := range []string{session, isolation} {
+	for _, statement := range []string{sessionSettings, isolation} {
 		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil {
 			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
 		}
@@ -172,16 +172,16 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	}
 	db.SetMaxOpenConns(sqliteConns)
 	db.SetMaxIdleConns(sqliteConns)
-	if err := reach(ctx, db, "SQLite file "+path); err != nil {
+	if err := pingServer(ctx, db, "SQLite file "+path); err != nil {
 		return nil, err
 	}
 	return newStore(&pool{
-		conns: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords, fence: &fence{},
+		conns: bun.NewDB(db, sqlitedialect.New()), d: sqliteDialect, fence: &fence{},
 		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1), archiving: make(chan struct{}, 1),
 	}), nil
 }
 
-func reach(ctx context.Context, db *sql.DB, what string) error {
+func pingServer(ctx context.Context, db *sql.DB, what string) error {
 	if err := db.PingContext(ctx); err != nil {
 		return wrap("reach "+what, errors.Join(err, db.Close()))
 	}

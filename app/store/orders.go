@@ -13,13 +13,13 @@ import (
 // Order reads one row. ErrNoRow: no such order.
 func (s *Store) Order(ctx context.Context, id shop.ID) (shop.Order, error) {
 	found, err := s.OrdersByID(ctx, []shop.ID{id})
-	return only("read order "+id.String(), found, err)
+	return firstRow("read order "+id.String(), found, err)
 }
 
 // OrdersByID reads the rows that exist, without duplicates.
 func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
-	for some := range inOrder(ids) {
+	for some := range sortedChunks(ids) {
 		rows, err := s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("id IN (?)", bun.List(some)).Order("id")
 		})
@@ -68,7 +68,7 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int
 func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
 	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
-			return outside(but, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
+			return outsidePartitions(but, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
 		})
 }
 
@@ -78,13 +78,13 @@ func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, 
 func (s *Store) Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
 	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		// The literal state lets SQLite use its partial index.
-		return outside(but, q).Where("state = 'pending'").Where("pay_by < ?", before).
+		return outsidePartitions(but, q).Where("state = 'pending'").Where("pay_by < ?", before).
 			OrderExpr("CASE WHEN trade_opened = 0 THEN 0 ELSE 1 END, pay_by").Limit(int64(limit))
 	})
 }
 
-// outside limits a query to orders in none of the partitions.
-func outside(partitions []int, q *bun.SelectQuery) *bun.SelectQuery {
+// outsidePartitions limits a query to orders in none of the partitions.
+func outsidePartitions(partitions []int, q *bun.SelectQuery) *bun.SelectQuery {
 	if len(partitions) == 0 {
 		return q
 	}
@@ -177,9 +177,9 @@ var columnDefaults = []struct {
 	{"address", func(r *orderRow) bool { return r.Address == nil }},
 }
 
-// unsaid lists the columns that have their default in all rows. Leaving them out halves the length of an INSERT, and
+// defaultColumns lists the columns that have their default in all rows. Leaving them out halves the length of an INSERT, and
 // the database spends a quarter of its time parsing INSERTs.
-func unsaid(rows []orderRow) []string {
+func defaultColumns(rows []orderRow) []string {
 	columns := make([]string, 0, len(columnDefaults))
 	for _, d := range columnDefaults {
 		i := 0
@@ -199,7 +199,7 @@ func (r *orderRow) order() (shop.Order, error) {
 		Qty: r.Qty, PriceFen: r.PriceFen, AmountFen: r.AmountFen, SaleVersion: r.SaleVersion, State: r.State,
 		Rev: r.Rev, PublishedRev: r.PublishedRev, CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt,
 		CancelledAt: r.CancelledAt, TradeOpened: r.TradeOpened, ContentHash: r.ContentHash, TradeNo: r.TradeNo,
-		Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName, Key: orZero(r.Key),
+		Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName, Key: zeroIfNil(r.Key),
 	}
 	if r.Address != nil {
 		o.Address = new(shop.Address)

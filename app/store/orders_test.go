@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-func TestOrdersOfAUserPageBackwards(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestOrdersOfUserPageNewestFirst(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		user := nextID()
 		var mine []shop.ID // newest first
 		for i := range 7 {
@@ -38,8 +38,8 @@ func TestOrdersOfAUserPageBackwards(t *testing.T) {
 	}, 100, 100)
 }
 
-func TestOrdersOfASaleWalkForwards(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestOrdersOfSalePagesForward(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		var all []shop.ID
 		for _, in := range h.insert(append(h.orders(7, h.sales[0], 1), h.orders(3, h.sales[1], 1)...)...)[:7] {
 			all = append(all, in.Order.ID)
@@ -59,8 +59,8 @@ func TestOrdersOfASaleWalkForwards(t *testing.T) {
 
 // P6, F3: an order stays unpublished until its newest state is published. A new row is not listed, because its entry is
 // not acknowledged before it is published.
-func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestOrderStaysUnpublishedUntilItsNewestState(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		rows := h.insert(h.orders(3, h.sales[0], 1)...)
 		later := shop.MillisOf(time.Now()).Add(time.Minute)
 		unpublished := func() []shop.ID {
@@ -93,8 +93,8 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 	}, 100)
 }
 
-func TestOverdueListsPendingOnes(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestOverdueListsPendingOrders(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(4, h.sales[0], 1)
 		rows[0].PayBy, rows[1].PayBy, rows[2].PayBy = payBy-1, payBy-2, payBy
 		rows[3].PayBy, rows[3].State = payBy-9, shop.Cancelled

@@ -90,7 +90,7 @@ func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, 
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
 	}
 	for rev, ids := range byRev {
-		for some := range inOrder(ids) {
+		for some := range sortedChunks(ids) {
 			_, err := s.run(ctx, "mark postings",
 				"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
 				sent, bun.List(some), rev, claimed.Add(outbox.Lease))
@@ -120,14 +120,14 @@ func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err err
 	})
 }
 
-// NoteGroups records the names of the groups in one setting.
-func (s *Store) NoteGroups(ctx context.Context, groups []string) error {
+// RecordGroups records the names of the groups in one setting.
+func (s *Store) RecordGroups(ctx context.Context, groups []string) error {
 	return s.inTx(ctx, "record the groups of the back office", func(tx bun.Conn) error {
 		return s.putSetting(ctx, tx, settingGroups, strings.Join(groups, "\n"))
 	})
 }
 
-// Groups returns the names that NoteGroups recorded last.
+// Groups returns the names that RecordGroups recorded last.
 func (s *Store) Groups(ctx context.Context) ([]string, error) {
 	var names string
 	err := s.db.NewRaw("SELECT value FROM settings WHERE name = ?", settingGroups).Scan(ctx, &names)

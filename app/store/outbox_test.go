@@ -11,12 +11,12 @@ import (
 )
 
 // A message to the back office waits until it is marked. It is redelivered after its lease, and again after a repost.
-func TestPostingsWaitUntilMarked(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestPostingsAreRedeliveredUntilMarked(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		now := opens + 60
 		for i := range shop.Millis(3) {
 			o := h.paid(h.sales[0], 1)
-			h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: now})))
+			h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Approved: true, At: now})))
 			h.must(errOf(h.FinishRefund(h.ctx, o.ID, now+i)))
 		}
 		claim := func(at shop.Millis, limit, want int) []outbox.Message {
@@ -61,10 +61,10 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 
 // Groups returns the groups of the back office's stream that were recorded last.
 func TestBackOfficeGroupsAreRecorded(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		for _, want := range [][]string{nil, {"backoffice", "mail"}, {"mail"}, {}} {
 			if want != nil {
-				h.must(h.NoteGroups(h.ctx, want))
+				h.must(h.RecordGroups(h.ctx, want))
 			}
 			if got := val(h.Groups(h.ctx))(t); !slices.Equal(got, want) {
 				t.Errorf("%q, want %q", got, want)

@@ -32,7 +32,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	}
 	return s.inTx(ctx, "check the number of partitions", func(tx bun.Conn) error {
 		// Writing the value to itself locks an existing row, so that two first starts agree.
-		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = settings.value",
+		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onDuplicate+" value = settings.value",
 			settingPartitions, fmt.Sprint(n))
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 }
 
 func (s *Store) addPartition(ctx context.Context, tx bun.Conn, partition int) error {
-	_, err := exec(ctx, tx, "INSERT INTO partitions (id, epoch) VALUES (?, ?) "+s.d.onTaken+" epoch = partitions.epoch",
+	_, err := exec(ctx, tx, "INSERT INTO partitions (id, epoch) VALUES (?, ?) "+s.d.onDuplicate+" epoch = partitions.epoch",
 		partition, firstEpoch)
 	return err
 }
@@ -159,8 +159,8 @@ func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, ab
 	return next, err
 }
 
-// lockSilence is how long a process may stall during a recovery before it loses the lock.
-const lockSilence = 10 * time.Second
+// lockMaxIdle is how long a process may stall during a recovery before it loses the lock.
+const lockMaxIdle = 10 * time.Second
 
 // LockPartition runs fn while no other process can recover the partition. It waits for the lock until ctx ends. fn's
 // context ends when the lock is lost; the epoch then rejects fn's remaining writes.
@@ -168,7 +168,7 @@ func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx co
 	if s.writer != nil { // SQLite: only one process
 		return s.lockInProcess(ctx, partition, fn)
 	}
-	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), Silence: lockSilence}
+	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), Silence: lockMaxIdle}
 	began := false
 	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true
@@ -181,7 +181,7 @@ func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx co
 }
 
 func (s *Store) lockInProcess(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
-	made, _ := s.recovers.LoadOrStore(partition, make(chan struct{}, 1))
+	made, _ := s.recoveryLocks.LoadOrStore(partition, make(chan struct{}, 1))
 	turn := made.(chan struct{})
 	select {
 	case turn <- struct{}{}:

@@ -26,8 +26,8 @@ type paymentRow struct {
 	UnsettledSince *shop.Millis    `bun:"unsettled_since"`
 }
 
-func (r *paymentRow) received() payment.Received {
-	return payment.Received{
+func (r *paymentRow) received() payment.ReceivedPayment {
+	return payment.ReceivedPayment{
 		TradeNo: r.TradeNo, Order: r.Order, AmountFen: r.AmountFen, PaidAt: r.PaidAt, SeenAt: r.SeenAt,
 		Outcome: r.Outcome,
 	}
@@ -35,7 +35,7 @@ func (r *paymentRow) received() payment.Received {
 
 // Receive enters a paid trade once, by its number. In the same transaction it pays a pending order of that amount. The
 // payment of an ended order is stored in its row and is late until ReviveLate or Resolve. Receive returns the order
-// (none for OutcomeForeign) and the outcome. A repeat changes nothing, unless the trade was odd before. The order's row
+// (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the trade was odd before. The order's row
 // is locked first, so that a concurrent receiver of the same trade waits and finds the result.
 func (s *Store) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
@@ -58,16 +58,16 @@ func (s *Store) Receive(
 		outcome = outcomeOf(all, t)
 		if !fresh {
 			var changes bool
-			if outcome, changes = again(known, t, outcome); !changes {
+			if outcome, changes = repeatedOutcome(known, t, outcome); !changes {
 				return nil
 			}
 		}
-		if !outcome.Odd() {
+		if !outcome.IsAnomaly() {
 			if err := s.credit(ctx, tx, &out, t, now); err != nil {
 				return err
 			}
 		}
-		return s.enter(ctx, tx, fresh, paymentRow{
+		return s.savePayment(ctx, tx, fresh, paymentRow{
 			TradeNo: t.No, Order: t.Order, AmountFen: t.AmountFen, PaidAt: paidAt(t, now), SeenAt: now,
 			Outcome: outcome,
 		})
@@ -79,37 +79,37 @@ func (s *Store) Receive(
 func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	switch {
 	case len(found) == 0:
-		return payment.OutcomeForeign
+		return payment.OutcomeUnknownOrder
 	case found[0].AmountFen != t.AmountFen:
-		return payment.OutcomeAmount
+		return payment.OutcomeWrongAmount
 	}
 	switch found[0].State {
 	case shop.Pending:
 		return payment.OutcomeTaken
 	case shop.Expired, shop.Cancelled:
 		if found[0].TradeNo != "" && found[0].TradeNo != t.No {
-			return payment.OutcomeSecond
+			return payment.OutcomeSecondTrade
 		}
 		return payment.OutcomeLate
 	case shop.Refused:
-		return payment.OutcomeNever
+		return payment.OutcomeNeverPayable
 	default:
-		return payment.OutcomeSecond
+		return payment.OutcomeSecondTrade
 	}
 }
 
-// again returns the outcome of a trade that was received before: the same, unless it no longer matches. It changes only
+// repeatedOutcome returns the outcome of a trade that was received before: the same, unless it no longer matches. It changes only
 // if it was odd and is now another.
-func again(
+func repeatedOutcome(
 	known paymentRow, t payment.Trade, outcome payment.Outcome,
 ) (now payment.Outcome, changes bool) {
 	switch {
 	case known.Order != t.Order:
-		return payment.OutcomeSecond, false
-	case known.Outcome.Odd():
+		return payment.OutcomeSecondTrade, false
+	case known.Outcome.IsAnomaly():
 		return outcome, outcome != known.Outcome
 	case known.AmountFen != t.AmountFen:
-		return payment.OutcomeAmount, false
+		return payment.OutcomeWrongAmount, false
 	default:
 		return known.Outcome, false
 	}
@@ -132,8 +132,8 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t paymen
 	return s.post(ctx, tx, o, now)
 }
 
-// enter writes the row of a trade; it replaces the row of one that was odd before.
-func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
+// savePayment writes the row of a trade; it replaces the row of one that was odd before.
+func (s *Store) savePayment(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
 	if row.Outcome == payment.OutcomeLate {
 		row.UnsettledSince = &row.SeenAt
 	}
@@ -154,9 +154,9 @@ func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (p
 // paidAt returns the gateway's time of payment, or now if it is missing.
 func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.PaidAt, now) }
 
-// maxTrade is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long before a
+// maxTradeDuration is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long before a
 // day its trades can have been opened.
-const maxTrade = 24 * time.Hour
+const maxTradeDuration = 24 * time.Hour
 
 // OrdersOfDay lists orders by id, after the given one: those with a payment in [from, to), and those whose trade was
 // open in that time (opened before to, not over before from). The latter include orders whose payment is missing here.
@@ -165,13 +165,13 @@ func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after sho
 	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
 		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND expires_at >= ? AND order_id > ?"+
-		" ORDER BY order_id LIMIT ?", from, to, after, from.Add(-maxTrade), to, from, after, limit).Scan(ctx, &ids)
+		" ORDER BY order_id LIMIT ?", from, to, after, from.Add(-maxTradeDuration), to, from, after, limit).Scan(ctx, &ids)
 	return ids, wrap("list the orders of a day's payments", err)
 }
 
 // PaymentsOf reads the payments of the orders, sorted by trade number within each idsAtOnce orders.
-func (s *Store) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.Received, error) {
-	var out []payment.Received
+func (s *Store) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.ReceivedPayment, error) {
+	var out []payment.ReceivedPayment
 	for some := range slices.Chunk(orders, idsAtOnce) {
 		var rows []paymentRow
 		err := s.db.NewSelect().Model(&rows).Where("order_id IN (?)", bun.List(some)).Order("trade_no").Scan(ctx)

@@ -37,14 +37,14 @@ func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state 
 		h.t.Errorf("trade %+v: %s, order %s; want %s, %s", t, got, o.State, outcome, state)
 	}
 	if state != "" {
-		same(h.t, "(-result +row)", o, h.read(t.Order), asRow)
+		same(h.t, "(-result +row)", o, h.read(t.Order), ignoreTouched)
 	}
 	return o
 }
 
 // P8: the trade is recorded before the gateway is contacted: once, only for its buyer, and only while there is time.
-func TestOpenTrade(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestOpenTradeRecordsTheTradeOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		h.insert(o)
 		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
@@ -68,8 +68,8 @@ func TestOpenTrade(t *testing.T) {
 }
 
 // I5: an order whose trade is over ends once, in any final state. A paid order does not end.
-func TestEndTraded(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestEndTradedEndsUnpaidOrdersOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
 		h.wantReceived(tradeOf(paid), payment.OutcomeTaken, shop.Paid)
 		for range 2 {
@@ -80,15 +80,15 @@ func TestEndTraded(t *testing.T) {
 			if o := got[0]; o.State != shop.Expired || o.CancelledAt != payBy || o.Rev != 2 {
 				t.Errorf("%+v", o)
 			}
-			same(t, "(-result +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, asRow)
+			same(t, "(-result +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, ignoreTouched)
 		}
 		h.wantTaken(h.sales[0], 1)
 	}, 10)
 }
 
 // P8: a payment counts once, however many times and processes receive it.
-func TestReceiveOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestPaymentCountsOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		var g errgroup.Group
 		for range 4 {
@@ -107,8 +107,8 @@ func TestReceiveOnce(t *testing.T) {
 }
 
 // P5: orders that wait for the gateway hide no others from the scan for missed deadlines.
-func TestOverdueListsWhatCanEndFirst(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestOverdueListsOrdersWithoutTradeFirst(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
 		free.PayBy = payBy + 50
 		h.insert(free)
@@ -123,39 +123,39 @@ func TestOverdueListsWhatCanEndFirst(t *testing.T) {
 
 // P8: a payment that does not fit is stored and changes nothing. A later correct report of the trade corrects it. A
 // wrong report after the correct one changes nothing.
-func TestReceiveWhatDoesNotFit(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestMismatchedPaymentChangesNoOrder(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
 		right := tradeOf(o)
 		wrong := right
 		wrong.AmountFen--
-		h.wantReceived(wrong, payment.OutcomeAmount, shop.Pending)
-		h.wantReceived(wrong, payment.OutcomeAmount, shop.Pending)
+		h.wantReceived(wrong, payment.OutcomeWrongAmount, shop.Pending)
+		h.wantReceived(wrong, payment.OutcomeWrongAmount, shop.Pending)
 		h.wantReceived(right, payment.OutcomeTaken, shop.Paid)
-		h.wantReceived(wrong, payment.OutcomeAmount, shop.Paid)
+		h.wantReceived(wrong, payment.OutcomeWrongAmount, shop.Paid)
 		h.wantReceived(right, payment.OutcomeTaken, shop.Paid)
 
 		second := right
 		second.No = "another"
-		h.wantReceived(second, payment.OutcomeSecond, shop.Paid)
-		stolen := tradeOf(other)
-		stolen.No = right.No
-		h.wantReceived(stolen, payment.OutcomeSecond, shop.Pending)
+		h.wantReceived(second, payment.OutcomeSecondTrade, shop.Paid)
+		reused := tradeOf(other)
+		reused.No = right.No
+		h.wantReceived(reused, payment.OutcomeSecondTrade, shop.Pending)
 		foreign := right
 		foreign.Order, foreign.No = 4242, "foreign"
-		h.wantReceived(foreign, payment.OutcomeForeign, "")
+		h.wantReceived(foreign, payment.OutcomeUnknownOrder, "")
 		refused := h.order(h.sales[0], 1)
 		refused.State, refused.Reason = shop.Refused, shop.ReasonDead
 		h.insert(refused)
-		h.wantReceived(tradeOf(refused), payment.OutcomeNever, shop.Refused)
+		h.wantReceived(tradeOf(refused), payment.OutcomeNeverPayable, shop.Refused)
 		h.wantTaken(h.sales[0], 3)
-		if n := h.totals(h.sales[0]).Moneyless; n != 0 {
+		if n := h.totals(h.sales[0]).WithoutPayment; n != 0 {
 			t.Errorf("%d orders are paid without a payment, want 0", n)
 		}
 		free := h.order(h.sales[0], 1)
 		h.insert(free)
 		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE orders SET state = 'paid' WHERE id = ?", free.ID)))
-		if n := h.totals(h.sales[0]).Moneyless; n != 1 {
+		if n := h.totals(h.sales[0]).WithoutPayment; n != 1 {
 			t.Errorf("%d orders are paid without a payment, want 1", n)
 		}
 	}, 10)
@@ -163,8 +163,8 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 
 // P8, I3: a late payment revives an order only under the hold number claimed for it, at the epoch that was read before,
 // and only while the guard has units. Unresolved payments are listed until they are resolved.
-func TestReviveLate(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestLatePaymentRevivesOnlyAClaimedOrder(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)))
 		unclaimed := h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Expired)
@@ -189,7 +189,7 @@ func TestReviveLate(t *testing.T) {
 		h.wantTaken(h.sales[0], 2)
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
 		got := val(h.ReviveLate(h.ctx, claimed, 1, payBy+9))(h.t)
-		same(t, "(-result +row)", got, h.read(o.ID), asRow)
+		same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		if got.State != shop.Paid || got.Reason != shop.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 ||
 			got.Hold != 2 {
 			t.Errorf("%+v", got)
@@ -204,8 +204,8 @@ func TestReviveLate(t *testing.T) {
 }
 
 // P8: a late payment that is refunded is settled once, and keeps its first outcome.
-func TestDecidedOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestLatePaymentIsSettledOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Cancelled, payBy)))
 		h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Cancelled)
@@ -221,8 +221,8 @@ func TestDecidedOnce(t *testing.T) {
 
 // P8: trades that can still be paid are checked before those whose time is over, which nevertheless get their share.
 // The longest waiting come first.
-func TestClaimTradesByWhatIsAtStake(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestClaimTradesPrefersPayableTrades(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		orders := make(map[shop.ID]int)
 		next := make(map[shop.ID]shop.Millis)
 		for i := range 32 {
@@ -257,8 +257,8 @@ func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 }
 
 // One node at a time checks a trade, again when it is due, and no longer when it is over.
-func TestClaimTrades(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestDueTradeIsClaimedOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		one, two := h.opened(h.sales[0], 1), h.opened(h.sales[0], 1)
 		claim := func(now shop.Millis, want int) []payment.OpenedTrade {
 			t.Helper()

@@ -63,7 +63,7 @@ func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord,
 			return err
 		}
 		found, err := readCategoryRecords(ctx, tx, where("c.id = ?", id))
-		c, err = only(what, found, err)
+		c, err = firstRow(what, found, err)
 		return err
 	})
 	return c, err
@@ -94,7 +94,7 @@ func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err e
 	what := "lock slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		found, err := readSlots(ctx, tx, where("id = ?", id))
-		slot, err = only(what, found, err)
+		slot, err = firstRow(what, found, err)
 		return err
 	})
 	return slot, err

@@ -15,13 +15,13 @@ import (
 )
 
 // An unchanged export changes nothing when it is imported. A table creates and changes all of its products or none.
-func TestProductsAsATable(t *testing.T) {
+func TestProductTableImportsAllOrNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		must(t, errOf(d.CreateCategory(ctx, operator(), "Tea")))
 		file := "name,category,list_price,rules,images\n" +
 			"Pot 壶,Tea,129.50,\"one,\neach\",/products/pot.svg A pot\n=SUM(A1),,0,,\n"
-		tried, err := d.ImportProducts(ctx, trying(operator()), []byte(file))
+		tried, err := d.ImportProducts(ctx, dryRun(operator()), []byte(file))
 		if err != nil || tried.Created != 2 || tried.Lines != 2 || !tried.DryRun || len(tried.Problems) != 0 {
 			t.Errorf("tried: %+v, %v", tried, err)
 		}
@@ -49,7 +49,7 @@ func TestProductsAsATable(t *testing.T) {
 		if err != nil || changed.Changed != 1 {
 			t.Errorf("changed: %+v, %v, want one change", changed, err)
 		}
-		rows := journalled(t, s)
+		rows := countJournal(t, s)
 		wrong := "id,version,name,category,list_price,archived,images\n" +
 			pot + ",1,Pot,Tea,99,no,\n" + // changed meanwhile
 			"404,,Pan,,1,no,\n" + // missing product
@@ -58,7 +58,7 @@ func TestProductsAsATable(t *testing.T) {
 			",,Pan,,1.234,maybe,\n" + // invalid price and flag
 			",,Pan,,1,no,https://evil.example/x.png\n" +
 			",,Fine,,1,no,\n"
-		report, err := d.ImportProducts(ctx, trying(operator()), []byte(wrong))
+		report, err := d.ImportProducts(ctx, dryRun(operator()), []byte(wrong))
 		if err != nil || len(report.Problems) != 7 {
 			t.Errorf("problems: %+v, %v, want 7", report, err)
 		}
@@ -76,19 +76,19 @@ func TestProductsAsATable(t *testing.T) {
 			len(found) != 0 {
 			t.Errorf("a line of a table with problems was imported: %v, %v", found, err)
 		}
-		if n := journalled(t, s); n != rows {
+		if n := countJournal(t, s); n != rows {
 			t.Errorf("the journal grew by %d rows", n-rows)
 		}
 	})
 }
 
 // A table names slots and products by their times and names; times are in the shop's time zone.
-func TestSalesAsATable(t *testing.T) {
+func TestSaleTableUsesNamesAndLocalTimes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		zone := val(time.LoadLocation("Asia/Shanghai"))(t)
 		d.Zone = zone
-		slot, product, _ := offered(t, s, d) // 13:00 to 15:00 UTC
+		slot, product, _ := newSaleDraft(t, s, d) // 13:00 to 15:00 UTC
 		var received []shop.ID
 		d.OnSale = func(_ context.Context, ids []shop.ID) { received = append(received, ids...) }
 		file := "slot,product,price,stock,limit,opens,closes,challenge\n" +
@@ -119,7 +119,7 @@ func TestSalesAsATable(t *testing.T) {
 			",2026-11-24 21:00,Pot,1,1,1,2026-11-24 20:59,\n" + // outside the slot
 			whole.ID.String() + ",,,0,,,,\n" + // invalid price
 			late.ID.String() + ",,,,,,,404\n" // another product
-		report, err := d.ImportSales(ctx, trying(operator()), []byte(wrong))
+		report, err := d.ImportSales(ctx, dryRun(operator()), []byte(wrong))
 		if err != nil || len(report.Problems) != 6 {
 			t.Errorf("problems: %+v, %v, want 6", report, err)
 		}
@@ -130,7 +130,7 @@ func TestSalesAsATable(t *testing.T) {
 }
 
 // Tables that need several SQL statements are created, exported, changed and imported again.
-func TestLongTables(t *testing.T) {
+func TestLongTablesAreImported(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const lines = 2_000
 		ctx, d := kit.Context(t), serviceOf(s)
@@ -140,7 +140,7 @@ func TestLongTables(t *testing.T) {
 				t.Errorf("%+v, %v; want %d lines", report, err, lines)
 			}
 		}
-		slot, _, _ := offered(t, s, d)
+		slot, _, _ := newSaleDraft(t, s, d)
 		products, sales := strings.Builder{}, strings.Builder{}
 		products.WriteString("name,list_price\n")
 		sales.WriteString("slot_id,product,price,stock,limit\n")

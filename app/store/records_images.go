@@ -59,7 +59,7 @@ func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
 	now := wallClock()
 	_, err := s.run(ctx, "save a picture", "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
-		" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onTaken+" created_at = ?",
+		" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onDuplicate+" created_at = ?",
 		image.ID, image.Kind, image.Width, image.Height, image.Large, image.Small, now, now)
 	return err
 }

@@ -74,7 +74,7 @@ func (s *Store) ProductRecords(
 		if q.Text != "" {
 			sel = sel.Where("p.name LIKE ? ESCAPE '!'", containing(q.Text))
 		}
-		return turnTo(sel.Order("p.id DESC"), q.Page, q.Size)
+		return selectPage(sel.Order("p.id DESC"), q.Page, q.Size)
 	})
 	found, more := cut(found, q.Size)
 	return found, more, wrap("read products", err)
@@ -84,7 +84,7 @@ func (s *Store) ProductRecords(
 func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
 	found, err := readProductRecords(ctx, s.db, where("p.id = ?", id))
 	what := "read product " + id.String()
-	return only(what, found, wrap(what, err))
+	return firstRow(what, found, wrap(what, err))
 }
 
 // LockProduct is ProductRecord with a lock until the operation ends.
@@ -95,7 +95,7 @@ func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, e
 			return err
 		}
 		found, err := readProductRecords(ctx, tx, where("p.id = ?", id))
-		p, err = only(what, found, err)
+		p, err = firstRow(what, found, err)
 		return err
 	})
 	return p, err

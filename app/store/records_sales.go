@@ -115,7 +115,7 @@ func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bo
 		} else if q.Text != "" {
 			sel = sel.Where("p.name LIKE ? ESCAPE '!'", containing(q.Text))
 		}
-		return turnTo(sel.Order("s.opens_at DESC", "s.slot_id", "s.position", "s.id"), q.Page, q.Size)
+		return selectPage(sel.Order("s.opens_at DESC", "s.slot_id", "s.position", "s.id"), q.Page, q.Size)
 	})
 	found, more := cut(found, q.Size)
 	return found, more, wrap("read sales", err)
@@ -125,7 +125,7 @@ func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bo
 func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
 	what := "read sale " + id.String()
 	found, err := readSaleRecords(ctx, s.db, where("s.id = ?", id))
-	return only(what, found, wrap(what, err))
+	return firstRow(what, found, wrap(what, err))
 }
 
 // LockSale reads and locks a sale until the operation ends. ErrNoRow: no such sale.
@@ -133,10 +133,10 @@ func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, er
 	what := "lock sale " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "sales", id); err != nil {
-			return locked(err, id)
+			return withLockedSale(err, id)
 		}
 		found, err := readSaleRecords(ctx, tx, where("s.id = ?", id))
-		record, err = only(what, found, err)
+		record, err = firstRow(what, found, err)
 		return err
 	})
 	return record, err

@@ -19,8 +19,8 @@ import (
 
 const minute = shop.Millis(60_000)
 
-// offered makes a slot that opens in an hour, and a product for it.
-func offered(
+// newSaleDraft makes a slot that opens in an hour, and a product for it.
+func newSaleDraft(
 	t *testing.T, s *store.Store, d *backoffice.CatalogueService,
 ) (shop.Slot, store.ProductRecord, backoffice.SaleDraft) {
 	t.Helper()
@@ -34,10 +34,10 @@ func offered(
 }
 
 // A new sale takes missing fields from its slot, gets a partition, and is announced once it exists.
-func TestSalesAreMade(t *testing.T) {
+func TestCreateSaleFillsMissingFields(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		slot, product, draft := offered(t, s, d)
+		slot, product, draft := newSaleDraft(t, s, d)
 		var received []shop.ID
 		d.OnSale = func(_ context.Context, sales []shop.ID) { received = append(received, sales...) }
 		partitions := make(map[int]int)
@@ -57,7 +57,7 @@ func TestSalesAreMade(t *testing.T) {
 		if len(received) != 6 {
 			t.Errorf("notified of %v, want 6", received)
 		}
-		if _, err := d.CreateSale(ctx, trying(operator()), draft); err != nil || len(received) != 6 {
+		if _, err := d.CreateSale(ctx, dryRun(operator()), draft); err != nil || len(received) != 6 {
 			t.Errorf("a dry run: %v, notified of %d", err, len(received))
 		}
 		for q, want := range map[store.SalesQuery]int{
@@ -76,11 +76,11 @@ func TestSalesAreMade(t *testing.T) {
 }
 
 // Invalid terms are rejected, each with its own message.
-func TestSalesBadInput(t *testing.T) {
+func TestInvalidSalesAreRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), serviceOf(s)
-	slot, product, fine := offered(t, s, d)
+	slot, product, fine := newSaleDraft(t, s, d)
 	gone := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Gone"}))(t)
 	yes := true
 	must(t, errOf(d.EditProduct(ctx, operator(), gone.ID, backoffice.ProductEdit{Version: 1, Archived: &yes})))
@@ -126,10 +126,10 @@ func TestSalesBadInput(t *testing.T) {
 }
 
 // The editable fields depend on the phase of a sale. Other edits are rejected with a hint.
-func TestEditsOfASale(t *testing.T) {
+func TestEditableFieldsDependOnThePhase(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		slot, _, draft := offered(t, s, d)
+		slot, _, draft := newSaleDraft(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
 		price, stock, limit, units, later, yes := int64(3900), int64(50), 3, int64(10), slot.OpensAt+10*minute, true
@@ -180,10 +180,10 @@ func TestEditsOfASale(t *testing.T) {
 }
 
 // A sale is loaded while its stock is edited: the loaded stock is the last committed one.
-func TestEditsWhileASaleIsLoaded(t *testing.T) {
+func TestStockEditAndLoadExcludeEachOther(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		_, _, draft := offered(t, s, d)
+		_, _, draft := newSaleDraft(t, s, d)
 		for range 5 {
 			sale := val(d.CreateSale(ctx, operator(), draft))(t)
 			stock := int64(7)
@@ -214,10 +214,10 @@ func TestEditsWhileASaleIsLoaded(t *testing.T) {
 }
 
 // An archived sale is not listed, cannot be loaded, and can be restored.
-func TestArchivedSales(t *testing.T) {
+func TestArchivedSaleIsHiddenUntilRestored(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		slot, _, draft := offered(t, s, d)
+		slot, _, draft := newSaleDraft(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
 		yes, no, limit := true, false, 1
@@ -244,10 +244,10 @@ func TestArchivedSales(t *testing.T) {
 
 // Removing a slot with only archived sales archives it. It is not in the calendar, its window is free, and its sales
 // can be read and copied, but not restored. A slot with other sales stays.
-func TestASlotOfArchivedSales(t *testing.T) {
+func TestRemovedSlotKeepsItsArchivedSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		slot, _, draft := offered(t, s, d)
+		slot, _, draft := newSaleDraft(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
 		wantCode(t, "the store removes a slot with a sale", errOf(s.RemoveSlot(ctx, slot.ID)), shop.WrongState)
@@ -256,7 +256,7 @@ func TestASlotOfArchivedSales(t *testing.T) {
 		yes, no := true, false
 		sale, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
-		must(t, errOf(d.RemoveSlot(ctx, trying(operator()), slot.ID)))
+		must(t, errOf(d.RemoveSlot(ctx, dryRun(operator()), slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
 			t.Errorf("after a trial there are %v, %v", slots, err)
 		}
@@ -292,11 +292,11 @@ func TestASlotOfArchivedSales(t *testing.T) {
 }
 
 // A copy equals the other sale except for the given fields, and opens with its own slot.
-func TestCopiesOfASale(t *testing.T) {
+func TestCopySaleChangesOnlyGivenFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), serviceOf(s)
-	slot, _, draft := offered(t, s, d)
+	slot, _, draft := newSaleDraft(t, s, d)
 	draft.Challenge, draft.Cap = shop.ChallengeWork, 5
 	sale := val(d.CreateSale(ctx, operator(), draft))(t)
 	next, err := d.CreateSlot(ctx, operator(),

@@ -28,18 +28,18 @@ func serviceOf(s *store.Store) *backoffice.CatalogueService {
 
 var noon = shop.MillisOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
 
-var actKeys atomic.Int64
+var operationKeys atomic.Int64
 
 // operator returns an actor with a new key.
 func operator() journal.Actor {
 	return journal.Actor{
 		User: 7, Name: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, From: "192.0.2.1",
-		Key: fmt.Sprintf("key-%08d", actKeys.Add(1)), Hash: strings.Repeat("a", 64),
+		Key: fmt.Sprintf("key-%08d", operationKeys.Add(1)), Hash: strings.Repeat("a", 64),
 	}
 }
 
-// trying makes the actor's operation a dry run.
-func trying(actor journal.Actor) journal.Actor {
+// dryRun makes the actor's operation a dry run.
+func dryRun(actor journal.Actor) journal.Actor {
 	actor.Dry = true
 	return actor
 }
@@ -51,8 +51,8 @@ func code(err error) shop.Code {
 	return shop.AsError(err).Code
 }
 
-// journalled counts the rows of the journal.
-func journalled(t *testing.T, s *store.Store) int {
+// countJournal counts the rows of the journal.
+func countJournal(t *testing.T, s *store.Store) int {
 	t.Helper()
 	rows := val(s.JournalFrom(kit.Context(t), 1, 1000))(t)
 	return len(rows)
@@ -70,7 +70,7 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 
 // A product is created, shown, edited under its version, illustrated, archived and restored. Each step writes a journal
 // row, and the catalogue follows.
-func TestProductsLife(t *testing.T) {
+func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		tea := val(d.CreateCategory(ctx, operator(), " Tea "))(t)
@@ -128,7 +128,7 @@ func TestProductsLife(t *testing.T) {
 				t.Errorf("%q finds %d, want %d (%v)", text, len(found), want, err)
 			}
 		}
-		if n := journalled(t, s); n != 6 {
+		if n := countJournal(t, s); n != 6 {
 			t.Errorf("%d rows of the journal, want 6", n)
 		}
 		report, err := (&journal.Journal{Store: s}).VerifyJournal(ctx, "")
@@ -144,16 +144,16 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		who := operator()
 		who.Note = "for 双十一"
-		tried, err := d.CreateProduct(ctx, trying(who), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
+		tried, err := d.CreateProduct(ctx, dryRun(who), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
 		wantCode(t, "a dry run created a product", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
 		wantCode(t, "a dry run with an unknown category",
-			errOf(d.CreateProduct(ctx, trying(who), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
+			errOf(d.CreateProduct(ctx, dryRun(who), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
 			shop.BadRequest)
 		slot := backoffice.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
-		if _, err := d.CreateSlot(ctx, trying(who), slot); err != nil {
+		if _, err := d.CreateSlot(ctx, dryRun(who), slot); err != nil {
 			t.Error(err)
 		}
 		made := val(d.CreateSlot(ctx, who, slot))(t)
@@ -168,7 +168,7 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 }
 
 // Of many concurrent edits of the same version exactly one succeeds.
-func TestConcurrentEdits(t *testing.T) {
+func TestOneOfConcurrentEditsSucceeds(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
@@ -199,7 +199,7 @@ func TestConcurrentEdits(t *testing.T) {
 }
 
 // Invalid or missing references are rejected before any write.
-func TestProductsBadInput(t *testing.T) {
+func TestInvalidProductsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), serviceOf(s)
@@ -236,13 +236,13 @@ func TestProductsBadInput(t *testing.T) {
 	}
 	wantCode(t, "an edit of nothing",
 		errOf(d.EditProduct(ctx, operator(), made.ID+1, backoffice.ProductEdit{Version: 1})), shop.NotFound)
-	if n := journalled(t, s); n != 1 {
+	if n := countJournal(t, s); n != 1 {
 		t.Errorf("%d rows of the journal, want 1", n)
 	}
 }
 
 // Categories have unique names, an order, and a version.
-func TestCategoriesLife(t *testing.T) {
+func TestCategoriesHaveUniqueNamesAndVersions(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		tea, err := d.CreateCategory(ctx, operator(), "Tea")
@@ -281,7 +281,7 @@ func TestCategoriesLife(t *testing.T) {
 }
 
 // Slots do not overlap, even if several operators create them concurrently. Only empty slots can be removed.
-func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
+func TestConcurrentSlotsDoNotOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		hour := shop.Millis(3_600_000)
@@ -325,7 +325,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 }
 
 // A template creates all missing slots or none. Invalid lines are reported one by one.
-func TestTemplate(t *testing.T) {
+func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
 		zone := val(time.LoadLocation("Europe/Berlin"))(t)
@@ -333,7 +333,7 @@ func TestTemplate(t *testing.T) {
 		day := backoffice.SlotTemplate{From: "2027-03-27", To: "2027-03-29", Times: []backoffice.SlotTime{
 			{Opens: "10:00", Closes: "12:00"}, {Opens: "22:00", Closes: "24:00"},
 		}}
-		plan, err := d.ApplyTemplate(ctx, trying(operator()), day)
+		plan, err := d.ApplyTemplate(ctx, dryRun(operator()), day)
 		if err != nil || plan.New != 6 || plan.Wrong != 0 || !plan.DryRun {
 			t.Errorf("tried: %+v, %v", plan, err)
 		}
@@ -350,19 +350,19 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("the calendar has %v", slots)
 		}
 		plan, err = d.ApplyTemplate(ctx, operator(), day)
-		if err != nil || plan.New != 0 || plan.Slots[0].State != backoffice.PlanThere {
+		if err != nil || plan.New != 0 || plan.Slots[0].State != backoffice.PlanExists {
 			t.Errorf("again: %+v, %v", plan, err)
 		}
 		day.Times = append(day.Times, backoffice.SlotTime{Opens: "02:00", Closes: "03:00"},
 			backoffice.SlotTime{Opens: "11:00", Closes: "13:00"})
-		plan, err = d.ApplyTemplate(ctx, trying(operator()), day)
+		plan, err = d.ApplyTemplate(ctx, dryRun(operator()), day)
 		must(t, err)
 		states := ""
 		for _, line := range plan.Slots {
 			states += string(line.State[0])
 		}
 		if states != "ttnottiottno" || plan.Wrong != 4 || plan.New != 2 ||
-			!strings.Contains(plan.Slots[6].Says, "does not exist") {
+			!strings.Contains(plan.Slots[6].Message, "does not exist") {
 			t.Errorf("a plan with faults: %s %+v", states, plan)
 		}
 		_, err = d.ApplyTemplate(ctx, operator(), day)
@@ -383,7 +383,7 @@ func TestTemplate(t *testing.T) {
 			{From: "2027-03-27", To: "2027-03-27", Times: []backoffice.SlotTime{{Opens: "22:00", Closes: "02:00"}}},
 			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
-			if _, err := d.ApplyTemplate(ctx, trying(operator()), wrong); code(err) != shop.BadRequest {
+			if _, err := d.ApplyTemplate(ctx, dryRun(operator()), wrong); code(err) != shop.BadRequest {
 				t.Errorf("%+v: %v, want %v", wrong, err, shop.BadRequest)
 			}
 		}
@@ -391,7 +391,7 @@ func TestTemplate(t *testing.T) {
 }
 
 // A picture that is uploaded many times concurrently is stored once, and can be read in both forms.
-func TestPicturesAreKeptOnce(t *testing.T) {
+func TestPictureIsStoredOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		var g errgroup.Group

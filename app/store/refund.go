@@ -21,7 +21,7 @@ func (s *Store) BeginRefund(
 ) (shop.Order, error) {
 	return inTx(ctx, s, "begin the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.beginRefund(ctx, tx, refundRow{
-			Order: order, Request: payment.RefundNumber(order), Reason: reason, AskedAt: now, DecidedAt: now,
+			Order: order, Request: payment.RefundNumber(order), Reason: reason, RequestedAt: now, DecidedAt: now,
 		}, from)
 	})
 }
@@ -48,41 +48,41 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 		return o, shop.ErrNoRow
 	}
 	o.Reason = clip(r.Reason, maxReason)
-	if known && before.State == payment.RefundAsked {
+	if known && before.State == payment.RefundRequested {
 		o.Reason = payment.ReasonRefundBuyer
-		r.Reason, r.AskedBy, r.AskedAt = before.Reason, before.AskedBy, before.AskedAt
+		r.Reason, r.RequestedBy, r.RequestedAt = before.Reason, before.RequestedBy, before.RequestedAt
 	}
-	if err := s.turn(ctx, tx, &o, shop.Refunding); err != nil {
+	if err := s.setState(ctx, tx, &o, shop.Refunding); err != nil {
 		return o, err
 	}
 	r.State, r.AmountFen, r.NextAt = payment.RefundOpen, o.AmountFen, &r.DecidedAt
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// AskRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It returns
+// RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It returns
 // the resulting row, changed or not. ErrNoRow: no such order of this user.
-func (s *Store) AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error) {
+func (s *Store) RequestRefund(ctx context.Context, ask payment.BuyerRefundRequest) (shop.Order, error) {
 	return inTx(ctx, s, "request the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
-		return s.askRefund(ctx, tx, ask)
+		return s.requestRefund(ctx, tx, ask)
 	})
 }
 
-func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask payment.RefundAsk) (shop.Order, error) {
+func (s *Store) requestRefund(ctx context.Context, tx bun.Conn, ask payment.BuyerRefundRequest) (shop.Order, error) {
 	o, err := s.lockOrderOf(ctx, tx, ask.Order, ask.User)
 	if err != nil {
 		return o, err
 	}
 	before, known, err := s.lockRefund(ctx, tx, o.ID)
-	if err != nil || !slices.Contains(refundable, o.State) || known && before.State == payment.RefundAsked {
+	if err != nil || !slices.Contains(refundable, o.State) || known && before.State == payment.RefundRequested {
 		return o, err
 	}
-	o.Reason = payment.ReasonRefundAsked
-	if err := s.turn(ctx, tx, &o, o.State); err != nil {
+	o.Reason = payment.ReasonRefundRequested
+	if err := s.setState(ctx, tx, &o, o.State); err != nil {
 		return o, err
 	}
 	return o, s.putRefund(ctx, tx, known, &refundRow{
-		Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundAsked, AmountFen: o.AmountFen,
-		Reason: clip(ask.Text, maxReason), AskedBy: ask.User, AskedAt: ask.At,
+		Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundRequested, AmountFen: o.AmountFen,
+		Reason: clip(ask.Text, maxReason), RequestedBy: ask.User, RequestedAt: ask.At,
 	})
 }
 
@@ -90,12 +90,12 @@ func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask payment.RefundAs
 // unchanged. ErrNoRow: the order is in no such state, or there is no request to decline.
 func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
 	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
-		if !d.Yes {
+		if !d.Approved {
 			return s.declineRefund(ctx, tx, d)
 		}
 		return s.beginRefund(ctx, tx, refundRow{
 			Order: d.Order, Request: payment.RefundNumber(d.Order), Reason: payment.ReasonRefundShop,
-			AskedBy: d.By, AskedAt: d.At, DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
+			RequestedBy: d.By, RequestedAt: d.At, DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
 		}, refundable)
 	})
 }
@@ -111,11 +111,11 @@ func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d payment.Refund
 		return o, err
 	case known && r.State == payment.RefundDeclined:
 		return o, nil
-	case !known || r.State != payment.RefundAsked || !slices.Contains(refundable, o.State):
+	case !known || r.State != payment.RefundRequested || !slices.Contains(refundable, o.State):
 		return o, shop.ErrNoRow
 	}
 	o.Reason = payment.ReasonRefundDeclined
-	if err := s.turn(ctx, tx, &o, o.State); err != nil {
+	if err := s.setState(ctx, tx, &o, o.State); err != nil {
 		return o, err
 	}
 	r.State, r.DecidedBy, r.DecidedAt, r.Note = payment.RefundDeclined, d.By, d.At, clip(d.Note, maxReason)
@@ -126,26 +126,26 @@ func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d payment.Refund
 type refundRow struct {
 	bun.BaseModel `bun:"table:refunds"`
 
-	Order     shop.ID             `bun:"order_id,pk"`
-	Request   string              `bun:"request"`
-	State     payment.RefundState `bun:"state"`
-	AmountFen int64               `bun:"amount_fen"`
-	Reason    string              `bun:"reason"`
-	AskedBy   shop.ID             `bun:"asked_by"`
-	AskedAt   shop.Millis         `bun:"asked_at"`
-	DecidedBy shop.ID             `bun:"decided_by"`
-	DecidedAt shop.Millis         `bun:"decided_at"`
-	DoneAt    shop.Millis         `bun:"done_at"`
-	Attempts  int                 `bun:"attempts"`
-	NextAt    *shop.Millis        `bun:"next_at"`
-	Note      string              `bun:"note"`
+	Order       shop.ID             `bun:"order_id,pk"`
+	Request     string              `bun:"request"`
+	State       payment.RefundState `bun:"state"`
+	AmountFen   int64               `bun:"amount_fen"`
+	Reason      string              `bun:"reason"`
+	RequestedBy shop.ID             `bun:"asked_by"`
+	RequestedAt shop.Millis         `bun:"asked_at"`
+	DecidedBy   shop.ID             `bun:"decided_by"`
+	DecidedAt   shop.Millis         `bun:"decided_at"`
+	DoneAt      shop.Millis         `bun:"done_at"`
+	Attempts    int                 `bun:"attempts"`
+	NextAt      *shop.Millis        `bun:"next_at"`
+	Note        string              `bun:"note"`
 }
 
 func (r *refundRow) refund() payment.Refund {
 	return payment.Refund{
 		Order: r.Order, Request: r.Request, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
-		AskedBy: r.AskedBy, AskedAt: r.AskedAt, DecidedBy: r.DecidedBy, DecidedAt: r.DecidedAt, DoneAt: r.DoneAt,
-		Attempts: r.Attempts, NextAt: orZero(r.NextAt), Note: r.Note,
+		RequestedBy: r.RequestedBy, RequestedAt: r.RequestedAt, DecidedBy: r.DecidedBy, DecidedAt: r.DecidedAt, DoneAt: r.DoneAt,
+		Attempts: r.Attempts, NextAt: zeroIfNil(r.NextAt), Note: r.Note,
 	}
 }
 
@@ -168,9 +168,9 @@ func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refun
 	return insert(ctx, tx, r)
 }
 
-// turn flips a locked order to another state with the same units, or changes only its reason. The order becomes
+// setState flips a locked order to another state with the same units, or changes only its reason. The order becomes
 // unpublished.
-func (s *Store) turn(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
+func (s *Store) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
 	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
 }
 
@@ -196,8 +196,8 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*refundRow).refund), err
 }
 
-// NoteRefund stores the result of an attempt. stuck: the gateway has rejected the refund finally, so it is not retried.
-func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error {
+// RecordRefundAttempt stores the result of an attempt. stuck: the gateway has rejected the refund finally, so it is not retried.
+func (s *Store) RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "record an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
 			order, payment.RefundOpen)
@@ -228,7 +228,7 @@ func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis
 		case o.State != shop.Refunding:
 			return o, shop.ErrNoRow
 		}
-		if err := s.turn(ctx, tx, &o, shop.Refunded); err != nil {
+		if err := s.setState(ctx, tx, &o, shop.Refunded); err != nil {
 			return o, err
 		}
 		err = execMatching(ctx, tx, 1, "close its refund",
@@ -261,7 +261,7 @@ func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []pay
 func (s *Store) RefundBacklog(ctx context.Context) (payment.RefundBacklog, error) {
 	var b payment.RefundBacklog
 	for state, n := range map[payment.RefundState]*int64{
-		payment.RefundAsked: &b.Asked, payment.RefundOpen: &b.Open, payment.RefundStuck: &b.Stuck,
+		payment.RefundRequested: &b.Requested, payment.RefundOpen: &b.Open, payment.RefundStuck: &b.Stuck,
 	} {
 		oldest := shop.Millis(0)
 		err := s.db.NewRaw("SELECT COUNT(*), COALESCE(MIN(decided_at), 0) FROM refunds WHERE state = ?", state).Scan(ctx, n, &oldest)

@@ -26,8 +26,8 @@ func (h *testShop) paid(sale shop.ID, qty int) shop.Order {
 
 // I5, P8: a refund begins once, only from the given states, and the order keeps its units. A repeat returns the same
 // order.
-func TestBeginRefundOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestRefundBeginsOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
 		begin := func(from ...shop.OrderState) (shop.Order, error) {
 			return h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20)
@@ -40,7 +40,7 @@ func TestBeginRefundOnce(t *testing.T) {
 			if got.State != shop.Refunding || got.Reason != payment.ReasonRefundShop || got.Rev != o.Rev+1 {
 				t.Errorf("%+v", got)
 			}
-			same(t, "(-result +row)", got, h.read(o.ID), asRow)
+			same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE refunds SET request = 'R3' WHERE order_id = ?", o.ID)))
 		wantErr(t, "a second refund of one order", errOf(begin(shop.Paid, shop.Shipped)), shop.ErrNoRow)
@@ -49,8 +49,8 @@ func TestBeginRefundOnce(t *testing.T) {
 }
 
 // P8: the refund of a late payment of an ended order changes no units.
-func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestRefundOfLatePaymentChangesNoUnits(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
 		h.insert(o)
 		h.must(errOf(h.Expire(h.ctx, []shop.ID{o.ID}, payBy)))
@@ -65,12 +65,12 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 }
 
 // P8: an approval, a refusal and a repeated request each change the order once.
-func TestAskAndDecide(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
-		ask := payment.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
+		ask := payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
 		wantErr(t, "requested by another user",
-			errOf(h.AskRefund(h.ctx, payment.RefundAsk{Order: o.ID, User: o.User + 1})), shop.ErrNoRow)
+			errOf(h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: o.ID, User: o.User + 1})), shop.ErrNoRow)
 		wantErr(t, "declined a refund that was not requested",
 			errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7})), shop.ErrNoRow)
 		h.wantRefund(o.ID, shop.Paid, "", 2)
@@ -80,22 +80,22 @@ func TestAskAndDecide(t *testing.T) {
 			reason string
 			rev    int
 		}{
-			{func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundAsked, 3},
+			{func() (shop.Order, error) { return h.RequestRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundRequested, 3},
 			{func() (shop.Order, error) {
 				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Note: "worn", At: opens + 40})
 			}, shop.Paid, payment.ReasonRefundDeclined, 4},
-			{func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundAsked, 5},
+			{func() (shop.Order, error) { return h.RequestRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundRequested, 5},
 			{func() (shop.Order, error) {
-				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens + 50})
+				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: true, At: opens + 50})
 			}, shop.Refunding, payment.ReasonRefundBuyer, 6},
 			{
-				func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Refunding,
+				func() (shop.Order, error) { return h.RequestRefund(h.ctx, ask) }, shop.Refunding,
 				payment.ReasonRefundBuyer, 6,
 			},
 		} {
 			for range 2 {
 				got := val(step.do())(h.t)
-				same(t, "(-result +row)", got, h.read(o.ID), asRow)
+				same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
 			}
 		}
@@ -103,8 +103,8 @@ func TestAskAndDecide(t *testing.T) {
 		h.must(err)
 		want := []payment.Refund{{
 			Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundOpen, AmountFen: o.AmountFen,
-			Reason:  "too large",
-			AskedBy: o.User, AskedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
+			Reason:      "too large",
+			RequestedBy: o.User, RequestedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
 		}}
 		same(t, "(-want +got)", want, all)
 	}, 10)
@@ -119,11 +119,11 @@ func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason strin
 
 // P8: a claimed refund is due again after its pause, which grows, until it is finished. A stuck one is due only after
 // RetryRefund.
-func TestRefundComesAgain(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestUnfinishedRefundIsClaimedAgain(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
 		now := opens + 50
-		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: now})))
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Approved: true, At: now})))
 		claimed := func(at shop.Millis) int {
 			t.Helper()
 			got, err := h.ClaimRefunds(h.ctx, at, 10)
@@ -136,12 +136,12 @@ func TestRefundComesAgain(t *testing.T) {
 			}
 			now = now.Add(payment.RefundPause(attempt))
 		}
-		h.must(h.NoteRefund(h.ctx, o.ID, "the gateway is down", false))
+		h.must(h.RecordRefundAttempt(h.ctx, o.ID, "the gateway is down", false))
 		if claimed(now) != 1 {
 			t.Error("a refund with a note is not due again")
 		}
 		wantErr(t, "retried a refund that is not stuck", h.RetryRefund(h.ctx, o.ID, now), shop.ErrNoRow)
-		h.must(h.NoteRefund(h.ctx, o.ID, "ACCOUNT_CLOSED", true))
+		h.must(h.RecordRefundAttempt(h.ctx, o.ID, "ACCOUNT_CLOSED", true))
 		if claimed(now.Add(24*time.Hour)) != 0 {
 			t.Error("a stuck refund is due")
 		}
@@ -163,20 +163,20 @@ func TestRefundComesAgain(t *testing.T) {
 }
 
 // P1, P8: a finished refund withdraws the units once, closes the refund, and is posted to the back office once.
-func TestFinishRefundOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestRefundFinishesOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1)
 		wantErr(t, "finished a refund that had not begun", errOf(h.FinishRefund(h.ctx, o.ID, opens+70)), shop.ErrNoRow)
-		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})))
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Approved: true, At: opens + 60})))
 		for range 2 {
 			got := val(h.FinishRefund(h.ctx, o.ID, opens+70))(h.t)
-			same(t, "(-result +row)", got, h.read(o.ID), asRow)
+			same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 			h.wantRefund(o.ID, shop.Refunded, payment.ReasonRefundShop, 4)
 			h.wantRefund(other.ID, shop.Paid, "", 2)
 		}
 		h.wantTaken(h.sales[0], 3)
-		if sums := h.totals(h.sales[0]); sums.GoneUnits != 2 || sums.SoldUnits != 1 {
-			t.Errorf("%d units gone, %d sold", sums.GoneUnits, sums.SoldUnits)
+		if sums := h.totals(h.sales[0]); sums.RefundedUnits != 2 || sums.SoldUnits != 1 {
+			t.Errorf("%d units gone, %d sold", sums.RefundedUnits, sums.SoldUnits)
 		}
 		got := val(h.ClaimOutbox(h.ctx, opens+70, 10))(h.t)
 		want := []outbox.Message{{
@@ -190,10 +190,10 @@ func TestFinishRefundOnce(t *testing.T) {
 
 // Two nodes claim refunds concurrently: each refund goes to one of them.
 func TestRefundsAreClaimedByOneNode(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		for range 30 {
 			_, err := h.DecideRefund(
-				h.ctx, payment.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens},
+				h.ctx, payment.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Approved: true, At: opens},
 			)
 			h.must(err)
 		}

@@ -15,48 +15,48 @@ import (
 )
 
 const (
-	// catchUpWithin is how long a read waits until the replica has the primary's commits; whole seconds.
-	catchUpWithin = time.Second
-	// askWithin limits each query for a position, in case the server has stopped responding.
-	askWithin = catchUpWithin + time.Second
-	// replicaRest is how long all reads use the primary after the replica was behind or unreachable.
-	replicaRest = 5 * time.Second
+	// catchUpTimeout is how long a read waits until the replica has the primary's commits; whole seconds.
+	catchUpTimeout = time.Second
+	// positionTimeout limits each query for a position, in case the server has stopped responding.
+	positionTimeout = catchUpTimeout + time.Second
+	// replicaPause is how long all reads use the primary after the replica was behind or unreachable.
+	replicaPause = 5 * time.Second
 )
 
 // Replica reads lists and sums from a replica of the database. Each read waits until the replica has the primary's
-// commits. If the replica is late, unreachable or no replica, reads use the primary for replicaRest. No decision relies
+// commits. If the replica is late, unreachable or no replica, reads use the primary for replicaPause. No decision relies
 // on its results, and no event is replayed from them.
 type Replica struct {
 	primary *Store
 	open    func(ctx context.Context) (*Store, error)
 
-	asking    sync.Mutex // held while opening; others do not wait
-	mu        sync.Mutex
-	store     *Store // nil: not open yet
-	position  positionWords
-	restUntil time.Time
-	why       string // the logged reason for not reading it; "": it is read
+	openMu      sync.Mutex // held while opening; others do not wait
+	mu          sync.Mutex
+	store       *Store // nil: not open yet
+	position    positionSQL
+	pausedUntil time.Time
+	why         string // the logged reason for not reading it; "": it is read
 
 	fromReplica, fromPrimary atomic.Int64
 }
 
-// positionWords are the statements to read a server's committed position and to wait for it on another server. They
+// positionSQL are the statements to read a server's committed position and to wait for it on another server. They
 // need no privilege. MariaDB supports them with a binary log, MySQL with gtid_mode = ON.
-type positionWords struct {
+type positionSQL struct {
 	committed string // returns a position; empty if the server keeps none
 	await     string // arguments: position, seconds; returns 0 when it was reached
 }
 
 var (
-	mariaDBPosition = positionWords{"SELECT @@GLOBAL.gtid_binlog_pos", "SELECT MASTER_GTID_WAIT(?, ?)"}
-	mySQLPosition   = positionWords{"SELECT @@GLOBAL.gtid_executed", "SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)"}
+	mariaDBPosition = positionSQL{"SELECT @@GLOBAL.gtid_binlog_pos", "SELECT MASTER_GTID_WAIT(?, ?)"}
+	mySQLPosition   = positionSQL{"SELECT @@GLOBAL.gtid_executed", "SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)"}
 )
 
 // Reasons for not reading the replica. All others are errors of the driver.
 var (
 	errNoPosition = errors.New("the primary reports no position: set log_bin on it, and gtid_mode = ON on MySQL")
 	errBehind     = fmt.Errorf("after %s it lacks commits of its primary: it is behind, or not its replica",
-		catchUpWithin)
+		catchUpTimeout)
 )
 
 // OpenReplica returns a reader of the server at dsn. It connects at the first read, so that an unreachable replica does
@@ -75,7 +75,7 @@ func (r *Replica) Reads() (fromReplica, fromPrimary int64) {
 // Check reports why the replica would not be read now. It checks the connection, the position and the privileges of the
 // account.
 func (r *Replica) Check(ctx context.Context) error {
-	replica, err := r.reach(ctx)
+	replica, err := r.connect(ctx)
 	if err == nil {
 		err = r.awaitPrimary(ctx, replica)
 	}
@@ -107,7 +107,7 @@ func (r *Replica) FindUsers(ctx context.Context, q UserSearch) ([]shop.User, boo
 }
 
 // FindPayments is Store.FindPayments. A search by order uses the primary.
-func (r *Replica) FindPayments(ctx context.Context, q PaymentSearch) ([]payment.Received, bool, error) {
+func (r *Replica) FindPayments(ctx context.Context, q PaymentSearch) ([]payment.ReceivedPayment, bool, error) {
 	return find(ctx, r, q.Order != 0, q, (*Store).FindPayments)
 }
 
@@ -127,7 +127,7 @@ func find[Q, T any](
 }
 
 // Payment is Store.Payment on the primary.
-func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.Received, error) {
+func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error) {
 	return r.primary.Payment(ctx, tradeNo)
 }
 
@@ -142,23 +142,23 @@ func (r *Replica) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis)
 
 // read reads from the replica, or from the primary if the replica is late or fails.
 func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
-	if r.resting() {
+	if r.paused() {
 		r.fromPrimary.Add(1)
 		return from(r.primary)
 	}
-	replica, err := r.reach(ctx)
+	replica, err := r.connect(ctx)
 	if err == nil {
 		err = r.awaitPrimary(ctx, replica)
 	}
 	if err == nil {
 		err = from(replica)
 		if !errors.Is(err, shop.ErrTransient) && !errors.Is(err, shop.ErrMisconfigured) {
-			r.answered(ctx)
+			r.readSucceeded(ctx)
 			return err
 		}
 	}
 	if ctx.Err() == nil {
-		r.rest(ctx, err)
+		r.pause(ctx, err)
 	}
 	r.fromPrimary.Add(1)
 	return from(r.primary)
@@ -167,19 +167,19 @@ func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
 // errOpening means that another caller is opening the replica.
 var errOpening = errors.New("its connection is being opened")
 
-// reach opens the replica if it is not open yet.
-func (r *Replica) reach(ctx context.Context) (*Store, error) {
+// connect opens the replica if it is not open yet.
+func (r *Replica) connect(ctx context.Context) (*Store, error) {
 	r.mu.Lock()
 	replica := r.store
 	r.mu.Unlock()
 	if replica != nil {
 		return replica, nil
 	}
-	if !r.asking.TryLock() {
+	if !r.openMu.TryLock() {
 		return nil, errOpening
 	}
-	defer r.asking.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer r.openMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, positionTimeout)
 	defer cancel()
 	var version string
 	if err := r.primary.db.QueryRowContext(ctx, "SELECT @@version").Scan(&version); err != nil {
@@ -200,7 +200,7 @@ func (r *Replica) reach(ctx context.Context) (*Store, error) {
 
 // awaitPrimary waits until the replica has the commits that the primary has now.
 func (r *Replica) awaitPrimary(ctx context.Context, replica *Store) error {
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, positionTimeout)
 	defer cancel()
 	var position string
 	if err := r.primary.db.QueryRowContext(ctx, r.position.committed).Scan(&position); err != nil {
@@ -210,34 +210,34 @@ func (r *Replica) awaitPrimary(ctx context.Context, replica *Store) error {
 		return errNoPosition
 	}
 	var late int
-	err := replica.db.QueryRowContext(ctx, r.position.await, position, int(catchUpWithin/time.Second)).Scan(&late)
+	err := replica.db.QueryRowContext(ctx, r.position.await, position, int(catchUpTimeout/time.Second)).Scan(&late)
 	if err == nil && late != 0 {
 		err = errBehind
 	}
 	return err
 }
 
-func (r *Replica) resting() bool {
+func (r *Replica) paused() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Now().Before(r.restUntil)
+	return time.Now().Before(r.pausedUntil)
 }
 
-// rest disables the replica for replicaRest. It logs each new reason once until the replica is read again.
-func (r *Replica) rest(ctx context.Context, err error) {
+// pause disables the replica for replicaPause. It logs each new reason once until the replica is read again.
+func (r *Replica) pause(ctx context.Context, err error) {
 	if errors.Is(err, errOpening) {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.restUntil = time.Now().Add(replicaRest)
+	r.pausedUntil = time.Now().Add(replicaPause)
 	if why := err.Error(); r.why != why {
 		r.why = why
 		slog.WarnContext(ctx, "the replica is not read; lists and reports come from the primary", "err", err)
 	}
 }
 
-func (r *Replica) answered(ctx context.Context) {
+func (r *Replica) readSucceeded(ctx context.Context) {
 	r.fromReplica.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()

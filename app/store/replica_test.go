@@ -37,8 +37,8 @@ func (h *testShop) openReplica(dsn string) *store.Replica {
 	return r
 }
 
-// sees inserts an order and expects it in the list and the sum of its sale at once.
-func (h *testShop) sees(r *store.Replica) {
+// wantNewOrder inserts an order and expects it in the list and the sum of its sale at once.
+func (h *testShop) wantNewOrder(r *store.Replica) {
 	h.t.Helper()
 	o := h.order(h.sales[0], 1)
 	h.insert(o)
@@ -54,8 +54,8 @@ func (h *testShop) sees(r *store.Replica) {
 	}
 }
 
-// readsOf counts the reads from the replica and from the primary.
-func readsOf(r *store.Replica, reading func()) (fromReplica, fromPrimary int64) {
+// countReads counts the reads from the replica and from the primary.
+func countReads(r *store.Replica, reading func()) (fromReplica, fromPrimary int64) {
 	r0, p0 := r.Reads()
 	reading()
 	r1, p1 := r.Reads()
@@ -64,69 +64,69 @@ func readsOf(r *store.Replica, reading func()) (fromReplica, fromPrimary int64) 
 
 // A list or a sum from the replica contains everything committed before the call. A replica that is late, dead or
 // promoted is not read; the primary is read instead. Searches by name or id use the primary.
-func TestReplicaShowsWhatWasCommitted(t *testing.T) {
+func TestReplicaReturnsAllCommittedRows(t *testing.T) {
 	t.Parallel()
 	h := newReplicated(t)
 	must(t, h.replica.Check(h.ctx))
-	there, instead := readsOf(h.replica, func() {
+	fromReplica, fromPrimary := countReads(h.replica, func() {
 		for range 10 {
-			h.sees(h.replica)
+			h.wantNewOrder(h.replica)
 		}
 	})
-	if there == 0 || there+instead != 20 {
-		t.Errorf("got %d reads from the replica and %d from the primary, want 20 in total", there, instead)
+	if fromReplica == 0 || fromReplica+fromPrimary != 20 {
+		t.Errorf("got %d reads from the replica and %d from the primary, want 20 in total", fromReplica, fromPrimary)
 	}
-	h.namedAreReadFromThePrimary()
+	h.wantNamedSearchesOnPrimary()
 
 	h.server.StopApplying()
-	h.onlyPrimary(h.replica, "behind")
+	h.wantOnlyPrimary(h.replica, "behind")
 	h.server.Apply()
-	h.readAgain("the replica has caught up")
+	h.wantReplicaReads("the replica has caught up")
 
 	h.server.Kill()
-	h.onlyPrimary(h.replica, "dead")
+	h.wantOnlyPrimary(h.replica, "dead")
 	h.server.Start()
-	h.readAgain("the replica is running again")
+	h.wantReplicaReads("the replica is running again")
 
 	h.server.Promote()
 	h.insert(h.order(h.sales[0], 1))
-	h.onlyPrimary(h.replica, "promoted")
-	h.onlyPrimary(h.openReplica(h.primary.Database()), "an empty database of its primary")
+	h.wantOnlyPrimary(h.replica, "promoted")
+	h.wantOnlyPrimary(h.openReplica(h.primary.Database()), "an empty database of its primary")
 }
 
-// onlyPrimary expects reads from the primary while the replica must not be read.
-func (h *testShop) onlyPrimary(r *store.Replica, why string) {
+// wantOnlyPrimary expects reads from the primary while the replica must not be read.
+func (h *testShop) wantOnlyPrimary(r *store.Replica, why string) {
 	h.t.Helper()
-	there, instead := readsOf(r, func() {
-		begun := time.Now()
-		h.sees(r)
-		h.sees(r)
-		if took := time.Since(begun); took > time.Minute {
+	fromReplica, fromPrimary := countReads(r, func() {
+		started := time.Now()
+		h.wantNewOrder(r)
+		h.wantNewOrder(r)
+		if took := time.Since(started); took > time.Minute {
 			h.t.Errorf("%s: four reads took %v", why, took)
 		}
 	})
-	if there != 0 || instead != 4 {
-		h.t.Errorf("%s: got %d reads from the replica and %d from the primary, want 0 and 4", why, there, instead)
+	if fromReplica != 0 || fromPrimary != 4 {
+		h.t.Errorf("%s: got %d reads from the replica and %d from the primary, want 0 and 4", why, fromReplica, fromPrimary)
 	}
 	if err := r.Check(h.ctx); err == nil {
 		h.t.Errorf("%s: Check returned no error", why)
 	}
 }
 
-func (h *replicated) readAgain(why string) {
+func (h *replicated) wantReplicaReads(why string) {
 	h.t.Helper()
 	kit.Eventually(h.t, time.Minute, func() (bool, string) {
-		there, _ := readsOf(h.replica, func() { h.sees(h.replica) })
-		return there > 0, why + ", but it is not read"
+		fromReplica, _ := countReads(h.replica, func() { h.wantNewOrder(h.replica) })
+		return fromReplica > 0, why + ", but it is not read"
 	})
 }
 
-// namedAreReadFromThePrimary searches for an order, the payments of an order and a user by name, while the replica is
+// wantNamedSearchesOnPrimary searches for an order, the payments of an order and a user by name, while the replica is
 // available.
-func (h *replicated) namedAreReadFromThePrimary() {
+func (h *replicated) wantNamedSearchesOnPrimary() {
 	h.t.Helper()
 	o := h.paid(h.sales[0], 1)
-	there, instead := readsOf(h.replica, func() {
+	fromReplica, fromPrimary := countReads(h.replica, func() {
 		page, _, err := h.replica.FindOrders(h.ctx, store.OrderSearch{ID: o.ID, Limit: 1})
 		h.must(err)
 		if len(page) != 1 {
@@ -137,7 +137,7 @@ func (h *replicated) namedAreReadFromThePrimary() {
 		_, _, err = h.replica.FindUsers(h.ctx, store.UserSearch{Name: "Ada", Limit: 1})
 		h.must(err)
 	})
-	if there != 0 || instead != 0 {
-		h.t.Errorf("got %d reads from the replica and %d replacements by the primary, want 0 and 0", there, instead)
+	if fromReplica != 0 || fromPrimary != 0 {
+		h.t.Errorf("got %d reads from the replica and %d replacements by the primary, want 0 and 0", fromReplica, fromPrimary)
 	}
 }

@@ -38,15 +38,15 @@ type SaleMoney struct {
 // SaleSums holds the sums over the rows of a sale at one instant.
 type SaleSums struct {
 	Seconds, Minutes []SalePoint
-	ToPay            board.SaleWaits
+	ToPay            board.WaitTimes
 	States           []SaleFunnel
 	Dropped          int64
 	Money            SaleMoney
 }
 
 const (
-	aSecond = 1000 // ms
-	aMinute = 60 * aSecond
+	secondMs = 1000 // ms
+	minuteMs = 60 * secondMs
 )
 
 // SumUp sums up a sale's rows. Seconds covers the reservations in [from, to).
@@ -61,10 +61,10 @@ func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (
 		}
 		rows := func() *bun.SelectQuery { return rowsOfSale(tx, at != 0, sale) }
 		opening := rows().Where("created_at >= ? AND created_at < ?", from, to)
-		if err := points(ctx, opening, aSecond, &sums.Seconds); err != nil {
+		if err := salePoints(ctx, opening, secondMs, &sums.Seconds); err != nil {
 			return err
 		}
-		if err := points(ctx, rows(), aMinute, &sums.Minutes); err != nil {
+		if err := salePoints(ctx, rows(), minuteMs, &sums.Minutes); err != nil {
 			return err
 		}
 		err = rows().Column("state", "reason").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
@@ -83,7 +83,7 @@ func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (
 		if err != nil {
 			return err
 		}
-		return waits(ctx, rows, &sums.ToPay)
+		return payWaits(ctx, rows, &sums.ToPay)
 	})
 	return sums, err
 }
@@ -98,30 +98,30 @@ func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) er
 	return err
 }
 
-// points counts orders by the second or minute of their reservation; each is in ms.
-func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]SalePoint) error {
+// salePoints counts orders by the second or minute of their reservation; each is in ms.
+func salePoints(ctx context.Context, rows *bun.SelectQuery, each int, into *[]SalePoint) error {
 	at := fmt.Sprintf("created_at - created_at %% %d", each)
 	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 		GroupExpr(at).OrderExpr(at).Scan(ctx, into)
 }
 
-// waits computes the times from reservation to payment.
-func waits(ctx context.Context, rows func() *bun.SelectQuery, into *board.SaleWaits) error {
+// payWaits computes the times from reservation to payment.
+func payWaits(ctx context.Context, rows func() *bun.SelectQuery, into *board.WaitTimes) error {
 	paid := func() *bun.SelectQuery { return rows().Where("paid_at > 0") }
 	n, err := paid().Count(ctx)
 	if err != nil || n == 0 {
 		return err
 	}
 	into.Orders = n
-	into.P50, err = ranked(ctx, paid(), (n-1)/2)
+	into.P50, err = timeAtRank(ctx, paid(), (n-1)/2)
 	if err == nil {
-		into.P99, err = ranked(ctx, paid(), (n*99+99)/100-1)
+		into.P99, err = timeAtRank(ctx, paid(), (n*99+99)/100-1)
 	}
 	return err
 }
 
-// ranked returns the time of the order with the given rank, the fastest being 0.
-func ranked(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int64, err error) {
+// timeAtRank returns the time of the order with the given rank, the fastest being 0.
+func timeAtRank(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int64, err error) {
 	err = paid.ColumnExpr("paid_at - created_at AS ms").OrderExpr("ms").Limit(1).Offset(rank).Scan(ctx, &ms)
 	return ms, err
 }
@@ -195,41 +195,41 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 		}
 		t = shop.SaleTotals{
 			Sale: read, Taken: row.Taken, Withdrawn: row.Withdrawn,
-			HeldUnits: sums.Held, SoldUnits: sums.Sold, GoneUnits: sums.Gone,
+			HeldUnits: sums.Held, SoldUnits: sums.Sold, RefundedUnits: sums.Gone,
 			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
 		}
-		err = tx.NewSelect().Model((*stockRow)(nil)).Column("id").
+		err = tx.NewSelect().Model((*withdrawalRow)(nil)).Column("id").
 			Where("sale_id = ? AND state = ?", sale, shop.StockPending).Scan(ctx, &t.Pending)
 		if err != nil {
 			return err
 		}
-		return s.suspicious(ctx, tx, &t, at != 0)
+		return s.findViolations(ctx, tx, &t, at != 0)
 	})
 	return t, err
 }
 
-// suspicious looks for violations: buyers over the highest limit that the sale has had, several orders with one key
+// findViolations looks for violations: buyers over the highest limit that the sale has had, several orders with one key
 // (P4), and goods without payment (P8).
-func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, moved bool) error {
+func (s *Store) findViolations(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, moved bool) error {
 	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
-	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(idle)).Where("cancelled_at = 0").
+	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(statesWithoutUnits)).Where("cancelled_at = 0").
 		Group("user_id").
 		Having("SUM(qty) > (SELECT "+s.d.greatest+"(limit_max, buyer_limit) FROM sales WHERE id = ?)", t.Sale.ID).
 		Order("user_id").Scan(ctx, &t.OverLimit)
 	if err != nil {
 		return err
 	}
-	twice := ofSale().ColumnExpr("COUNT(*) AS n").Where("idem_key IS NOT NULL").
+	repeatedKeys := ofSale().ColumnExpr("COUNT(*) AS n").Where("idem_key IS NOT NULL").
 		Group("user_id", "idem_key").Having("COUNT(*) > 1")
-	err = tx.NewSelect().ColumnExpr("COALESCE(SUM(n - 1), 0)").TableExpr("(?) AS twice", twice).Scan(ctx, &t.Duplicates)
+	err = tx.NewSelect().ColumnExpr("COALESCE(SUM(n - 1), 0)").TableExpr("(?) AS twice", repeatedKeys).Scan(ctx, &t.Duplicates)
 	if err != nil {
 		return err
 	}
 	paid := ofSale().Column("id").Where("state IN ('paid', 'shipped', 'finished')")
 	return tx.NewRaw("SELECT COUNT(*) FROM (?) AS o WHERE NOT EXISTS"+
 		" (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))", paid,
-		payment.OutcomeTaken, payment.OutcomeRevived).Scan(ctx, &t.Moneyless)
+		payment.OutcomeTaken, payment.OutcomeRevived).Scan(ctx, &t.WithoutPayment)
 }
 
-// idle lists the states that hold no units.
-var idle = []shop.OrderState{shop.Cancelled, shop.Expired, shop.Refused}
+// statesWithoutUnits lists the states that hold no units.
+var statesWithoutUnits = []shop.OrderState{shop.Cancelled, shop.Expired, shop.Refused}

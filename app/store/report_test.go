@@ -10,8 +10,8 @@ import (
 )
 
 // The sums of a sale match its own rows, by second, minute, fate and money.
-func TestSumUpOfASale(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
 		want := store.SaleSums{
 			Seconds: []store.SalePoint{}, Minutes: []store.SalePoint{}, States: []store.SaleFunnel{},
@@ -34,7 +34,7 @@ func TestSumUpOfASale(t *testing.T) {
 		}
 		h.must(errOf(h.Cancel(h.ctx, cancelled.ID, cancelled.User, opens+2000)))
 		for _, o := range []shop.Order{second, late} {
-			h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})))
+			h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: true, At: opens})))
 		}
 		h.must(errOf(h.FinishRefund(h.ctx, second.ID, opens)))
 
@@ -44,7 +44,7 @@ func TestSumUpOfASale(t *testing.T) {
 			Minutes: []store.SalePoint{
 				{At: opens, Orders: 3, Units: 4}, {At: opens + 120_000, Orders: 1, Units: 1},
 			},
-			ToPay: board.SaleWaits{Orders: 3, P50: 2000, P99: 3000},
+			ToPay: board.WaitTimes{Orders: 3, P50: 2000, P99: 3000},
 			States: []store.SaleFunnel{
 				{State: shop.Cancelled, Orders: 1, Units: 1, AmountFen: 4900},
 				{State: shop.Paid, Orders: 1, Units: 2, AmountFen: 9800},

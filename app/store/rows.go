@@ -15,8 +15,8 @@ import (
 // table, and reads and locks the rows in another order.
 const idsAtOnce = 500
 
-// inOrder splits ids into sorted lists without duplicates, because locks are taken in the order of ids.
-func inOrder(ids []shop.ID) iter.Seq[[]shop.ID] {
+// sortedChunks splits ids into sorted lists without duplicates, because locks are taken in the order of ids.
+func sortedChunks(ids []shop.ID) iter.Seq[[]shop.ID] {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	return slices.Chunk(slices.Compact(ids), idsAtOnce)
@@ -47,10 +47,10 @@ func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.For("UPDATE")
 }
 
-// claimDue locks due rows and postpones them with putOff in the same transaction. putOff gets at least one row.
+// claimDue locks due rows and postpones them with postpone in the same transaction. postpone gets at least one row.
 func claimDue[R any](
 	ctx context.Context, s *Store, what string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
-	putOff func(tx bun.Conn, rows []R) error,
+	postpone func(tx bun.Conn, rows []R) error,
 ) ([]R, error) {
 	// Usually no row is due. This check takes no lock.
 	waits, err := due(s.db, &[]R{}).Exists(ctx)
@@ -61,7 +61,7 @@ func claimDue[R any](
 		if err := s.locking(due(tx, &rows)).Scan(ctx); err != nil || len(rows) == 0 { // another node was faster
 			return nil, err
 		}
-		return rows, putOff(tx, rows)
+		return rows, postpone(tx, rows)
 	})
 }
 
@@ -74,8 +74,8 @@ func convert[R, T any](rows []R, one func(r *R) T) []T {
 	return out
 }
 
-// only returns the first row found. ErrNoRow: none was found.
-func only[T any](what string, found []T, err error) (one T, _ error) {
+// firstRow returns the first row found. ErrNoRow: none was found.
+func firstRow[T any](what string, found []T, err error) (one T, _ error) {
 	if err == nil && len(found) == 0 {
 		err = wrap(what, shop.ErrNoRow)
 	}

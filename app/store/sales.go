@@ -16,7 +16,7 @@ import (
 func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	what := "read sale " + id.String()
 	found, err := s.sales(ctx, what, where("s.id = ? AND "+withOrders, id))
-	return only(what, found, err)
+	return firstRow(what, found, err)
 }
 
 // Sales reads the sales that exist with their products, like Sale.
@@ -198,7 +198,7 @@ type productColumns struct {
 
 func (p *productColumns) product(images map[shop.ID][]shop.Image) shop.Product {
 	return shop.Product{
-		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID, Images: shown(images[p.Product]),
+		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID, Images: nonNilImages(images[p.Product]),
 		ListPriceFen: p.ListPrice, Description: p.Description, Rules: p.Rules,
 	}
 }
@@ -269,8 +269,8 @@ func readImages(ctx context.Context, db bun.IDB, products []shop.ID) (map[shop.I
 	return images, err
 }
 
-// shown replaces nil by an empty list, because clients expect a list.
-func shown(images []shop.Image) []shop.Image {
+// nonNilImages replaces nil by an empty list, because clients expect a list.
+func nonNilImages(images []shop.Image) []shop.Image {
 	if images == nil {
 		return []shop.Image{}
 	}

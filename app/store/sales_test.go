@@ -20,8 +20,8 @@ import (
 )
 
 // I7: a sale is marked loaded once per epoch. Another epoch of the sale or the partition is stale.
-func TestMarkLoadedOncePerEpoch(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestSaleIsMarkedLoadedOncePerEpoch(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // a repeat
 		wantErr(t, "an epoch that the partition does not have",
 			h.MarkLoaded(h.ctx, h.sales[0], 2, 1), shop.ErrStaleEpoch)
@@ -35,8 +35,8 @@ func TestMarkLoadedOncePerEpoch(t *testing.T) {
 }
 
 // I8: after the commit of the next epoch, no transaction of the old one takes a unit.
-func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestAdvanceEpochFencesTheOldEpoch(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
 		fenced := make(chan struct{})
 		for range 4 {
@@ -75,7 +75,7 @@ func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 }
 
 // A start with another number of partitions fails with a helpful message.
-func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
+func TestEnsurePartitionsRejectsAnotherNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		var g errgroup.Group
@@ -103,11 +103,11 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 	})
 }
 
-func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestLoadedSalesOmitsOtherSales(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		product := val(h.Sale(h.ctx, h.sales[0]))(h.t)
-		cold := shop.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
-		h.must(h.AddSales(h.ctx, []shop.Sale{cold}))
+		unloaded := shop.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
+		h.must(h.AddSales(h.ctx, []shop.Sale{unloaded}))
 		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
 		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // recovered since: it may be loaded again
 		got := val(h.LoadedSales(h.ctx, 0))(h.t)
@@ -117,7 +117,7 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 		same(t, "(-read alone +read in the list)", product, got[0])
 		for at, want := range map[shop.Millis]int{product.OpensAt: 1, product.ClosesAt.Add(48 * time.Hour): 0} {
 			never := val(h.UnloadedSales(h.ctx, 0, at))(h.t)
-			if len(never) != want || want > 0 && never[0].ID != cold.ID {
+			if len(never) != want || want > 0 && never[0].ID != unloaded.ID {
 				t.Errorf("%d sales were not loaded by %d, want %d", len(never), at, want)
 			}
 		}
@@ -126,8 +126,8 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 
 // I8: the highest seq of a partition is kept when the sale that has it is retired, so that a recovery starts after it.
 // Otherwise a node that has seen those numbers would report existing rows as lost.
-func TestRetiredSaleLeavesItsSeq(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestPartitionKeepsTheSeqOfARetiredSale(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		older, newest := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
 		h.insert(older, newest)
 		want := func(when string) {
@@ -146,15 +146,15 @@ func TestRetiredSaleLeavesItsSeq(t *testing.T) {
 }
 
 // P1, P4: SaleTotals returns the totals that the audit needs.
-func TestSaleTotals(t *testing.T) {
+func TestSaleTotalsMatchTheRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
-		greedy := nextID()
+		overLimit := nextID()
 		states := []shop.OrderState{shop.Pending, shop.Pending, shop.Cancelled, shop.Refused}
 		rows := make([]shop.Order, len(states))
 		for i, state := range states {
 			rows[i] = h.order(h.sales[0], 2)
-			rows[i].State, rows[i].User = state, greedy
+			rows[i].State, rows[i].User = state, overLimit
 		}
 		rows[1].Qty = 1
 		h.insert(rows...)
@@ -162,7 +162,7 @@ func TestSaleTotals(t *testing.T) {
 		sale := val(h.Sale(h.ctx, h.sales[0]))(h.t)
 		want := shop.SaleTotals{
 			Sale: sale, Taken: 3, HeldUnits: 3, Orders: 4, MaxTicket: 4, MaxSeq: 4,
-			OverLimit: []shop.ID{greedy}, PendingRows: 2,
+			OverLimit: []shop.ID{overLimit}, PendingRows: 2,
 		}
 		same(t, "(-want +got)", want, got)
 		wantErr(t, "an absent sale", errOf(h.Store.SaleTotals(h.ctx, 4242)), shop.ErrNoRow)
@@ -171,7 +171,7 @@ func TestSaleTotals(t *testing.T) {
 
 // P4: a buyer within a former higher limit is not over the limit after an operator lowers it. A buyer above every
 // former limit is.
-func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
+func TestLoweredLimitKeepsEarlierOrdersValid(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100) // two for each buyer
 		h.insert(h.order(h.sales[0], 2))
@@ -183,16 +183,16 @@ func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
 				t.Errorf("limit %d: over it are %v", limit, over)
 			}
 		}
-		greedy := h.order(h.sales[0], 5)
-		h.insert(h.order(h.sales[0], 4), greedy)
-		if over := h.totals(h.sales[0]).OverLimit; !slices.Equal(over, []shop.ID{greedy.User}) {
-			t.Errorf("over the highest limit, 4, are %v, want %s", over, greedy.User)
+		overLimit := h.order(h.sales[0], 5)
+		h.insert(h.order(h.sales[0], 4), overLimit)
+		if over := h.totals(h.sales[0]).OverLimit; !slices.Equal(over, []shop.ID{overLimit.User}) {
+			t.Errorf("over the highest limit, 4, are %v, want %s", over, overLimit.User)
 		}
 	})
 }
 
 // I8: one recovery of a partition runs at a time. Other partitions continue, and a waiting caller can stop.
-func TestLockPartitionAdmitsOne(t *testing.T) {
+func TestLockPartitionAdmitsOneCaller(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		inside := make(chan struct{})
@@ -221,14 +221,14 @@ func TestLockPartitionAdmitsOne(t *testing.T) {
 		if err := g.Wait(); err != nil {
 			t.Error(err)
 		}
-		oops := errors.New("oops")
+		errTest := errors.New("oops")
 		wantErr(t, "the lock was not free again",
-			s.LockPartition(ctx, 1, func(context.Context) error { return oops }), oops)
+			s.LockPartition(ctx, 1, func(context.Context) error { return errTest }), errTest)
 	})
 }
 
 // I8: a recovery that loses its lock with its connection is cancelled.
-func TestLostLockEndsTheRecovery(t *testing.T) {
+func TestLostLockCancelsTheRecovery(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	s := openMySQL(t, dsn)

@@ -111,7 +111,7 @@ func findUsers(sel *bun.SelectQuery, q UserSearch) *bun.SelectQuery {
 // FindPayments returns one page of payments, the newest first, and whether more follow.
 func (s *Store) FindPayments(
 	ctx context.Context, q PaymentSearch,
-) (page []payment.Received, more bool, err error) {
+) (page []payment.ReceivedPayment, more bool, err error) {
 	var rows []paymentRow
 	if err := findPayments(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
 		return nil, false, wrap("search for payments", err)
@@ -137,7 +137,7 @@ func findPayments(sel *bun.SelectQuery, q PaymentSearch) *bun.SelectQuery {
 }
 
 // Payment reads the payment with a trade number. ErrNoRow: no such payment.
-func (s *Store) Payment(ctx context.Context, tradeNo string) (payment.Received, error) {
+func (s *Store) Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error) {
 	var row paymentRow
 	err := s.db.NewSelect().Model(&row).Where("trade_no = ?", tradeNo).Scan(ctx)
 	return row.received(), wrap("read a payment", err)

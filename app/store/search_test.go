@@ -12,7 +12,7 @@ import (
 )
 
 // Every search finds exactly the matching rows, in pages that together are complete, along an index.
-func TestSearchesAlongIndexes(t *testing.T) {
+func TestFindOrdersUsesFiltersAndIndexes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100, 100)
 		var all, paid, ofSale, mine []shop.ID // newest first
@@ -67,7 +67,7 @@ func TestSearchesAlongIndexes(t *testing.T) {
 }
 
 // Accounts are found by prefixes of their emails, in the order of emails, and by names. Deleted accounts are not found.
-func TestSearchForUsers(t *testing.T) {
+func TestFindUsersMatchesEmailPrefixAndName(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
 		add := func(email, name string) shop.ID {
@@ -111,7 +111,7 @@ func TestSearchForUsers(t *testing.T) {
 	})
 }
 
-func TestSearchForPayments(t *testing.T) {
+func TestFindPaymentsUsesFiltersAndIndexes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		var taken, all []string
@@ -144,7 +144,7 @@ func TestSearchForPayments(t *testing.T) {
 			var got []string
 			c.q.Limit = 1
 			for more := true; more; {
-				var page []payment.Received
+				var page []payment.ReceivedPayment
 				var err error
 				page, more, err = h.FindPayments(h.ctx, c.q)
 				h.must(err)

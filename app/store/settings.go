@@ -50,13 +50,13 @@ func (s *Store) Version(ctx context.Context) (int64, error) {
 // putSetting inserts or replaces a setting.
 func (s *Store) putSetting(ctx context.Context, tx bun.Conn, name string, value any) error {
 	text := fmt.Sprint(value)
-	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = ?", name, text, text)
+	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onDuplicate+" value = ?", name, text, text)
 	return err
 }
 
 // raise adds 1 to a numeric setting and locks its row until the transaction ends.
 func (s *Store) raise(ctx context.Context, tx bun.Conn, name string) error {
-	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onTaken+" value = value + 1", name)
+	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onDuplicate+" value = value + 1", name)
 	return err
 }
 
@@ -95,7 +95,7 @@ func (s *Store) SaveDocument(ctx context.Context, name string, version int64, bo
 		if version == 0 {
 			return insert(ctx, tx, &documentRow{Name: name, Version: 1, Body: body})
 		}
-		return orNoRow(exec(ctx, tx, "UPDATE versioned_settings SET version = version + 1, body = ? WHERE name = ? AND version = ?",
+		return noRowIfUnmatched(exec(ctx, tx, "UPDATE versioned_settings SET version = version + 1, body = ? WHERE name = ? AND version = ?",
 			body, name, version))
 	})
 }
@@ -107,7 +107,7 @@ const settingWorkBits = "work_bits"
 func (s *Store) SetChallenge(ctx context.Context, sale shop.ID, c shop.Challenge) error {
 	return s.edit(ctx, "set the entry check of a sale", func(tx bun.Conn) error {
 		// The new version makes an edit of the older one fail with Changed.
-		return orNoRow(exec(ctx, tx, "UPDATE sales SET challenge = ?, version = version + 1 WHERE id = ?", c, sale))
+		return noRowIfUnmatched(exec(ctx, tx, "UPDATE sales SET challenge = ?, version = version + 1 WHERE id = ?", c, sale))
 	})
 }
 

@@ -73,7 +73,7 @@ type shipmentRow struct {
 func (r *shipmentRow) shipment() Shipment {
 	return Shipment{
 		Order: r.Order, Carrier: r.Carrier, Tracking: r.Tracking, ShippedAt: r.ShippedAt, ShippedBy: r.ShippedBy,
-		FinishAt: orZero(r.FinishAt),
+		FinishAt: zeroIfNil(r.FinishAt),
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Store) Ship(
 ) ([]ShippedOrder, error) {
 	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]ShippedOrder, error) {
 		var rows []shop.Order
-		for some := range inOrder(ordersOfParcels(parcels)) {
+		for some := range sortedChunks(ordersOfParcels(parcels)) {
 			part, err := s.lockOrders(ctx, tx, some)
 			if err != nil {
 				return nil, err
@@ -98,7 +98,7 @@ func (s *Store) Ship(
 		}
 		out := make([]ShippedOrder, len(parcels))
 		for i := range parcels {
-			o, outcome := known.judge(&parcels[i], how.Replace)
+			o, outcome := known.outcomeOf(&parcels[i], how.Replace)
 			if outcome == ShipDone {
 				if err := s.ship(ctx, tx, known, how, &parcels[i]); err != nil {
 					return nil, err
@@ -127,13 +127,13 @@ func (s *Store) ship(
 		FinishAt: &how.Finish, MailAt: &how.At,
 	}
 	var err error
-	if known.sent[o.ID] == nil {
+	if known.shipments[o.ID] == nil {
 		_, err = tx.NewInsert().Model(row).Returning("NULL").Exec(ctx)
 	} else {
 		_, err = tx.NewUpdate().Model(row).WherePK().Exec(ctx)
 	}
 	sent := row.shipment()
-	known.sent[o.ID] = &sent // a later line may name the same order
+	known.shipments[o.ID] = &sent // a later line may name the same order
 	return err
 }
 
@@ -143,22 +143,22 @@ func ordersOfParcels(parcels []Parcel) []shop.ID {
 
 // shipping holds the orders, their shipments and their refund requests, which decide the outcome of parcels.
 type shipping struct {
-	orders map[shop.ID]*shop.Order
-	sent   map[shop.ID]*Shipment
-	asked  map[shop.ID]bool
+	orders          map[shop.ID]*shop.Order
+	shipments       map[shop.ID]*Shipment
+	refundRequested map[shop.ID]bool
 }
 
-func (k *shipping) judge(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
+func (k *shipping) outcomeOf(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
 	o := k.orders[p.Order]
 	if o == nil {
 		return nil, ShipNoOrder
 	}
-	return o, judgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
+	return o, shipOutcome(o, k.shipments[o.ID], k.refundRequested[o.ID], p, replace)
 }
 
-// judgeShip returns the outcome of a parcel for an order. sent is the shipment of the order (nil: none); the flag
+// shipOutcome returns the outcome of a parcel for an order. sent is the shipment of the order (nil: none); the flag
 // reports a refund request.
-func judgeShip(o *shop.Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
+func shipOutcome(o *shop.Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
 	switch {
 	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
 		return ShipSame
@@ -180,30 +180,30 @@ func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, 
 	for i := range rows {
 		k.orders[rows[i].ID] = &rows[i]
 	}
-	for some := range inOrder(convert(rows, func(o *shop.Order) shop.ID { return o.ID })) {
+	for some := range sortedChunks(convert(rows, func(o *shop.Order) shop.ID { return o.ID })) {
 		var sent []shipmentRow
 		if err := db.NewSelect().Model(&sent).Where("order_id IN (?)", bun.List(some)).Scan(ctx); err != nil {
 			return nil, err
 		}
 		for i := range sent {
 			one := sent[i].shipment()
-			k.sent[one.Order] = &one
+			k.shipments[one.Order] = &one
 		}
-		asked, err := refundsAsked(ctx, db, some)
+		asked, err := requestedRefunds(ctx, db, some)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range asked {
-			k.asked[id] = true
+			k.refundRequested[id] = true
 		}
 	}
 	return k, nil
 }
 
-// refundsAsked returns the orders whose refund request awaits a decision.
-func refundsAsked(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []shop.ID, err error) {
+// requestedRefunds returns the orders whose refund request awaits a decision.
+func requestedRefunds(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []shop.ID, err error) {
 	err = db.NewSelect().Model((*refundRow)(nil)).Column("order_id").Where("order_id IN (?)", bun.List(orders)).
-		Where("state = ?", payment.RefundAsked).Scan(ctx, &asked)
+		Where("state = ?", payment.RefundRequested).Scan(ctx, &asked)
 	return asked, err
 }
 

@@ -20,7 +20,7 @@ const (
 	finishAt  = shippedAt + 14*24*3_600_000
 )
 
-var sending = store.Shipping{By: 7, At: shippedAt, Finish: finishAt}
+var shippingOptions = store.Shipping{By: 7, At: shippedAt, Finish: finishAt}
 
 func parcel(order shop.ID) store.Parcel {
 	return store.Parcel{Order: order, Carrier: "顺丰速运", Tracking: "SF-" + order.String()}
@@ -30,9 +30,9 @@ func parcel(order shop.ID) store.Parcel {
 func (h *testShop) tryShip(how store.Shipping, parcels ...store.Parcel) []store.ShippedOrder {
 	h.t.Helper()
 	var shipped []store.ShippedOrder
-	h.must(errOf(h.Act(h.ctx, trying(operator()), func(tx *store.Store) (_ journal.Act, err error) {
+	h.must(errOf(h.RunOperation(h.ctx, dryRun(operator()), func(tx *store.Store) (_ journal.Operation, err error) {
 		shipped, err = tx.Ship(h.ctx, how, parcels)
-		return journal.Act{}, err
+		return journal.Operation{}, err
 	})))
 	return shipped
 }
@@ -46,15 +46,15 @@ func (h *testShop) ship(how store.Shipping, p store.Parcel) store.ShippedOrder {
 
 // An order is shipped once, only from paid, and keeps its units. The same parcel again changes nothing; another one
 // needs Replace. A dry run returns the same outcomes before.
-func TestShipOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestOrderIsShippedOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(unpaid)
-		_, err := h.AskRefund(h.ctx, payment.RefundAsk{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
+		_, err := h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
 		h.must(err)
 		other := parcel(paid.ID)
 		other.Tracking = "SF-other"
-		replace := sending
+		replace := shippingOptions
 		replace.Replace = true
 		for _, step := range []struct {
 			how   store.Shipping
@@ -63,14 +63,14 @@ func TestShipOnce(t *testing.T) {
 			state shop.OrderState
 			rev   int
 		}{
-			{sending, parcel(paid.ID), store.ShipDone, shop.Shipped, 3},
-			{sending, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
+			{shippingOptions, parcel(paid.ID), store.ShipDone, shop.Shipped, 3},
+			{shippingOptions, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
 			{replace, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
-			{sending, other, store.ShipOther, shop.Shipped, 3},
+			{shippingOptions, other, store.ShipOther, shop.Shipped, 3},
 			{replace, other, store.ShipDone, shop.Shipped, 4},
-			{sending, parcel(asked.ID), store.ShipRefund, shop.Paid, 3},
-			{sending, parcel(unpaid.ID), store.ShipState, shop.Pending, 1},
-			{sending, parcel(nextID()), store.ShipNoOrder, "", 0},
+			{shippingOptions, parcel(asked.ID), store.ShipRefund, shop.Paid, 3},
+			{shippingOptions, parcel(unpaid.ID), store.ShipState, shop.Pending, 1},
+			{shippingOptions, parcel(nextID()), store.ShipNoOrder, "", 0},
 		} {
 			look := h.tryShip(step.how, step.p)
 			got := h.ship(step.how, step.p)
@@ -81,7 +81,7 @@ func TestShipOnce(t *testing.T) {
 			if step.state == "" {
 				continue
 			}
-			same(t, "(-result +row)", got.Order, h.read(step.p.Order), asRow)
+			same(t, "(-result +row)", got.Order, h.read(step.p.Order), ignoreTouched)
 		}
 		sent := val(h.ShipmentOf(h.ctx, paid.ID))(h.t)
 		want := store.Shipment{
@@ -98,20 +98,20 @@ func TestShipOnce(t *testing.T) {
 
 // Parcels that two callers enter concurrently are entered once. A list may name an order twice, and an order that
 // cannot be shipped does not prevent the others.
-func TestShipManyAtOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestConcurrentShipEntersEachParcelOnce(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		var list []store.Parcel
 		for range 6 {
 			list = append(list, parcel(h.paid(h.sales[0], 1).ID))
 		}
 		list = append(list, list[0], parcel(nextID()))
-		look := h.tryShip(sending, list...)
+		look := h.tryShip(shippingOptions, list...)
 		done := make([]map[store.ShipOutcome]int, 2)
 		var g errgroup.Group
 		for i := range done {
 			done[i] = make(map[store.ShipOutcome]int)
 			g.Go(func() error {
-				all, err := h.Ship(h.ctx, sending, list)
+				all, err := h.Ship(h.ctx, shippingOptions, list)
 				for _, one := range all {
 					done[i][one.Outcome]++
 				}
@@ -133,7 +133,7 @@ func TestShipManyAtOnce(t *testing.T) {
 
 // A shipped order is finished once, by its buyer or by time. It is not finished while its refund waits for an operator
 // or is open.
-func TestShippedFinishes(t *testing.T) {
+func TestShippedOrderFinishesOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 20)
 		mine, slow := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
@@ -142,11 +142,11 @@ func TestShippedFinishes(t *testing.T) {
 			t.Errorf("a receipt of an unshipped order: %s, %v", got.State, err)
 		}
 		for _, o := range []shop.Order{mine, slow, asked, refunding} {
-			h.ship(sending, parcel(o.ID))
+			h.ship(shippingOptions, parcel(o.ID))
 		}
-		h.must(errOf(h.AskRefund(h.ctx, payment.RefundAsk{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
+		h.must(errOf(h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
 		h.must(
-			errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})),
+			errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: shippedAt})),
 		)
 
 		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
@@ -174,7 +174,7 @@ func TestShippedFinishes(t *testing.T) {
 				t.Errorf("%+v: looked at %d, finished %d", step, looked, len(rows))
 			}
 			for _, o := range rows {
-				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" || o.ID != slow.ID || o.State != shop.Finished {
+				if diff := cmp.Diff(o, h.read(o.ID), ignoreTouched); diff != "" || o.ID != slow.ID || o.State != shop.Finished {
 					t.Errorf("(-result +row):\n%s", diff)
 				}
 			}
@@ -190,10 +190,10 @@ func TestShippedFinishes(t *testing.T) {
 
 // An email about a parcel is due until it is marked. A replacement parcel has its own email. An email that became due
 // again, because Redis may have lost it, is not marked by a node that claimed it before.
-func TestLettersAboutParcels(t *testing.T) {
-	inShops(t, func(t *testing.T, h *testShop) {
+func TestShipmentEmailIsDueUntilMarked(t *testing.T) {
+	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 1)
-		h.ship(sending, parcel(o.ID))
+		h.ship(shippingOptions, parcel(o.ID))
 		claim := func(at shop.Millis) []store.Shipment {
 			t.Helper()
 			due := val(h.ClaimShipped(h.ctx, at, 10))(h.t)
@@ -203,23 +203,23 @@ func TestLettersAboutParcels(t *testing.T) {
 		if len(first) != 1 || len(claim(shippedAt)) != 0 || len(claim(shippedAt.Add(outbox.Lease))) != 1 {
 			t.Fatalf("claimed %v; a claim lasts %s", first, outbox.Lease)
 		}
-		replace, other := sending, parcel(o.ID)
+		replace, other := shippingOptions, parcel(o.ID)
 		replace.Replace, replace.At, other.Tracking = true, shippedAt+5, "SF-other"
 		h.ship(replace, other)
-		h.must(h.MarkWritten(h.ctx, first[0], shippedAt))
+		h.must(h.MarkEmailSent(h.ctx, first[0], shippedAt))
 		second := claim(finishAt)
 		if len(second) != 1 || second[0].Tracking != "SF-other" {
 			t.Fatalf("claimed %v", second)
 		}
-		h.must(h.Rewrite(h.ctx, shippedAt+6)) // too old
-		h.must(h.MarkWritten(h.ctx, second[0], finishAt))
+		h.must(h.RescheduleEmails(h.ctx, shippedAt+6)) // too old
+		h.must(h.MarkEmailSent(h.ctx, second[0], finishAt))
 		if again := claim(finishAt * 2); len(again) != 0 {
 			t.Errorf("claimed %v, want none", again)
 		}
-		h.must(h.Rewrite(h.ctx, shippedAt+5))
+		h.must(h.RescheduleEmails(h.ctx, shippedAt+5))
 		third := claim(finishAt)
-		h.must(h.Rewrite(h.ctx, shippedAt+5))
-		h.must(h.MarkWritten(h.ctx, third[0], finishAt))
+		h.must(h.RescheduleEmails(h.ctx, shippedAt+5))
+		h.must(h.MarkEmailSent(h.ctx, third[0], finishAt))
 		if again := claim(finishAt); len(again) != 1 {
 			t.Errorf("claimed %v, want 1 of them", again)
 		}

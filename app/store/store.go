@@ -20,8 +20,8 @@ type Store struct {
 	*pool
 
 	db bun.IDB // the pool, or the connection of act
-	// act is the transaction that all calls join; nil: each call has its own.
-	act *actTx
+	// operation is the transaction that all calls join; nil: each call has its own.
+	operation *operationTx
 }
 
 // pool is an open database.
@@ -44,7 +44,7 @@ type pool struct {
 
 	archiving chan struct{} // admits one move to the archive at a time, on SQLite
 
-	recovers sync.Map // partition → chan struct{}: one recovery per partition, on SQLite
+	recoveryLocks sync.Map // partition → chan struct{}: one recovery per partition, on SQLite
 }
 
 func newStore(p *pool) *Store { return &Store{pool: p, db: p.conns} }
@@ -65,8 +65,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// victimTries limits the attempts of a transaction that the server rolls back to end a deadlock.
-const victimTries = 5
+// deadlockTries limits the attempts of a transaction that the server rolls back to end a deadlock.
+const deadlockTries = 5
 
 // rollbackTimeout limits the rollback of a failed transaction, which may outlast the caller's context.
 const rollbackTimeout = time.Second
@@ -75,27 +75,27 @@ const rollbackTimeout = time.Second
 // classified; if it wraps ErrTransient, the transaction may nevertheless be committed. In Act, fn joins that
 // transaction.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
-	if s.act != nil {
-		return wrap(what, s.act.join(fn))
+	if s.operation != nil {
+		return wrap(what, s.operation.join(fn))
 	}
 	if s.Around == nil {
-		return s.untilNoVictim(ctx, what, fn)
+		return s.retryDeadlocks(ctx, what, fn)
 	}
-	return s.Around(ctx, func() error { return s.untilNoVictim(ctx, what, fn) })
+	return s.Around(ctx, func() error { return s.retryDeadlocks(ctx, what, fn) })
 }
 
-// untilNoVictim runs fn in a transaction and repeats it while the server rolls it back to end a deadlock.
-func (s *Store) untilNoVictim(ctx context.Context, what string, fn func(tx bun.Conn) error) (err error) {
-	for range victimTries {
+// retryDeadlocks runs fn in a transaction and repeats it while the server rolls it back to end a deadlock.
+func (s *Store) retryDeadlocks(ctx context.Context, what string, fn func(tx bun.Conn) error) (err error) {
+	for range deadlockTries {
 		if err = s.tryTx(ctx, fn); !isMySQLError(err, mysqlDeadlock) {
 			break
 		}
 	}
-	return wrap(what, ended(ctx, err))
+	return wrap(what, withContextError(ctx, err))
 }
 
-// ended adds the context's error to driver.ErrBadConn, because the driver closes the connection when the context ends.
-func ended(ctx context.Context, err error) error {
+// withContextError adds the context's error to driver.ErrBadConn, because the driver closes the connection when the context ends.
+func withContextError(ctx context.Context, err error) error {
 	if why := ctx.Err(); why != nil && errors.Is(err, driver.ErrBadConn) {
 		return fmt.Errorf("%w: %w", why, err)
 	}
@@ -130,7 +130,7 @@ func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	committed := false
 	defer func() {
 		if !committed {
-			abandon(ctx, conn)
+			rollback(ctx, conn)
 		}
 	}()
 	if _, err := conn.ExecContext(ctx, s.d.begin); err != nil {
@@ -146,9 +146,9 @@ func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	return nil
 }
 
-// abandon rolls a failed transaction back. A lock wait timeout alone undoes only its statement. If the server does not
+// rollback rolls a failed transaction back. A lock wait timeout alone undoes only its statement. If the server does not
 // confirm the rollback, the connection is discarded, and the server rolls back by itself.
-func abandon(ctx context.Context, conn bun.Conn) {
+func rollback(ctx context.Context, conn bun.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
@@ -199,7 +199,7 @@ func (s *Store) run(ctx context.Context, what, query string, args ...any) (int64
 
 // changeRow runs a conditional change of one row. ErrNoRow: no row matched.
 func (s *Store) changeRow(ctx context.Context, what, query string, args ...any) error {
-	return s.inTx(ctx, what, func(tx bun.Conn) error { return orNoRow(exec(ctx, tx, query, args...)) })
+	return s.inTx(ctx, what, func(tx bun.Conn) error { return noRowIfUnmatched(exec(ctx, tx, query, args...)) })
 }
 
 // wallClock is the process's clock, for columns that only order background jobs or inform people. No decision depends
@@ -208,21 +208,21 @@ func wallClock() shop.Millis { return shop.MillisOf(time.Now()) }
 
 // dialect holds the SQL fragments in which the databases differ.
 type dialect struct {
-	begin     string // starts a transaction that will write
-	forUpdate string // ends a SELECT that locks its rows until the commit
-	greatest  string // function: the largest of its arguments
-	now       string // the database's clock, Unix ms
-	server    string // identifies the server: 8 hex digits, different after a failover
-	history   string // identifies server and generation: 8 hex digits, different after each recovery
-	changed   string // changed_at of a row of orders, Unix ms of the database's clock
-	stamp     string // sets changed_at of a row of orders
-	byValues  string // updates sales from a table of values with row_id; %[1]s: table, %[2]s: SET, %[3]s: WHERE
-	onTaken   string // begins the update part of an INSERT whose primary key exists
-	snapshot  *sql.TxOptions
-	defaults  bool // columns of orders have defaults, see unsaid
+	begin       string // starts a transaction that will write
+	forUpdate   string // ends a SELECT that locks its rows until the commit
+	greatest    string // function: the largest of its arguments
+	now         string // the database's clock, Unix ms
+	server      string // identifies the server: 8 hex digits, different after a failover
+	history     string // identifies server and generation: 8 hex digits, different after each recovery
+	changed     string // changed_at of a row of orders, Unix ms of the database's clock
+	touch       string // sets changed_at of a row of orders
+	byValues    string // updates sales from a table of values with row_id; %[1]s: table, %[2]s: SET, %[3]s: WHERE
+	onDuplicate string // begins the update part of an INSERT whose primary key exists
+	snapshot    *sql.TxOptions
+	defaults    bool // columns of orders have defaults, see unsaid
 }
 
-var mysqlWords = dialect{
+var mysqlDialect = dialect{
 	begin:     "START TRANSACTION",
 	forUpdate: " FOR UPDATE",
 	greatest:  "GREATEST",
@@ -231,25 +231,25 @@ var mysqlWords = dialect{
 	server:  "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id), 256), 8)",
 	history: "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id, (SELECT generation FROM history)), 256), 8)",
 	changed: "CAST(UNIX_TIMESTAMP(changed_at) * 1000 AS SIGNED)",
-	stamp:   "changed_at = SYSDATE(3)",
+	touch:   "changed_at = SYSDATE(3)",
 	// STRAIGHT_JOIN reads the values first, so that only the rows of sales that they name are locked.
-	byValues: "UPDATE (%[1]s) AS v STRAIGHT_JOIN sales ON sales.id = v.row_id SET %[2]s WHERE %[3]s",
-	onTaken:  "ON DUPLICATE KEY UPDATE",
-	snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-	defaults: true,
+	byValues:    "UPDATE (%[1]s) AS v STRAIGHT_JOIN sales ON sales.id = v.row_id SET %[2]s WHERE %[3]s",
+	onDuplicate: "ON DUPLICATE KEY UPDATE",
+	snapshot:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	defaults:    true,
 }
 
 // On SQLite a write transaction locks the whole file from its start, and a read transaction always sees a single
 // instant.
-var sqliteWords = dialect{
-	begin:    "BEGIN IMMEDIATE",
-	greatest: "MAX",
-	now:      "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-	server:   "'00000001'", // not 00000000, which no server has
-	history:  "'00000001'",
-	changed:  "changed_at",
-	stamp:    "changed_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-	byValues: "UPDATE sales SET %[2]s FROM (%[1]s) AS v WHERE sales.id = v.row_id AND %[3]s",
-	onTaken:  "ON CONFLICT DO UPDATE SET",
-	snapshot: &sql.TxOptions{ReadOnly: true},
+var sqliteDialect = dialect{
+	begin:       "BEGIN IMMEDIATE",
+	greatest:    "MAX",
+	now:         "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+	server:      "'00000001'", // not 00000000, which no server has
+	history:     "'00000001'",
+	changed:     "changed_at",
+	touch:       "changed_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+	byValues:    "UPDATE sales SET %[2]s FROM (%[1]s) AS v WHERE sales.id = v.row_id AND %[3]s",
+	onDuplicate: "ON CONFLICT DO UPDATE SET",
+	snapshot:    &sql.TxOptions{ReadOnly: true},
 }

@@ -42,8 +42,8 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	})
 }
 
-// inShops is onBoth with a shop of one sale per number of units.
-func inShops(t *testing.T, test func(t *testing.T, h *testShop), units ...int64) {
+// onBothShops is onBoth with a shop of one sale per number of units.
+func onBothShops(t *testing.T, test func(t *testing.T, h *testShop), units ...int64) {
 	t.Helper()
 	onBoth(t, func(t *testing.T, s *store.Store) { test(t, newShop(t, s, units...)) })
 }
@@ -136,8 +136,8 @@ func mysqlSchema(t testing.TB, s *store.Store) []string {
 	return nil
 }
 
-// asRow compares orders without Stamped, which is not a column (see TestStamped).
-var asRow = cmpopts.IgnoreFields(shop.Order{}, "Touched")
+// ignoreTouched compares orders without Stamped, which is not a column (see TestOnlyNewStatesTouchOrders).
+var ignoreTouched = cmpopts.IgnoreFields(shop.Order{}, "Touched")
 
 // lastID generates ids for tests; only their order is relevant.
 var lastID atomic.Int64
@@ -232,8 +232,8 @@ func (h *testShop) totals(sale shop.ID) shop.SaleTotals {
 func (h *testShop) wantTaken(sale shop.ID, units int64) {
 	h.t.Helper()
 	t := h.totals(sale)
-	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.GoneUnits != units {
-		h.t.Errorf("sale %s: taken %d, rows hold %d; want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.GoneUnits,
+	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.RefundedUnits != units {
+		h.t.Errorf("sale %s: taken %d, rows hold %d; want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.RefundedUnits,
 			units)
 	}
 }

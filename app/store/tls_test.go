@@ -14,7 +14,7 @@ import (
 
 // The client verifies a TLS server against the given certificates before it sends a password. An account that requires
 // TLS is rejected at once without it, instead of being retried.
-func TestMySQLOverTLS(t *testing.T) {
+func TestMySQLClientVerifiesTheServer(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	server, certificate := kit.StartEncryptedMariaDB(t)

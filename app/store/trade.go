@@ -117,7 +117,7 @@ func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.
 		for _, when := range slices.Sorted(maps.Keys(together)) {
 			for some := range slices.Chunk(together[when], idsAtOnce) {
 				_, err := exec(ctx, tx, "UPDATE trades SET check_at = ?, ended = (expires_at <= ?)"+
-					" WHERE order_id IN (?) AND check_at IS NOT NULL", unlessZero(when), now, bun.List(some))
+					" WHERE order_id IN (?) AND check_at IS NOT NULL", nullIfZero(when), now, bun.List(some))
 				if err != nil {
 					return err
 				}

@@ -15,34 +15,34 @@ import (
 // slowGateway responds to each request after a delay, and records the time.
 type slowGateway struct {
 	payment.Gateway
-	takes time.Duration
+	delay time.Duration
 
-	mu    sync.Mutex
-	asked map[shop.ID]time.Time
+	mu        sync.Mutex
+	queriedAt map[shop.ID]time.Time
 }
 
 func (g *slowGateway) Query(_ context.Context, order shop.ID) (payment.Trade, error) {
-	time.Sleep(g.takes)
+	time.Sleep(g.delay)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.asked[order] = time.Now()
+	g.queriedAt[order] = time.Now()
 	return payment.Trade{Order: order, No: "T" + order.String(), State: payment.TradeWaiting}, nil
 }
 
 func (g *slowGateway) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.asked)
+	return len(g.queriedAt)
 }
 
-// wall is the machine's clock as Redis time.
-type wall struct{ payment.Redis }
+// wallRedis is the machine's clock as Redis time.
+type wallRedis struct{ payment.Redis }
 
-func (wall) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
+func (wallRedis) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
 // P8: one node checks each of 2,000 open trades that are due at once, although the gateway responds after 100 ms.
 // Serial checks would exceed the limit.
-func TestManyTradesAreClaimedAtOnce(t *testing.T) {
+func TestManyDueTradesAreQueriedConcurrently(t *testing.T) {
 	t.Parallel()
 	const many = 2_000
 	s := onMariaDB(t)
@@ -56,9 +56,9 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 		now-60_000, now+3_600_000, now)
 	h.must(err)
 
-	gateway := &slowGateway{takes: 100 * time.Millisecond, asked: make(map[shop.ID]time.Time)}
+	gateway := &slowGateway{delay: 100 * time.Millisecond, queriedAt: make(map[shop.ID]time.Time)}
 	watch := &payment.PayReconciler{
-		Cashier: &payment.Cashier{Gateway: gateway, Redis: wall{}, Store: s},
+		Payments: &payment.PaymentService{Gateway: gateway, Redis: wallRedis{}, Store: s},
 	}
 	running, stop := context.WithCancel(h.ctx)
 	began := time.Now()
@@ -68,7 +68,7 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 		n := gateway.count()
 		return n == many, fmt.Sprintf("%d of %d trades were queried", n, many)
 	})
-	t.Logf("all trades were queried within %v, with %d queries", time.Since(began), watch.Asked())
+	t.Logf("all trades were queried within %v, with %d queries", time.Since(began), watch.Queries())
 	stop()
 	done.Wait()
 }

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// mailTokensKept limits the valid links of one kind per account. A link stays valid after two later requests, also
+	// maxMailTokens limits the valid links of one kind per account. A link stays valid after two later requests, also
 	// those of another person.
-	mailTokensKept = 3
-	// activateAgain is how long a repeated activation, whose reply was lost, returns the same result. It grants no
+	maxMailTokens = 3
+	// activationRepeatWindow is how long a repeated activation, whose reply was lost, returns the same result. It grants no
 	// access.
-	activateAgain = time.Minute
+	activationRepeatWindow = time.Minute
 )
 
 // mailTokenRow is the row of a shop.MailToken.
@@ -48,7 +48,7 @@ func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailTo
 			}
 		}
 		for i := range others {
-			if err := forgetPending(ctx, tx, others[i].ID); err != nil {
+			if err := deletePending(ctx, tx, others[i].ID); err != nil {
 				return err
 			}
 		}
@@ -63,31 +63,31 @@ func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailTo
 	})
 }
 
-// forgetPending deletes a pending registration with its links. ErrNoRow: it is not pending.
-func forgetPending(ctx context.Context, tx bun.Conn, id shop.ID) error {
+// deletePending deletes a pending registration with its links. ErrNoRow: it is not pending.
+func deletePending(ctx context.Context, tx bun.Conn, id shop.ID) error {
 	matched, err := exec(ctx, tx, "DELETE FROM users WHERE id = ? AND state = ?", id, shop.UserPending)
-	if err := orNoRow(matched, err); err != nil {
+	if err := noRowIfUnmatched(matched, err); err != nil {
 		return err
 	}
-	return voidTokens(ctx, tx, id)
+	return deleteUnusedTokens(ctx, tx, id)
 }
 
-// voidTokens deletes the unused links of an account.
-func voidTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
+// deleteUnusedTokens deletes the unused links of an account.
+func deleteUnusedTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 	_, err := exec(ctx, tx, "DELETE FROM mail_tokens WHERE user_id = ? AND used_at IS NULL", user)
 	return err
 }
 
-// AddMailToken adds a token. It deletes the oldest tokens of its kind beyond mailTokensKept. ErrNoRow: state or email
+// AddMailToken adds a token. It deletes the oldest tokens of its kind beyond maxMailTokens. ErrNoRow: state or email
 // of the account differ from those of u.
 func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add an e-mail token", func(tx bun.Conn) error {
 		// Lock the account: a link belongs to the email and the state that the caller has read.
-		present, err := s.lockUser(ctx, tx, t.User)
+		account, err := s.lockUser(ctx, tx, t.User)
 		if err != nil {
 			return err
 		}
-		if present.State != u.State || present.Email != u.Email {
+		if account.State != u.State || account.Email != u.Email {
 			return shop.ErrNoRow
 		}
 		if err := addTokens(ctx, tx, t); err != nil {
@@ -96,12 +96,12 @@ func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User
 		var live []mailTokenRow
 		err = tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).
 			Scan(ctx)
-		if err != nil || len(live) <= mailTokensKept {
+		if err != nil || len(live) <= maxMailTokens {
 			return err
 		}
 		slices.SortFunc(live, func(a, b mailTokenRow) int { return int(b.ExpiresAt - a.ExpiresAt) })
-		void := convert(live[mailTokensKept:], func(r *mailTokenRow) string { return r.Hash })
-		_, err = exec(ctx, tx, "DELETE FROM mail_tokens WHERE hash IN (?)", bun.List(void))
+		surplus := convert(live[maxMailTokens:], func(r *mailTokenRow) string { return r.Hash })
+		_, err = exec(ctx, tx, "DELETE FROM mail_tokens WHERE hash IN (?)", bun.List(surplus))
 		return err
 	})
 }
@@ -117,11 +117,11 @@ func addTokens(ctx context.Context, tx bun.Conn, tokens ...shop.MailToken) error
 }
 
 // Activate uses the token and activates its account, if its password hash is still the given one. A repeat within
-// activateAgain returns the same account. ErrNoRow: the token does not exist, is used or has expired, or the account
+// activationRepeatWindow returns the same account. ErrNoRow: the token does not exist, is used or has expired, or the account
 // has changed.
 func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (shop.User, error) {
-		user, fresh, err := spend(ctx, tx, hash, shop.TokenActivate, now)
+		user, fresh, err := useToken(ctx, tx, hash, shop.TokenActivate, now)
 		if err != nil {
 			return shop.User{}, err
 		}
@@ -129,7 +129,7 @@ func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Mi
 			matched, err := exec(ctx, tx,
 				"UPDATE users SET state = ?, activated_at = ? WHERE id = ? AND state = ? AND password = ?",
 				shop.UserActive, now, user, shop.UserPending, password)
-			if err := orNoRow(matched, err); err != nil {
+			if err := noRowIfUnmatched(matched, err); err != nil {
 				return shop.User{}, err
 			}
 		}
@@ -144,7 +144,7 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 		if err != nil {
 			return err
 		}
-		return forgetPending(ctx, tx, row.User)
+		return deletePending(ctx, tx, row.User)
 	})
 }
 
@@ -153,9 +153,9 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 // id then, because the account was never used. ErrNoRow: the account is no longer active, or its password differs from
 // that of proven.
 func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID, hash string) (shop.ID, error) {
-	const ofGuest = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
+	const guestTokens = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
 	var first bool // most logins are later ones, and need no transaction
-	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+ofGuest+")", proven.ID).Scan(ctx, &first)
+	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+guestTokens+")", proven.ID).Scan(ctx, &first)
 	if err != nil || !first {
 		return proven.ID, wrap("read the guest of user "+proven.ID.String(), err)
 	}
@@ -167,11 +167,11 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID
 		case u.State != shop.UserActive || u.Password != proven.Password:
 			return 0, shop.ErrNoRow
 		}
-		matched, err := exec(ctx, tx, "DELETE"+ofGuest+" AND hash = ?", u.ID, hash)
+		matched, err := exec(ctx, tx, "DELETE"+guestTokens+" AND hash = ?", u.ID, hash)
 		if err != nil {
 			return 0, err
 		}
-		if _, err := exec(ctx, tx, "DELETE"+ofGuest, u.ID); err != nil {
+		if _, err := exec(ctx, tx, "DELETE"+guestTokens, u.ID); err != nil {
 			return 0, err
 		}
 		if matched == 0 {
@@ -192,16 +192,16 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID
 // Reset uses the token, sets the password, voids unused links and revokes all devices. ErrNoRow: as for Activate.
 func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (shop.User, error) {
-		user, _, err := spend(ctx, tx, hash, shop.TokenReset, now)
+		user, _, err := useToken(ctx, tx, hash, shop.TokenReset, now)
 		if err != nil {
 			return shop.User{}, err
 		}
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ?",
 			password, user, shop.UserActive)
-		if err := orNoRow(matched, err); err != nil {
+		if err := noRowIfUnmatched(matched, err); err != nil {
 			return shop.User{}, err
 		}
-		if err := voidTokens(ctx, tx, user); err != nil {
+		if err := deleteUnusedTokens(ctx, tx, user); err != nil {
 			return shop.User{}, err
 		}
 		if _, err := s.revokeDevices(ctx, tx, user, 0); err != nil {
@@ -233,23 +233,23 @@ func liveToken(
 	ctx context.Context, db bun.IDB, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (mailTokenRow, error) {
 	row, err := mailToken(ctx, db, hash, kind)
-	if err == nil && !row.counts(now) {
+	if err == nil && !row.usable(now) {
 		err = shop.ErrNoRow
 	}
 	return row, err
 }
 
-// counts reports whether a token can be used at the instant now, or its activation repeated.
-func (r *mailTokenRow) counts(now shop.Millis) bool {
+// usable reports whether a token can be used at the instant now, or its activation repeated.
+func (r *mailTokenRow) usable(now shop.Millis) bool {
 	if r.UsedAt != nil {
-		return r.Kind == shop.TokenActivate && *r.UsedAt > now.Add(-activateAgain)
+		return r.Kind == shop.TokenActivate && *r.UsedAt > now.Add(-activationRepeatWindow)
 	}
 	return r.ExpiresAt > now
 }
 
-// spend uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token does
+// useToken uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token does
 // not exist or is not valid.
-func spend(
+func useToken(
 	ctx context.Context, tx bun.Conn, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (user shop.ID, fresh bool, err error) {
 	matched, err := exec(ctx, tx,
@@ -262,7 +262,7 @@ func spend(
 	if err != nil {
 		return 0, false, err
 	}
-	if matched == 0 && !row.counts(now) {
+	if matched == 0 && !row.usable(now) {
 		return 0, false, shop.ErrNoRow
 	}
 	return row.User, matched == 1, nil

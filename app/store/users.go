@@ -28,21 +28,21 @@ type userRow struct {
 
 func rowOfUser(u *shop.User) *userRow {
 	return &userRow{
-		ID: u.ID, Email: unlessZero(u.Email), Name: u.Name, Role: u.Role, Password: unlessZero(u.Password),
+		ID: u.ID, Email: nullIfZero(u.Email), Name: u.Name, Role: u.Role, Password: nullIfZero(u.Password),
 		Lang: u.Lang, State: u.State,
-		CreatedAt: u.CreatedAt, ActivatedAt: unlessZero(u.ActivatedAt), DeletedAt: unlessZero(u.DeletedAt),
+		CreatedAt: u.CreatedAt, ActivatedAt: nullIfZero(u.ActivatedAt), DeletedAt: nullIfZero(u.DeletedAt),
 	}
 }
 
 func (r *userRow) user() shop.User {
 	return shop.User{
-		ID: r.ID, Email: orZero(r.Email), Name: r.Name, Role: r.Role, Password: orZero(r.Password), Lang: r.Lang,
-		State: r.State, CreatedAt: r.CreatedAt, ActivatedAt: orZero(r.ActivatedAt), DeletedAt: orZero(r.DeletedAt),
+		ID: r.ID, Email: zeroIfNil(r.Email), Name: r.Name, Role: r.Role, Password: zeroIfNil(r.Password), Lang: r.Lang,
+		State: r.State, CreatedAt: r.CreatedAt, ActivatedAt: zeroIfNil(r.ActivatedAt), DeletedAt: zeroIfNil(r.DeletedAt),
 	}
 }
 
-// unlessZero returns NULL for a zero value.
-func unlessZero[T comparable](v T) *T {
+// nullIfZero returns NULL for a zero value.
+func nullIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil
@@ -50,7 +50,7 @@ func unlessZero[T comparable](v T) *T {
 	return &v
 }
 
-func orZero[T any](v *T) (out T) {
+func zeroIfNil[T any](v *T) (out T) {
 	if v != nil {
 		out = *v
 	}
@@ -130,10 +130,10 @@ func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, e
 	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",
 			hash, id, shop.UserActive, old)
-		if err := orNoRow(matched, err); err != nil {
+		if err := noRowIfUnmatched(matched, err); err != nil {
 			return err
 		}
-		if err := voidTokens(ctx, tx, id); err != nil {
+		if err := deleteUnusedTokens(ctx, tx, id); err != nil {
 			return err
 		}
 		_, err = s.revokeDevices(ctx, tx, id, except)
@@ -141,8 +141,8 @@ func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, e
 	})
 }
 
-// orNoRow returns ErrNoRow for a conditional change that matched no row.
-func orNoRow(matched int64, err error) error {
+// noRowIfUnmatched returns ErrNoRow for a conditional change that matched no row.
+func noRowIfUnmatched(matched int64, err error) error {
 	if err == nil && matched == 0 {
 		return shop.ErrNoRow
 	}

@@ -69,7 +69,7 @@ func TestUserIsReadAsWritten(t *testing.T) {
 }
 
 // A registration replaces pending ones of the same email, but never an account.
-func TestRegisterReplacesPendingOnly(t *testing.T) {
+func TestRegisterReplacesOnlyPendingUsers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		first, firstToken := pendingUser()
@@ -90,7 +90,7 @@ func TestRegisterReplacesPendingOnly(t *testing.T) {
 }
 
 // A link can be used once, only for its purpose and until it expires. Only an activation can be repeated for its reply.
-func TestMailTokenCountsOnce(t *testing.T) {
+func TestMailTokenWorksOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		u, activate := pendingUser()
@@ -127,7 +127,7 @@ func TestMailTokenCountsOnce(t *testing.T) {
 	})
 }
 
-func TestMailTokensAreFew(t *testing.T) {
+func TestOnlyTheNewestMailTokensRemain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		must(t, s.AddUser(ctx, u))
@@ -150,7 +150,7 @@ func TestMailTokensAreFew(t *testing.T) {
 }
 
 // Of several concurrent requests with one refresh token, one succeeds.
-func TestRotateDeviceOnce(t *testing.T) {
+func TestRefreshTokenRotatesOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		d := newDevice(u.ID)
@@ -199,7 +199,7 @@ func TestRotateDeviceOnce(t *testing.T) {
 }
 
 // Revoking devices also revokes their access tokens in the same transaction, and no others.
-func TestRevokedDevicesAreKnown(t *testing.T) {
+func TestRevokingDevicesRevokesTheirTokens(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		must(t, s.AddUser(ctx, u))
@@ -209,9 +209,9 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 			must(t, s.AddDevice(ctx, d, &u))
 			devices = append(devices, d)
 		}
-		stranger := newUser()
-		foreign := newDevice(stranger.ID)
-		must(t, errors.Join(s.AddUser(ctx, stranger), s.AddDevice(ctx, foreign, &stranger)))
+		otherUser := newUser()
+		foreign := newDevice(otherUser.ID)
+		must(t, errors.Join(s.AddUser(ctx, otherUser), s.AddDevice(ctx, foreign, &otherUser)))
 		wantRevoked := func(what string, want ...shop.Device) {
 			t.Helper()
 			found, err := s.Revocations(ctx, 0)
@@ -255,7 +255,7 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 	})
 }
 
-func TestDevicesAreFew(t *testing.T) {
+func TestOnlyTheNewestDevicesRemain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		must(t, s.AddUser(ctx, u))
@@ -271,7 +271,7 @@ func TestDevicesAreFew(t *testing.T) {
 	})
 }
 
-func TestRevocationsTellWhatIsNew(t *testing.T) {
+func TestRevocationsReturnsOnlyNewSubjects(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		start, err := s.Revocations(ctx, 0)
@@ -294,7 +294,7 @@ func TestRevocationsTellWhatIsNew(t *testing.T) {
 }
 
 // Of several concurrent key rotations one succeeds; the others return ErrNoRow.
-func TestRotateKey(t *testing.T) {
+func TestOneOfConcurrentKeyRotationsSucceeds(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		if k, err := s.KeyGeneration(ctx); err != nil || k != (shop.KeyGeneration{}) {

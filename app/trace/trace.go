@@ -68,7 +68,7 @@ type Span struct {
 	Name       string
 	Begin, End time.Time
 	Notes      []SpanNote
-	Failed     string // the code of the error; "" without one
+	ErrorCode  string // the code of the error; "" without one
 
 	tracer *Tracer
 }
@@ -89,7 +89,7 @@ func (t *Tracer) Sample(via string, begin time.Time) *Span {
 	s := &Span{Name: "buy", Begin: begin, tracer: t}
 	binary.NativeEndian.PutUint64(s.Trace[:8], rand.Uint64())
 	binary.NativeEndian.PutUint64(s.Trace[8:], 1+rand.Uint64N(1<<63)) // never zero, which is not a valid trace id
-	s.mint()
+	s.assignID()
 	s.Note("via", via)
 	return s
 }
@@ -100,11 +100,11 @@ func (t *Tracer) Follow(ref *SpanRef, name string, begin time.Time) *Span {
 		return nil
 	}
 	s := &Span{SpanRef: SpanRef{Trace: ref.Trace}, Parent: ref.ID, Name: name, Begin: begin, tracer: t}
-	s.mint()
+	s.assignID()
 	return s
 }
 
-func (s *Span) mint() { binary.NativeEndian.PutUint64(s.ID[:], 1+rand.Uint64N(1<<63)) }
+func (s *Span) assignID() { binary.NativeEndian.PutUint64(s.ID[:], 1+rand.Uint64N(1<<63)) }
 
 // Child starts a child span now.
 func (s *Span) Child(name string) *Span {
@@ -144,7 +144,7 @@ func (s *Span) FinishAt(end time.Time, err error) {
 		return
 	}
 	if err != nil {
-		s.Failed = codeOf(err)
+		s.ErrorCode = codeOf(err)
 	}
 	s.End = end
 	if s.Begin.After(end) {

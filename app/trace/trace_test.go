@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// kept stores the recorded spans.
-type kept struct {
+// spanList stores the recorded spans.
+type spanList struct {
 	mu    sync.Mutex
 	spans []*Span
 }
 
-func (k *kept) Record(s *Span) {
+func (k *spanList) Record(s *Span) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.spans = append(k.spans, s)
 }
 
 // A span reference is parsed as it was written; any other text is rejected.
-func TestNamesOfSpans(t *testing.T) {
+func TestParseSpanRefAcceptsOnlyItsTextForm(t *testing.T) {
 	t.Parallel()
-	tracer := &Tracer{Ratio: 1, To: &kept{}}
+	tracer := &Tracer{Ratio: 1, To: &spanList{}}
 	for range 100 {
 		span := tracer.Sample("socket", time.Now())
 		text := span.SpanRef.String()
@@ -43,7 +43,7 @@ func TestNamesOfSpans(t *testing.T) {
 }
 
 // A nil Tracer samples nothing; with a ratio, about that part of the buys is sampled.
-func TestHowManyAreSampled(t *testing.T) {
+func TestSampleMatchesTheRatio(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tracer    *Tracer

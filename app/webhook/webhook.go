@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	within = 10 * time.Second // for one delivery, from the dial to the last byte of the response
+	deliveryTimeout = 10 * time.Second // for one delivery, from the dial to the last byte of the response
 	// maxIdle is the limit of idle connections, about the number of concurrent deliveries.
 	maxIdle = 16
 	// maxResponse is the limit of bytes read from a response body, so that the connection can be used again.
@@ -50,9 +50,9 @@ func New(address string, secret []byte) *Sender {
 	return &Sender{
 		address: address, secret: secret, now: time.Now,
 		client: &http.Client{
-			Timeout: within,
+			Timeout: deliveryTimeout,
 			Transport: &http.Transport{
-				MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: within,
+				MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: deliveryTimeout,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -76,36 +76,36 @@ func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 	request.Header.Set("Stampede-Delivery", fmt.Sprintf("%s-%d", p.Order, p.Rev))
 	request.Header.Set("Stampede-Timestamp", timestamp)
 	request.Header.Set("Stampede-Signature", Sign(s.secret, timestamp, body))
-	answer, err := s.client.Do(request)
+	response, err := s.client.Do(request)
 	if err != nil {
 		return fmt.Errorf("deliver order %s: %w", p.Order, err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, answer.Body, maxResponse) // usually shorter
-	return s.outcome(p.Order, answer)
+	defer func() { _ = response.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, response.Body, maxResponse) // usually shorter
+	return s.outcome(p.Order, response)
 }
 
 // outcome maps a response to the result for this posting and the following ones.
-func (s *Sender) outcome(order shop.ID, answer *http.Response) error {
-	said := fmt.Errorf("the receiver responded to order %s with %s", order, answer.Status)
-	after, asked := s.retryAfter(answer.Header.Get("Retry-After"))
-	switch code := answer.StatusCode; {
+func (s *Sender) outcome(order shop.ID, response *http.Response) error {
+	statusErr := fmt.Errorf("the receiver responded to order %s with %s", order, response.Status)
+	after, ok := s.retryAfter(response.Header.Get("Retry-After"))
+	switch code := response.StatusCode; {
 	case code >= 200 && code < 300:
 		return nil
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusTooManyRequests:
-		return &outbox.PauseError{After: after, Err: said} // about the sender, not about this order
+		return &outbox.PauseError{After: after, Err: statusErr} // about the sender, not about this order
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code < 400, code >= 500:
-		if asked {
-			return &outbox.PauseError{After: after, Err: said}
+		if ok {
+			return &outbox.PauseError{After: after, Err: statusErr}
 		}
-		return said
+		return statusErr
 	default:
-		return fmt.Errorf("%w: %w", outbox.ErrRejected, said)
+		return fmt.Errorf("%w: %w", outbox.ErrRejected, statusErr)
 	}
 }
 
 // retryAfter parses the header: seconds or a date. It does not limit the value.
-func (s *Sender) retryAfter(text string) (after time.Duration, asked bool) {
+func (s *Sender) retryAfter(text string) (after time.Duration, ok bool) {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second, true
 	}

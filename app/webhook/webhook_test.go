@@ -18,7 +18,7 @@ import (
 
 var secret = []byte("0123456789abcdef0123456789abcdef")
 
-func receiver(t *testing.T, answer int) (*Sender, *[]*http.Request, *[][]byte) {
+func receiver(t *testing.T, status int) (*Sender, *[]*http.Request, *[][]byte) {
 	t.Helper()
 	var requests []*http.Request
 	var bodies [][]byte
@@ -29,7 +29,7 @@ func receiver(t *testing.T, answer int) (*Sender, *[]*http.Request, *[][]byte) {
 		}
 		requests, bodies = append(requests, r), append(bodies, body)
 		w.Header().Set("Location", "/elsewhere")
-		w.WriteHeader(answer)
+		w.WriteHeader(status)
 	}))
 	t.Cleanup(server.Close)
 	s := New(server.URL+"/hook", secret)
@@ -78,17 +78,17 @@ func TestSignatureIsStable(t *testing.T) {
 }
 
 // 2xx is success. Most 4xx reject this order, some concern the sender, and all other status codes concern the receiver.
-func TestOnlyAYesIsTaken(t *testing.T) {
+func TestStatusCodeDeterminesTheOutcome(t *testing.T) {
 	t.Parallel()
-	const no, pause, again = "rejected", "pause", "retry"
+	const no, pause, retry = "rejected", "pause", "retry"
 	for status, want := range map[int]string{
 		400: no, 404: no, 409: no, 410: no, 413: no, 422: no,
-		401: pause, 403: pause, 429: pause, 408: again, 425: again, 301: again, 500: again, 502: again, 503: again,
+		401: pause, 403: pause, 429: pause, 408: retry, 425: retry, 301: retry, 500: retry, 502: retry, 503: retry,
 	} {
 		s, requests, _ := receiver(t, status)
 		err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2})
 		var paused *outbox.PauseError
-		got := again
+		got := retry
 		switch {
 		case errors.Is(err, outbox.ErrRejected):
 			got = no
@@ -110,7 +110,7 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 }
 
 // The sender obeys both forms of Retry-After.
-func TestRetryAfterIsHeard(t *testing.T) {
+func TestRetryAfterSetsThePause(t *testing.T) {
 	t.Parallel()
 	s := New("http://127.0.0.1:1/", secret)
 	s.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
@@ -126,7 +126,7 @@ func TestRetryAfterIsHeard(t *testing.T) {
 		}
 	}
 	for _, header := range []string{"", "soon", "-1", "99999999999999999999"} {
-		if after, asked := s.retryAfter(header); asked {
+		if after, ok := s.retryAfter(header); ok {
 			t.Errorf("Retry-After %q: got %v, want no pause", header, after)
 		}
 	}
@@ -134,7 +134,7 @@ func TestRetryAfterIsHeard(t *testing.T) {
 
 // The limit of the response body applies to decompressed bytes. The test is not parallel, because it measures
 // allocations of the whole process.
-func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
+func TestResponseIsLimitedAfterDecompression(t *testing.T) {
 	cut := make(chan bool, 1)
 	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")

@@ -14,12 +14,12 @@ import (
 
 const (
 	writeTimeout = 5 * time.Second
-	// patience is how long a call waits for its reply before it closes the connection. It is longer than any op takes.
-	patience = 30 * time.Second
+	// replyTimeout is how long a call waits for its reply before it closes the connection. It is longer than any op takes.
+	replyTimeout = 30 * time.Second
 )
 
-// ErrGone is the error of a call whose outcome is unknown.
-var ErrGone = errors.New("no reply: the socket closed, or received nothing for 30 s")
+// ErrNoReply is the error of a call whose outcome is unknown.
+var ErrNoReply = errors.New("no reply: the socket closed, or received nothing for 30 s")
 
 // Conn is an open socket.
 type Conn struct {
@@ -30,16 +30,16 @@ type Conn struct {
 
 	writing sync.Mutex // one frame at a time
 
-	mu     sync.Mutex
-	lastID int64
-	asked  map[int64]question // ops without a reply
-	cursor string
+	mu      sync.Mutex
+	lastID  int64
+	pending map[int64]pendingOp // ops without a reply
+	cursor  string
 }
 
-// question is a pending op. Without a channel, the Dialer's callback receives the reply.
-type question struct {
+// pendingOp is a pending op. Without a channel, the Dialer's callback receives the reply.
+type pendingOp struct {
 	request Request
-	answer  chan *Frame
+	reply   chan *Frame
 }
 
 // Send sends an op with the next id and does not wait. The callback of the Dialer receives the reply and the request.
@@ -47,19 +47,19 @@ func (c *Conn) Send(r Request) error { return c.send(r, nil) }
 
 // Do sends an op with the next id, waits for the reply and returns its ok member.
 func (c *Conn) Do(r Request) (json.RawMessage, error) {
-	answer := make(chan *Frame, 1)
-	if c.send(r, answer) != nil {
-		return nil, ErrGone
+	reply := make(chan *Frame, 1)
+	if c.send(r, reply) != nil {
+		return nil, ErrNoReply
 	}
-	defer time.AfterFunc(patience, func() { _ = c.socket.Close() }).Stop()
+	defer time.AfterFunc(replyTimeout, func() { _ = c.socket.Close() }).Stop()
 	var f *Frame
 	select {
-	case f = <-answer:
+	case f = <-reply:
 	case <-c.done:
 		select {
-		case f = <-answer: // the reply was the last frame
+		case f = <-reply: // the reply was the last frame
 		default:
-			return nil, ErrGone
+			return nil, ErrNoReply
 		}
 	}
 	if f.Error != nil {
@@ -68,11 +68,11 @@ func (c *Conn) Do(r Request) (json.RawMessage, error) {
 	return f.OK, nil
 }
 
-func (c *Conn) send(r Request, answer chan *Frame) error {
+func (c *Conn) send(r Request, reply chan *Frame) error {
 	c.mu.Lock()
 	c.lastID++
 	r.ID = c.lastID
-	c.asked[r.ID] = question{r, answer}
+	c.pending[r.ID] = pendingOp{r, reply}
 	c.mu.Unlock()
 	if err := c.SendRaw(Text, r.Encode()); err != nil {
 		return fmt.Errorf("send %s: %w", r.Op, err)
@@ -120,11 +120,11 @@ func (c *Conn) read() {
 	defer c.socket.Close()
 	pong := c.socket.PingHandler()
 	c.socket.SetPingHandler(func(text string) error {
-		c.hold()
+		c.extendDeadline()
 		return pong(text)
 	})
 	for c.err == nil {
-		c.hold()
+		c.extendDeadline()
 		var text []byte
 		if _, text, c.err = c.socket.ReadMessage(); c.err != nil {
 			return
@@ -136,8 +136,8 @@ func (c *Conn) read() {
 	}
 }
 
-// hold restarts the timeout Dialer.Silence.
-func (c *Conn) hold() {
+// extendDeadline restarts the timeout Dialer.Silence.
+func (c *Conn) extendDeadline() {
 	if c.dialer.Silence > 0 {
 		_ = c.socket.SetReadDeadline(time.Now().Add(c.dialer.Silence))
 	}
@@ -145,21 +145,21 @@ func (c *Conn) hold() {
 
 // deliver passes a frame to Seen, and then to the waiting call or to the other callback.
 func (c *Conn) deliver(f *Frame) {
-	answer := c.note(f)
+	reply := c.matchReply(f)
 	if c.dialer.Seen != nil {
 		c.dialer.Seen(f)
 	}
 	switch {
-	case answer != nil:
-		answer <- f
+	case reply != nil:
+		reply <- f
 	case c.dialer.OnFrame != nil:
 		c.dialer.OnFrame(f)
 	}
 }
 
-// note finds the request of a reply and the call that waits for it. The cursor moves here, in the order of the wire. So
+// matchReply finds the request of a reply and the call that waits for it. The cursor moves here, in the order of the wire. So
 // the cursor of hello cannot overwrite the cursor of an event that follows it.
-func (c *Conn) note(f *Frame) (answer chan *Frame) {
+func (c *Conn) matchReply(f *Frame) (reply chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o, ok := f.Event.(*OrderEvent); ok {
@@ -168,15 +168,15 @@ func (c *Conn) note(f *Frame) (answer chan *Frame) {
 	if f.Ev != "" {
 		return nil
 	}
-	q := c.asked[f.ID]
-	delete(c.asked, f.ID)
+	q := c.pending[f.ID]
+	delete(c.pending, f.ID)
 	f.Request = q.request
 	if q.request.Op == Hello && f.OK != nil {
 		var welcome struct{ Cursor string }
 		_ = json.Unmarshal(f.OK, &welcome) // the waiting call decodes the reply and reports the error
 		c.cursor = welcome.Cursor
 	}
-	return q.answer
+	return q.reply
 }
 
 // CodeOf returns the error code of a refused op; "" if the op succeeded or its outcome is unknown.

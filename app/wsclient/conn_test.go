@@ -66,7 +66,7 @@ func event(cursor string) string {
 }
 
 // Replies reach the calls that wait for them, also out of order. The callback receives all other frames in order.
-func TestAnswersFindTheirCalls(t *testing.T) {
+func TestRepliesReachTheirCalls(t *testing.T) {
 	t.Parallel()
 	var first Request
 	c, received := dial(t, Dialer{}, func(r Request) []string {
@@ -105,7 +105,7 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 }
 
 // The cursor of hello does not overwrite the cursor of an event that follows immediately.
-func TestCursorFollowsTheWire(t *testing.T) {
+func TestHelloDoesNotOverwriteNewerCursor(t *testing.T) {
 	t.Parallel()
 	c, received := dial(t, Dialer{}, func(r Request) []string {
 		return []string{ok(r, `"cursor":"c-5","missed":[`+event("c-4")+`]`), event("c-6")}
@@ -121,7 +121,7 @@ func TestCursorFollowsTheWire(t *testing.T) {
 }
 
 // I6: a buy is repeated with its key while its outcome is unknown.
-func TestBuyUntilKnown(t *testing.T) {
+func TestBuyUntilKnownRepeatsWithTheSameKey(t *testing.T) {
 	t.Parallel()
 	var keys []string
 	c, _ := dial(t, Dialer{}, func(r Request) []string {
@@ -136,8 +136,8 @@ func TestBuyUntilKnown(t *testing.T) {
 	}
 }
 
-// When the socket ends, a pending call returns ErrGone, and Err returns the reason.
-func TestConnectionsEnd(t *testing.T) {
+// When the socket ends, a pending call returns ErrNoReply, and Err returns the reason.
+func TestPendingCallReturnsErrNoReplyWhenSocketEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]struct {
 		silence time.Duration
@@ -152,8 +152,8 @@ func TestConnectionsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, _ := dial(t, Dialer{Silence: end.silence}, func(Request) []string { return end.frames })
-			if _, err := c.Time("1"); !errors.Is(err, ErrGone) || CodeOf(err) != "" {
-				t.Errorf("got %v, want ErrGone without a code", err)
+			if _, err := c.Time("1"); !errors.Is(err, ErrNoReply) || CodeOf(err) != "" {
+				t.Errorf("got %v, want ErrNoReply without a code", err)
 			}
 			<-c.Done()
 			if err := c.Err(); err == nil || CloseCode(err) != end.code || errors.Is(err, ErrFrame) != end.frame {
@@ -166,7 +166,7 @@ func TestConnectionsEnd(t *testing.T) {
 	}
 }
 
-func TestHandshakesThatAreNotGranted(t *testing.T) {
+func TestRejectedHandshakeReturnsStatusAndBody(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not from "+r.Header.Get("Origin"), http.StatusForbidden)

@@ -51,7 +51,7 @@ func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {
 		return nil, fmt.Errorf("open the socket: %w", err)
 	}
 	_ = response.Body.Close() // empty after a handshake
-	c := &Conn{dialer: *d, socket: socket, done: make(chan struct{}), asked: make(map[int64]question)}
+	c := &Conn{dialer: *d, socket: socket, done: make(chan struct{}), pending: make(map[int64]pendingOp)}
 	go c.read()
 	return c, nil
 }

@@ -36,7 +36,7 @@ func strictly(t *testing.T, name string, text []byte, into any) {
 }
 
 // Golden client frames fit into a Request, and its encoding equals the golden frame byte for byte.
-func TestRequestsAreGolden(t *testing.T) {
+func TestRequestsEqualGoldenFrames(t *testing.T) {
 	t.Parallel()
 	golden := kit.GoldenFrames(t, protocol, "client")
 	unseen := slices.Clone(Ops)
@@ -66,18 +66,18 @@ func TestRequestsAreGolden(t *testing.T) {
 	}
 }
 
-var answers = map[string]func() any{
+var replyTypes = map[string]func() any{
 	"hello": func() any { return new(Welcome) }, "renew": func() any { return new(Renewed) },
 	"time": func() any { return new(RoundTrip) }, "watch": func() any { return new(catalog.WatchView) },
 	"buy": func() any { return new(order.Receipt) }, "pay": func() any { return new(payment.Payable) },
 	"cancel": func() any { return new(State) }, "refund": func() any { return new(State) },
-	"pass": func() any { return new(admission.PassAnswer) }, "solve": func() any { return new(admission.PassAnswer) },
+	"pass": func() any { return new(admission.PassResult) }, "solve": func() any { return new(admission.PassResult) },
 	"orders": func() any { return new(Page) }, "unwatch": func() any { return new(struct{}) },
 	"seen": func() any { return new(struct{}) }, "board": func() any { return new(BoardReply) },
 }
 
 // Golden server frames decode without loss: the encoding of the decoded frame equals the golden frame.
-func TestServerFramesAreReadExactly(t *testing.T) {
+func TestServerFramesDecodeWithoutLoss(t *testing.T) {
 	t.Parallel()
 	for name, frame := range kit.GoldenFrames(t, protocol, "server") {
 		f, err := Parse(frame)
@@ -90,7 +90,7 @@ func TestServerFramesAreReadExactly(t *testing.T) {
 		case f.Error != nil:
 			read = map[string]any{"id": f.ID, "error": f.Error}
 		case f.Ev == "":
-			ok := answers[op]()
+			ok := replyTypes[op]()
 			strictly(t, name, f.OK, ok)
 			read = map[string]any{"id": f.ID, "ok": ok}
 		}
@@ -108,7 +108,7 @@ func TestServerFramesAreReadExactly(t *testing.T) {
 }
 
 // The members of golden events are in the right fields.
-func TestEventsAreUnderstood(t *testing.T) {
+func TestGoldenEventsAreDecoded(t *testing.T) {
 	t.Parallel()
 	golden := kit.GoldenFrames(t, protocol, "server")
 	const slot, now = shop.ID(7301444403200000001), shop.Millis(1795222800000)
@@ -140,7 +140,7 @@ func TestEventsAreUnderstood(t *testing.T) {
 }
 
 // Frames outside this protocol are rejected; unknown events have a name and are ignored.
-func TestFramesThatAreNone(t *testing.T) {
+func TestParseRejectsInvalidFrames(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		``, `[]`, `{}`, `{"id":1}`, `{"ok":{}}`, `{"id":1,"ok":{},"error":{}}`, `{"ev":"tick","sales":6}`,

@@ -14,8 +14,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Ask sends an op and decodes its reply.
-func Ask[T any](c *Conn, r Request) (answer T, err error) {
+// Call sends an op and decodes its reply.
+func Call[T any](c *Conn, r Request) (answer T, err error) {
 	ok, err := c.Do(r)
 	if err != nil {
 		return answer, err
@@ -29,22 +29,22 @@ func Ask[T any](c *Conn, r Request) (answer T, err error) {
 // Hello logs in; without a token, the connection is anonymous. With the cursor of an earlier connection, the reply
 // contains the missed events.
 func (c *Conn) Hello(token, cursor string) (Welcome, error) {
-	return Ask[Welcome](c, Request{Op: Hello, Token: token, Cursor: cursor})
+	return Call[Welcome](c, Request{Op: Hello, Token: token, Cursor: cursor})
 }
 
 // Renew replaces the token of the connection by another one of the same user.
 func (c *Conn) Renew(token string) (Renewed, error) {
-	return Ask[Renewed](c, Request{Op: Renew, Token: token})
+	return Call[Renewed](c, Request{Op: Renew, Token: token})
 }
 
 // Time returns the server's clock.
 func (c *Conn) Time(t0 json.Number) (RoundTrip, error) {
-	return Ask[RoundTrip](c, Request{Op: Time, T0: t0})
+	return Call[RoundTrip](c, Request{Op: Time, T0: t0})
 }
 
 // Watch starts watching a slot and single sales; without arguments, the current slot.
 func (c *Conn) Watch(slot shop.ID, sales ...shop.ID) (catalog.WatchView, error) {
-	return Ask[catalog.WatchView](c, Request{Op: Watch, Slot: slot, Sales: sales})
+	return Call[catalog.WatchView](c, Request{Op: Watch, Slot: slot, Sales: sales})
 }
 
 // Unwatch stops watching a slot and single sales; without arguments, everything.
@@ -55,31 +55,31 @@ func (c *Conn) Unwatch(slot shop.ID, sales ...shop.ID) error {
 
 // Buy sends a buy. Calls with the same key are the same buy attempt.
 func (c *Conn) Buy(sale shop.ID, qty int, key string) (order.Receipt, error) {
-	return Ask[order.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key})
+	return Call[order.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key})
 }
 
 // BuyUntilKnown repeats a buy with the same key while its outcome is unknown, as every client must (I6).
 func (c *Conn) BuyUntilKnown(sale shop.ID, qty int, key string) (receipt order.Receipt, err error) {
-	err = c.Patiently(func() error {
+	err = c.RetryOnCodes(func() error {
 		receipt, err = c.Buy(sale, qty, key)
 		return err
 	}, shop.Busy, shop.RateLimited)
 	return receipt, err
 }
 
-// AskPass requests a pass. The reply contains the pass or the task that comes first.
-func (c *Conn) AskPass(sale shop.ID) (admission.PassAnswer, error) {
-	return Ask[admission.PassAnswer](c, Request{Op: Pass, Sale: sale})
+// RequestPass requests a pass. The reply contains the pass or the task that comes first.
+func (c *Conn) RequestPass(sale shop.ID) (admission.PassResult, error) {
+	return Call[admission.PassResult](c, Request{Op: Pass, Sale: sale})
 }
 
 // SolvePass sends the solution of a task.
-func (c *Conn) SolvePass(sale shop.ID, task, answer string) (admission.PassAnswer, error) {
-	return Ask[admission.PassAnswer](c, Request{Op: Solve, Sale: sale, Task: task, Answer: answer})
+func (c *Conn) SolvePass(sale shop.ID, task, answer string) (admission.PassResult, error) {
+	return Call[admission.PassResult](c, Request{Op: Solve, Sale: sale, Task: task, Answer: answer})
 }
 
 // GetPass requests a pass and computes the proof of work if required. Captchas are not supported.
 func (c *Conn) GetPass(sale shop.ID) (string, error) {
-	answer, err := c.AskPass(sale)
+	answer, err := c.RequestPass(sale)
 	if err != nil || answer.Task == nil {
 		return answer.Pass, err
 	}
@@ -90,29 +90,29 @@ func (c *Conn) GetPass(sale shop.ID) (string, error) {
 	return answer.Pass, err
 }
 
-// BuyWith sends a buy with a pass.
-func (c *Conn) BuyWith(pass string, sale shop.ID, qty int, key string) (order.Receipt, error) {
-	return Ask[order.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key, Pass: pass})
+// BuyWithPass sends a buy with a pass.
+func (c *Conn) BuyWithPass(pass string, sale shop.ID, qty int, key string) (order.Receipt, error) {
+	return Call[order.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key, Pass: pass})
 }
 
 // Cancel cancels an unpaid order.
 func (c *Conn) Cancel(o shop.ID) (State, error) {
-	return Ask[State](c, Request{Op: Cancel, Order: o})
+	return Call[State](c, Request{Op: Cancel, Order: o})
 }
 
 // Pay returns the payment link: via is page, wap, app or qr.
 func (c *Conn) Pay(o shop.ID, via string) (payment.Payable, error) {
-	return Ask[payment.Payable](c, Request{Op: Pay, Order: o, Via: via})
+	return Call[payment.Payable](c, Request{Op: Pay, Order: o, Via: via})
 }
 
 // Refund requests a refund of an order.
 func (c *Conn) Refund(o shop.ID, reason string) (State, error) {
-	return Ask[State](c, Request{Op: Refund, Order: o, Reason: reason})
+	return Call[State](c, Request{Op: Refund, Order: o, Reason: reason})
 }
 
 // Orders returns the orders older than the given one, newest first; 0: the newest orders.
 func (c *Conn) Orders(before shop.ID) (Page, error) {
-	return Ask[Page](c, Request{Op: Orders, Before: before})
+	return Call[Page](c, Request{Op: Orders, Before: before})
 }
 
 // Seen stores the cursor up to which the user has seen events.
@@ -123,7 +123,7 @@ func (c *Conn) Seen(cursor string) error {
 
 // WatchBoard starts the feed of the live board for operators and returns its history.
 func (c *Conn) WatchBoard() (BoardReply, error) {
-	return Ask[BoardReply](c, Request{Op: Board, On: new(true)})
+	return Call[BoardReply](c, Request{Op: Board, On: new(true)})
 }
 
 // LeaveBoard stops the feed of the live board.
@@ -132,9 +132,9 @@ func (c *Conn) LeaveBoard() error {
 	return err
 }
 
-// Patiently calls do until it returns no error with one of the codes, 200 times at most. It waits for the server's
+// RetryOnCodes calls do until it returns no error with one of the codes, 200 times at most. It waits for the server's
 // retry_ms between calls.
-func (c *Conn) Patiently(do func() error, codes ...shop.Code) (err error) {
+func (c *Conn) RetryOnCodes(do func() error, codes ...shop.Code) (err error) {
 	for range 200 {
 		var refused *shop.Error
 		if err = do(); !errors.As(err, &refused) || !slices.Contains(codes, refused.Code) {

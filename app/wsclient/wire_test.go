@@ -15,8 +15,8 @@ func serverFrame(opcode byte, payload []byte) []byte {
 	return append(frame, payload...)
 }
 
-// TestFramesHoweverTheyArrive: CutFrame returns a frame only when it is complete.
-func TestFramesHoweverTheyArrive(t *testing.T) {
+// TestCutFrameWaitsForACompleteFrame: CutFrame returns a frame only when it is complete.
+func TestCutFrameWaitsForACompleteFrame(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 125, 126, 4096, 65535} {
 		payload := bytes.Repeat([]byte("x"), size)
@@ -36,7 +36,7 @@ func TestFramesHoweverTheyArrive(t *testing.T) {
 	}
 }
 
-func TestWireThatIsNone(t *testing.T) {
+func TestCutFrameRejectsInvalidFrames(t *testing.T) {
 	t.Parallel()
 	for name, wire := range map[string][]byte{
 		"fragmented": {0x01, 0}, "masked": {0x81, 0x80}, "reserved bit": {0xc1, 0},
@@ -48,7 +48,7 @@ func TestWireThatIsNone(t *testing.T) {
 	}
 }
 
-func TestHandshakes(t *testing.T) {
+func TestCutHandshakeParsesResponses(t *testing.T) {
 	t.Parallel()
 	good := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 	if rest, ok, err := CutHandshake([]byte(good + "frame")); !ok || err != nil || string(rest) != "frame" {

@@ -21,7 +21,7 @@ func (r *Round) figures() figures {
 		"redis_log_kb_per_order":     r.RedisLogPerOrder,
 		"redis_bytes_per_open_order": r.RedisBytesPerOrder,
 
-		"redis_bytes_per_open_order_after_a_jam": r.RedisBytesAfterJam,
+		"redis_bytes_per_open_order_after_a_jam": r.RedisBytesAfterBacklog,
 	}
 	for benchmark, metrics := range r.Micro {
 		for metric, value := range metrics {

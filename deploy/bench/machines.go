@@ -38,8 +38,8 @@ func readMachines(folder string) ([]MachineFigures, error) {
 	return machines, nil
 }
 
-// rememberMachine replaces the stored ratios of this machine. It ignores scaled rounds, whose ratios mean nothing.
-func rememberMachine(folder string, rounds []Round) error {
+// storeMachine replaces the stored ratios of this machine. It ignores scaled rounds, whose ratios mean nothing.
+func storeMachine(folder string, rounds []Round) error {
 	if rounds[0].Scale != 1 {
 		return nil
 	}

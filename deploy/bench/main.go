@@ -60,7 +60,7 @@ func run(ctx context.Context, f flags) error {
 	}
 	written, err := pages(rounds, machines)
 	if err == nil {
-		err = withRolling(f.out, written)
+		err = appendRolling(f.out, written)
 	}
 	for name, text := range written {
 		err = errors.Join(err, os.WriteFile(filepath.Join(f.out, name), text, 0o644))
@@ -98,5 +98,5 @@ func measure(ctx context.Context, f flags) error {
 	for _, path := range old {
 		err = errors.Join(err, os.Remove(path))
 	}
-	return errors.Join(err, writeRounds(f.out, fresh), rememberMachine(f.out, fresh))
+	return errors.Join(err, writeRounds(f.out, fresh), storeMachine(f.out, fresh))
 }

@@ -22,8 +22,8 @@ import (
 
 const (
 	partitions   = 8
-	readyWithin  = 2 * time.Minute
-	stopWithin   = time.Minute
+	readyTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
 	benchSecret  = "signs the tokens of benchmarks and no others"
 	programName  = "stampede"       // the shipped build
 	simpleName   = "stampede-bench" // built with the tag bench, for baselines
@@ -71,7 +71,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start runs a program as a server and waits until it is ready, for at most readyWithin.
+// start runs a program as a server and waits until it is ready, for at most readyTimeout.
 func (r *runner) start(ctx context.Context, program string, extra ...string) (*node, error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *runner) start(ctx context.Context, program string, extra ...string) (*n
 		_ = n.cmd.Wait()
 		close(n.ended)
 	}()
-	deadline := time.After(readyWithin)
+	deadline := time.After(readyTimeout)
 	for !n.ready(ctx) {
 		select {
 		case <-ctx.Done():
@@ -96,7 +96,7 @@ func (r *runner) start(ctx context.Context, program string, extra ...string) (*n
 		case <-n.ended:
 			return nil, fmt.Errorf("the server exited during its start:\n%s", n.log.String())
 		case <-deadline:
-			return nil, errors.Join(fmt.Errorf("the server is not ready after %v", readyWithin), n.stop())
+			return nil, errors.Join(fmt.Errorf("the server is not ready after %v", readyTimeout), n.stop())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -117,13 +117,13 @@ func (n *node) ready(ctx context.Context) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// stop sends SIGTERM, so that the server leaves no unfinished work to the next one. After stopWithin it kills the
+// stop sends SIGTERM, so that the server leaves no unfinished work to the next one. After stopTimeout it kills the
 // server.
 func (n *node) stop() error {
 	_ = n.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-n.ended:
-	case <-time.After(stopWithin):
+	case <-time.After(stopTimeout):
 		_ = n.cmd.Process.Kill()
 		<-n.ended
 		return fmt.Errorf("the server had to be killed:\n%s", n.log.String())
@@ -138,11 +138,11 @@ func (n *node) stop() error {
 func (r *runner) load(
 	ctx context.Context, n *node, step string, scenarios []string, args ...string,
 ) ([]load.Result, error) {
-	with := []string{"load", "--json", "--target", n.address, "--pid", strconv.Itoa(n.cmd.Process.Pid)}
+	arguments := []string{"load", "--json", "--target", n.address, "--pid", strconv.Itoa(n.cmd.Process.Pid)}
 	for name, pid := range r.stores.pids {
-		with = append(with, "--beside", fmt.Sprintf("%s=%d", name, pid))
+		arguments = append(arguments, "--beside", fmt.Sprintf("%s=%d", name, pid))
 	}
-	args = append(append(with, args...), scenarios...)
+	args = append(append(arguments, args...), scenarios...)
 	out, err := r.tool(ctx, args...)
 	var found []load.Result
 	if parse := json.Unmarshal(out, &found); parse != nil {
@@ -165,11 +165,11 @@ func (r *runner) load(
 func (r *runner) tool(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, programName), args...)
 	cmd.Env = r.shop.environ()
-	var says bytes.Buffer
-	cmd.Stderr = &says
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("stampede %s: %w: %s", strings.Join(args, " "), err, tail(says.String()))
+		err = fmt.Errorf("stampede %s: %w: %s", strings.Join(args, " "), err, tail(stderr.String()))
 	}
 	return out, err
 }

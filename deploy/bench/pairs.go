@@ -11,9 +11,9 @@ import (
 	"stampede/app/load"
 )
 
-// crowdEvery is the interval of the pairs that also run the crowd scenarios. These take longer than all other steps
+// crowdInterval is the interval of the pairs that also run the crowd scenarios. These take longer than all other steps
 // together.
-const crowdEvery = 3
+const crowdInterval = 3
 
 // side is one of the two programs that run in turns.
 type side struct {
@@ -64,7 +64,7 @@ func pairs(ctx context.Context, f flags) error {
 		for i, side := range turn {
 			f.bin = side.bin
 			r := &runner{flags: f, stores: s, round: &Round{Number: 1 + 2*pair + i}}
-			found, err := r.pairSide(ctx, pair%crowdEvery == 0)
+			found, err := r.pairSide(ctx, pair%crowdInterval == 0)
 			if err != nil {
 				return fmt.Errorf("pair %d, %s: %w", pair+1, side.name, err)
 			}
@@ -93,7 +93,7 @@ func (r *runner) pairSide(ctx context.Context, crowd bool) (found figures, err e
 	}
 	if err == nil && crowd {
 		err = r.on(ctx, allRoles, func(n *node) error {
-			_, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.size(crowdSockets), r.time(longTime))
+			_, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.socketsFlag(crowdSockets), r.durationFlag(longTime))
 			return err
 		})
 	}

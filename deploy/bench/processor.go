@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// spenders are the processes whose processor time is listed separately, in the order of the table's columns.
-var spenders = []string{
+// costMetrics are the processes whose processor time is listed separately, in the order of the table's columns.
+var costMetrics = []string{
 	"server_cpu_us_per_op", "redis_cpu_us_per_op", "database_cpu_us_per_op", "generator_cpu_us_per_op",
 }
 
@@ -20,12 +20,12 @@ var costs = []struct{ name, of string }{
 	{"`time` op", "sockets/time "},
 }
 
-// together returns the processor time of all processes per op; NaN if one process was not measured.
-func together(of string) func(f figures) float64 {
+// totalProcessorTime returns the processor time of all processes per op; NaN if one process was not measured.
+func totalProcessorTime(of string) func(f figures) float64 {
 	return func(f figures) float64 {
 		sum := 0.0
-		for _, spender := range spenders {
-			sum += f.of(of + spender)
+		for _, costMetric := range costMetrics {
+			sum += f.of(of + costMetric)
 		}
 		return sum
 	}
@@ -36,10 +36,10 @@ func together(of string) func(f figures) float64 {
 func processorTime(b *bytes.Buffer, rounds []Round) {
 	for _, c := range costs {
 		fmt.Fprintf(b, "| %s |", c.name)
-		for _, spender := range spenders {
-			fmt.Fprintf(b, " %s |", digits(median(rounds, c.of+spender), 1))
+		for _, costMetric := range costMetrics {
+			fmt.Fprintf(b, " %s |", digits(median(rounds, c.of+costMetric), 1))
 		}
-		all := values(rounds, together(c.of))
+		all := values(rounds, totalProcessorTime(c.of))
 		spread := ""
 		if len(all) > 0 {
 			spread = digits(all[0], 1) + "–" + digits(all[len(all)-1], 1)

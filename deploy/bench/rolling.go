@@ -27,8 +27,8 @@ type pace struct {
 	Millis [3]int64 `json:"ms"` // p50, p99, maximum
 }
 
-// withRolling appends the part about the rolling restart to RESULTS.md. rolling.sh --write measures it.
-func withRolling(folder string, pages map[string][]byte) error {
+// appendRolling appends the part about the rolling restart to RESULTS.md. rolling.sh --write measures it.
+func appendRolling(folder string, pages map[string][]byte) error {
 	text, err := os.ReadFile(filepath.Join(folder, rollingFile))
 	if err != nil {
 		return err

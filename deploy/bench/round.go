@@ -32,7 +32,7 @@ type Round struct {
 	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"`
 	// growth of its data from the empty shop to the end of the chain, per order of the round; most of these orders
 	// waited for a worker while buyers continued to buy
-	RedisBytesAfterJam float64 `json:"redis_bytes_per_open_order_after_a_jam"`
+	RedisBytesAfterBacklog float64 `json:"redis_bytes_per_open_order_after_a_jam"`
 }
 
 func writeRounds(folder string, rounds []Round) error {

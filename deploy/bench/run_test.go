@@ -10,10 +10,10 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// TestSmallestRound runs one step of a round with its checks at the smallest scale: on real stores, with a server and a
-// generator in their own processes. Table, figures and pages have tests without processes; TestEveryLoadScenario runs
+// TestSmallestRoundMeasuresItsFigures runs one step of a round with its checks at the smallest scale: on real stores, with a server and a
+// generator in their own processes. Table, figures and pages have tests without processes; TestEveryLoadScenarioPassesItsChecks runs
 // the scenarios of the other steps.
-func TestSmallestRound(t *testing.T) {
+func TestSmallestRoundMeasuresItsFigures(t *testing.T) {
 	bin := t.TempDir()
 	if err := kit.Build(filepath.Join(bin, programName), nil); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestSmallestRound(t *testing.T) {
 			t.Errorf("%s is %v", name, got)
 		}
 	}
-	if all := values([]Round{*round}, together(costs[0].of)); len(all) != 1 || all[0] <= 0 {
+	if all := values([]Round{*round}, totalProcessorTime(costs[0].of)); len(all) != 1 || all[0] <= 0 {
 		t.Errorf("processor time of every process: %v", all)
 	}
 	if err := r.shop.close(ctx); err != nil {

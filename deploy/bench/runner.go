@@ -26,7 +26,7 @@ const (
 	longTime  = 2 * time.Second
 	floodTime = 2 * time.Second
 
-	drainWithin = 3 * time.Minute
+	drainTimeout = 3 * time.Minute
 )
 
 // runner performs one round.
@@ -85,8 +85,8 @@ func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) erro
 	return errors.Join(work(n), n.stop())
 }
 
-// alone runs scenarios on a server that it starts for them only.
-func (r *runner) alone(
+// runAlone runs scenarios on a server that it starts for them only.
+func (r *runner) runAlone(
 	ctx context.Context, s setup, step string, scenarios []string, args ...string,
 ) error {
 	return r.on(ctx, s, func(n *node) error {
@@ -95,11 +95,11 @@ func (r *runner) alone(
 	})
 }
 
-func (r *runner) size(sockets int) string {
+func (r *runner) socketsFlag(sockets int) string {
 	return "--sockets=" + strconv.Itoa(max(20, int(float64(sockets)*r.scale)))
 }
 
-func (r *runner) time(d time.Duration) string {
+func (r *runner) durationFlag(d time.Duration) string {
 	return "--for=" + max(300*time.Millisecond, time.Duration(float64(d)*r.scale)).String()
 }
 
@@ -126,13 +126,13 @@ func (r *runner) orders(ctx context.Context) error {
 }
 
 // loadChain runs the scenario chain and returns the usage of Redis before and after it.
-func (r *runner) loadChain(ctx context.Context, n *node, step string, lasts time.Duration) (
+func (r *runner) loadChain(ctx context.Context, n *node, step string, duration time.Duration) (
 	found load.Result, before, after usage, err error,
 ) {
 	if before, err = r.shop.usage(ctx); err != nil {
 		return found, before, after, err
 	}
-	all, err := r.load(ctx, n, step, []string{"chain"}, r.size(chainSockets), r.time(lasts))
+	all, err := r.load(ctx, n, step, []string{"chain"}, r.socketsFlag(chainSockets), r.durationFlag(duration))
 	if err != nil {
 		return found, before, after, err
 	}
@@ -145,7 +145,7 @@ func (r *runner) loadChain(ctx context.Context, n *node, step string, lasts time
 func (r *runner) sockets(ctx context.Context) error {
 	err := r.reservations(ctx)
 	if err == nil {
-		err = r.alone(ctx, simpleAPI, "sockets-simple", []string{"buy"}, r.size(manySockets), r.time(longTime),
+		err = r.runAlone(ctx, simpleAPI, "sockets-simple", []string{"buy"}, r.socketsFlag(manySockets), r.durationFlag(longTime),
 			"--no-wait")
 	}
 	if err == nil {
@@ -156,8 +156,8 @@ func (r *runner) sockets(ctx context.Context) error {
 
 // reservations measures a node with the role api alone; the baseline is the limit of its own sockets.
 func (r *runner) reservations(ctx context.Context) error {
-	return r.alone(ctx, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
-		r.size(manySockets), r.time(longTime), "--no-wait")
+	return r.runAlone(ctx, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
+		r.socketsFlag(manySockets), r.durationFlag(longTime), "--no-wait")
 }
 
 // floods measures how much a flood of forged payment notifications, and one of log ins, slows buys. The crowd is large
@@ -172,8 +172,8 @@ func (r *runner) floods(ctx context.Context) error {
 		return err
 	}
 	defer func() { r.shop.settings = nil }()
-	return r.alone(ctx, apiOnly, "floods", []string{"forged", "logins"}, r.size(chainSockets),
-		r.time(floodTime), "--no-wait")
+	return r.runAlone(ctx, apiOnly, "floods", []string{"forged", "logins"}, r.socketsFlag(chainSockets),
+		r.durationFlag(floodTime), "--no-wait")
 }
 
 // chain drains the backlog of the previous step, then measures complete orders: at full speed, at half of it, and one
@@ -187,16 +187,16 @@ func (r *runner) chain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.round.RedisBytesAfterJam = (after.data - r.empty.data) / float64(r.reserved)
+		r.round.RedisBytesAfterBacklog = (after.data - r.empty.data) / float64(r.reserved)
 		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / float64(found.Orders)
 		half := fmt.Sprintf("--rate=%.0f", found.PerSec/2)
-		_, err = r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half)
+		_, err = r.load(ctx, n, "chain-half", []string{"chain"}, r.socketsFlag(chainSockets), r.durationFlag(longTime), half)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.alone(ctx, simpleAll, "chain-simple", []string{"chain"}, r.size(chainSockets), r.time(longTime))
+	return r.runAlone(ctx, simpleAll, "chain-simple", []string{"chain"}, r.socketsFlag(chainSockets), r.durationFlag(longTime))
 }
 
 // crowd compares the same buys over few and over many sockets, then measures a full house on a fresh node.
@@ -204,9 +204,9 @@ func (r *runner) crowd(ctx context.Context) error {
 	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
 	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
 	err := r.on(ctx, allRoles, func(n *node) error {
-		_, err := r.load(ctx, n, "few", []string{"buy"}, r.size(fewSockets), r.time(shortTime), rate)
+		_, err := r.load(ctx, n, "few", []string{"buy"}, r.socketsFlag(fewSockets), r.durationFlag(shortTime), rate)
 		if err == nil {
-			_, err = r.load(ctx, n, "many", []string{"buy"}, r.size(crowdSockets), r.time(shortTime), rate)
+			_, err = r.load(ctx, n, "many", []string{"buy"}, r.socketsFlag(crowdSockets), r.durationFlag(shortTime), rate)
 		}
 		return err
 	})
@@ -215,9 +215,9 @@ func (r *runner) crowd(ctx context.Context) error {
 	}
 	return r.on(ctx, allRoles, func(n *node) error {
 		scenarios := []string{"idle", "fanout", "reconnect"}
-		_, err := r.load(ctx, n, "crowd", scenarios, r.size(crowdSockets), r.time(longTime), stalled)
+		_, err := r.load(ctx, n, "crowd", scenarios, r.socketsFlag(crowdSockets), r.durationFlag(longTime), stalled)
 		if err == nil {
-			err = r.settled(ctx)
+			err = r.verifySettled(ctx)
 		}
 		return err
 	})
@@ -231,8 +231,8 @@ func (r *runner) drain(ctx context.Context) error {
 		return err
 	}
 	for left := first; left > 0; {
-		if time.Since(began) > drainWithin {
-			return fmt.Errorf("%d reservations still wait after %v, want 0", left, drainWithin)
+		if time.Since(began) > drainTimeout {
+			return fmt.Errorf("%d reservations still wait after %v, want 0", left, drainTimeout)
 		}
 		if !shop.Sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
@@ -242,12 +242,12 @@ func (r *runner) drain(ctx context.Context) error {
 		}
 	}
 	r.round.DrainedPerSec = float64(first) / time.Since(began).Seconds()
-	return r.settled(ctx)
+	return r.verifySettled(ctx)
 }
 
-// settled verifies that every reserved buy of this round is a pending order (P2), that every order was published, and
+// verifySettled verifies that every reserved buy of this round is a pending order (P2), that every order was published, and
 // that the audit of all sales passes (P1).
-func (r *runner) settled(ctx context.Context) error {
+func (r *runner) verifySettled(ctx context.Context) error {
 	rows, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE state = 'pending'")
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (r *runner) settled(ctx context.Context) error {
 		case unpublished == 0:
 			_, err := r.tool(ctx, "audit")
 			return err
-		case time.Since(began) > drainWithin:
+		case time.Since(began) > drainTimeout:
 			return fmt.Errorf("%d orders are unpublished, want 0", unpublished)
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -10,17 +10,17 @@ const (
 	targetBurst   = 10.0      // duration of the buys, seconds
 	fewTicks      = 1.0       // per second and socket, to save traffic
 
-	busyShare  = 0.6   // planned utilization of processors and memory
-	nodeCores  = 8.0   // of the assumed machine
-	nodeMemory = 16.0  // GB
-	nodePrice  = 0.34  // USD per hour
-	tickWire   = 220.0 // bytes on the wire per tick of one sale, TCP, IP and TLS record included
-	orderWire  = 800.0 // bytes of a buy, its reply and its event
-	rowBytes   = 600.0 // bytes that the database writes per row: row, indexes, redo
-	changeWire = 150.0 // bytes of a change of an order between Redis and a node
-	room       = 4.0   // initial partitions per Redis primary, so that it can be split without new partitions
-	standby    = 2.0   // servers per primary of Redis and of the database: the primary and its replica
-	egressUSD  = 0.09  // per GB to the internet
+	busyShare            = 0.6   // planned utilization of processors and memory
+	nodeCores            = 8.0   // of the assumed machine
+	nodeMemory           = 16.0  // GB
+	nodePrice            = 0.34  // USD per hour
+	tickWire             = 220.0 // bytes on the wire per tick of one sale, TCP, IP and TLS record included
+	orderWire            = 800.0 // bytes of a buy, its reply and its event
+	rowBytes             = 600.0 // bytes that the database writes per row: row, indexes, redo
+	changeWire           = 150.0 // bytes of a change of an order between Redis and a node
+	partitionsPerPrimary = 4.0   // initial partitions per Redis primary, so that it can be split without new partitions
+	standby              = 2.0   // servers per primary of Redis and of the database: the primary and its replica
+	egressUSD            = 0.09  // per GB to the internet
 )
 
 // extrapolate returns the numbers of SCALE.md by their names in scale.md.
@@ -47,7 +47,7 @@ func extrapolate(rounds []Round) map[string]any {
 	egressGB := frames * tickWire * 3600 / 1e9                 // per hour
 	machines := nodes + standby*math.Ceil(shards/nodeCores) + standby*primaries
 	fewNodes := math.Ceil((targetSockets*fewTicks*frameMicros/1e6 + buyCores) / busyShare / nodeCores)
-	backPerSec := crowdSize / median(rounds, "crowd/reconnect all_back_s")
+	reconnectsPerSec := crowdSize / median(rounds, "crowd/reconnect all_back_s")
 	perNode := targetSockets / nodes
 
 	return map[string]any{
@@ -55,15 +55,15 @@ func extrapolate(rounds []Round) map[string]any {
 		"socketKB": socketKB, "frameMicros": frameMicros, "orderMicros": orderMicros,
 		"redisMicros": redisMicros, "redisBytes": redisBytes, "rowsPerSec": rowsPerSec,
 
-		"backPerSec": backPerSec,
-		"nodeBack":   perNode / (nodes - 1) / (backPerSec * nodeCores / float64(rounds[0].Machine.Cores)),
+		"reconnectsPerSec": reconnectsPerSec,
+		"nodeBack":   perNode / (nodes - 1) / (reconnectsPerSec * nodeCores / float64(rounds[0].Machine.Cores)),
 
-		"partitionBuys": busyShare * 1e6 / redisMicros, "partitions": shards * room,
+		"partitionBuys": busyShare * 1e6 / redisMicros, "partitions": shards * partitionsPerPrimary,
 		"primaryRows": rowsPerSec * busyShare,
 		"fewTicks":    fewTicks, "fewNodes": max(fewNodes, byMemory),
 		"fewUSD":     egressGB * fewTicks / targetTicks * egressUSD,
 		"fewGbit":    (targetSockets*fewTicks*tickWire + targetBuys*orderWire) * 8 / 1e9,
-		"changeWire": changeWire, "insideGbit": targetBuys * changeWire * nodes * 8 / 1e9, "room": room,
+		"changeWire": changeWire, "insideGbit": targetBuys * changeWire * nodes * 8 / 1e9, "room": partitionsPerPrimary,
 		"waits": burst(rowsPerSec),
 
 		"sockets": targetSockets, "buys": targetBuys, "ticks": targetTicks, "burst": targetBurst,
@@ -74,7 +74,7 @@ func extrapolate(rounds []Round) map[string]any {
 		"buyCores": buyCores, "memoryGB": memoryGB,
 		"nodes": nodes, "byCores": byCores, "byMemory": byMemory, "socketsPerNode": targetSockets / nodes,
 		"redisCores": redisCores, "shards": shards, "redisGB": orders * redisBytes / (1 << 30),
-		"primaries": primaries, "drain": burst(rowsPerSec)[0].Longest,
+		"primaries": primaries, "drain": burst(rowsPerSec)[0].MaxWait,
 		"commits": targetBuys / 500, "writtenMB": targetBuys * rowBytes / 1e6,
 		"gbit": gbit, "gbitPerNode": gbit / nodes, "machines": machines, "machinesUSD": machines * nodePrice,
 		"egressGB": egressGB, "egressHourUSD": egressGB * egressUSD,
@@ -84,32 +84,32 @@ func extrapolate(rounds []Round) map[string]any {
 // crowdSize is the number of sockets that reconnect in the measured step.
 const crowdSize = 18_000.0
 
-// waits describes the waiting orders of a burst for a number of database primaries.
-type waits struct {
-	Primaries int
-	Most      float64 // maximum number of waiting orders
-	Longest   float64 // longest time from a buy to its order, seconds
-	Over      float64 // time from the last buy until no order waits, seconds
+// burstWaits describes the waiting orders of a burst for a number of database primaries.
+type burstWaits struct {
+	Primaries  int
+	MaxWaiting float64 // maximum number of waiting orders
+	MaxWait    float64 // longest time from a buy to its order, seconds
+	DrainTime  float64 // time from the last buy until no order waits, seconds
 }
 
 // burst simulates the burst in small time steps with one, two and three primaries, which share the orders evenly.
 // Orders beyond their rate wait in the streams, first in, first out.
-func burst(rowsPerSec float64) []waits {
+func burst(rowsPerSec float64) []burstWaits {
 	const step = 0.01 // s
-	var all []waits
+	var all []burstWaits
 	for primaries := 1; primaries <= 3; primaries++ {
-		w := waits{Primaries: primaries}
+		w := burstWaits{Primaries: primaries}
 		rate, waiting := rowsPerSec*busyShare*float64(primaries), 0.0
 		for i := 0; ; i++ {
 			at := float64(i) * step
 			if at < targetBurst {
 				waiting += targetBuys * step
 			} else if waiting <= 0 {
-				w.Over = max(0, at-targetBurst)
+				w.DrainTime = max(0, at-targetBurst)
 				break
 			}
 			waiting = max(0, waiting-rate*step)
-			w.Most, w.Longest = max(w.Most, waiting), max(w.Longest, waiting/rate)
+			w.MaxWaiting, w.MaxWait = max(w.MaxWaiting, waiting), max(w.MaxWait, waiting/rate)
 		}
 		all = append(all, w)
 	}

@@ -13,97 +13,97 @@ import (
 type row struct {
 	name     string
 	unit     string // of ours and of the baseline
-	ours     string // name of a figure
+	figure   string // name of a figure
 	baseline string // name of a figure; "": none
 	ratio    string // name of a figure that already is the ratio; "": ours ÷ baseline
-	least    float64
-	most     float64 // least or most is the bar; 0: none
+	min      float64
+	max      float64 // least or most is the bar; 0: none
 	digits   int     // decimals of the ratio, or of ours without a baseline
 }
 
 // rows are the lines of the table, in order.
 var rows = []row{
 	{
-		name: "gate: grouped ÷ one script per buy, AOF `always`", unit: "buys/s", least: 4, digits: 2,
-		ours: "Gate grouped/s", baseline: "Gate single/s", ratio: "Gate ratio",
+		name: "gate: grouped ÷ one script per buy, AOF `always`", unit: "buys/s", min: 4, digits: 2,
+		figure: "Gate grouped/s", baseline: "Gate single/s", ratio: "Gate ratio",
 	},
 	{
-		name: "reserved buys ÷ `time` ops, the same 10,000 sockets", unit: "ops/s", least: 0.7, digits: 2,
-		ours: "sockets/buy per_second", baseline: "sockets/time per_second",
+		name: "reserved buys ÷ `time` ops, the same 10,000 sockets", unit: "ops/s", min: 0.7, digits: 2,
+		figure: "sockets/buy per_second", baseline: "sockets/time per_second",
 	},
 	{
-		name: "reserved buys ÷ one script per buy, 10,000 sockets", unit: "buys/s", least: 3, digits: 2,
-		ours: "sockets/buy per_second", baseline: "sockets-simple/buy per_second",
+		name: "reserved buys ÷ one script per buy, 10,000 sockets", unit: "buys/s", min: 3, digits: 2,
+		figure: "sockets/buy per_second", baseline: "sockets-simple/buy per_second",
 	},
 	{
-		name: "burst of 10,000: p99 of buys ÷ p99 of `time` ops", unit: "ms", most: 1.5, digits: 2,
-		ours: "sockets/burst p99_ms", baseline: "sockets/burst time_p99_ms",
+		name: "burst of 10,000: p99 of buys ÷ p99 of `time` ops", unit: "ms", max: 1.5, digits: 2,
+		figure: "sockets/burst p99_ms", baseline: "sockets/burst time_p99_ms",
 	},
 	{
-		name: "sold-out replies ÷ `time` ops", unit: "ops/s", least: 0.9, digits: 2,
-		ours: "sockets/soldout per_second", baseline: "sockets/time per_second",
+		name: "sold-out replies ÷ `time` ops", unit: "ops/s", min: 0.9, digits: 2,
+		figure: "sockets/soldout per_second", baseline: "sockets/time per_second",
 	},
 	{
-		name: "fulfilment: grouped ÷ one row per transaction, 16 connections", unit: "rows/s", least: 15, digits: 1,
-		ours: "Fulfil grouped/s", baseline: "Fulfil single/s", ratio: "Fulfil ratio",
+		name: "fulfilment: grouped ÷ one row per transaction, 16 connections", unit: "rows/s", min: 15, digits: 1,
+		figure: "Fulfil grouped/s", baseline: "Fulfil single/s", ratio: "Fulfil ratio",
 	},
 	{
-		name: "chain: confirmed orders a second, all checks on", unit: "orders/s", least: 30_000,
-		ours: "chain/chain per_second",
+		name: "chain: confirmed orders a second, all checks on", unit: "orders/s", min: 30_000,
+		figure: "chain/chain per_second",
 	},
 	{
-		name: "chain ÷ the simple chain", unit: "orders/s", least: 10, digits: 1,
-		ours: "chain/chain per_second", baseline: "chain-simple/chain per_second",
+		name: "chain ÷ the simple chain", unit: "orders/s", min: 10, digits: 1,
+		figure: "chain/chain per_second", baseline: "chain-simple/chain per_second",
 	},
 	{
-		name: "chain at half that rate: buy → order pushed, p99", unit: "ms", most: 150,
-		ours: "chain-half/chain order_p99_ms",
+		name: "chain at half that rate: buy → order pushed, p99", unit: "ms", max: 150,
+		figure: "chain-half/chain order_p99_ms",
 	},
 	{
-		name: "fan-out ÷ plain write loop", unit: "frames/s", least: 0.9, digits: 2,
-		ours: "Fanout frames/s", baseline: "Fanout plain-frames/s", ratio: "Fanout ratio",
+		name: "fan-out ÷ plain write loop", unit: "frames/s", min: 0.9, digits: 2,
+		figure: "Fanout frames/s", baseline: "Fanout plain-frames/s", ratio: "Fanout ratio",
 	},
 	{
-		name: "fan-out with 1 % of the clients stalled ÷ plain write loop", unit: "frames/s", least: 0.85, digits: 2,
-		ours: "FanoutStalled frames/s", baseline: "FanoutStalled plain-frames/s", ratio: "FanoutStalled ratio",
+		name: "fan-out with 1 % of the clients stalled ÷ plain write loop", unit: "frames/s", min: 0.85, digits: 2,
+		figure: "FanoutStalled frames/s", baseline: "FanoutStalled plain-frames/s", ratio: "FanoutStalled ratio",
 	},
 	{
-		name: "tick age, 18,000 watchers (1 % stalled), 5 ticks a second, p99", unit: "ms", most: 250,
-		ours: "crowd/fanout p99_ms",
+		name: "tick age, 18,000 watchers (1 % stalled), 5 ticks a second, p99", unit: "ms", max: 250,
+		figure: "crowd/fanout p99_ms",
 	},
 	{
-		name: "memory per idle socket, 18,000, authenticated and watching", unit: "KB", most: 12.6, digits: 1,
-		ours: "crowd/idle kb_per_socket",
+		name: "memory per idle socket, 18,000, authenticated and watching", unit: "KB", max: 12.6, digits: 1,
+		figure: "crowd/idle kb_per_socket",
 	},
 	{
-		name: "processor time per buy: 18,000 sockets ÷ 1,000", unit: "µs", most: 1.2, digits: 2,
-		ours: "many/buy server_cpu_us_per_op", baseline: "few/buy server_cpu_us_per_op",
+		name: "processor time per buy: 18,000 sockets ÷ 1,000", unit: "µs", max: 1.2, digits: 2,
+		figure: "many/buy server_cpu_us_per_op", baseline: "few/buy server_cpu_us_per_op",
 	},
 	{
-		name: "18,000 sockets disconnect and are all back, without a lost event", unit: "s", most: 10, digits: 1,
-		ours: "crowd/reconnect all_back_s",
+		name: "18,000 sockets disconnect and are all back, without a lost event", unit: "s", max: 10, digits: 1,
+		figure: "crowd/reconnect all_back_s",
 	},
 	{
-		name: "buys under 1,000 forged payment notifications a second ÷ without", unit: "buys/s", least: 0.9, digits: 2,
-		ours: "floods/forged buys_per_second_with", baseline: "floods/forged buys_per_second_without",
+		name: "buys under 1,000 forged payment notifications a second ÷ without", unit: "buys/s", min: 0.9, digits: 2,
+		figure: "floods/forged buys_per_second_with", baseline: "floods/forged buys_per_second_without",
 	},
 	{
-		name: "buys under 500 log ins a second ÷ without", unit: "buys/s", least: 0.8, digits: 2,
-		ours: "floods/logins buys_per_second_with", baseline: "floods/logins buys_per_second_without",
+		name: "buys under 500 log ins a second ÷ without", unit: "buys/s", min: 0.8, digits: 2,
+		figure: "floods/logins buys_per_second_with", baseline: "floods/logins buys_per_second_without",
 	},
 	{
-		name: "processor time of Redis per order (chain)", unit: "µs", most: 18, digits: 1,
-		ours: "chain/chain redis_cpu_us_per_op",
+		name: "processor time of Redis per order (chain)", unit: "µs", max: 18, digits: 1,
+		figure: "chain/chain redis_cpu_us_per_op",
 	},
 	{
-		name: "append-only file of Redis per order", unit: "KB", most: 0.7, digits: 2,
-		ours: "redis_log_kb_per_order",
+		name: "append-only file of Redis per order", unit: "KB", max: 0.7, digits: 2,
+		figure: "redis_log_kb_per_order",
 	},
-	{name: "memory in Redis per open order", unit: "bytes", most: 400, ours: "redis_bytes_per_open_order"},
-	{name: "the same after most orders have waited for a worker", unit: "bytes", ours: "redis_bytes_per_open_order_after_a_jam"},
+	{name: "memory in Redis per open order", unit: "bytes", max: 400, figure: "redis_bytes_per_open_order"},
+	{name: "the same after most orders have waited for a worker", unit: "bytes", figure: "redis_bytes_per_open_order_after_a_jam"},
 	{
 		name: "waiting reservations turned into orders, without new buys", unit: "orders/s",
-		ours: "drained_per_second",
+		figure: "drained_per_second",
 	},
 }
 
@@ -111,9 +111,9 @@ var rows = []row{
 func (w *row) compared(f figures) float64 {
 	switch {
 	case w.baseline == "":
-		return f.of(w.ours)
+		return f.of(w.figure)
 	case w.ratio == "":
-		return f.of(w.ours) / f.of(w.baseline)
+		return f.of(w.figure) / f.of(w.baseline)
 	}
 	return f.of(w.ratio)
 }
@@ -133,7 +133,7 @@ func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures)
 			verdict = "scaled"
 		}
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(median(rounds, w.ours), w.unit), baseline,
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(median(rounds, w.figure), w.unit), baseline,
 		value, spread, w.bar(), verdict, w.overMachines(machines))
 }
 
@@ -141,7 +141,7 @@ func (w *row) verdict(value float64) string {
 	switch {
 	case math.IsNaN(value):
 		return "not measured"
-	case w.least > 0 && value < w.least, w.most > 0 && value > w.most:
+	case w.min > 0 && value < w.min, w.max > 0 && value > w.max:
 		return "short"
 	}
 	return "pass"
@@ -149,10 +149,10 @@ func (w *row) verdict(value float64) string {
 
 func (w *row) bar() string {
 	switch {
-	case w.least > 0:
-		return "≥ " + digits(w.least, -1)
-	case w.most > 0:
-		return "≤ " + digits(w.most, -1)
+	case w.min > 0:
+		return "≥ " + digits(w.min, -1)
+	case w.max > 0:
+		return "≤ " + digits(w.max, -1)
 	}
 	return ""
 }

@@ -13,8 +13,8 @@ import (
 
 const kept = "../load"
 
-// TestResultsAreMadeOfTheKeptRounds compares RESULTS.md and SCALE.md with pages made of the stored raw figures.
-func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
+// TestResultsMatchTheStoredRounds compares RESULTS.md and SCALE.md with pages made of the stored raw figures.
+func TestResultsMatchTheStoredRounds(t *testing.T) {
 	t.Parallel()
 	rounds, err := readRounds(kept)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	}
 	made, err := pages(rounds, machines)
 	if err == nil {
-		err = withRolling(kept, made)
+		err = appendRolling(kept, made)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -41,12 +41,12 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 		}
 	}
 	for _, w := range rows {
-		if math.IsNaN(median(rounds, w.ours)) {
+		if math.IsNaN(median(rounds, w.figure)) {
 			t.Errorf("%s was not measured", w.name)
 		}
 	}
 	for _, c := range costs {
-		if all := values(rounds, together(c.of)); len(all) != len(rounds) || all[0] <= 0 {
+		if all := values(rounds, totalProcessorTime(c.of)); len(all) != len(rounds) || all[0] <= 0 {
 			t.Errorf("processor time of %q was not measured for every process: %v", c.name, all)
 		}
 	}
@@ -58,8 +58,8 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsSurviveBeingKept writes and reads rounds, and expects an error for an unknown field.
-func TestRoundsSurviveBeingKept(t *testing.T) {
+// TestRoundsAreReadBackUnchanged writes and reads rounds, and expects an error for an unknown field.
+func TestRoundsAreReadBackUnchanged(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	r := Round{Number: 2, Scale: 1, Steps: map[string][]load.Result{"chain": {{
@@ -89,8 +89,8 @@ func TestRoundsSurviveBeingKept(t *testing.T) {
 	}
 }
 
-// TestVerdicts expects that medians decide, and that an unmeasured figure does not pass.
-func TestVerdicts(t *testing.T) {
+// TestMediansDecideTheVerdict expects that medians decide, and that an unmeasured figure does not pass.
+func TestMediansDecideTheVerdict(t *testing.T) {
 	t.Parallel()
 	const rate = "drained_per_second"
 	rounds := []Round{
@@ -98,16 +98,16 @@ func TestVerdicts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		row  row
-		says string
+		want string
 	}{
-		"least, reached":     {row{name: "x", unit: "a/s", ours: rate, least: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
-		"least, not reached": {row{name: "x", unit: "a/s", ours: rate, least: 11_001}, "| short |"},
-		"most, exceeded":     {row{name: "x", unit: "ms", ours: rate, most: 0.5}, "| ≤ 0.5 | short |"},
-		"ratio":              {row{name: "x", unit: "a/s", ours: rate, baseline: rate, most: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
+		"least, reached":     {row{name: "x", unit: "a/s", figure: rate, min: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
+		"least, not reached": {row{name: "x", unit: "a/s", figure: rate, min: 11_001}, "| short |"},
+		"most, exceeded":     {row{name: "x", unit: "ms", figure: rate, max: 0.5}, "| ≤ 0.5 | short |"},
+		"ratio":              {row{name: "x", unit: "a/s", figure: rate, baseline: rate, max: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
 		"not measured": {row{
-			name: "x", unit: "ms", ours: "None x", most: 1,
+			name: "x", unit: "ms", figure: "None x", max: 1,
 		}, "| not measured |"},
-		"no bar": {row{name: "x", unit: "a/s", ours: rate}, "| x | 11,000 a/s |  |  |  |  |  |  |"},
+		"no bar": {row{name: "x", unit: "a/s", figure: rate}, "| x | 11,000 a/s |  |  |  |  |  |  |"},
 	} {
 		var b bytes.Buffer
 		c.row.render(&b, rounds, []MachineFigures{
@@ -115,13 +115,13 @@ func TestVerdicts(t *testing.T) {
 			{Figures: map[string]float64{"y": 7}},
 			{Figures: map[string]float64{"x": 0.8}},
 		})
-		if !strings.Contains(b.String(), c.says) {
+		if !strings.Contains(b.String(), c.want) {
 			t.Errorf("%s: %s", name, b.String())
 		}
 	}
 }
 
-func TestBenchmarkLines(t *testing.T) {
+func TestReadBenchmarkReturnsTheMetrics(t *testing.T) {
 	t.Parallel()
 	const out = "goos: linux\nBenchmarkRatioFanoutStalled-2 \t 200\t 1.5 ratio\n" +
 		"BenchmarkRatioFanout-2   \t     200\t     36152 frames/s\t     49561 plain-frames/s\t         0.7294 ratio\nPASS\n"
@@ -134,8 +134,8 @@ func TestBenchmarkLines(t *testing.T) {
 	}
 }
 
-// TestMachinesAreRemembered expects that new ratios replace the old ones of the same machine only.
-func TestMachinesAreRemembered(t *testing.T) {
+// TestRatiosReplaceThoseOfTheSameMachine expects that new ratios replace the old ones of the same machine only.
+func TestRatiosReplaceThoseOfTheSameMachine(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	gate := func(machine string, ratios ...float64) []Round {
@@ -150,7 +150,7 @@ func TestMachinesAreRemembered(t *testing.T) {
 	scaled := gate("scaled", 1)
 	scaled[0].Scale = 0.005 // is not stored
 	for _, rounds := range [][]Round{gate("slow", 3), gate("fast", 4, 5, 6), gate("slow", 4.2, 4.7, 4.9), scaled} {
-		if err := rememberMachine(folder, rounds); err != nil {
+		if err := storeMachine(folder, rounds); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -54,7 +54,7 @@ figures() {
   echo
   echo 'Ten thousand equal deadlines, with a kill of the sweeper while it processes them:'
   echo
-  sed -nE 's/^ok +TestKilledSweeping\/([^ ]+) .* ([0-9]+ pending at the kill.*late) orders.*/- `\1`: \2/p' "$last"
+  sed -nE 's/^ok +TestKilledSweeperReturnsUnitsOnce\/([^ ]+) .* ([0-9]+ pending at the kill.*late) orders.*/- `\1`: \2/p' "$last"
   echo
   sed -n 's/^seed \([0-9]*\);.*/All runs used the seed \1 (`just crash --long --seed \1`)./p' "$last"
 }
@@ -78,7 +78,7 @@ models() {
     ./streams ./app/store ./realtime -rapid.checks=1000
 }
 
-run='^(TestEveryPoint|TestKilledInBacklog|TestManyNodes|TestRollingRestart|TestRandomPromotions)$'
+run='^(TestDeathAtEachCrashPointLosesNoWork|TestKilledNodeLosesNoBacklog|TestNodeChangesLoseNoOrder|TestRollingRestartLosesNoOrder|TestRandomPromotionsKeepStoresConsistent)$'
 seeds=3 changes=4 promotions=1
 long=0
 flags=()
@@ -90,7 +90,7 @@ while (($#)); do
   --seeds) seeds=${2:?} && shift ;;
   --changes) changes=${2:?} && shift ;;
   --promotions) promotions=${2:?} && shift ;;
-  --point) run="^TestEveryPoint\$/^${2:?}\$" && shift ;;
+  --point) run="^TestDeathAtEachCrashPointLosesNoWork\$/^${2:?}\$" && shift ;;
   --run) run=${2:?} && shift ;;
   *)
     sed -n '5,17s/^# *//p' "$0" >&2

@@ -83,7 +83,7 @@ files() {
 # minutes.
 sockets_held() {
   deploy/scripts/install.sh && deploy/scripts/services.sh run deploy/scripts/go-test.sh --log sockets \
-    -tags soak -run '^TestTenThousandSocketsThroughNginx$' ./app/test/e2e
+    -tags soak -run '^TestNginxKeepsTenThousandSocketsOpen$' ./app/test/e2e
 }
 
 sockets() { suite '10,000 sockets through nginx' sockets_held || true; }

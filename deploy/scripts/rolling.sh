@@ -11,6 +11,6 @@ figures=.run/rolling.json
 [[ ${1:-} != --write ]] || { figures=deploy/load/rolling.json && shift; }
 mkdir -p .run
 deploy/scripts/services.sh run deploy/scripts/go-test.sh -tags crashpoints ./app/test/crash \
-  -run '^TestRollingRestart$' -crowd 200 -rounds 2 -figures "$PWD/$figures" "$@"
+  -run '^TestRollingRestartLosesNoOrder$' -crowd 200 -rounds 2 -figures "$PWD/$figures" "$@"
 cat .run/crash/report.txt "$figures"
 [[ $figures == .run/* ]] || deploy/scripts/bench.sh --render >/dev/null

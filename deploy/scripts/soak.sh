@@ -6,4 +6,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export STAMPEDE_SOAK_FOR=${1:-1h} STAMPEDE_SOAK_SLOT=${2:-5m} STAMPEDE_SOAK_SHOPPERS=${3:-100}
-deploy/scripts/go-test.sh --log soak -timeout 0 -tags soak -run '^TestSoak$' ./app/cmd/stampede
+deploy/scripts/go-test.sh --log soak -timeout 0 -tags soak -run '^TestSoakUsesConstantResources$' ./app/cmd/stampede

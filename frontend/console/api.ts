@@ -23,7 +23,7 @@ export interface JournalQuery {
 }
 
 /** A change of a sale; `version` is the version that the operator saw. */
-export interface SaleAct {
+export interface SaleOperation {
   version: number
   note?: string
 }
@@ -35,7 +35,7 @@ export interface SaleAct {
 export function useApi() {
   const { ask, act } = useAsking()
   const onSale =
-    <B extends SaleAct>(what: string) =>
+    <B extends SaleOperation>(what: string) =>
     async (key: string, id: string, body: B): Promise<void> => {
       await act(key, 'POST', `/sales/${id}/${what}`, body)
     }
@@ -46,8 +46,8 @@ export function useApi() {
     pause: onSale('pause'),
     resume: onSale('resume'),
     end: onSale('end'),
-    stock: onSale<SaleAct & { units: number }>('stock'),
-    challenge: onSale<SaleAct & { challenge: string }>('challenge'),
+    stock: onSale<SaleOperation & { units: number }>('stock'),
+    challenge: onSale<SaleOperation & { challenge: string }>('challenge'),
 
     notice: async (): Promise<Notice | undefined> => parseNotice(await ask('GET', '/operator/notice')),
     sayNotice: async (key: string, notice: NewNotice): Promise<void> => {

@@ -18,8 +18,8 @@ import (
 const (
 	// pingEvery is the interval of the pings on the connection that holds a lock.
 	pingEvery = 2 * time.Second
-	// letGoWithin limits the release of the lock after the end of the holder's context.
-	letGoWithin = time.Second
+	// releaseTimeout limits the release of the lock after the end of the holder's context.
+	releaseTimeout = time.Second
 )
 
 var (
@@ -50,11 +50,11 @@ func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context)
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoWithin)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
 		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // otherwise it ends with the connection
 	}()
-	return whileAlive(ctx, conn, fn)
+	return runWhileConnected(ctx, conn, fn)
 }
 
 // take waits for the lock and returns its name on the server.
@@ -67,7 +67,7 @@ func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 		return "", fmt.Errorf("read the database's name: %w", err)
 	}
 	name := nameIn(database, l.Name)
-	for begun := time.Now(); ; {
+	for started := time.Now(); ; {
 		var got sql.NullBool // NULL: the server ended the wait on request
 		// Short waits, because the connection has a read timeout.
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 1)", name).Scan(&got); err != nil {
@@ -76,7 +76,7 @@ func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 		if got.Bool {
 			return name, nil
 		}
-		if l.Wait > 0 && time.Since(begun) > l.Wait {
+		if l.Wait > 0 && time.Since(started) > l.Wait {
 			return "", fmt.Errorf("%w %s for %v", ErrHeld, l.Name, l.Wait)
 		}
 	}
@@ -90,8 +90,8 @@ func nameIn(database, name string) string {
 	return name + ":" + hex.EncodeToString(hash[:])
 }
 
-// whileAlive runs fn and ends its context when the connection ends.
-func whileAlive(ctx context.Context, conn bun.Conn, fn func(ctx context.Context) error) error {
+// runWhileConnected runs fn and ends its context when the connection ends.
+func runWhileConnected(ctx context.Context, conn bun.Conn, fn func(ctx context.Context) error) error {
 	inner, lost := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -23,7 +23,7 @@ func TestNameIsFixed(t *testing.T) {
 }
 
 // A waiting process gets ErrHeld after its wait, and the lock after the holder has released it.
-func TestHoldAdmitsOne(t *testing.T) {
+func TestHoldAdmitsOneProcess(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	s, err := store.OpenMySQL(ctx, kit.MySQL(t))
@@ -32,9 +32,9 @@ func TestHoldAdmitsOne(t *testing.T) {
 	}
 	defer s.Close()
 	lock := sqllock.Lock{Name: "stampede:test", Wait: time.Millisecond, Silence: 10 * time.Second}
-	nothing := func(context.Context) error { return nil }
+	noop := func(context.Context) error { return nil }
 	err = lock.Hold(ctx, s.DB(), func(context.Context) error {
-		if err := lock.Hold(ctx, s.DB(), nothing); !errors.Is(err, sqllock.ErrHeld) {
+		if err := lock.Hold(ctx, s.DB(), noop); !errors.Is(err, sqllock.ErrHeld) {
 			t.Errorf("a second holder: %v, want ErrHeld", err)
 		}
 		return nil
@@ -42,7 +42,7 @@ func TestHoldAdmitsOne(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := lock.Hold(ctx, s.DB(), nothing); err != nil {
+	if err := lock.Hold(ctx, s.DB(), noop); err != nil {
 		t.Errorf("after the first holder: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func TestCanonicalSortsAndDoesNotEscape(t *testing.T) {
 }
 
 // A signature is valid only for its text, its key and its kind.
-func TestSignatures(t *testing.T) {
+func TestSignatureIsBoundToTextAndKind(t *testing.T) {
 	t.Parallel()
 	key := testKey()
 	request := url.Values{"app_id": {"1"}, "sign_type": {"RSA2"}, "subject": {"水壶 & more"}}
@@ -66,7 +66,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-func TestKeysAreReadInEveryForm(t *testing.T) {
+func TestKeysParseInEveryForm(t *testing.T) {
 	t.Parallel()
 	key := testKey()
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
@@ -93,7 +93,7 @@ func TestKeysAreReadInEveryForm(t *testing.T) {
 	}
 }
 
-func TestWrongKeysAreNamed(t *testing.T) {
+func TestInvalidKeysReturnReason(t *testing.T) {
 	t.Parallel()
 	short, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestWrongKeysAreNamed(t *testing.T) {
 	}
 }
 
-func TestRootBundleCountsRSAOnly(t *testing.T) {
+func TestRootSerialNumberIgnoresNonRSA(t *testing.T) {
 	t.Parallel()
 	key := testKey()
 	template := &x509.Certificate{

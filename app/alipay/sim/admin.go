@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-func (s *Simulator) showLedger(w http.ResponseWriter, _ *http.Request) { answerJSON(w, s.Ledger()) }
+func (s *Simulator) showLedger(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Ledger()) }
 
 func (s *Simulator) showFaults(w http.ResponseWriter, _ *http.Request) {
-	answerJSON(w, map[string]any{"faults": s.faults.all()})
+	writeJSON(w, map[string]any{"faults": s.faults.all()})
 }
 
 func (s *Simulator) addFault(w http.ResponseWriter, r *http.Request) {
@@ -25,34 +25,34 @@ func (s *Simulator) addFault(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	answerJSON(w, f)
+	writeJSON(w, f)
 }
 
 func (s *Simulator) dropFaults(w http.ResponseWriter, _ *http.Request) {
-	s.Heal()
+	s.RemoveFaults()
 	w.WriteHeader(http.StatusNoContent)
 }
 
 func (s *Simulator) dropFault(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil || !s.heal(id) {
+	if err != nil || !s.removeFault(id) {
 		http.Error(w, "no such fault", http.StatusNotFound)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// act performs an action of the buyer.
-func (s *Simulator) act(w http.ResponseWriter, r *http.Request) {
+// handleBuyerAction performs an action of the buyer.
+func (s *Simulator) handleBuyerAction(w http.ResponseWriter, r *http.Request) {
 	order := r.PathValue("order")
 	var err error
-	switch press := r.PathValue("press"); press {
+	switch action := r.PathValue("press"); action {
 	case "late":
 		err = s.PayLate(order)
 	case "repeat":
 		err = s.Repeat(order)
 	default:
-		err = s.press(press, order)
+		err = s.doButton(action, order)
 	}
 	switch {
 	case err == nil:
@@ -64,17 +64,17 @@ func (s *Simulator) act(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Simulator) press(button, order string) error {
+func (s *Simulator) doButton(button, order string) error {
 	switch button {
 	case "pay":
 		return s.Pay(order)
 	case "close":
-		return s.GiveUp(order)
+		return s.Cancel(order)
 	}
 	return errors.New("unknown button: want pay or close")
 }
 
-func answerJSON(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// packed returns about 16 KB that decode to 16 MB.
-func packed(t *testing.T) []byte {
+// compressedBody returns about 16 KB that decode to 16 MB.
+func compressedBody(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -23,10 +23,10 @@ func packed(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestNoBodyIsDecoded: every route rejects a compressed body at low cost. The test does not run in parallel, because it
+// TestCompressedBodiesAreRejected: every route rejects a compressed body at low cost. The test does not run in parallel, because it
 // measures the allocations of the whole process.
-func TestNoBodyIsDecoded(t *testing.T) {
-	s, body := newShop(t, Options{}), packed(t)
+func TestCompressedBodiesAreRejected(t *testing.T) {
+	s, body := newShop(t, Options{}), compressedBody(t)
 	for pattern := range s.routes() {
 		method, path, _ := strings.Cut(pattern, " ")
 		address := s.server.URL + strings.NewReplacer("{", "", "}", "").Replace(path)
@@ -38,15 +38,15 @@ func TestNoBodyIsDecoded(t *testing.T) {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		answer, err := s.client.Do(request)
+		reply, err := s.client.Do(request)
 		if err != nil {
 			t.Fatalf("%s: %v", pattern, err)
 		}
-		_ = answer.Body.Close()
+		_ = reply.Body.Close()
 		runtime.ReadMemStats(&after)
-		if spent := after.TotalAlloc - before.TotalAlloc; answer.StatusCode != http.StatusUnsupportedMediaType ||
+		if spent := after.TotalAlloc - before.TotalAlloc; reply.StatusCode != http.StatusUnsupportedMediaType ||
 			spent > 1<<20 {
-			t.Errorf("%s: %s, %d bytes allocated", pattern, answer.Status, spent)
+			t.Errorf("%s: %s, %d bytes allocated", pattern, reply.Status, spent)
 		}
 	}
 }

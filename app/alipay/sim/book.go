@@ -42,7 +42,7 @@ type Trade struct {
 	PaidAt      time.Time `json:"paid_at,omitzero"`
 
 	token     string // part of the cashier's address
-	begun     bool   // false: signed, but not yet opened by the buyer
+	started   bool   // false: signed, but not yet opened by the buyer
 	method    string
 	notifyURL string
 	returnURL string
@@ -57,30 +57,30 @@ type Ledger struct {
 
 // Reasons for a rejected action or call.
 var (
-	errNoTrade = errors.New("no such trade")
-	errStatus  = errors.New("the state does not allow it")
-	errOther   = errors.New("the number is already in use")
-	errTooMuch = errors.New("more than the paid amount")
+	errNoTrade     = errors.New("no such trade")
+	errStatus      = errors.New("the state does not allow it")
+	errNumberInUse = errors.New("the number is already in use")
+	errTooMuch     = errors.New("more than the paid amount")
 )
 
 // book stores the trades. It returns copies.
 type book struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	orders  map[string]*Trade
-	tokens  map[string]*Trade
-	begun   []*Trade
-	trading int64
+	mu          sync.Mutex
+	orders      map[string]*Trade
+	tokens      map[string]*Trade
+	started     []*Trade
+	lastTradeNo int64
 }
 
 func newBook(now func() time.Time) *book {
 	return &book{now: now, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
 }
 
-// sign stores a trade that the shop has signed; begin reports whether the buyer has opened it. The same order with the
+// addSigned stores a trade that the shop has signed; begin reports whether the buyer has opened it. The same order with the
 // same amount is the same trade.
-func (b *book) sign(t Trade, begin bool) (Trade, error) {
+func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	known := b.orders[t.Order]
@@ -90,33 +90,33 @@ func (b *book) sign(t Trade, begin bool) (Trade, error) {
 		b.orders[t.Order], b.tokens[known.token] = known, known
 	}
 	if known.AmountFen != t.AmountFen {
-		return Trade{}, errOther
+		return Trade{}, errNumberInUse
 	}
-	if !known.begun { // the shop's latest version counts until the buyer opens the trade
+	if !known.started { // the shop's latest version counts until the buyer opens the trade
 		known.Subject, known.ExpiresAt = t.Subject, t.ExpiresAt
 		known.method, known.notifyURL, known.returnURL = t.method, t.notifyURL, t.returnURL
 	}
-	if begin {
-		b.begin(known)
+	if start {
+		b.start(known)
 	}
-	b.age(known)
+	b.closeIfExpired(known)
 	return *known, nil
 }
 
-// begin creates a signed trade at the gateway. After its end, it does nothing.
-func (b *book) begin(t *Trade) {
-	if t.begun || !b.now().Before(t.ExpiresAt) {
+// start creates a signed trade at the gateway. After its end, it does nothing.
+func (b *book) start(t *Trade) {
+	if t.started || !b.now().Before(t.ExpiresAt) {
 		return
 	}
-	b.trading++
-	t.begun, t.Status, t.CreatedAt = true, Waiting, b.now()
-	t.No = fmt.Sprintf("%s22001400%012d", b.now().Format("20060102"), b.trading)
-	b.begun = append(b.begun, t)
+	b.lastTradeNo++
+	t.started, t.Status, t.CreatedAt = true, Waiting, b.now()
+	t.No = fmt.Sprintf("%s22001400%012d", b.now().Format("20060102"), b.lastTradeNo)
+	b.started = append(b.started, t)
 }
 
-// age closes a waiting trade after its end.
-func (b *book) age(t *Trade) {
-	if t.begun && t.Status == Waiting && !b.now().Before(t.ExpiresAt) {
+// closeIfExpired closes a waiting trade after its end.
+func (b *book) closeIfExpired(t *Trade) {
+	if t.started && t.Status == Waiting && !b.now().Before(t.ExpiresAt) {
 		t.Status = Closed
 	}
 }
@@ -126,24 +126,24 @@ func (b *book) change(order string, do func(t *Trade) error) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.orders[order]
-	if t == nil || !t.begun {
+	if t == nil || !t.started {
 		return Trade{}, errNoTrade
 	}
-	b.age(t)
+	b.closeIfExpired(t)
 	err := do(t)
 	return *t, err
 }
 
-// arrive finds a trade by its token and begins it.
-func (b *book) arrive(token string) (Trade, error) {
+// openByToken finds a trade by its token and begins it.
+func (b *book) openByToken(token string) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tokens[token]
 	if t == nil {
 		return Trade{}, errNoTrade
 	}
-	b.begin(t)
-	b.age(t)
+	b.start(t)
+	b.closeIfExpired(t)
 	return *t, nil
 }
 
@@ -174,14 +174,14 @@ func (b *book) close(order string) (Trade, error) {
 }
 
 // refund returns money; fresh reports whether money moved now. The same number is the same refund.
-func (b *book) refund(order, request string, fen int64) (t Trade, fresh bool, err error) {
+func (b *book) refund(order, request string, fen int64) (t Trade, moved bool, err error) {
 	t, err = b.change(order, func(t *Trade) error {
 		for _, r := range t.Refunds {
 			switch {
 			case r == Refund{request, fen}:
 				return nil
 			case r.Request == request:
-				return errOther
+				return errNumberInUse
 			}
 		}
 		switch {
@@ -196,18 +196,18 @@ func (b *book) refund(order, request string, fen int64) (t Trade, fresh bool, er
 		if t.RefundedFen == t.TakenFen {
 			t.Status = Closed
 		}
-		fresh = true
+		moved = true
 		return nil
 	})
-	return t, fresh, err
+	return t, moved, err
 }
 
 func (b *book) ledger() Ledger {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := Ledger{Trades: make([]Trade, 0, len(b.begun))}
-	for _, t := range b.begun {
-		b.age(t)
+	l := Ledger{Trades: make([]Trade, 0, len(b.started))}
+	for _, t := range b.started {
+		b.closeIfExpired(t)
 		l.TakenFen += t.TakenFen
 		l.RefundedFen += t.RefundedFen
 		l.Trades = append(l.Trades, *t)

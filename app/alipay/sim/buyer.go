@@ -5,8 +5,8 @@ import "net/url"
 // Pay pays the order as the buyer does at the cashier. It fails if the trade does not exist or has ended.
 func (s *Simulator) Pay(order string) error { return s.notifyResult(s.book.take(order, false)) }
 
-// GiveUp closes the trade as the buyer does at the cashier.
-func (s *Simulator) GiveUp(order string) error { return s.notifyResult(s.book.close(order)) }
+// Cancel closes the trade as the buyer does at the cashier.
+func (s *Simulator) Cancel(order string) error { return s.notifyResult(s.book.close(order)) }
 
 // PayLate pays with money that was in transit when the trade was closed. It fails if the trade does not exist or was
 // paid before.
@@ -33,37 +33,37 @@ func (s *Simulator) Open(signed string) (order string, err error) {
 	if err != nil {
 		return "", err
 	}
-	t, refused := s.open(form)
-	if refused != nil {
-		return "", refused
+	t, rejected := s.open(form)
+	if rejected != nil {
+		return "", rejected
 	}
 	return t.Order, nil
 }
 
 // Error returns the code and sub-code of the rejection.
-func (n *no) Error() string { return n.code + " " + n.sub }
+func (n *rejection) Error() string { return n.code + " " + n.sub }
 
 // open checks the shop's signature and begins the trade.
-func (s *Simulator) open(form url.Values) (Trade, *no) {
-	q, refused := s.read(form)
-	if refused != nil {
-		return Trade{}, refused
+func (s *Simulator) open(form url.Values) (Trade, *rejection) {
+	q, rejected := s.verifyRequest(form)
+	if rejected != nil {
+		return Trade{}, rejected
 	}
 	switch q.method {
 	case "alipay.trade.page.pay", "alipay.trade.wap.pay", "alipay.trade.app.pay":
 	default:
-		return Trade{}, &no{"40001", "isv.missing-method"}
+		return Trade{}, &rejection{"40001", "isv.missing-method"}
 	}
-	t, refused := s.trade(q)
-	if refused != nil {
-		return Trade{}, refused
+	t, rejected := s.newTrade(q)
+	if rejected != nil {
+		return Trade{}, rejected
 	}
-	t, err := s.book.sign(t, true)
+	t, err := s.book.addSigned(t, true)
 	if err != nil {
 		return Trade{}, reason(err)
 	}
-	if !t.begun {
-		return t, &no{"40004", "ACQ.TRADE_HAS_CLOSE"}
+	if !t.started {
+		return t, &rejection{"40004", "ACQ.TRADE_HAS_CLOSE"}
 	}
 	return t, nil
 }

@@ -25,35 +25,35 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 
 // view is the content of the cashier page.
 type view struct {
-	Words    words
-	Title    string // of the state
-	State    string // waiting, paid, closed, refused: selects the style
-	Trade    *Trade
-	Amount   string
-	Left     int64 // seconds until the trade closes automatically
-	Path     string
-	Return   string // the shop's return address; empty: none
-	Why      string // the reason if nothing can be shown
-	Homeward bool   // return automatically after a short time
+	Words      words
+	Title      string // of the state
+	State      string // waiting, paid, closed, refused: selects the style
+	Trade      *Trade
+	Amount     string
+	Left       int64 // seconds until the trade closes automatically
+	Path       string
+	Return     string // the shop's return address; empty: none
+	Why        string // the reason if nothing can be shown
+	AutoReturn bool   // return automatically after a short time
 }
 
-// arrive opens the cashier for a buyer from the shop's page.
-func (s *Simulator) arrive(w http.ResponseWriter, r *http.Request) {
-	t, refused := s.open(r.URL.Query())
-	if refused != nil {
-		s.show(w, r, http.StatusOK, view{State: "refused", Why: refused.Error()})
+// openCashier opens the cashier for a buyer from the shop's page.
+func (s *Simulator) openCashier(w http.ResponseWriter, r *http.Request) {
+	t, rejected := s.open(r.URL.Query())
+	if rejected != nil {
+		s.show(w, r, http.StatusOK, view{State: "refused", Why: rejected.Error()})
 		return
 	}
 	http.Redirect(w, r, "/cashier/"+t.token, http.StatusSeeOther)
 }
 
-// scanned opens the cashier for a buyer with a QR code.
-func (s *Simulator) scanned(w http.ResponseWriter, r *http.Request) {
+// openScannedCode opens the cashier for a buyer with a QR code.
+func (s *Simulator) openScannedCode(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
 }
 
 func (s *Simulator) cashier(w http.ResponseWriter, r *http.Request) {
-	t, err := s.book.arrive(r.PathValue("token"))
+	t, err := s.book.openByToken(r.PathValue("token"))
 	if err != nil {
 		s.show(w, r, http.StatusNotFound, view{State: "refused", Why: err.Error()})
 		return
@@ -64,7 +64,7 @@ func (s *Simulator) cashier(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case t.TakenFen > 0:
-		v.State, v.Return, v.Homeward = "paid", s.homeward(&t), t.returnURL != "" && r.URL.Query().Has("just")
+		v.State, v.Return, v.AutoReturn = "paid", s.signedReturnURL(&t), t.returnURL != "" && r.URL.Query().Has("just")
 	case t.Status == Waiting:
 		v.State = "waiting"
 	default:
@@ -73,36 +73,36 @@ func (s *Simulator) cashier(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, http.StatusOK, v)
 }
 
-// pressed handles a button of the cashier. The response redirects to the cashier, which shows the new state.
-func (s *Simulator) pressed(w http.ResponseWriter, r *http.Request) {
-	t, err := s.book.arrive(r.PathValue("token"))
+// handleButton handles a button of the cashier. The response redirects to the cashier, which shows the new state.
+func (s *Simulator) handleButton(w http.ResponseWriter, r *http.Request) {
+	t, err := s.book.openByToken(r.PathValue("token"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	_ = s.press(r.PathValue("press"), t.Order) // the page shows that it is too late
+	_ = s.doButton(r.PathValue("press"), t.Order) // the page shows that it is too late
 	http.Redirect(w, r, "/cashier/"+t.token+"?just", http.StatusSeeOther)
 }
 
-// homeward returns the shop's return address with the signed parameters of the payment. The shop must not trust them as
+// signedReturnURL returns the shop's return address with the signed parameters of the payment. The shop must not trust them as
 // a proof of payment: they come through the buyer.
-func (s *Simulator) homeward(t *Trade) string {
-	home, err := url.Parse(t.returnURL)
+func (s *Simulator) signedReturnURL(t *Trade) string {
+	target, err := url.Parse(t.returnURL)
 	if t.returnURL == "" || err != nil {
 		return ""
 	}
-	carried := url.Values{
+	parameters := url.Values{
 		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method + ".return"},
-		"charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(clock)},
+		"charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(timeFormat)},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "total_amount": {shop.FormatFen(t.AmountFen)},
 	}
-	if err := rsa2.SignNotification(s.keys.Gateway, carried); err != nil {
+	if err := rsa2.SignNotification(s.keys.Gateway, parameters); err != nil {
 		return t.returnURL
 	}
-	query := home.Query()
-	maps.Copy(query, carried)
-	home.RawQuery = query.Encode()
-	return home.String()
+	query := target.Query()
+	maps.Copy(query, parameters)
+	target.RawQuery = query.Encode()
+	return target.String()
 }
 
 func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, v view) {

@@ -20,7 +20,7 @@ func body(t *testing.T, r *http.Response) string {
 }
 
 // A buyer opens the cashier, reads the amount, pays, and returns to the shop.
-func TestCashier(t *testing.T) {
+func TestBuyerPaysAtCashier(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	path := s.open("42")
@@ -49,12 +49,12 @@ func TestCashier(t *testing.T) {
 
 // A buyer scans a code with a phone and pays there. The phone does not return to the shop: the shop's page is on
 // another screen.
-func TestScannedCode(t *testing.T) {
+func TestScannedCodeDoesNotReturnToShop(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
-	answer := s.post("/gateway.do", "application/x-www-form-urlencoded",
+	reply := s.post("/gateway.do", "application/x-www-form-urlencoded",
 		s.sign("alipay.trade.precreate", s.order("42")).Encode())
-	_, rest, _ := strings.Cut(body(t, answer), `"qr_code":"`)
+	_, rest, _ := strings.Cut(body(t, reply), `"qr_code":"`)
 	code, _, found := strings.Cut(rest, `"`)
 	if !found || !strings.HasPrefix(code, s.server.URL+"/qr/") {
 		t.Fatalf("the code: %q", code)
@@ -68,7 +68,7 @@ func TestScannedCode(t *testing.T) {
 	}
 }
 
-func TestCashierInChinese(t *testing.T) {
+func TestCashierIsShownInChinese(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	request, err := http.NewRequest(http.MethodGet, s.server.URL+s.open("1"), nil)
@@ -110,17 +110,17 @@ func TestForgedPaymentsAreNotOpened(t *testing.T) {
 }
 
 // After time_expire nothing is taken, whether the buyer opened the cashier before or after it.
-func TestTimeExpire(t *testing.T) {
+func TestNoPaymentAfterTimeExpire(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
 	s := newShop(t, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	there := s.open("1")
+	path := s.open("1")
 	late := s.get("/gateway.do?" + s.sign("alipay.trade.wap.pay", s.order("2")).Encode()).Header.Get("Location")
 	form := s.sign("alipay.trade.page.pay", s.order("3"))
 	ahead.Store(int64(2 * time.Hour))
-	s.post(there+"/pay", "", "")
+	s.post(path+"/pay", "", "")
 	s.post(late+"/pay", "", "")
-	if text := body(t, s.get(there)); !strings.Contains(text, `data-state="closed"`) {
+	if text := body(t, s.get(path)); !strings.Contains(text, `data-state="closed"`) {
 		t.Errorf("shown after the end:\n%s", text)
 	}
 	if text := body(t, s.get("/gateway.do?"+form.Encode())); !strings.Contains(text, `data-state="refused"`) {

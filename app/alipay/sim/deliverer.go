@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	deliverWithin = 5 * time.Second
-	handsAtOnce   = 32
+	deliverTimeout = 5 * time.Second
+	maxDeliveries  = 32
 )
 
-// letter is one notification to deliver.
-type letter struct {
+// notification is one notification to deliver.
+type notification struct {
 	to    string
 	form  url.Values
 	after time.Duration // before the first delivery
@@ -33,35 +33,35 @@ type deliverer struct {
 	stop     context.CancelFunc
 	mu       sync.Mutex // orders the last send before close
 	wg       sync.WaitGroup
-	hands    chan struct{} // limits concurrent requests
+	slots    chan struct{} // limits concurrent requests
 }
 
 func newDeliverer(schedule []time.Duration) *deliverer {
 	ctx, stop := context.WithCancel(context.Background())
 	return &deliverer{
-		schedule: schedule, ctx: ctx, stop: stop, hands: make(chan struct{}, handsAtOnce),
+		schedule: schedule, ctx: ctx, stop: stop, slots: make(chan struct{}, maxDeliveries),
 		client: &http.Client{
-			Timeout: deliverWithin, Transport: &http.Transport{MaxIdleConnsPerHost: handsAtOnce},
+			Timeout: deliverTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: maxDeliveries},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
 // send delivers letters in order: the next one after the previous one was accepted or given up.
-func (p *deliverer) send(letters []letter) {
+func (p *deliverer) send(notifications []notification) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
 		return
 	}
 	p.wg.Go(func() {
-		for _, l := range letters {
+		for _, l := range notifications {
 			p.deliver(l)
 		}
 	})
 }
 
-func (p *deliverer) deliver(l letter) {
+func (p *deliverer) deliver(l notification) {
 	shop.Sleep(p.ctx, l.after)
 	for tries := 0; p.ctx.Err() == nil && !p.try(l); tries++ {
 		if l.once || tries >= len(p.schedule) {
@@ -72,10 +72,10 @@ func (p *deliverer) deliver(l letter) {
 }
 
 // try delivers once and reports whether the shop replied success.
-func (p *deliverer) try(l letter) bool {
+func (p *deliverer) try(l notification) bool {
 	select {
-	case p.hands <- struct{}{}:
-		defer func() { <-p.hands }()
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
 	case <-p.ctx.Done():
 		return false
 	}

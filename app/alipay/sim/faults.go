@@ -73,15 +73,15 @@ func (s *Simulator) Inject(f Fault) (Fault, error) {
 	return f, nil
 }
 
-// Heal removes all faults.
-func (s *Simulator) Heal() {
+// RemoveFaults removes all faults.
+func (s *Simulator) RemoveFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.list = nil
 }
 
-// heal removes one fault.
-func (s *Simulator) heal(id int64) (found bool) {
+// removeFault removes one fault.
+func (s *Simulator) removeFault(id int64) (found bool) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	before := len(s.faults.list)
@@ -95,8 +95,8 @@ func (f *faults) all() []Fault {
 	return append([]Fault{}, f.list...)
 }
 
-// strike returns an active fault of the kind for this order and method, if any, and counts its use.
-func (f *faults) strike(kind Kind, order, method string) (Fault, bool) {
+// take returns an active fault of the kind for this order and method, if any, and counts its use.
+func (f *faults) take(kind Kind, order, method string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.list {
@@ -104,13 +104,13 @@ func (f *faults) strike(kind Kind, order, method string) (Fault, bool) {
 		if one.Kind != kind || one.Order != "" && one.Order != order || one.Method != "" && one.Method != method {
 			continue
 		}
-		struck := *one
+		taken := *one
 		if one.Times > 0 {
 			if one.Times--; one.Times == 0 {
 				f.list = slices.Delete(f.list, i, i+1)
 			}
 		}
-		return struck, true
+		return taken, true
 	}
 	return Fault{}, false
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A notification is repeated until the shop replies success.
-func TestNotificationsAreRepeated(t *testing.T) {
+func TestNotificationsAreRepeatedUntilSuccess(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	s.refuse = 2
@@ -22,7 +22,7 @@ func TestNotificationsAreRepeated(t *testing.T) {
 	}
 }
 
-func TestNotificationFaults(t *testing.T) {
+func TestNotificationFaultsChangeDelivery(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind][]string{
 		NotifyDuplicate: {"TRADE_SUCCESS", "TRADE_SUCCESS", "TRADE_CLOSED"},
@@ -45,10 +45,10 @@ func TestNotificationFaults(t *testing.T) {
 				s.states(len(want) - 1)
 			}
 			// A full refund closes the trade and sends a notification, which marks the end of the earlier ones.
-			if _, refused := s.refund(request{
+			if _, rejected := s.refund(request{
 				content: content{OutTradeNo: "1", RefundAmount: "12.34", OutRequestNo: "r"},
-			}); refused != nil {
-				t.Fatal(refused)
+			}); rejected != nil {
+				t.Fatal(rejected)
 			}
 			if got := s.states(len(want)); !slices.Equal(got, want) {
 				t.Errorf("delivered: %v, want %v", got, want)
@@ -58,7 +58,7 @@ func TestNotificationFaults(t *testing.T) {
 }
 
 // The admin addresses behave as documented.
-func TestAdmin(t *testing.T) {
+func TestAdminRoutesFollowDocumentation(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	if got := s.post("/admin/trades/1/pay", "", "").StatusCode; got != http.StatusNotFound {
@@ -113,7 +113,7 @@ func TestAdmin(t *testing.T) {
 }
 
 // Every kind is in the package documentation and can be injected.
-func TestEveryKindIsKnown(t *testing.T) {
+func TestEveryFaultKindCanBeInjected(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	for _, kind := range Kinds {
@@ -124,7 +124,7 @@ func TestEveryKindIsKnown(t *testing.T) {
 	if got := len(s.faults.all()); got != len(Kinds) {
 		t.Errorf("%d faults in force", got)
 	}
-	s.Heal()
+	s.RemoveFaults()
 	if got := s.faults.all(); len(got) != 0 {
 		t.Errorf("healed, and in force: %v", got)
 	}

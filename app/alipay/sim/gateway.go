@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	clock = "2006-01-02 15:04:05" // the gateway's time format, in Asia/Shanghai
+	timeFormat = "2006-01-02 15:04:05" // the gateway's time format, in Asia/Shanghai
 	// maxRequest is the limit for a request body, in bytes.
 	maxRequest = 64 << 10
 )
@@ -34,20 +34,20 @@ type content struct {
 	OutRequestNo string `json:"out_request_no"`
 }
 
-// read checks the app, the signature and the content of a call. A rejection has the gateway's common code and sub-code.
-func (s *Simulator) read(form url.Values) (request, *no) {
+// verifyRequest checks the app, the signature and the content of a call. A rejection has the gateway's common code and sub-code.
+func (s *Simulator) verifyRequest(form url.Values) (request, *rejection) {
 	switch {
 	case form.Get("app_id") != s.keys.AppID:
-		return request{}, &no{"40002", "isv.invalid-app-id"}
+		return request{}, &rejection{"40002", "isv.invalid-app-id"}
 	case form.Get("sign_type") != "RSA2" || rsa2.VerifyRequest(&s.keys.App.PublicKey, form) != nil:
-		return request{}, &no{"40002", "isv.invalid-signature"}
+		return request{}, &rejection{"40002", "isv.invalid-signature"}
 	}
-	if _, err := time.ParseInLocation(clock, form.Get("timestamp"), s.zone); err != nil {
-		return request{}, &no{"40002", "isv.invalid-timestamp"}
+	if _, err := time.ParseInLocation(timeFormat, form.Get("timestamp"), s.zone); err != nil {
+		return request{}, &rejection{"40002", "isv.invalid-timestamp"}
 	}
 	r := request{method: form.Get("method"), notifyURL: form.Get("notify_url"), returnURL: form.Get("return_url")}
 	if err := json.Unmarshal([]byte(form.Get("biz_content")), &r.content); err != nil || r.content.OutTradeNo == "" {
-		return request{}, &no{"40002", "isv.invalid-parameter"}
+		return request{}, &rejection{"40002", "isv.invalid-parameter"}
 	}
 	return r, nil
 }
@@ -59,42 +59,42 @@ func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the form cannot be read", http.StatusBadRequest)
 		return
 	}
-	q, refused := s.read(r.Form)
-	if refused != nil {
-		s.write(w, "error_response", refused.fields(), nil)
+	q, rejected := s.verifyRequest(r.Form)
+	if rejected != nil {
+		s.write(w, "error_response", rejected.fields(), nil)
 		return
 	}
 	order, method := q.content.OutTradeNo, q.method
-	if _, down := s.faults.strike(Down, order, method); down {
+	if _, down := s.faults.take(Down, order, method); down {
 		cut()
 	}
-	if f, slow := s.faults.strike(Slow, order, method); slow {
+	if f, slow := s.faults.take(Slow, order, method); slow {
 		shop.Sleep(r.Context(), f.delay())
 	}
-	fields, refused := s.carryOut(q, "http://"+r.Host)
-	if _, is := s.faults.strike(Lost, order, method); is {
+	fields, rejected := s.execute(q, "http://"+r.Host)
+	if _, is := s.faults.take(Lost, order, method); is {
 		cut()
 	}
-	if _, is := s.faults.strike(Garbage, order, method); is {
+	if _, is := s.faults.take(Garbage, order, method); is {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte("<html><body><h1>Welcome to the hotel's network</h1></body></html>"))
 		return
 	}
-	if _, is := s.faults.strike(ErrorThoughDone, order, method); is {
-		refused = &no{"40004", "ACQ.SYSTEM_ERROR"}
+	if _, is := s.faults.take(ErrorThoughDone, order, method); is {
+		rejected = &rejection{"40004", "ACQ.SYSTEM_ERROR"}
 	}
-	if refused != nil {
-		fields = refused.fields()
+	if rejected != nil {
+		fields = rejected.fields()
 	}
 	signer := s.keys.Gateway
-	if _, is := s.faults.strike(AnswerSignature, order, method); is {
-		signer = s.keys.stranger
+	if _, is := s.faults.take(AnswerSignature, order, method); is {
+		signer = s.keys.foreignKey
 	}
 	s.write(w, responseName(method), fields, signer)
 }
 
-// carryOut executes a call.
-func (s *Simulator) carryOut(q request, base string) (fields, *no) {
+// execute executes a call.
+func (s *Simulator) execute(q request, base string) (fields, *rejection) {
 	switch q.method {
 	case "alipay.trade.query":
 		return s.query(q)
@@ -107,18 +107,18 @@ func (s *Simulator) carryOut(q request, base string) (fields, *no) {
 	case "alipay.trade.fastpay.refund.query":
 		return s.refunded(q)
 	}
-	return nil, &no{"40001", "isv.missing-method"}
+	return nil, &rejection{"40001", "isv.missing-method"}
 }
 
-// trade reads the fields of a new trade from a request.
-func (s *Simulator) trade(q request) (Trade, *no) {
+// newTrade reads the fields of a new trade from a request.
+func (s *Simulator) newTrade(q request) (Trade, *rejection) {
 	fen, err := shop.ParseFen(q.content.TotalAmount)
 	if err != nil || fen <= 0 {
-		return Trade{}, &no{"40004", "ACQ.INVALID_PARAMETER"}
+		return Trade{}, &rejection{"40004", "ACQ.INVALID_PARAMETER"}
 	}
-	ends, err := time.ParseInLocation(clock, q.content.TimeExpire, s.zone)
+	ends, err := time.ParseInLocation(timeFormat, q.content.TimeExpire, s.zone)
 	if err != nil || q.content.Subject == "" {
-		return Trade{}, &no{"40004", "ACQ.INVALID_PARAMETER"}
+		return Trade{}, &rejection{"40004", "ACQ.INVALID_PARAMETER"}
 	}
 	return Trade{
 		Order: q.content.OutTradeNo, AmountFen: fen, Subject: q.content.Subject, ExpiresAt: ends,
@@ -129,10 +129,10 @@ func (s *Simulator) trade(q request) (Trade, *no) {
 // reasons maps errors of the book to the gateway's sub-codes.
 var reasons = map[error]string{
 	errNoTrade: "ACQ.TRADE_NOT_EXIST", errStatus: "ACQ.TRADE_STATUS_ERROR",
-	errTooMuch: "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL", errOther: "ACQ.CONTEXT_INCONSISTENT",
+	errTooMuch: "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL", errNumberInUse: "ACQ.CONTEXT_INCONSISTENT",
 }
 
-func reason(err error) *no { return &no{"40004", reasons[err]} }
+func reason(err error) *rejection { return &rejection{"40004", reasons[err]} }
 
 // cut closes the connection without a reply.
 func cut() { panic(http.ErrAbortHandler) }

@@ -12,11 +12,11 @@ import (
 
 // Keys are the ids and keys of shop and gateway, generated for each simulator.
 type Keys struct {
-	AppID    string
-	SellerID string
-	App      *rsa.PrivateKey // the shop's key
-	Gateway  *rsa.PrivateKey
-	stranger *rsa.PrivateKey // neither the shop's nor the gateway's; signs forgeries
+	AppID      string
+	SellerID   string
+	App        *rsa.PrivateKey // the shop's key
+	Gateway    *rsa.PrivateKey
+	foreignKey *rsa.PrivateKey // neither the shop's nor the gateway's; signs forgeries
 }
 
 // The ids of the simulated shop, in the format of real ids.
@@ -29,7 +29,7 @@ const (
 // NewKeys generates three key pairs; it takes some tenths of a second.
 func NewKeys() (*Keys, error) {
 	k := &Keys{AppID: simAppID, SellerID: simSellerID}
-	for _, key := range []**rsa.PrivateKey{&k.App, &k.Gateway, &k.stranger} {
+	for _, key := range []**rsa.PrivateKey{&k.App, &k.Gateway, &k.foreignKey} {
 		var err error
 		if *key, err = rsa.GenerateKey(rand.Reader, rsa2.MinBits); err != nil {
 			return nil, fmt.Errorf("make a key: %w", err)

@@ -14,64 +14,64 @@ func (s *Simulator) notify(t Trade) {
 	if t.notifyURL == "" {
 		return
 	}
-	if _, lost := s.faults.strike(NotifyLose, t.Order, ""); lost {
+	if _, lost := s.faults.take(NotifyLose, t.Order, ""); lost {
 		return
 	}
-	first := letter{to: t.notifyURL, form: s.written(&t)}
-	if f, is := s.faults.strike(NotifyDelay, t.Order, ""); is {
+	first := notification{to: t.notifyURL, form: s.signedNotification(&t)}
+	if f, is := s.faults.take(NotifyDelay, t.Order, ""); is {
 		first.after = f.delay()
 	}
-	letters := []letter{first}
-	if _, is := s.faults.strike(NotifyDuplicate, t.Order, ""); is {
-		letters = append(letters, letter{to: first.to, form: first.form, once: true})
+	notifications := []notification{first}
+	if _, is := s.faults.take(NotifyDuplicate, t.Order, ""); is {
+		notifications = append(notifications, notification{to: first.to, form: first.form, once: true})
 	}
 	if t.Status == Success {
-		if _, is := s.faults.strike(NotifyReorder, t.Order, ""); is {
+		if _, is := s.faults.take(NotifyReorder, t.Order, ""); is {
 			for _, older := range []Status{Waiting, Closed} {
 				stale := t
 				stale.Status = older
-				letters = append(letters, letter{to: first.to, form: s.written(&stale), once: true})
+				notifications = append(notifications, notification{to: first.to, form: s.signedNotification(&stale), once: true})
 			}
 		}
 	}
-	s.post.send(letters)
+	s.deliverer.send(notifications)
 }
 
-// written returns a signed notification, changed by the active faults.
-func (s *Simulator) written(t *Trade) url.Values {
+// signedNotification returns a signed notification, changed by the active faults.
+func (s *Simulator) signedNotification(t *Trade) url.Values {
 	f := url.Values{
-		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"}, "notify_time": {s.now().In(s.zone).Format(clock)},
+		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"}, "notify_time": {s.now().In(s.zone).Format(timeFormat)},
 		"app_id": {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID},
 		"buyer_id": {"2088000000000009"}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "trade_status": {string(t.Status)}, "subject": {t.Subject},
-		"total_amount": {shop.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(clock)},
+		"total_amount": {shop.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(timeFormat)},
 	}
 	if t.Status != Waiting && t.TakenFen > 0 {
-		f.Set("gmt_payment", t.PaidAt.In(s.zone).Format(clock))
+		f.Set("gmt_payment", t.PaidAt.In(s.zone).Format(timeFormat))
 		f.Set("buyer_pay_amount", shop.FormatFen(t.TakenFen))
 	}
 	if t.RefundedFen > 0 {
 		f.Set("refund_fee", shop.FormatFen(t.RefundedFen))
 	}
-	if err := rsa2.SignNotification(s.spoil(f, t), f); err != nil {
+	if err := rsa2.SignNotification(s.applyFaults(f, t), f); err != nil {
 		panic("sign a notification: " + err.Error()) // our own key of the right size signs
 	}
 	return f
 }
 
-// spoil applies the active faults to a notification's content and returns the signing key.
-func (s *Simulator) spoil(f url.Values, t *Trade) *rsa.PrivateKey {
-	if _, is := s.faults.strike(NotifyAmount, t.Order, ""); is {
+// applyFaults applies the active faults to a notification's content and returns the signing key.
+func (s *Simulator) applyFaults(f url.Values, t *Trade) *rsa.PrivateKey {
+	if _, is := s.faults.take(NotifyAmount, t.Order, ""); is {
 		f.Set("total_amount", shop.FormatFen(t.AmountFen+1))
 	}
-	if _, is := s.faults.strike(NotifyApp, t.Order, ""); is {
+	if _, is := s.faults.take(NotifyApp, t.Order, ""); is {
 		f.Set("app_id", otherAppID)
 	}
-	if _, is := s.faults.strike(NotifyCert, t.Order, ""); is {
+	if _, is := s.faults.take(NotifyCert, t.Order, ""); is {
 		f.Set(rsa2.CertSN, "00000000000000000000000000000000")
 	}
-	if _, is := s.faults.strike(NotifySignature, t.Order, ""); is {
-		return s.keys.stranger
+	if _, is := s.faults.take(NotifySignature, t.Order, ""); is {
+		return s.keys.foreignKey
 	}
 	return s.keys.Gateway
 }

@@ -22,13 +22,13 @@ var DefaultSchedule = []time.Duration{
 
 // Simulator is one gateway with one shop. Call New, send requests to ServeHTTP, then call Close.
 type Simulator struct {
-	keys   *Keys
-	now    func() time.Time
-	zone   *time.Location
-	mux    *http.ServeMux
-	book   *book
-	faults *faults
-	post   *deliverer
+	keys      *Keys
+	now       func() time.Time
+	zone      *time.Location
+	mux       *http.ServeMux
+	book      *book
+	faults    *faults
+	deliverer *deliverer
 }
 
 // New returns a simulator. It opens no listener: the caller serves it.
@@ -49,7 +49,7 @@ func New(o Options) (*Simulator, error) {
 		}
 	}
 	s := &Simulator{
-		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}, post: newDeliverer(o.Schedule),
+		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}, deliverer: newDeliverer(o.Schedule),
 		mux: http.NewServeMux(),
 	}
 	for pattern, handler := range s.routes() {
@@ -62,13 +62,13 @@ func New(o Options) (*Simulator, error) {
 func (s *Simulator) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"POST /gateway.do":                   s.gateway,
-		"GET /gateway.do":                    s.arrive,
-		"GET /qr/{token}":                    s.scanned,
+		"GET /gateway.do":                    s.openCashier,
+		"GET /qr/{token}":                    s.openScannedCode,
 		"GET /cashier/{token}":               s.cashier,
-		"POST /cashier/{token}/{press}":      s.pressed,
+		"POST /cashier/{token}/{press}":      s.handleButton,
 		"GET /assets/":                       http.FileServerFS(assets).ServeHTTP,
 		"GET /admin/ledger":                  s.showLedger,
-		"POST /admin/trades/{order}/{press}": s.act,
+		"POST /admin/trades/{order}/{press}": s.handleBuyerAction,
 		"GET /admin/faults":                  s.showFaults,
 		"POST /admin/faults":                 s.addFault,
 		"DELETE /admin/faults":               s.dropFaults,
@@ -89,4 +89,4 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Simulator) Keys() *Keys { return s.keys }
 
 // Close stops the delivery of notifications and waits until those in progress have ended.
-func (s *Simulator) Close() { s.post.close() }
+func (s *Simulator) Close() { s.deliverer.close() }

@@ -27,10 +27,10 @@ type merchant struct {
 	server *httptest.Server
 	client *http.Client
 
-	mu      sync.Mutex
-	mail    []url.Values
-	refuse  int // number of notifications that get the reply failure first
-	mailbox *httptest.Server
+	mu       sync.Mutex
+	received []url.Values
+	refuse   int // number of notifications that get the reply failure first
+	mailbox  *httptest.Server
 }
 
 func newShop(t *testing.T, o Options) *merchant {
@@ -64,13 +64,13 @@ func (s *merchant) receive(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mail = append(s.mail, r.PostForm)
-	answer := "success"
+	s.received = append(s.received, r.PostForm)
+	reply := "success"
 	if s.refuse > 0 {
 		s.refuse--
-		answer = "failure"
+		reply = "failure"
 	}
-	_, _ = w.Write([]byte(answer))
+	_, _ = w.Write([]byte(reply))
 }
 
 // states waits for n notifications and returns their states in order of arrival.
@@ -81,7 +81,7 @@ func (s *merchant) states(n int) []string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		states = nil
-		for _, form := range s.mail {
+		for _, form := range s.received {
 			states = append(states, form.Get("trade_status"))
 		}
 		return len(states) >= n, strings.Join(states, " ")
@@ -98,7 +98,7 @@ func (s *merchant) sign(method string, content map[string]string) url.Values {
 	}
 	v := url.Values{
 		"app_id": {s.keys.AppID}, "method": {method}, "charset": {"utf-8"}, "sign_type": {"RSA2"}, "version": {"1.0"},
-		"timestamp": {s.now().In(s.zone).Format(clock)}, "biz_content": {string(text)},
+		"timestamp": {s.now().In(s.zone).Format(timeFormat)}, "biz_content": {string(text)},
 		"notify_url": {s.mailbox.URL}, "return_url": {"http://shop.example/back?a=1"},
 	}
 	if err := rsa2.SignRequest(s.keys.App, v); err != nil {
@@ -111,7 +111,7 @@ func (s *merchant) sign(method string, content map[string]string) url.Values {
 func (s *merchant) order(number string) map[string]string {
 	return map[string]string{
 		"out_trade_no": number, "total_amount": "12.34", "subject": "<Kettle> & more",
-		"time_expire": s.now().Add(time.Hour).In(s.zone).Format(clock),
+		"time_expire": s.now().Add(time.Hour).In(s.zone).Format(timeFormat),
 	}
 }
 

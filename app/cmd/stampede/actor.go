@@ -16,53 +16,53 @@ import (
 )
 
 type (
-	// remote contains the flags of commands that call a server.
-	remote struct {
+	// serverFlags contains the flags of commands that call a server.
+	serverFlags struct {
 		Server string `placeholder:"URL" help:"Address of the server. Default: STAMPEDE_URL, else http://127.0.0.1:8080."`
 	}
-	// reading contains the flags of commands that show data.
-	reading struct {
-		remote
+	// readFlags contains the flags of commands that show data.
+	readFlags struct {
+		serverFlags
 
 		JSON bool `name:"json" help:"Print JSON, for scripts."`
 	}
-	// keyed contains the flags of commands that change data.
-	keyed struct {
-		reading
+	// keyFlags contains the flags of commands that change data.
+	keyFlags struct {
+		readFlags
 
 		Key string `placeholder:"KEY" help:"For scripts that retry: an operation with the same key (and --version) runs only once."`
 	}
-	// operating is keyed with a reason for the audit log.
-	operating struct {
-		keyed
+	// operationFlags is keyed with a reason for the audit log.
+	operationFlags struct {
+		keyFlags
 
 		Note string `help:"Reason, for the journal."`
 	}
 )
 
-// acting contains the flags of commands that change the stores directly: the author for the audit log.
-type acting struct {
+// actorFlags contains the flags of commands that change the stores directly: the author for the audit log.
+type actorFlags struct {
 	Note string `help:"Reason, for the journal."`
 	By   string `placeholder:"NAME" help:"Name of the operator, for the journal. Default: your user name on this machine."`
 	Key  string `placeholder:"KEY" help:"For scripts that retry: an operation with the same key runs only once."`
 }
 
-// withActs is withTools for commands that change data.
-func (e *env) withActs(a acting, do func(t *server.Tools) error) error {
+// withActor is withTools for commands that change data.
+func (e *env) withActor(a actorFlags, do func(t *server.Tools) error) error {
 	actor, err := e.actor(a)
 	if err != nil {
 		return err
 	}
-	return e.withToolsOf(actor, do)
+	return e.withToolsAs(actor, do)
 }
 
 // actor returns the author of an operation for the audit log. The role is admin, because the caller of this command has
 // access to the stores.
-func (e *env) actor(a acting) (journal.Actor, error) {
+func (e *env) actor(a actorFlags) (journal.Actor, error) {
 	if a.Key == "" {
 		a.Key = "cli-" + strings.ToLower(rand.Text())
 	}
-	if err := journal.CheckActKey(a.Key); err != nil {
+	if err := journal.CheckOperationKey(a.Key); err != nil {
 		return journal.Actor{}, fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
 	}
 	if u, err := user.Current(); err == nil {
@@ -72,9 +72,9 @@ func (e *env) actor(a acting) (journal.Actor, error) {
 	if err != nil {
 		host = "unknown"
 	}
-	asked := sha256.Sum256([]byte(strings.Join(e.args, "\x00")))
+	arguments := sha256.Sum256([]byte(strings.Join(e.args, "\x00")))
 	return journal.Actor{
 		Name: cmp.Or(a.By, "unknown"), Role: shop.Admin, Via: journal.ViaCLI, From: host, Key: a.Key,
-		Hash: hex.EncodeToString(asked[:]), Note: a.Note,
+		Hash: hex.EncodeToString(arguments[:]), Note: a.Note,
 	}, nil
 }

@@ -43,7 +43,7 @@ func (c *alipaySim) Run(e *env) error {
 	select {
 	case <-e.ctx.Done():
 		return nil
-	case err := <-s.broken:
+	case err := <-s.serveErr:
 		return err
 	}
 }
@@ -51,9 +51,9 @@ func (c *alipaySim) Run(e *env) error {
 // simulator is a listening Alipay simulator.
 type simulator struct {
 	*sim.Simulator
-	base   string // http://host:port
-	server *http.Server
-	broken chan error
+	base     string // http://host:port
+	server   *http.Server
+	serveErr chan error
 }
 
 // startSimulator starts a simulator at host:port. Port 0 selects a free port.
@@ -67,12 +67,12 @@ func startSimulator(listen string) (*simulator, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	s := &simulator{
-		Simulator: sim, base: "http://" + server.About{Addr: l.Addr().String()}.Local(), broken: make(chan error, 1),
+		Simulator: sim, base: "http://" + server.About{Addr: l.Addr().String()}.Local(), serveErr: make(chan error, 1),
 		server: &http.Server{Handler: sim, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute},
 	}
 	go func() {
 		if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.broken <- err
+			s.serveErr <- err
 		}
 	}()
 	return s, nil

@@ -13,9 +13,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestAlipaySim: the simulator writes all settings that a server needs. A server without STAMPEDE_ALIPAY_SIMULATOR=true
+// TestAlipaySimWritesCompleteSettings: the simulator writes all settings that a server needs. A server without STAMPEDE_ALIPAY_SIMULATOR=true
 // does not accept the simulator as Alipay.
-func TestAlipaySim(t *testing.T) {
+func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "with a blank")
 	ctx, stop := context.WithCancel(kit.Context(t))
@@ -43,8 +43,8 @@ func TestAlipaySim(t *testing.T) {
 	if code, text, errOut := call(t, environ, "checkconfig", "--offline"); code != exitOK {
 		t.Errorf("checkconfig: code %d\n%s%s", code, text, errOut)
 	}
-	unsaid := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
-	if code, _, errOut := call(t, unsaid, "serve"); code != exitUsage ||
+	withoutSimulator := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
+	if code, _, errOut := call(t, withoutSimulator, "serve"); code != exitUsage ||
 		!strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
 		t.Errorf("serve: code %d\n%s", code, errOut)
 	}

@@ -17,11 +17,11 @@ type archiveCmd struct {
 }
 
 type (
-	archiveStatus struct{ reading }
+	archiveStatus struct{ readFlags }
 	archiveDrop   struct {
 		Before string `required:"" placeholder:"MONTH" help:"Delete the months before this month, for example 2025-01 (UTC)."`
 		DryRun bool   `help:"Show the months and delete nothing."`
-		operating
+		operationFlags
 	}
 )
 
@@ -36,7 +36,7 @@ func (archiveCmd) Help() string {
 }
 
 func (c archiveStatus) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		var s store.ArchiveState
 		err := api.get("/archive", nil, &s)
 		return e.show(c.JSON, err, s, func() error { return e.archiveTable(&s) })
@@ -66,13 +66,13 @@ func (c archiveDrop) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%w: --before: %w", errUsage, err)
 	}
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var drop archive.Drop
 		body := map[string]any{"before": before, "dry_run": c.DryRun}
 		drops := func() error { return api.act(http.MethodPost, "/archive/drop", body, &drop) }
 		err := drops()
 		for errors.Is(err, &shop.Error{Code: shop.Busy}) && shop.Sleep(e.ctx, time.Second) {
-			clear(api.acts) // reuse the key: the server continues the operation
+			clear(api.operations) // reuse the key: the server continues the operation
 			err = drops()
 		}
 		switch {
@@ -84,12 +84,12 @@ func (c archiveDrop) Run(e *env) error {
 			fmt.Fprintln(e.out, "the archive has no orders before", before)
 			return nil
 		}
-		says := "dropped"
+		message := "dropped"
 		if drop.DryRun {
-			says = "would be dropped"
+			message = "would be dropped"
 		}
 		for _, m := range drop.Months {
-			fmt.Fprintf(e.out, "%s: %s: %d orders of %d sales, %s yuan paid, %s refunded\n", says, m.Month, m.Orders,
+			fmt.Fprintf(e.out, "%s: %s: %d orders of %d sales, %s yuan paid, %s refunded\n", message, m.Month, m.Orders,
 				m.Sales, shop.FormatFen(m.PaidFen), shop.FormatFen(m.RefundedFen))
 		}
 		return nil

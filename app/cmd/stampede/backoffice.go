@@ -9,8 +9,8 @@ import (
 )
 
 type backOffice struct {
-	Repost officeRepost `cmd:"" help:"Send all entries since a time to the back office again."`
-	Parked officeParked `cmd:"" help:"Manage quarantined postings, which the receiver of the webhook rejected permanently."`
+	Repost repostCmd     `cmd:"" help:"Send all entries since a time to the back office again."`
+	Parked quarantineCmd `cmd:"" help:"Manage quarantined postings, which the receiver of the webhook rejected permanently."`
 }
 
 func (backOffice) Help() string {
@@ -20,19 +20,19 @@ func (backOffice) Help() string {
 		"largest rev of each order and ignore entries that do not exceed it."
 }
 
-type officeRepost struct {
+type repostCmd struct {
 	Since time.Time `required:"" placeholder:"TIME" help:"Start time in RFC 3339, for example 2026-11-21T10:00:00+08:00."`
-	operating
+	operationFlags
 }
 
-func (officeRepost) Help() string {
+func (repostCmd) Help() string {
 	return "Use it after the back office or Redis has lost entries: MySQL stores all of them. Readers that keep the " +
 		"largest rev of each order are not affected.\n\nExample:\n\n" +
 		"    stampede backoffice repost --since 2026-11-21T10:00:00+08:00"
 }
 
-func (c *officeRepost) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+func (c *repostCmd) Run(e *env) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var done struct {
 			Entries int64 `json:"entries"`
 		}
@@ -41,26 +41,26 @@ func (c *officeRepost) Run(e *env) error {
 	})
 }
 
-type officeParked struct {
-	List   parkedList   `cmd:"" help:"List quarantined postings, oldest first."`
-	Replay parkedReplay `cmd:"" help:"Send quarantined postings again."`
-	Drop   parkedDrop   `cmd:"" help:"Delete a quarantined posting."`
+type quarantineCmd struct {
+	List   quarantineList   `cmd:"" help:"List quarantined postings, oldest first."`
+	Replay quarantineReplay `cmd:"" help:"Send quarantined postings again."`
+	Drop   quarantineDrop   `cmd:"" help:"Delete a quarantined posting."`
 }
 
 type (
-	parkedList   struct{ reading }
-	parkedReplay struct {
+	quarantineList   struct{ readFlags }
+	quarantineReplay struct {
 		IDs []string `arg:"" optional:"" name:"id" help:"Ids from the list."`
 		All bool     `help:"Replay all quarantined postings."`
-		operating
+		operationFlags
 	}
-	parkedDrop struct {
+	quarantineDrop struct {
 		ID string `arg:"" help:"Id from the list."`
-		operating
+		operationFlags
 	}
 )
 
-func (officeParked) Help() string {
+func (quarantineCmd) Help() string {
 	return "A posting is quarantined, with the response, when the receiver of the webhook returns a 4xx other than " +
 		"401, 403, 408, 425 and 429. Other postings continue. Find the reason, repair the receiver and replay: the " +
 		"posting is appended to the stream again, for every consumer group. Readers that keep the largest rev of " +
@@ -70,27 +70,27 @@ func (officeParked) Help() string {
 		"    stampede backoffice parked replay --all"
 }
 
-func (c parkedList) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+func (c quarantineList) Run(e *env) error {
+	return e.read(c.readFlags, func(api *client) error {
 		postings, more, err := page[outbox.QuarantinedMessage](api, collection{"/parked", "postings"}, maxEntries)
-		e.more(more)
+		e.noteMore(more)
 		return list(e, c.JSON, err, postings, listing[outbox.QuarantinedMessage]{
 			none: "no quarantined postings", head: "id\tat\torder\trev\tstate\tgroup\ttries\treason",
 			columns: func(p outbox.QuarantinedMessage) []any {
 				m := &p.Message
-				return []any{p.ID, e.wall(p.At), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason}
+				return []any{p.ID, e.localTime(p.At), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason}
 			},
 		})
 	})
 }
 
-func (c parkedReplay) Run(e *env) error {
+func (c quarantineReplay) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name quarantined postings by id, or add --all", errUsage)
 	}
-	return e.resend(c.operating, entries{collection{"/parked", "postings"}, "replay", "sent again"}, c.IDs)
+	return e.resend(c.operationFlags, entries{collection{"/parked", "postings"}, "replay", "sent again"}, c.IDs)
 }
 
-func (c parkedDrop) Run(e *env) error {
-	return e.dropEntry(c.operating, "/parked/", c.ID)
+func (c quarantineDrop) Run(e *env) error {
+	return e.dropEntry(c.operationFlags, "/parked/", c.ID)
 }

@@ -23,12 +23,12 @@ type (
 		Network string        `xor:"whom" placeholder:"CIDR" help:"Block this network. The shortest prefix is /8 for IPv4 and /16 for IPv6."`
 		Reason  string        `help:"Reason, for other operators. Shoppers do not see it."`
 		For     time.Duration `help:"Duration, for example 90s, 5m or 24h. Default: until the block is removed."`
-		operating
+		operationFlags
 	}
-	blockList   struct{ reading }
+	blockList   struct{ readFlags }
 	blockRemove struct {
 		ID int64 `arg:"" help:"Id from the list."`
-		operating
+		operationFlags
 	}
 )
 
@@ -44,7 +44,7 @@ func (block) Help() string {
 		"    stampede block remove 3"
 }
 
-func (c *blockAdd) whom() store.Block {
+func (c *blockAdd) blockOf() store.Block {
 	b := store.Block{Reason: c.Reason}
 	switch {
 	case c.User != 0:
@@ -58,7 +58,7 @@ func (c *blockAdd) whom() store.Block {
 }
 
 func (c *blockAdd) Run(e *env) error {
-	b := c.whom()
+	b := c.blockOf()
 	if b.Kind == "" {
 		return fmt.Errorf("%w: set --user, --address or --network", errUsage)
 	}
@@ -71,7 +71,7 @@ func (c *blockAdd) Run(e *env) error {
 	if c.For > 0 {
 		b.Until = shop.MillisOf(time.Now().Add(c.For))
 	}
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		body := map[string]any{"kind": b.Kind, "value": b.Value, "reason": b.Reason, "until": b.Until}
 		var added store.Block
 		err := api.act(http.MethodPost, "/blocks", body, &added)
@@ -80,23 +80,23 @@ func (c *blockAdd) Run(e *env) error {
 }
 
 func (c blockList) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		blocks, _, err := page[store.Block](api, collection{"/blocks", "blocks"}, nil)
 		return list(e, c.JSON, err, blocks, listing[store.Block]{
 			none: "no blocks", head: "id\tkind\twhom\tsince\tuntil\tby\treason",
 			columns: func(b store.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
-					until = e.wall(b.Until)
+					until = e.localTime(b.Until)
 				}
-				return []any{b.ID, b.Kind, b.Value, e.wall(b.CreatedAt), until, b.CreatedBy, b.Reason}
+				return []any{b.ID, b.Kind, b.Value, e.localTime(b.CreatedAt), until, b.CreatedBy, b.Reason}
 			},
 		})
 	})
 }
 
 func (c blockRemove) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		err := api.act(http.MethodDelete, fmt.Sprintf("/blocks/%d", c.ID), nil, nil)
 		return e.result(c.JSON, err, []int64{c.ID}, "removed block %d", c.ID)
 	})

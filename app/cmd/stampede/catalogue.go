@@ -13,42 +13,42 @@ import (
 )
 
 type (
-	trying struct {
+	dryRunFlags struct {
 		DryRun bool `help:"Show the result and change nothing."`
 	}
-	// changing contains the flags of commands that change the catalogue.
-	changing struct {
-		operating
-		trying
+	// changeFlags contains the flags of commands that change the catalogue.
+	changeFlags struct {
+		operationFlags
+		dryRunFlags
 	}
-	// importing contains the flags of commands that import a table.
-	importing struct {
-		keyed
-		trying
+	// importFlags contains the flags of commands that import a table.
+	importFlags struct {
+		keyFlags
+		dryRunFlags
 	}
 )
 
 // at returns the URL path of an operation that supports dry runs.
-func (t trying) at(path string) string {
+func (t dryRunFlags) at(path string) string {
 	if t.DryRun {
 		return path + "?dry_run=true"
 	}
 	return path
 }
 
-// did is result for operations that support dry runs.
-func (e *env) did(c changing, err error, answer any, format string, args ...any) error {
+// resultOrDryRun is result for operations that support dry runs.
+func (e *env) resultOrDryRun(c changeFlags, err error, value any, format string, args ...any) error {
 	if c.DryRun {
 		format = "would have " + format
 	}
-	return e.result(c.JSON, err, answer, format, args...)
+	return e.result(c.JSON, err, value, format, args...)
 }
 
 // instant parses a time in the time zone of the shop.
 func (e *env) instant(text string) (shop.Millis, error) {
-	service := backoffice.CatalogueService{Zone: e.clocks()}
-	if e.noZone != nil {
-		return 0, e.noZone
+	service := backoffice.CatalogueService{Zone: e.timeZone()}
+	if e.zoneErr != nil {
+		return 0, e.zoneErr
 	}
 	at, err := service.Instant(text)
 	if err != nil {
@@ -75,8 +75,8 @@ func optionalYuan(text string) (*int64, error) {
 	return &fen, err
 }
 
-// given returns a pointer to the value of a flag; nil: not given.
-func given[T comparable](value T) *T {
+// flagValue returns a pointer to the value of a flag; nil: not given.
+func flagValue[T comparable](value T) *T {
 	var none T
 	if value == none {
 		return nil
@@ -97,8 +97,8 @@ func (e *env) file(name string) ([]byte, error) {
 }
 
 // export writes a table of the server to a file, or to standard output for "-".
-func (e *env) export(r remote, name, path string, query url.Values) error {
-	return e.look(reading{remote: r}, func(c *client) error {
+func (e *env) export(r serverFlags, name, path string, query url.Values) error {
+	return e.read(readFlags{serverFlags: r}, func(c *client) error {
 		var content []byte
 		err := c.get(path, query, &content)
 		if err != nil {
@@ -113,20 +113,20 @@ func (e *env) export(r remote, name, path string, query url.Values) error {
 }
 
 // importTable sends a table and prints the result. Problems in the table are an error even for a dry run.
-func (e *env) importTable(o importing, name, what string) error {
+func (e *env) importTable(o importFlags, name, what string) error {
 	file, err := e.file(name)
 	if err != nil {
 		return err
 	}
-	return e.operate(operating{keyed: o.keyed}, func(c *client) error {
+	return e.operate(operationFlags{keyFlags: o.keyFlags}, func(c *client) error {
 		var r backoffice.ImportReport
 		err := c.act(http.MethodPost, o.at("/import/"+what), file, &r)
 		if !o.JSON {
 			for _, p := range r.Problems {
-				fmt.Fprintf(e.out, "line %d %s: %s\n", p.Line, p.Column, p.Says)
+				fmt.Fprintf(e.out, "line %d %s: %s\n", p.Line, p.Column, p.Message)
 			}
 		}
-		err = e.did(changing{operating{keyed: o.keyed}, o.trying}, err, r,
+		err = e.resultOrDryRun(changeFlags{operationFlags{keyFlags: o.keyFlags}, o.dryRunFlags}, err, r,
 			"imported %d lines of %s: %d created, %d changed, %d unchanged", r.Lines, what, r.Created, r.Changed, r.Same)
 		if err == nil && len(r.Problems) > 0 {
 			err = errors.New("the table has problems, so no line would be imported")

@@ -15,9 +15,9 @@ import (
 	"stampede/app/store"
 )
 
-// TestCatalogueFromTheCommandLine: an operator sets up tomorrow's sale in an empty shop with commands only: category,
+// TestCommandsSetUpASale: an operator sets up tomorrow's sale in an empty shop with commands only: category,
 // product with a picture, slots, sale, copy. Then it edits, archives, and exports and imports the sale as a table.
-func TestCatalogueFromTheCommandLine(t *testing.T) {
+func TestCommandsSetUpASale(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	environ := served(t, "STAMPEDE_TIME_ZONE=Asia/Shanghai")
@@ -27,7 +27,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	}
 	tomorrow := time.Now().In(zone).AddDate(0, 0, 1).Format(time.DateOnly)
 	names := map[string]string{"DAY": tomorrow, "FOLDER": folder} // placeholders in arguments
-	do := func(want int, says string, args ...string) string {
+	do := func(want int, message string, args ...string) string {
 		t.Helper()
 		for i := range args {
 			for name, value := range names {
@@ -35,15 +35,15 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 			}
 		}
 		code, out, errOut := call(t, environ, args...)
-		if code != want || !strings.Contains(out+errOut, says) {
-			t.Fatalf("%v: code %d, want %d with %q: %s%s", args, code, want, says, out, errOut)
+		if code != want || !strings.Contains(out+errOut, message) {
+			t.Fatalf("%v: code %d, want %d with %q: %s%s", args, code, want, message, out, errOut)
 		}
 		return out
 	}
 	// cut splits a command into arguments. No argument contains a blank.
-	cut := func(want int, says, args string) string {
+	cut := func(want int, message, args string) string {
 		t.Helper()
-		return do(want, says, strings.Fields(args)...)
+		return do(want, message, strings.Fields(args)...)
 	}
 	parse := func(text string, into any) {
 		t.Helper()

@@ -18,35 +18,35 @@ type categoryCmd struct {
 type (
 	categoryCreate struct {
 		Name string `arg:""`
-		changing
+		changeFlags
 	}
-	categoryList struct{ reading }
+	categoryList struct{ readFlags }
 	categoryEdit struct {
 		ID       shop.ID `arg:""`
 		Version  int64   `help:"Change it only if it still has this version."`
 		Name     string  `help:"Name on the page."`
 		Position *int    `help:"Position in the list."`
-		changing
+		changeFlags
 	}
 	categoryArchive struct {
 		ID      shop.ID `arg:""`
 		Version int64   `help:"Change it only if it still has this version."`
 		Restore bool    `help:"Restore it."`
-		changing
+		changeFlags
 	}
 )
 
 func (c *categoryCreate) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var made store.CategoryRecord
 		body := map[string]string{"name": c.Name}
 		err := api.act(http.MethodPost, c.at("/categories"), body, &made)
-		return e.did(c.changing, err, made, "created category %s, %s", made.ID, made.Name)
+		return e.resultOrDryRun(c.changeFlags, err, made, "created category %s, %s", made.ID, made.Name)
 	})
 }
 
 func (c *categoryList) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		all, _, err := page[store.CategoryRecord](api, collection{"/categories", "categories"}, nil)
 		return list(e, c.JSON, err, all, listing[store.CategoryRecord]{
 			none: "no categories", head: "id\tversion\tplace\tname\tproducts\tarchived",
@@ -58,23 +58,23 @@ func (c *categoryList) Run(e *env) error {
 }
 
 // editCategory changes a category at the given version, or at its current version if none is given.
-func (e *env) editCategory(c changing, id shop.ID, edit backoffice.CategoryEdit) error {
-	return e.operate(c.operating, func(api *client) (err error) {
+func (e *env) editCategory(c changeFlags, id shop.ID, edit backoffice.CategoryEdit) error {
+	return e.operate(c.operationFlags, func(api *client) (err error) {
 		path := "/categories/" + id.String()
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
 		var changed store.CategoryRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &changed)
-		return e.did(c, err, changed, "changed category %s, now version %d", changed.ID, changed.Version)
+		return e.resultOrDryRun(c, err, changed, "changed category %s, now version %d", changed.ID, changed.Version)
 	})
 }
 
 func (c *categoryEdit) Run(e *env) error {
-	edit := backoffice.CategoryEdit{Version: c.Version, Name: given(c.Name), Position: c.Position}
-	return e.editCategory(c.changing, c.ID, edit)
+	edit := backoffice.CategoryEdit{Version: c.Version, Name: flagValue(c.Name), Position: c.Position}
+	return e.editCategory(c.changeFlags, c.ID, edit)
 }
 
 func (c *categoryArchive) Run(e *env) error {
-	return e.editCategory(c.changing, c.ID, backoffice.CategoryEdit{Version: c.Version, Archived: new(!c.Restore)})
+	return e.editCategory(c.changeFlags, c.ID, backoffice.CategoryEdit{Version: c.Version, Archived: new(!c.Restore)})
 }

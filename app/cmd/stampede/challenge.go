@@ -14,7 +14,7 @@ type challenge struct {
 	Sale shop.ID `placeholder:"ID" help:"Id of the sale."`
 	Kind string  `placeholder:"KIND" help:"Challenge of the sale from now on: none, pass, captcha or work."`
 	Bits int     `placeholder:"N" help:"Difficulty of proofs of work from now on, 1 to 26 bits. Each bit doubles the work."`
-	operating
+	operationFlags
 }
 
 func (challenge) Help() string {
@@ -42,7 +42,7 @@ func (c *challenge) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%w: --kind is %q, want none, pass, captcha or work", errUsage, c.Kind)
 	}
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		bits, err := c.set(api, kind)
 		text := fmt.Sprintf("proofs of work have %d bits", bits)
 		if c.Sale != 0 {

@@ -21,26 +21,26 @@ func (checkconfig) Help() string {
 		"    stampede checkconfig --offline --json"
 }
 
-type checked struct {
-	Settings   []server.Setting  `json:"settings"`
-	Warnings   []server.Problem  `json:"warnings"`
-	Missing    []server.Missing  `json:"lacks"`
-	Weaknesses []server.Weakness `json:"weaknesses"`
-	Partitions []server.Placed   `json:"partitions,omitempty"` // only for a Redis cluster
+type configReport struct {
+	Settings   []server.Setting        `json:"settings"`
+	Warnings   []server.Problem        `json:"warnings"`
+	Missing    []server.MissingFeature `json:"lacks"`
+	Weaknesses []server.Weakness       `json:"weaknesses"`
+	Partitions []server.PartitionPlace `json:"partitions,omitempty"` // only for a Redis cluster
 }
 
-// errUnfit sets exit status 3; the problems were already printed.
-var errUnfit = errors.New("these stores do not have everything that the program needs")
+// errStoresIncomplete sets exit status 3; the problems were already printed.
+var errStoresIncomplete = errors.New("these stores do not have everything that the program needs")
 
-// verdict returns errUnfit if serve would fail or refuse to start.
-func (c *checked) verdict(allowWeak bool) error {
+// verdict returns errStoresIncomplete if serve would fail or refuse to start.
+func (c *configReport) verdict(allowWeak bool) error {
 	for _, w := range c.Weaknesses {
 		if w.Refused && !allowWeak {
-			return errUnfit
+			return errStoresIncomplete
 		}
 	}
 	if len(c.Missing) > 0 {
-		return errUnfit
+		return errStoresIncomplete
 	}
 	return nil
 }
@@ -50,16 +50,16 @@ func (c checkconfig) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	answer := checked{
+	report := configReport{
 		Settings: config.Settings(), Warnings: append([]server.Problem{}, config.Warnings()...),
-		Missing: []server.Missing{}, Weaknesses: []server.Weakness{},
+		Missing: []server.MissingFeature{}, Weaknesses: []server.Weakness{},
 	}
 	if !c.Offline && !config.Embedded() {
 		err = e.withTools(func(t *server.Tools) error {
-			missing, weak, err := t.Examine(e.ctx)
-			answer.Missing, answer.Weaknesses = append(answer.Missing, missing...), append(answer.Weaknesses, weak...)
+			missing, weak, err := t.CheckStores(e.ctx)
+			report.Missing, report.Weaknesses = append(report.Missing, missing...), append(report.Weaknesses, weak...)
 			if err == nil {
-				answer.Partitions, err = t.Places(e.ctx)
+				report.Partitions, err = t.Places(e.ctx)
 			}
 			return err
 		})
@@ -68,30 +68,30 @@ func (c checkconfig) Run(e *env) error {
 		}
 	}
 	if c.JSON {
-		return errors.Join(e.json(answer), answer.verdict(config.AllowWeakStores))
+		return errors.Join(e.json(report), report.verdict(config.AllowWeakStores))
 	}
-	err = table(e, 0, "", answer.Settings, func(s server.Setting) []any { return []any{s.Name, s.Value} })
+	err = table(e, 0, "", report.Settings, func(s server.Setting) []any { return []any{s.Name, s.Value} })
 	if err != nil {
 		return err
 	}
 	if config.Embedded() {
 		fmt.Fprintln(e.out, "\nembedded stores are for tests: a crash loses reservations that have no row yet")
 	}
-	if len(answer.Partitions) > 0 {
-		err = table(e, 0, "\npartition\ttag\tslot\tprimary", answer.Partitions,
-			func(p server.Placed) []any { return []any{p.Partition, "{" + p.Tag + "}", p.Slot, p.Primary} })
+	if len(report.Partitions) > 0 {
+		err = table(e, 0, "\npartition\ttag\tslot\tprimary", report.Partitions,
+			func(p server.PartitionPlace) []any { return []any{p.Partition, "{" + p.Tag + "}", p.Slot, p.Primary} })
 		if err != nil {
 			return err
 		}
 	}
-	for _, w := range answer.Warnings {
+	for _, w := range report.Warnings {
 		fmt.Fprintf(e.out, "\nwarning: %s %s\n", w.Variable, w.Message)
 	}
-	for _, l := range answer.Missing {
+	for _, l := range report.Missing {
 		fmt.Fprintf(e.out, "\ndoes not work: %s: %s\n", l.Store, l.Message)
 	}
-	for _, w := range answer.Weaknesses {
+	for _, w := range report.Weaknesses {
 		fmt.Fprintf(e.out, "\nweak: %s: %s\n", w.Store, w.Message)
 	}
-	return answer.verdict(config.AllowWeakStores)
+	return report.verdict(config.AllowWeakStores)
 }

@@ -7,8 +7,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestCheckconfigTriesTheStores: checkconfig must not return 0 if serve or migrate would fail.
-func TestCheckconfigTriesTheStores(t *testing.T) {
+// TestCheckconfigDetectsUnusableStores: checkconfig must not return 0 if serve or migrate would fail.
+func TestCheckconfigDetectsUnusableStores(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	environ := func(dsn string) []string {

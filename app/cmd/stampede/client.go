@@ -25,37 +25,37 @@ const (
 	defaultServer = "http://127.0.0.1:8080"
 	apiPath       = "/api/v1"
 	operatorPath  = apiPath + "/operator"
-	// clientWait limits one request. The server limits most requests to a much shorter time.
-	clientWait = time.Minute
-	// largestPage is the largest number of items in one response of the API.
-	largestPage = 100
-	// maxAnswer limits a response, in bytes. The largest is an export of all products.
-	maxAnswer = 256 << 20
+	// clientTimeout limits one request. The server limits most requests to a much shorter time.
+	clientTimeout = time.Minute
+	// maxPage is the largest number of items in one response of the API.
+	maxPage = 100
+	// maxResponse limits a response, in bytes. The largest is an export of all products.
+	maxResponse = 256 << 20
 )
 
 // client calls the HTTP API for one command. It is not safe for concurrent use.
 type client struct {
-	env   *env
-	base  string // without a trailing slash
-	token string
-	saved *sessions // sessions of `stampede login`; nil: the token is from STAMPEDE_TOKEN
-	http  *http.Client
-	key   string // idempotency key of the command
-	note  string
-	acts  map[string]int // number of changing requests so far, by method and path
+	env        *env
+	base       string // without a trailing slash
+	token      string
+	saved      *sessions // sessions of `stampede login`; nil: the token is from STAMPEDE_TOKEN
+	http       *http.Client
+	key        string // idempotency key of the command
+	note       string
+	operations map[string]int // number of changing requests so far, by method and path
 }
 
-// look runs a command that reads from a server.
-func (e *env) look(r reading, do func(c *client) error) error {
-	return e.operate(operating{keyed: keyed{reading: r}}, do)
+// read runs a command that reads from a server.
+func (e *env) read(r readFlags, do func(c *client) error) error {
+	return e.operate(operationFlags{keyFlags: keyFlags{readFlags: r}}, do)
 }
 
 // operate runs a command that changes data on a server.
-func (e *env) operate(o operating, do func(c *client) error) error {
+func (e *env) operate(o operationFlags, do func(c *client) error) error {
 	if o.Key == "" {
 		o.Key = "cli-" + strings.ToLower(rand.Text())
 	}
-	if err := journal.CheckActKey(o.Key); err != nil {
+	if err := journal.CheckOperationKey(o.Key); err != nil {
 		return fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
 	}
 	c, err := e.client(o.Server)
@@ -74,7 +74,7 @@ func (e *env) operate(o operating, do func(c *client) error) error {
 		return fmt.Errorf("not logged in at %s: run stampede login, or set STAMPEDE_TOKEN", c.base)
 	}
 	e.shop = c
-	return errors.Join(do(c), e.noZone)
+	return errors.Join(do(c), e.zoneErr)
 }
 
 // client returns a client without a token.
@@ -89,7 +89,7 @@ func (e *env) client(server string) (*client, error) {
 		return nil, fmt.Errorf("%w: %s would get the token unencrypted: use https", errUsage, u.Host)
 	}
 	return &client{env: e, base: u.Scheme + "://" + u.Host, http: &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: clientWait,
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: clientTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -146,11 +146,11 @@ func (c *client) call(method, path string, body, into any) error {
 // keyOf derives the key of an operation from the key of the command. A repeated command therefore repeats each of its
 // operations, independently of their order.
 func (c *client) keyOf(operation string) string {
-	if c.acts == nil {
-		c.acts = make(map[string]int)
+	if c.operations == nil {
+		c.operations = make(map[string]int)
 	}
-	c.acts[operation]++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", operation, c.acts[operation]))
+	c.operations[operation]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", operation, c.operations[operation]))
 	return fmt.Sprintf("%.51s-%s", c.key, hex.EncodeToString(sum[:6]))
 }
 
@@ -211,7 +211,7 @@ func (c *client) send(r request, into any) error {
 		return fmt.Errorf("cannot reach the server: %w", err)
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
 		return fmt.Errorf("read the response of %s: %w", c.base, err)
 	}
@@ -293,9 +293,9 @@ func page[T any](c *client, of collection, query url.Values) (items []T, more bo
 // pages reads up to limit items of a list. behind returns the cursor of the next page from the last item; nil: pages
 // have numbers.
 func pages[T any](
-	c *client, of collection, query url.Values, limit int, behind func(item *T) string,
+	c *client, of collection, query url.Values, limit int, cursor func(item *T) string,
 ) (all []T, err error) {
-	size := strconv.Itoa(min(limit, largestPage))
+	size := strconv.Itoa(min(limit, maxPage))
 	query.Set("limit", size)
 	query.Set("size", size)
 	for number := 1; len(all) < limit; number++ {
@@ -308,8 +308,8 @@ func pages[T any](
 		if len(items) == 0 || !more {
 			break
 		}
-		if behind != nil {
-			query.Set("before", behind(&items[len(items)-1]))
+		if cursor != nil {
+			query.Set("before", cursor(&items[len(items)-1]))
 		}
 	}
 	return all[:min(limit, len(all))], nil

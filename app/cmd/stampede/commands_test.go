@@ -21,19 +21,19 @@ const secret = "a pony in the rain"
 type step struct {
 	args, in string
 	code     int
-	says     string
+	message  string
 }
 
-// walk runs the steps in order. HEAD in the arguments is the last printed head of the audit log. No step may print a
+// runSteps runs the steps in order. HEAD in the arguments is the last printed head of the audit log. No step may print a
 // password.
-func walk(t *testing.T, environ []string, steps []step) {
+func runSteps(t *testing.T, environ []string, steps []step) {
 	t.Helper()
 	head := ""
 	for _, s := range steps {
 		args := strings.Fields(strings.Replace(s.args, "HEAD", head, 1))
 		code, out, errOut := callWith(t, s.in, environ, args...)
-		if code != s.code || !regexp.MustCompile(s.says).MatchString(out+errOut) {
-			t.Errorf("%s: code %d, want %d with %q:\n%s%s", s.args, code, s.code, s.says, out, errOut)
+		if code != s.code || !regexp.MustCompile(s.message).MatchString(out+errOut) {
+			t.Errorf("%s: code %d, want %d with %q:\n%s%s", s.args, code, s.code, s.message, out, errOut)
 		}
 		if strings.Contains(out+errOut, secret) || strings.Contains(out, "argon2") {
 			t.Errorf("%s printed the password:\n%s%s", s.args, out, errOut)
@@ -79,8 +79,8 @@ func served(t *testing.T, settings ...string) []string {
 	return append(environ, "STAMPEDE_TOKEN="+strings.TrimSpace(token))
 }
 
-// TestToolsOnAFolder covers commands that need no running server.
-func TestToolsOnAFolder(t *testing.T) {
+// TestCommandsRunWithoutAServer covers commands that need no running server.
+func TestCommandsRunWithoutAServer(t *testing.T) {
 	t.Parallel()
 	// Slots cover the whole day: at every hour, the slots of two days overlap the two hours of the rolling schedule.
 	environ := []string{
@@ -88,7 +88,7 @@ func TestToolsOnAFolder(t *testing.T) {
 		"STAMPEDE_SLOTS=00:00-02:00,02:00-04:00,04:00-06:00,06:00-08:00,08:00-10:00,10:00-12:00," +
 			"12:00-14:00,14:00-16:00,16:00-18:00,18:00-20:00,20:00-22:00,22:00-24:00",
 	}
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"version", "", exitOK, `^stampede unknown \(go1`},
 		{"checkconfig", "", exitOK, `STAMPEDE_JWT_SECRET +\n(?s).*embedded stores`},
 		{"checkconfig --offline --json", "", exitOK, `"settings"`},
@@ -110,14 +110,14 @@ func TestToolsOnAFolder(t *testing.T) {
 		{"login ada@shop.example", secret, exitFailed, `cannot reach the server`},
 		{"migrate down --yes", "", exitOK, `reverted`},
 	})
-	walk(t, append(environ, "STAMPEDE_TOKEN=x"), []step{{"mail list", "", exitFailed, `cannot reach the server`}})
+	runSteps(t, append(environ, "STAMPEDE_TOKEN=x"), []step{{"mail list", "", exitFailed, `cannot reach the server`}})
 }
 
-// TestArchiveCommand covers the state, the deletion of months with an audit log entry, and invalid months.
-func TestArchiveCommand(t *testing.T) {
+// TestArchiveCommandDropsMonths covers the state, the deletion of months with an audit log entry, and invalid months.
+func TestArchiveCommandDropsMonths(t *testing.T) {
 	t.Parallel()
 	environ := served(t, "STAMPEDE_PERSONAL_DATA_AFTER=8760h")
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"archive status", "", exitOK, `^orders are archived after 2208h0m0s, personal data is removed after 8760h0m0s\ndue: archive 0 sales.*\nin the archive: 0 orders\n$`},
 		{"archive status --json", "", exitOK, `"orders": 0,(.|\n)*"months": \[`},
 		{"archive drop", "", exitUsage, `--before`},
@@ -136,11 +136,11 @@ func TestArchiveCommand(t *testing.T) {
 	}
 }
 
-// TestBlockList covers the block list on embedded stores, as text and as JSON.
-func TestBlockList(t *testing.T) {
+// TestBlockCommandsAddListAndRemove covers the block list on embedded stores, as text and as JSON.
+func TestBlockCommandsAddListAndRemove(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"block list", "", exitOK, `^no blocks\n$`},
 		{"block list --json", "", exitOK, `^\[\]\n$`},
 		{"block add --user 7 --reason resells", "", exitOK, `^blocked user 7, number 1\n$`},
@@ -152,7 +152,7 @@ func TestBlockList(t *testing.T) {
 		added.Value != "2001:db8::/64" || added.Until.Sub(added.CreatedAt).Round(time.Minute) != time.Hour {
 		t.Errorf("an IPv6 address: code %d, %s%s, %v", code, out, errOut, err)
 	}
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"block list --json", "", exitOK, `(?s)"id": 1,.*"kind": "user",.*"value": "7",.*"reason": "resells",.*"created_by": "User 1"`},
 		{"block list", "", exitOK, `User 1.*resells`},
 		{"block add --user 7", "", exitFailed, `blocked already, by number 1`},
@@ -161,12 +161,12 @@ func TestBlockList(t *testing.T) {
 	})
 }
 
-// TestJournal: commands are logged with their actor, once for each key. Verification detects a head that is not in the
+// TestJournalRecordsCommandsOncePerKey: commands are logged with their actor, once for each key. Verification detects a head that is not in the
 // audit log and sets exit status 3.
-func TestJournal(t *testing.T) {
+func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 	t.Parallel()
 	environ := served(t, "STAMPEDE_TIME_ZONE=Asia/Kathmandu")
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"journal list", "", exitOK, `^no operations\n$`},
 		{"journal list --json", "", exitOK, `^\[\]\n$`},
 		{"journal verify", "", exitOK, `^the journal is empty\n$`},
@@ -203,10 +203,10 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// TestAfterwards covers searches for orders, payments and users, missing objects and invalid arguments.
-func TestAfterwards(t *testing.T) {
+// TestSearchCommandsReportMissingObjects covers searches for orders, payments and users, missing objects and invalid arguments.
+func TestSearchCommandsReportMissingObjects(t *testing.T) {
 	t.Parallel()
-	walk(t, served(t), []step{
+	runSteps(t, served(t), []step{
 		{"order list", "", exitOK, `^no orders\n$`},
 		{"order list 7301444480512000257 --state paid --json", "", exitOK, `^\[\]\n$`},
 		{"order list --state reserved", "", exitUsage, `--state`},
@@ -227,10 +227,10 @@ func TestAfterwards(t *testing.T) {
 	})
 }
 
-// TestSwitchesAndNotice: switches and notices work on embedded stores and are recorded in the audit log.
-func TestSwitchesAndNotice(t *testing.T) {
+// TestSwitchAndNoticeCommandsAreRecorded: switches and notices work on embedded stores and are recorded in the audit log.
+func TestSwitchAndNoticeCommandsAreRecorded(t *testing.T) {
 	t.Parallel()
-	walk(t, served(t), []step{
+	runSteps(t, served(t), []step{
 		{"switch show", "", exitOK, `(?s)tick-ms +100\nhttp-buy +true\nleast-challenge +none\nlists +live\nwork-bits +16`},
 		{"switch set --tick-ms 500 --no-http-buy --work-bits 18", "", exitOK, `(?s)500\n.*false\n.*18`},
 		{"switch set --lists cached --least-challenge work --json", "", exitOK, `"version": 2`},
@@ -250,11 +250,11 @@ func TestSwitchesAndNotice(t *testing.T) {
 	})
 }
 
-// TestUsers: accounts are added without the server and changed through it.
-func TestUsers(t *testing.T) {
+// TestUserCommandsManageAccounts: accounts are added without the server and changed through it.
+func TestUserCommandsManageAccounts(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"user list", "", exitOK, `^no accounts\n$`},
 		{"user list --json", "", exitOK, `^\[\]\n$`},
 		{"user add Ada@Shop.example --role admin --password", secret + "\r\n", exitOK, `^added admin ada@shop.example, user \d+\n$`},

@@ -20,11 +20,11 @@ type (
 	}
 	deadReplay struct {
 		ID string `arg:"" help:"Id from the list."`
-		acting
+		actorFlags
 	}
 	deadDrop struct {
 		ID string `arg:"" help:"Id from the list."`
-		acting
+		actorFlags
 	}
 )
 
@@ -43,14 +43,14 @@ func (c deadList) Run(e *env) error {
 			return err
 		}
 		letters, err := jobs.Letters.Redis.DeadLetters(e.ctx)
-		if err != nil && shop.AwayOf(err) == nil {
+		if err != nil && shop.UnreachableIn(err) == nil {
 			return err
 		}
 		missing := err // error of unreachable partitions, returned after the list of the others
 		err = list(e, c.JSON, nil, letters, listing[shop.DeadLetter]{
 			none: "no dead letters", head: "id\tat\torder\tsale\tuser\ttries\treason",
 			columns: func(l shop.DeadLetter) []any {
-				return []any{l.ID, e.wall(l.At), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
+				return []any{l.ID, e.localTime(l.At), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
 			},
 		})
 		return errors.Join(err, missing)
@@ -58,17 +58,17 @@ func (c deadList) Run(e *env) error {
 }
 
 func (c deadReplay) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
 		order, err := t.ReplayDead(e.ctx, c.ID)
 		if err == nil {
-			fmt.Fprintf(e.out, "order %s is %s again, pay by %s\n", order.ID, order.State, e.wall(order.PayBy))
+			fmt.Fprintf(e.out, "order %s is %s again, pay by %s\n", order.ID, order.State, e.localTime(order.PayBy))
 		}
 		return err
 	})
 }
 
 func (c deadDrop) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
 		err := t.DropDead(e.ctx, c.ID)
 		if err == nil {
 			fmt.Fprintln(e.out, "dropped", c.ID)

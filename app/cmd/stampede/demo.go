@@ -69,7 +69,7 @@ func (d *demoShop) Run(e *env) error {
 			showMail(e.out, l, file)
 		},
 		OnReady: func(about server.About) {
-			d.welcome(e, about, gateway)
+			d.printAddresses(e, about, gateway)
 			crowd.Go(func() {
 				(&demo.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data, Slot: d.Slot}).Run(ctx)
 			})
@@ -115,7 +115,7 @@ func showMail(out io.Writer, l outbox.Email, file string) {
 	_, _ = io.WriteString(out, text) // one write; an error cannot be reported
 }
 
-func (d *demoShop) welcome(e *env, about server.About, gateway *simulator) {
+func (d *demoShop) printAddresses(e *env, about server.About, gateway *simulator) {
 	host, port, _ := strings.Cut(about.Redis, ":")
 	fmt.Fprintf(e.out, `
 Stampede is open:  http://%s

@@ -17,25 +17,25 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestDemoFollowsTheSlots: on embedded stores, simulated shoppers buy in two slots and the audit of every sale passes.
+// TestDemoSellsInConsecutiveSlots: on embedded stores, simulated shoppers buy in two slots and the audit of every sale passes.
 // Stores in the environment are ignored. On a busy machine a slot may end before the shoppers connect. `just soak`
 // checks twelve consecutive slots: the shoppers once stopped in the fifth, because ended slots stayed watched and error
 // replies were ignored.
-func TestDemoFollowsTheSlots(t *testing.T) {
+func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 12 * time.Second, 8
 	demo := startDemo(t, "--shoppers", fmt.Sprint(shoppers), "--slot", length.String())
-	moved := make(map[shop.ID]bool) // slots with buys
+	active := make(map[shop.ID]bool) // slots with buys
 	var held, watching int64
 	kit.Eventually(t, 5*time.Minute, func() (bool, string) {
 		open, now, err := demo.slot()
-		if now.moves() {
-			moved[open] = true
+		if now.isActive() {
+			active[open] = true
 		}
 		held, watching = max(held, now.held), max(watching, now.watching)
-		return len(moved) >= slots && held >= 2 && watching >= shoppers,
+		return len(active) >= slots && held >= 2 && watching >= shoppers,
 			fmt.Sprintf("slot %s: %+v; bought in %d slots, at most %d held and %d watching, %v",
-				open, now, len(moved), held, watching, err)
+				open, now, len(active), held, watching, err)
 	})
 	code, text, errOut := call(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit")
 	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
@@ -47,8 +47,8 @@ func TestDemoFollowsTheSlots(t *testing.T) {
 	demo.stop()
 }
 
-// running is a demo that is ready.
-type running struct {
+// runningDemo is a demo that is ready.
+type runningDemo struct {
 	base, metrics, data string
 	stop                func() // shuts the demo down in order
 }
@@ -56,7 +56,7 @@ type running struct {
 var demoAddresses = regexp.MustCompile(`(?s)(http://127\.0\.0\.1:\d+).*(http://127\.0\.0\.1:\d+/metrics)`)
 
 // startDemo starts a demo in its own folder. The environment names a Redis that the demo must not use.
-func startDemo(t *testing.T, args ...string) running {
+func startDemo(t *testing.T, args ...string) runningDemo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var out printed
@@ -83,19 +83,19 @@ func startDemo(t *testing.T, args ...string) running {
 		found = demoAddresses.FindStringSubmatch(out.String())
 		return found != nil, out.String()
 	})
-	return running{base: found[1], metrics: found[2], data: data, stop: stop}
+	return runningDemo{base: found[1], metrics: found[2], data: data, stop: stop}
 }
 
-// crowd is the activity in the open slot.
-type crowd struct {
+// activity is the activity in the open slot.
+type activity struct {
 	held, watching int64
 	rate           float64 // orders settled per second
 }
 
-func (c crowd) moves() bool { return c.held > 0 && c.watching > 0 && c.rate > 0 }
+func (c activity) isActive() bool { return c.held > 0 && c.watching > 0 && c.rate > 0 }
 
 // slot returns the open slot and the activity in it.
-func (r running) slot() (open shop.ID, now crowd, err error) {
+func (r runningDemo) slot() (open shop.ID, now activity, err error) {
 	var day struct{ Slots []shop.Slot }
 	if err := ask(r.base+"/api/v1/slots", &day); err != nil {
 		return 0, now, err

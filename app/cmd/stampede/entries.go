@@ -11,32 +11,32 @@ import (
 )
 
 // maxEntries requests the largest page.
-var maxEntries = url.Values{"limit": {strconv.Itoa(largestPage)}}
+var maxEntries = url.Values{"limit": {strconv.Itoa(maxPage)}}
 
-// more prints a note if the list is incomplete.
-func (e *env) more(there bool) {
-	if there {
-		fmt.Fprintf(e.err, "only the oldest %d are listed\n", largestPage)
+// noteMore prints a note if the list is incomplete.
+func (e *env) noteMore(incomplete bool) {
+	if incomplete {
+		fmt.Fprintf(e.err, "only the oldest %d are listed\n", maxPage)
 	}
 }
 
 // entries are quarantined messages that can be resent.
 type entries struct {
 	collection
-	again, says string // URL suffix of the operation, and the printed result
+	action, result string // URL suffix of the operation, and the printed result
 }
 
 // resend sends entries again: the given ids, or all entries if none is given. Text output is printed per entry, JSON at
 // the end. When all are sent, one that cannot be sent does not stop the others.
-func (e *env) resend(o operating, kind entries, ids []string) error {
+func (e *env) resend(o operationFlags, kind entries, ids []string) error {
 	return e.operate(o, func(c *client) error {
 		sent := []string{}
 		send := func(id string) error {
-			err := c.act(http.MethodPost, kind.path+"/"+url.PathEscape(id)+"/"+kind.again, nil, nil)
+			err := c.act(http.MethodPost, kind.path+"/"+url.PathEscape(id)+"/"+kind.action, nil, nil)
 			if err == nil {
 				sent = append(sent, id)
 				if !o.JSON {
-					fmt.Fprintln(e.out, id, kind.says)
+					fmt.Fprintln(e.out, id, kind.result)
 				}
 			}
 			return err
@@ -64,7 +64,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 	for {
 		found, err := pages[struct {
 			ID string `json:"id"`
-		}](c, kind.collection, url.Values{}, largestPage, nil)
+		}](c, kind.collection, url.Values{}, maxPage, nil)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 }
 
 // dropEntry deletes an entry and prints its id.
-func (e *env) dropEntry(o operating, path, id string) error {
+func (e *env) dropEntry(o operationFlags, path, id string) error {
 	return e.operate(o, func(c *client) error {
 		err := c.act(http.MethodPost, path+url.PathEscape(id)+"/drop", nil, nil)
 		return e.result(o.JSON, err, []string{id}, "dropped %s", id)

@@ -23,11 +23,11 @@ type (
 		Kind   string    `placeholder:"KIND" help:"Only operations of this kind, for example sale.pause."`
 		Since  time.Time `placeholder:"TIME" help:"Only operations since this time in RFC 3339, for example 2026-11-21T10:00:00+08:00."`
 		Limit  int       `default:"100" help:"Maximum number of rows, 1 to 1000."`
-		reading
+		readFlags
 	}
 	journalVerify struct {
 		Head string `placeholder:"HEAD" help:"A head that was printed earlier. It must be in the journal."`
-		reading
+		readFlags
 	}
 )
 
@@ -52,14 +52,14 @@ func (c *journalList) Run(e *env) error {
 	if !c.Since.IsZero() {
 		query.Set("since", strconv.FormatInt(c.Since.UnixMilli(), 10))
 	}
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		row := func(j *journal.Entry) string { return strconv.FormatInt(j.Seq, 10) }
 		entries, err := pages(api, collection{"/journal", "entries"}, query, c.Limit, row)
 		return list(e, c.JSON, err, entries, listing[journal.Entry]{
 			none: "no operations", head: "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
 			columns: func(j journal.Entry) []any {
 				what, before, after := j.Kind+" "+j.Object, short(j.Before), short(j.After)
-				return []any{j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, what, before, after, j.Note}
+				return []any{j.Seq, e.localTime(j.At), j.ActorName, j.Via, j.Source, what, before, after, j.Note}
 			},
 		})
 	})
@@ -67,15 +67,15 @@ func (c *journalList) Run(e *env) error {
 
 // short shortens a text for the table; --json prints it completely.
 func short(text json.RawMessage) string {
-	const most = 60
-	if r := []rune(string(text)); len(r) > most {
-		return string(r[:most]) + "…"
+	const maxLength = 60
+	if r := []rune(string(text)); len(r) > maxLength {
+		return string(r[:maxLength]) + "…"
 	}
 	return string(text)
 }
 
 func (c journalVerify) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		var report journal.Report
 		err := api.get("/journal/verify", url.Values{"head": {c.Head}}, &report)
 		text := fmt.Sprintf("%d rows are valid; head %s", report.Rows, report.Head)

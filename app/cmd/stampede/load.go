@@ -42,7 +42,7 @@ func (loadCmd) Help() string {
 		"signs tokens. After each scenario it audits the sales and searches for lost events. The exit code is 3 if " +
 		"a check fails.\n\nScenarios:\n\n")
 	for _, s := range load.Scenarios() {
-		fmt.Fprintf(&b, "    %-10s %s\n", s.Name, s.Does)
+		fmt.Fprintf(&b, "    %-10s %s\n", s.Name, s.Description)
 	}
 	b.WriteString("\nAll shoppers come from few addresses, so the server needs a high STAMPEDE_MAX_CONNS_PER_IP, " +
 		"STAMPEDE_HANDSHAKE_RATE=0 and STAMPEDE_BUY_RATE=0. STAMPEDE_PAY_WINDOW must be long enough that no order " +
@@ -65,7 +65,7 @@ func (c *loadCmd) Run(e *env) error {
 		c.Stalled < 0 || c.Stalled > 0.5 || c.Sources < 1 || c.Sources > 250 {
 		return fmt.Errorf("%w: want --sockets 1 to 60000, --for at least 100ms, --rate from 0, --hot from 1, --stalled 0 to 0.5, --sources 1 to 250", errUsage)
 	}
-	beside, err := c.beside()
+	processes, err := c.otherProcesses()
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *loadCmd) Run(e *env) error {
 		}
 		results, err := load.Run(e.ctx, target, load.Options{
 			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled,
-			Sources: c.Sources, PID: c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait,
+			Sources: c.Sources, PID: c.PID, OtherProcesses: processes, Own: c.IOwnThisHost, Wait: c.Wait,
 			Progress: terminal(e.err),
 		}, c.Scenarios...)
 		err = e.show(c.JSON, err, results, func() error { return e.loadTable(results) })
@@ -101,18 +101,18 @@ func (c *loadCmd) Run(e *env) error {
 	})
 }
 
-// besideName matches valid names of processes beside the server. The name becomes part of a metric's name.
-var besideName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+// processName matches valid names of processes beside the server. The name becomes part of a metric's name.
+var processName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// beside parses --beside, sorted by name.
-func (c *loadCmd) beside() ([]load.Process, error) {
+// otherProcesses parses --beside, sorted by name.
+func (c *loadCmd) otherProcesses() ([]load.Process, error) {
 	if len(c.Beside) > 0 && c.PID == 0 {
 		return nil, fmt.Errorf("%w: --beside needs --pid, the process id of the server", errUsage)
 	}
 	var all []load.Process
 	for _, name := range slices.Sorted(maps.Keys(c.Beside)) {
 		pid := c.Beside[name]
-		if !besideName.MatchString(name) || name == "server" || name == "generator" || pid < 1 {
+		if !processName.MatchString(name) || name == "server" || name == "generator" || pid < 1 {
 			return nil, fmt.Errorf("%w: --beside %s=%d: want a name of a-z, 0-9 and _ other than server and generator, "+
 				"and a process id", errUsage, name, pid)
 		}

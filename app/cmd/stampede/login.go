@@ -20,11 +20,11 @@ import (
 
 type (
 	loginCmd struct {
-		remote
+		serverFlags
 
 		Email string `arg:"" optional:"" help:"E-mail of the account. Default: a prompt."`
 	}
-	logoutCmd struct{ remote }
+	logoutCmd struct{ serverFlags }
 )
 
 func (loginCmd) Help() string {

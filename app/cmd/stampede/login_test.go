@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestLogIn: the saved session is readable by its user only, an expired access token is renewed, and logout ends the
+// TestLoginSavesAndRenewsTheSession: the saved session is readable by its user only, an expired access token is renewed, and logout ends the
 // session.
-func TestLogIn(t *testing.T) {
+func TestLoginSavesAndRenewsTheSession(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
 	environ = slices.DeleteFunc(environ, func(line string) bool { return strings.HasPrefix(line, "STAMPEDE_TOKEN=") })
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"user add ada@shop.example --role admin --password", secret, exitOK, `added`},
 		{"user list", "", exitFailed, `not logged in at http://127\.0\.0\.1:\d+: run stampede login`},
 		{"login ada@shop.example", "wrong " + secret, exitFailed, `unauthorized`},
@@ -40,7 +40,7 @@ func TestLogIn(t *testing.T) {
 	if err := os.WriteFile(file, []byte(ended), fs.FileMode(0o600)); err != nil {
 		t.Fatal(err)
 	}
-	walk(t, environ, []step{
+	runSteps(t, environ, []step{
 		{"user role ada@shop.example admin --note again", "", exitOK, `is admin`},
 		{"user show ada@shop.example", "", exitOK, `stampede at `},
 		{"logout", "", exitOK, `logged out`},

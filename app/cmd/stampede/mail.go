@@ -13,15 +13,15 @@ type mailCmd struct {
 }
 
 type (
-	mailList  struct{ reading }
+	mailList  struct{ readFlags }
 	mailRetry struct {
 		IDs []string `arg:"" optional:"" name:"id" help:"Ids from the list."`
 		All bool     `help:"Retry all quarantined e-mails."`
-		operating
+		operationFlags
 	}
 	mailDrop struct {
 		ID string `arg:"" help:"Id from the list."`
-		operating
+		operationFlags
 	}
 )
 
@@ -36,13 +36,13 @@ func (mailCmd) Help() string {
 }
 
 func (c mailList) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		mails, more, err := page[outbox.QuarantinedEmail](api, collection{"/mails", "mails"}, maxEntries)
-		e.more(more)
+		e.noteMore(more)
 		return list(e, c.JSON, err, mails, listing[outbox.QuarantinedEmail]{
 			none: "no quarantined e-mails", head: "id\tat\tkind\tto\ttries\treason",
 			columns: func(d outbox.QuarantinedEmail) []any {
-				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
+				return []any{d.ID, e.localTime(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			},
 		})
 	})
@@ -52,9 +52,9 @@ func (c mailRetry) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name quarantined e-mails by id, or add --all", errUsage)
 	}
-	return e.resend(c.operating, entries{collection{"/mails", "mails"}, "retry", "will be sent again"}, c.IDs)
+	return e.resend(c.operationFlags, entries{collection{"/mails", "mails"}, "retry", "will be sent again"}, c.IDs)
 }
 
 func (c mailDrop) Run(e *env) error {
-	return e.dropEntry(c.operating, "/mails/", c.ID)
+	return e.dropEntry(c.operationFlags, "/mails/", c.ID)
 }

@@ -24,11 +24,11 @@ var version = "unknown"
 
 // Exit codes, for scripts.
 const (
-	exitOK        = 0
-	exitFailed    = 1 // error; the message describes it
-	exitUsage     = 2 // wrong arguments or configuration
-	exitAudit     = 3 // the command found and printed a problem, such as a broken promise or an alarm
-	exitNoVerdict = 4 // the rehearsal was not completed
+	exitOK         = 0
+	exitFailed     = 1 // error; the message describes it
+	exitUsage      = 2 // wrong arguments or configuration
+	exitAudit      = 3 // the command found and printed a problem, such as a broken promise or an alarm
+	exitIncomplete = 4 // the rehearsal was not completed
 )
 
 func main() {
@@ -50,7 +50,7 @@ type env struct {
 	err     io.Writer      // progress and logs
 	zone    *time.Location // time zone of the shop; nil: not read yet
 	shop    *client        // server to read the zone from; nil: the command calls no server
-	noZone  error          // error of reading the zone
+	zoneErr error          // error of reading the zone
 }
 
 // config reads the configuration. Flags of the command override the environment.
@@ -135,11 +135,11 @@ type exited int
 func run(e *env) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			wish, ok := r.(exited)
+			exit, ok := r.(exited)
 			if !ok {
 				panic(r)
 			}
-			code = int(wish)
+			code = int(exit)
 		}
 	}()
 	var all commands
@@ -169,15 +169,15 @@ func codeOf(err error, errOut io.Writer) int {
 	_, config := errors.AsType[*server.ConfigError](err)
 	switch {
 	case errors.Is(err, errAudit), errors.Is(err, errAlarms), errors.Is(err, errLoad),
-		errors.Is(err, errReconciliation), errors.Is(err, errUnfit), errors.Is(err, errJournal),
-		errors.Is(err, errNotReady), errors.Is(err, errUnsettled):
+		errors.Is(err, errReconciliation), errors.Is(err, errStoresIncomplete), errors.Is(err, errJournal),
+		errors.Is(err, errNotReady), errors.Is(err, errOrdersOpen):
 		return exitAudit
 	case config, errors.Is(err, errUsage):
 		return exitUsage
-	case errors.Is(err, errNoVerdict):
-		return exitNoVerdict
+	case errors.Is(err, errIncomplete):
+		return exitIncomplete
 	}
-	return exitFailed // also for errNoGo
+	return exitFailed // also for errRehearsalFailed
 }
 
 // errUsage marks invalid arguments that kong does not detect.

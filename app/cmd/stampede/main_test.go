@@ -38,8 +38,8 @@ func callWith(t *testing.T, in string, environ []string, args ...string) (code i
 	return code, o.String(), e.String()
 }
 
-// TestHelpTeaches compares the help of each command with testdata/help.
-func TestHelpTeaches(t *testing.T) {
+// TestHelpMatchesTestdata compares the help of each command with testdata/help.
+func TestHelpMatchesTestdata(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "status", "audit",
@@ -73,14 +73,14 @@ func TestHelpTeaches(t *testing.T) {
 	}
 }
 
-// TestWrongUse: invalid use returns exit code 2 and a message that names the mistake.
-func TestWrongUse(t *testing.T) {
+// TestInvalidUseNamesTheMistake: invalid use returns exit code 2 and a message that names the mistake.
+func TestInvalidUseNamesTheMistake(t *testing.T) {
 	t.Parallel()
 	data := "STAMPEDE_DATA=" + t.TempDir()
 	for _, c := range []struct {
 		args    string
 		environ []string
-		says    string
+		message string
 	}{
 		{"sell", nil, "sell"},
 		{"serve --fast", nil, "--fast"},
@@ -113,7 +113,7 @@ func TestWrongUse(t *testing.T) {
 		{"checkconfig", []string{"STAMPEDE_LISTN=:80"}, "did you mean STAMPEDE_LISTEN?"},
 	} {
 		code, _, errOut := call(t, c.environ, strings.Fields(c.args)...)
-		if code != exitUsage || !strings.Contains(errOut, c.says) {
+		if code != exitUsage || !strings.Contains(errOut, c.message) {
 			t.Errorf("%s: code %d: %s", c.args, code, errOut)
 		}
 	}

@@ -28,11 +28,11 @@ type (
 
 // withTools runs a function with an open database.
 func (e *env) withTools(do func(t *server.Tools) error) error {
-	return e.withToolsOf(journal.Actor{}, do)
+	return e.withToolsAs(journal.Actor{}, do)
 }
 
-// withToolsOf is withTools for changes by the actor.
-func (e *env) withToolsOf(actor journal.Actor, do func(t *server.Tools) error) (err error) {
+// withToolsAs is withTools for changes by the actor.
+func (e *env) withToolsAs(actor journal.Actor, do func(t *server.Tools) error) (err error) {
 	config, err := e.config()
 	if err != nil {
 		return err

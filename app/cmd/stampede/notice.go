@@ -10,19 +10,19 @@ import (
 )
 
 type noticeCmd struct {
-	Say noticeSay `cmd:"" help:"Show a banner to all shoppers."`
-	End noticeEnd `cmd:"" help:"End the banner."`
+	Say noticeShow `cmd:"" help:"Show a banner to all shoppers."`
+	End noticeEnd  `cmd:"" help:"End the banner."`
 }
 
 type (
-	noticeSay struct {
+	noticeShow struct {
 		Text string        `arg:"" help:"Text of the banner."`
 		Lang string        `help:"Language of the text, for example zh: adds a translation to the current banner. Without it, a new banner for all other languages."`
 		Warn bool          `help:"Show it as a warning instead of as information."`
 		For  time.Duration `help:"Duration, for example 5m or 2h. Default: until notice end."`
-		operating
+		operationFlags
 	}
-	noticeEnd struct{ operating }
+	noticeEnd struct{ operationFlags }
 )
 
 func (noticeCmd) Help() string {
@@ -33,7 +33,7 @@ func (noticeCmd) Help() string {
 		"    stampede notice end"
 }
 
-func (c *noticeSay) Run(e *env) error {
+func (c *noticeShow) Run(e *env) error {
 	if c.For < 0 || c.For > backoffice.MaxBlock {
 		return fmt.Errorf("%w: --for is %v, want at most %v", errUsage, c.For, backoffice.MaxBlock)
 	}
@@ -44,15 +44,15 @@ func (c *noticeSay) Run(e *env) error {
 	if c.For > 0 {
 		n.Until = shop.MillisOf(time.Now().Add(c.For))
 	}
-	return e.operate(c.operating, func(api *client) error {
-		var said shop.Notice
-		err := api.act(http.MethodPost, "/notice", n, &said)
-		return e.result(c.JSON, err, said, "all nodes show the banner within a second")
+	return e.operate(c.operationFlags, func(api *client) error {
+		var notice shop.Notice
+		err := api.act(http.MethodPost, "/notice", n, &notice)
+		return e.result(c.JSON, err, notice, "all nodes show the banner within a second")
 	})
 }
 
 func (c *noticeEnd) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var n shop.Notice
 		err := api.act(http.MethodDelete, "/notice", nil, &n)
 		return e.result(c.JSON, err, n, "new connections do not get the banner")

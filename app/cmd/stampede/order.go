@@ -23,25 +23,25 @@ type (
 		State shop.OrderState `placeholder:"STATE" help:"Only orders in this state, for example paid."`
 		Sale  shop.ID         `placeholder:"ID" help:"Only orders of this sale."`
 		Limit int             `default:"50" help:"Maximum number of orders, 1 to 1000."`
-		reading
+		readFlags
 	}
 	orderShip struct {
 		Order    shop.ID `arg:"" help:"Number of the order."`
 		Carrier  string  `required:"" placeholder:"NAME" help:"Name of the carrier, at most 24 characters."`
 		Tracking string  `required:"" placeholder:"NUMBER" help:"Tracking number of the carrier."`
 		Replace  bool    `help:"Replace the parcel of the order."`
-		operating
+		operationFlags
 	}
 	orderShipMany struct {
 		File    string `arg:"" help:"CSV file with the columns order, carrier, tracking; - is standard input."`
 		DryRun  bool   `help:"Show the result and change nothing."`
 		Replace bool   `help:"Replace the parcels of orders that have one."`
-		operating
+		operationFlags
 	}
 )
 
-// anyOrder is an order with its buyer.
-type anyOrder struct {
+// orderRow is an order with its buyer.
+type orderRow struct {
 	shop.Order
 	User shop.ID `json:"user"`
 }
@@ -66,14 +66,14 @@ func (c *orderList) Run(e *env) error {
 	if c.Sale != 0 {
 		query.Set("sale", c.Sale.String())
 	}
-	return e.look(c.reading, func(api *client) error {
-		orders, err := pages(api, collection{"/orders", "orders"}, query, c.Limit, func(o *anyOrder) string {
+	return e.read(c.readFlags, func(api *client) error {
+		orders, err := pages(api, collection{"/orders", "orders"}, query, c.Limit, func(o *orderRow) string {
 			return o.ID.String()
 		})
-		return list(e, c.JSON, err, orders, listing[anyOrder]{
+		return list(e, c.JSON, err, orders, listing[orderRow]{
 			none: "no orders", head: "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
-			columns: func(o anyOrder) []any {
-				at, yuan := e.wall(o.CreatedAt), shop.FormatFen(o.AmountFen)
+			columns: func(o orderRow) []any {
+				at, yuan := e.localTime(o.CreatedAt), shop.FormatFen(o.AmountFen)
 				return []any{o.ID, at, o.Sale, o.User, o.Qty, yuan, o.State, o.Reason, o.Tracking}
 			},
 		})
@@ -81,9 +81,9 @@ func (c *orderList) Run(e *env) error {
 }
 
 func (c *orderShip) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		body := map[string]any{"carrier": c.Carrier, "tracking": c.Tracking, "replace": c.Replace}
-		var order anyOrder
+		var order orderRow
 		err := api.act(http.MethodPost, "/orders/"+c.Order.String()+"/ship", body, &order)
 		return e.result(c.JSON, err, order, "order %s is %s with %s", order.ID, order.State, order.Tracking)
 	})
@@ -106,14 +106,14 @@ func (c *orderShipMany) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("read the parcels: %w", err)
 	}
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		body := map[string]any{"csv": string(text), "replace": c.Replace, "dry_run": c.DryRun}
 		var r backoffice.ShipReport
 		err := api.act(http.MethodPost, "/ship", body, &r)
 		return e.show(c.JSON, err, r, func() error {
 			for _, l := range r.Lines {
-				if l.Says != "" {
-					fmt.Fprintf(e.out, "line %d: %s: %s\n", l.Line, l.Result, l.Says)
+				if l.Message != "" {
+					fmt.Fprintf(e.out, "line %d: %s: %s\n", l.Line, l.Result, l.Message)
 				}
 			}
 			fmt.Fprintf(e.out, "%d shipped, %d unchanged, %d failed\n", r.Shipped, r.Unchanged, r.Failed)

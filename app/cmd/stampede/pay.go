@@ -17,32 +17,32 @@ type pay struct {
 
 type payReconcile struct {
 	Day string `required:"" placeholder:"YYYY-MM-DD" help:"Day in the time zone of the shop (STAMPEDE_TIME_ZONE)."`
-	reading
+	readFlags
 }
 
 type payList struct {
 	Query string          `arg:"" optional:"" name:"query" help:"Number of a trade or of an order."`
 	State payment.Outcome `placeholder:"STATE" help:"Only payments with this outcome, for example late."`
 	Limit int             `default:"50" help:"Maximum number of payments, 1 to 1000."`
-	reading
+	readFlags
 }
 
 func (c *payList) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
 	}
-	if c.State != "" && !c.State.Known() {
+	if c.State != "" && !c.State.Valid() {
 		return fmt.Errorf("%w: --state is %q, want taken, late, revived, refunded, unknown_order, wrong_amount, "+
 			"second_trade or never_payable", errUsage, c.State)
 	}
 	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
-	return e.look(c.reading, func(api *client) error {
-		number := func(p *payment.Received) string { return p.TradeNo }
+	return e.read(c.readFlags, func(api *client) error {
+		number := func(p *payment.ReceivedPayment) string { return p.TradeNo }
 		payments, err := pages(api, collection{"/payments", "payments"}, query, c.Limit, number)
-		return list(e, c.JSON, err, payments, listing[payment.Received]{
+		return list(e, c.JSON, err, payments, listing[payment.ReceivedPayment]{
 			none: "no payments", head: "trade\torder\tyuan\tpaid\tstate",
-			columns: func(p payment.Received) []any {
-				return []any{p.TradeNo, p.Order, shop.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome}
+			columns: func(p payment.ReceivedPayment) []any {
+				return []any{p.TradeNo, p.Order, shop.FormatFen(p.AmountFen), e.localTime(p.PaidAt), p.Outcome}
 			},
 		})
 	})
@@ -65,9 +65,9 @@ func (c *payReconcile) Run(e *env) error {
 	if _, err := time.Parse(time.DateOnly, c.Day); err != nil {
 		return fmt.Errorf("%w: --day is %q, want a day like 2026-11-20", errUsage, c.Day)
 	}
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		report, err := c.report(api)
-		err = e.show(c.JSON, err, report, func() error { return e.payDayTable(&report) })
+		err = e.show(c.JSON, err, report, func() error { return e.reconciliationTable(&report) })
 		if err == nil && len(report.Differences) > 0 {
 			err = errReconciliation
 		}
@@ -96,7 +96,7 @@ func (c *payReconcile) report(api *client) (payment.ReconciliationReport, error)
 	}
 }
 
-func (e *env) payDayTable(r *payment.ReconciliationReport) error {
+func (e *env) reconciliationTable(r *payment.ReconciliationReport) error {
 	if len(r.Differences) > 0 {
 		err := table(e, 0, "order\tdifference\t", r.Differences, func(d payment.PayDifference) []any {
 			return []any{d.Order, d.Kind, d.Message}

@@ -17,18 +17,18 @@ func (e *env) json(v any) error {
 	return encoder.Encode(v)
 }
 
-// wall formats an instant in the time zone of the shop; "" for 0.
-func (e *env) wall(at shop.Millis) string {
+// localTime formats an instant in the time zone of the shop; "" for 0.
+func (e *env) localTime(at shop.Millis) string {
 	if at == 0 {
 		return ""
 	}
-	return at.Time().In(e.clocks()).Format(time.DateTime)
+	return at.Time().In(e.timeZone()).Format(time.DateTime)
 }
 
-// clocks returns the time zone of the shop, from the configuration or from the server. Without either it is UTC.
-func (e *env) clocks() *time.Location {
-	if e.zone == nil && e.shop != nil && e.noZone == nil {
-		e.zone, e.noZone = e.shop.zone()
+// timeZone returns the time zone of the shop, from the configuration or from the server. Without either it is UTC.
+func (e *env) timeZone() *time.Location {
+	if e.zone == nil && e.shop != nil && e.zoneErr == nil {
+		e.zone, e.zoneErr = e.shop.zone()
 	}
 	if e.zone == nil {
 		return time.UTC
@@ -48,8 +48,8 @@ func (e *env) show(asJSON bool, err error, value any, text func() error) error {
 }
 
 // result is show with one line of text.
-func (e *env) result(asJSON bool, err error, answer any, format string, args ...any) error {
-	return e.show(asJSON, err, answer, func() error {
+func (e *env) result(asJSON bool, err error, value any, format string, args ...any) error {
+	return e.show(asJSON, err, value, func() error {
 		_, err := fmt.Fprintf(e.out, format+"\n", args...)
 		return err
 	})

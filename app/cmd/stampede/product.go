@@ -38,17 +38,17 @@ type (
 		ListPrice   string  `default:"0" placeholder:"YUAN" help:"Regular price, for example 459 or 459.50."`
 		Description string  `placeholder:"HTML" help:"Description with paragraphs, lists, emphasis and https links; other markup is removed."`
 		Rules       string  `help:"Purchase rules, as plain text."`
-		changing
+		changeFlags
 	}
 	productList struct {
 		Text     string `placeholder:"TEXT" help:"Only products with this text in their name."`
 		Archived bool   `help:"List archived products."`
 		Limit    int    `default:"50" help:"Maximum number of products."`
-		reading
+		readFlags
 	}
 	productShow struct {
 		ID shop.ID `arg:""`
-		reading
+		readFlags
 	}
 	productEdit struct {
 		ID          shop.ID  `arg:""`
@@ -58,28 +58,28 @@ type (
 		ListPrice   string   `placeholder:"YUAN" help:"Regular price."`
 		Description *string  `placeholder:"HTML" help:"Replaces the description."`
 		Rules       *string  `help:"Replaces the rules."`
-		changing
+		changeFlags
 	}
 	productArchive struct {
 		ID      shop.ID `arg:""`
 		Version int64   `help:"Change it only if it still has this version."`
 		Restore bool    `help:"Restore it."`
-		changing
+		changeFlags
 	}
 	productImage struct {
 		ID      shop.ID  `arg:""`
 		Files   []string `arg:"" help:"Picture files, in display order."`
 		Alt     []string `help:"Alternative text of each picture, for screen readers."`
 		Replace bool     `help:"Replace the present pictures. Default: append to them."`
-		changing
+		changeFlags
 	}
 	productImport struct {
 		File string `arg:"" help:"Table in the format of export; - is standard input."`
-		importing
+		importFlags
 	}
 	productExport struct {
 		File string `arg:"" default:"-" help:"Output file; - is standard output."`
-		remote
+		serverFlags
 	}
 )
 
@@ -88,17 +88,17 @@ func (c *productCreate) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var p store.ProductRecord
 		err := api.act(http.MethodPost, c.at("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 		}, &p)
-		return e.did(c.changing, err, p, "created product %s, %s", p.ID, p.Name)
+		return e.resultOrDryRun(c.changeFlags, err, p, "created product %s, %s", p.ID, p.Name)
 	})
 }
 
 func (c *productList) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
 		found, err := pages[store.ProductRecord](api, collection{"/products", "products"}, query, c.Limit, nil)
 		return list(e, c.JSON, err, found, listing[store.ProductRecord]{
@@ -111,12 +111,12 @@ func (c *productList) Run(e *env) error {
 }
 
 func (c *productShow) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		var p store.ProductRecord
 		err := api.get("/products/"+c.ID.String(), nil, &p)
 		return e.show(c.JSON, err, p, func() error {
 			fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n",
-				p.ID, p.Version, e.wall(p.UpdatedAt), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), p.Description,
+				p.ID, p.Version, e.localTime(p.UpdatedAt), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), p.Description,
 				p.Rules)
 			for _, image := range p.Images {
 				fmt.Fprintln(e.out, image.URL, image.Alt)
@@ -127,15 +127,15 @@ func (c *productShow) Run(e *env) error {
 }
 
 // editProduct changes a product at the given version, or at its current version if none is given.
-func (e *env) editProduct(c changing, id shop.ID, edit backoffice.ProductEdit) error {
-	return e.operate(c.operating, func(api *client) (err error) {
+func (e *env) editProduct(c changeFlags, id shop.ID, edit backoffice.ProductEdit) error {
+	return e.operate(c.operationFlags, func(api *client) (err error) {
 		path := "/products/" + id.String()
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
 		var p store.ProductRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &p)
-		return e.did(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
+		return e.resultOrDryRun(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
 	})
 }
 
@@ -144,14 +144,14 @@ func (c *productEdit) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.editProduct(c.changing, c.ID, backoffice.ProductEdit{
-		Version: c.Version, Name: given(c.Name), CategoryID: c.Category, ListPriceFen: price,
+	return e.editProduct(c.changeFlags, c.ID, backoffice.ProductEdit{
+		Version: c.Version, Name: flagValue(c.Name), CategoryID: c.Category, ListPriceFen: price,
 		Description: c.Description, Rules: c.Rules,
 	})
 }
 
 func (c *productArchive) Run(e *env) error {
-	return e.editProduct(c.changing, c.ID, backoffice.ProductEdit{Version: c.Version, Archived: new(!c.Restore)})
+	return e.editProduct(c.changeFlags, c.ID, backoffice.ProductEdit{Version: c.Version, Archived: new(!c.Restore)})
 }
 
 // Run uploads each picture in its own operation, then assigns them to the product. The server deletes a picture that no
@@ -164,7 +164,7 @@ func (c *productImage) Run(e *env) error {
 			return err
 		}
 	}
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		path := "/products/" + c.ID.String()
 		var p store.ProductRecord
 		if err := api.get(path, nil, &p); err != nil {
@@ -186,16 +186,16 @@ func (c *productImage) Run(e *env) error {
 			images = append(images, image)
 		}
 		if c.DryRun { // the pictures were not uploaded, so they cannot be assigned
-			return e.did(c.changing, nil, images, "updated product %s: %d pictures", p.ID, len(images))
+			return e.resultOrDryRun(c.changeFlags, nil, images, "updated product %s: %d pictures", p.ID, len(images))
 		}
 		body := map[string]any{"version": p.Version, "images": images}
 		err := api.act(http.MethodPut, path+"/images", body, &p)
-		return e.did(c.changing, err, p, "updated product %s: %d pictures", p.ID, len(p.Images))
+		return e.resultOrDryRun(c.changeFlags, err, p, "updated product %s: %d pictures", p.ID, len(p.Images))
 	})
 }
 
-func (c *productImport) Run(e *env) error { return e.importTable(c.importing, c.File, "products") }
+func (c *productImport) Run(e *env) error { return e.importTable(c.importFlags, c.File, "products") }
 
 func (c *productExport) Run(e *env) error {
-	return e.export(c.remote, c.File, "/export/products.csv", nil)
+	return e.export(c.serverFlags, c.File, "/export/products.csv", nil)
 }

@@ -18,7 +18,7 @@ type (
 	recoverNow struct {
 		Accept string `placeholder:"SERVER" help:"Use a replaced database server again. The error of a node has its name."`
 		JSON   bool   `name:"json" help:"Print JSON, for scripts."`
-		acting
+		actorFlags
 	}
 	recoverSettle struct {
 		Order shop.ID `arg:"" help:"Id from the list."`
@@ -27,12 +27,12 @@ type (
 		Write  bool `xor:"how" required:"" help:"Make the order pending: write its row from the data in Redis."`
 		Refund bool `xor:"how" required:"" help:"The payment was refunded: enter the refund, which is sent at most once."`
 		JSON   bool `name:"json" help:"Print JSON, for scripts."`
-		acting
+		actorFlags
 	}
 )
 
-// errUnsettled sets exit status 3 for a recovery with unsettled orders; its report was already printed.
-var errUnsettled = errors.New("an operator must settle the listed orders: run stampede recover settle")
+// errOrdersOpen sets exit status 3 for a recovery with unsettled orders; its report was already printed.
+var errOrdersOpen = errors.New("an operator must settle the listed orders: run stampede recover settle")
 
 func (recoverNow) Help() string {
 	return "A promoted replica of MySQL or Redis may lack the last writes, and so does a backup. Nodes detect this " +
@@ -46,7 +46,7 @@ func (recoverNow) Help() string {
 }
 
 func (c recoverNow) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
 		report, err := t.Recover(e.ctx, c.Accept)
 		return printRecovery(e, c.JSON, report, err)
 	})
@@ -60,7 +60,7 @@ func (c recoverSettle) Run(e *env) error {
 	case c.Refund:
 		how = recovery.SettleRefund
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
 		report, err := t.Settle(e.ctx, c.Order, how)
 		return printRecovery(e, c.JSON, report, err)
 	})
@@ -71,12 +71,12 @@ func printRecovery(e *env, asJSON bool, report recovery.Report, err error) error
 		fmt.Fprintf(e.out, "%d orders written, %d ended, %d entries quarantined, %d sales imported, %d problems\n",
 			report.Written, report.Ended, report.SetAside, report.Imported, len(report.Problems))
 		for _, p := range report.Problems {
-			fmt.Fprintf(e.out, "sale %s, order %s: %s\n", p.Sale, p.Order, p.Says)
+			fmt.Fprintf(e.out, "sale %s, order %s: %s\n", p.Sale, p.Order, p.Text)
 		}
 		return nil
 	})
 	if err == nil && len(report.Problems) > 0 {
-		err = errUnsettled
+		err = errOrdersOpen
 	}
 	return err
 }

@@ -24,7 +24,7 @@ type rehearseCmd struct {
 	CA       string        `name:"ca" type:"existingfile" placeholder:"FILE" help:"Also trust the certificates in this PEM file."`
 
 	Limit rehearseLimits `embed:"" prefix:"limit-"`
-	operating
+	operationFlags
 }
 
 // rehearseLimits are the thresholds of the verdict; 0: no limit.
@@ -50,15 +50,15 @@ func (rehearseCmd) Help() string {
 }
 
 var (
-	errNoGo      = errors.New("no-go")      // the result was already printed
-	errNoVerdict = errors.New("no verdict") // the rehearsal was not completed
+	errRehearsalFailed = errors.New("no-go")      // the result was already printed
+	errIncomplete      = errors.New("no verdict") // the rehearsal was not completed
 )
 
 const (
-	// arriveWithin plus arriveEach per shopper is the time before the opening in which the shoppers connect.
-	arriveWithin, arriveEach = 10 * time.Second, 10 * time.Millisecond
-	// endWithin limits the cleanup of a rehearsal: end of the sale and archiving.
-	endWithin = time.Minute
+	// connectTime plus connectTimePerShopper per shopper is the time before the opening in which the shoppers connect.
+	connectTime, connectTimePerShopper = 10 * time.Second, 10 * time.Millisecond
+	// cleanupTimeout limits the cleanup of a rehearsal: end of the sale and archiving.
+	cleanupTimeout = time.Minute
 	// maxShoppers is the largest number of shoppers that one process simulates.
 	maxShoppers = 10_000
 )
@@ -83,16 +83,16 @@ func (c *rehearseCmd) Run(e *env) error {
 		return err
 	}
 	var result *rehearsal
-	err := e.operate(c.operating, func(api *client) (err error) {
+	err := e.operate(c.operationFlags, func(api *client) (err error) {
 		result, err = c.rehearse(e.ctx, api)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errNoVerdict, err)
+		return fmt.Errorf("%w: %w", errIncomplete, err)
 	}
 	err = e.result(c.JSON, nil, result, "%s", result)
 	if err == nil && result.Verdict != "GO" {
-		err = errNoGo
+		err = errRehearsalFailed
 	}
 	return err
 }
@@ -111,12 +111,12 @@ func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, 
 		return nil, err
 	}
 	crowd := &rehearseCrowd{sale: h.sale.ID, shop: api.base, orders: make(map[shop.ID]shop.OrderState)}
-	if crowd.tls, err = c.trust(); err != nil {
+	if crowd.tls, err = c.tlsConfig(); err != nil {
 		return nil, err
 	}
-	defer crowd.leave()
+	defer crowd.close()
 	c.progress(api, "%d shoppers connect", c.Shoppers)
-	if err := crowd.arrive(ctx, h.tokens, time.Until(h.sale.OpensAt.Time())); err != nil {
+	if err := crowd.join(ctx, h.tokens, time.Until(h.sale.OpensAt.Time())); err != nil {
 		return nil, err
 	}
 	if !shop.Sleep(ctx, time.Until(h.sale.OpensAt.Time())) {
@@ -129,7 +129,7 @@ func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, 
 	if err = errors.Join(err, context.Cause(ctx)); err != nil { // an interrupted rehearsal has no verdict
 		return nil, err
 	}
-	return crowd.judge(c, view), nil
+	return crowd.evaluate(c, view), nil
 }
 
 func (c *rehearseCmd) progress(api *client, format string, args ...any) {
@@ -147,7 +147,7 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 	if err != nil {
 		return h, err
 	}
-	opens := now.Add(arriveWithin + time.Duration(c.Shoppers)*arriveEach + time.Second)
+	opens := now.Add(connectTime + time.Duration(c.Shoppers)*connectTimePerShopper + time.Second)
 	opens -= opens % 1000
 	window := backoffice.SlotDraft{OpensAt: opens, ClosesAt: opens.Add(c.For.Round(time.Second)), Hidden: true}
 	if err := api.act(http.MethodPost, "/slots", window, &h.slot); err != nil {
@@ -191,7 +191,7 @@ func (c *client) now() (shop.Millis, error) {
 
 // end ends the sale if it is open and archives the created objects. It also works after ctx has ended.
 func (h *hidden) end(ctx context.Context, api *client) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	env := *api.env
 	env.ctx = ctx
@@ -217,8 +217,8 @@ func (h *hidden) end(ctx context.Context, api *client) error {
 	return nil
 }
 
-// trust returns a TLS configuration that also trusts the certificates of --ca; nil: the system's certificates.
-func (c *rehearseCmd) trust() (*tls.Config, error) {
+// tlsConfig returns a TLS configuration that also trusts the certificates of --ca; nil: the system's certificates.
+func (c *rehearseCmd) tlsConfig() (*tls.Config, error) {
 	if c.CA == "" {
 		return nil, nil
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	atTheDoor    = 64               // concurrent connection attempts
-	cancelShare  = 0.2              // probability that a shopper cancels an order and buys again
-	settleWithin = 30 * time.Second // for the last order events and the cancellations
-	pressAgain   = time.Second      // pause of a shopper between two buys
+	maxConnecting = 64               // concurrent connection attempts
+	cancelShare   = 0.2              // probability that a shopper cancels an order and buys again
+	settleTimeout = 30 * time.Second // for the last order events and the cancellations
+	buyPause      = time.Second      // pause of a shopper between two buys
 )
 
 // rehearseCrowd contains the simulated shoppers and their measurements.
@@ -30,12 +30,12 @@ type rehearseCrowd struct {
 
 	shoppers []*rehearseShopper
 
-	mu                     sync.Mutex
-	connect, answer, order []time.Duration
-	bought                 int                         // buys; repeats under the same key count once
-	refused                map[shop.Code]int           // error replies by code
-	lost                   map[string]int              // connections lost early, by reason
-	orders                 map[shop.ID]shop.OrderState // the latest received state; "" before the first event
+	mu                         sync.Mutex
+	connect, replyTimes, order []time.Duration
+	bought                     int                         // buys; repeats under the same key count once
+	refused                    map[shop.Code]int           // error replies by code
+	lost                       map[string]int              // connections lost early, by reason
+	orders                     map[shop.ID]shop.OrderState // the latest received state; "" before the first event
 }
 
 // rehearseShopper is a guest with one socket.
@@ -46,25 +46,25 @@ type rehearseShopper struct {
 
 	mu     sync.Mutex
 	bought map[string]time.Time // time of the buy, by key
-	mine   []shop.ID
+	orders []shop.ID
 }
 
-// arrive connects all shoppers.
-func (c *rehearseCrowd) arrive(ctx context.Context, tokens []string, within time.Duration) error {
+// join connects all shoppers.
+func (c *rehearseCrowd) join(ctx context.Context, tokens []string, within time.Duration) error {
 	c.refused, c.lost = make(map[shop.Code]int), make(map[string]int)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("the shoppers were not connected before the opening"))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	doors := make(chan struct{}, atTheDoor)
+	connecting := make(chan struct{}, maxConnecting)
 	var all sync.WaitGroup
 	for _, token := range tokens {
 		s := &rehearseShopper{crowd: c, bought: make(map[string]time.Time)}
 		c.shoppers = append(c.shoppers, s)
-		doors <- struct{}{}
+		connecting <- struct{}{}
 		all.Go(func() {
-			defer func() { <-doors }()
-			if err := s.arrive(ctx, token); err != nil {
+			defer func() { <-connecting }()
+			if err := s.join(ctx, token); err != nil {
 				stop(fmt.Errorf("connect a shopper: %w", err))
 			}
 		})
@@ -76,7 +76,7 @@ func (c *rehearseCrowd) arrive(ctx context.Context, tokens []string, within time
 	return context.Cause(ctx)
 }
 
-func (s *rehearseShopper) arrive(ctx context.Context, token string) error {
+func (s *rehearseShopper) join(ctx context.Context, token string) error {
 	c := s.crowd
 	for {
 		began := time.Now()
@@ -93,7 +93,7 @@ func (s *rehearseShopper) arrive(ctx context.Context, token string) error {
 			return err
 		}
 	}
-	return s.conn.Patiently(func() error { // a node receives a new sale within a second
+	return s.conn.RetryOnCodes(func() error { // a node receives a new sale within a second
 		view, err := s.conn.Watch(0, c.sale)
 		if err == nil {
 			s.pass = view.Sales[0].Pass
@@ -140,7 +140,7 @@ func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 // shop buys until the sale closes or the limit is reached. It cancels some orders to return their units.
 func (s *rehearseShopper) shop(ctx context.Context, number int, first time.Duration) {
 	for n, pause := 0, first; shop.Sleep(ctx, pause); n++ {
-		pause = pressAgain
+		pause = buyPause
 		order, err := s.buy(ctx, fmt.Sprintf("rehearse-%d-%d", number, n))
 		switch code := wsclient.CodeOf(err); {
 		case err == nil && rand.Float64() < cancelShare && shop.Sleep(ctx, rand.N(3*time.Second)):
@@ -157,12 +157,12 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	c := s.crowd
 	pass := ""
 	if s.pass {
-		err := s.conn.Patiently(func() (err error) {
+		err := s.conn.RetryOnCodes(func() (err error) {
 			pass, err = s.conn.GetPass(c.sale)
 			return err
 		}, shop.Busy, shop.RateLimited, shop.NotOpen)
 		if err != nil {
-			c.answered(err, 0)
+			c.countReply(err, 0)
 			return 0, err
 		}
 	}
@@ -171,12 +171,12 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	s.mu.Unlock()
 	c.note(func() { c.bought++ })
 	for {
-		asked := time.Now()
-		receipt, err := s.conn.BuyWith(pass, c.sale, 1, key)
-		c.answered(err, time.Since(asked))
+		start := time.Now()
+		receipt, err := s.conn.BuyWithPass(pass, c.sale, 1, key)
+		c.countReply(err, time.Since(start))
 		switch code := wsclient.CodeOf(err); {
 		case err == nil:
-			s.mine = append(s.mine, receipt.Order)
+			s.orders = append(s.orders, receipt.Order)
 			c.note(func() { // the order event may arrive before the reply
 				if _, known := c.orders[receipt.Order]; !known {
 					c.orders[receipt.Order] = ""
@@ -191,15 +191,15 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	}
 }
 
-// answered counts the reply to a buy. It ignores errors without a code: they are lost connections, which leave
+// countReply counts the reply to a buy. It ignores errors without a code: they are lost connections, which leave
 // counts.
-func (c *rehearseCrowd) answered(err error, took time.Duration) {
+func (c *rehearseCrowd) countReply(err error, took time.Duration) {
 	code := wsclient.CodeOf(err)
 	if err != nil && code == "" {
 		return
 	}
 	c.note(func() {
-		c.answer = append(c.answer, took)
+		c.replyTimes = append(c.replyTimes, took)
 		if err != nil {
 			c.refused[code]++
 		}
@@ -208,15 +208,15 @@ func (c *rehearseCrowd) answered(err error, took time.Duration) {
 
 // settle waits for the event of each reservation, cancels all orders and returns the final state of the sale.
 func (c *rehearseCrowd) settle(ctx context.Context) (shop.SaleView, error) {
-	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for c.count("") > 0 && shop.Sleep(ctx, 100*time.Millisecond) {
 	}
 	var all sync.WaitGroup
 	for _, s := range c.shoppers {
 		all.Go(func() {
-			for _, order := range s.mine {
-				_ = s.conn.Patiently(func() error {
+			for _, order := range s.orders {
+				_ = s.conn.RetryOnCodes(func() error {
 					_, err := s.conn.Cancel(order)
 					return err
 				}, shop.Busy, shop.RateLimited)
@@ -250,8 +250,8 @@ func (c *rehearseCrowd) count(state shop.OrderState) (n int) {
 	return n
 }
 
-// leave closes all sockets.
-func (c *rehearseCrowd) leave() {
+// close closes all sockets.
+func (c *rehearseCrowd) close() {
 	for _, s := range c.shoppers {
 		if s.conn != nil {
 			s.conn.Close()
@@ -278,37 +278,37 @@ type rehearseCheck struct {
 	Limit    string `json:"limit,omitempty"`
 }
 
-// judge compares the measurements with the limits.
-func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale shop.SaleView) *rehearsal {
+// evaluate compares the measurements with the limits.
+func (c *rehearseCrowd) evaluate(cmd *rehearseCmd, sale shop.SaleView) *rehearsal {
 	for _, s := range c.shoppers {
 		if err := s.conn.Err(); err != nil {
 			c.lost[err.Error()]++
 		}
 	}
-	silent := c.count("")
+	withoutEvent := c.count("")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &rehearsal{
 		Verdict: "GO", Shoppers: len(c.shoppers), Units: sale.Initial + sale.Added, Buys: c.bought,
 		Reserved: len(c.orders), Refused: c.refused,
 	}
-	r.within("connect, 99 %", c.connect, cmd.Limit.Connect)
-	r.within("buy result, 99 %", c.answer, cmd.Limit.Answer)
-	r.within("order event, 99 %", c.order, cmd.Limit.Order)
-	r.check("reservations without an order event", silent == 0, fmt.Sprint(silent), "0")
+	r.checkDuration("connect, 99 %", c.connect, cmd.Limit.Connect)
+	r.checkDuration("buy result, 99 %", c.replyTimes, cmd.Limit.Answer)
+	r.checkDuration("order event, 99 %", c.order, cmd.Limit.Order)
+	r.check("reservations without an order event", withoutEvent == 0, fmt.Sprint(withoutEvent), "0")
 	r.check("bought", len(c.orders) > 0, fmt.Sprint(len(c.orders)), "at least 1")
 	r.check("stock equation", sale.Initial+sale.Added == sale.Stock+sale.Held+sale.Sold && sale.Held+sale.Sold == 0,
 		fmt.Sprintf("%d units = %d free + %d held + %d sold", r.Units, sale.Stock, sale.Held, sale.Sold), "all free")
 	r.check("connections lost", len(c.lost) == 0, fmt.Sprint(len(c.lost)), "0")
 	retried, odd := c.refused[shop.Busy]+c.refused[shop.RateLimited], 0
-	usual := []shop.Code{shop.SoldOut, shop.LimitReached, shop.NotOpen, shop.Closed, shop.Busy, shop.RateLimited}
+	expected := []shop.Code{shop.SoldOut, shop.LimitReached, shop.NotOpen, shop.Closed, shop.Busy, shop.RateLimited}
 	for code, n := range c.refused {
-		if !slices.Contains(usual, code) {
+		if !slices.Contains(expected, code) {
 			odd += n
 		}
 	}
 	r.check("unexpected refusals", odd == 0, fmt.Sprint(odd), "0")
-	if share := float64(retried) / float64(max(1, len(c.answer))); cmd.Limit.Retried > 0 {
+	if share := float64(retried) / float64(max(1, len(c.replyTimes))); cmd.Limit.Retried > 0 {
 		r.check("busy or rate_limited", share <= cmd.Limit.Retried, fmt.Sprintf("%.1f %%", 100*share),
 			fmt.Sprintf("%.1f %%", 100*cmd.Limit.Retried))
 	}
@@ -322,8 +322,8 @@ func (r *rehearsal) check(name string, ok bool, measured, limit string) {
 	}
 }
 
-// within checks the 99th percentile of durations; a limit of 0 is not checked.
-func (r *rehearsal) within(name string, all []time.Duration, limit time.Duration) {
+// checkDuration checks the 99th percentile of durations; a limit of 0 is not checked.
+func (r *rehearsal) checkDuration(name string, all []time.Duration, limit time.Duration) {
 	if limit == 0 || len(all) == 0 {
 		return
 	}

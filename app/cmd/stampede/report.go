@@ -12,7 +12,7 @@ import (
 
 type reportCmd struct {
 	Sale shop.ID `arg:"" help:"Id of the sale."`
-	reading
+	readFlags
 }
 
 func (reportCmd) Help() string {
@@ -22,7 +22,7 @@ func (reportCmd) Help() string {
 }
 
 func (c *reportCmd) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		var r backoffice.SaleReport
 		err := api.get("/sales/"+c.Sale.String()+"/report", nil, &r)
 		return e.show(c.JSON, err, r, func() error { return e.printReport(&r) })
@@ -35,8 +35,8 @@ func (e *env) printBuys(p *board.SaleBuys) {
 		return
 	}
 	fmt.Fprintf(e.out, "%d buy attempts, %d reserved\n", p.Attempts, p.Reserved)
-	for _, away := range p.Rejected {
-		fmt.Fprintf(e.out, "rejected by %s: %d %s\n", away.Layer, away.Buys, away.Code)
+	for _, rejected := range p.Rejected {
+		fmt.Fprintf(e.out, "rejected by %s: %d %s\n", rejected.Layer, rejected.Buys, rejected.Code)
 	}
 	if w := p.ToOrder; w != nil {
 		fmt.Fprintf(e.out, "from buy to order: 50 %% within %d ms, 99 %% within %d ms\n", w.P50, w.P99)
@@ -45,7 +45,7 @@ func (e *env) printBuys(p *board.SaleBuys) {
 
 func (e *env) printReport(r *backoffice.SaleReport) error {
 	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, shop.FormatFen(r.PriceFen),
-		e.wall(r.OpensAt), e.wall(r.ClosesAt))
+		e.localTime(r.OpensAt), e.localTime(r.ClosesAt))
 	err := table(e, 0, "state\treason\torders\tunits\tyuan", r.States, func(s store.SaleFunnel) []any {
 		return []any{s.State, s.Reason, s.Orders, s.Units, shop.FormatFen(s.AmountFen)}
 	})

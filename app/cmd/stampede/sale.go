@@ -53,7 +53,7 @@ type (
 		Slot    shop.ID `required:"" placeholder:"ID" help:"Id from stampede slot list."`
 		Product shop.ID `required:"" placeholder:"ID" help:"Id from stampede product list."`
 		terms
-		changing
+		changeFlags
 	}
 	saleList struct {
 		Slot     shop.ID `placeholder:"ID" help:"Only sales of this slot."`
@@ -61,43 +61,43 @@ type (
 		Text     string  `placeholder:"TEXT" help:"Only sales with this text in the name of the product, or with this id."`
 		Archived bool    `help:"List archived sales."`
 		Limit    int     `default:"50" help:"Maximum number of sales."`
-		reading
+		readFlags
 	}
 	saleShow struct {
 		ID shop.ID `arg:""`
-		reading
+		readFlags
 	}
 	saleEdit struct {
 		ID      shop.ID `arg:""`
 		Version int64   `help:"Change it only if it still has this version."`
 		terms
 		Position *int `placeholder:"N" help:"Position in the slot."`
-		changing
+		changeFlags
 	}
 	saleArchive struct {
 		ID      shop.ID `arg:""`
 		Version int64   `help:"Change it only if it still has this version."`
 		Restore bool    `help:"Restore it."`
-		changing
+		changeFlags
 	}
 	saleCopy struct {
 		ID   shop.ID `arg:""`
 		Slot shop.ID `required:"" placeholder:"ID" help:"Slot of the copy."`
 		terms
-		changing
+		changeFlags
 	}
 	saleReady struct {
 		ID shop.ID `arg:""`
-		reading
+		readFlags
 	}
 	saleImport struct {
 		File string `arg:"" help:"Table in the format of export; - is standard input."`
-		importing
+		importFlags
 	}
 	saleExport struct {
 		File string  `arg:"" default:"-" help:"Output file; - is standard output."`
 		Slot shop.ID `placeholder:"ID" help:"Only sales of this slot."`
-		remote
+		serverFlags
 	}
 )
 
@@ -116,8 +116,8 @@ func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 		}
 		*at = &instant
 	}
-	e.Stock, e.Limit, e.Cap = given(t.Stock), given(t.Limit), given(t.Cap)
-	e.Challenge = given(shop.Challenge(t.Challenge))
+	e.Stock, e.Limit, e.Cap = flagValue(t.Stock), flagValue(t.Limit), flagValue(t.Cap)
+	e.Challenge = flagValue(shop.Challenge(t.Challenge))
 	return e, nil
 }
 
@@ -129,13 +129,13 @@ func said[T any](value *T) (v T) {
 	return v
 }
 
-func (e *env) sale(c changing, err error, what string, s *store.SaleRecord) error {
-	return e.did(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
-		s.Product.Name, shop.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
+func (e *env) sale(c changeFlags, err error, what string, s *store.SaleRecord) error {
+	return e.resultOrDryRun(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
+		s.Product.Name, shop.FormatFen(s.PriceFen), s.Initial, e.localTime(s.OpensAt), e.localTime(s.ClosesAt))
 }
 
 func (c *saleCreate) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		t, err := c.edit(e)
 		if err != nil {
 			return err
@@ -145,12 +145,12 @@ func (c *saleCreate) Run(e *env) error {
 			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
 			Cap: c.Cap, OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
 		}, &s)
-		return e.sale(c.changing, err, "created", &s)
+		return e.sale(c.changeFlags, err, "created", &s)
 	})
 }
 
 func (c *saleList) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		query := url.Values{"phase": {c.Phase}, "q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
 		if c.Slot != 0 {
 			query.Set("slot", c.Slot.String())
@@ -160,29 +160,29 @@ func (c *saleList) Run(e *env) error {
 			none: "no sales", head: "id\tversion\tproduct\tprice\tunits\topens\tphase",
 			columns: func(s store.SaleRecord) []any {
 				price, units := shop.FormatFen(s.PriceFen), s.Initial+s.Added
-				return []any{s.ID, s.Version, s.Product.Name, price, units, e.wall(s.OpensAt), s.Phase}
+				return []any{s.ID, s.Version, s.Product.Name, price, units, e.localTime(s.OpensAt), s.Phase}
 			},
 		})
 	})
 }
 
 func (c *saleShow) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		var s store.SaleRecord
 		err := api.get("/sales/"+c.ID.String(), nil, &s)
 		return e.result(c.JSON, err, s,
 			"sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
 				"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nchallenge  %s\n"+
 				"partition  %d, loaded %v\npaused     %v",
-			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt),
+			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.localTime(s.OpensAt), e.localTime(s.ClosesAt),
 			shop.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition,
 			s.Loaded, s.Paused)
 	})
 }
 
 // editSale changes a sale at the given version, or at its current version if none is given.
-func (e *env) editSale(c changing, id shop.ID, make func() (backoffice.SaleEdit, error)) error {
-	return e.operate(c.operating, func(api *client) error {
+func (e *env) editSale(c changeFlags, id shop.ID, make func() (backoffice.SaleEdit, error)) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		edit, err := make()
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (e *env) editSale(c changing, id shop.ID, make func() (backoffice.SaleEdit,
 }
 
 func (c *saleEdit) Run(e *env) error {
-	return e.editSale(c.changing, c.ID, func() (backoffice.SaleEdit, error) {
+	return e.editSale(c.changeFlags, c.ID, func() (backoffice.SaleEdit, error) {
 		edit, err := c.edit(e)
 		edit.Version, edit.Position = c.Version, c.Position
 		return edit, err
@@ -206,13 +206,13 @@ func (c *saleEdit) Run(e *env) error {
 }
 
 func (c *saleArchive) Run(e *env) error {
-	return e.editSale(c.changing, c.ID, func() (backoffice.SaleEdit, error) {
+	return e.editSale(c.changeFlags, c.ID, func() (backoffice.SaleEdit, error) {
 		return backoffice.SaleEdit{Version: c.Version, Archived: new(!c.Restore)}, nil
 	})
 }
 
 func (c *saleCopy) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		t, err := c.edit(e)
 		if err != nil {
 			return err
@@ -222,7 +222,7 @@ func (c *saleCopy) Run(e *env) error {
 			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
 			ClosesAt: t.ClosesAt, Challenge: t.Challenge,
 		}, &s)
-		return e.sale(c.changing, err, "created", &s)
+		return e.sale(c.changeFlags, err, "created", &s)
 	})
 }
 
@@ -230,12 +230,12 @@ func (c *saleCopy) Run(e *env) error {
 var errNotReady = errors.New("the sale is not ready")
 
 func (c *saleReady) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		var r backoffice.Readiness
 		err := api.get("/sales/"+c.ID.String()+"/readiness", nil, &r)
 		err = e.show(c.JSON, err, r, func() error {
 			return table(e, 0, "", r.Checks, func(c backoffice.Check) []any {
-				return []any{c.State, c.Name, c.Says, c.Do}
+				return []any{c.State, c.Name, c.Message, c.Do}
 			})
 		})
 		if err == nil && !r.OK {
@@ -245,12 +245,12 @@ func (c *saleReady) Run(e *env) error {
 	})
 }
 
-func (c *saleImport) Run(e *env) error { return e.importTable(c.importing, c.File, "sales") }
+func (c *saleImport) Run(e *env) error { return e.importTable(c.importFlags, c.File, "sales") }
 
 func (c *saleExport) Run(e *env) error {
 	query := url.Values{}
 	if c.Slot != 0 {
 		query.Set("slot", c.Slot.String())
 	}
-	return e.export(c.remote, c.File, "/export/sales.csv", query)
+	return e.export(c.serverFlags, c.File, "/export/sales.csv", query)
 }

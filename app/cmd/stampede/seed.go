@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// rollingFor is the length of the rolling schedule that seed creates.
-const rollingFor = 2 * time.Hour
+// rollingPeriod is the length of the rolling schedule that seed creates.
+const rollingPeriod = 2 * time.Hour
 
 type seedCmd struct {
 	Rolling  bool `help:"Create five-minute slots for the next two hours, instead of the slots of STAMPEDE_SLOTS."`
@@ -18,7 +18,7 @@ type seedCmd struct {
 	Products int  `placeholder:"N" help:"Add only N products of bulk test data."`
 
 	Challenge string `default:"none" help:"Challenge of the added sales: none, pass, captcha or work."`
-	acting
+	actorFlags
 }
 
 func (seedCmd) Help() string {
@@ -47,7 +47,7 @@ func (c *seedCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%w: --challenge is %q, want none, pass, captcha or work", errUsage, c.Challenge)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) (err error) {
+	return e.withActor(c.actorFlags, func(t *server.Tools) (err error) {
 		seeder, release, err := t.Seeder(e.ctx)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (c *seedCmd) Run(e *env) error {
 		}
 		plan := t.DailyPlan(c.Days)
 		if c.Rolling {
-			if plan, err = t.RollingPlan(e.ctx, rollingFor); err != nil {
+			if plan, err = t.RollingPlan(e.ctx, rollingPeriod); err != nil {
 				return err
 			}
 		}

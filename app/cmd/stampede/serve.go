@@ -21,17 +21,17 @@ func (serve) Help() string {
 		"    STAMPEDE_LISTEN=:8080 STAMPEDE_ROLES=api stampede serve\n" +
 		"    STAMPEDE_JWT_SECRET_FILE=/run/secrets/jwt stampede serve --migrate\n\nVariables:\n\n")
 	for _, v := range server.Variables() {
-		does := v.Does
+		helpText := v.Description
 		switch {
 		case v.Strict != "":
-			does += " (" + v.Default + "; strict: " + v.Strict + ")"
+			helpText += " (" + v.Default + "; strict: " + v.Strict + ")"
 		case v.Default != "":
-			does += " (" + v.Default + ")"
+			helpText += " (" + v.Default + ")"
 		}
 		if v.Secret {
-			does += "; or " + v.Name + "_FILE"
+			helpText += "; or " + v.Name + "_FILE"
 		}
-		fmt.Fprintf(&b, "    %s\n        %s\n", v.Name, does)
+		fmt.Fprintf(&b, "    %s\n        %s\n", v.Name, helpText)
 	}
 	return b.String()
 }

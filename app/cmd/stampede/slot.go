@@ -31,27 +31,27 @@ type (
 	slotCreate struct {
 		Opens  string `required:"" placeholder:"'2026-11-25 10:00'" help:"Opening of the slot."`
 		Closes string `required:"" placeholder:"'2026-11-25 12:00'" help:"Close of the slot."`
-		changing
+		changeFlags
 	}
 	slotList struct {
 		From backoffice.Day `placeholder:"DAY" help:"First day, for example 2026-11-25. Default: today."`
 		To   backoffice.Day `placeholder:"DAY" help:"Last day, inclusive. Default: the first day."`
-		reading
+		readFlags
 	}
 	slotTemplate struct {
 		From  backoffice.Day `required:"" placeholder:"DAY" help:"First day, for example 2026-11-25."`
 		To    backoffice.Day `placeholder:"DAY" help:"Last day, inclusive. Default: the first day."`
 		Times []string       `required:"" placeholder:"10:00-12:00" help:"Slots of each day."`
-		changing
+		changeFlags
 	}
 	slotRemove struct {
 		ID shop.ID `arg:""`
-		changing
+		changeFlags
 	}
 )
 
 func (c *slotCreate) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		opens, err := e.instant(c.Opens)
 		if err != nil {
 			return err
@@ -62,21 +62,21 @@ func (c *slotCreate) Run(e *env) error {
 		}
 		var s shop.Slot
 		err = api.act(http.MethodPost, c.at("/slots"), backoffice.SlotDraft{OpensAt: opens, ClosesAt: closes}, &s)
-		return e.did(c.changing, err, s, "created slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
+		return e.resultOrDryRun(c.changeFlags, err, s, "created slot %s, %s to %s", s.ID, e.localTime(s.OpensAt), e.localTime(s.ClosesAt))
 	})
 }
 
 func (c *slotList) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		if c.From == "" {
-			c.From = backoffice.Day(time.Now().In(e.clocks()).Format(time.DateOnly))
+			c.From = backoffice.Day(time.Now().In(e.timeZone()).Format(time.DateOnly))
 		}
 		query := url.Values{"from": {string(c.From)}, "to": {string(cmp.Or(c.To, c.From))}}
 		slots, _, err := page[shop.Slot](api, collection{"/slots", "slots"}, query)
 		return list(e, c.JSON, err, slots, listing[shop.Slot]{
 			none: "no slots", head: "id\topens\tcloses\tphase\tsales",
 			columns: func(s shop.Slot) []any {
-				return []any{s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt), s.Phase, s.Sales}
+				return []any{s.ID, e.localTime(s.OpensAt), e.localTime(s.ClosesAt), s.Phase, s.Sales}
 			},
 		})
 	})
@@ -90,13 +90,13 @@ func (c *slotTemplate) Run(e *env) error {
 			t.Times, backoffice.SlotTime{Opens: strings.TrimSpace(opens), Closes: strings.TrimSpace(closes)},
 		)
 	}
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var plan backoffice.SlotPlan
 		err := api.act(http.MethodPost, c.at("/slots/template"), t, &plan)
 		err = e.show(c.JSON, err, plan, func() error {
 			defer fmt.Fprintf(e.out, "%d new, %d invalid\n", plan.New, plan.Wrong)
 			return table(e, 0, "day\topens\tcloses\tstate\t", plan.Slots,
-				func(s backoffice.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Says} })
+				func(s backoffice.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Message} })
 		})
 		if err == nil && plan.Wrong > 0 {
 			err = errors.New("the template has invalid slots, so no slot would be created")
@@ -106,9 +106,9 @@ func (c *slotTemplate) Run(e *env) error {
 }
 
 func (c *slotRemove) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var s shop.Slot
 		err := api.act(http.MethodDelete, c.at("/slots/"+c.ID.String()), nil, &s)
-		return e.did(c.changing, err, s, "removed slot %s", s.ID)
+		return e.resultOrDryRun(c.changeFlags, err, s, "removed slot %s", s.ID)
 	})
 }

@@ -19,42 +19,42 @@ import (
 )
 
 const (
-	soakEvery = 10 * time.Second
+	soakInterval = 10 * time.Second
 	// heapPerOrder is the permitted heap growth per order. The process also contains Redis and the database cache. The
 	// keys of an order stay for a day, its stream entry for an hour.
 	heapPerOrder = 8 << 10
 )
 
 // sample contains the resource usage of the process at one time.
-type sample struct{ goroutines, descriptors, heap, orders float64 }
+type sample struct{ goroutines, files, heap, orders float64 }
 
-// TestSoak runs the demo for STAMPEDE_SOAK_FOR (1h) with slots of STAMPEDE_SOAK_SLOT (5m) and STAMPEDE_SOAK_SHOPPERS
+// TestSoakUsesConstantResources runs the demo for STAMPEDE_SOAK_FOR (1h) with slots of STAMPEDE_SOAK_SLOT (5m) and STAMPEDE_SOAK_SHOPPERS
 // (100). Every slot must have buys, and the resource usage must not grow with time. The test compares the second fifth
 // of the time with the last fifth.
-func TestSoak(t *testing.T) {
-	length, slot := soakTime(t, "STAMPEDE_SOAK_FOR", "1h"), soakTime(t, "STAMPEDE_SOAK_SLOT", "5m")
+func TestSoakUsesConstantResources(t *testing.T) {
+	length, slot := soakDuration(t, "STAMPEDE_SOAK_FOR", "1h"), soakDuration(t, "STAMPEDE_SOAK_SLOT", "5m")
 	shoppers := cmp.Or(os.Getenv("STAMPEDE_SOAK_SHOPPERS"), "100")
 	demo := startDemo(t, "--shoppers", shoppers, "--slot", slot.String())
 	t.Logf("the demo for %s, slots of %s, %s shoppers", length, slot, shoppers)
 
 	var samples []sample
 	var seen []shop.ID
-	moved := make(map[shop.ID]bool)
-	beat := time.NewTicker(min(soakEvery, slot/5))
-	defer beat.Stop()
-	for end, next := time.Now().Add(length), time.Now(); time.Now().Before(end); <-beat.C {
+	active := make(map[shop.ID]bool)
+	ticker := time.NewTicker(min(soakInterval, slot/5))
+	defer ticker.Stop()
+	for end, next := time.Now().Add(length), time.Now(); time.Now().Before(end); <-ticker.C {
 		open, now, _ := demo.slot()
 		if open != 0 && !slices.Contains(seen, open) {
 			seen = append(seen, open)
 		}
-		moved[open] = moved[open] || now.moves()
+		active[open] = active[open] || now.isActive()
 		if now := time.Now(); !now.Before(next) {
-			next = now.Add(soakEvery)
+			next = now.Add(soakInterval)
 			samples = append(samples, takeSample(t, demo.metrics))
 		}
 	}
 	for i, slot := range seen[:len(seen)-1] {
-		if !moved[slot] && i > 0 { // the first slot may be short
+		if !active[slot] && i > 0 { // the first slot may be short
 			t.Errorf("slot %d of %d was silent", i+1, len(seen))
 		}
 	}
@@ -67,18 +67,18 @@ func TestSoak(t *testing.T) {
 	t.Logf("%d slots, %.0f orders; from the second fifth to the last: goroutines %.0f → %.0f, descriptors %.0f → %.0f, "+
 		"live heap %.1f → %.1f MB, %.0f bytes for each of %.0f orders", len(seen), late.orders, early.goroutines,
 		late.goroutines,
-		early.descriptors, late.descriptors, early.heap/1e6, late.heap/1e6, (late.heap-early.heap)/max(orders, 1),
+		early.files, late.files, early.heap/1e6, late.heap/1e6, (late.heap-early.heap)/max(orders, 1),
 		orders)
-	flat(t, "goroutines", early.goroutines, late.goroutines, 20)
-	flat(t, "descriptors", early.descriptors, late.descriptors, 10)
-	flat(t, "live heap", early.heap, late.heap, 4e6+orders*heapPerOrder)
+	checkGrowth(t, "goroutines", early.goroutines, late.goroutines, 20)
+	checkGrowth(t, "descriptors", early.files, late.files, 10)
+	checkGrowth(t, "live heap", early.heap, late.heap, 4e6+orders*heapPerOrder)
 	demo.stop()
 }
 
-// flat fails if a value has grown by more than 5 % plus the slack.
-func flat(t *testing.T, what string, early, late, slack float64) {
+// checkGrowth fails if a value has grown by more than 5 % plus the slack.
+func checkGrowth(t *testing.T, what string, early, late, allowance float64) {
 	t.Helper()
-	if late > early*1.05+slack {
+	if late > early*1.05+allowance {
 		t.Errorf("%s grew from %.0f to %.0f", what, early, late)
 	}
 }
@@ -93,10 +93,10 @@ func median(of []sample) sample {
 		return values[len(values)/2]
 	}
 	return sample{
-		goroutines:  middle(func(s sample) float64 { return s.goroutines }),
-		descriptors: middle(func(s sample) float64 { return s.descriptors }),
-		heap:        middle(func(s sample) float64 { return s.heap }),
-		orders:      middle(func(s sample) float64 { return s.orders }),
+		goroutines: middle(func(s sample) float64 { return s.goroutines }),
+		files:      middle(func(s sample) float64 { return s.files }),
+		heap:       middle(func(s sample) float64 { return s.heap }),
+		orders:     middle(func(s sample) float64 { return s.orders }),
 	}
 }
 
@@ -134,7 +134,7 @@ func reservations(t *testing.T, metrics string) (n float64) {
 	return n
 }
 
-func soakTime(t *testing.T, name, fallback string) time.Duration {
+func soakDuration(t *testing.T, name, fallback string) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(cmp.Or(os.Getenv(name), fallback))
 	if err != nil {

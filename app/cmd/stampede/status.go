@@ -11,7 +11,7 @@ import (
 
 type status struct {
 	Watch bool `help:"Refresh every second, until Ctrl-C."`
-	reading
+	readFlags
 }
 
 func (status) Help() string {
@@ -31,7 +31,7 @@ const clearScreen = "\x1b[H\x1b[2J"
 
 // Run shows the board once, or repeatedly until it is interrupted.
 func (s *status) Run(e *env) error {
-	return e.look(s.reading, func(c *client) error {
+	return e.read(s.readFlags, func(c *client) error {
 		for {
 			var b board.Board
 			err := c.get("/board", nil, &b)
@@ -50,7 +50,7 @@ func (s *status) Run(e *env) error {
 				}
 				return nil
 			}
-			if !shop.Sleep(e.ctx, board.Every) {
+			if !shop.Sleep(e.ctx, board.UpdateInterval) {
 				return nil
 			}
 		}

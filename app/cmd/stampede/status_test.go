@@ -31,7 +31,7 @@ func TestStatusFitsATerminal(t *testing.T) {
 			Version: "1.4.0-rc.1+very.long", UpS: 90000,
 		}},
 		Alarms: []board.Alarm{{
-			Name: board.AlarmLagGrows, Since: 1795222790000, Says: "The lag of partition 3 has grown for 30 s.",
+			Name: board.AlarmGrowingLag, Since: 1795222790000, Message: "The lag of partition 3 has grown for 30 s.",
 			Do: "Start more workers, or find out why they are slow. Until then buyers wait longer for their orders.", Link: "l#x",
 		}},
 	}
@@ -52,14 +52,14 @@ func TestStatusFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestStatusForScripts: --json prints the figures, and an alarm sets the exit code.
-func TestStatusForScripts(t *testing.T) {
+// TestStatusPrintsJSONAndSetsExitCode: --json prints the figures, and an alarm sets the exit code.
+func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	e := &env{out: &out, err: &out}
 	b := &board.Board{BuysS: 2, Alarms: []board.Alarm{}}
 	for range 2 {
-		if err := (&status{Watch: true, reading: reading{JSON: true}}).show(e, b, nil); err != nil {
+		if err := (&status{Watch: true, readFlags: readFlags{JSON: true}}).show(e, b, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

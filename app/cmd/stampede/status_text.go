@@ -43,9 +43,9 @@ func boardText(b *board.Board) string {
 	w.nodes(b.Nodes)
 	for _, a := range b.Alarms {
 		w.add("")
-		w.fold("! "+a.Name+": ", a.Says+" Since "+a.Since.Time().Local().Format(time.TimeOnly)+".")
-		w.fold("  ", a.Do)
-		w.fold("  ", a.Link)
+		w.wrap("! "+a.Name+": ", a.Message+" Since "+a.Since.Time().Local().Format(time.TimeOnly)+".")
+		w.wrap("  ", a.Do)
+		w.wrap("  ", a.Link)
 	}
 	return w.String()
 }
@@ -69,8 +69,8 @@ func (w *lines) add(format string, values ...any) {
 	w.WriteString(clipTo(fmt.Sprintf(format, values...), statusWidth) + "\n")
 }
 
-// fold writes a text after its head and wraps it.
-func (w *lines) fold(head, text string) {
+// wrap writes a text after its head and wraps it.
+func (w *lines) wrap(head, text string) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
 	line := head
 	for i, word := range strings.Fields(text) {
@@ -104,20 +104,20 @@ func (w *lines) sales(sales []board.Sale) {
 
 func (w *lines) partitions(all []board.PartitionFigures) {
 	w.add("\n%-10s %10s %10s %12s %10s %10s", "PARTITION", "LAG", "PENDING", "OLDEST", "DEAD", "UNPAID")
-	quiet := 0
+	idle := 0
 	for _, p := range all {
-		if p.Away {
+		if p.Unreachable {
 			w.add("%-10d %10s %10s %12s %10s %10s", p.P, "away", "-", "-", "-", "-")
 			continue
 		}
 		if len(all) > partitionRows && p.Lag+p.Pending+p.Dead == 0 {
-			quiet++
+			idle++
 			continue
 		}
 		w.add("%-10d %10d %10d %12s %10d %10d", p.P, p.Lag, p.Pending, oldest(p.OldestMS), p.Dead, p.Deadlines)
 	}
-	if quiet > 0 {
-		w.add("%d more without waiting entries", quiet)
+	if idle > 0 {
+		w.add("%d more without waiting entries", idle)
 	}
 }
 
@@ -125,7 +125,7 @@ func (w *lines) nodes(all []board.NodeFigures) {
 	w.add("\n%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
 	for _, n := range all {
 		w.add("%s %-18s %7d %5.2f %5dM %7s %15s", cell(n.Name, 16), strings.Join(n.Roles, ","), n.Sockets, n.CPU,
-			n.Heap>>20, lasting(time.Duration(n.UpS)*time.Second), clipTo(n.Version, 15))
+			n.Heap>>20, durationText(time.Duration(n.UpS)*time.Second), clipTo(n.Version, 15))
 	}
 }
 
@@ -179,8 +179,8 @@ func oldest(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
 }
 
-// lasting formats a duration in its largest suitable unit.
-func lasting(d time.Duration) string {
+// durationText formats a duration in its largest suitable unit.
+func durationText(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%dd", d/(24*time.Hour))

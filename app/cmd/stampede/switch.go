@@ -13,14 +13,14 @@ type switchCmd struct {
 }
 
 type (
-	switchShow struct{ reading }
+	switchShow struct{ readFlags }
 	switchSet  struct {
 		TickMS         *int              `name:"tick-ms" placeholder:"MS" help:"Interval of ticks in milliseconds, 100 to 2000."`
 		HTTPBuy        *bool             `name:"http-buy" negatable:"" help:"Accept buys over HTTP."`
 		LeastChallenge *shop.Challenge   `placeholder:"KIND" help:"Minimum challenge of all sales: none, pass, work or captcha."`
 		Lists          *backoffice.Lists `placeholder:"HOW" help:"live, or cached: lists may be 3 seconds old."`
 		WorkBits       *int              `placeholder:"N" help:"Difficulty of proofs of work, 1 to 26 bits."`
-		operating
+		operationFlags
 	}
 )
 
@@ -40,7 +40,7 @@ func (e *env) showSwitches(asJSON bool, err error, s backoffice.Switches) error 
 }
 
 func (c switchShow) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		var s backoffice.Switches
 		err := api.get("/switches", nil, &s)
 		return e.showSwitches(c.JSON, err, s)
@@ -48,7 +48,7 @@ func (c switchShow) Run(e *env) error {
 }
 
 func (c *switchSet) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		s, err := api.editSwitches(backoffice.SwitchesEdit{
 			TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists,
 			WorkBits: c.WorkBits,

@@ -23,7 +23,7 @@ type (
 	tokenRotate struct {
 		Now  bool `help:"Invalidate all tokens that were signed before. Guests lose access to their data; other users refresh their tokens."`
 		JSON bool `name:"json" help:"Print JSON, for scripts."`
-		acting
+		actorFlags
 	}
 )
 
@@ -65,7 +65,7 @@ func (c *tokenSign) Run(e *env) error {
 }
 
 func (c tokenRotate) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
 		g, err := t.RotateKey(e.ctx, c.Now)
 		if err != nil {
 			return err

@@ -31,31 +31,31 @@ type (
 		Lang     string    `default:"en" enum:"en,zh" help:"Language of its e-mails: ${enum}."`
 		Password bool      `help:"Read its password from standard input, one line. Default: an e-mail with a link to set the password."`
 		JSON     bool      `name:"json" help:"Print JSON, for scripts."`
-		acting
+		actorFlags
 	}
 	userList struct {
 		Query string    `arg:"" optional:"" name:"query" help:"An id, a full name, or the start of an e-mail."`
 		Role  shop.Role `default:"" enum:",shopper,operator,admin" help:"Only accounts with this role."`
 		Limit int       `default:"100" help:"Maximum number of accounts, 1 to 1000."`
-		reading
+		readFlags
 	}
 	userShow struct {
 		Who string `arg:"" name:"user" help:"Id or e-mail of the account."`
-		reading
+		readFlags
 	}
 	userRole struct {
 		Who  string    `arg:"" name:"user" help:"Id or e-mail of the account."`
 		Role shop.Role `arg:"" enum:"shopper,operator,admin" help:"New role: ${enum}."`
-		operating
+		operationFlags
 	}
 	userRevoke struct {
 		Who string `arg:"" name:"user" help:"Id or e-mail of the account."`
-		operating
+		operationFlags
 	}
 	userDelete struct {
 		Who string `arg:"" name:"user" help:"Id or e-mail of the account; for guests, the id."`
 		Yes bool   `help:"Confirm the permanent deletion."`
-		operating
+		operationFlags
 	}
 )
 
@@ -103,7 +103,7 @@ func (c *userAdd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
+	return e.withActor(c.actorFlags, func(t *server.Tools) error {
 		u, err := t.AddUser(e.ctx, n)
 		text := fmt.Sprintf("added %s %s, user %s", u.Role, u.Email, u.ID)
 		if n.Password == "" {
@@ -121,14 +121,14 @@ func (c *userList) Run(e *env) error {
 		return fmt.Errorf("%w: give a search text or --role, not both", errUsage)
 	}
 	query := url.Values{"q": {c.Query}, "role": {string(c.Role)}}
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		users, err := pages(api, collection{"/users", "users"}, query, c.Limit, func(u *server.UserSummary) string {
 			return u.ID.String()
 		})
 		return list(e, c.JSON, err, users, listing[server.UserSummary]{
 			none: "no accounts", head: "id\temail\tname\trole\tstate\tsince",
 			columns: func(u server.UserSummary) []any {
-				return []any{u.ID, u.Email, u.Name, u.Role, u.State, e.wall(u.CreatedAt)}
+				return []any{u.ID, u.Email, u.Name, u.Role, u.State, e.localTime(u.CreatedAt)}
 			},
 		})
 	})
@@ -158,8 +158,8 @@ func (c *client) user(who string) (shop.ID, error) {
 	return found[0].ID, nil
 }
 
-// onUser sends an operation on the user with this id or e-mail.
-func (c *client) onUser(who, what string, body, into any) (shop.ID, error) {
+// postUser sends an operation on the user with this id or e-mail.
+func (c *client) postUser(who, what string, body, into any) (shop.ID, error) {
 	id, err := c.user(who)
 	if err == nil {
 		err = c.act(http.MethodPost, "/users/"+id.String()+"/"+what, body, into)
@@ -187,15 +187,15 @@ func (c *client) details(who string) (d userDetails, err error) {
 }
 
 func (c *userShow) Run(e *env) error {
-	return e.look(c.reading, func(api *client) error {
+	return e.read(c.readFlags, func(api *client) error {
 		u, err := api.details(c.Who)
 		return e.show(c.JSON, err, u, func() error {
 			fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
-				u.Role, u.State, e.wall(u.CreatedAt))
+				u.Role, u.State, e.localTime(u.CreatedAt))
 			return list(e, false, nil, u.Devices, listing[privacy.ExportedDevice]{
 				none: "no logged-in devices", head: "device\tname\tsince\tlast seen",
 				columns: func(d privacy.ExportedDevice) []any {
-					return []any{d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt)}
+					return []any{d.ID, d.Name, e.localTime(d.CreatedAt), e.localTime(d.LastSeenAt)}
 				},
 			})
 		})
@@ -203,19 +203,19 @@ func (c *userShow) Run(e *env) error {
 }
 
 func (c *userRole) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var u server.UserSummary
-		_, err := api.onUser(c.Who, "role", map[string]any{"role": c.Role}, &u)
+		_, err := api.postUser(c.Who, "role", map[string]any{"role": c.Role}, &u)
 		return e.result(c.JSON, err, u, "user %s is %s", u.ID, u.Role)
 	})
 }
 
 func (c *userRevoke) Run(e *env) error {
-	return e.operate(c.operating, func(api *client) error {
+	return e.operate(c.operationFlags, func(api *client) error {
 		var done struct {
 			Revoked int `json:"revoked"`
 		}
-		_, err := api.onUser(c.Who, "revoke", nil, &done)
+		_, err := api.postUser(c.Who, "revoke", nil, &done)
 		return e.result(c.JSON, err, done, "logged out on %d devices", done.Revoked)
 	})
 }
@@ -224,8 +224,8 @@ func (c *userDelete) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("%w: this cannot be undone; add --yes to confirm", errUsage)
 	}
-	return e.operate(c.operating, func(api *client) error {
-		id, err := api.onUser(c.Who, "delete", nil, nil)
+	return e.operate(c.operationFlags, func(api *client) error {
+		id, err := api.postUser(c.Who, "delete", nil, nil)
 		return e.result(c.JSON, err, []shop.ID{id}, "deleted user %s", id)
 	})
 }

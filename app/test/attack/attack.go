@@ -30,66 +30,66 @@ type Options struct {
 	Persist  bool          // honest shoppers wait for returned units after SoldOut
 	Pictures rate.Limit    // captchas per second that are solved for the attacker
 
-	Token func() string                              // returns the token of a new user
-	Read  func(task string) (answer string, _ error) // solves the captcha of a task
+	Token func() string                                // returns the token of a new user
+	Read  func(task string) (solution string, _ error) // solves the captcha of a task
 }
 
 // Result contains the outcome for both sides.
 type Result struct {
-	Theirs   int     // reservations of the attacker
-	Honest   int     // honest shoppers with a reservation
-	Share    float64 // the attacker's share of all reservations
-	Work     float64 // the attacker's share of the expected hashes of all solved tasks
-	Pictures int     // captchas solved for the attacker
-	Sent     int     // requests of the attacker
-	Blocked  int     // accounts of the attacker without a socket when the sale opened
+	AttackerOrders int     // reservations of the attacker
+	Honest         int     // honest shoppers with a reservation
+	Share          float64 // the attacker's share of all reservations
+	Work           float64 // the attacker's share of the expected hashes of all solved tasks
+	Pictures       int     // captchas solved for the attacker
+	Sent           int     // requests of the attacker
+	Blocked        int     // accounts of the attacker without a socket when the sale opened
 
 	Refused  map[shop.Code]int // requests of the attacker by error code
 	Failures []error
 }
 
 // Attacker is a script. It starts its bots and returns.
-type Attacker func(b *battle)
+type Attacker func(b *contest)
 
-// battle is the state of one competition.
-type battle struct {
+// contest is the state of one competition.
+type contest struct {
 	Options
-	ctx    context.Context
-	opens  time.Time
-	reader *rate.Limiter // limits the captchas solved for the attacker
+	ctx            context.Context
+	opensAt        time.Time
+	captchaLimiter *rate.Limiter // limits the captchas solved for the attacker
 
-	honest  []*shopper
-	bots    []*shopper
-	passes  chan recorded // requests of honest shoppers that the attacker recorded
-	running sync.WaitGroup
-	enough  chan struct{} // closed after Options.Requests requests
+	honest       []*shopper
+	bots         []*shopper
+	recordings   chan recordedRequest // requests of honest shoppers that the attacker recorded
+	running      sync.WaitGroup
+	requestsSent chan struct{} // closed after Options.Requests requests
 
-	mu     sync.Mutex
-	result Result
-	theirs map[shop.ID]bool // orders
-	work   [2]float64       // expected hashes of solved tasks: of honest shoppers, of the attacker
+	mu             sync.Mutex
+	result         Result
+	attackerOrders map[shop.ID]bool // orders
+	work           [2]float64       // expected hashes of solved tasks: of honest shoppers, of the attacker
 }
 
-// recorded is a request of an honest shopper as read on the network.
-type recorded struct{ pass, key string }
+// recordedRequest is a request of an honest shopper as read on the network.
+type recordedRequest struct{ pass, key string }
 
 // Run lets honest shoppers and the attacker compete for the sale. It returns when all honest shoppers have a
 // reservation or have given up, and the attacker's script has ended or sent enough requests. An error means that there
 // is no result.
 func Run(ctx context.Context, attacker Attacker, o Options) (Result, error) {
-	opens := o.Sale.OpensAt.Time()
-	ctx, cancel := context.WithDeadline(ctx, opens.Add(o.For))
+	opensAt := o.Sale.OpensAt.Time()
+	ctx, cancel := context.WithDeadline(ctx, opensAt.Add(o.For))
 	defer cancel()
-	b := &battle{
-		Options: o, ctx: ctx, opens: opens, reader: rate.NewLimiter(o.Pictures, 1),
-		passes: make(chan recorded, o.Honest), enough: make(chan struct{}), theirs: make(map[shop.ID]bool),
+	b := &contest{
+		Options: o, ctx: ctx, opensAt: opensAt, captchaLimiter: rate.NewLimiter(o.Pictures, 1),
+		recordings: make(chan recordedRequest, o.Honest), requestsSent: make(chan struct{}), attackerOrders: make(map[shop.ID]bool),
 		result: Result{Refused: make(map[shop.Code]int)},
 	}
-	defer b.leave()
+	defer b.closeAll()
 	for i := range o.Honest {
 		b.honest = append(b.honest, b.newShopper(honestAddress(i)))
 	}
-	if err := b.arrive(ctx, b.honest); err != nil {
+	if err := b.connectAll(ctx, b.honest); err != nil {
 		return Result{}, fmt.Errorf("connect %d shoppers: %w", o.Honest, err)
 	}
 	if err := b.awaitSales(); err != nil {
@@ -104,7 +104,7 @@ func Run(ctx context.Context, attacker Attacker, o Options) (Result, error) {
 	go func() { defer close(ended); b.running.Wait() }()
 	shopping.Wait()
 	select {
-	case <-b.enough:
+	case <-b.requestsSent:
 	case <-ended:
 	case <-ctx.Done():
 	}
@@ -114,9 +114,9 @@ func Run(ctx context.Context, attacker Attacker, o Options) (Result, error) {
 }
 
 // awaitSales waits until the server has loaded the sales: its catalogue is up to a second old.
-func (b *battle) awaitSales() error {
+func (b *contest) awaitSales() error {
 	conn := b.honest[0].conn
-	err := conn.Patiently(func() error {
+	err := conn.RetryOnCodes(func() error {
 		_, err := conn.Watch(0, b.Sale.ID, b.Other.ID)
 		return err
 	}, shop.NotFound, shop.Busy, shop.RateLimited)
@@ -126,24 +126,24 @@ func (b *battle) awaitSales() error {
 	return nil
 }
 
-// arrive connects the shoppers, at most 32 at a time.
-func (b *battle) arrive(ctx context.Context, all []*shopper) error {
+// connectAll connects the shoppers, at most 32 at a time.
+func (b *contest) connectAll(ctx context.Context, all []*shopper) error {
 	errs := make([]error, len(all))
-	var coming sync.WaitGroup
-	doors := make(chan struct{}, 32)
+	var connecting sync.WaitGroup
+	limit := make(chan struct{}, 32)
 	for i, s := range all {
-		coming.Go(func() {
-			doors <- struct{}{}
-			defer func() { <-doors }()
+		connecting.Go(func() {
+			limit <- struct{}{}
+			defer func() { <-limit }()
 			errs[i] = s.connect(ctx)
 		})
 	}
-	coming.Wait()
+	connecting.Wait()
 	return errors.Join(errs...)
 }
 
-// leave closes all connections.
-func (b *battle) leave() {
+// closeAll closes all connections.
+func (b *contest) closeAll() {
 	for _, s := range slices.Concat(b.honest, b.bots) {
 		if s.conn != nil {
 			s.conn.Close()
@@ -151,11 +151,11 @@ func (b *battle) leave() {
 	}
 }
 
-func (b *battle) outcome() Result {
+func (b *contest) outcome() Result {
 	r := b.result
-	r.Theirs = len(b.theirs)
-	if all := r.Theirs + r.Honest; all > 0 {
-		r.Share = float64(r.Theirs) / float64(all)
+	r.AttackerOrders = len(b.attackerOrders)
+	if all := r.AttackerOrders + r.Honest; all > 0 {
+		r.Share = float64(r.AttackerOrders) / float64(all)
 	}
 	if all := b.work[0] + b.work[1]; all > 0 {
 		r.Work = b.work[1] / all
@@ -163,16 +163,16 @@ func (b *battle) outcome() Result {
 	return r
 }
 
-// got counts the response to a buy of the attacker.
-func (b *battle) got(r order.Receipt, err error) {
+// count counts the response to a buy of the attacker.
+func (b *contest) count(r order.Receipt, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.result.Sent++; b.result.Sent == b.Requests {
-		close(b.enough)
+		close(b.requestsSent)
 	}
 	switch code := wsclient.CodeOf(err); {
 	case err == nil:
-		b.theirs[r.Order] = true
+		b.attackerOrders[r.Order] = true
 	case code != "":
 		b.result.Refused[code]++
 	default:
@@ -181,7 +181,7 @@ func (b *battle) got(r order.Receipt, err error) {
 }
 
 // fail records a failure, unless the end of the competition caused it.
-func (b *battle) fail(err error) {
+func (b *contest) fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ctx.Err() == nil && len(b.result.Failures) < 5 {

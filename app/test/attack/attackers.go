@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	thieves   = 50 // accounts that send recorded requests of honest shoppers
-	hoarders  = 50
-	hammers   = 10 // sockets of the flooding account; it has as many HTTP connections
-	attempts  = 20 // attempts of a refused bot
-	addresses = 50 // source addresses of bots that do not share one address
+	replayAccounts = 50 // accounts that send recorded requests of honest shoppers
+	hoarders       = 50
+	floodConns     = 10 // sockets of the flooding account; it has as many HTTP connections
+	attempts       = 20 // attempts of a refused bot
+	addresses      = 50 // source addresses of bots that do not share one address
 
-	// arriveBefore is the time before the opening at which recruit stops. The bots still need time for their passes.
-	arriveBefore = time.Second
-	// early is the time before the opening at which a bot sends its first buy.
-	early = 20 * time.Millisecond
+	// recruitMargin is the time before the opening at which recruit stops. The bots still need time for their passes.
+	recruitMargin = time.Second
+	// buyLead is the time before the opening at which a bot sends its first buy.
+	buyLead = 20 * time.Millisecond
 )
 
 // recruit connects n bots from the given number of addresses. It returns the bots that the server accepts in time.
-func (b *battle) recruit(n, addresses int) (in []*shopper) {
+func (b *contest) recruit(n, addresses int) (in []*shopper) {
 	bots := make([]*shopper, n)
 	for i := range bots {
 		bots[i] = b.newShopper(botAddress(i % addresses))
 		bots[i].bot = true
 	}
 	b.bots = append(b.bots, bots...)
-	ctx, cancel := context.WithDeadline(b.ctx, b.opens.Add(-arriveBefore))
+	ctx, cancel := context.WithDeadline(b.ctx, b.opensAt.Add(-recruitMargin))
 	defer cancel()
-	if err := b.arrive(ctx, bots); err != nil && ctx.Err() == nil {
+	if err := b.connectAll(ctx, bots); err != nil && ctx.Err() == nil {
 		b.fail(fmt.Errorf("connect %d bots: %w", n, err))
 	}
 	for _, s := range bots {
@@ -50,24 +50,24 @@ func (b *battle) recruit(n, addresses int) (in []*shopper) {
 	return in
 }
 
-// each runs the script on one goroutine per bot.
-func (b *battle) each(bots []*shopper, script func(s *shopper, i int)) {
+// runScripts runs the script on one goroutine per bot.
+func (b *contest) runScripts(bots []*shopper, script func(s *shopper, i int)) {
 	for i, s := range bots {
 		b.running.Go(func() { script(s, i) })
 	}
 }
 
-// press waits for the opening and buys until the response is final.
-func (s *shopper) press(pass, key string) (err error) {
+// buyUntilFinal waits for the opening and buys until the response is final.
+func (s *shopper) buyUntilFinal(pass, key string) (err error) {
 	b := s.b
-	shop.Sleep(b.ctx, time.Until(b.opens)-early)
+	shop.Sleep(b.ctx, time.Until(b.opensAt)-buyLead)
 	for range attempts {
 		if b.ctx.Err() != nil {
 			return b.ctx.Err()
 		}
 		var r order.Receipt
-		r, err = s.conn.BuyWith(pass, b.Sale.ID, 1, key)
-		b.got(r, err)
+		r, err = s.conn.BuyWithPass(pass, b.Sale.ID, 1, key)
+		b.count(r, err)
 		switch e := shop.AsError(err); {
 		case err == nil, e.Code == shop.SoldOut, e.Code == shop.LimitReached:
 			return err
@@ -80,25 +80,25 @@ func (s *shopper) press(pass, key string) (err error) {
 
 // Replay buys once with one account and repeats the accepted request, with the same key and with others. Fifty other
 // accounts send recorded requests of honest shoppers first.
-func Replay(b *battle) {
+func Replay(b *contest) {
 	first := b.recruit(1, 1)
-	stolen := b.recruit(thieves, 1)
-	b.each(first, func(s *shopper, _ int) {
+	replayBots := b.recruit(replayAccounts, 1)
+	b.runScripts(first, func(s *shopper, _ int) {
 		pass := s.pass()
-		_ = s.press(pass, "replay-first")
+		_ = s.buyUntilFinal(pass, "replay-first")
 		for i := 0; b.ctx.Err() == nil && i < 200; i++ {
 			key := "replay-first"
 			if i%2 == 1 {
 				key = "replay-" + strconv.Itoa(i)
 			}
-			b.got(s.conn.BuyWith(pass, b.Sale.ID, 1, key))
+			b.count(s.conn.BuyWithPass(pass, b.Sale.ID, 1, key))
 			s.conn.Pause(0)
 		}
 	})
-	b.each(stolen, func(s *shopper, _ int) {
+	b.runScripts(replayBots, func(s *shopper, _ int) {
 		select {
-		case r := <-b.passes:
-			_ = s.press(r.pass, r.key)
+		case r := <-b.recordings:
+			_ = s.buyUntilFinal(r.pass, r.key)
 		case <-b.ctx.Done():
 		}
 	})
@@ -106,21 +106,21 @@ func Replay(b *battle) {
 
 // Flood buys with one account and one pass as fast as possible, on ten sockets and ten HTTP connections. Sockets that
 // the server closes are opened again.
-func Flood(b *battle) {
+func Flood(b *contest) {
 	one := b.recruit(1, 1)
 	if len(one) == 0 {
 		return
 	}
 	pass := one[0].pass()
-	for i := range hammers {
+	for i := range floodConns {
 		s := &shopper{b: b, bot: true, from: one[0].from, token: one[0].token}
 		b.bots = append(b.bots, s)
-		b.running.Go(func() { s.hammer(pass, i) })
-		b.running.Go(func() { s.hammerHTTP(pass, i) })
+		b.running.Go(func() { s.floodSocket(pass, i) })
+		b.running.Go(func() { s.floodHTTP(pass, i) })
 	}
 }
 
-func (s *shopper) hammer(pass string, number int) {
+func (s *shopper) floodSocket(pass string, number int) {
 	b := s.b
 	for n := 0; b.ctx.Err() == nil; n++ {
 		if s.conn == nil || s.conn.Err() != nil {
@@ -128,18 +128,18 @@ func (s *shopper) hammer(pass string, number int) {
 				return
 			}
 		}
-		shop.Sleep(b.ctx, time.Until(b.opens)-early)
-		b.got(s.conn.BuyWith(pass, b.Sale.ID, 1, fmt.Sprintf("flood-%d-%d", number, n)))
+		shop.Sleep(b.ctx, time.Until(b.opensAt)-buyLead)
+		b.count(s.conn.BuyWithPass(pass, b.Sale.ID, 1, fmt.Sprintf("flood-%d-%d", number, n)))
 	}
 }
 
-func (s *shopper) hammerHTTP(pass string, number int) {
+func (s *shopper) floodHTTP(pass string, number int) {
 	b := s.b
 	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: s.from}).DialContext}}
 	defer client.CloseIdleConnections()
-	shop.Sleep(b.ctx, time.Until(b.opens)-early)
+	shop.Sleep(b.ctx, time.Until(b.opensAt)-buyLead)
 	for n := 0; b.ctx.Err() == nil; n++ {
-		b.got(s.buyOverHTTP(client, pass, fmt.Sprintf("http-flood-%d-%d", number, n)))
+		b.count(s.buyOverHTTP(client, pass, fmt.Sprintf("http-flood-%d-%d", number, n)))
 	}
 }
 
@@ -172,28 +172,28 @@ func (s *shopper) buyOverHTTP(client *http.Client, pass, key string) (r order.Re
 }
 
 // Prepared sends requests of all accounts at the opening. Fifty of them carry passes of the other sale.
-func Prepared(b *battle) {
-	b.each(b.recruit(b.Accounts, addresses), func(s *shopper, i int) {
+func Prepared(b *contest) {
+	b.runScripts(b.recruit(b.Accounts, addresses), func(s *shopper, i int) {
 		pass := ""
-		if i < thieves {
+		if i < replayAccounts {
 			pass, _ = s.conn.GetPass(b.Other.ID)
 		}
-		_ = s.press(pass, "prepared-1")
+		_ = s.buyUntilFinal(pass, "prepared-1")
 	})
 }
 
 // OneAddress runs programs that behave like the page, with all accounts from one address.
-func OneAddress(b *battle) { b.farm(1) }
+func OneAddress(b *contest) { b.farm(1) }
 
 // FiftyAddresses is OneAddress with fifty addresses.
-func FiftyAddresses(b *battle) { b.farm(addresses) }
+func FiftyAddresses(b *contest) { b.farm(addresses) }
 
-func (b *battle) farm(addresses int) {
-	b.each(b.recruit(b.Accounts, addresses), func(s *shopper, _ int) { _ = s.press(s.pass(), "farm-press") })
+func (b *contest) farm(addresses int) {
+	b.runScripts(b.recruit(b.Accounts, addresses), func(s *shopper, _ int) { _ = s.buyUntilFinal(s.pass(), "farm-press") })
 }
 
 // Solver is FiftyAddresses with all proofs of work computed on one core, one after the other.
-func Solver(b *battle) {
+func Solver(b *contest) {
 	bots := b.recruit(b.Accounts, addresses)
 	b.running.Go(func() {
 		for _, s := range bots {
@@ -201,16 +201,16 @@ func Solver(b *battle) {
 				return
 			}
 			pass := s.pass()
-			b.running.Go(func() { _ = s.press(pass, "solver-press") })
+			b.running.Go(func() { _ = s.buyUntilFinal(pass, "solver-press") })
 		}
 	})
 }
 
 // Hoarder reserves units with fifty accounts, lets them expire and reserves again as often as the limits allow.
-func Hoarder(b *battle) {
-	b.each(b.recruit(hoarders, addresses), func(s *shopper, _ int) {
+func Hoarder(b *contest) {
+	b.runScripts(b.recruit(hoarders, addresses), func(s *shopper, _ int) {
 		for n := 0; b.ctx.Err() == nil; n++ {
-			err := s.press(s.pass(), fmt.Sprintf("hoarder-%d", n))
+			err := s.buyUntilFinal(s.pass(), fmt.Sprintf("hoarder-%d", n))
 			if wsclient.CodeOf(err) != "" {
 				shop.Sleep(b.ctx, 100*time.Millisecond)
 			}

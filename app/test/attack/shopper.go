@@ -17,14 +17,14 @@ import (
 
 // shopper has an account and a socket. It is honest or a bot.
 type shopper struct {
-	b     *battle
+	b     *contest
 	bot   bool
 	from  net.Addr
 	token string
 	conn  *wsclient.Conn
 }
 
-func (b *battle) newShopper(from net.Addr) *shopper {
+func (b *contest) newShopper(from net.Addr) *shopper {
 	return &shopper{b: b, from: from, token: b.Token()}
 }
 
@@ -48,10 +48,10 @@ func (s *shopper) connect(ctx context.Context) (err error) {
 func (s *shopper) shop() {
 	b, key := s.b, "honest-"+strconv.FormatInt(time.Now().UnixNano(), 36)
 	pass := s.pass()
-	b.passes <- recorded{pass, key}
-	shop.Sleep(b.ctx, time.Until(b.opens)-time.Second)
+	b.recordings <- recordedRequest{pass, key}
+	shop.Sleep(b.ctx, time.Until(b.opensAt)-time.Second)
 	for b.ctx.Err() == nil {
-		_, err := s.conn.BuyWith(pass, b.Sale.ID, 1, key)
+		_, err := s.conn.BuyWithPass(pass, b.Sale.ID, 1, key)
 		e := shop.AsError(err)
 		switch {
 		case err == nil:
@@ -81,18 +81,18 @@ func (s *shopper) pass() string {
 		return ""
 	}
 	for b.ctx.Err() == nil {
-		answer, err := s.conn.AskPass(b.Sale.ID)
-		if err == nil && answer.Task != nil {
-			solution, solved := s.solve(answer.Task)
+		result, err := s.conn.RequestPass(b.Sale.ID)
+		if err == nil && result.Task != nil {
+			solution, solved := s.solve(result.Task)
 			if !solved {
 				return ""
 			}
-			answer, err = s.conn.SolvePass(b.Sale.ID, answer.Task.ID, solution)
+			result, err = s.conn.SolvePass(b.Sale.ID, result.Task.ID, solution)
 		}
 		e := shop.AsError(err)
 		switch {
 		case err == nil:
-			return answer.Pass
+			return result.Pass
 		case e.Code == shop.NotOpen, e.Code == shop.Busy, e.Code == shop.RateLimited, e.Code == shop.PassRequired,
 			e.Code == shop.CaptchaRequired:
 			shop.Sleep(b.ctx, max(10*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
@@ -124,18 +124,18 @@ func (s *shopper) solve(task *admission.Task) (solution string, solved bool) {
 	return solution, solved
 }
 
-// minReading and maxReading limit the time in which a person reads and types six digits.
-const minReading, maxReading = 3 * time.Second, 7 * time.Second
+// minReadTime and maxReadTime limit the time in which a person reads and types six digits.
+const minReadTime, maxReadTime = 3 * time.Second, 7 * time.Second
 
 // read solves a captcha: an honest shopper needs some seconds, a bot waits for the attacker's paid solver.
-func (s *shopper) read(task *admission.Task) (answer string, read bool) {
+func (s *shopper) read(task *admission.Task) (result string, read bool) {
 	b := s.b
 	if !s.bot {
-		shop.Sleep(b.ctx, minReading+rand.N(maxReading-minReading))
-	} else if b.Pictures == 0 || b.reader.Wait(b.ctx) != nil {
+		shop.Sleep(b.ctx, minReadTime+rand.N(maxReadTime-minReadTime))
+	} else if b.Pictures == 0 || b.captchaLimiter.Wait(b.ctx) != nil {
 		return "", false
 	}
-	answer, err := b.Read(task.ID)
+	result, err := b.Read(task.ID)
 	if err != nil { // expired, or kept in the node's memory because Redis was slow: counts as unreadable
 		return "?", true
 	}
@@ -144,7 +144,7 @@ func (s *shopper) read(task *admission.Task) (answer string, read bool) {
 		b.result.Pictures++
 		b.mu.Unlock()
 	}
-	return answer, true
+	return result, true
 }
 
 // solveUntil computes a proof of work until ctx ends.

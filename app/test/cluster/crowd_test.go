@@ -22,15 +22,15 @@ import (
 // client must (I6).
 type crowd struct {
 	w        *world
-	stopping context.CancelFunc
-	pressing sync.WaitGroup
+	cancel   context.CancelFunc
+	shoppers sync.WaitGroup
 
-	mu      sync.Mutex
-	presses []press
+	mu       sync.Mutex
+	attempts []attempt
 }
 
-// press is one buy, from its first attempt to its result.
-type press struct {
+// attempt is one buy, from its first attempt to its result.
+type attempt struct {
 	partition int
 	user      shop.ID
 	key       string
@@ -43,28 +43,28 @@ type press struct {
 
 const perSale = 4
 
-// gather starts the crowd in the named partitions, or in all.
-func (w *world) gather(in ...int) *crowd {
+// startCrowd starts the crowd in the named partitions, or in all.
+func (w *world) startCrowd(in ...int) *crowd {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(w.t.Context())
-	c := &crowd{w: w, stopping: stop}
+	c := &crowd{w: w, cancel: stop}
 	w.t.Cleanup(func() {
 		stop()
-		c.pressing.Wait()
+		c.shoppers.Wait()
 	})
 	for p := range partitions {
 		if len(in) > 0 && !slices.Contains(in, p) {
 			continue
 		}
 		for i := range perSale {
-			c.pressing.Go(func() { c.shop(ctx, p, i%len(w.fronts)) })
+			c.shoppers.Go(func() { c.runShopper(ctx, p, i%len(w.apiNodes)) })
 		}
 	}
 	return c
 }
 
-// shop runs one shopper. When the crowd stops, it first finishes the current buy.
-func (c *crowd) shop(ctx context.Context, partition, front int) {
+// runShopper runs one shopper. When the crowd stops, it first finishes the current buy.
+func (c *crowd) runShopper(ctx context.Context, partition, nodeIndex int) {
 	user := kit.NewID()
 	var socket *wsclient.Conn
 	defer func() {
@@ -73,15 +73,15 @@ func (c *crowd) shop(ctx context.Context, partition, front int) {
 		}
 	}()
 	for n := 0; ctx.Err() == nil; n++ {
-		p := press{partition: partition, user: user, key: fmt.Sprintf("press-%s-%d", user, n), began: time.Now(), node: front}
+		p := attempt{partition: partition, user: user, key: fmt.Sprintf("press-%s-%d", user, n), began: time.Now(), node: nodeIndex}
 		for p.receipt.Order == 0 {
-			if time.Since(p.began) > healing {
-				c.w.t.Errorf("partition %d: a buy got no reply within %v", partition, healing)
+			if time.Since(p.began) > settleTimeout {
+				c.w.t.Errorf("partition %d: a buy got no reply within %v", partition, settleTimeout)
 				return
 			}
 			var err error
 			if socket == nil {
-				if socket, err = c.w.enter(front, user); err != nil {
+				if socket, err = c.w.openSocket(nodeIndex, user); err != nil {
 					socket = nil
 					p.busy++
 					pause(50)
@@ -106,7 +106,7 @@ func (c *crowd) shop(ctx context.Context, partition, front int) {
 		}
 		p.took = time.Since(p.began)
 		c.mu.Lock()
-		c.presses = append(c.presses, p)
+		c.attempts = append(c.attempts, p)
 		c.mu.Unlock()
 		pause(60) // a socket is limited to twenty ops a second
 	}
@@ -114,8 +114,8 @@ func (c *crowd) shop(ctx context.Context, partition, front int) {
 
 func pause(ms int64) { <-time.After(time.Duration(ms) * time.Millisecond) }
 
-// enter opens a socket for the user.
-func (w *world) enter(front int, user shop.ID) (*wsclient.Conn, error) {
+// openSocket opens a socket for the user.
+func (w *world) openSocket(nodeIndex int, user shop.ID) (*wsclient.Conn, error) {
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	if err != nil {
 		return nil, err
@@ -124,9 +124,9 @@ func (w *world) enter(front int, user shop.ID) (*wsclient.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	shop := "http://" + w.fronts[front].addr
-	dialer := wsclient.Dialer{Origin: shop}
-	socket, err := dialer.Dial(w.t.Context(), shop)
+	baseURL := "http://" + w.apiNodes[nodeIndex].addr
+	dialer := wsclient.Dialer{Origin: baseURL}
+	socket, err := dialer.Dial(w.t.Context(), baseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -138,34 +138,34 @@ func (w *world) enter(front int, user shop.ID) (*wsclient.Conn, error) {
 }
 
 // stop ends the crowd and returns all its buys. Each has a result.
-func (c *crowd) stop() []press {
-	c.stopping()
-	c.pressing.Wait()
-	return c.sofar()
+func (c *crowd) stop() []attempt {
+	c.cancel()
+	c.shoppers.Wait()
+	return c.completed()
 }
 
-// sofar returns the buys that have a result.
-func (c *crowd) sofar() []press {
+// completed returns the buys that have a result.
+func (c *crowd) completed() []attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.presses)
+	return slices.Clone(c.attempts)
 }
 
-// answered waits until the partition has the given number of additional results.
-func (c *crowd) answered(partition, more int) {
+// awaitResults waits until the partition has the given number of additional results.
+func (c *crowd) awaitResults(partition, more int) {
 	c.w.t.Helper()
-	have := c.count(partition)
-	kit.Eventually(c.w.t, healing, func() (bool, string) {
+	before := c.count(partition)
+	kit.Eventually(c.w.t, settleTimeout, func() (bool, string) {
 		n := c.count(partition)
-		return n >= have+more, fmt.Sprintf("got %d of %d replies to buys of partition %d", n-have, more, partition)
+		return n >= before+more, fmt.Sprintf("got %d of %d replies to buys of partition %d", n-before, more, partition)
 	})
 }
 
 func (c *crowd) count(partition int) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range c.presses {
-		if c.presses[i].partition == partition {
+	for i := range c.attempts {
+		if c.attempts[i].partition == partition {
 			n++
 		}
 	}
@@ -173,10 +173,10 @@ func (c *crowd) count(partition int) (n int) {
 }
 
 // quantile returns the q-quantile of the duration of the buys.
-func quantile(presses []press, q float64) time.Duration {
-	took := make([]time.Duration, len(presses))
-	for i := range presses {
-		took[i] = presses[i].took
+func quantile(attempts []attempt, q float64) time.Duration {
+	took := make([]time.Duration, len(attempts))
+	for i := range attempts {
+		took[i] = attempts[i].took
 	}
 	slices.Sort(took)
 	if len(took) == 0 {
@@ -185,9 +185,9 @@ func quantile(presses []press, q float64) time.Duration {
 	return took[min(len(took)-1, int(q*float64(len(took))))]
 }
 
-// during returns the buys that overlap the interval, in partitions for which `in` returns true.
-func during(presses []press, from, to time.Time, in func(partition int) bool) (found []press) {
-	for _, p := range presses {
+// buysDuring returns the buys that overlap the interval, in partitions for which `in` returns true.
+func buysDuring(attempts []attempt, from, to time.Time, in func(partition int) bool) (found []attempt) {
+	for _, p := range attempts {
 		if in(p.partition) && p.began.Before(to) && p.began.Add(p.took).After(from) {
 			found = append(found, p)
 		}
@@ -195,12 +195,12 @@ func during(presses []press, from, to time.Time, in func(partition int) bool) (f
 	return found
 }
 
-// oneOrderPerPress checks that no order is the result of two buys.
-func oneOrderPerPress(t *testing.T, presses []press) {
+// oneOrderPerAttempt checks that no order is the result of two buys.
+func oneOrderPerAttempt(t *testing.T, attempts []attempt) {
 	t.Helper()
 	of := make(map[shop.ID]string)
-	for _, p := range presses {
-		if other, twice := of[p.receipt.Order]; twice {
+	for _, p := range attempts {
+		if other, duplicate := of[p.receipt.Order]; duplicate {
 			t.Errorf("order %s is the result of two keys: %s and %s", p.receipt.Order, other, p.key)
 		}
 		of[p.receipt.Order] = p.key

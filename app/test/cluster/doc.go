@@ -1,7 +1,7 @@
 // Package cluster tests sales on more than one Redis server (`just cluster`). Real processes sell on a Redis Cluster of
 // three primaries with a replica each, or on a primary that three sentinels monitor. During the sale a primary is
 // killed and its replica promoted, or slots are moved. The tests compare acknowledged buys with the rows and check the
-// stock equation of every sale. They limit the latency of buys in unaffected partitions (othersWithin in
+// stock equation of every sale. They limit the latency of buys in unaffected partitions (liveLatencyLimit in
 // failover_test.go).
 //
 // All files need the build tag `cluster`, because the tests take minutes. Package e2e has a short form for every test

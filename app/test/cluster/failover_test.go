@@ -14,63 +14,63 @@ import (
 	"stampede/app/test/kit"
 )
 
-// othersWithin limits the p99 latency of buys in partitions of live primaries while another primary dies and its
+// liveLatencyLimit limits the p99 latency of buys in partitions of live primaries while another primary dies and its
 // replica is promoted.
-const othersWithin = time.Second
+const liveLatencyLimit = time.Second
 
-// againWithin limits the time from a promotion until the partitions sell again, if no other server has to return first.
-const againWithin = 15 * time.Second
+// resumeLimit limits the time from a promotion until the partitions sell again, if no other server has to return first.
+const resumeLimit = 15 * time.Second
 
 // P1, P2, P4, I8: a primary of a cluster is killed or paused during a sale. The cluster promotes its replica, and the
 // partitions are recovered there. Acknowledged reservations that are lost are counted and reported. Partitions of other
 // primaries never stop.
-func TestPrimaryOfAClusterDies(t *testing.T) {
+func TestClusterFailoverReportsLostOrders(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		args     []string // of every Redis
 		settings []string // of every node
 		behind   bool     // replication stopped before the failure
 		frozen   bool     // the primary is paused instead of killed, and returns as a replica
-		loses    loss
+		maxLoss  loss
 	}{
-		{name: "replica is current", loses: inFlight},
-		{name: "replica is behind", behind: true, loses: much},
+		{name: "replica is current", maxLoss: inFlightLoss},
+		{name: "replica is behind", behind: true, maxLoss: unreplicatedLoss},
 		{
-			name: "replica is behind and writes need a replica", behind: true, loses: inFlight, args: minReplicas,
+			name: "replica is behind and writes need a replica", behind: true, maxLoss: inFlightLoss, args: minReplicas,
 		},
-		{name: "replies wait for the replica", settings: waiting},
-		{name: "replica is behind and replies wait for it", behind: true, settings: waiting},
-		{name: "primary pauses and returns", frozen: true, loses: inFlight},
-		{name: "primary pauses and returns, and replies wait for the replica", frozen: true, settings: waiting},
+		{name: "replies wait for the replica", settings: waitForReplica},
+		{name: "replica is behind and replies wait for it", behind: true, settings: waitForReplica},
+		{name: "primary pauses and returns", frozen: true, maxLoss: inFlightLoss},
+		{name: "primary pauses and returns, and replies wait for the replica", frozen: true, settings: waitForReplica},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := kit.StartRedisClusterWith(t, kit.ClusterOptions{Primaries: 3, Replicas: 3, Args: c.args})
 			w := open(t, cluster.URL, c.settings...)
 			f := failover{
 				world: w, primary: cluster.Primaries[1], replicas: cluster.Replicas[1:2], behind: c.behind,
-				frozen: c.frozen,
-				loses:  c.loses, needsReplica: len(c.args)+len(c.settings) > 0,
+				frozen:  c.frozen,
+				maxLoss: c.maxLoss, needsReplica: len(c.args)+len(c.settings) > 0,
 			}
-			for p, primary := range w.places() {
+			for p, primary := range w.primaries() {
 				f.hit[p] = primary == f.primary.Addr()
 			}
-			f.play()
+			f.execute()
 		})
 	}
 }
 
 var (
-	minReplicas = []string{"--min-replicas-to-write", "1", "--min-replicas-max-lag", "2"}
-	waiting     = []string{"STAMPEDE_REDIS_REPLICAS=1"}
+	minReplicas    = []string{"--min-replicas-to-write", "1", "--min-replicas-max-lag", "2"}
+	waitForReplica = []string{"STAMPEDE_REDIS_REPLICAS=1"}
 )
 
 // loss is the accepted loss of acknowledged reservations.
 type loss int
 
 const (
-	nothing  loss = iota
-	inFlight      // one buy of each shopper of the affected partitions
-	much          // everything that the replica had not received
+	noLoss           loss = iota
+	inFlightLoss          // one buy of each shopper of the affected partitions
+	unreplicatedLoss      // everything that the replica had not received
 )
 
 // failover is the failure of a primary during a sale.
@@ -81,52 +81,52 @@ type failover struct {
 	hit          [partitions]bool   // partitions on the primary
 	behind       bool
 	frozen       bool
-	loses        loss
+	maxLoss      loss
 	needsReplica bool // the promoted server sells only after it has a replica
 }
 
-func (f *failover) spared(partition int) bool { return !f.hit[partition] }
+func (f *failover) unaffected(partition int) bool { return !f.hit[partition] }
 
-func (f *failover) play() {
+func (f *failover) execute() {
 	t := f.t
 	victim := slices.Index(f.hit[:], true)
 	if victim < 0 {
 		t.Fatalf("got no partition on %s, want at least one", f.primary.Addr())
 	}
-	crowd := f.gather()
+	crowd := f.startCrowd()
 	for p := range partitions {
-		crowd.answered(p, 10)
+		crowd.awaitResults(p, 10)
 	}
 	if f.behind {
 		f.fallBehind(crowd, victim)
 	}
-	died := time.Now()
+	diedAt := time.Now()
 	f.fail()
-	promoted := f.promotion(died)
+	promoted := f.awaitPromotion(diedAt)
 	if f.needsReplica {
-		f.comeBack()
+		f.rejoin()
 	}
 	if f.behind {
 		f.worker = f.start("worker-again", "worker")
 	}
-	crowd.answered(victim, 10)
-	again := time.Since(died)
+	crowd.awaitResults(victim, 10)
+	resumedAfter := time.Since(diedAt)
 	if f.frozen && !f.needsReplica {
-		f.comeBack() // during the sale
+		f.rejoin() // during the sale
 	}
-	over := time.Now()
+	end := time.Now()
 	for p := range partitions {
-		crowd.answered(p, 10)
+		crowd.awaitResults(p, 10)
 	}
-	presses := crowd.stop()
-	f.settled(presses, over)
+	attempts := crowd.stop()
+	f.checkSettled(attempts, end)
 	t.Logf("promoted after %v, ten more buys of one of its partitions after %v", promoted.Round(time.Millisecond),
-		again.Round(time.Millisecond))
-	if !f.needsReplica && again-promoted > againWithin {
-		t.Errorf("the replica was promoted after %v and sold again after %v, want the first sale within %v of the promotion", promoted, again, againWithin)
+		resumedAfter.Round(time.Millisecond))
+	if !f.needsReplica && resumedAfter-promoted > resumeLimit {
+		t.Errorf("the replica was promoted after %v and sold again after %v, want the first sale within %v of the promotion", promoted, resumedAfter, resumeLimit)
 	}
 	if slices.Contains(f.hit[:], false) {
-		f.othersWentOn(during(presses, died, over, f.spared))
+		f.checkLiveLatency(buysDuring(attempts, diedAt, end, f.unaffected))
 	}
 }
 
@@ -141,27 +141,27 @@ func (f *failover) fail() {
 
 // reconnectAll makes the failed primary a replica of the promoted server. A paused primary detects the promotion only
 // after it resumes, and may send some replies before that.
-func (f *failover) comeBack() {
+func (f *failover) rejoin() {
 	f.t.Helper()
 	if !f.frozen {
 		f.primary.Start()
 		return
 	}
 	f.primary.Resume()
-	kit.Eventually(f.t, healing, func() (bool, string) {
+	kit.Eventually(f.t, settleTimeout, func() (bool, string) {
 		state := fmt.Sprint(f.primary.Do("INFO", "replication"))
 		return strings.Contains(state, "role:slave"), state
 	})
 }
 
-// othersWentOn checks the latency of buys in partitions of live primaries.
-func (f *failover) othersWentOn(others []press) {
+// checkLiveLatency checks the latency of buys in partitions of live primaries.
+func (f *failover) checkLiveLatency(others []attempt) {
 	f.t.Logf("partitions of live primaries: %d buys, %d of them busy at first; p50 %v, p99 %v, longest %v", len(others),
 		busy(others), quantile(others, 0.5).Round(time.Millisecond), quantile(others, 0.99).Round(time.Millisecond),
 		quantile(others, 1).Round(time.Millisecond))
-	if len(others) == 0 || quantile(others, 0.99) > othersWithin {
+	if len(others) == 0 || quantile(others, 0.99) > liveLatencyLimit {
 		f.t.Errorf("p99 is %v for %d buys in partitions of live primaries, want at most %v", quantile(others, 0.99),
-			len(others), othersWithin)
+			len(others), liveLatencyLimit)
 	}
 }
 
@@ -173,22 +173,22 @@ func (f *failover) fallBehind(crowd *crowd, victim int) {
 		replica.Do("CONFIG", "SET", "masterauth", "nobody-has-this-one")
 		replica.Do("CLIENT", "KILL", "TYPE", "master")
 	}
-	kit.Eventually(f.t, healing, func() (bool, string) {
+	kit.Eventually(f.t, settleTimeout, func() (bool, string) {
 		state := fmt.Sprint(f.primary.Do("INFO", "replication"))
 		return strings.Contains(state, "connected_slaves:0"), state
 	})
-	if f.loses == much {
-		crowd.answered(victim, 20)
+	if f.maxLoss == unreplicatedLoss {
+		crowd.awaitResults(victim, 20)
 		return
 	}
 	before := crowd.count(victim)
 	for p := range partitions {
-		if f.spared(p) {
-			crowd.answered(p, 20)
+		if f.unaffected(p) {
+			crowd.awaitResults(p, 20)
 		}
 	}
 	if !slices.Contains(f.hit[:], false) {
-		f.busyBuys(victim)
+		f.requireBusy(victim)
 	}
 	// A buy that was in flight when the link was cut may be acknowledged: at most one per shopper.
 	if n := crowd.count(victim) - before; n > perSale {
@@ -196,11 +196,11 @@ func (f *failover) fallBehind(crowd *crowd, victim int) {
 	}
 }
 
-// busyBuys checks that two buys in a row return busy.
-func (f *failover) busyBuys(partition int) {
+// requireBusy checks that two buys in a row return busy.
+func (f *failover) requireBusy(partition int) {
 	f.t.Helper()
 	user := kit.NewID()
-	socket, err := f.enter(0, user)
+	socket, err := f.openSocket(0, user)
 	f.must(err)
 	defer socket.Close()
 	for range 2 {
@@ -213,10 +213,10 @@ func (f *failover) busyBuys(partition int) {
 	}
 }
 
-// promotion waits until a replica is a primary. It returns the time since died.
-func (f *failover) promotion(died time.Time) time.Duration {
+// awaitPromotion waits until a replica is a primary. It returns the time since died.
+func (f *failover) awaitPromotion(diedAt time.Time) time.Duration {
 	f.t.Helper()
-	kit.Eventually(f.t, healing, func() (bool, string) {
+	kit.Eventually(f.t, settleTimeout, func() (bool, string) {
 		state := ""
 		for _, replica := range f.replicas {
 			if state = fmt.Sprint(replica.Do("INFO", "replication")); strings.Contains(state, "role:master") {
@@ -225,12 +225,12 @@ func (f *failover) promotion(died time.Time) time.Duration {
 		}
 		return false, state
 	})
-	return time.Since(died)
+	return time.Since(diedAt)
 }
 
 // busy counts the buys that did not succeed at the first attempt.
-func busy(presses []press) (n int) {
-	for _, p := range presses {
+func busy(attempts []attempt) (n int) {
+	for _, p := range attempts {
 		if p.busy > 0 {
 			n++
 		}
@@ -238,51 +238,51 @@ func busy(presses []press) (n int) {
 	return n
 }
 
-// settled waits until every reservation that is not lost has its row. Then it compares acknowledged buys with the rows,
+// checkSettled waits until every reservation that is not lost has its row. Then it compares acknowledged buys with the rows,
 // the metrics and the reports of the loss.
-func (f *failover) settled(presses []press, over time.Time) {
+func (f *failover) checkSettled(attempts []attempt, end time.Time) {
 	t := f.t
 	t.Helper()
-	oneOrderPerPress(t, presses)
-	f.drained()
+	oneOrderPerAttempt(t, attempts)
+	f.awaitDrained()
 	rows := f.rows()
-	var lost []press
-	for _, p := range presses {
+	var lost []attempt
+	for _, p := range attempts {
 		switch {
 		case rows[p.receipt.Order]:
-		case f.hit[p.partition] && p.began.Before(over):
+		case f.hit[p.partition] && p.began.Before(end):
 			lost = append(lost, p)
 		default:
 			t.Errorf("order %s of partition %d was confirmed and has no row, although its primary is live", p.receipt.Order,
 				p.partition)
 		}
 	}
-	f.passesAudit()
-	least, most := 0.0, 0.0 // maximum and sum over the nodes; each counts the losses that it detects
-	for _, n := range f.fronts {
+	f.awaitAudit()
+	minCounted, maxCounted := 0.0, 0.0 // maximum and sum over the nodes; each counts the losses that it detects
+	for _, n := range f.apiNodes {
 		counted := n.metric("stampede_reservations_lost_total")
-		least, most = max(least, counted), most+counted
+		minCounted, maxCounted = max(minCounted, counted), maxCounted+counted
 	}
-	onTheWay := perSale * f.sides()
-	t.Logf("%d buys, %d orders; %d confirmed reservations are lost, %v to %v are counted", len(presses), len(rows),
-		len(lost), least, most)
+	maxInFlight := perSale * f.affectedPartitions()
+	t.Logf("%d buys, %d orders; %d confirmed reservations are lost, %v to %v are counted", len(attempts), len(rows),
+		len(lost), minCounted, maxCounted)
 	switch n := len(lost); {
-	case f.loses == nothing && n > 0: // the metric may include unacknowledged reservations that a node had seen
+	case f.maxLoss == noLoss && n > 0: // the metric may include unacknowledged reservations that a node had seen
 		t.Errorf("P2: %d confirmed reservations are lost, want 0", n)
-	case f.loses == inFlight && n > onTheWay:
-		t.Errorf("%d confirmed reservations are lost, want at most the %d that were in flight", n, onTheWay)
-	case f.loses == much && n < 20:
+	case f.maxLoss == inFlightLoss && n > maxInFlight:
+		t.Errorf("%d confirmed reservations are lost, want at most the %d that were in flight", n, maxInFlight)
+	case f.maxLoss == unreplicatedLoss && n < 20:
 		t.Errorf("%d confirmed reservations are lost, want at least the 20 that the replica lacked", n)
-	case n > 0 && (least > float64(n+onTheWay) || most < float64(n)):
-		t.Errorf("I8: %d confirmed reservations are lost, but %v to %v are counted", n, least, most)
+	case n > 0 && (minCounted > float64(n+maxInFlight) || maxCounted < float64(n)):
+		t.Errorf("I8: %d confirmed reservations are lost, but %v to %v are counted", n, minCounted, maxCounted)
 	}
 	if len(lost) > 0 {
 		f.checkLossReported(&lost[0])
 	}
 }
 
-// sides returns the number of affected partitions.
-func (f *failover) sides() (n int) {
+// affectedPartitions returns the number of affected partitions.
+func (f *failover) affectedPartitions() (n int) {
 	for _, hit := range f.hit {
 		if hit {
 			n++
@@ -293,17 +293,17 @@ func (f *failover) sides() (n int) {
 
 // checkLossReported checks that a loss is logged, and that its buyer sees no such order: it is in no list, and a retry
 // with the same key creates a new order.
-func (f *failover) checkLossReported(p *press) {
+func (f *failover) checkLossReported(p *attempt) {
 	t := f.t
 	t.Helper()
-	said := false
-	for _, n := range f.fronts {
-		said = said || strings.Contains(n.Text(), "Redis lost accepted reservations")
+	logged := false
+	for _, n := range f.apiNodes {
+		logged = logged || strings.Contains(n.Text(), "Redis lost accepted reservations")
 	}
-	if !said {
+	if !logged {
 		t.Error("I8: no node logged the lost reservations")
 	}
-	socket, err := f.enter(p.node, p.user)
+	socket, err := f.openSocket(p.node, p.user)
 	f.must(err)
 	defer socket.Close()
 	page, err := socket.Orders(0)

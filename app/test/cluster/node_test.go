@@ -23,11 +23,11 @@ type node struct {
 // start starts a node with the roles and waits until it is ready.
 func (w *world) start(name, roles string) *node {
 	w.t.Helper()
-	settings := slices.Concat(kit.Crowd, w.settings, []string{
+	settings := slices.Concat(kit.NoRateLimits, w.settings, []string{
 		"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0", "STAMPEDE_ROLES=" + roles,
 	})
 	p := kit.StartProgram(w.t, binary, filepath.Join(w.t.TempDir(), name+".log"), settings, "serve")
-	return &node{Program: p, t: w.t, addr: p.AwaitReady(w.t, healing, ""), metrics: p.Said("metrics")}
+	return &node{Program: p, t: w.t, addr: p.AwaitReady(w.t, settleTimeout, ""), metrics: p.LogField("metrics")}
 }
 
 func (n *node) metric(name string) float64 {

@@ -16,80 +16,80 @@ import (
 // P1, P2, P4: slots that contain partitions are moved to another primary during a sale, and then back. redis-cli moves
 // them key by key; Valkey 9 moves many slots at once by itself. Every buy gets a result, every result has its row, and
 // no loss is counted.
-func TestSlotsMoveDuringTheSale(t *testing.T) {
-	t.Run("replies wait for no replica", func(t *testing.T) { slotsMove(t) })
-	t.Run("replies wait for a replica", func(t *testing.T) { slotsMove(t, waiting...) })
+func TestMovedSlotsLoseNoOrder(t *testing.T) {
+	t.Run("replies wait for no replica", func(t *testing.T) { sellDuringSlotMove(t) })
+	t.Run("replies wait for a replica", func(t *testing.T) { sellDuringSlotMove(t, waitForReplica...) })
 }
 
-func slotsMove(t *testing.T, settings ...string) {
+func sellDuringSlotMove(t *testing.T, settings ...string) {
 	cluster := kit.StartRedisCluster(t, 3, 3)
 	w := open(t, cluster.URL, settings...)
-	before := w.places()
-	crowd := w.gather()
+	before := w.primaries()
+	crowd := w.startCrowd()
 	for p := range partitions {
-		crowd.answered(p, 10)
+		crowd.awaitResults(p, 10)
 	}
 	from, to := cluster.Primaries[0], cluster.Primaries[2]
 	began := time.Now()
-	back := w.moveSlots(from, to)
-	moved := w.places()
+	moveBack := w.moveSlots(from, to)
+	moved := w.primaries()
 	if before[0] != from.Addr() || moved[0] != to.Addr() {
 		t.Errorf("partition 0 was on %s and is on %s, want it on %s", before[0], moved[0], to.Addr())
 	}
 	for p := range partitions {
-		crowd.answered(p, 10)
+		crowd.awaitResults(p, 10)
 	}
-	back()
-	over := time.Now()
+	moveBack()
+	end := time.Now()
 	for p := range partitions {
-		crowd.answered(p, 10)
+		crowd.awaitResults(p, 10)
 	}
-	presses := crowd.stop()
-	w.drained()
+	attempts := crowd.stop()
+	w.awaitDrained()
 	rows := w.rows()
-	oneOrderPerPress(t, presses)
-	for _, p := range presses {
+	oneOrderPerAttempt(t, attempts)
+	for _, p := range attempts {
 		if !rows[p.receipt.Order] {
 			t.Errorf("P2: order %s of partition %d was confirmed and has no row", p.receipt.Order, p.partition)
 		}
 	}
-	w.passesAudit()
-	for _, n := range w.fronts {
+	w.awaitAudit()
+	for _, n := range w.apiNodes {
 		if lost := n.metric("stampede_reservations_lost_total"); lost > 0 {
 			t.Errorf("%v reservations are counted as lost, want 0", lost)
 		}
 	}
-	meanwhile := during(presses, began, over, func(int) bool { return true })
+	moveBuys := buysDuring(attempts, began, end, func(int) bool { return true })
 	t.Logf("slots moved for %v: %d buys, %d of them busy at first, p50 %v, p99 %v, longest %v",
-		over.Sub(began).Round(time.Millisecond), len(meanwhile), busy(meanwhile),
-		quantile(meanwhile, 0.5).Round(time.Millisecond), quantile(meanwhile, 0.99).Round(time.Millisecond),
-		quantile(meanwhile, 1).Round(time.Millisecond))
+		end.Sub(began).Round(time.Millisecond), len(moveBuys), busy(moveBuys),
+		quantile(moveBuys, 0.5).Round(time.Millisecond), quantile(moveBuys, 0.99).Round(time.Millisecond),
+		quantile(moveBuys, 1).Round(time.Millisecond))
 }
 
-// half is the number of moved slots: the lower half of the first primary's slots. Partition 0 is in one of them.
-const half = 2730
+// movedSlots is the number of moved slots: the lower half of the first primary's slots. Partition 0 is in one of them.
+const movedSlots = 2730
 
 // moveSlots moves the slots with the server's own tool. It returns a function that distributes them evenly again.
 //
 // redis-cli sends five CLUSTER SETSLOT commands per slot, and Valkey forwards each to the replicas. 100 slots of an
 // idle cluster took 5.5 s (2.9 s without replicas, 0.7 s on Redis 7.0). Valkey 9 has a command for many slots.
-func (w *world) moveSlots(from, to *kit.RedisServer) (back func()) {
+func (w *world) moveSlots(from, to *kit.RedisServer) (moveBack func()) {
 	w.t.Helper()
-	there, here := fmt.Sprint(to.Do("CLUSTER", "MYID")), fmt.Sprint(from.Do("CLUSTER", "MYID"))
+	toID, fromID := fmt.Sprint(to.Do("CLUSTER", "MYID")), fmt.Sprint(from.Do("CLUSTER", "MYID"))
 	if strings.Contains(fmt.Sprint(from.Do("INFO", "server")), "valkey_version:9") {
-		w.migrate(from, there)
-		return func() { w.migrate(to, here) }
+		w.migrate(from, toID)
+		return func() { w.migrate(to, fromID) }
 	}
-	w.redisCLI("--cluster", "reshard", from.Addr(), "--cluster-from", here, "--cluster-to", there,
-		"--cluster-slots", fmt.Sprint(half), "--cluster-yes")
+	w.redisCLI("--cluster", "reshard", from.Addr(), "--cluster-from", fromID, "--cluster-to", toID,
+		"--cluster-slots", fmt.Sprint(movedSlots), "--cluster-yes")
 	return func() { w.redisCLI("--cluster", "rebalance", from.Addr()) }
 }
 
 // migrate makes the server move the slots to the node, and waits until the server reports success.
 func (w *world) migrate(from *kit.RedisServer, node string) {
 	w.t.Helper()
-	from.Do("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", 0, half-1, "NODE", node)
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	from.Do("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", 0, movedSlots-1, "NODE", node)
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		state := fmt.Sprint(from.Do("CLUSTER", "GETSLOTMIGRATIONS"))
 		if strings.Contains(state, "failed") || strings.Contains(state, "cancel") {
 			w.t.Fatalf("CLUSTER MIGRATESLOTS of %s: %s", from.Addr(), state)

@@ -12,7 +12,7 @@ import (
 
 // The shipped account (deploy/redis.acl) has all permissions that the program needs over TLS, also during failovers of
 // a cluster and of a primary behind sentinels. The sentinels require an account, too.
-func TestAccountOfFewRightsOverTLS(t *testing.T) {
+func TestRestrictedRedisAccountSurvivesFailoverOverTLS(t *testing.T) {
 	const password = "of-the-test-only"
 	certificate := kit.NewCertificate(t)
 	account, text := kit.ShippedACL(t, password)
@@ -25,7 +25,7 @@ func TestAccountOfFewRightsOverTLS(t *testing.T) {
 	if sentinels == "" {
 		t.Fatal("deploy/redis.acl has no account for the sentinels")
 	}
-	settings := append([]string{"STAMPEDE_REDIS_CA=" + certificate.PEM(t)}, waiting...)
+	settings := append([]string{"STAMPEDE_REDIS_CA=" + certificate.PEM(t)}, waitForReplica...)
 	include := []string{"--include", account}
 
 	t.Run("cluster", func(t *testing.T) {
@@ -33,11 +33,11 @@ func TestAccountOfFewRightsOverTLS(t *testing.T) {
 			kit.ClusterOptions{Primaries: 3, Replicas: 3, TLS: certificate, Args: include})
 		w := open(t, strings.Replace(cluster.URL, "://", "://stampede:"+password+"@", 1), settings...)
 		f := failover{world: w, primary: cluster.Primaries[1], replicas: cluster.Replicas[1:2], needsReplica: true}
-		for p, primary := range w.places() {
+		for p, primary := range w.primaries() {
 			f.hit[p] = primary == f.primary.Addr()
 		}
 		w.checkPermissions()
-		f.play()
+		f.execute()
 	})
 	t.Run("sentinels", func(t *testing.T) {
 		servers := kit.StartSentinels(t,
@@ -49,7 +49,7 @@ func TestAccountOfFewRightsOverTLS(t *testing.T) {
 			f.hit[p] = true
 		}
 		w.checkPermissions()
-		f.play()
+		f.execute()
 	})
 }
 

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	partitions = 6      // two per primary
-	units      = 20_000 // per sale; more than are bought
-	healing    = 60 * time.Second
+	partitions    = 6      // two per primary
+	units         = 20_000 // per sale; more than are bought
+	settleTimeout = 60 * time.Second
 )
 
 // world is a shop on several Redis servers: a sale in each partition, two nodes that accept buys, a worker and a
@@ -28,14 +28,14 @@ const (
 type world struct {
 	t        *testing.T
 	settings []string
-	books    *store.Store
+	store    *store.Store
 	db       *sql.DB
 	slot     shop.Slot
 	sales    [partitions]shop.Sale
 
-	fronts  []*node // accept buys
-	worker  *node
-	sweeper *node
+	apiNodes []*node // accept buys
+	worker   *node
+	sweeper  *node
 }
 
 // open creates the shop and starts its processes. All of them get the settings.
@@ -48,21 +48,21 @@ func open(t *testing.T, redisURL string, settings ...string) *world {
 	}, settings...)}
 	ctx := kit.Context(t)
 	var err error
-	w.books, err = store.OpenMySQL(ctx, dsn)
+	w.store, err = store.OpenMySQL(ctx, dsn)
 	w.must(err)
-	t.Cleanup(func() { _ = w.books.Close() })
-	_, err = migrations.Up(ctx, w.books.DB())
+	t.Cleanup(func() { _ = w.store.Close() })
+	_, err = migrations.Up(ctx, w.store.DB())
 	w.must(err)
-	w.must(w.books.EnsurePartitions(ctx, partitions))
+	w.must(w.store.EnsurePartitions(ctx, partitions))
 	w.db, err = sql.Open("mysql", dsn)
 	w.must(err)
 	t.Cleanup(func() { _ = w.db.Close() })
-	w.slot = kit.OpenSlot(t, w.books)
+	w.slot = kit.OpenSlot(t, w.store)
 	for p := range w.sales {
 		w.sales[p] = w.offer(p)
 	}
 	for i := range 2 {
-		w.fronts = append(w.fronts, w.start(fmt.Sprintf("api-%d", i), "api"))
+		w.apiNodes = append(w.apiNodes, w.start(fmt.Sprintf("api-%d", i), "api"))
 	}
 	w.worker, w.sweeper = w.start("worker", "worker"), w.start("sweeper", "sweeper")
 	return w
@@ -77,7 +77,7 @@ func (w *world) must(err error) {
 func (w *world) offer(partition int) shop.Sale {
 	w.t.Helper()
 	now := shop.MillisOf(time.Now())
-	return kit.Offer(w.t, w.books, shop.Sale{
+	return kit.Offer(w.t, w.store, shop.Sale{
 		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: units, Cap: units, Challenge: shop.ChallengeNone,
 		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(time.Hour),
 	})
@@ -89,38 +89,38 @@ func (w *world) rows() map[shop.ID]bool {
 	return kit.IDs(w.t, w.db, "SELECT id FROM orders")
 }
 
-// places returns the primary of each partition in a cluster, host:port, as `checkconfig` lists them.
-func (w *world) places() (of [partitions]string) {
+// primaries returns the primary of each partition in a cluster, host:port, as `checkconfig` lists them.
+func (w *world) primaries() (of [partitions]string) {
 	w.t.Helper()
 	out, code := w.run("checkconfig", "--json")
-	var answer struct {
+	var result struct {
 		Partitions []struct {
 			Partition int    `json:"partition"`
 			Primary   string `json:"primary"`
 		} `json:"partitions"`
 	}
-	if err := json.Unmarshal([]byte(out), &answer); err != nil || len(answer.Partitions) != partitions {
+	if err := json.Unmarshal([]byte(out), &result); err != nil || len(result.Partitions) != partitions {
 		w.t.Fatalf("checkconfig exits %d: %v\n%s", code, err, out)
 	}
-	for _, p := range answer.Partitions {
+	for _, p := range result.Partitions {
 		of[p.Partition] = p.Primary
 	}
 	return of
 }
 
-// drained waits until no reservation waits for its row.
-func (w *world) drained() {
+// awaitDrained waits until no reservation waits for its row.
+func (w *world) awaitDrained() {
 	w.t.Helper()
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		up, waiting := w.sweeper.metric("stampede_streams_up"), w.sweeper.metric("stampede_stream_waiting")
 		return up == 1 && waiting == 0, fmt.Sprintf("%v reservations wait for their rows, want 0; Redis up: %v, want 1", waiting, up)
 	})
 }
 
-// passesAudit waits until the stock equation holds in every sale, in Redis and in the database.
-func (w *world) passesAudit() {
+// awaitAudit waits until the stock equation holds in every sale, in Redis and in the database.
+func (w *world) awaitAudit() {
 	w.t.Helper()
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		out, code := w.run("audit")
 		return code == 0, fmt.Sprintf("audit exits %d:\n%s", code, out)
 	})

@@ -17,22 +17,22 @@ import (
 
 // buyer is one user with up to three phones. Only one goroutine at a time acts for a buyer.
 type buyer struct {
-	world  *world
-	id     shop.ID
-	token  string
-	phones []*phone
-	dice   *rand.Rand
-	keys   int
-	open   []Op // buys with an unknown outcome, to be retried
+	world       *world
+	id          shop.ID
+	token       string
+	phones      []*phone
+	rng         *rand.Rand
+	keys        int
+	unknownBuys []Op // buys with an unknown outcome, to be retried
 }
 
-// invite adds n buyers, not connected yet. Every fifth has two phones.
-func (w *world) invite(n int) {
+// addBuyers adds n buyers, not connected yet. Every fifth has two phones.
+func (w *world) addBuyers(n int) {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	w.must(err)
 	for i := range n {
-		b := &buyer{world: w, id: kit.NewID(), dice: rand.New(rand.NewPCG(w.dice.Uint64(), w.dice.Uint64()))}
+		b := &buyer{world: w, id: kit.NewID(), rng: rand.New(rand.NewPCG(w.rng.Uint64(), w.rng.Uint64()))}
 		b.token, err = issuer.Issue(b.id, "Tester", shop.Shopper, time.Hour)
 		w.must(err)
 		phones := 1
@@ -58,56 +58,56 @@ func (b *buyer) connect(addr string) error {
 	return nil
 }
 
-// press sends a buy with a new key.
-func (b *buyer) press(sale *shop.Sale) Op {
+// attempt sends a buy with a new key.
+func (b *buyer) attempt(sale *shop.Sale) Op {
 	b.keys++
 	return b.buy(Op{
-		Kind: Buy, User: b.id, Sale: sale.ID, Key: fmt.Sprintf("%s-%d", b.id, b.keys), Qty: 1 + b.dice.IntN(min(3,
+		Kind: Buy, User: b.id, Sale: sale.ID, Key: fmt.Sprintf("%s-%d", b.id, b.keys), Qty: 1 + b.rng.IntN(min(3,
 			sale.Limit)),
 	})
 }
 
 // buy sends the buy and records its outcome.
 func (b *buyer) buy(op Op) Op {
-	op.Asked = b.now()
+	op.RequestedAt = b.now()
 	var r order.Receipt
-	err := b.patiently(func(s *wsclient.Conn) (err error) {
+	err := b.retryLimited(func(s *wsclient.Conn) (err error) {
 		r, err = s.Buy(op.Sale, op.Qty, op.Key)
 		return err
 	})
 	if err == nil {
 		op.Order, op.Ticket, op.State = r.Order, r.Ticket, r.State
 	}
-	return b.note(op, err)
+	return b.recordOutcome(op, err)
 }
 
 // cancel cancels an order and records the outcome.
 func (b *buyer) cancel(order, sale shop.ID) {
-	op := Op{Kind: Cancel, User: b.id, Sale: sale, Order: order, Asked: b.now()}
-	err := b.patiently(func(s *wsclient.Conn) error {
-		answer, err := s.Cancel(order)
-		op.State = answer.State
+	op := Op{Kind: Cancel, User: b.id, Sale: sale, Order: order, RequestedAt: b.now()}
+	err := b.retryLimited(func(s *wsclient.Conn) error {
+		result, err := s.Cancel(order)
+		op.State = result.State
 		return err
 	})
-	b.note(op, err)
+	b.recordOutcome(op, err)
 }
 
-// patiently runs an op on the first phone. It retries after rate_limited, which means that the op had no effect.
-func (b *buyer) patiently(do func(s *wsclient.Conn) error) error {
+// retryLimited runs an op on the first phone. It retries after rate_limited, which means that the op had no effect.
+func (b *buyer) retryLimited(do func(s *wsclient.Conn) error) error {
 	s := b.phones[0].socket()
 	if s == nil {
-		return wsclient.ErrGone
+		return wsclient.ErrNoReply
 	}
-	return s.Patiently(func() error { return do(s) }, shop.RateLimited)
+	return s.RetryOnCodes(func() error { return do(s) }, shop.RateLimited)
 }
 
-// note records the outcome of an op. Busy, internal errors and a lost socket count as unknown.
-func (b *buyer) note(op Op, err error) Op {
+// recordOutcome records the outcome of an op. Busy, internal errors and a lost socket count as unknown.
+func (b *buyer) recordOutcome(op Op, err error) Op {
 	op.Known, op.Code = b.now(), wsclient.CodeOf(err)
 	switch {
 	case err == nil:
 		op.Outcome = OK
-	case errors.Is(err, wsclient.ErrGone) || op.Code == shop.Busy || op.Code == shop.Internal:
+	case errors.Is(err, wsclient.ErrNoReply) || op.Code == shop.Busy || op.Code == shop.Internal:
 		op.Outcome = Unknown
 	case op.Code == "":
 		b.world.t.Errorf("%s: %v", op.Kind, err)

@@ -29,28 +29,28 @@ func Check(h History, f Final) []Violation {
 	return c.found
 }
 
-// press identifies one buy attempt: all buys with this key of a user in a sale.
-type press struct {
+// attempt identifies one buy attempt: all buys with this key of a user in a sale.
+type attempt struct {
 	sale, user shop.ID
 	key        string
 }
 
 // check is the state of one comparison.
 type check struct {
-	history History
-	final   Final
-	byID    map[shop.ID]*Row
-	presses map[press][]Op
-	order   []press // in the order of their first op, so that reports are deterministic
-	byKey   map[press][]*Row
-	paid    map[shop.ID]bool
-	found   []Violation
+	history  History
+	final    Final
+	byID     map[shop.ID]*Row
+	attempts map[attempt][]Op
+	order    []attempt // in the order of their first op, so that reports are deterministic
+	byKey    map[attempt][]*Row
+	paid     map[shop.ID]bool
+	found    []Violation
 }
 
 func newCheck(h History, f Final) *check {
 	c := &check{
-		history: h, final: f, byID: make(map[shop.ID]*Row, len(f.Rows)), presses: make(map[press][]Op),
-		byKey: make(map[press][]*Row, len(f.Rows)), paid: make(map[shop.ID]bool),
+		history: h, final: f, byID: make(map[shop.ID]*Row, len(f.Rows)), attempts: make(map[attempt][]Op),
+		byKey: make(map[attempt][]*Row, len(f.Rows)), paid: make(map[shop.ID]bool),
 	}
 	for i := range f.Rows {
 		r := &f.Rows[i]
@@ -58,7 +58,7 @@ func newCheck(h History, f Final) *check {
 			c.fail("I1", "order %s has two rows", r.ID)
 		}
 		c.byID[r.ID] = r
-		p := press{r.Sale, r.User, r.Key}
+		p := attempt{r.Sale, r.User, r.Key}
 		c.byKey[p] = append(c.byKey[p], r)
 	}
 	for _, op := range h.Ops {
@@ -68,11 +68,11 @@ func newCheck(h History, f Final) *check {
 		if op.Kind != Buy {
 			continue
 		}
-		p := press{op.Sale, op.User, op.Key}
-		if c.presses[p] == nil {
+		p := attempt{op.Sale, op.User, op.Key}
+		if c.attempts[p] == nil {
 			c.order = append(c.order, p)
 		}
-		c.presses[p] = append(c.presses[p], op)
+		c.attempts[p] = append(c.attempts[p], op)
 	}
 	return c
 }

@@ -25,16 +25,16 @@ func (c *check) events() {
 			c.fail("P6", "device %d of user %s received a reset", r.Device, r.User)
 		}
 	}
-	learned := make(map[device]map[step]bool)
+	received := make(map[device]map[step]bool)
 	devices := make(map[shop.ID][]device)
 	for _, e := range c.history.Received {
 		d := device{e.User, e.Device}
-		if learned[d] == nil {
-			learned[d] = make(map[step]bool)
+		if received[d] == nil {
+			received[d] = make(map[step]bool)
 			devices[e.User] = append(devices[e.User], d)
 		}
-		c.truth(e)
-		learned[d][step{e.Order, e.Rev}] = true
+		c.requireCommitted(e)
+		received[d][step{e.Order, e.Rev}] = true
 	}
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
@@ -42,7 +42,7 @@ func (c *check) events() {
 			c.fail("P6", "user %s received no event, and has order %s", r.User, r.ID)
 		}
 		for _, d := range devices[r.User] {
-			if !learned[d][step{r.ID, r.Rev}] {
+			if !received[d][step{r.ID, r.Rev}] {
 				c.fail("P6", "device %d of user %s did not receive that order %s is %s (rev %d)", d.number, r.User, r.ID,
 					r.State, r.Rev)
 			}
@@ -50,8 +50,8 @@ func (c *check) events() {
 	}
 }
 
-// truth: a received state is committed (P3). The row may have a later state.
-func (c *check) truth(e Received) {
+// requireCommitted: a received state is committed (P3). The row may have a later state.
+func (c *check) requireCommitted(e Received) {
 	row := c.byID[e.Order]
 	switch {
 	case row == nil || row.Rev < e.Rev:

@@ -10,12 +10,12 @@ func (c *check) buys() {
 		if n := len(c.byKey[p]); n > 1 {
 			c.fail("P4", "key %s of user %s has %d orders, want 1", p.key, p.user, n)
 		}
-		c.press(p, c.presses[p])
+		c.attempt(p, c.attempts[p])
 	}
 }
 
-// press checks all buys under one key, in the order of their replies.
-func (c *check) press(p press, ops []Op) {
+// attempt checks all buys under one key, in the order of their replies.
+func (c *check) attempt(p attempt, ops []Op) {
 	var first *Op
 	for i := range ops {
 		op := &ops[i]
@@ -80,7 +80,7 @@ func stateOf(row *Row) shop.OrderState {
 func (c *check) rows() {
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
-		if len(c.presses[press{r.Sale, r.User, r.Key}]) == 0 {
+		if len(c.attempts[attempt{r.Sale, r.User, r.Key}]) == 0 {
 			c.fail("I1", "order %s of user %s: no buy with key %q requested it", r.ID, r.User, r.Key)
 		}
 		switch {

@@ -54,11 +54,11 @@ func run() (History, Final) {
 }
 
 // Each entry breaks one fact of the good run, and the rule for it reports a violation. The good run has no violation.
-func TestEveryRuleCanFail(t *testing.T) {
+func TestEveryRuleReportsItsViolation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(h *History, f *Final)
-		want  string // prefix of a violation; "": no violation
+		corrupt func(h *History, f *Final)
+		want    string // prefix of a violation; "": no violation
 	}{
 		"valid run":                     {func(*History, *Final) {}, ""},
 		"a confirmed order is lost":     {func(_ *History, f *Final) { f.Rows = f.Rows[:2] }, "P2: order 14 of user 4 was confirmed"},
@@ -99,16 +99,16 @@ func TestEveryRuleCanFail(t *testing.T) {
 			f.Sales[0].Database = Side{Initial: 4, Stock: 3, Withdrawn: 1}
 			f.Sales[0].Redis = f.Sales[0].Database
 		}, ""},
-		"a promoted database has lost a refund": {func(_ *History, f *Final) { forgetRefund(f) }, ""},
+		"a promoted database has lost a refund": {func(_ *History, f *Final) { loseRefund(f) }, ""},
 		"a refund is lost": {
-			func(_ *History, f *Final) { forgetRefund(f); f.Rows[0].Reason = "" }, "I3: Redis counts 1 units for user 1",
+			func(_ *History, f *Final) { loseRefund(f); f.Rows[0].Reason = "" }, "I3: Redis counts 1 units for user 1",
 		},
 		"a lost refund counts twice": {
-			func(_ *History, f *Final) { forgetRefund(f); f.Sales[0].Units[0].Qty = 2 },
+			func(_ *History, f *Final) { loseRefund(f); f.Sales[0].Units[0].Qty = 2 },
 			"I3: Redis counts 2 units for user 1",
 		},
 		"units of a lost refund are for sale": {
-			func(_ *History, f *Final) { forgetRefund(f); f.Sales[0].Database.Withdrawn = 0 },
+			func(_ *History, f *Final) { loseRefund(f); f.Sales[0].Database.Withdrawn = 0 },
 			"I3: Redis counts 1 units for user 1",
 		},
 		"stock returned twice":        {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
@@ -134,7 +134,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, f := run()
-			c.spoil(&h, &f)
+			c.corrupt(&h, &f)
 			found := Check(h, f)
 			as := func(v Violation) bool { return strings.HasPrefix(v.String(), c.want) }
 			if c.want == "" && len(found) > 0 || c.want != "" && !slices.ContainsFunc(found, as) {
@@ -144,8 +144,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-// forgetRefund: order 11 was paid and refunded; only Redis still has the refund.
-func forgetRefund(f *Final) {
+// loseRefund: order 11 was paid and refunded; only Redis still has the refund.
+func loseRefund(f *Final) {
 	f.Rows[0].Reason = shop.ReasonRecovered
 	f.Sales[0].Units[0].Qty = 1
 	f.Sales[0].Database = Side{Initial: 4, Stock: 2, Held: 1, Withdrawn: 1}

@@ -72,12 +72,12 @@ func (c *check) buyers(s *Sale) {
 		}
 	}
 	for _, u := range s.Units {
-		more := u.Qty - units[u.User]
-		if more < 0 || more > max(0, min(recovered[u.User], writtenOff)) {
+		excess := u.Qty - units[u.User]
+		if excess < 0 || excess > max(0, min(recovered[u.User], writtenOff)) {
 			c.fail("I3", "Redis counts %d units for user %s in sale %s, the rows count %d", u.Qty, u.User, s.ID,
 				units[u.User])
 		}
-		writtenOff -= more
+		writtenOff -= excess
 		delete(units, u.User)
 	}
 	for user, n := range units {

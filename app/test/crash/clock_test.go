@@ -23,18 +23,18 @@ import (
 // I10: the wall clocks of two nodes are five minutes fast and five minutes slow, in the program and its libraries. No
 // result depends on a node's clock: access of guests, opening and closing of a sale, the time to pay, expiry, leases of
 // node numbers, ids.
-func TestClocksFiveMinutesOff(t *testing.T) {
+func TestWrongNodeClocksChangeNoResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "STAMPEDE_GUEST_LOGIN=true")
-	w.program = programWithAnyClock(t)
-	w.crowded()
-	opensSoon := w.stage(100, 10, w.dice.IntN(partitions), 4*time.Minute, time.Hour)
-	closesSoon := w.stage(1000, 100, w.dice.IntN(partitions), -time.Second, 4*time.Minute)
+	w.program = programWithAdjustableClock(t)
+	w.setUpCrowd()
+	opensSoon := w.addSale(100, 10, w.rng.IntN(partitions), 4*time.Minute, time.Hour)
+	closesSoon := w.addSale(1000, 100, w.rng.IntN(partitions), -time.Second, 4*time.Minute)
 	w.sales = append(w.sales, closesSoon)
-	closed := w.stage(100, 10, w.dice.IntN(partitions), -time.Hour, -4*time.Minute)
+	closed := w.addSale(100, 10, w.rng.IntN(partitions), -time.Hour, -4*time.Minute)
 	fast, slow := w.start("CLOCK_AHEAD=300"), w.start("CLOCK_AHEAD=-300")
-	w.tellsItsOwnTime(fast, 5*time.Minute)
-	w.tellsItsOwnTime(slow, -5*time.Minute)
+	w.requireClockOffset(fast, 5*time.Minute)
+	w.requireClockOffset(slow, -5*time.Minute)
 
 	begin := w.redisTime()
 	for i, b := range w.people {
@@ -42,49 +42,49 @@ func TestClocksFiveMinutesOff(t *testing.T) {
 	}
 	for _, b := range w.people[:2] { // one on each node
 		for sale, want := range map[*shop.Sale]shop.Code{&opensSoon: shop.NotOpen, &closed: shop.Closed} {
-			if op := b.press(sale); op.Code != want {
+			if op := b.attempt(sale); op.Code != want {
 				t.Errorf("a buy of sale %s got %q (order %s), want %s", sale.ID, op.Code, op.Order, want)
 			}
 		}
-		if op := b.press(&closesSoon); op.Outcome != OK {
+		if op := b.attempt(&closesSoon); op.Outcome != OK {
 			t.Errorf("a buy of an open sale got %q, want an order", op.Code)
 		}
 	}
-	w.knowsGuestsOf(fast, slow)
-	w.knowsGuestsOf(slow, fast)
-	w.trade(habits{cancels: 10, presses: 15}).wait()
+	w.requireGuestAccepted(fast, slow)
+	w.requireGuestAccepted(slow, fast)
+	w.trade(behaviour{cancelPercent: 10, attempts: 15}).wait()
 	w.reconnectAll(slow)
-	w.rest(slow, "")
-	w.keptTime(begin, w.redisTime())
+	w.awaitRest(slow, "")
+	w.requireValidTimes(begin, w.redisTime())
 }
 
-// programWithAnyClock builds the program with a modified standard library: its wall clock is ahead by CLOCK_AHEAD
+// programWithAdjustableClock builds the program with a modified standard library: its wall clock is ahead by CLOCK_AHEAD
 // seconds. The monotonic clock is correct.
-func programWithAnyClock(t *testing.T) string {
+func programWithAdjustableClock(t *testing.T) string {
 	t.Helper()
-	program, err := buildWithAnyClock()
+	program, err := buildWithAdjustableClock()
 	if err != nil {
 		t.Fatalf("build a program with an adjustable clock: %v", err)
 	}
 	return program
 }
 
-var buildWithAnyClock = sync.OnceValues(func() (string, error) {
-	const readsClock = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
+var buildWithAdjustableClock = sync.OnceValues(func() (string, error) {
+	const clockSource = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
 	folder, err := filepath.Abs(filepath.Join(*keepFlag, "clock"))
 	if err != nil {
 		return "", err
 	}
 	goroot := filepath.Join(folder, "go")
 	library := filepath.Join(goroot, "src", "time")
-	if err := errors.Join(os.RemoveAll(folder), copyOfGo(goroot)); err != nil {
+	if err := errors.Join(os.RemoveAll(folder), linkGoTree(goroot)); err != nil {
 		return "", err
 	}
 	source, err := os.ReadFile(filepath.Join(library, "time.go"))
 	if err != nil {
 		return "", err
 	}
-	changed := strings.Replace(string(source), readsClock, readsClock+"\tsec += ahead\n", 1)
+	changed := strings.Replace(string(source), clockSource, clockSource+"\tsec += ahead\n", 1)
 	if changed == string(source) {
 		return "", fmt.Errorf("%s/time.go reads the clock in a way that this test does not support: update the replaced lines", library)
 	}
@@ -101,9 +101,9 @@ var buildWithAnyClock = sync.OnceValues(func() (string, error) {
 	return program, kit.Build(program, []string{"GOROOT=" + goroot, "GOTOOLCHAIN=local"}, "-tags", "crashpoints")
 })
 
-// copyOfGo creates a Go tree of symbolic links with its own copy of package time. (The compiler rejects overlays over a
+// linkGoTree creates a Go tree of symbolic links with its own copy of package time. (The compiler rejects overlays over a
 // downloaded toolchain.)
-func copyOfGo(goroot string) error {
+func linkGoTree(goroot string) error {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return err
@@ -128,19 +128,19 @@ func copyOfGo(goroot string) error {
 	return os.CopyFS(filepath.Join(goroot, "src", "time"), os.DirFS(filepath.Join(from, "src", "time")))
 }
 
-// tellsItsOwnTime requires that the node's log shows the wrong clock: otherwise the test would prove nothing.
-func (w *world) tellsItsOwnTime(n *node, ahead time.Duration) {
+// requireClockOffset requires that the node's log shows the wrong clock: otherwise the test would prove nothing.
+func (w *world) requireClockOffset(n *node, offset time.Duration) {
 	w.t.Helper()
 	text := n.Text()
 	for line := range strings.Lines(text) {
 		_, rest, _ := strings.Cut(line, "time=")
-		stamp, _, _ := strings.Cut(rest, " ")
-		at, err := time.Parse(time.RFC3339, stamp)
-		if off := time.Since(at) + ahead; err == nil && off > -time.Minute && off < time.Minute {
+		timestamp, _, _ := strings.Cut(rest, " ")
+		at, err := time.Parse(time.RFC3339, timestamp)
+		if off := time.Since(at) + offset; err == nil && off > -time.Minute && off < time.Minute {
 			return
 		}
 	}
-	w.t.Fatalf("the log does not show a clock that is off by %v:\n%s", ahead, text)
+	w.t.Fatalf("the log does not show a clock that is off by %v:\n%s", offset, text)
 }
 
 func (w *world) redisTime() shop.Millis {
@@ -150,8 +150,8 @@ func (w *world) redisTime() shop.Millis {
 	return shop.MillisOf(now)
 }
 
-// knowsGuestsOf requires that the other node immediately accepts a guest of host.
-func (w *world) knowsGuestsOf(host, other *node) {
+// requireGuestAccepted requires that the other node immediately accepts a guest of host.
+func (w *world) requireGuestAccepted(host, other *node) {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host.addr+"/api/v1/auth/guest", nil)
@@ -168,8 +168,8 @@ func (w *world) knowsGuestsOf(host, other *node) {
 	}
 }
 
-// keptTime requires that all recorded times lie between the two instants of Redis and match their deadlines.
-func (w *world) keptTime(begin, end shop.Millis) {
+// requireValidTimes requires that all recorded times lie between the two instants of Redis and match their deadlines.
+func (w *world) requireValidTimes(begin, end shop.Millis) {
 	w.t.Helper()
 	const payWindow = 2 * time.Second
 	within := func(what string, id shop.ID, at, first, last shop.Millis) {
@@ -196,10 +196,10 @@ func (w *world) keptTime(begin, end shop.Millis) {
 		w.t.Errorf("the ids have the node numbers %v, want two", nodes)
 	}
 	now := w.count("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
-	leases, right := w.count("SELECT COUNT(*) FROM node_leases"),
+	leases, valid := w.count("SELECT COUNT(*) FROM node_leases"),
 		w.count("SELECT COUNT(*) FROM node_leases WHERE expires_at BETWEEN ? AND ?", now,
 			now+(10*time.Minute).Milliseconds())
-	if leases != 2 || right != 2 {
-		w.t.Errorf("%d node numbers are leased, %d of them for at most the next ten minutes; want 2 and 2", leases, right)
+	if leases != 2 || valid != 2 {
+		w.t.Errorf("%d node numbers are leased, %d of them for at most the next ten minutes; want 2 and 2", leases, valid)
 	}
 }

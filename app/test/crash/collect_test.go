@@ -120,9 +120,9 @@ func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, err
 	return groups[0], nil
 }
 
-// truthful returns the difference between XINFO GROUPS and the stream (P7): lag and pending must equal the counted
+// xinfoDifference returns the difference between XINFO GROUPS and the stream (P7): lag and pending must equal the counted
 // entries. It returns "" without a difference.
-func (w *world) truthful(ctx context.Context, partition int) (untrue string, err error) {
+func (w *world) xinfoDifference(ctx context.Context, partition int) (difference string, err error) {
 	key := fmt.Sprintf("stampede:{%d}:orders", partition)
 	g, err := w.group(ctx, partition)
 	if err != nil {

@@ -15,7 +15,7 @@
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unusable for a minute
 //   - promotions_test.go: replicas of both stores are promoted during buys, payments and refunds
 //   - wire_test.go: lost replies
-//   - full_house_test.go: Redis restarts under 18,000 sockets and misses all events of that time
+//   - redis_restart_test.go: Redis restarts under 18,000 sockets and misses all events of that time
 //   - frozen_test.go: processes that stop and continue
 //   - clock_test.go: nodes with a wrong wall clock
 //   - warming_test.go: two nodes load the same sale while Redis is emptied

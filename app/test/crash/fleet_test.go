@@ -56,8 +56,8 @@ func (f *fleet) join(m *member) {
 	f.nodes = append(f.nodes, m)
 }
 
-// forget removes a node that has ended.
-func (f *fleet) forget(m *member) {
+// remove removes a node that has ended.
+func (f *fleet) remove(m *member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.nodes = slices.DeleteFunc(f.nodes, func(n *member) bool { return n == m })
@@ -88,43 +88,43 @@ func (f *fleet) setFrozen(m *member, frozen bool, signal func()) {
 	m.frozen = frozen
 }
 
-// stop sends SIGTERM and requires exit status 0 within drainsWithin.
+// stop sends SIGTERM and requires exit status 0 within stopTimeout.
 func (f *fleet) stop(m *member) {
 	f.w.t.Helper()
 	m.signal(syscall.SIGTERM)
 	select {
 	case <-m.Ended:
-	case <-time.After(drainsWithin):
-		f.w.t.Fatalf("still running %v after SIGTERM:\n%s", drainsWithin, m.Tail())
+	case <-time.After(stopTimeout):
+		f.w.t.Fatalf("still running %v after SIGTERM:\n%s", stopTimeout, m.Tail())
 	}
 	if code := m.Cmd.ProcessState.ExitCode(); code != 0 {
 		f.w.t.Errorf("exit code %d after SIGTERM:\n%s", code, m.Tail())
 	}
-	f.forget(m)
+	f.remove(m)
 }
 
-// drainsWithin is the time that deploy/RUNBOOK.md gives a node to stop.
-const drainsWithin = time.Minute
+// stopTimeout is the time that deploy/RUNBOOK.md gives a node to stop.
+const stopTimeout = time.Minute
 
-// healthy requires that no node has ended on its own.
-func (f *fleet) healthy() {
+// requireHealthy requires that no node has ended on its own.
+func (f *fleet) requireHealthy() {
 	f.w.t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.nodes {
-		if m.Dead() {
+		if m.Exited() {
 			f.w.t.Fatalf("a node (%s) exited unexpectedly:\n%s", m.roles, m.Tail())
 		}
 	}
 }
 
-// uneven returns how the partitions are distributed if a worker has two more than another, or if not every partition
+// distributionProblem returns how the partitions are distributed if a worker has two more than another, or if not every partition
 // has exactly one worker; otherwise "".
-func (f *fleet) uneven() string {
+func (f *fleet) distributionProblem() string {
 	workers := f.with("worker")
 	sum, least, most := 0, partitions, 0
 	for _, m := range workers {
-		n, err := m.attended()
+		n, err := m.assignedPartitions()
 		if err != nil {
 			return err.Error()
 		}
@@ -136,9 +136,9 @@ func (f *fleet) uneven() string {
 	return ""
 }
 
-// attended returns the number of partitions of a worker, from its metrics.
-func (m *member) attended() (int, error) {
-	resp, err := kit.HTTP.Get("http://" + m.Said("metrics") + "/metrics")
+// assignedPartitions returns the number of partitions of a worker, from its metrics.
+func (m *member) assignedPartitions() (int, error) {
+	resp, err := kit.HTTP.Get("http://" + m.LogField("metrics") + "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -156,66 +156,66 @@ func (m *member) attended() (int, error) {
 func (f *fleet) metric(name string) (sum float64) {
 	f.w.t.Helper()
 	for _, m := range f.with("api") {
-		sum += kit.Metric(f.w.t, m.Said("metrics"), name)
+		sum += kit.Metric(f.w.t, m.LogField("metrics"), name)
 	}
 	return sum
 }
 
-// awaitShared waits until the partitions are evenly distributed and returns how long that took.
-func (f *fleet) awaitShared() time.Duration {
+// awaitEvenPartitions waits until the partitions are evenly distributed and returns how long that took.
+func (f *fleet) awaitEvenPartitions() time.Duration {
 	f.w.t.Helper()
 	began := time.Now()
-	kit.Eventually(f.w.t, sharedWithin, func() (bool, string) {
-		wrong := f.uneven()
+	kit.Eventually(f.w.t, distributionTimeout, func() (bool, string) {
+		wrong := f.distributionProblem()
 		return wrong == "", wrong
 	})
 	return time.Since(began)
 }
 
-// sharedWithin limits the time without an even distribution after a change. A dead worker counts for three seconds, and
+// distributionTimeout limits the time without an even distribution after a change. A dead worker counts for three seconds, and
 // the others check once a second; the rest is reserve for a busy machine.
-const sharedWithin = time.Minute
+const distributionTimeout = time.Minute
 
-// opening returns an API node for a phone. It prefers nodes without another phone of the buyer.
-func (f *fleet) opening(p *phone) string {
-	doors := f.with("api")
-	free := slices.DeleteFunc(slices.Clone(doors), func(m *member) bool {
-		return slices.ContainsFunc(p.who.phones, func(other *phone) bool { return other != p && other.isAt(m.addr) })
+// chooseNode returns an API node for a phone. It prefers nodes without another phone of the buyer.
+func (f *fleet) chooseNode(p *phone) string {
+	candidates := f.with("api")
+	free := slices.DeleteFunc(slices.Clone(candidates), func(m *member) bool {
+		return slices.ContainsFunc(p.who.phones, func(other *phone) bool { return other != p && other.connectedTo(m.addr) })
 	})
 	if len(free) > 0 {
-		doors = free
+		candidates = free
 	}
-	if len(doors) == 0 {
+	if len(candidates) == 0 {
 		return ""
 	}
-	return doors[p.who.dice.IntN(len(doors))].addr
+	return candidates[p.who.rng.IntN(len(candidates))].addr
 }
 
-// isAt reports whether the phone has an open socket to the node.
-func (p *phone) isAt(addr string) bool {
+// connectedTo reports whether the phone has an open socket to the node.
+func (p *phone) connectedTo(addr string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.at == addr && p.line != nil && p.line.Err() == nil
+	return p.at == addr && p.conn != nil && p.conn.Err() == nil
 }
 
 // enter connects each phone without an open socket to a node.
 func (f *fleet) enter() {
 	f.w.t.Helper()
-	f.w.everyone("enter", func(b *buyer) error {
-		return retrying(func() error { return b.connectAcross(f) })
+	f.w.forAllBuyers("enter", func(b *buyer) error {
+		return retryUntilSuccess(func() error { return b.connectAcross(f) })
 	})
 }
 
 // reconnectAll reconnects all buyers and lets them retry buys with an unknown outcome.
 func (f *fleet) reconnectAll() {
 	f.w.t.Helper()
-	f.w.comeBackBy(func(b *buyer) error { return b.connectAcross(f) })
+	f.w.reconnectWith(func(b *buyer) error { return b.connectAcross(f) })
 }
 
 // connectAcross connects the phones of a buyer to different nodes, if there are enough.
 func (b *buyer) connectAcross(f *fleet) error {
 	for _, p := range b.phones {
-		if err := p.connect(f.opening(p)); err != nil {
+		if err := p.connect(f.chooseNode(p)); err != nil {
 			return fmt.Errorf("user %s, device %d: %w", b.id, p.number, err)
 		}
 	}
@@ -223,18 +223,18 @@ func (b *buyer) connectAcross(f *fleet) error {
 }
 
 // trade lets all buyers buy on any node until the traffic ends.
-func (f *fleet) trade(h habits) *traffic {
+func (f *fleet) trade(h behaviour) *traffic {
 	tr := &traffic{stop: make(chan struct{})}
 	for _, b := range f.w.people {
-		tr.everybody.Go(func() { b.roam(f, h, tr.stop) })
+		tr.running.Go(func() { b.tradeAcrossNodes(f, h, tr.stop) })
 	}
 	return tr
 }
 
-// roam buys on one node after the other. When a buyer loses a node, the buyer waits for retry_ms, connects to another
+// tradeAcrossNodes buys on one node after the other. When a buyer loses a node, the buyer waits for retry_ms, connects to another
 // node and retries buys with an unknown outcome there.
-func (b *buyer) roam(f *fleet, h habits, stop <-chan struct{}) {
-	h.presses = 3 // then the buyer reconnects lost phones
+func (b *buyer) tradeAcrossNodes(f *fleet, h behaviour, stop <-chan struct{}) {
+	h.attempts = 3 // then the buyer reconnects lost phones
 	again := time.NewTimer(0)
 	defer again.Stop()
 	for {
@@ -243,16 +243,16 @@ func (b *buyer) roam(f *fleet, h habits, stop <-chan struct{}) {
 			return
 		case <-again.C:
 		}
-		if b.phones[0].mayCome() && b.connectAcross(f) == nil && b.retry() == nil {
+		if b.phones[0].mayReconnect() && b.connectAcross(f) == nil && b.retry() == nil {
 			b.trade(h, stop)
 		}
 		again.Reset(50 * time.Millisecond)
 	}
 }
 
-// mayCome reports whether the retry_ms of the last bye has passed.
-func (p *phone) mayCome() bool {
+// mayReconnect reports whether the retry_ms of the last bye has passed.
+func (p *phone) mayReconnect() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !time.Now().Before(p.back)
+	return !time.Now().Before(p.reconnectAt)
 }

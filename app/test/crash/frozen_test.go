@@ -26,27 +26,27 @@ func (n *node) signal(s syscall.Signal) {
 
 // I1, I4, I5, P7: a consumer stops in the middle of a batch, until another one claims and writes the batch; then the
 // first one continues. No change happens twice. While it is stopped, XINFO is correct.
-func TestFrozenConsumer(t *testing.T) {
+func TestFrozenConsumerRepeatsNoChange(t *testing.T) {
 	for i := range 4 {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.crowded()
-			reserving := w.start("STAMPEDE_ROLES=api")
-			w.enter(reserving)
-			tr := w.trade(habits{})
-			w.answered(backlog)
+			w.setUpCrowd()
+			reserver := w.start("STAMPEDE_ROLES=api")
+			w.enter(reserver)
+			tr := w.trade(behaviour{})
+			w.awaitAccepted(backlog)
 			tr.end()
 
 			worker := w.start("STAMPEDE_ROLES=worker")
 			w.freezeHoldingBatch(worker)
-			w.tellsTheTruth()
+			w.awaitXinfoMatch()
 			lost := w.uncommitted()
 			other := w.start()
-			w.allWritten()
+			w.awaitWritten()
 			worker.thaw()
 			w.reconnectAll(other)
-			w.rest(other, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(other, fmt.Sprintf("%3d uncommitted", lost))
 			worker.Kill()
 		})
 	}
@@ -56,7 +56,7 @@ func TestFrozenConsumer(t *testing.T) {
 // it continues, and more units are bought.
 func (w *world) freezeHoldingBatch(worker *node) {
 	w.t.Helper()
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		worker.freeze()
 		for i := range w.sales {
 			if g, err := w.group(kit.Context(w.t), w.sales[i].Partition); err == nil && g.Pending > 0 {
@@ -65,21 +65,21 @@ func (w *world) freezeHoldingBatch(worker *node) {
 		}
 		worker.thaw()
 		for _, b := range w.people[:10] {
-			b.press(&w.sales[b.dice.IntN(len(w.sales))])
+			b.attempt(&w.sales[b.rng.IntN(len(w.sales))])
 		}
 		return false, "the worker has no pending entries"
 	})
 }
 
-// tellsTheTruth waits until XINFO matches the stream of every partition (P7).
-func (w *world) tellsTheTruth() {
+// awaitXinfoMatch waits until XINFO matches the stream of every partition (P7).
+func (w *world) awaitXinfoMatch() {
 	w.t.Helper()
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		for p := range partitions {
-			if untrue, err := w.truthful(ctx, p); err != nil || untrue != "" {
-				return false, fmt.Sprint(untrue, err)
+			if difference, err := w.xinfoDifference(ctx, p); err != nil || difference != "" {
+				return false, fmt.Sprint(difference, err)
 			}
 		}
 		return true, ""
@@ -88,14 +88,14 @@ func (w *world) tellsTheTruth() {
 
 // I10: a node is frozen until the lease of its number has expired, another node gets that number, and the first one
 // continues. No id is minted twice.
-func TestFrozenPastLease(t *testing.T) {
+func TestFrozenNodePastLeaseRepeatsNoID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowded()
+	w.setUpCrowd()
 	first := w.start()
 	w.enter(first)
-	tr := w.trade(habits{presses: 20})
-	w.answered(100)
+	tr := w.trade(behaviour{attempts: 20})
+	w.awaitAccepted(100)
 	first.freeze()
 	// Ends the lease of ten minutes: it depends on the database's clock.
 	_, err := w.db.ExecContext(kit.Context(t), "UPDATE node_leases SET expires_at = 0")
@@ -104,15 +104,15 @@ func TestFrozenPastLease(t *testing.T) {
 	if n := w.count("SELECT COUNT(*) FROM node_leases"); n != 1 {
 		t.Fatalf("%d node numbers are leased, want 1: the second node takes the number of the first", n)
 	}
-	w.invite(20)
+	w.addBuyers(20)
 	for _, b := range w.people[40:] {
 		w.must(b.connect(second.addr))
 	}
 	first.thaw()
 	for _, b := range w.people[40:] {
-		tr.everybody.Go(func() { b.trade(habits{presses: 20}, tr.stop) })
+		tr.running.Go(func() { b.trade(behaviour{attempts: 20}, tr.stop) })
 	}
 	tr.wait()
 	w.reconnectAll(second)
-	w.rest(second, "")
+	w.awaitRest(second, "")
 }

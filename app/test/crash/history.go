@@ -36,18 +36,18 @@ const (
 
 // Op is one op and its reply. A repeated buy is another op with the same key.
 type Op struct {
-	Kind    Kind            `json:"kind"`
-	User    shop.ID         `json:"user"`
-	Sale    shop.ID         `json:"sale"`
-	Key     string          `json:"key,omitempty"`
-	Qty     int             `json:"qty,omitempty"`
-	Order   shop.ID         `json:"order,omitempty"` // from the reply to a buy; argument of a cancel
-	Ticket  int64           `json:"ticket,omitempty"`
-	Outcome Outcome         `json:"outcome"`
-	State   shop.OrderState `json:"state,omitempty"` // from the reply
-	Code    shop.Code       `json:"code,omitempty"`  // error code of a refused op
-	Asked   shop.Millis     `json:"asked"`           // by the clock of the run
-	Known   shop.Millis     `json:"known"`
+	Kind        Kind            `json:"kind"`
+	User        shop.ID         `json:"user"`
+	Sale        shop.ID         `json:"sale"`
+	Key         string          `json:"key,omitempty"`
+	Qty         int             `json:"qty,omitempty"`
+	Order       shop.ID         `json:"order,omitempty"` // from the reply to a buy; argument of a cancel
+	Ticket      int64           `json:"ticket,omitempty"`
+	Outcome     Outcome         `json:"outcome"`
+	State       shop.OrderState `json:"state,omitempty"` // from the reply
+	Code        shop.Code       `json:"code,omitempty"`  // error code of a refused op
+	RequestedAt shop.Millis     `json:"asked"`           // by the clock of the run
+	Known       shop.Millis     `json:"known"`
 }
 
 // Via is the source of a received state.

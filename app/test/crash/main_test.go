@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	seedFlag  = flag.Int64("seed", 0, "seed of the random runs; 0: a new seed")
-	seedsFlag = flag.Int("seeds", 3, "number of runs that kill a backlog at a random moment")
-	changes   = flag.Int("changes", 4, "number of node changes in a run with many nodes")
-	promoted  = flag.Int("promotions", 1, "number of runs that promote a replica, per kind of replica")
-	keepFlag  = flag.String("keep", "../../../.run/crash",
+	seedFlag       = flag.Int64("seed", 0, "seed of the random runs; 0: a new seed")
+	seedsFlag      = flag.Int("seeds", 3, "number of runs that kill a backlog at a random moment")
+	changeCount    = flag.Int("changes", 4, "number of node changes in a run with many nodes")
+	promotionCount = flag.Int("promotions", 1, "number of runs that promote a replica, per kind of replica")
+	keepFlag       = flag.String("keep", "../../../.run/crash",
 		"folder for the report and for the files of failed runs")
 )
 
@@ -72,15 +72,15 @@ func (r *reporter) line(format string, args ...any) {
 	fmt.Fprintf(r.file, format+"\n", args...)
 }
 
-// dice returns a random source that depends only on the seed and the name.
-func dice(name string) *rand.Rand {
+// newRNG returns a random source that depends only on the seed and the name.
+func newRNG(name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return rand.New(rand.NewPCG(uint64(*seedFlag), h.Sum64()))
 }
 
-// folderOf creates the folder for the logs of a run. It is kept if the run fails.
-func folderOf(t *testing.T) string {
+// createFolder creates the folder for the logs of a run. It is kept if the run fails.
+func createFolder(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(*keepFlag, strings.NewReplacer("/", "_", " ", "-").Replace(t.Name()))
 	if err := os.RemoveAll(folder); err != nil {

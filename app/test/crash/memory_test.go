@@ -13,7 +13,7 @@ import (
 type memory struct {
 	mu       sync.Mutex
 	history  History
-	answered int // accepted buys
+	accepted int // accepted buys
 }
 
 func (m *memory) op(op Op) {
@@ -21,7 +21,7 @@ func (m *memory) op(op Op) {
 	defer m.mu.Unlock()
 	m.history.Ops = append(m.history.Ops, op)
 	if op.Kind == Buy && op.Outcome == OK {
-		m.answered++
+		m.accepted++
 	}
 }
 
@@ -45,14 +45,14 @@ func (m *memory) copy() History {
 	return h
 }
 
-func (m *memory) answeredSoFar() int {
+func (m *memory) acceptedCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.answered
+	return m.accepted
 }
 
-// answeredOrders lists the orders of accepted buys without duplicates.
-func (m *memory) answeredOrders() []shop.ID {
+// acceptedOrders lists the orders of accepted buys without duplicates.
+func (m *memory) acceptedOrders() []shop.ID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var orders []shop.ID
@@ -65,8 +65,8 @@ func (m *memory) answeredOrders() []shop.ID {
 	return slices.Compact(orders)
 }
 
-// answeredTo lists the user's accepted buys.
-func (m *memory) answeredTo(user shop.ID) []Op {
+// acceptedBuysOf lists the user's accepted buys.
+func (m *memory) acceptedBuysOf(user shop.ID) []Op {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(m.history.Ops), func(op Op) bool {

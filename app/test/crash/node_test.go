@@ -25,9 +25,9 @@ type node struct {
 // launch starts the program without waiting for it. Later settings override earlier ones.
 func (w *world) launch(settings ...string) *node {
 	w.t.Helper()
-	w.lives++
-	log := filepath.Join(w.folder, fmt.Sprintf("node-%d.log", w.lives))
-	return &node{t: w.t, Program: kit.StartProgram(w.t, w.program, log, slices.Concat(kit.Crowd, w.settings, []string{
+	w.nodesStarted++
+	log := filepath.Join(w.folder, fmt.Sprintf("node-%d.log", w.nodesStarted))
+	return &node{t: w.t, Program: kit.StartProgram(w.t, w.program, log, slices.Concat(kit.NoRateLimits, w.settings, []string{
 		"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
 	}, settings), "serve")}
 }
@@ -42,7 +42,7 @@ func (w *world) start(settings ...string) *node {
 
 func (n *node) waitReady() {
 	n.t.Helper()
-	n.addr = n.AwaitReady(n.t, healing, "")
+	n.addr = n.AwaitReady(n.t, settleTimeout, "")
 }
 
 // waitDeath waits until the program has died at its crash point.
@@ -50,7 +50,7 @@ func (n *node) waitDeath(point string) {
 	n.t.Helper()
 	select {
 	case <-n.Ended:
-	case <-time.After(healing):
+	case <-time.After(settleTimeout):
 		n.t.Fatalf("crash point %s was not reached:\n%s", point, n.Tail())
 	}
 	if !strings.Contains(n.Text(), "crash point "+point) {

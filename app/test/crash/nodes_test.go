@@ -14,31 +14,31 @@ import (
 // P1–P6, I1, I10, I11: a shop of five API nodes, three workers and two sweepers sells while nodes are killed, frozen,
 // stopped and added. The order depends on the seed. Each buyer has two or three phones on different nodes. Each phone
 // receives the final state of each order. The partitions are evenly distributed again after each change.
-func TestManyNodes(t *testing.T) {
+func TestNodeChangesLoseNoOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowded()
+	w.setUpCrowd()
 	w.morePhones()
 	f := &fleet{w: w}
 	f.add("api", "api", "api", "api", "api", "worker", "worker", "worker", "sweeper", "sweeper")
 	f.enter()
-	longest := f.awaitShared()
-	tr := f.trade(habits{cancels: 20, thinks: 1200})
-	acts := []func() (string, *member){f.killOne, f.freezeOne, f.addOne, f.stopOne}
-	for n := range *changes {
-		if n%len(acts) == 0 {
-			w.dice.Shuffle(len(acts), func(i, j int) { acts[i], acts[j] = acts[j], acts[i] })
+	longest := f.awaitEvenPartitions()
+	tr := f.trade(behaviour{cancelPercent: 20, maxPauseMS: 1200})
+	actions := []func() (string, *member){f.killOne, f.freezeOne, f.addOne, f.stopOne}
+	for n := range *changeCount {
+		if n%len(actions) == 0 {
+			w.rng.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
 		}
-		what, frozen := acts[n%len(acts)]()
-		longest = max(longest, f.goesOn(what))
+		what, frozen := actions[n%len(actions)]()
+		longest = max(longest, f.awaitResumed(what))
 		if frozen != nil {
 			f.thaw(frozen)
-			longest = max(longest, f.goesOn("thaw"))
+			longest = max(longest, f.awaitResumed("thaw"))
 		}
 	}
 	tr.end()
 	f.reconnectAll()
-	w.rest(f.with("api")[0].node, fmt.Sprintf("%d changes, partitions redistributed within %v,", *changes,
+	w.awaitRest(f.with("api")[0].node, fmt.Sprintf("%d changes, partitions redistributed within %v,", *changeCount,
 		longest.Round(100*time.Millisecond)))
 }
 
@@ -54,23 +54,23 @@ func (w *world) morePhones() {
 	}
 }
 
-// goesOn waits until the partitions are evenly distributed after a change and buys are accepted again.
-func (f *fleet) goesOn(what string) (shared time.Duration) {
+// awaitResumed waits until the partitions are evenly distributed after a change and buys are accepted again.
+func (f *fleet) awaitResumed(what string) (elapsed time.Duration) {
 	f.w.t.Helper()
 	f.w.t.Logf("%s", what)
-	shared = f.awaitShared()
-	f.w.answered(f.w.memory.answeredSoFar() + 2*len(f.w.people))
-	f.healthy()
-	return shared
+	elapsed = f.awaitEvenPartitions()
+	f.w.awaitAccepted(f.w.memory.acceptedCount() + 2*len(f.w.people))
+	f.requireHealthy()
+	return elapsed
 }
 
 // one returns a running node of a role that has at least two running nodes.
 func (f *fleet) one() *member {
 	f.w.t.Helper()
 	for {
-		role := []string{"api", "api", "worker", "sweeper"}[f.w.dice.IntN(4)]
+		role := []string{"api", "api", "worker", "sweeper"}[f.w.rng.IntN(4)]
 		if found := f.with(role); len(found) > 1 {
-			return found[f.w.dice.IntN(len(found))]
+			return found[f.w.rng.IntN(len(found))]
 		}
 	}
 }
@@ -79,8 +79,8 @@ func (f *fleet) one() *member {
 func (f *fleet) killOne() (string, *member) {
 	m := f.one()
 	m.Kill()
-	f.forget(m)
-	f.goesOn("killed: " + m.roles)
+	f.remove(m)
+	f.awaitResumed("killed: " + m.roles)
 	f.add(m.roles)
 	return "replaced: " + m.roles, nil
 }
@@ -89,7 +89,7 @@ func (f *fleet) freezeOne() (string, *member) {
 	m := f.one()
 	f.freeze(m)
 	if m.roles == "worker" {
-		f.emptyHands(m)
+		f.awaitClaimed(m)
 	}
 	return "frozen: " + m.roles, m
 }
@@ -106,12 +106,12 @@ func (f *fleet) stopOne() (string, *member) {
 	return "stopped: " + m.roles, nil
 }
 
-// emptyHands waits until other workers have claimed the pending entries of a frozen one.
-func (f *fleet) emptyHands(m *member) {
+// awaitClaimed waits until other workers have claimed the pending entries of a frozen one.
+func (f *fleet) awaitClaimed(m *member) {
 	f.w.t.Helper()
 	ctx := kit.Context(f.w.t)
-	number := m.Said("node")
-	kit.Eventually(f.w.t, sharedWithin, func() (bool, string) {
+	number := m.LogField("node")
+	kit.Eventually(f.w.t, distributionTimeout, func() (bool, string) {
 		for p := range partitions {
 			pending, err := f.w.redis.XPending(ctx, fmt.Sprintf("stampede:{%d}:orders", p), "fulfil").Result()
 			if err != nil {

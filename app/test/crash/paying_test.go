@@ -29,13 +29,13 @@ type payer struct {
 	order shop.ID
 }
 
-// diePaying: the program dies at a point of a payment flow. The next life completes the flow: the gateway keeps exactly
+// dieDuringPayment: the program dies at a point of a payment flow. The next life completes the flow: the gateway keeps exactly
 // the right amount (P8).
-func diePaying(t *testing.T, flow, point string) {
+func dieDuringPayment(t *testing.T, flow, point string) {
 	window := 10 * time.Second // long enough to pay on a slow machine, short enough for orders that must expire
 	sim, settings := newGateway(t)
 	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW="+window.String())...)
-	sale := w.offer(1, 1, w.dice.IntN(partitions))
+	sale := w.offer(1, 1, w.rng.IntN(partitions))
 	victim := w.start(w.crashAt(point, 1))
 	p := w.payer(sim)
 	p.order = p.buys(victim, &sale)
@@ -46,15 +46,15 @@ func diePaying(t *testing.T, flow, point string) {
 	})
 	victim.waitDeath(point)
 	next := w.start()
-	kit.Eventually(t, healing, func() (bool, string) {
-		if next.Dead() {
+	kit.Eventually(t, settleTimeout, func() (bool, string) {
+		if next.Exited() {
 			t.Fatalf("the program exited unexpectedly:\n%s", next.Tail())
 		}
-		astray := w.astray(sim)
-		return astray == "", astray
+		problem := w.moneyProblem(sim)
+		return problem == "", problem
 	})
 	w.audit()
-	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.lives, time.Since(w.began).Seconds())
+	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.nodesStarted, time.Since(w.began).Seconds())
 }
 
 // newGateway returns a simulated gateway that outlives the nodes, and the settings of a node for it.
@@ -87,14 +87,14 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 	p.w.t.Helper()
 	var receipt order.Receipt
-	kit.Eventually(p.w.t, healing, func() (bool, string) { // a returned unit has a short cooldown
-		err := p.ask(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{
+	kit.Eventually(p.w.t, settleTimeout, func() (bool, string) { // a returned unit has a short cooldown
+		err := p.post(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{
 			"qty": 1, "key": "paying-" + p.token[len(p.token)-8:],
 		}, &receipt)
 		return err == nil, fmt.Sprint(err)
 	})
 	p.order = receipt.Order
-	p.becomes(n, shop.Pending)
+	p.awaitState(n, shop.Pending)
 	return receipt.Order
 }
 
@@ -103,7 +103,7 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
 	number := p.order.String()
 	var payment struct{ URL string }
-	if p.ask(n, "/api/v1/orders/"+number+"/pay", map[string]any{"via": "page"}, &payment) != nil {
+	if p.post(n, "/api/v1/orders/"+number+"/pay", map[string]any{"via": "page"}, &payment) != nil {
 		return
 	}
 	_, err := p.sim.Open(payment.URL)
@@ -111,47 +111,47 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	switch flow {
 	case "close": // the buyer opens the cashier and does not pay
 	case "late":
-		p.becomes(n, shop.Expired)
+		p.awaitState(n, shop.Expired)
 		beforeLate()
 		p.w.must(p.sim.PayLate(number))
 	default:
 		p.w.must(p.sim.Pay(number))
 		if flow == "refund" {
-			p.becomes(n, shop.Paid)
-			_ = p.ask(n, "/api/v1/orders/"+number+"/refund", map[string]any{"reason": "too large"}, nil)
+			p.awaitState(n, shop.Paid)
+			_ = p.post(n, "/api/v1/orders/"+number+"/refund", map[string]any{"reason": "too large"}, nil)
 		}
 	}
 }
 
-// becomes waits until the order is in the state or the node has died.
-func (p *payer) becomes(n *node, state shop.OrderState) {
+// awaitState waits until the order is in the state or the node has died.
+func (p *payer) awaitState(n *node, state shop.OrderState) {
 	p.w.t.Helper()
-	kit.Eventually(p.w.t, healing, func() (bool, string) {
+	kit.Eventually(p.w.t, settleTimeout, func() (bool, string) {
 		var row shop.Order
-		rows, err := p.w.books.OrdersByID(kit.Context(p.w.t), []shop.ID{p.order})
+		rows, err := p.w.store.OrdersByID(kit.Context(p.w.t), []shop.ID{p.order})
 		if err == nil && len(rows) == 1 {
 			row = rows[0]
 		}
-		return n.Dead() || row.State == state, fmt.Sprintf("order %s is %s, want %s", p.order, row.State, state)
+		return n.Exited() || row.State == state, fmt.Sprintf("order %s is %s, want %s", p.order, row.State, state)
 	})
 }
 
 func (p *payer) row() shop.Order {
 	p.w.t.Helper()
-	row, err := p.w.books.Order(kit.Context(p.w.t), p.order)
+	row, err := p.w.store.Order(kit.Context(p.w.t), p.order)
 	p.w.must(err)
 	return row
 }
 
-// astray returns an order for which the gateway keeps the wrong amount, or remaining work; otherwise "".
-func (w *world) astray(sim *sim.Simulator) string {
+// moneyProblem returns an order for which the gateway keeps the wrong amount, or remaining work; otherwise "".
+func (w *world) moneyProblem(sim *sim.Simulator) string {
 	w.t.Helper()
 	kept := make(map[shop.ID]int64)
 	for _, trade := range sim.Ledger().Trades {
 		kept[shop.ID(number(trade.Order))] = trade.TakenFen - trade.RefundedFen
 	}
 	ids := slices.Collect(maps.Keys(kit.IDs(w.t, w.db, "SELECT id FROM orders")))
-	rows, err := w.books.OrdersByID(kit.Context(w.t), ids)
+	rows, err := w.store.OrdersByID(kit.Context(w.t), ids)
 	w.must(err)
 	for i := range rows {
 		row, want := &rows[i], int64(0)
@@ -169,14 +169,14 @@ func (w *world) astray(sim *sim.Simulator) string {
 			return fmt.Sprintf("order %s has no row, and the gateway keeps %d fen for it", order, fen)
 		}
 	}
-	return w.underWay()
+	return w.remainingWork()
 }
 
-// underWay returns the remaining work for orders, money and events; otherwise "".
-func (w *world) underWay() string {
+// remainingWork returns the remaining work for orders, money and events; otherwise "".
+func (w *world) remainingWork() string {
 	w.t.Helper()
-	if moving := w.moving(); moving != "" {
-		return moving
+	if pending := w.pendingWork(); pending != "" {
+		return pending
 	}
 	for what, query := range map[string]string{
 		"events are unpublished":      "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL",
@@ -191,7 +191,7 @@ func (w *world) underWay() string {
 	return ""
 }
 
-func (p *payer) ask(n *node, path string, body, into any) error {
+func (p *payer) post(n *node, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -203,16 +203,16 @@ func (p *payer) ask(n *node, path string, body, into any) error {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+p.token)
-	answer, err := kit.HTTP.Do(request)
+	response, err := kit.HTTP.Do(request)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", path, answer.Status)
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, response.Status)
 	}
 	if into == nil {
 		return nil
 	}
-	return json.NewDecoder(answer.Body).Decode(into)
+	return json.NewDecoder(response.Body).Decode(into)
 }

@@ -21,12 +21,12 @@ type phone struct {
 	who    *buyer
 	number int
 
-	mu        sync.Mutex
-	line      *wsclient.Conn // the newest socket, open or closed; nil before the first one
-	published bool           // whether it has ever received an event
-	at        string         // address of the node of line
-	bye       time.Time      // time of the last bye of the node; zero after the reconnect
-	back      time.Time      // earliest time of the reconnect
+	mu          sync.Mutex
+	conn        *wsclient.Conn // the newest socket, open or closed; nil before the first one
+	published   bool           // whether it has ever received an event
+	at          string         // address of the node of line
+	bye         time.Time      // time of the last bye of the node; zero after the reconnect
+	reconnectAt time.Time      // earliest time of the reconnect
 }
 
 // connect opens a socket unless one is open, sends hello, and processes the missed events.
@@ -52,30 +52,30 @@ func (p *phone) connect(addr string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.greet(s, cursor); err != nil {
+	if err := p.sendHello(s, cursor); err != nil {
 		s.Close()
 		return err
 	}
 	p.mu.Lock()
 	if p.number == 0 && !p.bye.IsZero() {
-		p.who.world.away.add(time.Since(p.bye))
+		p.who.world.absences.add(time.Since(p.bye))
 	}
-	p.at, p.bye, p.back = addr, time.Time{}, time.Time{}
+	p.at, p.bye, p.reconnectAt = addr, time.Time{}, time.Time{}
 	p.mu.Unlock()
 	return nil
 }
 
-// greet sends hello. After the reply, the socket is the phone's line.
-func (p *phone) greet(s *wsclient.Conn, cursor string) error {
+// sendHello sends hello. After the reply, the socket is the phone's line.
+func (p *phone) sendHello(s *wsclient.Conn, cursor string) error {
 	welcome, err := s.Hello(p.who.token, cursor)
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
-	p.line = s
+	p.conn = s
 	p.mu.Unlock()
 	for i := range welcome.Missed {
-		p.learn(&welcome.Missed[i].Order, ByMissed, welcome.Missed[i].Cursor)
+		p.recordState(&welcome.Missed[i].Order, ByMissed, welcome.Missed[i].Cursor)
 	}
 	if !welcome.Reset {
 		return nil
@@ -92,7 +92,7 @@ func (p *phone) readOrders(s *wsclient.Conn) error {
 			return err
 		}
 		for i := range page.Orders {
-			p.learn(&page.Orders[i], ByOrders, "")
+			p.recordState(&page.Orders[i], ByOrders, "")
 			before = page.Orders[i].ID
 		}
 		if !page.More {
@@ -104,16 +104,16 @@ func (p *phone) readOrders(s *wsclient.Conn) error {
 func (p *phone) onFrame(f *wsclient.Frame) {
 	switch e := f.Event.(type) {
 	case *wsclient.OrderEvent:
-		p.learn(&e.Order, ByEvent, e.Cursor)
+		p.recordState(&e.Order, ByEvent, e.Cursor)
 	case *wsclient.ByeEvent:
 		p.mu.Lock()
 		p.bye = time.Now()
-		p.back = p.bye.Add(time.Duration(e.RetryMS) * time.Millisecond)
+		p.reconnectAt = p.bye.Add(time.Duration(e.RetryMS) * time.Millisecond)
 		p.mu.Unlock()
 	}
 }
 
-func (p *phone) learn(o *shop.Order, via Via, cursor string) {
+func (p *phone) recordState(o *shop.Order, via Via, cursor string) {
 	if via != ByOrders {
 		p.mu.Lock()
 		p.published = true
@@ -127,7 +127,7 @@ func (p *phone) learn(o *shop.Order, via Via, cursor string) {
 func (p *phone) socket() *wsclient.Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.line
+	return p.conn
 }
 
 func (p *phone) close() {

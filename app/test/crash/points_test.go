@@ -13,26 +13,26 @@ import (
 
 // P1–P8: the program dies at each crash point during buys, cancellations, expiries and operations of operators. The
 // next life completes all pending work.
-func TestEveryPoint(t *testing.T) {
+func TestDeathAtEachCrashPointLosesNoWork(t *testing.T) {
 	for _, point := range faults.Names() {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			flow, _, _ := strings.Cut(point, ".")
 			switch flow {
 			case "recover":
-				dieRecovering(t, point)
+				dieDuringRecovery(t, point)
 			case "warm":
-				dieWarming(t, point)
+				dieDuringWarmUp(t, point)
 			case "archive":
-				dieArchiving(t, point)
+				dieDuringArchiving(t, point)
 			case "pay", "close", "late", "refund", "post":
-				diePaying(t, flow, point)
+				dieDuringPayment(t, flow, point)
 			case "act", "edit", "withdraw", "switch", "notice", "block":
-				dieActing(t, flow, point)
+				dieDuringOperation(t, flow, point)
 			case "ship", "receipt":
-				dieShipping(t, flow, point)
+				dieDuringShipping(t, flow, point)
 			default:
-				dieServing(t, point)
+				dieDuringBuys(t, point)
 			}
 		})
 	}
@@ -42,52 +42,52 @@ func TestEveryPoint(t *testing.T) {
 // both.
 func (w *world) twoSales() {
 	w.t.Helper()
-	partition := w.dice.IntN(partitions)
+	partition := w.rng.IntN(partitions)
 	w.offer(500, 20, partition)
 	w.offer(12, 2, partition)
 }
 
 // passes returns the pass of a point that kills, from 1 to most. Earlier passes meet an empty shop, later ones waiting
 // orders.
-func (w *world) passes(most int) int { return 1 + w.dice.IntN(most) }
+func (w *world) passes(most int) int { return 1 + w.rng.IntN(most) }
 
 func (w *world) crashAt(point string, pass int) string {
 	return fmt.Sprintf("STAMPEDE_CRASH_AT=%s#%d", point, pass)
 }
 
-func dieServing(t *testing.T, point string) {
+func dieDuringBuys(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
-	w.invite(20)
+	w.addBuyers(20)
 	settings := []string{w.crashAt(point, w.passes(4))}
 	if point == "cancel.after-insert" {
 		settings = append(settings, "STAMPEDE_ROLES=api") // a consumer would write the row of a reservation immediately
 	}
 	victim := w.start(settings...)
 	w.enter(victim)
-	tr := w.trade(habits{cancels: 25})
+	tr := w.trade(behaviour{cancelPercent: 25})
 	victim.waitDeath(point)
 	tr.end()
 	lost := w.uncommitted()
 	next := w.start()
 	w.reconnectAll(next)
-	w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
 }
 
-// dieRecovering: a partition is recovered while its stream contains reservations without a row. Either Redis has lost
+// dieDuringRecovery: a partition is recovered while its stream contains reservations without a row. Either Redis has lost
 // writes, or the database has lost the end of every order that was cancelled under its first hold.
-func dieRecovering(t *testing.T, point string) {
+func dieDuringRecovery(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
-	w.invite(20)
+	w.addBuyers(20)
 	all := w.start()
 	w.enter(all)
-	w.trade(habits{cancels: 25, presses: 5}).wait()
+	w.trade(behaviour{cancelPercent: 25, attempts: 5}).wait()
 	all.Kill()
-	reserving := w.start("STAMPEDE_ROLES=api")
-	w.enter(reserving)
-	w.trade(habits{cancels: 10, presses: 5}).wait()
-	reserving.Kill()
+	reserver := w.start("STAMPEDE_ROLES=api")
+	w.enter(reserver)
+	w.trade(behaviour{cancelPercent: 10, attempts: 5}).wait()
+	reserver.Kill()
 	lost := w.uncommitted()
 
 	pass := 1
@@ -101,7 +101,7 @@ func dieRecovering(t *testing.T, point string) {
 		w.exec("UPDATE orders SET state = 'pending', reason = '', cancelled_at = 0, rev = 1, published_rev = 1," +
 			" unpublished_since = NULL, pay_by = created_at + 3600000 WHERE state = 'cancelled' AND hold = 1")
 	default: // the database is an epoch ahead, as after a recovery that died elsewhere
-		_, err := w.books.AdvanceEpoch(kit.Context(t), w.sales[0].Partition, 0)
+		_, err := w.store.AdvanceEpoch(kit.Context(t), w.sales[0].Partition, 0)
 		w.must(err)
 	}
 	if point == "recover.after-restore" || point == "recover.after-end" || point == "recover.after-compare" {
@@ -110,19 +110,19 @@ func dieRecovering(t *testing.T, point string) {
 	w.launch(w.crashAt(point, pass)).waitDeath(point)
 	next := w.start()
 	w.reconnectAll(next)
-	w.trade(habits{presses: 2}).wait()
-	w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.trade(behaviour{attempts: 2}).wait()
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
 }
 
-// dieWarming: the process dies while a sale is partly loaded.
-func dieWarming(t *testing.T, point string) {
+// dieDuringWarmUp: the process dies while a sale is partly loaded.
+func dieDuringWarmUp(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
-	w.invite(20)
+	w.addBuyers(20)
 	w.launch(w.crashAt(point, w.passes(len(w.sales)))).waitDeath(point)
 	next := w.start()
 	w.enter(next)
-	w.trade(habits{cancels: 25, presses: 5}).wait()
+	w.trade(behaviour{cancelPercent: 25, attempts: 5}).wait()
 	w.reconnectAll(next)
-	w.rest(next, "")
+	w.awaitRest(next, "")
 }

@@ -27,14 +27,14 @@ const (
 // which lags, is promoted. Afterwards every reply holds, except for losses that the kind allows. Both stores agree, and
 // the gateway keeps only the money of sold orders. The kinds of one store run one after the other, so that at most two
 // shops run at a time.
-func TestRandomPromotions(t *testing.T) {
+func TestRandomPromotionsKeepStoresConsistent(t *testing.T) {
 	t.Parallel()
 	for store, kinds := range map[string][]string{
 		"mysql": {asynchronous, semiSync}, "redis": {unreplicated, replicated},
 	} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			for n := range len(kinds) * *promoted {
+			for n := range len(kinds) * *promotionCount {
 				kind := kinds[n%len(kinds)]
 				t.Run(fmt.Sprintf("%s-%d", kind, n/len(kinds)), func(t *testing.T) { promoteReplica(t, kind) })
 			}
@@ -44,37 +44,37 @@ func TestRandomPromotions(t *testing.T) {
 
 func promoteReplica(t *testing.T, kind string) {
 	p := openReplicated(t, kind)
-	p.offer(2000, 1000, p.dice.IntN(partitions))
-	p.offer(20, 1000, p.dice.IntN(partitions)) // often sold out when late payments arrive
-	p.invite(10)
-	p.fleet.add(slices.Repeat([]string{"api,worker,sweeper"}, 1+p.dice.IntN(2))...)
+	p.offer(2000, 1000, p.rng.IntN(partitions))
+	p.offer(20, 1000, p.rng.IntN(partitions)) // often sold out when late payments arrive
+	p.addBuyers(10)
+	p.fleet.add(slices.Repeat([]string{"api,worker,sweeper"}, 1+p.rng.IntN(2))...)
 	p.fleet.enter()
-	tr := p.fleet.trade(habits{cancels: 15, thinks: 400, after: p.spend})
-	promotions := map[bool]int{false: 1, true: 1 + p.dice.IntN(2)}[p.follower != nil] // a promoted Redis gets a replica
+	tr := p.fleet.trade(behaviour{cancelPercent: 15, maxPauseMS: 400, after: p.payOrAbandon})
+	promotions := map[bool]int{false: 1, true: 1 + p.rng.IntN(2)}[p.follower != nil] // a promoted Redis gets a replica
 	for n := range promotions {
-		p.answered(p.memory.answeredSoFar() + 40 + p.dice.IntN(60))
-		expired := fmt.Sprintf("SELECT COUNT(*) > %d FROM orders WHERE state = 'expired'", p.dice.IntN(20))
-		kit.Eventually(t, healing, func() (bool, string) { return p.count(expired) == 1, "no deadline has passed" })
+		p.awaitAccepted(p.memory.acceptedCount() + 40 + p.rng.IntN(60))
+		expired := fmt.Sprintf("SELECT COUNT(*) > %d FROM orders WHERE state = 'expired'", p.rng.IntN(20))
+		kit.Eventually(t, settleTimeout, func() (bool, string) { return p.count(expired) == 1, "no deadline has passed" })
 		p.promote()
-		kit.Eventually(t, healing, func() (bool, string) {
-			p.fleet.healthy()
+		kit.Eventually(t, settleTimeout, func() (bool, string) {
+			p.fleet.requireHealthy()
 			passes := p.fleet.metric("stampede_recovery_passes_total")
 			return passes >= float64((n+1)*partitions), fmt.Sprintf("%v partitions recovered", passes)
 		})
-		p.answered(p.memory.answeredSoFar() + 40)
+		p.awaitAccepted(p.memory.acceptedCount() + 40)
 	}
 	tr.end()
 	p.fleet.reconnectAll()
-	kit.Eventually(t, healing, func() (bool, string) { return p.payLate() == 0, "orders for late payments have not ended" })
-	kit.Eventually(t, healing, func() (bool, string) { moving := p.underWay(); return moving == "", moving })
+	kit.Eventually(t, settleTimeout, func() (bool, string) { return p.payLate() == 0, "orders for late payments have not ended" })
+	kit.Eventually(t, settleTimeout, func() (bool, string) { pending := p.remainingWork(); return pending == "", pending })
 	settled := p.settle()
-	kit.Eventually(t, healing, func() (bool, string) { astray := p.astray(p.sim); return astray == "", astray })
+	kit.Eventually(t, settleTimeout, func() (bool, string) { problem := p.moneyProblem(p.sim); return problem == "", problem })
 	f := &p.fleet
 	written, ended := f.metric("stampede_recovery_orders_total"), f.metric("stampede_recovery_ended_total")
 	if kind == semiSync && ended > 0 {
 		t.Errorf("the recovery ended %v orders, want 0: no commit was lost", ended)
 	}
-	p.rest(f.with("api")[0].node, fmt.Sprintf("%d promoted, %v written, %v ended, %d settled,", promotions,
+	p.awaitRest(f.with("api")[0].node, fmt.Sprintf("%d promoted, %v written, %v ended, %d settled,", promotions,
 		written, ended, settled))
 }
 
@@ -89,8 +89,8 @@ type promotion struct {
 	primary, replica *kit.MariaDBServer // nil if Redis is replicated
 	master, follower *kit.RedisServer   // nil if MySQL is replicated
 
-	mu            sync.Mutex
-	late, refunds []*payer // payers who pay after the order ended, and payers who request a refund after the payment
+	mu                       sync.Mutex
+	latePayers, refundPayers []*payer // payers who pay after the order ended, and payers who request a refund after the payment
 }
 
 func openReplicated(t *testing.T, kind string) *promotion {
@@ -105,15 +105,15 @@ func openReplicated(t *testing.T, kind string) *promotion {
 	} else {
 		p.master = kit.StartRedis(t, kit.RedisOptions{Durable: true})
 		p.wire = kit.NewProxy(t, p.master.URL)
-		p.follow(t)
+		p.startFollower(t)
 		p.world = openWorld(t, p.wire.URL, kit.MySQL(t), settings...)
 	}
-	p.allow, p.fleet.w = p.forgive, p.world
+	p.allow, p.fleet.w = p.allowLosses, p.world
 	return p
 }
 
-// follow starts a new replica of Redis.
-func (p *promotion) follow(t *testing.T) {
+// startFollower starts a new replica of Redis.
+func (p *promotion) startFollower(t *testing.T) {
 	t.Helper()
 	p.follower, p.link = kit.StartRedis(t, kit.RedisOptions{Durable: true}), kit.NewProxy(t, p.master.URL)
 	p.follower.FollowVia(p.master, p.link)
@@ -122,23 +122,23 @@ func (p *promotion) follow(t *testing.T) {
 // promote lets the replica fall behind, kills the primary and promotes the replica.
 func (p *promotion) promote() {
 	p.t.Helper()
-	behind := time.Duration(p.dice.IntN(800)) * time.Millisecond
-	p.t.Logf("the replica is %v behind", behind)
+	lag := time.Duration(p.rng.IntN(800)) * time.Millisecond
+	p.t.Logf("the replica is %v behind", lag)
 	if p.follower != nil {
 		p.link.Stall()
-		time.Sleep(behind)
+		time.Sleep(lag)
 		p.master.Kill()
 		p.master = p.follower
 		p.master.Promote()
-		p.follow(p.t)
+		p.startFollower(p.t)
 		p.wire.Redirect(p.master.URL)
 		return
 	}
 	p.replica.StopApplying()
-	if p.kind == semiSync && p.dice.IntN(2) == 0 {
+	if p.kind == semiSync && p.rng.IntN(2) == 0 {
 		p.replica.StopReceiving() // no commit is confirmed afterwards
 	}
-	time.Sleep(behind)
+	time.Sleep(lag)
 	p.primary.Kill()
 	var received []Received
 	if p.kind == semiSync {
@@ -154,16 +154,16 @@ func (p *promotion) promote() {
 	}
 }
 
-// spend decides the fate of a new order: its buyer only opens a payment, pays late, pays, or pays and requests a
+// payOrAbandon decides the fate of a new order: its buyer only opens a payment, pays late, pays, or pays and requests a
 // refund.
-func (p *promotion) spend(b *buyer, op Op) {
+func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	p.payLate()
-	p.retry(&p.refunds, func(who *payer) bool {
-		return p.ask(who, "refund", map[string]any{"reason": "too large"}, nil) == nil
+	p.retry(&p.refundPayers, func(who *payer) bool {
+		return p.post(who, "refund", map[string]any{"reason": "too large"}, nil) == nil
 	})
-	who, way := &payer{w: p.world, sim: p.sim, token: b.token, order: op.Order}, b.dice.IntN(6)
+	who, way := &payer{w: p.world, sim: p.sim, token: b.token, order: op.Order}, b.rng.IntN(6)
 	var payment struct{ URL string }
-	for try := 0; p.ask(who, "pay", map[string]any{"via": "page"}, &payment) != nil; try++ { // there may be no row yet
+	for try := 0; p.post(who, "pay", map[string]any{"via": "page"}, &payment) != nil; try++ { // there may be no row yet
 		if try == 20 {
 			return
 		}
@@ -173,20 +173,20 @@ func (p *promotion) spend(b *buyer, op Op) {
 		return
 	}
 	if way == 2 {
-		p.later(&p.late, who)
+		p.enqueue(&p.latePayers, who)
 	} else if p.sim.Pay(op.Order.String()) == nil {
 		p.memory.op(Op{Kind: Pay, Order: op.Order, Outcome: OK})
 		if way == 3 {
-			p.later(&p.refunds, who)
+			p.enqueue(&p.refundPayers, who)
 		}
 	}
 }
 
-func (p *promotion) ask(who *payer, verb string, body, into any) error {
-	return who.ask(p.fleet.with("api")[0].node, "/api/v1/orders/"+who.order.String()+"/"+verb, body, into)
+func (p *promotion) post(who *payer, action string, body, into any) error {
+	return who.post(p.fleet.with("api")[0].node, "/api/v1/orders/"+who.order.String()+"/"+action, body, into)
 }
 
-func (p *promotion) later(list *[]*payer, who ...*payer) {
+func (p *promotion) enqueue(list *[]*payer, who ...*payer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	*list = append(*list, who...)
@@ -199,13 +199,13 @@ func (p *promotion) retry(list *[]*payer, done func(who *payer) bool) int {
 	*list = nil
 	p.mu.Unlock()
 	left = slices.DeleteFunc(left, done)
-	p.later(list, left...)
+	p.enqueue(list, left...)
 	return len(left)
 }
 
 func (p *promotion) payLate() (left int) {
-	return p.retry(&p.late, func(who *payer) bool {
-		row, err := p.books.Order(p.t.Context(), who.order)
+	return p.retry(&p.latePayers, func(who *payer) bool {
+		row, err := p.store.Order(p.t.Context(), who.order)
 		ended := err == nil && (row.State == shop.Expired || row.State == shop.Cancelled)
 		if ended && p.sim.PayLate(who.order.String()) == nil {
 			p.memory.op(Op{Kind: Pay, Order: who.order, Outcome: OK})
@@ -227,17 +227,17 @@ func (p *promotion) settle() int {
 		p.t.Fatalf("recover at rest exits %d, want %d and no change: %v\n%s", code, want, err, out)
 	}
 	for _, problem := range r.Problems {
-		how := map[bool]string{false: "--end", true: "--refund"}[strings.Contains(problem.Says, "decide on its refund")]
+		how := map[bool]string{false: "--end", true: "--refund"}[strings.Contains(problem.Text, "decide on its refund")]
 		out, code := kit.RunProgram(p.t, binary, settings, "recover", "settle", problem.Order.String(), how)
-		p.t.Logf("order %s: %s; %s exits %d: %s", problem.Order, problem.Says, how, code, out)
+		p.t.Logf("order %s: %s; %s exits %d: %s", problem.Order, problem.Text, how, code, out)
 	}
 	return len(r.Problems)
 }
 
-// forgive removes the losses that the kind allows. A promoted database starts another history, so devices get a reset.
+// allowLosses removes the losses that the kind allows. A promoted database starts another history, so devices get a reset.
 // Redis may lose orders that only its master had, with their tickets; such orders were accepted only if buys do not
 // wait for a replica. Asynchronous MySQL may lose a refund (also of a late payment) and the final state of an order.
-func (p *promotion) forgive(h *History, f *Final) {
+func (p *promotion) allowLosses(h *History, f *Final) {
 	if p.replica != nil {
 		h.Resets = nil
 	}

@@ -16,25 +16,25 @@ import (
 // P1, P2, I3, I8: Redis loses a partition whose orders all have rows. During its recovery, buyers cancel orders, other
 // orders expire, and the node may die at a point of the recovery. Afterwards no data is missing, and the scan has
 // corrected nothing.
-func TestRebuiltWhileOrdersEnd(t *testing.T) {
-	for point, pass := range pointsOfALoss {
+func TestRebuildWhileOrdersEndLosesNoData(t *testing.T) {
+	for point, pass := range recoveryPoints {
 		t.Run(pointName(point), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "STAMPEDE_PAY_WINDOW=6s")
 			w.twoSales()
-			w.invite(20)
+			w.addBuyers(20)
 			var settings []string
 			if point != "" {
 				settings = append(settings, w.crashAt(point, pass))
 			}
 			n := w.start(settings...)
 			w.enter(n)
-			w.trade(habits{presses: 5}).wait()
-			w.allWritten()
+			w.trade(behaviour{attempts: 5}).wait()
+			w.awaitWritten()
 			w.losePartition(w.sales[0].Partition)
-			w.everyone("cancel", func(b *buyer) error {
-				for _, op := range w.memory.answeredTo(b.id) {
-					if b.dice.IntN(3) > 0 {
+			w.forAllBuyers("cancel", func(b *buyer) error {
+				for _, op := range w.memory.acceptedBuysOf(b.id) {
+					if b.rng.IntN(3) > 0 {
 						b.cancel(op.Order, op.Sale)
 					}
 				}
@@ -45,26 +45,26 @@ func TestRebuiltWhileOrdersEnd(t *testing.T) {
 				n = w.start()
 			}
 			w.reconnectAll(n)
-			w.trade(habits{cancels: 25, presses: 2}).wait()
-			w.rest(n, "")
-			w.nothingCorrected()
+			w.trade(behaviour{cancelPercent: 25, attempts: 2}).wait()
+			w.awaitRest(n, "")
+			w.requireNoCorrections()
 		})
 	}
 }
 
 // P1, P8, I3: the same while orders are paid, refunded and paid late.
-func TestRebuiltWhileOrdersArePaid(t *testing.T) {
-	for point, pass := range pointsOfALoss {
+func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
+	for point, pass := range recoveryPoints {
 		t.Run(pointName(point), func(t *testing.T) {
 			t.Parallel()
 			sim, settings := newGateway(t)
 			w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW=10s")...)
-			sale := w.offer(6, 1, w.dice.IntN(partitions))
-			var dies []string
+			sale := w.offer(6, 1, w.rng.IntN(partitions))
+			var crashSettings []string
 			if point != "" {
-				dies = append(dies, w.crashAt(point, pass))
+				crashSettings = append(crashSettings, w.crashAt(point, pass))
 			}
-			n := w.start(dies...)
+			n := w.start(crashSettings...)
 			flows := []string{"pay", "refund", "close", "pay", "refund", "close"}
 			payers := make([]*payer, len(flows))
 			for i, flow := range flows {
@@ -72,13 +72,13 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 				payers[i].buys(n, &sale)
 				if flow == "refund" {
 					payers[i].pays(n, "pay", nil)
-					payers[i].becomes(n, shop.Paid)
+					payers[i].awaitState(n, shop.Paid)
 				}
 			}
 			w.losePartition(sale.Partition)
 			for i, flow := range flows {
 				if flow == "refund" {
-					_ = payers[i].ask(n, "/api/v1/orders/"+payers[i].order.String()+"/refund",
+					_ = payers[i].post(n, "/api/v1/orders/"+payers[i].order.String()+"/refund",
 						map[string]any{"reason": "too large"}, nil)
 				} else {
 					payers[i].pays(n, flow, nil)
@@ -88,18 +88,18 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 				n.waitDeath(point)
 				w.start()
 			}
-			kit.Eventually(t, healing, func() (bool, string) { astray := w.astray(sim); return astray == "", astray })
+			kit.Eventually(t, settleTimeout, func() (bool, string) { problem := w.moneyProblem(sim); return problem == "", problem })
 			w.audit()
-			w.nothingCorrected()
-			report.line("ok  %-58s %d lives", w.name, w.lives)
+			w.requireNoCorrections()
+			report.line("ok  %-58s %d lives", w.name, w.nodesStarted)
 		})
 	}
 }
 
-// pointsOfALoss maps the crash points of a Redis recovery to the first pass after the start. At the start each
+// recoveryPoints maps the crash points of a Redis recovery to the first pass after the start. At the start each
 // partition is recovered once, without a sale to restore. Points for missing rows are not included. "" means that no
 // node dies.
-var pointsOfALoss = map[string]int{
+var recoveryPoints = map[string]int{
 	"":                      0,
 	"recover.after-close":   partitions + 1,
 	"recover.after-advance": partitions + 1,
@@ -123,9 +123,9 @@ func (w *world) losePartition(partition int) {
 	w.must(w.redis.Del(ctx, keys...).Err())
 }
 
-// nothingCorrected requires that no node logged counters that differ from the sums of their holds: the scan would have
+// requireNoCorrections requires that no node logged counters that differ from the sums of their holds: the scan would have
 // hidden the defect.
-func (w *world) nothingCorrected() {
+func (w *world) requireNoCorrections() {
 	w.t.Helper()
 	logs, err := filepath.Glob(filepath.Join(w.folder, "node-*.log"))
 	w.must(err)

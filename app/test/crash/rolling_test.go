@@ -17,40 +17,40 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 1, "number of times that a rolling restart restarts each node")
-	crowd  = flag.Int("crowd", 40, "number of shoppers during a rolling restart")
-	kept   = flag.String("figures", "", "JSON file for the figures of a rolling restart")
+	rounds      = flag.Int("rounds", 1, "number of times that a rolling restart restarts each node")
+	crowd       = flag.Int("crowd", 40, "number of shoppers during a rolling restart")
+	figuresFile = flag.String("figures", "", "JSON file for the figures of a rolling restart")
 )
 
 // P2, P3, P4, P6: every node is restarted in order, one after the other, while buyers buy. No accepted buy is lost, and
 // all buyers reconnect and receive the final state of each order.
-func TestRollingRestart(t *testing.T) {
+func TestRollingRestartLosesNoOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowded()
-	w.invite(*crowd - len(w.people))
+	w.setUpCrowd()
+	w.addBuyers(*crowd - len(w.people))
 	w.morePhones()
 	f := &fleet{w: w}
 	f.add("api", "api", "worker", "worker", "sweeper", "sweeper")
 	f.enter()
-	f.awaitShared()
+	f.awaitEvenPartitions()
 
-	tr := f.trade(habits{cancels: 10, thinks: 1000})
-	w.answered(w.memory.answeredSoFar() + 5*len(w.people)**rounds)
-	calm := w.now()
+	tr := f.trade(behaviour{cancelPercent: 10, maxPauseMS: 1000})
+	w.awaitAccepted(w.memory.acceptedCount() + 5*len(w.people)**rounds)
+	restartStart := w.now()
 	var ended []time.Duration
 	for range *rounds {
 		for _, m := range slices.Clone(f.nodes) {
 			ended = append(ended, f.restart(m))
-			w.answered(w.memory.answeredSoFar() + len(w.people)/2)
+			w.awaitAccepted(w.memory.acceptedCount() + len(w.people)/2)
 		}
 	}
 	tr.end()
 	f.reconnectAll()
-	figures := w.rolled(calm, ended)
-	w.rest(f.with("api")[0].node, figures.String())
-	if *kept != "" {
-		figures.keep(t)
+	figures := w.measureRestart(restartStart, ended)
+	w.awaitRest(f.with("api")[0].node, figures.String())
+	if *figuresFile != "" {
+		figures.save(t)
 	}
 }
 
@@ -61,44 +61,44 @@ func (f *fleet) restart(m *member) time.Duration {
 	f.stop(m)
 	took := time.Since(began)
 	f.join(f.launch(m.roles, "STAMPEDE_LISTEN="+m.addr))
-	f.awaitShared()
-	f.healthy()
+	f.awaitEvenPartitions()
+	f.requireHealthy()
 	return took
 }
 
 // now returns the time since the run began.
 func (w *world) now() shop.Millis { return shop.Millis(time.Since(w.began).Milliseconds()) }
 
-// rolling contains the figures of a rolling restart.
-type rolling struct {
+// rollingResult contains the figures of a rolling restart.
+type rollingResult struct {
 	Load        string   `json:"load"`  // load averages of the machine at the end, over 1, 5 and 15 minutes
 	Nodes       int      `json:"nodes"` // restarts in all rounds
 	People      int      `json:"people"`
 	EndMS       int64    `json:"end_ms"` // longest time from SIGTERM to the exit
-	Calm        pace     `json:"calm"`
-	Restart     pace     `json:"restart"`
+	Before      latency  `json:"calm"`
+	Restart     latency  `json:"restart"`
 	Interrupted int      `json:"interrupted"` // buys whose socket ended before the reply
-	AwayMS      [3]int64 `json:"away_ms"`     // p50, p99 and maximum; see absences
+	AbsenceMS   [3]int64 `json:"away_ms"`     // p50, p99 and maximum; see absences
 }
 
-// pace is the latency of buys.
-type pace struct {
+// latency is the latency of buys.
+type latency struct {
 	Buys   int      `json:"buys"`
 	Millis [3]int64 `json:"ms"` // p50, p99, maximum
 }
 
-// rolled computes the figures from the history. The latency of a buy includes all retries, until its outcome is known.
-func (w *world) rolled(since shop.Millis, ended []time.Duration) rolling {
+// measureRestart computes the figures from the history. The latency of a buy includes all retries, until its outcome is known.
+func (w *world) measureRestart(since shop.Millis, ended []time.Duration) rollingResult {
 	var before, during []int64
 	interrupted := 0
-	first := make(map[press]shop.Millis)
+	first := make(map[attempt]shop.Millis)
 	for _, op := range w.memory.copy().Ops {
-		p := press{op.Sale, op.User, op.Key}
+		p := attempt{op.Sale, op.User, op.Key}
 		switch _, again := first[p]; {
 		case op.Kind != Buy:
 			continue
 		case !again:
-			first[p] = op.Asked
+			first[p] = op.RequestedAt
 		}
 		switch {
 		case op.Outcome == Unknown:
@@ -111,11 +111,11 @@ func (w *world) rolled(since shop.Millis, ended []time.Duration) rolling {
 	}
 	load, _ := os.ReadFile("/proc/loadavg") // empty on systems other than Linux
 	averages := strings.Fields(string(load))
-	return rolling{
+	return rollingResult{
 		Load:  strings.Join(averages[:min(3, len(averages))], ", "),
 		Nodes: len(ended), People: len(w.people), EndMS: slices.Max(ended).Milliseconds(),
-		Calm: pace{len(before), quantiles(before)}, Restart: pace{len(during), quantiles(during)},
-		Interrupted: interrupted, AwayMS: quantiles(w.away.copy()),
+		Before: latency{len(before), quantiles(before)}, Restart: latency{len(during), quantiles(during)},
+		Interrupted: interrupted, AbsenceMS: quantiles(w.absences.copy()),
 	}
 }
 
@@ -129,15 +129,15 @@ func quantiles(ms []int64) (q [3]int64) {
 }
 
 // String returns the figures for the report.
-func (r *rolling) String() string {
-	return fmt.Sprintf("%d restarts, buys p99 %d ms before, %d ms during,", r.Nodes, r.Calm.Millis[1], r.Restart.Millis[1])
+func (r *rollingResult) String() string {
+	return fmt.Sprintf("%d restarts, buys p99 %d ms before, %d ms during,", r.Nodes, r.Before.Millis[1], r.Restart.Millis[1])
 }
 
-func (r *rolling) keep(t *testing.T) {
+func (r *rollingResult) save(t *testing.T) {
 	t.Helper()
 	text, err := json.MarshalIndent(r, "", " ")
 	if err == nil {
-		err = os.WriteFile(*kept, append(text, '\n'), 0o644)
+		err = os.WriteFile(*figuresFile, append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		t.Error(err)

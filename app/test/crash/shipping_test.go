@@ -12,49 +12,49 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dieShipping: the program dies while a paid order is shipped, or while its buyer confirms the receipt. The next life
+// dieDuringShipping: the program dies while a paid order is shipped, or while its buyer confirms the receipt. The next life
 // publishes the event, and repeated requests succeed.
-func dieShipping(t *testing.T, flow, point string) {
+func dieDuringShipping(t *testing.T, flow, point string) {
 	sim, settings := newGateway(t)
 	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW=10s")...)
-	sale := w.offer(1, 1, w.dice.IntN(partitions))
+	sale := w.offer(1, 1, w.rng.IntN(partitions))
 	victim := w.start(w.crashAt(point, 1))
 	p := w.payer(sim)
 	p.order = p.buys(victim, &sale)
 	p.pays(victim, flow, nil)
-	p.becomes(victim, shop.Paid)
+	p.awaitState(victim, shop.Paid)
 	ada, key := w.token(kit.NewID(), shop.Operator), "act-shipped"
-	parcel := deed{
+	parcel := operation{
 		http.MethodPost, "/api/v1/operator/orders/" + p.order.String() + "/ship",
 		map[string]any{"carrier": "SF", "tracking": "SF-1001"},
 		nil,
 	}
-	receipt := deed{http.MethodPost, "/api/v1/orders/" + p.order.String() + "/receipt", map[string]any{}, nil}
-	status, answer, err := w.call(victim, ada, key, parcel)
+	receipt := operation{http.MethodPost, "/api/v1/orders/" + p.order.String() + "/receipt", map[string]any{}, nil}
+	status, response, err := w.call(victim, ada, key, parcel)
 	last := shop.Shipped
 	if flow == "receipt" {
 		last = shop.Finished
 		if err != nil || status != http.StatusOK {
-			t.Fatalf("shipping the order got %d %s %v, want 200", status, answer, err)
+			t.Fatalf("shipping the order got %d %s %v, want 200", status, response, err)
 		}
-		status, answer, err = w.call(victim, p.token, "", receipt)
+		status, response, err = w.call(victim, p.token, "", receipt)
 	}
 	if err == nil {
-		t.Fatalf("got a response from a node that should have died: %d: %s", status, answer)
+		t.Fatalf("got a response from a node that should have died: %d: %s", status, response)
 	}
 	victim.waitDeath(point)
 	next := w.start()
-	kit.Eventually(t, healing, func() (bool, string) {
+	kit.Eventually(t, settleTimeout, func() (bool, string) {
 		unpublished := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
 		state := p.row().State
 		return state == last && unpublished == 0, fmt.Sprintf("the order is %s, %d events are unpublished", state, unpublished)
 	})
 	if flow == "receipt" {
-		if status, answer, err := w.call(next, p.token, "", receipt); err != nil || status != http.StatusOK {
-			t.Errorf("the second confirmation of receipt got %d %s %v, want 200", status, answer, err)
+		if status, response, err := w.call(next, p.token, "", receipt); err != nil || status != http.StatusOK {
+			t.Errorf("the second confirmation of receipt got %d %s %v, want 200", status, response, err)
 		}
 	}
-	w.askAgain(next, ada, key, parcel)
+	w.repeatOperation(next, ada, key, parcel)
 	w.audit()
-	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.lives, time.Since(w.began).Seconds())
+	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.nodesStarted, time.Since(w.began).Seconds())
 }

@@ -15,17 +15,17 @@ import (
 
 // P2, P7: Redis is killed in the middle of a backlog, and again while the backlog is written. With AOF `always` it
 // keeps all accepted reservations, and XINFO is correct, also after a rewrite of the AOF.
-func TestStoresRedisKilled(t *testing.T) {
+func TestKilledRedisLosesNoReservation(t *testing.T) {
 	for i := range 3 {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
 			t.Parallel()
 			server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 			w := openWorld(t, server.URL, kit.MySQL(t))
-			w.crowded()
-			reserving := w.start("STAMPEDE_ROLES=api,sweeper") // the sweeper role maintains the lag
-			w.enter(reserving)
-			tr := w.trade(habits{})
-			w.answered(backlog + w.dice.IntN(100))
+			w.setUpCrowd()
+			reserver := w.start("STAMPEDE_ROLES=api,sweeper") // the sweeper role maintains the lag
+			w.enter(reserver)
+			tr := w.trade(behaviour{})
+			w.awaitAccepted(backlog + w.rng.IntN(100))
 			server.Kill()
 			tr.end()
 			server.Start()
@@ -33,17 +33,17 @@ func TestStoresRedisKilled(t *testing.T) {
 			if lost < backlog {
 				t.Errorf("%d confirmed reservations were uncommitted at the kill, want at least %d", lost, backlog)
 			}
-			w.tellsTheTruth()
+			w.awaitXinfoMatch()
 			w.rewriteAOF()
 			server.Kill()
 			server.Start()
-			w.tellsTheTruth()
-			writing := w.start()
-			w.rows(w.dice.IntN(lost))
+			w.awaitXinfoMatch()
+			writer := w.start()
+			w.awaitRows(w.rng.IntN(lost))
 			server.Kill()
 			server.Start()
-			w.reconnectAll(writing)
-			w.rest(writing, fmt.Sprintf("%3d uncommitted", lost))
+			w.reconnectAll(writer)
+			w.awaitRest(writer, fmt.Sprintf("%3d uncommitted", lost))
 		})
 	}
 }
@@ -53,7 +53,7 @@ func (w *world) rewriteAOF() {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
 	w.must(w.redis.BgRewriteAOF(ctx).Err())
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		info, err := w.redis.Info(ctx, "persistence").Result()
 		over := strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
 		return err == nil && over, fmt.Sprint("the AOF is being rewritten ", err)
@@ -62,41 +62,41 @@ func (w *world) rewriteAOF() {
 
 // P2: MariaDB is killed and stays down until 500 accepted reservations wait. It restarts with the same node or with
 // another one.
-func TestStoresMariaDBKilled(t *testing.T) {
-	for _, nodeToo := range []bool{false, true} {
-		t.Run(map[bool]string{false: "alone", true: "and-the-node"}[nodeToo], func(t *testing.T) {
+func TestKilledMariaDBLosesNoReservation(t *testing.T) {
+	for _, killNode := range []bool{false, true} {
+		t.Run(map[bool]string{false: "alone", true: "and-the-node"}[killNode], func(t *testing.T) {
 			t.Parallel()
 			server := kit.StartMariaDB(t, kit.MariaDBOptions{})
 			w := openWorld(t, kit.Redis(t), server.Database(), "STAMPEDE_PAY_WINDOW=5s")
-			w.crowded()
+			w.setUpCrowd()
 			n := w.start()
 			w.enter(n)
-			tr := w.trade(habits{})
-			w.answered(100)
+			tr := w.trade(behaviour{})
+			w.awaitAccepted(100)
 			server.Kill()
-			before := w.memory.answeredSoFar()
-			w.answered(before + backlog)
+			before := w.memory.acceptedCount()
+			w.awaitAccepted(before + backlog)
 			next := n
-			if nodeToo {
+			if killNode {
 				n.Kill()
 			}
 			tr.end()
-			lost := w.memory.answeredSoFar() - before // all of them still wait
+			lost := w.memory.acceptedCount() - before // all of them still wait
 			server.Start()
-			if nodeToo {
+			if killNode {
 				next = w.start()
 			}
 			w.reconnectAll(next)
-			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
 		})
 	}
 }
 
 // P2: for a minute the database is down, frozen or read-only, or the rows of sales are locked. No entry becomes a dead
 // letter, all rows are written, and every deadline is later than the first possible write.
-func TestStoresUnfitForAMinute(t *testing.T) {
+func TestDatabaseOutageCreatesNoDeadLetter(t *testing.T) {
 	const minute = time.Minute
-	for name, trouble := range map[string]func(t *testing.T, w *world, server *kit.MariaDBServer) (over func()){
+	for name, outage := range map[string]func(t *testing.T, w *world, server *kit.MariaDBServer) (over func()){
 		"down": func(_ *testing.T, _ *world, server *kit.MariaDBServer) func() {
 			server.Kill()
 			return server.Start
@@ -127,20 +127,20 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			for i, s := range w.settings {
 				w.settings[i] = strings.Replace(s, "MYSQL_DSN=root@", "MYSQL_DSN=shop:shop@", 1)
 			}
-			w.crowded()
+			w.setUpCrowd()
 			n := w.start()
 			w.enter(n)
-			w.trade(habits{presses: 5}).wait()
-			kit.Eventually(t, healing,
+			w.trade(behaviour{attempts: 5}).wait()
+			kit.Eventually(t, settleTimeout,
 				func() (bool, string) { return w.uncommitted() == 0, "some reservations are not written" })
-			before := w.memory.answeredOrders()
-			over := trouble(t, w, server)
+			before := w.memory.acceptedOrders()
+			over := outage(t, w, server)
 			ends := time.NewTimer(minute)
-			w.trade(habits{presses: 15}).wait()
+			w.trade(behaviour{attempts: 15}).wait()
 			<-ends.C
 			over()
 			// All of them still wait. A count in the database would race with the first commit.
-			lost := slices.DeleteFunc(w.memory.answeredOrders(),
+			lost := slices.DeleteFunc(w.memory.acceptedOrders(),
 				func(id shop.ID) bool { return slices.Contains(before, id) })
 			if len(lost) < backlog {
 				t.Errorf("%d reservations waited for the database, want at least %d", len(lost), backlog)
@@ -148,8 +148,8 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			now, err := w.redis.Time(kit.Context(t)).Result()
 			w.must(err)
 			w.reconnectAll(n)
-			w.rest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
-			w.hadTimeToPay(lost, shop.MillisOf(now))
+			w.awaitRest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
+			w.requireTimeToPay(lost, shop.MillisOf(now))
 		})
 	}
 }
@@ -160,9 +160,9 @@ func (w *world) exec(statement string) {
 	w.must(err)
 }
 
-// hadTimeToPay requires that the deadlines of the orders are later than the first instant at which they could be
+// requireTimeToPay requires that the deadlines of the orders are later than the first instant at which they could be
 // written.
-func (w *world) hadTimeToPay(orders []shop.ID, writable shop.Millis) {
+func (w *world) requireTimeToPay(orders []shop.ID, writable shop.Millis) {
 	w.t.Helper()
 	waited := make(map[shop.ID]bool, len(orders))
 	for _, id := range orders {
@@ -176,10 +176,10 @@ func (w *world) hadTimeToPay(orders []shop.ID, writable shop.Millis) {
 	}
 }
 
-// rows waits until the database has more than n orders.
-func (w *world) rows(n int) {
+// awaitRows waits until the database has more than n orders.
+func (w *world) awaitRows(n int) {
 	w.t.Helper()
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		got := w.count("SELECT COUNT(*) FROM orders")
 		return got > int64(n), fmt.Sprintf("%d rows, want more than %d", got, n)
 	})

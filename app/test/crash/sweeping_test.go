@@ -15,56 +15,56 @@ import (
 
 // P1, P5, I3: ten thousand orders have the same deadline, and a sweeper dies in the middle of them while another node
 // sweeps, too. Every unit returns exactly once. Units of later deadlines return within a second.
-func TestKilledSweeping(t *testing.T) {
+func TestKilledSweeperReturnsUnitsOnce(t *testing.T) {
 	for _, point := range []string{"expire.after-commit", "expire.after-return", "expire.before-drop"} {
 		t.Run(point, func(t *testing.T) {
 			// Below a hundred orders per buyer in total: a client that misses more gets a reset.
 			const buyers, each = 125, 80
 			w := newWorld(t, "STAMPEDE_PAY_WINDOW=10m")
-			w.offer(3*buyers*each, 3*each, w.dice.IntN(partitions))
-			w.invite(buyers)
-			victim := w.start(w.crashAt(point, 2+w.dice.IntN(7)))
+			w.offer(3*buyers*each, 3*each, w.rng.IntN(partitions))
+			w.addBuyers(buyers)
+			victim := w.start(w.crashAt(point, 2+w.rng.IntN(7)))
 			other := w.start("STAMPEDE_ROLES=sweeper")
 			w.enter(victim)
-			w.trade(habits{presses: each}).wait()
-			w.allWritten()
+			w.trade(behaviour{attempts: each}).wait()
+			w.awaitWritten()
 			if n := w.count("SELECT COUNT(*) FROM orders"); n != buyers*each {
 				t.Fatalf("%d orders, want %d", n, buyers*each)
 			}
 			other.freeze() // otherwise it could finish before the victim reaches the point
-			w.sameDeadline(2 * time.Second)
+			w.setDeadline(2 * time.Second)
 			victim.waitDeath(point)
 			left := w.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'")
 			other.thaw()
 			crashed := w.redisTime()
-			healed := w.allBack().Sub(crashed)
+			returnedAfter := w.awaitAllFree().Sub(crashed)
 
 			next := w.start("STAMPEDE_ROLES=api,worker")
 			w.reconnectAll(next)
-			w.trade(habits{presses: 5}).wait()
-			w.allWritten()
-			deadline := w.sameDeadline(3 * time.Second)
-			late := w.allBack().Sub(deadline)
+			w.trade(behaviour{attempts: 5}).wait()
+			w.awaitWritten()
+			deadline := w.setDeadline(3 * time.Second)
+			late := w.awaitAllFree().Sub(deadline)
 			if late > time.Second {
 				t.Errorf("P5: the last unit was returned %v after its deadline, want at most 1 s", late)
 			}
-			w.rest(next,
-				fmt.Sprintf("%d pending at the kill, units back after %v; later deadlines %v late", left, healed,
+			w.awaitRest(next,
+				fmt.Sprintf("%d pending at the kill, units back after %v; later deadlines %v late", left, returnedAfter,
 					late))
 		})
 	}
 }
 
-// allWritten waits until every reservation has its row and is settled.
-func (w *world) allWritten() {
+// awaitWritten waits until every reservation has its row and is settled.
+func (w *world) awaitWritten() {
 	w.t.Helper()
-	kit.Eventually(w.t, healing, func() (bool, string) { m := w.unsettled(); return m == "", m })
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) { m := w.unsettled(); return m == "", m })
 }
 
-// allBack waits until all units of the only sale are free, and returns that time by the clock of Redis.
-func (w *world) allBack() shop.Millis {
+// awaitAllFree waits until all units of the only sale are free, and returns that time by the clock of Redis.
+func (w *world) awaitAllFree() shop.Millis {
 	w.t.Helper()
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		free, err := w.redis.HGet(kit.Context(w.t), kit.SaleKey(&w.sales[0]), "stock").Int64()
 		w.must(err)
 		return free == w.sales[0].Initial, fmt.Sprintf("%d of %d units are free", free, w.sales[0].Initial)
@@ -72,8 +72,8 @@ func (w *world) allBack() shop.Millis {
 	return w.redisTime()
 }
 
-// sameDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and returns it.
-func (w *world) sameDeadline(in time.Duration) shop.Millis {
+// setDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and returns it.
+func (w *world) setDeadline(in time.Duration) shop.Millis {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
 	now, err := w.redis.Time(ctx).Result()

@@ -13,7 +13,7 @@ import (
 // P1, I7: the warm-up of a node stops between two steps of loading a sale. Buyers on another node request the same
 // sale, and that node loads and sells it. Redis may lose all data, and then the first node continues with stale data.
 // The stock must not be loaded a second time.
-func TestFrozenWarming(t *testing.T) {
+func TestFrozenWarmUpLoadsNoStockTwice(t *testing.T) {
 	for _, point := range []string{
 		"warm.after-read", "warm.after-create", "warm.after-mark", "warm.before-arm",
 	} {
@@ -27,13 +27,13 @@ func TestFrozenWarming(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, "STAMPEDE_PAY_WINDOW=8s")
 				w.twoSales()
-				w.invite(20)
+				w.addBuyers(20)
 				warming := w.launch("STAMPEDE_ROLES=worker", w.crashAt("freeze:"+point, w.passes(len(w.sales))))
 				warming.waitFrozen(point)
 				next := race(w, warming)
 				w.reconnectAll(next)
-				w.trade(habits{cancels: 10, presses: 3}).wait()
-				w.rest(next, "")
+				w.trade(behaviour{cancelPercent: 10, attempts: 3}).wait()
+				w.awaitRest(next, "")
 			})
 		}
 	}
@@ -42,7 +42,7 @@ func TestFrozenWarming(t *testing.T) {
 // waitFrozen waits until the program has stopped at its crash point.
 func (n *node) waitFrozen(point string) {
 	n.t.Helper()
-	kit.Eventually(n.t, healing, func() (bool, string) {
+	kit.Eventually(n.t, settleTimeout, func() (bool, string) {
 		return strings.Contains(n.Text(), "crash point "+point), "the program has not reached " + point + ":\n" +
 			n.Tail()
 	})
@@ -50,14 +50,14 @@ func (n *node) waitFrozen(point string) {
 
 // soldMeanwhile: Redis keeps its data, and the node continues late.
 func soldMeanwhile(w *world, warming *node) *node {
-	next := w.sellOnAnother()
+	next := w.sellOnSecondNode()
 	warming.thaw()
 	return next
 }
 
 // soldThenEmptied: the node continues just after Redis has lost the sales of the other node.
 func soldThenEmptied(w *world, warming *node) *node {
-	next := w.sellOnAnother()
+	next := w.sellOnSecondNode()
 	w.emptyRedis()
 	warming.thaw()
 	return next
@@ -65,9 +65,9 @@ func soldThenEmptied(w *world, warming *node) *node {
 
 // rebuiltBeforeThaw: the loss was detected and repaired before the node continues.
 func rebuiltBeforeThaw(w *world, warming *node) *node {
-	next := w.sellOnAnother()
+	next := w.sellOnSecondNode()
 	w.emptyRedis()
-	kit.Eventually(w.t, healing, func() (bool, string) {
+	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		n, err := w.redis.Exists(kit.Context(w.t), kit.SaleKey(&w.sales[0])).Result()
 		return err == nil && n == 1, fmt.Sprint("the sale is not restored in Redis ", err)
 	})
@@ -78,19 +78,19 @@ func rebuiltBeforeThaw(w *world, warming *node) *node {
 // emptiedThenSold: Redis loses its data before another node has loaded the sale.
 func emptiedThenSold(w *world, warming *node) *node {
 	w.emptyRedis()
-	next := w.sellOnAnother()
+	next := w.sellOnSecondNode()
 	warming.thaw()
 	return next
 }
 
-// sellOnAnother starts a second node, buys there and waits until all reservations have rows. Reservations without a row
+// sellOnSecondNode starts a second node, buys there and waits until all reservations have rows. Reservations without a row
 // would be outside P2 if Redis loses its data.
-func (w *world) sellOnAnother() *node {
+func (w *world) sellOnSecondNode() *node {
 	w.t.Helper()
 	next := w.start()
 	w.enter(next)
-	w.trade(habits{presses: 5}).wait()
-	w.allWritten()
+	w.trade(behaviour{attempts: 5}).wait()
+	w.awaitWritten()
 	return next
 }
 

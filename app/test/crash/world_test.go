@@ -25,26 +25,26 @@ const partitions = 8
 
 // world is one run: two stores, sales, buyers and their history.
 type world struct {
-	t        *testing.T
-	name     string
-	dice     *rand.Rand
-	folder   string
-	program  string   // path of the nodes' binary
-	settings []string // settings of every node
-	lives    int      // nodes started so far
+	t            *testing.T
+	name         string
+	rng          *rand.Rand
+	folder       string
+	program      string   // path of the nodes' binary
+	settings     []string // settings of every node
+	nodesStarted int      // nodes started so far
 
-	books *store.Store
+	store *store.Store
 	db    *sql.DB
 	redis *redis.Client
 
-	slot   shop.Slot
-	sales  []shop.Sale
-	people []*buyer
-	memory memory
-	away   absences
-	final  Final                      // the last collected state
-	allow  func(h *History, f *Final) // removes the losses that this run allows; nil: none
-	began  time.Time
+	slot     shop.Slot
+	sales    []shop.Sale
+	people   []*buyer
+	memory   memory
+	absences absences
+	final    Final                      // the last collected state
+	allow    func(h *History, f *Final) // removes the losses that this run allows; nil: none
+	began    time.Time
 }
 
 // newWorld starts a run on the shared test stores.
@@ -56,17 +56,17 @@ func newWorld(t *testing.T, settings ...string) *world {
 // openWorld creates the tables in an empty database. Every node gets the settings.
 func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	t.Helper()
-	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), program: binary, began: time.Now()}
+	w := &world{t: t, name: t.Name(), rng: newRNG(t.Name()), folder: createFolder(t), program: binary, began: time.Now()}
 	w.memory.history.Seed = *seedFlag
-	t.Cleanup(w.remember)
+	t.Cleanup(w.keepFailedRun)
 	w.settings = append([]string{
 		"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_PAY_WINDOW=2s",
 	}, settings...)
 	ctx := kit.Context(t)
 	var err error
-	w.books, err = store.OpenMySQL(ctx, dsn)
+	w.store, err = store.OpenMySQL(ctx, dsn)
 	w.must(err)
-	t.Cleanup(func() { _ = w.books.Close() })
+	t.Cleanup(func() { _ = w.store.Close() })
 	w.db, err = sql.Open("mysql", dsn)
 	w.must(err)
 	t.Cleanup(func() { _ = w.db.Close() })
@@ -74,15 +74,15 @@ func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	w.must(err)
 	w.redis = redis.NewClient(options)
 	t.Cleanup(func() { _ = w.redis.Close() })
-	_, err = migrations.Up(ctx, w.books.DB())
+	_, err = migrations.Up(ctx, w.store.DB())
 	w.must(err)
-	w.must(w.books.EnsurePartitions(ctx, partitions))
-	w.slot = kit.OpenSlot(t, w.books)
+	w.must(w.store.EnsurePartitions(ctx, partitions))
+	w.slot = kit.OpenSlot(t, w.store)
 	return w
 }
 
-// remember keeps the files of a failed run and logs how to repeat it.
-func (w *world) remember() {
+// keepFailedRun keeps the files of a failed run and logs how to repeat it.
+func (w *world) keepFailedRun() {
 	if !w.t.Failed() {
 		_ = os.RemoveAll(w.folder)
 		return
@@ -112,16 +112,16 @@ func (w *world) must(err error) {
 // offer adds an open sale of one hour in this partition.
 func (w *world) offer(units int64, limit, partition int) shop.Sale {
 	w.t.Helper()
-	sale := w.stage(units, limit, partition, -time.Second, time.Hour)
+	sale := w.addSale(units, limit, partition, -time.Second, time.Hour)
 	w.sales = append(w.sales, sale)
 	return sale
 }
 
-// stage adds a sale that opens and closes after these durations. Buyers do not use it unless it is added to sales.
-func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) shop.Sale {
+// addSale adds a sale that opens and closes after these durations. Buyers do not use it unless it is added to sales.
+func (w *world) addSale(units int64, limit, partition int, opens, closes time.Duration) shop.Sale {
 	w.t.Helper()
 	now := shop.MillisOf(time.Now())
-	return kit.Offer(w.t, w.books, shop.Sale{
+	return kit.Offer(w.t, w.store, shop.Sale{
 		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: limit, Cap: 10_000, Challenge: shop.ChallengeNone,
 		OpensAt: now.Add(opens), ClosesAt: now.Add(closes),
 	})
@@ -142,5 +142,5 @@ func (w *world) uncommitted() int {
 func (w *world) uncommittedOrders() []shop.ID {
 	w.t.Helper()
 	written := kit.IDs(w.t, w.db, "SELECT id FROM orders")
-	return slices.DeleteFunc(w.memory.answeredOrders(), func(id shop.ID) bool { return written[id] })
+	return slices.DeleteFunc(w.memory.acceptedOrders(), func(id shop.ID) bool { return written[id] })
 }

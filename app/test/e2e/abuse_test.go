@@ -30,11 +30,11 @@ const (
 	abuseFor     = 2 * time.Second
 	abuseClients = 32
 	abuseRounds  = 3
-	moreRounds   = 9 // in total, if the limit is exceeded: other load may have slowed the first three
+	maxRounds    = 9 // in total, if the limit is exceeded: other load may have slowed the first three
 	shoppers     = 8
-	// slower limits the ratio of two p99 values. A p99 below noticed counts as noticed.
-	slower  = 3
-	noticed = 20 * time.Millisecond
+	// maxSlowdown limits the ratio of two p99 values. A p99 below noticed counts as noticed.
+	maxSlowdown = 3
+	minP99      = 20 * time.Millisecond
 )
 
 // abuse is a kind of load from one address with abuseClients clients. open prepares a client and returns its request
@@ -43,11 +43,11 @@ type abuse struct {
 	name     string
 	nginx    bool // through nginx with 1024 connections, 250 per address; rejected connections last 1 s
 	connects bool // each request opens a connection; so do the cheap requests of the comparison
-	open     func(c *abusive) func(ctx context.Context) error
+	open     func(c *abuseClient) func(ctx context.Context) error
 }
 
-// abusive is one client of the abuser.
-type abusive struct {
+// abuseClient is one client of the abuser.
+type abuseClient struct {
 	*visitor
 	*testShop
 	ctx    context.Context // ends when the round ends
@@ -59,50 +59,50 @@ type abusive struct {
 
 var ops = []string{"login", "watch", "buy", "orders"}
 
-// abuses lists requests and ops that cost the shop more than the client.
-var abuses = []abuse{
-	{name: "reset with invented tokens", open: func(c *abusive) func(context.Context) error {
-		return c.asking(http.MethodPost, "/api/v1/auth/reset", func() string {
+// abuseKinds lists requests and ops that cost the shop more than the client.
+var abuseKinds = []abuse{
+	{name: "reset with invented tokens", open: func(c *abuseClient) func(context.Context) error {
+		return c.bodyRequests(http.MethodPost, "/api/v1/auth/reset", func() string {
 			return fmt.Sprintf(`{"token":"%043d","password":%q}`, c.unique(), accountPassword)
 		})
 	}},
-	{name: "logins with invented accounts", open: func(c *abusive) func(context.Context) error {
-		return c.asking(http.MethodPost, "/api/v1/auth/login", func() string {
+	{name: "logins with invented accounts", open: func(c *abuseClient) func(context.Context) error {
+		return c.bodyRequests(http.MethodPost, "/api/v1/auth/login", func() string {
 			return fmt.Sprintf(`{"email":"%d@shop.example","password":%q}`, c.unique(), accountPassword)
 		})
 	}},
-	{name: "logins with invented captchas", open: func(c *abusive) func(context.Context) error {
-		return c.asking(http.MethodPost, "/api/v1/auth/login", func() string {
+	{name: "logins with invented captchas", open: func(c *abuseClient) func(context.Context) error {
+		return c.bodyRequests(http.MethodPost, "/api/v1/auth/login", func() string {
 			return fmt.Sprintf(`{"email":"%d@shop.example","password":%q,"captcha":{"id":"%026d","answer":"123456"}}`,
 				c.unique(), accountPassword, c.unique())
 		})
 	}},
-	{name: "password changes", open: func(c *abusive) func(context.Context) error {
-		return c.asking(http.MethodPost, "/api/v1/me/password", func() string {
+	{name: "password changes", open: func(c *abuseClient) func(context.Context) error {
+		return c.bodyRequests(http.MethodPost, "/api/v1/me/password", func() string {
 			return fmt.Sprintf(`{"old":"not this one","new":%q}`, accountPassword)
 		})
 	}},
-	{name: "captchas", open: func(c *abusive) func(context.Context) error { return c.reading("/api/v1/auth/captcha") }},
-	{name: "guests", open: func(c *abusive) func(context.Context) error {
-		return c.asking(http.MethodPost, "/api/v1/auth/guest", func() string { return "" })
+	{name: "captchas", open: func(c *abuseClient) func(context.Context) error { return c.getRequests("/api/v1/auth/captcha") }},
+	{name: "guests", open: func(c *abuseClient) func(context.Context) error {
+		return c.bodyRequests(http.MethodPost, "/api/v1/auth/guest", func() string { return "" })
 	}},
-	{name: "lists in capital letters", open: func(c *abusive) func(context.Context) error {
-		return c.reading("/API/v1/sales")
+	{name: "lists in capital letters", open: func(c *abuseClient) func(context.Context) error {
+		return c.getRequests("/API/v1/sales")
 	}},
-	{name: "lists with different queries", open: func(c *abusive) func(context.Context) error {
-		return c.reading("/api/v1/sales?page=%d")
+	{name: "lists with different queries", open: func(c *abuseClient) func(context.Context) error {
+		return c.getRequests("/api/v1/sales?page=%d")
 	}},
-	{name: "pictures", open: func(c *abusive) func(context.Context) error { return c.reading("/images/%d.png") }},
-	{name: "orders over the socket", open: func(c *abusive) func(context.Context) error {
-		return c.doing(func(conn *wsclient.Conn) error { return errOf(conn.Orders(0)) })
+	{name: "pictures", open: func(c *abuseClient) func(context.Context) error { return c.getRequests("/images/%d.png") }},
+	{name: "orders over the socket", open: func(c *abuseClient) func(context.Context) error {
+		return c.socketOps(func(conn *wsclient.Conn) error { return errOf(conn.Orders(0)) })
 	}},
 	{name: "long polls", open: longPolls},
-	{name: "pay", open: func(c *abusive) func(context.Context) error { return c.paying("page") }},
-	{name: "pay by QR code", open: func(c *abusive) func(context.Context) error { return c.paying("qr") }},
-	{name: "watch sets", open: func(c *abusive) func(context.Context) error {
-		return c.doing(func(conn *wsclient.Conn) error { return errOf(conn.Watch(0, c.subset()...)) })
+	{name: "pay", open: func(c *abuseClient) func(context.Context) error { return c.paymentOps("page") }},
+	{name: "pay by QR code", open: func(c *abuseClient) func(context.Context) error { return c.paymentOps("qr") }},
+	{name: "watch sets", open: func(c *abuseClient) func(context.Context) error {
+		return c.socketOps(func(conn *wsclient.Conn) error { return errOf(conn.Watch(0, c.subset()...)) })
 	}},
-	{name: "sockets with a watch set each", connects: true, open: func(c *abusive) func(context.Context) error {
+	{name: "sockets with a watch set each", connects: true, open: func(c *abuseClient) func(context.Context) error {
 		return func(context.Context) error {
 			conn, err := c.connect("")
 			if err == nil {
@@ -111,26 +111,26 @@ var abuses = []abuse{
 			return err
 		}
 	}},
-	{name: "connections", connects: true, open: func(c *abusive) func(context.Context) error { return c.writing("") }},
-	{name: "handshakes", connects: true, open: func(c *abusive) func(context.Context) error {
-		return c.writing(string(wsclient.Handshake(c.addr)))
+	{name: "connections", connects: true, open: func(c *abuseClient) func(context.Context) error { return c.rawConnections("") }},
+	{name: "handshakes", connects: true, open: func(c *abuseClient) func(context.Context) error {
+		return c.rawConnections(string(wsclient.Handshake(c.addr)))
 	}},
 	{
 		name: "incomplete bodies through nginx", nginx: true, connects: true,
-		open: func(c *abusive) func(context.Context) error {
-			return c.writing("POST /api/v1/auth/login HTTP/1.1\r\nHost: shop\r\nContent-Length: 9\r\n\r\n")
+		open: func(c *abuseClient) func(context.Context) error {
+			return c.rawConnections("POST /api/v1/auth/login HTTP/1.1\r\nHost: shop\r\nContent-Length: 9\r\n\r\n")
 		},
 	},
 }
 
 // unique returns a different number for each request of all clients.
-func (c *abusive) unique() int {
+func (c *abuseClient) unique() int {
 	c.n++
 	return c.n*abuseClients + c.number + 1
 }
 
 // subset returns a different set of at least two sales for each request of all clients, until all sets were used.
-func (c *abusive) subset() (ids []shop.ID) {
+func (c *abuseClient) subset() (ids []shop.ID) {
 	for bits := c.unique(); len(ids) < 2; bits++ {
 		ids = ids[:0]
 		for i := range c.sales {
@@ -142,23 +142,23 @@ func (c *abusive) subset() (ids []shop.ID) {
 	return ids
 }
 
-// reading sends GET requests. The path may contain %d for a unique number.
-func (c *abusive) reading(path string) func(context.Context) error {
+// getRequests sends GET requests. The path may contain %d for a unique number.
+func (c *abuseClient) getRequests(path string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		path := path
 		if strings.Contains(path, "%d") {
 			path = fmt.Sprintf(path, c.unique())
 		}
-		return errOf(c.ask(ctx, http.MethodGet, path, ""))
+		return errOf(c.request(ctx, http.MethodGet, path, ""))
 	}
 }
 
-func (c *abusive) asking(method, path string, body func() string) func(context.Context) error {
-	return func(ctx context.Context) error { return errOf(c.say(ctx, method, path, c.access, body())) }
+func (c *abuseClient) bodyRequests(method, path string, body func() string) func(context.Context) error {
+	return func(ctx context.Context) error { return errOf(c.requestWithBody(ctx, method, path, c.access, body())) }
 }
 
-// writing opens connections, sends text, and keeps them open.
-func (c *abusive) writing(text string) func(context.Context) error {
+// rawConnections opens connections, sends text, and keeps them open.
+func (c *abuseClient) rawConnections(text string) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		var conn net.Conn
 		if c.tls == nil {
@@ -175,7 +175,7 @@ func (c *abusive) writing(text string) func(context.Context) error {
 }
 
 // connect opens a socket with the token and keeps it open.
-func (c *abusive) connect(token string) (*wsclient.Conn, error) {
+func (c *abuseClient) connect(token string) (*wsclient.Conn, error) {
 	dialer := wsclient.Dialer{Origin: c.page(), TLS: c.tls.Clone(), From: dialFrom(c.from).LocalAddr}
 	conn, err := dialer.Dial(c.ctx, c.page())
 	if err != nil {
@@ -185,8 +185,8 @@ func (c *abusive) connect(token string) (*wsclient.Conn, error) {
 	return conn, errOf(conn.Hello(token, ""))
 }
 
-// doing sends ops over a socket of a new user. It reopens a closed socket.
-func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context) error {
+// socketOps sends ops over a socket of a new user. It reopens a closed socket.
+func (c *abuseClient) socketOps(op func(conn *wsclient.Conn) error) func(context.Context) error {
 	access := token(c.testShop.t, kit.NewID())
 	var conn *wsclient.Conn
 	return func(context.Context) (err error) {
@@ -199,10 +199,10 @@ func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context
 	}
 }
 
-// paying tries to buy, then requests the payment of the newest order.
-func (c *abusive) paying(via string) func(context.Context) error {
+// paymentOps tries to buy, then requests the payment of the newest order.
+func (c *abuseClient) paymentOps(via string) func(context.Context) error {
 	var placed shop.ID
-	return c.doing(func(conn *wsclient.Conn) error {
+	return c.socketOps(func(conn *wsclient.Conn) error {
 		if receipt, err := conn.Buy(c.sales[0].ID, 1, fmt.Sprintf("abuse-%d", c.unique())); err == nil {
 			placed = receipt.Order
 		}
@@ -211,10 +211,10 @@ func (c *abusive) paying(via string) func(context.Context) error {
 }
 
 // longPolls polls an order that stays unpaid, with at most four concurrent requests per client.
-func longPolls(c *abusive) func(context.Context) error {
+func longPolls(c *abuseClient) func(context.Context) error {
 	access := token(c.testShop.t, kit.NewID())
 	var placed shop.ID
-	places := make(chan struct{}, 4)
+	limit := make(chan struct{}, 4)
 	return func(ctx context.Context) error {
 		if placed == 0 {
 			conn, err := c.connect(access)
@@ -227,10 +227,10 @@ func longPolls(c *abusive) func(context.Context) error {
 			}
 			placed = receipt.Order
 		}
-		places <- struct{}{}
+		limit <- struct{}{}
 		go func() {
-			defer func() { <-places }()
-			_, _ = c.ask(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", access)
+			defer func() { <-limit }()
+			_, _ = c.request(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", access)
 		}()
 		return nil
 	}
@@ -240,7 +240,7 @@ func longPolls(c *abusive) func(context.Context) error {
 // the same number of GET /api/v1/time from that address. For each op, the median over the rounds of the ratio of the
 // two p99 values must be below three.
 func TestShoppersAreServedDuringAbuse(t *testing.T) {
-	for _, a := range abuses {
+	for _, a := range abuseKinds {
 		t.Run(a.name, func(t *testing.T) {
 			data := t.TempDir()
 			g := startGateway(t)
@@ -260,29 +260,29 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 					"limit_conn stampede_connections 8000", "limit_conn stampede_connections 250")
 				w = way{proxy.Addr, proxy.TLS}
 			}
-			client := abusive{testShop: s, sales: sales, access: access}
-			cheap := abuse{connects: a.connects, open: func(c *abusive) func(context.Context) error {
+			client := abuseClient{testShop: s, sales: sales, access: access}
+			cheap := abuse{connects: a.connects, open: func(c *abuseClient) func(context.Context) error {
 				c.client.Transport.(*http.Transport).DisableKeepAlives = a.connects
-				return c.reading("/api/v1/time")
+				return c.getRequests("/api/v1/time")
 			}}
 			bad, good := make(map[string][]time.Duration), make(map[string][]time.Duration)
 			ratios := make(map[string][]float64)
-			var sent, cheaply int64
-			slow := func(op string) bool { return median(ratios[op]) >= slower }
+			var sent, cheapRequests int64
+			slow := func(op string) bool { return median(ratios[op]) >= maxSlowdown }
 			for round, rounds := 1, abuseRounds; round <= rounds; round++ {
-				took, requests := w.served(client, a, email, abuseRate)
+				took, requests := w.measureShoppers(client, a, email, abuseRate)
 				rate := int(float64(requests)/abuseFor.Seconds() + 0.5)
-				beside, quick := w.served(client, cheap, email, rate)
-				sent, cheaply = sent+requests, cheaply+quick
+				baseline, quick := w.measureShoppers(client, cheap, email, rate)
+				sent, cheapRequests = sent+requests, cheapRequests+quick
 				for _, op := range ops {
-					bad[op], good[op] = append(bad[op], took[op]), append(good[op], beside[op])
-					ratios[op] = append(ratios[op], float64(max(took[op], noticed))/float64(max(beside[op], noticed)))
+					bad[op], good[op] = append(bad[op], took[op]), append(good[op], baseline[op])
+					ratios[op] = append(ratios[op], float64(max(took[op], minP99))/float64(max(baseline[op], minP99)))
 				}
 				if round == abuseRounds && slices.ContainsFunc(ops, slow) {
-					rounds = moreRounds
+					rounds = maxRounds
 				}
 			}
-			line := fmt.Sprintf("%s, %d requests; compared with %d cheap requests:", a.name, sent, cheaply)
+			line := fmt.Sprintf("%s, %d requests; compared with %d cheap requests:", a.name, sent, cheapRequests)
 			for _, op := range ops {
 				ratio := median(ratios[op])
 				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(bad[op]).Milliseconds(),
@@ -302,14 +302,14 @@ func median[T float64 | time.Duration](all []T) T {
 	return all[len(all)/2]
 }
 
-// served runs the shoppers while the abuser sends. It returns the p99 of their ops and the number of the abuser's
+// measureShoppers runs the shoppers while the abuser sends. It returns the p99 of their ops and the number of the abuser's
 // requests.
-func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[string]time.Duration, requests int64) {
+func (w way) measureShoppers(client abuseClient, a abuse, email string, rate int) (p99 map[string]time.Duration, requests int64) {
 	t := client.testShop.t
 	t.Helper()
 	people := make([]*wsclient.Conn, shoppers)
 	for i := range people {
-		people[i] = w.visit(t, fmt.Sprintf("127.8.0.%d", i+1)).greeted(t, token(t, kit.NewID()))
+		people[i] = w.visit(t, fmt.Sprintf("127.8.0.%d", i+1)).openWithHello(t, token(t, kit.NewID()))
 		defer people[i].Close()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), abuseFor)
@@ -326,7 +326,7 @@ func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[st
 			defer c.client.CloseIdleConnections()
 			for {
 				due := began.Add(time.Duration(next.Add(1)) * pause)
-				if rest(ctx, time.Until(due).Milliseconds()) != nil {
+				if sleep(ctx, time.Until(due).Milliseconds()) != nil {
 					return
 				}
 				_ = send(ctx) // rejected, or the round has ended
@@ -334,15 +334,15 @@ func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[st
 			}
 		})
 	}
-	took := takings{t: t, all: make(map[string][]time.Duration)}
+	took := durations{t: t, all: make(map[string][]time.Duration)}
 	for _, conn := range people {
 		all.Go(func() { took.shop(ctx, conn, client.sales[0].ID) })
 	}
 	all.Go(func() { // slower than the rate of password hashes, each from a new address
 		for i := 0; ctx.Err() == nil; i++ {
 			v := w.visit(t, fmt.Sprintf("127.8.1.%d", i+1))
-			took.time("login", func() error { return client.testShop.login(v, email) })
-			_ = rest(ctx, 400)
+			took.measure("login", func() error { return client.testShop.login(v, email) })
+			_ = sleep(ctx, 400)
 		}
 	})
 	all.Wait()
@@ -354,13 +354,13 @@ func (s *testShop) login(v *visitor, email string) error {
 	ctx := s.t.Context()
 	captcha := ""
 	for {
-		a, err := v.say(ctx, http.MethodPost, "/api/v1/auth/login", "", fmt.Sprintf(
+		a, err := v.requestWithBody(ctx, http.MethodPost, "/api/v1/auth/login", "", fmt.Sprintf(
 			`{"email":%q,"password":%q,"client":"app"%s}`, email, accountPassword, captcha))
 		switch {
 		case err != nil || a.code == http.StatusOK:
 			return err
 		case a.failed.Code == shop.CaptchaRequired:
-			if a, err = v.ask(ctx, http.MethodGet, "/api/v1/auth/captcha", ""); err != nil {
+			if a, err = v.request(ctx, http.MethodGet, "/api/v1/auth/captcha", ""); err != nil {
 				return err
 			}
 			var picture account.Picture
@@ -368,31 +368,31 @@ func (s *testShop) login(v *visitor, email string) error {
 				return err
 			}
 			if picture.ID != "" {
-				answer, err := s.readPicture(picture.ID)
+				solution, err := s.readPicture(picture.ID)
 				if err != nil {
 					return err
 				}
-				captcha = fmt.Sprintf(`,"captcha":{"id":%q,"answer":%q}`, picture.ID, answer)
+				captcha = fmt.Sprintf(`,"captcha":{"id":%q,"answer":%q}`, picture.ID, solution)
 				continue
 			}
 		}
 		if a.failed.RetryMS == 0 {
 			return fmt.Errorf("log in: %d %s", a.code, a.text)
 		}
-		if err := rest(ctx, a.failed.RetryMS); err != nil {
+		if err := sleep(ctx, a.failed.RetryMS); err != nil {
 			return err
 		}
 	}
 }
 
-// takings collects the durations of the shoppers' ops.
-type takings struct {
+// durations collects the durations of the shoppers' ops.
+type durations struct {
 	t   *testing.T
 	mu  sync.Mutex
 	all map[string][]time.Duration
 }
 
-func (t *takings) time(op string, call func() error) {
+func (t *durations) measure(op string, call func() error) {
 	began := time.Now()
 	err := call()
 	t.mu.Lock()
@@ -403,26 +403,26 @@ func (t *takings) time(op string, call func() error) {
 	t.all[op] = append(t.all[op], time.Since(began))
 }
 
-func (t *takings) shop(ctx context.Context, conn *wsclient.Conn, sale shop.ID) {
+func (t *durations) shop(ctx context.Context, conn *wsclient.Conn, sale shop.ID) {
 	for ctx.Err() == nil {
-		t.time("watch", func() error {
-			return conn.Patiently(func() error { return errOf(conn.Watch(0)) }, shop.Busy)
+		t.measure("watch", func() error {
+			return conn.RetryOnCodes(func() error { return errOf(conn.Watch(0)) }, shop.Busy)
 		})
-		_ = rest(ctx, 80) // a socket has an op limit
-		t.time("buy", func() error { return errOf(conn.BuyUntilKnown(sale, 1, "shopper-"+kit.NewID().String())) })
-		_ = rest(ctx, 80)
-		t.time("orders", func() error {
-			return conn.Patiently(func() error { return errOf(conn.Orders(0)) }, shop.Busy)
+		_ = sleep(ctx, 80) // a socket has an op limit
+		t.measure("buy", func() error { return errOf(conn.BuyUntilKnown(sale, 1, "shopper-"+kit.NewID().String())) })
+		_ = sleep(ctx, 80)
+		t.measure("orders", func() error {
+			return conn.RetryOnCodes(func() error { return errOf(conn.Orders(0)) }, shop.Busy)
 		})
-		_ = rest(ctx, 80)
+		_ = sleep(ctx, 80)
 	}
 }
 
-func (t *takings) p99() map[string]time.Duration {
-	worst := make(map[string]time.Duration)
+func (t *durations) p99() map[string]time.Duration {
+	result := make(map[string]time.Duration)
 	for op, all := range t.all {
 		slices.Sort(all)
-		worst[op] = all[len(all)*99/100]
+		result[op] = all[len(all)*99/100]
 	}
-	return worst
+	return result
 }

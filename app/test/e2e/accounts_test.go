@@ -25,16 +25,16 @@ const (
 )
 
 // captcha requests a picture and returns its solution.
-func (s *testShop) captcha(n *node) account.CaptchaAnswer {
+func (s *testShop) captcha(n *node) account.CaptchaSolution {
 	s.t.Helper()
 	var picture account.Picture
 	n.expect(http.StatusOK, &picture, n.read, "/api/v1/auth/captcha", "", nil)
 	if !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 		s.t.Fatalf("captcha %s is not a PNG data URL", picture.ID)
 	}
-	answer, err := s.readPicture(picture.ID)
+	solution, err := s.readPicture(picture.ID)
 	s.must(err)
-	return account.CaptchaAnswer{ID: picture.ID, Answer: answer}
+	return account.CaptchaSolution{ID: picture.ID, Answer: solution}
 }
 
 var linkInMail = regexp.MustCompile(`/#(activate|reset)=([A-Za-z0-9_-]{43})`)
@@ -42,7 +42,7 @@ var linkInMail = regexp.MustCompile(`/#(activate|reset)=([A-Za-z0-9_-]{43})`)
 // linkIn waits for an e-mail to the address, in the folder, that has a link of the kind. It returns the link's token.
 func linkIn(t *testing.T, folder, email, kind string) (token string) {
 	t.Helper()
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		files, _ := filepath.Glob(filepath.Join(folder, "*.eml"))
 		for _, file := range files {
 			f, err := os.Open(file)
@@ -76,7 +76,7 @@ func (s *testShop) becomeAccount(n *node, folder, guest string) (email string) {
 // A guest with an order registers, opens the link in the e-mail and logs in. Both nodes show the order. The tokens are
 // refreshed and the socket stays open. A logout everywhere, by another device on the other node, closes all sockets of
 // the account.
-func TestAGuestBecomesAnAccount(t *testing.T) {
+func TestGuestBecomesAccountAndKeepsOrders(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data)
@@ -84,7 +84,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	n, other := s.start(), s.start()
 	var guest account.Session
 	n.expect(http.StatusOK, &guest, n.post, "/api/v1/auth/guest", "", nil)
-	placed := n.bought(sale, guest.Access, 1)
+	placed := n.buyPending(sale, guest.Access, 1)
 
 	email := s.becomeAccount(n, filepath.Join(data, "mail"), guest.Access)
 	asGuest := dial(t, n)
@@ -141,7 +141,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 			t.Error("an e-mail, a password or a token is in the log")
 		}
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
@@ -152,7 +152,7 @@ func wantSignedOut(t *testing.T, conns ...*wsclient.Conn) {
 	for _, conn := range conns {
 		select {
 		case <-conn.Done():
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			t.Fatal("a socket with a revoked token is still open")
 		}
 		if code := wsclient.CloseCode(conn.Err()); code != signedOut {
@@ -164,7 +164,7 @@ func wantSignedOut(t *testing.T, conns ...*wsclient.Conn) {
 
 // The signing key is rotated while nodes run. Existing tokens stay valid, and all nodes accept tokens of the new key.
 // With --now, tokens of older keys are rejected, their sockets are closed, and accounts refresh.
-func TestKeyIsRotatedUnderRunningNodes(t *testing.T) {
+func TestSigningKeyIsRotatedWhileNodesRun(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data, "STAMPEDE_JWT_SECRET="+secret)
@@ -194,14 +194,14 @@ func TestKeyIsRotatedUnderRunningNodes(t *testing.T) {
 	}
 	wantSignedOut(t, socket.Conn)
 	for _, at := range []*node{n, other} {
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, waitTimeout, func() (bool, string) {
 			code, text := at.get("/api/v1/me", session.Access)
 			return code == http.StatusUnauthorized, string(text)
 		})
 	}
 	var next account.Session
 	n.expect(http.StatusOK, &next, n.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": session.Refresh})
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		code, text := other.get("/api/v1/me", next.Access)
 		return code == http.StatusOK, string(text)
 	})

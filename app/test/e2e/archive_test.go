@@ -15,8 +15,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archives changes a sale to one that closed long ago and moves its orders to the archive.
-func (s *testShop) archives(sale shop.Sale, orders int) {
+// archiveSale changes a sale to one that closed long ago and moves its orders to the archive.
+func (s *testShop) archiveSale(sale shop.Sale, orders int) {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	exec := func(statement string, args ...any) {
@@ -26,20 +26,20 @@ func (s *testShop) archives(sale shop.Sale, orders int) {
 	}
 	exec("UPDATE sales SET opens_at = 500, closes_at = 1000 WHERE id = ?", sale.ID)
 	s.must(s.redis.HSet(ctx, kit.SaleKey(&sale), "closes", 1000).Err())
-	for _, waits := range []string{
+	for _, condition := range []string{
 		"FROM sales WHERE retired_at = 0 AND epoch > 0", "FROM orders WHERE unpublished_since IS NOT NULL",
 		"FROM outbox WHERE next_at IS NOT NULL",
 	} {
-		kit.Eventually(s.t, patience, func() (bool, string) { return s.count("SELECT COUNT(*) "+waits) == 0, waits })
+		kit.Eventually(s.t, waitTimeout, func() (bool, string) { return s.count("SELECT COUNT(*) "+condition) == 0, condition })
 	}
 	exec("UPDATE orders SET changed_at = '2020-01-02'")
 	exec("UPDATE trades SET check_at = NULL") // no further gateway queries
 	exec("UPDATE shipments SET mail_at = NULL")
 	exec("UPDATE sales SET opens_at = 500") // the archiver pauses around openings
-	archiver := &archive.Archiver{Store: s.store, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
-	kit.Eventually(s.t, patience, func() (bool, string) { // a node may be archiving
+	archiver := &archive.Archiver{Store: s.store, PartitionFigures: kit.NoBacklog, ArchiveAfter: archive.RefundWindow}
+	kit.Eventually(s.t, waitTimeout, func() (bool, string) { // a node may be archiving
 		done, err := archiver.RunOnce(ctx)
-		if errors.Is(err, store.ErrArchiveTaken) {
+		if errors.Is(err, store.ErrArchiveLocked) {
 			return false, err.Error()
 		}
 		if err != nil || done.Moved != int64(orders) {
@@ -51,29 +51,29 @@ func (s *testShop) archives(sale shop.Sale, orders int) {
 
 // P1, P8, I1: archived orders are readable over HTTP, in searches of operators and on sockets as before. Unsupported
 // operations on them return an error with a message. Orders of dropped months are not found.
-func TestArchivedOrdersFromOutside(t *testing.T) {
+func TestArchivedOrdersStayReadable(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	s := newShop(t, append(g.settings, "STAMPEDE_PAY_WINDOW=10m")...)
 	sale, n := s.open(9, 3), s.start()
 	buyer := kit.NewID()
 	who, operator := token(t, buyer), operatorToken(t)
-	placed := n.paid(g, n.bought(sale, who, 1), who)
-	ended := n.bought(sale, who, 1)
-	mine, service := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
+	placed := n.payOrder(g, n.buyPending(sale, who, 1), who)
+	ended := n.buyPending(sale, who, 1)
+	orderPath, service := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
 	n.expect(http.StatusOK, nil, n.post, service+"/orders/"+placed.ID.String()+"/ship", operator,
 		map[string]any{"carrier": "SF", "tracking": "SF1"})
-	n.expect(http.StatusOK, nil, n.post, mine+"/receipt", who, nil)
+	n.expect(http.StatusOK, nil, n.post, orderPath+"/receipt", who, nil)
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+ended.ID.String()+"/cancel", who, nil)
-	placed, ended = n.becomes(placed.ID, who, shop.Finished), n.becomes(ended.ID, who, shop.Cancelled)
+	placed, ended = n.awaitState(placed.ID, who, shop.Finished), n.awaitState(ended.ID, who, shop.Cancelled)
 	all := []shop.ID{ended.ID, placed.ID}
 
-	// looks returns all views of the two orders, as their buyer and an operator read them.
-	looks := func() string {
+	// views returns all views of the two orders, as their buyer and an operator read them.
+	views := func() string {
 		t.Helper()
-		var said []string
-		for _, look := range []struct{ path, token string }{
-			{mine, who},
+		var responses []string
+		for _, view := range []struct{ path, token string }{
+			{orderPath, who},
 			{"/api/v1/orders/" + ended.ID.String(), who},
 			{"/api/v1/orders", who},
 			{"/api/v1/orders?limit=1", who},
@@ -88,12 +88,12 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 			{service + "/payments?q=" + placed.ID.String(), operator},
 			{service + "/users/" + buyer.String(), operator},
 		} {
-			status, text := n.get(look.path, look.token)
+			status, text := n.get(view.path, view.token)
 			if status != http.StatusOK || !strings.Contains(string(text), placed.ID.String()) &&
 				!strings.Contains(string(text), ended.ID.String()) {
-				t.Errorf("%s: %d %s", look.path, status, text)
+				t.Errorf("%s: %d %s", view.path, status, text)
 			}
-			said = append(said, look.path+" "+string(text))
+			responses = append(responses, view.path+" "+string(text))
 		}
 		c, welcome := login(t, n, buyer, "")
 		page, err := c.Orders(0)
@@ -105,26 +105,26 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 		if err != nil || len(older.Orders) != 1 || older.Orders[0].ID != all[1] {
 			t.Errorf("older on the socket: %+v (%v)", older, err)
 		}
-		return strings.Join(append(said, fmt.Sprintf("%+v %+v", page, older)), "\n")
+		return strings.Join(append(responses, fmt.Sprintf("%+v %+v", page, older)), "\n")
 	}
-	before := looks()
-	s.archives(sale, 2)
-	if now := looks(); now != before {
+	before := views()
+	s.archiveSale(sale, 2)
+	if now := views(); now != before {
 		t.Errorf("in the archive:\n%s\nbefore:\n%s", now, before)
 	}
 
 	stranger := token(t, kit.NewID())
-	for _, refusal := range []struct {
+	for _, rejection := range []struct {
 		path, token string
 		body        any
 		status      int
 		code        shop.Code
 	}{
-		{mine, stranger, nil, http.StatusNotFound, shop.NotFound},
-		{mine + "/receipt", stranger, nil, http.StatusNotFound, shop.NotFound},
-		{mine + "/refund", who, map[string]any{"reason": "too late"}, http.StatusConflict, shop.WrongState},
-		{mine + "/cancel", who, nil, http.StatusConflict, shop.WrongState},
-		{mine + "/pay", who, map[string]any{"via": "page"}, http.StatusConflict, shop.WrongState},
+		{orderPath, stranger, nil, http.StatusNotFound, shop.NotFound},
+		{orderPath + "/receipt", stranger, nil, http.StatusNotFound, shop.NotFound},
+		{orderPath + "/refund", who, map[string]any{"reason": "too late"}, http.StatusConflict, shop.WrongState},
+		{orderPath + "/cancel", who, nil, http.StatusConflict, shop.WrongState},
+		{orderPath + "/pay", who, map[string]any{"via": "page"}, http.StatusConflict, shop.WrongState},
 		{
 			service + "/orders/" + placed.ID.String() + "/refund", operator,
 			map[string]any{},
@@ -142,38 +142,38 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 		},
 	} {
 		request := n.post
-		if refusal.path == mine {
+		if rejection.path == orderPath {
 			request = n.read
 		}
 		var failure struct{ Error shop.Error }
-		n.expect(refusal.status, &failure, request, refusal.path, refusal.token, refusal.body)
-		if failure.Error.Code != refusal.code || failure.Error.Message == "" {
-			t.Errorf("%s: got error %+v, want %s with a message", refusal.path, failure.Error, refusal.code)
+		n.expect(rejection.status, &failure, request, rejection.path, rejection.token, rejection.body)
+		if failure.Error.Code != rejection.code || failure.Error.Message == "" {
+			t.Errorf("%s: got error %+v, want %s with a message", rejection.path, failure.Error, rejection.code)
 		}
 	}
 	// A repeated receipt succeeds and changes nothing.
 	var state struct{ State shop.OrderState }
-	n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
+	n.expect(http.StatusOK, &state, n.post, orderPath+"/receipt", who, nil)
 	c, _ := login(t, n, buyer, "")
 	_, err := c.Refund(placed.ID, "too late")
-	refused(t, shop.WrongState, err)
+	requireError(t, shop.WrongState, err)
 	_, err = c.Cancel(placed.ID)
-	refused(t, shop.WrongState, err)
-	if state.State != shop.Finished || c.cancels(ended.ID) != shop.Cancelled {
+	requireError(t, shop.WrongState, err)
+	if state.State != shop.Finished || c.cancelOrder(ended.ID) != shop.Cancelled {
 		t.Errorf("the order is %s after a repeated receipt, want finished; the other order must be cancelled", state.State)
 	}
-	if now := looks(); now != before {
+	if now := views(); now != before {
 		t.Errorf("rejected requests changed the orders: got\n%s\nwant\n%s", now, before)
 	}
 	if n := s.count("SELECT (SELECT COUNT(*) FROM orders) + (SELECT COUNT(*) FROM orders_archive)"); n != 2 {
 		t.Errorf("%d rows of two orders, want 2", n)
 	}
 	s.audit(sale)
-	s.drops(n, who, operator, sale, all)
+	s.dropArchive(n, who, operator, sale, all)
 }
 
-// drops deletes the month of archived orders and checks that they are not found anywhere.
-func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []shop.ID) {
+// dropArchive deletes the month of archived orders and checks that they are not found anywhere.
+func (s *testShop) dropArchive(n *node, who, operator string, sale shop.Sale, all []shop.ID) {
 	s.t.Helper()
 	ctx, now := kit.Context(s.t), shop.MillisOf(time.Now())
 	last, err := s.store.DropOrders(ctx, shop.MonthOf(now).Next().Start(), 0, now, 10)

@@ -23,15 +23,15 @@ type attempt struct {
 	attack.Options
 }
 
-// attacked lets honest shoppers and an attacker compete for a sale with the challenge. By default the sale has one unit
+// runAttack lets honest shoppers and an attacker compete for a sale with the challenge. By default the sale has one unit
 // per honest shopper. It checks that the attacker sent enough requests and that no unit was sold twice (P1).
-func (s *testShop) attacked(n *node, a attempt) attack.Result {
+func (s *testShop) runAttack(n *node, a attempt) attack.Result {
 	s.t.Helper()
 	name, kind, o := a.name, a.challenge, a.Options
-	opens := time.Now().Add(cmp.Or(a.lead, 4*time.Second))
+	opensAt := time.Now().Add(cmp.Or(a.lead, 4*time.Second))
 	sale := shop.Sale{
 		Initial: max(o.Sale.Initial, int64(o.Honest)), Limit: 1, Cap: 3, Challenge: kind,
-		OpensAt: shop.MillisOf(opens), ClosesAt: shop.MillisOf(opens.Add(time.Hour)),
+		OpensAt: shop.MillisOf(opensAt), ClosesAt: shop.MillisOf(opensAt.Add(time.Hour)),
 	}
 	o.Other = s.add(sale)
 	o.Sale = s.add(sale)
@@ -41,7 +41,7 @@ func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	r, err := attack.Run(s.t.Context(), a.attacker, o)
 	s.must(err)
 	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts blocked; "+
-		"%d of %d honest; refused %v", name, kind, r.Sent, r.Theirs, 100*r.Share, 100*r.Work, r.Pictures, r.Blocked,
+		"%d of %d honest; refused %v", name, kind, r.Sent, r.AttackerOrders, 100*r.Share, 100*r.Work, r.Pictures, r.Blocked,
 		r.Honest, o.Honest, r.Refused)
 	for _, failure := range r.Failures {
 		s.t.Errorf("%s against %s: %v", name, kind, failure)
@@ -49,18 +49,18 @@ func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	if want := max(requests, o.Requests); r.Sent < want {
 		s.t.Errorf("%s against %s: %d requests, want at least %d", name, kind, r.Sent, want)
 	}
-	if !o.Persist && (r.Theirs+r.Honest > int(sale.Initial) || r.Honest < o.Honest-r.Theirs) {
+	if !o.Persist && (r.AttackerOrders+r.Honest > int(sale.Initial) || r.Honest < o.Honest-r.AttackerOrders) {
 		s.t.Errorf("%s against %s: %d reservations of the attacker, %d of %d honest shoppers, %d units",
-			name, kind, r.Theirs, r.Honest, o.Honest, sale.Initial)
+			name, kind, r.AttackerOrders, r.Honest, o.Honest, sale.Initial)
 	}
 	s.audit(o.Sale)
 	return r
 }
 
-// TestAttacksGetLittle: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or flood
+// TestAttackersGetFewUnits: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or flood
 // requests get less than 1 % of the units if the sale requires a pass or work. An attacker who does the work gets at
 // most its share of the work.
-func TestAttacksGetLittle(t *testing.T) {
+func TestAttackersGetFewUnits(t *testing.T) {
 	t.Parallel()
 	both := []shop.Challenge{shop.ChallengePass, shop.ChallengeWork}
 	for name, c := range map[string]struct {
@@ -83,7 +83,7 @@ func TestAttacksGetLittle(t *testing.T) {
 				o := attack.Options{
 					Sale: shop.Sale{Initial: c.units}, Honest: 200, Accounts: 200, Requests: c.requests,
 				}
-				r := s.attacked(n, attempt{name: name, attacker: c.attacker, challenge: kind, Options: o})
+				r := s.runAttack(n, attempt{name: name, attacker: c.attacker, challenge: kind, Options: o})
 				switch {
 				case name != "solver":
 					if r.Share >= 0.01 {
@@ -100,7 +100,7 @@ func TestAttacksGetLittle(t *testing.T) {
 
 // If the sale requires a captcha, a farm that cannot read pictures gets no unit, with any number of accounts and
 // addresses. An attacker who pays for reading gets at most one unit per picture.
-func TestPicturesAreAsManyAsWereRead(t *testing.T) {
+func TestFarmGetsAtMostOneUnitPerSolvedPicture(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=1h")
 	n := startShipped(t, s.settings...)
@@ -110,27 +110,27 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 			Honest: 50, Accounts: 50, Requests: requests, Pictures: 5, Sale: shop.Sale{Initial: 60},
 		},
 	} {
-		r := s.attacked(n, attempt{
+		r := s.runAttack(n, attempt{
 			name: name, attacker: attack.FiftyAddresses, challenge: shop.ChallengeCaptcha, lead: 15 * time.Second,
 			Options: o,
 		})
 		paid := o.Pictures > 0
-		if r.Theirs > r.Pictures || paid != (r.Theirs > 0) || paid != (r.Pictures > 0) {
-			t.Errorf("%s: got %d units for %d solved pictures, want at most one per picture", name, r.Theirs, r.Pictures)
+		if r.AttackerOrders > r.Pictures || paid != (r.AttackerOrders > 0) || paid != (r.Pictures > 0) {
+			t.Errorf("%s: got %d units for %d solved pictures, want at most one per picture", name, r.AttackerOrders, r.Pictures)
 		}
 	}
 }
 
 // The preset `strict` limits a farm behind one address and a flood by address and user, although the sale requires no
 // challenge. Not t.Parallel: slow honest shoppers give the farm more time.
-func TestAttacksUnderStrictLimits(t *testing.T) {
+func TestStrictLimitsRestrictAttackers(t *testing.T) {
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_PAY_WINDOW=1h")
 	n := startShipped(t, s.settings...)
-	flood := s.attacked(n, attempt{
+	flood := s.runAttack(n, attempt{
 		name: "flood", attacker: attack.Flood, challenge: shop.ChallengeNone,
 		Options: attack.Options{Honest: 200, Requests: floodRequests},
 	})
-	farm := s.attacked(n, attempt{
+	farm := s.runAttack(n, attempt{
 		name: "one-address", attacker: attack.OneAddress, challenge: shop.ChallengeNone,
 		Options: attack.Options{Honest: 200, Accounts: 200, Requests: requests},
 	})
@@ -141,16 +141,16 @@ func TestAttacksUnderStrictLimits(t *testing.T) {
 
 // An attacker who repeatedly reserves units and lets them expire is limited by the cap on reservations. All honest
 // shoppers buy in the end.
-func TestHoarderKeepsNobodyOut(t *testing.T) {
+func TestHoarderDoesNotPreventBuys(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=2s")
 	n := startShipped(t, s.settings...)
-	r := s.attacked(n, attempt{
+	r := s.runAttack(n, attempt{
 		name: "hoarder", attacker: attack.Hoarder, challenge: shop.ChallengePass,
 		Options: attack.Options{Honest: 200, Requests: requests, Persist: true},
 	})
-	if r.Theirs == 0 || r.Theirs > 150 {
-		t.Errorf("the hoarder has %d reservations, want 1 to 150 (three per account)", r.Theirs)
+	if r.AttackerOrders == 0 || r.AttackerOrders > 150 {
+		t.Errorf("the hoarder has %d reservations, want 1 to 150 (three per account)", r.AttackerOrders)
 	}
 	if r.Honest != 200 {
 		t.Errorf("%d of 200 honest shoppers have a reservation, want all", r.Honest)

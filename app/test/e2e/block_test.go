@@ -13,13 +13,13 @@ import (
 	"stampede/app/wsclient"
 )
 
-// followWithin limits the time until all nodes apply a change of the block list. A busy machine may exceed it, so the
+// applyLimit limits the time until all nodes apply a change of the block list. A busy machine may exceed it, so the
 // quicker of two attempts per kind of block counts.
-const followWithin = time.Second
+const applyLimit = time.Second
 
 // A blocked user, address or network loses its open sockets on two nodes within a second. Its requests and handshakes
 // are rejected; others are not affected. Everything works again after the block is removed.
-func TestBlockedAreOutOnAllNodes(t *testing.T) {
+func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
 	s.open(10, 1)
@@ -30,13 +30,13 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 		{"address", "--address", "127.0.7.9", "127.0.7.9"},
 		{"network", "--network", "127.0.8.0/24", "127.0.8.77"},
 	}
-	waits := make(map[string][]time.Duration)
+	delays := make(map[string][]time.Duration)
 	for _, c := range slices.Repeat(kinds, 2) {
 		t.Run(c.what, func(t *testing.T) {
-			var outs, ins []*wsclient.Conn
+			var blockedConns, otherConns []*wsclient.Conn
 			for _, n := range nodes {
-				outs = append(outs, (way{addr: n.addr}).visit(t, c.from).greeted(t, token(t, eve)))
-				ins = append(ins, (way{addr: n.addr}).visit(t, "127.0.0.1").greeted(t, token(t, ada)))
+				blockedConns = append(blockedConns, (way{addr: n.addr}).visit(t, c.from).openWithHello(t, token(t, eve)))
+				otherConns = append(otherConns, (way{addr: n.addr}).visit(t, "127.0.0.1").openWithHello(t, token(t, ada)))
 			}
 			out, code := nodes[0].in(t).run("block", "add", c.name, c.value, "--reason", "a test", "--json")
 			var b store.Block
@@ -44,10 +44,10 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				t.Fatalf("block add exits %d, %v:\n%s", code, err, out)
 			}
 			began := time.Now() // the command has committed
-			for _, conn := range outs {
+			for _, conn := range blockedConns {
 				select {
 				case <-conn.Done():
-				case <-time.After(patience):
+				case <-time.After(waitTimeout):
 					t.Fatal("a socket of a blocked user is still open")
 				}
 				if wsclient.CloseCode(conn.Err()) != 4507 {
@@ -56,14 +56,14 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 			}
 			waited := time.Since(began)
 			t.Logf("the last socket was closed after %v", waited)
-			waits[c.what] = append(waits[c.what], waited)
+			delays[c.what] = append(delays[c.what], waited)
 			for i, n := range nodes {
 				v := (way{addr: n.addr}).visit(t, c.from)
-				if a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve)); err == nil &&
+				if a, err := v.request(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve)); err == nil &&
 					a.code != http.StatusForbidden {
 					t.Errorf("the orders of the blocked user: got %d %s, want 403", a.code, a.text)
 				}
-				if _, err := ins[i].Time("1"); err != nil {
+				if _, err := otherConns[i].Time("1"); err != nil {
 					t.Errorf("the socket of another user failed: %v", err)
 				}
 			}
@@ -72,17 +72,17 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 			}
 			for _, n := range nodes {
 				v := (way{addr: n.addr}).visit(t, c.from)
-				kit.Eventually(t, patience, func() (bool, string) {
-					a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve))
+				kit.Eventually(t, waitTimeout, func() (bool, string) {
+					a, err := v.request(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve))
 					return err == nil && a.code == http.StatusOK, "the user is still blocked"
 				})
-				v.greeted(t, token(t, eve))
+				v.openWithHello(t, token(t, eve))
 			}
 		})
 	}
-	for what, waited := range waits {
-		if slices.Min(waited) > followWithin {
-			t.Errorf("%s: the last socket was closed after %v, want %v at least once", what, waited, followWithin)
+	for what, waited := range delays {
+		if slices.Min(waited) > applyLimit {
+			t.Errorf("%s: the last socket was closed after %v, want %v at least once", what, waited, applyLimit)
 		}
 	}
 }

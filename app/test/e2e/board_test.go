@@ -16,7 +16,7 @@ func (c *client) awaitBoard(is func(b *board.Board) (ok bool, why string)) (foun
 	c.t.Helper()
 	c.board.Store(nil)
 	why := "received no board"
-	kit.Eventually(c.t, patience, func() (ok bool, _ string) {
+	kit.Eventually(c.t, waitTimeout, func() (ok bool, _ string) {
 		if e := c.board.Swap(nil); e != nil {
 			found = e.Board
 			ok, why = is(&found)
@@ -28,7 +28,7 @@ func (c *client) awaitBoard(is func(b *board.Board) (ok bool, why string)) (foun
 
 // The live board on one node shows the buys of two nodes, sales, partitions and the latency from buy to order. Without
 // Redis it continues, with an alarm.
-func TestBoardOfTwoNodes(t *testing.T) {
+func TestBoardShowsBothNodes(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	s := openShop(t, server.URL, kit.MySQL(t))
@@ -41,7 +41,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 	_, err = watcher.WatchBoard()
 	s.must(err)
 	shopper, _ := login(t, a, kit.NewID(), "")
-	refused(t, shop.Forbidden, func() error { _, err := shopper.WatchBoard(); return err }())
+	requireError(t, shop.Forbidden, func() error { _, err := shopper.WatchBoard(); return err }())
 
 	var buys, reserved int64
 	live := watcher.awaitBoard(func(live *board.Board) (bool, string) {
@@ -50,7 +50,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 				c, _ := login(t, n, kit.NewID(), "")
 				_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("first-%d-%d", buys, i))
 				s.must(err)
-				c.cannotBuy(shop.LimitReached, sale.ID, 1, fmt.Sprintf("second-%d-%d", buys, i))
+				c.requireBuyError(shop.LimitReached, sale.ID, 1, fmt.Sprintf("second-%d-%d", buys, i))
 				reserved, buys = reserved+1, buys+2
 			}
 		}
@@ -71,7 +71,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 			t.Errorf("node %+v, want the roles %v and a lease that holds", n, roles)
 		}
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	settled := watcher.awaitBoard(func(live *board.Board) (bool, string) {
 		shown := live.Sales[slices.IndexFunc(live.Sales, func(x board.Sale) bool { return x.ID == sale.ID })]
 		return shown.Held == reserved && shown.Stock == 100-reserved, fmt.Sprintf("of %d: %+v", reserved, shown)
@@ -79,7 +79,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 	if len(settled.Alarms) != 0 {
 		t.Errorf("got alarms %+v, want none", settled.Alarms)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		var shown board.History
 		a.expect(200, &shown, a.read, "/api/v1/operator/board", operator, nil)
 		history := shown.History
@@ -88,7 +88,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 
 	server.Kill()
 	watcher.awaitBoard(func(live *board.Board) (bool, string) {
-		is := slices.ContainsFunc(live.Alarms, func(a board.Alarm) bool { return a.Name == board.AlarmRedisAway })
+		is := slices.ContainsFunc(live.Alarms, func(a board.Alarm) bool { return a.Name == board.AlarmRedisUnreachable })
 		return is && len(live.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", live.Alarms, live.Nodes)
 	})
 }

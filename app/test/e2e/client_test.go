@@ -21,7 +21,7 @@ type client struct {
 
 	mu      sync.Mutex
 	orders  []*wsclient.OrderEvent
-	answers []*wsclient.Frame // replies that no call waits for
+	replies []*wsclient.Frame // replies that no call waits for
 	notices []*wsclient.NoticeEvent
 	ticks   map[shop.ID]wsclient.TickLine
 	board   atomic.Pointer[wsclient.BoardEvent] // newest board event
@@ -44,16 +44,16 @@ func dial(t *testing.T, n *node) *client {
 
 func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 	c := &client{t: t, ticks: make(map[shop.ID]wsclient.TickLine)}
-	testShop := "http://" + n.addr
+	shopURL := "http://" + n.addr
 	messages, err := described()
 	if err != nil {
 		return nil, err
 	}
-	dialer := wsclient.Dialer{Origin: testShop, OnFrame: c.take}
+	dialer := wsclient.Dialer{Origin: shopURL, OnFrame: c.handleFrame}
 	if checked {
 		dialer.Seen = messages.Seen(t)
 	}
-	if c.Conn, err = dialer.Dial(t.Context(), testShop); err != nil {
+	if c.Conn, err = dialer.Dial(t.Context(), shopURL); err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() {
@@ -76,23 +76,23 @@ func login(t *testing.T, n *node, user shop.ID, cursor string) (*client, wsclien
 	return c, welcome
 }
 
-// viewer opens an anonymous socket that watches the current slot.
-func viewer(t *testing.T, n *node) (*client, catalog.WatchView) {
+// watchSlot opens an anonymous socket that watches the current slot.
+func watchSlot(t *testing.T, n *node) (*client, catalog.WatchView) {
 	t.Helper()
 	c := dial(t, n)
 	_, err := c.Hello("", "")
-	view, watching := c.Watch(0)
-	if err := errors.Join(err, watching); err != nil {
+	view, watchErr := c.Watch(0)
+	if err := errors.Join(err, watchErr); err != nil {
 		t.Fatalf("watch: %v", err)
 	}
 	return c, view
 }
 
-func (c *client) take(f *wsclient.Frame) {
+func (c *client) handleFrame(f *wsclient.Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.Ev == "" {
-		c.answers = append(c.answers, f)
+		c.replies = append(c.replies, f)
 	}
 	switch e := f.Event.(type) {
 	case *wsclient.OrderEvent:
@@ -108,8 +108,8 @@ func (c *client) take(f *wsclient.Frame) {
 	}
 }
 
-// refused checks that an op was rejected with the code.
-func refused(t *testing.T, code shop.Code, err error) *shop.Error {
+// requireError checks that an op was rejected with the code.
+func requireError(t *testing.T, code shop.Code, err error) *shop.Error {
 	t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != code {
@@ -118,21 +118,21 @@ func refused(t *testing.T, code shop.Code, err error) *shop.Error {
 	return e
 }
 
-// cannotBuy checks that a buy is rejected with the code.
-func (c *client) cannotBuy(code shop.Code, sale shop.ID, qty int, key string) *shop.Error {
+// requireBuyError checks that a buy is rejected with the code.
+func (c *client) requireBuyError(code shop.Code, sale shop.ID, qty int, key string) *shop.Error {
 	c.t.Helper()
 	_, err := c.Buy(sale, qty, key)
-	return refused(c.t, code, err)
+	return requireError(c.t, code, err)
 }
 
-// cancels cancels an order and returns its new state.
-func (c *client) cancels(placed shop.ID) shop.OrderState {
+// cancelOrder cancels an order and returns its new state.
+func (c *client) cancelOrder(placed shop.ID) shop.OrderState {
 	c.t.Helper()
-	answer, err := c.Cancel(placed)
+	result, err := c.Cancel(placed)
 	if err != nil {
 		c.t.Fatalf("cancel: %v", err)
 	}
-	return answer.State
+	return result.State
 }
 
 // ordersReceived returns the order events received so far.

@@ -13,15 +13,15 @@ import (
 
 // P2, P3: a node without a worker is killed under load. The next node writes exactly one pending row for each
 // acknowledged buy.
-func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
+func TestKillUnderLoadLosesNoAcknowledgedBuy(t *testing.T) {
 	t.Parallel()
 	const people, limit, enoughBuys = 60, 20, 100
 	s := newShop(t)
 	sale := s.open(people*limit, limit)
 	n := s.start("STAMPEDE_ROLES=api")
 	var mu sync.Mutex
-	answered := make(map[shop.ID]string) // order → key
-	enough := make(chan struct{})
+	accepted := make(map[shop.ID]string) // order → key
+	done := make(chan struct{})
 	var all sync.WaitGroup
 	for user, c := range crowd(t, people, n) {
 		all.Go(func() {
@@ -32,31 +32,31 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 					return // the outcome is unknown
 				}
 				mu.Lock()
-				answered[r.Order] = key
-				if len(answered) == enoughBuys {
-					close(enough)
+				accepted[r.Order] = key
+				if len(accepted) == enoughBuys {
+					close(done)
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	select {
-	case <-enough:
-	case <-time.After(patience):
+	case <-done:
+	case <-time.After(waitTimeout):
 		t.Error("too few buys have a reply")
 	}
 	n.Kill()
 	all.Wait()
 
 	s.start()
-	s.drained(sale)
-	for placed, key := range answered {
+	s.awaitDrained(sale)
+	for placed, key := range accepted {
 		if s.count("SELECT COUNT(*) = 1 AND MIN(id) = ? AND MIN(state) = 'pending' FROM orders WHERE idem_key = ?",
 			placed, key) != 1 {
 			t.Errorf("order %s with key %s was confirmed and does not have exactly one pending row", placed, key)
 		}
 	}
-	t.Logf("%d buys were confirmed before the kill", len(answered))
+	t.Logf("%d buys were confirmed before the kill", len(accepted))
 	s.audit(sale)
 }
 
@@ -71,7 +71,7 @@ func TestBacklogIsBounded(t *testing.T) {
 			t.Fatalf("buy %d: %+v, %v; want reserved", i+1, r, err)
 		}
 	}
-	if e := c.cannotBuy(shop.Busy, sale.ID, 1, "waiting-3"); e.RetryMS <= 0 {
+	if e := c.requireBuyError(shop.Busy, sale.ID, 1, "waiting-3"); e.RetryMS <= 0 {
 		t.Errorf("busy with retry_ms %d, want more than 0", e.RetryMS)
 	}
 }
@@ -87,7 +87,7 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	c, _ := login(t, first, user, "")
 	r, err := c.BuyUntilKnown(sale.ID, 2, "before-loss")
 	s.must(err)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	if code := first.stop(); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
@@ -102,20 +102,20 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	if err != nil || again.Order != r.Order || again.State != shop.Pending {
 		t.Fatalf("P4 after a recovery: got %+v, %v; want order %s pending", again, err, r.Order)
 	}
-	c.cannotBuy(shop.LimitReached, sale.ID, 1, "over-limit")
-	c.cancels(r.Order)
+	c.requireBuyError(shop.LimitReached, sale.ID, 1, "over-limit")
+	c.cancelOrder(r.Order)
 	if n := s.counter(sale, "stock"); n != 10 {
 		t.Errorf("stock %d after the cancellation, want 10", n)
 	}
 	_, err = c.BuyUntilKnown(sale.ID, 2, "after-loss")
 	s.must(err)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
 // I8: Redis restarts from an older copy. An order that the copy lacks must not be sold twice. An order that only the
 // copy's stream has is written.
-func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
+func TestOlderRedisCopyIsRebuiltAtStart(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	sale := s.open(10, 5)
@@ -123,11 +123,11 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 	c, _ := login(t, n, kit.NewID(), "")
 	_, err := c.BuyUntilKnown(sale.ID, 1, "in-the-copy")
 	s.must(err)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	copied := s.dump(sale)
 	_, err = c.BuyUntilKnown(sale.ID, 1, "not-in-the-copy")
 	s.must(err)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	n.stop()
 	s.restore(copied)
 
@@ -140,7 +140,7 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 
 // I7: Redis loses all data, or a single sale, while nodes run. The nodes detect it and restore the state from the
 // database. No unit is sold twice.
-func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
+func TestRunningNodesRestoreLostRedisData(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	sale := s.open(10, 5)
@@ -154,7 +154,7 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 		phone, _ := login(t, a, one, "")
 		r, err := phone.BuyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
 		s.must(err)
-		s.drained(sale)
+		s.awaitDrained(sale)
 		s.must(lose())
 		phone, _ = login(t, a, one, "") // the loss of the personal logs makes earlier sockets reconnect
 		laptop, _ := login(t, b, other, "")
@@ -166,7 +166,7 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 		if err != nil || repeated.Order != r.Order || again.Order == r.Order {
 			t.Errorf("%s lost: the same key got %+v, %v; want order %s", name, repeated, err, r.Order)
 		}
-		s.drained(sale)
+		s.awaitDrained(sale)
 		if free := s.counter(sale, "stock"); free != 10-before-2 {
 			t.Errorf("%s lost: stock %d, want %d", name, free, 10-before-2)
 		}

@@ -22,7 +22,7 @@ import (
 
 // The curl examples in the README of the API work. They run as one script against a real server, and each request and
 // response is checked against openapi.yaml. Each response in the README has the form of a received one.
-func TestExamplesWithCurl(t *testing.T) {
+func TestCurlExamplesWork(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	s := newShop(t, append(g.settings, "STAMPEDE_GUEST_LOGIN=true")...)
@@ -48,18 +48,18 @@ func TestExamplesWithCurl(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, block := range blocks {
-		if block[1] == "json" && !proxy.saw(block[2]) {
+		if block[1] == "json" && !proxy.returned(block[2]) {
 			t.Errorf("the README shows a response that no command returned: %s", block[2])
 		}
 	}
-	for _, asked := range []string{
+	for _, request := range []string{
 		"POST /api/v1/sales/" + sale.ID.String() + "/buy 200", "POST /api/v1/auth/guest 200", "GET /api/v1/orders 401",
 	} {
-		if !slices.Contains(proxy.asked, asked) {
-			t.Errorf("no curl command sent %s; sent: %q", asked, proxy.asked)
+		if !slices.Contains(proxy.requests, request) {
+			t.Errorf("no curl command sent %s; sent: %q", request, proxy.requests)
 		}
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
@@ -67,9 +67,9 @@ func TestExamplesWithCurl(t *testing.T) {
 type recorder struct {
 	url string
 
-	mu      sync.Mutex
-	asked   []string
-	answers []string
+	mu        sync.Mutex
+	requests  []string
+	responses []string
 }
 
 func newRecorder(t *testing.T, addr string) *recorder {
@@ -84,8 +84,8 @@ func newRecorder(t *testing.T, addr string) *recorder {
 			res.Body = io.NopCloser(bytes.NewReader(text))
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.answers = append(w.answers, string(text))
-			w.asked = append(w.asked, res.Request.Method+" "+res.Request.URL.Path+" "+res.Status[:3])
+			w.responses = append(w.responses, string(text))
+			w.requests = append(w.requests, res.Request.Method+" "+res.Request.URL.Path+" "+res.Status[:3])
 			return err
 		},
 	})
@@ -94,27 +94,27 @@ func newRecorder(t *testing.T, addr string) *recorder {
 	return w
 }
 
-// saw reports whether a response had the shown form: the same fields with the same types, and the same values of codes
+// returned reports whether a response had the shown form: the same fields with the same types, and the same values of codes
 // and states.
-func (w *recorder) saw(shown string) bool {
+func (w *recorder) returned(shown string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var want any
 	if json.Unmarshal([]byte(shown), &want) != nil {
 		return false
 	}
-	return slices.ContainsFunc(w.answers, func(answer string) bool {
+	return slices.ContainsFunc(w.responses, func(response string) bool {
 		var got any
-		return json.Unmarshal([]byte(answer), &got) == nil && alike("", want, got)
+		return json.Unmarshal([]byte(response), &got) == nil && sameForm("", want, got)
 	})
 }
 
-func alike(name string, want, got any) bool {
+func sameForm(name string, want, got any) bool {
 	switch want := want.(type) {
 	case map[string]any:
 		got, is := got.(map[string]any)
 		for name := range want {
-			is = is && alike(name, want[name], got[name])
+			is = is && sameForm(name, want[name], got[name])
 		}
 		return is && len(want) == len(got)
 	case string:

@@ -22,26 +22,26 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	n := s.start()
 	s.exec("ALTER TABLE orders MODIFY address VARCHAR(10) NULL") // the defect: no address fits
 
-	unlucky, _ := login(t, n, kit.NewID(), "")
+	invalidBuyer, _ := login(t, n, kit.NewID(), "")
 	address := shop.Address{Name: "A", Phone: "13800000000", Text: "A road that is long enough"}
-	var doomed, dropped order.Receipt
-	for key, receipt := range map[string]*order.Receipt{"to-be-replayed": &doomed, "to-be-dropped": &dropped} {
+	var replayed, dropped order.Receipt
+	for key, receipt := range map[string]*order.Receipt{"to-be-replayed": &replayed, "to-be-dropped": &dropped} {
 		var err error
-		*receipt, err = wsclient.Ask[order.Receipt](unlucky.Conn, wsclient.Request{
+		*receipt, err = wsclient.Call[order.Receipt](invalidBuyer.Conn, wsclient.Request{
 			Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: &address,
 		})
 		s.must(err)
 	}
-	lucky, _ := login(t, n, kit.NewID(), "")
-	r, err := lucky.BuyUntilKnown(sale.ID, 1, "without-address")
+	validBuyer, _ := login(t, n, kit.NewID(), "")
+	r, err := validBuyer.BuyUntilKnown(sale.ID, 1, "without-address")
 	s.must(err)
-	kit.Eventually(t, patience, func() (bool, string) {
-		return lucky.received(r.Order, shop.Pending), "an order behind the unwritable ones waits"
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		return validBuyer.received(r.Order, shop.Pending), "an order behind the unwritable ones waits"
 	})
-	kit.Eventually(t, patience, func() (bool, string) {
-		return unlucky.received(doomed.Order, shop.Refused) && unlucky.received(dropped.Order, shop.Refused), "not refused yet"
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		return invalidBuyer.received(replayed.Order, shop.Refused) && invalidBuyer.received(dropped.Order, shop.Refused), "not refused yet"
 	})
-	s.drained(sale)
+	s.awaitDrained(sale)
 	if free := s.counter(sale, "stock"); free != 4 {
 		t.Errorf("stock %d, want the refused units back: 4", free)
 	}
@@ -58,7 +58,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	if len(letters) != 2 {
 		t.Fatalf("got dead letters %v, want two", letters)
 	}
-	if out, code := s.run("dead", "replay", letters[doomed.Order]); code == 0 {
+	if out, code := s.run("dead", "replay", letters[replayed.Order]); code == 0 {
 		t.Errorf("replay succeeded although the cause still exists: %s", out)
 	}
 	if free := s.counter(sale, "stock"); free != 4 {
@@ -66,13 +66,13 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	}
 
 	s.exec("ALTER TABLE orders MODIFY address TEXT NULL")
-	if out, code := s.run("dead", "replay", letters[doomed.Order]); code != 0 {
+	if out, code := s.run("dead", "replay", letters[replayed.Order]); code != 0 {
 		t.Fatalf("replay exits %d: %s", code, out)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
-		return unlucky.received(doomed.Order, shop.Pending), "the buyer did not receive the replayed order"
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		return invalidBuyer.received(replayed.Order, shop.Pending), "the buyer did not receive the replayed order"
 	})
-	row, err := s.store.Order(kit.Context(t), doomed.Order)
+	row, err := s.store.Order(kit.Context(t), replayed.Order)
 	s.must(err)
 	if row.State != shop.Pending || row.Address == nil || row.Address.Text != address.Text ||
 		row.Key != "to-be-replayed" {

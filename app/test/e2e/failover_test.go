@@ -17,42 +17,42 @@ import (
 // again at once, on a node that saw their orders and on a new node that did not. Their buys let seq catch up before any
 // node compares it. No buyer gets a second order. Acknowledged reservations without a row are counted and reported, and
 // selling continues.
-func TestPromotedReplicaUnderLoad(t *testing.T) {
+func TestPromotedReplicaAllowsNoSecondOrder(t *testing.T) {
 	t.Parallel()
-	const many, unwritten = 20, 5
+	const buyerCount, unwritten = 20, 5
 	master := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	replica := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	wire, link := kit.NewProxy(t, master.URL), kit.NewProxy(t, master.URL)
 	s := openShop(t, wire.URL, kit.MySQL(t))
 	sale := s.open(1000, 1)
 	a, worker := s.start("STAMPEDE_ROLES=api,sweeper"), s.start("STAMPEDE_ROLES=worker")
-	kept := s.buyers(a, sale, many)
-	s.drained(sale)
+	kept := s.buyers(a, sale, buyerCount)
+	s.awaitDrained(sale)
 	replica.FollowVia(master, link)
 	link.Stall() // from here on the replica receives nothing
-	lost := s.buyers(a, sale, many)
-	s.drained(sale)
+	lost := s.buyers(a, sale, buyerCount)
+	s.awaitDrained(sale)
 	if code := worker.stop(); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	s.buyers(a, sale, unwritten)
 	promoted := plainRedis(t, replica.URL)
-	if n, err := promoted.HGet(kit.Context(t), kit.SaleKey(&sale), "tickets").Int(); err != nil || n != many {
-		t.Fatalf("the replica has %d tickets, %v; want the first %d", n, err, many)
+	if n, err := promoted.HGet(kit.Context(t), kit.SaleKey(&sale), "tickets").Int(); err != nil || n != buyerCount {
+		t.Fatalf("the replica has %d tickets, %v; want the first %d", n, err, buyerCount)
 	}
 
-	pressing := sync.WaitGroup{}
-	goOn := make(chan struct{})
-	pressAgain := func(n *node, users []shop.ID) {
+	buying := sync.WaitGroup{}
+	done := make(chan struct{})
+	buyAgain := func(n *node, users []shop.ID) {
 		for _, user := range users {
-			c := enter(t, n, user)
-			pressing.Go(func() {
+			c := loginWithRetries(t, n, user)
+			buying.Go(func() {
 				for try := 0; ; try++ {
 					_, err := c.Buy(sale.ID, 1, fmt.Sprintf("again-%s-%d-%s", user, try, n.addr[len("127.0.0.1:"):]))
 					var e *shop.Error
 					switch {
-					case errors.Is(err, wsclient.ErrGone): // closed, because personal events were lost, too
-						c = enter(t, n, user)
+					case errors.Is(err, wsclient.ErrNoReply): // closed, because personal events were lost, too
+						c = loginWithRetries(t, n, user)
 					case errors.As(err, &e) &&
 						(e.Code == shop.Busy || e.Code == shop.RateLimited || e.Code == shop.LimitReached):
 						c.Pause(0)
@@ -61,7 +61,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 						return
 					}
 					select {
-					case <-goOn:
+					case <-done:
 						return
 					default:
 					}
@@ -69,22 +69,22 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 			})
 		}
 	}
-	pressAgain(a, lost) // they receive limit_reached
+	buyAgain(a, lost) // they receive limit_reached
 	replica.Promote()
 	wire.Redirect(replica.URL)
 	master.Kill()
-	moved := time.Now()
-	others := s.buyers(a, sale, many)
-	t.Logf("the first %d buys after the move took %v", many, time.Since(moved).Round(time.Millisecond))
+	promotedAt := time.Now()
+	others := s.buyers(a, sale, buyerCount)
+	t.Logf("the first %d buys after the move took %v", buyerCount, time.Since(promotedAt).Round(time.Millisecond))
 	b := s.start()
-	pressAgain(b, lost)
-	pressAgain(b, kept)
-	others = append(others, s.buyers(b, sale, many)...)
-	close(goOn)
-	pressing.Wait()
-	s.drained(sale)
+	buyAgain(b, lost)
+	buyAgain(b, kept)
+	others = append(others, s.buyers(b, sale, buyerCount)...)
+	close(done)
+	buying.Wait()
+	s.awaitDrained(sale)
 	s.audit(sale)
-	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
+	s.requireOneOrderPerBuyer(sale, len(kept)+len(lost)+len(others))
 	if log := a.Text() + b.Text(); !strings.Contains(log, "a replica was promoted") {
 		t.Error("no node logged the promotion")
 	}
@@ -98,24 +98,24 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 
 // I8: Redis returns to an older copy of the partition while a node runs. Then the buyers whose orders the copy lacks
 // send as many buys at once as were lost. The node has seen a newer state, so none of them is accepted.
-func TestOlderRedisUnderRunningNode(t *testing.T) {
+func TestOlderRedisCopyAllowsNoSecondOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	sale := s.open(100, 1)
 	n := s.start()
 	kept := s.buyers(n, sale, 5)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	copied := s.dump(sale)
 	lost := s.buyers(n, sale, 10)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	clients := make([]*client, len(lost))
 	for i, user := range lost {
 		clients[i], _ = login(t, n, user, "")
 	}
 	s.restore(copied)
-	var pressing sync.WaitGroup
+	var buying sync.WaitGroup
 	for i, c := range clients {
-		pressing.Go(func() {
+		buying.Go(func() {
 			_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("pressed-again-%d", i))
 			var e *shop.Error
 			if !errors.As(err, &e) || e.Code != shop.LimitReached {
@@ -123,15 +123,15 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 			}
 		})
 	}
-	pressing.Wait()
+	buying.Wait()
 	others := s.buyers(n, sale, 5)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
-	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
+	s.requireOneOrderPerBuyer(sale, len(kept)+len(lost)+len(others))
 }
 
 // A restarted Redis has all its data. Nothing is recovered, and selling continues within seconds.
-func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
+func TestRestartedRedisIsNotRecovered(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	s := openShop(t, server.URL, kit.MySQL(t))
@@ -144,15 +144,15 @@ func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 	started := time.Now()
 	s.buyers(n, sale, 5)
 	t.Logf("the first 5 buys after the restart of Redis took %v", time.Since(started).Round(time.Millisecond))
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 	if got := strings.Count(n.Text(), "partition recovered"); got != before {
 		t.Errorf("%d partitions were recovered after a restart of Redis, want 0", got-before)
 	}
 }
 
-// onePerBuyer checks that the sale has exactly one order per buyer.
-func (s *testShop) onePerBuyer(sale shop.Sale, buyers int) {
+// requireOneOrderPerBuyer checks that the sale has exactly one order per buyer.
+func (s *testShop) requireOneOrderPerBuyer(sale shop.Sale, buyers int) {
 	s.t.Helper()
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n != int64(buyers) {
 		s.t.Errorf("got %d orders of %d buyers, want one per buyer", n, buyers)
@@ -163,18 +163,18 @@ func (s *testShop) onePerBuyer(sale shop.Sale, buyers int) {
 }
 
 // buyers lets the given number of new users buy one unit each on the node, and returns them.
-func (s *testShop) buyers(n *node, sale shop.Sale, many int) []shop.ID {
+func (s *testShop) buyers(n *node, sale shop.Sale, buyerCount int) []shop.ID {
 	s.t.Helper()
-	users := make([]shop.ID, many)
+	users := make([]shop.ID, buyerCount)
 	var buying sync.WaitGroup
 	for i := range users {
 		users[i] = kit.NewID()
 		buying.Go(func() {
 			for {
-				c := enter(s.t, n, users[i])
+				c := loginWithRetries(s.t, n, users[i])
 				_, err := c.BuyUntilKnown(sale.ID, 1, "first-"+users[i].String())
 				c.Close()
-				if errors.Is(err, wsclient.ErrGone) {
+				if errors.Is(err, wsclient.ErrNoReply) {
 					continue
 				}
 				if err != nil {
@@ -188,8 +188,8 @@ func (s *testShop) buyers(n *node, sale shop.Sale, many int) []shop.ID {
 	return users
 }
 
-// enter logs the user in. It retries for at most 30 s, because the shop may be busy.
-func enter(t *testing.T, n *node, user shop.ID) *client {
+// loginWithRetries logs the user in. It retries for at most 30 s, because the shop may be busy.
+func loginWithRetries(t *testing.T, n *node, user shop.ID) *client {
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		c, err := tryDial(t, n, true)
 		if err == nil {

@@ -45,21 +45,21 @@ type payer struct {
 }
 
 // P1, P8: each fault of the gateway strikes one order in each of four states: pending, shipped, cancelled and
-// refunding. No fen is lost, none is taken without goods, and the stock equation holds. TestAnyLife in app/test/money
+// refunding. No fen is lost, none is taken without goods, and the stock equation holds. TestRandomStepsAndDeathsLoseNoMoney in app/test/money
 // covers faults in all states, in any order and together with process deaths.
 func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	s := newShop(t, append(g.settings, "STAMPEDE_BUY_RATE=0")...)
 	states := []struct {
-		name   string
-		strike func(p *payer)
-		ends   shop.OrderState
+		name       string
+		applyFault func(p *payer)
+		finalState shop.OrderState
 	}{
-		{"pending", (*payer).whilePending, shop.Paid},
-		{"shipped", (*payer).whileShipped, shop.Shipped},
-		{"cancelled", (*payer).whileCancelled, shop.Paid},
-		{"refunding", (*payer).whileRefunding, shop.Refunded},
+		{"pending", (*payer).faultWhilePending, shop.Paid},
+		{"shipped", (*payer).faultWhileShipped, shop.Shipped},
+		{"cancelled", (*payer).faultWhileCancelled, shop.Paid},
+		{"refunding", (*payer).faultWhileRefunding, shop.Refunded},
 	}
 	sale := s.open(int64(2*len(states)*len(gatewayFaults)), 1)
 	n := s.start()
@@ -72,29 +72,29 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 					p := &payer{
 						testShop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault,
 					}
-					p.opensPayment(sale)
-					state.strike(p)
-					p.moneyFits(p.ends(state.ends))
-					again.Store(p, state.ends)
+					p.openPayment(sale)
+					state.applyFault(p)
+					p.requireLedgerMatch(p.awaitFinalState(state.finalState))
+					again.Store(p, state.finalState)
 				})
 			})
 		}
 	}
 	all.Wait()
-	again.Range(func(p, ends any) bool { // later faults and retries have changed nothing
+	again.Range(func(p, finalState any) bool { // later faults and retries have changed nothing
 		payer := p.(*payer)
 		payer.testShop.t, payer.node.t, payer.t = t, t, t
-		payer.moneyFits(payer.ends(ends.(shop.OrderState)))
+		payer.requireLedgerMatch(payer.awaitFinalState(finalState.(shop.OrderState)))
 		return !t.Failed()
 	})
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
-// opensPayment buys, opens the payment and visits the cashier.
-func (p *payer) opensPayment(sale shop.Sale) {
+// openPayment buys, opens the payment and visits the cashier.
+func (p *payer) openPayment(sale shop.Sale) {
 	p.t.Helper()
-	p.order = p.bought(sale, p.who, 1)
+	p.order = p.buyPending(sale, p.who, 1)
 	var payment struct{ URL string }
 	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who,
 		map[string]any{"via": "page"})
@@ -114,60 +114,60 @@ func (p *payer) inject() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if code, answer := p.request(http.MethodPost, p.g.base+"/admin/faults", "", text); code != http.StatusOK {
-		p.t.Fatalf("inject %s: %d %s", text, code, answer)
+	if code, response := p.request(http.MethodPost, p.g.base+"/admin/faults", "", text); code != http.StatusOK {
+		p.t.Fatalf("inject %s: %d %s", text, code, response)
 	}
 }
 
-// press presses a button of the gateway: pay, late or repeat. If the state of the trade does not allow it, nothing
+// clickButton presses a button of the gateway: pay, late or repeat. If the state of the trade does not allow it, nothing
 // changes.
-func (p *payer) press(button string) {
+func (p *payer) clickButton(button string) {
 	p.t.Helper()
-	code, answer := p.request(http.MethodPost, p.g.base+"/admin/trades/"+p.order.ID.String()+"/"+button, "", nil)
+	code, response := p.request(http.MethodPost, p.g.base+"/admin/trades/"+p.order.ID.String()+"/"+button, "", nil)
 	if code != http.StatusNoContent && code != http.StatusConflict {
-		p.t.Fatalf("press %s: %d %s", button, code, answer)
+		p.t.Fatalf("press %s: %d %s", button, code, response)
 	}
 }
 
-func (p *payer) whilePending() {
+func (p *payer) faultWhilePending() {
 	p.inject()
-	p.press("pay")
+	p.clickButton("pay")
 }
 
-func (p *payer) whileShipped() {
-	p.press("pay")
-	p.order = p.becomes(p.order.ID, p.who, shop.Paid)
+func (p *payer) faultWhileShipped() {
+	p.clickButton("pay")
+	p.order = p.awaitState(p.order.ID, p.who, shop.Paid)
 	_, err := p.db.ExecContext(kit.Context(p.t), "UPDATE orders SET state = 'shipped', rev = rev + 1 WHERE id = ?",
 		p.order.ID)
 	p.must(err)
 	p.inject()
-	p.press("repeat")
-	p.press("repeat")
+	p.clickButton("repeat")
+	p.clickButton("repeat")
 }
 
-// whileCancelled cancels the order. The fault strikes while the shop closes the trade, or when a late payment arrives.
-func (p *payer) whileCancelled() {
+// faultWhileCancelled cancels the order. The fault strikes while the shop closes the trade, or when a late payment arrives.
+func (p *payer) faultWhileCancelled() {
 	p.inject()
-	kit.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, waitTimeout, func() (bool, string) {
 		code, text := p.post("/api/v1/orders/"+p.order.ID.String()+"/cancel", p.who, nil)
 		return code != http.StatusServiceUnavailable, string(text) // outcome unknown: retry
 	})
-	p.press("late")
+	p.clickButton("late")
 }
 
-// whileRefunding requests a refund. The default policy grants it at once.
-func (p *payer) whileRefunding() {
-	p.press("pay")
-	p.order = p.becomes(p.order.ID, p.who, shop.Paid)
+// faultWhileRefunding requests a refund. The default policy grants it at once.
+func (p *payer) faultWhileRefunding() {
+	p.clickButton("pay")
+	p.order = p.awaitState(p.order.ID, p.who, shop.Paid)
 	p.inject()
 	p.expect(http.StatusOK, nil, p.post, "/api/v1/orders/"+p.order.ID.String()+"/refund", p.who,
 		map[string]any{"reason": "wrong size"})
-	p.press("repeat")
+	p.clickButton("repeat")
 }
 
-// ends waits until the order has its final state. The faults of all orders together suspend the shop's gateway queries
+// awaitFinalState waits until the order has its final state. The faults of all orders together suspend the shop's gateway queries
 // for a while, and retries have pauses.
-func (p *payer) ends(state shop.OrderState) (o shop.Order) {
+func (p *payer) awaitFinalState(state shop.OrderState) (o shop.Order) {
 	p.t.Helper()
 	path := "/api/v1/orders/" + p.order.ID.String()
 	kit.Eventually(p.t, 4*time.Minute, func() (bool, string) {
@@ -187,26 +187,26 @@ func (p *payer) shortenPause() {
 		p.order.ID, next)
 }
 
-// moneyFits checks that the gateway holds the amount of the order, or nothing after a refund.
-func (p *payer) moneyFits(o shop.Order) {
+// requireLedgerMatch checks that the gateway holds the amount of the order, or nothing after a refund.
+func (p *payer) requireLedgerMatch(o shop.Order) {
 	p.t.Helper()
 	want := o.AmountFen
 	if o.State == shop.Refunded {
 		want = 0
 	}
 	_, text := p.request(http.MethodGet, p.g.base+"/admin/ledger", "", nil)
-	var inventory struct {
+	var ledger struct {
 		Trades []struct {
 			Order       shop.ID `json:"order"`
 			TakenFen    int64   `json:"taken_fen"`
 			RefundedFen int64   `json:"refunded_fen"`
 		} `json:"trades"`
 	}
-	if err := json.Unmarshal(text, &inventory); err != nil {
+	if err := json.Unmarshal(text, &ledger); err != nil {
 		p.t.Fatal(err)
 	}
 	found := 0
-	for _, trade := range inventory.Trades {
+	for _, trade := range ledger.Trades {
 		if trade.Order != o.ID {
 			continue
 		}

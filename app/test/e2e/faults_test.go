@@ -15,26 +15,26 @@ func (s *testShop) exec(statement string) {
 
 // If a store is unreachable at start, the program logs it and is not ready. It continues by itself when the store
 // returns.
-func TestStoresUnreachableAtStart(t *testing.T) {
+func TestNodeWaitsForUnreachableStoresAtStart(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
-	maria := kit.StartMariaDB(t, kit.MariaDBOptions{})
-	s := openShop(t, server.URL, maria.Database())
+	mariadb := kit.StartMariaDB(t, kit.MariaDBOptions{})
+	s := openShop(t, server.URL, mariadb.Database())
 	sale := s.open(5, 1)
-	for what, store := range map[string]struct{ away, back func() }{
+	for what, store := range map[string]struct{ stop, start func() }{
 		"redis": {server.Kill, server.Start},
-		"mysql": {maria.Kill, maria.Start},
+		"mysql": {mariadb.Kill, mariadb.Start},
 	} {
-		store.away()
+		store.stop()
 		n := launch(t, s.settings...)
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, waitTimeout, func() (bool, string) {
 			return strings.Contains(strings.ToLower(n.Text()), what), "the log does not name " + what + ": " +
 				n.Text()
 		})
 		if kit.Ready(n.t, n.addr) {
 			t.Errorf("ready without %s", what)
 		}
-		store.back()
+		store.start()
 		n.waitReady()
 		c, _ := login(t, n, kit.NewID(), "")
 		_, err := c.BuyUntilKnown(sale.ID, 1, "first-"+what)
@@ -44,7 +44,7 @@ func TestStoresUnreachableAtStart(t *testing.T) {
 }
 
 // The number of partitions is stored. A start with another number is rejected.
-func TestOtherPartitionCountIsRefused(t *testing.T) {
+func TestChangedPartitionCountIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	out, code := run(t, append(s.settings, "STAMPEDE_PARTITIONS=4"), "serve")

@@ -23,8 +23,8 @@ type flood struct {
 
 	// buy attempts, and those rejected as rate_limited. Listings and handshakes are not counted: their limits per
 	// address admit thousands at once.
-	sent, held atomic.Int64
-	won        atomic.Int64 // accepted buys
+	sent, limited atomic.Int64
+	accepted      atomic.Int64 // accepted buys
 }
 
 func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
@@ -32,11 +32,11 @@ func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
 	var all sync.WaitGroup
 	for range accounts {
 		user := token(t, kit.NewID())
-		all.Go(func() { f.press(ctx, user) })
-		all.Go(func() { f.pressSocket(ctx, user) })
+		all.Go(func() { f.buyOverHTTP(ctx, user) })
+		all.Go(func() { f.buyOverSocket(ctx, user) })
 	}
 	for _, path := range []string{"/api/v1/slots", "/api/v1/sales?phase=open", "/api/v1/orders"} {
-		all.Go(func() { f.ask(ctx, http.MethodGet, path, "forged") })
+		all.Go(func() { f.repeatRequest(ctx, http.MethodGet, path, "forged") })
 	}
 	all.Wait()
 }
@@ -47,41 +47,41 @@ func (f *flood) visitor() *visitor {
 	return &visitor{way: f.way, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: base}}
 }
 
-// ask repeats the same request over a connection that stays open, until ctx ends.
-func (f *flood) ask(ctx context.Context, method, path, token string) {
+// repeatRequest repeats the same request over a connection that stays open, until ctx ends.
+func (f *flood) repeatRequest(ctx context.Context, method, path, token string) {
 	v := f.visitor()
 	defer v.client.CloseIdleConnections()
 	for ctx.Err() == nil {
-		_, _ = v.ask(ctx, method, path, token) // an error: ctx has ended, or nginx has closed the connection
+		_, _ = v.request(ctx, method, path, token) // an error: ctx has ended, or nginx has closed the connection
 	}
 }
 
 func (f *flood) count(code shop.Code) {
 	f.sent.Add(1)
 	if code == shop.RateLimited {
-		f.held.Add(1)
+		f.limited.Add(1)
 	}
 }
 
-// press buys over HTTP until ctx ends.
-func (f *flood) press(ctx context.Context, token string) {
+// buyOverHTTP buys over HTTP until ctx ends.
+func (f *flood) buyOverHTTP(ctx context.Context, token string) {
 	v := f.visitor()
 	defer v.client.CloseIdleConnections()
 	for n := 0; ctx.Err() == nil; n++ {
-		press := fmt.Sprintf(`{"qty":1,"key":"flood-http-%d"}`, n)
-		a, err := v.say(ctx, http.MethodPost, "/api/v1/sales/"+f.sale.String()+"/buy", token, press)
+		body := fmt.Sprintf(`{"qty":1,"key":"flood-http-%d"}`, n)
+		a, err := v.requestWithBody(ctx, http.MethodPost, "/api/v1/sales/"+f.sale.String()+"/buy", token, body)
 		if err != nil {
 			continue
 		}
 		f.count(a.failed.Code)
 		if a.code == http.StatusOK {
-			f.won.Add(1)
+			f.accepted.Add(1)
 		}
 	}
 }
 
-// pressSocket buys over sockets and reopens closed ones, until ctx ends.
-func (f *flood) pressSocket(ctx context.Context, token string) {
+// buyOverSocket buys over sockets and reopens closed ones, until ctx ends.
+func (f *flood) buyOverSocket(ctx context.Context, token string) {
 	v := f.visitor()
 	for n := 0; ctx.Err() == nil; {
 		conn, _, err := v.socket(ctx, v.page())
@@ -94,7 +94,7 @@ func (f *flood) pressSocket(ctx context.Context, token string) {
 			n++
 			_, err = conn.Buy(f.sale, 1, fmt.Sprintf("flood-socket-%d", n))
 			if err == nil {
-				f.won.Add(1)
+				f.accepted.Add(1)
 			}
 			f.count(shop.AsError(err).Code)
 		}
@@ -107,53 +107,53 @@ func (f *flood) pressSocket(ctx context.Context, token string) {
 // shipped. Meanwhile a machine behind the same address floods the shop with five accounts, forged tokens, sockets and
 // listings. Most of its buy attempts are rejected as rate_limited, and its accounts buy only as much as their limit
 // allows. Not t.Parallel: the flood needs an otherwise idle machine.
-func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
-	const people, accounts, enough = 200, 5, 1000
+func TestBuyersBuyDuringFloodFromTheirAddress(t *testing.T) {
+	const people, accounts, minBuys = 200, 5, 1000
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
 	sale := s.open(people+100, 1)
 	n := startShipped(t, s.settings...)
 	proxied := behindNginx(t, n)
 	f := &flood{way: proxied, from: "127.0.0.20", sale: sale.ID}
 	ctx, stop := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() { defer close(over); f.run(ctx, t, accounts) }()
-	kit.Eventually(t, patience, func() (bool, string) { return f.held.Load() > 100, "the flood is not limited yet" })
-	sent, held := f.sent.Load(), f.held.Load() // the initial burst is over
+	ended := make(chan struct{})
+	go func() { defer close(ended); f.run(ctx, t, accounts) }()
+	kit.Eventually(t, waitTimeout, func() (bool, string) { return f.limited.Load() > 100, "the flood is not limited yet" })
+	sent, limited := f.sent.Load(), f.limited.Load() // the initial burst is over
 
 	proxied.crowd(t, people, f.from, sale.ID, 10*time.Second)
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		n := f.sent.Load() - sent
-		return n >= enough, fmt.Sprintf("the flood sent %d buys, too few to judge by", n)
+		return n >= minBuys, fmt.Sprintf("the flood sent %d buys, too few to judge by", n)
 	})
 	stop()
-	<-over
-	sent, held = f.sent.Load()-sent, f.held.Load()-held
-	won := f.won.Load()
-	t.Logf("the flood sent %d buys, %d were rejected as rate_limited, %d were accepted", sent, held, won)
-	if won > accounts || 2*held < sent {
-		t.Errorf("the flood sent %d buys, only %d were rejected as rate_limited; %d of %d accounts bought", sent, held, won, accounts)
+	<-ended
+	sent, limited = f.sent.Load()-sent, f.limited.Load()-limited
+	accepted := f.accepted.Load()
+	t.Logf("the flood sent %d buys, %d were rejected as rate_limited, %d were accepted", sent, limited, accepted)
+	if accepted > accounts || 2*limited < sent {
+		t.Errorf("the flood sent %d buys, only %d were rejected as rate_limited; %d of %d accounts bought", sent, limited, accepted, accounts)
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
 // Buys of a user over sockets and HTTP share one limit. Requests for listings and orders have a limit.
-// TestBuysOfSeveralNodes in app/limits checks that several nodes share the rate of the whole shop.
-func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
+// TestShopPaceIsDividedAmongNodes in app/limits checks that several nodes share the rate of the whole shop.
+func TestStrictLimitsApplyToSocketsAndHTTP(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_WINDOW=1m")
 	sale := s.open(100, 1)
 	n := startShipped(t, s.settings...)
 	v := (way{addr: n.addr}).visit(t, "127.0.0.30")
 	var user string
-	var a answered
-	kit.Eventually(t, patience, func() (bool, string) {
+	var a httpResult
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		user = token(t, kit.NewID())
-		conn := v.greeted(t, user)
+		conn := v.openWithHello(t, user)
 		began := time.Now()
 		_, err := conn.Buy(sale.ID, 1, "over-the-socket")
 		s.must(err)
-		a, err = v.say(kit.Context(t), http.MethodPost, "/api/v1/sales/"+sale.ID.String()+"/buy", user,
+		a, err = v.requestWithBody(kit.Context(t), http.MethodPost, "/api/v1/sales/"+sale.ID.String()+"/buy", user,
 			`{"qty":1,"key":"over-http-1"}`)
 		s.must(err)
 		return time.Since(began) < time.Second, "two buys in a row take more than a second"
@@ -164,7 +164,7 @@ func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 	for _, path := range []string{"/api/v1/slots", "/api/v1/orders"} {
 		refused := 0
 		for range 20 {
-			a, err := v.ask(kit.Context(t), http.MethodGet, path, user)
+			a, err := v.request(kit.Context(t), http.MethodGet, path, user)
 			s.must(err)
 			if a.failed.Code == shop.RateLimited {
 				refused++

@@ -24,7 +24,7 @@ func startGateway(t *testing.T) *gateway {
 	dir := t.TempDir()
 	g := &gateway{t: t}
 	p := kit.StartProgram(t, binary, filepath.Join(dir, "log"), nil, "alipay-sim", "--listen", "127.0.0.1:0", "--data", dir)
-	kit.Eventually(t, patience, func() (bool, string) { return strings.Contains(p.Text(), "listens on"), p.Text() })
+	kit.Eventually(t, waitTimeout, func() (bool, string) { return strings.Contains(p.Text(), "listens on"), p.Text() })
 	text, err := os.ReadFile(filepath.Join(dir, "env"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,13 +56,13 @@ func (g *gateway) payAtCashier(url string, placed shop.ID) {
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		answer, err := kit.HTTP.Do(request)
+		response, err := kit.HTTP.Do(request)
 		if err != nil {
 			g.t.Fatalf("%s: %v", step.url, err)
 		}
-		_ = answer.Body.Close()
-		if answer.StatusCode >= 300 {
-			g.t.Fatalf("%s %s: %s", step.method, step.url, answer.Status)
+		_ = response.Body.Close()
+		if response.StatusCode >= 300 {
+			g.t.Fatalf("%s %s: %s", step.method, step.url, response.Status)
 		}
 	}
 }
@@ -70,16 +70,16 @@ func (g *gateway) payAtCashier(url string, placed shop.ID) {
 // ledger returns the amounts that the gateway has taken and refunded, in fen.
 func (g *gateway) ledger() (taken, refunded int64) {
 	g.t.Helper()
-	answer, err := kit.HTTP.Get(g.base + "/admin/ledger")
+	response, err := kit.HTTP.Get(g.base + "/admin/ledger")
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }()
+	defer func() { _ = response.Body.Close() }()
 	var ledger struct {
 		TakenFen    int64 `json:"taken_fen"`
 		RefundedFen int64 `json:"refunded_fen"`
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&ledger); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&ledger); err != nil {
 		g.t.Fatal(err)
 	}
 	return ledger.TakenFen, ledger.RefundedFen

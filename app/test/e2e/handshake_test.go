@@ -15,11 +15,11 @@ import (
 	"stampede/app/wsclient"
 )
 
-// TestFramesBehindHandshakesStayApart: a client may send its first frame in the packet of its handshake. Web servers
+// TestEarlyFramesStayOnTheirConnection: a client may send its first frame in the packet of its handshake. Web servers
 // read this frame into buffers that they reuse for other connections. With many concurrent handshakes, each client must
 // receive only the replies to its own ops (P3). This includes handshakes that are too long to be moved to the socket
 // server.
-func TestFramesBehindHandshakesStayApart(t *testing.T) {
+func TestEarlyFramesStayOnTheirConnection(t *testing.T) {
 	t.Parallel()
 	n := newShop(t, "STAMPEDE_MAX_CONNS_PER_IP=1000", "STAMPEDE_HANDSHAKE_RATE=0").start()
 	const sockets, ops = 150, 4
@@ -30,7 +30,7 @@ func TestFramesBehindHandshakesStayApart(t *testing.T) {
 			var g sync.WaitGroup
 			for i := range sockets {
 				g.Go(func() {
-					if err := asksAtOnce(n.addr, offered, 1000*(i+1), ops); err != nil {
+					if err := sendWithHandshake(n.addr, offered, 1000*(i+1), ops); err != nil {
 						t.Errorf("socket %d: %v", i, err)
 					}
 				})
@@ -40,9 +40,9 @@ func TestFramesBehindHandshakesStayApart(t *testing.T) {
 	}
 }
 
-// asksAtOnce opens a socket and sends hello in the same packet. Then it sends time ops, each with a different number,
+// sendWithHandshake opens a socket and sends hello in the same packet. Then it sends time ops, each with a different number,
 // and checks that the replies return the numbers in order.
-func asksAtOnce(addr, offered string, number, ops int) error {
+func sendWithHandshake(addr, offered string, number, ops int) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func asksAtOnce(addr, offered string, number, ops int) error {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	handshake := bytes.Replace(wsclient.Handshake(addr), []byte(wsclient.Subprotocol), []byte(offered), 1)
-	if _, err := conn.Write(append(handshake, asks("hello", number)...)); err != nil {
+	if _, err := conn.Write(append(handshake, encodeOp("hello", number)...)); err != nil {
 		return err
 	}
 	r := bufio.NewReader(conn)
@@ -74,14 +74,14 @@ func asksAtOnce(addr, offered string, number, ops int) error {
 			return fmt.Errorf("request %d got %s, %v", n, text, err)
 		}
 		t0 = n + 1
-		if _, err := conn.Write(asks("time", t0)); err != nil {
+		if _, err := conn.Write(encodeOp("time", t0)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// asks returns an op as a client frame.
-func asks(op string, number int) []byte {
+// encodeOp returns an op as a client frame.
+func encodeOp(op string, number int) []byte {
 	return wsclient.AppendFrame(nil, wsclient.Text, fmt.Appendf(nil, `{"id":%d,"op":%q,"t0":%d}`, number, op, number))
 }

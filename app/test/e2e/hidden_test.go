@@ -20,7 +20,7 @@ import (
 // hiddenSale offers a hidden sale that is open now, and returns tokens of guests that are bound to it.
 func (s *testShop) hiddenSale(n *node, units int64, guests int) (store.SaleRecord, []string) {
 	s.t.Helper()
-	like, operator := s.open(units, 1), operatorToken(s.t)
+	template, operator := s.open(units, 1), operatorToken(s.t)
 	var slot shop.Slot
 	now := shop.MillisOf(time.Now().Truncate(time.Second))
 	n.expect(http.StatusOK, &slot, n.post, "/api/v1/operator/slots", operator, backoffice.SlotDraft{
@@ -28,7 +28,7 @@ func (s *testShop) hiddenSale(n *node, units int64, guests int) (store.SaleRecor
 	})
 	var sale store.SaleRecord
 	n.expect(http.StatusOK, &sale, n.post, "/api/v1/operator/sales", operator, backoffice.SaleDraft{
-		Slot: slot.ID, Product: like.Product.ID, PriceFen: 4900, Stock: units, Limit: 2,
+		Slot: slot.ID, Product: template.Product.ID, PriceFen: 4900, Stock: units, Limit: 2,
 	})
 	var added struct{ Tokens []string }
 	n.expect(http.StatusOK, &added, n.post, "/api/v1/operator/sales/"+sale.ID.String()+"/guests", operator,
@@ -43,7 +43,7 @@ func entered(t *testing.T, n *node, token string, sale shop.ID) *client {
 	if _, err := c.Hello(token, ""); err != nil {
 		t.Fatal(err)
 	}
-	err := c.Patiently(func() error {
+	err := c.RetryOnCodes(func() error {
 		_, err := c.Watch(0, sale)
 		return err
 	}, shop.NotFound, shop.Busy)
@@ -66,22 +66,22 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 	guest := entered(t, n, tokens[0], sale.ID)
 	receipt, err := guest.BuyUntilKnown(sale.ID, 1, "hidden-buy-1")
 	s.must(err)
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		return guest.received(receipt.Order, shop.Pending), "no order event"
 	})
-	n.expect(http.StatusOK, nil, n.patiently, "/api/v1/sales/"+id+"/buy", tokens[1],
+	n.expect(http.StatusOK, nil, n.postRetrying, "/api/v1/sales/"+id+"/buy", tokens[1],
 		map[string]any{"qty": 1, "key": "hidden-buy-2"})
 	for name, err := range map[string]error{
 		"watch": errOf(guest.Watch(0, public.ID)), "buy": errOf(guest.Buy(public.ID, 1, "other-sale-1")),
-		"pass": errOf(guest.AskPass(public.ID)), "watch of a slot": errOf(guest.Watch(public.Slot)),
+		"pass": errOf(guest.RequestPass(public.ID)), "watch of a slot": errOf(guest.Watch(public.Slot)),
 	} {
-		refused(t, shop.NotFound, fmt.Errorf("%s of another sale: %w", name, err))
+		requireError(t, shop.NotFound, fmt.Errorf("%s of another sale: %w", name, err))
 	}
 
 	other, _ := login(t, n, kit.NewID(), "")
 	for name, err := range map[string]error{
 		"watch": errOf(other.Watch(0, sale.ID)), "watch of the slot": errOf(other.Watch(sale.Slot.ID)),
-		"buy": errOf(other.Buy(sale.ID, 1, "not-for-you-1")), "pass": errOf(other.AskPass(sale.ID)),
+		"buy": errOf(other.Buy(sale.ID, 1, "not-for-you-1")), "pass": errOf(other.RequestPass(sale.ID)),
 		"solve": errOf(other.SolvePass(sale.ID, "task", "answer")),
 	} {
 		if code := wsclient.CodeOf(err); code != shop.NotFound {
@@ -101,9 +101,9 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		{"GET", "/api/v1/operator/sales/" + id + "/report", operator, nil},
 		{"GET", "/api/v1/operator/sales/" + id + "/report.csv", operator, nil},
 	} {
-		status, answer := n.send(route.method, route.path, route.token, route.body)
+		status, response := n.send(route.method, route.path, route.token, route.body)
 		if status != http.StatusNotFound {
-			t.Errorf("%s %s: %d %s; want not_found", route.method, route.path, status, answer)
+			t.Errorf("%s %s: %d %s; want not_found", route.method, route.path, status, response)
 		}
 	}
 	for _, list := range []struct{ path, token string }{
@@ -116,21 +116,21 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		{"/api/v1/operator/orders", operator},
 		{"/api/v1/operator/export/sales.csv", operator},
 	} {
-		status, answer := n.get(list.path, list.token)
-		text := string(answer)
+		status, response := n.get(list.path, list.token)
+		text := string(response)
 		if status != http.StatusOK || strings.Contains(text, id) || strings.Contains(text, slot) {
 			t.Errorf("%s: got status %d, want 200 without the hidden sale: %s", list.path, status, text)
 		}
 	}
-	if status, answer := n.post("/api/v1/auth/guest", tokens[1], nil); status != http.StatusForbidden {
-		t.Errorf("renewing a bound token got %d %s, want 403", status, answer)
+	if status, response := n.post("/api/v1/auth/guest", tokens[1], nil); status != http.StatusForbidden {
+		t.Errorf("renewing a bound token got %d %s, want 403", status, response)
 	}
 	if got := n.metric("stampede_buys_reserved_total"); got != 0 {
 		t.Errorf("%v reservations counted, want 0", got)
 	}
 	_, err = guest.Pay(receipt.Order, "page")
-	refused(t, shop.WrongState, err)
-	guest.cancels(receipt.Order)
+	requireError(t, shop.WrongState, err)
+	guest.cancelOrder(receipt.Order)
 	s.audit(shop.Sale{ID: sale.ID, Partition: sale.Partition})
 }
 
@@ -138,7 +138,7 @@ func errOf[T any](_ T, err error) error { return err }
 
 // A rehearsal reports GO for a healthy deployment and NO-GO beyond a limit. It ends its orders and archives its sale
 // and slot; their rows stay.
-func TestRehearse(t *testing.T) {
+func TestRehearsalReportsGoOrNoGo(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	sale := s.open(15, 1)
@@ -169,9 +169,9 @@ func TestRehearse(t *testing.T) {
 
 // A rehearsal that is interrupted while its shoppers connect or buy gives no verdict. It ends and archives its sale and
 // slot.
-func TestInterruptedRehearsal(t *testing.T) {
+func TestInterruptedRehearsalArchivesItsSale(t *testing.T) {
 	t.Parallel()
-	for name, begun := range map[string]string{
+	for name, started := range map[string]string{
 		// the node has loaded the sale for the first shopper
 		"connecting": "SELECT COUNT(*) > 0 FROM sales WHERE hidden = 1 AND epoch > 0",
 		"buying":     "SELECT COUNT(*) > 0 FROM orders",
@@ -184,7 +184,7 @@ func TestInterruptedRehearsal(t *testing.T) {
 			p := kit.StartProgram(t, binary, filepath.Join(t.TempDir(), "log"), []string{
 				"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(t, kit.NewID(), "Admin", shop.Admin),
 			}, "rehearse", "--sale", sale.ID.String(), "--shoppers", "20", "--for", "30s")
-			kit.Eventually(t, patience, func() (bool, string) { return s.count(begun) == 1, p.Text() })
+			kit.Eventually(t, waitTimeout, func() (bool, string) { return s.count(started) == 1, p.Text() })
 			s.must(p.Cmd.Process.Signal(os.Interrupt))
 			if <-p.Ended; p.Cmd.ProcessState.ExitCode() != 4 {
 				t.Errorf("exit code %d, want 4:\n%s", p.Cmd.ProcessState.ExitCode(), p.Text())

@@ -17,8 +17,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// hostile lists texts that attack a database, a script, a page, a template, a log or a terminal.
-var hostile = []string{
+// hostileTexts lists texts that attack a database, a script, a page, a template, a log or a terminal.
+var hostileTexts = []string{
 	`'; DROP TABLE orders; -- `,
 	`" OR "1"="1' OR '1'='1`,
 	`\'; UPDATE orders SET state=0x70616964 WHERE 1=1 /* \`,
@@ -33,8 +33,8 @@ var hostile = []string{
 	`𝒰𝓃𝒾𝒸ℴ𝒹ℯ 名前 &lt;b&gt;` + " \u202eabc \u200d",
 }
 
-// short truncates a text to at most the given number of bytes, between two characters.
-func short(text string, bytes int) string {
+// truncate truncates a text to at most the given number of bytes, between two characters.
+func truncate(text string, bytes int) string {
 	for len(text) > bytes {
 		runes := []rune(text)
 		text = string(runes[:len(runes)-1])
@@ -45,12 +45,12 @@ func short(text string, bytes int) string {
 // Text that people enter into displayed fields is returned byte for byte, over HTTP, over the socket and to operators.
 // It is never interpreted as a statement, script or template. frontend/smoke/hostile.mjs checks that the page shows it
 // as text.
-func TestWhatPeopleWriteIsText(t *testing.T) {
+func TestUserTextIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	s := newShop(t, append(g.settings, "STAMPEDE_REFUND_POLICY=operator", "STAMPEDE_GUEST_LOGIN=true")...)
 	var sales []shop.Sale
-	for _, text := range hostile {
+	for _, text := range hostileTexts {
 		sales = append(sales, s.offerNamed(text))
 	}
 	n := s.start()
@@ -58,46 +58,46 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 	who := token(t, user)
 	c, _ := login(t, n, user, "")
 	var all sync.WaitGroup // not t.Parallel: they all wait most of the time
-	for i := range hostile {
+	for i := range hostileTexts {
 		all.Go(func() {
 			t.Run(fmt.Sprintf("text %d", i), func(t *testing.T) {
-				n.in(t).sells(g.in(t), c, sales[i], who, operator)
+				n.in(t).sellProduct(g.in(t), c, sales[i], who, operator)
 			})
 		})
 	}
-	all.Go(func() { t.Run("searches", func(t *testing.T) { n.in(t).searches(who, operator) }) })
+	all.Go(func() { t.Run("searches", func(t *testing.T) { n.in(t).sendSearches(who, operator) }) })
 	all.Wait()
 	if t.Failed() {
 		return
 	}
-	n.approved(who, operator)
-	if got := s.count("SELECT COUNT(*) FROM orders"); got != int64(len(hostile)) {
-		t.Errorf("%d orders, want %d", got, len(hostile))
+	n.requestAndApproveRefund(who, operator)
+	if got := s.count("SELECT COUNT(*) FROM orders"); got != int64(len(hostileTexts)) {
+		t.Errorf("%d orders, want %d", got, len(hostileTexts))
 	}
-	if taken, back := g.ledger(); taken != int64(len(hostile))*sales[0].PriceFen || back != sales[0].PriceFen {
+	if taken, back := g.ledger(); taken != int64(len(hostileTexts))*sales[0].PriceFen || back != sales[0].PriceFen {
 		t.Errorf("the gateway took %d fen and refunded %d fen", taken, back)
 	}
 	for _, sale := range sales {
-		s.drained(sale)
+		s.awaitDrained(sale)
 		s.audit(sale)
 	}
 }
 
-// sells shows and sells a product of offerNamed and declines its refund; c is a socket of the buyer.
-func (n *node) sells(g *gateway, c *client, sale shop.Sale, who, operator string) {
+// sellProduct shows and sells a product of offerNamed and declines its refund; c is a socket of the buyer.
+func (n *node) sellProduct(g *gateway, c *client, sale shop.Sale, who, operator string) {
 	n.t.Helper()
 	text := sale.Product.Name
-	n.shows(sale, text)
-	address := shop.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}
+	n.requireShown(sale, text)
+	address := shop.Address{Name: truncate(text, 100), Phone: truncate(text, 32), Text: text}
 	var receipt order.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
 		"qty": 1, "key": "hostile-" + sale.ID.String(), "address": address,
 	})
-	placed := n.becomes(receipt.Order, who, shop.Pending)
+	placed := n.awaitState(receipt.Order, who, shop.Pending)
 	if diff := cmp.Diff(&address, placed.Address); diff != "" || placed.ProductName != text {
 		n.t.Errorf("%q was returned as %q, its address (-sent +read):\n%s", text, placed.ProductName, diff)
 	}
-	kit.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, waitTimeout, func() (bool, string) {
 		return c.received(placed.ID, shop.Pending), "the socket did not receive the order"
 	})
 	for _, e := range c.ordersReceived() {
@@ -105,22 +105,22 @@ func (n *node) sells(g *gateway, c *client, sale shop.Sale, who, operator string
 			n.t.Errorf("%q was published on the socket as %+v", text, e.Order)
 		}
 	}
-	n.paid(g, placed, who)
-	n.askedAndDeclined(placed.ID, who, operator, text)
+	n.payOrder(g, placed, who)
+	n.requestAndDeclineRefund(placed.ID, who, operator, text)
 }
 
 // offerNamed puts a product on sale that has the text in every field.
 func (s *testShop) offerNamed(text string) shop.Sale {
 	s.t.Helper()
 	category := shop.Category{ID: kit.NewID()}
-	category.Name = short(text, 40) + category.ID.String()
+	category.Name = truncate(text, 40) + category.ID.String()
 	product := shop.Product{
 		ID: kit.NewID(), Name: text, Category: category.Name, CategoryID: category.ID, ListPriceFen: 9900,
 		Images: []shop.Image{{URL: "/products/lamp.svg", Alt: text}}, Description: text, Rules: text,
 	}
 	now := time.Now()
 	sale := shop.Sale{
-		ID: kit.NewID(), Slot: s.theSlot().ID, Product: product, PriceFen: 4900, Initial: 5, Limit: 2, Cap: 10,
+		ID: kit.NewID(), Slot: s.openSlot().ID, Product: product, PriceFen: 4900, Initial: 5, Limit: 2, Cap: 10,
 		Challenge: shop.ChallengeNone, Version: 1,
 		OpensAt: shop.MillisOf(now.Add(-time.Second)), ClosesAt: shop.MillisOf(now.Add(time.Hour)),
 	}
@@ -131,8 +131,8 @@ func (s *testShop) offerNamed(text string) shop.Sale {
 	return sale
 }
 
-// shows checks that the product is returned as it was stored.
-func (n *node) shows(sale shop.Sale, text string) {
+// requireShown checks that the product is returned as it was stored.
+func (n *node) requireShown(sale shop.Sale, text string) {
 	n.t.Helper()
 	var detail shop.SaleView
 	n.expect(http.StatusOK, &detail, n.read, "/api/v1/sales/"+sale.ID.String(), "", nil)
@@ -157,8 +157,8 @@ func (n *node) shows(sale shop.Sale, text string) {
 	}
 }
 
-// askedAndDeclined stores the text as a buyer's reason and as an operator's note.
-func (n *node) askedAndDeclined(placed shop.ID, who, operator, text string) {
+// requestAndDeclineRefund stores the text as a buyer's reason and as an operator's note.
+func (n *node) requestAndDeclineRefund(placed shop.ID, who, operator, text string) {
 	n.t.Helper()
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who, map[string]any{"reason": text})
 	var seen struct{ Refund payment.Refund }
@@ -175,8 +175,8 @@ func (n *node) askedAndDeclined(placed shop.ID, who, operator, text string) {
 	}
 }
 
-// approved requests the declined refund again. An operator, not the buyer, approves it.
-func (n *node) approved(who, operator string) {
+// requestAndApproveRefund requests the declined refund again. An operator, not the buyer, approves it.
+func (n *node) requestAndApproveRefund(who, operator string) {
 	n.t.Helper()
 	var bought struct{ Orders []shop.Order }
 	n.expect(http.StatusOK, &bought, n.read, "/api/v1/orders?limit=1", who, nil)
@@ -185,16 +185,16 @@ func (n *node) approved(who, operator string) {
 		map[string]any{"reason": "again"})
 	approve := "/api/v1/operator/refunds/" + placed.String() + "/approve"
 	n.expect(http.StatusForbidden, nil, n.post, approve, who, nil)
-	n.becomes(placed, who, shop.Paid)
+	n.awaitState(placed, who, shop.Paid)
 	n.expect(http.StatusOK, nil, n.post, approve, operator, nil)
-	n.becomes(placed, who, shop.Refunded)
+	n.awaitState(placed, who, shop.Refunded)
 }
 
-// searches sends the texts where ids, days and states are expected. Each is rejected with status 400 or 404 and without
+// sendSearches sends the texts where ids, days and states are expected. Each is rejected with status 400 or 404 and without
 // internal details.
-func (n *node) searches(who, operator string) {
+func (n *node) sendSearches(who, operator string) {
 	n.t.Helper()
-	for _, text := range hostile {
+	for _, text := range hostileTexts {
 		inPath, inQuery := url.PathEscape(text), url.QueryEscape(text)
 		for path, bearer := range map[string]string{
 			"/api/v1/sales/" + inPath:                              "",
@@ -209,12 +209,12 @@ func (n *node) searches(who, operator string) {
 			"/api/v1/operator/orders?state=" + inQuery:             operator,
 			"/api/v1/operator/refunds?state=open&limit=" + inQuery: operator,
 		} {
-			status, answer := n.get(path, bearer)
+			status, response := n.get(path, bearer)
 			if status != http.StatusBadRequest && status != http.StatusNotFound {
-				n.t.Errorf("%s: %d %s", path, status, answer)
+				n.t.Errorf("%s: %d %s", path, status, response)
 			}
-			if strings.Contains(string(answer), "SQL") || strings.Contains(string(answer), "syntax") {
-				n.t.Errorf("the error of %s reveals internals: %s", path, answer)
+			if strings.Contains(string(response), "SQL") || strings.Contains(string(response), "syntax") {
+				n.t.Errorf("the error of %s reveals internals: %s", path, response)
 			}
 		}
 	}

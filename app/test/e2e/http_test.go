@@ -31,17 +31,17 @@ func (n *node) post(path, token string, body any) (int, []byte) {
 	return n.send(http.MethodPost, path, token, body)
 }
 
-// patiently is post with retries for up to a minute while the shop is busy, which happens more often on a slow machine.
-func (n *node) patiently(path, token string, body any) (code int, answer []byte) {
+// postRetrying is post with retries for up to a minute while the shop is busy, which happens more often on a slow machine.
+func (n *node) postRetrying(path, token string, body any) (code int, response []byte) {
 	n.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
-		code, answer = n.post(path, token, body)
-		var said struct{ Error shop.Error }
-		busy := json.Unmarshal(answer, &said) == nil && said.Error.Code == shop.Busy
+		code, response = n.post(path, token, body)
+		var failure struct{ Error shop.Error }
+		busy := json.Unmarshal(response, &failure) == nil && failure.Error.Code == shop.Busy
 		if !busy || time.Now().After(deadline) {
-			return code, answer
+			return code, response
 		}
-		time.Sleep(time.Duration(said.Error.RetryMS) * time.Millisecond)
+		time.Sleep(time.Duration(failure.Error.RetryMS) * time.Millisecond)
 	}
 }
 

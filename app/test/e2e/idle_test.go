@@ -19,7 +19,7 @@ import (
 // A few addresses hold their maximum of 4000 sockets each and send nothing. Further connections of these addresses are
 // rejected, and a shopper at another address buys. Each socket takes one descriptor of this process and one of the
 // node. With a limit of 20,000 descriptors the test holds 16,000 sockets.
-func TestIdleSocketsKeepNobodyOut(t *testing.T) {
+func TestIdleSocketsDoNotBlockOtherAddresses(t *testing.T) {
 	const each, atOnce = 4000, 64
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -36,8 +36,8 @@ func TestIdleSocketsKeepNobodyOut(t *testing.T) {
 			return err
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetDeadline(time.Now().Add(patience))
-		if _, err := conn.Write(append(wsclient.Handshake(n.addr), asks("hello", 1)...)); err != nil {
+		_ = conn.SetDeadline(time.Now().Add(waitTimeout))
+		if _, err := conn.Write(append(wsclient.Handshake(n.addr), encodeOp("hello", 1)...)); err != nil {
 			return err
 		}
 		res, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)

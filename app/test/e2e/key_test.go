@@ -11,17 +11,17 @@ import (
 
 // P4, I9: the last unit is sold, but the reply is lost. The same key returns the same order on another node whose
 // sold-out flag is set, and again after the sale has closed. For another user the order does not exist.
-func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
+func TestSameKeyAlwaysReturnsSameOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	sale := s.open(1, 1)
 	another := s.open(1, 1)
 	proxy := kit.NewProxy(t, s.redisURL)
-	lossy := s.start("STAMPEDE_REDIS_URL=" + proxy.URL)
+	lossyNode := s.start("STAMPEDE_REDIS_URL=" + proxy.URL)
 	other := s.start()
 
 	user := kit.NewID()
-	first, _ := login(t, lossy, user, "")
+	first, _ := login(t, lossyNode, user, "")
 	_, err := first.Buy(another.ID, 1, "of-another-sale") // from here on Redis has the script
 	s.must(err)
 	proxy.DropReplies("evalsha", 1_000_000) // executed, but all replies are lost
@@ -37,9 +37,9 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 
 	// Set the flag on the other node: it rejects other users, finally without Redis.
 	stranger, _ := login(t, other, kit.NewID(), "")
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
-		return errors.As(err, &e) && e.Code == shop.SoldOut && s.flagged(other), fmt.Sprint("the sold-out flag is not set: ", err)
+		return errors.As(err, &e) && e.Code == shop.SoldOut && s.soldOutFlagSet(other), fmt.Sprint("the sold-out flag is not set: ", err)
 	})
 	second, _ := login(t, other, user, "")
 	got, err := second.Buy(sale.ID, 1, "the-last-unit")
@@ -49,27 +49,27 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n > 1 {
 		t.Fatalf("got %d orders for one unit, want at most 1", n)
 	}
-	second.cannotBuy(shop.DuplicateKey, sale.ID, 2, "the-last-unit")
+	second.requireBuyError(shop.DuplicateKey, sale.ID, 2, "the-last-unit")
 
 	if out, code := other.run("sale", "end", sale.ID.String(), "--yes"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
 		return errors.As(err, &e) && e.Code == shop.Closed, fmt.Sprint("not closed yet: ", err)
 	})
 	_, err = stranger.Cancel(got.Order)
-	refused(t, shop.NotFound, err)
+	requireError(t, shop.NotFound, err)
 	again, err := second.Buy(sale.ID, 1, "the-last-unit")
 	if err != nil || again.Order != got.Order || again.Ticket != got.Ticket {
 		t.Fatalf("after close: %+v, %v; want order %s", again, err, got.Order)
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
-// flagged reports whether the node's metrics count a buy that was rejected without Redis.
-func (s *testShop) flagged(n *node) bool {
+// soldOutFlagSet reports whether the node's metrics count a buy that was rejected without Redis.
+func (s *testShop) soldOutFlagSet(n *node) bool {
 	s.t.Helper()
 	return n.metric("stampede_soldout_turned_away_total") > 0
 }

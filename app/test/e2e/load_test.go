@@ -16,16 +16,16 @@ type scenarioResult struct {
 	Failures         []string
 }
 
-// TestEveryLoadScenario is the short form of `just bench`. Each scenario runs briefly with a few shoppers, and its
+// TestEveryLoadScenarioPassesItsChecks is the short form of `just bench`. Each scenario runs briefly with a few shoppers, and its
 // checks (P1, P2, P6) hold. Speed is not checked: if a scenario completes no op, the test repeats all of them for a
 // longer time.
-func TestEveryLoadScenario(t *testing.T) {
+func TestEveryLoadScenarioPassesItsChecks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=1h", "STAMPEDE_RETURN_WITHIN=0s")
 	n := s.start()
-	for moment := 500 * time.Millisecond; ; moment *= 4 {
+	for duration := 500 * time.Millisecond; ; duration *= 4 {
 		before := s.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'")
-		results := s.everyScenario(n, moment)
+		results := s.runScenarios(n, duration)
 		last := results[len(results)-1]
 		if last.Reserved == 0 || last.Orders != last.Reserved {
 			t.Errorf("%d reserved, %d order events", last.Reserved, last.Orders)
@@ -38,19 +38,19 @@ func TestEveryLoadScenario(t *testing.T) {
 		if !slices.ContainsFunc(results, idle) || t.Failed() {
 			return
 		}
-		if moment >= 8*time.Second {
-			t.Fatalf("a scenario did no operation within %v: %+v", moment, results)
+		if duration >= 8*time.Second {
+			t.Fatalf("a scenario did no operation within %v: %+v", duration, results)
 		}
 	}
 }
 
-// everyScenario runs all scenarios over the same sockets, each for a moment, and checks that none reports failures.
-func (s *testShop) everyScenario(n *node, moment time.Duration) []scenarioResult {
+// runScenarios runs all scenarios over the same sockets, each for a moment, and checks that none reports failures.
+func (s *testShop) runScenarios(n *node, duration time.Duration) []scenarioResult {
 	s.t.Helper()
 	scenarios := []string{"idle", "time", "buy", "soldout", "burst", "chain", "fanout", "reconnect"}
 	args := append([]string{"load"}, scenarios...)
 	args = append(args, "--target", n.addr, "--pid", strconv.Itoa(n.Cmd.Process.Pid),
-		"--sockets", "40", "--for", moment.String(), "--stalled", "0.05", "--hot", "2", "--json")
+		"--sockets", "40", "--for", duration.String(), "--stalled", "0.05", "--hot", "2", "--json")
 	out, code := s.run(args...)
 	var results []scenarioResult
 	if err := json.Unmarshal([]byte(out), &results); err != nil || code != 0 || len(results) != len(scenarios) {

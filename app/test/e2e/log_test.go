@@ -13,17 +13,17 @@ import (
 	"stampede/app/wsclient"
 )
 
-// line is one line of the JSON log.
-type line struct {
+// logLine is one line of the JSON log.
+type logLine struct {
 	Msg, Op, Path      string
 	Request, Session   any
 	Order, Sale, Entry string
 }
 
-// lines returns the log lines for which `is` returns true.
-func (n *node) lines(is func(l *line) bool) (found []line) {
+// logLines returns the log lines for which `is` returns true.
+func (n *node) logLines(is func(l *logLine) bool) (found []logLine) {
 	for text := range strings.Lines(n.Text()) {
-		var l line
+		var l logLine
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			n.t.Fatalf("a log line is not JSON: %s", text)
 		}
@@ -51,13 +51,13 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	c, _ := login(t, n, user, "")
 	buyer := &shop.Address{Name: "Ada Zimmermann", Phone: "13955512345", Text: "7 Lamplighter Street"}
 	buy := func(key string) (order.Receipt, error) {
-		return wsclient.Ask[order.Receipt](c.Conn, wsclient.Request{
+		return wsclient.Call[order.Receipt](c.Conn, wsclient.Request{
 			Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: buyer,
 		})
 	}
 	receipt, err := buy("logged-key-1")
 	s.must(err)
-	s.drained(sale)
+	s.awaitDrained(sale)
 
 	wire.Cut()
 	waiting, err := buy("logged-key-2")
@@ -76,12 +76,12 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 			t.Errorf("%s without a database: %d", act, status)
 		}
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
-		return len(n.lines(func(l *line) bool { return l.Entry != "" && l.Order == waiting.Order.String() })) > 0,
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		return len(n.logLines(func(l *logLine) bool { return l.Entry != "" && l.Order == waiting.Order.String() })) > 0,
 			"no log line has the entry that could not be written: " + n.Tail()
 	})
 	wire.Restore()
-	s.drained(sale)
+	s.awaitDrained(sale)
 
 	server.Kill()
 	if _, err := buy("logged-key-3"); err == nil {
@@ -93,21 +93,21 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	}
 	server.Start()
 
-	for what, is := range map[string]func(l *line) bool{
-		"pay on a socket":    func(l *line) bool { return l.Op == "pay" && l.Order == receipt.Order.String() },
-		"refund on a socket": func(l *line) bool { return l.Op == "refund" && l.Order == receipt.Order.String() },
-		"buy on a socket":    func(l *line) bool { return l.Op == "buy" && l.Sale == sale.ID.String() && l.Order != "" },
-		"pay over HTTP": func(l *line) bool {
+	for what, is := range map[string]func(l *logLine) bool{
+		"pay on a socket":    func(l *logLine) bool { return l.Op == "pay" && l.Order == receipt.Order.String() },
+		"refund on a socket": func(l *logLine) bool { return l.Op == "refund" && l.Order == receipt.Order.String() },
+		"buy on a socket":    func(l *logLine) bool { return l.Op == "buy" && l.Sale == sale.ID.String() && l.Order != "" },
+		"pay over HTTP": func(l *logLine) bool {
 			return strings.HasSuffix(l.Path, "/pay") && l.Order == receipt.Order.String()
 		},
-		"refund over HTTP": func(l *line) bool {
+		"refund over HTTP": func(l *logLine) bool {
 			return strings.HasSuffix(l.Path, "/refund") && l.Order == receipt.Order.String()
 		},
-		"buy over HTTP": func(l *line) bool {
+		"buy over HTTP": func(l *logLine) bool {
 			return strings.HasSuffix(l.Path, "/buy") && l.Sale == sale.ID.String() && l.Order != ""
 		},
 	} {
-		found := n.lines(is)
+		found := n.logLines(is)
 		if len(found) == 0 {
 			t.Errorf("no log line has the ids of %s", what)
 			continue

@@ -41,10 +41,10 @@ func paidBy(user shop.ID) outbox.Message {
 
 // An operator reads which e-mails could not be sent and why, and sends them again after the cause is fixed, or drops
 // them.
-func TestOperatorLooksAfterDeadMails(t *testing.T) {
+func TestOperatorRetriesAndDropsDeadMails(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
-	server.Answer(func(step, _ string) string {
+	server.SetReply(func(step, _ string) string {
 		if step == kit.SMTPRcptTo {
 			return "550 5.1.1 <ada@mail.example> is unknown here"
 		}
@@ -62,7 +62,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 		}
 		return list
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		return strings.Contains(string(text), "\n"+`stampede_mails{state="dead"} 3`+"\n"), "the mails are not dead"
 	})
@@ -71,9 +71,9 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 		strings.Contains(list[0].Reason, "ada@") {
 		t.Fatalf("%+v", list)
 	}
-	server.Answer(nil)
-	n.drainsQuarantine("retry", []string{list[0].ID, list[1].ID}, "mail")
-	kit.Eventually(t, patience, func() (bool, string) { return len(server.Mails()) == 2, "the mails are not sent again" })
+	server.SetReply(nil)
+	n.drainQuarantine("retry", []string{list[0].ID, list[1].ID}, "mail")
+	kit.Eventually(t, waitTimeout, func() (bool, string) { return len(server.Mails()) == 2, "the mails are not sent again" })
 	for _, m := range server.Mails() {
 		if !strings.Contains(m.To, ada.Email) || !strings.Contains(m.Text, "Lamp") {
 			t.Errorf("%+v", m)

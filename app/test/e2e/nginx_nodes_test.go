@@ -12,7 +12,7 @@ import (
 
 // Two nodes behind nginx form one shop. nginx distributes sockets over both. After a node dies, reads succeed and new
 // sockets open.
-func TestTwoNodesBehindNginx(t *testing.T) {
+func TestNginxUsesBothNodesAndSurvivesADeath(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
 	s.open(10, 1)
@@ -30,22 +30,22 @@ func TestTwoNodesBehindNginx(t *testing.T) {
 		defer conn.Close()
 		s.must(conn.Send(wsclient.Request{Op: wsclient.Hello}))
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
 		// least_conn also counts page requests between the handshakes, so the split may be uneven.
 		return onA+onB == sockets && min(onA, onB) >= sockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
 	})
 
-	answer, err := v.ask(ctx, http.MethodGet, "/api/v1/time", "")
+	response, err := v.request(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
-	if hsts := answer.header.Values("Strict-Transport-Security"); len(hsts) != 1 || hsts[0] != "max-age=31536000" {
+	if hsts := response.header.Values("Strict-Transport-Security"); len(hsts) != 1 || hsts[0] != "max-age=31536000" {
 		t.Errorf("Strict-Transport-Security: %q", hsts)
 	}
 
 	a.Kill()
 	for i := range 20 {
-		if answer, err := v.ask(ctx, http.MethodGet, "/api/v1/time", ""); err != nil || answer.code != http.StatusOK {
-			t.Fatalf("request %d after a node died: %v, %d %s", i, err, answer.code, answer.text)
+		if response, err := v.request(ctx, http.MethodGet, "/api/v1/time", ""); err != nil || response.code != http.StatusOK {
+			t.Fatalf("request %d after a node died: %v, %d %s", i, err, response.code, response.text)
 		}
 	}
 	for range sockets {
@@ -58,7 +58,7 @@ func TestTwoNodesBehindNginx(t *testing.T) {
 }
 
 // nginx accepts TLS 1.2 and newer. With 1.2 it accepts only AEAD ciphers with forward secrecy.
-func TestTLSAtNginx(t *testing.T) {
+func TestNginxAcceptsOnlyStrongTLS(t *testing.T) {
 	t.Parallel()
 	w := way{}
 	proxy := kit.StartNginx(t, shippedSite, "127.0.0.1:1")

@@ -29,31 +29,31 @@ func behindNginx(t *testing.T, n *node, changes ...string) way {
 
 // 200 people behind one address arrive at the opening of a sale. Each becomes a guest, opens a socket, watches and buys
 // within ten seconds, directly and through nginx, with the shipped limits. 400 people need at most twenty seconds.
-func TestAnOfficeBehindOneAddressGetsIn(t *testing.T) {
+func TestBuyersBehindOneAddressBuyInTime(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
 	sale := s.open(2000, 1)
 	n := startShipped(t, s.settings...)
-	straight, proxied := way{addr: n.addr}, behindNginx(t, n)
-	straight.crowd(t, 200, "127.0.0.2", sale.ID, 10*time.Second)
+	direct, proxied := way{addr: n.addr}, behindNginx(t, n)
+	direct.crowd(t, 200, "127.0.0.2", sale.ID, 10*time.Second)
 	proxied.crowd(t, 200, "127.0.0.3", sale.ID, 10*time.Second)
-	straight.crowd(t, 400, "127.0.0.4", sale.ID, 20*time.Second)
+	direct.crowd(t, 400, "127.0.0.4", sale.ID, 20*time.Second)
 	proxied.crowd(t, 400, "127.0.0.5", sale.ID, 20*time.Second)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
 // Behind nginx the program applies its limits to the address of each client, and clients cannot forge their address.
-func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
+func TestLimitsBehindNginxApplyPerClientAddress(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress,
 		"STAMPEDE_AUTH_RATE=1", "STAMPEDE_AUTH_BURST=60", "STAMPEDE_MAX_CONNS_PER_IP=200")
 	s.open(10, 1)
 	w, ctx := behindNginx(t, s.start()), kit.Context(t)
 	const guest = "/api/v1/auth/guest"
-	login := func(from string, headers ...string) answered {
+	login := func(from string, headers ...string) httpResult {
 		t.Helper()
-		a, err := w.visit(t, from).ask(ctx, http.MethodPost, guest, "", headers...)
+		a, err := w.visit(t, from).request(ctx, http.MethodPost, guest, "", headers...)
 		s.must(err)
 		return a
 	}
@@ -72,8 +72,8 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			{"Connection", "close, X-Real-IP, X-Forwarded-For"},
 		} {
 			a := login("127.0.0.11", headers...)
-			waits := a.failed.RetryMS > 0 && a.header.Get("Retry-After") != ""
-			if a.code != http.StatusTooManyRequests || a.failed.Code != shop.RateLimited || !waits {
+			hasRetryTime := a.failed.RetryMS > 0 && a.header.Get("Retry-After") != ""
+			if a.code != http.StatusTooManyRequests || a.failed.Code != shop.RateLimited || !hasRetryTime {
 				t.Errorf("guest 61 with headers %v: got %d %s, %v; want rate_limited with a retry time", headers, a.code, a.text, a.header)
 			}
 		}
@@ -120,7 +120,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 // One address opens as many incomplete requests as nginx has connections. Another address is served: at once if bodies
 // are incomplete, because they count towards the connection limit of their address; after 10 s if headers are. All
 // limits are those of the site file divided by 64.
-func TestIncompleteRequestsKeepNobodyOut(t *testing.T) {
+func TestIncompleteRequestsDoNotBlockOtherAddresses(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nginxAddress)
 	s.open(10, 1)
@@ -154,7 +154,7 @@ func TestIncompleteRequestsKeepNobodyOut(t *testing.T) {
 			kit.Eventually(t, c.within, func() (bool, string) {
 				v := w.visit(t, "127.0.0.51")
 				v.client.Timeout = 2 * time.Second
-				a, err := v.ask(ctx, http.MethodGet, "/api/v1/time", "")
+				a, err := v.request(ctx, http.MethodGet, "/api/v1/time", "")
 				return err == nil && a.code == http.StatusOK, fmt.Sprintf("%d %s, %v", a.code, a.text, err)
 			})
 			t.Logf("%d incomplete requests; another address was served after %v", opened, time.Since(began))
@@ -184,7 +184,7 @@ func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
 		w.visit(t, "127.0.0.40").raw(post + request + smuggled)
 		for j := range 10 {
 			id := fmt.Sprintf("mine-%d-%d", i, j)
-			a, err := w.visit(t, "127.0.0.41").ask(ctx, http.MethodGet, "/api/v1/time", "", "X-Request-Id", id)
+			a, err := w.visit(t, "127.0.0.41").request(ctx, http.MethodGet, "/api/v1/time", "", "X-Request-Id", id)
 			s.must(err)
 			if a.code != http.StatusOK || a.header.Get("X-Request-Id") != id {
 				t.Errorf("after %q another client got %d %s for %s", request, a.code, a.text, id)
@@ -195,7 +195,7 @@ func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
 
 // Rejections by nginx itself have the error format of the program. If a retry can succeed, they contain the time until
 // it.
-func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
+func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nginxAddress)
 	s.open(10, 1)
@@ -203,22 +203,22 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	w := behindNginx(t, n, "rate=2000r/s", "rate=1r/m", "burst=8000 nodelay", "burst=2 nodelay",
 		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 1")
 	ctx := kit.Context(t)
-	want := func(a answered, code int, word shop.Code) {
+	want := func(a httpResult, code int, wantCode shop.Code) {
 		t.Helper()
 		retry, after := int64(2000), "2"
-		if word == shop.BadRequest {
+		if wantCode == shop.BadRequest {
 			retry, after = 0, ""
 		}
-		if a.code != code || a.failed.Code != word || a.failed.RetryMS != retry || a.header.Get("Retry-After") != after ||
+		if a.code != code || a.failed.Code != wantCode || a.failed.RetryMS != retry || a.header.Get("Retry-After") != after ||
 			!strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
-			t.Errorf("got %d %s, %v; want %d, %s", a.code, a.text, a.header, code, word)
+			t.Errorf("got %d %s, %v; want %d, %s", a.code, a.text, a.header, code, wantCode)
 		}
 	}
 	v := w.visit(t, "127.0.0.17")
-	var last answered
+	var last httpResult
 	for i := range 4 {
 		var err error
-		last, err = v.ask(ctx, http.MethodGet, fmt.Sprintf("/api/v1/time?%d", i), "")
+		last, err = v.request(ctx, http.MethodGet, fmt.Sprintf("/api/v1/time?%d", i), "")
 		s.must(err)
 	}
 	want(last, http.StatusTooManyRequests, shop.RateLimited)
@@ -250,12 +250,12 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 		want(v.raw(c.request+"Host: "+w.addr+"\r\n\r\n"), c.code, shop.BadRequest)
 	}
 	plain := way{addr: w.addr}.visit(t, "127.0.0.19")
-	a, err = plain.ask(ctx, http.MethodGet, "/api/v1/time", "")
+	a, err = plain.request(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
 	want(a, http.StatusBadRequest, shop.BadRequest)
 
 	n.Kill()
-	a, err = w.visit(t, "127.0.0.18").ask(ctx, http.MethodGet, "/api/v1/time", "")
+	a, err = w.visit(t, "127.0.0.18").request(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
 	want(a, http.StatusServiceUnavailable, shop.Busy)
 }

@@ -17,8 +17,8 @@ var binary string
 
 func TestMain(m *testing.M) { kit.MainWith(m, &binary) }
 
-// patience limits each wait for a condition. It is long, so that a busy machine does not fail a test.
-const patience = time.Minute
+// waitTimeout limits each wait for a condition. It is long, so that a busy machine does not fail a test.
+const waitTimeout = time.Minute
 
 const secret = "a-key-for-tests-only-0123456789abcdef"
 
@@ -34,7 +34,7 @@ type node struct {
 // settings override earlier ones.
 func launch(t *testing.T, settings ...string) *node {
 	t.Helper()
-	return launchShipped(t, slices.Concat(kit.Crowd, settings)...)
+	return launchShipped(t, slices.Concat(kit.NoRateLimits, settings)...)
 }
 
 // launchShipped is launch with the shipped limits.
@@ -73,7 +73,7 @@ func (n *node) in(t *testing.T) *node {
 
 func (n *node) waitReady() {
 	n.t.Helper()
-	n.AwaitReady(n.t, patience, n.addr)
+	n.AwaitReady(n.t, waitTimeout, n.addr)
 }
 
 // stop ends the program with SIGTERM and returns its exit code.

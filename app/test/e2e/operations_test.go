@@ -23,17 +23,17 @@ func (c *client) lastNotice() (text string, published bool) {
 
 // An operation on one node takes effect on all nodes. All clients, also new ones, receive a banner until it is removed.
 // A switch turns buying over HTTP off and on. Viewers at one node see the buys of the other.
-func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
+func TestNoticesAndSwitchesApplyOnAllNodes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	sale := s.open(100_000, 5)
 	a, b := s.start(), s.start("STAMPEDE_ROLES=api")
 	operator := operatorToken(t)
-	here, _ := viewer(t, a)
-	there, _ := viewer(t, b)
-	receives := func(who *client, want string) {
+	viewerA, _ := watchSlot(t, a)
+	viewerB, _ := watchSlot(t, b)
+	awaitNotice := func(who *client, want string) {
 		t.Helper()
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, waitTimeout, func() (bool, string) {
 			text, published := who.lastNotice()
 			return published && text == want, "told " + text
 		})
@@ -41,28 +41,28 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 	buyer, _ := login(t, a, kit.NewID(), "")
 	_, err := buyer.BuyUntilKnown(sale.ID, 5, "five-units")
 	s.must(err)
-	kit.Eventually(t, patience, func() (bool, string) {
-		stock, held := there.lastTick(sale.ID)
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		stock, held := viewerB.lastTick(sale.ID)
 		return stock == 99_995 && held == 5, fmt.Sprintf("the other node's tick has stock %d, held %d", stock, held)
 	})
 	const text = "Kettles are late."
 	a.expect(http.StatusOK, nil, a.post, "/api/v1/operator/notice", operator, map[string]any{
 		"level": "warning", "text": text,
 	})
-	receives(here, text)
-	receives(there, text)
-	newcomer, _ := viewer(t, b)
-	receives(newcomer, text)
-	var standing struct{ Notice *shop.Notice }
-	b.expect(http.StatusOK, &standing, b.read, "/api/v1/operator/notice", operator, nil)
-	if standing.Notice == nil || standing.Notice.Text != text {
-		t.Errorf("the other node returns the notice %+v", standing.Notice)
+	awaitNotice(viewerA, text)
+	awaitNotice(viewerB, text)
+	newViewer, _ := watchSlot(t, b)
+	awaitNotice(newViewer, text)
+	var current struct{ Notice *shop.Notice }
+	b.expect(http.StatusOK, &current, b.read, "/api/v1/operator/notice", operator, nil)
+	if current.Notice == nil || current.Notice.Text != text {
+		t.Errorf("the other node returns the notice %+v", current.Notice)
 	}
-	if status, answer := b.request(http.MethodDelete, "http://"+b.addr+"/api/v1/operator/notice", operator, nil); status != 200 {
-		t.Fatalf("deleting the notice got %d %s, want 200", status, answer)
+	if status, response := b.request(http.MethodDelete, "http://"+b.addr+"/api/v1/operator/notice", operator, nil); status != 200 {
+		t.Fatalf("deleting the notice got %d %s, want 200", status, response)
 	}
-	for _, who := range []*client{here, there, newcomer} {
-		receives(who, "")
+	for _, who := range []*client{viewerA, viewerB, newViewer} {
+		awaitNotice(who, "")
 	}
 
 	buy := func(n *node) int {
@@ -81,7 +81,7 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 			want = http.StatusOK
 		}
 		for _, n := range []*node{a, b} {
-			kit.Eventually(t, patience, func() (bool, string) {
+			kit.Eventually(t, waitTimeout, func() (bool, string) {
 				return buy(n) == want, "the switch has no effect on this node"
 			})
 		}
@@ -89,9 +89,9 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 }
 
 // The readiness of a sale on a live node contains all checks. If a store is unreachable, its checks fail.
-func TestReadinessOfALiveNode(t *testing.T) {
+func TestReadinessContainsAllChecks(t *testing.T) {
 	t.Parallel()
-	s, redis, _ := wired(t)
+	s, redis, _ := newProxiedShop(t)
 	sale := s.open(10, 5)
 	n := s.start()
 	operator := operatorToken(t)
@@ -101,7 +101,7 @@ func TestReadinessOfALiveNode(t *testing.T) {
 		states = make(map[string][]backoffice.CheckState)
 		for _, c := range r.Checks {
 			states[c.Name] = append(states[c.Name], c.State)
-			if c.Says == "" || !slices.Contains(
+			if c.Message == "" || !slices.Contains(
 				backoffice.CheckCodes(), c.Code,
 			) || c.State != backoffice.CheckOK && c.Do == "" {
 				t.Errorf("a check without text, code or remedy: %+v", c)
@@ -112,9 +112,9 @@ func TestReadinessOfALiveNode(t *testing.T) {
 	c, _ := login(t, n, kit.NewID(), "")
 	_, err := c.BuyUntilKnown(sale.ID, 1, "loads-the-sale")
 	s.must(err)
-	s.drained(sale)
+	s.awaitDrained(sale)
 	var states map[string][]backoffice.CheckState
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		var r backoffice.Readiness
 		r, states = list()
 		return !slices.ContainsFunc(r.Checks, func(c backoffice.Check) bool {

@@ -29,27 +29,27 @@ func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	s.must(before.XGroupCreateMkStream(kit.Context(t), stream, "backoffice", "0").Err())
 	n := s.start()
 	one, two := token(t, kit.NewID()), token(t, kit.NewID())
-	a, b := n.bought(sale, one, 1), n.bought(sale, two, 1)
-	n.paid(g, a, one)
-	s.posted(promoted, a)
-	kit.Eventually(t, patience, func() (bool, string) {
+	a, b := n.buyPending(sale, one, 1), n.buyPending(sale, two, 1)
+	n.payOrder(g, a, one)
+	s.awaitPostings(promoted, a)
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		const groups = "SELECT COUNT(*) FROM settings WHERE name = 'backoffice_groups' AND value LIKE '%backoffice%'"
 		return s.count(groups) == 1, "the group is not recorded"
 	})
 	link.Stall()
-	n.paid(g, b, two)
-	s.posted(before, a, b)
-	kit.Eventually(t, patience, func() (bool, string) {
+	n.payOrder(g, b, two)
+	s.awaitPostings(before, a, b)
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		sent := s.count("SELECT COUNT(*) FROM outbox WHERE sent_at IS NOT NULL")
 		return sent == 2, fmt.Sprintf("%d of 2 postings are marked as sent", sent)
 	})
 	replica.Promote()
 	wire.Redirect(replica.URL)
 	master.Kill()
-	s.posted(promoted, a, b)
+	s.awaitPostings(promoted, a, b)
 	s.must(promoted.FlushAll(kit.Context(t)).Err())
-	s.posted(promoted, a, b)
-	kit.Eventually(t, patience, func() (bool, string) {
+	s.awaitPostings(promoted, a, b)
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		found, err := promoted.XInfoGroups(kit.Context(t), stream).Result()
 		var names []string
 		for _, group := range found {
@@ -61,11 +61,11 @@ func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	})
 }
 
-// posted waits until the stream on the Redis server has a posting of each order.
-func (s *testShop) posted(there *redis.Client, orders ...shop.Order) {
+// awaitPostings waits until the stream on the Redis server has a posting of each order.
+func (s *testShop) awaitPostings(redisClient *redis.Client, orders ...shop.Order) {
 	s.t.Helper()
-	kit.Eventually(s.t, patience, func() (bool, string) {
-		found, err := there.XRange(kit.Context(s.t), "stampede:{backoffice}:paid", "-", "+").Result()
+	kit.Eventually(s.t, waitTimeout, func() (bool, string) {
+		found, err := redisClient.XRange(kit.Context(s.t), "stampede:{backoffice}:paid", "-", "+").Result()
 		for i := range orders {
 			id := orders[i].ID.String()
 			if !slices.ContainsFunc(found, func(m redis.XMessage) bool { return m.Values["order"] == id }) {

@@ -19,43 +19,43 @@ import (
 	"stampede/app/wsclient"
 )
 
-// asking adds a sale that is open now and requires the challenge.
-func (s *testShop) asking(units int64, limit int, kind shop.Challenge) shop.Sale {
+// addChallengeSale adds a sale that is open now and requires the challenge.
+func (s *testShop) addChallengeSale(units int64, limit int, kind shop.Challenge) shop.Sale {
 	s.t.Helper()
 	sale := s.open(units, limit)
 	s.must(s.store.SetChallenge(kit.Context(s.t), sale.ID, kind))
 	return sale
 }
 
-// buysWith checks that a buy with the pass is accepted.
-func (c *client) buysWith(pass string, sale shop.ID, key string) order.Receipt {
+// buyWithPass checks that a buy with the pass is accepted.
+func (c *client) buyWithPass(pass string, sale shop.ID, key string) order.Receipt {
 	c.t.Helper()
-	receipt, err := c.BuyWith(pass, sale, 1, key)
+	receipt, err := c.BuyWithPass(pass, sale, 1, key)
 	if err != nil {
 		c.t.Fatalf("buy %s: %v", key, err)
 	}
 	return receipt
 }
 
-// needsPass checks that a buy with the pass is rejected with pass_required.
-func (c *client) needsPass(pass string, sale shop.ID, key string) {
+// requirePassRequired checks that a buy with the pass is rejected with pass_required.
+func (c *client) requirePassRequired(pass string, sale shop.ID, key string) {
 	c.t.Helper()
-	_, err := c.BuyWith(pass, sale, 1, key)
-	refused(c.t, shop.PassRequired, err)
+	_, err := c.BuyWithPass(pass, sale, 1, key)
+	requireError(c.t, shop.PassRequired, err)
 }
 
 // Work is bound to one user and one sale, and its solution is verified. A wrong solution, or that of another user,
 // gives no pass. A repeated solution gives the same pass, also over HTTP and on another node. All these passes allow
 // one buy.
-func TestWorkBeforeTheBuy(t *testing.T) {
+func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	sale, other := s.asking(20, 3, shop.ChallengeWork), s.asking(20, 3, shop.ChallengeWork)
+	sale, other := s.addChallengeSale(20, 3, shop.ChallengeWork), s.addChallengeSale(20, 3, shop.ChallengeWork)
 	s.must(s.store.SetWorkBits(kit.Context(t), 10))
 	a, b := s.start(), s.start()
 	user, stranger := kit.NewID(), kit.NewID()
 	buyer, _ := login(t, a, user, "")
-	foreign, _ := login(t, b, stranger, "")
+	otherBuyer, _ := login(t, b, stranger, "")
 
 	task := buyer.task(sale.ID, 10)
 	nonce := admission.Solve(task.Text, task.Bits)
@@ -63,13 +63,13 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 		return func() error { _, err := c.SolvePass(sale, task, nonce); return err }
 	}
 	for name, wrong := range map[string]func() error{
-		"not solved":        solve(buyer, sale.ID, task.ID, unsolved(task)),
-		"of another user":   solve(foreign, sale.ID, task.ID, nonce),
+		"not solved":        solve(buyer, sale.ID, task.ID, wrongNonce(task)),
+		"of another user":   solve(otherBuyer, sale.ID, task.ID, nonce),
 		"of another sale":   solve(buyer, other.ID, task.ID, nonce),
 		"without a task":    solve(buyer, sale.ID, "", nonce),
 		"of one's own task": solve(buyer, sale.ID, "easy", admission.Solve("easy", 10)),
 		"the task as a pass": func() error {
-			_, err := buyer.BuyWith(task.ID, sale.ID, 1, "task-as-pass")
+			_, err := buyer.BuyWithPass(task.ID, sale.ID, 1, "task-as-pass")
 			return err
 		},
 	} {
@@ -83,25 +83,25 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 	if solved.Pass == "" || again != solved {
 		t.Fatalf("the same solution gave %+v, then %+v", solved, again)
 	}
-	buyer.buysWith(solved.Pass, sale.ID, "worked-once")
-	buyer.needsPass(again.Pass, sale.ID, "worked-twice")
+	buyer.buyWithPass(solved.Pass, sale.ID, "worked-once")
+	buyer.requirePassRequired(again.Pass, sale.ID, "worked-twice")
 	late, err := buyer.SolvePass(sale.ID, task.ID, nonce)
 	s.must(err)
-	buyer.needsPass(late.Pass, sale.ID, "worked-late")
+	buyer.requirePassRequired(late.Pass, sale.ID, "worked-late")
 
 	// Nodes apply a changed difficulty or challenge within about a second.
 	if out, code := a.run("challenge", "--bits", "12", "--json"); code != 0 || !strings.Contains(out, `"bits": 12`) {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
-		answer, err := buyer.AskPass(other.ID)
-		return err == nil && answer.Task != nil && answer.Task.Bits == 12, fmt.Sprintf("%+v, %v", answer.Task, err)
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		result, err := buyer.RequestPass(other.ID)
+		return err == nil && result.Task != nil && result.Task.Bits == 12, fmt.Sprintf("%+v, %v", result.Task, err)
 	})
 	if out, code := a.run("challenge", "--sale", other.ID.String(), "--kind", "none"); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
-		_, err := buyer.BuyWith("", other.ID, 1, "nothing-asked")
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		_, err := buyer.BuyWithPass("", other.ID, 1, "nothing-asked")
 		return err == nil, fmt.Sprint(err)
 	})
 	out, code := a.run("challenge", "--sale", "12345", "--kind", "work")
@@ -113,15 +113,15 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 // task requests work of the given difficulty.
 func (c *client) task(sale shop.ID, bits int) *admission.Task {
 	c.t.Helper()
-	answer, err := c.AskPass(sale)
-	if err != nil || answer.Task == nil || answer.Task.Kind != shop.ChallengeWork || answer.Task.Bits != bits {
-		c.t.Fatalf("got %+v, %v; want work of %d bits", answer, err, bits)
+	result, err := c.RequestPass(sale)
+	if err != nil || result.Task == nil || result.Task.Kind != shop.ChallengeWork || result.Task.Bits != bits {
+		c.t.Fatalf("got %+v, %v; want work of %d bits", result, err, bits)
 	}
-	return answer.Task
+	return result.Task
 }
 
-// unsolved returns a nonce that does not solve the task.
-func unsolved(task *admission.Task) string {
+// wrongNonce returns a nonce that does not solve the task.
+func wrongNonce(task *admission.Task) string {
 	for n := 0; ; n++ {
 		if nonce := fmt.Sprint(n); !admission.Solves(task.Text, nonce, task.Bits) {
 			return nonce
@@ -130,19 +130,19 @@ func unsolved(task *admission.Task) string {
 }
 
 // solve submits a solution over HTTP.
-func (n *node) solve(t *testing.T, user, sale shop.ID, task, nonce string) (answer admission.PassAnswer) {
+func (n *node) solve(t *testing.T, user, sale shop.ID, task, nonce string) (result admission.PassResult) {
 	t.Helper()
 	code, text := n.post("/api/v1/sales/"+sale.String()+"/solve", token(t, user),
 		map[string]string{"task": task, "answer": nonce})
-	if err := json.Unmarshal(text, &answer); err != nil || code != http.StatusOK {
+	if err := json.Unmarshal(text, &result); err != nil || code != http.StatusOK {
 		t.Fatalf("%d %s: %v", code, text, err)
 	}
-	return answer
+	return result
 }
 
 // readPicture returns a valid solution of a picture. Tests cannot read the picture, so it replaces the hash in Redis by
 // that of 246810.
-func (s *testShop) readPicture(task string) (answer string, err error) {
+func (s *testShop) readPicture(task string) (result string, err error) {
 	id, _, _ := strings.Cut(task, ".")
 	sum := sha256.Sum256([]byte(id + ":246810"))
 	return "246810", s.redis.SetArgs(context.Background(), "stampede:{captcha}:"+id, hex.EncodeToString(sum[:]),

@@ -35,7 +35,7 @@ func (n *node) logIn(email, password string) account.Session {
 // logInAs is logIn with the token of a guest.
 func (n *node) logInAs(guest, email, password string) account.Session {
 	n.t.Helper()
-	code, body := n.patiently("/api/v1/auth/login", guest, map[string]string{"email": email, "password": password, "client": "app"})
+	code, body := n.postRetrying("/api/v1/auth/login", guest, map[string]string{"email": email, "password": password, "client": "app"})
 	var session account.Session
 	if err := json.Unmarshal(body, &session); err != nil || code != http.StatusOK {
 		n.t.Fatalf("log in: %d %s", code, body)
@@ -45,7 +45,7 @@ func (n *node) logInAs(guest, email, password string) account.Session {
 
 // An account and a guest store addresses, export their data, and delete it. Tokens are revoked. Finished orders lose
 // their address; open orders keep it.
-func TestPeopleHaveTheirDataDeleted(t *testing.T) {
+func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
 	const email, password = "ada@shop.example", "a pony in the rain"
@@ -62,7 +62,7 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 		token, password string
 	}{"account": {session.User.ID, session.Access, password}, "guest": {4242, token(t, 4242), ""}} {
 		all.Go(func() {
-			t.Run(name, func(t *testing.T) { n.in(t).erases(s.in(t), sale, who.id, who.token, who.password) })
+			t.Run(name, func(t *testing.T) { n.in(t).deleteUserData(s.in(t), sale, who.id, who.token, who.password) })
 		})
 	}
 	all.Wait()
@@ -72,9 +72,9 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	s.audit(sale)
 }
 
-// erases stores an address, buys twice, cancels one order, then exports and deletes the data of a user. A guest has no
+// deleteUserData stores an address, buys twice, cancels one order, then exports and deletes the data of a user. A guest has no
 // password.
-func (n *node) erases(s *testShop, sale shop.Sale, user shop.ID, token, password string) {
+func (n *node) deleteUserData(s *testShop, sale shop.Sale, user shop.ID, token, password string) {
 	n.t.Helper()
 	address := map[string]any{"name": "李雷", "phone": "13800000000", "text": "北京市海淀区 1 号"}
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/me/addresses", token, address)
@@ -85,7 +85,7 @@ func (n *node) erases(s *testShop, sale shop.Sale, user shop.ID, token, password
 			map[string]any{"qty": 1, "key": key, "address": address})
 		orders = append(orders, bought.Order)
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+orders[0].String()+"/cancel", token, nil)
 	var copied privacy.Export
 	n.expect(http.StatusOK, &copied, n.read, "/api/v1/me/export", token, nil)
@@ -94,17 +94,17 @@ func (n *node) erases(s *testShop, sale shop.Sale, user shop.ID, token, password
 	}
 	const erase = "/api/v1/me/delete"
 	if password != "" {
-		n.expect(http.StatusForbidden, nil, n.patiently, erase, token, map[string]string{"password": "not it at all"})
+		n.expect(http.StatusForbidden, nil, n.postRetrying, erase, token, map[string]string{"password": "not it at all"})
 	}
-	n.expect(http.StatusOK, nil, n.patiently, erase, token, map[string]string{"password": password})
-	kit.Eventually(n.t, patience, func() (bool, string) {
+	n.expect(http.StatusOK, nil, n.postRetrying, erase, token, map[string]string{"password": password})
+	kit.Eventually(n.t, waitTimeout, func() (bool, string) {
 		code, body := n.get("/api/v1/me/addresses", token)
 		return code == http.StatusUnauthorized, string(body)
 	})
 	if left := s.count("SELECT COUNT(*) FROM addresses WHERE user_id = ?", user); left != 0 {
 		n.t.Errorf("%d addresses are left, want 0", left)
 	}
-	kit.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, waitTimeout, func() (bool, string) {
 		return s.count("SELECT COUNT(*) FROM orders WHERE user_id = ? AND address IS NOT NULL", user) == 1,
 			"the cancelled order still has its address"
 	})

@@ -9,19 +9,19 @@ import (
 	"stampede/app/test/kit"
 )
 
-// settles waits until the sale has the given number of rows, and checks that none of them is refused.
-func (p *promotion) settles(rows int64) {
+// awaitRows waits until the sale has the given number of rows, and checks that none of them is refused.
+func (p *promotion) awaitRows(rows int64) {
 	p.t.Helper()
-	kit.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, waitTimeout, func() (bool, string) {
 		n := p.rowsOf(&p.sale)
 		return n == rows, fmt.Sprintf("%d rows, want %d", n, rows)
 	})
-	p.drained(p.sale)
+	p.awaitDrained(p.sale)
 	refused := p.count("SELECT COUNT(*) FROM orders WHERE sale_id = ? AND state = 'refused'", p.sale.ID)
 	if refused > 0 {
 		p.t.Errorf("%d of %d orders are refused, want 0: Redis had units for them", refused, rows)
 	}
-	p.recoversNothing()
+	p.requireNothingToRecover()
 	p.audit(p.sale)
 }
 
@@ -39,15 +39,15 @@ func TestBacklogWaitsForAddedUnitsOfAPromotedDatabase(t *testing.T) {
 	}
 	buyers := crowd(t, 25, p.n)
 	p.primary.Kill()
-	if accepted := rush(t, buyers, p.sale.ID, 1); len(accepted) != 25 {
+	if accepted := buyAtOnce(t, buyers, p.sale.ID, 1); len(accepted) != 25 {
 		t.Fatalf("%d of 25 buyers were accepted", len(accepted))
 	}
 	p.promote()
-	p.settles(31)
+	p.awaitRows(31)
 }
 
 // P1, P2: the promoted replica stopped applying before the sale was loaded, or before its partition was.
-func TestPromotedDatabaseLearnsThatASaleWasLoaded(t *testing.T) {
+func TestPromotedDatabaseRecoversLoadedSale(t *testing.T) {
 	t.Parallel()
 	for name, opened := range map[string]bool{"the sale": true, "the sale and the partitions": false} {
 		t.Run(name, func(t *testing.T) {
@@ -60,24 +60,24 @@ func TestPromotedDatabaseLearnsThatASaleWasLoaded(t *testing.T) {
 			p.replica.CatchUp(p.primary)
 			p.replica.StopApplying()
 			p.n = p.start()
-			if accepted := rush(t, crowd(t, 20, p.n), p.sale.ID, 1); len(accepted) != 20 {
+			if accepted := buyAtOnce(t, crowd(t, 20, p.n), p.sale.ID, 1); len(accepted) != 20 {
 				t.Fatalf("%d of 20 buyers were accepted", len(accepted))
 			}
-			p.drained(p.sale)
-			p.fail()
+			p.awaitDrained(p.sale)
+			p.failPrimary()
 			if loaded := p.count("SELECT COUNT(*) FROM sales WHERE epoch > 0"); loaded > 0 {
 				t.Fatalf("the replica has %d sales with an epoch, want 0", loaded)
 			}
-			p.settles(20)
+			p.awaitRows(20)
 			p.sell(10)
 			who := token(t, kit.NewID())
-			kit.Eventually(t, patience, func() (bool, string) {
+			kit.Eventually(t, waitTimeout, func() (bool, string) {
 				status, text := p.n.post("/api/v1/sales/"+p.sale.ID.String()+"/buy", who,
 					map[string]any{"qty": 1, "key": "one-too-many"})
 				return strings.Contains(string(text), string(shop.SoldOut)),
 					fmt.Sprintf("a buy after the last unit returns %d %s, want %s", status, text, shop.SoldOut)
 			})
-			p.settles(30)
+			p.awaitRows(30)
 		})
 	}
 }

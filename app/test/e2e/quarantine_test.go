@@ -18,19 +18,19 @@ import (
 
 // P8: postings that the webhook's receiver rejects are quarantined. An operator sees them in the metrics and in the
 // list, and sends them again after the receiver is fixed.
-func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
+func TestOperatorResendsQuarantinedPostings(t *testing.T) {
 	t.Parallel()
-	var mended atomic.Bool
+	var repaired atomic.Bool
 	var received atomic.Int64
-	office := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !mended.Load() {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !repaired.Load() {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
 		received.Add(1)
 	}))
-	t.Cleanup(office.Close)
-	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
+	t.Cleanup(receiver.Close)
+	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+receiver.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
 	postings := make([]outbox.Message, 3)
 	for i := range postings {
 		postings[i] = outbox.Message{
@@ -39,28 +39,28 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	}
 	n := s.start("STAMPEDE_ROLES=api,worker")
 	s.appendPostings(postings...)
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
 				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`),
 			"the postings are not quarantined"
 	})
-	list := func() (parked []outbox.QuarantinedMessage) {
+	list := func() (quarantined []outbox.QuarantinedMessage) {
 		t.Helper()
 		out, code := n.run("backoffice", "parked", "list", "--json")
-		if err := json.Unmarshal([]byte(out), &parked); err != nil || code != 0 {
+		if err := json.Unmarshal([]byte(out), &quarantined); err != nil || code != 0 {
 			t.Fatalf("exit code %d, %v:\n%s", code, err, out)
 		}
-		return parked
+		return quarantined
 	}
-	parked := list()
-	if len(parked) != 3 || !strings.Contains(parked[0].Reason, "422 Unprocessable Entity") ||
-		parked[0].Group != "webhook" {
-		t.Fatalf("%+v", parked)
+	quarantined := list()
+	if len(quarantined) != 3 || !strings.Contains(quarantined[0].Reason, "422 Unprocessable Entity") ||
+		quarantined[0].Group != "webhook" {
+		t.Fatalf("%+v", quarantined)
 	}
-	mended.Store(true)
-	n.drainsQuarantine("replay", []string{parked[0].ID, parked[1].ID}, "backoffice", "parked")
-	kit.Eventually(t, patience, func() (bool, string) { return received.Load() == 2, "the postings are not sent again" })
+	repaired.Store(true)
+	n.drainQuarantine("replay", []string{quarantined[0].ID, quarantined[1].ID}, "backoffice", "parked")
+	kit.Eventually(t, waitTimeout, func() (bool, string) { return received.Load() == 2, "the postings are not sent again" })
 	if left := list(); len(left) != 0 {
 		t.Errorf("%+v", left)
 	}
@@ -69,15 +69,15 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 // appendPostings appends postings. It retries until a worker allows it.
 func (s *testShop) appendPostings(postings ...outbox.Message) {
 	s.t.Helper()
-	kit.Eventually(s.t, patience, func() (bool, string) {
+	kit.Eventually(s.t, waitTimeout, func() (bool, string) {
 		_, err := streams.NewPaidStream(s.redis).Append(kit.Context(s.t), 0, postings)
 		return err == nil, fmt.Sprint(err)
 	})
 }
 
-// drainsQuarantine drops the first of three quarantined messages, sends the second again, then the rest. It checks the
+// drainQuarantine drops the first of three quarantined messages, sends the second again, then the rest. It checks the
 // exit codes of invalid calls.
-func (n *node) drainsQuarantine(again string, ids []string, command ...string) {
+func (n *node) drainQuarantine(again string, ids []string, command ...string) {
 	n.t.Helper()
 	for _, c := range []struct {
 		code int

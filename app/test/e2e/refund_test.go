@@ -68,25 +68,25 @@ func (h *hook) received() map[string]outbox.Message {
 	return maps.Clone(h.seen)
 }
 
-// bought buys over HTTP and returns the pending order.
-func (n *node) bought(sale shop.Sale, who string, qty int) shop.Order {
+// buyPending buys over HTTP and returns the pending order.
+func (n *node) buyPending(sale shop.Sale, who string, qty int) shop.Order {
 	n.t.Helper()
 	var receipt order.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
 		"qty": qty, "key": "bought-" + kit.NewID().String(),
 	})
-	return n.becomes(receipt.Order, who, shop.Pending)
+	return n.awaitState(receipt.Order, who, shop.Pending)
 }
 
 // nextState makes a request wait for the next state of the order. The wait is short, because the state may have changed
 // between two requests.
 const nextState = "?wait=1"
 
-// becomes waits until the order has the state.
-func (n *node) becomes(placed shop.ID, who string, state shop.OrderState) (o shop.Order) {
+// awaitState waits until the order has the state.
+func (n *node) awaitState(placed shop.ID, who string, state shop.OrderState) (o shop.Order) {
 	n.t.Helper()
 	path := "/api/v1/orders/" + placed.String()
-	kit.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, waitTimeout, func() (bool, string) {
 		n.expect(http.StatusOK, &o, n.read, path, who, nil)
 		path = "/api/v1/orders/" + placed.String() + nextState
 		return o.State == state, fmt.Sprintf("the order is %s (%s), want %s", o.State, o.Reason, state)
@@ -94,27 +94,27 @@ func (n *node) becomes(placed shop.ID, who string, state shop.OrderState) (o sho
 	return o
 }
 
-// paid pays the order at the gateway's cashier and waits until the order is paid.
-func (n *node) paid(g *gateway, o shop.Order, who string) shop.Order {
+// payOrder pays the order at the gateway's cashier and waits until the order is paid.
+func (n *node) payOrder(g *gateway, o shop.Order, who string) shop.Order {
 	n.t.Helper()
 	var payment struct{ URL string }
 	n.expect(http.StatusOK, &payment, n.post, "/api/v1/orders/"+o.ID.String()+"/pay", who,
 		map[string]any{"via": "page"})
 	g.payAtCashier(payment.URL, o.ID)
-	return n.becomes(o.ID, who, shop.Paid)
+	return n.awaitState(o.ID, who, shop.Paid)
 }
 
 // P1, P8: the refund is sent once, by policy. The units are withdrawn and count towards the limit. The back office gets
 // both postings over the webhook, although its receiver failed at first, and from the stream. The books agree with the
 // gateway.
-func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
+func TestRefundIsSentOnceAndPosted(t *testing.T) {
 	t.Parallel()
 	g, h := startGateway(t), newHook(t)
 	s := newShop(t, append(g.settings, "STAMPEDE_WEBHOOK_URL="+h.url, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)...)
 	sale := s.open(5, 2)
 	n := s.start()
 	who := token(t, kit.NewID())
-	placed := n.paid(g, n.bought(sale, who, 2), who)
+	placed := n.payOrder(g, n.buyPending(sale, who, 2), who)
 
 	ask := func() (state struct{ State shop.OrderState }) {
 		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+placed.ID.String()+"/refund", who,
@@ -124,7 +124,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	if state := ask(); state.State != shop.Refunding && state.State != shop.Refunded {
 		t.Errorf("the order is %s after the refund request", state.State)
 	}
-	if o := n.becomes(placed.ID, who, shop.Refunded); o.Reason != payment.ReasonRefundBuyer ||
+	if o := n.awaitState(placed.ID, who, shop.Refunded); o.Reason != payment.ReasonRefundBuyer ||
 		o.AmountFen != placed.AmountFen {
 		t.Errorf("%+v", o)
 	}
@@ -134,7 +134,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	if taken, refunded := g.ledger(); taken != placed.AmountFen || refunded != placed.AmountFen {
 		t.Errorf("the gateway took %d fen and refunded %d fen", taken, refunded)
 	}
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		held, sold, withdrawn := s.counter(sale, "held"), s.counter(sale, "sold"), s.counter(sale, "withdrawn")
 		return held == 0 && sold == 0 && withdrawn == 2, fmt.Sprintf("held %d, sold %d, withdrawn %d", held, sold,
 			withdrawn)
@@ -145,7 +145,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	s.audit(sale)
 
 	var got []string
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		got = nil
 		for delivery, p := range h.received() {
 			if p.Order == placed.ID {
@@ -163,11 +163,11 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	if out := fmt.Sprint(stream); len(stream) != 2 || strings.Count(out, `"order":"`+placed.ID.String()+`"`) != 2 {
 		t.Errorf("the back office's stream: %s", out)
 	}
-	s.booksAgree(n, placed)
+	s.requireBooksAgree(n, placed)
 }
 
-// booksAgree compares today's books with the gateway, and again after a payment was deleted from the database.
-func (s *testShop) booksAgree(n *node, placed shop.Order) {
+// requireBooksAgree compares today's books with the gateway, and again after a payment was deleted from the database.
+func (s *testShop) requireBooksAgree(n *node, placed shop.Order) {
 	s.t.Helper()
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	s.must(err)

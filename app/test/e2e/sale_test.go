@@ -14,17 +14,17 @@ import (
 	"stampede/app/test/kit"
 )
 
-// rush lets all clients buy at the same time, each with its own key. Each client repeats its buy with the same key. It
+// buyAtOnce lets all clients buy at the same time, each with its own key. Each client repeats its buy with the same key. It
 // returns the accepted orders by user.
-func rush(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) map[shop.ID]order.Receipt {
+func buyAtOnce(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) map[shop.ID]order.Receipt {
 	t.Helper()
 	var mu sync.Mutex
 	accepted := make(map[shop.ID]order.Receipt)
 	var wg sync.WaitGroup
-	gun := make(chan struct{})
+	start := make(chan struct{})
 	for user, c := range clients {
 		wg.Go(func() {
-			<-gun
+			<-start
 			key := fmt.Sprintf("press-%d", user)
 			for range 1 + repeats {
 				r, err := c.BuyUntilKnown(sale, 1, key)
@@ -45,7 +45,7 @@ func rush(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) 
 			}
 		})
 	}
-	close(gun)
+	close(start)
 	wg.Wait()
 	return accepted
 }
@@ -88,28 +88,28 @@ func crowd(t *testing.T, n int, nodes ...*node) map[shop.ID]*client {
 
 // P1, P4: 2,000 buyers on two nodes buy 100 units, with repeated buys. There are exactly 100 orders. All units return
 // after their deadline and are sold again.
-func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
+func TestTwoThousandBuyersGetAHundredUnits(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
 	sale := s.open(100, 1)
 	clients := crowd(t, 2000, s.start(), s.start())
-	accepted := rush(t, clients, sale.ID, 2)
+	accepted := buyAtOnce(t, clients, sale.ID, 2)
 	if len(accepted) != 100 {
 		t.Fatalf("%d buyers accepted, want 100", len(accepted))
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n != 100 {
 		t.Fatalf("%d rows, want 100", n)
 	}
 	s.audit(sale)
 	for user, r := range accepted {
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, waitTimeout, func() (bool, string) {
 			return clients[user].received(r.Order, shop.Pending), fmt.Sprintf("user %s did not receive order %s", user,
 				r.Order)
 		})
 	}
 
-	s.expires(sale, 100)
+	s.expireOrders(sale, 100)
 	if n := s.count("SELECT taken FROM sales WHERE id = ?", sale.ID); n != 0 {
 		t.Errorf("the guard counts %d units as taken, want 0", n)
 	}
@@ -123,22 +123,22 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 			again++
 		}
 	}
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
 // P5: units return within a second of their deadline. The test requires this for fifty orders with the same deadline.
 // For ten thousand orders it requires only that all units return; `just bench` measures the time. Not t.Parallel, and
 // run alone: the limit of a second needs an otherwise idle machine.
-func TestTenThousandEqualDeadlines(t *testing.T) {
+func TestUnitsOfEqualDeadlinesReturnInTime(t *testing.T) {
 	const buyers, each = 500, 20
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
 	sale := s.open(buyers*each, each)
 	few := s.open(50, 1)
 	a := s.start()
 	s.buyers(a, few, 50)
-	s.drained(few)
-	if late := s.expires(few, 50); late > time.Second {
+	s.awaitDrained(few)
+	if late := s.expireOrders(few, 50); late > time.Second {
 		t.Errorf("P5: 50 units were returned %v after their deadline, want at most 1 s", late)
 	}
 	var wg sync.WaitGroup
@@ -153,20 +153,20 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s.drained(sale)
-	s.expires(sale, buyers*each)
+	s.awaitDrained(sale)
+	s.expireOrders(sale, buyers*each)
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ? AND state = 'expired'", sale.ID); n != buyers*each {
 		t.Errorf("%d orders expired, want %d", n, buyers*each)
 	}
 	s.audit(sale)
 }
 
-// expires moves all pending orders of the sale to the same deadline and waits until the units are back. It returns the
+// expireOrders moves all pending orders of the sale to the same deadline and waits until the units are back. It returns the
 // time since the deadline.
-func (s *testShop) expires(sale shop.Sale, units int64) (late time.Duration) {
+func (s *testShop) expireOrders(sale shop.Sale, units int64) (late time.Duration) {
 	s.t.Helper()
-	deadline := s.sameDeadline(sale, 3*time.Second)
-	kit.Eventually(s.t, patience, func() (bool, string) {
+	deadline := s.setDeadline(sale, 3*time.Second)
+	kit.Eventually(s.t, waitTimeout, func() (bool, string) {
 		back := s.counter(sale, "stock")
 		return back == units, fmt.Sprintf("%d of %d units are returned", back, units)
 	})
@@ -177,8 +177,8 @@ func (s *testShop) expires(sale shop.Sale, units int64) (late time.Duration) {
 	return late
 }
 
-// sameDeadline moves all pending orders of the sale to one deadline, in the rows and in the delay queue.
-func (s *testShop) sameDeadline(sale shop.Sale, in time.Duration) shop.Millis {
+// setDeadline moves all pending orders of the sale to one deadline, in the rows and in the delay queue.
+func (s *testShop) setDeadline(sale shop.Sale, in time.Duration) shop.Millis {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	now, err := s.redis.Time(ctx).Result()

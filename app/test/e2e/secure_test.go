@@ -13,7 +13,7 @@ import (
 // One Redis over TLS, with the shipped restricted account (deploy/redis.acl) and a private CA: `checkconfig` reports no
 // problem, a buy succeeds and gets its row (P2, P3), and the audit passes (P1). A connection with the wrong CA,
 // password or scheme is rejected with an error that names the fix and does not contain the password.
-func TestARedisOverTLSSells(t *testing.T) {
+func TestRedisOverTLSAcceptsBuys(t *testing.T) {
 	t.Parallel()
 	const password = "of-the-test-only"
 	certificate := kit.NewCertificate(t)
@@ -29,7 +29,7 @@ func TestARedisOverTLSSells(t *testing.T) {
 	var receipt order.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, kit.NewID()),
 		map[string]any{"qty": 1, "key": "over-tls-1"})
-	s.drained(sale)
+	s.awaitDrained(sale)
 	if rows := s.count("SELECT COUNT(*) FROM orders WHERE id = ?", int64(receipt.Order)); rows != 1 {
 		t.Errorf("the buy has %d rows, want 1", rows)
 	}

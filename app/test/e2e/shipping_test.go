@@ -21,10 +21,10 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	sale := s.open(5, 2)
 	n := s.start()
 	who, operator := token(t, kit.NewID()), operatorToken(t)
-	placed := n.paid(g, n.bought(sale, who, 2), who)
-	mine, service := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
+	placed := n.payOrder(g, n.buyPending(sale, who, 2), who)
+	orderPath, service := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
 
-	n.expect(http.StatusConflict, nil, n.post, mine+"/receipt", who, nil)
+	n.expect(http.StatusConflict, nil, n.post, orderPath+"/receipt", who, nil)
 	file := map[string]any{
 		"csv": fmt.Sprintf("order,carrier,tracking\n%s,顺丰速运,SF1234567890\n%s,SF,SF2\n", placed.ID, kit.NewID()),
 	}
@@ -37,18 +37,18 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 			t.Errorf("the result of the file is %+v, want %s", r, want)
 		}
 	}
-	if o := n.becomes(placed.ID, who, shop.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
+	if o := n.awaitState(placed.ID, who, shop.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
 		t.Errorf("its buyer reads %q, want the carrier and the number", o.Tracking)
 	}
-	n.expect(http.StatusNotFound, nil, n.post, mine+"/receipt", token(t, kit.NewID()), nil)
+	n.expect(http.StatusNotFound, nil, n.post, orderPath+"/receipt", token(t, kit.NewID()), nil)
 	for range 2 {
 		var state struct{ State shop.OrderState }
-		n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
+		n.expect(http.StatusOK, &state, n.post, orderPath+"/receipt", who, nil)
 		if state.State != shop.Finished {
 			t.Errorf("received: %s", state.State)
 		}
 	}
-	n.expect(http.StatusConflict, nil, n.post, mine+"/refund", who, map[string]any{"reason": "too late"})
+	n.expect(http.StatusConflict, nil, n.post, orderPath+"/refund", who, map[string]any{"reason": "too late"})
 	n.expect(http.StatusConflict, nil, n.post, service+"/orders/"+placed.ID.String()+"/ship", operator,
 		map[string]any{"carrier": "SF", "tracking": "SF3", "replace": true})
 
@@ -64,7 +64,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		t.Errorf("the report: %+v", report)
 	}
 	// Nodes publish their counters within a second.
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		n.expect(http.StatusOK, &report, n.read, service+"/sales/"+sale.ID.String()+"/report", operator, nil)
 		p := report.Buys
 		return p != nil && p.Attempts > 0 && p.Reserved > 0, "the buy attempts are not counted"

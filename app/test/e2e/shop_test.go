@@ -19,7 +19,7 @@ import (
 	"stampede/migrations"
 )
 
-// testShop is one pair of stores and the sales in them.
+// shopURL is one pair of stores and the sales in them.
 type testShop struct {
 	t        *testing.T
 	redisURL string
@@ -35,15 +35,15 @@ type testShop struct {
 func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop {
 	t.Helper()
 	ctx := kit.Context(t)
-	books, err := store.OpenMySQL(ctx, dsn)
+	database, err := store.OpenMySQL(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = books.Close() })
-	if _, err := migrations.Up(ctx, books.DB()); err != nil {
+	t.Cleanup(func() { _ = database.Close() })
+	if _, err := migrations.Up(ctx, database.DB()); err != nil {
 		t.Fatal(err)
 	}
-	if err := books.EnsurePartitions(ctx, 8); err != nil {
+	if err := database.EnsurePartitions(ctx, 8); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("mysql", dsn)
@@ -53,7 +53,7 @@ func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop 
 	t.Cleanup(func() { _ = db.Close() })
 	stores := []string{"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn}
 	return &testShop{
-		t: t, redisURL: redisURL, dsn: dsn, store: books, db: db, redis: plainRedis(t, redisURL),
+		t: t, redisURL: redisURL, dsn: dsn, store: database, db: db, redis: plainRedis(t, redisURL),
 		settings: append(stores, settings...),
 	}
 }
@@ -109,11 +109,11 @@ func (s *testShop) offer(units int64, limit int, opens, closes time.Time) shop.S
 // add completes the sale with a new product and stores both.
 func (s *testShop) add(sale shop.Sale) shop.Sale {
 	s.t.Helper()
-	sale.Slot, sale.Partition = s.theSlot().ID, int(kit.NewID())%8
+	sale.Slot, sale.Partition = s.openSlot().ID, int(kit.NewID())%8
 	return kit.Offer(s.t, s.store, sale)
 }
 
-func (s *testShop) theSlot() shop.Slot {
+func (s *testShop) openSlot() shop.Slot {
 	s.t.Helper()
 	if s.slot.ID == 0 {
 		s.slot = kit.OpenSlot(s.t, s.store)
@@ -177,10 +177,10 @@ func (s *testShop) counter(sale shop.Sale, field string) int64 {
 
 func streamKey(sale shop.Sale) string { return fmt.Sprintf("stampede:{%d}:orders", sale.Partition) }
 
-// drained waits until every reservation of the sale is settled.
-func (s *testShop) drained(sale shop.Sale) {
+// awaitDrained waits until every reservation of the sale is settled.
+func (s *testShop) awaitDrained(sale shop.Sale) {
 	s.t.Helper()
-	kit.Eventually(s.t, patience, func() (bool, string) {
+	kit.Eventually(s.t, waitTimeout, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		values, err := s.redis.HMGet(ctx, kit.SaleKey(&sale), "tickets", "done").Result()

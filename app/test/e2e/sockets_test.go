@@ -44,70 +44,70 @@ type holders struct {
 	sale shop.Sale
 	all  []*holder
 
-	again atomic.Int64 // repeated handshakes
+	repeats atomic.Int64 // repeated handshakes
 }
 
 // Ten thousand clients hold sockets through the shipped nginx, in front of two nodes with the shipped limits. All of
 // them see the stock change after a buy, and none loses its socket within a minute. Meanwhile buys and long polls
 // succeed. The nodes see the address of each client: a block closes the sockets of one address and no other.
-func TestTenThousandSocketsThroughNginx(t *testing.T) {
+func TestNginxKeepsTenThousandSocketsOpen(t *testing.T) {
 	s := newShop(t, nginxAddress, "STAMPEDE_PAY_WINDOW=1h")
 	sale := s.open(100, 5)
 	a, b := startShipped(t, s.settings...), startShipped(t, s.settings...)
 	proxy := kit.StartNginxWorkers(t, 2, shippedSite, a.addr+","+b.addr)
 	h := &holders{s: s, node: a, way: way{proxy.Addr, proxy.TLS}, sale: sale}
-	front, nodes := proxy.Processes(t), []int{a.Cmd.Process.Pid, b.Cmd.Process.Pid}
-	frontBefore, nodesBefore := memoryOf(t, front), memoryOf(t, nodes)
+	proxyPIDs, nodes := proxy.Processes(t), []int{a.Cmd.Process.Pid, b.Cmd.Process.Pid}
+	proxyMemory, nodeMemory := memoryOf(t, proxyPIDs), memoryOf(t, nodes)
 
 	began := time.Now()
-	h.come()
-	kit.Eventually(t, patience, func() (bool, string) {
+	h.connectAll()
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
 		return onA+onB == heldSockets && min(onA, onB) >= heldSockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
 	})
 	t.Logf("%d sockets from %d addresses were open after %.1f s; %v on one node, %v on the other; "+
 		"%d handshakes were repeated", heldSockets, heldAddresses, time.Since(began).Seconds(), a.metric("stampede_live_clients"),
-		b.metric("stampede_live_clients"), h.again.Load())
-	for i, id := range front[1:] {
+		b.metric("stampede_live_clients"), h.repeats.Load())
+	for i, id := range proxyPIDs[1:] {
 		t.Logf("worker %d of nginx has %d files open", i+1, filesOf(t, id))
 	}
 
-	until := time.Now().Add(heldFor)
+	end := time.Now().Add(heldFor)
 	buyer := h.way.visit(t, "127.0.0.40")
-	mine := token(t, kit.NewID())
-	placed := h.buy(buyer, mine, "first-press")
+	buyerToken := token(t, kit.NewID())
+	placed := h.buy(buyer, buyerToken, "first-press")
 	h.awaitTick(99, "the first buy")
 	polled := make(chan error, 1)
-	go func() { polled <- longPoll(kit.Context(t), buyer, placed, mine) }()
-	h.stay(until)
+	go func() { polled <- longPoll(kit.Context(t), buyer, placed, buyerToken) }()
+	h.requireOpenUntil(end)
 	if err := <-polled; err != nil {
 		t.Error(err)
 	}
-	h.buy(buyer, mine, "second-press")
+	h.buy(buyer, buyerToken, "second-press")
 	h.awaitTick(98, "the buy a minute later")
 	t.Logf("memory of a socket: %.1f KB in nginx, %.1f KB in a node",
-		float64(memoryOf(t, front)-frontBefore)/heldSockets, float64(memoryOf(t, nodes)-nodesBefore)/heldSockets)
+		float64(memoryOf(t, proxyPIDs)-proxyMemory)/heldSockets, float64(memoryOf(t, nodes)-nodeMemory)/heldSockets)
 
 	h.block("127.0.1.3")
-	s.drained(sale)
+	s.awaitDrained(sale)
 	s.audit(sale)
 }
 
-// come opens all sockets, at most atOnce at a time.
-func (h *holders) come() {
+// connectAll opens all sockets, at most atOnce at a time.
+func (h *holders) connectAll() {
 	h.s.t.Helper()
 	h.all = make([]*holder, heldSockets)
 	failed := make([]error, heldSockets)
-	places := make(chan struct{}, atOnce)
+	limit := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for i := range h.all {
 		h.all[i] = &holder{from: fmt.Sprintf("127.0.1.%d", 1+i%heldAddresses)}
 		h.all[i].stock.Store(-1)
 		text := token(h.s.t, kit.NewID())
-		places <- struct{}{}
+		limit <- struct{}{}
 		all.Go(func() {
-			defer func() { <-places }()
-			failed[i] = h.enter(h.all[i], text)
+			defer func() { <-limit }()
+			failed[i] = h.openSocket(h.all[i], text)
 		})
 	}
 	all.Wait()
@@ -123,8 +123,8 @@ func (h *holders) come() {
 	}
 }
 
-// enter opens a holder's socket, sends hello, and watches the sale.
-func (h *holders) enter(one *holder, text string) error {
+// openSocket opens a holder's socket, sends hello, and watches the sale.
+func (h *holders) openSocket(one *holder, text string) error {
 	dialer := wsclient.Dialer{
 		Origin: h.way.page(), TLS: h.way.tls.Clone(), From: dialFrom(one.from).LocalAddr, OnFrame: h.received(one),
 	}
@@ -133,8 +133,8 @@ func (h *holders) enter(one *holder, text string) error {
 		var refused *wsclient.Refused
 		if errors.As(err, &refused) {
 			// Retry a busy handshake after the given pause, as the page does.
-			a, _ := readAnswer(refused.Response)
-			if a.failed.Code == shop.Busy && h.again.Add(1) < heldSockets {
+			a, _ := readResult(refused.Response)
+			if a.failed.Code == shop.Busy && h.repeats.Add(1) < heldSockets {
 				time.Sleep(time.Duration(a.failed.RetryMS) * time.Millisecond)
 				continue
 			}
@@ -171,7 +171,7 @@ func (h *holders) received(one *holder) func(*wsclient.Frame) {
 func (h *holders) buy(v *visitor, token, key string) shop.ID {
 	h.s.t.Helper()
 	path := "/api/v1/sales/" + h.sale.ID.String() + "/buy"
-	a, err := v.say(kit.Context(h.s.t), http.MethodPost, path, token, `{"qty":1,"key":"`+key+`"}`)
+	a, err := v.requestWithBody(kit.Context(h.s.t), http.MethodPost, path, token, `{"qty":1,"key":"`+key+`"}`)
 	var receipt order.Receipt
 	if err != nil || a.code != http.StatusOK || json.Unmarshal([]byte(a.text), &receipt) != nil {
 		h.s.t.Fatalf("a buy while the sockets are open: %v: %d %s", err, a.code, a.text)
@@ -183,33 +183,33 @@ func (h *holders) buy(v *visitor, token, key string) shop.ID {
 func (h *holders) awaitTick(stock int64, after string) {
 	h.s.t.Helper()
 	began := time.Now()
-	kit.Eventually(h.s.t, patience, func() (bool, string) {
-		h.closed(0)
-		without := 0
+	kit.Eventually(h.s.t, waitTimeout, func() (bool, string) {
+		h.requireClosedAtMost(0)
+		missing := 0
 		for _, one := range h.all {
 			if one.stock.Load() != stock {
-				without++
+				missing++
 			}
 		}
-		return without == 0, fmt.Sprintf("%d of %d sockets received no tick with a stock of %d", without, len(h.all), stock)
+		return missing == 0, fmt.Sprintf("%d of %d sockets received no tick with a stock of %d", missing, len(h.all), stock)
 	})
 	h.s.t.Logf("all %d sockets received the tick %.1f s after the reply to %s", len(h.all), time.Since(began).Seconds(),
 		after)
 }
 
-// stay checks every second until the given time that no socket is closed.
-func (h *holders) stay(until time.Time) {
+// requireOpenUntil checks every second until the given time that no socket is closed.
+func (h *holders) requireOpenUntil(end time.Time) {
 	h.s.t.Helper()
-	beat := time.NewTicker(time.Second)
-	defer beat.Stop()
-	for time.Now().Before(until) {
-		<-beat.C
-		h.closed(0)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for time.Now().Before(end) {
+		<-ticker.C
+		h.requireClosedAtMost(0)
 	}
 }
 
-// closed checks that at most the given number of sockets are closed. It returns their number per address.
-func (h *holders) closed(want int) map[string]int {
+// requireClosedAtMost checks that at most the given number of sockets are closed. It returns their number per address.
+func (h *holders) requireClosedAtMost(want int) map[string]int {
 	h.s.t.Helper()
 	all, of := 0, make(map[string]int)
 	var why error
@@ -238,8 +238,8 @@ func (h *holders) block(address string) {
 		t.Fatalf("block add exits %d:\n%s", code, out)
 	}
 	each := heldSockets / heldAddresses
-	kit.Eventually(t, patience, func() (bool, string) {
-		of := h.closed(each)
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		of := h.requireClosedAtMost(each)
 		return of[address] == each, fmt.Sprintf("of %s, %d of %d sockets are closed", address, of[address], each)
 	})
 	for _, header := range []string{"X-Forwarded-For", "X-Real-IP"} {
@@ -253,9 +253,9 @@ func (h *holders) block(address string) {
 	t.Logf("a block of %s closed its %d sockets and no others", address, each)
 }
 
-func (h *holders) askFrom(from string, headers ...string) answered {
+func (h *holders) askFrom(from string, headers ...string) httpResult {
 	h.s.t.Helper()
-	a, err := h.way.visit(h.s.t, from).ask(kit.Context(h.s.t), http.MethodGet, "/api/v1/orders",
+	a, err := h.way.visit(h.s.t, from).request(kit.Context(h.s.t), http.MethodGet, "/api/v1/orders",
 		token(h.s.t, kit.NewID()), headers...)
 	h.s.must(err)
 	return a
@@ -264,7 +264,7 @@ func (h *holders) askFrom(from string, headers ...string) answered {
 // longPoll requests an order that does not change, with the maximum wait of 30 s.
 func longPoll(ctx context.Context, v *visitor, placed shop.ID, token string) error {
 	began := time.Now()
-	a, err := v.ask(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", token)
+	a, err := v.request(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", token)
 	if err != nil || a.code != http.StatusOK || time.Since(began) < 29*time.Second {
 		return fmt.Errorf("a long poll while the sockets are open, after %v: %v: %d %s", time.Since(began), err, a.code, a.text)
 	}

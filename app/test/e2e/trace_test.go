@@ -60,7 +60,7 @@ func (c *collector) of(placed shop.ID) map[string]*v1.Span {
 	defer c.mu.Unlock()
 	var trace string
 	for _, s := range c.spans {
-		if s.Name == "buy" && noted(s, "order") == placed.String() {
+		if s.Name == "buy" && attribute(s, "order") == placed.String() {
 			trace = string(s.TraceId)
 		}
 	}
@@ -73,8 +73,8 @@ func (c *collector) of(placed shop.ID) map[string]*v1.Span {
 	return spans
 }
 
-// noted returns an attribute of a span, or "" if it is missing.
-func noted(s *v1.Span, name string) string {
+// attribute returns an attribute of a span, or "" if it is missing.
+func attribute(s *v1.Span, name string) string {
 	for _, a := range s.Attributes {
 		if a.Key == "stampede."+name {
 			return a.Value.GetStringValue()
@@ -83,8 +83,8 @@ func noted(s *v1.Span, name string) string {
 	return ""
 }
 
-// behind maps each span of a buy to its parent.
-var behind = map[string]string{
+// spanParents maps each span of a buy to its parent.
+var spanParents = map[string]string{
 	"buy": "", "reserve.lua": "buy", "entry": "reserve.lua", "fulfil": "entry", "commit": "fulfil",
 	"finish.lua": "fulfil", "push": "fulfil",
 }
@@ -96,36 +96,36 @@ func TestABuyIsTraced(t *testing.T) {
 	s := newShop(t)
 	traces := newCollector(t)
 	sale := s.open(10, 1)
-	front := s.start("STAMPEDE_ROLES=api", "STAMPEDE_OTLP_ENDPOINT="+traces.URL, "STAMPEDE_TRACE_RATIO=1")
+	apiNode := s.start("STAMPEDE_ROLES=api", "STAMPEDE_OTLP_ENDPOINT="+traces.URL, "STAMPEDE_TRACE_RATIO=1")
 	s.start("STAMPEDE_ROLES=worker,sweeper", "STAMPEDE_OTLP_ENDPOINT="+traces.URL, "STAMPEDE_TRACE_RATIO=0")
 
 	for _, via := range []string{"socket", "http"} {
 		user := kit.NewID()
-		c, _ := login(t, front, user, "")
+		c, _ := login(t, apiNode, user, "")
 		buyer := &shop.Address{Name: "Ada Liu", Phone: "13955512345", Text: "7 Lamp Street"}
 		key := "traced-key-" + via
 		var placed shop.ID
 		if via == "socket" {
-			answer, err := wsclient.Ask[order.Receipt](c.Conn, wsclient.Request{
+			receipt, err := wsclient.Call[order.Receipt](c.Conn, wsclient.Request{
 				Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: buyer,
 			})
 			s.must(err)
-			placed = answer.Order
+			placed = receipt.Order
 		} else {
-			var answer order.Receipt
-			front.expect(http.StatusOK, &answer, front.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, user),
+			var receipt order.Receipt
+			apiNode.expect(http.StatusOK, &receipt, apiNode.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, user),
 				map[string]any{"qty": 1, "key": key, "address": buyer})
-			placed = answer.Order
+			placed = receipt.Order
 		}
 		var spans map[string]*v1.Span
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, waitTimeout, func() (bool, string) {
 			spans = traces.of(placed)
-			return len(spans) == len(behind), fmt.Sprintf("want %d spans, got %v", len(behind), spans)
+			return len(spans) == len(spanParents), fmt.Sprintf("want %d spans, got %v", len(spanParents), spans)
 		})
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, waitTimeout, func() (bool, string) {
 			return c.received(placed, shop.Pending), "the buyer did not receive the order of the span push"
 		})
-		for name, parent := range behind {
+		for name, parent := range spanParents {
 			span := spans[name]
 			var want []byte
 			if parent != "" {
@@ -136,11 +136,11 @@ func TestABuyIsTraced(t *testing.T) {
 				t.Errorf("span %s has the parent %x, want %s: %v", name, span.ParentSpanId, parent, span)
 			}
 		}
-		if buy := spans["buy"]; noted(buy, "via") != via || noted(buy, "sale") != sale.ID.String() ||
-			noted(buy, "state") != "reserved" {
+		if buy := spans["buy"]; attribute(buy, "via") != via || attribute(buy, "sale") != sale.ID.String() ||
+			attribute(buy, "state") != "reserved" {
 			t.Errorf("the span buy has the attributes %v", buy.Attributes)
 		}
-		if noted(spans["entry"], "order") != placed.String() || noted(spans["entry"], "entry") == "" {
+		if attribute(spans["entry"], "order") != placed.String() || attribute(spans["entry"], "entry") == "" {
 			t.Errorf("the span entry has the attributes %v", spans["entry"].Attributes)
 		}
 		for _, secret := range []string{

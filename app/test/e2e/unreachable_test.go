@@ -15,8 +15,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// wired returns a shop that reaches its stores through proxies, which can be cut and stalled.
-func wired(t *testing.T, settings ...string) (s *testShop, redis, database *kit.Proxy) {
+// newProxiedShop returns a shop that reaches its stores through proxies, which can be cut and stalled.
+func newProxiedShop(t *testing.T, settings ...string) (s *testShop, redis, database *kit.Proxy) {
 	t.Helper()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	dsn := kit.MySQL(t)
@@ -29,29 +29,29 @@ func wired(t *testing.T, settings ...string) (s *testShop, redis, database *kit.
 // rejectWrites makes Redis reject writes but serve reads, or restores it.
 func rejectWrites(t *testing.T, url string, on bool) {
 	t.Helper()
-	memory := map[bool]string{true: "1", false: "0"}[on]
+	maxMemory := map[bool]string{true: "1", false: "0"}[on]
 	options, err := goredis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := goredis.NewClient(options)
 	defer client.Close()
-	if err := client.ConfigSet(t.Context(), "maxmemory", memory).Err(); err != nil {
+	if err := client.ConfigSet(t.Context(), "maxmemory", maxMemory).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // If a store is unreachable, `stampede status` shows the data of its node and an alarm for that store. Without a node
 // it fails.
-func TestStatusWithoutAStore(t *testing.T) {
+func TestStatusReportsUnreachableStore(t *testing.T) {
 	t.Parallel()
-	s, redis, database := wired(t)
+	s, redis, database := newProxiedShop(t)
 	sale := s.open(10, 5)
 	n := s.start()
 	c, _ := login(t, n, kit.NewID(), "")
 	_, err := c.BuyUntilKnown(sale.ID, 3, "three-of-them")
 	s.must(err)
-	s.drained(sale)
+	s.awaitDrained(sale)
 
 	status := func() (b board.Board, code int) {
 		t.Helper()
@@ -62,39 +62,39 @@ func TestStatusWithoutAStore(t *testing.T) {
 		}
 		return b, code
 	}
-	becomes := func(want ...string) {
+	awaitAlarms := func(want ...string) {
 		t.Helper()
-		kit.Eventually(t, patience, func() (bool, string) {
+		kit.Eventually(t, waitTimeout, func() (bool, string) {
 			b, code := status()
 			var alarms []string
 			for _, a := range b.Alarms {
 				alarms = append(alarms, a.Name)
 			}
-			fits := (code == 3) == (len(want) > 0)
+			matches := (code == 3) == (len(want) > 0)
 			for _, name := range want {
-				fits = fits && slices.Contains(alarms, name)
+				matches = matches && slices.Contains(alarms, name)
 			}
-			return fits && (len(want) > 0 || len(alarms) == 0), fmt.Sprintf("exit code %d, alarms %v", code, alarms)
+			return matches && (len(want) > 0 || len(alarms) == 0), fmt.Sprintf("exit code %d, alarms %v", code, alarms)
 		})
 	}
-	becomes()
-	whole, _ := status()
-	i := slices.IndexFunc(whole.Sales, func(x board.Sale) bool { return x.ID == sale.ID })
-	if i < 0 || whole.Sales[i].Stock != 7 || whole.Sales[i].Held != 3 || len(whole.Nodes) != 1 {
-		t.Fatalf("with both stores: %+v", whole)
+	awaitAlarms()
+	full, _ := status()
+	i := slices.IndexFunc(full.Sales, func(x board.Sale) bool { return x.ID == sale.ID })
+	if i < 0 || full.Sales[i].Stock != 7 || full.Sales[i].Held != 3 || len(full.Nodes) != 1 {
+		t.Fatalf("with both stores: %+v", full)
 	}
 	rejectWrites(t, redis.URL, true)
-	becomes(board.AlarmWritesRejected)
+	awaitAlarms(board.AlarmWritesRejected)
 	rejectWrites(t, redis.URL, false)
-	becomes()
+	awaitAlarms()
 	redis.Cut()
-	becomes(board.AlarmRedisAway)
+	awaitAlarms(board.AlarmRedisUnreachable)
 	redis.Restore()
-	becomes()
+	awaitAlarms()
 	database.Cut()
-	becomes(board.AlarmDatabaseAway)
+	awaitAlarms(board.AlarmDatabaseUnreachable)
 	database.Restore()
-	becomes()
+	awaitAlarms()
 	s.audit(sale)
 	n.Kill()
 	if out, code := n.run("status"); code != 1 || !strings.Contains(out, "cannot reach the server") {
@@ -104,9 +104,9 @@ func TestStatusWithoutAStore(t *testing.T) {
 
 // Stores that do not respond do not delay a scrape. Their metrics are missing, and other metrics report that they are
 // unreachable.
-func TestMetricsWhileStoresStandStill(t *testing.T) {
+func TestScrapeDoesNotWaitForStalledStores(t *testing.T) {
 	t.Parallel()
-	s, redis, database := wired(t)
+	s, redis, database := newProxiedShop(t)
 	s.open(10, 5)
 	n := startShipped(t, s.settings...)
 	if up := n.metric("stampede_streams_up"); up != 1 {
@@ -114,7 +114,7 @@ func TestMetricsWhileStoresStandStill(t *testing.T) {
 	}
 	redis.Stall()
 	database.Stall()
-	quickest := time.Hour
+	fastest := time.Hour
 	for range 5 {
 		begin := time.Now()
 		status, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
@@ -124,14 +124,14 @@ func TestMetricsWhileStoresStandStill(t *testing.T) {
 			!strings.Contains(string(text), "\nstampede_database_silent_seconds ") {
 			t.Errorf("a scrape returned %d after %v, or without the metrics of unreachable stores", status, took)
 		}
-		quickest = min(quickest, took)
+		fastest = min(fastest, took)
 	}
-	if quickest > 2*time.Second {
-		t.Errorf("the fastest scrape took %v, want at most 2 s", quickest)
+	if fastest > 2*time.Second {
+		t.Errorf("the fastest scrape took %v, want at most 2 s", fastest)
 	}
 	redis.Restore()
 	database.Restore()
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		return n.metric("stampede_streams_up") == 1, "the streams are not read again"
 	})
 }

@@ -56,33 +56,33 @@ func dialFrom(from string) *net.Dialer {
 	return &net.Dialer{Timeout: 20 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 }
 
-// answered is the response to a request.
-type answered struct {
+// httpResult is the response to a request.
+type httpResult struct {
 	code   int
 	header http.Header
 	text   string
 	failed shop.Error // error in the body, if any
 }
 
-// ask sends a request with additional headers, given as alternating names and values.
-func (v *visitor) ask(ctx context.Context, method, path, token string, headers ...string) (answered, error) {
+// request sends a request with additional headers, given as alternating names and values.
+func (v *visitor) request(ctx context.Context, method, path, token string, headers ...string) (httpResult, error) {
 	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, http.NoBody)
 	if err != nil {
-		return answered{}, err
+		return httpResult{}, err
 	}
 	return v.send(request, token, headers)
 }
 
-// say sends a request with a body.
-func (v *visitor) say(ctx context.Context, method, path, token, body string) (answered, error) {
+// requestWithBody sends a request with a body.
+func (v *visitor) requestWithBody(ctx context.Context, method, path, token, body string) (httpResult, error) {
 	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, strings.NewReader(body))
 	if err != nil {
-		return answered{}, err
+		return httpResult{}, err
 	}
 	return v.send(request, token, nil)
 }
 
-func (v *visitor) send(request *http.Request, token string, headers []string) (answered, error) {
+func (v *visitor) send(request *http.Request, token string, headers []string) (httpResult, error) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -91,13 +91,13 @@ func (v *visitor) send(request *http.Request, token string, headers []string) (a
 	}
 	response, err := v.client.Do(request)
 	if err != nil {
-		return answered{}, err
+		return httpResult{}, err
 	}
-	return readAnswer(response)
+	return readResult(response)
 }
 
 // raw sends a request that no normal client would send, and checks the response against openapi.yaml.
-func (v *visitor) raw(request string) answered {
+func (v *visitor) raw(request string) httpResult {
 	v.t.Helper()
 	conn, err := (&tls.Dialer{NetDialer: dialFrom(v.from), Config: v.tls}).Dial("tcp", v.addr)
 	if err != nil {
@@ -112,11 +112,11 @@ func (v *visitor) raw(request string) answered {
 	if err != nil {
 		v.t.Fatalf("%.100q: %v", request, err)
 	}
-	a, err := readAnswer(response)
+	a, err := readResult(response)
 	if err == nil {
 		method, target, _ := strings.Cut(request, " ")
-		asked := httptest.NewRequest(method, strings.Fields(target)[0], nil)
-		err = contract.Check(contract.Exchange{Request: asked, Response: response, Got: []byte(a.text)})
+		parsed := httptest.NewRequest(method, strings.Fields(target)[0], nil)
+		err = contract.Check(contract.Exchange{Request: parsed, Response: response, Got: []byte(a.text)})
 	}
 	if err != nil {
 		v.t.Errorf("%.100q got %d %.300s: %v", request, a.code, a.text, err)
@@ -124,10 +124,10 @@ func (v *visitor) raw(request string) answered {
 	return a
 }
 
-func readAnswer(response *http.Response) (answered, error) {
+func readResult(response *http.Response) (httpResult, error) {
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	a := answered{code: response.StatusCode, header: response.Header, text: string(text)}
+	a := httpResult{code: response.StatusCode, header: response.Header, text: string(text)}
 	var body struct{ Error *shop.Error }
 	if json.Unmarshal(text, &body) == nil && body.Error != nil {
 		a.failed = *body.Error
@@ -135,34 +135,34 @@ func readAnswer(response *http.Response) (answered, error) {
 	return a, err
 }
 
-// enter becomes a guest. It waits and retries if the reply contains retry_ms, as the page does.
-func (v *visitor) enter(ctx context.Context) (token string, err error) {
+// becomeGuest becomes a guest. It waits and retries if the reply contains retry_ms, as the page does.
+func (v *visitor) becomeGuest(ctx context.Context) (token string, err error) {
 	for {
-		a, err := v.ask(ctx, http.MethodPost, "/api/v1/auth/guest", "")
+		a, err := v.request(ctx, http.MethodPost, "/api/v1/auth/guest", "")
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("become a guest: %w", err)
 		case a.code == http.StatusOK:
 			var session struct{ Access string }
-			return session.Access, errors.Join(json.Unmarshal([]byte(a.text), &session), emptyIs(&session.Access))
+			return session.Access, errors.Join(json.Unmarshal([]byte(a.text), &session), requireToken(&session.Access))
 		case a.failed.RetryMS == 0:
 			return "", fmt.Errorf("become a guest: %d %s", a.code, a.text)
 		}
-		if err := rest(ctx, a.failed.RetryMS); err != nil {
+		if err := sleep(ctx, a.failed.RetryMS); err != nil {
 			return "", err
 		}
 	}
 }
 
-func emptyIs(text *string) error {
+func requireToken(text *string) error {
 	if *text == "" {
 		return errors.New("the session has no token")
 	}
 	return nil
 }
 
-// rest waits for the given milliseconds or until ctx ends.
-func rest(ctx context.Context, ms int64) error {
+// sleep waits for the given milliseconds or until ctx ends.
+func sleep(ctx context.Context, ms int64) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -172,10 +172,10 @@ func rest(ctx context.Context, ms int64) error {
 }
 
 // socket opens a socket as a page of the origin would. If the handshake is rejected, it returns the response.
-func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, answered, error) {
+func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, httpResult, error) {
 	messages, err := described()
 	if err != nil {
-		return nil, answered{}, err
+		return nil, httpResult{}, err
 	}
 	dialer := wsclient.Dialer{
 		Origin: origin, TLS: v.tls.Clone(), From: dialFrom(v.from).LocalAddr, Seen: messages.Seen(v.t),
@@ -183,17 +183,17 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, an
 	conn, err := dialer.Dial(ctx, v.page())
 	var refused *wsclient.Refused
 	if !errors.As(err, &refused) {
-		return conn, answered{}, err
+		return conn, httpResult{}, err
 	}
-	a, _ := readAnswer(refused.Response) // the library keeps the start of the body, here the whole body
-	if wrong := contract.CheckRefused(refused.Response, []byte(a.text)); wrong != nil {
+	a, _ := readResult(refused.Response) // the library keeps the start of the body, here the whole body
+	if wrong := contract.CheckRejected(refused.Response, []byte(a.text)); wrong != nil {
 		v.t.Errorf("a handshake was rejected with %d %s: %v", a.code, a.text, wrong)
 	}
 	return nil, a, err
 }
 
-// greeted opens a socket and sends hello with the token.
-func (v *visitor) greeted(t *testing.T, token string) *wsclient.Conn {
+// openWithHello opens a socket and sends hello with the token.
+func (v *visitor) openWithHello(t *testing.T, token string) *wsclient.Conn {
 	t.Helper()
 	conn, a, err := v.socket(t.Context(), v.page())
 	if err != nil {
@@ -209,7 +209,7 @@ func (v *visitor) greeted(t *testing.T, token string) *wsclient.Conn {
 // shop performs the first ops of a page: a guest, a socket, hello, watch and a buy. It retries each that is busy or
 // rate-limited (I6: with the same key).
 func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
-	token, err := v.enter(ctx)
+	token, err := v.becomeGuest(ctx)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
 	for _, op := range []wsclient.Request{
 		{Op: wsclient.Hello, Token: token}, {Op: wsclient.Watch}, {Op: wsclient.Buy, Sale: sale, Qty: 1, Key: key},
 	} {
-		err := conn.Patiently(func() error {
+		err := conn.RetryOnCodes(func() error {
 			_, err := conn.Do(op)
 			return err
 		}, shop.Busy, shop.RateLimited)
@@ -246,14 +246,14 @@ func (w way) crowd(t *testing.T, people int, from string, sale shop.ID, within t
 		all.Go(func() { failed[i] = w.visit(t, from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
 	}
 	all.Wait()
-	locked := 0
+	failedCount := 0
 	for _, err := range failed {
 		if err != nil {
-			locked++
+			failedCount++
 		}
 	}
 	t.Logf("all %d shoppers from %s had bought after %v", people, from, time.Since(began))
-	if locked > 0 {
-		t.Errorf("%d of %d shoppers have not bought within %v: %v", locked, people, within, errors.Join(failed...))
+	if failedCount > 0 {
+		t.Errorf("%d of %d shoppers have not bought within %v: %v", failedCount, people, within, errors.Join(failed...))
 	}
 }

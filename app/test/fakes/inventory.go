@@ -76,9 +76,9 @@ func (l *Redis) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
 	return []shop.Reservation{{Order: 77}}, nil
 }
 
-func (l *Redis) Withdraw(_ context.Context, gone []shop.SoldHold) ([]bool, error) {
-	l.Add("withdraw %d", len(gone))
-	return make([]bool, len(gone)), nil
+func (l *Redis) Withdraw(_ context.Context, sold []shop.SoldHold) ([]bool, error) {
+	l.Add("withdraw %d", len(sold))
+	return make([]bool, len(sold)), nil
 }
 
 // WantSteps fails the test if the recorded steps differ.

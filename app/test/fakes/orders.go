@@ -50,20 +50,22 @@ func (b *DueStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) 
 type OneOrder struct {
 	OrderStore
 	*Trace
-	Row  shop.Order
-	Fail string
+	Row      shop.Order
+	FailStep string
 }
 
-// Falls returns an error if Fail names the step, and clears Fail.
-func (b *OneOrder) Falls(step string) error {
-	if b.Fail != step {
+// FailAt returns an error if Fail names the step, and clears Fail.
+func (b *OneOrder) FailAt(step string) error {
+	if b.FailStep != step {
 		return nil
 	}
-	b.Fail = ""
+	b.FailStep = ""
 	return fmt.Errorf("%s: %w", step, shop.ErrTransient)
 }
 
-func (b *OneOrder) Order(context.Context, shop.ID) (shop.Order, error) { return b.Row, b.Falls("read") }
+func (b *OneOrder) Order(context.Context, shop.ID) (shop.Order, error) {
+	return b.Row, b.FailAt("read")
+}
 
 func (b *OneOrder) MarkPublished(context.Context, []*shop.Order) error { return nil }
 

@@ -35,7 +35,7 @@ type Inventory interface {
 // ErrNoRow.
 type OrderStore interface {
 	Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error)
-	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch) ([]shop.Inserted, error)
+	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch) ([]shop.Inserted, error)
 	EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	Expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error)

@@ -14,9 +14,9 @@ import (
 
 // Armed is a crash point that strikes once, at its n-th pass.
 type Armed struct {
-	point  Point
-	left   atomic.Int64 // remaining passes; strikes at 0
-	strike func(point string)
+	point     Point
+	remaining atomic.Int64 // remaining passes; strikes at 0
+	strike    func(point string)
 }
 
 // Arm parses NAME, or NAME#n for the n-th pass of the point, n ≥ 1. At that pass it calls kill, or freeze if the spec
@@ -39,13 +39,13 @@ func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 			return nil, fmt.Errorf("pass %q of crash point %s is not a number of at least 1", times, name)
 		}
 	}
-	a.left.Store(pass)
+	a.remaining.Store(pass)
 	return a, nil
 }
 
 // Fault is the [Fault] of the point. It makes every call unchanged and strikes at the armed pass.
 func (a *Armed) Fault(_ context.Context, name string, call func() error) error {
-	if !slices.Contains(a.point.calls, name) || !within(a.point.of) {
+	if !slices.Contains(a.point.calls, name) || !onStack(a.point.of) {
 		return call()
 	}
 	if a.point.when == before {
@@ -60,7 +60,7 @@ func (a *Armed) Fault(_ context.Context, name string, call func() error) error {
 }
 
 func (a *Armed) pass() {
-	if a.left.Add(-1) == 0 {
+	if a.remaining.Add(-1) == 0 {
 		a.strike(a.point.Name)
 	}
 }
@@ -68,14 +68,14 @@ func (a *Armed) pass() {
 // flows is the import path prefix of the packages whose functions run the flows.
 var flows = strings.TrimSuffix(reflect.TypeFor[shop.Order]().PkgPath(), "shop")
 
-// within reports whether the function, or a closure defined in it, is on the stack of this goroutine. It returns true
+// onStack reports whether the function, or a closure defined in it, is on the stack of this goroutine. It returns true
 // for "". A goroutine that the function started counts only if it runs such a closure.
-func within(function string) bool {
+func onStack(function string) bool {
 	if function == "" {
 		return true
 	}
 	wanted := flows + function
-	for caller := range callers() {
+	for caller := range stackFunctions() {
 		if caller == wanted || strings.HasPrefix(caller, wanted+".") {
 			return true
 		}

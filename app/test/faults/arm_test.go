@@ -10,25 +10,25 @@ import (
 	"stampede/app/shop"
 )
 
-func never(string) { panic("no fault strikes here") }
+func noStrike(string) { panic("no fault strikes here") }
 
 // strikesIn returns the calls made before each strike. An expirer handles the deadline of an order, its cancellation
 // and its deadline again.
-func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
+func strikesIn(t *testing.T, spec string, callErr error) (strikes []string) {
 	t.Helper()
-	var made []string
-	a, err := Arm(spec, func(string) { strikes = append(strikes, strings.Join(made, " ")) }, never)
+	var calls []string
+	a, err := Arm(spec, func(string) { strikes = append(strikes, strings.Join(calls, " ")) }, noStrike)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &order.Expirer{Redis: redisOf{}, Store: databaseOf{}, Effects: &order.Effects{
-		Redis: redisOf{}, Notifier: redisOf{}, Store: databaseOf{},
-		PublishMarks: &order.PublishMarks{Store: databaseOf{}},
+	x := &order.Expirer{Redis: acceptingRedis{}, Store: oneOrderStore{}, Effects: &order.Effects{
+		Redis: acceptingRedis{}, Notifier: acceptingRedis{}, Store: oneOrderStore{},
+		PublishMarks: &order.PublishMarks{Store: oneOrderStore{}},
 	}}
 	ctx := With(t.Context(), func(ctx context.Context, name string, call func() error) error {
 		return a.Fault(ctx, name, func() error {
-			made = append(made, name[strings.LastIndexAny(name, " .")+1:])
-			return fails
+			calls = append(calls, name[strings.LastIndexAny(name, " .")+1:])
+			return callErr
 		})
 	})
 	_, _ = x.Due(ctx, 0, []shop.ID{1})
@@ -37,33 +37,33 @@ func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 	return strikes
 }
 
-// databaseOf has one order. Expire and Cancel end it.
-type databaseOf struct{ order.Store }
+// oneOrderStore has one order. Expire and Cancel end it.
+type oneOrderStore struct{ order.Store }
 
-func (databaseOf) Expire(ctx context.Context, _ []shop.ID, _ shop.Millis) ([]shop.Order, error) {
+func (oneOrderStore) Expire(ctx context.Context, _ []shop.ID, _ shop.Millis) ([]shop.Order, error) {
 	ended := shop.Order{ID: 1, State: shop.Expired, Rev: 2, Touched: true}
 	return []shop.Order{ended}, OfContext(ctx, "Store.Expire", nil)
 }
 
-func (databaseOf) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (shop.Order, error) {
+func (oneOrderStore) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (shop.Order, error) {
 	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Touched: true}, OfContext(ctx, "Store.Cancel", nil)
 }
 
-// redisOf accepts returned units.
-type redisOf struct{ order.Redis }
+// acceptingRedis accepts returned units.
+type acceptingRedis struct{ order.Redis }
 
-func (redisOf) Now(context.Context) (shop.Millis, error) { return 1, nil }
+func (acceptingRedis) Now(context.Context) (shop.Millis, error) { return 1, nil }
 
-func (redisOf) Return(ctx context.Context, _ []shop.Return) ([]bool, error) {
+func (acceptingRedis) Return(ctx context.Context, _ []shop.Return) ([]bool, error) {
 	return []bool{true}, OfContext(ctx, "script return", nil)
 }
 
-func (redisOf) Publish(ctx context.Context, _ int, _ shop.Millis, _ []*shop.Order) error {
+func (acceptingRedis) Publish(ctx context.Context, _ int, _ shop.Millis, _ []*shop.Order) error {
 	return OfContext(ctx, "script publish", nil)
 }
 
 // A point strikes on its side of the call, only in its flow, and once, at the requested pass.
-func TestStrikesAtItsPlaceAndPass(t *testing.T) {
+func TestPointStrikesOnceAtItsPlaceAndPass(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string][]string{
 		"expire.after-commit":   {"Expire"},
@@ -84,25 +84,25 @@ func TestStrikesAtItsPlaceAndPass(t *testing.T) {
 }
 
 // A failed call does not count as a pass.
-func TestFailedCallIsNoPass(t *testing.T) {
+func TestFailedCallDoesNotCountAsPass(t *testing.T) {
 	t.Parallel()
 	if got := strikesIn(t, "expire.after-commit", shop.ErrTransient); got != nil {
 		t.Errorf("strikes after %q", got)
 	}
 }
 
-func TestBeforeIsBefore(t *testing.T) {
+func TestBeforePointStrikesBeforeItsCall(t *testing.T) {
 	t.Parallel()
-	var made, madeAtStrike bool
-	a, err := Arm("warm.before-arm", func(string) { madeAtStrike = made }, never)
+	var calls, madeAtStrike bool
+	a, err := Arm("warm.before-arm", func(string) { madeAtStrike = calls }, noStrike)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = a.Fault(t.Context(), "script arm", func() error {
-		made = true
+		calls = true
 		return nil
 	})
-	if err != nil || !made || madeAtStrike || a.left.Load() != 0 {
-		t.Errorf("made %v, before the strike %v, %d passes left, %v", made, madeAtStrike, a.left.Load(), err)
+	if err != nil || !calls || madeAtStrike || a.remaining.Load() != 0 {
+		t.Errorf("made %v, before the strike %v, %d passes left, %v", calls, madeAtStrike, a.remaining.Load(), err)
 	}
 }

@@ -20,16 +20,16 @@ func OfContext(ctx context.Context, name string, call func() error) error {
 	return call()
 }
 
-// through passes a call to the fault. On an error it drops the result: a process that dies after a call has not seen
+// callWith passes a call to the fault. On an error it drops the result: a process that dies after a call has not seen
 // its result.
-func through[T any](ctx context.Context, f Fault, name string, call func() (T, error)) (T, error) {
-	var answer, nothing T
+func callWith[T any](ctx context.Context, f Fault, name string, call func() (T, error)) (T, error) {
+	var result, zero T
 	err := f(ctx, name, func() (err error) {
-		answer, err = call()
+		result, err = call()
 		return err
 	})
 	if err != nil {
-		return nothing, err
+		return zero, err
 	}
-	return answer, nil
+	return result, nil
 }

@@ -21,15 +21,15 @@ type gateway struct {
 }
 
 func (g gateway) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment, error) {
-	return through(ctx, g.f, "Gateway.Pay", func() (payment.Payment, error) { return g.Gateway.Pay(ctx, r) })
+	return callWith(ctx, g.f, "Gateway.Pay", func() (payment.Payment, error) { return g.Gateway.Pay(ctx, r) })
 }
 
 func (g gateway) Query(ctx context.Context, order shop.ID) (payment.Trade, error) {
-	return through(ctx, g.f, "Gateway.Query", func() (payment.Trade, error) { return g.Gateway.Query(ctx, order) })
+	return callWith(ctx, g.f, "Gateway.Query", func() (payment.Trade, error) { return g.Gateway.Query(ctx, order) })
 }
 
 func (g gateway) Close(ctx context.Context, order shop.ID) (payment.Trade, error) {
-	return through(ctx, g.f, "Gateway.Close", func() (payment.Trade, error) { return g.Gateway.Close(ctx, order) })
+	return callWith(ctx, g.f, "Gateway.Close", func() (payment.Trade, error) { return g.Gateway.Close(ctx, order) })
 }
 
 func (g gateway) Refund(ctx context.Context, r payment.RefundRequest) error {
@@ -37,5 +37,5 @@ func (g gateway) Refund(ctx context.Context, r payment.RefundRequest) error {
 }
 
 func (g gateway) Refunded(ctx context.Context, r payment.RefundRequest) (bool, error) {
-	return through(ctx, g.f, "Gateway.Refunded", func() (bool, error) { return g.Gateway.Refunded(ctx, r) })
+	return callWith(ctx, g.f, "Gateway.Refunded", func() (bool, error) { return g.Gateway.Refunded(ctx, r) })
 }

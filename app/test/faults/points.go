@@ -4,23 +4,23 @@ package faults
 // harmless. Its name is <flow>.<where>. The comments of the flows describe their steps.
 type Point struct {
 	Name  string
-	when  moment
+	when  side
 	calls []string // any of these calls is the step
 	// of is the function that makes the call, "package.(*Type).Method"; "" if only one function makes it. Several flows
 	// have the same step, and the call does not identify its flow.
 	of string
 }
 
-// moment is the side of the call on which a point lies. After means after a call that returned no error.
-type moment int
+// side is the side of the call on which a point lies. After means after a call that returned no error.
+type side int
 
 const (
-	before moment = iota
+	before side = iota
 	after
 )
 
-// later lists the steps in Redis that follow a change of an order's state.
-var later = []string{"script return", "script sell", "script withdraw"}
+// redisEffects lists the steps in Redis that follow a change of an order's state.
+var redisEffects = []string{"script return", "script sell", "script withdraw"}
 
 // points lists all points in the order of the flows.
 var points = []Point{
@@ -41,7 +41,7 @@ var points = []Point{
 	at("cancel.after-insert", after, "Store.Insert").in("order.(*Expirer).Cancel"), // the reservation had no row
 
 	// any later state: units are returned, sold or withdrawn; the row is still marked as unpublished
-	at("effects.after-units", after, later...).in("order.(*Effects).Do"),
+	at("effects.after-units", after, redisEffects...).in("order.(*Effects).Do"),
 	at("effects.after-tell", after, "script publish").in("order.(*Effects).Do"),
 
 	at("recover.after-advance", after, "Store.AdvanceEpoch"),
@@ -75,7 +75,7 @@ var points = []Point{
 	at("late.after-tell", after, "script publish").in("payment.(*Cashier).revive"),
 	at("late.after-refunding", after, "Store.BeginRefund"),
 
-	at("refund.after-ask", after, "Store.AskRefund"), // the request is stored; the policy has not decided
+	at("refund.after-ask", after, "Store.RequestRefund"), // the request is stored; the policy has not decided
 	at("refund.after-decide", after, "Store.DecideRefund"),
 	at("refund.before-send", before, "Gateway.Refund"),
 	at("refund.after-send", after, "Gateway.Refund"),
@@ -90,7 +90,7 @@ var points = []Point{
 	at("edit.after-terms", after, "script terms").in("backoffice.(*CatalogueService).EditSale"),
 	at("withdraw.after-ask", after, "Store.Act").in("backoffice.(*SaleService).askStock"),
 	at("withdraw.after-take", after, "script take_out"), // Redis has decided; the database is not updated
-	at("withdraw.after-settle", after, "Store.SettleStock"),
+	at("withdraw.after-settle", after, "Store.SettleWithdrawal"),
 	at("switch.after-commit", after, "Store.Act").in("backoffice.(*SettingsService).EditSwitches"), // no node applies it yet
 	at("notice.after-commit", after, "Store.Act").in("backoffice.(*SettingsService).replaceNotice"),
 	at("block.after-commit", after, "Store.Act").in("backoffice.(*BlockService).AddBlock"),
@@ -108,7 +108,7 @@ var points = []Point{
 	at("archive.after-plan", after, "Store.PlanArchive"), // one sale is done, the next one is not
 }
 
-func at(name string, when moment, calls ...string) Point {
+func at(name string, when side, calls ...string) Point {
 	return Point{Name: name, when: when, calls: calls}
 }
 

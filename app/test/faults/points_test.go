@@ -19,7 +19,7 @@ import (
 
 // A point that matches no call never strikes. Each point must have a unique place and name existing methods, scripts
 // and functions of the flows.
-func TestEveryPointCanBePassed(t *testing.T) {
+func TestEveryPointMatchesACall(t *testing.T) {
 	t.Parallel()
 	declared := functionsOfFlows(t)
 	for i, p := range points {
@@ -36,7 +36,7 @@ func TestEveryPointCanBePassed(t *testing.T) {
 			t.Errorf("%s has no call", p.Name)
 		}
 		for _, call := range p.calls {
-			if !exists(call) {
+			if !interceptable(call) {
 				t.Errorf("%s has the call %q, which cannot be faulted", p.Name, call)
 			}
 		}
@@ -46,8 +46,8 @@ func TestEveryPointCanBePassed(t *testing.T) {
 	}
 }
 
-// exists reports whether a fault can intercept the call.
-func exists(call string) bool {
+// interceptable reports whether a fault can intercept the call.
+func interceptable(call string) bool {
 	if script, is := strings.CutPrefix(call, scriptPrefix); is {
 		return streams.ScriptSHA(script) != ""
 	}

@@ -33,8 +33,8 @@ var scriptNames = func() map[string]string {
 	return names
 }()
 
-// called returns the call name of a command: of its script, or the command in lower case.
-func called(cmd redis.Cmder) string {
+// callName returns the call name of a command: of its script, or the command in lower case.
+func callName(cmd redis.Cmder) string {
 	name := strings.ToLower(cmd.Name())
 	script := ""
 	if args := cmd.Args(); len(args) > 1 {
@@ -56,7 +56,7 @@ func (h commands) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook implements redis.Hook.
 func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := h.f(ctx, called(cmd), func() error { return next(ctx, cmd) })
+		err := h.f(ctx, callName(cmd), func() error { return next(ctx, cmd) })
 		if err != nil {
 			cmd.SetErr(err)
 		}
@@ -74,7 +74,7 @@ func (h commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 		}
 		known := make(map[string]bool, 1)
 		for _, cmd := range cmds {
-			if name := called(cmd); !known[name] {
+			if name := callName(cmd); !known[name] {
 				known[name] = true
 				inner := call
 				call = func() error { return h.f(ctx, name, inner) }

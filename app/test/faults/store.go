@@ -19,7 +19,7 @@ var storePackage = reflect.TypeFor[store.Store]().PkgPath()
 
 // storeMethod returns the outermost method of the innermost store on the stack.
 func storeMethod() (method string) {
-	for function := range callers() {
+	for function := range stackFunctions() {
 		name, inside := strings.CutPrefix(function, storePackage+".")
 		switch {
 		case inside:
@@ -33,12 +33,12 @@ func storeMethod() (method string) {
 	return method
 }
 
-// deepest limits the searched stack depth. A node's stacks have about forty frames.
-const deepest = 256
+// maxDepth limits the searched stack depth. A node's stacks have about forty frames.
+const maxDepth = 256
 
-// callers iterates over the functions on the stack of this goroutine, innermost first.
-func callers() func(yield func(function string) bool) {
-	var pcs [deepest]uintptr
+// stackFunctions iterates over the functions on the stack of this goroutine, innermost first.
+func stackFunctions() func(yield func(function string) bool) {
+	var pcs [maxDepth]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	return func(yield func(string) bool) {
 		for {

@@ -51,11 +51,11 @@ func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 		if err != nil {
 			t.Fatalf("kit: cluster: %v", err)
 		}
-		secure, port := o.TLS.settings(t, "--tls-cluster", "yes", "--tls-replication", "yes")
+		tlsArgs, port := o.TLS.settings(t, "--tls-cluster", "yes", "--tls-replication", "yes")
 		s := StartRedis(t, RedisOptions{Durable: true, Args: slices.Concat([]string{
 			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "2000",
 			"--cluster-require-full-coverage", "no", "--cluster-port", strconv.Itoa(bus),
-		}, secure, o.Args)})
+		}, tlsArgs, o.Args)})
 		s.securePort = port
 		if i < primaries {
 			c.Primaries = append(c.Primaries, s)
@@ -84,12 +84,12 @@ func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 			return err == nil, fmt.Sprintf("CLUSTER REPLICATE: %v", err)
 		})
 	}
-	c.serves()
+	c.awaitReady()
 	return c
 }
 
-// serves waits until every server sees all slots and all nodes, and every replica is linked to its primary.
-func (c *RedisCluster) serves() {
+// awaitReady waits until every server sees all slots and all nodes, and every replica is linked to its primary.
+func (c *RedisCluster) awaitReady() {
 	c.t.Helper()
 	all := c.servers()
 	Eventually(c.t, startTimeout, func() (bool, string) {

@@ -24,14 +24,14 @@ func Main(m *testing.M, options ...goleak.Option) {
 	os.Exit(code)
 }
 
-// leavingTime is the time that a goroutine has to end. A goroutine of go-redis that dials an unreachable server checks
+// leakTimeout is the time that a goroutine has to end. A goroutine of go-redis that dials an unreachable server checks
 // once a second whether its client was closed.
-const leavingTime = 3 * time.Second
+const leakTimeout = 3 * time.Second
 
 func leaked(options ...goleak.Option) error {
 	for began := time.Now(); ; {
 		err := goleak.Find(options...) // waits some hundred milliseconds by itself
-		if err == nil || time.Since(began) > leavingTime {
+		if err == nil || time.Since(began) > leakTimeout {
 			return err
 		}
 	}

@@ -172,7 +172,7 @@ func startMariaDB(o MariaDBOptions) (*process, string, error) {
 	}
 	var p *process
 	var dsn string
-	err = onSomePort(o.Port, func(port int) error {
+	err = onFreePort(o.Port, func(port int) error {
 		dsn = "root@tcp(" + loopback(port) + ")/"
 		p = &process{
 			name:    "mariadb",

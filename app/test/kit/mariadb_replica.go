@@ -27,9 +27,9 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 		}
 		return args
 	}
-	ofPrimary, ofReplica := semiSyncArgs()
-	primary = StartMariaDB(t, MariaDBOptions{Args: args("1", ofPrimary)})
-	replica = StartMariaDB(t, MariaDBOptions{Args: args("2", ofReplica)})
+	primaryArgs, replicaArgs := semiSyncArgs()
+	primary = StartMariaDB(t, MariaDBOptions{Args: args("1", primaryArgs)})
+	replica = StartMariaDB(t, MariaDBOptions{Args: args("2", replicaArgs)})
 	replica.follow(primary)
 	return primary, replica
 }
@@ -38,7 +38,7 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 // any test, so no commit returns without the replica. AFTER_SYNC makes it wait before other sessions see the commit;
 // otherwise they could read rows that the replica never gets. The replica itself must not wait: MySQL writes applied
 // transactions to its own binary log and would wait there for another replica.
-func semiSyncArgs() (ofPrimary, ofReplica []string) {
+func semiSyncArgs() (primaryArgs, replicaArgs []string) {
 	if isMySQL() {
 		return []string{
 			"--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON",

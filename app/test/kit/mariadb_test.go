@@ -32,7 +32,7 @@ func TestMySQLGivesEachTestAnEmptyStrictDatabase(t *testing.T) {
 }
 
 // P2 depends on it: MariaDB keeps committed transactions after SIGKILL.
-func TestMariaDBKeepsCommitsOverAKill(t *testing.T) {
+func TestMariaDBKeepsCommitsAfterKill(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
 	server := StartMariaDB(t, MariaDBOptions{})

@@ -27,8 +27,8 @@ type Nginx struct {
 	p *process
 }
 
-// around is the minimal nginx.conf around the site, as a replacement for Debian's.
-const around = `daemon off;
+// nginxConf is the minimal nginx.conf around the site, as a replacement for Debian's.
+const nginxConf = `daemon off;
 pid nginx.pid;
 error_log stderr warn;
 %s
@@ -43,20 +43,20 @@ http {
 }
 `
 
-// alone runs nginx as a single process, so that a kill leaves no workers.
-const alone = "master_process off;\nevents { worker_connections 16384; }"
+// singleProcess runs nginx as a single process, so that a kill leaves no workers.
+const singleProcess = "master_process off;\nevents { worker_connections 16384; }"
 
 // StartNginx starts nginx in front of upstream (host:port, several separated by commas). It ends with the test. It
 // replaces the addresses and the certificate in the site file and applies changes: pairs of a text that occurs exactly
 // once and its replacement.
 func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
-	return startNginx(t, site, upstream, func(string) (string, error) { return alone, nil }, changes)
+	return startNginx(t, site, upstream, func(string) (string, error) { return singleProcess, nil }, changes)
 }
 
 // startNginx is StartNginx. shares receives the site text and returns the process settings of nginx.conf.
 func startNginx(
-	t testing.TB, site, upstream string, shares func(string) (string, error), changes []string,
+	t testing.TB, site, upstream string, processSettings func(string) (string, error), changes []string,
 ) *Nginx {
 	t.Helper()
 	program, err := findProgram("nginx")
@@ -71,7 +71,7 @@ func startNginx(
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
-	processes, err := shares(changed)
+	processes, err := processSettings(changed)
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
@@ -81,7 +81,7 @@ func startNginx(
 	if n.TLS, err = certify(dir); err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
-	err = onSomePort(0, func(port int) error {
+	err = onFreePort(0, func(port int) error {
 		n.Addr = loopback(port)
 		conf, err := swap(changed, []string{
 			"listen 443 ssl;", "listen " + n.Addr + " ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
@@ -92,16 +92,16 @@ func startNginx(
 			return err
 		}
 		for name, content := range map[string]string{
-			"nginx.conf": fmt.Sprintf(around, processes), "site.conf": conf,
+			"nginx.conf": fmt.Sprintf(nginxConf, processes), "site.conf": conf,
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 				return err
 			}
 		}
 		n.p = &process{
-			name: "nginx", program: "/bin/sh", dir: dir, ready: n.answers,
+			name: "nginx", program: "/bin/sh", dir: dir, ready: n.ping,
 			// SIGTERM lets a master stop its workers if the test binary is killed; SIGKILL would leave them running.
-			lastWord: syscall.SIGTERM,
+			deathSignal: syscall.SIGTERM,
 			// Each shopper needs two file descriptors, so raise the limit to the maximum.
 			args: []string{
 				"-c", `ulimit -n "$(ulimit -Hn)"; exec "$0" "$@"`, program, "-p", dir, "-c", "nginx.conf", "-e",
@@ -134,7 +134,7 @@ func swap(text string, pairs []string) (string, error) {
 	return text, nil
 }
 
-func (n *Nginx) answers() error {
+func (n *Nginx) ping() error {
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Second}, "tcp", n.Addr, n.TLS)
 	if err != nil {
 		return err
@@ -158,12 +158,12 @@ func certify(dir string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	privateKey, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return nil, err
 	}
 	for name, block := range map[string]*pem.Block{
-		"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret},
+		"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: privateKey},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
 			return nil, err

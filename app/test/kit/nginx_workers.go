@@ -15,25 +15,25 @@ import (
 // comment of the site file recommends for nginx.conf. The file limit is capped at the hard limit of this process.
 func StartNginxWorkers(t testing.TB, workers int, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
-	return startNginx(t, site, upstream, func(text string) (string, error) { return share(text, workers) }, changes)
+	return startNginx(t, site, upstream, func(text string) (string, error) { return workerSettings(text, workers) }, changes)
 }
 
-// share builds the process settings of nginx.conf that the comment of the site file recommends, for n workers.
-func share(site string, workers int) (string, error) {
+// workerSettings builds the process settings of nginx.conf that the comment of the site file recommends, for n workers.
+func workerSettings(site string, workers int) (string, error) {
 	files := regexp.MustCompile(`(?m)^#\s+worker_rlimit_nofile (\d+);$`).FindStringSubmatch(site)
 	events := regexp.MustCompile(`(?m)^#\s+(events \{ worker_connections \d+; \})$`).FindStringSubmatch(site)
 	if files == nil || events == nil {
 		return "", fmt.Errorf("the site has no comment with worker_rlimit_nofile and worker_connections")
 	}
-	wanted, err := strconv.ParseUint(files[1], 10, 64)
+	fileLimit, err := strconv.ParseUint(files[1], 10, 64)
 	if err != nil {
 		return "", err
 	}
-	var may syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &may); err != nil {
+	var hardLimit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &hardLimit); err != nil {
 		return "", err
 	}
-	lines := fmt.Sprintf("worker_processes %d;\nworker_rlimit_nofile %d;\n%s", workers, min(wanted, may.Max), events[1])
+	lines := fmt.Sprintf("worker_processes %d;\nworker_rlimit_nofile %d;\n%s", workers, min(fileLimit, hardLimit.Max), events[1])
 	if os.Geteuid() == 0 {
 		// Other users cannot read the folder of the test.
 		lines = "user root;\n" + lines

@@ -30,8 +30,8 @@ type process struct {
 	args    []string
 	dir     string
 	ready   func() error // returns nil when the server accepts requests
-	// lastWord is the signal that the program receives when the test binary dies; 0: SIGKILL.
-	lastWord syscall.Signal
+	// deathSignal is the signal that the program receives when the test binary dies; 0: SIGKILL.
+	deathSignal syscall.Signal
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
@@ -48,7 +48,7 @@ func (p *process) start() error {
 
 	cmd := exec.Command(p.program, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
-	cmd.SysProcAttr = dieWithParent(cmp.Or(p.lastWord, syscall.SIGKILL))
+	cmd.SysProcAttr = dieWithParent(cmp.Or(p.deathSignal, syscall.SIGKILL))
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
@@ -129,7 +129,7 @@ func findProgram(names ...string) (string, error) {
 }
 
 // freePort returns a port that is free now. Another process may bind it before the server does. Then the start fails;
-// onSomePort tries another port.
+// onFreePort tries another port.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -139,8 +139,8 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// onSomePort calls start with port want. If want is 0, it tries up to three free ports.
-func onSomePort(want int, start func(port int) error) error {
+// onFreePort calls start with port want. If want is 0, it tries up to three free ports.
+func onFreePort(want int, start func(port int) error) error {
 	if want != 0 {
 		return start(want)
 	}
@@ -185,7 +185,7 @@ func (s *server) Pause() {
 	s.t.Helper()
 	s.send(syscall.SIGSTOP)
 	Eventually(s.t, startTimeout, func() (bool, string) {
-		return standsStill(s.p.cmd.Process.Pid), s.p.name + " still runs after SIGSTOP"
+		return isStopped(s.p.cmd.Process.Pid), s.p.name + " still runs after SIGSTOP"
 	})
 }
 

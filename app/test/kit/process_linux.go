@@ -14,9 +14,9 @@ func dieWithParent(with syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: with}
 }
 
-// standsStill reports whether SIGSTOP has stopped every thread of a process. A thread on another processor keeps
+// isStopped reports whether SIGSTOP has stopped every thread of a process. A thread on another processor keeps
 // running until it next enters the kernel, and may still send replies.
-func standsStill(pid int) bool {
+func isStopped(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
 		return false

@@ -7,5 +7,5 @@ import "syscall"
 // dieWithParent does nothing here. A test binary that crashes leaves its servers running.
 func dieWithParent(syscall.Signal) *syscall.SysProcAttr { return nil }
 
-// standsStill always returns true here. SIGSTOP stops all threads within a moment.
+// isStopped always returns true here. SIGSTOP stops all threads within a moment.
 func standsStill(int) bool { return true }

@@ -69,17 +69,17 @@ func StartProgram(t testing.TB, binary, log string, settings []string, args ...s
 func (p *Program) AwaitReady(t testing.TB, within time.Duration, addr string) string {
 	t.Helper()
 	Eventually(t, within, func() (bool, string) {
-		if p.Dead() {
+		if p.Exited() {
 			t.Fatalf("the program exited during its start:\n%s", p.Tail())
 		}
-		addr = cmp.Or(addr, p.Said("address"))
+		addr = cmp.Or(addr, p.LogField("address"))
 		return addr != "" && Ready(t, addr), "not ready:\n" + p.Tail()
 	})
 	return addr
 }
 
-// Said returns the value of a field in the log line "open" of a node, or "" before that line is written.
-func (p *Program) Said(name string) string {
+// LogField returns the value of a field in the log line "open" of a node, or "" before that line is written.
+func (p *Program) LogField(name string) string {
 	_, line, _ := strings.Cut(p.Text(), " msg=open ")
 	_, rest, _ := strings.Cut(" "+line, " "+name+"=")
 	word, _, _ := strings.Cut(rest, " ")
@@ -92,8 +92,8 @@ func (p *Program) Kill() {
 	<-p.Ended
 }
 
-// Dead reports whether the process has ended.
-func (p *Program) Dead() bool {
+// Exited reports whether the process has ended.
+func (p *Program) Exited() bool {
 	select {
 	case <-p.Ended:
 		return true

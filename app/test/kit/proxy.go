@@ -20,19 +20,19 @@ type Proxy struct {
 
 	t        testing.TB
 	listener net.Listener
-	lines    sync.WaitGroup
+	running  sync.WaitGroup
 
-	mu      sync.Mutex
-	target  string        // host:port of the server
-	changed chan struct{} // closed and replaced when a setting changes
-	open    map[*line]struct{}
-	closed  bool
-	cut     bool
-	stalled bool
-	delay   time.Duration
-	pattern []byte
-	drops   int // number of replies still to lose
-	dropped int
+	mu        sync.Mutex
+	target    string        // host:port of the server
+	changed   chan struct{} // closed and replaced when a setting changes
+	open      map[*proxyConn]struct{}
+	closed    bool
+	cut       bool
+	stalled   bool
+	delay     time.Duration
+	pattern   []byte
+	dropsLeft int // number of replies still to lose
+	dropped   int
 }
 
 // NewProxy starts a proxy in front of the server of a URL (redis://…, ws://…) or a MySQL DSN. It ends with the test.
@@ -46,14 +46,14 @@ func NewProxy(t testing.TB, target string) *Proxy {
 		Addr:     listener.Addr().String(),
 		listener: listener,
 		changed:  make(chan struct{}),
-		open:     make(map[*line]struct{}),
+		open:     make(map[*proxyConn]struct{}),
 	}
 	if p.target, err = address(target); err != nil {
 		listener.Close()
 		t.Fatalf("kit: proxy to %q: %v", target, err)
 	}
 	p.t, p.URL = t, strings.Replace(target, p.target, p.Addr, 1)
-	p.lines.Go(p.accept)
+	p.running.Go(p.accept)
 	t.Cleanup(p.close)
 	return p
 }
@@ -77,7 +77,7 @@ func address(target string) (string, error) {
 // Cut resets all connections and rejects new ones until Restore.
 func (p *Proxy) Cut() {
 	p.set(func() { p.cut = true })
-	p.closeLines()
+	p.closeConns()
 }
 
 // Stall keeps connections open but forwards no bytes in either direction until Restore.
@@ -90,7 +90,7 @@ func (p *Proxy) Delay(d time.Duration) { p.set(func() { p.delay = d }) }
 // The server executes the request; the client sees a reset connection. The pattern must lie within one write of the
 // client.
 func (p *Proxy) DropReplies(pattern string, n int) {
-	p.set(func() { p.pattern, p.drops = bytes.ToLower([]byte(pattern)), n })
+	p.set(func() { p.pattern, p.dropsLeft = bytes.ToLower([]byte(pattern)), n })
 }
 
 // Dropped returns the number of requests whose reply was dropped since the start.
@@ -102,7 +102,7 @@ func (p *Proxy) Dropped() int {
 
 // Restore ends the effects of Cut, Stall, Delay and DropReplies.
 func (p *Proxy) Restore() {
-	p.set(func() { p.cut, p.stalled, p.delay, p.drops = false, false, 0, 0 })
+	p.set(func() { p.cut, p.stalled, p.delay, p.dropsLeft = false, false, 0, 0 })
 }
 
 // Redirect resets all connections and connects new ones to the server of target, a URL or DSN.
@@ -113,7 +113,7 @@ func (p *Proxy) Redirect(target string) {
 		p.t.Fatalf("kit: proxy to %q: %v", target, err)
 	}
 	p.set(func() { p.target = address })
-	p.closeLines()
+	p.closeConns()
 }
 
 func (p *Proxy) set(change func()) {
@@ -127,11 +127,11 @@ func (p *Proxy) set(change func()) {
 func (p *Proxy) close() {
 	p.set(func() { p.closed = true })
 	p.listener.Close()
-	p.closeLines()
-	p.lines.Wait()
+	p.closeConns()
+	p.running.Wait()
 }
 
-func (p *Proxy) closeLines() {
+func (p *Proxy) closeConns() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.open {
@@ -145,13 +145,13 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		p.lines.Go(func() { p.serve(client) })
+		p.running.Go(func() { p.serve(client) })
 	}
 }
 
 // serve forwards one connection until either side closes it.
 func (p *Proxy) serve(client net.Conn) {
-	l := &line{proxy: p, client: client.(*net.TCPConn), ended: make(chan struct{})}
+	l := &proxyConn{proxy: p, client: client.(*net.TCPConn), ended: make(chan struct{})}
 	defer l.reset()
 	p.mu.Lock()
 	target := p.target
@@ -161,15 +161,15 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	l.server = upstream.(*net.TCPConn)
-	if !p.join(l, target) {
+	if !p.register(l, target) {
 		return
 	}
-	defer p.leave(l)
+	defer p.unregister(l)
 	l.run()
 }
 
-// join registers the line so that Cut can reset it. It returns false if the proxy is cut, closed or redirected.
-func (p *Proxy) join(l *line, target string) bool {
+// register registers the line so that Cut can reset it. It returns false if the proxy is cut, closed or redirected.
+func (p *Proxy) register(l *proxyConn, target string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cut || p.closed || p.target != target {
@@ -179,26 +179,26 @@ func (p *Proxy) join(l *line, target string) bool {
 	return true
 }
 
-func (p *Proxy) leave(l *line) {
+func (p *Proxy) unregister(l *proxyConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.open, l)
 }
 
-// wantsDrop reports whether the reply to the request must be lost, and counts it.
-func (p *Proxy) wantsDrop(request []byte) bool {
+// shouldDrop reports whether the reply to the request must be lost, and counts it.
+func (p *Proxy) shouldDrop(request []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.drops == 0 || !bytes.Contains(bytes.ToLower(request), p.pattern) {
+	if p.dropsLeft == 0 || !bytes.Contains(bytes.ToLower(request), p.pattern) {
 		return false
 	}
-	p.drops--
+	p.dropsLeft--
 	p.dropped++
 	return true
 }
 
-// pass waits for the delay and until the proxy is not stalled. It returns false if the line ended meanwhile.
-func (p *Proxy) pass(ended <-chan struct{}) bool {
+// waitForward waits for the delay and until the proxy is not stalled. It returns false if the line ended meanwhile.
+func (p *Proxy) waitForward(ended <-chan struct{}) bool {
 	p.mu.Lock()
 	delay := p.delay
 	p.mu.Unlock()

@@ -132,8 +132,8 @@ func StartRedis(t testing.TB, o RedisOptions) *RedisServer {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	secure, port := o.TLS.settings(t)
-	o.Args = append(secure, o.Args...)
+	tlsArgs, port := o.TLS.settings(t)
+	o.Args = append(tlsArgs, o.Args...)
 	p, serverURL, err := startRedis(o)
 	if err != nil {
 		t.Fatalf("kit: Redis: %v", err)
@@ -163,7 +163,7 @@ func startRedis(o RedisOptions) (*process, string, error) {
 	}
 	var p *process
 	var serverURL string
-	err = onSomePort(o.Port, func(port int) error {
+	err = onFreePort(o.Port, func(port int) error {
 		serverURL = "redis://" + loopback(port) + "/0"
 		p = &process{
 			name:    "redis",

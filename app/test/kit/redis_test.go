@@ -35,7 +35,7 @@ func TestRedisGivesEachTestItsOwnEmptyDatabase(t *testing.T) {
 }
 
 // P2 depends on it: a durable Redis keeps acknowledged writes after SIGKILL.
-func TestDurableRedisKeepsItsWritesOverAKill(t *testing.T) {
+func TestDurableRedisKeepsWritesAfterKill(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
 	server := StartRedis(t, RedisOptions{Durable: true})
@@ -53,7 +53,7 @@ func TestDurableRedisKeepsItsWritesOverAKill(t *testing.T) {
 	}
 }
 
-func TestRedisThatIsNotDurableForgets(t *testing.T) {
+func TestNonDurableRedisLosesDataOnRestart(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
 	server := StartRedis(t, RedisOptions{})
@@ -66,26 +66,26 @@ func TestRedisThatIsNotDurableForgets(t *testing.T) {
 	}
 }
 
-func TestPausedServerAnswersAfterResume(t *testing.T) {
+func TestPausedServerRepliesAfterResume(t *testing.T) {
 	t.Parallel()
 	server := StartRedis(t, RedisOptions{})
 	server.Pause()
-	answer := make(chan error, 1)
+	result := make(chan error, 1)
 	client := redisClient(t, server.URL)
-	go func() { answer <- client.Ping(t.Context()).Err() }()
+	go func() { result <- client.Ping(t.Context()).Err() }()
 	select {
-	case err := <-answer:
+	case err := <-result:
 		t.Fatalf("a paused Redis replied: %v", err)
 	case <-time.After(100 * time.Millisecond): // an absent reply has no event to wait for
 	}
 	server.Resume()
-	if err := <-answer; err != nil {
+	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
 }
 
 // P7 is tested with a promoted replica. It must have all data and work without its former master.
-func TestPromotedReplicaHasEverything(t *testing.T) {
+func TestPromotedReplicaHasAllData(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
 	master, replica := StartRedis(t, RedisOptions{}), StartRedis(t, RedisOptions{})

@@ -14,9 +14,9 @@ import (
 // Follow makes the server a replica of master. It returns when the replica has the same offset as master.
 func (s *RedisServer) Follow(master *RedisServer) {
 	s.t.Helper()
-	there := master.client()
-	defer there.Close()
-	s.follow(master, there.Options().Addr)
+	primary := master.client()
+	defer primary.Close()
+	s.follow(master, primary.Options().Addr)
 }
 
 // FollowVia is Follow through a proxy to master. The proxy can make the replica fall behind.
@@ -27,37 +27,37 @@ func (s *RedisServer) FollowVia(master *RedisServer, link *Proxy) {
 
 func (s *RedisServer) follow(master *RedisServer, addr string) {
 	s.t.Helper()
-	here, there := s.client(), master.client()
-	defer here.Close()
-	defer there.Close()
+	replica, primary := s.client(), master.client()
+	defer replica.Close()
+	defer primary.Close()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := here.ReplicaOf(context.Background(), host, port).Err(); err != nil {
+	if err := replica.ReplicaOf(context.Background(), host, port).Err(); err != nil {
 		s.t.Fatalf("kit: REPLICAOF %s %s: %v", host, port, err)
 	}
 	Eventually(s.t, startTimeout, func() (bool, string) {
-		mine, err := replication(here)
+		replicaInfo, err := replication(replica)
 		if err != nil {
 			return false, err.Error()
 		}
-		theirs, err := replication(there)
+		primaryInfo, err := replication(primary)
 		if err != nil {
 			return false, err.Error()
 		}
-		same := mine["master_link_status"] == "up" && mine["slave_repl_offset"] == theirs["master_repl_offset"]
-		return same, fmt.Sprintf("link %s, offset %s of %s", mine["master_link_status"], mine["slave_repl_offset"],
-			theirs["master_repl_offset"])
+		same := replicaInfo["master_link_status"] == "up" && replicaInfo["slave_repl_offset"] == primaryInfo["master_repl_offset"]
+		return same, fmt.Sprintf("link %s, offset %s of %s", replicaInfo["master_link_status"], replicaInfo["slave_repl_offset"],
+			primaryInfo["master_repl_offset"])
 	})
 }
 
 // Promote makes the replica a primary with the data it has.
 func (s *RedisServer) Promote() {
 	s.t.Helper()
-	here := s.client()
-	defer here.Close()
-	if err := here.ReplicaOf(context.Background(), "NO", "ONE").Err(); err != nil {
+	replica := s.client()
+	defer replica.Close()
+	if err := replica.ReplicaOf(context.Background(), "NO", "ONE").Err(); err != nil {
 		s.t.Fatalf("kit: REPLICAOF NO ONE: %v", err)
 	}
 }

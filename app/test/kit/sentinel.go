@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watched is the name of the primary in the sentinels' configuration.
-const watched = "shop"
+// primaryName is the name of the primary in the sentinels' configuration.
+const primaryName = "shop"
 
 // SentinelOptions configures a private group of servers that three sentinels monitor.
 type SentinelOptions struct {
@@ -35,7 +35,7 @@ type Sentinels struct {
 }
 
 // Name returns the name of the primary in the sentinels' configuration.
-func (s *Sentinels) Name() string { return watched }
+func (s *Sentinels) Name() string { return primaryName }
 
 // StartSentinels starts all servers. It returns when every replica is linked to the primary and every sentinel sees all
 // other sentinels and replicas.
@@ -43,8 +43,8 @@ func StartSentinels(t testing.TB, o SentinelOptions) *Sentinels {
 	t.Helper()
 	s := &Sentinels{t: t}
 	server := func() *RedisServer {
-		secure, port := o.TLS.settings(t, "--tls-replication", "yes")
-		r := StartRedis(t, RedisOptions{Durable: true, Args: slices.Concat(secure, o.Args)})
+		tlsArgs, port := o.TLS.settings(t, "--tls-replication", "yes")
+		r := StartRedis(t, RedisOptions{Durable: true, Args: slices.Concat(tlsArgs, o.Args)})
 		r.securePort = port
 		return r
 	}
@@ -69,7 +69,7 @@ func StartSentinels(t testing.TB, o SentinelOptions) *Sentinels {
 		hosts = append(hosts, s.startSentinel(o, host, port))
 	}
 	s.Hosts = strings.Join(hosts, ",")
-	s.agree(o.Replicas)
+	s.awaitAgreement(o.Replicas)
 	return s
 }
 
@@ -81,23 +81,23 @@ func (s *Sentinels) startSentinel(o SentinelOptions, host, port string) string {
 		s.t.Fatalf("kit: sentinel: %v", err)
 	}
 	dir := s.t.TempDir()
-	secure, securePort := o.TLS.settings(s.t, "--tls-replication", "yes")
+	tlsArgs, securePort := o.TLS.settings(s.t, "--tls-replication", "yes")
 	conf := []string{
 		"bind 127.0.0.1", "protected-mode no", "dir " + dir,
-		"sentinel monitor " + watched + " " + host + " " + port + " 2",
-		"sentinel down-after-milliseconds " + watched + " 1000",
-		"sentinel failover-timeout " + watched + " 10000",
+		"sentinel monitor " + primaryName + " " + host + " " + port + " 2",
+		"sentinel down-after-milliseconds " + primaryName + " 1000",
+		"sentinel failover-timeout " + primaryName + " 10000",
 	}
-	for i := 0; i < len(secure); i += 2 {
-		conf = append(conf, strings.TrimPrefix(secure[i], "--")+" "+secure[i+1])
+	for i := 0; i < len(tlsArgs); i += 2 {
+		conf = append(conf, strings.TrimPrefix(tlsArgs[i], "--")+" "+tlsArgs[i+1])
 	}
 	if o.User != "" {
 		conf = append(conf, o.User)
 	}
 	var p *process
-	plain := 0
-	err = onSomePort(0, func(free int) error {
-		plain = free
+	plainPort := 0
+	err = onFreePort(0, func(free int) error {
+		plainPort = free
 		file := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state to this file
 		text := strings.Join(append(conf, "port "+strconv.Itoa(free)), "\n") + "\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -113,21 +113,21 @@ func (s *Sentinels) startSentinel(o SentinelOptions, host, port string) string {
 		s.t.Fatalf("kit: sentinel: %v", err)
 	}
 	s.t.Cleanup(p.kill)
-	s.sentinels = append(s.sentinels, loopback(plain))
+	s.sentinels = append(s.sentinels, loopback(plainPort))
 	if securePort != 0 {
 		return loopback(securePort)
 	}
-	return loopback(plain)
+	return loopback(plainPort)
 }
 
-// agree waits until every sentinel sees the two others and all replicas.
-func (s *Sentinels) agree(replicas int) {
+// awaitAgreement waits until every sentinel sees the two others and all replicas.
+func (s *Sentinels) awaitAgreement(replicas int) {
 	s.t.Helper()
 	for _, addr := range s.sentinels {
 		client := redis.NewSentinelClient(&redis.Options{Addr: addr})
 		defer client.Close()
 		Eventually(s.t, startTimeout, func() (bool, string) {
-			m, err := client.Master(Context(s.t), watched).Result()
+			m, err := client.Master(Context(s.t), primaryName).Result()
 			return err == nil && m["num-other-sentinels"] == "2" && m["num-slaves"] == strconv.Itoa(replicas) &&
 				m["flags"] == "master", fmt.Sprint("a sentinel reports ", m, " ", err)
 		})

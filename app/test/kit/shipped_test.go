@@ -8,7 +8,7 @@ import (
 
 // P2: servers start with the shipped settings in deploy/, and the settings take effect. The loose prefix in my.cnf lets
 // MariaDB and MySQL both start; each must still apply its own setting of the redo log size.
-func TestShippedMySQLSettings(t *testing.T) {
+func TestShippedMySQLSettingsTakeEffect(t *testing.T) {
 	t.Parallel()
 	server := StartMariaDB(t, MariaDBOptions{Conf: "../../../deploy/my.cnf"})
 	db := openMySQL(t, server.Database())
@@ -26,7 +26,7 @@ func TestShippedMySQLSettings(t *testing.T) {
 }
 
 // P2: the same for Redis and Valkey.
-func TestShippedRedisSettings(t *testing.T) {
+func TestShippedRedisSettingsTakeEffect(t *testing.T) {
 	t.Parallel()
 	server := StartRedis(t, RedisOptions{Conf: "../../../deploy/redis.conf", Durable: true})
 	o, err := redis.ParseURL(server.URL)

@@ -109,5 +109,5 @@ func Ready(t testing.TB, addr string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// Calm reports no waiting reservations in any stream.
-func Calm(context.Context) ([]board.PartitionFigures, error) { return nil, nil }
+// NoBacklog reports no waiting reservations in any stream.
+func NoBacklog(context.Context) ([]board.PartitionFigures, error) { return nil, nil }

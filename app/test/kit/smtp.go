@@ -36,11 +36,11 @@ type MailServer struct {
 	Roots          *x509.CertPool // trusts the server's certificate
 	Implicit       bool           // TLS from the first byte
 
-	mu     sync.Mutex
-	answer func(step, arg string) string
-	mails  []ReceivedMail
-	tried  int
-	over   chan struct{}
+	mu          sync.Mutex
+	reply       func(step, arg string) string
+	mails       []ReceivedMail
+	connections int
+	stopped     chan struct{}
 }
 
 // ReceivedMail is one e-mail from one DATA command.
@@ -52,7 +52,7 @@ type ReceivedMail struct {
 // NewMailServer starts a server that accepts all e-mails until the test ends. setup may change it before it listens.
 func NewMailServer(t testing.TB, setup ...func(*MailServer)) *MailServer {
 	t.Helper()
-	s := &MailServer{over: make(chan struct{})}
+	s := &MailServer{stopped: make(chan struct{})}
 	for _, change := range setup {
 		change(s)
 	}
@@ -72,7 +72,7 @@ func NewMailServer(t testing.TB, setup ...func(*MailServer)) *MailServer {
 		}
 	})
 	t.Cleanup(func() {
-		close(s.over)
+		close(s.stopped)
 		_ = listener.Close()
 		sessions.Wait()
 	})
@@ -93,11 +93,11 @@ func WithCertificate(t testing.TB) func(*MailServer) {
 	}
 }
 
-// Answer sets a function that chooses the replies from now on. If it returns "", or is nil, the reply is the default.
-func (s *MailServer) Answer(answer func(step, arg string) string) {
+// SetReply sets a function that chooses the replies from now on. If it returns "", or is nil, the reply is the default.
+func (s *MailServer) SetReply(reply func(step, arg string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answer = answer
+	s.reply = reply
 }
 
 // Mails returns the stored e-mails in the order of receipt.
@@ -107,18 +107,18 @@ func (s *MailServer) Mails() []ReceivedMail {
 	return append([]ReceivedMail(nil), s.mails...)
 }
 
-// Tried returns the number of accepted connections.
-func (s *MailServer) Tried() int {
+// Connections returns the number of accepted connections.
+func (s *MailServer) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tried
+	return s.connections
 }
 
 // smtpSession is one connection of a client.
 type smtpSession struct {
 	server *MailServer
 	conn   net.Conn
-	lines  *bufio.Reader
+	reader *bufio.Reader
 	in     bool // authenticated, or no login required
 	mail   ReceivedMail
 }
@@ -130,111 +130,111 @@ func (s *MailServer) serve(conn net.Conn) {
 	defer close(ended)
 	go func(raw net.Conn) { // close connections that are still open when the test ends
 		select {
-		case <-s.over:
+		case <-s.stopped:
 			_ = raw.Close()
 		case <-ended:
 		}
 	}(conn)
 	s.mu.Lock()
-	s.tried++
+	s.connections++
 	s.mu.Unlock()
 	if s.Implicit {
 		conn = tls.Server(conn, s.TLS)
 	}
-	c := &smtpSession{server: s, conn: conn, lines: bufio.NewReader(conn), in: s.User == ""}
-	if !goesOn(c.say(SMTPGreeting, "", "220 kit ESMTP")) {
+	c := &smtpSession{server: s, conn: conn, reader: bufio.NewReader(conn), in: s.User == ""}
+	if !continues(c.sendReply(SMTPGreeting, "", "220 kit ESMTP")) {
 		return
 	}
 	for {
-		line, err := c.lines.ReadString('\n')
+		line, err := c.reader.ReadString('\n')
 		if err != nil {
 			return
 		}
 		verb, arg, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
-		if !goesOn(c.obey(strings.ToUpper(verb), arg)) {
+		if !continues(c.execute(strings.ToUpper(verb), arg)) {
 			return
 		}
 	}
 }
 
-// goesOn reports whether the session continues after the reply.
-func goesOn(answer string) bool {
-	return answer != SMTPHangUp && answer != SMTPSilent && !strings.HasPrefix(answer, "421") &&
-		!strings.HasPrefix(answer, "221")
+// continues reports whether the session continues after the reply.
+func continues(reply string) bool {
+	return reply != SMTPHangUp && reply != SMTPSilent && !strings.HasPrefix(reply, "421") &&
+		!strings.HasPrefix(reply, "221")
 }
 
-// say sends the default reply for a step, or the test's reply, and returns the sent reply.
-func (c *smtpSession) say(step, arg, usual string) string {
+// sendReply sends the default reply for a step, or the test's reply, and returns the sent reply.
+func (c *smtpSession) sendReply(step, arg, defaultReply string) string {
 	c.server.mu.Lock()
-	answer := c.server.answer
+	reply := c.server.reply
 	c.server.mu.Unlock()
-	if answer != nil {
-		if a := answer(step, arg); a != "" {
-			usual = a
+	if reply != nil {
+		if a := reply(step, arg); a != "" {
+			defaultReply = a
 		}
 	}
-	switch usual {
+	switch defaultReply {
 	case SMTPHangUp:
-		return usual
+		return defaultReply
 	case SMTPSilent:
-		<-c.server.over
-		return usual
+		<-c.server.stopped
+		return defaultReply
 	}
-	if _, err := fmt.Fprintf(c.conn, "%s\r\n", usual); err != nil {
+	if _, err := fmt.Fprintf(c.conn, "%s\r\n", defaultReply); err != nil {
 		return SMTPHangUp
 	}
-	return usual
+	return defaultReply
 }
 
-// obey executes one command and returns the reply.
-func (c *smtpSession) obey(verb, arg string) string {
+// execute executes one command and returns the reply.
+func (c *smtpSession) execute(verb, arg string) string {
 	s := c.server
 	switch verb {
 	case "EHLO":
-		_, secret := c.conn.(*tls.Conn)
+		_, encrypted := c.conn.(*tls.Conn)
 		features := "250-kit\r\n"
-		if s.TLS != nil && !secret {
+		if s.TLS != nil && !encrypted {
 			features += "250-STARTTLS\r\n"
 		}
 		if s.User != "" {
 			features += "250-AUTH PLAIN\r\n"
 		}
-		return c.say(verb, arg, features+"250 8BITMIME")
+		return c.sendReply(verb, arg, features+"250 8BITMIME")
 	case "STARTTLS":
-		answer := c.say(verb, arg, "220 continue")
+		reply := c.sendReply(verb, arg, "220 continue")
 		c.conn = tls.Server(c.conn, s.TLS)
-		c.lines = bufio.NewReader(c.conn)
-		return answer
+		c.reader = bufio.NewReader(c.conn)
+		return reply
 	case "AUTH":
-		given, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(arg, "PLAIN "))
-		if c.in = string(given) == "\x00"+s.User+"\x00"+s.Password; !c.in {
-			return c.say(verb, arg, "535 5.7.8 unknown user")
+		credentials, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(arg, "PLAIN "))
+		if c.in = string(credentials) == "\x00"+s.User+"\x00"+s.Password; !c.in {
+			return c.sendReply(verb, arg, "535 5.7.8 unknown user")
 		}
-		return c.say(verb, arg, "235 welcome")
+		return c.sendReply(verb, arg, "235 welcome")
 	case SMTPMailFrom:
 		c.mail = ReceivedMail{From: arg}
 		if !c.in {
-			return c.say(verb, arg, "530 5.7.0 log in first")
+			return c.sendReply(verb, arg, "530 5.7.0 log in first")
 		}
 	case SMTPRcptTo:
 		c.mail.To = arg
 	case SMTPData:
-		answer := c.say(verb, arg, "354 continue")
-		if strings.HasPrefix(answer, "354") {
+		reply := c.sendReply(verb, arg, "354 continue")
+		if strings.HasPrefix(reply, "354") {
 			return c.receiveEmail()
 		}
-		return answer
+		return reply
 	case SMTPQuit:
-		return c.say(verb, arg, "221 bye")
+		return c.sendReply(verb, arg, "221 bye")
 	}
-	return c.say(verb, arg, "250 ok")
+	return c.sendReply(verb, arg, "250 ok")
 }
 
 // receiveEmail reads an e-mail. It stores the e-mail if the reply is 250 or SMTPHangUp.
 func (c *smtpSession) receiveEmail() string {
 	var text strings.Builder
 	for {
-		line, err := c.lines.ReadString('\n')
+		line, err := c.reader.ReadString('\n')
 		if err != nil {
 			return SMTPHangUp
 		}
@@ -244,11 +244,11 @@ func (c *smtpSession) receiveEmail() string {
 		text.WriteString(strings.TrimPrefix(line, "."))
 	}
 	c.mail.Text = text.String()
-	answer := c.say(SMTPBody, c.mail.Text, "250 taken")
-	if answer == SMTPHangUp || strings.HasPrefix(answer, "250") {
+	reply := c.sendReply(SMTPBody, c.mail.Text, "250 taken")
+	if reply == SMTPHangUp || strings.HasPrefix(reply, "250") {
 		c.server.mu.Lock()
 		defer c.server.mu.Unlock()
 		c.server.mails = append(c.server.mails, c.mail)
 	}
-	return answer
+	return reply
 }

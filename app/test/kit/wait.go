@@ -58,12 +58,12 @@ func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, 
 }
 
 // Await calls ask and waits for its callback.
-func Await[T any](ask func(then func(T, error))) (answer T, err error) {
-	published := make(chan struct{})
+func Await[T any](ask func(callback func(T, error))) (result T, err error) {
+	done := make(chan struct{})
 	ask(func(a T, failed error) {
-		answer, err = a, failed
-		close(published)
+		result, err = a, failed
+		close(done)
 	})
-	<-published
-	return answer, err
+	<-done
+	return result, err
 }

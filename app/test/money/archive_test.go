@@ -16,11 +16,11 @@ import (
 // archive moves an order to the archive: its sale becomes one that closed long ago and leaves Redis.
 func (w *world) archive(n *node, o shop.Order) {
 	w.t.Helper()
-	w.over(o.Sale)
-	w.retire(n, o.Sale)
+	w.closeLongAgo(o.Sale)
+	w.awaitRetired(n, o.Sale)
 	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the trade is closed
 	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
-	w.until("the order is archived", func() error {
+	w.retry("the order is archived", func() error {
 		done, err := w.archiver().RunOnce(w.ctx)
 		if err == nil && done.Moved != 1 {
 			err = fmt.Errorf("%+v", done)
@@ -30,13 +30,13 @@ func (w *world) archive(n *node, o shop.Order) {
 }
 
 func (w *world) archiver() *archive.Archiver {
-	return &archive.Archiver{Store: w.db, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
+	return &archive.Archiver{Store: w.db, PartitionFigures: kit.NoBacklog, ArchiveAfter: archive.RefundWindow}
 }
 
-// retire waits until a closed sale has left Redis.
-func (w *world) retire(n *node, sale shop.ID) {
+// awaitRetired waits until a closed sale has left Redis.
+func (w *world) awaitRetired(n *node, sale shop.ID) {
 	w.t.Helper()
-	w.until("the sale is removed from Redis", func() error {
+	w.retry("the sale is removed from Redis", func() error {
 		w.must(n.scan.RunOnce(n.ctx))
 		if !w.retired(sale) {
 			return errors.New("the sale is in Redis")
@@ -45,9 +45,9 @@ func (w *world) retire(n *node, sale shop.ID) {
 	})
 }
 
-// over sets the closing time of a sale to the distant past. All sales get an old opening time, because nothing moves
+// closeLongAgo sets the closing time of a sale to the distant past. All sales get an old opening time, because nothing moves
 // around openings.
-func (w *world) over(sale shop.ID) {
+func (w *world) closeLongAgo(sale shop.ID) {
 	w.t.Helper()
 	w.exec("UPDATE sales SET closes_at = 1000 WHERE id = ?", sale)
 	w.exec("UPDATE sales SET opens_at = 500")
@@ -65,63 +65,63 @@ func (w *world) retired(sale shop.ID) bool {
 // has a paid and a pending order.
 type twoSales struct {
 	*world
-	n          *node
-	long, live shop.SaleRef
-	rest, open []shop.ID
+	n                        *node
+	closedSale, openSale     shop.SaleRef
+	closedOrders, openOrders []shop.ID
 }
 
 func newTwoSales(t *testing.T) *twoSales {
 	w := newWorld(t)
-	c := &twoSales{world: w, n: w.node(nil), long: w.offer(5, 2), live: w.offer(5, 2)}
+	c := &twoSales{world: w, n: w.node(nil), closedSale: w.offer(5, 2), openSale: w.offer(5, 2)}
 	user := newID()
 	for range 2 {
-		o := w.order(c.long, user)
+		o := w.order(c.closedSale, user)
 		_, err := c.n.expirer.Cancel(w.ctx, o.User, o.ID)
 		w.must(err)
-		c.rest = append(c.rest, o.ID)
+		c.closedOrders = append(c.closedOrders, o.ID)
 	}
-	paidFor := w.order(c.live, user)
-	sold(w, c.n, paidFor)
-	c.open = []shop.ID{paidFor.ID, w.order(c.live, user).ID}
-	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE sale_id = ?", c.long.ID)
-	w.over(c.long.ID)
+	paidFor := w.order(c.openSale, user)
+	payAndSettle(w, c.n, paidFor)
+	c.openOrders = []shop.ID{paidFor.ID, w.order(c.openSale, user).ID}
+	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE sale_id = ?", c.closedSale.ID)
+	w.closeLongAgo(c.closedSale.ID)
 	return c
 }
 
-// settled archives the remaining orders. It requires that each order is in one table, that Redis has no key of the old
+// checkSettled archives the remaining orders. It requires that each order is in one table, that Redis has no key of the old
 // sale, and that the other sale has all its units and holds (P1, I1, I3).
-func (c *twoSales) settled(moment string) {
+func (c *twoSales) checkSettled(moment string) {
 	c.t.Helper()
 	fail := func(format string, args ...any) { c.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
-	c.retire(c.n, c.long.ID)
-	c.until("the orders are archived", func() error {
+	c.awaitRetired(c.n, c.closedSale.ID)
+	c.retry("the orders are archived", func() error {
 		_, err := c.archiver().RunOnce(c.ctx)
 		return err
 	})
 	var archived []shop.ID
 	c.must(c.db.DB().NewRaw("SELECT id FROM orders_archive ORDER BY id").Scan(c.ctx, &archived))
-	rows, err := c.db.OrdersByID(c.ctx, c.rest)
+	rows, err := c.db.OrdersByID(c.ctx, c.closedOrders)
 	c.must(err)
-	if !slices.Equal(archived, c.rest) || len(rows) != len(c.rest) {
-		fail("%v are archived, want %v; %d can be read", archived, c.rest, len(rows))
+	if !slices.Equal(archived, c.closedOrders) || len(rows) != len(c.closedOrders) {
+		fail("%v are archived, want %v; %d can be read", archived, c.closedOrders, len(rows))
 	}
-	keys, err := c.client.Keys(c.ctx, fmt.Sprintf("stampede:{0}:sale:%s*", c.long.ID)).Result()
+	keys, err := c.client.Keys(c.ctx, fmt.Sprintf("stampede:{0}:sale:%s*", c.closedSale.ID)).Result()
 	c.must(err)
 	if len(keys) > 0 {
 		fail("the old sale is in Redis: %v", keys)
 	}
-	if wrong := c.audit(c.long); wrong != "" {
+	if wrong := c.audit(c.closedSale); wrong != "" {
 		fail("the old sale: %s", wrong)
 	}
-	if wrong := c.counted(c.live); wrong != "" {
+	if wrong := c.counterMismatch(c.openSale); wrong != "" {
 		fail("I3: %s", wrong)
 	}
-	c.world.rest(c.live, c.open, fail)
+	c.world.awaitRest(c.openSale, c.openOrders, fail)
 }
 
 // P1, I1, I3, I7: archiving runs at each moment of a recovery of the partition, and so does the removal of the old sale
 // from Redis. The removal succeeds when the partition is open again. The result is the same as without a recovery.
-func TestOrdersMoveDuringARebuild(t *testing.T) {
+func TestArchivingDuringRebuildGivesSameResult(t *testing.T) {
 	t.Parallel()
 	for _, left := range []string{"removed earlier", "removed meanwhile"} {
 		for _, moment := range []string{advanced, closed, beforeRows, afterRows, afterWrites, beforeOpen} {
@@ -129,11 +129,11 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 				t.Parallel()
 				c := newTwoSales(t)
 				if left == "removed earlier" {
-					c.retire(c.n, c.long.ID)
+					c.awaitRetired(c.n, c.closedSale.ID)
 				}
-				c.lose()
+				c.forceRebuild()
 				once, moved := false, int64(0)
-				c.must(c.n.recovers(func(at string, _ shop.ID) {
+				c.must(c.n.recoverPartition(func(at string, _ shop.ID) {
 					if at != moment || once {
 						return
 					}
@@ -146,14 +146,14 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 				if want := left == "removed earlier"; !once || want != (moved == 2) || !want && moved != 0 {
 					t.Errorf("%d orders were archived during the recovery; moment reached: %v", moved, once)
 				}
-				c.settled(moment)
+				c.checkSettled(moment)
 			})
 		}
 	}
 }
 
 // P1, I1, I3: Redis loses the partition at each moment of a move, and a recovery completes before the move continues.
-func TestRebuildDuringAMove(t *testing.T) {
+func TestRebuildDuringArchivingGivesSameResult(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{
 		"before Store.MoveOrders", "after Store.MoveOrders", "before Store.PlanArchive", "after Store.PlanArchive",
@@ -161,25 +161,25 @@ func TestRebuildDuringAMove(t *testing.T) {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			c := newTwoSales(t)
-			c.retire(c.n, c.long.ID)
+			c.awaitRetired(c.n, c.closedSale.ID)
 			once := false
-			comes := func(at string) {
+			interrupt := func(at string) {
 				if at == moment && !once {
 					once = true
-					c.lose()
-					c.must(c.n.recovers(nil))
+					c.forceRebuild()
+					c.must(c.n.recoverPartition(nil))
 				}
 			}
 			ctx := faults.With(c.ctx, func(_ context.Context, name string, call func() error) error {
-				comes("before " + name)
-				defer comes("after " + name)
+				interrupt("before " + name)
+				defer interrupt("after " + name)
 				return call()
 			})
 			done, err := c.archiver().RunOnce(ctx)
 			if err != nil || !once || done.Moved != 2 {
 				t.Errorf("%+v (%v); reached: %v", done, err, once)
 			}
-			c.settled(moment)
+			c.checkSettled(moment)
 		})
 	}
 }

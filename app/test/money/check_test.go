@@ -10,18 +10,18 @@ import (
 	"stampede/app/test/kit"
 )
 
-// rest repairs the gateway and runs the background jobs of a fresh process until no work is pending. It then checks
+// awaitRest repairs the gateway and runs the background jobs of a fresh process until no work is pending. It then checks
 // that no fen and no unit is lost and that no counter needed a correction. fail receives the violations.
-func (w *world) rest(sale shop.SaleRef, orders []shop.ID, fail func(format string, args ...any)) {
+func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format string, args ...any)) {
 	w.t.Helper()
-	w.sim.Heal()
+	w.sim.RemoveFaults()
 	n := w.node(nil)
-	kit.Eventually(w.t, patience, func() (bool, string) {
-		n.duties(orders...)
-		why := w.underWay(orders)
+	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
+		n.runJobs(orders...)
+		why := w.pendingWork(orders)
 		return why == "", why
 	})
-	for _, what := range w.money(orders) {
+	for _, what := range w.ledgerDifferences(orders) {
 		fail("P8: %s", what)
 	}
 	if wrong := w.audit(sale); wrong != "" {
@@ -44,8 +44,8 @@ func (w *world) audit(sale shop.SaleRef) string {
 	return strings.Join(report.Failures, "; ")
 }
 
-// underWay returns pending work of the orders; "" if there is no such work.
-func (w *world) underWay(orders []shop.ID) string {
+// activeCalls returns pending work of the orders; "" if there is no such work.
+func (w *world) pendingWork(orders []shop.ID) string {
 	w.t.Helper()
 	if list, err := w.db.Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
 		return fmt.Sprintf("unsettled payments %+v, %v", list, err)
@@ -64,8 +64,8 @@ func (w *world) underWay(orders []shop.ID) string {
 	return ""
 }
 
-// money compares the gateway's ledger with the orders and returns the differences.
-func (w *world) money(orders []shop.ID) []string {
+// ledgerDifferences compares the gateway's ledger with the orders and returns the differences.
+func (w *world) ledgerDifferences(orders []shop.ID) []string {
 	kept := make(map[string]int64)
 	for _, t := range w.sim.Ledger().Trades {
 		kept[t.Order] = t.TakenFen - t.RefundedFen

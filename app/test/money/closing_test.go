@@ -24,25 +24,25 @@ const crowd = 10_000
 type health int32
 
 const (
-	well   health = iota // replies immediately: closed
-	silent               // does not reply
-	gone                 // fails immediately: unreachable
+	replying    health = iota // replies immediately: closed
+	silent                    // does not reply
+	unreachable               // fails immediately: unreachable
 )
 
-// switchboard is a gateway that only closes trades, depending on its health.
-type switchboard struct {
+// fakeGateway is a gateway that only closes trades, depending on its health.
+type fakeGateway struct {
 	payment.Gateway
-	health   atomic.Int32
-	underWay atomic.Int64
-	most     atomic.Int64 // maximum number of concurrent calls
-	refused  atomic.Int64
-	answers  sync.Map // order → time of the reply to its close
+	health      atomic.Int32
+	activeCalls atomic.Int64
+	maxCalls    atomic.Int64 // maximum number of concurrent calls
+	refused     atomic.Int64
+	replyTimes  sync.Map // order → time of the reply to its close
 }
 
-func (g *switchboard) Close(ctx context.Context, order shop.ID) (payment.Trade, error) {
-	n := g.underWay.Add(1)
-	defer g.underWay.Add(-1)
-	for most := g.most.Load(); n > most && !g.most.CompareAndSwap(most, n); most = g.most.Load() {
+func (g *fakeGateway) Close(ctx context.Context, order shop.ID) (payment.Trade, error) {
+	n := g.activeCalls.Add(1)
+	defer g.activeCalls.Add(-1)
+	for highest := g.maxCalls.Load(); n > highest && !g.maxCalls.CompareAndSwap(highest, n); highest = g.maxCalls.Load() {
 	}
 	for health(g.health.Load()) == silent {
 		select {
@@ -51,19 +51,19 @@ func (g *switchboard) Close(ctx context.Context, order shop.ID) (payment.Trade, 
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if health(g.health.Load()) == gone {
+	if health(g.health.Load()) == unreachable {
 		g.refused.Add(1)
 		return payment.Trade{}, shop.ErrTransient
 	}
-	g.answers.Store(order, time.Now())
+	g.replyTimes.Store(order, time.Now())
 	return payment.Trade{Order: order, State: payment.TradeClosed}, nil
 }
 
 // stopwatch measures the time from the gateway's reply to the end of the order's row.
 type stopwatch struct {
 	*store.Store
-	gateway *switchboard
-	longest atomic.Int64
+	gateway  *fakeGateway
+	maxDelay atomic.Int64
 }
 
 func (s *stopwatch) EndTraded(
@@ -71,10 +71,10 @@ func (s *stopwatch) EndTraded(
 ) ([]shop.Order, error) {
 	rows, err := s.Store.EndTraded(ctx, orders, to, now)
 	for _, o := range rows {
-		answered, _ := s.gateway.answers.Load(o.ID)
-		took := int64(time.Since(answered.(time.Time)))
-		for longest := s.longest.Load(); took > longest &&
-			!s.longest.CompareAndSwap(longest, took); longest = s.longest.Load() {
+		repliedAt, _ := s.gateway.replyTimes.Load(o.ID)
+		took := int64(time.Since(repliedAt.(time.Time)))
+		for longest := s.maxDelay.Load(); took > longest &&
+			!s.maxDelay.CompareAndSwap(longest, took); longest = s.maxDelay.Load() {
 		}
 	}
 	return rows, err
@@ -83,25 +83,25 @@ func (s *stopwatch) EndTraded(
 // P5: ten thousand equal deadlines. Orders without an opened payment end immediately while the gateway is silent. The
 // other orders do not end while it is silent or gone. A bounded number of calls waits for the gateway, and the orders
 // end after its reply.
-func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
+func TestSilentGatewayDelaysOnlyOpenedPayments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	sale := w.offer(crowd, 1)
 	w.reserveMany(sale)
-	gateway := &switchboard{}
+	gateway := &fakeGateway{}
 	gateway.health.Store(int32(silent))
 	watch := &stopwatch{Store: w.db, gateway: gateway}
 	w.expireTogether(gateway, watch)
 	began := time.Now()
-	w.waitFor(sale, "orders without an opened payment end", crowd/2)
+	w.awaitStock(sale, "orders without an opened payment end", crowd/2)
 	t.Logf("%d orders without an opened payment ended in %v", crowd/2, time.Since(began))
-	kit.Eventually(t, patience, func() (bool, string) {
-		return gateway.most.Load() == 32, fmt.Sprintf("%d calls wait for the gateway", gateway.most.Load())
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
+		return gateway.maxCalls.Load() == 32, fmt.Sprintf("%d calls wait for the gateway", gateway.maxCalls.Load())
 	})
 
-	gateway.health.Store(int32(gone))
+	gateway.health.Store(int32(unreachable))
 	refused := gateway.refused.Load()
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		n := gateway.refused.Load() - refused
 		return n > 100, fmt.Sprintf("%d calls failed because the gateway is unreachable", n)
 	})
@@ -109,13 +109,13 @@ func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 		t.Errorf("%d orders ended without a reply of the gateway, want 0", n)
 	}
 
-	gateway.health.Store(int32(well))
+	gateway.health.Store(int32(replying))
 	began = time.Now()
-	w.waitFor(sale, "all orders end", crowd)
+	w.awaitStock(sale, "all orders end", crowd)
 	t.Logf("%d more ended in %v, each at most %v after the reply of the gateway", crowd/2, time.Since(began),
-		time.Duration(watch.longest.Load()))
-	if gateway.most.Load() > 32 {
-		t.Errorf("%d calls of the gateway at the same time, want at most 32", gateway.most.Load())
+		time.Duration(watch.maxDelay.Load()))
+	if gateway.maxCalls.Load() > 32 {
+		t.Errorf("%d calls of the gateway at the same time, want at most 32", gateway.maxCalls.Load())
 	}
 }
 
@@ -132,7 +132,7 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 					Order: id, User: newID(), Sale: sale, Qty: 1, Key: "key-" + id.String(), Hash: "0123456789abcdef",
 				}
 				for w.ctx.Err() == nil {
-					if d, err := w.decided(b); err == nil {
+					if d, err := w.decide(b); err == nil {
 						if d.Verdict == shop.VerdictReserved || d.Verdict == shop.VerdictRepeated {
 							reserved.Add(1)
 						}
@@ -146,7 +146,7 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 	if reserved.Load() != crowd {
 		w.t.Fatalf("%d reserved", reserved.Load())
 	}
-	kit.Eventually(w.t, patience, func() (bool, string) {
+	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		n := w.count("SELECT COUNT(*) FROM orders")
 		return n == crowd, fmt.Sprintf("%d rows", n)
 	})
@@ -154,7 +154,7 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 
 // expireTogether opens the payment of every second order, sets all deadlines to the same past instant, and sweeps until
 // the test ends.
-func (w *world) expireTogether(gateway *switchboard, db payment.Store) {
+func (w *world) expireTogether(gateway *fakeGateway, db payment.Store) {
 	w.t.Helper()
 	n := w.node(nil)
 	n.cashier.Gateway, n.cashier.Store = gateway, db
@@ -175,10 +175,10 @@ func (w *world) expireTogether(gateway *switchboard, db payment.Store) {
 	})
 }
 
-// waitFor waits until this number of units is free.
-func (w *world) waitFor(sale shop.SaleRef, what string, units int64) {
+// awaitStock waits until this number of units is free.
+func (w *world) awaitStock(sale shop.SaleRef, what string, units int64) {
 	w.t.Helper()
-	kit.Eventually(w.t, patience, func() (bool, string) {
+	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		c, err := w.inventory.Counters(w.ctx, []shop.SaleRef{sale})
 		w.must(err)
 		return c[0].Stock == units, fmt.Sprintf("%s: %d units of %d are for sale", what, c[0].Stock, units)

@@ -20,11 +20,11 @@ var databases struct {
 	free []string
 }
 
-// lasting is a test without cleanup. Its database outlives the test and ends with the server, which is private to the
+// withoutCleanup is a test without cleanup. Its database outlives the test and ends with the server, which is private to the
 // run.
-type lasting struct{ testing.TB }
+type withoutCleanup struct{ testing.TB }
 
-func (lasting) Cleanup(func()) {}
+func (withoutCleanup) Cleanup(func()) {}
 
 // database returns the DSN of an empty database. It is reused after the test passes.
 func database(t testing.TB) string {
@@ -35,7 +35,7 @@ func database(t testing.TB) string {
 	if last := len(databases.free) - 1; last >= 0 {
 		dsn, databases.free = databases.free[last], databases.free[:last]
 	} else {
-		dsn = kit.MySQL(lasting{t})
+		dsn = kit.MySQL(withoutCleanup{t})
 	}
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -8,15 +8,15 @@ import (
 	"stampede/app/shop"
 )
 
-// life is the story of one order: a preparation, and the steps of the process that dies.
-type life struct {
-	before func(w *world, n *node, o shop.Order)
-	then   func(n *node, o shop.Order)
-	units  int64 // units of the sale; 0 means 1
-	ends   map[shop.OrderState]bool
+// scenario is the story of one order: a preparation, and the steps of the process that dies.
+type scenario struct {
+	before      func(w *world, n *node, o shop.Order)
+	steps       func(n *node, o shop.Order)
+	units       int64 // units of the sale; 0 means 1
+	finalStates map[shop.OrderState]bool
 }
 
-func oneOf(states ...shop.OrderState) map[shop.OrderState]bool {
+func stateSet(states ...shop.OrderState) map[shop.OrderState]bool {
 	set := make(map[shop.OrderState]bool)
 	for _, s := range states {
 		set[s] = true
@@ -24,24 +24,24 @@ func oneOf(states ...shop.OrderState) map[shop.OrderState]bool {
 	return set
 }
 
-// pressed opens the payment and visits the cashier.
-func pressed(w *world, n *node, o shop.Order) {
-	w.until("the buyer opens the payment", func() error { return n.press(o) })
+// openPayment opens the payment and visits the cashier.
+func openPayment(w *world, n *node, o shop.Order) {
+	w.retry("the buyer opens the payment", func() error { return n.openPayment(o) })
 }
 
-// paid pays at the gateway; the shop has no notification yet.
-func paid(w *world, n *node, o shop.Order) {
-	pressed(w, n, o)
+// payAtGateway pays at the gateway; the shop has no notification yet.
+func payAtGateway(w *world, n *node, o shop.Order) {
+	openPayment(w, n, o)
 	w.must(w.sim.Pay(o.ID.String()))
 }
 
-// late pays after the order has expired.
-func late(w *world, n *node, o shop.Order) {
-	pressed(w, n, o)
+// payLate pays after the order has expired.
+func payLate(w *world, n *node, o shop.Order) {
+	openPayment(w, n, o)
 	_, err := w.sim.Inject(sim.Fault{Kind: sim.PaidAfterClose, Order: o.ID.String(), Times: 1})
 	w.must(err)
-	w.age(o.ID)
-	w.until("the order expires", func() error {
+	w.passDeadline(o.ID)
+	w.retry("the order expires", func() error {
 		err := n.sweep(o.ID)
 		if row := w.read(o.ID); err == nil && row.State != shop.Expired {
 			err = fmt.Errorf("the order is %s", row.State)
@@ -50,91 +50,91 @@ func late(w *world, n *node, o shop.Order) {
 	})
 }
 
-var lives = map[string]life{
+var scenarios = map[string]scenario{
 	"pay": {
-		then: func(n *node, o shop.Order) {
-			if n.press(o) == nil && n.w.sim.Pay(o.ID.String()) == nil {
+		steps: func(n *node, o shop.Order) {
+			if n.openPayment(o) == nil && n.w.sim.Pay(o.ID.String()) == nil {
 				_ = n.settleNow(o)
 			}
 		},
-		ends: oneOf(shop.Paid, shop.Expired), // without an opened payment there is no money
+		finalStates: stateSet(shop.Paid, shop.Expired), // without an opened payment there is no money
 	},
-	"settle": {before: paid, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }, ends: oneOf(shop.Paid)},
+	"settle": {before: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
 	"expire": {
-		before: func(w *world, n *node, o shop.Order) { pressed(w, n, o); w.age(o.ID) },
-		then:   func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
-		ends:   oneOf(shop.Expired),
+		before:      func(w *world, n *node, o shop.Order) { openPayment(w, n, o); w.passDeadline(o.ID) },
+		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
+		finalStates: stateSet(shop.Expired),
 	},
 	"expire without a payment": {
-		before: func(w *world, _ *node, o shop.Order) { w.age(o.ID) },
-		then:   func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
-		ends:   oneOf(shop.Expired),
+		before:      func(w *world, _ *node, o shop.Order) { w.passDeadline(o.ID) },
+		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
+		finalStates: stateSet(shop.Expired),
 	},
 	"paid when it expires": {
-		before: func(w *world, n *node, o shop.Order) { paid(w, n, o); w.age(o.ID) },
-		then:   func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
-		ends:   oneOf(shop.Paid),
+		before:      func(w *world, n *node, o shop.Order) { payAtGateway(w, n, o); w.passDeadline(o.ID) },
+		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
+		finalStates: stateSet(shop.Paid),
 	},
 	"cancel": {
-		before: pressed,
-		then:   func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) },
-		ends:   oneOf(shop.Cancelled, shop.Expired),
+		before:      openPayment,
+		steps:       func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) },
+		finalStates: stateSet(shop.Cancelled, shop.Expired),
 	},
-	"late, a unit is free": {before: late, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }, ends: oneOf(shop.Paid)},
+	"late, a unit is free": {before: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
 	"late, sold out": {
 		before: func(w *world, n *node, o shop.Order) {
-			late(w, n, o)
+			payLate(w, n, o)
 			w.order(o.Ref(), o.User+1)
 		},
-		then: func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
-		ends: oneOf(shop.Refunded),
+		steps:       func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
+		finalStates: stateSet(shop.Refunded),
 	},
 	"late, limit reached": {
 		before: func(w *world, n *node, o shop.Order) {
-			late(w, n, o)
+			payLate(w, n, o)
 			w.order(o.Ref(), o.User)
 		},
-		then:  func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
-		units: 5,
-		ends:  oneOf(shop.Refunded),
+		steps:       func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
+		units:       5,
+		finalStates: stateSet(shop.Refunded),
 	},
 	"late, archived": {
 		before: func(w *world, n *node, o shop.Order) {
-			late(w, n, o)
+			payLate(w, n, o)
 			w.archive(n, o)
 		},
-		then: func(n *node, o shop.Order) {
+		steps: func(n *node, o shop.Order) {
 			if n.settleNow(o) != nil { // the gateway repeats an unacknowledged notification
-				n.w.until("the gateway repeats the notification", func() error { return n.w.node(nil).settleNow(o) })
+				n.w.retry("the gateway repeats the notification", func() error { return n.w.node(nil).settleNow(o) })
 			}
 			_ = n.refunder.RunOnce(n.ctx)
 		},
-		ends: oneOf(shop.Refunded),
+		finalStates: stateSet(shop.Refunded),
 	},
 	"refund": {
 		before: func(w *world, n *node, o shop.Order) {
-			paid(w, n, o)
-			w.until("the shop settles the payment", func() error { return n.settleNow(o) })
+			payAtGateway(w, n, o)
+			w.retry("the shop settles the payment", func() error { return n.settleNow(o) })
 		},
-		then: func(n *node, o shop.Order) {
-			_, _ = n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "too big")
+		steps: func(n *node, o shop.Order) {
+			_, _ = n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "too big")
 			_ = n.refunder.RunOnce(n.ctx)
 		},
-		ends: oneOf(shop.Paid, shop.Refunded), // the request is lost if the process dies before it is stored
+		finalStates: stateSet(shop.Paid, shop.Refunded), // the request is lost if the process dies before it is stored
 	},
 }
 
 // P8, P1: in each story the process dies after its first, second, … call, until it completes the story. Each time the
 // next process completes the pending work.
-func TestDeathAfterEachStep(t *testing.T) {
+func TestNextProcessCompletesWorkAfterDeath(t *testing.T) {
 	t.Parallel()
-	for name, l := range lives {
+	for name, l := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			for step := 1; ; step++ {
-				m := &mortal{left: step}
-				w.live(l, m)
+				m := &dyingProcess{callsLeft: step}
+				w.runScenario(l, m)
 				if !m.dead() {
 					t.Logf("%d steps", step-1)
 					return
@@ -144,23 +144,23 @@ func TestDeathAfterEachStep(t *testing.T) {
 	}
 }
 
-// live runs the story with an order of a new sale.
-func (w *world) live(l life, m *mortal) {
+// runScenario runs the story with an order of a new sale.
+func (w *world) runScenario(l scenario, m *dyingProcess) {
 	w.t.Helper()
 	sale := w.offer(max(l.units, 1), 1)
 	o := w.order(sale, newID())
 	if l.before != nil {
 		l.before(w, w.node(nil), o)
 	}
-	step := m.left
-	l.then(w.node(m), o)
+	step := m.callsLeft
+	l.steps(w.node(m), o)
 	if w.read(o.ID).State == shop.Pending {
-		w.age(o.ID)
+		w.passDeadline(o.ID)
 	}
-	w.rest(sale, []shop.ID{o.ID}, func(format string, args ...any) {
+	w.awaitRest(sale, []shop.ID{o.ID}, func(format string, args ...any) {
 		w.t.Errorf("died after step %d: %s", step, fmt.Sprintf(format, args...))
 	})
-	if row := w.read(o.ID); !l.ends[row.State] {
+	if row := w.read(o.ID); !l.finalStates[row.State] {
 		w.t.Errorf("died after step %d: the order is %s (%s)", step, row.State, row.Reason)
 	}
 	w.remove(sale)

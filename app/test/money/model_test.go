@@ -15,31 +15,31 @@ var methods = []string{
 	"alipay.trade.query", "alipay.trade.close", "alipay.trade.refund", "alipay.trade.fastpay.refund.query",
 }
 
-// strikes are the faults of calls, two of them only of closes. Late, repeated and lost notifications are simulated by
+// faultKinds are the faults of calls, two of them only of closes. Late, repeated and lost notifications are simulated by
 // lot.words.
-var strikes = []sim.Kind{
+var faultKinds = []sim.Kind{
 	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorThoughDone, sim.Lost, sim.Garbage,
 	sim.AnswerSignature, sim.Down,
 }
 
-// lot is one sale with its orders, and the process that serves it.
-type lot struct {
+// randomSale is one sale with its orders, and the process that serves it.
+type randomSale struct {
 	w      *world
 	n      *node
 	sale   shop.SaleRef
 	orders []shop.Order
-	words  []payment.Trade // earlier trade states of the gateway
+	trades []payment.Trade // earlier trade states of the gateway
 }
 
-// some draws an order; it skips the step without orders.
-func (l *lot) some(rt *rapid.T) shop.Order {
+// drawOrder draws an order; it skips the step without orders.
+func (l *randomSale) drawOrder(rt *rapid.T) shop.Order {
 	if len(l.orders) == 0 {
 		rt.Skip("no order exists")
 	}
 	return rapid.SampledFrom(l.orders).Draw(rt, "order")
 }
 
-func (l *lot) ids() []shop.ID {
+func (l *randomSale) ids() []shop.ID {
 	ids := make([]shop.ID, len(l.orders))
 	for i, o := range l.orders {
 		ids[i] = o.ID
@@ -48,7 +48,7 @@ func (l *lot) ids() []shop.ID {
 }
 
 // steps are the possible next steps. A step must not fail the test, because faults and deaths can make each one fail.
-func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
+func (l *randomSale) steps(users []shop.ID) map[string]func(*rapid.T) {
 	w := l.w
 	return map[string]func(*rapid.T){
 		"buy": func(rt *rapid.T) {
@@ -57,48 +57,48 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 				l.orders = append(l.orders, o)
 			}
 		},
-		"open payment": func(rt *rapid.T) { _ = l.n.press(l.some(rt)) },
-		"pay":          func(rt *rapid.T) { _ = w.sim.Pay(l.some(rt).ID.String()) },
+		"open payment": func(rt *rapid.T) { _ = l.n.openPayment(l.drawOrder(rt)) },
+		"pay":          func(rt *rapid.T) { _ = w.sim.Pay(l.drawOrder(rt).ID.String()) },
 		"abandon the payment": func(rt *rapid.T) {
-			_ = w.sim.GiveUp(l.some(rt).ID.String())
+			_ = w.sim.Cancel(l.drawOrder(rt).ID.String())
 		},
 		"query": func(rt *rapid.T) {
-			if t, err := l.n.gateway.Query(l.n.ctx, l.some(rt).ID); err == nil {
-				l.words = append(l.words, t)
+			if t, err := l.n.gateway.Query(l.n.ctx, l.drawOrder(rt).ID); err == nil {
+				l.trades = append(l.trades, t)
 			}
 		},
 		"settle": func(rt *rapid.T) { // now or later, repeated, in any order
-			if len(l.words) == 0 {
+			if len(l.trades) == 0 {
 				rt.Skip("the gateway has returned no trade")
 			}
-			_ = l.n.cashier.Settle(l.n.ctx, rapid.SampledFrom(l.words).Draw(rt, "query"))
+			_ = l.n.cashier.Settle(l.n.ctx, rapid.SampledFrom(l.trades).Draw(rt, "query"))
 		},
 		"deadline": func(rt *rapid.T) {
-			o := l.some(rt)
-			w.age(o.ID)
+			o := l.drawOrder(rt)
+			w.passDeadline(o.ID)
 			_ = l.n.sweep(o.ID)
 		},
 		"cancel": func(rt *rapid.T) {
-			o := l.some(rt)
+			o := l.drawOrder(rt)
 			_, _ = l.n.expirer.Cancel(l.n.ctx, o.User, o.ID)
 		},
 		"refund": func(rt *rapid.T) {
-			o := l.some(rt)
-			_, _ = l.n.refundRequests.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
+			o := l.drawOrder(rt)
+			_, _ = l.n.refundRequests.RequestRefund(l.n.ctx, o.User, o.ID, "no reason")
 		},
-		"duties": func(*rapid.T) { l.n.duties() },
+		"duties": func(*rapid.T) { l.n.runJobs() },
 		"fault": func(rt *rapid.T) {
 			_, err := w.sim.Inject(sim.Fault{
-				Kind: rapid.SampledFrom(strikes).Draw(rt, "kind"), Method: rapid.SampledFrom(methods).Draw(rt,
+				Kind: rapid.SampledFrom(faultKinds).Draw(rt, "kind"), Method: rapid.SampledFrom(methods).Draw(rt,
 					"method"),
-				Order: l.some(rt).ID.String(), Times: 1,
+				Order: l.drawOrder(rt).ID.String(), Times: 1,
 			})
 			if err != nil {
 				rt.Fatal(err)
 			}
 		},
 		"die soon": func(rt *rapid.T) { // this process dies soon
-			l.n = w.node(&mortal{left: rapid.IntRange(1, 12).Draw(rt, "calls")})
+			l.n = w.node(&dyingProcess{callsLeft: rapid.IntRange(1, 12).Draw(rt, "calls")})
 		},
 		"another process": func(*rapid.T) { l.n = w.node(nil) },
 		"rebuild":         l.rebuild,
@@ -108,14 +108,14 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 
 // rebuild makes Redis lose the partition or all data and recovers it. Orders change at the moments of the recovery. The
 // process may die during it.
-func (l *lot) rebuild(rt *rapid.T) {
+func (l *randomSale) rebuild(rt *rapid.T) {
 	w := l.w
 	if rapid.Bool().Draw(rt, "empty") {
 		w.must(w.client.FlushDB(w.ctx).Err())
 	} else {
-		w.lose()
+		w.forceRebuild()
 	}
-	_ = l.n.recovers(func(_ string, of shop.ID) {
+	_ = l.n.recoverPartition(func(_ string, of shop.ID) {
 		if of != 0 && of != l.sale.ID || len(l.orders) == 0 {
 			return
 		}
@@ -123,57 +123,57 @@ func (l *lot) rebuild(rt *rapid.T) {
 			l.change(rt)
 		}
 	})
-	if wrong := w.counted(l.sale); wrong != "" && !l.n.dead() {
+	if wrong := w.counterMismatch(l.sale); wrong != "" && !l.n.dead() {
 		rt.Logf("%s", wrong)
 		rt.Fatal("I3: after a recovery the counters are not the sums of the holds")
 	}
 }
 
 // change applies a random change to an order.
-func (l *lot) change(rt *rapid.T) {
-	w, o := l.w, l.some(rt)
+func (l *randomSale) change(rt *rapid.T) {
+	w, o := l.w, l.drawOrder(rt)
 	switch rapid.SampledFrom([]string{"cancel", "deadline", "settle", "refund", "run refunds", "replay"}).Draw(rt,
 		"change") {
 	case "cancel":
 		_, _ = l.n.expirer.Cancel(l.n.ctx, o.User, o.ID)
 	case "deadline":
-		w.age(o.ID)
+		w.passDeadline(o.ID)
 		_ = l.n.sweep(o.ID)
 	case "settle":
 		_ = l.n.settleNow(o)
 	case "refund":
-		_, _ = l.n.refundRequests.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
+		_, _ = l.n.refundRequests.RequestRefund(l.n.ctx, o.User, o.ID, "no reason")
 	case "run refunds":
 		_ = l.n.refunder.RunOnce(l.n.ctx)
 	case "replay":
-		_ = l.n.replay(letterOf(o))
+		_ = l.n.replay(deadLetterOf(o))
 	}
 }
 
 // replay replays the dead letter of an order. Most orders are not refused: their replay has no effect.
-func (l *lot) replay(rt *rapid.T) {
-	o := l.some(rt)
+func (l *randomSale) replay(rt *rapid.T) {
+	o := l.drawOrder(rt)
 	if row := l.w.read(o.ID); row.State == shop.Pending && row.TradeOpened == 0 &&
 		rapid.Bool().Draw(rt, "refuse first") {
-		l.w.refused(row)
+		l.w.refuse(row)
 	}
-	_ = l.n.replay(letterOf(o))
+	_ = l.n.replay(deadLetterOf(o))
 }
 
 // P8, P1: after any sequence of steps, faults and deaths, every fen that the gateway holds belongs to exactly one paid
 // order, and the stock equation holds.
-func TestAnyLife(t *testing.T) {
+func TestRandomStepsAndDeathsLoseNoMoney(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	users := []shop.ID{newID(), newID(), newID()}
 	rapid.Check(t, func(rt *rapid.T) {
-		w.must(w.node(nil).recovers(nil)) // a failed sequence may leave the partition paused
-		l := &lot{w: w, n: w.node(nil), sale: w.offer(rapid.Int64Range(1, 4).Draw(rt, "units"), 2)}
+		w.must(w.node(nil).recoverPartition(nil)) // a failed sequence may leave the partition paused
+		l := &randomSale{w: w, n: w.node(nil), sale: w.offer(rapid.Int64Range(1, 4).Draw(rt, "units"), 2)}
 		rt.Repeat(l.steps(users))
 		for _, o := range l.orders {
-			w.age(o.ID)
+			w.passDeadline(o.ID)
 		}
-		w.rest(l.sale, l.ids(), rt.Fatalf)
+		w.awaitRest(l.sale, l.ids(), rt.Fatalf)
 		w.remove(l.sale)
 	})
 }

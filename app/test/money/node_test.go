@@ -16,26 +16,26 @@ import (
 // node is a process: the services and their state in memory.
 type node struct {
 	w              *world
-	m              *mortal         // nil: does not die
+	m              *dyingProcess   // nil: does not die
 	ctx            context.Context // of its calls, which m counts
 	gateway        payment.Gateway
 	effects        *order.Effects
 	fulfiller      *order.Fulfiller
-	cashier        *payment.Cashier
+	cashier        *payment.PaymentService
 	closer         *payment.TradeCloser
 	expirer        *order.Expirer
 	refundRequests *payment.RefundRequests
 	refunder       *payment.Refunder
-	watch          *payment.PayReconciler
+	payReconciler  *payment.PayReconciler
 	scan           *recovery.Reconciler
 }
 
 // node starts a process that dies with m; nil: it does not die.
-func (w *world) node(m *mortal) *node {
+func (w *world) node(m *dyingProcess) *node {
 	w.t.Helper()
 	alipay, err := alipay.New(w.shop) // with its own circuit breaker
 	w.must(err)
-	inventory, gateway := recorded{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
+	inventory, gateway := recordedInventory{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
 	effects := &order.Effects{
 		Redis: inventory, Notifier: w.buyers, Store: w.db, PublishMarks: &order.PublishMarks{Store: w.db},
 	}
@@ -44,7 +44,7 @@ func (w *world) node(m *mortal) *node {
 		Catalogue: catalog.NewCatalogue(w.db, nil, time.UTC), Redis: inventory, Store: w.db, Effects: effects,
 		PayWindow: payWindow,
 	}
-	n.cashier = &payment.Cashier{
+	n.cashier = &payment.PaymentService{
 		Gateway: gateway, Redis: inventory, Store: w.db,
 		Effects: effects, Margin: payment.TradeMargin(payWindow),
 	}
@@ -56,7 +56,7 @@ func (w *world) node(m *mortal) *node {
 	n.refunder = &payment.Refunder{
 		Gateway: gateway, Store: w.db, Redis: inventory, Effects: effects,
 	}
-	n.watch = &payment.PayReconciler{Cashier: n.cashier}
+	n.payReconciler = &payment.PayReconciler{Payments: n.cashier}
 	n.scan = &recovery.Reconciler{Partitions: 1, Redis: inventory, Store: w.db, Effects: effects}
 	w.scans = append(w.scans, n.scan)
 	return n
@@ -65,8 +65,8 @@ func (w *world) node(m *mortal) *node {
 // dead reports whether the process has died.
 func (n *node) dead() bool { return n.m.dead() }
 
-// press opens the payment, as the button Pay does, and visits the gateway's cashier.
-func (n *node) press(o shop.Order) error {
+// openPayment opens the payment, as the button Pay does, and visits the gateway's cashier.
+func (n *node) openPayment(o shop.Order) error {
 	payment, err := n.cashier.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
 	if err == nil {
 		_, err = n.w.sim.Open(payment.URL)
@@ -90,11 +90,11 @@ func (n *node) sweep(orders ...shop.ID) error {
 	return err
 }
 
-// duties runs each background job once.
-func (n *node) duties(orders ...shop.ID) {
-	n.w.hurry()
-	_ = n.recovers(nil)
-	_ = n.watch.RunOnce(n.ctx)
+// runJobs runs each background job once.
+func (n *node) runJobs(orders ...shop.ID) {
+	n.w.makeDue()
+	_ = n.recoverPartition(nil)
+	_ = n.payReconciler.RunOnce(n.ctx)
 	_ = n.refunder.RunOnce(n.ctx)
 	_ = n.scan.RunOnce(n.ctx)
 	_ = n.sweep(orders...)

@@ -12,8 +12,8 @@ import (
 	"stampede/app/store"
 )
 
-// lose makes the next recovery restore the partition from rows, as after an aborted recovery.
-func (w *world) lose() {
+// forceRebuild makes the next recovery restore the partition from rows, as after an aborted recovery.
+func (w *world) forceRebuild() {
 	w.t.Helper()
 	w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "state", "recovering", "lost", "1").Err())
 }
@@ -28,10 +28,10 @@ const (
 	beforeOpen  = "before the end"
 )
 
-// meanwhile runs at the moments of a recovery. sale is 0 at moments of the whole partition.
-type meanwhile func(moment string, sale shop.ID)
+// momentHook runs at the moments of a recovery. sale is 0 at moments of the whole partition.
+type momentHook func(moment string, sale shop.ID)
 
-func (m meanwhile) comes(moment string, sale shop.ID) {
+func (m momentHook) call(moment string, sale shop.ID) {
 	if m != nil {
 		m(moment, sale)
 	}
@@ -39,52 +39,52 @@ func (m meanwhile) comes(moment string, sale shop.ID) {
 
 type interruptedRedis struct {
 	recovery.Redis
-	m meanwhile
+	m momentHook
 }
 
 func (i interruptedRedis) Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error {
 	err := i.Redis.Close(ctx, partition, r, history)
-	i.m.comes(closed, 0)
+	i.m.call(closed, 0)
 	return err
 }
 
 func (i interruptedRedis) Restore(ctx context.Context, claim int64, s shop.SaleState) error {
 	err := i.Redis.Restore(ctx, claim, s)
-	i.m.comes(afterWrites, s.Sale.ID)
+	i.m.call(afterWrites, s.Sale.ID)
 	return err
 }
 
-func (i interruptedRedis) Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
-	err := i.Redis.Stick(ctx, claim, sale, reason)
-	i.m.comes(afterWrites, sale.ID)
+func (i interruptedRedis) SetStuck(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
+	err := i.Redis.SetStuck(ctx, claim, sale, reason)
+	i.m.call(afterWrites, sale.ID)
 	return err
 }
 
 func (i interruptedRedis) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
-	i.m.comes(beforeOpen, 0)
+	i.m.call(beforeOpen, 0)
 	return i.Redis.Open(ctx, partition, r, seq)
 }
 
 type interruptedStore struct {
 	*store.Store
-	m meanwhile
+	m momentHook
 }
 
 func (i interruptedStore) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	epoch, err := i.Store.AdvanceEpoch(ctx, partition, above)
-	i.m.comes(advanced, 0)
+	i.m.call(advanced, 0)
 	return epoch, err
 }
 
 func (i interruptedStore) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
-	i.m.comes(beforeRows, sale)
+	i.m.call(beforeRows, sale)
 	page, err := i.Store.OrdersOfSale(ctx, sale, after, limit)
-	i.m.comes(afterRows, sale)
+	i.m.call(afterRows, sale)
 	return page, err
 }
 
 // driver returns the driver that recovers the partition on this node. others runs at its moments.
-func (n *node) driver(others meanwhile) *recovery.Driver {
+func (n *node) driver(others momentHook) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: 1, Store: interruptedStore{n.w.db, others}, Redis: interruptedRedis{n.w.inventory, others},
 		TakesPayments: true,
@@ -96,11 +96,11 @@ func (n *node) driver(others meanwhile) *recovery.Driver {
 	}
 }
 
-// recovers recovers the partition if necessary.
-func (n *node) recovers(others meanwhile) error { return n.driver(others).RunOnce(n.ctx) }
+// recoverPartition recovers the partition if necessary.
+func (n *node) recoverPartition(others momentHook) error { return n.driver(others).RunOnce(n.ctx) }
 
-// counted returns the counters of a sale in Redis that differ from the sums of its holds (I3); otherwise "".
-func (w *world) counted(sale shop.SaleRef) string {
+// counterMismatch returns the counters of a sale in Redis that differ from the sums of its holds (I3); otherwise "".
+func (w *world) counterMismatch(sale shop.SaleRef) string {
 	w.t.Helper()
 	a, err := w.inventory.Audit(w.ctx, sale)
 	w.must(err)
@@ -120,41 +120,41 @@ func (w *world) counted(sale shop.SaleRef) string {
 
 // changes are changes of an order during a recovery of its partition, with their preparation. Calls to Redis fail
 // during the recovery; the row changes.
-var changes = map[string]life{
-	"cancelled": {then: func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) }},
-	"expired": {then: func(n *node, o shop.Order) {
-		n.w.age(o.ID)
+var changes = map[string]scenario{
+	"cancelled": {steps: func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) }},
+	"expired": {steps: func(n *node, o shop.Order) {
+		n.w.passDeadline(o.ID)
 		_ = n.sweep(o.ID)
 	}},
-	"paid": {before: paid, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
+	"paid": {before: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
 	"refunding": {
-		before: sold,
-		then:   func(n *node, o shop.Order) { _, _ = n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "no reason") },
+		before: payAndSettle,
+		steps:  func(n *node, o shop.Order) { _, _ = n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "no reason") },
 	},
 	"refunded": {
-		before: sold,
-		then: func(n *node, o shop.Order) {
-			_, _ = n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "no reason")
+		before: payAndSettle,
+		steps: func(n *node, o shop.Order) {
+			_, _ = n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "no reason")
 			_ = n.refunder.RunOnce(n.ctx)
 		},
 	},
-	"revived by a late payment": {before: late, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
-	"late payment after expiry": {before: pressed, then: func(n *node, o shop.Order) {
-		late(n.w, n, o)
+	"revived by a late payment": {before: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
+	"late payment after expiry": {before: openPayment, steps: func(n *node, o shop.Order) {
+		payLate(n.w, n, o)
 		_ = n.settleNow(o)
 	}},
 }
 
-// sold pays, and the shop processes the payment.
-func sold(w *world, n *node, o shop.Order) {
-	paid(w, n, o)
-	w.until("the shop settles the payment", func() error { return n.settleNow(o) })
+// payAndSettle pays, and the shop processes the payment.
+func payAndSettle(w *world, n *node, o shop.Order) {
+	payAtGateway(w, n, o)
+	w.retry("the shop settles the payment", func() error { return n.settleNow(o) })
 }
 
 // P1, I3: an order changes at each moment of a recovery of its partition. When the partition is open, the counters
 // equal the sums of the holds. The effects of the change complete afterwards, also if the process that changed the row
 // dies.
-func TestOrderChangesDuringARebuild(t *testing.T) {
+func TestOrderChangesDuringRebuildKeepCounters(t *testing.T) {
 	t.Parallel()
 	for name, c := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -168,28 +168,28 @@ func TestOrderChangesDuringARebuild(t *testing.T) {
 }
 
 // changes applies one change at a moment of a recovery.
-func (w *world) changes(c life, moment string) {
+func (w *world) changes(c scenario, moment string) {
 	w.t.Helper()
 	n, sale := w.node(nil), w.offer(3, 2)
 	o := w.order(sale, newID())
 	if c.before != nil {
 		c.before(w, n, o)
 	}
-	w.lose()
+	w.forceRebuild()
 	once := false
-	err := n.recovers(func(at string, of shop.ID) {
+	err := n.recoverPartition(func(at string, of shop.ID) {
 		if at == moment && (of == 0 || of == sale.ID) && !once {
 			once = true
-			c.then(n, o)
+			c.steps(n, o)
 		}
 	})
 	if err != nil || !once {
 		w.t.Fatalf("%s: recovery returned %v; change applied: %v", moment, err, once)
 	}
 	fail := func(format string, args ...any) { w.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
-	if wrong := w.counted(sale); wrong != "" {
+	if wrong := w.counterMismatch(sale); wrong != "" {
 		fail("I3: %s", wrong)
 	}
-	w.rest(sale, []shop.ID{o.ID}, fail)
+	w.awaitRest(sale, []shop.ID{o.ID}, fail)
 	w.remove(sale)
 }

@@ -13,15 +13,15 @@ import (
 	"stampede/app/shop"
 )
 
-// promoted makes the database look promoted: the last recovery ran for another server.
-func (w *world) promoted() {
+// simulatePromotion makes the database look promoted: the last recovery ran for another server.
+func (w *world) simulatePromotion() {
 	w.t.Helper()
 	w.exec("UPDATE history SET server = '0badcafe'")
 }
 
-// recovered recovers all partitions on a live node, requires that a second recovery finds no work, and returns the
+// recoverAll recovers all partitions on a live node, requires that a second recovery finds no work, and returns the
 // remaining problems.
-func (w *world) recovered(n *node) []recovery.Problem {
+func (w *world) recoverAll(n *node) []recovery.Problem {
 	w.t.Helper()
 	d := n.driver(nil)
 	w.must(d.RunOnce(w.ctx))
@@ -38,9 +38,9 @@ var tables = map[string]string{
 	"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id", "refunds": "order_id",
 }
 
-// keep stores the current rows of an order. The returned function restores them: the database then has lost all later
+// saveRows stores the current rows of an order. The returned function restores them: the database then has lost all later
 // changes.
-func (w *world) keep(o shop.Order) (lose func()) {
+func (w *world) saveRows(o shop.Order) (lose func()) {
 	w.t.Helper()
 	for table, column := range tables {
 		w.exec(fmt.Sprintf("CREATE TABLE IF NOT EXISTS kept_%s AS SELECT * FROM %s WHERE 1 = 0", table, table))
@@ -58,8 +58,8 @@ func (w *world) keep(o shop.Order) (lose func()) {
 	}
 }
 
-// loseAll deletes all rows of the orders.
-func (w *world) loseAll(orders ...shop.Order) {
+// deleteRows deletes all rows of the orders.
+func (w *world) deleteRows(orders ...shop.Order) {
 	w.t.Helper()
 	for _, o := range orders {
 		for table, column := range tables {
@@ -71,10 +71,10 @@ func (w *world) loseAll(orders ...shop.Order) {
 		" OR cancelled_at = 0))")
 }
 
-// expires sets the deadline of an order into the past and waits until the order expires.
-func expires(w *world, n *node, o shop.Order) {
-	w.age(o.ID)
-	w.until("the order expires", func() error {
+// expireOrder sets the deadline of an order into the past and waits until the order expires.
+func expireOrder(w *world, n *node, o shop.Order) {
+	w.passDeadline(o.ID)
+	w.retry("the order expires", func() error {
 		err := n.sweep(o.ID)
 		if row := w.read(o.ID); err == nil && row.State != shop.Expired {
 			err = fmt.Errorf("the order is %s", row.State)
@@ -86,7 +86,7 @@ func expires(w *world, n *node, o shop.Order) {
 // P1, P2, P8: within the replication lag a unit was returned and sold again. The promoted database has lost both
 // changes. The order of the first buyer ends again; the second buyer keeps the unit, and the money is kept (money_c7,
 // money_c7b).
-func TestUnitSoldAgainWithinTheLag(t *testing.T) {
+func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct{ pays, cancels, opened bool }{
 		"the second is pending, the first expired":                   {},
@@ -101,42 +101,42 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 			n, sale := w.node(nil), w.offer(1, 1)
 			first := w.order(sale, newID())
 			if how.opened {
-				pressed(w, n, first)
+				openPayment(w, n, first)
 			}
-			lose := w.keep(first)
+			lose := w.saveRows(first)
 			if how.cancels {
 				w.must(errOf(n.expirer.Cancel(n.ctx, first.User, first.ID)))
 			} else {
-				expires(w, n, first)
+				expireOrder(w, n, first)
 			}
 			second := w.order(sale, newID())
 			if how.pays {
-				sold(w, n, second)
+				payAndSettle(w, n, second)
 			}
 			before := w.read(second.ID)
-			w.loseAll(second)
+			w.deleteRows(second)
 			lose()
-			w.promoted()
+			w.simulatePromotion()
 			n = w.node(nil)
-			if left := w.recovered(n); len(left) > 0 {
+			if left := w.recoverAll(n); len(left) > 0 {
 				t.Errorf("unexpected problems to settle: %+v", left)
 			}
 			row := w.read(first.ID)
 			if row.State != shop.Cancelled || row.Reason != shop.ReasonRecovered || row.Rev <= 32 {
 				t.Errorf("the first order is %s (%s), rev %d", row.State, row.Reason, row.Rev)
 			}
-			n.duties()
+			n.runJobs()
 			if row := w.read(second.ID); row.State != before.State {
 				t.Errorf("the second order: want %s, got %s (%s)", before.State, row.State, row.Reason)
 			}
-			w.rest(sale, []shop.ID{first.ID, second.ID}, t.Errorf)
+			w.awaitRest(sale, []shop.ID{first.ID, second.ID}, t.Errorf)
 		})
 	}
 }
 
 // P8: the promoted database has lost an opened payment. The gateway is queried for every pending order. So money at the
 // gateway, also later money, is processed, and no order ends before the gateway has replied (money_c3).
-func TestPaymentOpenedWithinTheLag(t *testing.T) {
+func TestRecoveryFindsLostOpenedPayment(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct{ row, before bool }{
 		"the row is kept, paid before": {true, true},
@@ -149,29 +149,29 @@ func TestPaymentOpenedWithinTheLag(t *testing.T) {
 			w := newWorld(t)
 			n, sale := w.node(nil), w.offer(3, 2)
 			o := w.order(sale, newID())
-			lose := w.keep(o)
-			pressed(w, n, o)
+			lose := w.saveRows(o)
+			openPayment(w, n, o)
 			if how.before {
 				w.must(w.sim.Pay(o.ID.String()))
 			}
 			if lose(); !how.row {
-				w.loseAll(o)
+				w.deleteRows(o)
 			}
-			w.promoted()
+			w.simulatePromotion()
 			n = w.node(nil)
-			w.recovered(n)
+			w.recoverAll(n)
 			if !how.before {
 				w.must(w.sim.Pay(o.ID.String()))
 			}
 			_, err := w.sim.Inject(sim.Fault{Kind: sim.Down})
 			w.must(err)
-			w.age(o.ID)
+			w.passDeadline(o.ID)
 			_ = n.sweep(o.ID)
 			if row := w.read(o.ID); row.State != shop.Pending {
 				t.Errorf("the order is %s before the reply of the gateway, want pending", row.State)
 			}
-			w.sim.Heal()
-			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
+			w.sim.RemoveFaults()
+			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
 			if row := w.read(o.ID); row.State != shop.Paid {
 				t.Errorf("the order is %s (%s), want paid: the gateway has its money", row.State, row.Reason)
 			}
@@ -180,19 +180,19 @@ func TestPaymentOpenedWithinTheLag(t *testing.T) {
 }
 
 // P8: both stores are promoted at once. The restore loses the payment in Redis; the gateway still has it (money_c8).
-func TestBothStoresPromoted(t *testing.T) {
+func TestPaymentSurvivesPromotionOfBothStores(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, sale := w.node(nil), w.offer(3, 1)
 	kept, lost := w.order(sale, newID()), w.order(sale, newID())
-	pressed(w, n, kept)
-	sold(w, n, lost)
-	w.loseAll(lost)
-	w.promoted()
-	w.lose()
+	openPayment(w, n, kept)
+	payAndSettle(w, n, lost)
+	w.deleteRows(lost)
+	w.simulatePromotion()
+	w.forceRebuild()
 	n = w.node(nil)
-	w.must(n.recovers(nil))
-	w.rest(sale, []shop.ID{kept.ID, lost.ID}, t.Errorf)
+	w.must(n.recoverPartition(nil))
+	w.awaitRest(sale, []shop.ID{kept.ID, lost.ID}, t.Errorf)
 	if row := w.read(lost.ID); row.State != shop.Paid {
 		t.Errorf("the order is %s", row.State)
 	}
@@ -201,7 +201,7 @@ func TestBothStoresPromoted(t *testing.T) {
 // P8: an order was refunded within the lag. A refund is sent only with positive evidence: an operator decides, the
 // order is not shipped before that, and the refund is not sent twice. If the payment is lost, too, no trace of the
 // order remains.
-func TestRefundedWithinTheLag(t *testing.T) {
+func TestLostRefundIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for name, payment := range map[string]bool{"the payment is kept": true, "the payment is lost, too": false} {
 		t.Run(name, func(t *testing.T) {
@@ -209,16 +209,16 @@ func TestRefundedWithinTheLag(t *testing.T) {
 			w := newWorld(t)
 			n, sale := w.node(nil), w.offer(3, 2)
 			o := w.order(sale, newID())
-			lose := w.keep(o)
-			sold(w, n, o)
+			lose := w.saveRows(o)
+			payAndSettle(w, n, o)
 			if payment {
 				w.exec("DELETE FROM kept_orders")
 				w.exec("DELETE FROM kept_trades")
-				lose = w.keep(w.read(o.ID))
+				lose = w.saveRows(w.read(o.ID))
 			}
-			w.must(errOf(n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "no reason")))
-			w.until("refunded", func() error {
-				w.hurry()
+			w.must(errOf(n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "no reason")))
+			w.retry("refunded", func() error {
+				w.makeDue()
 				err := n.refunder.RunOnce(n.ctx)
 				if row := w.read(o.ID); err == nil && row.State != shop.Refunded {
 					err = fmt.Errorf("the order is %s", row.State)
@@ -226,20 +226,20 @@ func TestRefundedWithinTheLag(t *testing.T) {
 				return err
 			})
 			lose()
-			w.promoted()
+			w.simulatePromotion()
 			n = w.node(nil)
-			left := w.recovered(n)
+			left := w.recoverAll(n)
 			if payment != (len(left) == 1) {
 				t.Errorf("unexpected problems to settle: %+v", left)
 			}
 			if payment {
 				w.must(errOf(n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleRefund)))
 			}
-			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
+			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
 			if l := w.sim.Ledger(); l.TakenFen != l.RefundedFen {
 				t.Errorf("the gateway took %d fen and refunded %d fen", l.TakenFen, l.RefundedFen)
 			}
-			if c := w.inRedis(sale); c.Stock != 2 || w.free(sale) != 2 {
+			if c := w.redisCounters(sale); c.Stock != 2 || w.free(sale) != 2 {
 				t.Errorf("%d units are free in Redis, %d in the database, want 2", c.Stock, w.free(sale))
 			}
 		})
@@ -248,9 +248,9 @@ func TestRefundedWithinTheLag(t *testing.T) {
 
 // P1, P8: the promoted database has lost the revival of an order by late money, at each step of it. Its units stay
 // reserved meanwhile, and the gateway repeats that the order is paid.
-func TestLateMoneyLost(t *testing.T) {
+func TestRecoveryRestoresLostLatePayment(t *testing.T) {
 	t.Parallel()
-	for name, dies := range map[string]int{
+	for name, diesAfter := range map[string]int{
 		"all changes": 0, "the hold": 6, "the hold and the payment": 8, "the expiry and the hold": -6,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,33 +259,33 @@ func TestLateMoneyLost(t *testing.T) {
 			sale := w.offer(3, 2)
 			o := w.order(sale, newID())
 			lose, problems := func() {}, 0
-			if dies < 0 {
-				lose = w.keep(w.read(o.ID))
+			if diesAfter < 0 {
+				lose = w.saveRows(w.read(o.ID))
 			}
-			late(w, w.node(nil), o)
-			if dies >= 0 {
-				lose, problems = w.keep(w.read(o.ID)), 1
+			payLate(w, w.node(nil), o)
+			if diesAfter >= 0 {
+				lose, problems = w.saveRows(w.read(o.ID)), 1
 			}
-			if dies == 0 {
-				w.until("late payment", func() error { return w.node(nil).settleNow(o) })
+			if diesAfter == 0 {
+				w.retry("late payment", func() error { return w.node(nil).settleNow(o) })
 			} else {
-				_ = w.node(&mortal{left: max(dies, -dies)}).settleNow(o)
+				_ = w.node(&dyingProcess{callsLeft: max(diesAfter, -diesAfter)}).settleNow(o)
 			}
-			held := w.inRedis(sale)
+			held := w.redisCounters(sale)
 			if held.Held+held.Sold != 1 {
 				t.Fatalf("the test lost no change: %+v", held)
 			}
 			lose()
-			w.promoted()
+			w.simulatePromotion()
 			n := w.node(nil)
-			if left := w.recovered(n); len(left) != problems || problems == 1 && left[0].Order != o.ID {
+			if left := w.recoverAll(n); len(left) != problems || problems == 1 && left[0].Order != o.ID {
 				t.Errorf("unexpected problems to settle: %+v", left)
 			}
 			w.must(n.scan.RunOnce(n.ctx))
-			if now := w.inRedis(sale); now.Stock != held.Stock || now.Paused {
+			if now := w.redisCounters(sale); now.Stock != held.Stock || now.Paused {
 				t.Errorf("the units of a revived order are for sale, or the sale is stuck: got %+v, want %+v", now, held)
 			}
-			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
+			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
 			if row := w.read(o.ID); row.State != shop.Paid {
 				t.Errorf("the order is %s (%s), hold %d", row.State, row.Reason, row.Hold)
 			}
@@ -295,18 +295,18 @@ func TestLateMoneyLost(t *testing.T) {
 
 // P1: the promoted database has lost an operator's replay of a refused order. An operator ends the order, and its units
 // are on sale again.
-func TestReplayLost(t *testing.T) {
+func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	sale := w.offer(3, 2)
 	o := w.order(sale, newID())
-	w.refused(o)
-	lose := w.keep(w.read(o.ID))
+	w.refuse(o)
+	lose := w.saveRows(w.read(o.ID))
 	n := w.node(nil)
-	w.until("replay", func() error { return n.replay(letterOf(o)) })
+	w.retry("replay", func() error { return n.replay(deadLetterOf(o)) })
 	lose()
-	w.promoted()
-	if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
+	w.simulatePromotion()
+	if left := w.recoverAll(n); len(left) != 1 || left[0].Order != o.ID {
 		t.Errorf("unexpected problems to settle: %+v", left)
 	}
 	report, err := n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleEnd)
@@ -315,7 +315,7 @@ func TestReplayLost(t *testing.T) {
 		t.Errorf("unexpected problems to settle: %+v", report.Problems)
 	}
 	w.must(n.scan.RunOnce(n.ctx))
-	if c := w.inRedis(sale); c.Stock != 3 || c.Held != 0 {
+	if c := w.redisCounters(sale); c.Stock != 3 || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
 	if wrong := w.audit(sale); wrong != "" {
@@ -325,7 +325,7 @@ func TestReplayLost(t *testing.T) {
 
 // I8: a switchover without data loss needs one pass and changes no row. If replication may lose commits, pending orders
 // are checked for money; otherwise not even that.
-func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
+func TestSwitchoverWithoutLossChangesNoRow(t *testing.T) {
 	t.Parallel()
 	for name, lossless := range map[string]bool{"lossless": true, "possible loss": false} {
 		t.Run(name, func(t *testing.T) {
@@ -336,14 +336,14 @@ func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 			for range 3 {
 				orders = append(orders, w.order(sale, newID()).ID)
 			}
-			expires(w, n, w.read(orders[1]))
-			sold(w, n, w.read(orders[2]))
-			w.must(n.recovers(nil)) // records the history
+			expireOrder(w, n, w.read(orders[1]))
+			payAndSettle(w, n, w.read(orders[2]))
+			w.must(n.recoverPartition(nil)) // records the history
 			if lossless {
 				w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "db_lossless", "1").Err())
 			}
 			before, epoch := w.rows(orders), w.sale(sale.ID).Epoch
-			w.promoted()
+			w.simulatePromotion()
 			d := w.node(nil).driver(nil)
 			w.must(d.RunOnce(w.ctx))
 			if d.Counts().Passes.Load() != 1 || w.sale(sale.ID).Epoch <= epoch {
@@ -360,7 +360,7 @@ func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 			if d.Counts().Passes.Load() != 1 {
 				t.Error("a second pass ran, want one")
 			}
-			w.rest(sale, orders, t.Errorf)
+			w.awaitRest(sale, orders, t.Errorf)
 		})
 	}
 }
@@ -388,7 +388,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 		h.Server).Err())
 	d := w.node(nil).driver(nil)
 	d.Store = raw
-	if err := d.RunOnce(w.ctx); !errors.Is(err, recovery.ErrReplaced) || d.Barred() == nil || d.Certain() ||
+	if err := d.RunOnce(w.ctx); !errors.Is(err, recovery.ErrReplaced) || d.Blocked() == nil || d.Certain() ||
 		!strings.Contains(err.Error(), "stampede recover --accept "+h.Server) {
 		t.Errorf("a replaced server: got %v, want ErrReplaced", err)
 	}
@@ -400,7 +400,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	}
 	w.must(w.inventory.Accept(w.ctx, 0, h.Server))
 	w.must(d.RunOnce(w.ctx))
-	if now, err := raw.History(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Barred() != nil {
+	if now, err := raw.History(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Blocked() != nil {
 		t.Errorf("its history after the acceptance: %+v, %v", now, err)
 	}
 
@@ -421,30 +421,30 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 
 // P1, P2, P8: a node dies after each of its calls in a recovery, and two others continue concurrently. The result
 // equals a single recovery.
-func TestRecoveryDiesAnywhere(t *testing.T) {
+func TestInterruptedRecoveryGivesSameResult(t *testing.T) {
 	t.Parallel()
 	for calls := 1; ; calls++ {
 		w := newWorld(t)
 		n, sale := w.node(nil), w.offer(3, 2)
 		first, second, third := w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())
-		lose := w.keep(first)
-		expires(w, n, first)
+		lose := w.saveRows(first)
+		expireOrder(w, n, first)
 		last := w.order(sale, newID())
-		sold(w, n, last)
-		w.loseAll(second, last)
+		payAndSettle(w, n, last)
+		w.deleteRows(second, last)
 		lose()
-		w.promoted()
-		m := &mortal{left: calls}
-		_ = w.node(m).recovers(nil)
+		w.simulatePromotion()
+		m := &dyingProcess{callsLeft: calls}
+		_ = w.node(m).recoverPartition(nil)
 		one, other, done := w.node(nil), w.node(nil), make(chan error)
-		go func() { done <- one.recovers(nil) }()
-		_ = other.recovers(nil)
+		go func() { done <- one.recoverPartition(nil) }()
+		_ = other.recoverPartition(nil)
 		<-done
-		if left := w.recovered(w.node(nil)); len(left) > 0 {
+		if left := w.recoverAll(w.node(nil)); len(left) > 0 {
 			t.Errorf("%d calls: unexpected problems to settle: %+v", calls, left)
 		}
 		orders := []shop.ID{first.ID, second.ID, third.ID, last.ID}
-		w.rest(sale, orders, t.Errorf)
+		w.awaitRest(sale, orders, t.Errorf)
 		if row := w.read(last.ID); row.State != shop.Paid {
 			t.Errorf("%d calls: the last order is %s (%s)", calls, row.State, row.Reason)
 		}
@@ -456,21 +456,21 @@ func TestRecoveryDiesAnywhere(t *testing.T) {
 
 // P1, P2: while a partition is closed, a key is repeated, a reservation without a row is cancelled, and a payment
 // arrives. No request is lost or counted twice.
-func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
+func TestClosedPartitionLosesNoRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, sale := w.node(nil), w.offer(5, 2)
 	o, paying := w.order(sale, newID()), w.order(sale, newID())
-	paid(w, n, paying)
-	w.loseAll(o)
-	w.promoted()
+	payAtGateway(w, n, paying)
+	w.deleteRows(o)
+	w.simulatePromotion()
 	n.expirer.Reader = &order.Reader{Redis: w.inventory, Store: w.db}
 	received := errors.New("never closed")
-	w.must(w.node(nil).recovers(func(moment string, _ shop.ID) {
+	w.must(w.node(nil).recoverPartition(func(moment string, _ shop.ID) {
 		if moment != closed {
 			return
 		}
-		if d, err := w.decided(shop.Buy{
+		if d, err := w.decide(shop.Buy{
 			Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash,
 		}); err == nil && d.Verdict != shop.VerdictRecovering {
 			t.Errorf("a repeated key got %+v, want recovering", d)
@@ -483,7 +483,7 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	if received == nil {
 		t.Error("a payment was settled although its units could not be moved")
 	}
-	w.rest(sale, []shop.ID{o.ID, paying.ID}, t.Errorf)
+	w.awaitRest(sale, []shop.ID{o.ID, paying.ID}, t.Errorf)
 	if row := w.read(paying.ID); row.State != shop.Paid {
 		t.Errorf("the paid order is %s", row.State)
 	}

@@ -10,33 +10,35 @@ import (
 	"stampede/streams"
 )
 
-// letterBox contains one dead letter.
-type letterBox struct {
+// oneDeadLetter contains one dead letter.
+type oneDeadLetter struct {
 	*streams.Inventory
 	letter shop.DeadLetter
 }
 
-func (b letterBox) DeadLetter(context.Context, string) (shop.DeadLetter, error) { return b.letter, nil }
+func (b oneDeadLetter) DeadLetter(context.Context, string) (shop.DeadLetter, error) {
+	return b.letter, nil
+}
 
-func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
+func (b oneDeadLetter) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
 
-// letterOf returns the dead letter of a refused order.
-func letterOf(o shop.Order) shop.DeadLetter {
+// deadLetterOf returns the dead letter of a refused order.
+func deadLetterOf(o shop.Order) shop.DeadLetter {
 	return shop.DeadLetter{ID: "0-1-0", Order: o.ID, Sale: o.Sale, User: o.User}
 }
 
 // replay replays the order of a dead letter, as an operator does.
 func (n *node) replay(letter shop.DeadLetter) error {
 	letters := recovery.DeadLetters{
-		Redis: letterBox{n.w.inventory, letter}, Store: n.w.db, Effects: n.effects,
+		Redis: oneDeadLetter{n.w.inventory, letter}, Store: n.w.db, Effects: n.effects,
 		PayWindow: payWindow,
 	}
 	_, err := letters.Replay(n.ctx, letter.ID)
 	return err
 }
 
-// refused refuses a pending order as a dead letter. Its units return in the database now, and in Redis now or later.
-func (w *world) refused(o shop.Order) {
+// refuse refuses a pending order as a dead letter. Its units return in the database now, and in Redis now or later.
+func (w *world) refuse(o shop.Order) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", shop.ReasonDead, o.ID)
 	w.exec("UPDATE sales SET taken = taken - ? WHERE id = ?", o.Qty, o.Sale)
@@ -45,22 +47,22 @@ func (w *world) refused(o shop.Order) {
 
 // P1, I2, I8: a replay takes a hold in Redis, and then Redis is restored without that hold. At each moment of the
 // restore, the revival of the row fails and the order stays refused. A later replay succeeds.
-func TestReviveDuringARebuild(t *testing.T) {
+func TestRevivalDuringRebuildFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, moment := range []string{advanced, closed, beforeRows, afterRows, afterWrites, beforeOpen, "afterwards"} {
 		n, sale := w.node(nil), w.offer(1, 1)
 		o := w.order(sale, newID())
-		w.refused(o)
-		letter := letterOf(o)
+		w.refuse(o)
+		letter := deadLetterOf(o)
 		fault := func(_ context.Context, name string, call func() error) (err error) {
 			if name != "Store.Revive" {
 				return call()
 			}
 			done := false
 			revive := func() { err = call() }
-			w.lose()
-			w.must(n.recovers(func(at string, of shop.ID) {
+			w.forceRebuild()
+			w.must(n.recoverPartition(func(at string, of shop.ID) {
 				if at == moment && (of == 0 || of == sale.ID) && !done {
 					done = true
 					revive()
@@ -77,14 +79,14 @@ func TestReviveDuringARebuild(t *testing.T) {
 		if row := w.read(o.ID); row.State == shop.Pending {
 			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
 		}
-		if wrong := w.counted(sale); wrong != "" {
+		if wrong := w.counterMismatch(sale); wrong != "" {
 			t.Errorf("%s: I3: %s", moment, wrong)
 		}
 		if a, err := w.inventory.Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
 			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)
 		}
-		w.rest(sale, []shop.ID{o.ID}, t.Errorf)
-		if err := n.replay(letterOf(o)); err != nil {
+		w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
+		if err := n.replay(deadLetterOf(o)); err != nil {
 			t.Errorf("%s: still failing after the recovery: %v", moment, err)
 		}
 	}
@@ -99,14 +101,14 @@ func (w *world) free(sale shop.SaleRef) (units int64) {
 }
 
 // P8: late money is settled for an order of a sale that an operator archived after its end.
-func TestLateMoneyOfAnArchivedSale(t *testing.T) {
+func TestLatePaymentOfArchivedSaleIsSettled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	sale := w.offer(3, 2)
 	o := w.order(sale, newID())
-	late(w, w.node(nil), o)
+	payLate(w, w.node(nil), o)
 	w.exec("UPDATE sales SET archived_at = 1 WHERE id = ?", sale.ID)
-	w.until("late payment", func() error { return w.node(nil).settleNow(o) })
+	w.retry("late payment", func() error { return w.node(nil).settleNow(o) })
 	if row := w.read(o.ID); row.State != shop.Paid && row.State != shop.Refunding {
 		t.Errorf("the order is %s (%s), want paid or refunding", row.State, row.Reason)
 	}

@@ -11,7 +11,7 @@ import (
 
 // P2, I1: two nodes with the same node number gave one id to reservations of two sales. The first reservation becomes
 // the order. The second becomes a dead letter, its unit is on sale again, and a replay is rejected.
-func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
+func TestEntryWithUsedOrderIDBecomesDeadLetter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, first, second := w.node(nil), w.offer(3, 1), w.offer(3, 1)
@@ -21,7 +21,7 @@ func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 		t.Fatalf("verdict %d", d.Verdict)
 	}
 	var letters []shop.DeadLetter
-	kit.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		var err error
 		letters, err = w.inventory.DeadLetters(w.ctx)
 		w.must(err)
@@ -34,7 +34,7 @@ func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 	}
 	w.must(n.scan.RunOnce(n.ctx))
 	for _, sale := range []shop.SaleRef{first, second} {
-		if c, wrong := w.inRedis(sale), w.audit(sale); wrong != "" || c.Tickets != 1 || c.Done != 1 ||
+		if c, wrong := w.redisCounters(sale), w.audit(sale); wrong != "" || c.Tickets != 1 || c.Done != 1 ||
 			c.Stock+c.Held != 3 || (c.Held == 1) != (sale == first) {
 			t.Errorf("sale %s: %+v, %s", sale.ID, c, wrong)
 		}

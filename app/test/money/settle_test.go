@@ -12,7 +12,7 @@ import (
 
 // P1, P2: an order has lost its row and its entry. Its sale is stuck and shown as paused, a repeated key gets the same
 // reply, and an operator settles the order from the buyer's record.
-func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
+func TestOperatorSettlesOrderFromBuyerRecord(t *testing.T) {
 	t.Parallel()
 	for how, state := range map[recovery.Settlement]shop.OrderState{
 		recovery.SettleWrite: shop.Pending, recovery.SettleEnd: shop.Cancelled,
@@ -23,9 +23,9 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 			n, sale := w.node(nil), w.offer(3, 2)
 			o := w.order(sale, newID())
 			w.must(w.client.XTrimMaxLen(w.ctx, "stampede:{0}:orders", 0).Err())
-			w.loseAll(o)
-			w.promoted()
-			if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
+			w.deleteRows(o)
+			w.simulatePromotion()
+			if left := w.recoverAll(n); len(left) != 1 || left[0].Order != o.ID {
 				t.Errorf("problems to settle: %+v", left)
 			}
 			repeat := shop.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
@@ -33,7 +33,7 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 				t.Errorf("a repeated key: %+v", d)
 			}
 			other := shop.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-other", Hash: o.ContentHash}
-			if d := w.reserve(other); d.Verdict != shop.VerdictPaused || !w.inRedis(sale).Paused {
+			if d := w.reserve(other); d.Verdict != shop.VerdictPaused || !w.redisCounters(sale).Paused {
 				t.Errorf("a buy of a stuck sale: %+v", d)
 			}
 			n = w.node(nil)
@@ -48,29 +48,29 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 			if _, bought := w.buy(sale, newID(), 1); !bought {
 				t.Error("the sale is still stuck")
 			}
-			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
+			w.awaitRest(sale, []shop.ID{o.ID}, t.Errorf)
 		})
 	}
 }
 
 // P1, P2: invalid entries become dead letters, once, even if the recovery restarts several times. The other entries get
 // rows. The sale is stuck until an operator settles the problem.
-func TestEntriesThatDoNotFit(t *testing.T) {
+func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, sale := w.node(nil), w.offer(3, 2)
 	orders := []shop.Order{w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())}
 	unknown := w.offer(1, 1)
 	stray := w.order(unknown, newID())
-	w.loseAll(append(orders, stray)...)
+	w.deleteRows(append(orders, stray)...)
 	w.exec("UPDATE sales SET initial = 2 WHERE id = ?", sale.ID) // the sums differ
 	w.exec("DELETE FROM sales WHERE id = ?", unknown.ID)         // created within the lag
-	w.promoted()
+	w.simulatePromotion()
 	for calls := 1; calls < 30; calls++ {
-		_ = w.node(&mortal{left: calls}).recovers(nil)
+		_ = w.node(&dyingProcess{callsLeft: calls}).recoverPartition(nil)
 	}
-	left := w.recovered(n)
-	if len(left) != 1 || !strings.Contains(left[0].Says, "has no row") {
+	left := w.recoverAll(n)
+	if len(left) != 1 || !strings.Contains(left[0].Text, "has no row") {
 		t.Errorf("problems to settle: %+v", left)
 	}
 	letters, err := w.inventory.DeadLetters(w.ctx)
@@ -93,7 +93,7 @@ func TestEntriesThatDoNotFit(t *testing.T) {
 
 // P1, P2: operations of operators within the lag are imported from Redis, but only newer versions. This holds for a
 // recovery of the database alone and together with Redis. The next operation has a newer version in Redis.
-func TestActsOfOperatorsWithinTheLag(t *testing.T) {
+func TestRecoveryImportsNewerOperations(t *testing.T) {
 	t.Parallel()
 	for how, restores := range map[string]bool{"the database": false, "both": true} {
 		t.Run(how, func(t *testing.T) {
@@ -101,17 +101,17 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			w := newWorld(t)
 			paused, edited, unsold, added := w.offer(5, 2), w.offer(5, 2), w.offer(4, 2), w.offer(2, 2)
 			o := w.order(edited, newID())
-			act := backoffice.SaleAct{Version: w.sale(paused.ID).Version}
+			act := backoffice.SaleOperation{Version: w.sale(paused.ID).Version}
 			w.must(errOf(w.saleService().PauseSale(w.ctx, operator(), paused.ID, act)))
-			w.must(w.finish())
+			w.must(w.runFinisher())
 			want := w.sale(paused.ID)
-			w.must(w.stockAct(w.ctx, operator(), added.ID, 1, 5))
+			w.must(w.changeStock(w.ctx, operator(), added.ID, 1, 5))
 			var bought []shop.Order
 			for range 6 {
 				bought = append(bought, w.order(added, newID()))
 			}
-			w.loseAll(bought...)
-			w.loseAll(o)
+			w.deleteRows(bought...)
+			w.deleteRows(o)
 			w.exec("UPDATE sales SET added = 0 WHERE id = ?", added.ID)
 			w.exec("UPDATE sales SET version = version - 1, paused = 0 WHERE id = ?", paused.ID)
 			// Before the sale was loaded, it had nine units, another price and another limit. It was archived
@@ -119,11 +119,11 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9, price_fen = 1, buyer_limit = 7, archived_at = 1"+
 				" WHERE id = ?", edited.ID)
 			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9 WHERE id = ?", unsold.ID)
-			w.promoted()
+			w.simulatePromotion()
 			if restores {
-				w.lose()
+				w.forceRebuild()
 			}
-			if left := w.recovered(w.node(nil)); len(left) > 0 {
+			if left := w.recoverAll(w.node(nil)); len(left) > 0 {
 				t.Errorf("problems to settle: %+v", left)
 			}
 			if now := w.sale(paused.ID); !now.Paused || now.Version != want.Version {
@@ -136,14 +136,14 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			if now := w.sale(unsold.ID); now.Initial != 4 || now.Epoch == 0 || now.Version != 1 {
 				t.Errorf("the sale without orders: %+v", now)
 			}
-			if c := w.inRedis(added); c.Stock != 1 || c.Held != 6 {
+			if c := w.redisCounters(added); c.Stock != 1 || c.Held != 6 {
 				t.Errorf("the sale with added units: %+v", c)
 			}
-			act = backoffice.SaleAct{Version: w.sale(paused.ID).Version}
+			act = backoffice.SaleOperation{Version: w.sale(paused.ID).Version}
 			w.must(errOf(w.saleService().ResumeSale(w.ctx, operator(), paused.ID, act)))
-			w.must(w.finish())
+			w.must(w.runFinisher())
 			for _, ref := range []shop.SaleRef{paused, edited, unsold, added} {
-				c := w.inRedis(ref)
+				c := w.redisCounters(ref)
 				if c.Paused || c.Version != w.sale(ref.ID).Version {
 					t.Errorf("sale %s: %+v, its row is at version %d", ref.ID, c, w.sale(ref.ID).Version)
 				}
@@ -157,22 +157,22 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 
 // P1: a withdrawal that was settled, or decided by Redis, within the lag keeps its units off sale. Redis treats the
 // next withdrawal as a new one.
-func TestUnitsWithdrawnWithinTheLag(t *testing.T) {
+func TestRecoveryKeepsWithdrawnUnitsOffSale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, sale := w.node(nil), w.offer(9, 2)
-	w.must(w.stockAct(w.ctx, operator(), sale.ID, 1, -2))
+	w.must(w.changeStock(w.ctx, operator(), sale.ID, 1, -2))
 	w.exec("DELETE FROM stock_operations")
 	w.exec("UPDATE sales SET withdrawn = 0 WHERE id = ?", sale.ID)
-	w.promoted()
-	if left := w.recovered(n); len(left) > 0 {
+	w.simulatePromotion()
+	if left := w.recoverAll(n); len(left) > 0 {
 		t.Errorf("problems to settle: %+v", left)
 	}
 	h, err := w.db.History(w.ctx)
 	w.must(err)
 	w.db.Trust(h.Server, h.Generation)
-	w.must(w.stockAct(w.ctx, operator(), sale.ID, w.sale(sale.ID).Version, -3))
-	if c := w.inRedis(sale); c.Stock != 4 || c.Withdrawn != 5 {
+	w.must(w.changeStock(w.ctx, operator(), sale.ID, w.sale(sale.ID).Version, -3))
+	if c := w.redisCounters(sale); c.Stock != 4 || c.Withdrawn != 5 {
 		t.Errorf("got %+v, want 4 free and 5 withdrawn", c)
 	}
 	if wrong := w.audit(sale); wrong != "" {

@@ -47,9 +47,9 @@ var lastID atomic.Int64
 func newID() shop.ID { return shop.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
 
 const (
-	priceFen  = 4990
-	payWindow = 5 * time.Minute
-	patience  = time.Minute // long enough for a busy machine
+	priceFen    = 4990
+	payWindow   = 5 * time.Minute
+	waitTimeout = time.Minute // long enough for a busy machine
 )
 
 // world contains everything that outlives a process: the stores, the gateway, and the events that buyers received.
@@ -92,10 +92,10 @@ func (w *world) must(err error) {
 	}
 }
 
-// until retries calls that a busy machine may reject.
-func (w *world) until(what string, try func() error) {
+// retry retries calls that a busy machine may reject.
+func (w *world) retry(what string, try func() error) {
 	w.t.Helper()
-	kit.Eventually(w.t, patience, func() (bool, string) {
+	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		err := try()
 		return err == nil, fmt.Sprint(what, ": ", err)
 	})
@@ -146,7 +146,7 @@ func (w *world) openGateway() {
 // openPartition opens the partition like a starting node and consumes its stream until the test ends.
 func (w *world) openPartition() {
 	n := w.node(nil)
-	w.must(n.recovers(nil))
+	w.must(n.recoverPartition(nil))
 	ctx, cancel := context.WithCancel(w.ctx)
 	consumer := streams.NewConsumer(w.inventory, 0, "node", n.fulfiller,
 		streams.ConsumerOptions{Block: 20 * time.Millisecond})
@@ -185,7 +185,7 @@ func (w *world) remove(sale shop.SaleRef) {
 		return
 	}
 	w.must(w.client.HSet(w.ctx, "stampede:{0}:sale:"+sale.ID.String(), "closes", 1000, "held", 0).Err())
-	w.until("the sale is removed from Redis", func() error {
+	w.retry("the sale is removed from Redis", func() error {
 		gone, err := w.inventory.Retire(w.ctx, sale)
 		if err == nil && !gone {
 			err = errors.New("some tickets are not settled")
@@ -206,7 +206,7 @@ func (w *world) buy(sale shop.SaleRef, user shop.ID, qty int) (shop.Order, bool)
 		return shop.Order{}, false
 	}
 	var row shop.Order
-	kit.Eventually(w.t, patience, func() (bool, string) {
+	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		var err error
 		row, err = w.db.Order(w.ctx, id)
 		return err == nil, "no row"
@@ -214,16 +214,16 @@ func (w *world) buy(sale shop.SaleRef, user shop.ID, qty int) (shop.Order, bool)
 	return row, true
 }
 
-// decided sends a buy to the gate and waits for the decision.
-func (w *world) decided(b shop.Buy) (shop.GateAnswer, error) {
-	return kit.Await(func(then func(shop.GateAnswer, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
+// decide sends a buy to the gate and waits for the decision.
+func (w *world) decide(b shop.Buy) (shop.GateResult, error) {
+	return kit.Await(func(then func(shop.GateResult, error)) { w.gate.Reserve(b, time.Now().Add(waitTimeout), then) })
 }
 
 // reserve retries until the gate decides: on a busy machine it sometimes stops waiting for Redis (I6).
-func (w *world) reserve(b shop.Buy) (d shop.GateAnswer) {
-	kit.Eventually(w.t, patience, func() (ok bool, why string) {
+func (w *world) reserve(b shop.Buy) (d shop.GateResult) {
+	kit.Eventually(w.t, waitTimeout, func() (ok bool, why string) {
 		var err error
-		d, err = w.decided(b)
+		d, err = w.decide(b)
 		return err == nil && d.Verdict != shop.VerdictCooldown, fmt.Sprint("no reply: ", err)
 	})
 	return d
@@ -253,14 +253,14 @@ func (w *world) exec(query string, args ...any) {
 	w.must(err)
 }
 
-// age sets the order's deadline into the past.
-func (w *world) age(order shop.ID) {
+// passDeadline sets the order's deadline into the past.
+func (w *world) passDeadline(order shop.ID) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET pay_by = ? WHERE id = ?", 1000, order)
 }
 
-// hurry makes all delayed work due.
-func (w *world) hurry() {
+// makeDue makes all delayed work due.
+func (w *world) makeDue() {
 	w.t.Helper()
 	w.exec("UPDATE trades SET check_at = 1 WHERE check_at IS NOT NULL")
 	w.exec("UPDATE payments SET unsettled_since = 1 WHERE unsettled_since IS NOT NULL")

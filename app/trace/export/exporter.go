@@ -86,15 +86,15 @@ func (e *Exporter) Record(s *trace.Span) {
 	if !e.sender.admit() {
 		return
 	}
-	ctx := context.WithValue(context.Background(), given{}, s)
+	ctx := context.WithValue(context.Background(), spanKey{}, s)
 	if s.Parent != ([8]byte{}) {
 		ctx = otel.ContextWithRemoteSpanContext(ctx, otel.NewSpanContext(otel.SpanContextConfig{
 			TraceID: s.Trace, SpanID: s.Parent, TraceFlags: otel.FlagsSampled, Remote: true,
 		}))
 	}
 	_, span := e.tracer.Start(ctx, s.Name, otel.WithTimestamp(s.Begin), otel.WithAttributes(attributes(s.Notes)...))
-	if s.Failed != "" {
-		span.SetStatus(codes.Error, s.Failed)
+	if s.ErrorCode != "" {
+		span.SetStatus(codes.Error, s.ErrorCode)
 	}
 	span.End(otel.WithTimestamp(s.End))
 }
@@ -117,7 +117,7 @@ func (e *Exporter) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if err := e.provider.Shutdown(ctx); err != nil {
-		e.sender.unsent(err)
+		e.sender.stopSending(err)
 	}
 	_ = e.sender.Shutdown(ctx) // ends a request in progress
 	e.client.CloseIdleConnections()
@@ -126,13 +126,13 @@ func (e *Exporter) Close() {
 // ids returns the ids of package trace.
 type ids struct{}
 
-type given struct{}
+type spanKey struct{}
 
 func (ids) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
-	s := ctx.Value(given{}).(*trace.Span)
+	s := ctx.Value(spanKey{}).(*trace.Span)
 	return s.Trace, s.ID
 }
 
 func (ids) NewSpanID(ctx context.Context, _ otel.TraceID) otel.SpanID {
-	return ctx.Value(given{}).(*trace.Span).ID
+	return ctx.Value(spanKey{}).(*trace.Span).ID
 }

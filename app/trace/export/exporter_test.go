@@ -24,15 +24,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // collector stores the received spans.
 type collector struct {
 	*httptest.Server
-	mu    sync.Mutex
-	spans []*v1.Span
-	from  map[string]string
-	fails bool
-	asked chan struct{}
+	mu       sync.Mutex
+	spans    []*v1.Span
+	from     map[string]string
+	fails    bool
+	requests chan struct{}
 }
 
 func newCollector(t *testing.T) *collector {
-	c := &collector{from: make(map[string]string), asked: make(chan struct{}, 1000)}
+	c := &collector{from: make(map[string]string), requests: make(chan struct{}, 1000)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var sent v1.TracesData // the same encoding as a request
@@ -41,7 +41,7 @@ func newCollector(t *testing.T) *collector {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		defer func() { c.asked <- struct{}{} }()
+		defer func() { c.requests <- struct{}{} }()
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || err != nil || c.fails {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
@@ -100,9 +100,9 @@ func TestSpansReachTheCollector(t *testing.T) {
 	}
 }
 
-// TestACollectorThatFails: the log has one line when it fails and one when it recovers.
-func TestACollectorThatFails(t *testing.T) {
-	var log logged
+// TestCollectorFailureAndRecoveryAreLoggedOnce: the log has one line when it fails and one when it recovers.
+func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
+	var log logBuffer
 	log.capture(t)
 	c := newCollector(t)
 	c.set(true)
@@ -117,7 +117,7 @@ func TestACollectorThatFails(t *testing.T) {
 		if err := e.provider.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		<-c.asked
+		<-c.requests
 	}
 	for range 5 {
 		send()
@@ -133,9 +133,9 @@ func TestACollectorThatFails(t *testing.T) {
 	}
 }
 
-// TestACollectorThatHangs: it blocks neither a caller that records more than fits nor, for long, Close.
-func TestACollectorThatHangs(t *testing.T) {
-	var log logged
+// TestHangingCollectorBlocksNeitherRecordNorClose: it blocks neither a caller that records more than fits nor, for long, Close.
+func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
+	var log logBuffer
 	log.capture(t)
 	hang := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
@@ -196,25 +196,25 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// logged captures the log of the process.
-type logged struct {
+// logBuffer captures the log of the process.
+type logBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *logged) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-func (l *logged) capture(t *testing.T) {
+func (l *logBuffer) capture(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(l, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })

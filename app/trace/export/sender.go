@@ -52,8 +52,8 @@ func (s *sender) admit() bool {
 	return false
 }
 
-// unsent ends the sending: the waiting spans were not accepted in time. Their number is not counted.
-func (s *sender) unsent(err error) {
+// stopSending ends the sending: the waiting spans were not accepted in time. Their number is not counted.
+func (s *sender) stopSending(err error) {
 	s.ended.Store(true)
 	s.drop(0, err)
 }

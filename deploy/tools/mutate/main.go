@@ -6,7 +6,7 @@
 //
 //	Defect: Units are returned twice           headers `Name: value`; `just mutations` reads them
 //	Breaks: P1 I3
-//	Test: ./streams TestReturnOnce
+//	Test: ./streams TestUnitsReturnOnce
 //	File: streams/lua/return.lua
 //
 //	- if hold ~= ARGV[3] then                  one or more consecutive lines, which occur exactly once in the file

@@ -20,7 +20,7 @@ import { parseSession, type Session } from './token'
 /** Stored if the guest of this browser created an account: the guest's orders belong to the account. */
 export const REGISTERED = 'registered'
 
-export interface CaptchaAnswer {
+export interface CaptchaSolution {
   id: string
   answer: string
 }
@@ -30,13 +30,13 @@ export interface Registration {
   password: string
   name?: string
   lang: string
-  captcha: CaptchaAnswer
+  captcha: CaptchaSolution
 }
 
 export interface Credentials {
   email: string
   password: string
-  captcha?: CaptchaAnswer
+  captcha?: CaptchaSolution
   device: string
 }
 
@@ -89,7 +89,7 @@ export function useAccountClient() {
     logout: async (everywhere: boolean): Promise<void> => {
       await askServer('POST', '/auth/logout', { body: everywhere ? { everywhere } : {}, byCookie: true })
     },
-    forgot: async (email: string, captcha: CaptchaAnswer): Promise<void> => {
+    forgot: async (email: string, captcha: CaptchaSolution): Promise<void> => {
       await askServer('POST', '/auth/forgot', { body: { email, captcha } })
     },
     reset: async (token: string, password: string): Promise<void> => {

@@ -1,5 +1,5 @@
 import { ref, shallowRef } from 'vue'
-import type { AccountClient, CaptchaAnswer } from '../account/client'
+import type { AccountClient, CaptchaSolution } from '../account/client'
 import type { Captcha } from '../protocol/account'
 
 /** A captcha and the shopper's text for it. Each captcha is valid for one attempt. */
@@ -22,7 +22,7 @@ export function useCaptcha(client: AccountClient) {
   }
 
   /** The entered text; undefined if it is empty. */
-  function answer(): CaptchaAnswer | undefined {
+  function answer(): CaptchaSolution | undefined {
     const read = typed.value.trim()
     return picture.value && read ? { id: picture.value.id, answer: read } : undefined
   }

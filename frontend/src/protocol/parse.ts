@@ -31,7 +31,7 @@ import {
   type OrderState,
   type Phase,
   type OrderPage,
-  type PassAnswer,
+  type PassResult,
   type Payment,
   type PersonalEvent,
   type Product,
@@ -265,7 +265,7 @@ function parseBuyPass(value: unknown): BuyPass {
   return { pass: text(f, 'pass'), until: number(f, 'until') }
 }
 
-function parsePassAnswer(value: unknown): PassAnswer {
+function parsePassAnswer(value: unknown): PassResult {
   const { challenge } = fields(value, 'pass')
   return challenge ? { challenge: parseChallenge(challenge) } : parseBuyPass(value)
 }

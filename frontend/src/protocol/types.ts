@@ -249,7 +249,7 @@ export type Challenge =
     }
   | { readonly kind: 'captcha'; readonly id: string; readonly image: string; readonly until: number }
 
-export type PassAnswer = BuyPass | { readonly challenge: Challenge }
+export type PassResult = BuyPass | { readonly challenge: Challenge }
 
 /** The payment method: a desktop or mobile web page, the gateway's app, or a code. */
 export type PayVia = 'page' | 'wap' | 'app' | 'qr'
@@ -291,7 +291,7 @@ export interface OpReplies {
   watch: WatchView
   unwatch: unknown
   buy: Receipt
-  pass: PassAnswer
+  pass: PassResult
   solve: BuyPass
   cancel: { state: OrderState }
   pay: Payment

@@ -52,8 +52,8 @@ func walk(at string, node any, call func(at string, schema map[string]any)) {
 	if schema["type"] == "object" {
 		call(at, schema)
 	}
-	for name, below := range schema {
-		walk(at+"/"+name, below, call)
+	for name, child := range schema {
+		walk(at+"/"+name, child, call)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		request wsclient.Request
 		frame   string
-		wrong   string // part of the error; "": no error
+		wantErr string // part of the error; "": no error
 	}{
 		"a reply":                {buy, receipt, ""},
 		"a rejection":            {short, `{"id":1,"error":{"code":"bad_request","message":"m","retry_ms":0}}`, ""},
@@ -37,9 +37,9 @@ func TestCheck(t *testing.T) {
 		"without an op":          {byHand, `{"id":1,"ok":{"fate":"unknown"}}`, "not a reply"},
 		"a bad op":               {short, receipt, "should have been rejected"},
 		"an unknown code":        {buy, `{"id":1,"error":{"code":"tired","message":"m","retry_ms":0}}`, "errorReply"},
-		"an unknown event":       {frame: `{"ev":"lunch"}`, wrong: "no message lunchEvent"},
-		"a wait below zero":      {frame: `{"ev":"bye","code":4000,"retry_ms":-1}`, wrong: "byeEvent"},
-		"a tick without details": {frame: `{"ev":"tick","now":1,"sales":[{"id":"1"}]}`, wrong: "tickEvent"},
+		"an unknown event":       {frame: `{"ev":"lunch"}`, wantErr: "no message lunchEvent"},
+		"a wait below zero":      {frame: `{"ev":"bye","code":4000,"retry_ms":-1}`, wantErr: "byeEvent"},
+		"a tick without details": {frame: `{"ev":"tick","now":1,"sales":[{"id":"1"}]}`, wantErr: "tickEvent"},
 	} {
 		f, err := wsclient.Parse([]byte(c.frame))
 		if err != nil {
@@ -47,12 +47,12 @@ func TestCheck(t *testing.T) {
 		}
 		f.Request = c.request
 		err = messages.Check(f)
-		kit.WantError(t, name, err, c.wrong)
+		kit.WantError(t, name, err, c.wantErr)
 	}
 }
 
 // Read rejects documents that are malformed or describe no messages.
-func TestReadRefuses(t *testing.T) {
+func TestReadRejectsInvalidDocuments(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "asyncapi: 3.0.0", "a: [", "components: {messages: {a: {payload: {type: 7}}}}"} {
 		if _, err := asyncapi.Read([]byte(text)); err == nil {

@@ -33,14 +33,14 @@ func Read(text []byte) (*openapi3.T, error) {
 		return nil, fmt.Errorf("check the description: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
-		closeObject(doc.Components.Schemas[name].Value)
+		forbidExtraFields(doc.Components.Schemas[name].Value)
 	}
 	return doc, nil
 }
 
-// closeObject forbids undeclared fields. It merges the parts of an allOf into one object, because each closed part
+// forbidExtraFields forbids undeclared fields. It merges the parts of an allOf into one object, because each closed part
 // would reject the fields of the others.
-func closeObject(s *openapi3.Schema) {
+func forbidExtraFields(s *openapi3.Schema) {
 	if s.Type == nil && len(s.AllOf) > 1 {
 		s.Type, s.Properties = &openapi3.Types{openapi3.TypeObject}, make(openapi3.Schemas)
 		for _, part := range s.AllOf {
@@ -83,12 +83,12 @@ func match(template, path string) (params map[string]string, ok bool) {
 	return params, true
 }
 
-// everywhere lists the codes that any operation may return. Forbidden is returned to blocked clients.
-var everywhere = []shop.Code{shop.BadRequest, shop.Forbidden, shop.RateLimited, shop.Busy, shop.Internal}
+// commonCodes lists the codes that any operation may return. Forbidden is returned to blocked clients.
+var commonCodes = []shop.Code{shop.BadRequest, shop.Forbidden, shop.RateLimited, shop.Busy, shop.Internal}
 
 // codesOf returns the error codes that the document lists for the operation.
 func codesOf(op *openapi3.Operation) []shop.Code {
-	codes := slices.Clone(everywhere)
+	codes := slices.Clone(commonCodes)
 	if op.Security != nil {
 		codes = append(codes, shop.Unauthorized)
 	}
@@ -104,14 +104,14 @@ func StatusOf(doc *openapi3.T, code shop.Code) int {
 	table, _ := doc.Components.Schemas["Code"].Value.Extensions["x-codes"].(map[string]any)
 	row, _ := table[string(code)].(map[string]any)
 	status, _ := row["status"].(float64)
-	if whole, ok := row["status"].(int); ok {
-		return whole
+	if integer, ok := row["status"].(int); ok {
+		return integer
 	}
 	return int(status)
 }
 
-// unreadable lists the additional statuses of bad_request, for requests that are malformed as HTTP requests.
-var unreadable = []int{
+// badRequestStatuses lists the additional statuses of bad_request, for requests that are malformed as HTTP requests.
+var badRequestStatuses = []int{
 	http.StatusMethodNotAllowed, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 	http.StatusUnsupportedMediaType, http.StatusUpgradeRequired, http.StatusRequestHeaderFieldsTooLarge,
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // exchange returns a valid exchange that a test can change.
-func exchange(method, path string, status int, answer string) Exchange {
+func exchange(method, path string, status int, body string) Exchange {
 	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"r1"}}
-	for name, value := range secure {
+	for name, value := range securityHeaders {
 		header.Set(name, value)
 	}
 	return Exchange{
 		Request:  httptest.NewRequest(method, path, nil),
-		Response: &http.Response{StatusCode: status, Header: header}, Got: []byte(answer),
+		Response: &http.Response{StatusCode: status, Header: header}, Got: []byte(body),
 	}
 }
 
@@ -30,7 +30,7 @@ func withToken(x Exchange) Exchange {
 	return x
 }
 
-func with(x Exchange, change func(x *Exchange)) Exchange {
+func modified(x Exchange, change func(x *Exchange)) Exchange {
 	change(&x)
 	return x
 }
@@ -40,23 +40,23 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	const buy = "/api/v1/sales/5/buy"
 	const time, receipt = `{"now":1}`, `{"order":"7","ticket":1,"place":0,"state":"reserved"}`
-	good := func(body string) func(x *Exchange) { return func(x *Exchange) { x.Sent = []byte(body) } }
+	withBody := func(body string) func(x *Exchange) { return func(x *Exchange) { x.Sent = []byte(body) } }
 	for name, c := range map[string]struct {
-		x     Exchange
-		wrong string // part of the error; "": no error
+		x       Exchange
+		wantErr string // part of the error; "": no error
 	}{
 		"a response":                 {exchange("GET", "/api/v1/time", 200, time), ""},
 		"a failure":                  {exchange("GET", "/api/v1/time", 503, failure("busy")), ""},
 		"the page":                   {exchange("GET", "/assets/a.js", 200, "let a"), ""},
 		"no such address":            {exchange("GET", "/api/v1/nothing", 404, failure("not_found")), ""},
-		"a buy":                      {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":1,"key":"k-123456"}`)), ""},
+		"a buy":                      {modified(withToken(exchange("POST", buy, 200, receipt)), withBody(`{"qty":1,"key":"k-123456"}`)), ""},
 		"a further field":            {exchange("GET", "/api/v1/time", 200, `{"now":1,"then":2}`), "then"},
 		"a missing field":            {exchange("GET", "/api/v1/time", 200, `{}`), "now"},
 		"a number as text":           {exchange("GET", "/api/v1/time", 200, `{"now":"1"}`), "integer"},
-		"an id as a number":          {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `"7"`, `7`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "order"},
-		"an unknown state":           {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `reserved`, `lost`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "state"},
-		"a bad buy accepted":         {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":0,"key":"k-123456"}`)), "should have been rejected"},
-		"without a token":            {with(exchange("POST", buy, 200, receipt), good(`{"qty":1,"key":"k-123456"}`)), "should have been rejected"},
+		"an id as a number":          {modified(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `"7"`, `7`, 1))), withBody(`{"qty":1,"key":"k-123456"}`)), "order"},
+		"an unknown state":           {modified(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `reserved`, `lost`, 1))), withBody(`{"qty":1,"key":"k-123456"}`)), "state"},
+		"a bad buy accepted":         {modified(withToken(exchange("POST", buy, 200, receipt)), withBody(`{"qty":0,"key":"k-123456"}`)), "should have been rejected"},
+		"without a token":            {modified(exchange("POST", buy, 200, receipt), withBody(`{"qty":1,"key":"k-123456"}`)), "should have been rejected"},
 		"a bad id accepted":          {exchange("GET", "/api/v1/slots/x/sales", 200, `{"sales":[],"more":false}`), "should have been rejected"},
 		"an unknown route":           {exchange("GET", "/api/v1/new", 200, `{}`), "no such operation"},
 		"an unknown method":          {exchange("PUT", "/api/v1/time", 200, time), "no such operation"},
@@ -67,15 +67,15 @@ func TestCheck(t *testing.T) {
 		"no request":                 {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), `,"request":"r1"`, "", 1)), "request"},
 		"a bare text":                {exchange("GET", "/assets/a.js", 404, "not here"), "JSON"},
 		"no request id": {
-			with(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("X-Request-Id") }), "X-Request-Id",
+			modified(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("X-Request-Id") }), "X-Request-Id",
 		},
 		"no policy": {
-			with(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("Content-Security-Policy") }),
+			modified(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("Content-Security-Policy") }),
 			"Content-Security-Policy",
 		},
 	} {
 		err := Check(c.x)
-		kit.WantError(t, name, err, c.wrong)
+		kit.WantError(t, name, err, c.wantErr)
 	}
 }
 

@@ -35,7 +35,7 @@ func Client(t testing.TB, timeout time.Duration) *http.Client {
 	return &http.Client{Transport: &Transport{T: t}, Timeout: timeout}
 }
 
-var plain = &http.Transport{DisableKeepAlives: true}
+var plainTransport = &http.Transport{DisableKeepAlives: true}
 
 // RoundTrip implements http.RoundTripper. It reads the whole response body.
 func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -51,7 +51,7 @@ func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	base := c.Base
 	if base == nil {
-		base = plain
+		base = plainTransport
 	}
 	res, err := base.RoundTrip(req)
 	if err != nil || res.StatusCode == http.StatusSwitchingProtocols {
@@ -90,14 +90,14 @@ func Check(x Exchange) error {
 	}
 	template, item, params := find(doc, x.Request.Method, x.Request.URL.Path)
 	if item == nil {
-		return x.unknown(doc)
+		return x.checkUndocumented(doc)
 	}
 	op := item.GetOperation(x.Request.Method)
 	if op.Responses.Status(http.StatusSwitchingProtocols) != nil && x.Response.StatusCode < http.StatusBadRequest {
 		return nil // a WebSocket, or a test's replacement of it
 	}
 	input := &openapi3filter.RequestValidationInput{
-		Request: x.again(), PathParams: params,
+		Request: x.clone(), PathParams: params,
 		Route: &routers.Route{
 			Spec: doc, Path: template, PathItem: item, Method: x.Request.Method, Operation: op,
 		},
@@ -111,12 +111,12 @@ func Check(x Exchange) error {
 			return fmt.Errorf("the request should have been rejected: %w", err)
 		}
 	}
-	answer := &openapi3filter.ResponseValidationInput{
+	response := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: input, Status: x.Response.StatusCode, Header: x.Response.Header,
 		Options: &openapi3filter.Options{IncludeResponseStatus: true},
 	}
-	answer.SetBodyBytes(x.Got)
-	if err := openapi3filter.ValidateResponse(x.Request.Context(), answer); err != nil {
+	response.SetBodyBytes(x.Got)
+	if err := openapi3filter.ValidateResponse(x.Request.Context(), response); err != nil {
 		return err
 	}
 	if x.AnyCode {
@@ -125,23 +125,23 @@ func Check(x Exchange) error {
 	return x.checkFailure(doc, codesOf(op))
 }
 
-// CheckRefused is Check for a rejected WebSocket handshake.
-func CheckRefused(res *http.Response, got []byte) error {
-	asked, err := http.NewRequest(http.MethodGet, "http://shop/ws", nil)
+// CheckRejected is Check for a rejected WebSocket handshake.
+func CheckRejected(res *http.Response, got []byte) error {
+	request, err := http.NewRequest(http.MethodGet, "http://shop/ws", nil)
 	if err != nil {
 		return err
 	}
-	return Check(Exchange{Request: asked, Response: res, Got: got})
+	return Check(Exchange{Request: request, Response: res, Got: got})
 }
 
-// unknown checks an exchange without a documented operation. Under /api/ it must fail; elsewhere it may return the
+// checkUndocumented checks an exchange without a documented operation. Under /api/ it must fail; elsewhere it may return the
 // page.
-func (x *Exchange) unknown(doc *openapi3.T) error {
+func (x *Exchange) checkUndocumented(doc *openapi3.T) error {
 	if x.Response.StatusCode >= http.StatusBadRequest {
 		if x.AnyCode {
 			return x.checkFailure(doc, nil)
 		}
-		return x.checkFailure(doc, append(everywhere[:len(everywhere):len(everywhere)], shop.NotFound))
+		return x.checkFailure(doc, append(commonCodes[:len(commonCodes):len(commonCodes)], shop.NotFound))
 	}
 	if strings.HasPrefix(x.Request.URL.Path, "/api/") {
 		return errors.New("openapi.yaml has no such operation")
@@ -149,8 +149,8 @@ func (x *Exchange) unknown(doc *openapi3.T) error {
 	return nil
 }
 
-// again returns the request as it was sent. The server reads a body without Content-Type as JSON.
-func (x *Exchange) again() *http.Request {
+// clone returns the request as it was sent. The server reads a body without Content-Type as JSON.
+func (x *Exchange) clone() *http.Request {
 	req := x.Request.Clone(x.Request.Context())
 	req.Body = io.NopCloser(bytes.NewReader(x.Sent))
 	if req.Header.Get("Content-Type") == "" {
@@ -166,7 +166,7 @@ func (x *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
 		strings.HasPrefix(kind, "text/plain") {
 		return nil
 	}
-	var failure struct{ Error failed }
+	var failure struct{ Error failureBody }
 	var value any
 	if err := errors.Join(json.Unmarshal(x.Got, &failure), json.Unmarshal(x.Got, &value)); err != nil {
 		return fmt.Errorf("an error response must be JSON: %w", err)
@@ -182,13 +182,13 @@ func (x *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
 		return fmt.Errorf("the operation does not declare the code %s (x-errors)", e.Code)
 	}
 	status := x.Response.StatusCode
-	if status != StatusOf(doc, e.Code) && (e.Code != shop.BadRequest || !slices.Contains(unreadable, status)) {
+	if status != StatusOf(doc, e.Code) && (e.Code != shop.BadRequest || !slices.Contains(badRequestStatuses, status)) {
 		return fmt.Errorf("%s has the status %d in the table of codes", e.Code, StatusOf(doc, e.Code))
 	}
 	return nil
 }
 
-type failed struct {
+type failureBody struct {
 	Code    shop.Code
 	Request string
 }
@@ -204,8 +204,8 @@ func hasBearer(_ context.Context, in *openapi3filter.AuthenticationInput) error 
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// secure maps headers that every response must have to a part of their value.
-var secure = map[string]string{
+// securityHeaders maps headers that every response must have to a part of their value.
+var securityHeaders = map[string]string{
 	"Content-Security-Policy":      "default-src 'none'",
 	"X-Content-Type-Options":       "nosniff",
 	"Referrer-Policy":              "same-origin",
@@ -219,7 +219,7 @@ func checkHeaders(res *http.Response) error {
 	if id := res.Header.Get("X-Request-Id"); !requestID.MatchString(id) {
 		return fmt.Errorf("X-Request-Id is %q", id)
 	}
-	for name, part := range secure {
+	for name, part := range securityHeaders {
 		if got := res.Header.Get(name); !strings.Contains(got, part) {
 			return fmt.Errorf("%s is %q, want %q in it", name, got, part)
 		}

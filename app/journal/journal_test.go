@@ -1,0 +1,143 @@
+package journal_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// rows is a journal in memory.
+type rows struct {
+	journal.Store
+	all []journal.Entry
+}
+
+func (r *rows) JournalHead(context.Context) (journal.Head, error) {
+	if len(r.all) == 0 {
+		return journal.Head{}, nil
+	}
+	last := r.all[len(r.all)-1]
+	return journal.Head{Seq: last.Seq, Hash: last.Hash}, nil
+}
+
+func (r *rows) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.Entry, error) {
+	from := min(int(seq)-1, len(r.all))
+	return r.all[from:min(from+limit, len(r.all))], nil
+}
+
+// rewrite recomputes the hashes of all rows, starting at one.
+func (r *rows) rewrite(from int) {
+	for i := from; i < len(r.all); i++ {
+		if r.all[i].PrevHash = ""; i > 0 {
+			r.all[i].PrevHash = r.all[i-1].Hash
+		}
+		r.all[i].Hash = r.all[i].Sum()
+	}
+}
+
+// written returns a journal of n operations.
+func written(n int) *rows {
+	r := &rows{}
+	for i := range n {
+		r.all = append(r.all, journal.Entry{
+			Seq: int64(i) + 1, ActorName: "ada", Kind: "sale.pause", Object: "sale:5", Note: "n",
+		})
+	}
+	r.rewrite(0)
+	return r
+}
+
+// TestVerifyFindsEveryChange: the verification finds the first changed row of a journal. A stored head reveals a journal
+// whose hashes were all recomputed.
+func TestVerifyFindsEveryChange(t *testing.T) {
+	t.Parallel()
+	const total = journal.Page + 20 // more than one page
+	good := written(total)
+	head, _ := good.JournalHead(t.Context())
+	earlyHead := journal.Head{Seq: 7, Hash: good.all[6].Hash}
+	for name, c := range map[string]struct {
+		change func(r *rows)
+		head   string
+		at     int64 // 0: valid
+	}{
+		"no change":                    {func(*rows) {}, "", 0},
+		"no change, with a head":       {func(*rows) {}, earlyHead.String(), 0},
+		"actor changed":                {func(r *rows) { r.all[3].ActorName = "eve" }, "", 4},
+		"kind changed on a later page": {func(r *rows) { r.all[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
+		"time changed":                 {func(r *rows) { r.all[0].At = 1 }, "", 1},
+		"result changed":               {func(r *rows) { r.all[4].Result = json.RawMessage(`{}`) }, "", 5},
+		"row and its hash changed":     {func(r *rows) { r.all[3].Note = "m"; r.all[3].Hash = r.all[3].Sum() }, "", 5},
+		"row removed":                  {func(r *rows) { r.all = slices.Delete(r.all, 3, 4) }, "", 5},
+		"last row removed":             {func(r *rows) { r.all = r.all[:total-1] }, head.String(), total},
+		"all rows removed":             {func(r *rows) { r.all = nil }, earlyHead.String(), 1},
+		"two rows exchanged":           {func(r *rows) { r.all[3], r.all[4] = r.all[4], r.all[3] }, "", 5},
+		"rewritten before the head":    {func(r *rows) { r.all[3].Note = "m"; r.rewrite(3) }, earlyHead.String(), 7},
+		"rewritten after the head":     {func(r *rows) { r.all[9].Note = "m"; r.rewrite(9) }, earlyHead.String(), 0},
+	} {
+		r := &rows{all: slices.Clone(good.all)}
+		c.change(r)
+		report, err := (&journal.Journal{Store: r}).VerifyJournal(t.Context(), c.head)
+		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Wrong == "") != report.OK {
+			t.Errorf("%s: got %+v, %v; want an error at row %d (0: none)", name, report, err, c.at)
+		}
+	}
+	// The journal's head is stored separately, so rows removed at the end are found without a head from elsewhere.
+	cut := &truncatedRows{rows{all: good.all[:5]}, head}
+	report, err := (&journal.Journal{Store: cut}).VerifyJournal(t.Context(), "")
+	if err != nil || report.OK || report.At != 6 {
+		t.Errorf("rows removed at the end: got %+v, %v; want an error at row 6", report, err)
+	}
+}
+
+type truncatedRows struct {
+	rows
+	head journal.Head
+}
+
+func (c *truncatedRows) JournalHead(context.Context) (journal.Head, error) { return c.head, nil }
+
+// The hash covers all fields of a row, and the encoding separates the fields.
+func TestSumCoversAndSeparatesFields(t *testing.T) {
+	t.Parallel()
+	a, b := journal.Entry{Kind: "ab", Object: "c"}, journal.Entry{Kind: "a", Object: "bc"}
+	if a.Sum() == b.Sum() {
+		t.Error("two different rows have the same hash")
+	}
+	empty := journal.Entry{}
+	for i := range reflect.TypeFor[journal.Entry]().NumField() {
+		var e journal.Entry
+		field := reflect.ValueOf(&e).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.Int64:
+			field.SetInt(1)
+		case reflect.String:
+			field.SetString("x")
+		default:
+			field.SetBytes([]byte("1"))
+		}
+		name := reflect.TypeFor[journal.Entry]().Field(i).Name
+		if same := e.Sum() == empty.Sum(); same != (name == "Hash") {
+			t.Errorf("the hash covers %s: got %v, want %v", name, !same, same)
+		}
+	}
+}
+
+func TestParseHeadRejectsInvalidHeads(t *testing.T) {
+	t.Parallel()
+	good := journal.Head{Seq: 12, Hash: strings.Repeat("0a", 32)}
+	if got, err := journal.ParseHead(good.String()); err != nil || got != good {
+		t.Errorf("got %v, %v; want %v", got, err, good)
+	}
+	for _, text := range []string{"", "12", "12:", ":" + good.Hash, "0:" + good.Hash, "x:" + good.Hash, "12:" + good.Hash + "0", "12:zz"} {
+		if _, err := journal.ParseHead(text); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+			t.Errorf("%q: got %v, want bad_request", text, err)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package order
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	markEvery = time.Second // long before the reconciler would publish them again
+	markBatch = 1000
+	maxMarks  = 100_000 // marks beyond it are dropped: the reconciler publishes again, clients ignore repeats
+)
+
+// PublishMarks records in batches which later states were published, so that no order waits for this commit. If a crash
+// loses a mark, the state is published twice.
+type PublishMarks struct {
+	Store Store
+
+	mu      sync.Mutex
+	pending []*shop.Order
+}
+
+// Add queues published rows.
+func (t *PublishMarks) Add(rows []*shop.Order) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.pending)+len(rows) <= maxMarks {
+		t.pending = append(t.pending, rows...)
+	}
+}
+
+// RunOnce marks all rows added so far.
+func (t *PublishMarks) RunOnce(ctx context.Context) error {
+	t.mu.Lock()
+	rows := t.pending
+	t.pending = nil
+	t.mu.Unlock()
+	for len(rows) > 0 {
+		n := min(len(rows), markBatch)
+		if err := t.Store.MarkPublished(ctx, rows[:n]); err != nil {
+			t.Add(rows)
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// Run marks rows every markEvery until ctx ends, and once more after that.
+func (t *PublishMarks) Run(ctx context.Context) error {
+	err := shop.Repeat(ctx, markEvery, "mark orders as published", t.RunOnce)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if markErr := t.RunOnce(last); markErr != nil {
+		slog.WarnContext(last, "mark the last orders as published", "err", markErr)
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+package order
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// batchWorld records the steps of each order. Order 2 is locked in the database for the duration locked.
+type batchWorld struct {
+	Store
+	Redis
+	locked time.Duration
+
+	mu    sync.Mutex
+	steps []string
+}
+
+func (s *batchWorld) add(step string, order shop.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, step+" "+order.String())
+}
+
+func (s *batchWorld) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
+
+func (s *batchWorld) Expire(_ context.Context, ids []shop.ID, _ shop.Millis) ([]shop.Order, error) {
+	if ids[0] == 2 {
+		time.Sleep(s.locked)
+	}
+	return []shop.Order{
+		{ID: ids[0], Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1, Touched: true},
+	}, nil
+}
+
+func (s *batchWorld) Return(_ context.Context, r []shop.Return) ([]bool, error) {
+	s.add("units", r[0].Order)
+	return make([]bool, len(r)), nil
+}
+
+func (s *batchWorld) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
+	s.add("published", rows[0].ID)
+	return nil
+}
+
+// P5: two batches are due at once. Both return their units before either is published. A batch of locked orders delays
+// the other's publication by at most publishDelay.
+func TestPublicationWaitsForUnitsOfOtherBatches(t *testing.T) {
+	t.Parallel()
+	for locked, want := range map[time.Duration][]string{
+		publishDelay / 2: {"units 1", "units 2", "published"},
+		publishDelay * 2: {"units 1", "published 1", "units 2", "published 2"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			world := &batchWorld{locked: locked}
+			x := &Expirer{Redis: world, Store: world, Effects: effectsOf(world, world, world)}
+			var batches sync.WaitGroup
+			for _, id := range []shop.ID{2, 1} {
+				batches.Go(func() {
+					if finished, err := x.Due(t.Context(), 0, []shop.ID{id}); err != nil || !slices.Equal(finished,
+						[]shop.ID{id}) {
+						t.Errorf("finished %v (%v), want order %s", finished, err, id)
+					}
+				})
+				synctest.Wait()
+			}
+			batches.Wait()
+			if len(want) == 3 { // the order of the two publications is arbitrary
+				world.steps = slices.Concat(world.steps[:2], []string{world.steps[2][:len("published")]})
+			}
+			if !slices.Equal(world.steps, want) {
+				t.Errorf("locked for %v: got steps %v, want %v", locked, world.steps, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app/shop"
+)
+
+// finding is the result of a look at a partition.
+type finding struct {
+	redisLost string // why Redis must be restored from rows; "": it has lost nothing
+	database  bool   // the database may have lost commits of the partition
+	epoch     int64  // of the partition in the database
+	seq       int64  // the highest of its rows
+	redis     shop.PartitionState
+}
+
+func (f *finding) lost() bool { return f.redisLost != "" || f.database }
+
+// why returns the reason for the recovery of the partition.
+func (f *finding) why() string {
+	switch {
+	case f.redisLost == "":
+		return "the database may have lost commits"
+	case f.database:
+		return "the database may have lost commits, and " + f.redisLost
+	default:
+		return f.redisLost
+	}
+}
+
+// inspect checks whether Redis has all facts of the partition that rows and this node have seen (I8), and whether the
+// partition was opened after the history of the database began. The database is read first: a healthy Redis has seen
+// every fact of the database before. Other nodes check their own facts, with every call of the gate and with their own
+// looks.
+func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
+	if f.epoch, f.seq, err = d.Store.PartitionEpoch(ctx, partition); err != nil {
+		return f, fmt.Errorf("read epoch: %w", err)
+	}
+	rows, err := d.Store.LastOrders(ctx, partition)
+	if err != nil {
+		return f, fmt.Errorf("read newest orders: %w", err)
+	}
+	if f.redis, err = d.Redis.State(ctx, partition); err != nil {
+		return f, fmt.Errorf("read state: %w", err)
+	}
+	s := &f.redis
+	if s.Database.Generation > h.Generation {
+		return f, fmt.Errorf("%w: generation %d of the database has begun", shop.ErrTransient, s.Database.Generation)
+	}
+	f.database = s.Database.Server != "" && s.Database.Generation < h.Generation || s.Recovering && !s.Lost
+	switch {
+	case !s.Exists:
+		f.redisLost = "Redis has no data of it"
+	case s.Lost:
+		f.redisLost = "an earlier recovery did not finish"
+	case s.Epoch != f.epoch && !f.database:
+		f.redisLost = fmt.Sprintf("Redis is at epoch %d, the database at %d", s.Epoch, f.epoch)
+	case s.Seq < f.seq:
+		f.redisLost = fmt.Sprintf("Redis is at seq %d, the database has seen %d", s.Seq, f.seq)
+	case s.Seq < s.Seen:
+		f.redisLost = fmt.Sprintf("Redis is at seq %d, this node has seen %d", s.Seq, s.Seen)
+	case promoted(s):
+		f.redisLost = "a replica was promoted, and its lost writes are unknown"
+	default:
+		f.redisLost, err = d.missing(ctx, partition, s, rows)
+	}
+	return f, err
+}
+
+// promoted reports whether the partition moved to a server that was a replica at the last look. A replica lacks the
+// writes that were in progress. The node that has seen them may be gone or may not have reported yet, and their rows
+// may be on their way into the database. So nothing is compared: a new epoch rejects all of them.
+func promoted(s *shop.PartitionState) bool {
+	return s.Confirmed != "" && s.History != s.Confirmed && s.Followed != ""
+}
+
+// missing returns which accepted order or which loaded sale is not in Redis. A sale is written to Redis before it is
+// marked as loaded, so a missing sale was lost. Sales are checked at the first look, in a new history and after
+// Suspect, not every time.
+func (d *Driver) missing(
+	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.LastOrder,
+) (why string, err error) {
+	lost, err := d.Redis.Missing(ctx, partition, s.Epoch, rows)
+	if err != nil {
+		return "", fmt.Errorf("look for newest orders: %w", err)
+	}
+	if len(lost) > 0 {
+		return fmt.Sprintf("Redis lacks order %s of sale %s, which was accepted", lost[0].Order,
+			lost[0].Sale.ID), nil
+	}
+	if s.History != s.Confirmed {
+		d.Suspect(partition)
+	}
+	d.mu.Lock()
+	checked := d.checked[partition]
+	d.mu.Unlock()
+	if checked {
+		return "", nil
+	}
+	if why, err = d.missingSale(ctx, partition); why != "" || err != nil {
+		return why, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.checked == nil {
+		d.checked = make(map[int]bool)
+	}
+	d.checked[partition] = true
+	return "", nil
+}
+
+// missingSale ignores sales that ended so long ago that their keys were retired: a crash, or a promoted or restored
+// database, may have lost that mark.
+func (d *Driver) missingSale(ctx context.Context, partition int) (why string, err error) {
+	now, err := d.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	sales, err := d.Store.LoadedSales(ctx, partition)
+	if err != nil {
+		return "", fmt.Errorf("list loaded sales: %w", err)
+	}
+	counters, err := d.Redis.Counters(ctx, refsOf(sales))
+	if err != nil {
+		return "", fmt.Errorf("look for loaded sales: %w", err)
+	}
+	for i, c := range counters {
+		if !c.Loaded && now < sales[i].ClosesAt.Add(shop.RetireAfter) {
+			return fmt.Sprintf("sale %s was loaded and is not in Redis", sales[i].ID), nil
+		}
+	}
+	return "", nil
+}
+
+func refsOf(sales []shop.Sale) []shop.SaleRef {
+	refs := make([]shop.SaleRef, len(sales))
+	for i := range sales {
+		refs[i] = sales[i].Ref()
+	}
+	return refs
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// operationTx is the transaction of an operation.
+type operationTx struct {
+	conn bun.Conn
+	// failed is the first error of a call that joined. The operation fails with it even if its author ignored it,
+	// because the database may have rolled back.
+	failed error
+}
+
+// join runs fn in the transaction of an operation.
+func (a *operationTx) join(fn func(tx bun.Conn) error) error {
+	err := fn(a.conn)
+	if err != nil && a.failed == nil {
+		a.failed = err
+	}
+	return err
+}
+
+// errDryRun rolls back a dry run.
+var errDryRun = errors.New("this was a dry run")
+
+// RunOperation runs do and writes its journal row in one transaction, which all calls of tx join. do may run several times. An
+// error of do or of a call of tx rolls everything back. A dry run is always rolled back and returns the result.
+//
+// The head of the journal is locked first. Operations are therefore serial, and of two with one key the second finds
+// the result of the first.
+//
+//   - DuplicateKey: the actor used the key for another request.
+//   - Busy, wrapping ErrTransient: the operation may be committed. Repeating it with the same key completes it.
+func (s *Store) RunOperation(
+	ctx context.Context, actor journal.Actor, do func(tx *Store) (journal.Operation, error),
+) (journal.Done, error) {
+	if s.operation != nil {
+		return journal.Done{}, errors.New("an operation cannot be part of another one")
+	}
+	if err := actor.Check(); err != nil {
+		return journal.Done{}, err
+	}
+	var done journal.Done
+	err := s.inTx(ctx, "act", func(tx bun.Conn) (err error) {
+		if done, err = s.tryOperation(ctx, tx, &actor, do); err == nil && actor.Dry {
+			err = errDryRun
+		}
+		return err
+	})
+	switch {
+	case err == nil, errors.Is(err, errDryRun):
+		return done, nil
+	case errors.Is(err, shop.ErrTransient):
+		err = shop.UnknownOutcome("act", err)
+	}
+	return journal.Done{}, err
+}
+
+// tryOperation runs an operation once. If the journal has its key, it returns the recorded result instead.
+func (s *Store) tryOperation(
+	ctx context.Context, tx bun.Conn, actor *journal.Actor, do func(tx *Store) (journal.Operation, error),
+) (done journal.Done, err error) {
+	head, err := s.lockJournal(ctx, tx)
+	if err != nil {
+		return done, err
+	}
+	if !actor.Dry {
+		if done, known, err := doneBefore(ctx, tx, actor); known || err != nil {
+			return done, err
+		}
+	}
+	joined := &Store{pool: s.pool, db: tx, operation: &operationTx{conn: tx}}
+	operation, err := do(joined)
+	operation.Note = cmp.Or(operation.Note, actor.Note)
+	switch err = cmp.Or(err, joined.operation.failed); {
+	case err != nil:
+		return done, err
+	case actor.Dry:
+		done.Result, err = json.Marshal(operation.Result)
+		return done, err
+	}
+	return s.writeJournal(ctx, tx, head, actor, &operation)
+}
+
+// RunOperationFor is Store.Act for an operation whose result is a T.
+func RunOperationFor[T any](
+	ctx context.Context, s *Store, actor journal.Actor, do func(tx *Store) (journal.Operation, error),
+) (result T, err error) {
+	done, err := s.RunOperation(ctx, actor, do)
+	if err == nil {
+		err = done.Into(&result)
+	}
+	return result, err
+}
+
+// lockJournal locks the head until the transaction ends. It inserts the head before the first operation.
+func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.Head, err error) {
+	_, err = exec(ctx, tx, "INSERT INTO journal_head (id, seq, hash) VALUES (1, 0, '') "+s.d.onDuplicate+" id = 1")
+	if err != nil {
+		return head, err
+	}
+	err = tx.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1"+s.d.forUpdate).
+		Scan(&head.Seq, &head.Hash)
+	return head, err
+}
+
+// doneBefore finds the operation that the actor has done under the key. DuplicateKey: it was another request.
+func doneBefore(ctx context.Context, tx bun.Conn, actor *journal.Actor) (done journal.Done, known bool, err error) {
+	var rows []journalRow
+	err = tx.NewSelect().Model(&rows).
+		Where("actor_id = ? AND actor_name = ? AND operation_key = ?", actor.User, actorName(actor), actor.Key).Scan(ctx)
+	switch {
+	case err != nil || len(rows) == 0:
+		return done, false, err
+	case rows[0].RequestHash != actor.Hash:
+		return done, true, shop.Fail(shop.DuplicateKey, fmt.Sprintf("this Idempotency-Key was used for another operation: "+
+			"%s, row %d of the journal", rows[0].Kind, rows[0].Seq))
+	}
+	return journal.Done{Seq: rows[0].Seq, Result: json.RawMessage(rows[0].Result), Repeated: true}, true, nil
+}
+
+// maxActorName is the size of the column, in characters.
+const maxActorName = 80
+
+func actorName(a *journal.Actor) string {
+	return clip(strings.ToValidUTF8(a.Name, "\uFFFD"), maxActorName)
+}
+
+// writeJournal inserts the row and moves the head.
+func (s *Store) writeJournal(
+	ctx context.Context, tx bun.Conn, head journal.Head, actor *journal.Actor, operation *journal.Operation,
+) (journal.Done, error) {
+	row := journalRow{
+		Seq: head.Seq + 1, ActorID: actor.User, ActorName: actorName(actor), Role: actor.Role, Via: actor.Via,
+		Source: clip(actor.From, maxActorName), Request: actor.Request, Key: actor.Key, RequestHash: actor.Hash,
+		Kind: operation.Kind, Object: operation.Object, Note: clip(operation.Note, journal.MaxNote), PrevHash: head.Hash,
+	}
+	if !utf8.ValidString(row.Source + row.Request + row.Object + row.Note) {
+		return journal.Done{}, shop.Fail(shop.BadRequest, "the operation has text with invalid characters")
+	}
+	for text, v := range map[*string]any{&row.Before: operation.Before, &row.After: operation.After, &row.Result: operation.Result} {
+		if v == nil && text == &row.Result {
+			v = struct{}{}
+		} else if v == nil {
+			continue
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			return journal.Done{}, fmt.Errorf("encode operation %s as JSON: %w", operation.Kind, err)
+		}
+		*text = string(b)
+	}
+	now, err := s.clock(ctx, tx)
+	if err != nil {
+		return journal.Done{}, err
+	}
+	row.At = now.At
+	entry := row.entry()
+	row.Hash = entry.Sum()
+	if err := insert(ctx, tx, &row); err != nil {
+		return journal.Done{}, err
+	}
+	err = execMatching(ctx, tx, 1, "move the head of the journal",
+		"UPDATE journal_head SET seq = ?, hash = ? WHERE id = 1 AND seq = ?", row.Seq, row.Hash, head.Seq)
+	return journal.Done{Seq: row.Seq, Result: json.RawMessage(row.Result)}, err
+}
+
+// journalRow is the row of a journal.Entry. writeJournal adds rows; they never change.
+type journalRow struct {
+	bun.BaseModel `bun:"table:journal"`
+
+	Seq         int64       `bun:"seq,pk"`
+	At          shop.Millis `bun:"at"`
+	ActorID     shop.ID     `bun:"actor_id"`
+	ActorName   string      `bun:"actor_name"`
+	Role        shop.Role   `bun:"role"`
+	Via         journal.Via `bun:"via"`
+	Source      string      `bun:"source"`
+	Request     string      `bun:"request"`
+	Key         string      `bun:"operation_key"`
+	RequestHash string      `bun:"request_hash"`
+	Kind        string      `bun:"kind"`
+	Object      string      `bun:"object"`
+	Before      string      `bun:"before_json"`
+	After       string      `bun:"after_json"`
+	Note        string      `bun:"note"`
+	Result      string      `bun:"answer_json"`
+	PrevHash    string      `bun:"prev_hash"`
+	Hash        string      `bun:"hash"`
+}
+
+func (r *journalRow) entry() journal.Entry {
+	return journal.Entry{
+		Seq: r.Seq, At: r.At, ActorID: r.ActorID, ActorName: r.ActorName, Role: r.Role, Via: r.Via, Source: r.Source,
+		Request: r.Request, Key: r.Key, RequestHash: r.RequestHash, Kind: r.Kind, Object: r.Object,
+		Before: json.RawMessage(r.Before), After: json.RawMessage(r.After), Note: r.Note,
+		Result: json.RawMessage(r.Result), PrevHash: r.PrevHash, Hash: r.Hash,
+	}
+}
+
+// JournalPage reads rows of the journal, the newest first.
+func (s *Store) JournalPage(ctx context.Context, q journal.Query) ([]journal.Entry, error) {
+	var rows []journalRow
+	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit))
+	sel = whereSet(whereSet(sel, "seq < ?", max(q.Before, 0)), "object = ?", q.Object)
+	if id, err := shop.ParseID(q.Actor); err == nil {
+		sel = sel.Where("actor_id = ?", id)
+	} else {
+		sel = whereSet(sel, "actor_name = ?", q.Actor)
+	}
+	err := whereSet(whereSet(sel, "kind = ?", q.Kind), "at >= ?", max(q.Since, 0)).Scan(ctx)
+	return convert(rows, (*journalRow).entry), wrap("read the journal", err)
+}
+
+// JournalFrom reads rows in the order in which they were written, starting at seq.
+func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error) {
+	var rows []journalRow
+	err := s.db.NewSelect().Model(&rows).Where("seq >= ?", seq).Order("seq").Limit(int64(limit)).Scan(ctx)
+	return convert(rows, (*journalRow).entry), wrap("read the journal in order", err)
+}
+
+// JournalHead returns the number and the hash of the last row, from journal_head, which each operation locks.
+func (s *Store) JournalHead(ctx context.Context) (head journal.Head, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1").Scan(&head.Seq, &head.Hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return head, nil
+	}
+	return head, wrap("read the head of the journal", err)
+}

@@ -1,0 +1,69 @@
+package money
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"stampede/app/shop"
+	"stampede/streams"
+)
+
+// errDied is the error of all calls of a dead process.
+var errDied = fmt.Errorf("%w: this process is dead", shop.ErrTransient)
+
+// dyingProcess is a process that dies after its n-th call of a store or the gateway. That call has its effect, but its result
+// is lost. Later calls have no effect.
+type dyingProcess struct {
+	mu        sync.Mutex
+	callsLeft int
+	died      bool
+}
+
+func (m *dyingProcess) dead() bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.died
+}
+
+// countCall counts a completed call and reports whether the process is still alive.
+func (m *dyingProcess) countCall() bool {
+	if m == nil {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.callsLeft--
+	m.died = m.died || m.callsLeft == 0
+	return !m.died
+}
+
+// fault wraps each call of this process.
+func (m *dyingProcess) fault(_ context.Context, _ string, call func() error) error {
+	if m.dead() {
+		return errDied
+	}
+	err := call()
+	if !m.countCall() {
+		return errDied
+	}
+	return err
+}
+
+// recordedInventory is an inventory that also passes the events of Finish to the buyers.
+type recordedInventory struct {
+	*streams.Inventory
+	buyers *buyers
+}
+
+func (o recordedInventory) Finish(
+	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
+) error {
+	if err := o.Inventory.Finish(ctx, partition, asOf, rows, entries); err != nil {
+		return err
+	}
+	return o.buyers.Publish(ctx, partition, asOf, rows)
+}

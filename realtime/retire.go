@@ -1,0 +1,151 @@
+package realtime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+)
+
+// subject is a watched slot with all its sales, or a single watched sale.
+type subject struct {
+	id   shop.ID
+	slot bool
+}
+
+// recordClosingTimesLocked records the closing times of watched subjects from a snapshot; 0: not in the snapshot.
+func (h *Hub) recordClosingTimesLocked(view *catalog.WatchView, singles []shop.ID) {
+	if slot := (subject{view.Slot, true}); slot.id != 0 {
+		h.closes[slot] = closesAt(view, slot)
+	}
+	for _, id := range singles {
+		h.closes[subject{id, false}] = closesAt(view, subject{id, false})
+	}
+}
+
+// closesAt returns the closing time of the subject. A slot that is not in view.Slots closes with its last sale.
+func closesAt(view *catalog.WatchView, s subject) (closes shop.Millis) {
+	if s.slot {
+		for i := range view.Slots {
+			if view.Slots[i].ID == s.id {
+				return view.Slots[i].ClosesAt
+			}
+		}
+	}
+	for i := range view.Sales {
+		if sale := &view.Sales[i]; s.slot && sale.Slot == s.id || !s.slot && sale.ID == s.id {
+			closes = max(closes, sale.ClosesAt)
+		}
+	}
+	return closes
+}
+
+// stillWatched returns w without retired subjects. Above a limit, it also removes those that closed first. A client
+// that follows the current slot therefore never reaches a limit.
+func (h *Hub) stillWatched(w watching) watching {
+	now := h.shop.Now()
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	retain := func(ids []shop.ID, slot bool, limit int) []shop.ID {
+		closes := func(id shop.ID) shop.Millis { return h.closes[subject{id, slot}] }
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id shop.ID) bool {
+			_, known := h.closes[subject{id, slot}]
+			return !known
+		})
+		for len(ids) > limit {
+			oldest := slices.MinFunc(ids, func(a, b shop.ID) int {
+				return cmp.Compare(afterZero(closes(a)), afterZero(closes(b)))
+			})
+			if at := closes(oldest); at == 0 || at > now {
+				break // not closed
+			}
+			ids = slices.DeleteFunc(ids, func(id shop.ID) bool { return id == oldest })
+		}
+		return ids
+	}
+	return watching{slots: retain(w.slots, true, maxWatchedSlots), sales: retain(w.sales, false, maxWatchedSales)}
+}
+
+// afterZero sorts an unknown instant (0) after all others.
+func afterZero(at shop.Millis) uint64 { return uint64(at) - 1 }
+
+// retireOnce drops subjects that closed more than RetireAfter ago. It reads the closing time again first, because an
+// operator may have extended it.
+func (h *Hub) retireOnce(ctx context.Context) error {
+	var failed error
+	latest := h.shop.Now().Add(-h.options.RetireAfter)
+	var retired []subject
+	for _, s := range h.closedBy(latest) {
+		closes, err := h.readClosingTime(ctx, s)
+		if err != nil {
+			failed = fmt.Errorf("read the closing time of %s: %w", s.id, err)
+			break // the next run reads the others
+		}
+		if closes <= latest {
+			retired = append(retired, s)
+			continue
+		}
+		h.setsMu.Lock()
+		h.closes[s] = closes
+		h.setsMu.Unlock()
+	}
+	if len(retired) > 0 {
+		h.removeRetired(retired)
+	}
+	return failed
+}
+
+// closedBy returns the subjects whose recorded closing time is at or before latest.
+func (h *Hub) closedBy(latest shop.Millis) (closed []subject) {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	for s, at := range h.closes {
+		if at != 0 && at <= latest {
+			closed = append(closed, s)
+		}
+	}
+	return closed
+}
+
+// readClosingTime reads the closing time of the subject; 0: it no longer exists.
+func (h *Hub) readClosingTime(ctx context.Context, s subject) (shop.Millis, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
+	defer cancel()
+	slot, sales := s.id, []shop.ID(nil)
+	if !s.slot {
+		slot, sales = 0, []shop.ID{s.id}
+	}
+	view, err := h.shop.Watch(ctx, slot, sales)
+	var known *shop.Error
+	if errors.As(err, &known) && known.Code == shop.NotFound {
+		return 0, nil
+	}
+	return closesAt(&view, s), err
+}
+
+// removeRetired removes retired subjects from all watch sets, so ticks no longer contain them. The client's own list changes
+// with its next watch or unwatch (stillWatched).
+func (h *Hub) removeRetired(retired []subject) {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	for _, s := range retired {
+		delete(h.closes, s)
+		if s.slot {
+			delete(h.roster, s.id)
+		}
+	}
+	isRetired := func(slot bool) func(id shop.ID) bool {
+		return func(id shop.ID) bool { return slices.Contains(retired, subject{id, slot}) }
+	}
+	for _, set := range h.sets {
+		if slices.ContainsFunc(set.slots, isRetired(true)) || slices.ContainsFunc(set.singles, isRetired(false)) {
+			slots := slices.DeleteFunc(slices.Clone(set.slots), isRetired(true))
+			singles := slices.DeleteFunc(slices.Clone(set.singles), isRetired(false))
+			set.narrow(slots, singles, h.salesLocked(slots, singles))
+		}
+	}
+}

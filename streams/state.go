@@ -1,0 +1,127 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app/shop"
+)
+
+// State reads the state of the partition from Redis. A partition without its stream does not exist: confirmed
+// reservations are lost.
+func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionState, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return shop.PartitionState{}, err
+	}
+	// Read the seen seq before the Redis call: the reply must include the buys seen before it, not later ones.
+	epoch, seq := l.parts[partition].seen.highest()
+	reply, err := stateScript.run(ctx, l.client, []string{k.meta, k.orders})
+	if err != nil {
+		return shop.PartitionState{}, fmt.Errorf("read the state of partition %d: %w", partition, err)
+	}
+	state, stream := text(reply[0]), integer(reply[7])
+	s := shop.PartitionState{
+		Exists:     state == stateClosed || (state == stateOpen && stream == 1),
+		Recovering: state == stateClosed, Lost: text(reply[13]) == "1", ClosedAt: shop.Millis(number(text(reply[14]))),
+		Claim: number(text(reply[15])),
+		Epoch: number(text(reply[1])), Seq: number(text(reply[2])),
+		Confirmed: text(reply[4]), History: text(reply[5]), Followed: text(reply[6]),
+	}
+	s.Database = shop.RecordedHistory{
+		Server: text(reply[8]), Generation: number(text(reply[9])), Beat: number(text(reply[10])),
+		Lossless: text(reply[11]) == "1", Replaced: strings.Fields(text(reply[12])),
+		ClaimServer: text(reply[16]), ClaimGeneration: number(text(reply[17])),
+	}
+	if state == stateOpen {
+		if began, ok := strings.CutPrefix(text(reply[3]), strconv.FormatInt(s.Epoch, 10)+":"); ok {
+			l.beginEpoch(ctx, partition, s.Epoch, number(began))
+		}
+	}
+	if epoch == s.Epoch {
+		s.Seen = seq
+	}
+	return s, nil
+}
+
+// beginEpoch switches to an epoch that began at the given seq, and reports how many reservations of the previous epoch are
+// lost.
+func (l *Inventory) beginEpoch(ctx context.Context, partition int, epoch, at int64) {
+	lost := l.parts[partition].seen.begin(epoch, at)
+	if lost == 0 {
+		return
+	}
+	l.metrics.lost.Add(float64(lost))
+	slog.ErrorContext(ctx, "Redis lost accepted reservations that had no row",
+		"partition", partition, "at_least", lost, "epoch", epoch)
+}
+
+// Missing returns the orders that are missing in Redis, of the given ones and of those that this node has seen accepted
+// in the epoch. An accepted order stays in its buyer's record while its sale exists; absent sales are skipped. If none
+// is missing, the newest entry of the stream counts as seen from then on.
+func (l *Inventory) Missing(
+	ctx context.Context, partition int, epoch int64, rows []shop.LastOrder,
+) ([]shop.LastOrder, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return nil, err
+	}
+	seen := &l.parts[partition].seen
+	all := append(seen.lastOrders(epoch, partition), rows...)
+	keys, args := make([]string, 1, 1+2*len(all)), make([]any, 0, 2*len(all))
+	keys[0] = k.orders
+	for _, w := range all {
+		keys = append(keys, k.sale(w.Sale.ID), k.buyers(w.Sale.ID))
+		args = append(args, w.User.String(), w.Order.String())
+	}
+	reply, err := missingScript.run(ctx, l.client, keys, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, err)
+	}
+	if code := integer(reply[0]); code != codeDone {
+		return nil, fmt.Errorf("look for %d orders: %w", len(all), l.rejection(partition, code))
+	}
+	var missing []shop.LastOrder
+	for i, w := range all {
+		switch integer(reply[3+i]) {
+		case lastOrderMissing:
+			missing = append(missing, w)
+		case lastOrderNoSale:
+			seen.drop(w.Sale.ID)
+		}
+	}
+	if newest := text(reply[1]); len(missing) == 0 && newest != "" {
+		e := parseEntry(partition, redis.XMessage{ID: newest, Values: fieldsOf(list(reply[2]))})
+		if e.Bad == nil && e.Epoch == epoch {
+			seen.add(epoch, e.Sale, accepted{seq: e.Seq, user: e.User, order: e.Order})
+		}
+	}
+	return missing, nil
+}
+
+// Results of missing.lua per order.
+const (
+	lastOrderMissing = 1
+	lastOrderNoSale  = 2
+)
+
+// fieldsOf returns the fields of an entry from a script's reply.
+func fieldsOf(pairs []any) map[string]any {
+	fields := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		fields[text(pairs[i])] = pairs[i+1]
+	}
+	return fields
+}
+
+// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient:
+// the server or the partition has changed; check again.
+func (l *Inventory) Confirm(ctx context.Context, partition int, s shop.PartitionState) error {
+	_, err := l.run(ctx, confirmScript, partition, metaKey, s.Epoch, s.Confirmed, s.History)
+	return err
+}
