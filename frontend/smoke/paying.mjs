@@ -68,7 +68,7 @@ class Visit {
   }
 
   /** Clicks Pay. On a desktop this opens a sheet with two payment methods. */
-  async pressPay(id) {
+  async clickPay(id) {
     await this.order(id)
       .getByRole('button', { name: /^Pay for/ })
       .click()
@@ -80,7 +80,7 @@ class Visit {
 
   /** Opens the cashier in this browser and returns its page: a new tab, or the same tab on a phone. */
   async toCashier(id) {
-    await this.pressPay(id)
+    await this.clickPay(id)
     if (this.size === 'phone') {
       await this.page.waitForURL(/\/cashier\//)
       return this.page
@@ -133,7 +133,7 @@ class Visit {
     let id, address
     await this.check('Pay draws a code of the amount and the time left', async () => {
       id = await this.buy()
-      await this.pressPay(id)
+      await this.clickPay(id)
       await soon(this.sheet.getByText(id))
       const code = this.sheet.getByRole('img', { name: id })
       await code.waitFor()

@@ -173,7 +173,7 @@ export async function doubleClick({ check, looks, page, hand, shop }) {
   await check('a double click makes one order, and the button becomes Pay', async () => {
     await hand.over(button)
     await hand.watchShifts()
-    await button.evaluate(pressAsPay)
+    await button.evaluate(clickAsPay)
     await double()
     await soon(card('[data-does="pay"]'))
     if (buys() !== 1) throw new Error(`${buys()} orders`)
@@ -214,7 +214,7 @@ export async function doubleClick({ check, looks, page, hand, shop }) {
 /**
  * Runs in the page. Clicks the button when it becomes Pay: the worst time for the second half of a slow double click.
  */
-function pressAsPay(button) {
+function clickAsPay(button) {
   const card = button.closest('[data-sale]')
   const observer = new MutationObserver(() => {
     const pay = card.querySelector('[data-does="pay"]')

@@ -1,5 +1,5 @@
 import { ref, shallowRef } from 'vue'
-import { newKey } from '../../src/checkout/press'
+import { newKey } from '../../src/checkout/attempt'
 import { Lost, Refused } from '../../src/live/ops'
 import { usePause } from '../../src/timers'
 import { Moved } from '../http'

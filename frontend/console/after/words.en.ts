@@ -180,7 +180,7 @@ export const en = {
     soldUnits: 'Units sold',
     of: (n: string) => `of ${n}`,
     net: 'Net',
-    press: 'Buy to order',
+    buy: 'Buy to order',
     pay: 'Reservation to payment',
     most: (time: string) => `median; 99 % within ${time}`,
     unknown: 'no data',
@@ -197,7 +197,7 @@ export const en = {
     away: 'Rejections by layer',
     awayNone: 'No rejections.',
     awayUnknown: 'No data for this sale. Old data is deleted.',
-    presses: (pressed: number, reserved: number) =>
+    attempts: (pressed: number, reserved: number) =>
       list('en', [
         plural('en', pressed, { one: '# attempt to buy', other: '# attempts to buy' }),
         plural('en', reserved, { one: '# reservation', other: '# reservations' }),

@@ -41,7 +41,7 @@ export interface TurnedAway {
 }
 
 /** Counters of the nodes for buy attempts. */
-export interface Presses {
+export interface Attempts {
   readonly pressed: number
   readonly reserved: number
   readonly turned_away: readonly TurnedAway[]
@@ -62,7 +62,7 @@ export interface SaleReport {
   /** Maximum orders per second in the first two minutes. */
   readonly peak: number
   readonly to_pay?: Waits
-  readonly presses?: Presses
+  readonly presses?: Attempts
   readonly fates: readonly Fate[]
   readonly money: {
     readonly paid_fen: number
@@ -102,7 +102,7 @@ function parseSide(value: unknown): Side {
   }
 }
 
-function parsePresses(value: unknown): Presses {
+function parseAttempts(value: unknown): Attempts {
   const f = fields(value, 'presses')
   return {
     pressed: number(f, 'pressed'),
@@ -131,7 +131,7 @@ export function parseSaleReport(value: unknown): SaleReport {
     minutes: list(speed, 'minutes', parsePoint),
     peak: numberOr(speed, 'peak', 0),
     ...optional(f, 'to_pay', (o, name) => parseWaits(o[name])),
-    ...optional(f, 'presses', (o, name) => parsePresses(o[name])),
+    ...optional(f, 'presses', (o, name) => parseAttempts(o[name])),
     fates: list(f, 'states', (item) => {
       const s = fields(item, 'state')
       return {

@@ -6,13 +6,13 @@ import type { Sale } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { usePreferences } from '../stores/preferences'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { useSession } from '../stores/session'
 import { at } from '../testing/clock'
 import { order, sale } from '../testing/samples'
 import { useBuyButton } from './useBuyButton'
 
-const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
+const attempt = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 
 /** At most two frames, also if the clock was set within one. */
 const DRAWN_MS = 64
@@ -93,16 +93,16 @@ describe('the Buy button', () => {
   })
 
   it('takes no press for a while after an outcome, but at once when the sale opens', async () => {
-    const presses = usePresses()
+    const attempts = useAttempts()
     at(900)
     const { calm, does } = onCard()
     await vi.advanceTimersByTimeAsync(DRAWN_MS + 500)
     expect(calm.value).toBe(false)
     at(1_000)
     expect({ does: does.value, calm: calm.value }).toEqual({ does: 'buy', calm: false })
-    presses.begin(press)
+    attempts.begin(attempt)
     await vi.advanceTimersByTimeAsync(5_000)
-    presses.end(press)
+    attempts.end(attempt)
     expect(calm.value).toBe(true)
     await vi.advanceTimersByTimeAsync(1_499) // some of them pass before it is drawn
     expect(calm.value).toBe(true)
@@ -127,12 +127,12 @@ describe('the Buy button', () => {
   })
 
   it('says that a press is under way, and that it is being repeated', () => {
-    const presses = usePresses()
-    presses.begin(press)
+    const attempts = useAttempts()
+    attempts.begin(attempt)
     expect(button()).toEqual({ label: 'Reserving…', does: 'rest', another: false })
-    presses.repeat(press.key)
+    attempts.repeat(attempt.key)
     expect(button().label).toBe('Still trying…')
-    presses.end(press)
+    attempts.end(attempt)
     expect(button().does).toBe('buy')
   })
 })

@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { order } from '../testing/samples'
 import { goLive, pass, pendingEvent, shop, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
 
@@ -81,7 +81,7 @@ it('comes back for nothing that happens after it was closed', async () => {
   expect(wires).toHaveLength(dialled)
   expect(vi.getTimerCount()).toBe(0)
   expect(useOrders().all).toEqual([])
-  expect(usePresses().onSale('11')).toBeDefined()
+  expect(useAttempts().onSale('11')).toBeDefined()
   expect(document.documentElement.dataset.freshness).toBe('live')
   expect(useLive().freshness).toBe('lost')
 })

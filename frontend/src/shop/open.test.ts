@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { useSales } from '../stores/sales'
 import { useSlots } from '../stores/slots'
 import { order, sale, slot, welcome } from '../testing/samples'
@@ -15,11 +15,11 @@ describe('buying', () => {
   it('goes from press to place to order', async () => {
     await goLive()
     shop.buy('11', 1)
-    expect(usePresses().onSale('11')).toBeDefined()
+    expect(useAttempts().onSale('11')).toBeDefined()
     await pass()
     wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
     await pass()
-    expect(usePresses().onSale('11')).toBeUndefined()
+    expect(useAttempts().onSale('11')).toBeUndefined()
     expect(useOrders().running).toMatchObject([{ id: '101', state: 'reserved', ticket: 20 }])
     wire().say(pendingEvent())
     expect(useOrders().running).toMatchObject([{ state: 'pending' }])
@@ -57,7 +57,7 @@ describe('buying', () => {
     await goLive({ missed: missed as never })
     await pass(2_000)
     expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
-    expect(usePresses().open).toEqual([])
+    expect(useAttempts().open).toEqual([])
     expect(useOrders().running).toMatchObject([{ id: '101', state: 'pending' }])
   })
 
@@ -67,7 +67,7 @@ describe('buying', () => {
     await pass()
     wire().refuse('buy', 'sold_out')
     await pass()
-    expect(usePresses().ended).toMatchObject([{ sale: '11', ending: { kind: 'refused', code: 'sold_out' } }])
+    expect(useAttempts().ended).toMatchObject([{ sale: '11', ending: { kind: 'refused', code: 'sold_out' } }])
     expect(useNotices().spoken).toMatch(/sold out/i)
   })
 })
@@ -118,7 +118,7 @@ describe('the end of a press', () => {
     wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
     await pass()
     expect(texts()).toEqual([expect.stringContaining('succeeded')])
-    expect(usePresses().open).toEqual([])
+    expect(useAttempts().open).toEqual([])
   })
 
   it('is not an error when the answer is torn: the same key is asked again', async () => {
@@ -129,7 +129,7 @@ describe('the end of a press', () => {
     const { key } = wire().last('buy')
     wire().answer('buy', { order: null })
     await pass()
-    expect(usePresses().onSale('11')?.key).toBe(key)
+    expect(useAttempts().onSale('11')?.key).toBe(key)
     await pass(1_000)
     expect(wire().last('buy').key).toBe(key)
     wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
@@ -172,7 +172,7 @@ describe('freshness', () => {
     wire().serverClock = undefined
     await pass(5_000)
     expect(useLive().freshness).toBe('connecting')
-    expect(useLive().canAsk).toBe(false)
+    expect(useLive().canRequest).toBe(false)
     expect(document.documentElement.dataset.freshness).toBe('connecting')
     wire().say({ ev: 'tick', now: Date.now(), sales: [] })
     await pass(400)

@@ -4,7 +4,7 @@ import type { LiveSocket } from '../live/socket'
 import type { Order, OrderEvent, Welcome } from '../protocol/types'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { asReadonly } from '../stores/readonly'
 import { useSession } from '../stores/session'
 import { useTimer } from '../timers'
@@ -17,7 +17,7 @@ const RETRY_MS = 1_000
 /** Reads, updates and cancels the shopper's orders. */
 export function openOrdering(socket: LiveSocket) {
   const orders = useOrders()
-  const presses = usePresses()
+  const attempts = useAttempts()
   const session = useSession()
   const notices = useNotices()
   const words = useWords()
@@ -54,8 +54,8 @@ export function openOrdering(socket: LiveSocket) {
 
   function undone(key: string, order: Order): void {
     const { sale, qty, product_name: product, created_at: pressedAt, reason = '' } = order
-    const press = { key, user: session.user?.id ?? '', sale, qty, product, pressedAt }
-    presses.end(press, { kind: 'undone', reason })
+    const attempt = { key, user: session.user?.id ?? '', sale, qty, product, pressedAt }
+    attempts.end(attempt, { kind: 'undone', reason })
   }
 
   /** Loads the next older page. */

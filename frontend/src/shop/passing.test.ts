@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { usePasses } from '../stores/passes'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { useSession } from '../stores/session'
 import { sale } from '../testing/samples'
 import { goLive, pass, shop, visitedBeforeEach, wire } from '../testing/visit'
@@ -87,7 +87,7 @@ describe('a pass', () => {
     await pass(10)
     wire().answer('pass', work())
     await pass(400)
-    expect(usePasses().shown).toMatchObject({ kind: 'work', press: true })
+    expect(usePasses().shown).toMatchObject({ kind: 'work', forBuy: true })
     expect(usePasses().working.get('11')).toBe(0.5)
     await pass(300)
     expect(wire().last('solve')).toMatchObject({ sale: '11', task: 'w1', answer: '77' })
@@ -112,7 +112,7 @@ describe('a pass', () => {
     expect(usePasses().shown).toBeUndefined()
     expect(ops('solve')).toEqual([])
     // No message follows when the shopper gives up.
-    expect(usePresses().kept).toEqual([])
+    expect(useAttempts().all).toEqual([])
     expect(ops('buy')).toHaveLength(1)
   })
 
@@ -158,7 +158,7 @@ describe('a pass', () => {
     await pass(10)
     wire().answer('pass', picture('a'))
     await pass(10)
-    expect(usePasses().shown).toMatchObject({ press: false })
+    expect(usePasses().shown).toMatchObject({ forBuy: false })
     shop.challenge.answer('right')
     await pass(10)
     wire().answer('solve', { pass: 'early', until: until() })
@@ -181,7 +181,7 @@ describe('a pass', () => {
       wire().answer('pass', work())
     }
     await pass(10)
-    expect(usePresses().ended[0]?.ending).toEqual({ kind: 'refused', code: 'pass_required' })
+    expect(useAttempts().ended[0]?.ending).toEqual({ kind: 'refused', code: 'pass_required' })
     expect(mistakes).toHaveBeenCalledTimes(3)
   })
 

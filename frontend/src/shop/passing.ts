@@ -81,18 +81,18 @@ export function openPassing(socket: LiveSocket) {
   }
 
   /** Gets a pass with the shopper's help, one sale at a time; false if the shopper gave up. Rejects as ops do. */
-  function earn(sale: string, press = true): Promise<boolean> {
-    const mine = turn.then(() => attended(sale, press))
+  function earn(sale: string, forBuy = true): Promise<boolean> {
+    const mine = turn.then(() => attended(sale, forBuy))
     turn = mine.catch(() => undefined)
     return mine
   }
 
-  async function attended(sale: string, press: boolean): Promise<boolean> {
+  async function attended(sale: string, forBuy: boolean): Promise<boolean> {
     passes.drop(sale)
     try {
-      const captcha = await watchWork(sale, press)
+      const captcha = await watchWork(sale, forBuy)
       if (captcha === 'giveup') return false
-      return captcha ? await person(sale, press, captcha) : true
+      return captcha ? await person(sale, forBuy, captcha) : true
     } catch (error) {
       if (error instanceof Refused || error instanceof Lost) throw error
       console.error('no pass could be had:', error)
@@ -105,11 +105,11 @@ export function openPassing(socket: LiveSocket) {
   /**
    * Waits for a pass without a person, and shows a sheet if it takes long. Resolves to the captcha if one is needed.
    */
-  async function watchWork(sale: string, press: boolean): Promise<Captcha | 'giveup' | undefined> {
+  async function watchWork(sale: string, forBuy: boolean): Promise<Captcha | 'giveup' | undefined> {
     const job = start(sale)
     const left = waitForMove()
     void pause(UNSEEN_MS).then(() => {
-      if (jobs.get(sale) === job) passes.show({ sale, press, kind: 'work' })
+      if (jobs.get(sale) === job) passes.show({ sale, forBuy, kind: 'work' })
     })
     const ended = await Promise.race([job.done, left.then(() => 'giveup' as const)])
     if (ended === 'giveup') {
@@ -120,16 +120,16 @@ export function openPassing(socket: LiveSocket) {
   }
 
   /** Shows captchas until one is solved; false if the shopper gave up. */
-  async function person(sale: string, press: boolean, first: Captcha): Promise<boolean> {
+  async function person(sale: string, forBuy: boolean, first: Captcha): Promise<boolean> {
     let captcha = first
     let wrong = false
     for (;;) {
-      passes.show({ sale, press, kind: 'captcha', image: captcha.image, wrong })
+      passes.show({ sale, forBuy, kind: 'captcha', image: captcha.image, wrong })
       const moved = await waitForMove()
       if (moved === 'giveup') return false
       wrong = moved !== 'other' && !(await solved(sale, captcha.id, moved.answer))
       if (moved !== 'other' && !wrong) return true
-      const next = await another(sale, press, wrong)
+      const next = await another(sale, forBuy, wrong)
       if (next === 'giveup') return false
       if (!next) return true
       captcha = next
@@ -142,17 +142,17 @@ export function openPassing(socket: LiveSocket) {
    */
   async function another(
     sale: string,
-    press: boolean,
+    forBuy: boolean,
     wrong: boolean,
   ): Promise<Captcha | 'giveup' | undefined> {
     for (;;) {
-      passes.show({ sale, press, kind: 'captcha', wrong })
+      passes.show({ sale, forBuy, kind: 'captcha', wrong })
       try {
-        return await watchWork(sale, press)
+        return await watchWork(sale, forBuy)
       } catch (error) {
         const ms = error instanceof Refused && error.refusal.code === 'rate_limited' && error.refusal.retry_ms
         if (!ms) throw error
-        passes.show({ sale, press, kind: 'captcha', wrong, waitsUntil: live.instant() + ms })
+        passes.show({ sale, forBuy, kind: 'captcha', wrong, waitsUntil: live.instant() + ms })
         if ((await Promise.race([pause(ms), waitForMove()])) === 'giveup') return 'giveup'
       }
     }
@@ -185,7 +185,7 @@ export function openPassing(socket: LiveSocket) {
 
   /** One request at a time, because preparation is not urgent. */
   function look(): void {
-    if (document.hidden || !live.canAsk || jobs.size > 0) return
+    if (document.hidden || !live.canRequest || jobs.size > 0) return
     const id = [...passes.inSight].find(isWanted)
     if (!id) return
     const later = (ms: number): unknown => retryAt.set(id, live.instant() + ms)

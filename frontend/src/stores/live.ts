@@ -34,7 +34,7 @@ export const useLive = defineStore('live', () => {
     return isLive.value || wasLive.value ? 'live' : 'connecting'
   })
   /** An op such as a buy can be sent, and a reply can be expected. */
-  const canAsk = computed(() => ready.value && !silent.value)
+  const canRequest = computed(() => ready.value && !silent.value)
 
   function become(next: LiveState): void {
     wasLive.value = next.name === 'connecting' && freshness.value === 'live'
@@ -64,7 +64,7 @@ export const useLive = defineStore('live', () => {
     isBlocked,
     ready: asReadonly(ready),
     freshness,
-    canAsk,
+    canRequest,
     become,
     welcomed,
     refresh,

@@ -1,24 +1,24 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Press } from '../checkout/press'
+import type { Attempt } from '../checkout/attempt'
 import type { OrderEvent, Reservation } from '../protocol/types'
 import { order, sale, welcome } from '../testing/samples'
 import { useOrders } from './orders'
 import { useSales } from './sales'
 
-const press: Press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 2, product: 'Kettle', pressedAt: 0 }
+const attempt: Attempt = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 2, product: 'Kettle', pressedAt: 0 }
 const receipt = { order: '101', ticket: 9, place: 0, state: 'reserved' as const }
 const reservation: Reservation = {
   order: '101',
   sale: '11',
   qty: 2,
-  key: press.key,
+  key: attempt.key,
   ticket: 9,
   created_at: 1,
 }
 
 function told(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent {
-  return { ev: 'order', cursor, key: press.key, order: order(over) }
+  return { ev: 'order', cursor, key: attempt.key, order: order(over) }
 }
 
 beforeEach(() => setActivePinia(createPinia()))
@@ -27,7 +27,7 @@ describe('orders', () => {
   it('grow from reservation to order, drawn from the sale meanwhile', () => {
     useSales().change(sale())
     const orders = useOrders()
-    orders.reserve(press, receipt, 1)
+    orders.reserve(attempt, receipt, 1)
     expect(orders.running).toMatchObject([{ state: 'reserved', product_name: 'Kettle', amount_fen: 19_800 }])
     orders.hear(told({ rev: 1 }))
     expect(orders.running).toMatchObject([{ state: 'pending', pay_by: 61_100 }])
@@ -40,15 +40,15 @@ describe('orders', () => {
     const orders = useOrders()
     orders.hear(told({ rev: 2, state: 'cancelled' }))
     orders.hear(told({ rev: 1 }))
-    orders.reserve(press, receipt, 1)
+    orders.reserve(attempt, receipt, 1)
     expect(orders.all).toMatchObject([{ state: 'cancelled', rev: 2 }])
   })
 
   it('are found by the key of their press', () => {
     const orders = useOrders()
-    expect(orders.ofKey(press.key)).toBeUndefined()
+    expect(orders.ofKey(attempt.key)).toBeUndefined()
     orders.hear(told({}))
-    expect(orders.ofKey(press.key)?.id).toBe('101')
+    expect(orders.ofKey(attempt.key)?.id).toBe('101')
   })
 
   it('are listed newest first', () => {
@@ -94,13 +94,13 @@ describe('a hello', () => {
     orders.welcome(welcome({ reservations: [reservation] }))
     orders.restart({ orders: [], more: false }, [reservation])
     expect(orders.running).toMatchObject([{ id: '101', state: 'reserved', qty: 2 }])
-    expect(orders.ofKey(press.key)?.id).toBe('101')
+    expect(orders.ofKey(attempt.key)?.id).toBe('101')
   })
 
   it('notices a reservation that vanished: read again, and only then forget it', () => {
     const orders = useOrders()
     orders.restart({ orders: [], more: false }, [])
-    orders.reserve(press, receipt, 1)
+    orders.reserve(attempt, receipt, 1)
     expect(orders.welcome(welcome())).toBe(true)
     expect(orders.running).toHaveLength(1)
     expect(orders.restart({ orders: [], more: false }, [])).toEqual(['101'])

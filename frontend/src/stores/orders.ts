@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
-import type { Press } from '../checkout/press'
+import type { Attempt } from '../checkout/attempt'
 import { compareIds } from '../format/ids'
 import type {
   Address,
@@ -50,8 +50,8 @@ export const useOrders = defineStore('orders', () => {
   }
 
   /** Applies the reply of a buy. If the order event arrived first, its order stays. */
-  function reserve(press: Press, receipt: Receipt, now: number): void {
-    const { key, sale, qty, address } = press
+  function reserve(attempt: Attempt, receipt: Receipt, now: number): void {
+    const { key, sale, qty, address } = attempt
     const { order, ticket } = receipt
     adopt({ order, key, sale, qty, ticket, created_at: now }, address)
   }

@@ -42,7 +42,7 @@ export const en = {
     soldOut: 'Sold out',
   },
   buy: {
-    press: 'Buy',
+    buy: 'Buy',
     quantity: 'Quantity',
     fewer: 'One fewer',
     more: 'One more',
@@ -170,7 +170,7 @@ export const en = {
     working: (percent: number) => `Pass ${String(percent)}%`,
     isReady: 'Pass ready',
   },
-  presses: {
+  attempts: {
     asking: (name: string, time: string) =>
       `${name}: we are still waiting for the result of your attempt to buy at ${time}. You do not need to press Buy again.`,
     refused: (name: string, time: string, why: string) =>

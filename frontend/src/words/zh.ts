@@ -41,7 +41,7 @@ export const zh: Words = {
     soldOut: '已抢光',
   },
   buy: {
-    press: '立即抢购',
+    buy: '立即抢购',
     quantity: '数量',
     fewer: '减一件',
     more: '加一件',
@@ -163,7 +163,7 @@ export const zh: Words = {
     working: (percent) => `验证 ${String(percent)}%`,
     isReady: '已获得资格',
   },
-  presses: {
+  attempts: {
     asking: (name, time) => `${name}：正在确认你 ${time} 的抢购结果，请勿重复点击。`,
     refused: (name, time, why) => `${name}：你 ${time} 的抢购失败。${why}`,
     ordered: (name, time) => `${name}：你 ${time} 的抢购成功了，可在“我的订单”中查看。`,

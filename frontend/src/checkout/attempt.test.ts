@@ -2,9 +2,9 @@ import { describe, expect, it, vi } from 'vitest'
 import { Lost, Refused, Unreadable } from '../live/ops'
 import type { BuyFields, ErrorCode, Order, Receipt } from '../protocol/types'
 import { order } from '../testing/samples'
-import { carry, newKey, type Backend, type Press } from './press'
+import { performAttempt, newKey, type Backend, type Attempt } from './attempt'
 
-const press: Press = {
+const attempt: Attempt = {
   key: 'k-3f9c1d2e',
   user: '7',
   sale: '11',
@@ -46,8 +46,8 @@ function backendWith(...answers: (Receipt | Error)[]) {
 describe('a press of Buy', () => {
   it('asks once when the answer is clear', async () => {
     const { backend, buys } = backendWith(receipt)
-    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
-    expect(buys).toEqual([{ sale: '11', qty: 2, key: press.key, address: press.address }])
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(buys).toEqual([{ sale: '11', qty: 2, key: attempt.key, address: attempt.address }])
   })
 
   it('is repeated with the same key and content until the outcome is known (P4, I6)', async () => {
@@ -61,7 +61,7 @@ describe('a press of Buy', () => {
     )
     const repeating = vi.fn()
     const mistakes = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-    expect(await carry(press, backend, repeating)).toEqual({ kind: 'reserved', receipt })
+    expect(await performAttempt(attempt, backend, repeating)).toEqual({ kind: 'reserved', receipt })
     expect(buys).toHaveLength(6)
     for (const fields of buys) expect(fields).toEqual(buys[0])
     expect(repeating).toHaveBeenCalledTimes(5)
@@ -74,17 +74,20 @@ describe('a press of Buy', () => {
     'ends with %s',
     async (code) => {
       const { backend, buys } = backendWith(refused(code))
-      expect(await carry(press, backend, vi.fn())).toMatchObject({ kind: 'refused', refusal: { code } })
+      expect(await performAttempt(attempt, backend, vi.fn())).toMatchObject({
+        kind: 'refused',
+        refusal: { code },
+      })
       expect(buys).toHaveLength(1)
     },
   )
 
   it('at the very edge waits for the opening, but not for one that is far away', async () => {
     const near = backendWith(refused('not_open', 120), receipt)
-    expect(await carry(press, near.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(await performAttempt(attempt, near.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(near.pauses).toEqual([120])
     const far = backendWith(refused('not_open', 60_000))
-    expect(await carry(press, far.backend, vi.fn())).toMatchObject({ kind: 'refused' })
+    expect(await performAttempt(attempt, far.backend, vi.fn())).toMatchObject({ kind: 'refused' })
   })
 
   it('believes an order event that was quicker than the reply', async () => {
@@ -95,7 +98,7 @@ describe('a press of Buy', () => {
       told = order()
       return Promise.resolve()
     }
-    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'settled', order: order() })
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'settled', order: order() })
     expect(buys).toHaveLength(1)
   })
 
@@ -105,7 +108,7 @@ describe('a press of Buy', () => {
       backend.user = () => '8'
       return Promise.resolve()
     }
-    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'foreign' })
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'foreign' })
     expect(buys).toHaveLength(1)
   })
 
@@ -113,11 +116,11 @@ describe('a press of Buy', () => {
     const { backend, buys } = backendWith(receipt)
     let connect: () => void = () => undefined
     backend.untilLive = () => new Promise((resolve) => (connect = resolve))
-    const carried = carry(press, backend, vi.fn())
+    const active = performAttempt(attempt, backend, vi.fn())
     await Promise.resolve()
     expect(buys).toHaveLength(0)
     connect()
-    await carried
+    await active
     expect(buys).toHaveLength(1)
   })
 })
@@ -131,10 +134,10 @@ describe('keys', () => {
 
   it('gets a pass when the shop wants one, and shows it with the same key', async () => {
     const { backend, buys, pauses } = backendWith(refused('pass_required'), receipt)
-    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys.map(({ key, pass }) => [key, pass])).toEqual([
-      [press.key, undefined],
-      [press.key, 'pass 1'],
+      [attempt.key, undefined],
+      [attempt.key, 'pass 1'],
     ])
     // A challenge that the shopper has just solved adds no pause.
     expect(pauses).toEqual([])
@@ -143,7 +146,7 @@ describe('keys', () => {
   it('asks for no pass before the shop does, and takes along one that is at hand', async () => {
     const { backend, buys, passes } = backendWith(receipt)
     passes.push('ready')
-    await carry(press, backend, vi.fn())
+    await performAttempt(attempt, backend, vi.fn())
     expect(backend.earnPass).not.toHaveBeenCalled()
     expect(buys[0]?.pass).toBe('ready')
   })
@@ -151,11 +154,13 @@ describe('keys', () => {
   it('ends when the shopper gives up, or when passes do not help', async () => {
     const { backend, buys } = backendWith(refused('captcha_required'))
     backend.earnPass = () => Promise.resolve(false)
-    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'givenup' })
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'givenup' })
     expect(buys).toHaveLength(1)
 
     const closed = backendWith(...Array.from({ length: 9 }, () => refused('pass_required')))
-    expect(await carry(press, closed.backend, vi.fn())).toMatchObject({ refusal: { code: 'pass_required' } })
+    expect(await performAttempt(attempt, closed.backend, vi.fn())).toMatchObject({
+      refusal: { code: 'pass_required' },
+    })
     expect(closed.buys).toHaveLength(4)
   })
 
@@ -163,11 +168,13 @@ describe('keys', () => {
     const { backend, buys } = backendWith(refused('pass_required'), receipt)
     const earnPass = vi.fn<Backend['earnPass']>().mockRejectedValueOnce(new Lost('gone'))
     backend.earnPass = earnPass.mockResolvedValueOnce(true)
-    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys).toHaveLength(2)
 
     const late = backendWith(refused('pass_required'))
     late.backend.earnPass = () => Promise.reject(refused('closed'))
-    expect(await carry(press, late.backend, vi.fn())).toMatchObject({ refusal: { code: 'closed' } })
+    expect(await performAttempt(attempt, late.backend, vi.fn())).toMatchObject({
+      refusal: { code: 'closed' },
+    })
   })
 })

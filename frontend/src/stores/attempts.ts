@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
-import type { Press } from '../checkout/press'
+import type { Attempt } from '../checkout/attempt'
 import { ERROR_CODES, type ErrorCode } from '../protocol/types'
 import { Malformed, parseAddress } from '../protocol/parse'
 import { keep, onKept, recallAll } from '../storage'
@@ -26,7 +26,7 @@ export type Ending =
   | { kind: 'foreign' }
 
 /** An attempt; it is open until it has an ending. */
-export interface StoredPress extends Press {
+export interface StoredAttempt extends Attempt {
   ending?: Ending
 }
 
@@ -46,11 +46,11 @@ function parseEnding(value: unknown): Ending {
   }
 }
 
-function parsePress(value: unknown): StoredPress {
+function parseAttempt(value: unknown): StoredAttempt {
   const { key, user, sale, qty, product, address, pressedAt, ending } = value as Record<string, unknown>
   if (typeof key !== 'string' || typeof user !== 'string' || typeof sale !== 'string')
-    throw new Malformed('press')
-  if (typeof qty !== 'number' || typeof pressedAt !== 'number') throw new Malformed('press')
+    throw new Malformed('attempt')
+  if (typeof qty !== 'number' || typeof pressedAt !== 'number') throw new Malformed('attempt')
   return {
     key,
     user,
@@ -67,48 +67,48 @@ function parsePress(value: unknown): StoredPress {
  * Buy attempts with an unknown outcome, and those whose outcome was not dismissed yet. They survive the page and are
  * shared by all tabs, because only the key can find the outcome.
  */
-export const usePresses = defineStore('presses', () => {
-  const kept = shallowRef<readonly StoredPress[]>([])
+export const useAttempts = defineStore('attempts', () => {
+  const all = shallowRef<readonly StoredAttempt[]>([])
   /** Keys of attempts that had to be repeated. */
   const repeated = ref(new Set<string>())
-  const open = computed(() => kept.value.filter((press) => !press.ending))
-  const ended = computed(() => kept.value.filter((press) => press.ending))
+  const open = computed(() => all.value.filter((attempt) => !attempt.ending))
+  const ended = computed(() => all.value.filter((attempt) => attempt.ending))
 
   /** Keys of attempts that only this page holds, because the store rejected them. */
   const unstored = new Set<string>()
 
   /** Reads the attempts from the store, which all tabs share. */
   function read(): void {
-    kept.value = recallAll(FAMILY, parsePress)
-      .concat(kept.value.filter(({ key }) => unstored.has(key)))
+    all.value = recallAll(FAMILY, parseAttempt)
+      .concat(all.value.filter(({ key }) => unstored.has(key)))
       .sort((a, b) => a.pressedAt - b.pressedAt)
   }
 
-  function put(press: StoredPress): void {
-    kept.value = [...kept.value.filter((other) => other.key !== press.key), press]
-    if (keep(FAMILY + press.key, press)) unstored.delete(press.key)
-    else unstored.add(press.key)
+  function put(attempt: StoredAttempt): void {
+    all.value = [...all.value.filter((other) => other.key !== attempt.key), attempt]
+    if (keep(FAMILY + attempt.key, attempt)) unstored.delete(attempt.key)
+    else unstored.add(attempt.key)
   }
 
   /** Deletes an attempt whose outcome is visible or was dismissed. */
   function forget(key: string): void {
-    kept.value = kept.value.filter((press) => press.key !== key)
+    all.value = all.value.filter((attempt) => attempt.key !== key)
     repeated.value.delete(key)
     unstored.delete(key)
     keep(FAMILY + key, undefined)
   }
 
   /** Starts an attempt. It dismisses earlier outcomes of the sale. */
-  function begin(press: Press): void {
-    ended.value.filter(({ sale }) => sale === press.sale).forEach(({ key }) => forget(key))
-    put(press)
+  function begin(attempt: Attempt): void {
+    ended.value.filter(({ sale }) => sale === attempt.sale).forEach(({ key }) => forget(key))
+    put(attempt)
   }
 
   /** Ends an attempt; `ending` is its message, if it needs one. */
-  function end(press: Press, ending?: Ending): void {
-    repeated.value.delete(press.key)
-    if (ending) put({ ...press, ending })
-    else forget(press.key)
+  function end(attempt: Attempt, ending?: Ending): void {
+    repeated.value.delete(attempt.key)
+    if (ending) put({ ...attempt, ending })
+    else forget(attempt.key)
   }
 
   /** The attempt had no reply and is repeated. */
@@ -117,19 +117,19 @@ export const usePresses = defineStore('presses', () => {
   }
 
   /** The pending attempt in a sale; at most one exists. */
-  function onSale(sale: string): StoredPress | undefined {
-    return open.value.find((press) => press.sale === sale)
+  function onSale(sale: string): StoredAttempt | undefined {
+    return open.value.find((attempt) => attempt.sale === sale)
   }
 
   function isOpen(key: string): boolean {
-    return open.value.some((press) => press.key === key)
+    return open.value.some((attempt) => attempt.key === key)
   }
 
   /** The open attempts of this user. Attempts of others end as `foreign`, those too old to repeat as `late`. */
-  function inherit(user: string, now: number): Press[] {
-    for (const press of open.value) {
-      if (press.user !== user) end(press, { kind: 'foreign' })
-      else if (now - press.pressedAt > MAX_AGE_MS) end(press, { kind: 'late' })
+  function inherit(user: string, now: number): Attempt[] {
+    for (const attempt of open.value) {
+      if (attempt.user !== user) end(attempt, { kind: 'foreign' })
+      else if (now - attempt.pressedAt > MAX_AGE_MS) end(attempt, { kind: 'late' })
     }
     return open.value
   }
@@ -138,7 +138,7 @@ export const usePresses = defineStore('presses', () => {
   onKept(FAMILY, read)
 
   return {
-    kept: asReadonly(kept),
+    all: asReadonly(all),
     open,
     ended,
     repeated: asReadonly(repeated),

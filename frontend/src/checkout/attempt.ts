@@ -5,7 +5,7 @@ import type { Address, BuyFields, Order, Receipt, Refusal } from '../protocol/ty
  * One buy attempt. Its content never changes: the key belongs to exactly this quantity and address, and is kept until
  * the outcome is known.
  */
-export interface Press {
+export interface Attempt {
   readonly key: string
   /** The user of the attempt; it is never repeated as another user. */
   readonly user: string
@@ -44,11 +44,11 @@ export interface Backend {
 }
 
 const PAUSE_MS = 500
-const LONGEST_PAUSE_MS = 5_000
+const MAX_PAUSE_MS = 5_000
 /** An attempt this close to the opening waits for it instead of failing, in milliseconds. */
 const EDGE_MS = 2_000
 /** Maximum passes earned for one attempt. If the server rejects all of them, it will reject another one too. */
-const MOST_PASSES = 3
+const MAX_PASSES = 3
 
 /**
  * A key of 16 random characters, 80 bits. It must be unique among this buyer's attempts in one sale, and Redis stores
@@ -83,35 +83,39 @@ function wantsPass({ code }: Refusal): boolean {
  * it sends the same key again, without a limit. The server returns the same order for the key and requires no pass if
  * it has seen the key. `repeating` is called before each repeat.
  */
-export async function carry(press: Press, backend: Backend, repeating: () => void): Promise<Outcome> {
-  const { key, sale, qty, address } = press
+export async function performAttempt(
+  attempt: Attempt,
+  backend: Backend,
+  repeating: () => void,
+): Promise<Outcome> {
+  const { key, sale, qty, address } = attempt
   const fields = { sale, qty, key, ...(address ? { address } : {}) }
   let passes = 0
-  let wanting = false
+  let passRequired = false
   for (let repeats = 0; ;) {
     await backend.untilLive()
-    if (backend.user() !== press.user) return { kind: 'foreign' }
+    if (backend.user() !== attempt.user) return { kind: 'foreign' }
     const order = backend.orderOf(key)
     if (order) return { kind: 'settled', order }
-    let asked = 0
+    let retryMs = 0
     try {
-      if (wanting && !(await backend.earnPass(sale))) return { kind: 'givenup' }
-      wanting = false
+      if (passRequired && !(await backend.earnPass(sale))) return { kind: 'givenup' }
+      passRequired = false
       const pass = backend.passFor(sale)
       return { kind: 'reserved', receipt: await backend.buy({ ...fields, ...(pass ? { pass } : {}) }) }
     } catch (error) {
       if (error instanceof Refused) {
-        if (wantsPass(error.refusal) && passes++ < MOST_PASSES) {
-          wanting = true
+        if (wantsPass(error.refusal) && passes++ < MAX_PASSES) {
+          passRequired = true
           continue
         }
         if (!undecided(error.refusal)) return { kind: 'refused', refusal: error.refusal }
-        asked = error.refusal.retry_ms
+        retryMs = error.refusal.retry_ms
       } else if (!(error instanceof Lost)) {
-        console.error('asking for a press of Buy failed:', error)
+        console.error('a buy request failed:', error)
       }
     }
     repeating()
-    await backend.pause(asked || Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 1.5 ** repeats++))
+    await backend.pause(retryMs || Math.min(MAX_PAUSE_MS, PAUSE_MS * 1.5 ** repeats++))
   }
 }

@@ -4,7 +4,7 @@ import { useShop } from '../shop/open'
 import { usePaySheet } from '../stores/paysheet'
 
 /** Returns the action of Pay. A phone cannot scan its own screen, so there it opens the cashier at once. */
-export function usePayPress(): (order: Order) => void {
+export function usePayAction(): (order: Order) => void {
   const shop = useShop()
   const sheet = usePaySheet()
   return (order) => (wayToPay() === 'wap' ? void shop.pay(order) : sheet.show(order))

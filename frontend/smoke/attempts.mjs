@@ -5,12 +5,12 @@ import { StandIn } from './standin/server.mjs'
  * Every buy attempt ends with a message that stays until it is read. This includes bad connections and the end of a
  * slot.
  */
-export async function presses(report, browser) {
+export async function attempts(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()
   const { shop } = standIn
   const page = await browser.open(base)
-  const check = (what, run) => report.check(`presses: ${what}`, run)
+  const check = (what, run) => report.check(`attempts: ${what}`, run)
   const buy = () => page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
   const notice = (text) => page.locator('li').filter({ hasText: text })
   const read = async (told) => {
@@ -18,7 +18,7 @@ export async function presses(report, browser) {
     await told.getByRole('button').click()
     await soon(told, 'detached')
   }
-  const press = async () => {
+  const clickBuy = async () => {
     await soon(buy())
     const sale = await buy().evaluate((button) => button.closest('[data-sale]').dataset.sale)
     standIn.received.length = 0
@@ -28,13 +28,13 @@ export async function presses(report, browser) {
   const oneKey = (least) => {
     const keys = standIn.received.filter(({ op }) => op === 'buy').map(({ key }) => key)
     if (keys.length < least) throw new Error(`asked ${keys.length} times`)
-    if (new Set(keys).size !== 1) throw new Error(`${new Set(keys).size} keys for one press`)
+    if (new Set(keys).size !== 1) throw new Error(`${new Set(keys).size} keys for one attempt`)
   }
 
   await check('an unreadable answer is requested again with the same key: one order', async () => {
     const before = shop.orders.size
     standIn.tornBuys = 2
-    const sale = await press()
+    const sale = await clickBuy()
     await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
     if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
     oneKey(2)
@@ -61,7 +61,7 @@ export async function presses(report, browser) {
       shop.tellSlots()
       const ends = shop.current().closes_at
       standIn.stall()
-      await press()
+      await clickBuy()
       await until(() => Date.now() > ends + 1_000)
       standIn.resume(true)
       const told = notice(/failed|succeeded/).or(page.locator('.refusal'))
@@ -82,7 +82,7 @@ export async function presses(report, browser) {
   await check('a buy whose answer was lost with the page is found with its key', async () => {
     const before = shop.orders.size
     standIn.lostBuys = 1
-    await press()
+    await clickBuy()
     await until(() => shop.orders.size > before)
     await page.reload()
     await soon(notice(/succeeded/))
