@@ -6,7 +6,7 @@ import { fields } from '../src/protocol/fields'
 import { recall } from '../src/storage'
 import { asReadonly } from '../src/stores/readonly'
 import { useSession } from '../src/stores/session'
-import { askApi } from './http'
+import { callApi } from './http'
 
 /**
  * Access of the current user: `asking` (not loaded yet), `out` (not logged in), `stranger` (logged in without a console
@@ -34,7 +34,7 @@ export const useAccess = defineStore('access', () => {
         access.value = session.ended ? 'out' : 'away'
         return
       }
-      const me = fields(await askApi('GET', '/me', { token: session.token }), 'me')
+      const me = fields(await callApi('GET', '/me', { token: session.token }), 'me')
       role.value = typeof me.role === 'string' ? me.role : ''
       access.value = role.value === 'operator' || role.value === 'admin' ? 'in' : 'stranger'
     } catch (error) {

@@ -60,7 +60,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
       if (!live.ready) return void newToken()
       failures = 0
       planRenewal()
-      void askForBoard()
+      void requestBoard()
     },
     turnedAway() {
       session.doubt()
@@ -110,7 +110,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
   }
 
   /** Subscribes to the feed or unsubscribes. */
-  async function askForBoard(): Promise<void> {
+  async function requestBoard(): Promise<void> {
     retry.stop()
     if (!live.ready) return
     const on = watching.value
@@ -120,11 +120,11 @@ export function openLine(dial: () => Wire = dialPage): Line {
     } catch (error) {
       if (!on) return
       board.refuse(error instanceof Refused ? error.refusal.code : undefined)
-      retry.start(RETRY_BOARD_MS, askForBoard)
+      retry.start(RETRY_BOARD_MS, requestBoard)
     }
   }
 
-  watch(watching, () => void askForBoard())
+  watch(watching, () => void requestBoard())
   useInterval(CLOCK_MS, () => live.refresh(socket.isSilent))
   useListener(window, 'online', () => socket.reconnect())
   useListener(document, 'visibilitychange', () => {

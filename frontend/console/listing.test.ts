@@ -16,16 +16,16 @@ const settle = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('a list in pages', () => {
   it('goes on behind its last item', async () => {
-    const asked: (number | undefined)[] = []
+    const requests: (number | undefined)[] = []
     const list = scope.run(() =>
       useListing<number>([], (last) => {
-        asked.push(last)
+        requests.push(last)
         return Promise.resolve({ items: last === undefined ? [9, 8] : [7], more: last === undefined })
       }),
     )
     await settle()
-    await list?.goOn()
-    expect(asked).toEqual([undefined, 8])
+    await list?.loadMore()
+    expect(requests).toEqual([undefined, 8])
     expect(list?.items.value).toEqual([9, 8, 7])
     expect(list?.more.value).toBe(false)
   })
@@ -35,9 +35,9 @@ describe('a list in pages', () => {
     const answers = new Map<string, () => void>()
     const list = scope.run(() =>
       useListing<string>([state], () => {
-        const mine = state.value
+        const request = state.value
         return new Promise((resolve) => {
-          answers.set(mine, () => resolve({ items: [mine], more: false }))
+          answers.set(request, () => resolve({ items: [request], more: false }))
         })
       }),
     )
@@ -51,10 +51,10 @@ describe('a list in pages', () => {
 
   it('does not go on behind the answer to an older question', async () => {
     const state = ref('a')
-    const asked: string[] = []
+    const requests: string[] = []
     const list = scope.run(() =>
       useListing<string>([state], (behind, page) => {
-        asked.push(`${state.value} ${String(page)} ${behind ?? '-'}`)
+        requests.push(`${state.value} ${String(page)} ${behind ?? '-'}`)
         return new Promise((resolve) => {
           setTimeout(() => resolve({ items: [`${state.value}${String(page)}`], more: true }))
         })
@@ -63,10 +63,10 @@ describe('a list in pages', () => {
     await settle()
     state.value = 'b'
     await nextTick() // b is requested, a is still shown
-    await list?.goOn()
-    expect(asked).toEqual(['a 1 -', 'b 1 -', 'b 1 -'])
+    await list?.loadMore()
+    expect(requests).toEqual(['a 1 -', 'b 1 -', 'b 1 -'])
     expect(list?.items.value).toEqual(['b1'])
-    await list?.goOn()
+    await list?.loadMore()
     expect(list?.items.value).toEqual(['b1', 'b2'])
   })
 
@@ -80,7 +80,7 @@ describe('a list in pages', () => {
     )
     await settle()
     fails = true
-    await list?.goOn()
+    await list?.loadMore()
     expect(list?.problem.value).not.toBe('')
     expect(list?.items.value).toEqual([1])
   })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expectNoProblems, soon } from './browser.mjs'
 import { Operator } from './console.mjs'
 import { stampede } from './program.mjs'
-import { askRedis } from './mailbox.mjs'
+import { callRedis } from './mailbox.mjs'
 import { Shopper } from './shopper.mjs'
 
 const EMAIL = 'grace@shop.example'
@@ -190,7 +190,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
         'at',
         String(Date.now()),
       ]
-      await askRedis(redis, ['XADD', 'stampede:{0}:dead', '*', 'torn', 'x', ...letter])
+      await callRedis(redis, ['XADD', 'stampede:{0}:dead', '*', 'torn', 'x', ...letter])
       await operator.goTo('', '.score')
       await soon(page.locator('[role=alert] a'))
       await operator.looks('alarm')
@@ -208,7 +208,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
 
   await report.check('console of a shop: a refund is decided', async () => {
     const [first] = await paid
-    await shopper.ask('POST', `/orders/${first}/refund`, { reason: 'too late' })
+    await shopper.request('POST', `/orders/${first}/refund`, { reason: 'too late' })
     const row = page.locator('tbody tr').filter({ hasText: first })
     await operator.goTo('/refunds', 'h1')
     await soon(row)

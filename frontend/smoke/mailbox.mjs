@@ -66,12 +66,12 @@ function plain(text) {
 
 /** Reads one value from Redis. */
 async function get(address, key) {
-  const [size, value] = await askRedis(address, ['GET', key])
+  const [size, value] = await callRedis(address, ['GET', key])
   return size.startsWith('$') && size !== '$-1' ? value : undefined
 }
 
 /** Sends one command to Redis at host:port and returns the lines of a short reply. */
-export function askRedis(address, words) {
+export function callRedis(address, words) {
   const [host, port] = address.split(':')
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), host)

@@ -23,7 +23,7 @@ export function rebased<T extends object>(base: T, mine: T, theirs: T): T {
  * unchanged fields take the new values, changed fields stay, and `theirs` lists the other operator's changes. Leaving
  * the page with changes requires confirmation.
  */
-export function useDraft<T extends object>(asked: () => string) {
+export function useDraft<T extends object>(question: () => string) {
   const base = shallowRef<T>()
   const draft = ref<T>() as Ref<T | undefined>
   const theirs = shallowRef<readonly Change[]>([])
@@ -61,7 +61,7 @@ export function useDraft<T extends object>(asked: () => string) {
   useListener(window, 'beforeunload', (event) => {
     if (isChanged.value) event.preventDefault()
   })
-  guardLeaving(() => !isChanged.value || confirm(asked()))
+  guardLeaving(() => !isChanged.value || confirm(question()))
   return { base, draft, theirs, changed, isChanged, show, renew, rebase, reset }
 }
 

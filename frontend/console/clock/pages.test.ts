@@ -32,7 +32,7 @@ vi.mock('uplot', () => ({
 vi.mock('../api', () => ({
   useApi: () => ({ journal: () => Promise.resolve({ items: [entry], more: false }) }),
 }))
-vi.mock('../after/api', () => ({ useAfterApi: () => ({ report: () => Promise.resolve(report) }) }))
+vi.mock('../aftersale/api', () => ({ useAftersaleApi: () => ({ report: () => Promise.resolve(report) }) }))
 
 const entry = {
   seq: 1,

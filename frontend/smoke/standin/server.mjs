@@ -143,9 +143,9 @@ export class StandIn {
     const chunks = []
     for await (const chunk of request) chunks.push(chunk)
     const claims = claimsOf(request.headers.authorization?.slice(7))
-    const asked = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : undefined
+    const content = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : undefined
     const [status, body, cookie] = this.accounts.answer(request.method, path, {
-      body: asked,
+      body: content,
       user: claims?.sub,
       device: claims?.did,
       cookie: /stampede_refresh=([^;]+)/.exec(request.headers.cookie ?? '')?.[1],

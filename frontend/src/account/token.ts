@@ -32,9 +32,9 @@ function claims(token: string): Record<string, unknown> | undefined {
 
 /** The times of issue and expiry of a token, Unix milliseconds; 0 if absent. */
 function lifeOf(token: string): Pick<Session, 'issued' | 'expires'> {
-  const said = claims(token)
+  const claimed = claims(token)
   const millis = (value: unknown): number => (typeof value === 'number' ? value * 1000 : 0)
-  return { issued: millis(said?.iat), expires: millis(said?.exp) }
+  return { issued: millis(claimed?.iat), expires: millis(claimed?.exp) }
 }
 
 /** Parses the response of the sign-in routes. */
@@ -60,11 +60,11 @@ export function parseKept(value: unknown): Session {
 /** Makes a session from a pasted token; undefined if it is not a token with a user. */
 export function sessionOf(token: string): Session | undefined {
   const access = token.trim()
-  const said = claims(access)
-  if (typeof said?.sub !== 'string' || !/^\d{1,19}$/.test(said.sub)) return undefined
+  const claimed = claims(access)
+  if (typeof claimed?.sub !== 'string' || !/^\d{1,19}$/.test(claimed.sub)) return undefined
   return {
     access,
-    user: { id: said.sub, name: typeof said.name === 'string' ? said.name : '' },
+    user: { id: claimed.sub, name: typeof claimed.name === 'string' ? claimed.name : '' },
     ...lifeOf(access),
   }
 }

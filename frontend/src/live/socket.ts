@@ -42,8 +42,8 @@ export interface Listener {
 /** The readyState of an open WebSocket. */
 const OPEN = 1
 
-const ANSWER_WITHIN_MS = 8_000
-const WELCOME_WITHIN_MS = 10_000
+const REPLY_TIMEOUT_MS = 8_000
+const WELCOME_TIMEOUT_MS = 10_000
 /** A connection without a frame for this time, in milliseconds, is silent if a reply is overdue. */
 const SILENT_MS = 3_000
 /** A reply is overdue after this time, in milliseconds. */
@@ -109,7 +109,7 @@ export class LiveSocket {
     this.#become({ name: 'connecting' })
     const wire = this.#dial()
     this.#wire = wire
-    this.#timer = setTimeout(() => this.#lost(wire, 0), WELCOME_WITHIN_MS)
+    this.#timer = setTimeout(() => this.#lost(wire, 0), WELCOME_TIMEOUT_MS)
     wire.onopen = () => {
       this.#opened = true
       const hello = this.#listener.introduce()
@@ -142,7 +142,7 @@ export class LiveSocket {
 
   #send<O extends Op>(wire: Wire, op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
     this.#askedAt ??= performance.now()
-    return this.#pending.open(op, ANSWER_WITHIN_MS, (id) => {
+    return this.#pending.open(op, REPLY_TIMEOUT_MS, (id) => {
       // A closing socket would drop the frame and log an error. Its close event follows soon and rejects the pending
       // ops.
       if (wire.readyState === OPEN) wire.send(JSON.stringify({ id, op, ...fields }))

@@ -35,7 +35,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
   watch(
     () => live.ready,
     (ready) => {
-      if (ready) waiting.splice(0).forEach((goOn) => goOn())
+      if (ready) waiting.splice(0).forEach((proceed) => proceed())
     },
   )
 

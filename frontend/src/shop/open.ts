@@ -1,5 +1,5 @@
 import { effectScope, inject, onScopeDispose, watch, type InjectionKey, type Plugin, type Ref } from 'vue'
-import { askServer } from '../account/http'
+import { callServer } from '../account/http'
 import type { Session } from '../account/token'
 import { SIGNED_OUT, TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
@@ -70,7 +70,7 @@ const SAMPLE_MS = 500
  * Maximum time that a hello waits for a requested guest token, in milliseconds; without the token a second connection
  * is necessary.
  */
-const TOKEN_WITHIN_MS = 300
+const TOKEN_TIMEOUT_MS = 300
 
 /** The Vue plugin that opens the shop. Install Pinia before. */
 export const shopPlugin: Plugin = {
@@ -110,7 +110,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const listener: Listener = {
     introduce() {
       if (session.token || !session.isAsking()) return hello()
-      return Promise.race([session.settled(), pause(TOKEN_WITHIN_MS)]).then(hello)
+      return Promise.race([session.settled(), pause(TOKEN_TIMEOUT_MS)]).then(hello)
     },
     greeted: (ask) => watching.greeted(ask),
     welcomed(welcome: Welcome, sentAt: number) {
@@ -127,7 +127,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     unreached() {
       // The browser does not report why a handshake failed. An HTTP request shows whether the server blocks this
       // client.
-      void askServer('GET', '/time').catch((error: unknown) => {
+      void callServer('GET', '/time').catch((error: unknown) => {
         if (error instanceof Refused && error.refusal.code === 'forbidden') socket.keptOut()
       })
     },

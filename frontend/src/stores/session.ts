@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
-import { askForGuest, GuestsOff, NotRenewed } from '../account/guest'
+import { requestGuest, GuestsOff, NotRenewed } from '../account/guest'
 import { refreshAccount } from '../account/refresh'
 import { keepable, parseKept, sessionOf, type Session } from '../account/token'
 import { exclusive } from '../exclusive'
@@ -93,7 +93,7 @@ export const useSession = defineStore('session', () => {
 
   /** Never switches to another guest automatically, because the orders of the old guest would become unreachable. */
   async function sameGuest(guest: Session | undefined): Promise<Session> {
-    const fresh = await askForGuest(guest?.access)
+    const fresh = await requestGuest(guest?.access)
     if (guest && fresh.user.id !== guest.user.id) throw new NotRenewed('another guest came back')
     return fresh
   }

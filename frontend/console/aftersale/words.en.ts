@@ -32,8 +32,8 @@ export const en = {
     correct: 'Correct the parcel',
     carrier: 'Carrier',
     tracking: 'Tracking number',
-    askOne: (order: string) => `Ship order ${order}`,
-    askCorrect: (order: string) => `Correct the parcel of order ${order}`,
+    confirmOne: (order: string) => `Ship order ${order}`,
+    confirmCorrection: (order: string) => `Correct the parcel of order ${order}`,
     introOne: 'The state changes to shipped. The page and an e-mail inform the buyer at once.',
     introCorrect: 'The buyer receives the new tracking number. The order stays shipped.',
     wrongTracking: 'At most 39 characters of A–Z a–z 0–9 _ - . /',
@@ -52,7 +52,7 @@ export const en = {
     happened: 'Result of each line',
     changed: 'The file has changed since the preview. Preview it again.',
     doIt: (n: number) => plural('en', n, { one: 'Ship # order', other: 'Ship # orders' }),
-    askMany: (n: number) => plural('en', n, { one: 'Ship # order?', other: 'Ship # orders?' }),
+    confirmMany: (n: number) => plural('en', n, { one: 'Ship # order?', other: 'Ship # orders?' }),
     introMany: 'All orders change in one step. The page and e-mails inform the buyers at once.',
     didMany: (n: number) => plural('en', n, { one: '# order is shipped.', other: '# orders are shipped.' }),
     shipped: 'Ship',
@@ -118,7 +118,7 @@ export const en = {
       never_payable: 'Not payable',
     } as Record<string, string>,
   },
-  leftovers: {
+  failedJobs: {
     intro: 'Failed jobs. Each entry needs a decision of an operator.',
     at: 'Since',
     about: 'Subject',
@@ -135,9 +135,9 @@ export const en = {
         title: 'Dead letters',
         intro: 'Reservations that could not be written to the database, with their units.',
         again: 'Replay',
-        askAgain: (about: string) => `Replay order ${about}?`,
+        confirmRetry: (about: string) => `Replay order ${about}?`,
         introAgain: 'The order is written now. The buyer gets the full time to pay.',
-        askDrop: (about: string) => `Drop order ${about}?`,
+        confirmDrop: (about: string) => `Drop order ${about}?`,
         introDrop:
           'The order is rejected, and its units are available again. The buyer is notified. This cannot be undone.',
         again_did: (about: string) => `Order ${about} is replayed.`,
@@ -147,9 +147,9 @@ export const en = {
         title: 'Quarantined postings',
         intro: 'Messages about paid or refunded orders that the back office rejects.',
         again: 'Replay',
-        askAgain: (about: string) => `Send the posting to ${about} again?`,
+        confirmRetry: (about: string) => `Send the posting to ${about} again?`,
         introAgain: 'The posting moves to the end of the queue of the receiver.',
-        askDrop: (about: string) => `Drop the posting to ${about}?`,
+        confirmDrop: (about: string) => `Drop the posting to ${about}?`,
         introDrop: 'The receiver never receives it. The order does not change. This cannot be undone.',
         again_did: (about: string) => `The posting to ${about} is queued again.`,
         drop_did: () => 'The posting is dropped.',
@@ -158,9 +158,9 @@ export const en = {
         title: 'Failed e-mails',
         intro: 'E-mails that could not be sent.',
         again: 'Retry',
-        askAgain: (about: string) => `Send the e-mail “${about}” again?`,
+        confirmRetry: (about: string) => `Send the e-mail “${about}” again?`,
         introAgain: 'It is sent like a new e-mail.',
-        askDrop: (about: string) => `Drop the e-mail “${about}”?`,
+        confirmDrop: (about: string) => `Drop the e-mail “${about}”?`,
         introDrop: 'The e-mail is never sent. This cannot be undone.',
         again_did: (about: string) => `The e-mail “${about}” is queued again.`,
         drop_did: () => 'The e-mail is dropped.',
@@ -239,4 +239,4 @@ export const en = {
   runbook: { contents: 'Contents', away: 'Could not load the runbook.' },
 }
 
-export type AfterWords = typeof en
+export type AftersaleWords = typeof en

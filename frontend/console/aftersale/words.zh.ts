@@ -1,7 +1,7 @@
 import { number } from '../../src/format/intl'
-import type { AfterWords } from './words.en'
+import type { AftersaleWords } from './words.en'
 
-export const zh: AfterWords = {
+export const zh: AftersaleWords = {
   search: '查找',
   older: '更早',
   more: '更多',
@@ -32,8 +32,8 @@ export const zh: AfterWords = {
     correct: '更正包裹',
     carrier: '快递公司',
     tracking: '运单号',
-    askOne: (order) => `为订单 ${order} 发货`,
-    askCorrect: (order) => `更正订单 ${order} 的包裹`,
+    confirmOne: (order) => `为订单 ${order} 发货`,
+    confirmCorrection: (order) => `更正订单 ${order} 的包裹`,
     introOne: '订单状态变为已发货，买家立即收到通知和邮件。',
     introCorrect: '买家收到新的运单号，订单仍为已发货。',
     wrongTracking: '最多 39 个字符：A–Z a–z 0–9 _ - . /',
@@ -52,7 +52,7 @@ export const zh: AfterWords = {
     happened: '每一行的结果',
     changed: '预览后文件有改动，请重新预览。',
     doIt: (n) => `发货 ${number(n)} 个订单`,
-    askMany: (n) => `发货 ${number(n)} 个订单？`,
+    confirmMany: (n) => `发货 ${number(n)} 个订单？`,
     introMany: '所有订单一次完成，买家立即收到通知和邮件。',
     didMany: (n) => `${number(n)} 个订单已发货。`,
     shipped: '发货',
@@ -118,7 +118,7 @@ export const zh: AfterWords = {
       never_payable: '不可支付',
     },
   },
-  leftovers: {
+  failedJobs: {
     intro: '失败的任务，每一项都需要人工处理。',
     at: '时间',
     about: '对象',
@@ -135,9 +135,9 @@ export const zh: AfterWords = {
         title: '死信',
         intro: '无法写入数据库的预占及其库存。',
         again: '重放',
-        askAgain: (about) => `重放订单 ${about}？`,
+        confirmRetry: (about) => `重放订单 ${about}？`,
         introAgain: '立即写入该订单，买家的支付时间重新计算。',
-        askDrop: (about) => `丢弃订单 ${about}？`,
+        confirmDrop: (about) => `丢弃订单 ${about}？`,
         introDrop: '订单被拒绝，库存退回，并通知买家。此操作无法撤销。',
         again_did: (about) => `订单 ${about} 已重放。`,
         drop_did: (about) => `订单 ${about} 已丢弃。`,
@@ -146,9 +146,9 @@ export const zh: AfterWords = {
         title: '已隔离的推送',
         intro: '后台系统拒绝接收的支付或退款消息。',
         again: '重放',
-        askAgain: (about) => `重新推送给 ${about}？`,
+        confirmRetry: (about) => `重新推送给 ${about}？`,
         introAgain: '推送移到接收方队列的末尾。',
-        askDrop: (about) => `丢弃给 ${about} 的推送？`,
+        confirmDrop: (about) => `丢弃给 ${about} 的推送？`,
         introDrop: '接收方不会收到该推送，订单不变。此操作无法撤销。',
         again_did: (about) => `给 ${about} 的推送已重新排队。`,
         drop_did: () => '推送已丢弃。',
@@ -157,9 +157,9 @@ export const zh: AfterWords = {
         title: '发送失败的邮件',
         intro: '无法发送的邮件。',
         again: '重试',
-        askAgain: (about) => `重新发送邮件“${about}”？`,
+        confirmRetry: (about) => `重新发送邮件“${about}”？`,
         introAgain: '按新邮件重新发送。',
-        askDrop: (about) => `丢弃邮件“${about}”？`,
+        confirmDrop: (about) => `丢弃邮件“${about}”？`,
         introDrop: '该邮件不会再发送。此操作无法撤销。',
         again_did: (about) => `邮件“${about}”已重新排队。`,
         drop_did: () => '邮件已丢弃。',

@@ -1,12 +1,12 @@
 import { computed, type ComputedRef } from 'vue'
 import { usePreferences } from '../../src/stores/preferences'
-import { en, type AfterWords } from './words.en'
+import { en, type AftersaleWords } from './words.en'
 import { zh } from './words.zh'
 
-export type { AfterWords }
+export type { AftersaleWords }
 
 /** The texts of the pages for work after a sale, in the operator's language. */
-export function useAfterWords(): ComputedRef<AfterWords> {
+export function useAftersaleWords(): ComputedRef<AftersaleWords> {
   const preferences = usePreferences()
   return computed(() => (preferences.lang === 'zh' ? zh : en))
 }

@@ -22,7 +22,7 @@ export const useOutcomes = defineStore('outcomes', () => {
   /** Grows with every operation. Components that show the changed data reload it. */
   const count = shallowRef(0)
 
-  function tell(text: string, inverse?: Inverse): void {
+  function show(text: string, inverse?: Inverse): void {
     latest.value = { text, inverse }
     count.value++
   }
@@ -31,5 +31,5 @@ export const useOutcomes = defineStore('outcomes', () => {
     latest.value = undefined
   }
 
-  return { latest: asReadonly(latest), count: asReadonly(count), tell, close }
+  return { latest: asReadonly(latest), count: asReadonly(count), show, close }
 })

@@ -6,7 +6,7 @@ import { Moved } from '../http'
 import { useProblem } from '../problem'
 
 /** Number of retries while the outcome is unknown, and the pause between them. */
-const REPEATS = 4
+const MAX_RETRIES = 4
 const PAUSE_MS = 800
 
 /** Reports whether the outcome is unknown, so that the request must be repeated with the same key. */
@@ -15,10 +15,10 @@ function undecided(error: unknown): boolean {
 }
 
 /**
- * useAct runs one operation under one idempotency key. It retries after a lost response, and the server performs the
+ * useOperation runs one operation under one idempotency key. It retries after a lost response, and the server performs the
  * operation once. If all retries fail, the next attempt with the same content reuses the key.
  */
-export function useAct() {
+export function useOperation() {
   const pause = usePause()
   const explain = useProblem()
   const running = ref(false)
@@ -29,15 +29,15 @@ export function useAct() {
   const moved = shallowRef<unknown>()
   let open: { content: string; key: string } | undefined
 
-  async function carry<T>(send: (key: string) => Promise<T>, key: string): Promise<T> {
-    for (let left = REPEATS; ; left--) {
+  async function sendWithRetries<T>(send: (key: string) => Promise<T>, key: string): Promise<T> {
+    for (let left = MAX_RETRIES; ; left--) {
       try {
         return await send(key)
       } catch (error) {
         if (!undecided(error) || left === 0) throw error
         repeating.value = true
-        const asked = error instanceof Refused ? error.refusal.retry_ms : 0
-        await pause(Math.max(PAUSE_MS, asked))
+        const retryMs = error instanceof Refused ? error.refusal.retry_ms : 0
+        await pause(Math.max(PAUSE_MS, retryMs))
       }
     }
   }
@@ -46,21 +46,21 @@ export function useAct() {
    * Runs the operation and returns true on success. `content` identifies the operation: an attempt with equal content
    * reuses the key.
    */
-  async function act<T>(
+  async function run<T>(
     content: unknown,
     send: (key: string) => Promise<T>,
-    done: (answer: T) => void = () => undefined,
+    done: (result: T) => void = () => undefined,
   ): Promise<boolean> {
     if (running.value) return false
-    const meant = JSON.stringify(content)
-    if (open?.content !== meant) open = { content: meant, key: newKey() }
+    const serialized = JSON.stringify(content)
+    if (open?.content !== serialized) open = { content: serialized, key: newKey() }
     running.value = true
     problem.value = ''
     moved.value = undefined
     try {
-      const answer = await carry(send, open.key)
+      const result = await sendWithRetries(send, open.key)
       open = undefined
-      done(answer)
+      done(result)
       return true
     } catch (error) {
       if (!undecided(error)) open = undefined
@@ -73,5 +73,5 @@ export function useAct() {
     }
   }
 
-  return { running, repeating, problem, moved, act }
+  return { running, repeating, problem, moved, run }
 }

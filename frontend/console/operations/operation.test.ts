@@ -5,16 +5,16 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Lost, Refused } from '../../src/live/ops'
 import type { ErrorCode } from '../../src/protocol/types'
 import { Moved } from '../http'
-import { useAct } from './act'
+import { useOperation } from './operation'
 
 let scope: EffectScope
-let act: ReturnType<typeof useAct>
+let operation: ReturnType<typeof useOperation>
 
 const refusal = (code: ErrorCode) => ({ code, message: '', retry_ms: 0, orders: [] })
 /** Runs an operation. Returns the keys that were sent and whether it succeeded. */
 async function run(content: unknown, send: (key: string) => Promise<unknown>) {
   const keys: string[] = []
-  const done = act.act(content, (key) => {
+  const done = operation.run(content, (key) => {
     keys.push(key)
     return send(key)
   })
@@ -26,7 +26,7 @@ beforeEach(() => {
   vi.useFakeTimers()
   setActivePinia(createPinia())
   scope = effectScope(true)
-  act = scope.run(useAct) as ReturnType<typeof useAct>
+  operation = scope.run(useOperation) as ReturnType<typeof useOperation>
 })
 
 afterEach(() => {
@@ -50,7 +50,7 @@ describe('an act', () => {
     const nobody = () => Promise.reject(new Lost('x'))
     const first = await run({ units: 5 }, nobody)
     expect(first.done).toBe(false)
-    expect(act.problem.value).not.toBe('')
+    expect(operation.problem.value).not.toBe('')
     const again = await run({ units: 5 }, nobody)
     expect(again.keys[0]).toBe(first.keys[0])
     const other = await run({ units: 6 }, nobody)
@@ -68,12 +68,12 @@ describe('an act', () => {
   it('that came too late tells how the thing is by now', async () => {
     const { done } = await run('pause', () => Promise.reject(new Moved(refusal('conflict'), { version: 3 })))
     expect(done).toBe(false)
-    expect(act.moved.value).toEqual({ version: 3 })
+    expect(operation.moved.value).toEqual({ version: 3 })
   })
 
   it('is one at a time', async () => {
     const send = vi.fn(() => Promise.resolve({}))
-    const [a, b] = [act.act('pause', send), act.act('pause', send)]
+    const [a, b] = [operation.run('pause', send), operation.run('pause', send)]
     expect([await a, await b]).toEqual([true, false])
     expect(send).toHaveBeenCalledOnce()
   })

@@ -22,7 +22,7 @@ describe('the outcome bar', () => {
   it('offers the inverse operation once', async () => {
     const outcomes = useOutcomes()
     const send = vi.fn((key: string) => Promise.resolve(key))
-    outcomes.tell('Kettle is paused.', { label: 'Resume', send, did: 'Kettle goes on.' })
+    outcomes.show('Kettle is paused.', { label: 'Resume', send, did: 'Kettle goes on.' })
     await nextTick()
     const button = host.querySelector('button')
     expect(button?.textContent).toContain('Resume')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { detailsOf, parseLetter, parseMail, parsePosting } from './leftovers'
+import { detailsOf, parseDeadLetter, parseMail, parsePosting } from './failedjobs'
 import { isCarrier, isTracking, textOf } from './parcels'
 import { parseOperatorOrder, parseShipReport, parseUserFile } from './types'
 
@@ -30,7 +30,7 @@ describe('what is left over', () => {
       deliveries: 5,
       at,
     }
-    expect(parseLetter({ ...letter, fields: { qty: '1' } })).toMatchObject({
+    expect(parseDeadLetter({ ...letter, fields: { qty: '1' } })).toMatchObject({
       kind: 'dead',
       order: '9',
       tries: 5,
@@ -51,7 +51,7 @@ describe('what is left over', () => {
     const at = 1_700_000_000_000
     const empty = { id: '1-0', group: 'webhook', reason: 'why', deliveries: 2, at, posting: { order: '0' } }
     expect(parsePosting(empty).order).toBeUndefined()
-    expect(parseLetter({ ...empty, order: '0', fields: {} }).order).toBeUndefined()
+    expect(parseDeadLetter({ ...empty, order: '0', fields: {} }).order).toBeUndefined()
   })
 
   it('tells all of it, and nothing of what is empty', () => {

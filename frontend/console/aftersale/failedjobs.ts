@@ -1,11 +1,11 @@
 import { fields, number, text, type Fields } from '../../src/protocol/fields'
 
 /** The kinds of failed entries. The names are path segments of the API. */
-export type LeftoverKind = 'dead' | 'parked' | 'mails'
+export type FailedJobKind = 'dead' | 'parked' | 'mails'
 
 /** One failed entry, in a common form for all kinds. */
-export interface Leftover {
-  readonly kind: LeftoverKind
+export interface FailedJob {
+  readonly kind: FailedJobKind
   readonly id: string
   /** A short subject: a word or a number. */
   readonly about: string
@@ -40,7 +40,7 @@ export function detailsOf(value: unknown, before = ''): [string, string][] {
   })
 }
 
-export function parseLetter(value: unknown): Leftover {
+export function parseDeadLetter(value: unknown): FailedJob {
   const f = fields(value, 'letter')
   return {
     kind: 'dead',
@@ -59,7 +59,7 @@ export function parseLetter(value: unknown): Leftover {
   }
 }
 
-export function parsePosting(value: unknown): Leftover {
+export function parsePosting(value: unknown): FailedJob {
   const f = fields(value, 'posting')
   const posting = fields(f.posting ?? {}, 'posting')
   return {
@@ -74,7 +74,7 @@ export function parsePosting(value: unknown): Leftover {
   }
 }
 
-export function parseMail(value: unknown): Leftover {
+export function parseMail(value: unknown): FailedJob {
   const f = fields(value, 'mail')
   return {
     kind: 'mails',

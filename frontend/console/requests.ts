@@ -1,9 +1,9 @@
 import { Refused } from '../src/live/ops'
 import { useSession } from '../src/stores/session'
-import { askApi, type Question } from './http'
+import { callApi, type RequestOptions } from './http'
 
 /** Calls the API with the current access token. If the server rejects the token, renews it and retries once. */
-export function useAsking() {
+export function useRequests() {
   const session = useSession()
 
   /** Runs a request that needs a token. */
@@ -19,10 +19,10 @@ export function useAsking() {
       return send(session.token)
     }
   }
-  const ask = (method: string, path: string, question: Question = {}): Promise<unknown> =>
-    signed((token) => askApi(method, path, { ...question, token }))
-  const act = (key: string, method: string, path: string, body?: unknown): Promise<unknown> =>
-    ask(method, `/operator${path}`, { key, body })
+  const request = (method: string, path: string, options: RequestOptions = {}): Promise<unknown> =>
+    signed((token) => callApi(method, path, { ...options, token }))
+  const operate = (key: string, method: string, path: string, body?: unknown): Promise<unknown> =>
+    request(method, `/operator${path}`, { key, body })
 
-  return { signed, ask, act }
+  return { signed, request, operate }
 }

@@ -1,9 +1,9 @@
 import { fields, readable } from '../../src/protocol/fields'
-import { useAsking } from '../asking'
-import { askFile } from '../http'
+import { useRequests } from '../requests'
+import { downloadFile } from '../http'
 import type { Page } from '../listing'
 import { parseSaleReport, type SaleReport } from '../report/types'
-import { parseLetter, parseMail, parsePosting, type Leftover, type LeftoverKind } from './leftovers'
+import { parseDeadLetter, parseMail, parsePosting, type FailedJob, type FailedJobKind } from './failedjobs'
 import {
   parseAccount,
   parseOperatorOrder,
@@ -27,17 +27,17 @@ export interface OrderQuery {
 }
 
 const PAGE = 50
-const LISTS: Record<LeftoverKind, { name: string; parse: (value: unknown) => Leftover }> = {
-  dead: { name: 'letters', parse: parseLetter },
+const LISTS: Record<FailedJobKind, { name: string; parse: (value: unknown) => FailedJob }> = {
+  dead: { name: 'letters', parse: parseDeadLetter },
   parked: { name: 'postings', parse: parsePosting },
   mails: { name: 'mails', parse: parseMail },
 }
 
 /** The operator API for work after a sale, one function per operation. Errors as in useApi. */
-export function useAfterApi() {
-  const { signed, ask, act } = useAsking()
+export function useAftersaleApi() {
+  const { signed, request, operate } = useRequests()
   const post = (key: string, path: string, body: unknown = {}): Promise<unknown> =>
-    act(key, 'POST', path, body)
+    operate(key, 'POST', path, body)
 
   async function page<T>(
     path: string,
@@ -45,7 +45,7 @@ export function useAfterApi() {
     query: object,
     parse: (value: unknown) => T,
   ): Promise<Page<T>> {
-    const f = fields(await ask('GET', `/operator${path}`, { query: { ...query, limit: PAGE } }), name)
+    const f = fields(await request('GET', `/operator${path}`, { query: { ...query, limit: PAGE } }), name)
     return { items: readable(f, name, parse), more: f.more === true }
   }
 
@@ -53,7 +53,7 @@ export function useAfterApi() {
     orders: (query: OrderQuery): Promise<Page<OperatorOrder>> =>
       page('/orders', 'orders', query, parseOperatorOrder),
     order: async (id: string): Promise<OperatorOrder> =>
-      parseOperatorOrder(await ask('GET', `/operator/orders/${id}`)),
+      parseOperatorOrder(await request('GET', `/operator/orders/${id}`)),
     /** `replace` corrects the parcel of an order that is already shipped. */
     ship: async (
       key: string,
@@ -70,22 +70,23 @@ export function useAfterApi() {
 
     users: (query: { q?: string; before?: string }): Promise<Page<Account>> =>
       page('/users', 'users', query, parseAccount),
-    user: async (id: string): Promise<UserFile> => parseUserFile(await ask('GET', `/operator/users/${id}`)),
+    user: async (id: string): Promise<UserFile> =>
+      parseUserFile(await request('GET', `/operator/users/${id}`)),
 
     payments: (query: { state?: string; q?: string; before?: string }): Promise<Page<Payment>> =>
       page('/payments', 'payments', query, parsePayment),
 
-    leftovers: (kind: LeftoverKind): Promise<Page<Leftover>> =>
+    failedJobs: (kind: FailedJobKind): Promise<Page<FailedJob>> =>
       page(`/${kind}`, LISTS[kind].name, {}, LISTS[kind].parse),
     /** Mails are retried; dead letters and quarantined entries are replayed. */
-    decide: async (key: string, { kind, id }: Leftover, how: 'again' | 'drop'): Promise<void> => {
+    decide: async (key: string, { kind, id }: FailedJob, how: 'again' | 'drop'): Promise<void> => {
       const again = kind === 'mails' ? 'retry' : 'replay'
       await post(key, `/${kind}/${encodeURIComponent(id)}/${how === 'drop' ? 'drop' : again}`)
     },
 
     report: async (sale: string): Promise<SaleReport> =>
-      parseSaleReport(await ask('GET', `/operator/sales/${sale}/report`)),
+      parseSaleReport(await request('GET', `/operator/sales/${sale}/report`)),
     reportFile: (sale: string): Promise<Blob> =>
-      signed((token) => askFile(`/operator/sales/${sale}/report.csv`, { token })),
+      signed((token) => downloadFile(`/operator/sales/${sale}/report.csv`, { token })),
   }
 }
