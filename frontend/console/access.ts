@@ -39,7 +39,7 @@ export const useAccess = defineStore('access', () => {
       access.value = role.value === 'operator' || role.value === 'admin' ? 'in' : 'stranger'
     } catch (error) {
       const code = error instanceof Refused ? error.refusal.code : undefined
-      if (code === 'unauthorized') session.doubt()
+      if (code === 'unauthorized') session.markRejected()
       access.value = code === 'unauthorized' || code === 'forbidden' ? 'out' : 'away'
     }
   }

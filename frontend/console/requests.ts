@@ -14,7 +14,7 @@ export function useRequests() {
     } catch (error) {
       const stale = error instanceof Refused && error.refusal.code === 'unauthorized'
       if (!stale) throw error
-      session.doubt()
+      session.markRejected()
       if (!(await session.renew())) throw error
       return send(session.token)
     }

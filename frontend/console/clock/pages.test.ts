@@ -80,7 +80,7 @@ afterAll(() => {
 beforeEach(() => {
   plots.length = 0
   setActivePinia(createPinia())
-  usePreferences().speak('en')
+  usePreferences().setLang('en')
 })
 afterEach(() => {
   app?.unmount()
@@ -91,19 +91,19 @@ describe('in a browser of another zone', () => {
   it('the clocks are those of the browser until the shop has said by which it lives', () => {
     expect(new Date(OPENS).getHours()).toBe(21)
     expect(useShopClock().instant(OPENS)).toBe('2026-11-20 21:00:00')
-    useShopClock().hear(SHOP)
+    useShopClock().setZone(SHOP)
     expect(useShopClock().instant(OPENS)).toBe('2026-11-21 10:00:00')
     expect(useShopClock().planned(OPENS)).toBe('2026-11-21 10:00')
     expect(useShopClock().time(OPENS + 7_000)).toBe('10:00:07')
   })
 
   it('the console says by which clocks it tells times', async () => {
-    useShopClock().hear(SHOP)
+    useShopClock().setZone(SHOP)
     expect(await show(ConsoleBar)).toContain('Times in Asia/Shanghai')
   })
 
   it('the journal is told by the clocks of the shop, and so is what an act changed', async () => {
-    useShopClock().hear(SHOP)
+    useShopClock().setZone(SHOP)
     expect(await show(EntryList, { limit: 10 })).toContain('2026-11-21 10:00:07')
     document.querySelector<HTMLButtonElement>('button.open')?.click()
     await nextTick()
@@ -112,7 +112,7 @@ describe('in a browser of another zone', () => {
   })
 
   it('the report and its axes are told by the clocks of the shop', async () => {
-    useShopClock().hear(SHOP)
+    useShopClock().setZone(SHOP)
     const said = await show(ReportPage, { rest: '1' })
     expect(said).toContain('2026-11-21 10:00 – 12:00')
     expect(said).toContain('2026-11-21 12:00:05')
@@ -122,7 +122,7 @@ describe('in a browser of another zone', () => {
   })
 
   it('the charts of the board are told by the clocks of the shop', async () => {
-    useShopClock().hear(SHOP)
+    useShopClock().setZone(SHOP)
     await show(TimeChart, { title: 'Buys', at: [OPENS], lines: [], until: OPENS, span: 900_000 })
     expect(onAxis(plots[0], OPENS)).toEqual(['10:00'])
   })

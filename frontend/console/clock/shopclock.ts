@@ -15,14 +15,14 @@ export const useShopClock = defineStore('shopclock', () => {
   let known = false
 
   /** Sets the zone from the server. If this browser does not support it, the browser's own zone is used. */
-  function hear(name: string): void {
+  function setZone(name: string): void {
     known = true
     zone.value = knowsZone(name) ? name : own
   }
 
   /** Loads the zone once. */
   async function read(): Promise<void> {
-    if (!known) hear((await api.slots(today.value)).zone)
+    if (!known) setZone((await api.slots(today.value)).zone)
   }
 
   /** Date and time with seconds. */
@@ -40,7 +40,7 @@ export const useShopClock = defineStore('shopclock', () => {
   return {
     zone: asReadonly(zone),
     today,
-    hear,
+    setZone,
     read,
     instant,
     planned,

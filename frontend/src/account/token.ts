@@ -31,7 +31,7 @@ function claims(token: string): Record<string, unknown> | undefined {
 }
 
 /** The times of issue and expiry of a token, Unix milliseconds; 0 if absent. */
-function lifeOf(token: string): Pick<Session, 'issued' | 'expires'> {
+function timesOf(token: string): Pick<Session, 'issued' | 'expires'> {
   const claimed = claims(token)
   const millis = (value: unknown): number => (typeof value === 'number' ? value * 1000 : 0)
   return { issued: millis(claimed?.iat), expires: millis(claimed?.exp) }
@@ -41,7 +41,7 @@ function lifeOf(token: string): Pick<Session, 'issued' | 'expires'> {
 export function parseSession(value: unknown): Session {
   const { access, user } = fields(value, 'session')
   if (typeof access !== 'string' || access === '') throw new Malformed('access is not a text')
-  return { access, user: parseUser(user), ...lifeOf(access) }
+  return { access, user: parseUser(user), ...timesOf(access) }
 }
 
 /** The part of a session that is stored: for an account only the user, without a token. */
@@ -65,6 +65,6 @@ export function sessionOf(token: string): Session | undefined {
   return {
     access,
     user: { id: claimed.sub, name: typeof claimed.name === 'string' ? claimed.name : '' },
-    ...lifeOf(access),
+    ...timesOf(access),
   }
 }

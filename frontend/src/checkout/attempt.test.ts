@@ -20,15 +20,15 @@ function refused(code: ErrorCode, retry_ms = 0): Refused {
 }
 
 /** A backend that returns the scripted replies in order. */
-function backendWith(...answers: (Receipt | Error)[]) {
+function backendWith(...outcomes: (Receipt | Error)[]) {
   const buys: BuyFields[] = []
   const pauses: number[] = []
   const passes: string[] = []
   const backend: Backend = {
     buy: (fields) => {
       buys.push(fields)
-      const answer = answers.shift()
-      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? receipt)
+      const outcome = outcomes.shift()
+      return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome ?? receipt)
     },
     user: () => '7',
     untilLive: () => Promise.resolve(),
@@ -38,7 +38,7 @@ function backendWith(...answers: (Receipt | Error)[]) {
       return Promise.resolve()
     },
     passFor: () => passes.at(-1),
-    earnPass: vi.fn(() => Promise.resolve(passes.push(`pass ${String(passes.length + 1)}`) > 0)),
+    obtainPass: vi.fn(() => Promise.resolve(passes.push(`pass ${String(passes.length + 1)}`) > 0)),
   }
   return { backend, buys, pauses, passes }
 }
@@ -83,19 +83,19 @@ describe('a press of Buy', () => {
   )
 
   it('at the very edge waits for the opening, but not for one that is far away', async () => {
-    const near = backendWith(refused('not_open', 120), receipt)
-    expect(await performAttempt(attempt, near.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
-    expect(near.pauses).toEqual([120])
+    const backend = backendWith(refused('not_open', 120), receipt)
+    expect(await performAttempt(attempt, backend.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(backend.pauses).toEqual([120])
     const far = backendWith(refused('not_open', 60_000))
     expect(await performAttempt(attempt, far.backend, vi.fn())).toMatchObject({ kind: 'refused' })
   })
 
   it('believes an order event that was quicker than the reply', async () => {
     const { backend, buys } = backendWith(new Lost('gone'))
-    let told: Order | undefined
-    backend.orderOf = () => told
+    let settledOrder: Order | undefined
+    backend.orderOf = () => settledOrder
     backend.pause = () => {
-      told = order()
+      settledOrder = order()
       return Promise.resolve()
     }
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'settled', order: order() })
@@ -147,13 +147,13 @@ describe('keys', () => {
     const { backend, buys, passes } = backendWith(receipt)
     passes.push('ready')
     await performAttempt(attempt, backend, vi.fn())
-    expect(backend.earnPass).not.toHaveBeenCalled()
+    expect(backend.obtainPass).not.toHaveBeenCalled()
     expect(buys[0]?.pass).toBe('ready')
   })
 
   it('ends when the shopper gives up, or when passes do not help', async () => {
     const { backend, buys } = backendWith(refused('captcha_required'))
-    backend.earnPass = () => Promise.resolve(false)
+    backend.obtainPass = () => Promise.resolve(false)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'givenup' })
     expect(buys).toHaveLength(1)
 
@@ -166,13 +166,13 @@ describe('keys', () => {
 
   it('goes on with the pass when the line broke meanwhile, and ends when there is none any more', async () => {
     const { backend, buys } = backendWith(refused('pass_required'), receipt)
-    const earnPass = vi.fn<Backend['earnPass']>().mockRejectedValueOnce(new Lost('gone'))
-    backend.earnPass = earnPass.mockResolvedValueOnce(true)
+    const obtainPass = vi.fn<Backend['obtainPass']>().mockRejectedValueOnce(new Lost('gone'))
+    backend.obtainPass = obtainPass.mockResolvedValueOnce(true)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys).toHaveLength(2)
 
     const late = backendWith(refused('pass_required'))
-    late.backend.earnPass = () => Promise.reject(refused('closed'))
+    late.backend.obtainPass = () => Promise.reject(refused('closed'))
     expect(await performAttempt(attempt, late.backend, vi.fn())).toMatchObject({
       refusal: { code: 'closed' },
     })

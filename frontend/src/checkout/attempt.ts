@@ -40,7 +40,7 @@ export interface Backend {
   /** The available pass for a sale. */
   passFor(sale: string): string | undefined
   /** Gets a pass by solving the challenges of the shop; false if the shopper gave up. Rejects as ops do. */
-  earnPass(sale: string): Promise<boolean>
+  obtainPass(sale: string): Promise<boolean>
 }
 
 const PAUSE_MS = 500
@@ -99,7 +99,7 @@ export async function performAttempt(
     if (order) return { kind: 'settled', order }
     let retryMs = 0
     try {
-      if (passRequired && !(await backend.earnPass(sale))) return { kind: 'givenup' }
+      if (passRequired && !(await backend.obtainPass(sale))) return { kind: 'givenup' }
       passRequired = false
       const pass = backend.passFor(sale)
       return { kind: 'reserved', receipt: await backend.buy({ ...fields, ...(pass ? { pass } : {}) }) }

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { cameBack, departure, wayToPay } from './departure'
+import { isReturnFromGateway, departure, paymentMethod } from './departure'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -38,20 +38,20 @@ describe('departure', () => {
   })
 })
 
-describe('wayToPay', () => {
+describe('paymentMethod', () => {
   it('is for hands on a small screen only', () => {
     vi.stubGlobal('matchMedia', () => ({ matches: true }))
-    expect(wayToPay()).toBe('wap')
+    expect(paymentMethod()).toBe('wap')
     vi.stubGlobal('matchMedia', () => ({ matches: false }))
-    expect(wayToPay()).toBe('page')
+    expect(paymentMethod()).toBe('page')
   })
 })
 
-describe('cameBack', () => {
+describe('isReturnFromGateway', () => {
   it('knows a return from the gateway, once', () => {
     window.history.replaceState(null, '', '/?out_trade_no=7&sign=x')
-    expect(cameBack()).toBe(true)
+    expect(isReturnFromGateway()).toBe(true)
     expect(window.location.search).toBe('')
-    expect(cameBack()).toBe(false)
+    expect(isReturnFromGateway()).toBe(false)
   })
 })

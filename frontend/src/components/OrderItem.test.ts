@@ -25,7 +25,7 @@ const CONFIRM = 'I received it: Kettle'
 beforeEach(() => {
   vi.resetAllMocks()
   setActivePinia(createPinia())
-  usePreferences().speak('en')
+  usePreferences().setLang('en')
 })
 
 afterEach(() => {
@@ -42,7 +42,7 @@ describe('a shipped order', () => {
   })
 
   it('is confirmed in the language of the shopper', async () => {
-    usePreferences().speak('zh')
+    usePreferences().setLang('zh')
     show({ state: 'shipped', tracking: '顺丰 SF1' })
     await nextTick()
     expect(document.querySelector('.tracking')?.textContent).toBe('快递 顺丰 SF1')

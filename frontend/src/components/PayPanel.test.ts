@@ -42,7 +42,7 @@ beforeEach(() => {
   vi.resetAllMocks()
   setActivePinia(createPinia())
   payCode.mockResolvedValue({ text, until: Date.now() + 50_000 })
-  useLive().become({ name: 'live' })
+  useLive().setState({ name: 'live' })
 })
 
 afterEach(() => {

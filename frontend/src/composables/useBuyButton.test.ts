@@ -33,7 +33,7 @@ beforeEach(() => {
   scope = effectScope()
   localStorage.clear()
   setActivePinia(createPinia())
-  usePreferences().speak('en')
+  usePreferences().setLang('en')
   useLive().welcomed(true)
   at(1_500)
 })
@@ -120,9 +120,9 @@ describe('the Buy button', () => {
     useLive().welcomed(false)
     expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
     vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status: 403 })))
-    const asked = useSession().renew()
+    const renewed = useSession().renew()
     await vi.advanceTimersByTimeAsync(100)
-    await asked
+    await renewed
     expect(button()).toEqual({ label: 'Sign in to buy', does: 'rest', another: false })
   })
 

@@ -1,4 +1,4 @@
-import { wayToPay } from '../checkout/departure'
+import { paymentMethod } from '../checkout/departure'
 import type { Order } from '../protocol/types'
 import { useShop } from '../shop/open'
 import { usePaySheet } from '../stores/paysheet'
@@ -7,5 +7,5 @@ import { usePaySheet } from '../stores/paysheet'
 export function usePayAction(): (order: Order) => void {
   const shop = useShop()
   const sheet = usePaySheet()
-  return (order) => (wayToPay() === 'wap' ? void shop.pay(order) : sheet.show(order))
+  return (order) => (paymentMethod() === 'wap' ? void shop.pay(order) : sheet.show(order))
 }

@@ -13,7 +13,7 @@ function clocks() {
     const sentAt = elapsed
     const said = sentAt + there + 1_000_000
     elapsed += there + back
-    clock.answer(sentAt, said)
+    clock.addSample(sentAt, said)
   }
   return { clock, roundTrip, pass: (ms: number) => (elapsed += ms), truth: () => elapsed + 1_000_000 }
 }
@@ -52,7 +52,7 @@ describe('the server clock (I10)', () => {
   it('believes the first answer after a sleep, however slow it was', () => {
     const { clock, roundTrip } = clocks()
     roundTrip(1, 1)
-    clock.forget()
+    clock.dropSamples()
     roundTrip(50, 50)
     expect(clock.uncertainty()).toBe(50)
   })

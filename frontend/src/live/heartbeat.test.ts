@@ -34,9 +34,9 @@ describe('the heartbeat', () => {
     await vi.advanceTimersByTimeAsync(3_600)
     expect(request.mock.calls.length).toBeGreaterThanOrEqual(7)
     const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
-    const asked = request.mock.calls.length
+    const calls = request.mock.calls.length
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(request).toHaveBeenCalledTimes(asked)
+    expect(request).toHaveBeenCalledTimes(calls)
     hidden.mockRestore()
     stop()
   })

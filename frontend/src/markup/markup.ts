@@ -61,14 +61,14 @@ export function parseMarkup(html: string): MarkupNode[] {
     const { name, href, inner } = done
     top().inner.push(href === undefined ? { name, inner } : { name, href, inner })
   }
-  function say(text: string): void {
+  function addText(text: string): void {
     if (text) top().inner.push(decode(text))
   }
 
   let read = 0
   for (const found of bare.matchAll(TAG)) {
     const [all, slash, tag = '', attributes = ''] = found
-    say(bare.slice(read, found.index))
+    addText(bare.slice(read, found.index))
     read = found.index + all.length
     const name = ELEMENTS.find((known) => known === tag.toLowerCase())
     if (name === 'br' && !slash) top().inner.push({ name, inner: [] })
@@ -82,7 +82,7 @@ export function parseMarkup(html: string): MarkupNode[] {
     const at = open.findLastIndex((one) => one.name === name || (name === 'a' && one !== root && !one.name))
     while (at > 0 && open.length > at) close()
   }
-  say(bare.slice(read))
+  addText(bare.slice(read))
   while (open.length > 1) close()
   return root.inner
 }

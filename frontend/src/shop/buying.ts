@@ -15,7 +15,7 @@ import { usePause } from '../timers'
 import { useWords } from '../words'
 
 /** Buy attempts, from the click to the outcome. */
-export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promise<boolean>) {
+export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Promise<boolean>) {
   const live = useLive()
   const session = useSession()
   const orders = useOrders()
@@ -46,7 +46,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
       return receipt
     },
     passFor: (sale) => passes.at(sale),
-    earnPass,
+    obtainPass,
     user: () => session.user?.id,
     orderOf: (key) => orders.ofKey(key),
     pause: usePause(),
@@ -111,7 +111,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
     switch (outcome.kind) {
       case 'refused':
         attempts.end(attempt, { kind: 'refused', code: outcome.refusal.code })
-        return notices.say(words.value.errors[outcome.refusal.code])
+        return notices.announce(words.value.errors[outcome.refusal.code])
       case 'givenup':
         return attempts.end(attempt)
       case 'foreign':
@@ -120,7 +120,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
         if (outcome.receipt.state === 'refused') return attempts.end(attempt, { kind: 'undone', reason: '' })
         orders.reserve(attempt, outcome.receipt, live.instant())
         if (orders.byId.get(outcome.receipt.order)?.state === 'reserved') {
-          notices.say(words.value.orders.happened.reserved(attempt.product))
+          notices.announce(words.value.orders.happened.reserved(attempt.product))
         }
         break
       case 'settled':

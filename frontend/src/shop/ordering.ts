@@ -42,12 +42,12 @@ export function openOrdering(socket: LiveSocket) {
     }
   }
 
-  function hear(event: OrderEvent): void {
+  function apply(event: OrderEvent): void {
     const known = orders.byId.get(event.order.id)
-    orders.hear(event)
+    orders.apply(event)
     if (known && event.order.rev <= known.rev) return
     const { order } = event
-    notices.say(words.value.orders.happened[order.state](order.product_name))
+    notices.announce(words.value.orders.happened[order.state](order.product_name))
     // A reservation without an order is shown on the card of its sale.
     if (order.state === 'refused' && known?.state === 'reserved') undone(event.key, order)
   }
@@ -81,5 +81,5 @@ export function openOrdering(socket: LiveSocket) {
     }
   }
 
-  return { cancelling: asReadonly(cancelling), welcomed, hear, older, cancel }
+  return { cancelling: asReadonly(cancelling), welcomed, apply, older, cancel }
 }

@@ -36,7 +36,7 @@ export const useLive = defineStore('live', () => {
   /** An op such as a buy can be sent, and a reply can be expected. */
   const canRequest = computed(() => ready.value && !silent.value)
 
-  function become(next: LiveState): void {
+  function setState(next: LiveState): void {
     wasLive.value = next.name === 'connecting' && freshness.value === 'live'
     state.value = next
     if (next.name === 'live') silent.value = false
@@ -65,14 +65,14 @@ export const useLive = defineStore('live', () => {
     ready: asReadonly(ready),
     freshness,
     canRequest,
-    become,
+    setState,
     welcomed,
     refresh,
     /** The server's time at this moment, for computations instead of display. */
     instant: () => clock.now(),
     /** Adds a clock sample: the server's time in the reply to a request sent at `sentAt` of `performance.now()`. */
-    hearTime: (sentAt: number, serverNow: number) => clock.answer(sentAt, serverNow),
+    addTimeSample: (sentAt: number, serverNow: number) => clock.addSample(sentAt, serverNow),
     /** Drops the clock samples, because the monotonic clock may have stopped. */
-    doubtTime: () => clock.forget(),
+    dropTimeSamples: () => clock.dropSamples(),
   }
 })

@@ -17,7 +17,7 @@ const reservation: Reservation = {
   created_at: 1,
 }
 
-function told(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent {
+function eventOf(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent {
   return { ev: 'order', cursor, key: attempt.key, order: order(over) }
 }
 
@@ -29,17 +29,17 @@ describe('orders', () => {
     const orders = useOrders()
     orders.reserve(attempt, receipt, 1)
     expect(orders.running).toMatchObject([{ state: 'reserved', product_name: 'Kettle', amount_fen: 19_800 }])
-    orders.hear(told({ rev: 1 }))
+    orders.apply(eventOf({ rev: 1 }))
     expect(orders.running).toMatchObject([{ state: 'pending', pay_by: 61_100 }])
-    orders.hear(told({ rev: 2, state: 'expired' }))
+    orders.apply(eventOf({ rev: 2, state: 'expired' }))
     expect(orders.running).toEqual([])
     expect(orders.all).toHaveLength(1)
   })
 
   it('never go back to an older rev, in whatever order news come (P6)', () => {
     const orders = useOrders()
-    orders.hear(told({ rev: 2, state: 'cancelled' }))
-    orders.hear(told({ rev: 1 }))
+    orders.apply(eventOf({ rev: 2, state: 'cancelled' }))
+    orders.apply(eventOf({ rev: 1 }))
     orders.reserve(attempt, receipt, 1)
     expect(orders.all).toMatchObject([{ state: 'cancelled', rev: 2 }])
   })
@@ -47,7 +47,7 @@ describe('orders', () => {
   it('are found by the key of their press', () => {
     const orders = useOrders()
     expect(orders.ofKey(attempt.key)).toBeUndefined()
-    orders.hear(told({}))
+    orders.apply(eventOf({}))
     expect(orders.ofKey(attempt.key)?.id).toBe('101')
   })
 
@@ -64,7 +64,7 @@ describe('a hello', () => {
     const orders = useOrders()
     orders.restart({ orders: [], more: false }, [])
     const again = orders.welcome(
-      welcome({ cursor: '1-8', missed: [told({ rev: 1 }), told({ rev: 2, state: 'expired' })] }),
+      welcome({ cursor: '1-8', missed: [eventOf({ rev: 1 }), eventOf({ rev: 2, state: 'expired' })] }),
     )
     expect(again).toBe(false)
     expect(orders.cursor).toBe('1-8')
@@ -81,11 +81,11 @@ describe('a hello', () => {
 
   it('takes back, after a reset, a state that the database has lost', () => {
     const orders = useOrders()
-    orders.hear(told({ rev: 3, state: 'refunding' }))
-    orders.restart({ orders: [told({ rev: 2, state: 'expired' }).order], more: false }, [])
+    orders.apply(eventOf({ rev: 3, state: 'refunding' }))
+    orders.restart({ orders: [eventOf({ rev: 2, state: 'expired' }).order], more: false }, [])
     expect(orders.all).toMatchObject([{ state: 'refunding' }])
     orders.welcome(welcome({ reset: true }))
-    orders.restart({ orders: [told({ rev: 2, state: 'expired' }).order], more: false }, [])
+    orders.restart({ orders: [eventOf({ rev: 2, state: 'expired' }).order], more: false }, [])
     expect(orders.all).toMatchObject([{ state: 'expired', rev: 2 }])
   })
 
@@ -110,7 +110,7 @@ describe('a hello', () => {
   it('of another user starts from nothing', () => {
     const orders = useOrders()
     orders.belongTo('7')
-    orders.hear(told({}))
+    orders.apply(eventOf({}))
     orders.belongTo('7')
     expect(orders.all).toHaveLength(1)
     orders.belongTo('8')

@@ -34,12 +34,12 @@ export const usePreferences = defineStore('preferences', () => {
   watch(address, (value) => keep('address', value))
   watch(withoutAddress, (value) => keep('noaddress', value || undefined))
 
-  function deliverTo(wanted: Address | undefined): void {
+  function setAddress(wanted: Address | undefined): void {
     address.value = wanted
     withoutAddress.value = false
   }
 
-  function deliverNowhere(): void {
+  function clearAddress(): void {
     address.value = undefined
     withoutAddress.value = true
   }
@@ -48,13 +48,13 @@ export const usePreferences = defineStore('preferences', () => {
     lang: asReadonly(lang),
     theme: asReadonly(theme),
     address: asReadonly(address),
-    speak: (wanted: Lang) => (lang.value = wanted),
+    setLang: (wanted: Lang) => (lang.value = wanted),
     /** Undefined: follow the system. */
     paint: (wanted: Theme | undefined) => (theme.value = wanted),
     withoutAddress: asReadonly(withoutAddress),
     /** Sets the delivery address; undefined removes it. */
-    deliverTo,
+    setAddress,
     /** Sends no address, although the book may have some. */
-    deliverNowhere,
+    clearAddress,
   }
 })

@@ -22,7 +22,7 @@ describe('what a store hands out', () => {
       () => (useSales().byId.get('11').stock = 0),
       // @ts-expect-error: set by events
       () => useOrders().byId.clear(),
-      // @ts-expect-error: set by `speak()`
+      // @ts-expect-error: set by `setLang()`
       () => (usePreferences().lang = 'zh'),
     ]
     for (const write of writes) write()

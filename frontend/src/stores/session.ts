@@ -48,7 +48,7 @@ export const useSession = defineStore('session', () => {
     guestsOff.value = false
   }
 
-  function take(fresh: Session): void {
+  function store(fresh: Session): void {
     hold(fresh)
     keep(NAME, keepable(fresh))
   }
@@ -62,18 +62,18 @@ export const useSession = defineStore('session', () => {
   }
 
   function isOurs(stored: Session): boolean {
-    const ours = session.value
-    if (stored.account) return ours?.account === true && stored.user.id === ours.user.id
-    return stored.access === ours?.access
+    const current = session.value
+    if (stored.account) return current?.account === true && stored.user.id === current.user.id
+    return stored.access === current?.access
   }
 
   /** The server rejected the token. */
-  function doubt(): void {
+  function markRejected(): void {
     if (session.value) tokenState.value = 'doubted'
   }
 
   /** Requests a token for the same user, or for a new guest if `as` is undefined. */
-  async function ask(as: Session | undefined): Promise<boolean> {
+  async function requestToken(as: Session | undefined): Promise<boolean> {
     if (adopt() && token.value) return true
     const before = session.value
     const known = as && before
@@ -81,7 +81,7 @@ export const useSession = defineStore('session', () => {
     const isStale = (): boolean => session.value !== before
     try {
       const fresh = known?.account ? await refreshAccount() : await sameGuest(known)
-      if (!isStale()) take(fresh)
+      if (!isStale()) store(fresh)
       return true
     } catch (error) {
       if (isStale()) return usable()
@@ -98,26 +98,28 @@ export const useSession = defineStore('session', () => {
     return fresh
   }
 
-  let asking: Promise<boolean> | undefined
+  let pendingRequest: Promise<boolean> | undefined
 
   /** Gets a token, for the same user if there was one; false if none is available now. */
   function renew(): Promise<boolean> {
-    asking ??= exclusive('guest', () => ask(session.value)).finally(() => (asking = undefined))
-    return asking
+    pendingRequest ??= exclusive('guest', () => requestToken(session.value)).finally(
+      () => (pendingRequest = undefined),
+    )
+    return pendingRequest
   }
 
-  function isAsking(): boolean {
-    return asking !== undefined
+  function isRequesting(): boolean {
+    return pendingRequest !== undefined
   }
 
   /** Resolves when no token request is running. */
   function settled(): Promise<unknown> {
-    return asking ?? Promise.resolve()
+    return pendingRequest ?? Promise.resolve()
   }
 
   /** Replaces a guest whose token has expired by a new guest; false if that fails now. */
   function replace(): Promise<boolean> {
-    return exclusive('guest', () => ask(undefined))
+    return exclusive('guest', () => requestToken(undefined))
   }
 
   /** Switches to the account of a login. A guest with another id is kept until the logout. */
@@ -125,7 +127,7 @@ export const useSession = defineStore('session', () => {
     const before = session.value
     const isSame = before?.user.id === fresh.user.id
     if (before && !before.account) keep(GUEST, isSame ? undefined : keepable(before))
-    take(fresh)
+    store(fresh)
   }
 
   /** Switches from the account back to the earlier guest, or to no user. */
@@ -139,13 +141,13 @@ export const useSession = defineStore('session', () => {
 
   /** Changes the shopper's name. */
   function rename(name: string): void {
-    if (session.value) take({ ...session.value, user: { ...session.value.user, name } })
+    if (session.value) store({ ...session.value, user: { ...session.value.user, name } })
   }
 
   /** Sets a pasted token; false if it is invalid. */
   function paste(pasted: string): boolean {
     const made = sessionOf(pasted)
-    if (made) take(made)
+    if (made) store(made)
     return made !== undefined
   }
 
@@ -169,9 +171,9 @@ export const useSession = defineStore('session', () => {
     left,
     usable,
     adopt,
-    doubt,
+    markRejected,
     renew,
-    isAsking,
+    isRequesting,
     settled,
     replace,
     logIn,

@@ -77,7 +77,7 @@ describe('slots', () => {
     at(1_500)
     slots.replace(day)
     slots.choose('3')
-    slots.letGo()
+    slots.reset()
     slots.replace(day.slice(0, 2))
     expect(slots.shown?.id).toBe('1')
   })

@@ -220,7 +220,7 @@ export const en = {
     save: 'Save',
     remove: 'Remove',
     add: 'Add address',
-    deliverTo: (name: string) => `To ${name}`,
+    setAddress: (name: string) => `To ${name}`,
     incomplete: 'Please fill in all three fields, or remove the address.',
   },
   account: {

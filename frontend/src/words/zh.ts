@@ -208,7 +208,7 @@ export const zh: Words = {
     save: '保存',
     remove: '删除',
     add: '添加地址',
-    deliverTo: (name) => `送至 ${name}`,
+    setAddress: (name) => `送至 ${name}`,
     incomplete: '请填写全部三项，或删除地址。',
   },
   account: {
