@@ -1,9 +1,9 @@
 import { defineStore } from 'pinia'
 import { ref } from 'vue'
-import { parseKept, type Session } from '../src/account/token'
+import { parseStored, type Session } from '../src/account/token'
 import { Refused } from '../src/live/ops'
 import { fields } from '../src/protocol/fields'
-import { recall } from '../src/storage'
+import { readStored } from '../src/storage'
 import { asReadonly } from '../src/stores/readonly'
 import { useSession } from '../src/stores/session'
 import { callApi } from './http'
@@ -57,7 +57,7 @@ export const useAccess = defineStore('access', () => {
 
   /** Follows a login or a logout in another tab of this browser. */
   async function follow(): Promise<void> {
-    const stored = recall('session', parseKept)
+    const stored = readStored('session', parseStored)
     if (stored?.account && stored.user.id === session.user?.id && access.value === 'in') return
     session.adopt()
     if (stored?.account) await look()

@@ -4,7 +4,7 @@ import { startHeartbeat } from '../src/live/heartbeat'
 import { Refused } from '../src/live/ops'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../src/live/socket'
 import type { OpFields } from '../src/protocol/types'
-import { onKept } from '../src/storage'
+import { onStoreChange } from '../src/storage'
 import { useLive } from '../src/stores/live'
 import { usePreferences } from '../src/stores/preferences'
 import { useSession } from '../src/stores/session'
@@ -132,7 +132,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
     live.dropTimeSamples()
     if (live.state.name === 'waiting') socket.reconnect()
   })
-  onKept('session', () => void access.follow())
+  onStoreChange('session', () => void access.follow())
   onScopeDispose(() => {
     stopHeartbeat()
     socket.close()

@@ -13,10 +13,10 @@ export async function attempts(report, browser) {
   const check = (what, run) => report.check(`attempts: ${what}`, run)
   const buy = () => page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
   const notice = (text) => page.locator('li').filter({ hasText: text })
-  const read = async (told) => {
-    await soon(told)
-    await told.getByRole('button').click()
-    await soon(told, 'detached')
+  const read = async (notices) => {
+    await soon(notices)
+    await notices.getByRole('button').click()
+    await soon(notices, 'detached')
   }
   const clickBuy = async () => {
     await soon(buy())
@@ -58,14 +58,14 @@ export async function attempts(report, browser) {
     async () => {
       await soon(buy())
       shop.endCurrentIn(10_000) // on a busy machine a click takes seconds
-      shop.tellSlots()
+      shop.publishSlots()
       const ends = shop.current().closes_at
       standIn.stall()
       await clickBuy()
       await until(() => Date.now() > ends + 1_000)
       standIn.resume(true)
-      const told = notice(/failed|succeeded/).or(page.locator('.refusal'))
-      await soon(told.first())
+      const notices = notice(/failed|succeeded/).or(page.locator('.refusal'))
+      await soon(notices.first())
       await browser.shoot(page, 'press-told')
       await expectAccessible(page)
       oneKey(1)
@@ -73,11 +73,11 @@ export async function attempts(report, browser) {
   )
   await check('the message survives a reload until it is read', async () => {
     await page.reload()
-    const told = notice(/failed/)
-    await read(told)
+    const notices = notice(/failed/)
+    await read(notices)
     await page.reload()
     await soon(page.locator('[data-sale]').first())
-    if (await told.isVisible()) throw new Error('it was told again')
+    if (await notices.isVisible()) throw new Error('it was told again')
   })
   await check('a buy whose answer was lost with the page is found with its key', async () => {
     const before = shop.orders.size

@@ -22,13 +22,13 @@ export async function catalogue(report, browser) {
       ['user', 'add', EMAIL, '--role', 'operator', '--name', 'Mei', '--password'],
       `${PASSWORD}\n`,
     )
-    await new Keeper(report, browser, shop).work()
+    await new CatalogueTest(report, browser, shop).work()
   } finally {
     await shop.stop()
   }
 }
 
-class Keeper {
+class CatalogueTest {
   constructor(report, browser, shop) {
     Object.assign(this, { browser, shop })
     this.check = (what, run) => report.check(`catalogue: ${what}`, run)
@@ -137,11 +137,11 @@ class Keeper {
 
   /** A JPEG of a product picture of the page. */
   async picture(name) {
-    const darkroom = await this.page.context().newPage()
-    await darkroom.setViewportSize({ width: 800, height: 800 })
-    await darkroom.goto(`${this.shop.base}/products/${name}.svg`)
-    const file = await darkroom.screenshot({ type: 'jpeg' })
-    await darkroom.close()
+    const blankPage = await this.page.context().newPage()
+    await blankPage.setViewportSize({ width: 800, height: 800 })
+    await blankPage.goto(`${this.shop.base}/products/${name}.svg`)
+    const file = await blankPage.screenshot({ type: 'jpeg' })
+    await blankPage.close()
     return file
   }
 

@@ -75,12 +75,12 @@ export function callRedis(address, words) {
   const [host, port] = address.split(':')
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), host)
-    let said = ''
+    let output = ''
     socket.on('error', reject)
     socket.on('data', (data) => {
-      said += data
-      const lines = said.split('\r\n')
-      if (lines.length < (said.startsWith('$') ? 3 : 2) && said !== '$-1\r\n') return
+      output += data
+      const lines = output.split('\r\n')
+      if (lines.length < (output.startsWith('$') ? 3 : 2) && output !== '$-1\r\n') return
       socket.end()
       resolve(lines)
     })

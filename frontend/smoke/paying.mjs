@@ -23,7 +23,7 @@ const SOON_MS = 3_000
  * Keeps the page at the cashier until the returned function is called, because SOON_MS may be too short for the checks.
  * Holding the navigation does not work: Chromium does not respond for a page with a pending navigation.
  */
-async function keepAtCashier(page) {
+async function stayAtCashier(page) {
   await page.addInitScript((soon) => {
     if (!location.pathname.startsWith('/cashier/')) return
     const { setTimeout } = globalThis
@@ -110,7 +110,7 @@ class Visit {
       await this.looks(cashier, 'cashier')
     })
     await this.check('pays', async () => {
-      leave = await keepAtCashier(cashier)
+      leave = await stayAtCashier(cashier)
       await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
       await soon(cashier.locator('main[data-state="paid"]'))
       await this.looks(cashier, 'paid')
@@ -152,7 +152,7 @@ class Visit {
         const phone = await this.browser.open(address, { size: 'phone', theme: 'light' })
         await phone.waitForURL(/\/cashier\//)
         await soon(phone.getByText(id))
-        await keepAtCashier(phone)
+        await stayAtCashier(phone)
         await phone.getByRole('button', { name: 'Pay', exact: true }).click()
         await soon(phone.locator('main[data-state="paid"]'))
         await this.sheet.locator('[data-outcome="paid"]').waitFor()

@@ -12,9 +12,9 @@ afterEach(() => vi.useRealTimers())
 
 /** Work that takes a while, and the number of concurrent runs. */
 function work() {
-  const seen = { now: 0, most: 0, done: 0 }
+  const seen = { now: 0, max: 0, done: 0 }
   const run = async (): Promise<void> => {
-    seen.most = Math.max(seen.most, ++seen.now)
+    seen.max = Math.max(seen.max, ++seen.now)
     await new Promise((resolve) => setTimeout(resolve, 500))
     seen.now--
     seen.done++
@@ -28,7 +28,7 @@ describe('without Web Locks', () => {
     const tabs = [exclusive('x', run), exclusive('x', run), exclusive('x', run)]
     await vi.advanceTimersByTimeAsync(10_000)
     await Promise.all(tabs)
-    expect(seen).toEqual({ now: 0, most: 1, done: 3 })
+    expect(seen).toEqual({ now: 0, max: 1, done: 3 })
   })
 
   it('a tab that was closed holds nobody up for long, nor does a clock that was set back', async () => {

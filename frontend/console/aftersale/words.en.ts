@@ -223,7 +223,7 @@ export const en = {
         other: '# reservations are not in the database yet.',
       }),
     apart: 'Difference',
-    cameIn: 'Initial + added',
+    totalIn: 'Initial + added',
     isNow: 'Current total',
     balanceOf: (redis: string, database: string) =>
       `Stock balance. Units in Redis: ${redis}. Units in the database: ${database}`,

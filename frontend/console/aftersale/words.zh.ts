@@ -210,7 +210,7 @@ export const zh: AftersaleWords = {
     notLoaded: 'Redis 中没有该活动，数据来自数据库。',
     waiting: (n) => `还有 ${number(n)} 个预占尚未写入数据库。`,
     apart: '差额',
-    cameIn: '初始 + 追加',
+    totalIn: '初始 + 追加',
     isNow: '当前合计',
     balanceOf: (redis, database) => `库存平衡：Redis ${redis} 件，数据库 ${database} 件`,
     parts: { initial: '初始', added: '追加', stock: '可售', held: '占用', sold: '已售', withdrawn: '撤出' },

@@ -30,12 +30,12 @@ export interface ProductTerms {
 }
 
 /** An operation with a reason for the audit log. */
-export interface Noted {
+export interface WithNote {
   note?: string
 }
 
 /** noted wraps the note of an operation; empty notes are omitted. */
-export const noted = (note: string): Noted => (note ? { note } : {})
+export const withNote = (note: string): WithNote => (note ? { note } : {})
 
 /** The editable fields of a sale. The server derives the omitted fields of a new sale. */
 export interface SaleTerms {
@@ -88,7 +88,7 @@ export function useCatalogue() {
       parseProduct(await request('GET', `/operator/products/${id}`)),
     makeProduct: async (
       key: string,
-      terms: ProductTerms & Noted,
+      terms: ProductTerms & WithNote,
       images: readonly Picture[],
     ): Promise<Product> => {
       const { category_id: category, ...rest } = terms
@@ -98,12 +98,12 @@ export function useCatalogue() {
     editProduct: async (
       key: string,
       id: string,
-      edit: Partial<ProductTerms> & Noted & { version: number; archived?: boolean },
+      edit: Partial<ProductTerms> & WithNote & { version: number; archived?: boolean },
     ): Promise<Product> => parseProduct(await operate(key, 'PATCH', `/products/${id}`, edit)),
     setPictures: async (
       key: string,
       id: string,
-      pictures: Noted & { version: number; images: readonly Picture[] },
+      pictures: WithNote & { version: number; images: readonly Picture[] },
     ): Promise<Product> => parseProduct(await operate(key, 'PUT', `/products/${id}/images`, pictures)),
     /** Stores a picture and returns its URL. `progress` receives the uploaded share, from 0 to 1. */
     upload: (key: string, file: Blob, progress: (part: number) => void): Promise<string> =>
@@ -143,19 +143,19 @@ export function useCatalogue() {
       parseSaleRecord(await request('GET', `/operator/sales/${id}`)),
     makeSale: async (
       key: string,
-      sale: SaleTerms & Noted & { slot: string; product: string },
+      sale: SaleTerms & WithNote & { slot: string; product: string },
       dry = false,
     ): Promise<SaleRecord> => parseSaleRecord(await operate(key, 'POST', `/sales${tried(dry)}`, sale)),
     editSale: async (
       key: string,
       id: string,
-      edit: Partial<SaleTerms> & Noted & { version: number; position?: number; archived?: boolean },
+      edit: Partial<SaleTerms> & WithNote & { version: number; position?: number; archived?: boolean },
       dry = false,
     ): Promise<SaleRecord> => parseSaleRecord(await operate(key, 'PATCH', `/sales/${id}${tried(dry)}`, edit)),
     copySale: async (
       key: string,
       id: string,
-      copy: Partial<SaleTerms> & Noted & { slot: string },
+      copy: Partial<SaleTerms> & WithNote & { slot: string },
       dry = false,
     ): Promise<SaleRecord> =>
       parseSaleRecord(await operate(key, 'POST', `/sales/${id}/copy${tried(dry)}`, copy)),

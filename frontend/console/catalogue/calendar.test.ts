@@ -35,8 +35,8 @@ describe('the calendar', () => {
       slot('2', '2026-11-16T23:00', '2026-11-17T01:00'),
     ]
     const columns = columnsOf(slots, '2026-11-16', 2, zone)
-    const told = columns.map(({ blocks }) => blocks.map(({ slot: { id }, from, to }) => [id, from, to]))
-    expect(told).toEqual([
+    const found = columns.map(({ blocks }) => blocks.map(({ slot: { id }, from, to }) => [id, from, to]))
+    expect(found).toEqual([
       [
         ['1', 10, 12.5],
         ['2', 23, 24],

@@ -4,7 +4,7 @@ import { checksEn } from '../words/checks.en'
 import { checksZh } from '../words/checks.zh'
 import { en } from '../words/en'
 import { zh } from '../words/zh'
-import { checksInOrder, toldCheck, whereToAct } from './checks'
+import { checksInOrder, checkText, pageToFix } from './checks'
 import type { Check, SaleRecord } from './types'
 
 const check = (name: string, state: Check['state']): Check => ({
@@ -25,12 +25,12 @@ describe('the checklist', () => {
   })
 
   it('leads to where something can be done', () => {
-    expect(whereToAct(check('offer', 'warn'), sale)).toBe('products/2')
-    expect(whereToAct(check('offer', 'fail'), { ...sale, paused: true })).toBe('sales/5')
-    expect(whereToAct(check('stock', 'fail'), sale)).toBe('sales/5')
-    expect(whereToAct(check('node: worker', 'fail'), sale)).toBe('')
-    expect(whereToAct(check('backlog', 'ok'), sale)).toBeUndefined()
-    expect(whereToAct(check('mail', 'warn'), sale)).toBeUndefined()
+    expect(pageToFix(check('offer', 'warn'), sale)).toBe('products/2')
+    expect(pageToFix(check('offer', 'fail'), { ...sale, paused: true })).toBe('sales/5')
+    expect(pageToFix(check('stock', 'fail'), sale)).toBe('sales/5')
+    expect(pageToFix(check('node: worker', 'fail'), sale)).toBe('')
+    expect(pageToFix(check('backlog', 'ok'), sale)).toBeUndefined()
+    expect(pageToFix(check('mail', 'warn'), sale)).toBeUndefined()
   })
 })
 
@@ -50,24 +50,24 @@ describe('what a check found', () => {
         [checksEn, en.duration],
         [checksZh, zh.duration],
       ] as const)
-        expect(toldCheck({ ...found, code }, words, duration).says).not.toBe('gone')
+        expect(checkText({ ...found, code }, words, duration).says).not.toBe('gone')
     }
   })
 
   it('is told with its values', () => {
     const low = { ...found, code: 'price_not_below', of: { price_fen: 990, list_price_fen: 900 } }
-    expect(toldCheck(low, checksZh, zh.duration)).toEqual({
+    expect(checkText(low, checksZh, zh.duration)).toEqual({
       says: '秒杀价 ¥9.90 不低于原价 ¥9',
       do: '核对两个价格',
     })
     const apart = { ...found, code: 'clocks_apart', of: { apart_ms: 4_200 } }
-    expect(toldCheck(apart, checksEn, en.duration).says).toContain('differ by 4.2 sec')
-    expect(toldCheck({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
+    expect(checkText(apart, checksEn, en.duration).says).toContain('differ by 4.2 sec')
+    expect(checkText({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
   })
 
   it('is told by the server where this page has no words', () => {
     for (const code of ['', 'comet', 'constructor'])
-      expect(toldCheck({ ...found, code }, checksZh, zh.duration)).toEqual({
+      expect(checkText({ ...found, code }, checksZh, zh.duration)).toEqual({
         says: 'gone',
         do: 'look',
         lang: 'en',

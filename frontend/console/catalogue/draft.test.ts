@@ -16,8 +16,12 @@ describe('what is being edited', () => {
   })
 
   it('takes from others what was not changed here, and keeps what was', () => {
-    const theirs = { name: 'Pot', price: 80, images: [] }
-    expect(rebased(base, { ...base, price: 90 }, theirs)).toEqual({ name: 'Pot', price: 90, images: [] })
+    const otherChanges = { name: 'Pot', price: 80, images: [] }
+    expect(rebased(base, { ...base, price: 90 }, otherChanges)).toEqual({
+      name: 'Pot',
+      price: 90,
+      images: [],
+    })
   })
 
   it('says what somebody else has changed', () => {
@@ -29,10 +33,10 @@ describe('what is being edited', () => {
     draft.rebase({ ...base, name: 'Pot' })
     expect(draft.draft.value).toEqual({ ...base, name: 'Pot', price: 90 })
     expect(draft.changed.value).toEqual({ price: 90 })
-    expect(draft.theirs.value).toEqual([{ name: 'name', before: 'Kettle', after: 'Pot' }])
+    expect(draft.otherChanges.value).toEqual([{ name: 'name', before: 'Kettle', after: 'Pot' }])
     draft.reset()
     expect(draft.isChanged.value).toBe(false)
-    expect(draft.theirs.value).toEqual([])
+    expect(draft.otherChanges.value).toEqual([])
     scope.stop()
   })
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { draftOf, lockedTerms, NO_TERMS, oddInstants, termsOf, termsTold } from './saleterms'
+import { draftOf, lockedTerms, NO_TERMS, ambiguousInstants, termsOf, termsText } from './saleterms'
 import type { SaleRecord } from './types'
 
 const zone = 'Asia/Shanghai'
-const at = (wall: string): number => Date.parse(`${wall}+08:00`)
+const at = (local: string): number => Date.parse(`${local}+08:00`)
 const slot = {
   id: '1',
   phase: 'upcoming',
@@ -58,11 +58,13 @@ describe('the terms of a sale', () => {
   })
 
   it('name instants that the clocks skip or show twice', () => {
-    expect(oddInstants({ opens: '2027-03-28T02:30', closes: '2026-10-25T02:30' }, 'Europe/Berlin')).toEqual([
-      { field: '2027-03-28T02:30', many: 0 },
-      { field: '2026-10-25T02:30', many: 2 },
+    expect(
+      ambiguousInstants({ opens: '2027-03-28T02:30', closes: '2026-10-25T02:30' }, 'Europe/Berlin'),
+    ).toEqual([
+      { field: '2027-03-28T02:30', count: 0 },
+      { field: '2026-10-25T02:30', count: 2 },
     ])
-    expect(oddInstants({ limit: 1 }, zone)).toEqual([])
+    expect(ambiguousInstants({ limit: 1 }, zone)).toEqual([])
   })
 
   it('are fixed step by step as the sale comes nearer', () => {
@@ -77,8 +79,8 @@ describe('the terms of a sale', () => {
   })
 
   it('are told in words', () => {
-    const told = termsTold(sale, { planned: (ms) => `@${String(ms)}` }, { none: 'None' })
-    expect(told).toMatchObject({
+    const found = termsText(sale, { planned: (ms) => `@${String(ms)}` }, { none: 'None' })
+    expect(found).toMatchObject({
       product: 'Kettle',
       price_fen: '¥49',
       units: '100',

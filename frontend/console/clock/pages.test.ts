@@ -49,7 +49,7 @@ const report = {
     minutes: [{ at: OPENS, orders: 3, units: 3 }],
     peak: 3,
   },
-  ...{ fates: [], money: { paid_fen: 0, refunded_fen: 0, refunding_fen: 0, net_fen: 0 } },
+  ...{ states: [], money: { paid_fen: 0, refunded_fen: 0, refunding_fen: 0, net_fen: 0 } },
   balance: { redis: side, database: side, loaded: true, waiting: 0, failures: [] },
 }
 
@@ -113,9 +113,9 @@ describe('in a browser of another zone', () => {
 
   it('the report and its axes are told by the clocks of the shop', async () => {
     useShopClock().setZone(SHOP)
-    const said = await show(ReportPage, { rest: '1' })
-    expect(said).toContain('2026-11-21 10:00 – 12:00')
-    expect(said).toContain('2026-11-21 12:00:05')
+    const text = await show(ReportPage, { rest: '1' })
+    expect(text).toContain('2026-11-21 10:00 – 12:00')
+    expect(text).toContain('2026-11-21 12:00:05')
     const [opening, course] = plots
     expect(onAxis(opening, OPENS)).toEqual(['10:00:00'])
     expect(onAxis(course, OPENS)).toEqual(['10:00'])

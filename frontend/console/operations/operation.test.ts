@@ -47,13 +47,13 @@ describe('an act', () => {
   })
 
   it('that nobody answers goes on with its key when it is pressed again, and with another one for something else', async () => {
-    const nobody = () => Promise.reject(new Lost('x'))
-    const first = await run({ units: 5 }, nobody)
+    const noReply = () => Promise.reject(new Lost('x'))
+    const first = await run({ units: 5 }, noReply)
     expect(first.done).toBe(false)
     expect(operation.problem.value).not.toBe('')
-    const again = await run({ units: 5 }, nobody)
+    const again = await run({ units: 5 }, noReply)
     expect(again.keys[0]).toBe(first.keys[0])
-    const other = await run({ units: 6 }, nobody)
+    const other = await run({ units: 6 }, noReply)
     expect(other.keys[0]).not.toBe(first.keys[0])
   })
 

@@ -51,8 +51,10 @@ describe('the balance', () => {
 })
 
 it('what is over comes last', () => {
-  const fate = (state: string, orders: number) => ({ state, orders, reason: '', units: 0, amount_fen: 0 })
-  const names = sorted([fate('expired', 9), fate('paid', 2), fate('pending', 3)]).map(({ state }) => state)
+  const countOf = (state: string, orders: number) => ({ state, orders, reason: '', units: 0, amount_fen: 0 })
+  const names = sorted([countOf('expired', 9), countOf('paid', 2), countOf('pending', 3)]).map(
+    ({ state }) => state,
+  )
   expect(names).toEqual(['pending', 'paid', 'expired'])
 })
 
@@ -62,7 +64,7 @@ it('a share never hides what is there', () => {
 
 describe('a report', () => {
   const balance = { redis: side({}), database: side({}), loaded: true, waiting: 0, failures: [] }
-  const least = {
+  const minimal = {
     sale: '8',
     product: 'Lamp',
     price_fen: 4900,
@@ -76,20 +78,20 @@ describe('a report', () => {
   }
 
   it('is read without what nobody has counted', () => {
-    const r = parseSaleReport(least)
+    const r = parseSaleReport(minimal)
     expect(r.to_pay).toBeUndefined()
     expect(r.presses).toBeUndefined()
-    expect(r.fates[0]?.reason).toBe('')
+    expect(r.states[0]?.reason).toBe('')
   })
 
   it('is read with all there is', () => {
     const waits = { orders: 5, p50_ms: 12, p99_ms: 80 }
     const away = [{ layer: 'node', code: 'sold_out', buys: 7 }]
     const presses = { pressed: 9, reserved: 2, turned_away: away, to_order: waits }
-    expect(parseSaleReport({ ...least, to_pay: waits, presses }).presses).toEqual(presses)
+    expect(parseSaleReport({ ...minimal, to_pay: waits, presses }).presses).toEqual(presses)
   })
 
   it('without its money is refused', () => {
-    expect(() => parseSaleReport({ ...least, money: undefined })).toThrow('money')
+    expect(() => parseSaleReport({ ...minimal, money: undefined })).toThrow('money')
   })
 })

@@ -15,7 +15,7 @@ export interface Waits {
 }
 
 /** Number of orders by state and reason. */
-export interface Fate {
+export interface OrderCount {
   readonly state: string
   readonly reason: string
   readonly orders: number
@@ -34,7 +34,7 @@ export interface Side {
 }
 
 /** Buy attempts that one layer rejected with one code. */
-export interface TurnedAway {
+export interface Rejection {
   readonly layer: string
   readonly code: string
   readonly buys: number
@@ -44,7 +44,7 @@ export interface TurnedAway {
 export interface Attempts {
   readonly pressed: number
   readonly reserved: number
-  readonly turned_away: readonly TurnedAway[]
+  readonly turned_away: readonly Rejection[]
   /** From the buy attempt to the order event. */
   readonly to_order?: Waits
 }
@@ -63,7 +63,7 @@ export interface SaleReport {
   readonly peak: number
   readonly to_pay?: Waits
   readonly presses?: Attempts
-  readonly fates: readonly Fate[]
+  readonly states: readonly OrderCount[]
   readonly money: {
     readonly paid_fen: number
     readonly refunded_fen: number
@@ -132,7 +132,7 @@ export function parseSaleReport(value: unknown): SaleReport {
     peak: numberOr(speed, 'peak', 0),
     ...optional(f, 'to_pay', (o, name) => parseWaits(o[name])),
     ...optional(f, 'presses', (o, name) => parseAttempts(o[name])),
-    fates: list(f, 'states', (item) => {
+    states: list(f, 'states', (item) => {
       const s = fields(item, 'state')
       return {
         state: text(s, 'state'),

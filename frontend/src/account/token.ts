@@ -50,7 +50,7 @@ export function keepable({ access, user, account }: Session): unknown {
 }
 
 /** Parses a stored session. */
-export function parseKept(value: unknown): Session {
+export function parseStored(value: unknown): Session {
   const { user, account } = fields(value, 'session')
   return account === true
     ? { access: '', user: parseUser(user), expires: 0, issued: 0, account }

@@ -24,8 +24,8 @@ async function show(): Promise<void> {
   const orders = useOrders()
   orders.upsert(order({ pay_by: Date.now() + 60_000 }))
   app = createApp(() => {
-    const mine = orders.byId.get('101')
-    return mine && h(PayPanel, { order: mine, onDone: done })
+    const own = orders.byId.get('101')
+    return own && h(PayPanel, { order: own, onDone: done })
   })
   app.provide(shopKey, { payCode, pay } as unknown as Shop)
   app.mount(document.body.appendChild(document.createElement('div')))

@@ -11,11 +11,11 @@ function clocks() {
   /** A request and its reply, with the given travel times. */
   const roundTrip = (there: number, back: number): void => {
     const sentAt = elapsed
-    const said = sentAt + there + 1_000_000
+    const serverNow = sentAt + there + 1_000_000
     elapsed += there + back
-    clock.addSample(sentAt, said)
+    clock.addSample(sentAt, serverNow)
   }
-  return { clock, roundTrip, pass: (ms: number) => (elapsed += ms), truth: () => elapsed + 1_000_000 }
+  return { clock, roundTrip, pass: (ms: number) => (elapsed += ms), serverTime: () => elapsed + 1_000_000 }
 }
 
 describe('the server clock (I10)', () => {
@@ -26,19 +26,19 @@ describe('the server clock (I10)', () => {
   })
 
   it('trusts the shortest round trip, and is never off by more than half of it', () => {
-    const { clock, roundTrip, truth } = clocks()
+    const { clock, roundTrip, serverTime } = clocks()
     roundTrip(200, 10)
     roundTrip(9, 11)
     roundTrip(5, 300)
     expect(clock.uncertainty()).toBe(10)
-    expect(Math.abs(clock.now() - truth())).toBeLessThanOrEqual(10)
+    expect(Math.abs(clock.now() - serverTime())).toBeLessThanOrEqual(10)
   })
 
   it('goes on by itself between answers', () => {
-    const { clock, roundTrip, pass, truth } = clocks()
+    const { clock, roundTrip, pass, serverTime } = clocks()
     roundTrip(5, 5)
     pass(30_000)
-    expect(clock.now()).toBe(truth())
+    expect(clock.now()).toBe(serverTime())
   })
 
   it('lets old answers go, so that it follows a clock that drifts', () => {

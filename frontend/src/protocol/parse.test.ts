@@ -71,15 +71,15 @@ describe('golden frames', () => {
 })
 
 it('events of operators are passed over', () => {
-  const told = ofOperators.flatMap(goldenOf).filter(({ frame }) => frame.ev !== undefined)
-  expect(told.length).toBeGreaterThan(0)
-  for (const { frame } of told) expect(parseFrame(JSON.stringify(frame))).toMatchObject({ kind: 'unknown' })
+  const events = ofOperators.flatMap(goldenOf).filter(({ frame }) => frame.ev !== undefined)
+  expect(events.length).toBeGreaterThan(0)
+  for (const { frame } of events) expect(parseFrame(JSON.stringify(frame))).toMatchObject({ kind: 'unknown' })
 })
 
 /** Drops `reset: false`, which the server omits. */
 function withoutDefaults(reply: object, ok: unknown): object {
-  const said = ok as Record<string, unknown>
-  return Object.fromEntries(Object.entries(reply).filter(([key, value]) => value !== false || key in said))
+  const content = ok as Record<string, unknown>
+  return Object.fromEntries(Object.entries(reply).filter(([key, value]) => value !== false || key in content))
 }
 
 const personal = { ev: 'order', cursor: 'c', key: 'k-3f9c1d2e' }
@@ -131,7 +131,7 @@ describe('frames that are not what the protocol says', () => {
       { ...personal, order: order() },
     ]
     const welcome = parseReply('hello', { now: 1, cursor: 'c', missed })
-    expect(welcome.missed.map((told) => told.order.id)).toEqual(['101'])
+    expect(welcome.missed.map((events) => events.order.id)).toEqual(['101'])
     expect(welcome.reset).toBe(true)
     warn.mockRestore()
   })

@@ -10,7 +10,7 @@ import { usePreferences } from '../stores/preferences'
 import { useAttempts } from '../stores/attempts'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
-import { onKept } from '../storage'
+import { onStoreChange } from '../storage'
 import { usePause } from '../timers'
 import { useWords } from '../words'
 
@@ -130,7 +130,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
     attempts.end(attempt, delayed ? { kind: 'ordered' } : undefined)
   }
 
-  onKept('press.', resume)
+  onStoreChange('press.', resume)
 
   return { buy, resume }
 }

@@ -276,26 +276,26 @@ describe('paying', () => {
     await connect()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
     vi.stubGlobal('open', () => tab)
-    const mine = order({ pay_by: Date.now() + 60_000 })
-    useOrders().upsert(mine)
-    const paid = shop.pay(mine)
-    void shop.pay(mine)
+    const own = order({ pay_by: Date.now() + 60_000 })
+    useOrders().upsert(own)
+    const paid = shop.pay(own)
+    void shop.pay(own)
     expect(wire().sent.filter((frame) => frame.op === 'pay')).toHaveLength(1)
-    expect(wire().last('pay')).toMatchObject({ order: mine.id, via: 'page' })
+    expect(wire().last('pay')).toMatchObject({ order: own.id, via: 'page' })
     wire().refuse('pay', 'busy')
     await pass(1_000)
-    wire().reply('pay', { url: 'https://pay.example/?a=1', pay_by: mine.pay_by })
+    wire().reply('pay', { url: 'https://pay.example/?a=1', pay_by: own.pay_by })
     await paid
     expect(tab.location.replace).toHaveBeenCalledWith('https://pay.example/?a=1')
-    expect(useOrders().byId.get(mine.id)?.state).toBe('pending')
+    expect(useOrders().byId.get(own.id)?.state).toBe('pending')
     const event = {
       ev: 'order',
       cursor: '1-9',
       key: 'k',
-      order: { ...mine, state: 'paid', rev: mine.rev + 1 },
+      order: { ...own, state: 'paid', rev: own.rev + 1 },
     }
     wire().deliver(event)
-    expect(useOrders().byId.get(mine.id)?.state).toBe('paid')
+    expect(useOrders().byId.get(own.id)?.state).toBe('paid')
   })
 
   it('gets a code for the phone, and leaves for nowhere', async () => {

@@ -5,7 +5,7 @@ import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { useSession } from '../stores/session'
-import { onKept } from '../storage'
+import { onStoreChange } from '../storage'
 import { useTimer } from '../timers'
 
 const RETRY_RENEWAL_MS = 20_000
@@ -99,7 +99,7 @@ export function openSignIn(socket: LiveSocket) {
   }
 
   /** Another tab has stored a token, of the same user or of another user. */
-  onKept('session', () => {
+  onStoreChange('session', () => {
     const { user, ended } = session
     if (!session.adopt()) return
     // An account is stored without its token.

@@ -3,7 +3,7 @@ import { computed, ref, shallowRef } from 'vue'
 import type { Attempt } from '../checkout/attempt'
 import { ERROR_CODES, type ErrorCode } from '../protocol/types'
 import { Malformed, parseAddress } from '../protocol/parse'
-import { keep, onKept, recallAll } from '../storage'
+import { keep, onStoreChange, readAllStored } from '../storage'
 import { asReadonly } from './readonly'
 
 /**
@@ -79,7 +79,7 @@ export const useAttempts = defineStore('attempts', () => {
 
   /** Reads the attempts from the store, which all tabs share. */
   function read(): void {
-    all.value = recallAll(FAMILY, parseAttempt)
+    all.value = readAllStored(FAMILY, parseAttempt)
       .concat(all.value.filter(({ key }) => unstored.has(key)))
       .sort((a, b) => a.pressedAt - b.pressedAt)
   }
@@ -135,7 +135,7 @@ export const useAttempts = defineStore('attempts', () => {
   }
 
   read()
-  onKept(FAMILY, read)
+  onStoreChange(FAMILY, read)
 
   return {
     all: asReadonly(all),

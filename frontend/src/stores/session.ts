@@ -2,9 +2,9 @@ import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import { requestGuest, GuestsOff, NotRenewed } from '../account/guest'
 import { refreshAccount } from '../account/refresh'
-import { keepable, parseKept, sessionOf, type Session } from '../account/token'
+import { keepable, parseStored, sessionOf, type Session } from '../account/token'
 import { exclusive } from '../exclusive'
-import { keep, recall } from '../storage'
+import { keep, readStored } from '../storage'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 
@@ -21,7 +21,7 @@ type TokenState = 'good' | 'doubted' | 'ended'
 /** The current user and token, shared by all tabs of this browser. */
 export const useSession = defineStore('session', () => {
   const live = useLive()
-  const session = shallowRef<Session | undefined>(recall(NAME, parseKept))
+  const session = shallowRef<Session | undefined>(readStored(NAME, parseStored))
   const tokenState = ref<TokenState>('good')
   /** The server creates no guests: a token must be pasted. */
   const guestsOff = ref(false)
@@ -55,7 +55,7 @@ export const useSession = defineStore('session', () => {
 
   /** Adopts the session that another tab has stored; true if its token or user differs from ours. */
   function adopt(): boolean {
-    const stored = recall(NAME, parseKept)
+    const stored = readStored(NAME, parseStored)
     if (!stored || isOurs(stored)) return false
     hold(stored)
     return true
@@ -132,7 +132,7 @@ export const useSession = defineStore('session', () => {
 
   /** Switches from the account back to the earlier guest, or to no user. */
   function logOut(): void {
-    const guest = recall(GUEST, parseKept)
+    const guest = readStored(GUEST, parseStored)
     keep(GUEST, undefined)
     session.value = guest
     tokenState.value = 'good'
