@@ -15,7 +15,7 @@ afterEach(() => scope.stop())
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('a list in pages', () => {
-  it('goes on behind its last item', async () => {
+  it('loads the next page after its last item', async () => {
     const requests: (number | undefined)[] = []
     const list = scope.run(() =>
       useListing<number>([], (last) => {
@@ -30,7 +30,7 @@ describe('a list in pages', () => {
     expect(list?.more.value).toBe(false)
   })
 
-  it('shows the answer to the newest question, whichever comes last', async () => {
+  it('shows the response to the newest request, in any order of responses', async () => {
     const state = ref('a')
     const answers = new Map<string, () => void>()
     const list = scope.run(() =>
@@ -49,7 +49,7 @@ describe('a list in pages', () => {
     expect(list?.items.value).toEqual(['b'])
   })
 
-  it('does not go on behind the answer to an older question', async () => {
+  it('loads no next page of an outdated request', async () => {
     const state = ref('a')
     const requests: string[] = []
     const list = scope.run(() =>
@@ -70,7 +70,7 @@ describe('a list in pages', () => {
     expect(list?.items.value).toEqual(['b1', 'b2'])
   })
 
-  it('says why nothing came, and keeps what there was', async () => {
+  it('shows the reason of a failure and keeps its items', async () => {
     let fails = false
     const refused = new Refused({ code: 'busy', message: '', retry_ms: 0, orders: [] })
     const list = scope.run(() =>

@@ -31,7 +31,7 @@ describe('without Web Locks', () => {
     expect(seen).toEqual({ now: 0, max: 1, done: 3 })
   })
 
-  it('a tab that was closed holds nobody up for long, nor does a clock that was set back', async () => {
+  it('neither a closed tab nor a clock that was set back blocks other tabs for long', async () => {
     const { seen, run } = work()
     localStorage.setItem('stampede.lease.x', JSON.stringify({ by: 'gone', until: Date.now() + 3_000 }))
     localStorage.setItem('stampede.lease.y', JSON.stringify({ by: 'gone', until: Date.now() + 3_600_000 }))
@@ -43,7 +43,7 @@ describe('without Web Locks', () => {
     expect(seen.done).toBe(2)
   })
 
-  it('what fails lets the next one in', async () => {
+  it('a failed run releases the lock', async () => {
     const { seen, run } = work()
     const failed = expect(exclusive('x', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     await vi.advanceTimersByTimeAsync(100)
@@ -56,7 +56,7 @@ describe('without Web Locks', () => {
 })
 
 describe('with Web Locks', () => {
-  it('a browser that forbids them lets the tab stand alone', async () => {
+  it('a tab runs alone if the browser forbids locks', async () => {
     const request = () => Promise.reject(new DOMException('no storage', 'SecurityError'))
     Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
     expect(await exclusive('x', () => Promise.resolve(1))).toBe(1)

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { swallowSecondHalf } from './secondHalf'
 
-it('lets nobody hear the second half of a double click, and everybody the next click', () => {
+it('suppresses the second half of a double click, but not the next click', () => {
   const clicks: number[] = []
   const button = document.createElement('button')
   document.body.append(button)

@@ -17,8 +17,8 @@ const order = {
   created_at: 1_700_000_000_000,
 }
 
-describe('what is left over', () => {
-  it('has one form, whatever it is', () => {
+describe('failed jobs', () => {
+  it('have one form for all kinds', () => {
     const at = 1_700_000_000_000
     const letter = {
       id: '3-1-0',
@@ -47,14 +47,14 @@ describe('what is left over', () => {
     expect(parseMail(mail)).toMatchObject({ kind: 'mails', about: 'shipped', tries: 3 })
   })
 
-  it('whose entry could not be read leads to no order', () => {
+  it('have no order link if the entry is unreadable', () => {
     const at = 1_700_000_000_000
     const empty = { id: '1-0', group: 'webhook', reason: 'why', deliveries: 2, at, posting: { order: '0' } }
     expect(parsePosting(empty).order).toBeUndefined()
     expect(parseDeadLetter({ ...empty, order: '0', fields: {} }).order).toBeUndefined()
   })
 
-  it('tells all of it, and nothing of what is empty', () => {
+  it('list all fields that are not empty', () => {
     expect(detailsOf({ a: { b: 1, c: '' }, d: null, e: [true] })).toEqual([
       ['a.b', '1'],
       ['e.0', 'true'],
@@ -63,7 +63,7 @@ describe('what is left over', () => {
 })
 
 describe('orders', () => {
-  it('have their parcel when it was sent', () => {
+  it('have a parcel after they were shipped', () => {
     const shipment = { order: '9', carrier: 'SF', tracking: 'SF-1', shipped_at: 5, shipped_by: '7' }
     expect(parseOperatorOrder({ ...order, shipment }).shipment).toEqual({
       carrier: 'SF',
@@ -74,7 +74,7 @@ describe('orders', () => {
     expect(parseOperatorOrder(order).shipment).toBeUndefined()
   })
 
-  it('of a guest are read without an account', () => {
+  it('of a guest have no account', () => {
     const file = {
       id: '42',
       guest: true,
@@ -90,19 +90,19 @@ describe('orders', () => {
 })
 
 describe('parcels', () => {
-  it('have the numbers and names that the server takes', () => {
+  it('accept the numbers and names that the server accepts', () => {
     expect([isTracking('SF-1/a_b.c'), isTracking(''), isTracking('x y'), isTracking('x'.repeat(40))]).toEqual(
       [true, false, false, false],
     )
     expect([isCarrier('顺丰'), isCarrier(''), isCarrier('x'.repeat(25))]).toEqual([true, false, false])
   })
 
-  it('come from files of text', async () => {
+  it('are read from text files', async () => {
     expect(await textOf(new Blob(['order,carrier,tracking']))).toBe('order,carrier,tracking')
     expect(await textOf(new Blob([new Uint8Array([0xff, 0xfe, 0x00])]))).toBeUndefined()
   })
 
-  it('are reported by the line', () => {
+  it('are reported line by line', () => {
     const lines = [
       { line: 2, order: '7', result: 'shipped' },
       { line: 3, result: 'bad_request', says: 'no id' },

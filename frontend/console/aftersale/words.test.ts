@@ -8,6 +8,6 @@ function paths(value: object, before = ''): string[] {
   )
 }
 
-describe('the words about what comes after a sale', () => {
-  it('are the same in both languages', () => expect(paths(zh)).toEqual(paths(en)))
+describe('the texts of the aftersale pages', () => {
+  it('have the same keys in both languages', () => expect(paths(zh)).toEqual(paths(en)))
 })

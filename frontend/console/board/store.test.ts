@@ -24,7 +24,7 @@ const point = (at: number) => ({ at, lags: [1, 2], pending: 3 })
 beforeEach(() => setActivePinia(createPinia()))
 
 describe('the live board', () => {
-  it('begins with the past, and sums up what is told in parts', () => {
+  it('starts with the history and sums the numbers of the nodes', () => {
     const board = useBoard()
     board.start({ now, history: [point(now - 10_000)] })
     board.apply(frame())
@@ -40,7 +40,7 @@ describe('the live board', () => {
     expect(board.frame?.hidden_s).toBe(0)
   })
 
-  it('takes a point every five seconds, and forgets what is older than its charts', () => {
+  it('adds a point every five seconds and drops points older than the charts', () => {
     const board = useBoard()
     board.start({ now, history: [point(now - SPAN_MS - 1), point(now - 4_000)] })
     board.apply(frame())
@@ -52,7 +52,7 @@ describe('the live board', () => {
     expect(board.frame?.at).toBe(now + 2_000)
   })
 
-  it('keeps the last numbers when a frame cannot be read', () => {
+  it('keeps the last numbers after an unreadable frame', () => {
     const board = useBoard()
     board.apply(frame())
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
@@ -63,7 +63,7 @@ describe('the live board', () => {
     warn.mockRestore()
   })
 
-  it('says why there are no numbers', () => {
+  it('shows the reason for missing numbers', () => {
     const board = useBoard()
     board.refuse('forbidden')
     expect(board.refused).toBe('forbidden')

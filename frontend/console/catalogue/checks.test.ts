@@ -13,7 +13,7 @@ const check = (name: string, state: Check['state']): Check => ({
 const sale = { id: '5', product: { id: '2' }, paused: false, loaded: true } as SaleRecord
 
 describe('the checklist', () => {
-  it('begins with what fails, then what is doubtful', () => {
+  it('lists failures first, then warnings', () => {
     const checks = [
       check('a', 'ok'),
       check('b', 'warn'),
@@ -24,7 +24,7 @@ describe('the checklist', () => {
     expect(checksInOrder(checks).map(({ name }) => name)).toEqual(['c', 'e', 'b', 'a', 'd'])
   })
 
-  it('leads to where something can be done', () => {
+  it('links to the page that can fix a check', () => {
     expect(pageToFix(check('offer', 'warn'), sale)).toBe('products/2')
     expect(pageToFix(check('offer', 'fail'), { ...sale, paused: true })).toBe('sales/5')
     expect(pageToFix(check('stock', 'fail'), sale)).toBe('sales/5')
@@ -34,13 +34,13 @@ describe('the checklist', () => {
   })
 })
 
-describe('what a check found', () => {
+describe('the text of a check', () => {
   const spec = readFileSync(new URL('../../../app/api/spec/openapi.yaml', import.meta.url), 'utf8')
   const [, listed = ''] = /\n {4}Check:[\s\S]*?\n {8}code:[\s\S]*?enum: \[([^\]]*)\]/.exec(spec) ?? []
   const codes = listed.split(',').map((code) => code.trim())
   const found = { ...check('stock', 'fail'), says: 'gone', do: 'look' }
 
-  it('has words in both languages for every code of the server', () => {
+  it('exists in both languages for every code of the server', () => {
     expect(codes.length).toBeGreaterThan(40)
     expect(Object.keys(checksEn).sort()).toEqual([...codes].sort())
     expect(Object.keys(checksZh).sort()).toEqual([...codes].sort())
@@ -54,7 +54,7 @@ describe('what a check found', () => {
     }
   })
 
-  it('is told with its values', () => {
+  it('contains the values of the check', () => {
     const low = { ...found, code: 'price_not_below', of: { price_fen: 990, list_price_fen: 900 } }
     expect(checkText(low, checksZh, zh.duration)).toEqual({
       says: '秒杀价 ¥9.90 不低于原价 ¥9',
@@ -65,7 +65,7 @@ describe('what a check found', () => {
     expect(checkText({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
   })
 
-  it('is told by the server where this page has no words', () => {
+  it("is the server's text for an unknown code", () => {
     for (const code of ['', 'comet', 'constructor'])
       expect(checkText({ ...found, code }, checksZh, zh.duration)).toEqual({
         says: 'gone',

@@ -6,8 +6,8 @@ import { changedFields, rebased, useDraft } from './draft'
 
 const base = { name: 'Kettle', price: 100, images: [{ url: '/a', alt: '' }] }
 
-describe('what is being edited', () => {
-  it('knows its changed fields, also within lists', () => {
+describe('a draft', () => {
+  it('finds changed fields, also within lists', () => {
     expect(changedFields(base, { ...base })).toEqual({})
     expect(changedFields(base, { ...base, price: 90, images: [{ url: '/a', alt: 'red' }] })).toEqual({
       price: 90,
@@ -15,7 +15,7 @@ describe('what is being edited', () => {
     })
   })
 
-  it('takes from others what was not changed here, and keeps what was', () => {
+  it('adopts remote changes of unedited fields and keeps local edits', () => {
     const otherChanges = { name: 'Pot', price: 80, images: [] }
     expect(rebased(base, { ...base, price: 90 }, otherChanges)).toEqual({
       name: 'Pot',
@@ -24,7 +24,7 @@ describe('what is being edited', () => {
     })
   })
 
-  it('says what somebody else has changed', () => {
+  it('lists the changes of other operators', () => {
     const scope = effectScope()
     const draft = scope.run(() => useDraft<typeof base>(() => '?'))
     if (!draft) throw new Error('no scope')
@@ -40,7 +40,7 @@ describe('what is being edited', () => {
     scope.stop()
   })
 
-  it('is read anew, but never over what somebody types, also while the answer is under way', async () => {
+  it('reloads but keeps local edits, also those made during the request', async () => {
     const scope = effectScope()
     const draft = scope.run(() => useDraft<typeof base>(() => '?'))
     if (!draft) throw new Error('no scope')
@@ -58,7 +58,7 @@ describe('what is being edited', () => {
     scope.stop()
   })
 
-  it('is not left without a question while it has changes', () => {
+  it('requires a confirmation before it is left with changes', () => {
     const scope = effectScope()
     const confirmed = vi.fn(() => false)
     vi.stubGlobal('confirm', confirmed)

@@ -87,8 +87,8 @@ afterEach(() => {
   document.body.replaceChildren()
 })
 
-describe('in a browser of another zone', () => {
-  it('the clocks are those of the browser until the shop has said by which it lives', () => {
+describe('in a browser with another time zone', () => {
+  it("the browser's time zone is used until the shop's is loaded", () => {
     expect(new Date(OPENS).getHours()).toBe(21)
     expect(useShopClock().instant(OPENS)).toBe('2026-11-20 21:00:00')
     useShopClock().setZone(SHOP)
@@ -97,12 +97,12 @@ describe('in a browser of another zone', () => {
     expect(useShopClock().time(OPENS + 7_000)).toBe('10:00:07')
   })
 
-  it('the console says by which clocks it tells times', async () => {
+  it('the console shows its time zone', async () => {
     useShopClock().setZone(SHOP)
     expect(await show(ConsoleBar)).toContain('Times in Asia/Shanghai')
   })
 
-  it('the journal is told by the clocks of the shop, and so is what an act changed', async () => {
+  it("the journal and the changes of an operation use the shop's time zone", async () => {
     useShopClock().setZone(SHOP)
     expect(await show(EntryList, { limit: 10 })).toContain('2026-11-21 10:00:07')
     document.querySelector<HTMLButtonElement>('button.open')?.click()
@@ -111,7 +111,7 @@ describe('in a browser of another zone', () => {
     expect(document.body.textContent).not.toMatch(/2026-11-20|2[123]:00/)
   })
 
-  it('the report and its axes are told by the clocks of the shop', async () => {
+  it("the report and its axes use the shop's time zone", async () => {
     useShopClock().setZone(SHOP)
     const text = await show(ReportPage, { rest: '1' })
     expect(text).toContain('2026-11-21 10:00 – 12:00')
@@ -121,7 +121,7 @@ describe('in a browser of another zone', () => {
     expect(onAxis(course, OPENS)).toEqual(['10:00'])
   })
 
-  it('the charts of the board are told by the clocks of the shop', async () => {
+  it("the charts of the board use the shop's time zone", async () => {
     useShopClock().setZone(SHOP)
     await show(TimeChart, { title: 'Buys', at: [OPENS], lines: [], until: OPENS, span: 900_000 })
     expect(onAxis(plots[0], OPENS)).toEqual(['10:00'])

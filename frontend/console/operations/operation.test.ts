@@ -34,8 +34,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('an act', () => {
-  it('whose answer is lost is asked for again under the same key', async () => {
+describe('an operation', () => {
+  it('is retried under the same key after a lost response', async () => {
     let left = 2
     const { keys, done } = await run('pause', () =>
       left-- > 0 ? Promise.reject(new Lost('x')) : Promise.resolve({}),
@@ -46,7 +46,7 @@ describe('an act', () => {
     expect(keys[0]).toMatch(/^[a-z2-7]{16}$/)
   })
 
-  it('that nobody answers goes on with its key when it is pressed again, and with another one for something else', async () => {
+  it('without a response keeps its key for equal content, and gets a new key for other content', async () => {
     const noReply = () => Promise.reject(new Lost('x'))
     const first = await run({ units: 5 }, noReply)
     expect(first.done).toBe(false)
@@ -57,7 +57,7 @@ describe('an act', () => {
     expect(other.keys[0]).not.toBe(first.keys[0])
   })
 
-  it('that was refused is not repeated, and has another key the next time', async () => {
+  it('is not retried after a rejection, and gets a new key next time', async () => {
     const refused = () => Promise.reject(new Refused(refusal('wrong_state')))
     const first = await run('pause', refused)
     expect(first.keys).toHaveLength(1)
@@ -65,13 +65,13 @@ describe('an act', () => {
     expect(again.keys[0]).not.toBe(first.keys[0])
   })
 
-  it('that came too late tells how the thing is by now', async () => {
+  it('reports the current state of an object that has changed', async () => {
     const { done } = await run('pause', () => Promise.reject(new Moved(refusal('conflict'), { version: 3 })))
     expect(done).toBe(false)
     expect(operation.moved.value).toEqual({ version: 3 })
   })
 
-  it('is one at a time', async () => {
+  it('runs one at a time', async () => {
     const send = vi.fn(() => Promise.resolve({}))
     const [a, b] = [operation.run('pause', send), operation.run('pause', send)]
     expect([await a, await b]).toEqual([true, false])

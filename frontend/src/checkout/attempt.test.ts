@@ -43,8 +43,8 @@ function backendWith(...outcomes: (Receipt | Error)[]) {
   return { backend, buys, pauses, passes }
 }
 
-describe('a press of Buy', () => {
-  it('asks once when the answer is clear', async () => {
+describe('a buy attempt', () => {
+  it('sends one request if the outcome is clear', async () => {
     const { backend, buys } = backendWith(receipt)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys).toEqual([{ sale: '11', qty: 2, key: attempt.key, address: attempt.address }])
@@ -82,7 +82,7 @@ describe('a press of Buy', () => {
     },
   )
 
-  it('at the very edge waits for the opening, but not for one that is far away', async () => {
+  it('just before the opening waits for it, but fails long before it', async () => {
     const backend = backendWith(refused('not_open', 120), receipt)
     expect(await performAttempt(attempt, backend.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(backend.pauses).toEqual([120])
@@ -90,7 +90,7 @@ describe('a press of Buy', () => {
     expect(await performAttempt(attempt, far.backend, vi.fn())).toMatchObject({ kind: 'refused' })
   })
 
-  it('believes an order event that was quicker than the reply', async () => {
+  it('accepts an order event that arrives before the reply', async () => {
     const { backend, buys } = backendWith(new Lost('gone'))
     let settledOrder: Order | undefined
     backend.orderOf = () => settledOrder
@@ -102,7 +102,7 @@ describe('a press of Buy', () => {
     expect(buys).toHaveLength(1)
   })
 
-  it('is not repeated for somebody else', async () => {
+  it('is not repeated for another user', async () => {
     const { backend, buys } = backendWith(new Lost('gone'), receipt)
     backend.pause = () => {
       backend.user = () => '8'
@@ -112,7 +112,7 @@ describe('a press of Buy', () => {
     expect(buys).toHaveLength(1)
   })
 
-  it('waits for the connection before it asks', async () => {
+  it('waits for the connection before it sends a request', async () => {
     const { backend, buys } = backendWith(receipt)
     let connect: () => void = () => undefined
     backend.untilLive = () => new Promise((resolve) => (connect = resolve))
@@ -126,13 +126,13 @@ describe('a press of Buy', () => {
 })
 
 describe('keys', () => {
-  it('are of the allowed form and never the same', () => {
+  it('have the allowed form and are unique', () => {
     const keys = Array.from({ length: 500 }, newKey)
     expect(new Set(keys).size).toBe(500)
     for (const key of keys) expect(key).toMatch(/^[A-Za-z0-9._-]{8,64}$/)
   })
 
-  it('gets a pass when the shop wants one, and shows it with the same key', async () => {
+  it('obtains a required pass and sends it with the same key', async () => {
     const { backend, buys, pauses } = backendWith(refused('pass_required'), receipt)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys.map(({ key, pass }) => [key, pass])).toEqual([
@@ -143,7 +143,7 @@ describe('keys', () => {
     expect(pauses).toEqual([])
   })
 
-  it('asks for no pass before the shop does, and takes along one that is at hand', async () => {
+  it('requests no pass before the shop requires one, and sends an available one', async () => {
     const { backend, buys, passes } = backendWith(receipt)
     passes.push('ready')
     await performAttempt(attempt, backend, vi.fn())
@@ -151,7 +151,7 @@ describe('keys', () => {
     expect(buys[0]?.pass).toBe('ready')
   })
 
-  it('ends when the shopper gives up, or when passes do not help', async () => {
+  it('ends when the shopper gives up or the passes are rejected', async () => {
     const { backend, buys } = backendWith(refused('captcha_required'))
     backend.obtainPass = () => Promise.resolve(false)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'givenup' })
@@ -164,7 +164,7 @@ describe('keys', () => {
     expect(closed.buys).toHaveLength(4)
   })
 
-  it('goes on with the pass when the line broke meanwhile, and ends when there is none any more', async () => {
+  it('continues with the pass after a lost connection, and ends without a pass', async () => {
     const { backend, buys } = backendWith(refused('pass_required'), receipt)
     const obtainPass = vi.fn<Backend['obtainPass']>().mockRejectedValueOnce(new Lost('gone'))
     backend.obtainPass = obtainPass.mockResolvedValueOnce(true)

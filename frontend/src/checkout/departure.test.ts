@@ -9,7 +9,7 @@ function tab() {
 }
 
 describe('departure', () => {
-  it('goes on in a tab that was opened at once and knows nothing of this page', () => {
+  it('uses a tab that was opened at once, without access to this page', () => {
     const opened = tab()
     vi.stubGlobal('open', () => opened)
     const leave = departure('page')
@@ -18,7 +18,7 @@ describe('departure', () => {
     expect(opened.location.replace).toHaveBeenCalledWith('https://pay.example/?a=1')
   })
 
-  it('closes the tab when there is nowhere to go', () => {
+  it('closes the tab if there is no URL', () => {
     const opened = tab()
     vi.stubGlobal('open', () => opened)
     departure('page').to('javascript:alert(1)')
@@ -26,7 +26,7 @@ describe('departure', () => {
     expect(opened.close).toHaveBeenCalled()
   })
 
-  it('opens no tab on a phone, and leaves in this one; also where the browser blocks tabs', () => {
+  it('uses the current tab on a phone and if the browser blocks tabs', () => {
     const open = vi.fn(() => null)
     const assign = vi.fn()
     vi.stubGlobal('open', open)
@@ -39,7 +39,7 @@ describe('departure', () => {
 })
 
 describe('paymentMethod', () => {
-  it('is for hands on a small screen only', () => {
+  it('is wap only for touch on a small screen', () => {
     vi.stubGlobal('matchMedia', () => ({ matches: true }))
     expect(paymentMethod()).toBe('wap')
     vi.stubGlobal('matchMedia', () => ({ matches: false }))
@@ -48,7 +48,7 @@ describe('paymentMethod', () => {
 })
 
 describe('isReturnFromGateway', () => {
-  it('knows a return from the gateway, once', () => {
+  it('detects a return from the gateway once', () => {
     window.history.replaceState(null, '', '/?out_trade_no=7&sign=x')
     expect(isReturnFromGateway()).toBe(true)
     expect(window.location.search).toBe('')

@@ -49,7 +49,7 @@ describe('a proof of work', () => {
     solver = { onmessage: null, onerror: null, postMessage: vi.fn(), terminate: vi.fn() } as typeof solver
   })
 
-  it('tells how likely it is by now, and ends the worker with the answer', async () => {
+  it('reports its probability and terminates the worker after the solution', async () => {
     const onProgress: number[] = []
     const order = { text: 'x', bits: 4 }
     const answer = solveWork(
@@ -68,7 +68,7 @@ describe('a proof of work', () => {
     expect(solver.terminate).toHaveBeenCalledOnce()
   })
 
-  it('ends at once when it is given up, also before it began', async () => {
+  it('ends at once when it is aborted, also before its start', async () => {
     const control = new AbortController()
     const answer = solveWork(
       { text: 'x', bits: 30 },

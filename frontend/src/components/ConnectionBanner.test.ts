@@ -26,13 +26,13 @@ afterEach(() => {
   document.body.replaceChildren()
 })
 
-describe('the banner of the connection', () => {
-  it('says nothing while all is well', async () => {
+describe('the connection banner', () => {
+  it('is silent while the connection is live', async () => {
     await nextTick()
     expect(announcement()).toBe('')
   })
 
-  it('says that the connection is lost, and that it is back, to who does not see it', async () => {
+  it('announces a lost and a restored connection to screen readers', async () => {
     useLive().setState({ name: 'waiting', delayMs: 1_000 })
     await nextTick()
     expect(announcement()).toMatch(/connection was lost/)
@@ -44,7 +44,7 @@ describe('the banner of the connection', () => {
     expect(announcement()).toMatch(/^Connected again/)
   })
 
-  it('calls nobody back whom the server has sent away', async () => {
+  it('promises no reconnect after the server has closed the connection for good', async () => {
     useLive().setState({ name: 'waiting', delayMs: 1_000 })
     await nextTick()
     useLive().setState({ name: 'stopped', code: 4501 })

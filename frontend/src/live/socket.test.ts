@@ -56,7 +56,7 @@ afterEach(() => {
 })
 
 describe('hello', () => {
-  it('is the first op, and only its answer makes the socket live', async () => {
+  it('is the first op, and its reply makes the socket live', async () => {
     wire().open()
     expect(wire().sent).toMatchObject([{ op: 'hello', token: 't' }])
     expect(socket.state.name).toBe('connecting')
@@ -65,7 +65,7 @@ describe('hello', () => {
     expect(listener.welcomed).toHaveBeenCalledOnce()
   })
 
-  it('with a token that is not accepted asks for another, and does not hammer the server', async () => {
+  it('with a rejected token requests a new one and waits', async () => {
     wire().open()
     wire().refuse('hello', 'unauthorized')
     await vi.advanceTimersByTimeAsync(60_000)
@@ -73,7 +73,7 @@ describe('hello', () => {
     expect(wires).toHaveLength(1)
   })
 
-  it('that is never answered gives the connection up', async () => {
+  it('without a reply closes the connection', async () => {
     wire().open()
     await vi.advanceTimersByTimeAsync(11_000)
     expect(wires[0]?.closed).toBe(true)
@@ -81,8 +81,8 @@ describe('hello', () => {
   })
 })
 
-describe('what goes out behind the hello', () => {
-  it('does not wait for its answer', async () => {
+describe('an op sent directly after the hello', () => {
+  it('does not wait for its reply', async () => {
     const pending: Promise<unknown>[] = []
     listener.helloSent.mockImplementation((send) => void pending.push(send('watch', {})))
     wire().open()
@@ -92,7 +92,7 @@ describe('what goes out behind the hello', () => {
     expect(await pending[0]).toEqual({ slots: [], sales: [] })
   })
 
-  it('is lost with the connection when the hello is refused', async () => {
+  it('is lost with the connection if the hello is rejected', async () => {
     let pending: Promise<unknown> = Promise.resolve()
     listener.helloSent.mockImplementation((send) => (pending = send('watch', {})))
     wire().open()
@@ -102,7 +102,7 @@ describe('what goes out behind the hello', () => {
     await lost
   })
 
-  it('waits with the hello for whoever is held back', async () => {
+  it('waits for a delayed hello', async () => {
     let announce: (hello: OpFields['hello']) => void = () => undefined
     listener.helloFields.mockReturnValue(new Promise((resolve) => (announce = resolve)))
     wire().open()
@@ -116,7 +116,7 @@ describe('what goes out behind the hello', () => {
 })
 
 describe('silence', () => {
-  it('is noticed 3 s after the last word, if an answer is overdue', async () => {
+  it('is detected 3 s after the last frame if a reply is overdue', async () => {
     await connect()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(socket.isSilent).toBe(false)
@@ -131,7 +131,7 @@ describe('silence', () => {
     expect(socket.isSilent).toBe(false)
   })
 
-  it('is noticed as soon when a word comes behind a question that nobody answers any more', async () => {
+  it('is detected as soon if a frame arrives after an unanswered request', async () => {
     await connect()
     socket.request('time', { t0: 1 }).catch(() => undefined)
     wire().deliver({ ev: 'notice', level: 'info', text: 'the last word' })
@@ -141,7 +141,7 @@ describe('silence', () => {
     expect(socket.isSilent).toBe(true)
   })
 
-  it('is not broken by a new attempt, only by a word', async () => {
+  it('ends with a frame, not with a new connection attempt', async () => {
     await connect()
     wire().drop()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -153,7 +153,7 @@ describe('silence', () => {
 })
 
 describe('reconnect (P6)', () => {
-  it('says hello with the newest cursor', async () => {
+  it('sends hello with the newest cursor', async () => {
     await connect()
     cursor = '1-42'
     wire().drop()
@@ -163,7 +163,7 @@ describe('reconnect (P6)', () => {
     expect(wire().last('hello')).toMatchObject({ cursor: '1-42' })
   })
 
-  it('waits longer after each failure, and starts anew after a success', async () => {
+  it('waits longer after each failure and resets after a success', async () => {
     const delays: number[] = []
     for (let n = 0; n < 5; n++) {
       wire().drop()
@@ -178,7 +178,7 @@ describe('reconnect (P6)', () => {
     expect((socket.state as { delayMs: number }).delayMs).toBeLessThanOrEqual(400)
   })
 
-  it('keeps the pause that bye asks for', async () => {
+  it('waits for the pause in `bye`', async () => {
     await connect()
     wire().deliver({ ev: 'bye', code: 4000, retry_ms: 1730 })
     wire().drop(4000)
@@ -189,7 +189,7 @@ describe('reconnect (P6)', () => {
     expect(wires).toHaveLength(2)
   })
 
-  it.each([4500, 4503, 4999])('stays away after close code %i', async (code) => {
+  it.each([4500, 4503, 4999])('does not reconnect after close code %i', async (code) => {
     await connect()
     wire().drop(code)
     await vi.advanceTimersByTimeAsync(600_000)
@@ -197,7 +197,7 @@ describe('reconnect (P6)', () => {
     expect(wires).toHaveLength(1)
   })
 
-  it('hears nothing more of a connection that was left', async () => {
+  it('ignores events of an abandoned connection', async () => {
     await connect()
     const old = wire()
     socket.reconnect()
@@ -209,7 +209,7 @@ describe('reconnect (P6)', () => {
 })
 
 describe('ops', () => {
-  it('find their answers by id, in whatever order those come', async () => {
+  it('match replies by id, in any order', async () => {
     await connect()
     const first = socket.request('cancel', { order: '1' })
     const second = socket.request('cancel', { order: '2' })
@@ -220,14 +220,14 @@ describe('ops', () => {
     expect(await second).toEqual({ state: 'expired' })
   })
 
-  it('fail with the reason that the server gives', async () => {
+  it("fail with the server's reason", async () => {
     await connect()
     const pending = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
     wire().refuse('buy', 'sold_out')
     await expect(pending).rejects.toThrow(Refused)
   })
 
-  it('are lost, not failed, when the connection breaks or stays silent (I6)', async () => {
+  it('are lost, not failed, after a broken or silent connection (I6)', async () => {
     await connect()
     const broken = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
     wire().drop()
@@ -239,7 +239,7 @@ describe('ops', () => {
     await silent
   })
 
-  it('are unknown, not failed, when the answer cannot be read or the frame cannot be sent (I6)', async () => {
+  it('are unknown, not failed, after an unreadable reply or an unsent frame (I6)', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     await connect()
     const pending = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
@@ -253,7 +253,7 @@ describe('ops', () => {
     await expect(socket.request('orders', {})).rejects.toThrow(Lost)
   })
 
-  it('are not sent on a connection that is closing, which a browser calls an error, and are lost with it', async () => {
+  it('are not sent on a closing connection, and are lost with it', async () => {
     await connect()
     wire().readyState = 2 // closing
     const pending = socket.request('orders', {})
@@ -262,7 +262,7 @@ describe('ops', () => {
     await expect(pending).rejects.toThrow(Lost)
   })
 
-  it('ignore frames that are malformed', async () => {
+  it('ignore malformed frames', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     await connect()
     wire().deliver('{"ev":"tick"')
@@ -272,7 +272,7 @@ describe('ops', () => {
     warn.mockRestore()
   })
 
-  it('look exactly like the golden frames', async () => {
+  it('equal the golden frames', async () => {
     const folder = join(import.meta.dirname, '../../../realtime/testdata/protocol')
     interface Golden {
       direction: string

@@ -32,20 +32,20 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('what the shop announces', () => {
-  it('is one notice, the newest', () => {
+describe('an announcement', () => {
+  it('shows only the newest notice', () => {
     receive(notice('More kettles at noon.'))
     receive(notice('No more kettles.', { level: 'warning' }))
     expect(shown()).toEqual(['warn: No more kettles.'])
   })
 
-  it('is gone when it is taken back', () => {
+  it('disappears when it is withdrawn', () => {
     receive(notice('More kettles at noon.'))
     receive(notice(''))
     expect(shown()).toEqual([])
   })
 
-  it('ends by itself', () => {
+  it('ends at its time', () => {
     receive(notice('More kettles at noon.', { until: Date.now() + 60_000 }))
     vi.advanceTimersByTime(59_000)
     expect(shown()).toHaveLength(1)
@@ -55,7 +55,7 @@ describe('what the shop announces', () => {
     expect(shown()).toEqual([])
   })
 
-  it('is told in the language of the shopper, else as it is for everybody', () => {
+  it("is shown in the shopper's language, otherwise in the default text", () => {
     usePreferences().setLang('zh')
     receive(notice('More kettles at noon.', { texts: { zh: '中午补货。', de: 'Mittags mehr.' } }))
     expect(shown()).toEqual(['info: 中午补货。'])
@@ -67,7 +67,7 @@ describe('what the shop announces', () => {
     expect(shown()).toEqual(['info: 仅限中文读者。'])
   })
 
-  it('is read in all its languages at once, and another one of them is told', () => {
+  it('is dismissed in all languages at once, and a new one is shown', () => {
     usePreferences().setLang('zh')
     receive(notice('More kettles at noon.', { texts: { zh: '中午补货。' } }))
     useNotices().dismiss(useNotices().notices[0]?.id ?? 0)
@@ -79,7 +79,7 @@ describe('what the shop announces', () => {
     expect(shown()).toEqual(['info: 一点补货。'])
   })
 
-  it('does not come back with the next connection once it was read, but another one does', () => {
+  it('does not reappear after a reconnect once dismissed, but a new one does', () => {
     receive(notice('More kettles at noon.'))
     const [first] = useNotices().notices
     useNotices().dismiss(first?.id ?? 0)

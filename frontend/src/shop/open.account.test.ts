@@ -51,7 +51,7 @@ function storage(): string {
 const refreshes = () => requests.filter(({ path }) => path === '/auth/refresh')
 
 describe('an account', () => {
-  it('keeps its token in memory, and gets a new one by the cookie after a reload', async () => {
+  it('keeps its token in memory and obtains a new one by the cookie after a reload', async () => {
     await connect()
     await logIn('7')
     const { access } = (responses.get('/auth/login')?.body ?? {}) as { access: string }
@@ -67,7 +67,7 @@ describe('an account', () => {
     expect(storage()).not.toContain('"access')
   })
 
-  it('renews before its token ends and tells the socket, which keeps its place', async () => {
+  it('renews its token before the expiry, without a reconnect', async () => {
     await connect()
     await logIn('7')
     const lines = wires.length
@@ -78,7 +78,7 @@ describe('an account', () => {
     expect(wires).toHaveLength(lines)
   })
 
-  it('keeps the orders of the guest that it was', async () => {
+  it('keeps the orders of its former guest', async () => {
     await connect()
     useOrders().upsert(order())
     await logIn('7')
@@ -86,7 +86,7 @@ describe('an account', () => {
     expect(useSession().isAccount).toBe(true)
   })
 
-  it('gives the browser back to the guest of before when it logs out', async () => {
+  it('restores the previous guest after the logout', async () => {
     await connect()
     useOrders().upsert(order())
     const guestToken = useSession().token
@@ -102,7 +102,7 @@ describe('an account', () => {
     expect(wire().last('hello').token).toBe(guestToken)
   })
 
-  it('is told when it is signed out elsewhere: its orders go, watching stays', async () => {
+  it('is notified of a remote sign-out: its orders disappear, and it still watches', async () => {
     await connect()
     await logIn('7')
     useOrders().upsert(order())
@@ -122,7 +122,7 @@ describe('an account', () => {
     expect(useSession().isAccount).toBe(false)
   })
 
-  it('goes on with a fresh token when only the old one counts no more', async () => {
+  it('continues with a new token if only the old one is invalid', async () => {
     await connect()
     await logIn('7')
     const old = useSession().token
@@ -134,7 +134,7 @@ describe('an account', () => {
     expect(useSession().token).not.toBe(old)
   })
 
-  it('tries again when the shop cannot be reached, and stays logged in', async () => {
+  it('retries while the shop is unreachable and stays logged in', async () => {
     await connect()
     await logIn('7')
     responses.set('/auth/refresh', { status: 503 })
@@ -145,7 +145,7 @@ describe('an account', () => {
     expect(useSession().usable()).toBe(true)
   })
 
-  it('is followed by other tabs: one refresh each, and nobody becomes a guest', async () => {
+  it('is adopted by other tabs with one refresh each, and no tab becomes a guest', async () => {
     await connect()
     responses.set('/auth/refresh', welcomeAs('9'))
     localStorage.setItem('stampede.session', JSON.stringify({ user: { id: '9', name: 'L' }, account: true }))
@@ -156,7 +156,7 @@ describe('an account', () => {
     expect(useSession().usable()).toBe(true)
   })
 
-  it('asks with a fresh token when the old one was not taken, once', async () => {
+  it('retries once with a new token after a rejection', async () => {
     await connect()
     await logIn('7')
     responses.set('/me/devices', { status: 401 })
@@ -172,7 +172,7 @@ describe('an account', () => {
     expect(requests.filter(({ path }) => path === '/me/password')).toHaveLength(1)
   })
 
-  it('is not ended by the answer about the guest that it was a moment ago', async () => {
+  it('is not ended by a late response for its former guest', async () => {
     await connect()
     let respond: (value: unknown) => void = () => undefined
     const others = fetch
@@ -190,7 +190,7 @@ describe('an account', () => {
     expect(useLive().ready).toBe(true)
   })
 
-  it('that is blocked is told so, and the page does not come back by itself', async () => {
+  it('is notified of a block, and the page does not reconnect by itself', async () => {
     await connect()
     await logIn('7')
     wire().drop()

@@ -19,8 +19,8 @@ function card(): HTMLElement {
   return element
 }
 
-describe('who is blocked', () => {
-  it('is not asked back by anything but a press', async () => {
+describe('a blocked user', () => {
+  it('reconnects only after a click', async () => {
     await connect()
     wire().deliver({ ev: 'bye', code: BLOCKED, retry_ms: 0 })
     wire().drop(BLOCKED)
@@ -37,7 +37,7 @@ describe('who is blocked', () => {
     expect(useLive().isBlocked).toBe(false)
   })
 
-  it('reads so in both languages, and what to do', async () => {
+  it('sees an explanation and the options in both languages', async () => {
     await connect()
     const element = card()
     expect(element.querySelector('[role=alert]')?.textContent).toMatch(/blocked.*contact the shop/)
@@ -46,7 +46,7 @@ describe('who is blocked', () => {
     expect(element.textContent).toMatch(/封禁.*联系商城/)
   })
 
-  it('by the address, hears it over HTTP where no handshake comes about', async () => {
+  it('with a blocked address is notified over HTTP if the handshake fails', async () => {
     await connect()
     wire().drop()
     guest.mockImplementation(() => ({ status: 403, body: { error: { code: 'forbidden', message: 'm' } } }))
@@ -62,7 +62,7 @@ describe('who is blocked', () => {
     expect(wires).toHaveLength(before)
   })
 
-  it('is not whom a shop that is away answers nothing', async () => {
+  it('is not assumed while the shop is unreachable', async () => {
     await connect()
     wire().drop()
     vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no network')))

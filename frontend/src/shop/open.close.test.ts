@@ -30,7 +30,7 @@ function listening(): Set<string> {
   return listeners
 }
 
-it('leaves no timer, no listener, no lock and no connection behind, whatever was under way', async () => {
+it('releases all timers, listeners, locks and connections', async () => {
   const listeners = listening()
   const locks: Promise<unknown>[] = []
   const request = (_: string, run: () => Promise<unknown>): Promise<unknown> => {
@@ -64,7 +64,7 @@ it('leaves no timer, no listener, no lock and no connection behind, whatever was
   expect([...listeners].map((listener) => listener.split(' ')[1])).toEqual(['storage'])
 })
 
-it('comes back for nothing that happens after it was closed', async () => {
+it('does not reconnect after it was closed', async () => {
   await connect()
   shop.buy('11', 1)
   await pass()

@@ -9,7 +9,7 @@ import { connect, guest, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wi
 visitedBeforeEach()
 
 describe('signing in', () => {
-  it('introduces itself with the token and, after the first hello, with the cursor', async () => {
+  it('sends the token and, after the first hello, the cursor', async () => {
     expect(guest).toHaveBeenCalledOnce()
     await connect()
     expect(wire().last('hello').token).toBe(useSession().token)
@@ -20,7 +20,7 @@ describe('signing in', () => {
     expect(wire().last('hello').cursor).toBe('1-5')
   })
 
-  it('gets a new token before the old one ends, as the same user, without a reconnect', async () => {
+  it('renews the token before its expiry, as the same user, without a reconnect', async () => {
     await connect()
     const old = useSession().token ?? ''
     await pass(31 * 60_000)
@@ -30,7 +30,7 @@ describe('signing in', () => {
     expect(wires).toHaveLength(1)
   })
 
-  it('renews a token that the server does not take, as the same guest', async () => {
+  it('renews a rejected token as the same guest', async () => {
     wire().open()
     wire().refuse('hello', 'unauthorized')
     await pass(1_000)
@@ -43,7 +43,7 @@ describe('signing in', () => {
   it.each([
     ['the server refuses to renew it', { status: 401, body: {} }],
     ['another guest comes back', { status: 200, body: { access: 'a.e30.s', user: { id: '8', name: 'H' } } }],
-  ])('tells that a token has ended before anything is replaced: %s', async (_, respond) => {
+  ])('reports an expired token before it replaces the guest: %s', async (_, respond) => {
     await connect()
     wire().drop()
     await pass(5_000)
@@ -78,7 +78,7 @@ describe('signing in', () => {
     expect(useSession().ended).toBe(false)
   })
 
-  it('follows another tab: its newer token, and its new guest', async () => {
+  it('adopts the newer token and the new guest of another tab', async () => {
     await connect()
     const store = (user: string, life: number): void => {
       const stored = { access: tokenOf(user, Date.now() + life), user: { id: user, name: 'G' } }
@@ -94,7 +94,7 @@ describe('signing in', () => {
     expect(guest).toHaveBeenCalledOnce()
   })
 
-  it('asks for no token that another tab has got meanwhile', async () => {
+  it('does not request a token that another tab has obtained', async () => {
     localStorage.clear()
     const held: (() => void)[] = []
     const request = (_: string, run: () => unknown): Promise<unknown> =>
@@ -111,7 +111,7 @@ describe('signing in', () => {
     expect(wire().last('hello').token).toBe(stored.access)
   })
 
-  it('watches while a guest is still asked for, and connects again with the token', async () => {
+  it('watches while a guest is requested, and reconnects with the token', async () => {
     localStorage.clear()
     let respond: (value: unknown) => void = () => undefined
     vi.stubGlobal('fetch', () => new Promise((resolve) => (respond = resolve)))
@@ -134,7 +134,7 @@ describe('signing in', () => {
     expect(useLive().ready).toBe(true)
   })
 
-  it('takes a token along that comes while the connection is being made', async () => {
+  it('uses a token that arrives while it connects', async () => {
     localStorage.clear()
     await visit()
     wire().open()
@@ -142,7 +142,7 @@ describe('signing in', () => {
     expect(wires).toHaveLength(2)
   })
 
-  it('comes back with a new token when the connection outlived the old one', async () => {
+  it('reconnects with a new token after the old one expires', async () => {
     await connect()
     wire().deliver({ ev: 'bye', code: 4504, retry_ms: 0 })
     wire().drop(4504)
@@ -152,7 +152,7 @@ describe('signing in', () => {
     expect(useLive().ready).toBe(true)
   })
 
-  it('watches without a user when guests are not let in, and takes a pasted token', async () => {
+  it('watches without a user if guests are disabled, and accepts a pasted token', async () => {
     localStorage.clear()
     guest.mockReturnValue({ status: 403, body: { error: { code: 'forbidden', message: 'off' } } })
     await visit()

@@ -12,7 +12,7 @@ import { connect, pass, pendingEvent, shop, tokenOf, visit, visitedBeforeEach, w
 visitedBeforeEach()
 
 describe('buying', () => {
-  it('goes from press to place to order', async () => {
+  it('leads from the click to the place and the order', async () => {
     await connect()
     shop.buy('11', 1)
     expect(useAttempts().onSale('11')).toBeDefined()
@@ -26,7 +26,7 @@ describe('buying', () => {
     expect(useNotices().announcement).toContain('Kettle')
   })
 
-  it('takes one press at a time: two quick ones are one buy', async () => {
+  it('accepts one click at a time: two quick clicks are one buy', async () => {
     await connect()
     shop.buy('11', 1)
     shop.buy('11', 1)
@@ -34,7 +34,7 @@ describe('buying', () => {
     expect(wire().sent.filter((frame) => frame.op === 'buy')).toHaveLength(1)
   })
 
-  it('repeats the same key on the next connection when the first breaks (P4)', async () => {
+  it('sends the same key on the next connection after a break (P4)', async () => {
     await connect()
     shop.buy('11', 2)
     await pass()
@@ -47,7 +47,7 @@ describe('buying', () => {
     expect({ key, qty }).toEqual({ key: first.key, qty: 2 })
   })
 
-  it('does not buy again when the missed events tell the outcome (P6)', async () => {
+  it('does not buy again if the missed events contain the outcome (P6)', async () => {
     await connect()
     shop.buy('11', 1)
     await pass()
@@ -61,7 +61,7 @@ describe('buying', () => {
     expect(useOrders().running).toMatchObject([{ id: '101', state: 'pending' }])
   })
 
-  it('says why a buy was refused', async () => {
+  it('shows why a buy was rejected', async () => {
     await connect()
     shop.buy('11', 1)
     await pass()
@@ -72,7 +72,7 @@ describe('buying', () => {
   })
 })
 
-describe('the end of a press', () => {
+describe('the outcome of an attempt', () => {
   const texts = (): string[] => useNotices().notices.map(({ text }) => text)
   const past = { id: '1', phase: 'closed' as const, opens_at: 1, closes_at: 2 }
 
@@ -83,7 +83,7 @@ describe('the end of a press', () => {
     useSlots().choose('2')
   }
 
-  it('is told after the slot is over, until it is read', async () => {
+  it('is shown after the end of the slot until it is dismissed', async () => {
     await connect()
     shop.buy('11', 1)
     await pass()
@@ -107,7 +107,7 @@ describe('the end of a press', () => {
     expect(texts()).toEqual([])
   })
 
-  it('is found out with its key after a reload, and told', async () => {
+  it('is found by its key after a reload and shown', async () => {
     await connect()
     shop.buy('11', 1)
     await pass()
@@ -121,7 +121,7 @@ describe('the end of a press', () => {
     expect(useAttempts().open).toEqual([])
   })
 
-  it('is not an error when the answer is torn: the same key is asked again', async () => {
+  it('is not an error after an unreadable reply: the same key is sent again', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     await connect()
     shop.buy('11', 1)
@@ -138,7 +138,7 @@ describe('the end of a press', () => {
     warn.mockRestore()
   })
 
-  it('of a reservation that became no order is told with its reason', async () => {
+  it('of a reservation without an order is shown with its reason', async () => {
     await connect()
     shop.buy('11', 1)
     await pass()
@@ -150,7 +150,7 @@ describe('the end of a press', () => {
     expect(texts()).toEqual([expect.stringMatching(/Kettle.*last unit/)])
   })
 
-  it('of another guest is not asked for, and told', async () => {
+  it('of another guest is not requested, but shown', async () => {
     await connect()
     shop.buy('11', 1)
     await pass()
@@ -164,7 +164,7 @@ describe('the end of a press', () => {
 })
 
 describe('freshness', () => {
-  it('says connecting soon after the last word, and live at the next one', async () => {
+  it('becomes connecting soon after the last frame, and live at the next one', async () => {
     await connect()
     expect(useLive().freshness).toBe('live')
     await pass(60_000)
@@ -179,7 +179,7 @@ describe('freshness', () => {
     expect(useLive().freshness).toBe('live')
   })
 
-  it('takes the notice of a lost connection back', async () => {
+  it('withdraws the notice of a lost connection', async () => {
     await connect()
     useOrders().upsert(order())
     const cancelled = shop.cancel(order())
@@ -195,7 +195,7 @@ describe('freshness', () => {
 })
 
 describe('watching', () => {
-  it('follows ticks, and asks for everything again after a reconnect', async () => {
+  it('applies ticks and reloads everything after a reconnect', async () => {
     await connect()
     const line = { id: '11', stock: 3, held: 0, sold: 97, done: 97, rate: 2, watching: 9 }
     wire().deliver({ ev: 'tick', now: Date.now(), sales: [line] })
@@ -212,7 +212,7 @@ describe('watching', () => {
 describe('slots', () => {
   const MINUTE = 60_000
 
-  it('change without a gap, when told to: the next one is watched before it opens, the last one let go', async () => {
+  it('change without a gap on request: the next one is watched before it opens, the last one is unwatched', async () => {
     wire().open()
     wire().reply('hello', welcome({ now: Date.now() }))
     await pass()
@@ -240,7 +240,7 @@ describe('slots', () => {
     expect(wire().sent.slice(sent)).toEqual([])
   })
 
-  it('that are gone from the day stay on show when people see them, and are not asked for again', async () => {
+  it('that are deleted stay visible if they were loaded, and are not requested again', async () => {
     await connect()
     wire().drop()
     await pass(5_000)
@@ -257,7 +257,7 @@ describe('slots', () => {
     expect(wire().sent.filter((frame) => frame.op === 'watch' && frame.slot === '1')).toHaveLength(1)
   })
 
-  it('that are gone from the day before they were seen make place for the current one', async () => {
+  it('that are deleted before they are loaded are replaced by the current one', async () => {
     await connect()
     useSlots().change(
       slot({ id: '9', opens_at: Date.now() + 60 * MINUTE, closes_at: Date.now() + 65 * MINUTE }),
@@ -272,7 +272,7 @@ describe('slots', () => {
 })
 
 describe('paying', () => {
-  it('sends the shopper to the gateway, asking a busy shop again, and believes only the event', async () => {
+  it('opens the gateway, retries while the shop is busy, and trusts only the event', async () => {
     await connect()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
     vi.stubGlobal('open', () => tab)
@@ -298,7 +298,7 @@ describe('paying', () => {
     expect(useOrders().byId.get(own.id)?.state).toBe('paid')
   })
 
-  it('gets a code for the phone, and leaves for nowhere', async () => {
+  it('obtains a code for the phone and stays on the page', async () => {
     await connect()
     const tab = vi.fn()
     vi.stubGlobal('open', tab)
@@ -311,7 +311,7 @@ describe('paying', () => {
     expect(tab).not.toHaveBeenCalled()
   })
 
-  it('says soon why there is no code', async () => {
+  it('reports soon why there is no code', async () => {
     await connect()
     const busy = shop.payCode(order())
     wire().refuse('pay', 'busy')
@@ -324,7 +324,7 @@ describe('paying', () => {
     expect(useNotices().notices).toEqual([])
   })
 
-  it('closes the tab and explains when the order cannot be paid any more', async () => {
+  it('closes the tab and explains that the order is no longer payable', async () => {
     await connect()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
     vi.stubGlobal('open', () => tab)

@@ -38,7 +38,7 @@ const picture = (id: string) => ({
 const ops = (op: string) => wire().sent.filter((frame) => frame.op === op)
 
 describe('a pass', () => {
-  it('is got ready near the opening for what is in sight, kept fresh, and spent by one tap', async () => {
+  it('is prepared near the opening for visible sales, kept fresh, and used by one click', async () => {
     await connect()
     guarded('none', 200_000)
     usePasses().see('11', true)
@@ -58,7 +58,7 @@ describe('a pass', () => {
     expect(usePasses().at('11')).toBeUndefined()
   })
 
-  it('is replaced before it ends, and not asked for out of sight or behind a captcha', async () => {
+  it('is replaced before its expiry, and not requested for hidden sales or with a captcha', async () => {
     await connect()
     guarded('none')
     await pass(5_000)
@@ -78,7 +78,7 @@ describe('a pass', () => {
     expect(ops('pass')).toHaveLength(2)
   })
 
-  it('is worked for at the press when there is none, with a sheet, and the press goes on', async () => {
+  it('is obtained at the click with a sheet, and the attempt continues', async () => {
     await connect()
     guarded('work')
     shop.buy('11', 1)
@@ -98,7 +98,7 @@ describe('a pass', () => {
     expect(second).toMatchObject({ key: first?.key, pass: 'p1' })
   })
 
-  it('is given up at the press, and the worker ends', async () => {
+  it('can be cancelled by the shopper, and the worker ends', async () => {
     await connect()
     guarded('work')
     shop.buy('11', 1)
@@ -116,7 +116,7 @@ describe('a pass', () => {
     expect(ops('buy')).toHaveLength(1)
   })
 
-  it('waits for a person: another picture, a wrong answer, a pause, and then the right one', async () => {
+  it('handles another picture, a wrong solution, a pause and the right solution', async () => {
     await connect()
     guarded('captcha')
     shop.buy('11', 1)
@@ -154,7 +154,7 @@ describe('a pass', () => {
     expect(usePasses().shown).toBeUndefined()
   })
 
-  it('can be had before the opening by who does what it wants', async () => {
+  it('can be obtained before the opening by solving its challenge', async () => {
     await connect()
     guarded('captcha', 50_000)
     void shop.getReady('11')
@@ -171,7 +171,7 @@ describe('a pass', () => {
     expect(wire().last('buy').pass).toBe('early')
   })
 
-  it('is told to be missing when the work itself fails', async () => {
+  it('is reported as missing if the work fails', async () => {
     const mistakes = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     solve.mockImplementation(() => Promise.reject(new Error('no worker')))
     await connect()
@@ -188,7 +188,7 @@ describe('a pass', () => {
     expect(mistakes).toHaveBeenCalledTimes(3)
   })
 
-  it('belongs to who got it', async () => {
+  it('belongs to its user', async () => {
     await connect()
     usePasses().hold('11', { pass: 'p1', until: until() })
     expect(usePasses().at('11')).toBe('p1')

@@ -8,7 +8,7 @@ import { connect, guest, pass, shop, visitedBeforeEach, wire } from '../testing/
 visitedBeforeEach()
 
 describe('confirming a receipt', () => {
-  it('asks once, as who we are; the event says what became of it', async () => {
+  it('sends one request as the current user; the event reports the outcome', async () => {
     await connect()
     const shipped = order({ state: 'shipped', rev: 3 })
     guest.mockClear()
@@ -25,7 +25,7 @@ describe('confirming a receipt', () => {
     expect(useOrders().byId.get('101')?.state).toBe('finished')
   })
 
-  it('explains why not', async () => {
+  it('explains a rejection', async () => {
     await connect()
     guest.mockImplementation(() => ({
       status: 409,

@@ -18,8 +18,8 @@ beforeEach(() => {
   setActivePinia(createPinia())
 })
 
-describe('presses', () => {
-  it('survive a reload with their key, and only their own user goes on with them', () => {
+describe('attempts', () => {
+  it('survive a reload with their key, and only their own user resumes them', () => {
     useAttempts().begin(attempt)
     expect(anotherTab().inherit('7', 1_000)).toEqual([attempt])
     const tab = anotherTab()
@@ -27,7 +27,7 @@ describe('presses', () => {
     expect(tab.ended).toMatchObject([{ key: attempt.key, ending: { kind: 'foreign' } }])
   })
 
-  it('that are long gone are not repeated, and end with words', () => {
+  it('that are too old are not repeated and end with a message', () => {
     useAttempts().begin(attempt)
     const tab = anotherTab()
     expect(tab.inherit('7', 3_600_000)).toEqual([])
@@ -45,7 +45,7 @@ describe('presses', () => {
     expect(anotherTab().all).toEqual([{ ...other, ending: { kind: 'refused', code: 'sold_out' } }])
   })
 
-  it('are known to the other tabs at once', () => {
+  it('are visible to other tabs at once', () => {
     const one = useAttempts()
     const two = anotherTab()
     one.begin(attempt)
@@ -56,7 +56,7 @@ describe('presses', () => {
     expect(two.all).toEqual([])
   })
 
-  it('keep their ending over a reload until it is read, or the same sale is tried again', () => {
+  it('keep their ending after a reload until it is dismissed or the next attempt', () => {
     useAttempts().begin(attempt)
     useAttempts().end(attempt, { kind: 'refused', code: 'closed' })
     const tab = anotherTab()
@@ -69,7 +69,7 @@ describe('presses', () => {
     expect(anotherTab().all).toEqual([])
   })
 
-  it('that the store does not take live as long as their page', () => {
+  it('that the storage rejects live as long as their page', () => {
     const attempts = useAttempts()
     const full = () => {
       throw new DOMException('full', 'QuotaExceededError')
@@ -82,7 +82,7 @@ describe('presses', () => {
     expect(attempts.isOpen(attempt.key)).toBe(true)
   })
 
-  it('that cannot be read are left out', () => {
+  it('that are unreadable are skipped', () => {
     localStorage.setItem('stampede.press.a', '{"key":1}')
     localStorage.setItem('stampede.press.b', 'no JSON')
     localStorage.setItem(

@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 
 describe('the details of a sale', () => {
-  it('are asked for when somebody wants to see them, and once', async () => {
+  it('are requested once, when the shopper opens them', async () => {
     ask.mockReturnValue(told({ description: '<p>Hot</p>', rules: 'One each' }))
     const details = useDetails()
     expect(ask).not.toHaveBeenCalled()
@@ -33,7 +33,7 @@ describe('the details of a sale', () => {
     expect(ask).toHaveBeenCalledTimes(1)
   })
 
-  it('that are old are shown while they are read again', async () => {
+  it('are shown while they are reloaded', async () => {
     ask.mockReturnValueOnce(told({ rules: 'One each' })).mockReturnValueOnce(told({ rules: 'Two each' }))
     const details = useDetails()
     details.show('11')
@@ -44,7 +44,7 @@ describe('the details of a sale', () => {
     await vi.waitFor(() => expect(details.details?.rules).toBe('Two each'))
   })
 
-  it('that do not come are missed only by who looks at them', async () => {
+  it('report a failure only while they are open', async () => {
     ask.mockRejectedValueOnce(new TypeError('offline')).mockReturnValue(told({}))
     const details = useDetails()
     details.show('11')
@@ -56,7 +56,7 @@ describe('the details of a sale', () => {
     await vi.waitFor(() => expect(details.details).toBeDefined())
   })
 
-  it('are of a sale as it is now', () => {
+  it('belong to the current version of a sale', () => {
     ask.mockReturnValue(told({}))
     const details = useDetails()
     details.show('12')

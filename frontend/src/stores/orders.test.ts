@@ -24,7 +24,7 @@ function eventOf(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent 
 beforeEach(() => setActivePinia(createPinia()))
 
 describe('orders', () => {
-  it('grow from reservation to order, drawn from the sale meanwhile', () => {
+  it('change from reservation to order, with the data of the sale until then', () => {
     useSales().change(sale())
     const orders = useOrders()
     orders.reserve(attempt, receipt, 1)
@@ -36,7 +36,7 @@ describe('orders', () => {
     expect(orders.all).toHaveLength(1)
   })
 
-  it('never go back to an older rev, in whatever order news come (P6)', () => {
+  it('never return to an older rev, in any order of events (P6)', () => {
     const orders = useOrders()
     orders.apply(eventOf({ rev: 2, state: 'cancelled' }))
     orders.apply(eventOf({ rev: 1 }))
@@ -44,7 +44,7 @@ describe('orders', () => {
     expect(orders.all).toMatchObject([{ state: 'cancelled', rev: 2 }])
   })
 
-  it('are found by the key of their press', () => {
+  it('are found by the key of their attempt', () => {
     const orders = useOrders()
     expect(orders.ofKey(attempt.key)).toBeUndefined()
     orders.apply(eventOf({}))
@@ -60,7 +60,7 @@ describe('orders', () => {
 })
 
 describe('a hello', () => {
-  it('replays what was missed and moves the cursor (P6)', () => {
+  it('applies missed events and moves the cursor (P6)', () => {
     const orders = useOrders()
     orders.restart({ orders: [], more: false }, [])
     const again = orders.welcome(
@@ -71,7 +71,7 @@ describe('a hello', () => {
     expect(orders.all).toMatchObject([{ state: 'expired' }])
   })
 
-  it('is not enough at first, and not after a reset', () => {
+  it('is incomplete at first and after a reset', () => {
     const orders = useOrders()
     expect(orders.welcome(welcome())).toBe(true)
     orders.restart({ orders: [], more: false }, [])
@@ -79,7 +79,7 @@ describe('a hello', () => {
     expect(orders.welcome(welcome({ reset: true }))).toBe(true)
   })
 
-  it('takes back, after a reset, a state that the database has lost', () => {
+  it('reverts, after a reset, a state that the database has lost', () => {
     const orders = useOrders()
     orders.apply(eventOf({ rev: 3, state: 'refunding' }))
     orders.restart({ orders: [eventOf({ rev: 2, state: 'expired' }).order], more: false }, [])
@@ -89,7 +89,7 @@ describe('a hello', () => {
     expect(orders.all).toMatchObject([{ state: 'expired', rev: 2 }])
   })
 
-  it('brings back reservations that another page or device made', () => {
+  it('adds reservations of another page or device', () => {
     const orders = useOrders()
     orders.welcome(welcome({ reservations: [reservation] }))
     orders.restart({ orders: [], more: false }, [reservation])
@@ -97,7 +97,7 @@ describe('a hello', () => {
     expect(orders.ofKey(attempt.key)?.id).toBe('101')
   })
 
-  it('notices a reservation that vanished: read again, and only then forget it', () => {
+  it('reloads after a missing reservation before it removes it', () => {
     const orders = useOrders()
     orders.restart({ orders: [], more: false }, [])
     orders.reserve(attempt, receipt, 1)
@@ -107,7 +107,7 @@ describe('a hello', () => {
     expect(orders.all).toEqual([])
   })
 
-  it('of another user starts from nothing', () => {
+  it('of another user starts with no orders', () => {
     const orders = useOrders()
     orders.belongTo('7')
     orders.apply(eventOf({}))
