@@ -50,7 +50,7 @@ export function useApi() {
     challenge: onSale<SaleOperation & { challenge: string }>('challenge'),
 
     notice: async (): Promise<Notice | undefined> => parseNotice(await request('GET', '/operator/notice')),
-    sayNotice: async (key: string, notice: NewNotice): Promise<void> => {
+    publishNotice: async (key: string, notice: NewNotice): Promise<void> => {
       await operate(key, 'POST', '/notice', notice)
     },
     endNotice: async (key: string): Promise<void> => {

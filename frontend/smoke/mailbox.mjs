@@ -37,10 +37,10 @@ export function demoReader(folder, redis) {
       return `/${found}`
     },
     async captcha(id) {
-      const kept = await get(redis, `stampede:{captcha}:${id}`)
+      const stored = await get(redis, `stampede:{captcha}:${id}`)
       for (let n = 0; n < 1_000_000; n++) {
         const digits = String(n).padStart(6, '0')
-        if (hash('sha256', `${id}:${digits}`) === kept) return digits
+        if (hash('sha256', `${id}:${digits}`) === stored) return digits
         if (n % GUESSES === 0) await turn()
       }
       throw new Error(`no hash of the captcha ${id}`)

@@ -34,7 +34,7 @@ export function useBuyButton(sale: () => Sale) {
   )
 
   function dismiss(): void {
-    if (refused.value) attempts.forget(refused.value.key)
+    if (refused.value) attempts.remove(refused.value.key)
   }
 
   const ofSale = computed(() => orders.all.filter((order) => order.sale === sale().id))

@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { parseMarkup, type MarkupNode } from './markup'
 
 /** Formats a tree as one line. */
-function told(nodes: readonly MarkupNode[]): string {
+function outline(nodes: readonly MarkupNode[]): string {
   return nodes
     .map((node) =>
       typeof node === 'string'
         ? node
-        : `${node.name}${node.href ? `@${node.href}` : ''}(${told(node.inner)})`,
+        : `${node.name}${node.href ? `@${node.href}` : ''}(${outline(node.inner)})`,
     )
     .join('')
 }
-const read = (html: string): string => told(parseMarkup(html))
+const read = (html: string): string => outline(parseMarkup(html))
 
 describe('a description', () => {
   it('has paragraphs, lists, emphasis and https links', () => {
@@ -52,6 +52,6 @@ describe('a description', () => {
       Math.max(0, ...nodes.map((node) => (typeof node === 'string' ? 0 : 1 + depth(node.inner))))
     const tree = parseMarkup(`${'<em>'.repeat(deep)}in${'</em>'.repeat(deep)} out`)
     expect(depth(tree)).toBeLessThan(30)
-    expect(told(tree)).toMatch(/in.* out$/)
+    expect(outline(tree)).toMatch(/in.* out$/)
   })
 })

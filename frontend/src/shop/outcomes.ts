@@ -54,7 +54,7 @@ export function openOutcomes(): void {
         const { ending, key } = attempt
         // A pending attempt has no outcome to dismiss: its message is replaced by the outcome.
         notices.stand(about, ending?.kind === 'ordered' ? 'info' : 'warn', text, () => {
-          if (ending) attempts.forget(key)
+          if (ending) attempts.remove(key)
         })
       }
     },

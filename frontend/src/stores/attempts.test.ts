@@ -65,7 +65,7 @@ describe('attempts', () => {
     tab.begin({ ...attempt, key: 'k-11111111' })
     expect(tab.ended).toEqual([])
     tab.end({ ...attempt, key: 'k-11111111' }, { kind: 'ordered' })
-    tab.forget('k-11111111')
+    tab.remove('k-11111111')
     expect(anotherTab().all).toEqual([])
   })
 

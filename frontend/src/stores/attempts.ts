@@ -91,7 +91,7 @@ export const useAttempts = defineStore('attempts', () => {
   }
 
   /** Deletes an attempt whose outcome is visible or was dismissed. */
-  function forget(key: string): void {
+  function remove(key: string): void {
     all.value = all.value.filter((attempt) => attempt.key !== key)
     repeated.value.delete(key)
     unstored.delete(key)
@@ -100,7 +100,7 @@ export const useAttempts = defineStore('attempts', () => {
 
   /** Starts an attempt. It dismisses earlier outcomes of the sale. */
   function begin(attempt: Attempt): void {
-    ended.value.filter(({ sale }) => sale === attempt.sale).forEach(({ key }) => forget(key))
+    ended.value.filter(({ sale }) => sale === attempt.sale).forEach(({ key }) => remove(key))
     put(attempt)
   }
 
@@ -108,7 +108,7 @@ export const useAttempts = defineStore('attempts', () => {
   function end(attempt: Attempt, ending?: Ending): void {
     repeated.value.delete(attempt.key)
     if (ending) put({ ...attempt, ending })
-    else forget(attempt.key)
+    else remove(attempt.key)
   }
 
   /** The attempt had no reply and is repeated. */
@@ -145,7 +145,7 @@ export const useAttempts = defineStore('attempts', () => {
     begin,
     repeat,
     end,
-    forget,
+    remove,
     onSale,
     isOpen,
     inherit,
