@@ -10,7 +10,7 @@ describe('the bundle of the shopper', () => {
     expect(ofConsole(['/x/frontend/src/main.ts', module])).toEqual([module])
   })
 
-  it('takes what is its own', () => {
+  it("accepts the modules of the shopper's page", () => {
     expect(ofConsole(['/x/frontend/src/main.ts', '/x/node_modules/vue/dist/vue.js'])).toEqual([])
   })
 })

@@ -1,12 +1,12 @@
 import { defineStore } from 'pinia'
 import { ref } from 'vue'
-import { parseKept, type Session } from '../src/account/token'
+import { parseStored, type Session } from '../src/account/token'
 import { Refused } from '../src/live/ops'
 import { fields } from '../src/protocol/fields'
-import { recall } from '../src/storage'
+import { readStored } from '../src/storage'
 import { asReadonly } from '../src/stores/readonly'
 import { useSession } from '../src/stores/session'
-import { askApi } from './http'
+import { callApi } from './http'
 
 /**
  * Access of the current user: `asking` (not loaded yet), `out` (not logged in), `stranger` (logged in without a console
@@ -34,12 +34,12 @@ export const useAccess = defineStore('access', () => {
         access.value = session.ended ? 'out' : 'away'
         return
       }
-      const me = fields(await askApi('GET', '/me', { token: session.token }), 'me')
+      const me = fields(await callApi('GET', '/me', { token: session.token }), 'me')
       role.value = typeof me.role === 'string' ? me.role : ''
       access.value = role.value === 'operator' || role.value === 'admin' ? 'in' : 'stranger'
     } catch (error) {
       const code = error instanceof Refused ? error.refusal.code : undefined
-      if (code === 'unauthorized') session.doubt()
+      if (code === 'unauthorized') session.markRejected()
       access.value = code === 'unauthorized' || code === 'forbidden' ? 'out' : 'away'
     }
   }
@@ -57,7 +57,7 @@ export const useAccess = defineStore('access', () => {
 
   /** Follows a login or a logout in another tab of this browser. */
   async function follow(): Promise<void> {
-    const stored = recall('session', parseKept)
+    const stored = readStored('session', parseStored)
     if (stored?.account && stored.user.id === session.user?.id && access.value === 'in') return
     session.adopt()
     if (stored?.account) await look()

@@ -1,6 +1,6 @@
 import { fields, readable } from '../src/protocol/fields'
-import { useAsking } from './asking'
-import { parseRefund, type Refund } from './after/types'
+import { useRequests } from './requests'
+import { parseRefund, type Refund } from './aftersale/types'
 import { parseEntry, parseReport, type JournalEntry, type JournalReport } from './journal/types'
 import type { Page } from './listing'
 import {
@@ -12,7 +12,7 @@ import {
   type Notice,
   type Switches,
 } from './shop/types'
-import { parseOperatorSale, type OperatorSale } from './acts/types'
+import { parseOperatorSale, type OperatorSale } from './operations/types'
 
 export interface JournalQuery {
   before?: number
@@ -33,44 +33,44 @@ export interface SaleOperation {
  * response cannot be parsed. Operations take an idempotency key.
  */
 export function useApi() {
-  const { ask, act } = useAsking()
+  const { request, operate } = useRequests()
   const onSale =
     <B extends SaleOperation>(what: string) =>
     async (key: string, id: string, body: B): Promise<void> => {
-      await act(key, 'POST', `/sales/${id}/${what}`, body)
+      await operate(key, 'POST', `/sales/${id}/${what}`, body)
     }
 
   return {
     sale: async (id: string): Promise<OperatorSale> =>
-      parseOperatorSale(await ask('GET', `/operator/sales/${id}`)),
+      parseOperatorSale(await request('GET', `/operator/sales/${id}`)),
     pause: onSale('pause'),
     resume: onSale('resume'),
     end: onSale('end'),
     stock: onSale<SaleOperation & { units: number }>('stock'),
     challenge: onSale<SaleOperation & { challenge: string }>('challenge'),
 
-    notice: async (): Promise<Notice | undefined> => parseNotice(await ask('GET', '/operator/notice')),
-    sayNotice: async (key: string, notice: NewNotice): Promise<void> => {
-      await act(key, 'POST', '/notice', notice)
+    notice: async (): Promise<Notice | undefined> => parseNotice(await request('GET', '/operator/notice')),
+    publishNotice: async (key: string, notice: NewNotice): Promise<void> => {
+      await operate(key, 'POST', '/notice', notice)
     },
     endNotice: async (key: string): Promise<void> => {
-      await act(key, 'DELETE', '/notice')
+      await operate(key, 'DELETE', '/notice')
     },
-    switches: async (): Promise<Switches> => parseSwitches(await ask('GET', '/operator/switches')),
+    switches: async (): Promise<Switches> => parseSwitches(await request('GET', '/operator/switches')),
     setSwitches: async (key: string, change: Partial<Switches> & { version: number }): Promise<Switches> =>
-      parseSwitches(await act(key, 'PATCH', '/switches', change)),
+      parseSwitches(await operate(key, 'PATCH', '/switches', change)),
 
     blocks: async (): Promise<Block[]> =>
-      readable(fields(await ask('GET', '/operator/blocks'), 'blocks'), 'blocks', parseBlock),
+      readable(fields(await request('GET', '/operator/blocks'), 'blocks'), 'blocks', parseBlock),
     block: async (key: string, block: Pick<Block, 'kind' | 'value' | 'reason'> & { until?: number }) =>
-      parseBlock(await act(key, 'POST', '/blocks', block)),
+      parseBlock(await operate(key, 'POST', '/blocks', block)),
     unblock: async (key: string, id: number): Promise<void> => {
-      await act(key, 'DELETE', `/blocks/${String(id)}`)
+      await operate(key, 'DELETE', `/blocks/${String(id)}`)
     },
 
     refunds: async (state: string, before?: string): Promise<Page<Refund>> => {
       const f = fields(
-        await ask('GET', '/operator/refunds', { query: { state, before, limit: 50 } }),
+        await request('GET', '/operator/refunds', { query: { state, before, limit: 50 } }),
         'refunds',
       )
       return { items: readable(f, 'refunds', parseRefund), more: f.more === true }
@@ -82,15 +82,15 @@ export function useApi() {
       how: 'approve' | 'decline' | 'retry',
       note?: string,
     ): Promise<void> => {
-      await act(key, 'POST', `/refunds/${order}/${how}`, { note })
+      await operate(key, 'POST', `/refunds/${order}/${how}`, { note })
     },
 
     journal: async (query: JournalQuery): Promise<Page<JournalEntry>> => {
-      const f = fields(await ask('GET', '/operator/journal', { query: { ...query } }), 'journal')
+      const f = fields(await request('GET', '/operator/journal', { query: { ...query } }), 'journal')
       return { items: readable(f, 'entries', parseEntry), more: f.more === true }
     },
     verifyJournal: async (head?: string): Promise<JournalReport> =>
-      parseReport(await ask('GET', '/operator/journal/verify', { query: { head } })),
+      parseReport(await request('GET', '/operator/journal/verify', { query: { head } })),
   }
 }
 

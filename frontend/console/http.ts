@@ -3,9 +3,9 @@ import { fields } from '../src/protocol/fields'
 import { parseRefusal } from '../src/protocol/parse'
 import type { ErrorCode, Refusal } from '../src/protocol/types'
 
-const ANSWER_WITHIN_MS = 15_000
+const REPLY_TIMEOUT_MS = 15_000
 
-export interface Question {
+export interface RequestOptions {
   /** Sent as JSON; a Blob is sent unchanged. */
   body?: unknown
   token?: string | undefined
@@ -13,7 +13,7 @@ export interface Question {
   key?: string
   query?: Record<string, string | number | boolean | undefined>
   /** The timeout; longer than the default for files. */
-  withinMs?: number
+  timeoutMs?: number
 }
 
 /** The object has changed since it was read; `current` is its current state. */
@@ -31,24 +31,24 @@ export class Moved extends Refused {
  * Calls the API. Rejects with Moved, with Refused if the server rejects the call, and with Lost if the outcome is
  * unknown.
  */
-export async function askApi(method: string, path: string, question: Question = {}): Promise<unknown> {
-  const answer = await send(method, path, question)
-  const said: unknown = await answer.json().catch(() => ({}))
-  if (answer.ok) return said
-  throw refused(answer.status, said)
+export async function callApi(method: string, path: string, options: RequestOptions = {}): Promise<unknown> {
+  const response = await send(method, path, options)
+  const body: unknown = await response.json().catch(() => ({}))
+  if (response.ok) return body
+  throw refused(response.status, body)
 }
 
-/** Like askApi, for a file. */
-export async function askFile(path: string, question: Question = {}): Promise<Blob> {
-  const answer = await send('GET', path, question)
-  if (answer.ok) return answer.blob()
-  throw refused(answer.status, await answer.json().catch(() => ({})))
+/** Like callApi, for a file. */
+export async function downloadFile(path: string, options: RequestOptions = {}): Promise<Blob> {
+  const response = await send('GET', path, options)
+  if (response.ok) return response.blob()
+  throw refused(response.status, await response.json().catch(() => ({})))
 }
 
 async function send(
   method: string,
   path: string,
-  { body, token, key, query, withinMs = ANSWER_WITHIN_MS }: Question,
+  { body, token, key, query, timeoutMs = REPLY_TIMEOUT_MS }: RequestOptions,
 ): Promise<Response> {
   const isFile = body instanceof Blob
   try {
@@ -60,14 +60,14 @@ async function send(
         ...(key ? { 'Idempotency-Key': key } : {}),
       },
       ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
-      signal: AbortSignal.timeout(withinMs),
+      signal: AbortSignal.timeout(timeoutMs),
     })
   } catch {
     throw new Lost(`no answer to ${method} ${path}`)
   }
 }
 
-function queryOf(query: Question['query'] = {}): string {
+function queryOf(query: RequestOptions['query'] = {}): string {
   const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const text = new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()
   return text && `?${text}`
@@ -88,9 +88,9 @@ const CODES: Record<number, ErrorCode> = {
 }
 
 /** Converts an error response to a Refused. */
-export function refused(status: number, said: unknown): Refused {
+export function refused(status: number, body: unknown): Refused {
   try {
-    const { error } = fields(said, 'answer')
+    const { error } = fields(body, 'answer')
     const refusal = parseRefusal(error)
     const { current } = fields(error, 'error')
     return current === undefined ? new Refused(refusal) : new Moved(refusal, current)

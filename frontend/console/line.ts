@@ -4,7 +4,7 @@ import { startHeartbeat } from '../src/live/heartbeat'
 import { Refused } from '../src/live/ops'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../src/live/socket'
 import type { OpFields } from '../src/protocol/types'
-import { onKept } from '../src/storage'
+import { onStoreChange } from '../src/storage'
 import { useLive } from '../src/stores/live'
 import { usePreferences } from '../src/stores/preferences'
 import { useSession } from '../src/stores/session'
@@ -46,37 +46,37 @@ export function openLine(dial: () => Wire = dialPage): Line {
   let stopHeartbeat = (): void => undefined
 
   const listener: Listener = {
-    introduce: (): OpFields['hello'] => ({
+    helloFields: (): OpFields['hello'] => ({
       lang: preferences.lang,
       ...(session.token ? { token: session.token } : {}),
     }),
-    greeted: () => undefined,
-    unreached: () => undefined,
+    helloSent: () => undefined,
+    connectFailed: () => undefined,
     welcomed(welcome, sentAt) {
-      live.hearTime(sentAt, welcome.now)
+      live.addTimeSample(sentAt, welcome.now)
       live.welcomed(welcome.user !== undefined)
       stopHeartbeat()
-      stopHeartbeat = startHeartbeat(socket, live.hearTime)
+      stopHeartbeat = startHeartbeat(socket, live.addTimeSample)
       if (!live.ready) return void newToken()
       failures = 0
       planRenewal()
-      void askForBoard()
+      void requestBoard()
     },
-    turnedAway() {
-      session.doubt()
+    rejected() {
+      session.markRejected()
       void newToken()
     },
-    heard(event) {
-      if (event.ev === 'notice') board.hearNotice(event.level, event.text)
+    received(event) {
+      if (event.ev === 'notice') board.setNotice(event.level, event.text)
     },
-    heardElse: (event) => board.hear(event),
+    receivedUnknown: (event) => board.apply(event),
     changed(state) {
       if (state.name !== 'live') stopHeartbeat()
-      live.become(state)
+      live.setState(state)
       if (state.name !== 'stopped') return
       if (state.code === TOKEN_ENDED) void newToken()
       if (state.code === SIGNED_OUT) {
-        session.doubt()
+        session.markRejected()
         void newToken()
       }
     },
@@ -110,29 +110,29 @@ export function openLine(dial: () => Wire = dialPage): Line {
   }
 
   /** Subscribes to the feed or unsubscribes. */
-  async function askForBoard(): Promise<void> {
+  async function requestBoard(): Promise<void> {
     retry.stop()
     if (!live.ready) return
     const on = watching.value
     try {
       const reply = await socket.request('board', { on })
-      if (on) board.begin(reply)
+      if (on) board.start(reply)
     } catch (error) {
       if (!on) return
       board.refuse(error instanceof Refused ? error.refusal.code : undefined)
-      retry.start(RETRY_BOARD_MS, askForBoard)
+      retry.start(RETRY_BOARD_MS, requestBoard)
     }
   }
 
-  watch(watching, () => void askForBoard())
+  watch(watching, () => void requestBoard())
   useInterval(CLOCK_MS, () => live.refresh(socket.isSilent))
   useListener(window, 'online', () => socket.reconnect())
   useListener(document, 'visibilitychange', () => {
     if (document.hidden) return
-    live.doubtTime()
+    live.dropTimeSamples()
     if (live.state.name === 'waiting') socket.reconnect()
   })
-  onKept('session', () => void access.follow())
+  onStoreChange('session', () => void access.follow())
   onScopeDispose(() => {
     stopHeartbeat()
     socket.close()

@@ -15,29 +15,29 @@ afterEach(() => scope.stop())
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('a list in pages', () => {
-  it('goes on behind its last item', async () => {
-    const asked: (number | undefined)[] = []
+  it('loads the next page after its last item', async () => {
+    const requests: (number | undefined)[] = []
     const list = scope.run(() =>
       useListing<number>([], (last) => {
-        asked.push(last)
+        requests.push(last)
         return Promise.resolve({ items: last === undefined ? [9, 8] : [7], more: last === undefined })
       }),
     )
     await settle()
-    await list?.goOn()
-    expect(asked).toEqual([undefined, 8])
+    await list?.loadMore()
+    expect(requests).toEqual([undefined, 8])
     expect(list?.items.value).toEqual([9, 8, 7])
     expect(list?.more.value).toBe(false)
   })
 
-  it('shows the answer to the newest question, whichever comes last', async () => {
+  it('shows the response to the newest request, in any order of responses', async () => {
     const state = ref('a')
     const answers = new Map<string, () => void>()
     const list = scope.run(() =>
       useListing<string>([state], () => {
-        const mine = state.value
+        const request = state.value
         return new Promise((resolve) => {
-          answers.set(mine, () => resolve({ items: [mine], more: false }))
+          answers.set(request, () => resolve({ items: [request], more: false }))
         })
       }),
     )
@@ -49,12 +49,12 @@ describe('a list in pages', () => {
     expect(list?.items.value).toEqual(['b'])
   })
 
-  it('does not go on behind the answer to an older question', async () => {
+  it('loads no next page of an outdated request', async () => {
     const state = ref('a')
-    const asked: string[] = []
+    const requests: string[] = []
     const list = scope.run(() =>
       useListing<string>([state], (behind, page) => {
-        asked.push(`${state.value} ${String(page)} ${behind ?? '-'}`)
+        requests.push(`${state.value} ${String(page)} ${behind ?? '-'}`)
         return new Promise((resolve) => {
           setTimeout(() => resolve({ items: [`${state.value}${String(page)}`], more: true }))
         })
@@ -63,14 +63,14 @@ describe('a list in pages', () => {
     await settle()
     state.value = 'b'
     await nextTick() // b is requested, a is still shown
-    await list?.goOn()
-    expect(asked).toEqual(['a 1 -', 'b 1 -', 'b 1 -'])
+    await list?.loadMore()
+    expect(requests).toEqual(['a 1 -', 'b 1 -', 'b 1 -'])
     expect(list?.items.value).toEqual(['b1'])
-    await list?.goOn()
+    await list?.loadMore()
     expect(list?.items.value).toEqual(['b1', 'b2'])
   })
 
-  it('says why nothing came, and keeps what there was', async () => {
+  it('shows the reason of a failure and keeps its items', async () => {
     let fails = false
     const refused = new Refused({ code: 'busy', message: '', retry_ms: 0, orders: [] })
     const list = scope.run(() =>
@@ -80,7 +80,7 @@ describe('a list in pages', () => {
     )
     await settle()
     fails = true
-    await list?.goOn()
+    await list?.loadMore()
     expect(list?.problem.value).not.toBe('')
     expect(list?.items.value).toEqual([1])
   })

@@ -20,28 +20,28 @@ export function useListing<T>(
   const more = ref(false)
   const problem = ref('')
   let pages = 0 // loaded for the current sources
-  let asking = 0
+  let latest = 0
 
-  async function goOn(): Promise<void> {
-    const mine = ++asking
+  async function loadMore(): Promise<void> {
+    const request = ++latest
     const before = pages > 0 ? (items.value ?? []) : []
     const page = pages + 1
     try {
       const found = await read(before.at(-1), page)
-      if (mine !== asking) return
+      if (request !== latest) return
       items.value = [...before, ...found.items]
       more.value = found.more
       pages = page
       problem.value = ''
     } catch (error) {
-      if (mine === asking) problem.value = explain(error)
+      if (request === latest) problem.value = explain(error)
     }
   }
   function load(): Promise<void> {
     pages = 0 // the loaded items belong to an outdated request, so no further page follows them
-    return goOn()
+    return loadMore()
   }
   watch(sources, load, { immediate: true })
 
-  return { items, more, problem, load, goOn }
+  return { items, more, problem, load, loadMore }
 }

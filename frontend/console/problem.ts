@@ -3,20 +3,20 @@ import type { ErrorCode } from '../src/protocol/types'
 import { useConsoleWords } from './words'
 
 /**
- * Returns a function that formats an error. `said` overrides the text of a code; otherwise the default text is used,
+ * Returns a function that formats an error. `overrides` replaces the text of a code; otherwise the default text is used,
  * with the details from the server.
  */
-export function useProblem(): (error: unknown, said?: Partial<Record<ErrorCode, string>>) => string {
+export function useProblem(): (error: unknown, overrides?: Partial<Record<ErrorCode, string>>) => string {
   const words = useConsoleWords()
-  return (error, said = {}) => {
+  return (error, overrides = {}) => {
     if (error instanceof Lost) return words.value.lost
     if (!(error instanceof Refused)) {
       console.error(error)
       return words.value.unknown
     }
     const { code, message } = error.refusal
-    const ours = said[code]
-    if (ours !== undefined) return ours
+    const special = overrides[code]
+    if (special !== undefined) return special
     return [words.value.errors[code], sentence(message)].filter(Boolean).join(' ')
   }
 }

@@ -123,8 +123,8 @@ export async function buy(page, cards = page.locator('[data-sale]')) {
 export async function scan(page, locator) {
   const picture = await locator.screenshot({ animations: 'disabled' })
   // A separate page decodes it, because the shop's security policy does not apply there.
-  const darkroom = await page.context().newPage()
-  const { data, ...size } = await darkroom.evaluate(async (base64) => {
+  const blankPage = await page.context().newPage()
+  const { data, ...size } = await blankPage.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
     const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
     const { width, height } = bitmap
@@ -133,7 +133,7 @@ export async function scan(page, locator) {
     const { data } = canvas.getImageData(0, 0, width, height)
     return { width, height, data: data.reduce((text, byte) => text + String.fromCharCode(byte), '') }
   }, picture.toString('base64'))
-  await darkroom.close()
+  await blankPage.close()
   return decodeQR({ ...size, data: Uint8Array.from(Buffer.from(data, 'latin1')) })
 }
 
@@ -163,10 +163,10 @@ export async function expectAccessible(page) {
   // Evaluated through the debugger, because the page's security policy does not apply there.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
   // The page may change during the analysis, so only a violation that is found twice counts.
-  const grave = (await graveOn(page)).length > 0 ? await graveOn(page) : []
+  const seriousIssues = (await seriousIssuesOn(page)).length > 0 ? await seriousIssuesOn(page) : []
   await page.emulateMedia({ reducedMotion: page.reducedMotion }) // restores the initial setting
-  if (grave.length === 0) return
-  const lines = grave.map(
+  if (seriousIssues.length === 0) return
+  const lines = seriousIssues.map(
     ({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join('; ')}`,
   )
   throw new Error(lines.join('\n'))
@@ -183,7 +183,7 @@ const AXE = {
   preload: false,
 }
 
-async function graveOn(page) {
+async function seriousIssuesOn(page) {
   const { violations } = await page.evaluate((given) => globalThis.axe.run(document, given), AXE)
   return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
 }

@@ -84,7 +84,7 @@ export async function challenge(report, browser) {
     const sale = [...shop.sales.values()].find((s) => s.slot === next.id)
     const opensIn = (ms) => {
       shop.endCurrentIn(ms)
-      shop.tellSlots()
+      shop.publishSlots()
       shop.change(sale.id, { pass: true, challenge: 'captcha' })
     }
     opensIn(58_000) // passes are available one minute before

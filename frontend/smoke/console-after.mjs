@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expectNoProblems, soon } from './browser.mjs'
 import { Operator } from './console.mjs'
 import { stampede } from './program.mjs'
-import { askRedis } from './mailbox.mjs'
+import { callRedis } from './mailbox.mjs'
 import { Shopper } from './shopper.mjs'
 
 const EMAIL = 'grace@shop.example'
@@ -20,7 +20,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
   const operator = await Operator.open(browser, base)
   const { page } = operator
   operator.name = 'console-of-shop'
-  const press = (name) => page.locator('main').getByRole('button', { name, exact: true }).click()
+  const click = (name) => page.locator('main').getByRole('button', { name, exact: true }).click()
   const shopper = await Shopper.enter(base)
   const button = (name) => page.locator('.panel').getByRole('button', { name, exact: true })
   const inverse = (name) => page.locator('.outcome').getByRole('button', { name, exact: true }).click()
@@ -55,7 +55,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
         await route.abort()
       }
       await page.route('**/operator/sales/*/stock', lose, { times: 2 })
-      await press('Add stock')
+      await click('Add stock')
       await page.locator('[name=note]').fill('more came in')
       await operator.confirm()
       const added = (await journal()).filter(({ kind }) => kind === 'sale.add_stock')
@@ -65,7 +65,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     },
   )
   await report.check('console of a shop: a sale is paused, and resumed from the outcome bar', async () => {
-    await press('Pause')
+    await click('Pause')
     await operator.confirm()
     await soon(button('Resume'))
     await inverse('Resume')
@@ -75,7 +75,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     'console of a shop: an operation on a sale that was changed meanwhile shows it',
     async () => {
       const dialog = page.getByRole('dialog')
-      await press('Pause')
+      await click('Pause')
       await soon(dialog)
       await stampede(data, ['sale', 'pause', page.url().split('/').at(-1)])
       await dialog.locator('[type=submit]').click()
@@ -83,7 +83,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       expect('status of 409')
       await page.keyboard.press('Escape')
       await soon(dialog, 'hidden')
-      await press('Resume')
+      await click('Resume')
       await operator.confirm()
       await soon(button('Pause'))
     },
@@ -92,12 +92,12 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await operator.goTo('/broadcast', '.el-switch.is-checked')
     await operator.looks('broadcast')
     await page.locator('.el-switch').click()
-    await press('Apply')
+    await click('Apply')
     await operator.confirm()
     const shown = () => stampede(data, ['switch', 'show', '--json'])
     if (!/"http_buy": ?false/.test(await shown())) throw new Error(await shown())
     await page.locator('.el-switch').click()
-    await press('Apply')
+    await click('Apply')
     await operator.confirm()
     await soon(page.locator('.el-switch.is-checked'))
   })
@@ -107,13 +107,13 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await operator.goTo('/orders', 'tbody tr')
     await operator.looks('orders')
     await page.locator('[name=order]').fill(first)
-    await press('Search')
+    await click('Search')
     await page.getByRole('link', { name: first }).click()
-    await press('Ship')
+    await click('Ship')
     await page.locator('[name=carrier]').fill('SF Express')
     await page.locator('[name=tracking]').fill('SF-1')
     await operator.confirm()
-    await press('Correct the parcel')
+    await click('Correct the parcel')
     await page.locator('[name=tracking]').fill('SF-22')
     await soon(page.getByRole('dialog').locator('.changes'))
     await operator.confirm()
@@ -127,7 +127,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(page.locator('canvas').nth(1))
     await soon(page.locator('#balance'))
     await operator.looks('report', { fullPage: true })
-    const [file] = await Promise.all([page.waitForEvent('download'), press('Download CSV')])
+    const [file] = await Promise.all([page.waitForEvent('download'), click('Download CSV')])
     const lines = (await readFile(await file.path(), 'utf8')).split('\n')
     if (lines[0] !== '\ufeffsection,name,orders,units,fen' || lines.length < 15)
       throw new Error(lines.join('\n'))
@@ -139,10 +139,10 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await page
       .locator('[name=csv]')
       .fill(`order,carrier,tracking\n${second},SF Express,SF-3\n12,SF Express,SF-4\n`)
-    await press('Preview')
+    await click('Preview')
     await soon(page.getByText('No such order'))
     await operator.looks('ship')
-    await press('Ship 1 order')
+    await click('Ship 1 order')
     await operator.confirm()
     await soon(page.getByRole('heading', { name: 'Result of each line' }))
     await page.getByRole('link', { name: second }).click()
@@ -157,21 +157,21 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       await operator.looks('payments')
       const trade = await page.locator('td.trade').first().innerText()
       await page.locator('[name=payment]').fill(trade)
-      await press('Search')
+      await click('Search')
       await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
       await page.locator('td a').click()
       await page.locator('.links a').first().click()
-      await press('Block')
+      await click('Block')
       await page.locator('[name=reason]').fill('resells')
       await operator.confirm()
       await soon(page.locator('.chip.bad'))
       await operator.looks('user')
-      await press('Remove')
+      await click('Remove')
       await operator.confirm()
       await soon(page.getByText('Not blocked.'))
       await operator.goTo('/users', '[name=user]')
       await page.locator('[name=user]').fill('grace@')
-      await press('Search')
+      await click('Search')
       await soon(page.getByRole('cell', { name: EMAIL }))
     },
   )
@@ -190,7 +190,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
         'at',
         String(Date.now()),
       ]
-      await askRedis(redis, ['XADD', 'stampede:{0}:dead', '*', 'torn', 'x', ...letter])
+      await callRedis(redis, ['XADD', 'stampede:{0}:dead', '*', 'torn', 'x', ...letter])
       await operator.goTo('', '.score')
       await soon(page.locator('[role=alert] a'))
       await operator.looks('alarm')
@@ -208,7 +208,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
 
   await report.check('console of a shop: a refund is decided', async () => {
     const [first] = await paid
-    await shopper.ask('POST', `/orders/${first}/refund`, { reason: 'too late' })
+    await shopper.request('POST', `/orders/${first}/refund`, { reason: 'too late' })
     const row = page.locator('tbody tr').filter({ hasText: first })
     await operator.goTo('/refunds', 'h1')
     await soon(row)
@@ -234,7 +234,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await operator.goTo('/journal', '.open')
     await page.reload() // a deep link, with a login that survives the reload
     await soon(page.locator('[name=head]'))
-    await press('Verify')
+    await click('Verify')
     await soon(page.locator('.good'))
     await page.locator('.open').filter({ hasText: 'Stock added' }).first().click()
     await soon(page.locator('.changes'))

@@ -22,13 +22,13 @@ export async function catalogue(report, browser) {
       ['user', 'add', EMAIL, '--role', 'operator', '--name', 'Mei', '--password'],
       `${PASSWORD}\n`,
     )
-    await new Keeper(report, browser, shop).work()
+    await new CatalogueTest(report, browser, shop).work()
   } finally {
     await shop.stop()
   }
 }
 
-class Keeper {
+class CatalogueTest {
   constructor(report, browser, shop) {
     Object.assign(this, { browser, shop })
     this.check = (what, run) => report.check(`catalogue: ${what}`, run)
@@ -64,7 +64,7 @@ class Keeper {
     return this.page.getByRole('button', { name, exact: true })
   }
 
-  async told(text) {
+  async expectOutcome(text) {
     await soon(this.page.locator('.outcome p').filter({ hasText: text }))
   }
 
@@ -93,7 +93,7 @@ class Keeper {
     for (const name of ['Kitchen', 'Light']) {
       await page.locator('[name=category]').fill(name)
       await page.keyboard.press('Enter')
-      await this.told(`Category ${name} is created`)
+      await this.expectOutcome(`Category ${name} is created`)
     }
     await page.getByRole('button', { name: 'Move Light up' }).click()
     await soon(page.locator('tbody tr').first().filter({ hasText: 'Light' }))
@@ -126,7 +126,7 @@ class Keeper {
     await page.keyboard.press('Enter')
     await this.looks('product-new', 'light')
     await page.getByRole('button', { name: 'Create product' }).click()
-    await this.told(`${NAME} is created`)
+    await this.expectOutcome(`${NAME} is created`)
     await page.waitForURL(/products\/\d+$/)
     this.id = page.url().split('/').at(-1)
     if (
@@ -137,11 +137,11 @@ class Keeper {
 
   /** A JPEG of a product picture of the page. */
   async picture(name) {
-    const darkroom = await this.page.context().newPage()
-    await darkroom.setViewportSize({ width: 800, height: 800 })
-    await darkroom.goto(`${this.shop.base}/products/${name}.svg`)
-    const file = await darkroom.screenshot({ type: 'jpeg' })
-    await darkroom.close()
+    const blankPage = await this.page.context().newPage()
+    await blankPage.setViewportSize({ width: 800, height: 800 })
+    await blankPage.goto(`${this.shop.base}/products/${name}.svg`)
+    const file = await blankPage.screenshot({ type: 'jpeg' })
+    await blankPage.close()
     return file
   }
 
@@ -155,7 +155,7 @@ class Keeper {
     await this.looks('product-theirs', 'dark')
     await page.locator('[name=note]').fill('The lawyer wants it.')
     await this.button('Save').click()
-    await this.told(`${NAME} is saved`)
+    await this.expectOutcome(`${NAME} is saved`)
     const values = [
       await page.locator('[name=list_price]').inputValue(),
       await page.locator('[name=rules]').inputValue(),
@@ -164,9 +164,9 @@ class Keeper {
     const [last] = JSON.parse(await this.shop.run(['journal', 'list', '--json', '--limit', '1']))
     if (last.note !== 'The lawyer wants it.') throw new Error(`the note in the journal: ${last.note}`)
     await this.button('Archive').click()
-    await this.told('is archived')
+    await this.expectOutcome('is archived')
     await this.button('Restore').click()
-    await this.told('is restored')
+    await this.expectOutcome('is restored')
     await this.operator.goTo('/products', 'tbody tr')
     await this.looks('products', 'dark')
   }
@@ -180,7 +180,7 @@ class Keeper {
     await page.locator('[name=slot-opens]').fill(wall(now).time.slice(0, 5))
     await page.locator('[name=slot-closes]').fill(wall(now + 2 * 3_600_000).time.slice(0, 5))
     await page.keyboard.press('Enter')
-    await this.told('The slot')
+    await this.expectOutcome('The slot')
     await this.button('New slot').click()
     await this.button('Daily template').click()
     const tomorrow = wall(now + 26 * 3_600_000).day // no slot of today reaches into this day
@@ -194,14 +194,14 @@ class Keeper {
     await soon(this.button('Create 8 slots'))
     await this.looks('template', 'light')
     await this.button('Create 8 slots').click()
-    await this.told('8 slots are created')
+    await this.expectOutcome('8 slots are created')
     await this.button('Daily template').click()
     await page.locator('[name=day]').fill(tomorrow)
     await page.getByRole('navigation', { name: 'Time span' }).getByRole('link', { name: 'Week' }).click()
     await page.getByRole('button', { name: `${tomorrow} 22:00` }).click()
     await this.button('Remove slot').click()
     await this.button('Yes, remove it').click()
-    await this.told('is removed')
+    await this.expectOutcome('is removed')
     await page.getByRole('button', { name: `${tomorrow} 20:00` }).click()
     await this.looks('week', 'light')
     this.tomorrow = tomorrow
@@ -242,7 +242,7 @@ class Keeper {
     await page.locator('[name=limit]').fill('3')
     await this.button('Review changes').click()
     await this.operator.confirm()
-    await this.told('is saved')
+    await this.expectOutcome('is saved')
     this.copy = page.url().split('/').at(-2)
     await this.operator.goTo('/sales', 'tbody tr')
     await this.looks('sales', 'dark')
@@ -253,7 +253,7 @@ class Keeper {
     await this.operator.goTo('/sales', 'tbody tr')
     await page.locator(`a[href$="/sales/${this.copy}/terms"]`).click()
     await this.button('Archive').click()
-    await this.told('is archived')
+    await this.expectOutcome('is archived')
     await this.operator.goTo('/sales', 'tbody tr')
     if ((await page.locator('tbody tr').count()) !== 1) throw new Error('the archived copy is listed')
   }
@@ -264,7 +264,7 @@ class Keeper {
     await page.locator('[name=opens]').fill(field(Date.now()))
     await this.button('Review changes').click()
     await this.operator.confirm()
-    await this.told('is saved')
+    await this.expectOutcome('is saved')
     await this.button('Manage the sale').click()
     await soon(page.locator('#acts'))
     await soon(page.locator('header .chip.good').filter({ hasText: 'Open' }))
@@ -283,7 +283,7 @@ class Keeper {
 
   async acts() {
     const { page, shopper } = this
-    const act = async (name) => {
+    const operate = async (name) => {
       await page.locator('.panel').getByRole('button', { name, exact: true }).click()
       if (name === 'End early') {
         if (await page.getByRole('dialog').locator('[type=submit]').isEnabled())
@@ -292,7 +292,7 @@ class Keeper {
       }
       await this.operator.confirm()
     }
-    for (const name of ['Pause', 'Resume', 'Add stock']) await act(name)
+    for (const name of ['Pause', 'Resume', 'Add stock']) await operate(name)
     await soon(page.locator('.balance').filter({ hasText: 'Added 100' }))
     await this.operator.goTo('/broadcast', '[name=text]')
     await page.locator('[name=text]').fill('A hundred kettles more.')
@@ -304,7 +304,7 @@ class Keeper {
     await soon(shopper.locator('.message'), 'hidden')
     await page.goto(`${this.shop.base}/console/sales/${this.sold}`)
     await soon(page.locator('#acts'))
-    await act('End early')
+    await operate('End early')
     await soon(page.getByText('This sale is over.'))
     await page.locator(`a[href$="/reports/${this.sold}"]`).click()
     await soon(page.locator('h1').filter({ hasText: NAME }))
@@ -332,7 +332,7 @@ class Keeper {
     await this.looks('tables', 'dark')
     await send(`${table}\n${line('89.50')}\n`)
     await this.button('Import: create 1').click()
-    await this.told('1 created, 0 changed')
+    await this.expectOutcome('1 created, 0 changed')
     await this.operator.goTo('/products', 'tbody tr')
     await soon(page.locator('tbody tr').filter({ hasText: '¥89.50' }))
   }

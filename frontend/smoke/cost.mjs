@@ -8,7 +8,7 @@ import { Report } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 
 const SALES = 20
-const BUSTLE_MS = 250
+const BUYERS_MS = 250
 const TICK_MS = 100 // as on a real server
 const WATCH_MS = 1_000
 const QUIET_MS = 2_000
@@ -23,7 +23,7 @@ const NESTED_GRIDS = `
 const EVERYTHING = { subtree: true, childList: true, attributes: true, characterData: true }
 
 async function cost(report, browser) {
-  const standIn = new StandIn(SALES, BUSTLE_MS, TICK_MS)
+  const standIn = new StandIn(SALES, BUYERS_MS, TICK_MS)
   const page = await browser.open(await standIn.start(), { motion: 'no-preference' })
   await soon(page.locator('[data-does="buy"]').nth(SALES - 1))
   const meter = await Meter.of(page)
@@ -44,7 +44,7 @@ async function cost(report, browser) {
     if (labels > all / 6) throw new Error(`${labels} of ${all} changes are labels`)
   })
   await report.check('cost: the live dot costs nothing while nothing happens', async () => {
-    standIn.bustling = false
+    standIn.simulating = false
     await meter.silence()
     const [a, b] = await meter.compare(STILL_DOT, (seen) => seen.RecalcStyleCount / seen.seconds)
     console.log(`      ${a.toFixed(1)} style recalculations a second, with a still dot ${b.toFixed(1)}`)

@@ -6,15 +6,15 @@ export function docs(report, browser, base) {
     for (const size of ['phone', 'desktop']) {
       const page = await browser.open(`${base}/docs`, { size })
       await soon(page.getByRole('heading', { name: 'POST /api/v1/sales/{id}/buy' }))
-      await judge(page)
+      await checkPage(page)
       await page.getByRole('link', { name: 'Socket', exact: true }).click()
       await soon(page.getByRole('heading', { name: 'Close codes' }))
-      await judge(page)
+      await checkPage(page)
     }
   })
 }
 
-async function judge(page) {
+async function checkPage(page) {
   await expectNoSideways(page)
   expectNoProblems(page)
 }

@@ -30,7 +30,7 @@ export async function hardStates(report, browser) {
     await shoot('soldout')
   })
   await check('a decrease of the stock floats between the numbers and covers neither', async () => {
-    standIn.bustling = false
+    standIn.simulating = false
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     const { stock, held } = lamp
     const numbers = card(lamp).locator('.stock')
@@ -50,11 +50,11 @@ export async function hardStates(report, browser) {
     await expectNoSideways(page)
     await page.emulateMedia({ reducedMotion: page.reducedMotion }) // restores the initial setting
     shop.change(lamp.id, { stock, held })
-    standIn.bustling = true
+    standIn.simulating = true
   })
   await check('a place counts down', async () => {
     shop.settleAfter = Infinity
-    standIn.bustling = false // stops changes by simulated shoppers
+    standIn.simulating = false // stops changes by simulated shoppers
     backpack.tickets += 12
     await button(backpack).click()
     await soon(card(backpack).getByText('12 ahead of you'))
@@ -73,7 +73,7 @@ export async function hardStates(report, browser) {
     shop.settle()
     await says(backpack, 'Pay')
     shop.settleAfter = 300
-    standIn.bustling = true
+    standIn.simulating = true
   })
   await check('a buy is repeated with the same key when the shop is busy: one order', async () => {
     const before = shop.orders.size
@@ -121,7 +121,7 @@ export async function hardStates(report, browser) {
     if (last.address?.name !== 'Li Lei') throw new Error('the order has no address')
   })
   await check('a notice appears', async () => {
-    shop.tell(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
+    shop.publish(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
     await soon(page.locator('.notices').getByText('More kettles at noon.'))
   })
   await check('speaks Chinese and turns dark', async () => {

@@ -48,7 +48,7 @@ export async function hostile(report, browser) {
     await expectNoSideways(page)
   })
   await report.check('hostile: a notice is text', async () => {
-    shop.tell(undefined, { ev: 'notice', level: 'warn', text: `Notice: ${texts[1]}` })
+    shop.publish(undefined, { ev: 'notice', level: 'warn', text: `Notice: ${texts[1]}` })
     await soon(page.getByText('Notice: ').first())
     await expectTexts(page, [`Notice: ${texts[1]}`])
   })
@@ -72,8 +72,8 @@ export async function hostile(report, browser) {
       text,
       default: i === 0,
     }))
-    accounts.answer = (method, path, said) =>
-      method === 'GET' && path.endsWith('/me/addresses') ? [200, { addresses }] : answer(method, path, said)
+    accounts.answer = (method, path, body) =>
+      method === 'GET' && path.endsWith('/me/addresses') ? [200, { addresses }] : answer(method, path, body)
     await page.locator('header .address').click()
     await soon(page.locator('dialog[open] [name="address"]').nth(texts.length))
     const book = await page.locator('dialog[open]').innerText()

@@ -32,7 +32,7 @@ export async function line(report, browser) {
     await soon(page.getByText(/connection was lost/), 'hidden')
   })
   await check('a shop in which nothing happens is live', async () => {
-    standIn.bustling = false
+    standIn.simulating = false
     await page.waitForTimeout(SILENCE_MS)
     if (!(await page.locator('.live.on').isVisible())) throw new Error('silence was taken for a loss')
   })
@@ -59,24 +59,24 @@ export async function firstCard(report, browser) {
     }
   })
   await check('cards do not wait for the guest, but Buy does', async () => {
-    let letIn
-    standIn.guestsFrom = new Promise((resolve) => (letIn = resolve))
+    let allow
+    standIn.guestsFrom = new Promise((resolve) => (allow = resolve))
     const page = await browser.open(base)
     const buy = page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
     await soon(page.locator('[data-sale]').first())
     if (await buy.isVisible()) throw new Error('an unknown guest could buy')
-    letIn()
+    allow()
     await soon(buy)
     expectNoProblems(page)
     await page.context().close()
   })
   await check('watch does not wait for the answer to hello', async () => {
-    let greet
+    let sendWelcome
     standIn.received.length = 0
-    standIn.hellosFrom = new Promise((resolve) => (greet = resolve))
+    standIn.hellosFrom = new Promise((resolve) => (sendWelcome = resolve))
     const page = await browser.open(base)
     await until(() => standIn.received.some(({ op }) => op === 'watch'))
-    greet()
+    sendWelcome()
     await soon(page.locator('[data-sale]').first())
   })
 }

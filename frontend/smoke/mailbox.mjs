@@ -37,10 +37,10 @@ export function demoReader(folder, redis) {
       return `/${found}`
     },
     async captcha(id) {
-      const kept = await get(redis, `stampede:{captcha}:${id}`)
+      const stored = await get(redis, `stampede:{captcha}:${id}`)
       for (let n = 0; n < 1_000_000; n++) {
         const digits = String(n).padStart(6, '0')
-        if (hash('sha256', `${id}:${digits}`) === kept) return digits
+        if (hash('sha256', `${id}:${digits}`) === stored) return digits
         if (n % GUESSES === 0) await turn()
       }
       throw new Error(`no hash of the captcha ${id}`)
@@ -66,21 +66,21 @@ function plain(text) {
 
 /** Reads one value from Redis. */
 async function get(address, key) {
-  const [size, value] = await askRedis(address, ['GET', key])
+  const [size, value] = await callRedis(address, ['GET', key])
   return size.startsWith('$') && size !== '$-1' ? value : undefined
 }
 
 /** Sends one command to Redis at host:port and returns the lines of a short reply. */
-export function askRedis(address, words) {
+export function callRedis(address, words) {
   const [host, port] = address.split(':')
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), host)
-    let said = ''
+    let output = ''
     socket.on('error', reject)
     socket.on('data', (data) => {
-      said += data
-      const lines = said.split('\r\n')
-      if (lines.length < (said.startsWith('$') ? 3 : 2) && said !== '$-1\r\n') return
+      output += data
+      const lines = output.split('\r\n')
+      if (lines.length < (output.startsWith('$') ? 3 : 2) && output !== '$-1\r\n') return
       socket.end()
       resolve(lines)
     })

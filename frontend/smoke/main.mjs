@@ -21,7 +21,7 @@ import { hostile } from './hostile.mjs'
 import { journey } from './journey.mjs'
 import { firstCard, line } from './line.mjs'
 import { paying } from './paying.mjs'
-import { presses } from './presses.mjs'
+import { attempts } from './attempts.mjs'
 import { demoReader } from './mailbox.mjs'
 import { Report } from './report.mjs'
 import { endedGuest, tabs } from './tabs.mjs'
@@ -54,7 +54,7 @@ const parts = {
   challenge: () => challenge(report, browser),
   barriers: () => barriers(report, browser, quiet, dirname(mail), reader),
   'hard states': () => hardStates(report, browser),
-  presses: () => presses(report, browser),
+  attempts: () => attempts(report, browser),
   'paying on a phone': () => paying(report, browser, quiet, phoneDark),
   line: () => line(report, browser),
   'account states': () => rareAccountStates(report, browser),

@@ -23,7 +23,7 @@ const SOON_MS = 3_000
  * Keeps the page at the cashier until the returned function is called, because SOON_MS may be too short for the checks.
  * Holding the navigation does not work: Chromium does not respond for a page with a pending navigation.
  */
-async function keepAtCashier(page) {
+async function stayAtCashier(page) {
   await page.addInitScript((soon) => {
     if (!location.pathname.startsWith('/cashier/')) return
     const { setTimeout } = globalThis
@@ -68,7 +68,7 @@ class Visit {
   }
 
   /** Clicks Pay. On a desktop this opens a sheet with two payment methods. */
-  async pressPay(id) {
+  async clickPay(id) {
     await this.order(id)
       .getByRole('button', { name: /^Pay for/ })
       .click()
@@ -80,7 +80,7 @@ class Visit {
 
   /** Opens the cashier in this browser and returns its page: a new tab, or the same tab on a phone. */
   async toCashier(id) {
-    await this.pressPay(id)
+    await this.clickPay(id)
     if (this.size === 'phone') {
       await this.page.waitForURL(/\/cashier\//)
       return this.page
@@ -110,7 +110,7 @@ class Visit {
       await this.looks(cashier, 'cashier')
     })
     await this.check('pays', async () => {
-      leave = await keepAtCashier(cashier)
+      leave = await stayAtCashier(cashier)
       await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
       await soon(cashier.locator('main[data-state="paid"]'))
       await this.looks(cashier, 'paid')
@@ -133,7 +133,7 @@ class Visit {
     let id, address
     await this.check('Pay draws a code of the amount and the time left', async () => {
       id = await this.buy()
-      await this.pressPay(id)
+      await this.clickPay(id)
       await soon(this.sheet.getByText(id))
       const code = this.sheet.getByRole('img', { name: id })
       await code.waitFor()
@@ -152,7 +152,7 @@ class Visit {
         const phone = await this.browser.open(address, { size: 'phone', theme: 'light' })
         await phone.waitForURL(/\/cashier\//)
         await soon(phone.getByText(id))
-        await keepAtCashier(phone)
+        await stayAtCashier(phone)
         await phone.getByRole('button', { name: 'Pay', exact: true }).click()
         await soon(phone.locator('main[data-state="paid"]'))
         await this.sheet.locator('[data-outcome="paid"]').waitFor()

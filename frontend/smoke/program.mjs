@@ -13,11 +13,11 @@ export function stampede(data, args, input, settings = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env: { ...process.env, STAMPEDE_DATA: data, ...settings } })
     let printed = ''
-    let said = ''
+    let output = ''
     child.stdout.on('data', (text) => (printed += text))
-    child.stderr.on('data', (text) => (said += text))
+    child.stderr.on('data', (text) => (output += text))
     child.on('error', reject)
-    child.on('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(said))))
+    child.on('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(output))))
     child.stdin.end(input)
   })
 }
@@ -38,15 +38,15 @@ export class EmptyShop {
     })
     shop.ended = new Promise((resolve) => shop.child.on('close', resolve))
     shop.base = await new Promise((resolve, reject) => {
-      let said = ''
-      const hear = (text) => {
-        said += text
-        const [, address] = /msg=open address=(\S+)/.exec(said) ?? []
+      let output = ''
+      const onOutput = (text) => {
+        output += text
+        const [, address] = /msg=open address=(\S+)/.exec(output) ?? []
         if (address) resolve(`http://${address}`)
       }
-      shop.child.stdout.on('data', hear)
-      shop.child.stderr.on('data', hear)
-      void shop.ended.then(() => reject(new Error(`the empty shop ended: ${said}`)))
+      shop.child.stdout.on('data', onOutput)
+      shop.child.stderr.on('data', onOutput)
+      void shop.ended.then(() => reject(new Error(`the empty shop ended: ${output}`)))
     })
     return shop
   }

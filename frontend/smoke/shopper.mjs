@@ -5,12 +5,12 @@ export class Shopper {
   static async enter(base) {
     const shopper = new Shopper()
     shopper.base = base
-    shopper.token = (await shopper.ask('POST', '/auth/guest')).access
+    shopper.token = (await shopper.request('POST', '/auth/guest')).access
     return shopper
   }
 
   /** Calls the API; throws the response if it is an error. */
-  async ask(method, path, body) {
+  async request(method, path, body) {
     const answer = await fetch(`${this.base}/api/v1${path}`, {
       method,
       headers: {
@@ -25,9 +25,9 @@ export class Shopper {
 
   /** Buys one unit in each of `many` open sales, pays, and returns the orders when they are paid. */
   async payFor(many) {
-    const { slots } = await this.ask('GET', '/slots')
+    const { slots } = await this.request('GET', '/slots')
     const open = slots.find(({ phase }) => phase === 'open')
-    const { sales } = await this.ask('GET', `/slots/${open.id}/sales`)
+    const { sales } = await this.request('GET', `/slots/${open.id}/sales`)
     const paid = []
     for (const sale of sales.filter(({ stock, challenge }) => stock > 0 && challenge === 'none')) {
       if (paid.length === many) break
@@ -39,13 +39,13 @@ export class Shopper {
   }
 
   async #buy(sale) {
-    const { order } = await this.ask('POST', `/sales/${sale}/buy`, { qty: 1, key: `smoke-${sale}` })
+    const { order } = await this.request('POST', `/sales/${sale}/buy`, { qty: 1, key: `smoke-${sale}` })
     await this.#until(order, 'pending')
     return order
   }
 
   async #pay(order) {
-    const { url } = await this.ask('POST', `/orders/${order}/pay`, { via: 'page' })
+    const { url } = await this.request('POST', `/orders/${order}/pay`, { via: 'page' })
     await fetch(url) // opens the cashier
     await fetch(new URL(`/admin/trades/${order}/pay`, url), { method: 'POST' })
     await this.#until(order, 'paid')
@@ -54,7 +54,7 @@ export class Shopper {
 
   async #until(order, state) {
     await until(async () => {
-      const known = await this.ask('GET', `/orders/${order}`).catch(() => undefined) // the row does not exist yet
+      const known = await this.request('GET', `/orders/${order}`).catch(() => undefined) // the row does not exist yet
       return known?.state === state
     })
   }

@@ -15,13 +15,13 @@ export async function touch(report, browser, part, look) {
   const check = (what, run) => report.check(`touch, ${size}: ${what}`, run)
   const looks = (what) => browser.looks(page, `touch-${size}-${theme}-${what}`)
   await soon(page.locator('[data-does="buy"][aria-disabled="false"]').first())
-  standIn.bustling = false // only the test changes the page
-  await part({ check, looks, browser, page, hand: new Hand(page), standIn, shop: standIn.shop, size })
+  standIn.simulating = false // only the test changes the page
+  await part({ check, looks, browser, page, pointer: new Pointer(page), standIn, shop: standIn.shop, size })
   await check('reports no errors', () => expectNoProblems(page))
 }
 
 /** A finger, and the layout shifts under it. */
-class Hand {
+class Pointer {
   constructor(page) {
     this.page = page
   }
@@ -97,43 +97,43 @@ class Hand {
 }
 
 /** On a phone with a fast double click, on a desktop with a slow one. */
-export async function slotChange({ check, looks, page, hand, shop, size }) {
+export async function slotChange({ check, looks, page, pointer, shop, size }) {
   const slot = shop.current()
   const sale = [...shop.sales.values()].findLast((s) => s.slot === slot.id)
   const ended = page.locator('.messages .ended')
   const next = ended.locator('button')
   let before
   await check('the end of a slot changes neither the card under the finger nor the focus', async () => {
-    before = await hand.over(hand.button(sale.id))
+    before = await pointer.over(pointer.button(sale.id))
     if (before.sale !== sale.id || before.does !== 'buy') throw new Error(JSON.stringify(before))
-    await hand.button(sale.id).focus()
-    await hand.watchShifts()
+    await pointer.button(sale.id).focus()
+    await pointer.watchShifts()
     shop.endCurrentIn(2_000)
-    shop.tellSlots()
+    shop.publishSlots()
     for (const { id } of [...shop.sales.values()].filter((s) => s.slot === slot.id)) shop.change(id, {})
-    await soon(hand.button(sale.id).filter({ hasText: 'Ended' }))
+    await soon(pointer.button(sale.id).filter({ hasText: 'Ended' }))
     await soon(ended)
     // A page that changes slots by the clock would show the next slot within a second.
     await page.waitForFunction((at) => Date.now() > at, slot.closes_at + 1_000)
-    await hand.expectUnder(before, 'sale', 'place')
+    await pointer.expectUnder(before, 'sale', 'place')
     const focus = await page.evaluate(() => document.activeElement.closest('[data-sale]')?.dataset.sale)
     if (focus !== sale.id) throw new Error(`the focus is on ${focus}`)
-    await hand.expectNoShift()
+    await pointer.expectNoShift()
     const { x, width } = await ended.boundingBox()
     const over = x + width - page.viewportSize().width
     if (over > 0) throw new Error(`the way on is ${over} px wider than the window`)
     await looks('ended')
   })
   await check('a press then buys nothing and goes nowhere', async () => {
-    await page.mouse.click(hand.at.x, hand.at.y)
-    await hand.expectUnder(before, 'sale', 'place')
+    await page.mouse.click(pointer.at.x, pointer.at.y)
+    await pointer.expectUnder(before, 'sale', 'place')
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
   })
   await check('a press leads to the next slot, and a double click buys nothing there', async () => {
     await ready(page)
     await next.click({ clickCount: size === 'phone' ? 2 : 1, delay: 20 })
     await soon(page.locator('nav [aria-current].open'))
-    await soon(hand.card(sale.id), 'detached')
+    await soon(pointer.card(sale.id), 'detached')
     if (size !== 'phone') {
       // The second half of the double click arrives after the change.
       await soon(page.locator('nav [aria-disabled]').first(), 'detached')
@@ -147,7 +147,7 @@ export async function slotChange({ check, looks, page, hand, shop, size }) {
   })
   await check('the ended slot is still there, and leads to the next one', async () => {
     await page.locator('nav .closed').last().click()
-    await soon(hand.card(sale.id))
+    await soon(pointer.card(sale.id))
     await soon(page.locator('.board .next'))
     await ready(page)
     await looks('ended-board')
@@ -162,18 +162,18 @@ export async function slotChange({ check, looks, page, hand, shop, size }) {
 const ready = (page) => page.waitForFunction(() => document.querySelector('.next')?.ariaDisabled === 'false')
 
 /** On a phone. */
-export async function doubleClick({ check, looks, page, hand, shop }) {
+export async function doubleClick({ check, looks, page, pointer, shop }) {
   shop.settleAfter = 60
   const sale = [...shop.sales.values()].find((s) => s.slot === shop.current().id && s.limit === 3)
-  const button = hand.button(sale.id)
+  const button = pointer.button(sale.id)
   const buys = () => shop.orders.size
-  const double = () => page.mouse.click(hand.at.x, hand.at.y, { clickCount: 2, delay: 20 })
+  const double = () => page.mouse.click(pointer.at.x, pointer.at.y, { clickCount: 2, delay: 20 })
   const pays = () => page.locator('dialog[open]').count()
 
   await check('a double click makes one order, and the button becomes Pay', async () => {
-    await hand.over(button)
-    await hand.watchShifts()
-    await button.evaluate(pressAsPay)
+    await pointer.over(button)
+    await pointer.watchShifts()
+    await button.evaluate(clickAsPay)
     await double()
     await soon(card('[data-does="pay"]'))
     if (buys() !== 1) throw new Error(`${buys()} orders`)
@@ -181,7 +181,7 @@ export async function doubleClick({ check, looks, page, hand, shop }) {
       throw new Error('the double click paid')
     const text = await button.innerText()
     if (!/^Pay · \d\d:\d\d/.test(text)) throw new Error(`the button says ${text}`)
-    await hand.expectNoShift()
+    await pointer.expectNoShift()
     await page.waitForFunction((el) => el.ariaDisabled === 'false', await button.elementHandle())
     await looks('pay')
   })
@@ -191,30 +191,30 @@ export async function doubleClick({ check, looks, page, hand, shop }) {
     const { y } = await another.boundingBox()
     const main = await button.boundingBox()
     if (y + 20 > main.y) throw new Error('it lies on the main button')
-    await hand.over(another)
+    await pointer.over(another)
     await double()
     await soon(card('[data-does="pay"]'))
     await new Promise((resolve) => setTimeout(resolve, CALM_MS))
     if (buys() !== 2) throw new Error(`${buys()} orders`)
   })
   await check('Pay pays', async () => {
-    await hand.over(button)
-    const { does } = await hand.under()
+    await pointer.over(button)
+    const { does } = await pointer.under()
     if (does !== 'pay') throw new Error(`the button does ${does}`)
     await page.route('https://pay.example/**', (route) => route.fulfill({ body: 'the gateway' }))
-    await page.mouse.click(hand.at.x, hand.at.y)
+    await page.mouse.click(pointer.at.x, pointer.at.y)
     await page.waitForURL(/pay\.example/)
   })
 
   function card(selector) {
-    return hand.card(sale.id).locator(selector)
+    return pointer.card(sale.id).locator(selector)
   }
 }
 
 /**
  * Runs in the page. Clicks the button when it becomes Pay: the worst time for the second half of a slow double click.
  */
-function pressAsPay(button) {
+function clickAsPay(button) {
   const card = button.closest('[data-sale]')
   const observer = new MutationObserver(() => {
     const pay = card.querySelector('[data-does="pay"]')
@@ -229,7 +229,7 @@ function pressAsPay(button) {
  * Runs in the page. Records the texts of live regions in the topmost layer, because a later announcement replaces the
  * text.
  */
-function recordSpoken() {
+function recordAnnouncements() {
   globalThis.spoken = []
   const observer = new MutationObserver((records) => {
     const top = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
@@ -242,7 +242,7 @@ function recordSpoken() {
 }
 
 /** On a phone, where orders and messages are in dialogs. */
-export async function dialogs({ check, looks, browser, page, hand, standIn, shop }) {
+export async function dialogs({ check, looks, browser, page, pointer, standIn, shop }) {
   const dialog = page.locator('dialog[open]')
   const note = 'More kettles at noon.'
   /** The message must be the element at its own position, and the topmost layer must announce it. */
@@ -260,18 +260,18 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
     await page.waitForFunction((text) => globalThis.spoken.filter((said) => said === text).length === 1, text)
   }
 
-  await page.evaluate(recordSpoken)
+  await page.evaluate(recordAnnouncements)
   await check('a message appears over the page and moves nothing', async () => {
-    await hand.watchShifts()
-    shop.tell(undefined, { ev: 'notice', level: 'info', text: 'Welcome.' })
+    await pointer.watchShifts()
+    shop.publish(undefined, { ev: 'notice', level: 'info', text: 'Welcome.' })
     await expectOnTop('Welcome.')
-    await hand.expectNoShift()
+    await pointer.expectNoShift()
   })
   await check('a dialog shows the messages and receives new ones', async () => {
     await page.locator('.bag').click()
     await soon(dialog)
     await soon(dialog.locator('.notices li').filter({ hasText: 'Welcome.' }))
-    shop.tell(undefined, { ev: 'notice', level: 'warn', text: note })
+    shop.publish(undefined, { ev: 'notice', level: 'warn', text: note })
     await expectOnTop(note)
     // A notification replaces the previous one.
     await soon(page.locator('.notices li').filter({ hasText: 'Welcome.' }), 'detached')
@@ -287,7 +287,7 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
     await page.keyboard.press('Escape')
     await soon(dialog, 'hidden')
     await soon(page.locator('.notices li').filter({ hasText: note }))
-    shop.tell(undefined, { ev: 'notice', level: 'info', text: 'Soon.' })
+    shop.publish(undefined, { ev: 'notice', level: 'info', text: 'Soon.' })
     await expectOnTop('Soon.')
     await page.locator('.notices button').first().click()
     await soon(page.locator('.notices li').first(), 'detached')
@@ -303,12 +303,12 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
   })
 }
 
-export async function banner({ check, looks, page, hand, standIn }) {
+export async function banner({ check, looks, page, pointer, standIn }) {
   const lost = page.locator('.banner')
   await check(
     'the banner of a lost connection moves nothing, when it appears and when it disappears',
     async () => {
-      await hand.watchShifts()
+      await pointer.watchShifts()
       const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
       const before = await place()
       standIn.drain(5_000)
@@ -317,7 +317,7 @@ export async function banner({ check, looks, page, hand, standIn }) {
       await looks('banner')
       await soon(lost, 'detached')
       await live(page)
-      await hand.expectNoShift()
+      await pointer.expectNoShift()
     },
   )
 }

@@ -12,9 +12,9 @@ afterEach(() => vi.useRealTimers())
 
 /** Work that takes a while, and the number of concurrent runs. */
 function work() {
-  const seen = { now: 0, most: 0, done: 0 }
+  const seen = { now: 0, max: 0, done: 0 }
   const run = async (): Promise<void> => {
-    seen.most = Math.max(seen.most, ++seen.now)
+    seen.max = Math.max(seen.max, ++seen.now)
     await new Promise((resolve) => setTimeout(resolve, 500))
     seen.now--
     seen.done++
@@ -28,10 +28,10 @@ describe('without Web Locks', () => {
     const tabs = [exclusive('x', run), exclusive('x', run), exclusive('x', run)]
     await vi.advanceTimersByTimeAsync(10_000)
     await Promise.all(tabs)
-    expect(seen).toEqual({ now: 0, most: 1, done: 3 })
+    expect(seen).toEqual({ now: 0, max: 1, done: 3 })
   })
 
-  it('a tab that was closed holds nobody up for long, nor does a clock that was set back', async () => {
+  it('neither a closed tab nor a clock that was set back blocks other tabs for long', async () => {
     const { seen, run } = work()
     localStorage.setItem('stampede.lease.x', JSON.stringify({ by: 'gone', until: Date.now() + 3_000 }))
     localStorage.setItem('stampede.lease.y', JSON.stringify({ by: 'gone', until: Date.now() + 3_600_000 }))
@@ -43,7 +43,7 @@ describe('without Web Locks', () => {
     expect(seen.done).toBe(2)
   })
 
-  it('what fails lets the next one in', async () => {
+  it('a failed run releases the lock', async () => {
     const { seen, run } = work()
     const failed = expect(exclusive('x', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     await vi.advanceTimersByTimeAsync(100)
@@ -56,7 +56,7 @@ describe('without Web Locks', () => {
 })
 
 describe('with Web Locks', () => {
-  it('a browser that forbids them lets the tab stand alone', async () => {
+  it('a tab runs alone if the browser forbids locks', async () => {
     const request = () => Promise.reject(new DOMException('no storage', 'SecurityError'))
     Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
     expect(await exclusive('x', () => Promise.resolve(1))).toBe(1)

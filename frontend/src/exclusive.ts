@@ -1,4 +1,4 @@
-import { keep, recall } from './storage'
+import { keep, readStored } from './storage'
 
 /** A lease expires after this time, in milliseconds, if its tab was closed or frozen. */
 const LEASE_MS = 3_000
@@ -47,7 +47,7 @@ async function leased<T>(name: string, run: () => Promise<T>): Promise<T> {
   const by = String(Math.random())
   const hold = (): boolean => keep(name, { by, until: Date.now() + LEASE_MS })
   for (;;) {
-    const left = (recall(name, parseLease)?.until ?? 0) - Date.now()
+    const left = (readStored(name, parseLease)?.until ?? 0) - Date.now()
     // A lease that ends later than LEASE_MS from now was written before the clock was set back.
     if (left > 0 && left <= LEASE_MS) {
       await pause(LOOK_MS)
@@ -55,7 +55,7 @@ async function leased<T>(name: string, run: () => Promise<T>): Promise<T> {
     }
     hold()
     await pause(SETTLE_MS)
-    const winner = recall(name, parseLease)?.by
+    const winner = readStored(name, parseLease)?.by
     // If storage does not work, tabs cannot coordinate.
     if (winner === by || winner === undefined) break
   }

@@ -2,11 +2,11 @@ import { useListener } from './timers'
 
 /** Small values in the browser's storage. If the browser forbids storage, values only live as long as the page. */
 
-const OURS = 'stampede.'
+const PREFIX = 'stampede.'
 
-export function recall<T>(name: string, read: (value: unknown) => T): T | undefined {
+export function readStored<T>(name: string, read: (value: unknown) => T): T | undefined {
   try {
-    const stored = localStorage.getItem(OURS + name)
+    const stored = localStorage.getItem(PREFIX + name)
     return stored === null ? undefined : read(JSON.parse(stored))
   } catch {
     return undefined
@@ -14,11 +14,11 @@ export function recall<T>(name: string, read: (value: unknown) => T): T | undefi
 }
 
 /** All values whose names have the prefix; unreadable ones are skipped. */
-export function recallAll<T>(beginning: string, read: (value: unknown) => T): T[] {
+export function readAllStored<T>(prefix: string, read: (value: unknown) => T): T[] {
   try {
     return Object.keys(localStorage)
-      .filter((key) => key.startsWith(OURS + beginning))
-      .flatMap((key) => recall(key.slice(OURS.length), read) ?? [])
+      .filter((key) => key.startsWith(PREFIX + prefix))
+      .flatMap((key) => readStored(key.slice(PREFIX.length), read) ?? [])
   } catch {
     return []
   }
@@ -27,8 +27,8 @@ export function recallAll<T>(beginning: string, read: (value: unknown) => T): T[
 /** Stores a value, or deletes it if it is undefined; false if the store rejects it. */
 export function keep(name: string, value: unknown): boolean {
   try {
-    if (value === undefined) localStorage.removeItem(OURS + name)
-    else localStorage.setItem(OURS + name, JSON.stringify(value))
+    if (value === undefined) localStorage.removeItem(PREFIX + name)
+    else localStorage.setItem(PREFIX + name, JSON.stringify(value))
     return true
   } catch {
     // Private mode or a full store: the value does not survive the page.
@@ -37,10 +37,10 @@ export function keep(name: string, value: unknown): boolean {
 }
 
 /** Calls back when another tab changes a value whose name has the prefix, until the caller's scope ends. */
-export function onKept(beginning: string, changed: () => void): void {
+export function onStoreChange(prefix: string, changed: () => void): void {
   useListener(window, 'storage', (event) => {
     const { key } = event as StorageEvent
     // Clearing the store reports no key.
-    if (key === null || key.startsWith(OURS + beginning)) changed()
+    if (key === null || key.startsWith(PREFIX + prefix)) changed()
   })
 }

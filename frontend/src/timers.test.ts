@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers())
 
 describe('a timer', () => {
-  it('rings once, at the time that was set last', async () => {
+  it('fires once, at the last set time', async () => {
     const ring = vi.fn()
     const timer = scope.run(useTimer)
     timer?.start(100, ring)
@@ -22,14 +22,14 @@ describe('a timer', () => {
     expect([ring.mock.calls.length, timer?.isRunning()]).toEqual([1, false])
   })
 
-  it('does not ring at once for a time that is too long for the browser', async () => {
+  it("does not fire at once for a delay above the browser's maximum", async () => {
     const ring = vi.fn()
     scope.run(useTimer)?.start(Infinity, ring)
     await vi.advanceTimersByTimeAsync(60_000)
     expect(ring).not.toHaveBeenCalled()
   })
 
-  it('is dead when its scope has ended', async () => {
+  it('does not fire after the end of its scope', async () => {
     const timer = scope.run(useTimer)
     timer?.start(100, vi.fn())
     scope.stop()
@@ -39,7 +39,7 @@ describe('a timer', () => {
   })
 })
 
-it('pauses do not end any more when their scope has', async () => {
+it('pauses never resolve after the end of their scope', async () => {
   const pause = scope.run(usePause)
   const went = vi.fn()
   void pause?.(100).then(went)

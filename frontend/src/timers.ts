@@ -3,7 +3,7 @@ import { getCurrentScope, onScopeDispose } from 'vue'
 // Timers, frames and listeners that end with the scope in which they were created.
 
 /** The maximum delay of a browser timer, in milliseconds; a longer one would fire at once. */
-const LONGEST_MS = 2 ** 31 - 1
+const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** One timer. A second start replaces the first; after the end of the scope, start has no effect. */
 export function useTimer() {
@@ -22,7 +22,7 @@ export function useTimer() {
       timer = undefined
       run()
     }
-    timer = setTimeout(ring, Math.min(ms, LONGEST_MS))
+    timer = setTimeout(ring, Math.min(ms, MAX_DELAY_MS))
   }
 
   onScopeDispose(stop)
@@ -68,7 +68,7 @@ export function useInterval(ms: number, run: () => void): void {
   onScopeDispose(() => clearInterval(timer))
 }
 
-export function useListener(target: EventTarget, type: string, heard: (event: Event) => void): void {
-  target.addEventListener(type, heard, { passive: true })
-  onScopeDispose(() => target.removeEventListener(type, heard))
+export function useListener(target: EventTarget, type: string, listener: (event: Event) => void): void {
+  target.addEventListener(type, listener, { passive: true })
+  onScopeDispose(() => target.removeEventListener(type, listener))
 }

@@ -14,7 +14,7 @@ const of = (p: number, away: boolean) => ({
   away,
 })
 
-it('shows no numbers of a partition whose server does not answer', () => {
+it('shows no numbers of a partition whose server is unreachable', () => {
   const place = document.createElement('div')
   const app = createApp(() => h(PartitionTable, { partitions: [of(0, false), of(1, true)] }))
   app.use(createPinia()).mount(place)

@@ -24,50 +24,50 @@ const point = (at: number) => ({ at, lags: [1, 2], pending: 3 })
 beforeEach(() => setActivePinia(createPinia()))
 
 describe('the live board', () => {
-  it('begins with the past, and sums up what is told in parts', () => {
+  it('starts with the history and sums the numbers of the nodes', () => {
     const board = useBoard()
-    board.begin({ now, history: [point(now - 10_000)] })
-    board.hear(frame())
+    board.start({ now, history: [point(now - 10_000)] })
+    board.apply(frame())
     expect(board.history.map(({ waiting }) => waiting)).toEqual([6, 3])
     expect(board.frame).toMatchObject({ refused_s: 5, waiting: 3, payments: { in_doubt: 1 } })
   })
 
   it('shows orders of hidden sales separately, and none by default', () => {
     const board = useBoard()
-    board.hear(frame({ hidden_s: 12.5 }))
+    board.apply(frame({ hidden_s: 12.5 }))
     expect(board.frame).toMatchObject({ confirmed_s: 4, hidden_s: 12.5 })
-    board.hear(frame({ now: now + 1_000 }))
+    board.apply(frame({ now: now + 1_000 }))
     expect(board.frame?.hidden_s).toBe(0)
   })
 
-  it('takes a point every five seconds, and forgets what is older than its charts', () => {
+  it('adds a point every five seconds and drops points older than the charts', () => {
     const board = useBoard()
-    board.begin({ now, history: [point(now - SPAN_MS - 1), point(now - 4_000)] })
-    board.hear(frame())
+    board.start({ now, history: [point(now - SPAN_MS - 1), point(now - 4_000)] })
+    board.apply(frame())
     expect(board.history).toHaveLength(2)
-    board.hear(frame({ now: now + 1_000 }))
+    board.apply(frame({ now: now + 1_000 }))
     expect(board.history.map(({ at }) => at)).toEqual([now - 4_000, now + 1_000])
-    board.hear(frame({ now: now + 2_000 }))
+    board.apply(frame({ now: now + 2_000 }))
     expect(board.history).toHaveLength(2)
     expect(board.frame?.at).toBe(now + 2_000)
   })
 
-  it('keeps the last numbers when a frame cannot be read', () => {
+  it('keeps the last numbers after an unreadable frame', () => {
     const board = useBoard()
-    board.hear(frame())
+    board.apply(frame())
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
-    board.hear({ ev: 'board', now: 'soon' })
-    board.hear('nonsense')
+    board.apply({ ev: 'board', now: 'soon' })
+    board.apply('nonsense')
     expect(warn).toHaveBeenCalledTimes(2)
     expect(board.frame?.at).toBe(now)
     warn.mockRestore()
   })
 
-  it('says why there are no numbers', () => {
+  it('shows the reason for missing numbers', () => {
     const board = useBoard()
     board.refuse('forbidden')
     expect(board.refused).toBe('forbidden')
-    board.begin({ now, history: [] })
+    board.start({ now, history: [] })
     expect(board.refused).toBeUndefined()
   })
 })

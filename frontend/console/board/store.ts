@@ -17,7 +17,7 @@ export const useBoard = defineStore('board', () => {
   const notice = shallowRef<{ level: string; text: string }>()
 
   /** Takes the reply to the feed request, which contains the history. The first frame follows within a second. */
-  function begin(reply: unknown): void {
+  function start(reply: unknown): void {
     refused.value = undefined
     try {
       history.value = readable(fields(reply, 'board'), 'history', parsePoint)
@@ -28,7 +28,7 @@ export const useBoard = defineStore('board', () => {
   }
 
   /** Handles a board event; other events are ignored. */
-  function hear(event: unknown): void {
+  function apply(event: unknown): void {
     try {
       if (fields(event, 'event').ev === 'board') take(event)
     } catch (error) {
@@ -50,9 +50,9 @@ export const useBoard = defineStore('board', () => {
     history: asReadonly(history),
     refused: asReadonly(refused),
     notice: asReadonly(notice),
-    begin,
-    hear,
-    hearNotice: (level: string, text: string) => (notice.value = text ? { level, text } : undefined),
+    start,
+    apply,
+    setNotice: (level: string, text: string) => (notice.value = text ? { level, text } : undefined),
     refuse: (code: string | undefined) => (refused.value = code),
   }
 })

@@ -1,6 +1,6 @@
 import { fields, readable, text } from '../../src/protocol/fields'
-import { useAsking } from '../asking'
-import { askFile } from '../http'
+import { useRequests } from '../requests'
+import { downloadFile } from '../http'
 import { upload } from './upload'
 import {
   parseCategory,
@@ -30,12 +30,12 @@ export interface ProductTerms {
 }
 
 /** An operation with a reason for the audit log. */
-export interface Noted {
+export interface WithNote {
   note?: string
 }
 
 /** noted wraps the note of an operation; empty notes are omitted. */
-export const noted = (note: string): Noted => (note ? { note } : {})
+export const withNote = (note: string): WithNote => (note ? { note } : {})
 
 /** The editable fields of a sale. The server derives the omitted fields of a new sale. */
 export interface SaleTerms {
@@ -66,11 +66,11 @@ export interface SalesQuery {
 }
 
 /** The time limit for an import of ten thousand lines. */
-const TABLE_WITHIN_MS = 60_000
+const TABLE_TIMEOUT_MS = 60_000
 
 /** The catalogue API, one function per operation. `dry` validates and returns the result without a change. */
 export function useCatalogue() {
-  const { signed, ask, act } = useAsking()
+  const { signed, request, operate } = useRequests()
   const tried = (dry: boolean): string => (dry ? '?dry_run=true' : '')
 
   return {
@@ -81,88 +81,93 @@ export function useCatalogue() {
       page?: number
       size?: number
     }) => {
-      const f = fields(await ask('GET', '/operator/products', { query }), 'products')
+      const f = fields(await request('GET', '/operator/products', { query }), 'products')
       return { items: readable(f, 'products', parseProduct), more: f.more === true }
     },
     product: async (id: string): Promise<Product> =>
-      parseProduct(await ask('GET', `/operator/products/${id}`)),
+      parseProduct(await request('GET', `/operator/products/${id}`)),
     makeProduct: async (
       key: string,
-      terms: ProductTerms & Noted,
+      terms: ProductTerms & WithNote,
       images: readonly Picture[],
     ): Promise<Product> => {
       const { category_id: category, ...rest } = terms
       const draft = { ...rest, ...(category ? { category_id: category } : {}), images }
-      return parseProduct(await act(key, 'POST', '/products', draft))
+      return parseProduct(await operate(key, 'POST', '/products', draft))
     },
     editProduct: async (
       key: string,
       id: string,
-      edit: Partial<ProductTerms> & Noted & { version: number; archived?: boolean },
-    ): Promise<Product> => parseProduct(await act(key, 'PATCH', `/products/${id}`, edit)),
+      edit: Partial<ProductTerms> & WithNote & { version: number; archived?: boolean },
+    ): Promise<Product> => parseProduct(await operate(key, 'PATCH', `/products/${id}`, edit)),
     setPictures: async (
       key: string,
       id: string,
-      pictures: Noted & { version: number; images: readonly Picture[] },
-    ): Promise<Product> => parseProduct(await act(key, 'PUT', `/products/${id}/images`, pictures)),
+      pictures: WithNote & { version: number; images: readonly Picture[] },
+    ): Promise<Product> => parseProduct(await operate(key, 'PUT', `/products/${id}/images`, pictures)),
     /** Stores a picture and returns its URL. `progress` receives the uploaded share, from 0 to 1. */
     upload: (key: string, file: Blob, progress: (part: number) => void): Promise<string> =>
       signed(async (token) => text(fields(await upload(file, key, token, progress), 'image'), 'url')),
 
     categories: async (): Promise<Category[]> =>
-      readable(fields(await ask('GET', '/operator/categories'), 'categories'), 'categories', parseCategory),
+      readable(
+        fields(await request('GET', '/operator/categories'), 'categories'),
+        'categories',
+        parseCategory,
+      ),
     makeCategory: async (key: string, name: string): Promise<Category> =>
-      parseCategory(await act(key, 'POST', '/categories', { name })),
+      parseCategory(await operate(key, 'POST', '/categories', { name })),
     editCategory: async (
       key: string,
       id: string,
       edit: { version: number; name?: string; position?: number; archived?: boolean },
-    ): Promise<Category> => parseCategory(await act(key, 'PATCH', `/categories/${id}`, edit)),
+    ): Promise<Category> => parseCategory(await operate(key, 'PATCH', `/categories/${id}`, edit)),
 
     /** The slots of a range of days, and the time zone of the days. */
     slots: async (from: string, to = from): Promise<{ slots: Slot[]; zone: string }> => {
-      const f = fields(await ask('GET', '/operator/slots', { query: { from, to } }), 'slots')
+      const f = fields(await request('GET', '/operator/slots', { query: { from, to } }), 'slots')
       return { slots: readable(f, 'slots', parseSlot), zone: text(f, 'zone') }
     },
     makeSlot: async (key: string, slot: { opens_at: number; closes_at: number }): Promise<Slot> =>
-      parseSlot(await act(key, 'POST', '/slots', slot)),
+      parseSlot(await operate(key, 'POST', '/slots', slot)),
     removeSlot: async (key: string, id: string): Promise<Slot> =>
-      parseSlot(await act(key, 'DELETE', `/slots/${id}`)),
+      parseSlot(await operate(key, 'DELETE', `/slots/${id}`)),
     template: async (key: string, template: DayTemplate, dry = false): Promise<SlotPlan> =>
-      parsePlan(await act(key, 'POST', `/slots/template${tried(dry)}`, template)),
+      parsePlan(await operate(key, 'POST', `/slots/template${tried(dry)}`, template)),
 
     sales: async (query: SalesQuery) => {
-      const f = fields(await ask('GET', '/operator/sales', { query: { ...query } }), 'sales')
+      const f = fields(await request('GET', '/operator/sales', { query: { ...query } }), 'sales')
       return { items: readable(f, 'sales', parseSaleRecord), more: f.more === true }
     },
     sale: async (id: string): Promise<SaleRecord> =>
-      parseSaleRecord(await ask('GET', `/operator/sales/${id}`)),
+      parseSaleRecord(await request('GET', `/operator/sales/${id}`)),
     makeSale: async (
       key: string,
-      sale: SaleTerms & Noted & { slot: string; product: string },
+      sale: SaleTerms & WithNote & { slot: string; product: string },
       dry = false,
-    ): Promise<SaleRecord> => parseSaleRecord(await act(key, 'POST', `/sales${tried(dry)}`, sale)),
+    ): Promise<SaleRecord> => parseSaleRecord(await operate(key, 'POST', `/sales${tried(dry)}`, sale)),
     editSale: async (
       key: string,
       id: string,
-      edit: Partial<SaleTerms> & Noted & { version: number; position?: number; archived?: boolean },
+      edit: Partial<SaleTerms> & WithNote & { version: number; position?: number; archived?: boolean },
       dry = false,
-    ): Promise<SaleRecord> => parseSaleRecord(await act(key, 'PATCH', `/sales/${id}${tried(dry)}`, edit)),
+    ): Promise<SaleRecord> => parseSaleRecord(await operate(key, 'PATCH', `/sales/${id}${tried(dry)}`, edit)),
     copySale: async (
       key: string,
       id: string,
-      copy: Partial<SaleTerms> & Noted & { slot: string },
+      copy: Partial<SaleTerms> & WithNote & { slot: string },
       dry = false,
-    ): Promise<SaleRecord> => parseSaleRecord(await act(key, 'POST', `/sales/${id}/copy${tried(dry)}`, copy)),
+    ): Promise<SaleRecord> =>
+      parseSaleRecord(await operate(key, 'POST', `/sales/${id}/copy${tried(dry)}`, copy)),
     readiness: async (id: string): Promise<Readiness> =>
-      parseReadiness(await ask('GET', `/operator/sales/${id}/readiness`)),
+      parseReadiness(await request('GET', `/operator/sales/${id}/readiness`)),
 
     exportTable: (what: Table): Promise<Blob> =>
-      signed((token) => askFile(`/operator/export/${what}.csv`, { token, withinMs: TABLE_WITHIN_MS })),
+      signed((token) => downloadFile(`/operator/export/${what}.csv`, { token, timeoutMs: TABLE_TIMEOUT_MS })),
     importTable: async (key: string, what: Table, file: Blob, dry: boolean): Promise<ImportReport> => {
       const body = new Blob([file], { type: 'text/csv' })
       const path = `/operator/import/${what}${tried(dry)}`
-      return parseImport(await ask('POST', path, { key, body, withinMs: TABLE_WITHIN_MS }))
+      return parseImport(await request('POST', path, { key, body, timeoutMs: TABLE_TIMEOUT_MS }))
     },
   }
 }

@@ -29,14 +29,14 @@ describe('the calendar', () => {
     expect(spanOf('week/soon', '2026-11-22').first).toBe('2026-11-16')
   })
 
-  it('has each slot where the clocks of the shop have it, and one over midnight twice', () => {
+  it("places slots in the shop's time zone and splits a slot at midnight", () => {
     const slots = [
       slot('1', '2026-11-16T10:00', '2026-11-16T12:30'),
       slot('2', '2026-11-16T23:00', '2026-11-17T01:00'),
     ]
     const columns = columnsOf(slots, '2026-11-16', 2, zone)
-    const told = columns.map(({ blocks }) => blocks.map(({ slot: { id }, from, to }) => [id, from, to]))
-    expect(told).toEqual([
+    const found = columns.map(({ blocks }) => blocks.map(({ slot: { id }, from, to }) => [id, from, to]))
+    expect(found).toEqual([
       [
         ['1', 10, 12.5],
         ['2', 23, 24],
@@ -47,7 +47,7 @@ describe('the calendar', () => {
     expect(hoursOf(columnsOf([], '2026-11-16', 7, zone))).toEqual({ from: 8, to: 22 })
   })
 
-  it('knows where now is', () => {
+  it('shows the position of the current time', () => {
     expect(nowAt(Date.parse('2026-11-16T18:00:00+08:00'), zone)).toEqual({ day: '2026-11-16', hour: 18 })
   })
 })

@@ -1,4 +1,4 @@
-import { dayAfter, isDay, mondayOf, partOfDay, wallOf } from '../clock/zone'
+import { dayAfter, isDay, mondayOf, partOfDay, localTimeOf } from '../clock/zone'
 import type { Slot } from './types'
 
 /** The displayed range of the calendar. */
@@ -55,6 +55,6 @@ export function hoursOf(columns: readonly Column[]): { from: number; to: number 
 
 /** The position of the current time: day and hour. */
 export function nowAt(now: number, zone: string): { day: string; hour: number } {
-  const { day } = wallOf(now, zone)
+  const { day } = localTimeOf(now, zone)
   return { day, hour: 24 * partOfDay(now, day, zone) }
 }

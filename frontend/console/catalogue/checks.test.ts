@@ -4,7 +4,7 @@ import { checksEn } from '../words/checks.en'
 import { checksZh } from '../words/checks.zh'
 import { en } from '../words/en'
 import { zh } from '../words/zh'
-import { checksInOrder, toldCheck, whereToAct } from './checks'
+import { checksInOrder, checkText, pageToFix } from './checks'
 import type { Check, SaleRecord } from './types'
 
 const check = (name: string, state: Check['state']): Check => ({
@@ -13,7 +13,7 @@ const check = (name: string, state: Check['state']): Check => ({
 const sale = { id: '5', product: { id: '2' }, paused: false, loaded: true } as SaleRecord
 
 describe('the checklist', () => {
-  it('begins with what fails, then what is doubtful', () => {
+  it('lists failures first, then warnings', () => {
     const checks = [
       check('a', 'ok'),
       check('b', 'warn'),
@@ -24,23 +24,23 @@ describe('the checklist', () => {
     expect(checksInOrder(checks).map(({ name }) => name)).toEqual(['c', 'e', 'b', 'a', 'd'])
   })
 
-  it('leads to where something can be done', () => {
-    expect(whereToAct(check('offer', 'warn'), sale)).toBe('products/2')
-    expect(whereToAct(check('offer', 'fail'), { ...sale, paused: true })).toBe('sales/5')
-    expect(whereToAct(check('stock', 'fail'), sale)).toBe('sales/5')
-    expect(whereToAct(check('node: worker', 'fail'), sale)).toBe('')
-    expect(whereToAct(check('backlog', 'ok'), sale)).toBeUndefined()
-    expect(whereToAct(check('mail', 'warn'), sale)).toBeUndefined()
+  it('links to the page that can fix a check', () => {
+    expect(pageToFix(check('offer', 'warn'), sale)).toBe('products/2')
+    expect(pageToFix(check('offer', 'fail'), { ...sale, paused: true })).toBe('sales/5')
+    expect(pageToFix(check('stock', 'fail'), sale)).toBe('sales/5')
+    expect(pageToFix(check('node: worker', 'fail'), sale)).toBe('')
+    expect(pageToFix(check('backlog', 'ok'), sale)).toBeUndefined()
+    expect(pageToFix(check('mail', 'warn'), sale)).toBeUndefined()
   })
 })
 
-describe('what a check found', () => {
+describe('the text of a check', () => {
   const spec = readFileSync(new URL('../../../app/api/spec/openapi.yaml', import.meta.url), 'utf8')
   const [, listed = ''] = /\n {4}Check:[\s\S]*?\n {8}code:[\s\S]*?enum: \[([^\]]*)\]/.exec(spec) ?? []
   const codes = listed.split(',').map((code) => code.trim())
   const found = { ...check('stock', 'fail'), says: 'gone', do: 'look' }
 
-  it('has words in both languages for every code of the server', () => {
+  it('exists in both languages for every code of the server', () => {
     expect(codes.length).toBeGreaterThan(40)
     expect(Object.keys(checksEn).sort()).toEqual([...codes].sort())
     expect(Object.keys(checksZh).sort()).toEqual([...codes].sort())
@@ -50,24 +50,24 @@ describe('what a check found', () => {
         [checksEn, en.duration],
         [checksZh, zh.duration],
       ] as const)
-        expect(toldCheck({ ...found, code }, words, duration).says).not.toBe('gone')
+        expect(checkText({ ...found, code }, words, duration).says).not.toBe('gone')
     }
   })
 
-  it('is told with its values', () => {
+  it('contains the values of the check', () => {
     const low = { ...found, code: 'price_not_below', of: { price_fen: 990, list_price_fen: 900 } }
-    expect(toldCheck(low, checksZh, zh.duration)).toEqual({
+    expect(checkText(low, checksZh, zh.duration)).toEqual({
       says: '秒杀价 ¥9.90 不低于原价 ¥9',
       do: '核对两个价格',
     })
     const apart = { ...found, code: 'clocks_apart', of: { apart_ms: 4_200 } }
-    expect(toldCheck(apart, checksEn, en.duration).says).toContain('differ by 4.2 sec')
-    expect(toldCheck({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
+    expect(checkText(apart, checksEn, en.duration).says).toContain('differ by 4.2 sec')
+    expect(checkText({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
   })
 
-  it('is told by the server where this page has no words', () => {
+  it("is the server's text for an unknown code", () => {
     for (const code of ['', 'comet', 'constructor'])
-      expect(toldCheck({ ...found, code }, checksZh, zh.duration)).toEqual({
+      expect(checkText({ ...found, code }, checksZh, zh.duration)).toEqual({
         says: 'gone',
         do: 'look',
         lang: 'en',

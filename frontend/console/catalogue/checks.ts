@@ -13,7 +13,7 @@ export function checksInOrder(checks: readonly Check[]): Check[] {
 }
 
 /** The page to fix a check; undefined if it cannot be fixed in the console. */
-export function whereToAct(check: Check, sale: SaleRecord): string | undefined {
+export function pageToFix(check: Check, sale: SaleRecord): string | undefined {
   if (check.state === 'ok') return undefined
   if (check.name === 'offer') return sale.paused ? `sales/${sale.id}` : `products/${sale.product.id}`
   if (check.name === 'stock' && sale.loaded) return `sales/${sale.id}`
@@ -21,18 +21,18 @@ export function whereToAct(check: Check, sale: SaleRecord): string | undefined {
 }
 
 /** A check as text, in the reader's language or in the server's English. */
-export interface ToldCheck {
+export interface CheckText {
   readonly says: string
   readonly do: string
   readonly lang?: 'en'
 }
 
 /** The text for a finding. The action is included only if the server requests one. */
-export function toldCheck(
+export function checkText(
   check: Check,
   known: Readonly<Record<string, CheckWords>>,
   duration: ConsoleWords['duration'],
-): ToldCheck {
+): CheckText {
   const words = Object.hasOwn(known, check.code) ? known[check.code] : undefined
   if (!words) return { says: check.says, do: check.do, lang: 'en' }
   const of: Value = (name) => valueOf(name, check.of[name], duration)

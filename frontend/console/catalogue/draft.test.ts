@@ -6,8 +6,8 @@ import { changedFields, rebased, useDraft } from './draft'
 
 const base = { name: 'Kettle', price: 100, images: [{ url: '/a', alt: '' }] }
 
-describe('what is being edited', () => {
-  it('knows its changed fields, also within lists', () => {
+describe('a draft', () => {
+  it('finds changed fields, also within lists', () => {
     expect(changedFields(base, { ...base })).toEqual({})
     expect(changedFields(base, { ...base, price: 90, images: [{ url: '/a', alt: 'red' }] })).toEqual({
       price: 90,
@@ -15,12 +15,16 @@ describe('what is being edited', () => {
     })
   })
 
-  it('takes from others what was not changed here, and keeps what was', () => {
-    const theirs = { name: 'Pot', price: 80, images: [] }
-    expect(rebased(base, { ...base, price: 90 }, theirs)).toEqual({ name: 'Pot', price: 90, images: [] })
+  it('adopts remote changes of unedited fields and keeps local edits', () => {
+    const otherChanges = { name: 'Pot', price: 80, images: [] }
+    expect(rebased(base, { ...base, price: 90 }, otherChanges)).toEqual({
+      name: 'Pot',
+      price: 90,
+      images: [],
+    })
   })
 
-  it('says what somebody else has changed', () => {
+  it('lists the changes of other operators', () => {
     const scope = effectScope()
     const draft = scope.run(() => useDraft<typeof base>(() => '?'))
     if (!draft) throw new Error('no scope')
@@ -29,14 +33,14 @@ describe('what is being edited', () => {
     draft.rebase({ ...base, name: 'Pot' })
     expect(draft.draft.value).toEqual({ ...base, name: 'Pot', price: 90 })
     expect(draft.changed.value).toEqual({ price: 90 })
-    expect(draft.theirs.value).toEqual([{ name: 'name', before: 'Kettle', after: 'Pot' }])
+    expect(draft.otherChanges.value).toEqual([{ name: 'name', before: 'Kettle', after: 'Pot' }])
     draft.reset()
     expect(draft.isChanged.value).toBe(false)
-    expect(draft.theirs.value).toEqual([])
+    expect(draft.otherChanges.value).toEqual([])
     scope.stop()
   })
 
-  it('is read anew, but never over what somebody types, also while the answer is under way', async () => {
+  it('reloads but keeps local edits, also those made during the request', async () => {
     const scope = effectScope()
     const draft = scope.run(() => useDraft<typeof base>(() => '?'))
     if (!draft) throw new Error('no scope')
@@ -54,21 +58,21 @@ describe('what is being edited', () => {
     scope.stop()
   })
 
-  it('is not left without a question while it has changes', () => {
+  it('requires a confirmation before it is left with changes', () => {
     const scope = effectScope()
-    const asked = vi.fn(() => false)
-    vi.stubGlobal('confirm', asked)
+    const confirmed = vi.fn(() => false)
+    vi.stubGlobal('confirm', confirmed)
     const draft = scope.run(() => useDraft<typeof base>(() => 'leave?'))
     draft?.show(base)
     go('a')
-    expect(asked).not.toHaveBeenCalled()
+    expect(confirmed).not.toHaveBeenCalled()
     if (draft?.draft.value) draft.draft.value.price = 1
     go('b')
-    expect(asked).toHaveBeenCalledWith('leave?')
+    expect(confirmed).toHaveBeenCalledWith('leave?')
     expect(location.pathname).toBe('/console/a')
     scope.stop()
     go('b')
-    expect(asked).toHaveBeenCalledOnce()
+    expect(confirmed).toHaveBeenCalledOnce()
     expect(location.pathname).toBe('/console/b')
     vi.unstubAllGlobals()
   })

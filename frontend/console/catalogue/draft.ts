@@ -6,16 +6,16 @@ import { guardLeaving } from '../router'
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /** The fields of `mine` that differ from `base`. */
-export function changedFields<T extends object>(base: T, mine: T): Partial<T> {
-  const names = Object.keys(mine) as (keyof T)[]
+export function changedFields<T extends object>(base: T, own: T): Partial<T> {
+  const names = Object.keys(own) as (keyof T)[]
   return Object.fromEntries(
-    names.filter((name) => !same(base[name], mine[name])).map((name) => [name, mine[name]]),
+    names.filter((name) => !same(base[name], own[name])).map((name) => [name, own[name]]),
   ) as Partial<T>
 }
 
 /** The local changes applied to the version of another operator. */
-export function rebased<T extends object>(base: T, mine: T, theirs: T): T {
-  return { ...theirs, ...changedFields(base, mine) }
+export function rebased<T extends object>(base: T, own: T, otherChanges: T): T {
+  return { ...otherChanges, ...changedFields(base, own) }
 }
 
 /**
@@ -23,10 +23,10 @@ export function rebased<T extends object>(base: T, mine: T, theirs: T): T {
  * unchanged fields take the new values, changed fields stay, and `theirs` lists the other operator's changes. Leaving
  * the page with changes requires confirmation.
  */
-export function useDraft<T extends object>(asked: () => string) {
+export function useDraft<T extends object>(question: () => string) {
   const base = shallowRef<T>()
   const draft = ref<T>() as Ref<T | undefined>
-  const theirs = shallowRef<readonly Change[]>([])
+  const otherChanges = shallowRef<readonly Change[]>([])
   const changed = computed<Partial<T>>(() =>
     base.value && draft.value ? changedFields(base.value, draft.value) : {},
   )
@@ -35,7 +35,7 @@ export function useDraft<T extends object>(asked: () => string) {
   function show(fresh: T): void {
     base.value = fresh
     draft.value = copyOf(fresh)
-    theirs.value = []
+    otherChanges.value = []
   }
 
   /** Reloads the object unless it has local changes. Changes typed during the request are kept. */
@@ -47,10 +47,10 @@ export function useDraft<T extends object>(asked: () => string) {
 
   /** Applies the local changes to the current version. */
   function rebase(now: T): void {
-    const [was, mine] = [base.value, draft.value]
-    if (!was || !mine) return show(now)
-    theirs.value = changesOf(was, now)
-    draft.value = copyOf(rebased(was, mine, now))
+    const [was, own] = [base.value, draft.value]
+    if (!was || !own) return show(now)
+    otherChanges.value = changesOf(was, now)
+    draft.value = copyOf(rebased(was, own, now))
     base.value = now
   }
 
@@ -61,8 +61,8 @@ export function useDraft<T extends object>(asked: () => string) {
   useListener(window, 'beforeunload', (event) => {
     if (isChanged.value) event.preventDefault()
   })
-  guardLeaving(() => !isChanged.value || confirm(asked()))
-  return { base, draft, theirs, changed, isChanged, show, renew, rebase, reset }
+  guardLeaving(() => !isChanged.value || confirm(question()))
+  return { base, draft, otherChanges, changed, isChanged, show, renew, rebase, reset }
 }
 
 const copyOf = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T

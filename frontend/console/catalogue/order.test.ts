@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { moved, replaced } from './order'
 
 describe('an order', () => {
-  it('moves one thing by one place, and nothing beyond its ends', () => {
+  it('moves an item by one place, within its ends', () => {
     expect(moved(['a', 'b', 'c'], 1, -1)).toEqual(['b', 'a', 'c'])
     expect(moved(['a', 'b', 'c'], 1, 1)).toEqual(['a', 'c', 'b'])
     expect(moved(['a', 'b'], 0, -1)).toEqual(['a', 'b'])
     expect(moved(['a', 'b'], 1, 1)).toEqual(['a', 'b'])
   })
 
-  it('changes two places where all are different', () => {
+  it('changes two positions if all positions are unique', () => {
     const [a, b, c] = [{ position: 3 }, { position: 5 }, { position: 9 }]
     expect(replaced([b, a, c])).toEqual([
       { item: b, position: 3 },
@@ -18,7 +18,7 @@ describe('an order', () => {
     expect(replaced([a, b, c])).toEqual([])
   })
 
-  it('numbers all anew where some have the same', () => {
+  it('renumbers all items if positions repeat', () => {
     const [a, b, c] = [{ position: 0 }, { position: 0 }, { position: 2 }]
     expect(replaced([b, a, c])).toEqual([{ item: a, position: 1 }])
   })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { draftOf, lockedTerms, NO_TERMS, oddInstants, termsOf, termsTold } from './saleterms'
+import { draftOf, lockedTerms, NO_TERMS, ambiguousInstants, termsOf, termsText } from './saleterms'
 import type { SaleRecord } from './types'
 
 const zone = 'Asia/Shanghai'
-const at = (wall: string): number => Date.parse(`${wall}+08:00`)
+const at = (local: string): number => Date.parse(`${local}+08:00`)
 const slot = {
   id: '1',
   phase: 'upcoming',
@@ -32,7 +32,7 @@ const sale: SaleRecord = {
 }
 
 describe('the terms of a sale', () => {
-  it('are shown by the clocks of the shop, and read back', () => {
+  it("are formatted and parsed in the shop's time zone", () => {
     const draft = draftOf(sale, zone)
     expect(draft).toEqual({
       price_fen: 4900,
@@ -47,7 +47,7 @@ describe('the terms of a sale', () => {
     expect([opens_at, closes_at]).toEqual([sale.opens_at, sale.closes_at])
   })
 
-  it('say nothing of what was left empty', () => {
+  it('omit empty fields', () => {
     expect(termsOf({ ...NO_TERMS, price_fen: 100 }, zone)).toEqual({
       price_fen: 100,
       stock: 100,
@@ -57,15 +57,17 @@ describe('the terms of a sale', () => {
     expect(termsOf({ limit: 3 }, zone)).toEqual({ limit: 3 })
   })
 
-  it('name instants that the clocks skip or show twice', () => {
-    expect(oddInstants({ opens: '2027-03-28T02:30', closes: '2026-10-25T02:30' }, 'Europe/Berlin')).toEqual([
-      { field: '2027-03-28T02:30', many: 0 },
-      { field: '2026-10-25T02:30', many: 2 },
+  it('report local times that the time zone skips or repeats', () => {
+    expect(
+      ambiguousInstants({ opens: '2027-03-28T02:30', closes: '2026-10-25T02:30' }, 'Europe/Berlin'),
+    ).toEqual([
+      { field: '2027-03-28T02:30', count: 0 },
+      { field: '2026-10-25T02:30', count: 2 },
     ])
-    expect(oddInstants({ limit: 1 }, zone)).toEqual([])
+    expect(ambiguousInstants({ limit: 1 }, zone)).toEqual([])
   })
 
-  it('are fixed step by step as the sale comes nearer', () => {
+  it('are locked step by step before the opening', () => {
     const locked = (now: number, change: Partial<SaleRecord> = {}) => [
       ...lockedTerms({ ...sale, ...change }, now),
     ]
@@ -76,9 +78,9 @@ describe('the terms of a sale', () => {
     expect(locked(0, { archived_at: 1 })).toHaveLength(7)
   })
 
-  it('are told in words', () => {
-    const told = termsTold(sale, { planned: (ms) => `@${String(ms)}` }, { none: 'None' })
-    expect(told).toMatchObject({
+  it('are formatted as text', () => {
+    const found = termsText(sale, { planned: (ms) => `@${String(ms)}` }, { none: 'None' })
+    expect(found).toMatchObject({
       product: 'Kettle',
       price_fen: '¥49',
       units: '100',

@@ -1,7 +1,7 @@
 import { yuan } from '../../src/format/intl'
 import type { SaleTerms } from './api'
 import type { SaleRecord, Slot } from './types'
-import { instantsOf, wallOf } from '../clock/zone'
+import { instantsOf, localTimeOf } from '../clock/zone'
 
 /** The terms of a sale as a form holds them. Instants are local times of the shop, `2026-11-21T10:00`. */
 export interface TermsDraft {
@@ -26,8 +26,8 @@ export const NO_TERMS: TermsDraft = {
 }
 
 /** The value of an instant field. */
-export function wallField(at: number, zone: string): string {
-  const { day, time } = wallOf(at, zone)
+export function localField(at: number, zone: string): string {
+  const { day, time } = localTimeOf(at, zone)
   return `${day}T${time}`
 }
 
@@ -41,7 +41,7 @@ export function instantsIn(field: string, zone: string): number[] {
 }
 
 export function windowOf(slot: Slot, zone: string): { opens: string; closes: string } {
-  return { opens: wallField(slot.opens_at, zone), closes: wallField(slot.closes_at, zone) }
+  return { opens: localField(slot.opens_at, zone), closes: localField(slot.closes_at, zone) }
 }
 
 export function draftOf(sale: SaleRecord, zone: string): TermsDraft {
@@ -50,14 +50,17 @@ export function draftOf(sale: SaleRecord, zone: string): TermsDraft {
 }
 
 /** The fields that do not mean exactly one instant, with their number of instants (0 or 2). */
-export function oddInstants(draft: Partial<TermsDraft>, zone: string): { field: string; many: number }[] {
+export function ambiguousInstants(
+  draft: Partial<TermsDraft>,
+  zone: string,
+): { field: string; count: number }[] {
   return [draft.opens, draft.closes].flatMap((field) => {
-    const many = field === undefined ? 1 : instantsIn(field, zone).length
-    return many === 1 ? [] : [{ field: field ?? '', many }]
+    const count = field === undefined ? 1 : instantsIn(field, zone).length
+    return count === 1 ? [] : [{ field: field ?? '', count }]
   })
 }
 
-/** The request body for a form. Requires that oddInstants is empty. */
+/** The request body for a form. Requires that ambiguousInstants is empty. */
 export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleTerms> {
   const { opens, closes, cap, ...rest } = draft
   const [opensAt] = instantsIn(opens ?? '', zone)
@@ -71,16 +74,16 @@ export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleT
 }
 
 /** The fields that are still editable. The server makes the final decision and returns the reason. */
-const SOON_MS = 10_000
+const LOCK_MS = 10_000
 export function lockedTerms(sale: SaleRecord, now: number): ReadonlySet<keyof TermsDraft> {
   const all: (keyof TermsDraft)[] = ['price_fen', 'stock', 'limit', 'cap', 'opens', 'closes', 'challenge']
   if (sale.archived_at || now >= sale.closes_at) return new Set(all)
-  if (now >= sale.opens_at - SOON_MS) return new Set(['price_fen', 'stock', 'opens', 'closes'])
+  if (now >= sale.opens_at - LOCK_MS) return new Set(['price_fen', 'stock', 'opens', 'closes'])
   return new Set(sale.loaded ? ['stock'] : [])
 }
 
 /** The terms as text, by field name. */
-export function termsTold(
+export function termsText(
   sale: SaleRecord,
   clock: { planned: (at: number) => string },
   challenges: Record<string, string>,

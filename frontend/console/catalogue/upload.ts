@@ -1,10 +1,10 @@
 import { Lost } from '../../src/live/ops'
 import { refused } from '../http'
 
-const WITHIN_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /**
- * Uploads a picture and returns the response. Unlike askApi it uses XMLHttpRequest, which reports the progress of the
+ * Uploads a picture and returns the response. Unlike callApi it uses XMLHttpRequest, which reports the progress of the
  * upload.
  */
 export function upload(
@@ -16,7 +16,7 @@ export function upload(
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     request.open('POST', '/api/v1/operator/images')
-    request.timeout = WITHIN_MS
+    request.timeout = TIMEOUT_MS
     request.responseType = 'json'
     // The server detects the type itself and ignores this one.
     request.setRequestHeader('Content-Type', file.type || 'application/octet-stream')

@@ -32,7 +32,7 @@ vi.mock('uplot', () => ({
 vi.mock('../api', () => ({
   useApi: () => ({ journal: () => Promise.resolve({ items: [entry], more: false }) }),
 }))
-vi.mock('../after/api', () => ({ useAfterApi: () => ({ report: () => Promise.resolve(report) }) }))
+vi.mock('../aftersale/api', () => ({ useAftersaleApi: () => ({ report: () => Promise.resolve(report) }) }))
 
 const entry = {
   seq: 1,
@@ -49,7 +49,7 @@ const report = {
     minutes: [{ at: OPENS, orders: 3, units: 3 }],
     peak: 3,
   },
-  ...{ fates: [], money: { paid_fen: 0, refunded_fen: 0, refunding_fen: 0, net_fen: 0 } },
+  ...{ states: [], money: { paid_fen: 0, refunded_fen: 0, refunding_fen: 0, net_fen: 0 } },
   balance: { redis: side, database: side, loaded: true, waiting: 0, failures: [] },
 }
 
@@ -80,30 +80,30 @@ afterAll(() => {
 beforeEach(() => {
   plots.length = 0
   setActivePinia(createPinia())
-  usePreferences().speak('en')
+  usePreferences().setLang('en')
 })
 afterEach(() => {
   app?.unmount()
   document.body.replaceChildren()
 })
 
-describe('in a browser of another zone', () => {
-  it('the clocks are those of the browser until the shop has said by which it lives', () => {
+describe('in a browser with another time zone', () => {
+  it("the browser's time zone is used until the shop's is loaded", () => {
     expect(new Date(OPENS).getHours()).toBe(21)
     expect(useShopClock().instant(OPENS)).toBe('2026-11-20 21:00:00')
-    useShopClock().hear(SHOP)
+    useShopClock().setZone(SHOP)
     expect(useShopClock().instant(OPENS)).toBe('2026-11-21 10:00:00')
     expect(useShopClock().planned(OPENS)).toBe('2026-11-21 10:00')
     expect(useShopClock().time(OPENS + 7_000)).toBe('10:00:07')
   })
 
-  it('the console says by which clocks it tells times', async () => {
-    useShopClock().hear(SHOP)
+  it('the console shows its time zone', async () => {
+    useShopClock().setZone(SHOP)
     expect(await show(ConsoleBar)).toContain('Times in Asia/Shanghai')
   })
 
-  it('the journal is told by the clocks of the shop, and so is what an act changed', async () => {
-    useShopClock().hear(SHOP)
+  it("the journal and the changes of an operation use the shop's time zone", async () => {
+    useShopClock().setZone(SHOP)
     expect(await show(EntryList, { limit: 10 })).toContain('2026-11-21 10:00:07')
     document.querySelector<HTMLButtonElement>('button.open')?.click()
     await nextTick()
@@ -111,18 +111,18 @@ describe('in a browser of another zone', () => {
     expect(document.body.textContent).not.toMatch(/2026-11-20|2[123]:00/)
   })
 
-  it('the report and its axes are told by the clocks of the shop', async () => {
-    useShopClock().hear(SHOP)
-    const said = await show(ReportPage, { rest: '1' })
-    expect(said).toContain('2026-11-21 10:00 – 12:00')
-    expect(said).toContain('2026-11-21 12:00:05')
+  it("the report and its axes use the shop's time zone", async () => {
+    useShopClock().setZone(SHOP)
+    const text = await show(ReportPage, { rest: '1' })
+    expect(text).toContain('2026-11-21 10:00 – 12:00')
+    expect(text).toContain('2026-11-21 12:00:05')
     const [opening, course] = plots
     expect(onAxis(opening, OPENS)).toEqual(['10:00:00'])
     expect(onAxis(course, OPENS)).toEqual(['10:00'])
   })
 
-  it('the charts of the board are told by the clocks of the shop', async () => {
-    useShopClock().hear(SHOP)
+  it("the charts of the board use the shop's time zone", async () => {
+    useShopClock().setZone(SHOP)
     await show(TimeChart, { title: 'Buys', at: [OPENS], lines: [], until: OPENS, span: 900_000 })
     expect(onAxis(plots[0], OPENS)).toEqual(['10:00'])
   })

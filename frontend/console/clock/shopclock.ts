@@ -3,7 +3,7 @@ import { computed, ref } from 'vue'
 import { useLive } from '../../src/stores/live'
 import { asReadonly } from '../../src/stores/readonly'
 import { useCatalogue } from '../catalogue/api'
-import { knowsZone, secondOf, wallOf, windowText } from './zone'
+import { isKnownZone, secondOf, localTimeOf, windowText } from './zone'
 
 /** The shop's time zone. The console shows every time in it. */
 export const useShopClock = defineStore('shopclock', () => {
@@ -11,18 +11,18 @@ export const useShopClock = defineStore('shopclock', () => {
   const live = useLive()
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone
   const zone = ref(own)
-  const today = computed(() => wallOf(live.now, zone.value).day)
+  const today = computed(() => localTimeOf(live.now, zone.value).day)
   let known = false
 
   /** Sets the zone from the server. If this browser does not support it, the browser's own zone is used. */
-  function hear(name: string): void {
+  function setZone(name: string): void {
     known = true
-    zone.value = knowsZone(name) ? name : own
+    zone.value = isKnownZone(name) ? name : own
   }
 
   /** Loads the zone once. */
   async function read(): Promise<void> {
-    if (!known) hear((await api.slots(today.value)).zone)
+    if (!known) setZone((await api.slots(today.value)).zone)
   }
 
   /** Date and time with seconds. */
@@ -33,14 +33,14 @@ export const useShopClock = defineStore('shopclock', () => {
 
   /** Date and time of a planned instant; seconds only if they are not zero. */
   function planned(at: number): string {
-    const { day, time } = wallOf(at, zone.value)
+    const { day, time } = localTimeOf(at, zone.value)
     return `${day} ${time}`
   }
 
   return {
     zone: asReadonly(zone),
     today,
-    hear,
+    setZone,
     read,
     instant,
     planned,

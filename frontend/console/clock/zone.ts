@@ -3,7 +3,7 @@
 const DAY_MS = 86_400_000
 
 /** The local date and time of a zone at an instant. */
-export interface Wall {
+export interface LocalTime {
   /** 2026-11-21 */
   readonly day: string
   /** 10:00, or 10:00:30 with seconds. */
@@ -30,7 +30,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 }
 
 /** Reports whether this browser supports a time zone. */
-export function knowsZone(zone: string): boolean {
+export function isKnownZone(zone: string): boolean {
   try {
     return formatOf(zone) !== undefined
   } catch {
@@ -38,13 +38,13 @@ export function knowsZone(zone: string): boolean {
   }
 }
 
-export function wallOf(at: number, zone: string): Wall {
+export function localTimeOf(at: number, zone: string): LocalTime {
   const { day, time } = secondOf(at, zone)
   return { day, time: time.endsWith(':00') ? time.slice(0, 5) : time }
 }
 
-/** Like wallOf, always with seconds; for recorded instants. */
-export function secondOf(at: number, zone: string): Wall {
+/** Like localTimeOf, always with seconds; for recorded instants. */
+export function secondOf(at: number, zone: string): LocalTime {
   const parts = Object.fromEntries(
     formatOf(zone)
       .formatToParts(at)
@@ -59,9 +59,9 @@ export function secondOf(at: number, zone: string): Wall {
 
 /** A window as text. The second date is shown only if it differs; a window that ends at midnight stays on its day. */
 export function windowText(from: number, to: number, zone: string): string {
-  const [begin, end] = [wallOf(from, zone), wallOf(to, zone)]
-  if (end.time === '00:00' && end.day === dayAfter(begin.day, 1)) return `${begin.day} ${begin.time} – 24:00`
-  return `${begin.day} ${begin.time} – ${end.day === begin.day ? '' : `${end.day} `}${end.time}`
+  const [start, end] = [localTimeOf(from, zone), localTimeOf(to, zone)]
+  if (end.time === '00:00' && end.day === dayAfter(start.day, 1)) return `${start.day} ${start.time} – 24:00`
+  return `${start.day} ${start.time} – ${end.day === start.day ? '' : `${end.day} `}${end.time}`
 }
 
 /**
@@ -69,16 +69,16 @@ export function windowText(from: number, to: number, zone: string): string {
  * Empty for an invalid date or time.
  */
 export function instantsOf(day: string, time: string, zone: string): number[] {
-  const wall = /^\d{4}-\d\d-\d\d$/.test(day) && /^\d\d:\d\d(:\d\d)?$/.test(time) ? utcOf({ day, time }) : NaN
-  if (Number.isNaN(wall)) return []
+  const local = /^\d{4}-\d\d-\d\d$/.test(day) && /^\d\d:\d\d(:\d\d)?$/.test(time) ? utcOf({ day, time }) : NaN
+  if (Number.isNaN(local)) return []
   // The possible offsets from UTC are those of the day before and of the day after.
-  const ahead = [wall - DAY_MS, wall + DAY_MS].map((at) => utcOf(wallOf(at, zone)) - at)
-  const candidates = [...new Set(ahead.map((ms) => wall - ms))]
-  return candidates.filter((at) => utcOf(wallOf(at, zone)) === wall).sort((a, b) => a - b)
+  const offsets = [local - DAY_MS, local + DAY_MS].map((at) => utcOf(localTimeOf(at, zone)) - at)
+  const candidates = [...new Set(offsets.map((ms) => local - ms))]
+  return candidates.filter((at) => utcOf(localTimeOf(at, zone)) === local).sort((a, b) => a - b)
 }
 
 /** The local time interpreted as UTC. */
-function utcOf({ day, time }: Wall): number {
+function utcOf({ day, time }: LocalTime): number {
   return Date.parse(`${day}T${time.length === 5 ? `${time}:00` : time}Z`)
 }
 
@@ -103,9 +103,9 @@ export function isDay(text: string): boolean {
 
 /** The position of an instant within a day, from 0 to 1; clamped for instants outside of the day. */
 export function partOfDay(at: number, day: string, zone: string): number {
-  const wall = wallOf(at, zone)
-  if (wall.day < day) return 0
-  if (wall.day > day) return 1
-  const [hours = 0, minutes = 0, seconds = 0] = wall.time.split(':').map(Number)
+  const local = localTimeOf(at, zone)
+  if (local.day < day) return 0
+  if (local.day > day) return 1
+  const [hours = 0, minutes = 0, seconds = 0] = local.time.split(':').map(Number)
   return (hours * 3600 + minutes * 60 + seconds) / 86_400
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { changesOf, shown } from './diff'
 
-describe('what an act changed', () => {
-  it('is named field by field, without what stayed', () => {
+describe('the changes of an operation', () => {
+  it('are listed field by field, without unchanged fields', () => {
     const before = { paused: false, limit: 2, product: { name: 'Kettle', id: '1' } }
     const after = { paused: true, limit: 2, product: { name: 'Teapot', id: '1' } }
     expect(changesOf(before, after)).toEqual([
@@ -11,11 +11,11 @@ describe('what an act changed', () => {
     ])
   })
 
-  it('of something new is all of it', () => {
+  it('contain all fields of a new object', () => {
     expect(changesOf(undefined, { reason: 'bots' })).toEqual([{ name: 'reason', before: '–', after: 'bots' }])
   })
 
-  it('tells money and instants as people read them', () => {
+  it('have formatted amounts and instants', () => {
     const instant = (at: number): string => `at ${String(at)}`
     expect(shown('price_fen', 12_950, instant)).toBe('¥129.50')
     expect(shown('closes_at', 0, instant)).toBe('–')

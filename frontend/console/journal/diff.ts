@@ -8,7 +8,7 @@ export interface Change {
 }
 
 /** Shown for an absent or empty field. */
-export const NOTHING = '–'
+export const EMPTY = '–'
 
 type Known = Record<string, unknown>
 
@@ -16,17 +16,17 @@ function asFields(value: unknown): Known | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Known) : undefined
 }
 
-type Tell = (at: number) => string
+type FormatInstant = (at: number) => string
 
 /**
  * The differences between two objects, field by field; nested fields are named like `product.name`. `instant` formats
  * times; without it they stay numbers.
  */
-export function changesOf(before: unknown, after: unknown, instant: Tell = String): Change[] {
+export function changesOf(before: unknown, after: unknown, instant: FormatInstant = String): Change[] {
   return walk('', before, after, instant)
 }
 
-function walk(name: string, before: unknown, after: unknown, instant: Tell): Change[] {
+function walk(name: string, before: unknown, after: unknown, instant: FormatInstant): Change[] {
   const [was, is] = [asFields(before), asFields(after)]
   if (was || is) {
     const names = new Set([...Object.keys(was ?? {}), ...Object.keys(is ?? {})])
@@ -39,10 +39,10 @@ function walk(name: string, before: unknown, after: unknown, instant: Tell): Cha
 }
 
 /** A value for display. The suffix of the name marks instants and money. */
-export function shown(name: string, value: unknown, instant: Tell): string {
-  if (value === undefined || value === null || value === '') return NOTHING
+export function shown(name: string, value: unknown, instant: FormatInstant): string {
+  if (value === undefined || value === null || value === '') return EMPTY
   if (typeof value === 'number' && name.endsWith('_fen')) return yuan(value)
-  if (typeof value === 'number' && /(_at|until)$/.test(name)) return value === 0 ? NOTHING : instant(value)
+  if (typeof value === 'number' && /(_at|until)$/.test(name)) return value === 0 ? EMPTY : instant(value)
   if (typeof value === 'string') return value
   return JSON.stringify(value)
 }

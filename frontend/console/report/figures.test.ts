@@ -15,7 +15,7 @@ const side = (of: Partial<Side>): Side => ({
 describe('columns', () => {
   const point = (at: number, orders: number) => ({ at, orders, units: orders })
 
-  it('are even, with zeros where nothing was', () => {
+  it('are evenly spaced, with zeros for empty columns', () => {
     expect(columns([point(1_000, 3), point(3_000, 5)], 1_000, 5_000, 1_000)).toEqual({
       each: 1_000,
       at: [1_000, 2_000, 3_000, 4_000],
@@ -23,7 +23,7 @@ describe('columns', () => {
     })
   })
 
-  it('begin on the grid and lose nothing of a long sale', () => {
+  it('start on the grid and cover a long sale', () => {
     const points = Array.from({ length: 1_440 }, (_, i) => point(i * 60_000, 1))
     const { at, orders } = columns(points, 30_000, 1_440 * 60_000, 60_000)
     expect(at.length).toBeLessThanOrEqual(241)
@@ -35,14 +35,14 @@ describe('columns', () => {
 describe('the balance', () => {
   const even = side({ stock: 40, held: 10, sold: 50 })
 
-  it('hangs level only while both sides agree', () => {
+  it('is level only while both sides are equal', () => {
     expect(tilt(even, even)).toBe(0)
     expect(tilt(even, side({ stock: 41, held: 10, sold: 50 }))).toBeGreaterThan(1)
     expect(tilt(side({ stock: 41, held: 9, sold: 50 }), even)).toBeLessThan(-1)
     expect(tilt(even, side({ stock: 90_000 }))).toBeLessThanOrEqual(5)
   })
 
-  it('piles units up without a gap, and shows also the few', () => {
+  it('stacks units without a gap and shows small numbers', () => {
     const layers = stack(side({ stock: 1, sold: 99_999 }), 100_000, 200, 150)
     expect(layers.map(({ part }) => part)).toEqual(['sold', 'stock'])
     expect(layers[1]?.height).toBe(2)
@@ -50,19 +50,21 @@ describe('the balance', () => {
   })
 })
 
-it('what is over comes last', () => {
-  const fate = (state: string, orders: number) => ({ state, orders, reason: '', units: 0, amount_fen: 0 })
-  const names = sorted([fate('expired', 9), fate('paid', 2), fate('pending', 3)]).map(({ state }) => state)
+it('failed states are sorted last', () => {
+  const countOf = (state: string, orders: number) => ({ state, orders, reason: '', units: 0, amount_fen: 0 })
+  const names = sorted([countOf('expired', 9), countOf('paid', 2), countOf('pending', 3)]).map(
+    ({ state }) => state,
+  )
   expect(names).toEqual(['pending', 'paid', 'expired'])
 })
 
-it('a share never hides what is there', () => {
+it('a share above zero is never shown as 0 %', () => {
   expect([share(0, 5), share(1, 1_000), share(1, 3), share(5, 0)]).toEqual(['0 %', '< 1 %', '33 %', '0 %'])
 })
 
 describe('a report', () => {
   const balance = { redis: side({}), database: side({}), loaded: true, waiting: 0, failures: [] }
-  const least = {
+  const minimal = {
     sale: '8',
     product: 'Lamp',
     price_fen: 4900,
@@ -75,21 +77,21 @@ describe('a report', () => {
     balance,
   }
 
-  it('is read without what nobody has counted', () => {
-    const r = parseSaleReport(least)
+  it('is parsed without optional numbers', () => {
+    const r = parseSaleReport(minimal)
     expect(r.to_pay).toBeUndefined()
     expect(r.presses).toBeUndefined()
-    expect(r.fates[0]?.reason).toBe('')
+    expect(r.states[0]?.reason).toBe('')
   })
 
-  it('is read with all there is', () => {
+  it('is parsed with all fields', () => {
     const waits = { orders: 5, p50_ms: 12, p99_ms: 80 }
     const away = [{ layer: 'node', code: 'sold_out', buys: 7 }]
     const presses = { pressed: 9, reserved: 2, turned_away: away, to_order: waits }
-    expect(parseSaleReport({ ...least, to_pay: waits, presses }).presses).toEqual(presses)
+    expect(parseSaleReport({ ...minimal, to_pay: waits, presses }).presses).toEqual(presses)
   })
 
-  it('without its money is refused', () => {
-    expect(() => parseSaleReport({ ...least, money: undefined })).toThrow('money')
+  it('is rejected without the amounts', () => {
+    expect(() => parseSaleReport({ ...minimal, money: undefined })).toThrow('money')
   })
 })

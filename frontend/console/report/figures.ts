@@ -1,5 +1,5 @@
 // Computes the charts and drawings of a report from its numbers.
-import type { Fate, Side, SpeedPoint } from './types'
+import type { OrderCount, Side, SpeedPoint } from './types'
 
 /** Columns of a chart on a complete grid: one instant and one number each. */
 export interface Columns {
@@ -10,27 +10,27 @@ export interface Columns {
 }
 
 /** More columns would be too narrow to see. */
-const MOST_COLUMNS = 240
+const MAX_COLUMNS = 240
 
 /**
  * Puts points on an even grid from `from` to `to`; gaps are zero. If the grid needs too many columns, their width
  * grows, and each one holds the sum of its points.
  */
 export function columns(points: readonly SpeedPoint[], from: number, to: number, step: number): Columns {
-  const wide = step * Math.max(1, Math.ceil((to - from) / step / MOST_COLUMNS))
+  const columnMs = step * Math.max(1, Math.ceil((to - from) / step / MAX_COLUMNS))
   const first = from - (from % step)
-  const count = Math.max(1, Math.ceil((to - first) / wide))
-  const at = Array.from({ length: count }, (_, i) => first + i * wide)
+  const count = Math.max(1, Math.ceil((to - first) / columnMs))
+  const at = Array.from({ length: count }, (_, i) => first + i * columnMs)
   const orders = new Array<number>(count).fill(0)
   for (const point of points) {
-    const i = Math.floor((point.at - first) / wide)
+    const i = Math.floor((point.at - first) / columnMs)
     if (i >= 0 && i < count) orders[i] = (orders[i] ?? 0) + point.orders
   }
-  return { each: wide, at, orders }
+  return { each: columnMs, at, orders }
 }
 
 /** Units that came in, and units by their current state. */
-export const cameIn = (s: Side): number => s.initial + s.added
+export const totalIn = (s: Side): number => s.initial + s.added
 export const isNow = (s: Side): number => s.stock + s.held + s.sold + s.withdrawn
 
 /** The parts of a side in drawing order, from the bottom. */
@@ -45,37 +45,37 @@ export interface Layer {
 }
 
 /** Stacks the parts of a side upwards from `bottom`. A part that is not zero gets a minimum height. */
-export function stack(side: Side, most: number, bottom: number, height: number): Layer[] {
+export function stack(side: Side, max: number, bottom: number, height: number): Layer[] {
   let y = bottom
   return PARTS.filter((part) => side[part] > 0).map((part) => {
     const units = side[part]
-    const tall = Math.max(2, (units / Math.max(1, most)) * height)
-    y -= tall
-    return { part, units, y, height: tall }
+    const partHeight = Math.max(2, (units / Math.max(1, max)) * height)
+    y -= partHeight
+    return { part, units, y, height: partHeight }
   })
 }
 
 /** Maximum tilt of the beam, in degrees. */
-const STEEPEST = 5
+const MAX_TILT = 5
 
 /**
  * The tilt of the beam, in degrees. It is level if both sides have equal free units and each side balances; otherwise
  * the heavier side is lower. A small difference gets a visible minimum tilt.
  */
 export function tilt(redis: Side, database: Side): number {
-  const left = isNow(redis) + Math.abs(cameIn(redis) - isNow(redis))
-  const right = isNow(database) + Math.abs(cameIn(database) - isNow(database))
+  const left = isNow(redis) + Math.abs(totalIn(redis) - isNow(redis))
+  const right = isNow(database) + Math.abs(totalIn(database) - isNow(database))
   const apart = right - left || database.stock - redis.stock
   if (apart === 0) return 0
   const share = Math.abs(apart) / Math.max(1, left, right)
-  return Math.sign(apart) * Math.min(STEEPEST, 1.5 + share * 20)
+  return Math.sign(apart) * Math.min(MAX_TILT, 1.5 + share * 20)
 }
 
 /** Fates of active and successful orders first, then the others; the largest first within each group. */
-export function sorted(fates: readonly Fate[]): Fate[] {
+export function sorted(counts: readonly OrderCount[]): OrderCount[] {
   const good = ['paid', 'shipped', 'finished', 'pending']
-  const rank = (f: Fate): number => (good.includes(f.state) ? 0 : 1)
-  return [...fates].sort((a, b) => rank(a) - rank(b) || b.orders - a.orders)
+  const rank = (f: OrderCount): number => (good.includes(f.state) ? 0 : 1)
+  return [...counts].sort((a, b) => rank(a) - rank(b) || b.orders - a.orders)
 }
 
 /** A share as whole per cent. A share above zero is never shown as 0 %. */

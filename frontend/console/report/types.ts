@@ -15,7 +15,7 @@ export interface Waits {
 }
 
 /** Number of orders by state and reason. */
-export interface Fate {
+export interface OrderCount {
   readonly state: string
   readonly reason: string
   readonly orders: number
@@ -34,17 +34,17 @@ export interface Side {
 }
 
 /** Buy attempts that one layer rejected with one code. */
-export interface TurnedAway {
+export interface Rejection {
   readonly layer: string
   readonly code: string
   readonly buys: number
 }
 
 /** Counters of the nodes for buy attempts. */
-export interface Presses {
+export interface Attempts {
   readonly pressed: number
   readonly reserved: number
-  readonly turned_away: readonly TurnedAway[]
+  readonly turned_away: readonly Rejection[]
   /** From the buy attempt to the order event. */
   readonly to_order?: Waits
 }
@@ -62,8 +62,8 @@ export interface SaleReport {
   /** Maximum orders per second in the first two minutes. */
   readonly peak: number
   readonly to_pay?: Waits
-  readonly presses?: Presses
-  readonly fates: readonly Fate[]
+  readonly presses?: Attempts
+  readonly states: readonly OrderCount[]
   readonly money: {
     readonly paid_fen: number
     readonly refunded_fen: number
@@ -102,7 +102,7 @@ function parseSide(value: unknown): Side {
   }
 }
 
-function parsePresses(value: unknown): Presses {
+function parseAttempts(value: unknown): Attempts {
   const f = fields(value, 'presses')
   return {
     pressed: number(f, 'pressed'),
@@ -131,8 +131,8 @@ export function parseSaleReport(value: unknown): SaleReport {
     minutes: list(speed, 'minutes', parsePoint),
     peak: numberOr(speed, 'peak', 0),
     ...optional(f, 'to_pay', (o, name) => parseWaits(o[name])),
-    ...optional(f, 'presses', (o, name) => parsePresses(o[name])),
-    fates: list(f, 'states', (item) => {
+    ...optional(f, 'presses', (o, name) => parseAttempts(o[name])),
+    states: list(f, 'states', (item) => {
       const s = fields(item, 'state')
       return {
         state: text(s, 'state'),

@@ -17,7 +17,7 @@ function everySpan(blocks: readonly Block[]): Span[] {
 }
 
 describe('the runbook', () => {
-  it('has every part that it names itself', () => {
+  it('contains every section that it links to', () => {
     const own = everySpan(runbook).flatMap((span) =>
       span.kind === 'link' && span.to[0] === '#' ? [span.to] : [],
     )
@@ -25,7 +25,7 @@ describe('the runbook', () => {
     expect(own.filter((to) => !anchors.has(to.slice(1)))).toEqual([])
   })
 
-  it('has every part that the alert rules name', () => {
+  it('contains every section that the alert rules link to', () => {
     const named = [...read('prometheus/alerts.yml').matchAll(/RUNBOOK\.md#([\w-]+)/g)].map(
       ([, to]) => to ?? '',
     )
@@ -33,12 +33,12 @@ describe('the runbook', () => {
     expect(named.filter((to) => !anchors.has(to))).toEqual([])
   })
 
-  it('has no part that is reached by the anchor of another one', () => {
+  it('has unique anchors', () => {
     const all = runbook.flatMap((block) => (block.kind === 'heading' ? [block.id] : []))
     expect(all).toHaveLength(new Set(all).size)
   })
 
-  it('leaves no marks in its text', () => {
+  it('has no raw markup in its text', () => {
     const left = everySpan(runbook).filter(
       ({ kind, text }) => kind === 'text' && /\]\(|\*\*|^#|^\|/.test(text),
     )
@@ -47,7 +47,7 @@ describe('the runbook', () => {
 })
 
 describe('markdown', () => {
-  it('makes anchors as other readers do', () => {
+  it('generates the anchors of other renderers', () => {
     expect(slug('TiDB and Aurora, on paper')).toBe('tidb-and-aurora-on-paper')
     expect(slug('E-mail?')).toBe('e-mail')
   })
@@ -58,7 +58,7 @@ describe('markdown', () => {
     ])
   })
 
-  it('cuts lines into their spans', () => {
+  it('splits lines into spans', () => {
     expect(spansOf('see `a*b` and **this** in [the file](X.md#y).')).toEqual([
       { kind: 'text', text: 'see ' },
       { kind: 'code', text: 'a*b' },
@@ -70,7 +70,7 @@ describe('markdown', () => {
     ])
   })
 
-  it('keeps code with its blank lines, and ends it with the text behind', () => {
+  it('keeps blank lines in code and ends code before the next text', () => {
     expect(parseMarkdown('    a\n\n      b\n\ntext')).toEqual([
       { kind: 'code', text: 'a\n\n  b' },
       { kind: 'paragraph', spans: [{ kind: 'text', text: 'text' }] },
@@ -78,7 +78,7 @@ describe('markdown', () => {
     expect(parseMarkdown('```sh\n# no heading\n```')).toEqual([{ kind: 'code', text: '# no heading' }])
   })
 
-  it('reads items that go on, with code in them', () => {
+  it('parses items with continuation lines and code', () => {
     const [list] = parseMarkdown('- one\n  goes on\n\n      code\n\n  and on\n- two')
     expect(list).toMatchObject({ kind: 'list', ordered: false })
     const items = list?.kind === 'list' ? list.items : []
@@ -88,7 +88,7 @@ describe('markdown', () => {
     ])
   })
 
-  it('reads tables with bars in their cells', () => {
+  it('parses tables with bars in their cells', () => {
     expect(parseMarkdown('| a | b |\n|---|---|\n| `x` | y \\| z |')).toEqual([
       {
         kind: 'table',
@@ -99,7 +99,7 @@ describe('markdown', () => {
   })
 })
 
-it('links of the server lead to the page, and to nowhere else', () => {
+it('links of the server lead only to the runbook page', () => {
   expect(runbookPage('deploy/RUNBOOK.md#the-lag-grows')).toBe('runbook#the-lag-grows')
   expect(runbookPage('https://evil.example/#x')).toBeUndefined()
   expect(runbookPage(undefined)).toBeUndefined()

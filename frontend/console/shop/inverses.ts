@@ -1,4 +1,4 @@
-import type { Inverse } from '../acts/outcomes'
+import type { Inverse } from '../operations/outcomes'
 import { useApi } from '../api'
 import { useConsoleWords } from '../words'
 import type { Block } from './types'

@@ -26,7 +26,7 @@ export const en = {
     ship: 'Bulk shipping',
     payments: 'Payments',
     users: 'Users',
-    leftovers: 'Needs a decision',
+    failedJobs: 'Needs a decision',
     report: 'Report',
     runbook: 'Runbook',
     journal: 'Journal',
@@ -134,7 +134,7 @@ export const en = {
     databaseAway: 'no database for',
     chartOf: (title: string) => `Chart: ${title}, the last 15 minutes`,
   },
-  act: {
+  operation: {
     field: 'Field',
     before: 'Now',
     after: 'After',
@@ -148,7 +148,7 @@ export const en = {
   sale: {
     terms: 'Terms and checklist',
     units: 'Units',
-    acts: 'Actions',
+    operations: 'Actions',
     done: 'History',
     report: 'Report',
     over: 'This sale is over.',

@@ -9,8 +9,8 @@ function paths(value: object, before = ''): string[] {
   )
 }
 
-describe('the words of the console', () => {
-  it('are the same in both languages', () => {
+describe('the texts of the console', () => {
+  it('have the same keys in both languages', () => {
     const ours = (all: string[]) => all.filter((path) => !path.startsWith('alarms.'))
     expect(ours(paths(zh))).toEqual(ours(paths(en)))
   })

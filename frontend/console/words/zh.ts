@@ -25,7 +25,7 @@ export const zh: ConsoleWords = {
     ship: '批量发货',
     payments: '支付记录',
     users: '用户',
-    leftovers: '待处理',
+    failedJobs: '待处理',
     report: '活动报告',
     runbook: '运维手册',
     journal: '操作日志',
@@ -132,7 +132,7 @@ export const zh: ConsoleWords = {
     databaseAway: '数据库无响应',
     chartOf: (title) => `图表：${title}，最近 15 分钟`,
   },
-  act: {
+  operation: {
     field: '项目',
     before: '当前',
     after: '修改后',
@@ -146,7 +146,7 @@ export const zh: ConsoleWords = {
   sale: {
     terms: '活动设置与检查清单',
     units: '库存',
-    acts: '操作',
+    operations: '操作',
     done: '操作记录',
     report: '活动报告',
     over: '活动已结束。',

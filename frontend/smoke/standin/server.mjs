@@ -39,14 +39,14 @@ export class StandIn {
   #users = 0
   #ended = new Set()
   #stalled = false
-  #bustling = true
+  #simulating = true
 
   /**
    * `sales` is the number per slot. Their numbers change every `bustleMs` and are sent every `tickMs`, in milliseconds.
    */
-  constructor(sales, bustleMs = 1_000, tickMs = 500) {
-    Object.assign(this, { bustleMs, tickMs })
-    this.shop = new StandInShop((user, event) => this.#tell(user, event), sales)
+  constructor(sales, buyersMs = 1_000, tickMs = 500) {
+    Object.assign(this, { buyersMs, tickMs })
+    this.shop = new StandInShop((user, event) => this.#publish(user, event), sales)
     this.accounts = new StandInAccounts(tokenOf, (devices) => this.#revoke(devices))
   }
 
@@ -61,8 +61,8 @@ export class StandIn {
     })
     sockets.on('connection', (socket) => this.#attend(socket))
     this.timers = [
-      setInterval(() => this.#bustling && this.shop.bustle(), this.bustleMs),
-      setInterval(() => this.#bustling && this.#tick(), this.tickMs),
+      setInterval(() => this.#simulating && this.shop.simulateBuyers(), this.buyersMs),
+      setInterval(() => this.#simulating && this.#tick(), this.tickMs),
     ]
     await new Promise((resolve) => this.http.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${this.http.address().port}`
@@ -72,8 +72,8 @@ export class StandIn {
    * Starts or stops changes of the numbers. On stop, the final numbers are sent, because the last step may not have
    * been sent yet.
    */
-  set bustling(moving) {
-    this.#bustling = moving
+  set simulating(moving) {
+    this.#simulating = moving
     if (!moving) this.#tick()
   }
 
@@ -85,7 +85,7 @@ export class StandIn {
 
   /** Disconnects all clients, like a node that drains. */
   drain(retry_ms) {
-    this.#tell(undefined, { ev: 'bye', code: 4000, retry_ms })
+    this.#publish(undefined, { ev: 'bye', code: 4000, retry_ms })
     this.#clients.forEach((client) => client.socket.close(4000))
   }
 
@@ -143,9 +143,9 @@ export class StandIn {
     const chunks = []
     for await (const chunk of request) chunks.push(chunk)
     const claims = claimsOf(request.headers.authorization?.slice(7))
-    const asked = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : undefined
+    const content = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : undefined
     const [status, body, cookie] = this.accounts.answer(request.method, path, {
-      body: asked,
+      body: content,
       user: claims?.sub,
       device: claims?.did,
       cookie: /stampede_refresh=([^;]+)/.exec(request.headers.cookie ?? '')?.[1],
@@ -251,7 +251,7 @@ export class StandIn {
     }
   }
 
-  #tell(user, event) {
+  #publish(user, event) {
     for (const client of this.#clients) {
       if (user === undefined || client.user === user) this.#send(client, event)
     }

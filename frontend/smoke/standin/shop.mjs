@@ -3,15 +3,15 @@ import { goods } from './goods.mjs'
 
 const SLOT_MS = 5 * 60_000
 /** Maximum time before the order's deadline at which the gateway stops accepting payments. */
-const LONGEST_MARGIN_MS = 10_000
+const MAX_MARGIN_MS = 10_000
 const PASS_MS = 120_000
 const PASSES_FROM_MS = 60_000
 /** Units that simulated shoppers leave to the test. */
 const UNITS_LEFT = 5
-const TAKES_SPACE = new Set(['reserved', 'pending'])
+const HOLDING_STATES = new Set(['reserved', 'pending'])
 
 /**
- * A shop in memory that follows enough of the protocol to show the page every state. `tell(user, event)` sends personal
+ * A shop in memory that follows enough of the protocol to show the page every state. `publish(user, event)` sends personal
  * events; with an undefined user it sends to all clients.
  */
 export class StandInShop {
@@ -40,8 +40,8 @@ export class StandInShop {
   #events = 0
 
   /** `tell` receives the events; `sales` is the number of sales per slot. */
-  constructor(tell, sales = goods.length) {
-    this.tell = tell
+  constructor(publish, sales = goods.length) {
+    this.publish = publish
     this.goods = Array.from({ length: sales }, (_, n) => goods[n % goods.length])
     const start = Date.now() - SLOT_MS - 60_000
     for (let n = 0; n < 8; n++) this.#addSlot(start + n * SLOT_MS)
@@ -105,9 +105,9 @@ export class StandInShop {
   }
 
   /** Sends the slots to all clients. */
-  tellSlots() {
+  publishSlots() {
     for (const { id, ...slot } of this.slots) {
-      this.tell(undefined, { ev: 'slot', ...slot, slot: id, phase: this.phase(slot) })
+      this.publish(undefined, { ev: 'slot', ...slot, slot: id, phase: this.phase(slot) })
     }
   }
 
@@ -151,7 +151,7 @@ export class StandInShop {
     if (phase === 'upcoming') return refuse('not_open', { retry_ms: sale.opens_at - Date.now() })
     if (phase === 'closed') return refuse('closed')
     const mine = [...this.orders.values()].filter(
-      (o) => o.user === user && o.sale === id && TAKES_SPACE.has(o.state),
+      (o) => o.user === user && o.sale === id && HOLDING_STATES.has(o.state),
     )
     if (mine.reduce((n, o) => n + o.qty, qty) > sale.limit) {
       return refuse('limit_reached', { orders: mine.map((o) => ({ id: o.id, state: o.state })) })
@@ -239,7 +239,7 @@ export class StandInShop {
   }
 
   #giveBack(order, state) {
-    if (!TAKES_SPACE.has(order.state)) return
+    if (!HOLDING_STATES.has(order.state)) return
     const sale = this.sales.get(order.sale)
     sale.held -= order.qty
     sale.stock += order.qty
@@ -250,7 +250,7 @@ export class StandInShop {
   #become(order, state) {
     order.state = state
     order.rev++
-    this.tell(order.user, {
+    this.publish(order.user, {
       ev: 'order',
       cursor: `1-${++this.#events}`,
       key: order.key,
@@ -282,7 +282,7 @@ export class StandInShop {
     if (this.gatewayAway) return refuse('busy', { retry_ms: 300 })
     const address = `https://pay.example/${id}`
     const { created_at, pay_by } = order
-    const pay_until = pay_by - Math.min(LONGEST_MARGIN_MS, (pay_by - created_at) / 6)
+    const pay_until = pay_by - Math.min(MAX_MARGIN_MS, (pay_by - created_at) / 6)
     return { ok: { [via === 'qr' ? 'qr' : 'url']: address, pay_by, pay_until } }
   }
 
@@ -312,7 +312,7 @@ export class StandInShop {
    * One step of simulated shoppers: some buy, and some who hold a unit pay or cancel. They always leave units to the
    * tested shopper.
    */
-  bustle() {
+  simulateBuyers() {
     for (const sale of this.sales.values()) {
       if (this.phase(sale) !== 'open' || sale.paused) continue
       sale.watching = Math.max(20, sale.watching + Math.round(Math.random() * 9 - 4))
@@ -332,7 +332,7 @@ export class StandInShop {
   change(id, what) {
     const sale = this.sales.get(id)
     Object.assign(sale, what)
-    this.tell(undefined, { ev: 'sale', sale: this.view(sale) })
+    this.publish(undefined, { ev: 'sale', sale: this.view(sale) })
   }
 }
 

@@ -15,7 +15,7 @@ export function useAddresses() {
       await client.addAddress({ ...preferences.address, default: true })
       book = await client.addresses()
     }
-    if (!preferences.withoutAddress) preferences.deliverTo(plain(book.find((address) => address.default)))
+    if (!preferences.withoutAddress) preferences.setAddress(plain(book.find((address) => address.default)))
     return book
   }
 
@@ -23,19 +23,19 @@ export function useAddresses() {
     const wanted = plain(address)
     if (!wanted) return
     if (!address.default) await client.changeAddress(address.id, { ...wanted, default: true })
-    preferences.deliverTo(wanted)
+    preferences.setAddress(wanted)
   }
 
   /** Saves an address; a new one becomes the default. */
   async function write(address: Address, of?: SavedAddress): Promise<void> {
     if (!of) await client.addAddress({ ...address, default: true })
     else await client.changeAddress(of.id, { ...address, default: of.default })
-    if (!of) preferences.deliverTo(address)
+    if (!of) preferences.setAddress(address)
   }
 
   async function remove({ id, default: chosen }: SavedAddress): Promise<void> {
     await client.removeAddress(id)
-    if (chosen && !preferences.withoutAddress) preferences.deliverTo(undefined)
+    if (chosen && !preferences.withoutAddress) preferences.setAddress(undefined)
   }
 
   return { read, choose, write, remove }

@@ -14,7 +14,7 @@ import {
 import type { Address } from '../protocol/types'
 import { keep } from '../storage'
 import { useSession } from '../stores/session'
-import { askServer } from './http'
+import { callServer } from './http'
 import { parseSession, type Session } from './token'
 
 /** Stored if the guest of this browser created an account: the guest's orders belong to the account. */
@@ -48,11 +48,11 @@ export function useAccountClient() {
   async function mine(method: string, path: string, body?: unknown): Promise<unknown> {
     if (!session.usable()) await session.renew()
     try {
-      return await askServer(method, path, { body, token: session.token })
+      return await callServer(method, path, { body, token: session.token })
     } catch (error) {
       const stale = error instanceof Refused && error.refusal.code === 'unauthorized'
       if (!stale || !(await session.renew())) throw error
-      return askServer(method, path, { body, token: session.token })
+      return callServer(method, path, { body, token: session.token })
     }
   }
 
@@ -62,38 +62,38 @@ export function useAccountClient() {
    */
   async function proven(path: string, body: unknown): Promise<void> {
     if (!session.usable()) await session.renew()
-    await askServer('POST', path, { body, token: session.token })
+    await callServer('POST', path, { body, token: session.token })
   }
 
   return {
-    captcha: async (): Promise<Captcha> => parseCaptcha(await askServer('GET', '/auth/captcha')),
+    captcha: async (): Promise<Captcha> => parseCaptcha(await callServer('GET', '/auth/captcha')),
     /**
      * With a guest's token, the first login with the same guest's token keeps the guest's id, and therefore the orders.
      */
     register: async (fields: Registration): Promise<void> => {
       const token = session.isAccount ? undefined : session.token
-      await askServer('POST', '/auth/register', { body: fields, token })
+      await callServer('POST', '/auth/register', { body: fields, token })
       if (token) keep(REGISTERED, session.user?.id)
     },
     activate: async (token: string, password: string): Promise<string> =>
-      parseActivated(await askServer('POST', '/auth/activate', { body: { token, password } })),
+      parseActivated(await callServer('POST', '/auth/activate', { body: { token, password } })),
     unregister: async (token: string): Promise<void> => {
-      await askServer('POST', '/auth/unregister', { body: { token } })
+      await callServer('POST', '/auth/unregister', { body: { token } })
     },
     login: async (credentials: Credentials): Promise<Session> => {
       const token = session.isAccount ? undefined : session.token
-      const answer = await askServer('POST', '/auth/login', { body: credentials, token, byCookie: true })
-      return { ...parseSession(answer), account: true }
+      const response = await callServer('POST', '/auth/login', { body: credentials, token, byCookie: true })
+      return { ...parseSession(response), account: true }
     },
     /** Uses the cookie, which outlives the access token. */
     logout: async (everywhere: boolean): Promise<void> => {
-      await askServer('POST', '/auth/logout', { body: everywhere ? { everywhere } : {}, byCookie: true })
+      await callServer('POST', '/auth/logout', { body: everywhere ? { everywhere } : {}, byCookie: true })
     },
     forgot: async (email: string, captcha: CaptchaSolution): Promise<void> => {
-      await askServer('POST', '/auth/forgot', { body: { email, captcha } })
+      await callServer('POST', '/auth/forgot', { body: { email, captcha } })
     },
     reset: async (token: string, password: string): Promise<void> => {
-      await askServer('POST', '/auth/reset', { body: { token, password } })
+      await callServer('POST', '/auth/reset', { body: { token, password } })
     },
     profile: async (): Promise<Profile> => parseProfile(await mine('GET', '/me')),
     change: async (fields: { name?: string; lang?: string }): Promise<Profile> =>

@@ -12,23 +12,23 @@ export class NotRenewed extends Error {
 }
 
 /** Other tabs wait for the response, so the request needs a time limit. */
-const ANSWER_WITHIN_MS = 10_000
+const REPLY_TIMEOUT_MS = 10_000
 
 /**
  * Requests a guest token. With a valid token the server keeps the same user, so this also renews a guest. Rejects with
  * GuestsOff, with NotRenewed, or with another error if a later retry makes sense.
  */
-export async function askForGuest(valid?: string): Promise<Session> {
-  const answer = await fetch('/api/v1/auth/guest', {
+export async function requestGuest(valid?: string): Promise<Session> {
+  const response = await fetch('/api/v1/auth/guest', {
     method: 'POST',
     headers: valid ? { Authorization: `Bearer ${valid}` } : {},
-    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    signal: AbortSignal.timeout(REPLY_TIMEOUT_MS),
   })
-  if (answer.ok) return parseSession(await answer.json())
-  if (answer.status === 429 || answer.status >= 500) {
-    throw new Error(`guest login answered ${String(answer.status)}`)
+  if (response.ok) return parseSession(await response.json())
+  if (response.status === 429 || response.status >= 500) {
+    throw new Error(`guest login answered ${String(response.status)}`)
   }
-  if (answer.status === 401) throw new NotRenewed('the token was not taken')
-  const body = (await answer.json().catch(() => ({}))) as { error?: unknown }
-  throw new GuestsOff(body.error ? parseRefusal(body.error).message : `status ${String(answer.status)}`)
+  if (response.status === 401) throw new NotRenewed('the token was not taken')
+  const body = (await response.json().catch(() => ({}))) as { error?: unknown }
+  throw new GuestsOff(body.error ? parseRefusal(body.error).message : `status ${String(response.status)}`)
 }

@@ -4,9 +4,9 @@ import { parseRefusal } from '../protocol/parse'
 import type { ErrorCode, Refusal } from '../protocol/types'
 
 /** Other tabs may wait for a response, so requests need a time limit. */
-const ANSWER_WITHIN_MS = 15_000
+const REPLY_TIMEOUT_MS = 15_000
 
-export interface Question {
+export interface RequestOptions {
   body?: unknown
   /** The access token of a guest or an account. */
   token?: string | undefined
@@ -18,12 +18,16 @@ export interface Question {
  * Calls a route of the shop. Rejects with Refused if the server rejects the call, and with Lost if the outcome is
  * unknown.
  */
-export async function askServer(method: string, path: string, question: Question = {}): Promise<unknown> {
-  const { body, token, byCookie } = question
-  let answer: Response
-  let said: unknown
+export async function callServer(
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<unknown> {
+  const { body, token, byCookie } = options
+  let response: Response
+  let content: unknown
   try {
-    answer = await fetch(`/api/v1${path}`, {
+    response = await fetch(`/api/v1${path}`, {
       method,
       headers: {
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
@@ -31,14 +35,14 @@ export async function askServer(method: string, path: string, question: Question
         ...(byCookie ? { 'X-Stampede': '1' } : {}),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      signal: AbortSignal.timeout(REPLY_TIMEOUT_MS),
     })
-    said = await answer.json().catch(() => ({}))
+    content = await response.json().catch(() => ({}))
   } catch {
     throw new Lost(`no answer to ${method} ${path}`)
   }
-  if (answer.ok) return said
-  throw new Refused(refusalOf(answer.status, said))
+  if (response.ok) return content
+  throw new Refused(refusalOf(response.status, content))
 }
 
 /** The response of an intermediate proxy has no code, so its status is mapped to one. */
@@ -53,9 +57,9 @@ const CODES: Record<number, ErrorCode> = {
   504: 'busy',
 }
 
-function refusalOf(status: number, said: unknown): Refusal {
+function refusalOf(status: number, content: unknown): Refusal {
   try {
-    return parseRefusal(fields(said, 'answer').error)
+    return parseRefusal(fields(content, 'answer').error)
   } catch {
     return { code: CODES[status] ?? 'internal', message: '', retry_ms: 0, orders: [] }
   }

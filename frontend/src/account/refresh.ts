@@ -1,5 +1,5 @@
 import { Refused } from '../live/ops'
-import { askServer } from './http'
+import { callServer } from './http'
 import { NotRenewed } from './guest'
 import { parseSession, type Session } from './token'
 
@@ -9,8 +9,8 @@ import { parseSession, type Session } from './token'
  */
 export async function refreshAccount(): Promise<Session> {
   try {
-    const answer = await askServer('POST', '/auth/refresh', { body: {}, byCookie: true })
-    return { ...parseSession(answer), account: true }
+    const response = await callServer('POST', '/auth/refresh', { body: {}, byCookie: true })
+    return { ...parseSession(response), account: true }
   } catch (error) {
     const code = error instanceof Refused ? error.refusal.code : undefined
     if (code === 'unauthorized' || code === 'forbidden') throw new NotRenewed('logged in no more')

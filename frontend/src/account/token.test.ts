@@ -8,7 +8,7 @@ function token(claims: object): string {
 }
 
 describe('tokens', () => {
-  it('tell when they end', () => {
+  it('have an expiry', () => {
     const access = token({ sub: '7', iat: 1_795_179_600, exp: 1_795_222_800 })
     expect(parseSession({ access, user: { id: '7', name: 'Guest 7' } })).toEqual({
       access,
@@ -18,7 +18,7 @@ describe('tokens', () => {
     })
   })
 
-  it('name their user when they are pasted', () => {
+  it('contain their user when they are pasted', () => {
     expect(sessionOf(`  ${token({ sub: '7', exp: 1, name: '李雷' })}\n`)).toMatchObject({
       user: { id: '7', name: '李雷' },
     })
@@ -28,7 +28,7 @@ describe('tokens', () => {
     expect(sessionOf(text)).toBeUndefined()
   })
 
-  it('of a broken answer are refused', () => {
+  it('of a malformed response are rejected', () => {
     expect(() => parseSession({ access: '', user: { id: '7' } })).toThrow(Malformed)
     expect(() => parseSession({ access: 'a.b.c' })).toThrow(Malformed)
   })

@@ -31,17 +31,17 @@ function claims(token: string): Record<string, unknown> | undefined {
 }
 
 /** The times of issue and expiry of a token, Unix milliseconds; 0 if absent. */
-function lifeOf(token: string): Pick<Session, 'issued' | 'expires'> {
-  const said = claims(token)
+function timesOf(token: string): Pick<Session, 'issued' | 'expires'> {
+  const claimed = claims(token)
   const millis = (value: unknown): number => (typeof value === 'number' ? value * 1000 : 0)
-  return { issued: millis(said?.iat), expires: millis(said?.exp) }
+  return { issued: millis(claimed?.iat), expires: millis(claimed?.exp) }
 }
 
 /** Parses the response of the sign-in routes. */
 export function parseSession(value: unknown): Session {
   const { access, user } = fields(value, 'session')
   if (typeof access !== 'string' || access === '') throw new Malformed('access is not a text')
-  return { access, user: parseUser(user), ...lifeOf(access) }
+  return { access, user: parseUser(user), ...timesOf(access) }
 }
 
 /** The part of a session that is stored: for an account only the user, without a token. */
@@ -50,7 +50,7 @@ export function keepable({ access, user, account }: Session): unknown {
 }
 
 /** Parses a stored session. */
-export function parseKept(value: unknown): Session {
+export function parseStored(value: unknown): Session {
   const { user, account } = fields(value, 'session')
   return account === true
     ? { access: '', user: parseUser(user), expires: 0, issued: 0, account }
@@ -60,11 +60,11 @@ export function parseKept(value: unknown): Session {
 /** Makes a session from a pasted token; undefined if it is not a token with a user. */
 export function sessionOf(token: string): Session | undefined {
   const access = token.trim()
-  const said = claims(access)
-  if (typeof said?.sub !== 'string' || !/^\d{1,19}$/.test(said.sub)) return undefined
+  const claimed = claims(access)
+  if (typeof claimed?.sub !== 'string' || !/^\d{1,19}$/.test(claimed.sub)) return undefined
   return {
     access,
-    user: { id: said.sub, name: typeof said.name === 'string' ? said.name : '' },
-    ...lifeOf(access),
+    user: { id: claimed.sub, name: typeof claimed.name === 'string' ? claimed.name : '' },
+    ...timesOf(access),
   }
 }

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { cameBack, departure, wayToPay } from './departure'
+import { isReturnFromGateway, departure, paymentMethod } from './departure'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -9,7 +9,7 @@ function tab() {
 }
 
 describe('departure', () => {
-  it('goes on in a tab that was opened at once and knows nothing of this page', () => {
+  it('uses a tab that was opened at once, without access to this page', () => {
     const opened = tab()
     vi.stubGlobal('open', () => opened)
     const leave = departure('page')
@@ -18,7 +18,7 @@ describe('departure', () => {
     expect(opened.location.replace).toHaveBeenCalledWith('https://pay.example/?a=1')
   })
 
-  it('closes the tab when there is nowhere to go', () => {
+  it('closes the tab if there is no URL', () => {
     const opened = tab()
     vi.stubGlobal('open', () => opened)
     departure('page').to('javascript:alert(1)')
@@ -26,7 +26,7 @@ describe('departure', () => {
     expect(opened.close).toHaveBeenCalled()
   })
 
-  it('opens no tab on a phone, and leaves in this one; also where the browser blocks tabs', () => {
+  it('uses the current tab on a phone and if the browser blocks tabs', () => {
     const open = vi.fn(() => null)
     const assign = vi.fn()
     vi.stubGlobal('open', open)
@@ -38,20 +38,20 @@ describe('departure', () => {
   })
 })
 
-describe('wayToPay', () => {
-  it('is for hands on a small screen only', () => {
+describe('paymentMethod', () => {
+  it('is wap only for touch on a small screen', () => {
     vi.stubGlobal('matchMedia', () => ({ matches: true }))
-    expect(wayToPay()).toBe('wap')
+    expect(paymentMethod()).toBe('wap')
     vi.stubGlobal('matchMedia', () => ({ matches: false }))
-    expect(wayToPay()).toBe('page')
+    expect(paymentMethod()).toBe('page')
   })
 })
 
-describe('cameBack', () => {
-  it('knows a return from the gateway, once', () => {
+describe('isReturnFromGateway', () => {
+  it('detects a return from the gateway once', () => {
     window.history.replaceState(null, '', '/?out_trade_no=7&sign=x')
-    expect(cameBack()).toBe(true)
+    expect(isReturnFromGateway()).toBe(true)
     expect(window.location.search).toBe('')
-    expect(cameBack()).toBe(false)
+    expect(isReturnFromGateway()).toBe(false)
   })
 })

@@ -1,7 +1,7 @@
 import type { PayVia } from '../protocol/types'
 
 /** The payment page for this device: the gateway has one for touch and one for a mouse. */
-export function wayToPay(): PayVia {
+export function paymentMethod(): PayVia {
   return window.matchMedia('(pointer: coarse) and (max-width: 820px)').matches ? 'wap' : 'page'
 }
 
@@ -31,7 +31,7 @@ export function departure(via: PayVia): Departure {
  * Reports whether the shopper returns from the gateway, and removes the gateway's parameters from the address. This
  * does not prove a payment: only an order event does.
  */
-export function cameBack(): boolean {
+export function isReturnFromGateway(): boolean {
   if (!new URLSearchParams(window.location.search).has('out_trade_no')) return false
   window.history.replaceState(null, '', window.location.pathname)
   return true

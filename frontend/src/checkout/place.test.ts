@@ -11,7 +11,7 @@ describe('place', () => {
     expect(placeOf(ticket, done)).toBe(place)
   })
 
-  it('takes about as long as those before it need', () => {
+  it('estimates the wait from the preceding tickets', () => {
     expect(waitOf(11, 4)).toBe(3_000)
     expect(waitOf(11, 0)).toBeUndefined()
   })

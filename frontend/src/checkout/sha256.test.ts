@@ -8,7 +8,7 @@ function hex(words: Int32Array): string {
 
 describe('SHA-256', () => {
   it.each([0, 1, 22, 45, 54, 55, 56, 63, 64, 65, 100, 119, 128, 300])(
-    'is that of everybody else for a beginning of %i bytes',
+    'equals the reference for a prefix of %i bytes',
     (length) => {
       const beginning = 'v1.'.repeat(length).slice(0, length)
       const hasher = new PrefixHasher(beginning)
@@ -21,12 +21,12 @@ describe('SHA-256', () => {
     },
   )
 
-  it('takes what is not ASCII at the beginning', () => {
+  it('accepts a prefix that is not ASCII', () => {
     const expected = createHash('sha256').update('订单:7').digest('hex')
     expect(hex(new PrefixHasher('订单:').hash('7'))).toBe(expected)
   })
 
-  it('counts leading zero bits over the words', () => {
+  it('counts leading zero bits across words', () => {
     expect(leadingZeros(Int32Array.of(-1, 0))).toBe(0)
     expect(leadingZeros(Int32Array.of(1, -1))).toBe(31)
     expect(leadingZeros(Int32Array.of(0, 0x10000000))).toBe(35)

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { solveWork, type Solver } from './work'
-import type { WorkNews, WorkOrder } from './work.worker'
+import type { WorkMessage, WorkOrder } from './work.worker'
 
 /** Runs the worker's script, with this test instead of the page, until it returns the solution. */
 async function runWorker(order: WorkOrder): Promise<string> {
   let onmessage: ((event: { data: WorkOrder }) => void) | undefined
   const answer = new Promise<string>((resolve) => {
-    const postMessage = (news: WorkNews): void => {
+    const postMessage = (news: WorkMessage): void => {
       if ('answer' in news) resolve(news.answer)
     }
     const scope = {
@@ -42,32 +42,33 @@ describe('the worker', () => {
 
 describe('a proof of work', () => {
   let solver: Solver & { terminate: ReturnType<typeof vi.fn>; postMessage: ReturnType<typeof vi.fn> }
-  const say = (data: WorkNews): void => solver.onmessage?.call(solver as never, { data } as MessageEvent)
+  const announce = (data: WorkMessage): void =>
+    solver.onmessage?.call(solver as never, { data } as MessageEvent)
 
   beforeEach(() => {
     solver = { onmessage: null, onerror: null, postMessage: vi.fn(), terminate: vi.fn() } as typeof solver
   })
 
-  it('tells how likely it is by now, and ends the worker with the answer', async () => {
-    const heard: number[] = []
+  it('reports its probability and terminates the worker after the solution', async () => {
+    const onProgress: number[] = []
     const order = { text: 'x', bits: 4 }
     const answer = solveWork(
       order,
       new AbortController().signal,
-      (share) => heard.push(share),
+      (share) => onProgress.push(share),
       () => solver,
     )
     expect(solver.postMessage).toHaveBeenCalledWith(order)
-    say({ tries: 0 })
-    say({ tries: 16 })
-    say({ tries: 64 })
-    expect(heard.map((share) => share.toFixed(2))).toEqual(['0.00', '0.63', '0.98'])
-    say({ answer: '77' })
+    announce({ tries: 0 })
+    announce({ tries: 16 })
+    announce({ tries: 64 })
+    expect(onProgress.map((share) => share.toFixed(2))).toEqual(['0.00', '0.63', '0.98'])
+    announce({ answer: '77' })
     expect(await answer).toBe('77')
     expect(solver.terminate).toHaveBeenCalledOnce()
   })
 
-  it('ends at once when it is given up, also before it began', async () => {
+  it('ends at once when it is aborted, also before its start', async () => {
     const control = new AbortController()
     const answer = solveWork(
       { text: 'x', bits: 30 },

@@ -1,4 +1,4 @@
-import type { WorkNews, WorkOrder } from './work.worker'
+import type { WorkMessage, WorkOrder } from './work.worker'
 
 /** The part of Worker that is used; tests replace it. */
 export type Solver = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>
@@ -8,29 +8,29 @@ function openSolver(): Solver {
 }
 
 /**
- * Finds a number whose SHA-256 together with the text has at least `bits` leading zero bits, in a worker. `heard`
+ * Finds a number whose SHA-256 together with the text has at least `bits` leading zero bits, in a worker. `onProgress`
  * receives the probability of success so far, from 0 to 1, because real progress cannot be measured. Rejects when
  * `signal` aborts.
  */
 export function solveWork(
   order: WorkOrder,
   signal: AbortSignal,
-  heard: (share: number) => void,
+  onProgress: (share: number) => void,
   open: () => Solver = openSolver,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const solver = open()
-    const giveUp = (): void => end(() => reject(new DOMException('given up', 'AbortError')))
+    const abort = (): void => end(() => reject(new DOMException('given up', 'AbortError')))
     function end(how: () => void): void {
-      signal.removeEventListener('abort', giveUp)
+      signal.removeEventListener('abort', abort)
       solver.terminate()
       how()
     }
-    signal.addEventListener('abort', giveUp)
-    if (signal.aborted) return giveUp()
-    solver.onmessage = ({ data }: MessageEvent<WorkNews>) => {
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) return abort()
+    solver.onmessage = ({ data }: MessageEvent<WorkMessage>) => {
       if ('answer' in data) end(() => resolve(data.answer))
-      else heard(1 - Math.exp(-data.tries / 2 ** order.bits))
+      else onProgress(1 - Math.exp(-data.tries / 2 ** order.bits))
     }
     solver.onerror = (event) => end(() => reject(new Error(`the worker failed: ${event.message}`)))
     solver.postMessage(order)

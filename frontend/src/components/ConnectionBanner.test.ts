@@ -10,11 +10,11 @@ import { slot } from '../testing/samples'
 import ConnectionBanner from './ConnectionBanner.vue'
 
 let app: App
-const spoken = () => useNotices().spoken
+const announcement = () => useNotices().announcement
 
 beforeEach(() => {
   setActivePinia(createPinia())
-  useLive().become({ name: 'live' })
+  useLive().setState({ name: 'live' })
   useSlots().replace([slot()])
   app = createApp(ConnectionBanner)
   app.provide(shopKey, {} as Shop)
@@ -26,29 +26,29 @@ afterEach(() => {
   document.body.replaceChildren()
 })
 
-describe('the banner of the connection', () => {
-  it('says nothing while all is well', async () => {
+describe('the connection banner', () => {
+  it('is silent while the connection is live', async () => {
     await nextTick()
-    expect(spoken()).toBe('')
+    expect(announcement()).toBe('')
   })
 
-  it('says that the connection is lost, and that it is back, to who does not see it', async () => {
-    useLive().become({ name: 'waiting', delayMs: 1_000 })
+  it('announces a lost and a restored connection to screen readers', async () => {
+    useLive().setState({ name: 'waiting', delayMs: 1_000 })
     await nextTick()
-    expect(spoken()).toMatch(/connection was lost/)
-    useLive().become({ name: 'connecting' })
+    expect(announcement()).toMatch(/connection was lost/)
+    useLive().setState({ name: 'connecting' })
     await nextTick()
-    expect(spoken()).not.toMatch(/again/)
-    useLive().become({ name: 'live' })
+    expect(announcement()).not.toMatch(/again/)
+    useLive().setState({ name: 'live' })
     await nextTick()
-    expect(spoken()).toMatch(/^Connected again/)
+    expect(announcement()).toMatch(/^Connected again/)
   })
 
-  it('calls nobody back whom the server has sent away', async () => {
-    useLive().become({ name: 'waiting', delayMs: 1_000 })
+  it('promises no reconnect after the server has closed the connection for good', async () => {
+    useLive().setState({ name: 'waiting', delayMs: 1_000 })
     await nextTick()
-    useLive().become({ name: 'stopped', code: 4501 })
+    useLive().setState({ name: 'stopped', code: 4501 })
     await nextTick()
-    expect(spoken()).toMatch(/has closed this connection/)
+    expect(announcement()).toMatch(/has closed this connection/)
   })
 })

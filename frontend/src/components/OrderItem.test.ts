@@ -25,7 +25,7 @@ const CONFIRM = 'I received it: Kettle'
 beforeEach(() => {
   vi.resetAllMocks()
   setActivePinia(createPinia())
-  usePreferences().speak('en')
+  usePreferences().setLang('en')
 })
 
 afterEach(() => {
@@ -34,7 +34,7 @@ afterEach(() => {
 })
 
 describe('a shipped order', () => {
-  it('says with which parcel it comes, and that can be confirmed', () => {
+  it('shows its parcel and can be confirmed', () => {
     show({ state: 'shipped', tracking: 'SF Express SF1234567890' })
     expect(document.querySelector('.tracking')?.textContent).toBe('Parcel SF Express SF1234567890')
     button(CONFIRM)?.click()
@@ -42,7 +42,7 @@ describe('a shipped order', () => {
   })
 
   it('is confirmed in the language of the shopper', async () => {
-    usePreferences().speak('zh')
+    usePreferences().setLang('zh')
     show({ state: 'shipped', tracking: '顺丰 SF1' })
     await nextTick()
     expect(document.querySelector('.tracking')?.textContent).toBe('快递 顺丰 SF1')
@@ -61,7 +61,7 @@ describe('a shipped order', () => {
     { state: 'finished', tracking: 'SF SF1' },
     { state: 'shipped', tracking: 'SF SF1', reason: 'refund_asked' },
     { state: 'refunding', tracking: 'SF SF1' },
-  ])('is the only one that can be confirmed, and not while a refund is asked for: %o', (over) => {
+  ])('cannot be confirmed in other states or with a refund request: %o', (over) => {
     show(over)
     expect(button(CONFIRM)).toBeUndefined()
   })

@@ -24,8 +24,8 @@ async function show(): Promise<void> {
   const orders = useOrders()
   orders.upsert(order({ pay_by: Date.now() + 60_000 }))
   app = createApp(() => {
-    const mine = orders.byId.get('101')
-    return mine && h(PayPanel, { order: mine, onDone: done })
+    const own = orders.byId.get('101')
+    return own && h(PayPanel, { order: own, onDone: done })
   })
   app.provide(shopKey, { payCode, pay } as unknown as Shop)
   app.mount(document.body.appendChild(document.createElement('div')))
@@ -42,7 +42,7 @@ beforeEach(() => {
   vi.resetAllMocks()
   setActivePinia(createPinia())
   payCode.mockResolvedValue({ text, until: Date.now() + 50_000 })
-  useLive().become({ name: 'live' })
+  useLive().setState({ name: 'live' })
 })
 
 afterEach(() => {
@@ -52,7 +52,7 @@ afterEach(() => {
 })
 
 describe('paying at a desktop', () => {
-  it('offers a code of the order, and this browser', async () => {
+  it('offers a code and a payment in this browser', async () => {
     await show()
     expect(payCode.mock.calls.map(([{ id }]) => id)).toEqual(['101'])
     expect(find('svg[role=img]')?.getAttribute('aria-label')).toContain('¥99 for order 101')
@@ -62,14 +62,14 @@ describe('paying at a desktop', () => {
     expect(done).toHaveBeenCalledOnce()
   })
 
-  it('offers this browser while the code is on its way', async () => {
+  it('offers a payment in this browser while the code loads', async () => {
     payCode.mockReturnValue(new Promise(() => undefined))
     await show()
     expect(find('[role=status]')?.textContent).toMatch(/Loading the QR code/)
     expect(button('Pay in this browser')).toBeDefined()
   })
 
-  it('turns to paid when the event says so, with a button that has the focus', async () => {
+  it('shows the payment after the event and focuses the button', async () => {
     await show()
     useOrders().upsert(order({ state: 'paid', rev: 2 }))
     await settled()
@@ -80,12 +80,12 @@ describe('paying at a desktop', () => {
     expect(done).toHaveBeenCalledOnce()
   })
 
-  it('counts to the end of the trade at the gateway, not to that of the order', async () => {
+  it('counts down to the end of the trade, not of the order', async () => {
     await show()
     expect(find('[data-deadline]')?.textContent).toContain('00:50')
   })
 
-  it('says so when the gateway takes no money any more, and takes the code away', async () => {
+  it('shows the end of the trade and removes the code', async () => {
     await show()
     await vi.advanceTimersByTimeAsync(50_000)
     useLive().refresh()
@@ -98,13 +98,13 @@ describe('paying at a desktop', () => {
     expect(find('[data-outcome=expired]')?.textContent).toContain('was not paid in time')
   })
 
-  it('believes the shop that it is too late, whatever the countdown says', async () => {
+  it("shows the server's late reply regardless of the countdown", async () => {
     payCode.mockResolvedValue({ problem: 'order_expired' })
     await show()
     expect(find('[data-outcome=pending]')?.textContent).toContain('Time is up')
   })
 
-  it('says that the gateway gives no code, and asks again when told to', async () => {
+  it('shows an unavailable gateway and retries on request', async () => {
     payCode.mockResolvedValueOnce({ problem: 'busy' })
     await show()
     expect(find('[role=alert]')?.textContent).toContain('cannot provide a QR code right now')
@@ -114,7 +114,7 @@ describe('paying at a desktop', () => {
     expect(find('svg[role=img]')).not.toBeNull()
   })
 
-  it('asks again by itself when the answer was lost and the shop is back', async () => {
+  it('retries a lost request after the reconnect', async () => {
     payCode.mockResolvedValueOnce({ problem: 'lost' })
     await show()
     expect(find('[role=alert]')?.textContent).toContain('No response from the shop')

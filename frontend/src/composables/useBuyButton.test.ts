@@ -6,13 +6,13 @@ import type { Sale } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { usePreferences } from '../stores/preferences'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { useSession } from '../stores/session'
 import { at } from '../testing/clock'
 import { order, sale } from '../testing/samples'
 import { useBuyButton } from './useBuyButton'
 
-const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
+const attempt = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 
 /** At most two frames, also if the clock was set within one. */
 const DRAWN_MS = 64
@@ -33,7 +33,7 @@ beforeEach(() => {
   scope = effectScope()
   localStorage.clear()
   setActivePinia(createPinia())
-  usePreferences().speak('en')
+  usePreferences().setLang('en')
   useLive().welcomed(true)
   at(1_500)
 })
@@ -45,7 +45,7 @@ afterEach(() => {
 })
 
 describe('the Buy button', () => {
-  it('can be pressed while the sale is open', () => {
+  it('is active while the sale is open', () => {
     expect(button()).toEqual({ label: 'Buy', does: 'buy', another: false })
   })
 
@@ -58,7 +58,7 @@ describe('the Buy button', () => {
     expect(button(over)).toEqual({ label, does: 'rest', another: false })
   })
 
-  it('becomes Pay with the order, also when the sale is over; another unit has a control of its own', () => {
+  it('becomes Pay with the order, also after the sale; a separate control buys another unit', () => {
     const orders = useOrders()
     orders.upsert(order({ rev: 0, state: 'reserved' }))
     expect(button()).toEqual({ label: 'Reserved', does: 'rest', another: false })
@@ -71,14 +71,14 @@ describe('the Buy button', () => {
     expect(button({ closes_at: 99_000 })).toEqual({ label: 'You have 1', does: 'rest', another: true })
   })
 
-  it('pays first what ends first', () => {
+  it('pays the order with the earliest deadline first', () => {
     const orders = useOrders()
     orders.upsert(order({ id: '101', pay_by: 61_100 }))
     orders.upsert(order({ id: '102', pay_by: 9_000 }))
     expect(onCard().unpaid.value?.id).toBe('102')
   })
 
-  it('is Buy again when the units were given back, and rests when they still count to the limit', () => {
+  it('becomes Buy again after a release, and rests while the units count towards the limit', () => {
     const orders = useOrders()
     orders.upsert(order({ id: '101', state: 'expired' }))
     orders.upsert(order({ id: '102', state: 'refunded' }))
@@ -92,17 +92,17 @@ describe('the Buy button', () => {
     expect(button()).toEqual({ label: 'Pay', does: 'pay', another: false })
   })
 
-  it('takes no press for a while after an outcome, but at once when the sale opens', async () => {
-    const presses = usePresses()
+  it('ignores clicks for a moment after an outcome, but not after the opening', async () => {
+    const attempts = useAttempts()
     at(900)
     const { calm, does } = onCard()
     await vi.advanceTimersByTimeAsync(DRAWN_MS + 500)
     expect(calm.value).toBe(false)
     at(1_000)
     expect({ does: does.value, calm: calm.value }).toEqual({ does: 'buy', calm: false })
-    presses.begin(press)
+    attempts.begin(attempt)
     await vi.advanceTimersByTimeAsync(5_000)
-    presses.end(press)
+    attempts.end(attempt)
     expect(calm.value).toBe(true)
     await vi.advanceTimersByTimeAsync(1_499) // some of them pass before it is drawn
     expect(calm.value).toBe(true)
@@ -112,7 +112,7 @@ describe('the Buy button', () => {
     expect({ does: does.value, calm: calm.value }).toEqual({ does: 'pay', calm: true })
   })
 
-  it('rests while offline or without a word, and without a way to sign in', async () => {
+  it('rests while offline, silent or without a sign-in', async () => {
     at(1_500, true)
     expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
     at(1_500)
@@ -120,19 +120,19 @@ describe('the Buy button', () => {
     useLive().welcomed(false)
     expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
     vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status: 403 })))
-    const asked = useSession().renew()
+    const renewed = useSession().renew()
     await vi.advanceTimersByTimeAsync(100)
-    await asked
+    await renewed
     expect(button()).toEqual({ label: 'Sign in to buy', does: 'rest', another: false })
   })
 
-  it('says that a press is under way, and that it is being repeated', () => {
-    const presses = usePresses()
-    presses.begin(press)
+  it('shows a pending and a repeated attempt', () => {
+    const attempts = useAttempts()
+    attempts.begin(attempt)
     expect(button()).toEqual({ label: 'Reserving…', does: 'rest', another: false })
-    presses.repeat(press.key)
+    attempts.repeat(attempt.key)
     expect(button().label).toBe('Still trying…')
-    presses.end(press)
+    attempts.end(attempt)
     expect(button().does).toBe('buy')
   })
 })

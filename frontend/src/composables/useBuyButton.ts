@@ -3,14 +3,14 @@ import { countdown } from '../format/countdown'
 import type { Order, OrderState, Sale } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { isPayable, useOrders } from '../stores/orders'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { useSession } from '../stores/session'
 import { phaseAt } from '../stores/slots'
 import { useWords } from '../words'
 import { CALM_MS, FRESH_MS, useCalm } from './useCalm'
 
 /** States in which an order holds no unit. */
-const GAVE_BACK: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
+const RELEASED_STATES: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
 
 /**
  * The label and the action of a sale's main button. It is Buy only while the shopper has no order of the sale. After a
@@ -20,32 +20,34 @@ export function useBuyButton(sale: () => Sale) {
   const live = useLive()
   const session = useSession()
   const orders = useOrders()
-  const presses = usePresses()
+  const attempts = useAttempts()
   const words = useWords()
 
   const phase = computed(() => phaseAt(sale(), live.now))
-  const press = computed(() => presses.onSale(sale().id))
+  const attempt = computed(() => attempts.onSale(sale().id))
   /** The last attempt in this sale, if it was rejected and the message was not dismissed. */
   const refused = computed(() =>
-    presses.ended.findLast((press) => press.sale === sale().id && press.ending?.kind === 'refused'),
+    attempts.ended.findLast((attempt) => attempt.sale === sale().id && attempt.ending?.kind === 'refused'),
   )
   const refusal = computed(() =>
     refused.value?.ending?.kind === 'refused' ? refused.value.ending : undefined,
   )
 
   function dismiss(): void {
-    if (refused.value) presses.forget(refused.value.key)
+    if (refused.value) attempts.remove(refused.value.key)
   }
 
   const ofSale = computed(() => orders.all.filter((order) => order.sale === sale().id))
   /** The shopper's orders that hold units of this sale, newest first, among the loaded orders. */
   const holding = computed(() =>
-    ofSale.value.filter(({ state }) => !['refunding', ...GAVE_BACK].includes(state)),
+    ofSale.value.filter(({ state }) => !['refunding', ...RELEASED_STATES].includes(state)),
   )
   const mine = computed(() => units(holding.value))
   /** Refunded units still count towards the limit. */
   const allowed = computed(() => {
-    const counted = ofSale.value.filter(({ state }) => state === 'refunded' || !GAVE_BACK.includes(state))
+    const counted = ofSale.value.filter(
+      ({ state }) => state === 'refunded' || !RELEASED_STATES.includes(state),
+    )
     return Math.max(0, sale().limit - units(counted))
   })
   const reserved = computed(() => holding.value.find(({ state }) => state === 'reserved'))
@@ -53,15 +55,15 @@ export function useBuyButton(sale: () => Sale) {
 
   const forSale = computed(
     () =>
-      !press.value &&
+      !attempt.value &&
       phase.value === 'open' &&
       !sale().paused &&
       allowed.value > 0 &&
       sale().stock > 0 &&
-      live.canAsk,
+      live.canRequest,
   )
   const does = computed<'buy' | 'pay' | 'rest'>(() => {
-    if (unpaid.value) return live.canAsk && isPayable(unpaid.value, live.now) ? 'pay' : 'rest'
+    if (unpaid.value) return live.canRequest && isPayable(unpaid.value, live.now) ? 'pay' : 'rest'
     return forSale.value && mine.value === 0 ? 'buy' : 'rest'
   })
   /** Whether a shopper with units can buy one more. */
@@ -71,7 +73,7 @@ export function useBuyButton(sale: () => Sale) {
     const w = words.value.buy
     if (unpaid.value) return isPayable(unpaid.value, live.now) ? w.pay : words.value.orders.payLate
     if (live.isBlocked) return w.blocked
-    if (press.value) return presses.repeated.has(press.value.key) ? w.repeating : w.asking
+    if (attempt.value) return attempts.repeated.has(attempt.value.key) ? w.repeating : w.asking
     if (reserved.value) return words.value.orders.state.reserved
     if (mine.value > 0) return w.yours(mine.value)
     if (phase.value === 'closed') return w.closed
@@ -80,16 +82,16 @@ export function useBuyButton(sale: () => Sale) {
     if (allowed.value === 0) return w.limitReached
     if (sale().stock === 0) return w.soldOut
     if (session.guestsOff) return w.signIn
-    return live.canAsk ? w.press : w.offline
+    return live.canRequest ? w.buy : w.offline
   })
 
   /** A key of all outcomes in this sale. When it changes, the buttons change their meaning. */
   const outcomes = computed(() =>
-    [press.value?.key, ...ofSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
+    [attempt.value?.key, ...ofSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
   )
   const calm = useCalm(() => outcomes.value, CALM_MS, FRESH_MS)
 
-  return { phase, press, refusal, dismiss, mine, allowed, reserved, unpaid, does, another, label, calm }
+  return { phase, attempt, refusal, dismiss, mine, allowed, reserved, unpaid, does, another, label, calm }
 }
 
 function units(orders: Order[]): number {

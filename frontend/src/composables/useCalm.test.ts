@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('is calm until what came under the finger was drawn, however long that takes, and for a while after', () => {
+it('is calm until the new content is drawn and for a moment afterwards', () => {
   const frames: FrameRequestCallback[] = []
   vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
   const frame = () => frames.shift()?.(0)

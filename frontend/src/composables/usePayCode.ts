@@ -15,7 +15,7 @@ export function usePayCode(order: Order) {
   /** The end of the gateway's payment window, a little before the order's deadline; undefined until it is loaded. */
   const until = ref<number>()
 
-  async function ask(): Promise<void> {
+  async function load(): Promise<void> {
     code.value = undefined
     code.value = await shop.payCode(order)
     if ('until' in code.value) until.value = code.value.until
@@ -24,10 +24,10 @@ export function usePayCode(order: Order) {
   watch(
     () => live.ready,
     (ready) => {
-      if (ready && code.value && 'problem' in code.value && code.value.problem === 'lost') void ask()
+      if (ready && code.value && 'problem' in code.value && code.value.problem === 'lost') void load()
     },
   )
-  void ask()
+  void load()
 
-  return { code, until, ask }
+  return { code, until, load }
 }

@@ -5,7 +5,7 @@ import { useSales } from '../stores/sales'
 import { useWords } from '../words'
 
 /** The minimum visible share of a bar. */
-const LEAST = 0.04
+const MIN_SHARE = 0.04
 /** The initial place of each order, so that all its bars show the same progress. */
 const began = new Map<string, number>()
 
@@ -28,11 +28,11 @@ export function usePlace(order: () => Order) {
   })
 
   const progress = computed(() => {
-    if (place.value === undefined) return LEAST
+    if (place.value === undefined) return MIN_SHARE
     const { id } = order()
     const first = Math.max(began.get(id) ?? 0, place.value)
     began.set(id, first)
-    return Math.max(LEAST, first === 0 ? 1 : 1 - place.value / first)
+    return Math.max(MIN_SHARE, first === 0 ? 1 : 1 - place.value / first)
   })
 
   return { text, wait, progress }

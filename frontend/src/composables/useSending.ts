@@ -13,7 +13,7 @@ export function useSending() {
   /** The error code of the last request; undefined if it succeeded. */
   const refused = ref<ErrorCode>()
 
-  function explain(error: unknown, said: Partial<Record<ErrorCode, string>>): string {
+  function explain(error: unknown, overrides: Partial<Record<ErrorCode, string>>): string {
     const w = account.value.problems
     if (error instanceof Lost) return w.lost
     if (!(error instanceof Refused)) {
@@ -21,7 +21,7 @@ export function useSending() {
       return words.value.errors.internal
     }
     const { code, retry_ms } = error.refusal
-    const special = said[code]
+    const special = overrides[code]
     if (special !== undefined) return special
     if (code === 'rate_limited' && retry_ms > 0) return w.wait(Math.ceil(retry_ms / 1000))
     if (code === 'busy') return w.busy
@@ -29,10 +29,10 @@ export function useSending() {
     return words.value.errors[code]
   }
 
-  /** Runs `run` unless a request is running; returns true on success. `said` overrides the texts of error codes. */
+  /** Runs `run` unless a request is running; returns true on success. `overrides` replaces the texts of error codes. */
   async function send(
     run: () => Promise<unknown>,
-    said: Partial<Record<ErrorCode, string>> = {},
+    overrides: Partial<Record<ErrorCode, string>> = {},
   ): Promise<boolean> {
     if (sending.value) return false
     sending.value = true
@@ -42,7 +42,7 @@ export function useSending() {
       await run()
       return true
     } catch (error) {
-      problem.value = explain(error, said)
+      problem.value = explain(error, overrides)
       refused.value = error instanceof Refused ? error.refusal.code : undefined
       return false
     } finally {

@@ -56,7 +56,7 @@ describe('numbers', () => {
 })
 
 describe('lists', () => {
-  it('are joined as in the language', () => {
+  it('are joined in the style of the language', () => {
     expect(list('en', ['create 3', 'change 2'])).toBe('create 3 and change 2')
     expect(list('en', ['api', 'worker'], 'narrow')).toBe('api, worker')
     expect(list('zh', ['新建 3 条', '修改 2 条'])).toBe('新建 3 条和修改 2 条')
@@ -95,13 +95,13 @@ describe('countdown', () => {
     expect(countdown(ms)).toBe(text)
   })
 
-  it('comes in parts for drawing', () => {
+  it('is split into parts for drawing', () => {
     expect(countdownParts(59_999)).toEqual(['01', '00'])
   })
 })
 
 describe('ids', () => {
-  it('are ordered as 64-bit numbers, beyond what a number can hold', () => {
+  it('are ordered as 64-bit integers', () => {
     const ids = ['7301444480512000257', '99', '7301444480512000256', '100']
     expect(ids.sort(compareIds)).toEqual(['99', '100', '7301444480512000256', '7301444480512000257'])
   })

@@ -24,11 +24,11 @@ describe('a QR code', () => {
     ['with a port', 'http://127.0.0.1:8091/qr/ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'],
     ['long', `https://pay.example/?${'long='.repeat(180)}`],
     ['not only ASCII', 'https://pay.example/?订单=1'],
-  ])('is read as the text it was drawn from: %s', (_, text) => {
+  ])('decodes to its text: %s', (_, text) => {
     expect(decodeQR(paint(drawQr(text)))).toBe(text)
   })
 
-  it('keeps four modules of quiet on each side', () => {
+  it('has a quiet zone of four modules on each side', () => {
     const { side, path } = drawQr('https://pay.example/')
     const runs = [...path.matchAll(/M(\d+) (\d+)h(\d+)/g)].map((run) => run.slice(1).map(Number))
     expect(Math.min(...runs.map(([x = 0]) => x))).toBe(4)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { backoff, mayReturn } from './backoff'
+import { backoff, mayReconnect } from './backoff'
 
 describe('backoff', () => {
   it('grows from 0.4 to 15 seconds and stays between half and all of its ceiling', () => {
@@ -20,6 +20,6 @@ describe('close codes', () => {
     [4500, false],
     [4999, false],
   ])('%i: may return is %s', (code, expected) => {
-    expect(mayReturn(code)).toBe(expected)
+    expect(mayReconnect(code)).toBe(expected)
   })
 })

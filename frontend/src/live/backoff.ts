@@ -20,6 +20,6 @@ export const SIGNED_OUT = 4506
 export const BLOCKED = 4507
 
 /** Reports whether a client may reconnect: always, except after the close codes 4500–4999. */
-export function mayReturn(closeCode: number): boolean {
+export function mayReconnect(closeCode: number): boolean {
   return closeCode < 4500 || closeCode > 4999
 }

@@ -11,37 +11,37 @@ function clocks() {
   /** A request and its reply, with the given travel times. */
   const roundTrip = (there: number, back: number): void => {
     const sentAt = elapsed
-    const said = sentAt + there + 1_000_000
+    const serverNow = sentAt + there + 1_000_000
     elapsed += there + back
-    clock.answer(sentAt, said)
+    clock.addSample(sentAt, serverNow)
   }
-  return { clock, roundTrip, pass: (ms: number) => (elapsed += ms), truth: () => elapsed + 1_000_000 }
+  return { clock, roundTrip, pass: (ms: number) => (elapsed += ms), serverTime: () => elapsed + 1_000_000 }
 }
 
 describe('the server clock (I10)', () => {
-  it('is our wall clock until the server has spoken', () => {
+  it('is the local clock until the first sample', () => {
     const { clock } = clocks()
     expect(clock.now()).toBe(42)
     expect(clock.uncertainty()).toBe(Infinity)
   })
 
-  it('trusts the shortest round trip, and is never off by more than half of it', () => {
-    const { clock, roundTrip, truth } = clocks()
+  it('uses the shortest round trip, and its error is at most half of it', () => {
+    const { clock, roundTrip, serverTime } = clocks()
     roundTrip(200, 10)
     roundTrip(9, 11)
     roundTrip(5, 300)
     expect(clock.uncertainty()).toBe(10)
-    expect(Math.abs(clock.now() - truth())).toBeLessThanOrEqual(10)
+    expect(Math.abs(clock.now() - serverTime())).toBeLessThanOrEqual(10)
   })
 
-  it('goes on by itself between answers', () => {
-    const { clock, roundTrip, pass, truth } = clocks()
+  it('advances between samples', () => {
+    const { clock, roundTrip, pass, serverTime } = clocks()
     roundTrip(5, 5)
     pass(30_000)
-    expect(clock.now()).toBe(truth())
+    expect(clock.now()).toBe(serverTime())
   })
 
-  it('lets old answers go, so that it follows a clock that drifts', () => {
+  it('drops old samples, so that it follows a drifting clock', () => {
     const { clock, roundTrip, pass } = clocks()
     roundTrip(1, 1)
     pass(6 * 60_000)
@@ -49,10 +49,10 @@ describe('the server clock (I10)', () => {
     expect(clock.uncertainty()).toBe(20)
   })
 
-  it('believes the first answer after a sleep, however slow it was', () => {
+  it('accepts the first sample after a sleep, also a slow one', () => {
     const { clock, roundTrip } = clocks()
     roundTrip(1, 1)
-    clock.forget()
+    clock.dropSamples()
     roundTrip(50, 50)
     expect(clock.uncertainty()).toBe(50)
   })

@@ -36,7 +36,7 @@ export class ServerClock {
   }
 
   /** Adds a sample: the server returned `serverNow` to a request sent at `sentAt` of our monotonic clock. */
-  answer(sentAt: number, serverNow: number): void {
+  addSample(sentAt: number, serverNow: number): void {
     const now = this.#elapsed()
     const roundTrip = Math.max(0, now - sentAt)
     this.#samples = this.#samples.filter((s) => now - s.takenAt < MAX_AGE_MS).slice(-(MAX_SAMPLES - 1))
@@ -44,7 +44,7 @@ export class ServerClock {
   }
 
   /** Drops all samples: during sleep the monotonic clock may have stopped. */
-  forget(): void {
+  dropSamples(): void {
     this.#samples = this.#samples.slice(-1).map((s) => ({ ...s, roundTrip: Infinity }))
   }
 

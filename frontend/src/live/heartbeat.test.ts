@@ -16,7 +16,7 @@ function beating(answer: () => Promise<{ t0: number; now: number }>) {
 }
 
 describe('the heartbeat', () => {
-  it('asks several times at once and then steadily, until it is stopped', async () => {
+  it('sends several requests at first and then regular ones, until it is stopped', async () => {
     const { request, stop } = beating(() => Promise.resolve({ t0: 0, now: 5 }))
     await vi.advanceTimersByTimeAsync(3_000)
     expect(request).toHaveBeenCalledTimes(5)
@@ -27,33 +27,33 @@ describe('the heartbeat', () => {
     expect(request).toHaveBeenCalledTimes(7)
   })
 
-  it('asks soon when nothing is heard, unless nobody looks', async () => {
+  it('sends a request soon after a silence, unless the page is hidden', async () => {
     const { request, line, stop } = beating(() => Promise.resolve({ t0: 0, now: 5 }))
     await vi.advanceTimersByTimeAsync(3_000)
     line.quietMs = 1_500
     await vi.advanceTimersByTimeAsync(3_600)
     expect(request.mock.calls.length).toBeGreaterThanOrEqual(7)
     const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
-    const asked = request.mock.calls.length
+    const calls = request.mock.calls.length
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(request).toHaveBeenCalledTimes(asked)
+    expect(request).toHaveBeenCalledTimes(calls)
     hidden.mockRestore()
     stop()
   })
 
-  it('takes an answer that it cannot read for a word', async () => {
+  it('accepts an unreadable reply as a sign of life', async () => {
     const { reconnect } = beating(() => Promise.reject(new Unreadable('torn')))
     await vi.advanceTimersByTimeAsync(60_000)
     expect(reconnect).not.toHaveBeenCalled()
   })
 
-  it('leaves a connection that has died in silence', async () => {
+  it('replaces a silent dead connection', async () => {
     const { reconnect } = beating(() => Promise.reject(new Lost('silence')))
     await vi.advanceTimersByTimeAsync(60_000)
     expect(reconnect).toHaveBeenCalledOnce()
   })
 
-  it('stays on a connection that only refuses', async () => {
+  it('keeps a connection that rejects requests', async () => {
     const refusal = { code: 'rate_limited', message: '', retry_ms: 0, orders: [] } as const
     const { reconnect, request } = beating(() => Promise.reject(new Refused({ ...refusal, orders: [] })))
     await vi.advanceTimersByTimeAsync(60_000)

@@ -4,22 +4,22 @@ import type { LiveSocket } from './socket'
 /** The first round trips follow quickly, for a good estimate of the server's clock. */
 const FIRST_PAUSES_MS = [0, 150, 300, 600, 1_200]
 /** Afterwards, the maximum interval in milliseconds, to follow a drifting clock. */
-const STEADY_MS = 15_000
+const MAX_INTERVAL_MS = 15_000
 /**
  * While the page is visible, a beat also follows this silence, in milliseconds, so that a dead connection is noticed
  * soon.
  */
 const QUIET_MS = 1_500
-const LOOK_MS = 250
+const CHECK_MS = 250
 
 /**
  * Requests the server's time repeatedly on one connection. This measures the server's clock and detects a dead
- * connection, which the browser does not report. `heard` receives each reply with the time of its request, by
+ * connection, which the browser does not report. `onTime` receives each reply with the time of its request, by
  * `performance.now()`. Call startHeartbeat on every welcome; the returned function stops it.
  */
 export function startHeartbeat(
   socket: LiveSocket,
-  heard: (sentAt: number, serverNow: number) => void,
+  onTime: (sentAt: number, serverNow: number) => void,
 ): () => void {
   let beats = 0
   let stopped = false
@@ -30,23 +30,23 @@ export function startHeartbeat(
     const sentAt = (beatAt = performance.now())
     try {
       const { now } = await socket.request('time', { t0: Math.round(sentAt) })
-      if (!stopped) heard(sentAt, now)
+      if (!stopped) onTime(sentAt, now)
     } catch (error) {
       // An unreadable reply still proves that the connection works.
       if (!stopped && error instanceof Lost && !(error instanceof Unreadable)) return socket.reconnect()
     }
     plan()
   }
-  const look = (): void => {
+  const checkSilence = (): void => {
     const since = performance.now() - beatAt
     const quiet = !document.hidden && Math.min(socket.quietMs, since) >= QUIET_MS
-    if (quiet || since >= STEADY_MS) void beat()
+    if (quiet || since >= MAX_INTERVAL_MS) void beat()
     else plan()
   }
   const plan = (): void => {
     if (stopped) return
     const pause = FIRST_PAUSES_MS[beats++]
-    timer = pause === undefined ? setTimeout(look, LOOK_MS) : setTimeout(() => void beat(), pause)
+    timer = pause === undefined ? setTimeout(checkSilence, CHECK_MS) : setTimeout(() => void beat(), pause)
   }
   plan()
   return () => {

@@ -22,9 +22,9 @@ async function settled(): Promise<void> {
   await vi.advanceTimersByTimeAsync(0)
 }
 
-async function goLive(): Promise<void> {
+async function connect(): Promise<void> {
   wire().open()
-  wire().answer('hello', welcome())
+  wire().reply('hello', welcome())
   await settled()
 }
 
@@ -33,13 +33,13 @@ beforeEach(() => {
   wires.length = 0
   cursor = ''
   listener = {
-    introduce: vi.fn(() => ({ token: 't', cursor })),
-    greeted: vi.fn(),
+    helloFields: vi.fn(() => ({ token: 't', cursor })),
+    helloSent: vi.fn(),
     welcomed: vi.fn(),
-    turnedAway: vi.fn(),
-    unreached: vi.fn(),
-    heard: vi.fn(),
-    heardElse: vi.fn(),
+    rejected: vi.fn(),
+    connectFailed: vi.fn(),
+    received: vi.fn(),
+    receivedUnknown: vi.fn(),
     changed: vi.fn(),
   }
   socket = new LiveSocket(listener, () => {
@@ -56,24 +56,24 @@ afterEach(() => {
 })
 
 describe('hello', () => {
-  it('is the first op, and only its answer makes the socket live', async () => {
+  it('is the first op, and its reply makes the socket live', async () => {
     wire().open()
     expect(wire().sent).toMatchObject([{ op: 'hello', token: 't' }])
     expect(socket.state.name).toBe('connecting')
-    await goLive()
+    await connect()
     expect(socket.state.name).toBe('live')
     expect(listener.welcomed).toHaveBeenCalledOnce()
   })
 
-  it('with a token that is not accepted asks for another, and does not hammer the server', async () => {
+  it('with a rejected token requests a new one and waits', async () => {
     wire().open()
     wire().refuse('hello', 'unauthorized')
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(listener.turnedAway).toHaveBeenCalledOnce()
+    expect(listener.rejected).toHaveBeenCalledOnce()
     expect(wires).toHaveLength(1)
   })
 
-  it('that is never answered gives the connection up', async () => {
+  it('without a reply closes the connection', async () => {
     wire().open()
     await vi.advanceTimersByTimeAsync(11_000)
     expect(wires[0]?.closed).toBe(true)
@@ -81,80 +81,80 @@ describe('hello', () => {
   })
 })
 
-describe('what goes out behind the hello', () => {
-  it('does not wait for its answer', async () => {
-    const asked: Promise<unknown>[] = []
-    listener.greeted.mockImplementation((ask) => void asked.push(ask('watch', {})))
+describe('an op sent directly after the hello', () => {
+  it('does not wait for its reply', async () => {
+    const pending: Promise<unknown>[] = []
+    listener.helloSent.mockImplementation((send) => void pending.push(send('watch', {})))
     wire().open()
     expect(wire().sent.map(({ op }) => op)).toEqual(['hello', 'watch'])
-    wire().answer('hello', welcome())
-    wire().answer('watch', { slots: [], sales: [] })
-    expect(await asked[0]).toEqual({ slots: [], sales: [] })
+    wire().reply('hello', welcome())
+    wire().reply('watch', { slots: [], sales: [] })
+    expect(await pending[0]).toEqual({ slots: [], sales: [] })
   })
 
-  it('is lost with the connection when the hello is refused', async () => {
-    let asked: Promise<unknown> = Promise.resolve()
-    listener.greeted.mockImplementation((ask) => (asked = ask('watch', {})))
+  it('is lost with the connection if the hello is rejected', async () => {
+    let pending: Promise<unknown> = Promise.resolve()
+    listener.helloSent.mockImplementation((send) => (pending = send('watch', {})))
     wire().open()
-    const lost = expect(asked).rejects.toThrow(Lost)
+    const lost = expect(pending).rejects.toThrow(Lost)
     wire().refuse('hello', 'unauthorized')
     await settled()
     await lost
   })
 
-  it('waits with the hello for whoever is held back', async () => {
-    let say: (hello: OpFields['hello']) => void = () => undefined
-    listener.introduce.mockReturnValue(new Promise((resolve) => (say = resolve)))
+  it('waits for a delayed hello', async () => {
+    let announce: (hello: OpFields['hello']) => void = () => undefined
+    listener.helloFields.mockReturnValue(new Promise((resolve) => (announce = resolve)))
     wire().open()
     expect(wire().sent).toEqual([])
-    expect(socket.isGreeted).toBe(false)
-    say({ token: 'late' })
+    expect(socket.isHelloSent).toBe(false)
+    announce({ token: 'late' })
     await settled()
     expect(wire().last('hello')).toMatchObject({ token: 'late' })
-    expect(socket.isGreeted).toBe(true)
+    expect(socket.isHelloSent).toBe(true)
   })
 })
 
 describe('silence', () => {
-  it('is noticed 3 s after the last word, if an answer is overdue', async () => {
-    await goLive()
+  it('is detected 3 s after the last frame if a reply is overdue', async () => {
+    await connect()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(socket.isSilent).toBe(false)
-    wire().say({ ev: 'notice', level: 'info', text: 'a word' })
+    wire().deliver({ ev: 'notice', level: 'info', text: 'a word' })
     await vi.advanceTimersByTimeAsync(1_500)
     socket.request('time', { t0: 1 }).catch(() => undefined)
     await vi.advanceTimersByTimeAsync(1_400)
     expect(socket.isSilent).toBe(false)
     await vi.advanceTimersByTimeAsync(100)
     expect(socket.isSilent).toBe(true)
-    wire().answer('time', { t0: 1, now: 2 })
+    wire().reply('time', { t0: 1, now: 2 })
     expect(socket.isSilent).toBe(false)
   })
 
-  it('is noticed as soon when a word comes behind a question that nobody answers any more', async () => {
-    await goLive()
+  it('is detected as soon if a frame arrives after an unanswered request', async () => {
+    await connect()
     socket.request('time', { t0: 1 }).catch(() => undefined)
-    wire().say({ ev: 'notice', level: 'info', text: 'the last word' })
+    wire().deliver({ ev: 'notice', level: 'info', text: 'the last word' })
     await vi.advanceTimersByTimeAsync(2_900)
     expect(socket.isSilent).toBe(false)
     await vi.advanceTimersByTimeAsync(100)
     expect(socket.isSilent).toBe(true)
   })
 
-  it('is not broken by a new attempt, only by a word', async () => {
-    await goLive()
+  it('ends with a frame, not with a new connection attempt', async () => {
+    await connect()
     wire().drop()
     await vi.advanceTimersByTimeAsync(1_000)
     expect(socket.state.name).toBe('connecting')
     expect(socket.isSilent).toBe(true)
-    await goLive()
+    await connect()
     expect(socket.isSilent).toBe(false)
   })
 })
 
 describe('reconnect (P6)', () => {
-  it('says hello with the newest cursor', async () => {
-    await goLive()
+  it('sends hello with the newest cursor', async () => {
+    await connect()
     cursor = '1-42'
     wire().drop()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -163,7 +163,7 @@ describe('reconnect (P6)', () => {
     expect(wire().last('hello')).toMatchObject({ cursor: '1-42' })
   })
 
-  it('waits longer after each failure, and starts anew after a success', async () => {
+  it('waits longer after each failure and resets after a success', async () => {
     const delays: number[] = []
     for (let n = 0; n < 5; n++) {
       wire().drop()
@@ -172,15 +172,15 @@ describe('reconnect (P6)', () => {
       await vi.advanceTimersByTimeAsync(delay)
     }
     expect(delays.at(-1)).toBeGreaterThan((delays[0] ?? 0) * 4)
-    await goLive()
+    await connect()
     wire().drop()
     expect(socket.state).toMatchObject({ name: 'waiting' })
     expect((socket.state as { delayMs: number }).delayMs).toBeLessThanOrEqual(400)
   })
 
-  it('keeps the pause that bye asks for', async () => {
-    await goLive()
-    wire().say({ ev: 'bye', code: 4000, retry_ms: 1730 })
+  it('waits for the pause in `bye`', async () => {
+    await connect()
+    wire().deliver({ ev: 'bye', code: 4000, retry_ms: 1730 })
     wire().drop(4000)
     expect(socket.state).toEqual({ name: 'waiting', delayMs: 1730 })
     await vi.advanceTimersByTimeAsync(1_729)
@@ -189,63 +189,63 @@ describe('reconnect (P6)', () => {
     expect(wires).toHaveLength(2)
   })
 
-  it.each([4500, 4503, 4999])('stays away after close code %i', async (code) => {
-    await goLive()
+  it.each([4500, 4503, 4999])('does not reconnect after close code %i', async (code) => {
+    await connect()
     wire().drop(code)
     await vi.advanceTimersByTimeAsync(600_000)
     expect(socket.state).toEqual({ name: 'stopped', code })
     expect(wires).toHaveLength(1)
   })
 
-  it('hears nothing more of a connection that was left', async () => {
-    await goLive()
+  it('ignores events of an abandoned connection', async () => {
+    await connect()
     const old = wire()
     socket.reconnect()
-    old.say({ ev: 'notice', level: 'info', text: 'late' })
+    old.deliver({ ev: 'notice', level: 'info', text: 'late' })
     old.drop()
-    expect(listener.heard).not.toHaveBeenCalled()
+    expect(listener.received).not.toHaveBeenCalled()
     expect(wires).toHaveLength(2)
   })
 })
 
 describe('ops', () => {
-  it('find their answers by id, in whatever order those come', async () => {
-    await goLive()
+  it('match replies by id, in any order', async () => {
+    await connect()
     const first = socket.request('cancel', { order: '1' })
     const second = socket.request('cancel', { order: '2' })
     const [one, two] = wire().sent.slice(-2)
-    wire().say({ id: two?.id, ok: { state: 'expired' } })
-    wire().say({ id: one?.id, ok: { state: 'cancelled' } })
+    wire().deliver({ id: two?.id, ok: { state: 'expired' } })
+    wire().deliver({ id: one?.id, ok: { state: 'cancelled' } })
     expect(await first).toEqual({ state: 'cancelled' })
     expect(await second).toEqual({ state: 'expired' })
   })
 
-  it('fail with the reason that the server gives', async () => {
-    await goLive()
-    const asked = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
+  it("fail with the server's reason", async () => {
+    await connect()
+    const pending = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
     wire().refuse('buy', 'sold_out')
-    await expect(asked).rejects.toThrow(Refused)
+    await expect(pending).rejects.toThrow(Refused)
   })
 
-  it('are lost, not failed, when the connection breaks or stays silent (I6)', async () => {
-    await goLive()
+  it('are lost, not failed, after a broken or silent connection (I6)', async () => {
+    await connect()
     const broken = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
     wire().drop()
     await expect(broken).rejects.toThrow(Lost)
     await vi.advanceTimersByTimeAsync(1_000)
-    await goLive()
+    await connect()
     const silent = expect(socket.request('orders', {})).rejects.toThrow(Lost)
     await vi.advanceTimersByTimeAsync(8_000)
     await silent
   })
 
-  it('are unknown, not failed, when the answer cannot be read or the frame cannot be sent (I6)', async () => {
+  it('are unknown, not failed, after an unreadable reply or an unsent frame (I6)', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
-    await goLive()
-    const asked = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
-    wire().answer('buy', { order: 101 })
-    await expect(asked).rejects.toThrow(Unreadable)
-    await expect(asked).rejects.toThrow(Lost)
+    await connect()
+    const pending = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
+    wire().reply('buy', { order: 101 })
+    await expect(pending).rejects.toThrow(Unreadable)
+    await expect(pending).rejects.toThrow(Lost)
     warn.mockRestore()
     wire().send = () => {
       throw new DOMException('closing', 'InvalidStateError')
@@ -253,32 +253,32 @@ describe('ops', () => {
     await expect(socket.request('orders', {})).rejects.toThrow(Lost)
   })
 
-  it('are not sent on a connection that is closing, which a browser calls an error, and are lost with it', async () => {
-    await goLive()
+  it('are not sent on a closing connection, and are lost with it', async () => {
+    await connect()
     wire().readyState = 2 // closing
-    const asked = socket.request('orders', {})
+    const pending = socket.request('orders', {})
     expect(wire().sent.map(({ op }) => op)).not.toContain('orders')
     wire().drop()
-    await expect(asked).rejects.toThrow(Lost)
+    await expect(pending).rejects.toThrow(Lost)
   })
 
-  it('ignore frames that are malformed', async () => {
+  it('ignore malformed frames', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
-    await goLive()
-    wire().say('{"ev":"tick"')
-    wire().say({ ev: 'notice', level: 'info', text: 'fine' })
-    expect(listener.heard).toHaveBeenCalledOnce()
+    await connect()
+    wire().deliver('{"ev":"tick"')
+    wire().deliver({ ev: 'notice', level: 'info', text: 'fine' })
+    expect(listener.received).toHaveBeenCalledOnce()
     expect(warn).toHaveBeenCalledOnce()
     warn.mockRestore()
   })
 
-  it('look exactly like the golden frames', async () => {
+  it('equal the golden frames', async () => {
     const folder = join(import.meta.dirname, '../../../realtime/testdata/protocol')
     interface Golden {
       direction: string
       frame: { id: number; op: Op } & Record<string, unknown>
     }
-    await goLive()
+    await connect()
     for (const file of readdirSync(folder)) {
       const golden = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Golden[]
       for (const { frame } of golden.filter(({ direction }) => direction === 'client')) {

@@ -1,7 +1,7 @@
 import { Malformed, parseFrame } from '../protocol/parse'
 import { SUBPROTOCOL } from '../protocol/types'
 import type { Op, OpFields, OpReplies, Refusal, ServerEvent, Welcome } from '../protocol/types'
-import { backoff, BLOCKED, mayReturn } from './backoff'
+import { backoff, BLOCKED, mayReconnect } from './backoff'
 import { Lost, PendingOps, Refused } from './ops'
 
 /** The part of WebSocket that is used; tests replace it. */
@@ -16,7 +16,7 @@ export type LiveState =
   | { name: 'stopped'; code: number }
 
 /** Sends an op. Rejects with Refused if the server rejects it, and with Lost if the outcome is unknown. */
-export type Ask = <O extends Op>(op: O, fields: OpFields[O]) => Promise<OpReplies[O]>
+export type SendOp = <O extends Op>(op: O, fields: OpFields[O]) => Promise<OpReplies[O]>
 
 /** The callbacks of the socket. */
 export interface Listener {
@@ -24,26 +24,26 @@ export interface Listener {
    * Returns the fields of `hello`. It is called for every connection, because token and cursor change. A promise delays
    * the hello.
    */
-  introduce(): OpFields['hello'] | Promise<OpFields['hello']>
+  helloFields(): OpFields['hello'] | Promise<OpFields['hello']>
   /** The hello was sent. Ops sent here follow it without waiting for its reply. */
-  greeted(ask: Ask): void
+  helloSent(send: SendOp): void
   /** The hello succeeded; `sentAt` is its send time by `performance.now()`. */
   welcomed(welcome: Welcome, sentAt: number): void
   /** The hello was rejected. The socket waits: correct the fields and call reconnect(). */
-  turnedAway(refusal: Refusal): void
+  rejected(refusal: Refusal): void
   /** Two connections in a row were never opened, and the browser reports no reason. */
-  unreached(): void
-  heard(event: ServerEvent): void
+  connectFailed(): void
+  received(event: ServerEvent): void
   /** An event that this page's protocol does not define. */
-  heardElse(event: unknown): void
+  receivedUnknown(event: unknown): void
   changed(state: LiveState): void
 }
 
 /** The readyState of an open WebSocket. */
 const OPEN = 1
 
-const ANSWER_WITHIN_MS = 8_000
-const WELCOME_WITHIN_MS = 10_000
+const REPLY_TIMEOUT_MS = 8_000
+const WELCOME_TIMEOUT_MS = 10_000
 /** A connection without a frame for this time, in milliseconds, is silent if a reply is overdue. */
 const SILENT_MS = 3_000
 /** A reply is overdue after this time, in milliseconds. */
@@ -64,12 +64,12 @@ export class LiveSocket {
   #bye: Extract<ServerEvent, { ev: 'bye' }> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #state: LiveState = { name: 'stopped', code: 0 }
-  #greeted = false
+  #helloSent = false
   #opened = false
   #closed = false
   /** Time of the last frame, and of the first request after it, by `performance.now()`. */
-  #heardAt = -Infinity
-  #askedAt: number | undefined
+  #receivedAt = -Infinity
+  #requestedAt: number | undefined
   readonly #listener: Listener
   readonly #dial: () => Wire
 
@@ -83,13 +83,13 @@ export class LiveSocket {
   }
 
   /** Whether hello was sent on the current connection, with or without a token. */
-  get isGreeted(): boolean {
-    return this.#greeted
+  get isHelloSent(): boolean {
+    return this.#helloSent
   }
 
   /** The time since the last frame, in milliseconds. */
   get quietMs(): number {
-    return performance.now() - this.#heardAt
+    return performance.now() - this.#receivedAt
   }
 
   /**
@@ -99,39 +99,39 @@ export class LiveSocket {
   get isSilent(): boolean {
     if (this.quietMs < SILENT_MS) return false
     if (this.#state.name !== 'live') return true
-    return this.#askedAt !== undefined && performance.now() - this.#askedAt >= OVERDUE_MS
+    return this.#requestedAt !== undefined && performance.now() - this.#requestedAt >= OVERDUE_MS
   }
 
   /** Connects now and cancels a planned attempt: at the start, with a new token, or when the network is back. */
   reconnect(): void {
     if (this.#closed) return
     this.#leave()
-    this.#become({ name: 'connecting' })
+    this.#setState({ name: 'connecting' })
     const wire = this.#dial()
     this.#wire = wire
-    this.#timer = setTimeout(() => this.#lost(wire, 0), WELCOME_WITHIN_MS)
+    this.#timer = setTimeout(() => this.#lost(wire, 0), WELCOME_TIMEOUT_MS)
     wire.onopen = () => {
       this.#opened = true
-      const hello = this.#listener.introduce()
-      if (hello instanceof Promise) void hello.then((fields) => this.#greet(wire, fields))
-      else this.#greet(wire, hello)
+      const hello = this.#listener.helloFields()
+      if (hello instanceof Promise) void hello.then((fields) => this.#sendHello(wire, fields))
+      else this.#sendHello(wire, hello)
     }
     wire.onmessage = (message) => this.#receive(wire, message.data)
     wire.onclose = (event) => this.#lost(wire, event.code)
   }
 
   /** The server blocks this client: no attempt follows until reconnect() is called. */
-  keptOut(): void {
+  block(): void {
     if (this.#closed) return
     this.#leave()
-    this.#become({ name: 'stopped', code: BLOCKED })
+    this.#setState({ name: 'stopped', code: BLOCKED })
   }
 
   /** Closes permanently; reconnect() has no effect afterwards. */
   close(): void {
     this.#closed = true
     this.#leave()
-    this.#become({ name: 'stopped', code: 0 })
+    this.#setState({ name: 'stopped', code: 0 })
   }
 
   /** Sends an op. Rejects with Refused if the server rejects it, and with Lost if the outcome is unknown. */
@@ -141,35 +141,35 @@ export class LiveSocket {
   }
 
   #send<O extends Op>(wire: Wire, op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
-    this.#askedAt ??= performance.now()
-    return this.#pending.open(op, ANSWER_WITHIN_MS, (id) => {
+    this.#requestedAt ??= performance.now()
+    return this.#pending.open(op, REPLY_TIMEOUT_MS, (id) => {
       // A closing socket would drop the frame and log an error. Its close event follows soon and rejects the pending
       // ops.
       if (wire.readyState === OPEN) wire.send(JSON.stringify({ id, op, ...fields }))
     })
   }
 
-  #greet(wire: Wire, hello: OpFields['hello']): void {
+  #sendHello(wire: Wire, hello: OpFields['hello']): void {
     if (wire !== this.#wire) return
     const sentAt = performance.now()
-    this.#greeted = true
-    const answer = this.#send(wire, 'hello', hello)
-    this.#listener.greeted((op, fields) => this.#send(wire, op, fields))
-    answer.then(
+    this.#helloSent = true
+    const reply = this.#send(wire, 'hello', hello)
+    this.#listener.helloSent((op, fields) => this.#send(wire, op, fields))
+    reply.then(
       (welcome) => {
         if (wire !== this.#wire) return
         clearTimeout(this.#timer)
         this.#attempt = 0
-        this.#become({ name: 'live' })
+        this.#setState({ name: 'live' })
         this.#listener.welcomed(welcome, sentAt)
       },
       (error: unknown) => {
         if (wire !== this.#wire) return
         if (error instanceof Refused && error.refusal.code === 'unauthorized') {
           this.#leave()
-          this.#listener.turnedAway(error.refusal)
+          this.#listener.rejected(error.refusal)
         } else if (error instanceof Refused && error.refusal.code === 'forbidden') {
-          this.keptOut()
+          this.block()
         } else {
           this.#lost(wire, 0)
         }
@@ -179,12 +179,12 @@ export class LiveSocket {
 
   #receive(wire: Wire, data: unknown): void {
     if (wire !== this.#wire) return
-    this.#heardAt = performance.now()
-    this.#askedAt = undefined
+    this.#receivedAt = performance.now()
+    this.#requestedAt = undefined
     this.#read(data)
     // Pending ops still wait for replies. Restarting their time detects a connection that dies now before the ops time
     // out.
-    if (wire === this.#wire && !this.#pending.isEmpty) this.#askedAt = this.#heardAt
+    if (wire === this.#wire && !this.#pending.isEmpty) this.#requestedAt = this.#receivedAt
   }
 
   #read(data: unknown): void {
@@ -203,9 +203,9 @@ export class LiveSocket {
         return this.#pending.refuse(frame.id, frame.error)
       case 'event':
         if (frame.event.ev === 'bye') this.#bye = frame.event
-        return this.#listener.heard(frame.event)
+        return this.#listener.received(frame.event)
       case 'unknown':
-        return this.#listener.heardElse(frame.event)
+        return this.#listener.receivedUnknown(frame.event)
     }
   }
 
@@ -214,13 +214,13 @@ export class LiveSocket {
     const bye = this.#bye
     const opened = this.#opened
     this.#leave()
-    this.#heardAt = -Infinity
+    this.#receivedAt = -Infinity
     const reason = bye?.code ?? code
-    if (!mayReturn(reason)) return this.#become({ name: 'stopped', code: reason })
+    if (!mayReconnect(reason)) return this.#setState({ name: 'stopped', code: reason })
     const delayMs = bye?.retry_ms ?? backoff(this.#attempt++)
-    this.#become({ name: 'waiting', delayMs })
+    this.#setState({ name: 'waiting', delayMs })
     this.#timer = setTimeout(() => this.reconnect(), delayMs)
-    if (!opened && this.#attempt === 2) this.#listener.unreached()
+    if (!opened && this.#attempt === 2) this.#listener.connectFailed()
   }
 
   /** Abandons the current connection and ignores its further events. */
@@ -229,15 +229,15 @@ export class LiveSocket {
     const wire = this.#wire
     this.#wire = undefined
     this.#bye = undefined
-    this.#greeted = false
+    this.#helloSent = false
     this.#opened = false
-    this.#askedAt = undefined
+    this.#requestedAt = undefined
     wire?.close()
     this.#pending.loseAll()
     this.#pending = new PendingOps()
   }
 
-  #become(state: LiveState): void {
+  #setState(state: LiveState): void {
     this.#state = state
     this.#listener.changed(state)
   }

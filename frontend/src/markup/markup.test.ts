@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { parseMarkup, type MarkupNode } from './markup'
 
 /** Formats a tree as one line. */
-function told(nodes: readonly MarkupNode[]): string {
+function outline(nodes: readonly MarkupNode[]): string {
   return nodes
     .map((node) =>
       typeof node === 'string'
         ? node
-        : `${node.name}${node.href ? `@${node.href}` : ''}(${told(node.inner)})`,
+        : `${node.name}${node.href ? `@${node.href}` : ''}(${outline(node.inner)})`,
     )
     .join('')
 }
-const read = (html: string): string => told(parseMarkup(html))
+const read = (html: string): string => outline(parseMarkup(html))
 
 describe('a description', () => {
   it('has paragraphs, lists, emphasis and https links', () => {
@@ -23,7 +23,7 @@ describe('a description', () => {
     )
   })
 
-  it('loses what is not allowed, and keeps its text', () => {
+  it('drops forbidden elements and keeps their text', () => {
     expect(read('<h1 onclick="x()">T</h1><img src=x onerror=alert(1)>')).toBe('T')
     expect(read('a<script>alert(1)</script>b<style>p{}</style>c<script>open')).toBe('abc')
     for (const address of [
@@ -36,22 +36,22 @@ describe('a description', () => {
       expect(read(`<a href="${address}">t</a>`)).toBe('t')
   })
 
-  it('is text where it is no markup', () => {
+  it('keeps invalid markup as text', () => {
     expect(read('1 < 2 &lt;script&gt; &unknown; &#x41;&#66;')).toBe('1 < 2 <script> &unknown; AB')
   })
 
-  it('ends what is left open, and takes no end of what is not open', () => {
+  it('closes open elements and ignores unmatched end tags', () => {
     expect(read('<p><strong>a</p>b</em>')).toBe('p(strong(a))b')
     expect(read('<ul><li>a')).toBe('ul(li(a))')
     expect(read('<a href="x">a</a><p>b</p>')).toBe('ap(b)')
   })
 
-  it('is drawn only so deep, and keeps all of its text', () => {
+  it('limits the depth and keeps all text', () => {
     const deep = 10_000
     const depth = (nodes: readonly MarkupNode[]): number =>
       Math.max(0, ...nodes.map((node) => (typeof node === 'string' ? 0 : 1 + depth(node.inner))))
     const tree = parseMarkup(`${'<em>'.repeat(deep)}in${'</em>'.repeat(deep)} out`)
     expect(depth(tree)).toBeLessThan(30)
-    expect(told(tree)).toMatch(/in.* out$/)
+    expect(outline(tree)).toMatch(/in.* out$/)
   })
 })

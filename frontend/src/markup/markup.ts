@@ -15,7 +15,7 @@ export type MarkupNode = string | MarkupElement
 
 const TAG = /<!--[\s\S]*?-->|<(\/?)([a-z][a-z0-9]*)\b([^>]*)>/gi
 /** Elements whose content is not shown. */
-const MUTE = /<(script|style|title|textarea|iframe|noscript|template|object)\b[\s\S]*?(<\/\1\s*>|$)/gi
+const DROPPED = /<(script|style|title|textarea|iframe|noscript|template|object)\b[\s\S]*?(<\/\1\s*>|$)/gi
 const HREF = /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i
 const ENTITY = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi
 const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
@@ -38,7 +38,7 @@ function linkOf(attributes: string): string | undefined {
 }
 
 /** Maximum depth; deeper elements keep only their text. It limits the recursion of the renderer. */
-const DEEPEST = 24
+const MAX_DEPTH = 24
 
 interface Open {
   name: ElementName | undefined
@@ -50,7 +50,7 @@ interface Open {
  * Parses a description. Elements that are not allowed keep only their text. An unclosed element ends with its parent.
  */
 export function parseMarkup(html: string): MarkupNode[] {
-  const bare = html.replace(MUTE, '')
+  const bare = html.replace(DROPPED, '')
   const root: Open = { name: undefined, inner: [] }
   const open: Open[] = [root]
   const top = (): Open => open.at(-1) as Open
@@ -61,20 +61,20 @@ export function parseMarkup(html: string): MarkupNode[] {
     const { name, href, inner } = done
     top().inner.push(href === undefined ? { name, inner } : { name, href, inner })
   }
-  function say(text: string): void {
+  function addText(text: string): void {
     if (text) top().inner.push(decode(text))
   }
 
   let read = 0
   for (const found of bare.matchAll(TAG)) {
     const [all, slash, tag = '', attributes = ''] = found
-    say(bare.slice(read, found.index))
+    addText(bare.slice(read, found.index))
     read = found.index + all.length
     const name = ELEMENTS.find((known) => known === tag.toLowerCase())
     if (name === 'br' && !slash) top().inner.push({ name, inner: [] })
     if (!name || name === 'br') continue
     if (!slash) {
-      if (open.length > DEEPEST) continue
+      if (open.length > MAX_DEPTH) continue
       const href = name === 'a' ? linkOf(attributes) : undefined
       open.push({ name: name === 'a' && !href ? undefined : name, href, inner: [] })
       continue
@@ -82,7 +82,7 @@ export function parseMarkup(html: string): MarkupNode[] {
     const at = open.findLastIndex((one) => one.name === name || (name === 'a' && one !== root && !one.name))
     while (at > 0 && open.length > at) close()
   }
-  say(bare.slice(read))
+  addText(bare.slice(read))
   while (open.length > 1) close()
   return root.inner
 }

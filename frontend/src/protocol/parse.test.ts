@@ -43,7 +43,7 @@ function event(frame: ServerFrame) {
 }
 
 describe('golden frames', () => {
-  it('are there, one file per op and event', () => {
+  it('exist for every op and event', () => {
     for (const op of replyOps) expect(files).toContain(`${op}.json`)
     for (const ev of ['tick', 'slot', 'sale', 'order', 'notice', 'bye']) expect(files).toContain(`${ev}.json`)
   })
@@ -70,21 +70,21 @@ describe('golden frames', () => {
   }
 })
 
-it('events of operators are passed over', () => {
-  const told = ofOperators.flatMap(goldenOf).filter(({ frame }) => frame.ev !== undefined)
-  expect(told.length).toBeGreaterThan(0)
-  for (const { frame } of told) expect(parseFrame(JSON.stringify(frame))).toMatchObject({ kind: 'unknown' })
+it('events of operators are unknown to this page', () => {
+  const events = ofOperators.flatMap(goldenOf).filter(({ frame }) => frame.ev !== undefined)
+  expect(events.length).toBeGreaterThan(0)
+  for (const { frame } of events) expect(parseFrame(JSON.stringify(frame))).toMatchObject({ kind: 'unknown' })
 })
 
 /** Drops `reset: false`, which the server omits. */
 function withoutDefaults(reply: object, ok: unknown): object {
-  const said = ok as Record<string, unknown>
-  return Object.fromEntries(Object.entries(reply).filter(([key, value]) => value !== false || key in said))
+  const content = ok as Record<string, unknown>
+  return Object.fromEntries(Object.entries(reply).filter(([key, value]) => value !== false || key in content))
 }
 
 const personal = { ev: 'order', cursor: 'c', key: 'k-3f9c1d2e' }
 
-describe('frames that are not what the protocol says', () => {
+describe('frames that violate the protocol', () => {
   const good = {
     ev: 'tick',
     now: 1,
@@ -98,7 +98,7 @@ describe('frames that are not what the protocol says', () => {
     ['null', 'null'],
     ['no id and no event', '{"ok":{}}'],
     ['a list that is none', JSON.stringify({ ...good, sales: {} })],
-  ])('%s is refused', (_, data) => {
+  ])('%s is rejected', (_, data) => {
     expect(() => parseFrame(data)).toThrow(Malformed)
   })
 
@@ -107,7 +107,7 @@ describe('frames that are not what the protocol says', () => {
     ['stock that is a text', { ...good.sales[0], stock: '1' }],
     ['a missing counter', { id: '7', stock: 1 }],
     ['nothing', null],
-  ])('a line with %s is left out, the others are taken', (_, line) => {
+  ])('a line with %s is skipped, the others are kept', (_, line) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     expect(event(parseFrame(JSON.stringify({ ...good, sales: [line, good.sales[0]] })))).toEqual(good)
     expect(warn).toHaveBeenCalledOnce()
@@ -122,7 +122,7 @@ describe('frames that are not what the protocol says', () => {
     expect(parseReply('buy', receipt)).toMatchObject({ order: '101', state: 'unknown' })
   })
 
-  it('a missed event that cannot be read is made up for by reading the orders', () => {
+  it('an unreadable missed event makes the result incomplete', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const missed = [
       { ...personal, order: { id: 'torn' } },
@@ -131,7 +131,7 @@ describe('frames that are not what the protocol says', () => {
       { ...personal, order: order() },
     ]
     const welcome = parseReply('hello', { now: 1, cursor: 'c', missed })
-    expect(welcome.missed.map((told) => told.order.id)).toEqual(['101'])
+    expect(welcome.missed.map((events) => events.order.id)).toEqual(['101'])
     expect(welcome.reset).toBe(true)
     warn.mockRestore()
   })

@@ -182,23 +182,23 @@ function parsePersonal(value: unknown): PersonalEvent {
   return { ev: 'order', cursor: text(f, 'cursor'), key: text(f, 'key'), order: parseOrder(f.order) }
 }
 
-/** The missed events. `torn` reports that one was unreadable, so that the orders must be read instead. */
-function parseMissed(f: Fields): { missed: PersonalEvent[]; torn: boolean } {
+/** The missed events. `incomplete` reports that one was unreadable, so that the orders must be read instead. */
+function parseMissed(f: Fields): { missed: PersonalEvent[]; incomplete: boolean } {
   const known = list(f, 'missed', (value) => value).filter(
     (value) => (value as Fields | null)?.ev === 'order',
   )
   const missed = readable({ known }, 'known', parsePersonal)
-  return { missed, torn: missed.length < known.length }
+  return { missed, incomplete: missed.length < known.length }
 }
 
 function parseWelcome(value: unknown): Welcome {
   const f = fields(value, 'hello')
-  const { missed, torn } = parseMissed(f)
+  const { missed, incomplete } = parseMissed(f)
   return {
     now: number(f, 'now'),
     cursor: f.cursor === undefined ? '' : text(f, 'cursor'),
     missed,
-    reset: f.reset === true || torn,
+    reset: f.reset === true || incomplete,
     reservations: readable(f, 'reservations', parseReservation),
     ...(f.user === undefined || f.user === null ? {} : { user: parseUser(f.user) }),
   }
@@ -265,7 +265,7 @@ function parseBuyPass(value: unknown): BuyPass {
   return { pass: text(f, 'pass'), until: number(f, 'until') }
 }
 
-function parsePassAnswer(value: unknown): PassResult {
+function parsePassResult(value: unknown): PassResult {
   const { challenge } = fields(value, 'pass')
   return challenge ? { challenge: parseChallenge(challenge) } : parseBuyPass(value)
 }
@@ -279,7 +279,7 @@ const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
   pay: parsePayment,
   refund: (ok) => ({ state: stateOf(fields(ok, 'refund')) }),
   orders: parseOrders,
-  pass: parsePassAnswer,
+  pass: parsePassResult,
   solve: parseBuyPass,
   renew: (ok) => ok,
   unwatch: (ok) => ok,

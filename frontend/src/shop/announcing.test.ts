@@ -7,7 +7,7 @@ import { usePreferences } from '../stores/preferences'
 import { openAnnouncing } from './announcing'
 
 let scope: EffectScope
-let hear: ReturnType<typeof openAnnouncing>['hear']
+let receive: ReturnType<typeof openAnnouncing>['receive']
 const shown = () => useNotices().notices.map(({ level, text }) => `${level}: ${text}`)
 const notice = (
   text: string,
@@ -24,7 +24,7 @@ beforeEach(() => {
   vi.useFakeTimers()
   setActivePinia(createPinia())
   scope = effectScope(true)
-  ;({ hear } = scope.run(openAnnouncing) as ReturnType<typeof openAnnouncing>)
+  ;({ receive } = scope.run(openAnnouncing) as ReturnType<typeof openAnnouncing>)
 })
 
 afterEach(() => {
@@ -32,60 +32,60 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('what the shop announces', () => {
-  it('is one notice, the newest', () => {
-    hear(notice('More kettles at noon.'))
-    hear(notice('No more kettles.', { level: 'warning' }))
+describe('an announcement', () => {
+  it('shows only the newest notice', () => {
+    receive(notice('More kettles at noon.'))
+    receive(notice('No more kettles.', { level: 'warning' }))
     expect(shown()).toEqual(['warn: No more kettles.'])
   })
 
-  it('is gone when it is taken back', () => {
-    hear(notice('More kettles at noon.'))
-    hear(notice(''))
+  it('disappears when it is withdrawn', () => {
+    receive(notice('More kettles at noon.'))
+    receive(notice(''))
     expect(shown()).toEqual([])
   })
 
-  it('ends by itself', () => {
-    hear(notice('More kettles at noon.', { until: Date.now() + 60_000 }))
+  it('ends at its time', () => {
+    receive(notice('More kettles at noon.', { until: Date.now() + 60_000 }))
     vi.advanceTimersByTime(59_000)
     expect(shown()).toHaveLength(1)
     vi.advanceTimersByTime(1_000)
     expect(shown()).toEqual([])
-    hear(notice('Too late.', { until: Date.now() - 1 }))
+    receive(notice('Too late.', { until: Date.now() - 1 }))
     expect(shown()).toEqual([])
   })
 
-  it('is told in the language of the shopper, else as it is for everybody', () => {
-    usePreferences().speak('zh')
-    hear(notice('More kettles at noon.', { texts: { zh: '中午补货。', de: 'Mittags mehr.' } }))
+  it("is shown in the shopper's language, otherwise in the default text", () => {
+    usePreferences().setLang('zh')
+    receive(notice('More kettles at noon.', { texts: { zh: '中午补货。', de: 'Mittags mehr.' } }))
     expect(shown()).toEqual(['info: 中午补货。'])
-    usePreferences().speak('en')
+    usePreferences().setLang('en')
     expect(shown()).toEqual(['info: More kettles at noon.'])
-    hear(notice('', { texts: { zh: '仅限中文读者。' } }))
+    receive(notice('', { texts: { zh: '仅限中文读者。' } }))
     expect(shown()).toEqual([])
-    usePreferences().speak('zh')
+    usePreferences().setLang('zh')
     expect(shown()).toEqual(['info: 仅限中文读者。'])
   })
 
-  it('is read in all its languages at once, and another one of them is told', () => {
-    usePreferences().speak('zh')
-    hear(notice('More kettles at noon.', { texts: { zh: '中午补货。' } }))
+  it('is dismissed in all languages at once, and a new one is shown', () => {
+    usePreferences().setLang('zh')
+    receive(notice('More kettles at noon.', { texts: { zh: '中午补货。' } }))
     useNotices().dismiss(useNotices().notices[0]?.id ?? 0)
-    usePreferences().speak('en')
-    hear(notice('More kettles at noon.', { texts: { zh: '中午补货。' } }))
+    usePreferences().setLang('en')
+    receive(notice('More kettles at noon.', { texts: { zh: '中午补货。' } }))
     expect(shown()).toEqual([])
-    usePreferences().speak('zh')
-    hear(notice('More kettles at noon.', { texts: { zh: '一点补货。' } }))
+    usePreferences().setLang('zh')
+    receive(notice('More kettles at noon.', { texts: { zh: '一点补货。' } }))
     expect(shown()).toEqual(['info: 一点补货。'])
   })
 
-  it('does not come back with the next connection once it was read, but another one does', () => {
-    hear(notice('More kettles at noon.'))
+  it('does not reappear after a reconnect once dismissed, but a new one does', () => {
+    receive(notice('More kettles at noon.'))
     const [first] = useNotices().notices
     useNotices().dismiss(first?.id ?? 0)
-    hear(notice('More kettles at noon.'))
+    receive(notice('More kettles at noon.'))
     expect(shown()).toEqual([])
-    hear(notice('Another one.'))
+    receive(notice('Another one.'))
     expect(shown()).toEqual(['info: Another one.'])
   })
 })

@@ -20,7 +20,7 @@ export function openAnnouncing() {
   let read = new Set<string>()
   let newest: Notice | undefined
 
-  function hear(notice: Notice): void {
+  function receive(notice: Notice): void {
     newest = notice
     const { level, texts, until } = notice
     const { lang } = preferences
@@ -37,9 +37,9 @@ export function openAnnouncing() {
 
   watch(
     () => preferences.lang,
-    () => newest && hear(newest),
+    () => newest && receive(newest),
     { flush: 'sync' },
   )
 
-  return { hear }
+  return { receive }
 }

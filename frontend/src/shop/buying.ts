@@ -1,5 +1,5 @@
 import { onScopeDispose, watch } from 'vue'
-import { carry, newKey, type Backend, type Outcome, type Press } from '../checkout/press'
+import { performAttempt, newKey, type Backend, type Outcome, type Attempt } from '../checkout/attempt'
 import { webLocks } from '../exclusive'
 import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
@@ -7,26 +7,26 @@ import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
 import { usePasses } from '../stores/passes'
 import { usePreferences } from '../stores/preferences'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
-import { onKept } from '../storage'
+import { onStoreChange } from '../storage'
 import { usePause } from '../timers'
 import { useWords } from '../words'
 
 /** Buy attempts, from the click to the outcome. */
-export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promise<boolean>) {
+export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Promise<boolean>) {
   const live = useLive()
   const session = useSession()
   const orders = useOrders()
-  const presses = usePresses()
+  const attempts = useAttempts()
   const passes = usePasses()
   const preferences = usePreferences()
   const sales = useSales()
   const notices = useNotices()
   const words = useWords()
   /** Keys of the attempts that this tab performs, or waits to resume. */
-  const carried = new Set<string>()
+  const active = new Set<string>()
 
   /** Attempts that continue when a connection has a user. */
   const waiting: (() => void)[] = []
@@ -35,7 +35,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
   watch(
     () => live.ready,
     (ready) => {
-      if (ready) waiting.splice(0).forEach((goOn) => goOn())
+      if (ready) waiting.splice(0).forEach((proceed) => proceed())
     },
   )
 
@@ -46,7 +46,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
       return receipt
     },
     passFor: (sale) => passes.at(sale),
-    earnPass,
+    obtainPass,
     user: () => session.user?.id,
     orderOf: (key) => orders.ofKey(key),
     pause: usePause(),
@@ -56,9 +56,9 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
   /** Starts a buy attempt. It does nothing while an earlier attempt in the sale is pending. */
   function buy(sale: string, qty: number): void {
     const user = session.user?.id
-    if (!user || presses.onSale(sale)) return
+    if (!user || attempts.onSale(sale)) return
     const address = preferences.address
-    const press = {
+    const attempt = {
       key: newKey(),
       user,
       sale,
@@ -67,15 +67,15 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
       pressedAt: live.instant(),
       ...(address ? { address: { ...address } } : {}),
     }
-    presses.begin(press)
-    const followed = follow(press)
+    attempts.begin(attempt)
+    const followed = follow(attempt)
     // The lock makes other tabs wait for this attempt; the attempt does not wait for the lock.
-    void lock(press, () => followed)
+    void lock(attempt, () => followed)
   }
 
   /** Holds the lock of the attempt across all tabs while `run` runs and the shop is open. */
-  function lock(press: Press, run: () => Promise<void>): Promise<unknown> | undefined {
-    return webLocks()?.request(`stampede.press.${press.key}`, () => Promise.race([run(), closed]))
+  function lock(attempt: Attempt, run: () => Promise<void>): Promise<unknown> | undefined {
+    return webLocks()?.request(`stampede.press.${attempt.key}`, () => Promise.race([run(), closed]))
   }
 
   /**
@@ -84,53 +84,53 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
   function resume(): void {
     const user = session.user?.id
     if (!user || !live.ready) return
-    for (const press of presses.inherit(user, live.instant())) {
-      if (carried.has(press.key)) continue
-      carried.add(press.key)
-      const held = lock(press, () => follow(press, true)) ?? follow(press, true)
-      void held.finally(() => carried.delete(press.key))
+    for (const attempt of attempts.inherit(user, live.instant())) {
+      if (active.has(attempt.key)) continue
+      active.add(attempt.key)
+      const held = lock(attempt, () => follow(attempt, true)) ?? follow(attempt, true)
+      void held.finally(() => active.delete(attempt.key))
     }
   }
 
   /** Repeats an attempt until its outcome is known; `doubted` means that the shopper has already waited long for it. */
-  async function follow(press: Press, doubted = false): Promise<void> {
-    if (!presses.isOpen(press.key)) return
-    carried.add(press.key)
-    let asked = doubted
-    const outcome = await carry(press, backend, () => {
-      asked = true
-      presses.repeat(press.key)
+  async function follow(attempt: Attempt, delayed = false): Promise<void> {
+    if (!attempts.isOpen(attempt.key)) return
+    active.add(attempt.key)
+    let reported = delayed
+    const outcome = await performAttempt(attempt, backend, () => {
+      reported = true
+      attempts.repeat(attempt.key)
     })
-    carried.delete(press.key)
+    active.delete(attempt.key)
     // Another tab may have finished it first, and its message may already be dismissed.
-    if (presses.isOpen(press.key))
-      settle(press, outcome, asked || !sales.shown?.some(({ id }) => id === press.sale))
+    if (attempts.isOpen(attempt.key))
+      settle(attempt, outcome, reported || !sales.shown?.some(({ id }) => id === attempt.sale))
   }
 
-  function settle(press: Press, outcome: Outcome, doubted: boolean): void {
+  function settle(attempt: Attempt, outcome: Outcome, delayed: boolean): void {
     switch (outcome.kind) {
       case 'refused':
-        presses.end(press, { kind: 'refused', code: outcome.refusal.code })
-        return notices.say(words.value.errors[outcome.refusal.code])
+        attempts.end(attempt, { kind: 'refused', code: outcome.refusal.code })
+        return notices.announce(words.value.errors[outcome.refusal.code])
       case 'givenup':
-        return presses.end(press)
+        return attempts.end(attempt)
       case 'foreign':
-        return presses.end(press, { kind: 'foreign' })
+        return attempts.end(attempt, { kind: 'foreign' })
       case 'reserved':
-        if (outcome.receipt.state === 'refused') return presses.end(press, { kind: 'undone', reason: '' })
-        orders.reserve(press, outcome.receipt, live.instant())
+        if (outcome.receipt.state === 'refused') return attempts.end(attempt, { kind: 'undone', reason: '' })
+        orders.reserve(attempt, outcome.receipt, live.instant())
         if (orders.byId.get(outcome.receipt.order)?.state === 'reserved') {
-          notices.say(words.value.orders.happened.reserved(press.product))
+          notices.announce(words.value.orders.happened.reserved(attempt.product))
         }
         break
       case 'settled':
         if (outcome.order.state !== 'refused') break
-        return presses.end(press, { kind: 'undone', reason: outcome.order.reason ?? '' })
+        return attempts.end(attempt, { kind: 'undone', reason: outcome.order.reason ?? '' })
     }
-    presses.end(press, doubted ? { kind: 'ordered' } : undefined)
+    attempts.end(attempt, delayed ? { kind: 'ordered' } : undefined)
   }
 
-  onKept('press.', resume)
+  onStoreChange('press.', resume)
 
   return { buy, resume }
 }

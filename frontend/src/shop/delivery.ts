@@ -20,7 +20,7 @@ export function openDelivery(): void {
     () => session.user?.id,
     (now, before) => {
       if (before === undefined || now === before) return
-      preferences.deliverTo(undefined)
+      preferences.setAddress(undefined)
       changed = true
     },
   )

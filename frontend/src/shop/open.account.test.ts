@@ -6,27 +6,27 @@ import { useOrders } from '../stores/orders'
 import { usePreferences } from '../stores/preferences'
 import { useSession } from '../stores/session'
 import { order } from '../testing/samples'
-import { goLive, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
+import { connect, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
 
 const SIGNED_OUT = 4506
 const LIFE_MS = 900_000
 
 /** The responses of the account routes by path, and the recorded requests. */
-const answers = new Map<string, { status: number; body?: unknown }>()
-const asked: { path: string; headers: Record<string, string>; body: unknown }[] = []
+const responses = new Map<string, { status: number; body?: unknown }>()
+const requests: { path: string; headers: Record<string, string>; body: unknown }[] = []
 
 visitedBeforeEach()
 beforeEach(() => {
-  asked.length = 0
-  answers.clear()
+  requests.length = 0
+  responses.clear()
   const guests = fetch
   vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => {
     const path = url.replace('/api/v1', '')
-    if (path === '/auth/guest' && !answers.has(path)) return guests(url, init)
+    if (path === '/auth/guest' && !responses.has(path)) return guests(url, init)
     const body: unknown = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
-    asked.push({ path, headers: init.headers as Record<string, string>, body })
-    const { status, body: said = {} } = answers.get(path) ?? { status: 404 }
-    return Promise.resolve({ ok: status < 300, status, json: () => Promise.resolve(said) })
+    requests.push({ path, headers: init.headers as Record<string, string>, body })
+    const { status, body: content = {} } = responses.get(path) ?? { status: 404 }
+    return Promise.resolve({ ok: status < 300, status, json: () => Promise.resolve(content) })
   })
 })
 
@@ -36,28 +36,28 @@ function welcomeAs(user: string): { status: number; body: unknown } {
 }
 
 async function logIn(user: string): Promise<void> {
-  answers.set('/auth/login', welcomeAs(user))
-  answers.set('/me/addresses', { status: 200, body: { addresses: [] } })
+  responses.set('/auth/login', welcomeAs(user))
+  responses.set('/me/addresses', { status: 200, body: { addresses: [] } })
   const session = await useAccountClient().login({ email: 'a@b.c', password: 'p', device: 'd' })
   shop.logIn(session)
   await pass(10)
-  await goLive({ user: { id: user, name: 'Li Lei' } })
+  await connect({ user: { id: user, name: 'Li Lei' } })
 }
 
 function storage(): string {
   return JSON.stringify({ ...localStorage })
 }
 
-const refreshes = () => asked.filter(({ path }) => path === '/auth/refresh')
+const refreshes = () => requests.filter(({ path }) => path === '/auth/refresh')
 
 describe('an account', () => {
-  it('keeps its token in memory, and gets a new one by the cookie after a reload', async () => {
-    await goLive()
+  it('keeps its token in memory and obtains a new one by the cookie after a reload', async () => {
+    await connect()
     await logIn('7')
-    const { access } = (answers.get('/auth/login')?.body ?? {}) as { access: string }
+    const { access } = (responses.get('/auth/login')?.body ?? {}) as { access: string }
     expect(wire().last('hello').token).toBe(access)
     expect(storage()).not.toContain(access)
-    answers.set('/auth/refresh', welcomeAs('7'))
+    responses.set('/auth/refresh', welcomeAs('7'))
     await visit()
     expect(refreshes()).toHaveLength(1)
     expect(refreshes()[0]?.headers).toMatchObject({ 'X-Stampede': '1' })
@@ -67,30 +67,30 @@ describe('an account', () => {
     expect(storage()).not.toContain('"access')
   })
 
-  it('renews before its token ends and tells the socket, which keeps its place', async () => {
-    await goLive()
+  it('renews its token before the expiry, without a reconnect', async () => {
+    await connect()
     await logIn('7')
     const lines = wires.length
-    answers.set('/auth/refresh', welcomeAs('7'))
+    responses.set('/auth/refresh', welcomeAs('7'))
     await pass(LIFE_MS / 2 + 1_000)
     expect(refreshes()).toHaveLength(1)
     expect(wire().last('renew').token).toBe(useSession().token)
     expect(wires).toHaveLength(lines)
   })
 
-  it('keeps the orders of the guest that it was', async () => {
-    await goLive()
+  it('keeps the orders of its former guest', async () => {
+    await connect()
     useOrders().upsert(order())
     await logIn('7')
     expect(useOrders().all).toHaveLength(1)
     expect(useSession().isAccount).toBe(true)
   })
 
-  it('gives the browser back to the guest of before when it logs out', async () => {
-    await goLive()
+  it('restores the previous guest after the logout', async () => {
+    await connect()
     useOrders().upsert(order())
     const guestToken = useSession().token
-    usePreferences().deliverTo({ name: 'G', phone: '1', text: 'S' })
+    usePreferences().setAddress({ name: 'G', phone: '1', text: 'S' })
     await logIn('9')
     expect(useOrders().all).toEqual([])
     expect(usePreferences().address).toBeUndefined()
@@ -102,12 +102,12 @@ describe('an account', () => {
     expect(wire().last('hello').token).toBe(guestToken)
   })
 
-  it('is told when it is signed out elsewhere: its orders go, watching stays', async () => {
-    await goLive()
+  it('is notified of a remote sign-out: its orders disappear, and it still watches', async () => {
+    await connect()
     await logIn('7')
     useOrders().upsert(order())
-    answers.set('/auth/refresh', { status: 401 })
-    wire().say({ ev: 'bye', code: SIGNED_OUT, retry_ms: 0 })
+    responses.set('/auth/refresh', { status: 401 })
+    wire().deliver({ ev: 'bye', code: SIGNED_OUT, retry_ms: 0 })
     wire().drop(SIGNED_OUT)
     await pass(10)
     expect(useSession().ended).toBe(true)
@@ -122,32 +122,32 @@ describe('an account', () => {
     expect(useSession().isAccount).toBe(false)
   })
 
-  it('goes on with a fresh token when only the old one counts no more', async () => {
-    await goLive()
+  it('continues with a new token if only the old one is invalid', async () => {
+    await connect()
     await logIn('7')
     const old = useSession().token
-    answers.set('/auth/refresh', { ...welcomeAs('7'), body: { access: 'a.e30.fresh', user: { id: '7' } } })
+    responses.set('/auth/refresh', { ...welcomeAs('7'), body: { access: 'a.e30.fresh', user: { id: '7' } } })
     wire().drop(SIGNED_OUT)
     await pass(10)
-    await goLive({ user: { id: '7', name: '' } })
+    await connect({ user: { id: '7', name: '' } })
     expect(useLive().ready).toBe(true)
     expect(useSession().token).not.toBe(old)
   })
 
-  it('tries again when the shop cannot be reached, and stays logged in', async () => {
-    await goLive()
+  it('retries while the shop is unreachable and stays logged in', async () => {
+    await connect()
     await logIn('7')
-    answers.set('/auth/refresh', { status: 503 })
+    responses.set('/auth/refresh', { status: 503 })
     await visit()
     expect(useSession().ended).toBe(false)
-    answers.set('/auth/refresh', welcomeAs('7'))
+    responses.set('/auth/refresh', welcomeAs('7'))
     await pass(5_000)
     expect(useSession().usable()).toBe(true)
   })
 
-  it('is followed by other tabs: one refresh each, and nobody becomes a guest', async () => {
-    await goLive()
-    answers.set('/auth/refresh', welcomeAs('9'))
+  it('is adopted by other tabs with one refresh each, and no tab becomes a guest', async () => {
+    await connect()
+    responses.set('/auth/refresh', welcomeAs('9'))
     localStorage.setItem('stampede.session', JSON.stringify({ user: { id: '9', name: 'L' }, account: true }))
     window.dispatchEvent(new StorageEvent('storage', { key: 'stampede.session' }))
     await pass(10)
@@ -156,42 +156,42 @@ describe('an account', () => {
     expect(useSession().usable()).toBe(true)
   })
 
-  it('asks with a fresh token when the old one was not taken, once', async () => {
-    await goLive()
+  it('retries once with a new token after a rejection', async () => {
+    await connect()
     await logIn('7')
-    answers.set('/me/devices', { status: 401 })
-    answers.set('/auth/refresh', { status: 200, body: { access: 'a.e30.fresh', user: { id: '7' } } })
+    responses.set('/me/devices', { status: 401 })
+    responses.set('/auth/refresh', { status: 200, body: { access: 'a.e30.fresh', user: { id: '7' } } })
     await expect(useAccountClient().devices()).rejects.toThrow('unauthorized')
-    const tokens = asked
+    const tokens = requests
       .filter(({ path }) => path === '/me/devices')
       .map(({ headers }) => headers.Authorization)
     expect(tokens).toHaveLength(2)
     expect(tokens[1]).toBe('Bearer a.e30.fresh')
-    answers.set('/me/password', { status: 401 })
+    responses.set('/me/password', { status: 401 })
     await expect(useAccountClient().changePassword('old', 'new')).rejects.toThrow('unauthorized')
-    expect(asked.filter(({ path }) => path === '/me/password')).toHaveLength(1)
+    expect(requests.filter(({ path }) => path === '/me/password')).toHaveLength(1)
   })
 
-  it('is not ended by the answer about the guest that it was a moment ago', async () => {
-    await goLive()
-    let answer: (value: unknown) => void = () => undefined
+  it('is not ended by a late response for its former guest', async () => {
+    await connect()
+    let respond: (value: unknown) => void = () => undefined
     const others = fetch
     vi.stubGlobal('fetch', (url: string, init?: RequestInit) =>
-      url.endsWith('/auth/guest') ? new Promise((resolve) => (answer = resolve)) : others(url, init),
+      url.endsWith('/auth/guest') ? new Promise((resolve) => (respond = resolve)) : others(url, init),
     )
     // The server closes the guest's connection as soon as the account is logged in.
     wire().drop(SIGNED_OUT)
     await pass(10)
     await logIn('7')
-    answer({ ok: false, status: 401, json: () => Promise.resolve({}) })
+    respond({ ok: false, status: 401, json: () => Promise.resolve({}) })
     await pass(1_000)
     expect(useSession().ended).toBe(false)
     expect(useSession().isAccount).toBe(true)
     expect(useLive().ready).toBe(true)
   })
 
-  it('that is blocked is told so, and the page does not come back by itself', async () => {
-    await goLive()
+  it('is notified of a block, and the page does not reconnect by itself', async () => {
+    await connect()
     await logIn('7')
     wire().drop()
     await pass(5_000)

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { createApp, nextTick } from 'vue'
 import { describe, expect, it, vi } from 'vitest'
-import KeptOut from '../components/KeptOut.vue'
+import BlockedShop from '../components/BlockedShop.vue'
 import { useLive } from '../stores/live'
 import { usePreferences } from '../stores/preferences'
-import { goLive, guest, pass, shop, visitedBeforeEach, wire, wires } from '../testing/visit'
+import { connect, guest, pass, shop, visitedBeforeEach, wire, wires } from '../testing/visit'
 import { shopKey } from './open'
 
 const BLOCKED = 4507
@@ -15,14 +15,14 @@ visitedBeforeEach()
 /** The card that the open page shows then. */
 function card(): HTMLElement {
   const element = document.createElement('div')
-  createApp(KeptOut).provide(shopKey, shop).mount(element)
+  createApp(BlockedShop).provide(shopKey, shop).mount(element)
   return element
 }
 
-describe('who is blocked', () => {
-  it('is not asked back by anything but a press', async () => {
-    await goLive()
-    wire().say({ ev: 'bye', code: BLOCKED, retry_ms: 0 })
+describe('a blocked user', () => {
+  it('reconnects only after a click', async () => {
+    await connect()
+    wire().deliver({ ev: 'bye', code: BLOCKED, retry_ms: 0 })
     wire().drop(BLOCKED)
     expect(useLive().isBlocked).toBe(true)
     const before = wires.length
@@ -33,21 +33,21 @@ describe('who is blocked', () => {
     expect(useLive().isBlocked).toBe(true)
     card().querySelector('button')?.click()
     expect(wires).toHaveLength(before + 1)
-    await goLive()
+    await connect()
     expect(useLive().isBlocked).toBe(false)
   })
 
-  it('reads so in both languages, and what to do', async () => {
-    await goLive()
+  it('sees an explanation and the options in both languages', async () => {
+    await connect()
     const element = card()
     expect(element.querySelector('[role=alert]')?.textContent).toMatch(/blocked.*contact the shop/)
-    usePreferences().speak('zh')
+    usePreferences().setLang('zh')
     await nextTick()
     expect(element.textContent).toMatch(/封禁.*联系商城/)
   })
 
-  it('by the address, hears it over HTTP where no handshake comes about', async () => {
-    await goLive()
+  it('with a blocked address is notified over HTTP if the handshake fails', async () => {
+    await connect()
     wire().drop()
     guest.mockImplementation(() => ({ status: 403, body: { error: { code: 'forbidden', message: 'm' } } }))
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -62,8 +62,8 @@ describe('who is blocked', () => {
     expect(wires).toHaveLength(before)
   })
 
-  it('is not whom a shop that is away answers nothing', async () => {
-    await goLive()
+  it('is not assumed while the shop is unreachable', async () => {
+    await connect()
     wire().drop()
     vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no network')))
     for (let attempt = 0; attempt < 6; attempt++) {
@@ -72,7 +72,7 @@ describe('who is blocked', () => {
     }
     expect(useLive().isBlocked).toBe(false)
     await pass(16_000)
-    await goLive()
+    await connect()
     expect(useLive().isLive).toBe(true)
   })
 })

@@ -2,15 +2,15 @@
 import { expect, it, vi } from 'vitest'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { order } from '../testing/samples'
-import { goLive, pass, pendingEvent, shop, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
+import { connect, pass, pendingEvent, shop, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
 
 visitedBeforeEach()
 
 /** The current listeners of window and document that did not exist before. */
 function listening(): Set<string> {
-  const heard = new Set<string>()
+  const listeners = new Set<string>()
   for (const [name, target] of Object.entries({ window, document })) {
     const { addEventListener, removeEventListener } = target
     const ids = new Map<unknown, number>()
@@ -19,19 +19,19 @@ function listening(): Set<string> {
       return `${name} ${type} ${String(ids.get(run))}`
     }
     vi.spyOn(target as Window, 'addEventListener').mockImplementation((type: string, run: unknown) => {
-      heard.add(id(type, run))
+      listeners.add(id(type, run))
       addEventListener.call(target, type, run as EventListener)
     })
     vi.spyOn(target as Window, 'removeEventListener').mockImplementation((type: string, run: unknown) => {
-      heard.delete(id(type, run))
+      listeners.delete(id(type, run))
       removeEventListener.call(target, type, run as EventListener)
     })
   }
-  return heard
+  return listeners
 }
 
-it('leaves no timer, no listener, no lock and no connection behind, whatever was under way', async () => {
-  const heard = listening()
+it('releases all timers, listeners, locks and connections', async () => {
+  const listeners = listening()
   const locks: Promise<unknown>[] = []
   const request = (_: string, run: () => Promise<unknown>): Promise<unknown> => {
     const held = run()
@@ -40,8 +40,8 @@ it('leaves no timer, no listener, no lock and no connection behind, whatever was
   }
   Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
   await visit()
-  await goLive()
-  const stores = heard.size
+  await connect()
+  const stores = listeners.size
   expect(stores).toBeGreaterThan(3)
   expect(vi.getTimerCount()).toBeGreaterThan(3)
   vi.stubGlobal('open', () => null)
@@ -61,17 +61,17 @@ it('leaves no timer, no listener, no lock and no connection behind, whatever was
   expect(wires.every(({ closed }) => closed)).toBe(true)
   await Promise.all(locks)
   // The listeners of the stores are removed with the stores.
-  expect([...heard].map((what) => what.split(' ')[1])).toEqual(['storage'])
+  expect([...listeners].map((listener) => listener.split(' ')[1])).toEqual(['storage'])
 })
 
-it('comes back for nothing that happens after it was closed', async () => {
-  await goLive()
+it('does not reconnect after it was closed', async () => {
+  await connect()
   shop.buy('11', 1)
   await pass()
   const event = pendingEvent()
   const dialled = wires.length
   shop.close()
-  wire().say(event)
+  wire().deliver(event)
   wire().drop()
   window.dispatchEvent(new Event('online'))
   document.dispatchEvent(new Event('visibilitychange'))
@@ -81,7 +81,7 @@ it('comes back for nothing that happens after it was closed', async () => {
   expect(wires).toHaveLength(dialled)
   expect(vi.getTimerCount()).toBe(0)
   expect(useOrders().all).toEqual([])
-  expect(usePresses().onSale('11')).toBeDefined()
+  expect(useAttempts().onSale('11')).toBeDefined()
   expect(document.documentElement.dataset.freshness).toBe('live')
   expect(useLive().freshness).toBe('lost')
 })

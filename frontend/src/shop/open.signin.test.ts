@@ -4,14 +4,14 @@ import { useLive } from '../stores/live'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
 import { sale, slot, welcome } from '../testing/samples'
-import { goLive, guest, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
+import { connect, guest, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
 
 visitedBeforeEach()
 
 describe('signing in', () => {
-  it('introduces itself with the token and, after the first hello, with the cursor', async () => {
+  it('sends the token and, after the first hello, the cursor', async () => {
     expect(guest).toHaveBeenCalledOnce()
-    await goLive()
+    await connect()
     expect(wire().last('hello').token).toBe(useSession().token)
     expect(wire().last('hello').cursor).toBeUndefined()
     wire().drop()
@@ -20,8 +20,8 @@ describe('signing in', () => {
     expect(wire().last('hello').cursor).toBe('1-5')
   })
 
-  it('gets a new token before the old one ends, as the same user, without a reconnect', async () => {
-    await goLive()
+  it('renews the token before its expiry, as the same user, without a reconnect', async () => {
+    await connect()
     const old = useSession().token ?? ''
     await pass(31 * 60_000)
     expect(guest).toHaveBeenCalledTimes(2)
@@ -30,30 +30,30 @@ describe('signing in', () => {
     expect(wires).toHaveLength(1)
   })
 
-  it('renews a token that the server does not take, as the same guest', async () => {
+  it('renews a rejected token as the same guest', async () => {
     wire().open()
     wire().refuse('hello', 'unauthorized')
     await pass(1_000)
     expect(guest).toHaveBeenCalledTimes(2)
     expect(guest.mock.lastCall?.[0]?.headers).toHaveProperty('Authorization')
-    await goLive()
+    await connect()
     expect(useLive().ready).toBe(true)
   })
 
   it.each([
     ['the server refuses to renew it', { status: 401, body: {} }],
     ['another guest comes back', { status: 200, body: { access: 'a.e30.s', user: { id: '8', name: 'H' } } }],
-  ])('tells that a token has ended before anything is replaced: %s', async (_, answer) => {
-    await goLive()
+  ])('reports an expired token before it replaces the guest: %s', async (_, respond) => {
+    await connect()
     wire().drop()
     await pass(5_000)
-    guest.mockReturnValue(answer)
+    guest.mockReturnValue(respond)
     wire().open()
     wire().refuse('hello', 'unauthorized')
     await pass()
     wire().open()
     await pass()
-    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    wire().reply('hello', { ...welcome({ now: Date.now() }), user: undefined })
     await pass(60_000)
     expect(useSession().ended).toBe(true)
     expect(useSession().user?.id).toBe('7')
@@ -78,8 +78,8 @@ describe('signing in', () => {
     expect(useSession().ended).toBe(false)
   })
 
-  it('follows another tab: its newer token, and its new guest', async () => {
-    await goLive()
+  it('adopts the newer token and the new guest of another tab', async () => {
+    await connect()
     const store = (user: string, life: number): void => {
       const stored = { access: tokenOf(user, Date.now() + life), user: { id: user, name: 'G' } }
       localStorage.setItem('stampede.session', JSON.stringify(stored))
@@ -94,7 +94,7 @@ describe('signing in', () => {
     expect(guest).toHaveBeenCalledOnce()
   })
 
-  it('asks for no token that another tab has got meanwhile', async () => {
+  it('does not request a token that another tab has obtained', async () => {
     localStorage.clear()
     const held: (() => void)[] = []
     const request = (_: string, run: () => unknown): Promise<unknown> =>
@@ -111,30 +111,30 @@ describe('signing in', () => {
     expect(wire().last('hello').token).toBe(stored.access)
   })
 
-  it('watches while a guest is still asked for, and connects again with the token', async () => {
+  it('watches while a guest is requested, and reconnects with the token', async () => {
     localStorage.clear()
-    let answer: (value: unknown) => void = () => undefined
-    vi.stubGlobal('fetch', () => new Promise((resolve) => (answer = resolve)))
+    let respond: (value: unknown) => void = () => undefined
+    vi.stubGlobal('fetch', () => new Promise((resolve) => (respond = resolve)))
     await visit()
     wire().open()
     expect(wire().sent).toEqual([])
     await pass(300)
     expect(wire().sent.map(({ op }) => op)).toEqual(['hello', 'watch'])
-    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
-    wire().answer('watch', { slots: [slot()], sales: [sale()] })
+    wire().reply('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    wire().reply('watch', { slots: [slot()], sales: [sale()] })
     await pass()
     expect(useSales().shown).toHaveLength(1)
     const body = { access: tokenOf('7', Date.now() + 3_600_000), user: { id: '7', name: 'G' } }
-    answer({ ok: true, status: 200, json: () => Promise.resolve(body) })
+    respond({ ok: true, status: 200, json: () => Promise.resolve(body) })
     await pass()
     // The page does not report a lost connection, because the connection is replaced.
     expect(useLive().freshness).toBe('live')
-    await goLive()
+    await connect()
     expect(wire().last('hello').token).toBe(body.access)
     expect(useLive().ready).toBe(true)
   })
 
-  it('takes a token along that comes while the connection is being made', async () => {
+  it('uses a token that arrives while it connects', async () => {
     localStorage.clear()
     await visit()
     wire().open()
@@ -142,23 +142,23 @@ describe('signing in', () => {
     expect(wires).toHaveLength(2)
   })
 
-  it('comes back with a new token when the connection outlived the old one', async () => {
-    await goLive()
-    wire().say({ ev: 'bye', code: 4504, retry_ms: 0 })
+  it('reconnects with a new token after the old one expires', async () => {
+    await connect()
+    wire().deliver({ ev: 'bye', code: 4504, retry_ms: 0 })
     wire().drop(4504)
     await pass(1_000)
     expect(wires.length).toBeGreaterThan(1)
-    await goLive()
+    await connect()
     expect(useLive().ready).toBe(true)
   })
 
-  it('watches without a user when guests are not let in, and takes a pasted token', async () => {
+  it('watches without a user if guests are disabled, and accepts a pasted token', async () => {
     localStorage.clear()
     guest.mockReturnValue({ status: 403, body: { error: { code: 'forbidden', message: 'off' } } })
     await visit()
     expect(useSession().guestsOff).toBe(true)
     wire().open()
-    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    wire().reply('hello', { ...welcome({ now: Date.now() }), user: undefined })
     await pass()
     expect(useLive().isLive).toBe(true)
     expect(useLive().ready).toBe(false)

@@ -3,76 +3,76 @@ import { describe, expect, it, vi } from 'vitest'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { useSales } from '../stores/sales'
 import { useSlots } from '../stores/slots'
 import { order, sale, slot, welcome } from '../testing/samples'
-import { goLive, pass, pendingEvent, shop, tokenOf, visit, visitedBeforeEach, wire } from '../testing/visit'
+import { connect, pass, pendingEvent, shop, tokenOf, visit, visitedBeforeEach, wire } from '../testing/visit'
 
 visitedBeforeEach()
 
 describe('buying', () => {
-  it('goes from press to place to order', async () => {
-    await goLive()
+  it('leads from the click to the place and the order', async () => {
+    await connect()
     shop.buy('11', 1)
-    expect(usePresses().onSale('11')).toBeDefined()
+    expect(useAttempts().onSale('11')).toBeDefined()
     await pass()
-    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    wire().reply('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
     await pass()
-    expect(usePresses().onSale('11')).toBeUndefined()
+    expect(useAttempts().onSale('11')).toBeUndefined()
     expect(useOrders().running).toMatchObject([{ id: '101', state: 'reserved', ticket: 20 }])
-    wire().say(pendingEvent())
+    wire().deliver(pendingEvent())
     expect(useOrders().running).toMatchObject([{ state: 'pending' }])
-    expect(useNotices().spoken).toContain('Kettle')
+    expect(useNotices().announcement).toContain('Kettle')
   })
 
-  it('takes one press at a time: two quick ones are one buy', async () => {
-    await goLive()
+  it('accepts one click at a time: two quick clicks are one buy', async () => {
+    await connect()
     shop.buy('11', 1)
     shop.buy('11', 1)
     await pass()
     expect(wire().sent.filter((frame) => frame.op === 'buy')).toHaveLength(1)
   })
 
-  it('repeats the same key on the next connection when the first breaks (P4)', async () => {
-    await goLive()
+  it('sends the same key on the next connection after a break (P4)', async () => {
+    await connect()
     shop.buy('11', 2)
     await pass()
     const first = wire().last('buy')
     wire().drop()
     await pass(5_000)
-    await goLive()
+    await connect()
     await pass(1_000)
     const { key, qty } = wire().last('buy')
     expect({ key, qty }).toEqual({ key: first.key, qty: 2 })
   })
 
-  it('does not buy again when the missed events tell the outcome (P6)', async () => {
-    await goLive()
+  it('does not buy again if the missed events contain the outcome (P6)', async () => {
+    await connect()
     shop.buy('11', 1)
     await pass()
     const missed = [pendingEvent()]
     wire().drop()
     await pass(5_000)
-    await goLive({ missed: missed as never })
+    await connect({ missed: missed as never })
     await pass(2_000)
     expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
-    expect(usePresses().open).toEqual([])
+    expect(useAttempts().open).toEqual([])
     expect(useOrders().running).toMatchObject([{ id: '101', state: 'pending' }])
   })
 
-  it('says why a buy was refused', async () => {
-    await goLive()
+  it('shows why a buy was rejected', async () => {
+    await connect()
     shop.buy('11', 1)
     await pass()
     wire().refuse('buy', 'sold_out')
     await pass()
-    expect(usePresses().ended).toMatchObject([{ sale: '11', ending: { kind: 'refused', code: 'sold_out' } }])
-    expect(useNotices().spoken).toMatch(/sold out/i)
+    expect(useAttempts().ended).toMatchObject([{ sale: '11', ending: { kind: 'refused', code: 'sold_out' } }])
+    expect(useNotices().announcement).toMatch(/sold out/i)
   })
 })
 
-describe('the end of a press', () => {
+describe('the outcome of an attempt', () => {
   const texts = (): string[] => useNotices().notices.map(({ text }) => text)
   const past = { id: '1', phase: 'closed' as const, opens_at: 1, closes_at: 2 }
 
@@ -83,8 +83,8 @@ describe('the end of a press', () => {
     useSlots().choose('2')
   }
 
-  it('is told after the slot is over, until it is read', async () => {
-    await goLive()
+  it('is shown after the end of the slot until it is dismissed', async () => {
+    await connect()
     shop.buy('11', 1)
     await pass()
     expect(texts()).toEqual([])
@@ -94,7 +94,7 @@ describe('the end of a press', () => {
     wire().drop()
     await pass(5_000)
     wire().open()
-    wire().answer('hello', welcome({ now: Date.now() }))
+    wire().reply('hello', welcome({ now: Date.now() }))
     await pass()
     wire().refuse('buy', 'closed')
     await pass(60_000)
@@ -107,56 +107,56 @@ describe('the end of a press', () => {
     expect(texts()).toEqual([])
   })
 
-  it('is found out with its key after a reload, and told', async () => {
-    await goLive()
+  it('is found by its key after a reload and shown', async () => {
+    await connect()
     shop.buy('11', 1)
     await pass()
     const { key } = wire().last('buy')
     await visit()
-    await goLive()
+    await connect()
     expect(wire().last('buy').key).toBe(key)
-    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    wire().reply('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
     await pass()
     expect(texts()).toEqual([expect.stringContaining('succeeded')])
-    expect(usePresses().open).toEqual([])
+    expect(useAttempts().open).toEqual([])
   })
 
-  it('is not an error when the answer is torn: the same key is asked again', async () => {
+  it('is not an error after an unreadable reply: the same key is sent again', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
-    await goLive()
+    await connect()
     shop.buy('11', 1)
     await pass()
     const { key } = wire().last('buy')
-    wire().answer('buy', { order: null })
+    wire().reply('buy', { order: null })
     await pass()
-    expect(usePresses().onSale('11')?.key).toBe(key)
+    expect(useAttempts().onSale('11')?.key).toBe(key)
     await pass(1_000)
     expect(wire().last('buy').key).toBe(key)
-    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    wire().reply('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
     await pass()
     expect(useOrders().running).toMatchObject([{ id: '101' }])
     warn.mockRestore()
   })
 
-  it('of a reservation that became no order is told with its reason', async () => {
-    await goLive()
+  it('of a reservation without an order is shown with its reason', async () => {
+    await connect()
     shop.buy('11', 1)
     await pass()
-    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    wire().reply('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
     await pass()
-    const told = pendingEvent()
-    wire().say({ ...told, order: { ...told.order, state: 'refused', reason: 'stock_guard' } })
+    const event = pendingEvent()
+    wire().deliver({ ...event, order: { ...event.order, state: 'refused', reason: 'stock_guard' } })
     await pass()
     expect(texts()).toEqual([expect.stringMatching(/Kettle.*last unit/)])
   })
 
-  it('of another guest is not asked for, and told', async () => {
-    await goLive()
+  it('of another guest is not requested, but shown', async () => {
+    await connect()
     shop.buy('11', 1)
     await pass()
     expect(shop.signIn(tokenOf('9', Date.now() + 3_600_000))).toBe(true)
     wire().open()
-    wire().answer('hello', welcome({ now: Date.now(), user: { id: '9', name: 'N' } }))
+    wire().reply('hello', welcome({ now: Date.now(), user: { id: '9', name: 'N' } }))
     await pass(10_000)
     expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
     expect(texts()).toEqual([expect.stringContaining('as another user')])
@@ -164,23 +164,23 @@ describe('the end of a press', () => {
 })
 
 describe('freshness', () => {
-  it('says connecting soon after the last word, and live at the next one', async () => {
-    await goLive()
+  it('becomes connecting soon after the last frame, and live at the next one', async () => {
+    await connect()
     expect(useLive().freshness).toBe('live')
     await pass(60_000)
     expect(useLive().freshness).toBe('live')
     wire().serverClock = undefined
     await pass(5_000)
     expect(useLive().freshness).toBe('connecting')
-    expect(useLive().canAsk).toBe(false)
+    expect(useLive().canRequest).toBe(false)
     expect(document.documentElement.dataset.freshness).toBe('connecting')
-    wire().say({ ev: 'tick', now: Date.now(), sales: [] })
+    wire().deliver({ ev: 'tick', now: Date.now(), sales: [] })
     await pass(400)
     expect(useLive().freshness).toBe('live')
   })
 
-  it('takes the notice of a lost connection back', async () => {
-    await goLive()
+  it('withdraws the notice of a lost connection', async () => {
+    await connect()
     useOrders().upsert(order())
     const cancelled = shop.cancel(order())
     wire().drop()
@@ -188,22 +188,22 @@ describe('freshness', () => {
     expect(useNotices().notices).toHaveLength(1)
     expect(useLive().freshness).toBe('lost')
     await pass(5_000)
-    await goLive()
+    await connect()
     expect(useNotices().notices).toEqual([])
     expect(useLive().freshness).toBe('live')
   })
 })
 
 describe('watching', () => {
-  it('follows ticks, and asks for everything again after a reconnect', async () => {
-    await goLive()
+  it('applies ticks and reloads everything after a reconnect', async () => {
+    await connect()
     const line = { id: '11', stock: 3, held: 0, sold: 97, done: 97, rate: 2, watching: 9 }
-    wire().say({ ev: 'tick', now: Date.now(), sales: [line] })
+    wire().deliver({ ev: 'tick', now: Date.now(), sales: [line] })
     expect(useSales().byId.get('11')?.stock).toBe(3)
     wire().drop()
     await pass(5_000)
     wire().open()
-    wire().answer('hello', welcome({ now: Date.now() }))
+    wire().reply('hello', welcome({ now: Date.now() }))
     await pass()
     expect(wire().last('watch')).toMatchObject({ slot: '1' })
   })
@@ -212,53 +212,53 @@ describe('watching', () => {
 describe('slots', () => {
   const MINUTE = 60_000
 
-  it('change without a gap, when told to: the next one is watched before it opens, the last one let go', async () => {
+  it('change without a gap on request: the next one is watched before it opens, the last one is unwatched', async () => {
     wire().open()
-    wire().answer('hello', welcome({ now: Date.now() }))
+    wire().reply('hello', welcome({ now: Date.now() }))
     await pass()
     const edge = Date.now() + MINUTE
     const day = [
       slot({ id: '1', opens_at: edge - 5 * MINUTE, closes_at: edge }),
       slot({ id: '2', phase: 'upcoming', opens_at: edge, closes_at: edge + 5 * MINUTE }),
     ]
-    wire().answer('watch', { slots: day, sales: [sale()] })
+    wire().reply('watch', { slots: day, sales: [sale()] })
     await pass(30_000)
     expect(wire().sent.filter((frame) => frame.op === 'watch')).toHaveLength(1)
     // Each page sends its request at its own moment, 20 to 10 seconds before the opening; the reply follows at once.
     while (wire().last('watch').slot !== '2' && Date.now() < edge - 9_000) await pass(500)
     expect(wire().last('watch').slot).toBe('2')
-    wire().answer('watch', { slots: day, sales: [sale({ id: '22', slot: '2' })] })
+    wire().reply('watch', { slots: day, sales: [sale({ id: '22', slot: '2' })] })
     await pass()
     expect(useSales().shown?.map(({ id }) => id)).toEqual(['11'])
     await pass(edge - Date.now() + 300)
     expect(useSales().shown?.map(({ id }) => id)).toEqual(['11'])
     expect(wire().last('unwatch').slot).toBe('1')
-    const asked = wire().sent.length
+    const sent = wire().sent.length
     useSlots().choose(useSlots().next?.id ?? '')
     await pass()
     expect(useSales().shown?.map(({ id }) => id)).toEqual(['22'])
-    expect(wire().sent.slice(asked)).toEqual([])
+    expect(wire().sent.slice(sent)).toEqual([])
   })
 
-  it('that are gone from the day stay on show when people see them, and are not asked for again', async () => {
-    await goLive()
+  it('that are deleted stay visible if they were loaded, and are not requested again', async () => {
+    await connect()
     wire().drop()
     await pass(5_000)
     wire().open()
-    wire().answer('hello', welcome({ now: Date.now() }))
+    wire().reply('hello', welcome({ now: Date.now() }))
     await pass()
     wire().refuse('watch', 'not_found')
     await pass(1_000)
     const fresh = { opens_at: Date.now() - MINUTE, closes_at: Date.now() + MINUTE }
-    wire().answer('watch', { slots: [slot({ id: '2', ...fresh })], sales: [sale({ id: '22', slot: '2' })] })
+    wire().reply('watch', { slots: [slot({ id: '2', ...fresh })], sales: [sale({ id: '22', slot: '2' })] })
     await pass(5_000)
     expect(useSales().shown?.map(({ id, phase }) => `${id} ${phase}`)).toEqual(['11 closed'])
     expect(useSlots().next?.id).toBe('2')
     expect(wire().sent.filter((frame) => frame.op === 'watch' && frame.slot === '1')).toHaveLength(1)
   })
 
-  it('that are gone from the day before they were seen make place for the current one', async () => {
-    await goLive()
+  it('that are deleted before they are loaded are replaced by the current one', async () => {
+    await connect()
     useSlots().change(
       slot({ id: '9', opens_at: Date.now() + 60 * MINUTE, closes_at: Date.now() + 65 * MINUTE }),
     )
@@ -272,47 +272,47 @@ describe('slots', () => {
 })
 
 describe('paying', () => {
-  it('sends the shopper to the gateway, asking a busy shop again, and believes only the event', async () => {
-    await goLive()
+  it('opens the gateway, retries while the shop is busy, and trusts only the event', async () => {
+    await connect()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
     vi.stubGlobal('open', () => tab)
-    const mine = order({ pay_by: Date.now() + 60_000 })
-    useOrders().upsert(mine)
-    const paid = shop.pay(mine)
-    void shop.pay(mine)
+    const own = order({ pay_by: Date.now() + 60_000 })
+    useOrders().upsert(own)
+    const paid = shop.pay(own)
+    void shop.pay(own)
     expect(wire().sent.filter((frame) => frame.op === 'pay')).toHaveLength(1)
-    expect(wire().last('pay')).toMatchObject({ order: mine.id, via: 'page' })
+    expect(wire().last('pay')).toMatchObject({ order: own.id, via: 'page' })
     wire().refuse('pay', 'busy')
     await pass(1_000)
-    wire().answer('pay', { url: 'https://pay.example/?a=1', pay_by: mine.pay_by })
+    wire().reply('pay', { url: 'https://pay.example/?a=1', pay_by: own.pay_by })
     await paid
     expect(tab.location.replace).toHaveBeenCalledWith('https://pay.example/?a=1')
-    expect(useOrders().byId.get(mine.id)?.state).toBe('pending')
+    expect(useOrders().byId.get(own.id)?.state).toBe('pending')
     const event = {
       ev: 'order',
       cursor: '1-9',
       key: 'k',
-      order: { ...mine, state: 'paid', rev: mine.rev + 1 },
+      order: { ...own, state: 'paid', rev: own.rev + 1 },
     }
-    wire().say(event)
-    expect(useOrders().byId.get(mine.id)?.state).toBe('paid')
+    wire().deliver(event)
+    expect(useOrders().byId.get(own.id)?.state).toBe('paid')
   })
 
-  it('gets a code for the phone, and leaves for nowhere', async () => {
-    await goLive()
+  it('obtains a code for the phone and stays on the page', async () => {
+    await connect()
     const tab = vi.fn()
     vi.stubGlobal('open', tab)
     const code = shop.payCode(order({ pay_by: Date.now() + 60_000 }))
     expect(wire().last('pay')).toMatchObject({ order: '101', via: 'qr' })
     wire().refuse('pay', 'busy')
     await pass(1_000)
-    wire().answer('pay', { qr: 'https://qr.example/1', pay_by: 61_100, pay_until: 51_000 })
+    wire().reply('pay', { qr: 'https://qr.example/1', pay_by: 61_100, pay_until: 51_000 })
     expect(await code).toEqual({ text: 'https://qr.example/1', until: 51_000 })
     expect(tab).not.toHaveBeenCalled()
   })
 
-  it('says soon why there is no code', async () => {
-    await goLive()
+  it('reports soon why there is no code', async () => {
+    await connect()
     const busy = shop.payCode(order())
     wire().refuse('pay', 'busy')
     await pass(1_000)
@@ -324,8 +324,8 @@ describe('paying', () => {
     expect(useNotices().notices).toEqual([])
   })
 
-  it('closes the tab and explains when the order cannot be paid any more', async () => {
-    await goLive()
+  it('closes the tab and explains that the order is no longer payable', async () => {
+    await connect()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
     vi.stubGlobal('open', () => tab)
     const paid = shop.pay(order({ pay_by: Date.now() + 60_000 }))

@@ -1,5 +1,5 @@
 import { effectScope, inject, onScopeDispose, watch, type InjectionKey, type Plugin, type Ref } from 'vue'
-import { askServer } from '../account/http'
+import { callServer } from '../account/http'
 import type { Session } from '../account/token'
 import { SIGNED_OUT, TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
@@ -70,7 +70,7 @@ const SAMPLE_MS = 500
  * Maximum time that a hello waits for a requested guest token, in milliseconds; without the token a second connection
  * is necessary.
  */
-const TOKEN_WITHIN_MS = 300
+const TOKEN_TIMEOUT_MS = 300
 
 /** The Vue plugin that opens the shop. Install Pinia before. */
 export const shopPlugin: Plugin = {
@@ -108,13 +108,13 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   })
 
   const listener: Listener = {
-    introduce() {
-      if (session.token || !session.isAsking()) return hello()
-      return Promise.race([session.settled(), pause(TOKEN_WITHIN_MS)]).then(hello)
+    helloFields() {
+      if (session.token || !session.isRequesting()) return hello()
+      return Promise.race([session.settled(), pause(TOKEN_TIMEOUT_MS)]).then(hello)
     },
-    greeted: (ask) => watching.greeted(ask),
+    helloSent: (send) => watching.helloSent(send),
     welcomed(welcome: Welcome, sentAt: number) {
-      live.hearTime(sentAt, welcome.now)
+      live.addTimeSample(sentAt, welcome.now)
       live.welcomed(welcome.user !== undefined)
       restartHeartbeat()
       signIn.welcomed()
@@ -123,26 +123,26 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
       void ordering.welcomed(welcome)
       buying.resume()
     },
-    turnedAway: () => signIn.turnedAway(),
-    unreached() {
+    rejected: () => signIn.rejected(),
+    connectFailed() {
       // The browser does not report why a handshake failed. An HTTP request shows whether the server blocks this
       // client.
-      void askServer('GET', '/time').catch((error: unknown) => {
-        if (error instanceof Refused && error.refusal.code === 'forbidden') socket.keptOut()
+      void callServer('GET', '/time').catch((error: unknown) => {
+        if (error instanceof Refused && error.refusal.code === 'forbidden') socket.block()
       })
     },
-    heard: (event) => hear(event),
-    heardElse: () => undefined,
+    received: (event) => receive(event),
+    receivedUnknown: () => undefined,
     changed(state) {
       if (state.name !== 'live') stopHeartbeat()
-      live.become(state)
+      live.setState(state)
       if (state.name === 'live') notices.withdraw(LOST)
       if (state.name === 'stopped' && state.code === TOKEN_ENDED) signIn.tokenEnded()
       if (state.name === 'stopped' && state.code === SIGNED_OUT) signIn.revoked()
     },
   }
 
-  function hear(event: ServerEvent): void {
+  function receive(event: ServerEvent): void {
     switch (event.ev) {
       case 'tick':
         return sales.tick(event.sales)
@@ -151,9 +151,9 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
       case 'sale':
         return sales.change(event.sale)
       case 'order':
-        return ordering.hear(event)
+        return ordering.apply(event)
       case 'notice':
-        return announcing.hear(event)
+        return announcing.receive(event)
       case 'bye':
         return
     }
@@ -165,7 +165,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const watching = openWatching(socket)
   const ordering = openOrdering(socket)
   const passing = openPassing(socket)
-  const buying = openBuying(socket, passing.earn)
+  const buying = openBuying(socket, passing.obtain)
   const paying = openPaying(socket)
   const receiving = openReceiving()
 
@@ -183,7 +183,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   })
   useListener(document, 'visibilitychange', () => {
     if (document.hidden) return
-    live.doubtTime()
+    live.dropTimeSamples()
     if (live.isLive) restartHeartbeat()
     else if (live.state.name === 'waiting') socket.reconnect()
   })
@@ -191,7 +191,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
 
   function restartHeartbeat(): void {
     stopHeartbeat()
-    stopHeartbeat = startHeartbeat(socket, live.hearTime)
+    stopHeartbeat = startHeartbeat(socket, live.addTimeSample)
   }
 
   signIn.enter()

@@ -4,7 +4,7 @@ import type { LiveSocket } from '../live/socket'
 import type { Order, OrderEvent, Welcome } from '../protocol/types'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
-import { usePresses } from '../stores/presses'
+import { useAttempts } from '../stores/attempts'
 import { asReadonly } from '../stores/readonly'
 import { useSession } from '../stores/session'
 import { useTimer } from '../timers'
@@ -17,7 +17,7 @@ const RETRY_MS = 1_000
 /** Reads, updates and cancels the shopper's orders. */
 export function openOrdering(socket: LiveSocket) {
   const orders = useOrders()
-  const presses = usePresses()
+  const attempts = useAttempts()
   const session = useSession()
   const notices = useNotices()
   const words = useWords()
@@ -42,20 +42,20 @@ export function openOrdering(socket: LiveSocket) {
     }
   }
 
-  function hear(event: OrderEvent): void {
+  function apply(event: OrderEvent): void {
     const known = orders.byId.get(event.order.id)
-    orders.hear(event)
+    orders.apply(event)
     if (known && event.order.rev <= known.rev) return
     const { order } = event
-    notices.say(words.value.orders.happened[order.state](order.product_name))
+    notices.announce(words.value.orders.happened[order.state](order.product_name))
     // A reservation without an order is shown on the card of its sale.
     if (order.state === 'refused' && known?.state === 'reserved') undone(event.key, order)
   }
 
   function undone(key: string, order: Order): void {
     const { sale, qty, product_name: product, created_at: pressedAt, reason = '' } = order
-    const press = { key, user: session.user?.id ?? '', sale, qty, product, pressedAt }
-    presses.end(press, { kind: 'undone', reason })
+    const attempt = { key, user: session.user?.id ?? '', sale, qty, product, pressedAt }
+    attempts.end(attempt, { kind: 'undone', reason })
   }
 
   /** Loads the next older page. */
@@ -81,5 +81,5 @@ export function openOrdering(socket: LiveSocket) {
     }
   }
 
-  return { cancelling: asReadonly(cancelling), welcomed, hear, older, cancel }
+  return { cancelling: asReadonly(cancelling), welcomed, apply, older, cancel }
 }

@@ -2,7 +2,7 @@ import { computed, watch } from 'vue'
 import { clockTime } from '../format/countdown'
 import { useNotices } from '../stores/notices'
 import { usePreferences } from '../stores/preferences'
-import { usePresses, type StoredPress } from '../stores/presses'
+import { useAttempts, type StoredAttempt } from '../stores/attempts'
 import { useSales } from '../stores/sales'
 import { useWords } from '../words'
 
@@ -11,21 +11,24 @@ import { useWords } from '../words'
  * attempts itself; this shows the others, and those of sales that are not displayed.
  */
 export function openOutcomes(): void {
-  const presses = usePresses()
+  const attempts = useAttempts()
   const sales = useSales()
   const notices = useNotices()
   const preferences = usePreferences()
   const words = useWords()
 
-  const isOnCard = ({ ending, sale }: StoredPress): boolean =>
+  const isOnCard = ({ ending, sale }: StoredAttempt): boolean =>
     (!ending || ending.kind === 'refused') && (sales.shown?.some(({ id }) => id === sale) ?? false)
-  const told = computed(() => presses.kept.filter((press) => !isOnCard(press)))
+  const elsewhere = computed(() => attempts.all.filter((attempt) => !isOnCard(attempt)))
   const texts = computed(
-    () => new Map(told.value.map((press) => [`press.${press.key}`, { press, text: sentence(press) }])),
+    () =>
+      new Map(
+        elsewhere.value.map((attempt) => [`press.${attempt.key}`, { attempt, text: sentence(attempt) }]),
+      ),
   )
 
-  function sentence({ ending, product, pressedAt }: StoredPress): string {
-    const w = words.value.presses
+  function sentence({ ending, product, pressedAt }: StoredAttempt): string {
+    const w = words.value.attempts
     const time = clockTime(pressedAt, preferences.lang)
     switch (ending?.kind) {
       case undefined:
@@ -47,11 +50,11 @@ export function openOutcomes(): void {
     texts,
     (now, before) => {
       for (const about of before?.keys() ?? []) if (!now.has(about)) notices.withdraw(about)
-      for (const [about, { press, text }] of now) {
-        const { ending, key } = press
+      for (const [about, { attempt, text }] of now) {
+        const { ending, key } = attempt
         // A pending attempt has no outcome to dismiss: its message is replaced by the outcome.
         notices.stand(about, ending?.kind === 'ordered' ? 'info' : 'warn', text, () => {
-          if (ending) presses.forget(key)
+          if (ending) attempts.remove(key)
         })
       }
     },

@@ -16,14 +16,14 @@ const LEAD_MS = 55_000
 const SPREAD_MS = 40_000
 /** A pass is replaced when less than this time is left, in milliseconds. */
 const RENEW_MS = 20_000
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 /** The pause after a rejection without `retry_ms`, in milliseconds. */
 const RETRY_MS = 5_000
 /** Work up to this duration, in milliseconds, is done without a sheet. */
-const UNSEEN_MS = 250
+const SHEET_DELAY_MS = 250
 
 /** The shopper's action on a captcha: a solution, a request for another one, or giving up. */
-type Move = { answer: string } | 'other' | 'giveup'
+type Action = { answer: string } | 'other' | 'giveup'
 
 type Captcha = Extract<Challenge, { kind: 'captcha' }>
 
@@ -48,14 +48,14 @@ export function openPassing(socket: LiveSocket) {
   const retryAt = new Map<string, number>()
   const lead = LEAD_MS - Math.random() * SPREAD_MS
   let turn: Promise<unknown> = Promise.resolve()
-  let move: ((move: Move) => void) | undefined
+  let onAction: ((action: Action) => void) | undefined
 
   /** Gets a pass without a person; a second call for the same sale joins the first. */
   function start(sale: string): Job {
     const known = jobs.get(sale)
     if (known) return known
     const control = new AbortController()
-    const done = unattended(sale, control.signal).finally(() => {
+    const done = solveAutomatically(sale, control.signal).finally(() => {
       jobs.delete(sale)
       passes.work(sale, undefined)
     })
@@ -64,13 +64,13 @@ export function openPassing(socket: LiveSocket) {
     return job
   }
 
-  async function unattended(sale: string, signal: AbortSignal): Promise<Captcha | undefined> {
-    const said = await socket.request('pass', { sale })
-    if ('pass' in said) {
-      passes.hold(sale, said)
+  async function solveAutomatically(sale: string, signal: AbortSignal): Promise<Captcha | undefined> {
+    const reply = await socket.request('pass', { sale })
+    if ('pass' in reply) {
+      passes.hold(sale, reply)
       return undefined
     }
-    const { challenge } = said
+    const { challenge } = reply
     if (challenge.kind === 'captcha') return challenge
     passes.work(sale, 0)
     const answer = await solveWork({ text: challenge.text, bits: challenge.bits }, signal, (share) =>
@@ -81,18 +81,18 @@ export function openPassing(socket: LiveSocket) {
   }
 
   /** Gets a pass with the shopper's help, one sale at a time; false if the shopper gave up. Rejects as ops do. */
-  function earn(sale: string, press = true): Promise<boolean> {
-    const mine = turn.then(() => attended(sale, press))
-    turn = mine.catch(() => undefined)
-    return mine
+  function obtain(sale: string, forBuy = true): Promise<boolean> {
+    const result = turn.then(() => solveWithShopper(sale, forBuy))
+    turn = result.catch(() => undefined)
+    return result
   }
 
-  async function attended(sale: string, press: boolean): Promise<boolean> {
+  async function solveWithShopper(sale: string, forBuy: boolean): Promise<boolean> {
     passes.drop(sale)
     try {
-      const captcha = await watchWork(sale, press)
+      const captcha = await watchWork(sale, forBuy)
       if (captcha === 'giveup') return false
-      return captcha ? await person(sale, press, captcha) : true
+      return captcha ? await solveCaptchas(sale, forBuy, captcha) : true
     } catch (error) {
       if (error instanceof Refused || error instanceof Lost) throw error
       console.error('no pass could be had:', error)
@@ -105,11 +105,11 @@ export function openPassing(socket: LiveSocket) {
   /**
    * Waits for a pass without a person, and shows a sheet if it takes long. Resolves to the captcha if one is needed.
    */
-  async function watchWork(sale: string, press: boolean): Promise<Captcha | 'giveup' | undefined> {
+  async function watchWork(sale: string, forBuy: boolean): Promise<Captcha | 'giveup' | undefined> {
     const job = start(sale)
-    const left = waitForMove()
-    void pause(UNSEEN_MS).then(() => {
-      if (jobs.get(sale) === job) passes.show({ sale, press, kind: 'work' })
+    const left = waitForAction()
+    void pause(SHEET_DELAY_MS).then(() => {
+      if (jobs.get(sale) === job) passes.show({ sale, forBuy, kind: 'work' })
     })
     const ended = await Promise.race([job.done, left.then(() => 'giveup' as const)])
     if (ended === 'giveup') {
@@ -120,16 +120,16 @@ export function openPassing(socket: LiveSocket) {
   }
 
   /** Shows captchas until one is solved; false if the shopper gave up. */
-  async function person(sale: string, press: boolean, first: Captcha): Promise<boolean> {
+  async function solveCaptchas(sale: string, forBuy: boolean, first: Captcha): Promise<boolean> {
     let captcha = first
     let wrong = false
     for (;;) {
-      passes.show({ sale, press, kind: 'captcha', image: captcha.image, wrong })
-      const moved = await waitForMove()
-      if (moved === 'giveup') return false
-      wrong = moved !== 'other' && !(await solved(sale, captcha.id, moved.answer))
-      if (moved !== 'other' && !wrong) return true
-      const next = await another(sale, press, wrong)
+      passes.show({ sale, forBuy, kind: 'captcha', image: captcha.image, wrong })
+      const action = await waitForAction()
+      if (action === 'giveup') return false
+      wrong = action !== 'other' && !(await solved(sale, captcha.id, action.answer))
+      if (action !== 'other' && !wrong) return true
+      const next = await nextCaptcha(sale, forBuy, wrong)
       if (next === 'giveup') return false
       if (!next) return true
       captcha = next
@@ -140,20 +140,20 @@ export function openPassing(socket: LiveSocket) {
    * Requests the next captcha; undefined if none is needed any longer. After too many wrong solutions it waits for the
    * server's pause.
    */
-  async function another(
+  async function nextCaptcha(
     sale: string,
-    press: boolean,
+    forBuy: boolean,
     wrong: boolean,
   ): Promise<Captcha | 'giveup' | undefined> {
     for (;;) {
-      passes.show({ sale, press, kind: 'captcha', wrong })
+      passes.show({ sale, forBuy, kind: 'captcha', wrong })
       try {
-        return await watchWork(sale, press)
+        return await watchWork(sale, forBuy)
       } catch (error) {
         const ms = error instanceof Refused && error.refusal.code === 'rate_limited' && error.refusal.retry_ms
         if (!ms) throw error
-        passes.show({ sale, press, kind: 'captcha', wrong, waitsUntil: live.instant() + ms })
-        if ((await Promise.race([pause(ms), waitForMove()])) === 'giveup') return 'giveup'
+        passes.show({ sale, forBuy, kind: 'captcha', wrong, waitsUntil: live.instant() + ms })
+        if ((await Promise.race([pause(ms), waitForAction()])) === 'giveup') return 'giveup'
       }
     }
   }
@@ -169,8 +169,8 @@ export function openPassing(socket: LiveSocket) {
     }
   }
 
-  function waitForMove(): Promise<Move> {
-    return new Promise((resolve) => (move = resolve))
+  function waitForAction(): Promise<Action> {
+    return new Promise((resolve) => (onAction = resolve))
   }
 
   /** Reports whether a pass without a captcha will soon be needed for the sale. */
@@ -184,8 +184,8 @@ export function openPassing(socket: LiveSocket) {
   }
 
   /** One request at a time, because preparation is not urgent. */
-  function look(): void {
-    if (document.hidden || !live.canAsk || jobs.size > 0) return
+  function check(): void {
+    if (document.hidden || !live.canRequest || jobs.size > 0) return
     const id = [...passes.inSight].find(isWanted)
     if (!id) return
     const later = (ms: number): unknown => retryAt.set(id, live.instant() + ms)
@@ -197,10 +197,10 @@ export function openPassing(socket: LiveSocket) {
 
   function endJobs(): void {
     jobs.forEach(({ control }) => control.abort())
-    move?.('giveup')
+    onAction?.('giveup')
   }
 
-  useInterval(LOOK_MS, look)
+  useInterval(CHECK_MS, check)
   watch(
     () => session.user?.id,
     () => {
@@ -212,16 +212,16 @@ export function openPassing(socket: LiveSocket) {
 
   /** Gets a pass before the buy. A rejection is only logged; the buy reports it. */
   async function getReady(sale: string): Promise<void> {
-    await earn(sale, false).catch((error: unknown) => console.warn('no pass yet:', error))
+    await obtain(sale, false).catch((error: unknown) => console.warn('no pass yet:', error))
   }
 
   return {
-    earn,
+    obtain,
     getReady,
     challenge: {
-      answer: (text: string) => move?.({ answer: text }),
-      other: () => move?.('other'),
-      giveUp: () => move?.('giveup'),
+      answer: (text: string) => onAction?.({ answer: text }),
+      other: () => onAction?.('other'),
+      giveUp: () => onAction?.('giveup'),
     },
   }
 }

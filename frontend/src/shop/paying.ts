@@ -1,5 +1,5 @@
 import { ref } from 'vue'
-import { departure, wayToPay } from '../checkout/departure'
+import { departure, paymentMethod } from '../checkout/departure'
 import { Lost, Refused } from '../live/ops'
 import type { LiveSocket } from '../live/socket'
 import type { ErrorCode, Order, Payment, PayVia } from '../protocol/types'
@@ -26,10 +26,10 @@ export function openPaying(socket: LiveSocket) {
   async function pay(order: Order): Promise<void> {
     if (paying.value.has(order.id)) return
     paying.value.add(order.id)
-    const via = wayToPay()
+    const via = paymentMethod()
     const leave = departure(via)
     try {
-      const { url } = await ask(order.id, via, TRIES)
+      const { url } = await requestPayment(order.id, via, TRIES)
       if (url) leave.to(url)
       else leave.stay()
     } catch (error) {
@@ -43,7 +43,7 @@ export function openPaying(socket: LiveSocket) {
   /** Requests a code; it belongs to the same payment as the other methods. */
   async function payCode(order: Order): Promise<PayCode> {
     try {
-      const { qr, pay_by, pay_until } = await ask(order.id, 'qr', CODE_TRIES)
+      const { qr, pay_by, pay_until } = await requestPayment(order.id, 'qr', CODE_TRIES)
       return qr ? { text: qr, until: pay_until ?? pay_by } : { problem: 'wrong_state' }
     } catch (error) {
       if (error instanceof Refused) return { problem: error.refusal.code }
@@ -52,13 +52,13 @@ export function openPaying(socket: LiveSocket) {
     }
   }
 
-  async function ask(order: string, via: PayVia, most: number): Promise<Payment> {
+  async function requestPayment(order: string, via: PayVia, maxTries: number): Promise<Payment> {
     for (let tries = 1; ; tries++) {
       try {
         return await socket.request('pay', { order, via })
       } catch (error) {
         const later = error instanceof Refused && ['busy', 'rate_limited'].includes(error.refusal.code)
-        if (!later || tries === most) throw error
+        if (!later || tries === maxTries) throw error
         await pause(error.refusal.retry_ms || RETRY_MS)
       }
     }

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
 import { order } from '../testing/samples'
-import { goLive, guest, pass, shop, visitedBeforeEach, wire } from '../testing/visit'
+import { connect, guest, pass, shop, visitedBeforeEach, wire } from '../testing/visit'
 
 visitedBeforeEach()
 
 describe('confirming a receipt', () => {
-  it('asks once, as who we are; the event says what became of it', async () => {
-    await goLive()
+  it('sends one request as the current user; the event reports the outcome', async () => {
+    await connect()
     const shipped = order({ state: 'shipped', rev: 3 })
     guest.mockClear()
     guest.mockImplementation(() => ({ status: 200, body: { state: 'finished' } }))
@@ -21,12 +21,12 @@ describe('confirming a receipt', () => {
     expect(headers.Authorization).toMatch(/^Bearer /)
     expect(shop.receiving.value.has('101')).toBe(false)
     expect(useOrders().byId.get('101')).toBeUndefined()
-    wire().say({ ev: 'order', cursor: '1-7', key: 'k', order: order({ state: 'finished', rev: 4 }) })
+    wire().deliver({ ev: 'order', cursor: '1-7', key: 'k', order: order({ state: 'finished', rev: 4 }) })
     expect(useOrders().byId.get('101')?.state).toBe('finished')
   })
 
-  it('explains why not', async () => {
-    await goLive()
+  it('explains a rejection', async () => {
+    await connect()
     guest.mockImplementation(() => ({
       status: 409,
       body: { error: { code: 'wrong_state', message: '', retry_ms: 0 } },

@@ -5,7 +5,7 @@ import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { useSession } from '../stores/session'
-import { onKept } from '../storage'
+import { onStoreChange } from '../storage'
 import { useTimer } from '../timers'
 
 const RETRY_RENEWAL_MS = 20_000
@@ -41,12 +41,12 @@ export function openSignIn(socket: LiveSocket) {
   /** A hello that was not sent yet will use the token. After a hello, a new connection is necessary. */
   function signedIn(): void {
     orders.belongTo(session.user?.id)
-    if (socket.isGreeted || live.state.name === 'stopped') socket.reconnect()
+    if (socket.isHelloSent || live.state.name === 'stopped') socket.reconnect()
   }
 
   /** The server rejected the token. The page watches without one until the token is renewed or has ended. */
-  function turnedAway(): void {
-    session.doubt()
+  function rejected(): void {
+    session.markRejected()
     // On the first failure, the hello of the new connection can already use the renewed token.
     if (failures === 0) void sign()
     else later.start(backoff(failures), sign)
@@ -57,14 +57,14 @@ export function openSignIn(socket: LiveSocket) {
   /** The token expired during the connection. Often a newer token exists that could not be sent in time. */
   function tokenEnded(): void {
     if (session.usable()) enter()
-    else turnedAway()
+    else rejected()
   }
 
   /** The server revoked the token. If another tab has stored a newer one, it is used. */
   function revoked(): void {
     failures = 0
     if (session.adopt() && session.usable()) signedIn()
-    else turnedAway()
+    else rejected()
   }
 
   function welcomed(): void {
@@ -85,12 +85,12 @@ export function openSignIn(socket: LiveSocket) {
       return
     }
     if (session.user?.id !== user) return signedIn()
-    await tellToken()
+    await sendToken()
     plan()
   }
 
   /** Extends the connection. If this fails, the connection ends on time, and the next hello uses the new token. */
-  async function tellToken(): Promise<void> {
+  async function sendToken(): Promise<void> {
     const token = session.token
     if (!token || !live.ready) return
     await socket.request('renew', { token }).catch((error: unknown) => {
@@ -99,13 +99,13 @@ export function openSignIn(socket: LiveSocket) {
   }
 
   /** Another tab has stored a token, of the same user or of another user. */
-  onKept('session', () => {
+  onStoreChange('session', () => {
     const { user, ended } = session
     if (!session.adopt()) return
     // An account is stored without its token.
     if (!session.token) return enter()
     if (user?.id !== session.user?.id || ended || !live.ready) return signedIn()
-    void tellToken()
+    void sendToken()
     plan()
   })
 
@@ -137,5 +137,5 @@ export function openSignIn(socket: LiveSocket) {
     return accepted
   }
 
-  return { enter, turnedAway, tokenEnded, revoked, welcomed, logIn, logOut, startOver, paste }
+  return { enter, rejected, tokenEnded, revoked, welcomed, logIn, logOut, startOver, paste }
 }

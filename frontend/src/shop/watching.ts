@@ -1,6 +1,6 @@
 import { computed, watch } from 'vue'
 import { Refused } from '../live/ops'
-import type { Ask, LiveSocket } from '../live/socket'
+import type { SendOp, LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useSales } from '../stores/sales'
 import { phaseAt, useSlots } from '../stores/slots'
@@ -23,11 +23,11 @@ export function openWatching(socket: LiveSocket) {
   /** Slots that this connection watches. */
   const watched = new Set<string>()
   /** The current slot, with an unknown id, was requested and has no reply yet. */
-  let asked = false
-  const request: Ask = (op, fields) => socket.request(op, fields)
+  let requested = false
+  const request: SendOp = (op, fields) => socket.request(op, fields)
   const retry = useTimer()
 
-  const ahead = computed(() =>
+  const upcoming = computed(() =>
     slots.slots.find(({ opens_at }) => opens_at > live.now && opens_at - live.now < lead),
   )
   const onShow = computed(() => {
@@ -36,50 +36,50 @@ export function openWatching(socket: LiveSocket) {
     return over ? slots.next : slot
   })
   const wanted = computed(
-    () => new Set([onShow.value, ahead.value].flatMap((slot) => (slot ? [slot.id] : []))),
+    () => new Set([onShow.value, upcoming.value].flatMap((slot) => (slot ? [slot.id] : []))),
   )
 
   /** Watches a slot, or the current slot if none is known. */
-  async function look(slot?: string, ask = request): Promise<void> {
+  async function watchSlot(slot?: string, send = request): Promise<void> {
     if (slot) watched.add(slot)
-    else asked = true
+    else requested = true
     try {
-      const view = await ask('watch', slot ? { slot } : {})
-      const told = slot ?? view.sales[0]?.slot
-      if (told) {
-        watched.add(told)
-        sales.replaceSlot(told, view.sales)
+      const view = await send('watch', slot ? { slot } : {})
+      const id = slot ?? view.sales[0]?.slot
+      if (id) {
+        watched.add(id)
+        sales.replaceSlot(id, view.sales)
       }
       slots.replace(view.slots)
-      if (!slot) asked = false
+      if (!slot) requested = false
     } catch (error) {
       if (slot) watched.delete(slot)
-      else asked = false
+      else requested = false
       const refusal = error instanceof Refused ? error.refusal : undefined
       // The slot was deleted. It stays visible if its sales were loaded; otherwise the current slot replaces it.
-      const gone = refusal?.code === 'not_found'
-      if (gone && slot) forget(slot)
-      retry.start(refusal?.retry_ms || RETRY_MS, () => (gone ? look() : adjust()))
+      const deleted = refusal?.code === 'not_found'
+      if (deleted && slot) drop(slot)
+      retry.start(refusal?.retry_ms || RETRY_MS, () => (deleted ? watchSlot() : adjust()))
     }
   }
 
-  function forget(slot: string): void {
-    if (!sales.readSlots.has(slot)) return slots.letGo()
+  function drop(slot: string): void {
+    if (!sales.readSlots.has(slot)) return slots.reset()
     slots.end(slot)
     sales.endSlot(slot)
   }
 
   /** Watches and unwatches slots until they match the wanted set. */
   function adjust(): void {
-    // On a new connection, greeted() sends the first watch.
+    // On a new connection, helloSent() sends the first watch.
     if (!live.isLive) return
-    if (wanted.value.size === 0) return asked ? undefined : void look()
+    if (wanted.value.size === 0) return requested ? undefined : void watchSlot()
     for (const slot of watched) {
       if (wanted.value.has(slot)) continue
       watched.delete(slot)
       socket.request('unwatch', { slot }).catch(() => undefined)
     }
-    for (const slot of wanted.value) if (!watched.has(slot)) void look(slot)
+    for (const slot of wanted.value) if (!watched.has(slot)) void watchSlot(slot)
   }
 
   watch(
@@ -90,12 +90,12 @@ export function openWatching(socket: LiveSocket) {
   )
 
   /** A new connection watches nothing yet. The first watch is sent directly after its hello. */
-  function greeted(ask: Ask): void {
+  function helloSent(send: SendOp): void {
     retry.stop()
     watched.clear()
-    if (wanted.value.size === 0) void look(undefined, ask)
-    else for (const slot of wanted.value) void look(slot, ask)
+    if (wanted.value.size === 0) void watchSlot(undefined, send)
+    else for (const slot of wanted.value) void watchSlot(slot, send)
   }
 
-  return { greeted, welcomed: adjust }
+  return { helloSent, welcomed: adjust }
 }

@@ -33,9 +33,9 @@ export const useAccountSheet = defineStore('accountsheet', () => {
   /** A result message above the next form. */
   const note = ref('')
 
-  function show(wanted: AccountView, told = ''): void {
+  function show(wanted: AccountView, message = ''): void {
     view.value = wanted
-    note.value = told
+    note.value = message
     isOpen.value = true
   }
 
@@ -44,7 +44,7 @@ export const useAccountSheet = defineStore('accountsheet', () => {
     show(kind)
   }
 
-  function mailIsOut(which: SentMail, to: string): void {
+  function mailSent(which: SentMail, to: string): void {
     sent.value = which
     email.value = to
     show('sent')
@@ -66,7 +66,7 @@ export const useAccountSheet = defineStore('accountsheet', () => {
     remember: (typed: string) => (email.value = typed),
     show,
     followLink,
-    mailIsOut,
+    mailSent,
     close,
   }
 })

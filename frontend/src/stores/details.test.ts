@@ -5,36 +5,38 @@ import { sale } from '../testing/samples'
 import { useDetails } from './details'
 import { useSales } from './sales'
 
-const ask = vi.fn<(address: string) => Promise<Response>>()
-const told = (body: unknown) => Promise.resolve(new Response(JSON.stringify(body), { status: 200 }))
+const fetchDetails = vi.fn<(address: string) => Promise<Response>>()
+const responseOf = (body: unknown) => Promise.resolve(new Response(JSON.stringify(body), { status: 200 }))
 
 beforeEach(() => {
   setActivePinia(createPinia())
   vi.restoreAllMocks()
   vi.spyOn(console, 'warn').mockReturnValue()
-  ask.mockReset()
-  vi.stubGlobal('fetch', ask)
+  fetchDetails.mockReset()
+  vi.stubGlobal('fetch', fetchDetails)
   useSales().replaceSlot('1', [sale(), sale({ id: '12' })])
 })
 
 describe('the details of a sale', () => {
-  it('are asked for when somebody wants to see them, and once', async () => {
-    ask.mockReturnValue(told({ description: '<p>Hot</p>', rules: 'One each' }))
+  it('are requested once, when the shopper opens them', async () => {
+    fetchDetails.mockReturnValue(responseOf({ description: '<p>Hot</p>', rules: 'One each' }))
     const details = useDetails()
-    expect(ask).not.toHaveBeenCalled()
+    expect(fetchDetails).not.toHaveBeenCalled()
     details.show('11')
     expect(details.isOpen).toBe(true)
     await vi.waitFor(() =>
       expect(details.details).toMatchObject({ description: '<p>Hot</p>', rules: 'One each' }),
     )
-    expect(ask.mock.calls.map(([address]) => address)).toEqual(['/api/v1/sales/11'])
+    expect(fetchDetails.mock.calls.map(([address]) => address)).toEqual(['/api/v1/sales/11'])
     details.close()
     details.show('11')
-    expect(ask).toHaveBeenCalledTimes(1)
+    expect(fetchDetails).toHaveBeenCalledTimes(1)
   })
 
-  it('that are old are shown while they are read again', async () => {
-    ask.mockReturnValueOnce(told({ rules: 'One each' })).mockReturnValueOnce(told({ rules: 'Two each' }))
+  it('are shown while they are reloaded', async () => {
+    fetchDetails
+      .mockReturnValueOnce(responseOf({ rules: 'One each' }))
+      .mockReturnValueOnce(responseOf({ rules: 'Two each' }))
     const details = useDetails()
     details.show('11')
     await vi.waitFor(() => expect(details.details?.rules).toBe('One each'))
@@ -44,8 +46,8 @@ describe('the details of a sale', () => {
     await vi.waitFor(() => expect(details.details?.rules).toBe('Two each'))
   })
 
-  it('that do not come are missed only by who looks at them', async () => {
-    ask.mockRejectedValueOnce(new TypeError('offline')).mockReturnValue(told({}))
+  it('report a failure only while they are open', async () => {
+    fetchDetails.mockRejectedValueOnce(new TypeError('offline')).mockReturnValue(responseOf({}))
     const details = useDetails()
     details.show('11')
     await vi.waitFor(() => expect(details.failed).toBe(true))
@@ -56,8 +58,8 @@ describe('the details of a sale', () => {
     await vi.waitFor(() => expect(details.details).toBeDefined())
   })
 
-  it('are of a sale as it is now', () => {
-    ask.mockReturnValue(told({}))
+  it('belong to the current version of a sale', () => {
+    fetchDetails.mockReturnValue(responseOf({}))
     const details = useDetails()
     details.show('12')
     useSales().change(sale({ id: '12', paused: true }))

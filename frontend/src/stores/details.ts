@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
-import { askServer } from '../account/http'
+import { callServer } from '../account/http'
 import { parseDetails } from '../protocol/parse'
 import type { Details } from '../protocol/types'
 import { useLive } from './live'
@@ -40,7 +40,7 @@ export const useDetails = defineStore('details', () => {
     failed.value = false
     if (at - (details.value?.at ?? -Infinity) < FRESH_MS) return
     try {
-      read.value.set(wanted, { ...parseDetails(await askServer('GET', `/sales/${wanted}`)), at })
+      read.value.set(wanted, { ...parseDetails(await callServer('GET', `/sales/${wanted}`)), at })
     } catch (error) {
       console.warn('details:', error)
       if (wanted === id.value) failed.value = !details.value

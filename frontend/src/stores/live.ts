@@ -34,9 +34,9 @@ export const useLive = defineStore('live', () => {
     return isLive.value || wasLive.value ? 'live' : 'connecting'
   })
   /** An op such as a buy can be sent, and a reply can be expected. */
-  const canAsk = computed(() => ready.value && !silent.value)
+  const canRequest = computed(() => ready.value && !silent.value)
 
-  function become(next: LiveState): void {
+  function setState(next: LiveState): void {
     wasLive.value = next.name === 'connecting' && freshness.value === 'live'
     state.value = next
     if (next.name === 'live') silent.value = false
@@ -64,15 +64,15 @@ export const useLive = defineStore('live', () => {
     isBlocked,
     ready: asReadonly(ready),
     freshness,
-    canAsk,
-    become,
+    canRequest,
+    setState,
     welcomed,
     refresh,
     /** The server's time at this moment, for computations instead of display. */
     instant: () => clock.now(),
     /** Adds a clock sample: the server's time in the reply to a request sent at `sentAt` of `performance.now()`. */
-    hearTime: (sentAt: number, serverNow: number) => clock.answer(sentAt, serverNow),
+    addTimeSample: (sentAt: number, serverNow: number) => clock.addSample(sentAt, serverNow),
     /** Drops the clock samples, because the monotonic clock may have stopped. */
-    doubtTime: () => clock.forget(),
+    dropTimeSamples: () => clock.dropSamples(),
   }
 })

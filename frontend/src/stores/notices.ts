@@ -27,7 +27,7 @@ export const useNotices = defineStore('notices', () => {
   const standing = shallowRef<readonly Standing[]>([])
   const notices = computed<readonly Readonly<Notice>[]>(() => [...standing.value, ...passing.value])
   /** The latest outcome in a sentence, for a polite live region. */
-  const spoken = ref('')
+  const announcement = ref('')
   let next = 1
 
   /** Adds a message; only the latest ones are kept. */
@@ -35,13 +35,13 @@ export const useNotices = defineStore('notices', () => {
     passing.value = [...passing.value.filter((n) => n.text !== text), { id: next++, level, text }].slice(
       -MAX_PASSING,
     )
-    say(text)
+    announce(text)
   }
 
   /** Shows a message about a subject and replaces the previous one; `read` is called when the shopper dismisses it. */
   function stand(about: string, level: string, text: string, read: () => void = () => undefined): void {
     const known = standing.value.find((notice) => notice.about === about)
-    if (known?.text !== text) say(text)
+    if (known?.text !== text) announce(text)
     const notice = { id: known?.id ?? next++, level, text, about, read }
     standing.value = known
       ? standing.value.map((n) => (n === known ? notice : n))
@@ -63,9 +63,9 @@ export const useNotices = defineStore('notices', () => {
   }
 
   /** Announces a sentence to screen readers, also if it equals the previous one. */
-  function say(sentence: string): void {
-    spoken.value = spoken.value === sentence ? `${sentence}\u00a0` : sentence
+  function announce(sentence: string): void {
+    announcement.value = announcement.value === sentence ? `${sentence}\u00a0` : sentence
   }
 
-  return { notices, spoken: asReadonly(spoken), post, stand, withdraw, dismiss, say }
+  return { notices, announcement: asReadonly(announcement), post, stand, withdraw, dismiss, announce }
 })

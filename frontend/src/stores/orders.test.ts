@@ -1,54 +1,54 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Press } from '../checkout/press'
+import type { Attempt } from '../checkout/attempt'
 import type { OrderEvent, Reservation } from '../protocol/types'
 import { order, sale, welcome } from '../testing/samples'
 import { useOrders } from './orders'
 import { useSales } from './sales'
 
-const press: Press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 2, product: 'Kettle', pressedAt: 0 }
+const attempt: Attempt = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 2, product: 'Kettle', pressedAt: 0 }
 const receipt = { order: '101', ticket: 9, place: 0, state: 'reserved' as const }
 const reservation: Reservation = {
   order: '101',
   sale: '11',
   qty: 2,
-  key: press.key,
+  key: attempt.key,
   ticket: 9,
   created_at: 1,
 }
 
-function told(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent {
-  return { ev: 'order', cursor, key: press.key, order: order(over) }
+function eventOf(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent {
+  return { ev: 'order', cursor, key: attempt.key, order: order(over) }
 }
 
 beforeEach(() => setActivePinia(createPinia()))
 
 describe('orders', () => {
-  it('grow from reservation to order, drawn from the sale meanwhile', () => {
+  it('change from reservation to order, with the data of the sale until then', () => {
     useSales().change(sale())
     const orders = useOrders()
-    orders.reserve(press, receipt, 1)
+    orders.reserve(attempt, receipt, 1)
     expect(orders.running).toMatchObject([{ state: 'reserved', product_name: 'Kettle', amount_fen: 19_800 }])
-    orders.hear(told({ rev: 1 }))
+    orders.apply(eventOf({ rev: 1 }))
     expect(orders.running).toMatchObject([{ state: 'pending', pay_by: 61_100 }])
-    orders.hear(told({ rev: 2, state: 'expired' }))
+    orders.apply(eventOf({ rev: 2, state: 'expired' }))
     expect(orders.running).toEqual([])
     expect(orders.all).toHaveLength(1)
   })
 
-  it('never go back to an older rev, in whatever order news come (P6)', () => {
+  it('never return to an older rev, in any order of events (P6)', () => {
     const orders = useOrders()
-    orders.hear(told({ rev: 2, state: 'cancelled' }))
-    orders.hear(told({ rev: 1 }))
-    orders.reserve(press, receipt, 1)
+    orders.apply(eventOf({ rev: 2, state: 'cancelled' }))
+    orders.apply(eventOf({ rev: 1 }))
+    orders.reserve(attempt, receipt, 1)
     expect(orders.all).toMatchObject([{ state: 'cancelled', rev: 2 }])
   })
 
-  it('are found by the key of their press', () => {
+  it('are found by the key of their attempt', () => {
     const orders = useOrders()
-    expect(orders.ofKey(press.key)).toBeUndefined()
-    orders.hear(told({}))
-    expect(orders.ofKey(press.key)?.id).toBe('101')
+    expect(orders.ofKey(attempt.key)).toBeUndefined()
+    orders.apply(eventOf({}))
+    expect(orders.ofKey(attempt.key)?.id).toBe('101')
   })
 
   it('are listed newest first', () => {
@@ -60,18 +60,18 @@ describe('orders', () => {
 })
 
 describe('a hello', () => {
-  it('replays what was missed and moves the cursor (P6)', () => {
+  it('applies missed events and moves the cursor (P6)', () => {
     const orders = useOrders()
     orders.restart({ orders: [], more: false }, [])
     const again = orders.welcome(
-      welcome({ cursor: '1-8', missed: [told({ rev: 1 }), told({ rev: 2, state: 'expired' })] }),
+      welcome({ cursor: '1-8', missed: [eventOf({ rev: 1 }), eventOf({ rev: 2, state: 'expired' })] }),
     )
     expect(again).toBe(false)
     expect(orders.cursor).toBe('1-8')
     expect(orders.all).toMatchObject([{ state: 'expired' }])
   })
 
-  it('is not enough at first, and not after a reset', () => {
+  it('is incomplete at first and after a reset', () => {
     const orders = useOrders()
     expect(orders.welcome(welcome())).toBe(true)
     orders.restart({ orders: [], more: false }, [])
@@ -79,38 +79,38 @@ describe('a hello', () => {
     expect(orders.welcome(welcome({ reset: true }))).toBe(true)
   })
 
-  it('takes back, after a reset, a state that the database has lost', () => {
+  it('reverts, after a reset, a state that the database has lost', () => {
     const orders = useOrders()
-    orders.hear(told({ rev: 3, state: 'refunding' }))
-    orders.restart({ orders: [told({ rev: 2, state: 'expired' }).order], more: false }, [])
+    orders.apply(eventOf({ rev: 3, state: 'refunding' }))
+    orders.restart({ orders: [eventOf({ rev: 2, state: 'expired' }).order], more: false }, [])
     expect(orders.all).toMatchObject([{ state: 'refunding' }])
     orders.welcome(welcome({ reset: true }))
-    orders.restart({ orders: [told({ rev: 2, state: 'expired' }).order], more: false }, [])
+    orders.restart({ orders: [eventOf({ rev: 2, state: 'expired' }).order], more: false }, [])
     expect(orders.all).toMatchObject([{ state: 'expired', rev: 2 }])
   })
 
-  it('brings back reservations that another page or device made', () => {
+  it('adds reservations of another page or device', () => {
     const orders = useOrders()
     orders.welcome(welcome({ reservations: [reservation] }))
     orders.restart({ orders: [], more: false }, [reservation])
     expect(orders.running).toMatchObject([{ id: '101', state: 'reserved', qty: 2 }])
-    expect(orders.ofKey(press.key)?.id).toBe('101')
+    expect(orders.ofKey(attempt.key)?.id).toBe('101')
   })
 
-  it('notices a reservation that vanished: read again, and only then forget it', () => {
+  it('reloads after a missing reservation before it removes it', () => {
     const orders = useOrders()
     orders.restart({ orders: [], more: false }, [])
-    orders.reserve(press, receipt, 1)
+    orders.reserve(attempt, receipt, 1)
     expect(orders.welcome(welcome())).toBe(true)
     expect(orders.running).toHaveLength(1)
     expect(orders.restart({ orders: [], more: false }, [])).toEqual(['101'])
     expect(orders.all).toEqual([])
   })
 
-  it('of another user starts from nothing', () => {
+  it('of another user starts with no orders', () => {
     const orders = useOrders()
     orders.belongTo('7')
-    orders.hear(told({}))
+    orders.apply(eventOf({}))
     orders.belongTo('7')
     expect(orders.all).toHaveLength(1)
     orders.belongTo('8')

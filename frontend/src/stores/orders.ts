@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
-import type { Press } from '../checkout/press'
+import type { Attempt } from '../checkout/attempt'
 import { compareIds } from '../format/ids'
 import type {
   Address,
@@ -50,8 +50,8 @@ export const useOrders = defineStore('orders', () => {
   }
 
   /** Applies the reply of a buy. If the order event arrived first, its order stays. */
-  function reserve(press: Press, receipt: Receipt, now: number): void {
-    const { key, sale, qty, address } = press
+  function reserve(attempt: Attempt, receipt: Receipt, now: number): void {
+    const { key, sale, qty, address } = attempt
     const { order, ticket } = receipt
     adopt({ order, key, sale, qty, ticket, created_at: now }, address)
   }
@@ -73,7 +73,7 @@ export const useOrders = defineStore('orders', () => {
     })
   }
 
-  function hear(event: OrderEvent): void {
+  function apply(event: OrderEvent): void {
     idOfKey.set(event.key, event.order.id)
     cursor.value = event.cursor
     upsert(event.order)
@@ -87,7 +87,7 @@ export const useOrders = defineStore('orders', () => {
     // After a reset, the database may lack states that the page has received, so any newly received state replaces
     // them.
     if (w.reset) byId.value.forEach((order, id) => byId.value.set(id, { ...order, rev: 0 }))
-    w.missed.forEach(hear)
+    w.missed.forEach(apply)
     for (const reservation of w.reservations) adopt(reservation)
     cursor.value = w.cursor
     const waiting = new Set(w.reservations.map((r) => r.order))
@@ -138,7 +138,7 @@ export const useOrders = defineStore('orders', () => {
     running,
     upsert,
     reserve,
-    hear,
+    apply,
     belongTo,
     welcome,
     restart,

@@ -7,10 +7,10 @@ import { asReadonly } from './readonly'
 /** A pass that ends this soon, in milliseconds, may not reach the server in time. */
 const MARGIN_MS = 1_500
 
-/** The challenge before a pass; `press` means that a buy continues afterwards. */
+/** The challenge before a pass; `forBuy` means that a buy continues afterwards. */
 export interface Challenge {
   readonly sale: string
-  readonly press: boolean
+  readonly forBuy: boolean
   readonly kind: 'work' | 'captcha'
   /** The picture; undefined while it loads. */
   readonly image?: string

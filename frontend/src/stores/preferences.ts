@@ -2,7 +2,7 @@ import { defineStore } from 'pinia'
 import { ref, watch, watchEffect } from 'vue'
 import { parseAddress } from '../protocol/parse'
 import type { Address } from '../protocol/types'
-import { keep, recall } from '../storage'
+import { keep, readStored } from '../storage'
 import { asReadonly } from './readonly'
 
 export type Lang = 'en' | 'zh'
@@ -15,13 +15,13 @@ function among<T extends string>(words: readonly T[]): (value: unknown) => T | u
 /** The shopper's settings, stored in this browser. */
 export const usePreferences = defineStore('preferences', () => {
   const browserLang: Lang = navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'
-  const lang = ref<Lang>(recall('lang', among(['en', 'zh'] as const)) ?? browserLang)
+  const lang = ref<Lang>(readStored('lang', among(['en', 'zh'] as const)) ?? browserLang)
   /** Undefined: follow the system. */
-  const theme = ref<Theme | undefined>(recall('theme', among(['light', 'dark'] as const)))
+  const theme = ref<Theme | undefined>(readStored('theme', among(['light', 'dark'] as const)))
   /** The delivery address of orders; undefined sends none. */
-  const address = ref<Address | undefined>(recall('address', parseAddress))
+  const address = ref<Address | undefined>(readStored('address', parseAddress))
   /** The shopper chose to send no address, independent of the address book. */
-  const withoutAddress = ref(recall('noaddress', (value) => value === true) ?? false)
+  const withoutAddress = ref(readStored('noaddress', (value) => value === true) ?? false)
 
   watchEffect(() => {
     const root = document.documentElement
@@ -34,12 +34,12 @@ export const usePreferences = defineStore('preferences', () => {
   watch(address, (value) => keep('address', value))
   watch(withoutAddress, (value) => keep('noaddress', value || undefined))
 
-  function deliverTo(wanted: Address | undefined): void {
+  function setAddress(wanted: Address | undefined): void {
     address.value = wanted
     withoutAddress.value = false
   }
 
-  function deliverNowhere(): void {
+  function clearAddress(): void {
     address.value = undefined
     withoutAddress.value = true
   }
@@ -48,13 +48,13 @@ export const usePreferences = defineStore('preferences', () => {
     lang: asReadonly(lang),
     theme: asReadonly(theme),
     address: asReadonly(address),
-    speak: (wanted: Lang) => (lang.value = wanted),
+    setLang: (wanted: Lang) => (lang.value = wanted),
     /** Undefined: follow the system. */
     paint: (wanted: Theme | undefined) => (theme.value = wanted),
     withoutAddress: asReadonly(withoutAddress),
     /** Sets the delivery address; undefined removes it. */
-    deliverTo,
+    setAddress,
     /** Sends no address, although the book may have some. */
-    deliverNowhere,
+    clearAddress,
   }
 })

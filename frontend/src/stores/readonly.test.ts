@@ -10,8 +10,8 @@ import { useSales } from './sales'
 beforeEach(() => setActivePinia(createPinia()))
 
 // Both the compiler and the running page reject these writes.
-describe('what a store hands out', () => {
-  it('cannot be written, at any depth', () => {
+describe('the state of a store', () => {
+  it('is read-only at any depth', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     useSales().change(sale())
     useOrders().upsert(order())
@@ -22,7 +22,7 @@ describe('what a store hands out', () => {
       () => (useSales().byId.get('11').stock = 0),
       // @ts-expect-error: set by events
       () => useOrders().byId.clear(),
-      // @ts-expect-error: set by `speak()`
+      // @ts-expect-error: set by `setLang()`
       () => (usePreferences().lang = 'zh'),
     ]
     for (const write of writes) write()

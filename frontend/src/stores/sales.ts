@@ -25,9 +25,9 @@ export const useSales = defineStore('sales', () => {
    * because removing a card would move the others under the finger.
    */
   function replaceSlot(slot: string, fresh: readonly Sale[]): void {
-    const kept = new Set(fresh.map((sale) => sale.id))
+    const keptIds = new Set(fresh.map((sale) => sale.id))
     for (const sale of ofSlot(slot)) {
-      if (kept.has(sale.id)) continue
+      if (keptIds.has(sale.id)) continue
       if (slot === slots.shown?.id) change({ ...sale, phase: 'closed' })
       else byId.value.delete(sale.id)
     }

@@ -1,10 +1,10 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
-import { askForGuest, GuestsOff, NotRenewed } from '../account/guest'
+import { requestGuest, GuestsOff, NotRenewed } from '../account/guest'
 import { refreshAccount } from '../account/refresh'
-import { keepable, parseKept, sessionOf, type Session } from '../account/token'
+import { keepable, parseStored, sessionOf, type Session } from '../account/token'
 import { exclusive } from '../exclusive'
-import { keep, recall } from '../storage'
+import { keep, readStored } from '../storage'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 
@@ -21,7 +21,7 @@ type TokenState = 'good' | 'doubted' | 'ended'
 /** The current user and token, shared by all tabs of this browser. */
 export const useSession = defineStore('session', () => {
   const live = useLive()
-  const session = shallowRef<Session | undefined>(recall(NAME, parseKept))
+  const session = shallowRef<Session | undefined>(readStored(NAME, parseStored))
   const tokenState = ref<TokenState>('good')
   /** The server creates no guests: a token must be pasted. */
   const guestsOff = ref(false)
@@ -48,32 +48,32 @@ export const useSession = defineStore('session', () => {
     guestsOff.value = false
   }
 
-  function take(fresh: Session): void {
+  function store(fresh: Session): void {
     hold(fresh)
     keep(NAME, keepable(fresh))
   }
 
   /** Adopts the session that another tab has stored; true if its token or user differs from ours. */
   function adopt(): boolean {
-    const stored = recall(NAME, parseKept)
+    const stored = readStored(NAME, parseStored)
     if (!stored || isOurs(stored)) return false
     hold(stored)
     return true
   }
 
   function isOurs(stored: Session): boolean {
-    const ours = session.value
-    if (stored.account) return ours?.account === true && stored.user.id === ours.user.id
-    return stored.access === ours?.access
+    const current = session.value
+    if (stored.account) return current?.account === true && stored.user.id === current.user.id
+    return stored.access === current?.access
   }
 
   /** The server rejected the token. */
-  function doubt(): void {
+  function markRejected(): void {
     if (session.value) tokenState.value = 'doubted'
   }
 
   /** Requests a token for the same user, or for a new guest if `as` is undefined. */
-  async function ask(as: Session | undefined): Promise<boolean> {
+  async function requestToken(as: Session | undefined): Promise<boolean> {
     if (adopt() && token.value) return true
     const before = session.value
     const known = as && before
@@ -81,7 +81,7 @@ export const useSession = defineStore('session', () => {
     const isStale = (): boolean => session.value !== before
     try {
       const fresh = known?.account ? await refreshAccount() : await sameGuest(known)
-      if (!isStale()) take(fresh)
+      if (!isStale()) store(fresh)
       return true
     } catch (error) {
       if (isStale()) return usable()
@@ -93,31 +93,33 @@ export const useSession = defineStore('session', () => {
 
   /** Never switches to another guest automatically, because the orders of the old guest would become unreachable. */
   async function sameGuest(guest: Session | undefined): Promise<Session> {
-    const fresh = await askForGuest(guest?.access)
+    const fresh = await requestGuest(guest?.access)
     if (guest && fresh.user.id !== guest.user.id) throw new NotRenewed('another guest came back')
     return fresh
   }
 
-  let asking: Promise<boolean> | undefined
+  let pendingRequest: Promise<boolean> | undefined
 
   /** Gets a token, for the same user if there was one; false if none is available now. */
   function renew(): Promise<boolean> {
-    asking ??= exclusive('guest', () => ask(session.value)).finally(() => (asking = undefined))
-    return asking
+    pendingRequest ??= exclusive('guest', () => requestToken(session.value)).finally(
+      () => (pendingRequest = undefined),
+    )
+    return pendingRequest
   }
 
-  function isAsking(): boolean {
-    return asking !== undefined
+  function isRequesting(): boolean {
+    return pendingRequest !== undefined
   }
 
   /** Resolves when no token request is running. */
   function settled(): Promise<unknown> {
-    return asking ?? Promise.resolve()
+    return pendingRequest ?? Promise.resolve()
   }
 
   /** Replaces a guest whose token has expired by a new guest; false if that fails now. */
   function replace(): Promise<boolean> {
-    return exclusive('guest', () => ask(undefined))
+    return exclusive('guest', () => requestToken(undefined))
   }
 
   /** Switches to the account of a login. A guest with another id is kept until the logout. */
@@ -125,12 +127,12 @@ export const useSession = defineStore('session', () => {
     const before = session.value
     const isSame = before?.user.id === fresh.user.id
     if (before && !before.account) keep(GUEST, isSame ? undefined : keepable(before))
-    take(fresh)
+    store(fresh)
   }
 
   /** Switches from the account back to the earlier guest, or to no user. */
   function logOut(): void {
-    const guest = recall(GUEST, parseKept)
+    const guest = readStored(GUEST, parseStored)
     keep(GUEST, undefined)
     session.value = guest
     tokenState.value = 'good'
@@ -139,13 +141,13 @@ export const useSession = defineStore('session', () => {
 
   /** Changes the shopper's name. */
   function rename(name: string): void {
-    if (session.value) take({ ...session.value, user: { ...session.value.user, name } })
+    if (session.value) store({ ...session.value, user: { ...session.value.user, name } })
   }
 
   /** Sets a pasted token; false if it is invalid. */
   function paste(pasted: string): boolean {
     const made = sessionOf(pasted)
-    if (made) take(made)
+    if (made) store(made)
     return made !== undefined
   }
 
@@ -169,9 +171,9 @@ export const useSession = defineStore('session', () => {
     left,
     usable,
     adopt,
-    doubt,
+    markRejected,
     renew,
-    isAsking,
+    isRequesting,
     settled,
     replace,
     logIn,

@@ -23,7 +23,7 @@ describe('phases', () => {
     ])
   })
 
-  it('believe an early end', () => {
+  it('accept an early end', () => {
     expect(phaseAt(slot({ phase: 'closed' }), 1_500)).toBe('closed')
   })
 })
@@ -35,7 +35,7 @@ describe('slots', () => {
     slot({ id: '3', opens_at: 5_000, closes_at: 6_000 }),
   ]
 
-  it('the current one is the open one, else the next, else the last', () => {
+  it('the current one is the open one, otherwise the next, otherwise the last', () => {
     const slots = useSlots()
     slots.replace(day)
     const at = (now: number): string | undefined => currentSlot(slots.slots, now)?.id
@@ -43,7 +43,7 @@ describe('slots', () => {
     expect(currentSlot([], 0)).toBeUndefined()
   })
 
-  it('the one on show stays when it ends, and there is a way on', () => {
+  it('the displayed one stays after its end, with a link to the next', () => {
     const slots = useSlots()
     at(1_500)
     slots.replace(day)
@@ -59,7 +59,7 @@ describe('slots', () => {
     expect([slots.shown?.id, slots.next?.id]).toEqual(['3', undefined])
   })
 
-  it('the one on show stays, ended, when it leaves the day', () => {
+  it('the displayed one stays, ended, after its deletion', () => {
     const slots = useSlots()
     at(1_500)
     slots.replace(day)
@@ -72,17 +72,17 @@ describe('slots', () => {
     expect(slots.slots.map(({ id }) => id)).toEqual(['1', '2'])
   })
 
-  it('one that never came to be seen is let go', () => {
+  it('a slot that was never loaded is dropped', () => {
     const slots = useSlots()
     at(1_500)
     slots.replace(day)
     slots.choose('3')
-    slots.letGo()
+    slots.reset()
     slots.replace(day.slice(0, 2))
     expect(slots.shown?.id).toBe('1')
   })
 
-  it('change one by one, and new ones take their place in time', () => {
+  it('change one by one, and new ones are sorted by time', () => {
     const slots = useSlots()
     slots.replace(day)
     slots.change(slot({ id: '4', opens_at: 3_000, closes_at: 5_000 }))
@@ -103,7 +103,7 @@ describe('sales', () => {
     expect(sales.byId.has('404')).toBe(false)
   })
 
-  it('of a slot are replaced by its snapshot, those of others stay', () => {
+  it('of a slot are replaced by its snapshot, and others stay', () => {
     const slots = useSlots()
     const sales = useSales()
     slots.replace([slot()])
@@ -116,7 +116,7 @@ describe('sales', () => {
     expect(sales.byId.has('20')).toBe(false)
   })
 
-  it('stay on show, closed, when the snapshot lacks them: the others would move under the finger', () => {
+  it('stay visible as closed if the snapshot lacks them, so that the others do not move', () => {
     useSlots().replace([slot()])
     const sales = useSales()
     sales.replaceSlot('1', [sale({ id: '12' }), sale()])
@@ -124,7 +124,7 @@ describe('sales', () => {
     expect(sales.shown?.map(({ id, phase }) => `${id} ${phase}`)).toEqual(['11 closed', '12 open'])
   })
 
-  it('of an empty slot are known to be none', () => {
+  it('of an empty slot are known to be empty', () => {
     useSlots().replace([slot()])
     const sales = useSales()
     sales.replaceSlot('1', [])

@@ -67,9 +67,9 @@ export const useSlots = defineStore('slots', () => {
   }
 
   /** Returns to the current slot from a slot that was never loaded. */
-  function letGo(): void {
+  function reset(): void {
     chosen.value = undefined
   }
 
-  return { slots: day, known: asReadonly(known), current, shown, next, replace, change, choose, end, letGo }
+  return { slots: day, known: asReadonly(known), current, shown, next, replace, change, choose, end, reset }
 })

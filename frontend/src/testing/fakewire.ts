@@ -17,8 +17,7 @@ export class FakeWire implements Wire {
   send(data: string): void {
     const frame = JSON.parse(data) as Sent
     this.sent.push(frame)
-    if (frame.op === 'time' && this.serverClock)
-      this.answer('time', { t0: frame.t0, now: this.serverClock() })
+    if (frame.op === 'time' && this.serverClock) this.reply('time', { t0: frame.t0, now: this.serverClock() })
   }
 
   close(): void {
@@ -31,7 +30,7 @@ export class FakeWire implements Wire {
     this.onopen?.call(this as unknown as WebSocket, new Event('open'))
   }
 
-  say(frame: unknown): void {
+  deliver(frame: unknown): void {
     const data = typeof frame === 'string' ? frame : JSON.stringify(frame)
     this.onmessage?.call(this as unknown as WebSocket, { data } as MessageEvent)
   }
@@ -49,11 +48,11 @@ export class FakeWire implements Wire {
   }
 
   /** Replies to the last op of that name. */
-  answer(op: string, ok: unknown): void {
-    this.say({ id: this.last(op).id, ok })
+  reply(op: string, ok: unknown): void {
+    this.deliver({ id: this.last(op).id, ok })
   }
 
   refuse(op: string, code: string): void {
-    this.say({ id: this.last(op).id, error: { code, message: '' } })
+    this.deliver({ id: this.last(op).id, error: { code, message: '' } })
   }
 }

@@ -29,13 +29,13 @@ export async function pass(ms = 0): Promise<void> {
 }
 
 /** Replies to hello, watch and orders like a server during a sale. */
-export async function goLive(over: Parameters<typeof welcome>[0] = {}): Promise<void> {
+export async function connect(over: Parameters<typeof welcome>[0] = {}): Promise<void> {
   wire().open()
-  wire().answer('hello', welcome({ now: Date.now(), ...over }))
+  wire().reply('hello', welcome({ now: Date.now(), ...over }))
   await pass()
   const window = { opens_at: Date.now() - 60_000, closes_at: Date.now() + 3_600_000 }
-  wire().answer('watch', { slots: [slot(window)], sales: [sale(window)] })
-  if (wire().sent.some((frame) => frame.op === 'orders')) wire().answer('orders', { orders: [], more: false })
+  wire().reply('watch', { slots: [slot(window)], sales: [sale(window)] })
+  if (wire().sent.some((frame) => frame.op === 'orders')) wire().reply('orders', { orders: [], more: false })
   await pass()
 }
 
@@ -46,11 +46,11 @@ export function pendingEvent() {
 
 /** Every test of the file starts with a new page and a fake clock. */
 export function visitedBeforeEach(): void {
-  beforeEach(begin)
+  beforeEach(start)
   afterEach(end)
 }
 
-async function begin(): Promise<void> {
+async function start(): Promise<void> {
   vi.useFakeTimers()
   localStorage.clear()
   wires.length = 0

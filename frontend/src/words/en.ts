@@ -15,8 +15,8 @@ export const en = {
     label: 'Slots of the day',
     phase: { upcoming: 'Upcoming', open: 'Open now', closed: 'Closed' } satisfies Record<Phase, string>,
     ended: 'Slot ended',
-    goOn: 'Next slot',
-    goOnNow: 'open now',
+    next: 'Next slot',
+    openNow: 'open now',
     opensIn: 'Opens in',
     closesIn: 'Closes in',
     closedAt: (time: string) => `Closed at ${time}`,
@@ -42,7 +42,7 @@ export const en = {
     soldOut: 'Sold out',
   },
   buy: {
-    press: 'Buy',
+    buy: 'Buy',
     quantity: 'Quantity',
     fewer: 'One fewer',
     more: 'One more',
@@ -170,7 +170,7 @@ export const en = {
     working: (percent: number) => `Pass ${String(percent)}%`,
     isReady: 'Pass ready',
   },
-  presses: {
+  attempts: {
     asking: (name: string, time: string) =>
       `${name}: we are still waiting for the result of your attempt to buy at ${time}. You do not need to press Buy again.`,
     refused: (name: string, time: string, why: string) =>
@@ -220,7 +220,7 @@ export const en = {
     save: 'Save',
     remove: 'Remove',
     add: 'Add address',
-    deliverTo: (name: string) => `To ${name}`,
+    setAddress: (name: string) => `To ${name}`,
     incomplete: 'Please fill in all three fields, or remove the address.',
   },
   account: {

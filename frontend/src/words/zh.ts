@@ -14,8 +14,8 @@ export const zh: Words = {
     label: '今日场次',
     phase: { upcoming: '即将开始', open: '抢购中', closed: '已结束' },
     ended: '本场已结束',
-    goOn: '下一场',
-    goOnNow: '抢购中',
+    next: '下一场',
+    openNow: '抢购中',
     opensIn: '距开始',
     closesIn: '距结束',
     closedAt: (time) => `已于 ${time} 结束`,
@@ -41,7 +41,7 @@ export const zh: Words = {
     soldOut: '已抢光',
   },
   buy: {
-    press: '立即抢购',
+    buy: '立即抢购',
     quantity: '数量',
     fewer: '减一件',
     more: '加一件',
@@ -163,7 +163,7 @@ export const zh: Words = {
     working: (percent) => `验证 ${String(percent)}%`,
     isReady: '已获得资格',
   },
-  presses: {
+  attempts: {
     asking: (name, time) => `${name}：正在确认你 ${time} 的抢购结果，请勿重复点击。`,
     refused: (name, time, why) => `${name}：你 ${time} 的抢购失败。${why}`,
     ordered: (name, time) => `${name}：你 ${time} 的抢购成功了，可在“我的订单”中查看。`,
@@ -208,7 +208,7 @@ export const zh: Words = {
     save: '保存',
     remove: '删除',
     add: '添加地址',
-    deliverTo: (name) => `送至 ${name}`,
+    setAddress: (name) => `送至 ${name}`,
     incomplete: '请填写全部三项，或删除地址。',
   },
   account: {

@@ -1,0 +1,35 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { createApp, nextTick, type App } from 'vue'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import OutcomeBar from './OutcomeBar.vue'
+import { useOutcomes } from './outcomes'
+
+let app: App
+let host: HTMLElement
+
+beforeEach(() => {
+  const pinia = createPinia()
+  setActivePinia(pinia)
+  host = document.createElement('div')
+  app = createApp(OutcomeBar).use(pinia)
+  app.mount(host)
+})
+
+afterEach(() => app.unmount())
+
+describe('the outcome bar', () => {
+  it('offers the inverse operation once', async () => {
+    const outcomes = useOutcomes()
+    const send = vi.fn((key: string) => Promise.resolve(key))
+    outcomes.show('Kettle is paused.', { label: 'Resume', send, did: 'Kettle goes on.' })
+    await nextTick()
+    const button = host.querySelector('button')
+    expect(button?.textContent).toContain('Resume')
+    button?.click()
+    await vi.waitFor(() => expect(host.textContent).toContain('Kettle goes on.'))
+    expect(send).toHaveBeenCalledOnce()
+    expect(outcomes.count).toBe(2)
+    expect(host.textContent).not.toContain('Resume')
+  })
+})

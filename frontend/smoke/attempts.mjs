@@ -1,0 +1,94 @@
+import { expectAccessible, live, soon, until } from './browser.mjs'
+import { StandIn } from './standin/server.mjs'
+
+/**
+ * Every buy attempt ends with a message that stays until it is read. This includes bad connections and the end of a
+ * slot.
+ */
+export async function attempts(report, browser) {
+  const standIn = new StandIn()
+  const base = await standIn.start()
+  const { shop } = standIn
+  const page = await browser.open(base)
+  const check = (what, run) => report.check(`attempts: ${what}`, run)
+  const buy = () => page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
+  const notice = (text) => page.locator('li').filter({ hasText: text })
+  const read = async (notices) => {
+    await soon(notices)
+    await notices.getByRole('button').click()
+    await soon(notices, 'detached')
+  }
+  const clickBuy = async () => {
+    await soon(buy())
+    const sale = await buy().evaluate((button) => button.closest('[data-sale]').dataset.sale)
+    standIn.received.length = 0
+    await buy().click()
+    return sale
+  }
+  const oneKey = (least) => {
+    const keys = standIn.received.filter(({ op }) => op === 'buy').map(({ key }) => key)
+    if (keys.length < least) throw new Error(`asked ${keys.length} times`)
+    if (new Set(keys).size !== 1) throw new Error(`${new Set(keys).size} keys for one attempt`)
+  }
+
+  await check('an unreadable answer is requested again with the same key: one order', async () => {
+    const before = shop.orders.size
+    standIn.tornBuys = 2
+    const sale = await clickBuy()
+    await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
+    if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
+    oneKey(2)
+    await read(notice(/succeeded/))
+  })
+  await check('an order state of a later version is shown, and the connection stays open', async () => {
+    standIn.missed = [...shop.orders.values()].slice(-1)
+    const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
+    const before = hellos()
+    standIn.drain(300)
+    await until(() => hellos() > before)
+    await live(page)
+    const then = hellos()
+    await soon(page.locator('[data-state="unknown"]'))
+    await page.waitForTimeout(1_500)
+    if (hellos() !== then) throw new Error('it connected again and again')
+    standIn.missed = []
+  })
+  await check(
+    'a press on a stalled line before the end of the slot: its outcome is shown after the reconnect',
+    async () => {
+      await soon(buy())
+      shop.endCurrentIn(10_000) // on a busy machine a click takes seconds
+      shop.publishSlots()
+      const ends = shop.current().closes_at
+      standIn.stall()
+      await clickBuy()
+      await until(() => Date.now() > ends + 1_000)
+      standIn.resume(true)
+      const notices = notice(/failed|succeeded/).or(page.locator('.refusal'))
+      await soon(notices.first())
+      await browser.shoot(page, 'press-told')
+      await expectAccessible(page)
+      oneKey(1)
+    },
+  )
+  await check('the message survives a reload until it is read', async () => {
+    await page.reload()
+    const notices = notice(/failed/)
+    await read(notices)
+    await page.reload()
+    await soon(page.locator('[data-sale]').first())
+    if (await notices.isVisible()) throw new Error('it was told again')
+  })
+  await check('a buy whose answer was lost with the page is found with its key', async () => {
+    const before = shop.orders.size
+    standIn.lostBuys = 1
+    await clickBuy()
+    await until(() => shop.orders.size > before)
+    await page.reload()
+    await soon(notice(/succeeded/))
+    // The hello may contain the reservation with its key, so a second buy must not happen.
+    oneKey(1)
+    if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
+    await browser.shoot(page, 'press-found')
+  })
+}
