@@ -11,7 +11,7 @@
 //	   │                                                              ▼ deadline
 //	   │ order: expired ◀── message ◀── units back ◀── COMMIT ◀── order.Expirer           order/expire.go
 //	   │                                  query the gateway first, ▲ if a payment was opened payment/closer.go
-//	   ├── pay ──▶ payment.Cashier ──▶ trade stored in the row ──▶ payment URL of the gateway  payment/start.go
+//	   ├── pay ──▶ payment.PaymentService ──▶ trade stored in the row ──▶ payment URL        payment/start.go
 //	   │ order: paid ◀── message ◀── held→sold ◀── COMMIT ◀── Settle ◀── gateway response    payment/settle.go
 //
 // # Packages

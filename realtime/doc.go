@@ -11,7 +11,7 @@
 //  2. After the COMMIT, one message per batch and partition is published to all nodes (package streams).
 //  3. Each node has one subscription for all partitions (listener.go). It queues each change for the connections of its
 //     user (changes.go, personal.go).
-//  4. chains.go detects missing messages. The node then reads the rows of all connected users (follow.go, rows.go).
+//  4. sequences.go detects missing messages. The node then reads the rows of all connected users (follow.go, rows.go).
 //  5. Steps 3 and 4 prove an instant of the database's clock: all changes up to it are queued. Events carry it as their
 //     cursor.
 //  6. A hello with a cursor receives the rows changed since then, with an overlap of one minute (replay.go). Clients

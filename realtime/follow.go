@@ -15,7 +15,7 @@ import (
 // All changes with a timestamp up to the node's proven instant, less Options.Overlap, are queued for every connection
 // of this node. The instant is a time of the database's clock. It advances in two ways (F5):
 //
-//	look     read the clock, then the latest numbers; proven when all messages up to these numbers were received
+//	probe    read the clock, then the latest numbers; proven when all messages up to these numbers were received
 //	resync   read the clock, the latest numbers, then the rows of all connected users; proven when the rows are queued
 //
 // A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp, so it was published before

@@ -260,7 +260,7 @@ func (h *Hub) unregisterUser(c *client) {
 func (h *Hub) devices(user shop.ID) []*client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.users[user] // own and disown replace the slice and never modify it
+	return h.users[user] // registerUser and unregisterUser replace the slice and never modify it
 }
 
 // allClients returns all connections.

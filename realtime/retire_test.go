@@ -17,7 +17,7 @@ import (
 const slotLength = 5 * time.Minute
 
 // rollingShop gives the shop consecutive slots: slot s is open during the s-th five minutes from now and has the sales
-// 10·s+1 and 10·s+2. A single sale n belongs to slot n/10. later advances the time.
+// 10·s+1 and 10·s+2. A single sale n belongs to slot n/10. advance advances the time.
 func (n *node) rollingShop() (advance func(time.Duration)) {
 	begin, base := n.shop.Now(), n.shop.copy().ahead
 	closes := func(slot shop.ID) shop.Millis { return begin.Add(time.Duration(slot) * slotLength) }

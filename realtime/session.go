@@ -16,7 +16,7 @@ func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 // hello authenticates the connection. The order of its steps ensures that no personal event is lost. A change published
 // during hello is in the rows or waits. A reservation that becomes a row during hello has an event.
 //
-//	own (events start to wait) → rows since the cursor → reservations → reply → waiting events
+//	registerUser (events start to wait) → rows since the cursor → reservations → reply → waiting events
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, shop.Fail(shop.WrongState, "a connection accepts one hello")
@@ -93,7 +93,7 @@ func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w w
 }
 
 // missed reads the orders that changed since the cursor. reset: the client must read all its orders, because the cursor
-// is invalid or of another history, or because too many orders changed. owed: the database did not respond in time and
+// is invalid or of another history, or because too many orders changed. rowsPending: the database did not respond in time and
 // the changes follow as events.
 func (h *Hub) missed(
 	ctx context.Context, user shop.ID, cursor string,

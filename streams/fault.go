@@ -92,7 +92,7 @@ func checkCluster(ctx context.Context, client redis.UniversalClient) error {
 	state, err := client.ClusterInfo(ctx).Result()
 	switch {
 	case redis.HasErrorPrefix(err, "NOPERM"):
-		return nil // Needs checks the permissions
+		return nil // CheckCommands checks the permissions
 	case err != nil:
 		return fmt.Errorf("read the state of the cluster: %w", transient(err))
 	case !strings.Contains(state, "cluster_state:ok"):

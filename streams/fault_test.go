@@ -95,7 +95,7 @@ func TestServerFaultsAreTransient(t *testing.T) {
 	var all sync.WaitGroup // the servers mostly wait, so they run in parallel
 	defer all.Wait()
 	for _, text := range []string{
-		"MOVED 1 %s", "ASK 1 %s", "TRYAGAIN Multiple keys request during rehashing of slot",
+		"MOVED 1 %s", "ASK 1 %s", "TRYAGAIN Multiple keys request during rehashing of slot", // words:ok
 		"CLUSTERDOWN Hash slot not served", "CLUSTERDOWN The cluster is down",
 		"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
 		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",

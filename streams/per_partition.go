@@ -34,7 +34,7 @@ type servers struct {
 	away      map[int]bool                    // partitions without a reply to the last read
 }
 
-// serverCall is a call; over is true once it has ended.
+// serverCall is a call; ended is true once it has ended.
 type serverCall struct {
 	began time.Time
 	ended bool

@@ -401,7 +401,7 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 		}
 		w.wantCode("right, after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
 		c := w.solution()
-		w.wantCode("a wrong answer", try(goodPassword, &CaptchaSolution{ID: c.ID, Answer: "654321"}, ""), shop.CaptchaRequired)
+		w.wantCode("a wrong solution", try(goodPassword, &CaptchaSolution{ID: c.ID, Answer: "654321"}, ""), shop.CaptchaRequired)
 		w.wantCode("the right one then", try(goodPassword, c, ""), shop.CaptchaRequired)
 		c = w.solution()
 		w.must(try(goodPassword, c, "192.0.2.1"))

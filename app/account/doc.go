@@ -7,5 +7,5 @@
 //	session.go     refresh and logout; refresh tokens
 //	token.go       access tokens; token_read.go: parsing; keys.go: the generations of their key
 //	watch.go       revocations and keys on every node
-//	captcha.go     pictures; shelf.go: counters and short-lived texts
+//	captcha.go     pictures; counters.go: counters and short-lived texts
 package account

@@ -97,7 +97,7 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	return u, nil
 }
 
-// failureCounts returns the keys of the failure counters of a login, that of the e-mail first. most contains the values
+// failureCounts returns the keys of the failure counters of a login, that of the e-mail first. thresholds contains the values
 // from which each requires a captcha.
 func failureCounts(email string, addr netip.Addr) (counts []string, thresholds []int64) {
 	own, wide := shop.Networks(addr)

@@ -98,7 +98,7 @@ func (a *Accounts) VerifyPassword(ctx context.Context, u *shop.User, password st
 	return a.verifyPassword(ctx, u, password)
 }
 
-// verifyPassword is Prove for a caller that has a place in the hasher's queue.
+// verifyPassword is VerifyPassword for a caller that has a place in the hasher's queue.
 func (a *Accounts) verifyPassword(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
 	// counted first, because attempts may run concurrently

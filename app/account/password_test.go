@@ -10,7 +10,7 @@ import (
 )
 
 // TestLongestPasswordActivatesAccount: the longest password activates an account, also if its letters are sent decomposed.
-func TestLongestPasswordActivatesAccount(t *testing.T) {
+func TestPasswordOfMaxLengthActivatesAccount(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email, password := newEmail(), "x"+strings.Repeat("ệ", maxPassword-1)
 		w.must(w.Register(w.ctx, Registration{Email: email, Password: password, Captcha: w.solution()}))

@@ -10,11 +10,11 @@ import (
 
 func TestParseEmail(t *testing.T) {
 	t.Parallel()
-	longest := strings.Repeat("a", 64) + "@" + strings.Repeat("b", 63) + ".example"
+	maxEmail := strings.Repeat("a", 64) + "@" + strings.Repeat("b", 63) + ".example"
 	for in, want := range map[string]string{
 		"ada@shop.example": "ada@shop.example", " Ada.L+x@Shop.Example\n": "ada.l+x@shop.example", "a@localhost": "a@localhost",
 		"o'brien_{x}@a-b.co": "o'brien_{x}@a-b.co", "a@xn--fiqs8s.example": "a@xn--fiqs8s.example",
-		longest: longest, "a@马.example": "a@xn--3f6a.example", "Li@MÜNCHEN.Example": "li@xn--mnchen-3ya.example",
+		maxEmail: maxEmail, "a@马.example": "a@xn--3f6a.example", "Li@MÜNCHEN.Example": "li@xn--mnchen-3ya.example",
 		"li@bücher.example": "li@xn--bcher-kva.example", "a@ｓｈｏｐ。ｅｘａｍｐｌｅ": "a@shop.example",
 		"a@straße.example": "a@xn--strae-oqa.example", "a@mu\u0308nchen.example": "a@xn--mnchen-3ya.example",
 		"a@аpple.example": "a@xn--pple-43d.example", // Cyrillic а: a different domain, shown in its DNS form

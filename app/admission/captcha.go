@@ -35,7 +35,7 @@ func (d *PassService) picture(ctx context.Context, q PassRequest) (PassResult, e
 // solvePicture returns the pass for a correctly solved picture. Each picture allows one try. The pass is issued at this
 // instant, so a client that misses the reply requests another picture.
 func (d *PassService) solvePicture(ctx context.Context, q PassRequest, now shop.Millis) (PassResult, error) {
-	if err := d.tries.answer(q.User, time.Now()); err != nil {
+	if err := d.tries.admitSolution(q.User, time.Now()); err != nil {
 		return PassResult{}, err
 	}
 	id, bound, _ := strings.Cut(q.Task, ".")
@@ -78,8 +78,8 @@ func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
 	return unread, err
 }
 
-// answer admits a solution, unless there were too many wrong ones.
-func (t *tries) answer(user shop.ID, now time.Time) error {
+// admitSolution admits a solution, unless there were too many wrong ones.
+func (t *tries) admitSolution(user shop.ID, now time.Time) error {
 	return t.count(user, now, func(m *userCounts) bool {
 		m.solutions++
 		return m.wrong < maxWrong

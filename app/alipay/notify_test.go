@@ -48,7 +48,7 @@ func TestForgedNotificationsAreRejected(t *testing.T) {
 	}
 }
 
-// Notified distinguishes the notification faults of the simulator.
+// VerifyNotification distinguishes the notification faults of the simulator.
 func TestNotificationFaultsAreDetected(t *testing.T) {
 	t.Parallel()
 	for kind, forged := range map[sim.Kind]bool{

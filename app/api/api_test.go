@@ -306,7 +306,7 @@ func TestServerReturnsBusyBeforeOpening(t *testing.T) {
 }
 
 // The read timeout in the shipped nginx.conf exceeds the longest poll plus one slow read.
-func TestNginxTimeoutExceedsLongestPoll(t *testing.T) {
+func TestNginxTimeoutExceedsMaxPoll(t *testing.T) {
 	t.Parallel()
 	site, err := os.ReadFile("../../deploy/nginx.conf")
 	if err != nil {

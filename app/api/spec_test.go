@@ -97,7 +97,7 @@ var examples = map[string]example{
 	"deleteMe":       {body: `{"password":"` + testPassword + `"}`},
 	"changePassword": {body: `{"old":"` + testPassword + `","new":"six brown cows"}`},
 
-	"requestPass":        {id: "8"},
+	"requestPass":    {id: "8"},
 	"askForRefund":   {before: (*world).pay},
 	"confirmReceipt": {before: (*world).ship},
 	"shipOrder":      {before: (*world).pay},

@@ -59,11 +59,11 @@ func normalizeNetwork(b *store.Block, value string) error {
 	if addr := network.Addr(); addr.Is4In6() && network.Bits() >= 96 {
 		network = netip.PrefixFrom(addr.Unmap(), network.Bits()-96)
 	}
-	shortest := minV4
+	minBits := minV4
 	if network.Addr().Is6() {
-		shortest = minV6
+		minBits = minV6
 	}
-	if network.Bits() < shortest {
+	if network.Bits() < minBits {
 		return shop.Fail(shop.BadRequest, "the network is too wide: the minimum prefix is /8, for IPv6 /16")
 	}
 	b.Value = network.Masked().String()

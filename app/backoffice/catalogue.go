@@ -56,9 +56,9 @@ func missing(what string, id shop.ID, err error) error {
 	return err
 }
 
-// checkText rejects text that has invalid characters, is longer than longest, or is empty although required. lines
+// checkText rejects text that has invalid characters, is longer than limit, or is empty although required. lines
 // allows line breaks.
-func checkText(name, text string, longest int, required, lines bool) error {
+func checkText(name, text string, limit int, required, lines bool) error {
 	bare := text
 	if lines {
 		bare = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(text)
@@ -68,8 +68,8 @@ func checkText(name, text string, longest int, required, lines bool) error {
 		return shop.Fail(shop.BadRequest, name+" is missing")
 	case !utf8.ValidString(text) || !shop.Printable(bare):
 		return shop.Fail(shop.BadRequest, name+" must be printable text")
-	case utf8.RuneCountInString(text) > longest:
-		return shop.Failf(shop.BadRequest, "%s has %d characters: the limit is %d", name, utf8.RuneCountInString(text), longest)
+	case utf8.RuneCountInString(text) > limit:
+		return shop.Failf(shop.BadRequest, "%s has %d characters: the limit is %d", name, utf8.RuneCountInString(text), limit)
 	}
 	return nil
 }

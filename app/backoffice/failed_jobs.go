@@ -144,7 +144,7 @@ func (l *FailedJobs) email(ctx context.Context, id string) (any, error) {
 	})
 }
 
-// failedJob is the entry on which an operation acts. there returns the part of it that the journal stores.
+// failedJob is the entry on which an operation acts. existing returns the part of it that the journal stores.
 type failedJob struct {
 	kind, object, id string
 	existing         func(ctx context.Context, id string) (any, error)

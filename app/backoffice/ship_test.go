@@ -99,9 +99,9 @@ func TestInvalidParcelsAreRejected(t *testing.T) {
 			t.Errorf("%q: got %v, want bad_request", p, err)
 		}
 	}
-	longest := store.Parcel{Order: 1, Carrier: strings.Repeat("顺", 24), Tracking: strings.Repeat("9", 39)}
-	if err := checkParcel(&longest); err != nil || len([]rune(longest.Label())) > 64 {
-		t.Errorf("the longest parcel: got %v, label %q; want at most 64 characters", err, longest.Label())
+	maxParcel := store.Parcel{Order: 1, Carrier: strings.Repeat("顺", 24), Tracking: strings.Repeat("9", 39)}
+	if err := checkParcel(&maxParcel); err != nil || len([]rune(maxParcel.Label())) > 64 {
+		t.Errorf("the longest parcel: got %v, label %q; want at most 64 characters", err, maxParcel.Label())
 	}
 }
 

@@ -83,8 +83,8 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 		alarms = append(alarms, newAlarm(AlarmGrowingLag, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
 			"Start more workers, or find out why they are slow. Until then buyers wait longer for their orders."))
 	}
-	if unreachable, longest := nodesWithoutDatabase(b.Nodes); len(unreachable) > 0 {
-		alarms = append(alarms, newAlarm(AlarmDatabaseUnreachable, b.Now.Add(-longest),
+	if unreachable, maxTime := nodesWithoutDatabase(b.Nodes); len(unreachable) > 0 {
+		alarms = append(alarms, newAlarm(AlarmDatabaseUnreachable, b.Now.Add(-maxTime),
 			fmt.Sprintf("The database does not respond to %s.", strings.Join(unreachable, ", ")),
 			"Restore the database. Reservations wait in Redis. When the backlog is full, buys return busy."))
 	}
@@ -230,11 +230,11 @@ func stuckEntries(all []PartitionFigures) (partitions partitionList, oldest time
 
 // nodesWithoutDatabase returns the nodes without a response from the database for longer than maxDatabaseSilence, and the longest
 // time.
-func nodesWithoutDatabase(nodes []NodeFigures) (names []string, longest time.Duration) {
+func nodesWithoutDatabase(nodes []NodeFigures) (names []string, maxTime time.Duration) {
 	for _, n := range nodes {
 		if unreachable := time.Duration(n.DatabaseMS) * time.Millisecond; unreachable > maxDatabaseSilence {
-			names, longest = append(names, n.Name), max(longest, unreachable)
+			names, maxTime = append(names, n.Name), max(maxTime, unreachable)
 		}
 	}
-	return names, longest
+	return names, maxTime
 }

@@ -39,7 +39,7 @@ type Catalogue struct {
 	source    Store
 	newFilter func(ids []shop.ID) IDFilter
 	zone      *time.Location
-	// MinChallenge returns the minimum entry check of every sale; nil: no minimum. After its result changes, call Forget.
+	// MinChallenge returns the minimum entry check of every sale; nil: no minimum. After its result changes, call Invalidate.
 	MinChallenge func() shop.Challenge
 
 	loadingSale  shop.SharedLoad[loadKey, *shop.Sale]
@@ -183,7 +183,7 @@ func (c *Catalogue) confirm(version int64, readStart time.Time) bool {
 	return true
 }
 
-// Invalidate makes the next Refresh read everything again, after a change of Least.
+// Invalidate makes the next Refresh read everything again, after a change of MinChallenge.
 func (c *Catalogue) Invalidate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

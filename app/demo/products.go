@@ -9,7 +9,7 @@ const (
 	sound shop.ID = iota + 1
 	home
 	outdoor
-	desk
+	office
 	bulk
 )
 
@@ -17,7 +17,7 @@ var categories = []shop.Category{
 	{ID: sound, Name: "Sound & Vision"},
 	{ID: home, Name: "Kitchen & Home"},
 	{ID: outdoor, Name: "Outdoor & Sports"},
-	{ID: desk, Name: "Desk & Everyday"},
+	{ID: office, Name: "Desk & Everyday"},
 }
 
 // rules is the common text of all demo products; each adds its own line.
@@ -49,7 +49,7 @@ var offers = []offer{
 		Rules: rules + "Mains plug type A/I, 220 V.",
 	}, percent: 62, units: 60, limit: 2},
 	{product: shop.Product{
-		ID: 103, CategoryID: desk, Name: "Quiet Row Keyboard", ListPriceFen: 69900,
+		ID: 103, CategoryID: office, Name: "Quiet Row Keyboard", ListPriceFen: 69900,
 		Images: drawing("keyboard", "Blue mechanical keyboard with light keys and a cable"),
 		Description: "<p>Seventy-five keys, no rattle. Gasket mounted with damped switches that you can swap without soldering.</p>" +
 			"<ul><li>Cable, 2.4 GHz or Bluetooth to three devices</li><li>PBT caps that do not shine with time</li></ul>",
@@ -70,7 +70,7 @@ var offers = []offer{
 		Rules: rules + "The shop selects the colour from its stock.",
 	}, percent: 60, units: 54, limit: 2},
 	{product: shop.Product{
-		ID: 106, CategoryID: desk, Name: "Meridian Field Watch", ListPriceFen: 219900,
+		ID: 106, CategoryID: office, Name: "Meridian Field Watch", ListPriceFen: 219900,
 		Images: drawing("watch", "Round golden watch with a light dial and a dark strap"),
 		Description: "<p>Hands you can read at night and a movement that any watchmaker can service.</p>" +
 			"<ul><li>38 mm gold-plated case, sapphire crystal</li><li>Automatic, 60 hours in reserve</li><li>Water-proof to 10 bar</li></ul>",

@@ -11,7 +11,7 @@ import (
 const (
 	// slotsAhead is how many slots of the schedule are created in advance.
 	slotsAhead = 9
-	// checksPerSlot is how often per slot the Keeper checks the schedule.
+	// checksPerSlot is how often per slot the ScheduleJob checks the schedule.
 	checksPerSlot = 15
 )
 

@@ -96,7 +96,7 @@ type Report struct {
 // journalPage is the number of rows per read.
 const journalPage = 500
 
-// Journal reads and verifies the journal. store.Store.Act writes the rows.
+// Journal reads and verifies the journal. store.Store.RunOperation writes the rows.
 type Journal struct {
 	Store Store
 }

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// An operation (Act) is a change by an operator. One transaction contains the change, its row in the journal and its
+// An Operation is a change by an operator. One transaction contains the change, its row in the journal and its
 // result. Effects outside the database (Redis, sockets) follow the COMMIT at least once: the caller performs them, or a
 // background job after a crash. An operation with the same key is performed once; a repeat returns the stored result.
 

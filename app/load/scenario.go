@@ -60,7 +60,7 @@ type bench struct {
 	crowd        *crowd
 	watched      []shop.ID // sales that all shoppers watch; nil: none
 	used         []shop.ID // sales to audit
-	measured     processes // measured processes: the server first, then this generator, then Options.Beside
+	measured     processes // measured processes: the server first, then this generator, then Options.OtherProcesses
 	memoryBefore int64     // memory of the server before the first connection, bytes
 	progress     *progress
 }

@@ -249,7 +249,7 @@ func (p *workPhase) onFrame(l *loop, s *socket, m message) {
 	}
 }
 
-// count records a latency if the op was due within the window.
+// recordLatency records a latency if the op was due within the window.
 func (p *workPhase) recordLatency(h *histogram, now, due time.Duration) {
 	if due >= p.begin+p.warmUp {
 		h.record(now - due)

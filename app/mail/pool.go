@@ -20,7 +20,7 @@ const (
 	quitTimeout = 2 * time.Second
 )
 
-// line is a connection to the mail server, used by one e-mail at a time.
+// connection is a connection to the mail server, used by one e-mail at a time.
 type connection struct {
 	conn       net.Conn
 	client     *gomail.Client

@@ -223,15 +223,15 @@ func (b *buying) decided(d shop.GateResult, err error) {
 		b.end(receiptOf(d), layer, nil)
 		return
 	case shop.VerdictRepeated:
-		b.ask(func() (Receipt, error) { return b.currentState(receiptOf(d)), nil })
+		b.query(func() (Receipt, error) { return b.currentState(receiptOf(d)), nil })
 		return
 	case shop.VerdictLimit:
-		b.ask(func() (Receipt, error) {
+		b.query(func() (Receipt, error) {
 			return Receipt{}, b.limitReached(fmt.Sprintf("at most %d per buyer in this sale", b.sale.Limit))
 		})
 		return
 	case shop.VerdictCap:
-		b.ask(func() (Receipt, error) {
+		b.query(func() (Receipt, error) {
 			return Receipt{}, b.limitReached(fmt.Sprintf("at most %d reservations per buyer in this sale", b.sale.Cap))
 		})
 		return
@@ -310,8 +310,8 @@ func (b *buying) warm() {
 	b.reserve()
 }
 
-// ask runs a query to Redis or the database in the background and ends the buy with its result.
-func (b *buying) ask(query func() (Receipt, error)) {
+// query runs a query to Redis or the database in the background and ends the buy with its result.
+func (b *buying) query(query func() (Receipt, error)) {
 	b.background.Go(func() {
 		receipt, err := recoverPanic(query)
 		b.end(receipt, shop.LayerRedis, err)

@@ -1,7 +1,7 @@
 // Package payment handles money. The buyer pays at the gateway of an external provider.
 //
-//	[Cashier.Pay]     trade noted in the row ─▶ gateway                                              start.go
-//	[Cashier.Settle]  notification │ query │ reply to a close ─▶ payments row + pending → paid
+//	[PaymentService.Pay]     trade noted in the row ─▶ gateway                                              start.go
+//	[PaymentService.Settle]  notification │ query │ reply to a close ─▶ payments row + pending → paid
 //	                  ─▶ held → sold ─▶ message                                                      settle.go
 //	close             end the trade at the gateway ─────▶ expired │ cancelled ─▶ units back ─▶ message   close.go
 //	resolve           the order had ended ─▶ revived, or refunded                                    late.go

@@ -18,23 +18,23 @@ type openTrades struct {
 	Gateway
 	latency time.Duration // latency of the gateway
 
-	mu           sync.Mutex
-	queue        dueTrades
-	checkAt      map[shop.ID]shop.Millis
-	orders       map[shop.ID]shop.Order
-	paidAt       map[shop.ID]time.Time // at the gateway, without a notification
-	found        map[shop.ID]time.Time
-	lastQuery    map[shop.ID]time.Time
-	longestPause time.Duration // between two queries of the same trade
-	down         bool
-	running      int
-	maxRunning   int // maximum concurrent queries
-	queries      int
-	overlapping  int // queries of a trade during another query of it
-	inQuery      map[shop.ID]bool
-	byNode       [2]int
-	claims       int
-	plans        int
+	mu          sync.Mutex
+	queue       dueTrades
+	checkAt     map[shop.ID]shop.Millis
+	orders      map[shop.ID]shop.Order
+	paidAt      map[shop.ID]time.Time // at the gateway, without a notification
+	found       map[shop.ID]time.Time
+	lastQuery   map[shop.ID]time.Time
+	maxPause    time.Duration // between two queries of the same trade
+	down        bool
+	running     int
+	maxRunning  int // maximum concurrent queries
+	queries     int
+	overlapping int // queries of a trade during another query of it
+	inQuery     map[shop.ID]bool
+	byNode      [2]int
+	claims      int
+	plans       int
 }
 
 func newOpenTrades(n int, latency time.Duration) *openTrades {
@@ -157,7 +157,7 @@ func (b *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
 		return Trade{}, shop.ErrTransient
 	}
 	now := time.Now()
-	b.longestPause = max(b.longestPause, now.Sub(b.lastQuery[id]))
+	b.maxPause = max(b.maxPause, now.Sub(b.lastQuery[id]))
 	b.lastQuery[id] = now
 	if paid := b.paidAt[id]; !paid.IsZero() && !paid.After(now.Add(-b.latency)) {
 		return Trade{Order: id, No: "T", State: TradePaid}, nil
@@ -190,17 +190,17 @@ func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
 	running.Wait()
 }
 
-// longestWait returns the longest time that a trade has waited for its query.
-func (b *openTrades) longestWait() time.Duration {
+// maxWait returns the longest time that a trade has waited for its query.
+func (b *openTrades) maxWait() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	longest := b.longestPause
+	wait := b.maxPause
 	for id, at := range b.lastQuery {
 		if b.checkAt[id] != 0 {
-			longest = max(longest, time.Since(at))
+			wait = max(wait, time.Since(at))
 		}
 	}
-	return longest
+	return wait
 }
 
 // pacer admits one call per pause, like a rate limiter.
@@ -240,8 +240,8 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 			b.paidAt[shop.ID(50*i+1)] = began.Add(time.Duration(i) * 150 * time.Millisecond)
 		}
 		b.watch(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
-		if longest := b.longestWait(); longest > time.Minute {
-			t.Errorf("a trade was not queried for %v", longest)
+		if wait := b.maxWait(); wait > time.Minute {
+			t.Errorf("a trade was not queried for %v", wait)
 		}
 		late := time.Duration(0)
 		for id, paid := range b.paidAt {
@@ -261,7 +261,7 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 			t.Errorf("%d queries in %d claims and %d plans", b.queries, b.claims, b.plans)
 		}
 		t.Logf("not queried for at most %v, found after at most %v; %d queries in %v, at most %d at the same time, %d claims",
-			b.longestWait(), late, b.queries, time.Since(began), b.maxRunning, b.claims)
+			b.maxWait(), late, b.queries, time.Since(began), b.maxRunning, b.claims)
 	})
 }
 
@@ -285,14 +285,14 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 			if perSecond := float64(b.queries-before) / 300; perSecond > 5 || perSecond < 0.5 {
 				t.Errorf("the gateway gets %v queries per second", perSecond)
 			}
-			b.down, b.longestPause = false, 0
+			b.down, b.maxPause = false, 0
 			for id := range b.lastQuery {
 				b.lastQuery[id] = time.Now()
 			}
 			b.mu.Unlock()
 			time.Sleep(2 * time.Minute)
-			if longest := b.longestWait(); longest > time.Minute {
-				t.Errorf("after the recovery a trade was not queried for %v", longest)
+			if wait := b.maxWait(); wait > time.Minute {
+				t.Errorf("after the recovery a trade was not queried for %v", wait)
 			}
 		})
 	})
@@ -316,8 +316,8 @@ func TestNodesShareOpenTrades(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(4_000, 100*time.Millisecond)
 		b.watch(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
-		if longest := b.longestWait(); longest > time.Minute || b.overlapping > 0 {
-			t.Errorf("a trade was not queried for %v; %d were queried twice", longest, b.overlapping)
+		if wait := b.maxWait(); wait > time.Minute || b.overlapping > 0 {
+			t.Errorf("a trade was not queried for %v; %d were queried twice", wait, b.overlapping)
 		}
 		if less := min(b.byNode[0], b.byNode[1]); less < b.queries/3 {
 			t.Errorf("one node sent %d of %d queries", less, b.queries)

@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Gateway is the payment provider. All methods except Notified call it, each within the adapter's timeout. An error
+// Gateway is the payment provider. All methods except VerifyNotification call it, each within the adapter's timeout. An error
 // that wraps ErrTransient means that the outcome is unknown.
 type Gateway interface {
 	// Pay returns the address where the buyer pays. page, wap and app only sign; qr calls the gateway.

@@ -4,7 +4,7 @@
 // The largest part restores a partition after a store has lost writes: a replica of the database or of Redis was
 // promoted, a backup was restored, or Redis is empty (P1, P2, P8, I8).
 //
-//	look ─▶ nothing lost: trust the partition, raise the beat                               inspect.go, driver.go
+//	inspect ─▶ nothing lost: clear the suspicion, raise the beat                               inspect.go, driver.go
 //	    └─▶ lost: new generation of the database, query payments of pending orders          history.go
 //	         └─▶ per partition, under one lock and one claim:                               pass.go
 //	             close ─▶ import ─▶ end ─▶ write ─▶ compare │ restore ─▶ open

@@ -68,7 +68,7 @@ type parts struct {
 	tracer       *trace.Tracer    // nil: no buy is traced
 	traces       *export.Exporter // exporter of the tracer's spans
 	storeMetrics storeMetrics
-	demoKeeper   *demo.ScheduleJob // nil: no rolling demo schedule
+	demoSchedule *demo.ScheduleJob // nil: no rolling demo schedule
 
 	stale chan int // partitions whose state in Redis differs from this node's view
 }
@@ -263,8 +263,8 @@ func (p *parts) warmUp(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		p.auth.blocks.RunOnce, p.accounts.Watch.RunOnce, p.switches.RunOnce, p.catalogue.Refresh, p.recovery.RunOnce,
 	}
-	if p.demoKeeper != nil {
-		steps = append(steps, p.demoKeeper.Seeder.Products, p.demoKeeper.RunOnce, p.catalogue.Refresh)
+	if p.demoSchedule != nil {
+		steps = append(steps, p.demoSchedule.Seeder.Products, p.demoSchedule.RunOnce, p.catalogue.Refresh)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -22,7 +22,7 @@ const (
 	healthyAfter = time.Minute
 )
 
-// duties are the goroutines of a node. After ctx ends, wg.Wait returns when the last one has ended.
+// jobs are the goroutines of a node. After ctx ends, wg.Wait returns when the last one has ended.
 type jobs struct {
 	ctx context.Context
 	wg  sync.WaitGroup
@@ -116,7 +116,7 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 	}
 	p.backOffice.start(d, c)
 	p.mails.start(d, c)
-	if p.demoKeeper != nil {
-		d.start("schedule", p.demoKeeper.Run)
+	if p.demoSchedule != nil {
+		d.start("schedule", p.demoSchedule.Run)
 	}
 }

@@ -212,7 +212,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 		p.mails.folder.Written = s.options.OnMail
 	}
 	if s.options.Rolling {
-		p.demoKeeper = &demo.ScheduleJob{
+		p.demoSchedule = &demo.ScheduleJob{
 			Seeder: newSeeder(stores.db, lease, c.Partitions), Now: p.clock.Now,
 			Slot: cmp.Or(s.options.Slot, demo.RollingSlot),
 		}

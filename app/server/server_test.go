@@ -128,8 +128,8 @@ func (n *node) private(path string) string {
 	return string(text)
 }
 
-// ask requires status 200 and returns the decoded body.
-func ask[T any](n *node, method, path string, body any) T {
+// requestOK requires status 200 and returns the decoded body.
+func requestOK[T any](n *node, method, path string, body any) T {
 	n.t.Helper()
 	code, text := n.try(method, path, body)
 	var response T
@@ -142,7 +142,7 @@ func ask[T any](n *node, method, path string, body any) T {
 // logInGuest logs in as a guest.
 func (n *node) logInGuest() *node {
 	n.t.Helper()
-	n.token = ask[struct{ Access string }](n, "POST", "/api/v1/auth/guest", nil).Access
+	n.token = requestOK[struct{ Access string }](n, "POST", "/api/v1/auth/guest", nil).Access
 	return n
 }
 
@@ -151,7 +151,7 @@ type salesPage struct{ Sales []shop.SaleView }
 // open returns the first open sale.
 func (n *node) open() shop.SaleView {
 	n.t.Helper()
-	sales := ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales
+	sales := requestOK[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales
 	if len(sales) == 0 {
 		n.t.Fatal("nothing is open")
 	}
@@ -160,7 +160,7 @@ func (n *node) open() shop.SaleView {
 
 func (n *node) buy(sale shop.ID, key string) order.Receipt {
 	n.t.Helper()
-	return ask[order.Receipt](n, "POST", "/api/v1/sales/"+sale.String()+"/buy", map[string]any{"qty": 1, "key": key})
+	return requestOK[order.Receipt](n, "POST", "/api/v1/sales/"+sale.String()+"/buy", map[string]any{"qty": 1, "key": key})
 }
 
 // waitSettled waits for the row of the order and returns it.
@@ -168,7 +168,7 @@ func (n *node) waitSettled(id shop.ID) shop.Order {
 	n.t.Helper()
 	var o shop.Order
 	kit.Eventually(n.t, time.Minute, func() (bool, string) {
-		o = ask[shop.Order](n, "GET", "/api/v1/orders/"+id.String()+"?wait=5", nil)
+		o = requestOK[shop.Order](n, "GET", "/api/v1/orders/"+id.String()+"?wait=5", nil)
 		return o.State != shop.Reserved, string(o.State)
 	})
 	return o
@@ -190,7 +190,7 @@ func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 		t.Errorf("the same key made another order: %v and %v", repeated, again)
 	}
 	cancelled := n.buyNewOrder(sale.ID)
-	if o := ask[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+cancelled.String()+"/cancel", nil); o.State != shop.Cancelled {
+	if o := requestOK[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+cancelled.String()+"/cancel", nil); o.State != shop.Cancelled {
 		t.Errorf("cancelled order is %s", o.State)
 	}
 	n.checkAudit(c)
@@ -198,13 +198,13 @@ func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 
 	m := startNode(t, c, Options{Rolling: true}).ready()
 	m.token = n.token
-	if o := ask[shop.Order](m, "GET", "/api/v1/orders/"+repeated.Order.String(), nil); o.State != shop.Pending {
+	if o := requestOK[shop.Order](m, "GET", "/api/v1/orders/"+repeated.Order.String(), nil); o.State != shop.Pending {
 		t.Errorf("after the restart the order is %s", o.State)
 	}
 	if again := m.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
 		t.Errorf("after the restart the same key made another order: %v", again)
 	}
-	view := ask[shop.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
+	view := requestOK[shop.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
 	if view.Held != 1 || view.Stock != sale.Initial-1 {
 		t.Errorf("after the restart: stock %d, held %d of %d", view.Stock, view.Held, sale.Initial)
 	}
@@ -214,7 +214,7 @@ func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 // buyNewOrder buys from a sale other than the given one.
 func (n *node) buyNewOrder(not shop.ID) shop.ID {
 	n.t.Helper()
-	for _, s := range ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
+	for _, s := range requestOK[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
 		if s.ID != not {
 			return n.buy(s.ID, "key-"+s.ID.String()).Order
 		}

@@ -22,7 +22,7 @@ type DatabaseHistory struct {
 }
 
 // PaymentWatch schedules gateway queries for orders whose payment may have been opened by a lost commit. The queries are
-// distributed between Now and Now + Spread. WatchPayments extends Spread to at least Each per order. The gateway accepted
+// distributed between Now and Now + Spread. WatchPayments extends Spread to at least PerOrder per order. The gateway accepted
 // payments until Margin before the deadline of each order.
 type PaymentWatch struct {
 	Now                      Millis

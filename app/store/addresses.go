@@ -68,7 +68,7 @@ func (s *Store) changeAddresses(
 }
 
 // AddAddress adds an address, unless the user has the same one already, and returns the entry. ErrNoRow: the user has
-// most addresses already. The first address becomes the default; a later one does if a.Default is set.
+// limit addresses already. The first address becomes the default; a later one does if a.Default is set.
 func (s *Store) AddAddress(
 	ctx context.Context, user shop.ID, a shop.SavedAddress, limit int,
 ) (shop.SavedAddress, error) {

@@ -71,7 +71,7 @@ func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 
 // I10: a lease ended unnoticed, and another process has the number. The first process takes a new number. The ids of
 // the other process are above all ids that the first could mint.
-func TestLostLeaseTakesANewNumber(t *testing.T) {
+func TestLostLeaseTakesNewNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		paused := leaseNode(t, s)

@@ -95,7 +95,7 @@ func (s *Store) tryOperation(
 	return s.writeJournal(ctx, tx, head, actor, &operation)
 }
 
-// RunOperationFor is Store.Act for an operation whose result is a T.
+// RunOperationFor is Store.RunOperation for an operation whose result is a T.
 func RunOperationFor[T any](
 	ctx context.Context, s *Store, actor journal.Actor, do func(tx *Store) (journal.Operation, error),
 ) (result T, err error) {

@@ -14,7 +14,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Store reads and writes the database. Each call has its own transaction; in Act, all calls share one. A store from
+// Store reads and writes the database. Each call has its own transaction; in RunOperation, all calls share one. A store from
 // Open is safe for concurrent use.
 type Store struct {
 	*pool
@@ -72,7 +72,7 @@ const deadlockTries = 5
 const rollbackTimeout = time.Second
 
 // inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error is
-// classified; if it wraps ErrTransient, the transaction may nevertheless be committed. In Act, fn joins that
+// classified; if it wraps ErrTransient, the transaction may nevertheless be committed. In RunOperation, fn joins that
 // transaction.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
 	if s.operation != nil {

@@ -56,7 +56,7 @@ func extrapolate(rounds []Round) map[string]any {
 		"redisMicros": redisMicros, "redisBytes": redisBytes, "rowsPerSec": rowsPerSec,
 
 		"reconnectsPerSec": reconnectsPerSec,
-		"nodeBack":   perNode / (nodes - 1) / (reconnectsPerSec * nodeCores / float64(rounds[0].Machine.Cores)),
+		"nodeBack":         perNode / (nodes - 1) / (reconnectsPerSec * nodeCores / float64(rounds[0].Machine.Cores)),
 
 		"partitionBuys": busyShare * 1e6 / redisMicros, "partitions": shards * partitionsPerPrimary,
 		"primaryRows": rowsPerSec * busyShare,

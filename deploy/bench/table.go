@@ -17,7 +17,7 @@ type row struct {
 	baseline string // name of a figure; "": none
 	ratio    string // name of a figure that already is the ratio; "": ours ÷ baseline
 	min      float64
-	max      float64 // least or most is the bar; 0: none
+	max      float64 // min or max is the bar; 0: none
 	digits   int     // decimals of the ratio, or of ours without a baseline
 }
 

@@ -78,7 +78,7 @@ func newBook(now func() time.Time) *book {
 	return &book{now: now, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
 }
 
-// addSigned stores a trade that the shop has signed; begin reports whether the buyer has opened it. The same order with the
+// addSigned stores a trade that the shop has signed; start reports whether the buyer has opened it. The same order with the
 // same amount is the same trade.
 func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 	b.mu.Lock()

@@ -97,7 +97,7 @@ func (c activity) isActive() bool { return c.held > 0 && c.watching > 0 && c.rat
 // slot returns the open slot and the activity in it.
 func (r runningDemo) slot() (open shop.ID, now activity, err error) {
 	var day struct{ Slots []shop.Slot }
-	if err := ask(r.base+"/api/v1/slots", &day); err != nil {
+	if err := get(r.base+"/api/v1/slots", &day); err != nil {
 		return 0, now, err
 	}
 	for _, slot := range day.Slots {
@@ -106,15 +106,15 @@ func (r runningDemo) slot() (open shop.ID, now activity, err error) {
 		}
 	}
 	var offer struct{ Sales []shop.SaleView }
-	err = ask(r.base+"/api/v1/slots/"+open.String()+"/sales", &offer)
+	err = get(r.base+"/api/v1/slots/"+open.String()+"/sales", &offer)
 	for _, sale := range offer.Sales {
 		now.held, now.watching, now.rate = now.held+sale.Held, max(now.watching, sale.Watching), now.rate+sale.Rate
 	}
 	return open, now, err
 }
 
-// ask decodes a response of the shop.
-func ask(url string, into any) (err error) {
+// get decodes a response of the shop.
+func get(url string, into any) (err error) {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	res, err := client.Get(url)
 	if err != nil {

@@ -121,8 +121,8 @@ func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 	return e, nil
 }
 
-// said returns the value of a pointer, or the zero value for nil.
-func said[T any](value *T) (v T) {
+// valueOf returns the value of a pointer, or the zero value for nil.
+func valueOf[T any](value *T) (v T) {
 	if value != nil {
 		v = *value
 	}
@@ -142,8 +142,8 @@ func (c *saleCreate) Run(e *env) error {
 		}
 		var s store.SaleRecord
 		err = api.act(http.MethodPost, c.at("/sales"), backoffice.SaleDraft{
-			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
-			Cap: c.Cap, OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
+			Slot: c.Slot, Product: c.Product, PriceFen: valueOf(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
+			Cap: c.Cap, OpensAt: valueOf(t.OpensAt), ClosesAt: valueOf(t.ClosesAt), Challenge: valueOf(t.Challenge),
 		}, &s)
 		return e.sale(c.changeFlags, err, "created", &s)
 	})

@@ -22,7 +22,7 @@ func TestNodeChangesLoseNoOrder(t *testing.T) {
 	f := &fleet{w: w}
 	f.add("api", "api", "api", "api", "api", "worker", "worker", "worker", "sweeper", "sweeper")
 	f.enter()
-	longest := f.awaitEvenPartitions()
+	maxStartTime := f.awaitEvenPartitions()
 	tr := f.trade(behaviour{cancelPercent: 20, maxPauseMS: 1200})
 	actions := []func() (string, *member){f.killOne, f.freezeOne, f.addOne, f.stopOne}
 	for n := range *changeCount {
@@ -30,16 +30,16 @@ func TestNodeChangesLoseNoOrder(t *testing.T) {
 			w.rng.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
 		}
 		what, frozen := actions[n%len(actions)]()
-		longest = max(longest, f.awaitResumed(what))
+		maxStartTime = max(maxStartTime, f.awaitResumed(what))
 		if frozen != nil {
 			f.thaw(frozen)
-			longest = max(longest, f.awaitResumed("thaw"))
+			maxStartTime = max(maxStartTime, f.awaitResumed("thaw"))
 		}
 	}
 	tr.end()
 	f.reconnectAll()
 	w.awaitRest(f.with("api")[0].node, fmt.Sprintf("%d changes, partitions redistributed within %v,", *changeCount,
-		longest.Round(100*time.Millisecond)))
+		maxStartTime.Round(100*time.Millisecond)))
 }
 
 // morePhones gives all buyers a second phone, and every third buyer a third one.

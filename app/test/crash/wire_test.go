@@ -15,7 +15,7 @@ import (
 // wires are the proxies between a node and its stores.
 type wires struct{ redis, mysql *kit.Proxy }
 
-// fault disturbs the wires of a node while buyers buy. felt reports whether it has had an effect.
+// fault disturbs the wires of a node while buyers buy. hadEffect reports whether it has had an effect.
 type fault struct {
 	begin     func(t *testing.T, w wires)
 	hadEffect func(w wires, m *memory) bool

@@ -46,7 +46,7 @@ func (b *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
 
 func (b *DueStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return b.Rows, nil }
 
-// OneOrder is an in-memory store of one order. It fails once, at the step that Fail names.
+// OneOrder is an in-memory store of one order. It fails once, at the step that FailStep names.
 type OneOrder struct {
 	OrderStore
 	*Trace
@@ -54,7 +54,7 @@ type OneOrder struct {
 	FailStep string
 }
 
-// FailAt returns an error if Fail names the step, and clears Fail.
+// FailAt returns an error if FailStep names the step, and clears Fail.
 func (b *OneOrder) FailAt(step string) error {
 	if b.FailStep != step {
 		return nil

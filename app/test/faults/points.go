@@ -34,7 +34,7 @@ var points = []Point{
 
 	at("expire.after-commit", after, "Store.Expire"),
 	at("expire.after-return", after, "script return").in("order.(*Expirer).Due"),
-	at("expire.after-tell", after, "script publish").in("order.(*Expirer).Due"),
+	at("expire.after-publish", after, "script publish").in("order.(*Expirer).Due"),
 	at("expire.before-drop", before, "script drop"),
 
 	at("cancel.after-commit", after, "Store.Cancel"),                               // the order had a row
@@ -42,7 +42,7 @@ var points = []Point{
 
 	// any later state: units are returned, sold or withdrawn; the row is still marked as unpublished
 	at("effects.after-units", after, redisEffects...).in("order.(*Effects).Do"),
-	at("effects.after-tell", after, "script publish").in("order.(*Effects).Do"),
+	at("effects.after-publish", after, "script publish").in("order.(*Effects).Do"),
 
 	at("recover.after-advance", after, "Store.AdvanceEpoch"),
 	at("recover.after-close", after, "script close"),
@@ -59,46 +59,46 @@ var points = []Point{
 
 	at("pay.after-open", before, "Gateway.Pay"), // the trade is stored; the gateway was not contacted
 	at("pay.after-commit", after, "Store.Receive"),
-	at("pay.after-sell", after, "script sell").in("payment.(*Cashier).Settle"),
-	at("pay.after-tell", after, "script publish").in("payment.(*Cashier).Settle"),
+	at("pay.after-sell", after, "script sell").in("payment.(*PaymentService).Settle"),
+	at("pay.after-publish", after, "script publish").in("payment.(*PaymentService).Settle"),
 
-	at("close.after-answer", after, "Gateway.Close"), // the trade is closed; the order is still pending
+	at("close.after-reply", after, "Gateway.Close"), // the trade is closed; the order is still pending
 	at("close.after-commit", after, "Store.EndTraded"),
-	at("close.after-return", after, "script return").in("payment.(*Cashier).endAll"),
-	at("close.after-tell", after, "script publish").in("payment.(*Cashier).endAll"),
+	at("close.after-return", after, "script return").in("payment.(*PaymentService).endAll"),
+	at("close.after-publish", after, "script publish").in("payment.(*PaymentService).endAll"),
 
-	at("late.after-receipt", before, "Store.ClaimHold").in("payment.(*Cashier).resolve"), // the payment is stored only
-	at("late.after-claim", after, "Store.ClaimHold").in("payment.(*Cashier).resolve"),
-	at("late.after-hold", after, "script hold").in("payment.(*Cashier).resolve"),
+	at("late.after-receipt", before, "Store.ClaimHold").in("payment.(*PaymentService).resolve"), // the payment is stored only
+	at("late.after-claim", after, "Store.ClaimHold").in("payment.(*PaymentService).resolve"),
+	at("late.after-hold", after, "script hold").in("payment.(*PaymentService).resolve"),
 	at("late.after-revive", after, "Store.ReviveLate"),
-	at("late.after-sell", after, "script sell").in("payment.(*Cashier).revive"),
-	at("late.after-tell", after, "script publish").in("payment.(*Cashier).revive"),
+	at("late.after-sell", after, "script sell").in("payment.(*PaymentService).revive"),
+	at("late.after-publish", after, "script publish").in("payment.(*PaymentService).revive"),
 	at("late.after-refunding", after, "Store.BeginRefund"),
 
-	at("refund.after-ask", after, "Store.RequestRefund"), // the request is stored; the policy has not decided
+	at("refund.after-request", after, "Store.RequestRefund"), // the request is stored; the policy has not decided
 	at("refund.after-decide", after, "Store.DecideRefund"),
 	at("refund.before-send", before, "Gateway.Refund"),
 	at("refund.after-send", after, "Gateway.Refund"),
 	at("refund.after-commit", after, "Store.FinishRefund"),
 	at("refund.after-withdraw", after, "script withdraw").in("payment.(*Refunder).finish"),
-	at("refund.after-tell", after, "script publish").in("payment.(*Refunder).finish"),
+	at("refund.after-publish", after, "script publish").in("payment.(*Refunder).finish"),
 
 	// operations on a sale: committed in the database, not yet applied in Redis
-	at("act.after-commit", after, "Store.Act").in("backoffice.(*SaleService).edit"),
+	at("act.after-commit", after, "Store.RunOperation").in("backoffice.(*SaleService).edit"),
 	at("act.after-terms", after, "script terms").in("backoffice.(*SaleService).edit"),
-	at("edit.after-commit", after, "Store.Act").in("backoffice.(*CatalogueService).EditSale"),
+	at("edit.after-commit", after, "Store.RunOperation").in("backoffice.(*CatalogueService).EditSale"),
 	at("edit.after-terms", after, "script terms").in("backoffice.(*CatalogueService).EditSale"),
-	at("withdraw.after-ask", after, "Store.Act").in("backoffice.(*SaleService).askStock"),
+	at("withdraw.after-request", after, "Store.RunOperation").in("backoffice.(*SaleService).requestWithdrawal"),
 	at("withdraw.after-take", after, "script take_out"), // Redis has decided; the database is not updated
 	at("withdraw.after-settle", after, "Store.SettleWithdrawal"),
-	at("switch.after-commit", after, "Store.Act").in("backoffice.(*SettingsService).EditSwitches"), // no node applies it yet
-	at("notice.after-commit", after, "Store.Act").in("backoffice.(*SettingsService).replaceNotice"),
-	at("block.after-commit", after, "Store.Act").in("backoffice.(*BlockService).AddBlock"),
+	at("switch.after-commit", after, "Store.RunOperation").in("backoffice.(*SettingsService).EditSwitches"), // no node applies it yet
+	at("notice.after-commit", after, "Store.RunOperation").in("backoffice.(*SettingsService).replaceNotice"),
+	at("block.after-commit", after, "Store.RunOperation").in("backoffice.(*BlockService).AddBlock"),
 
-	at("ship.after-commit", after, "Store.Act").in("backoffice.(*ShippingService).Ship"),
-	at("ship.after-tell", after, "script publish").in("backoffice.(*ShippingService).Ship"),
+	at("ship.after-commit", after, "Store.RunOperation").in("backoffice.(*ShippingService).Ship"),
+	at("ship.after-publish", after, "script publish").in("backoffice.(*ShippingService).Ship"),
 	at("receipt.after-commit", after, "Store.ConfirmReceipt"),
-	at("receipt.after-tell", after, "script publish").in("backoffice.(*ShippingService).ConfirmReceipt"),
+	at("receipt.after-publish", after, "script publish").in("backoffice.(*ShippingService).ConfirmReceipt"),
 
 	at("post.after-append", before, "Store.MarkSent"), // the message is sent; the outbox row is not marked
 

@@ -57,10 +57,10 @@ func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, 
 	}
 }
 
-// Await calls ask and waits for its callback.
-func Await[T any](ask func(callback func(T, error))) (result T, err error) {
+// Await runs call and waits for its callback.
+func Await[T any](call func(callback func(T, error))) (result T, err error) {
 	done := make(chan struct{})
-	ask(func(a T, failed error) {
+	call(func(a T, failed error) {
 		result, err = a, failed
 		close(done)
 	})

@@ -73,8 +73,8 @@ func (s *stopwatch) EndTraded(
 	for _, o := range rows {
 		repliedAt, _ := s.gateway.replyTimes.Load(o.ID)
 		took := int64(time.Since(repliedAt.(time.Time)))
-		for longest := s.maxDelay.Load(); took > longest &&
-			!s.maxDelay.CompareAndSwap(longest, took); longest = s.maxDelay.Load() {
+		for previous := s.maxDelay.Load(); took > previous &&
+			!s.maxDelay.CompareAndSwap(previous, took); previous = s.maxDelay.Load() {
 		}
 	}
 	return rows, err

@@ -15,8 +15,8 @@ var methods = []string{
 	"alipay.trade.query", "alipay.trade.close", "alipay.trade.refund", "alipay.trade.fastpay.refund.query",
 }
 
-// faultKinds are the faults of calls, two of them only of closes. Late, repeated and lost notifications are simulated by
-// lot.words.
+// faultKinds are the faults of calls, two of them only of closes. Step notify simulates late, repeated and lost
+// notifications.
 var faultKinds = []sim.Kind{
 	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorThoughDone, sim.Lost, sim.Garbage,
 	sim.AnswerSignature, sim.Down,

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// shortest is the minimum number of equal non-blank lines of a duplicate.
-const shortest = 6
+// minLines is the minimum number of equal non-blank lines of a duplicate.
+const minLines = 6
 
 // pair is a maximal run of equal lines in two places, written as `file:first-last`.
 type pair struct {
@@ -26,8 +26,8 @@ type place struct {
 func duplicates(files []*file) []pair {
 	windows := map[string][]place{}
 	for _, f := range files {
-		for i := range max(len(f.lines)-shortest+1, 0) {
-			text := strings.Join(f.lines[i:i+shortest], "\n")
+		for i := range max(len(f.lines)-minLines+1, 0) {
+			text := strings.Join(f.lines[i:i+minLines], "\n")
 			windows[text] = append(windows[text], place{f, i})
 		}
 	}
@@ -35,10 +35,10 @@ func duplicates(files []*file) []pair {
 	for _, places := range windows {
 		for i, a := range places {
 			for _, b := range places[i+1:] {
-				if a.file == b.file && b.at-a.at < shortest || a.line(-1) != "" && a.line(-1) == b.line(-1) {
+				if a.file == b.file && b.at-a.at < minLines || a.line(-1) != "" && a.line(-1) == b.line(-1) {
 					continue
 				}
-				n := shortest
+				n := minLines
 				for a.line(n) != "" && a.line(n) == b.line(n) {
 					n++
 				}

@@ -1,20 +1,14 @@
-// Words reports words and patterns that deploy/WRITING.md forbids, in comments, messages and declared names of the
-// folders in finished.txt, or of the files and folders given. A line with words:ok is exempt.
+// Words reports words and patterns that deploy/WRITING.md forbids, in comments, messages and declared names of all
+// tracked files, or of the files and folders given. A line with words:ok is exempt.
 // It exits with 1 if it reported something, with 2 if it could not look.
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 )
-
-// finished lists the folders and files that have been rewritten. It only grows.
-//
-//go:embed finished.txt
-var finished string
 
 func main() {
 	found, err := run(os.Args[1:])
@@ -27,11 +21,8 @@ func main() {
 	}
 }
 
-// run checks the tracked files under the paths; without one, those of finished.txt.
+// run checks the tracked files under the paths; without one, all tracked files.
 func run(paths []string) (found int, err error) {
-	if len(paths) == 0 {
-		paths = strings.Fields(finished)
-	}
 	out, err := exec.Command("git", append([]string{"ls-files", "-z", "--"}, paths...)...).Output()
 	if err != nil {
 		return 0, fmt.Errorf("git ls-files: %w", err)
