@@ -178,8 +178,8 @@ func TestAsyncAPIIsComplete(t *testing.T) {
 	}
 	sent := make(map[string]bool)
 	for _, list := range []any{
-		at(t, doc, "operations", "ask")["messages"], at(t, doc, "operations", "ask", "reply")["messages"],
-		at(t, doc, "operations", "tell")["messages"],
+		at(t, doc, "operations", "receiveOps")["messages"], at(t, doc, "operations", "receiveOps", "reply")["messages"],
+		at(t, doc, "operations", "sendEvents")["messages"],
 	} {
 		for _, message := range list.([]any) {
 			ref := fmt.Sprint(message.(map[string]any)["$ref"])

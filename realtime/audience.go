@@ -233,8 +233,8 @@ func (c *client) sendBanner() {
 	}
 }
 
-// recentNews keeps the hints about slots and sales for newsRetention. A new watcher reads a snapshot and then joins a set.
-// Hints published in between are sent to it again, newest last.
+// recentNews keeps the hints about slots and sales for newsRetention. A new watcher reads a snapshot and then joins a
+// set. Hints published in between are sent to it again, newest last.
 type recentNews struct {
 	mu      sync.Mutex
 	count   int64 // number of hints so far

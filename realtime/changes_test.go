@@ -11,8 +11,8 @@ import (
 	"stampede/app/trace"
 )
 
-// newListeningHub returns a hub with one greeted connection per user. The writers are marked as running, so that events stay
-// in the queues.
+// newListeningHub returns a hub with one greeted connection per user. The writers are marked as running, so that events
+// stay in the queues.
 func newListeningHub(o Options, users ...shop.ID) (*Hub, []*client) {
 	o.Shop, o.Partitions = (&fakeShop{}).calls(), partitions
 	hub := NewHub(o)

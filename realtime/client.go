@@ -180,8 +180,8 @@ func (c *client) isClosing() bool {
 	return c.out.closing != 0
 }
 
-// markAlive records and returns the time of a frame from the peer. checkClientsOnce detects silence: setting a read deadline for
-// each frame would cost more than decoding the frame.
+// markAlive records and returns the time of a frame from the peer. checkClientsOnce detects silence: setting a read
+// deadline for each frame would cost more than decoding the frame.
 func (c *client) markAlive() time.Time {
 	now := time.Now()
 	c.aliveAt.Store(int64(now.Sub(c.hub.began)))

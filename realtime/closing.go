@@ -74,9 +74,9 @@ const maxPause = 5 * time.Second
 const drainReplyTimeout = 3 * time.Second
 
 // Drain closes all connections and accepts no new ones. Each client receives the reply to its running op, then `bye`
-// with a reconnect delay of at most `within` (and 5 s), then a close frame. After drainReplyTimeout, Drain no longer waits
-// for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must still be
-// running, so that no event is missed.
+// with a reconnect delay of at most `within` (and 5 s), then a close frame. After drainReplyTimeout, Drain no longer
+// waits for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must still
+// be running, so that no event is missed.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true
@@ -139,8 +139,8 @@ func (h *Hub) checkClients(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// checkClientsOnce pings silent clients and closes those that stay silent. It closes sessions with an expired or revoked token.
-// A login revokes earlier tokens, so the client has until the second check to renew with the new one.
+// checkClientsOnce pings silent clients and closes those that stay silent. It closes sessions with an expired or
+// revoked token. A login revokes earlier tokens, so the client has until the second check to renew with the new one.
 func (h *Hub) checkClientsOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.allClients() {

@@ -18,9 +18,9 @@ import (
 //	probe    read the clock, then the latest numbers; proven when all messages up to these numbers were received
 //	resync   read the clock, the latest numbers, then the rows of all connected users; proven when the rows are queued
 //
-// A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp, so it was published before
-// the numbers were read. The rest of the overlap covers message numbers that went back before the new epoch in Redis
-// reveals it.
+// A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp, so it was published
+// before the numbers were read. The rest of the overlap covers message numbers that went back before the new epoch in
+// Redis reveals it.
 
 // provenInstant is a proven instant with its wire format.
 type provenInstant struct {

@@ -38,9 +38,13 @@ func goldBoard() *board.Board {
 func goldAlarm() *board.Board {
 	return &board.Board{
 		Now: goldNow, RefusedS: map[shop.Code]float64{}, ErrorsS: .2,
-		Sales:      []board.Sale{{ID: goldSale, Phase: shop.Open, Paused: true, Stuck: "41 held, 42 rows are pending"}},
-		Partitions: []board.PartitionFigures{{Unreachable: true}, {P: 1, Rejects: true}, {P: 2, ClosedAt: goldNow - 2000}},
-		Nodes:      []board.NodeFigures{{ID: 3, Roles: []string{}, Leases: []board.Lease{}, Risk: "semi-sync is off"}},
+		Sales: []board.Sale{{ID: goldSale, Phase: shop.Open, Paused: true, Stuck: "41 held, 42 rows are pending"}},
+		Partitions: []board.PartitionFigures{
+			{Unreachable: true},
+			{P: 1, Rejects: true},
+			{P: 2, ClosedAt: goldNow - 2000},
+		},
+		Nodes: []board.NodeFigures{{ID: 3, Roles: []string{}, Leases: []board.Lease{}, Risk: "semi-sync is off"}},
 		Alarms: []board.Alarm{{
 			Name: board.AlarmRedisUnreachable, Since: goldNow - 3000, Link: "deploy/RUNBOOK.md#redis-is-away",
 			Message: "Redis does not respond. The figures are of one node.",

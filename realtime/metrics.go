@@ -58,8 +58,8 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	return m
 }
 
-// refusedCounter returns the counter of ops rejected with the code. soldOut is cached, because a label look-up costs as much
-// as writing the frame.
+// refusedCounter returns the counter of ops rejected with the code. soldOut is cached, because a label look-up costs as
+// much as writing the frame.
 func (m *metrics) refusedCounter(code shop.Code) prometheus.Counter {
 	if code == shop.SoldOut {
 		return m.soldOut

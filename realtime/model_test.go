@@ -208,8 +208,8 @@ func (w *world) SequenceEnds(context.Context) ([]shop.SequenceEnd, error) {
 	return ends, nil
 }
 
-// runConcurrentEvents runs an event during a call of a node. The call may run in another goroutine, which must not draw: the
-// events were drawn before.
+// runConcurrentEvents runs an event during a call of a node. The call may run in another goroutine, which must not
+// draw: the events were drawn before.
 func (w *world) runConcurrentEvents() {
 	w.callRunning = true
 	defer func() { w.callRunning = false }()
@@ -252,8 +252,8 @@ func (w *world) prepare() {
 	w.drawn = rapid.SliceOfN(rapid.IntRange(0, drawRange), 0, 16).Draw(w.t, "during")
 }
 
-// drawRange is the range for draws. Small numbers are drawn far more often than large ones, but remainders of a division
-// by a small number are nearly uniform.
+// drawRange is the range for draws. Small numbers are drawn far more often than large ones, but remainders of a
+// division by a small number are nearly uniform.
 const drawRange = 1 << 20
 
 // pick returns a number below n.

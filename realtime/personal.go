@@ -77,8 +77,8 @@ func (c *client) settleLocked(at Cursor) {
 	}
 }
 
-// closeIfOtherHistory closes a connection whose client has orders of another history; its next hello is reset. A connection
-// whose rows are still to be read stays open: replay decides.
+// closeIfOtherHistory closes a connection whose client has orders of another history; its next hello is reset. A
+// connection whose rows are still to be read stays open: replay decides.
 func (c *client) closeIfOtherHistory(current string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -154,8 +154,8 @@ func TestHelloWithOldCursorIsNotReset(t *testing.T) {
 	wantMissed(t, &ok, "102/5")
 }
 
-// F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or proven instant from in between
-// covers the timestamp but not the change. Hello and resync therefore read rows from Overlap before it.
+// F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or proven instant from in
+// between covers the timestamp but not the change. Hello and resync therefore read rows from Overlap before it.
 func TestOverlapCoversChangesPublishedLate(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

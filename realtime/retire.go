@@ -127,8 +127,8 @@ func (h *Hub) readClosingTime(ctx context.Context, s subject) (shop.Millis, erro
 	return closesAt(&view, s), err
 }
 
-// removeRetired removes retired subjects from all watch sets, so ticks no longer contain them. The client's own list changes
-// with its next watch or unwatch (stillWatched).
+// removeRetired removes retired subjects from all watch sets, so ticks no longer contain them. The client's own list
+// changes with its next watch or unwatch (stillWatched).
 func (h *Hub) removeRetired(retired []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()

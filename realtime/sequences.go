@@ -67,7 +67,8 @@ func (c *sequences) subscribed() {
 	c.recordGap("new subscription")
 }
 
-// beforeRead is called before the latest numbers are read. Messages received after it may be up to these numbers or beyond.
+// beforeRead is called before the latest numbers are read. Messages received after it may be up to these numbers or
+// beyond.
 func (c *sequences) beforeRead() {
 	for i := range c.parts {
 		c.parts[i].atRead = c.parts[i].received

@@ -29,8 +29,8 @@ func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	return result, err
 }
 
-// extendHello extends the hello deadline after a failed hello. Server processing time does not count. After Busy the full
-// time restarts.
+// extendHello extends the hello deadline after a failed hello. Server processing time does not count. After Busy the
+// full time restarts.
 func (c *client) extendHello(took time.Duration, refusal error) {
 	c.helloDeadline = c.helloDeadline.Add(took)
 	if shop.AsError(refusal).Code == shop.Busy {
@@ -71,8 +71,8 @@ func (c *client) authenticate(ctx *opContext, r *request) (any, error) {
 	return sent, nil
 }
 
-// helloState describes the state of a client after the reply to hello: the client has all changes up to `at`. If owed is
-// true, `at` is the old cursor of the client.
+// helloState describes the state of a client after the reply to hello: the client has all changes up to `at`. If owed
+// is true, `at` is the old cursor of the client.
 type helloState struct {
 	at          Cursor
 	rowsPending bool
@@ -93,8 +93,8 @@ func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w w
 }
 
 // missed reads the orders that changed since the cursor. reset: the client must read all its orders, because the cursor
-// is invalid or of another history, or because too many orders changed. rowsPending: the database did not respond in time and
-// the changes follow as events.
+// is invalid or of another history, or because too many orders changed. rowsPending: the database did not respond in
+// time and the changes follow as events.
 func (h *Hub) missed(
 	ctx context.Context, user shop.ID, cursor string,
 ) (frames []json.RawMessage, at Cursor, rowsPending, reset bool) {

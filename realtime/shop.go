@@ -32,8 +32,8 @@ type Shop struct {
 	// BuyAsync reserves units. It calls reply exactly once, before it returns or later from another goroutine. The same
 	// (user, sale, key) gives the same order. ctx stays valid until reply is called.
 	BuyAsync func(ctx context.Context, user shop.ID, req order.BuyRequest, reply func(order.Receipt, error))
-	// RequestPass returns a pass for a sale, or the task to solve first. SolvePass returns the pass for a solved task. A
-	// pass is valid only for the user and address of its request.
+	// RequestPass returns a pass for a sale, or the task to solve first. SolvePass returns the pass for a solved task.
+	// A pass is valid only for the user and address of its request.
 	RequestPass func(ctx context.Context, q admission.PassRequest) (admission.PassResult, error)
 	SolvePass   func(ctx context.Context, q admission.PassRequest) (admission.PassResult, error)
 	// Cancel ends an unpaid order of the user and returns its state.

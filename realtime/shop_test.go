@@ -39,7 +39,8 @@ func (s *fakeShop) copy() *fakeShop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &fakeShop{
-		reservations: s.reservations, watch: s.watch, buy: s.buy, buyLater: s.buyLater, ahead: s.ahead, revoked: s.revoked,
+		reservations: s.reservations, watch: s.watch, buy: s.buy, buyLater: s.buyLater, ahead: s.ahead,
+		revoked:   s.revoked,
 		operators: s.operators,
 	}
 }
@@ -47,9 +48,11 @@ func (s *fakeShop) copy() *fakeShop {
 // calls returns the functions of the fake shop.
 func (s *fakeShop) calls() Shop {
 	return Shop{
-		Now: s.Now, Verify: s.Verify, Revoked: s.Revoked, PendingReservations: s.PendingReservations, Watch: s.Watch, BuyAsync: s.BuyAsync,
-		RequestPass: s.RequestPass, SolvePass: s.SolvePass, Cancel: s.Cancel, Pay: s.Pay, RequestRefund: s.RequestRefund,
-		OrdersOf: s.OrdersOf,
+		Now: s.Now, Verify: s.Verify, Revoked: s.Revoked, PendingReservations: s.PendingReservations, Watch: s.Watch,
+		BuyAsync:    s.BuyAsync,
+		RequestPass: s.RequestPass, SolvePass: s.SolvePass, Cancel: s.Cancel, Pay: s.Pay,
+		RequestRefund: s.RequestRefund,
+		OrdersOf:      s.OrdersOf,
 	}
 }
 

@@ -32,8 +32,8 @@ func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
 	web.Get(path, append(slices.Clone(front), h.checkHandshake, h.upgrade())...)
 }
 
-// checkHandshake rejects a handshake if it is not a WebSocket upgrade or requests another subprotocol, or if the node is draining
-// or full.
+// checkHandshake rejects a handshake if it is not a WebSocket upgrade or requests another subprotocol, or if the node
+// is draining or full.
 func (h *Hub) checkHandshake(c *fiber.Ctx) error {
 	if !contrib.IsWebSocketUpgrade(c) {
 		return fiber.ErrUpgradeRequired
@@ -134,8 +134,8 @@ func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	c.readAll()
 }
 
-// separateFrames is the number of first frames that run in a separate goroutine. A goroutine keeps its largest stack for its
-// whole life (16 KB after a hello). Most sockets send hello and watch, and then only receive.
+// separateFrames is the number of first frames that run in a separate goroutine. A goroutine keeps its largest stack
+// for its whole life (16 KB after a hello). Most sockets send hello and watch, and then only receive.
 const separateFrames = 2
 
 // readAll handles frames until the connection ends. It discards frames after the server has decided to close.
@@ -183,7 +183,8 @@ func (c *client) readFrame(r io.Reader, separate bool) error {
 	return nil
 }
 
-// handleReadError ends a connection after a read error. A timeout means that no hello or no close frame arrived in time.
+// handleReadError ends a connection after a read error. A timeout means that no hello or no close frame arrived in
+// time.
 func (c *client) handleReadError(err error) {
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {

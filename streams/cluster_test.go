@@ -73,8 +73,8 @@ type testShop struct {
 	failed   atomic.Int64 // buys with an unknown outcome
 }
 
-// startShops opens a sale in each partition and keeps buys and workers running in all of them. closeShops ends the buys,
-// waits until every accepted buy has its row, and checks the sums.
+// startShops opens a sale in each partition and keeps buys and workers running in all of them. closeShops ends the
+// buys, waits until every accepted buy has its row, and checks the sums.
 func (c *clusterFixture) startShops(units int64) (shops []*testShop, closeShops func()) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	working, stopWorkers := context.WithCancel(c.ctx)
@@ -144,8 +144,8 @@ func (c *clusterFixture) awaitConfirmed(partition int) {
 	})
 }
 
-// checkShop waits until every accepted buy of the shop has its row. It checks that no buy has two rows and that the sums of
-// the sale are correct.
+// checkShop waits until every accepted buy of the shop has its row. It checks that no buy has two rows and that the
+// sums of the sale are correct.
 func (c *clusterFixture) checkShop(s *testShop) {
 	c.t.Helper()
 	kit.Eventually(c.t, testTimeout, func() (bool, string) {
@@ -214,9 +214,9 @@ func refs(shops []*testShop) (refs []shop.SaleRef) {
 	return refs
 }
 
-// wantDeadPartitions reads over all partitions. It repeats each read until the read is correct three times in a row: it names
-// only the dead partitions, before a call to a silent server times out (serverCallTimeout). On a busy machine live servers are
-// late.
+// wantDeadPartitions reads over all partitions. It repeats each read until the read is correct three times in a row: it
+// names only the dead partitions, before a call to a silent server times out (serverCallTimeout). On a busy machine
+// live servers are late.
 func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDead map[int]bool) {
 	c.t.Helper()
 	check := func(what string, most time.Duration, read func() error) {
@@ -315,9 +315,11 @@ func TestSlotMoveLosesNoOrder(t *testing.T) {
 	c.move(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to, func() { c.awaitBuys(shops[c.on(to)[0]], 3) })
 	c.awaitConfirmed(moved)
 	c.awaitBuys(s, 50)
-	if placed := c.on(to); len(placed) != 3 {
-		t.Errorf("partitions %v are on the primary", placed)
-	}
+	// The client reads the new slot map in the background.
+	kit.Eventually(t, testTimeout, func() (bool, string) {
+		placed := c.on(to)
+		return len(placed) == 3, fmt.Sprintf("partitions %v are on the new primary; want 3", placed)
+	})
 	kit.Eventually(t, testTimeout, func() (bool, string) {
 		return handler.size() == len(deadlines), fmt.Sprintf("%d of %d deadlines", handler.size(), len(deadlines))
 	})

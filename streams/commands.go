@@ -10,8 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// CheckCommands tries the commands of the program and its scripts on its own keys, and returns the errors of those that fail.
-// It does not compare versions: Redis, Valkey and the permissions of accounts differ in more than version numbers.
+// CheckCommands tries the commands of the program and its scripts on its own keys, and returns the errors of those that
+// fail. It does not compare versions: Redis, Valkey and the permissions of accounts differ in more than version
+// numbers.
 func CheckCommands(ctx context.Context, client redis.UniversalClient) []error {
 	const entry = "0-1"
 	key := "stampede:{checkconfig}:" + strings.ToLower(rand.Text()[:10])

@@ -95,8 +95,8 @@ func cut(s string, maxBytes int) string {
 // locked.
 const stuckPause = 500 * time.Millisecond
 
-// postpone postpones entries of a stuck sale. They stay pending and no failure is counted: the fault is transient. Other
-// entries do not wait for them.
+// postpone postpones entries of a stuck sale. They stay pending and no failure is counted: the fault is transient.
+// Other entries do not wait for them.
 func (c *Consumer) postpone(ctx context.Context, entries []shop.Entry, failed map[string]error) {
 	var stuck []shop.Entry
 	again := time.Now().Add(stuckPause) // the same for all, so they are retried in one batch

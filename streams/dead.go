@@ -19,8 +19,8 @@ const deadPage = 500
 // letterFields are the fields that dead_letter.lua adds to those of an entry.
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
-// DeadLetters lists the dead letters of all partitions, oldest first. With a PartitionsUnreachable, those of its partitions
-// are missing.
+// DeadLetters lists the dead letters of all partitions, oldest first. With a PartitionsUnreachable, those of its
+// partitions are missing.
 func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.deadLettersOf)
 	letters := slices.Concat(groups...)

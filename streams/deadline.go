@@ -46,7 +46,8 @@ func NewSweeper(l *Inventory, partition int, handler DeadlineHandler) *Sweeper {
 }
 
 // Run sweeps until ctx ends, and finishes running batches. Notifying buyers takes several times as long as ending their
-// orders, and units must not wait for it. If more is due than one batch, up to maxSweepHelpers helpers handle further ones.
+// orders, and units must not wait for it. If more is due than one batch, up to maxSweepHelpers helpers handle further
+// ones.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -139,11 +140,12 @@ func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
 // handle runs the handler and renews the lease while it works.
 func (s *Sweeper) handle(ctx context.Context, held *leased) ([]shop.ID, error) {
 	var finished []shop.ID
-	err := runWithInterval(ctx, s.lease/3, func(ctx context.Context) { s.renew(ctx, held) }, func(ctx context.Context) error {
-		var err error
-		finished, err = s.handler.Due(ctx, s.partition, held.orders)
-		return err
-	})
+	err := runWithInterval(ctx, s.lease/3, func(ctx context.Context) { s.renew(ctx, held) },
+		func(ctx context.Context) error {
+			var err error
+			finished, err = s.handler.Due(ctx, s.partition, held.orders)
+			return err
+		})
 	return finished, err
 }
 

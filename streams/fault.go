@@ -48,7 +48,8 @@ func permanent(err error) bool {
 	if errors.As(err, &reply) {
 		// From a script: "Unknown Redis command called from script", "Unknown command called from script" (Valkey).
 		return strings.Contains(reply.Error(), "command called from script") ||
-			slices.ContainsFunc(permanentErrors, func(start string) bool { return strings.HasPrefix(reply.Error(), start) })
+			slices.ContainsFunc(permanentErrors,
+				func(start string) bool { return strings.HasPrefix(reply.Error(), start) })
 	}
 	return errors.As(err, &certificate)
 }
@@ -68,8 +69,8 @@ func CheckReachable(ctx context.Context, client redis.UniversalClient) error {
 var errClusterNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
 	"redis-cluster://host:port,host:port with some nodes of it", shop.ErrMisconfigured)
 
-// checkSingleServer fails if the server holds only a part of the keys. It reads keys in many slots. Needs reports missing
-// permissions.
+// checkSingleServer fails if the server holds only a part of the keys. It reads keys in many slots. Needs reports
+// missing permissions.
 func checkSingleServer(ctx context.Context, client redis.UniversalClient) error {
 	const tries = 64
 	var reads []*redis.StringCmd

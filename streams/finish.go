@@ -22,7 +22,8 @@ func (l *Inventory) Finish(
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.attempts, k.deadlines}
 	args := append(make([]any, 0, 6+2*len(rows)+2*len(entries)), l.Epoch(partition), int64(asOf),
-		shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(l.namespace, partition), l.lines(rows, traces(entries)),
+		shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(l.namespace, partition), l.lines(rows,
+			traces(entries)),
 		0)
 	deadlines := 0
 	for _, o := range rows {

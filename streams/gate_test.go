@@ -173,7 +173,8 @@ func TestInvalidPartitionRejectsAllBuys(t *testing.T) {
 		if a := f.audit(s); a.Stock != 5 {
 			t.Fatalf("a rejected buy was written: %+v", a.Counters)
 		}
-		if _, err := reserveOnce(f.ctx, g, shop.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, shop.ErrPermanent) {
+		if _, err := reserveOnce(f.ctx, g, shop.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err,
+			shop.ErrPermanent) {
 			t.Fatalf("negative quantity: got %v, want ErrPermanent", err)
 		}
 		nowhere := shop.Buy{Sale: shop.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}

@@ -49,8 +49,8 @@ func TestUnitsReturnOnce(t *testing.T) {
 	})
 }
 
-// wantMovedOnce moves the same holds twice. The hold of order one moves once, the hold of order last if lastMoves. Other
-// holds of order one, and order one in an absent sale, do not move.
+// wantMovedOnce moves the same holds twice. The hold of order one moves once, the hold of order last if lastMoves.
+// Other holds of order one, and order one in an absent sale, do not move.
 func (f *fixture) wantMovedOnce(
 	move func(context.Context, []shop.SoldHold) ([]bool, error), s *shop.Sale, one, last shop.ID, lastMoves bool,
 ) {

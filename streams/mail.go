@@ -18,7 +18,8 @@ const (
 	mailGroup = "mailers"
 	// OrderMailGroup is the group on the paid stream that writes e-mails about orders.
 	OrderMailGroup = "mail"
-	// mailMarkLife is how long an e-mail is marked as appended: longer than an order can cause e-mails after its payment.
+	// mailMarkLife is how long an e-mail is marked as appended: longer than an order can cause e-mails after its
+	// payment.
 	mailMarkLife = 8 * 24 * time.Hour
 	// maxMails is the maximum number of waiting e-mails, about 60 MB: an unreachable mail server must not fill Redis.
 	maxMails = 100_000
@@ -84,7 +85,8 @@ func (s *MailStream) Send(ctx context.Context, mails ...outbox.Email) error {
 			return fmt.Errorf("%w: encode an e-mail: %w", shop.ErrPermanent, err)
 		}
 		keys := []string{mailKey, postedKey(m)}
-		reply, err := mailPostScript.run(ctx, s.client, keys, string(m.Kind), body, mailMarkLife.Milliseconds(), s.limit)
+		reply, err := mailPostScript.run(ctx, s.client, keys, string(m.Kind), body, mailMarkLife.Milliseconds(),
+			s.limit)
 		if err != nil {
 			return err
 		}
@@ -108,9 +110,9 @@ func (s *MailStream) Check(ctx context.Context) error {
 	return err
 }
 
-// RepeatRecent lets OrderMailGroup read the whole paid stream again: it destroys the group, and the reader creates it again.
-// A single server does not need this: a posting is acknowledged after its e-mail was appended, so a loss of the e-mail
-// includes the acknowledgement.
+// RepeatRecent lets OrderMailGroup read the whole paid stream again: it destroys the group, and the reader creates it
+// again. A single server does not need this: a posting is acknowledged after its e-mail was appended, so a loss of the
+// e-mail includes the acknowledgement.
 func (s *MailStream) RepeatRecent(ctx context.Context) error {
 	if _, cluster := s.client.(*redis.ClusterClient); !cluster {
 		return nil

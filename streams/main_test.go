@@ -195,9 +195,9 @@ func reserveOnce(ctx context.Context, g *Gate, b shop.Buy) (shop.GateResult, err
 	return kit.Await(func(then func(shop.GateResult, error)) { g.Reserve(b, until, then) })
 }
 
-// reserveUntilKnown makes a buy until its outcome is known. On a busy machine a call may use up its budget. Then the same buy
-// is repeated under the same order id: if the first try took the units, the gate returns Reserved with its ticket. An
-// outcome that is unknown before the budget is used up is an error.
+// reserveUntilKnown makes a buy until its outcome is known. On a busy machine a call may use up its budget. Then the
+// same buy is repeated under the same order id: if the first try took the units, the gate returns Reserved with its
+// ticket. An outcome that is unknown before the budget is used up is an error.
 func reserveUntilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateResult, error) {
 	for {
 		began := time.Now()

@@ -97,8 +97,8 @@ func (s *servers) end(server string, call *serverCall) {
 }
 
 // readPartitions reads from the partitions in one call per server, in parallel. A server that fails or does not reply
-// fails only its own partitions (PartitionsUnreachable), unless no server replies; read may also return a PartitionsUnreachable. The
-// values of read must not be shared: a late value arrives after its caller has returned.
+// fails only its own partitions (PartitionsUnreachable), unless no server replies; read may also return a
+// PartitionsUnreachable. The values of read must not be shared: a late value arrives after its caller has returned.
 func readPartitions[T any](
 	ctx context.Context, l *Inventory, partitions []int, replyWait time.Duration,
 	read func(ctx context.Context, some []int) (T, error),

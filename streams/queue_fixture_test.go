@@ -54,7 +54,9 @@ func onQueues(t *testing.T, test func(t *testing.T, c *channel)) {
 }
 
 // listFunc reads the quarantine of a stream.
-func listFunc[T any](f *fixture, read func(context.Context) ([]T, error), of func(T) quarantinedEntry) func() []quarantinedEntry {
+func listFunc[T any](
+	f *fixture, read func(context.Context) ([]T, error), of func(T) quarantinedEntry,
+) func() []quarantinedEntry {
 	return func() (all []quarantinedEntry) {
 		f.t.Helper()
 		found, err := read(f.ctx)

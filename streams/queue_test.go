@@ -96,7 +96,8 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 		c.f.must(c.acknowledge(c.f.ctx, c.group, found[0].ID))
 		for i, e := range found[:2] {
 			for again := range 2 {
-				if did, err := c.quarantineEntry(c.f.ctx, c.group, e.ID, "no"); err != nil || did != (i == 1 && again == 0) {
+				if did, err := c.quarantineEntry(c.f.ctx, c.group, e.ID, "no"); err != nil ||
+					did != (i == 1 && again == 0) {
 					t.Errorf("entry %d: %v, %v", i, did, err)
 				}
 			}

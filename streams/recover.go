@@ -203,9 +203,9 @@ func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) 
 	return part("arm", []any{returnCooldown.Milliseconds()})
 }
 
-// saleHashes builds the pairs of the buyers and open hashes from rows. Held and sold units have holds; units count to the
-// limit while the state holds them. The rows do not contain the pass that a buyer spent last. Therefore every pass that
-// is not newer than the buyer's last reservation counts as spent.
+// saleHashes builds the pairs of the buyers and open hashes from rows. Held and sold units have holds; units count to
+// the limit while the state holds them. The rows do not contain the pass that a buyer spent last. Therefore every pass
+// that is not newer than the buyer's last reservation counts as spent.
 func saleHashes(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int

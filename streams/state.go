@@ -49,8 +49,8 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	return s, nil
 }
 
-// beginEpoch switches to an epoch that began at the given seq, and reports how many reservations of the previous epoch are
-// lost.
+// beginEpoch switches to an epoch that began at the given seq, and reports how many reservations of the previous epoch
+// are lost.
 func (l *Inventory) beginEpoch(ctx context.Context, partition int, epoch, at int64) {
 	lost := l.parts[partition].seen.begin(epoch, at)
 	if lost == 0 {

@@ -114,8 +114,11 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 	return stats, partialError(failed, false)
 }
 
-// setOldestUnread sets Oldest for streams without pending entries: the age of the first entry after the last delivered one.
-func (l *Inventory) setOldestUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now shop.Millis) error {
+// setOldestUnread sets Oldest for streams without pending entries: the age of the first entry after the last delivered
+// one.
+func (l *Inventory) setOldestUnread(
+	ctx context.Context, stats []StreamStats, unread map[int]string, now shop.Millis,
+) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
 	for _, s := range stats {
 		if _, some := unread[s.Partition]; some && s.Oldest == 0 {

@@ -30,9 +30,9 @@ func counters(sale shop.ID, values []any) shop.Counters {
 	return c
 }
 
-// Counters reads the numbers of the sales, in the given order. With a PartitionsUnreachable, the sales of its partitions have
-// only their id. Each partition's epoch is read before the numbers of its sales, in one pipeline per server. Watching
-// is read at most once a second per sale.
+// Counters reads the numbers of the sales, in the given order. With a PartitionsUnreachable, the sales of its
+// partitions have only their id. Each partition's epoch is read before the numbers of its sales, in one pipeline per
+// server. Watching is read at most once a second per sale.
 func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
@@ -154,7 +154,8 @@ func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark
 // Correct sets the counters of a sale to the sums of its holds, and reports whether it did: not if a hold has changed
 // since the mark. ErrPermanent: the figures violate the stock equation.
 func (l *Inventory) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error) {
-	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets, c.At.HoldChanges,
+	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets,
+		c.At.HoldChanges,
 		c.At.Withdrawn, c.Held, c.Sold, c.Stock, returnCooldown.Milliseconds())
 	if err != nil {
 		return false, fmt.Errorf("correct sale %s: %w", sale.ID, err)

@@ -165,9 +165,11 @@ func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerm
 	return terms, nil
 }
 
-// WithdrawUnits takes at most units of the free units, once per operation: a repeat returns the number taken before. epoch is
-// the epoch of that decision. ErrLost: the sale is not in Redis.
-func (l *Inventory) WithdrawUnits(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error) {
+// WithdrawUnits takes at most units of the free units, once per operation: a repeat returns the number taken before.
+// epoch is the epoch of that decision. ErrLost: the sale is not in Redis.
+func (l *Inventory) WithdrawUnits(
+	ctx context.Context, sale shop.SaleRef, act, units int64,
+) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err
 	}

@@ -56,7 +56,8 @@ func TestTakeOutWithdrawsFreeUnitsOnce(t *testing.T) {
 		takes(11, 2, 2) // a repeated call
 		takes(12, 9, 1) // the remaining free units
 		takes(13, 1, 0)
-		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.WithdrawnUnits[11] != 2 || a.WithdrawnUnits[12] != 1 || len(a.WithdrawnUnits) != 3 {
+		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.WithdrawnUnits[11] != 2 ||
+			a.WithdrawnUnits[12] != 1 || len(a.WithdrawnUnits) != 3 {
 			t.Errorf("%+v, want stock 0, withdrawn 3, out[11] 2, out[12] 1 and 3 out", a)
 		}
 		if _, _, err := f.inventory.WithdrawUnits(f.ctx, s.Ref(), 14, 0); !errors.Is(err, shop.ErrPermanent) {
@@ -67,7 +68,10 @@ func TestTakeOutWithdrawsFreeUnitsOnce(t *testing.T) {
 			t.Errorf("while the partition is closed: %v", err)
 		}
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
-			Sale: s, Stock: 3, Withdrawn: 2, Withdrawals: []shop.StockWithdrawal{{ID: 11, Taken: 2, State: shop.StockDone}},
+			Sale: s, Stock: 3, Withdrawn: 2, Withdrawals: []shop.StockWithdrawal{{
+				ID: 11, Taken: 2,
+				State: shop.StockDone,
+			}},
 		}))
 		f.open(testEpoch+1, 1, true)
 		takes(11, 2, 2)

@@ -37,18 +37,20 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 	if len(partitions) == 0 {
 		return nil
 	}
-	_, err := readPartitions(ctx, l, partitions, tickReplyWait, func(ctx context.Context, some []int) (struct{}, error) {
-		var calls []call
-		for _, p := range some {
-			for _, sale := range byPartition[p] {
-				calls = append(calls, call{
-					[]string{l.parts[p].keys.watching(sale.ID)}, []any{node, counts[sale], viewersLife.Milliseconds()},
-				})
+	_, err := readPartitions(ctx, l, partitions, tickReplyWait,
+		func(ctx context.Context, some []int) (struct{}, error) {
+			var calls []call
+			for _, p := range some {
+				for _, sale := range byPartition[p] {
+					calls = append(calls, call{
+						[]string{l.parts[p].keys.watching(sale.ID)},
+						[]any{node, counts[sale], viewersLife.Milliseconds()},
+					})
+				}
 			}
-		}
-		_, err := watchScript.runAll(ctx, l.client, calls)
-		return struct{}{}, err
-	})
+			_, err := watchScript.runAll(ctx, l.client, calls)
+			return struct{}{}, err
+		})
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return fmt.Errorf("publish the viewer counts of %d sales: %w", len(counts), err)
 	}

@@ -33,8 +33,8 @@ type waitingRequest struct {
 	err   error
 }
 
-// Waiting lists the user's unsettled reservations over all partitions. With a PartitionsUnreachable, those of its partitions
-// may be missing.
+// Waiting lists the user's unsettled reservations over all partitions. With a PartitionsUnreachable, those of its
+// partitions may be missing.
 func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	request := &waitingRequest{user: user, done: make(chan struct{})}
 	reads := &l.reads
@@ -98,7 +98,9 @@ func (l *Inventory) readRequests(requests []*waitingRequest) {
 
 // waitingOf reads some partitions in three steps: the sales with unsettled reservations, the entries in the users'
 // records of these sales, and the unsettled ones of those entries. An entry may be settled or trimmed in between.
-func (l *Inventory) waitingOf(ctx context.Context, partitions []int, requests []*waitingRequest) ([]waitingResult, error) {
+func (l *Inventory) waitingOf(
+	ctx context.Context, partitions []int, requests []*waitingRequest,
+) ([]waitingResult, error) {
 	results := make([]waitingResult, len(requests))
 	sales, err := l.unsettledSales(ctx, partitions)
 	if err != nil || len(sales) == 0 {

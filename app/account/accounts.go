@@ -20,8 +20,8 @@ const (
 	resetLife    = time.Hour
 	// maxEmailsPerHour is the number of e-mails that anonymous requests can send to one address per hour.
 	maxEmailsPerHour = 5
-	// minResponseTime is the minimum response time of requests that depend on whether an e-mail has an account. It is ten times
-	// the time that an existing account needs.
+	// minResponseTime is the minimum response time of requests that depend on whether an e-mail has an account. It is
+	// ten times the time that an existing account needs.
 	minResponseTime = 250 * time.Millisecond
 )
 

@@ -70,7 +70,8 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 	})
 }
 
-// TestRegistrationWithForeignEmailIsHarmless: a guest registers the e-mail of another person, with the guest's own password and address book.
+// TestRegistrationWithForeignEmailIsHarmless: a guest registers the e-mail of another person, with the guest's own
+// password and address book.
 func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 	onBoth(t, func(w *world) {
 		plant := func() (email, link string, guest shop.Identity) {
@@ -237,8 +238,8 @@ func TestResetLinkSetsPasswordOnce(t *testing.T) {
 	})
 }
 
-// TestRequestsWithoutCaptchaLeaveQueuePlaces: invented links compute no hash, and requests without a captcha leave places
-// for logins with one.
+// TestRequestsWithoutCaptchaLeaveQueuePlaces: invented links compute no hash, and requests without a captcha leave
+// places for logins with one.
 func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -452,8 +453,8 @@ func newSite() string {
 	return fmt.Sprintf("fd%02x:%x:%x", byte(id>>32), uint16(id>>16), uint16(id))
 }
 
-// TestLoginsAreLimitedWithoutRedis: while Redis is unreachable each node counts failures itself. Logins work, and guessing is
-// still limited.
+// TestLoginsAreLimitedWithoutRedis: while Redis is unreachable each node counts failures itself. Logins work, and
+// guessing is still limited.
 func TestLoginsAreLimitedWithoutRedis(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()

@@ -22,13 +22,13 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is the share of a core for drawing. captchaMaxBudget is the largest saved budget: about 300 pictures at
-	// once, then 15 per second, also on a busy machine.
+	// captchaShare is the share of a core for drawing. captchaMaxBudget is the largest saved budget: about 300 pictures
+	// at once, then 15 per second, also on a busy machine.
 	captchaShare     = 0.05
 	captchaMaxBudget = time.Second
 	captchaRetry     = 2 * time.Second
-	// captchaLimitBelow is the budget above which every request is served. Below it, addresses are limited and callers with
-	// an unread picture are rejected, so that they do not delay others.
+	// captchaLimitBelow is the budget above which every request is served. Below it, addresses are limited and callers
+	// with an unread picture are rejected, so that they do not delay others.
 	captchaLimitBelow = captchaMaxBudget / 2
 )
 

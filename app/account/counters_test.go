@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestCounterExpiresAfterFirstIncrement: a counter expires a fixed time after its first increment. A counter without a TTL, left by a crash,
-// gets one at the next increment. Otherwise a captcha would be required forever.
+// TestCounterExpiresAfterFirstIncrement: a counter expires a fixed time after its first increment. A counter without a
+// TTL, left by a crash, gets one at the next increment. Otherwise a captcha would be required forever.
 func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 	t.Parallel()
 	embedded := miniredis.RunT(t)
@@ -40,8 +40,8 @@ func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 	}
 }
 
-// TestCountersWorkWhileRedisRejectsWrites: while Redis serves reads and rejects writes, this node counts in memory. These
-// counts are still added afterwards.
+// TestCountersWorkWhileRedisRejectsWrites: while Redis serves reads and rejects writes, this node counts in memory.
+// These counts are still added afterwards.
 func TestCountersWorkWhileRedisRejectsWrites(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.StartRedis(t, kit.RedisOptions{}).URL)

@@ -34,7 +34,8 @@ func TestRenewedGuestTokenKeepsID(t *testing.T) {
 	}
 }
 
-// TestInvalidGuestTokenCreatesNoGuest: a token that cannot be renewed is unauthorized. It does not create another guest.
+// TestInvalidGuestTokenCreatesNoGuest: a token that cannot be renewed is unauthorized. It does not create another
+// guest.
 func TestInvalidGuestTokenCreatesNoGuest(t *testing.T) {
 	t.Parallel()
 	g := guests(t)

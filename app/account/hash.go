@@ -47,8 +47,8 @@ var dummyHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 // errHash reports a stored text that is not a hash of this package.
 var errHash = errors.New("not an argon2id hash with an accepted cost")
 
-// matches reports whether the password matches the hash. It cuts overlong passwords to limit the work. The rest is still
-// longer than any valid password, so it cannot match.
+// matches reports whether the password matches the hash. It cuts overlong passwords to limit the work. The rest is
+// still longer than any valid password, so it cannot match.
 func matches(hash, password string) (bool, error) {
 	var version int
 	var memory, passes uint32

@@ -17,9 +17,9 @@ const (
 	hashMaxBudget = 500 * time.Millisecond
 	// hashQueue is the maximum number of waiting callers. They are served within about three seconds.
 	hashQueue = 16
-	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are for solved captchas. Of
-	// maxWithoutCaptcha, maxWithoutCaptchaPerAddr limits concurrent logins of one address, and maxWithoutCaptchaPerUser limits concurrent password
-	// proofs of one account.
+	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are for solved captchas.
+	// Of maxWithoutCaptcha, maxWithoutCaptchaPerAddr limits concurrent logins of one address, and
+	// maxWithoutCaptchaPerUser limits concurrent password proofs of one account.
 	maxWithoutCaptcha        = hashQueue / 2
 	maxWithoutCaptchaPerAddr = 2
 	maxWithoutCaptchaPerUser = 1
@@ -47,7 +47,10 @@ func NewHasher() *Hasher { return newHasher(time.Now) }
 func newHasher(now func() time.Time) *Hasher {
 	return &Hasher{
 		budget: newBudget(hashShare, hashMaxBudget, now), slot: make(chan struct{}, 1), now: now,
-		withoutCaptcha: limits.Places{Max: maxWithoutCaptcha, User: maxWithoutCaptchaPerUser, Addr: maxWithoutCaptchaPerAddr},
+		withoutCaptcha: limits.Places{
+			Max: maxWithoutCaptcha, User: maxWithoutCaptchaPerUser,
+			Addr: maxWithoutCaptchaPerAddr,
+		},
 	}
 }
 

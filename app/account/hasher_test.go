@@ -62,8 +62,8 @@ func TestFullHasherRejectsCallers(t *testing.T) {
 	}
 }
 
-// TestOneClientCannotFillHasherQueue: without a captcha, logins of one address take at most two places and password proofs
-// of one account at most one. Other callers and solved captchas still find places.
+// TestOneClientCannotFillHasherQueue: without a captcha, logins of one address take at most two places and password
+// proofs of one account at most one. Other callers and solved captchas still find places.
 func TestOneClientCannotFillHasherQueue(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()

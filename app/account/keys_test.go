@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestRotatedKeyStaysValidForMaxLife: while nodes read a new key one after the other, every node accepts tokens of both keys. Tokens of
-// the old key are accepted for MaxLife after the rotation, or not at all if only the new key counts.
+// TestRotatedKeyStaysValidForMaxLife: while nodes read a new key one after the other, every node accepts tokens of both
+// keys. Tokens of the old key are accepted for MaxLife after the rotation, or not at all if only the new key counts.
 func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	t.Parallel()
 	var c testClock
@@ -67,8 +67,8 @@ func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
 	return i
 }
 
-// TestExpiredAndRevokedTokensAreRejected: a verified token is rejected after its expiry, the revocation of its device or the
-// replacement of its key.
+// TestExpiredAndRevokedTokensAreRejected: a verified token is rejected after its expiry, the revocation of its device
+// or the replacement of its key.
 func TestExpiredAndRevokedTokensAreRejected(t *testing.T) {
 	t.Parallel()
 	for what, invalidate := range map[string]func(c *testClock, i *Issuer){

@@ -57,8 +57,8 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	return a.open(ctx, &u, l.Device)
 }
 
-// authenticate returns the account with this e-mail and password. A caller without a required captcha takes no place in the
-// queue.
+// authenticate returns the account with this e-mail and password. A caller without a required captcha takes no place in
+// the queue.
 func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (shop.User, error) {
 	counts, thresholds := failureCounts(email, l.Addr)
 	failures := a.Counters.counts(ctx, counts...)
@@ -97,8 +97,8 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	return u, nil
 }
 
-// failureCounts returns the keys of the failure counters of a login, that of the e-mail first. thresholds contains the values
-// from which each requires a captcha.
+// failureCounts returns the keys of the failure counters of a login, that of the e-mail first. thresholds contains the
+// values from which each requires a captcha.
 func failureCounts(email string, addr netip.Addr) (counts []string, thresholds []int64) {
 	own, wide := shop.Networks(addr)
 	counts, thresholds = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}

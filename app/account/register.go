@@ -67,8 +67,8 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	return a.mailLink(ctx, &u, shop.TokenActivate, secret)
 }
 
-// hashAfterCaptcha checks the captcha and hashes a new password. It enters the queue first, so that a rejected caller keeps
-// the captcha.
+// hashAfterCaptcha checks the captcha and hashes a new password. It enters the queue first, so that a rejected caller
+// keeps the captcha.
 func (a *Accounts) hashAfterCaptcha(ctx context.Context, answer *CaptchaSolution, password string) (string, error) {
 	if answer == nil {
 		return "", errCaptcha()
@@ -149,8 +149,8 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 	return linkError(a.Store.Unregister(ctx, hashOf(secret), a.Now()))
 }
 
-// RequestReset e-mails a link that sets a new password, or the activation link if the account is pending. The response is the
-// same without an account.
+// RequestReset e-mails a link that sets a new password, or the activation link if the account is pending. The response
+// is the same without an account.
 func (a *Accounts) RequestReset(ctx context.Context, f ResetRequest) error {
 	email, err := ParseEmail(f.Email)
 	if err != nil {

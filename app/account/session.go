@@ -20,8 +20,8 @@ const (
 	// reissueWindow is the time in which the previous token still returns the current one, once and to the same kind of
 	// client. Causes are a lost reply or concurrent requests of two pages of a browser. Other uses count as theft.
 	reissueWindow = 10 * time.Second
-	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. A finer one would show a thief
-	// when the owner refreshes.
+	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. A finer one would show a
+	// thief when the owner refreshes.
 	lastSeenStep = time.Hour
 )
 

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token is returned
-// (I6).
+// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token is
+// returned (I6).
 func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -98,8 +98,8 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	})
 }
 
-// TestStolenRefreshTokenIsDetected: owner and thief use the same token and get the same successor. The second one to use that
-// successor is detected.
+// TestStolenRefreshTokenIsDetected: owner and thief use the same token and get the same successor. The second one to
+// use that successor is detected.
 func TestStolenRefreshTokenIsDetected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -162,7 +162,8 @@ func TestInvalidRefreshTokensAreRejected(t *testing.T) {
 	})
 }
 
-// TestAccessTokenExpiresBeforeLogin: an access token of an account lives for shop.AccessLife (15 minutes). The login outlives it.
+// TestAccessTokenExpiresBeforeLogin: an access token of an account lives for shop.AccessLife (15 minutes). The login
+// outlives it.
 func TestAccessTokenExpiresBeforeLogin(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())

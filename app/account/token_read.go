@@ -32,7 +32,8 @@ func (i *Issuer) read(token string) (shop.Identity, error) {
 }
 
 // readOwn reads a token that has the header of one of our keys, without decoding the header. The library verifies the
-// signature and then the claims. A result without claims means that the token has another form; parseWithLibrary then parses it.
+// signature and then the claims. A result without claims means that the token has another form; parseWithLibrary then
+// parses it.
 func (i *Issuer) readOwn(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')

@@ -131,8 +131,9 @@ func TestFastTokenParserAgreesWithLibrary(t *testing.T) {
 			t.Errorf("the token %s is not recognised", what)
 			continue
 		}
-		if diff := cmp.Diff(library, fast); diff != "" || key != libraryKey || errors.Is(fastErr, jwt.ErrTokenExpired) !=
-			errors.Is(libraryErr, jwt.ErrTokenExpired) || (fastErr == nil) != (libraryErr == nil) {
+		if diff := cmp.Diff(library, fast); diff != "" || key != libraryKey ||
+			errors.Is(fastErr, jwt.ErrTokenExpired) !=
+				errors.Is(libraryErr, jwt.ErrTokenExpired) || (fastErr == nil) != (libraryErr == nil) {
 			t.Errorf("%s: %v and %v, %s", what, fastErr, libraryErr, diff)
 		}
 	}

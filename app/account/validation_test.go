@@ -122,7 +122,8 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// TestHashMatchesOnlyItsPassword: a hash matches its password only, also if another one differs only at its end or in case.
+// TestHashMatchesOnlyItsPassword: a hash matches its password only, also if another one differs only at its end or in
+// case.
 func TestHashMatchesOnlyItsPassword(t *testing.T) {
 	t.Parallel()
 	hash := hashPassword(goodPassword)

@@ -12,8 +12,8 @@ import (
 const (
 	// pressureWindow is the time over which the pass requests of an address are counted.
 	pressureWindow = 10 * time.Second
-	// maxCalmRequests is the maximum number of pass requests per address in that time without harder tasks. An office of 200
-	// people sends fewer. The limit of a wide network (Networks) is WideFactor times as high.
+	// maxCalmRequests is the maximum number of pass requests per address in that time without harder tasks. An office
+	// of 200 people sends fewer. The limit of a wide network (Networks) is WideFactor times as high.
 	maxCalmRequests = 256
 	// maxAddedBits is the maximum number of added bits.
 	maxAddedBits = 6
@@ -27,7 +27,8 @@ type pressure struct {
 	own, wide map[netip.Prefix]*requestCounts
 }
 
-// requestCounts has the requests of a network in the present window, which started at began, and in the previous window.
+// requestCounts has the requests of a network in the present window, which started at began, and in the previous
+// window.
 type requestCounts struct {
 	began       time.Time
 	now, before int

@@ -46,8 +46,8 @@ func (p *Passes) work(sale, user shop.ID, now shop.Millis, bits int) *Task {
 	return &Task{Kind: shop.ChallengeWork, ID: text, Text: text, Bits: bits, Until: s.until}
 }
 
-// passForWork returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The pass is
-// derived from the task: the same solution gives the same pass on any node, and both allow one buy in total.
+// passForWork returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The
+// pass is derived from the task: the same solution gives the same pass on any node, and both allow one buy in total.
 func (p *Passes) passForWork(
 	task, nonce string, sale, user shop.ID, now shop.Millis,
 ) (pass string, until shop.Millis, ok bool) {

@@ -19,8 +19,8 @@ const (
 )
 
 // newBreaker protects callers from an unavailable gateway: after openAfter consecutive faults, calls fail at once for
-// retryPause, then one call may try. A signed rejection counts as a success, a timeout as a fault, and a cancelled call as
-// neither.
+// retryPause, then one call may try. A signed rejection counts as a success, a timeout as a fault, and a cancelled call
+// as neither.
 func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: "alipay", MaxRequests: 1, Timeout: retryPause,

@@ -44,8 +44,8 @@ func (a *Alipay) exchange(ctx context.Context, request alipay.Param, out reply) 
 	return nil
 }
 
-// errUnknown reports that the gateway may have executed the request (I6). The text is formatted here: the library returns
-// an error that is a nil pointer; formatting works with it, but calling Error panics.
+// errUnknown reports that the gateway may have executed the request (I6). The text is formatted here: the library
+// returns an error that is a nil pointer; formatting works with it, but calling Error panics.
 func errUnknown(method string, err error) error {
 	return fmt.Errorf("%s: %w: %w", method, err, shop.ErrTransient)
 }

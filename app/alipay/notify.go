@@ -13,10 +13,10 @@ import (
 	"stampede/app/shop"
 )
 
-// VerifyNotification verifies the signature, app and seller of a notification and returns its trade, or ErrForged. The flow
-// checks order, amount and state. The library checks only the signature; cheap checks of the other fields come first.
-// It makes no outgoing call: a notification that names an unknown certificate is forged, and the certificate is not
-// fetched.
+// VerifyNotification verifies the signature, app and seller of a notification and returns its trade, or ErrForged. The
+// flow checks order, amount and state. The library checks only the signature; cheap checks of the other fields come
+// first. It makes no outgoing call: a notification that names an unknown certificate is forged, and the certificate is
+// not fetched.
 func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
@@ -42,8 +42,8 @@ func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	return a.readNotification(n)
 }
 
-// readNotification reads a verified notification. A signed but unreadable one is not forged: the reply to its error is `failure`,
-// and the gateway sends it again.
+// readNotification reads a verified notification. A signed but unreadable one is not forged: the reply to its error is
+// `failure`, and the gateway sends it again.
 func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error) {
 	id, err := shop.ParseID(n.OutTradeNo)
 	if err != nil {

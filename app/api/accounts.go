@@ -36,7 +36,12 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	auth.Post("/login", a.logIn)
 	auth.Post("/refresh", a.refresh)
 	auth.Post("/logout", a.logOut)
-	auth.Post("/forgot", alwaysAccepted(func(ctx context.Context, f account.ResetRequest) error { return a.Accounts.RequestReset(ctx, f) }))
+	auth.Post("/forgot",
+		alwaysAccepted(func(ctx context.Context,
+			f account.ResetRequest,
+		) error {
+			return a.Accounts.RequestReset(ctx, f)
+		}))
 	auth.Post("/reset", withBody(func(ctx context.Context, n account.NewPassword) (emptyResult, error) {
 		return emptyResult{}, a.Accounts.Reset(ctx, n)
 	}))
@@ -54,8 +59,8 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asIdentity(a.removeDevice))
 }
 
-// requireOwnPage rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only send
-// Origin.
+// requireOwnPage rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only
+// send Origin.
 func (a *api) requireOwnPage(c *fiber.Ctx) error {
 	origin := c.Get(fiber.HeaderOrigin)
 	switch site := c.Get("Sec-Fetch-Site"); site {

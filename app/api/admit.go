@@ -48,8 +48,8 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	return err
 }
 
-// rejectBlocked rejects requests of blocked addresses before all routes. It covers clients behind proxies and connections
-// that were open before the block; the listener closes new connections of blocked addresses.
+// rejectBlocked rejects requests of blocked addresses before all routes. It covers clients behind proxies and
+// connections that were open before the block; the listener closes new connections of blocked addresses.
 func (a *api) rejectBlocked(c *fiber.Ctx) error {
 	if a.Blocked(hostAddr(c.IP())) {
 		return shop.Fail(shop.Forbidden, "your address is blocked")
@@ -57,8 +57,8 @@ func (a *api) rejectBlocked(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// originAllowed accepts the configured origins, and the host of the request with any scheme: if a proxy terminates TLS, the
-// scheme here differs from the page's.
+// originAllowed accepts the configured origins, and the host of the request with any scheme: if a proxy terminates TLS,
+// the scheme here differs from the page's.
 func (a *api) originAllowed(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
@@ -88,8 +88,8 @@ func sameHost(scheme, a, b string) bool {
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
-// untrustedProxy warns about a peer that sends untrusted forwarding headers. If the peer is the shop's own proxy, all clients
-// behind it count as one address, and the limits of that address reject buyers.
+// untrustedProxy warns about a peer that sends untrusted forwarding headers. If the peer is the shop's own proxy, all
+// clients behind it count as one address, and the limits of that address reject buyers.
 type untrustedProxy struct {
 	warn func(peer string)
 	once rate.Sometimes // any client can send such a header
@@ -104,8 +104,8 @@ func warnUntrustedProxy(peer string) {
 		"proxy, add it to the setting: until then all clients behind it count as one address", "peer", peer)
 }
 
-// checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy sends
-// no X-Real-IP, it sets that header, which c.IP reads.
+// checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy
+// sends no X-Real-IP, it sets that header, which c.IP reads.
 func (a *api) checkForwarding(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	headerBytes := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))

@@ -55,8 +55,8 @@ type Options struct {
 	Cancel        func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil: there is
-	// no gateway.
+	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil:
+	// there is no gateway.
 	HandleNotification func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers use Shipping as well.

@@ -54,8 +54,8 @@ func TestResponsesHaveExpectedShape(t *testing.T) {
 	s.want(s.request("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a",`)
 }
 
-// TestInvalidInputIsRejectedBeforeService: each invalid input gets a clear error before a service is called. There is no service, so a call would
-// panic.
+// TestInvalidInputIsRejectedBeforeService: each invalid input gets a clear error before a service is called. There is
+// no service, so a call would panic.
 func TestInvalidInputIsRejectedBeforeService(t *testing.T) {
 	t.Parallel()
 	var checkout fakeCheckout
@@ -143,7 +143,8 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	}
 }
 
-// TestInternalErrorsHideDetails: responses to unknown errors and panics do not contain their text, but an id for the log.
+// TestInternalErrorsHideDetails: responses to unknown errors and panics do not contain their text, but an id for the
+// log.
 func TestInternalErrorsHideDetails(t *testing.T) {
 	t.Parallel()
 	for _, buy := range []func() error{
@@ -161,7 +162,8 @@ func TestInternalErrorsHideDetails(t *testing.T) {
 	}
 }
 
-// TestLongPollReturnsOnChangeTimeoutOrClose: the response is sent at the next state change, at the end of the wait, or at once when the shop closes.
+// TestLongPollReturnsOnChangeTimeoutOrClose: the response is sent at the next state change, at the end of the wait, or
+// at once when the shop closes.
 func TestLongPollReturnsOnChangeTimeoutOrClose(t *testing.T) {
 	t.Parallel()
 	var cancel func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)

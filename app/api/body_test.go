@@ -69,8 +69,8 @@ func everyRoute(t *testing.T) [][2]string {
 	return all
 }
 
-// TestEncodedBodiesAreRejected: every route rejects a compressed body with 415 and the usual error body, and allocates little
-// memory. The test is not parallel, because it measures allocations of the whole process.
+// TestEncodedBodiesAreRejected: every route rejects a compressed body with 415 and the usual error body, and allocates
+// little memory. The test is not parallel, because it measures allocations of the whole process.
 func TestEncodedBodiesAreRejected(t *testing.T) {
 	routes, bodies := everyRoute(t), bombs(t)
 	s := open(t, func(o *Options) { o.HandleNotification = func(context.Context, url.Values) error { return nil } })

@@ -82,7 +82,8 @@ func frameworkError(e *fiber.Error) *shop.Error {
 	}
 }
 
-// recoverPanic turns a panic of a handler into an internal error. The panic text is logged and never sent to the client.
+// recoverPanic turns a panic of a handler into an internal error. The panic text is logged and never sent to the
+// client.
 func recoverPanic(c *fiber.Ctx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -31,8 +31,8 @@ const (
 	noticeFailed   = "failure"
 )
 
-// handleNotification processes a payment notification. It parses the raw body, because the fields are signed. The outcome goes to
-// log and metrics; the status is always 200.
+// handleNotification processes a payment notification. It parses the raw body, because the fields are signed. The
+// outcome goes to log and metrics; the status is always 200.
 func (a *api) handleNotification(c *fiber.Ctx) error {
 	if a.HandleNotification == nil {
 		return fiber.ErrNotFound

@@ -118,7 +118,10 @@ func TestForgeriesDoNotBlockGateway(t *testing.T) {
 func TestConcurrentNotificationsAreLimited(t *testing.T) {
 	t.Parallel()
 	a := &api{
-		Options:   Options{Metrics: NewMetrics(), HandleNotification: func(context.Context, url.Values) error { return nil }},
+		Options: Options{
+			Metrics:            NewMetrics(),
+			HandleNotification: func(context.Context, url.Values) error { return nil },
+		},
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, 1),
 	}
 	a.notices <- struct{}{}

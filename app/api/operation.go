@@ -11,7 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// operationKey is the header with the idempotency key of an operation: an operation with the same key is performed once.
+// operationKey is the header with the idempotency key of an operation: an operation with the same key is performed
+// once.
 const operationKey = "Idempotency-Key"
 
 // asActor passes the actor with its key to the handler. It is the only place where routes create a journal.Actor.

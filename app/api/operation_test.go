@@ -75,8 +75,8 @@ func TestOperatorRoutesRejectOtherUsers(t *testing.T) {
 	}
 }
 
-// TestOperationsRequireIdempotencyKey: every operator route that changes something requires an Idempotency-Key, is documented so, and
-// calls no service without a valid key.
+// TestOperationsRequireIdempotencyKey: every operator route that changes something requires an Idempotency-Key, is
+// documented so, and calls no service without a valid key.
 func TestOperationsRequireIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	ops := operatorOperations(t)

@@ -117,7 +117,9 @@ func (a *api) refunds(c *fiber.Ctx) error {
 
 // decide returns the handler that approves or declines a refund.
 func (a *api) decide(approved bool) func(c *fiber.Ctx, actor journal.Actor) error {
-	return operationOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder, error) {
+	return operationOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder,
+		error,
+	) {
 		decided, err := a.Refunds.Decide(ctx, actor, order, approved, b.Note)
 		return operatorOrder{Order: decided, User: decided.User}, err
 	})

@@ -28,7 +28,9 @@ func (a *api) exportSales(c *fiber.Ctx) error {
 }
 
 // sendTable sends a table as a file download.
-func sendTable(c *fiber.Ctx, timeout time.Duration, name string, write func(ctx context.Context) ([]byte, error)) error {
+func sendTable(
+	c *fiber.Ctx, timeout time.Duration, name string, write func(ctx context.Context) ([]byte, error),
+) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	file, err := write(ctx)

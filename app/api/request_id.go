@@ -42,8 +42,8 @@ func newRequestID() string {
 // requestID returns the id set by identify.
 func requestID(c *fiber.Ctx) string { return c.GetRespHeader(fiber.HeaderXRequestID) }
 
-// logContext returns a context whose log lines contain the request id, and the order or sale in the path. Both are copied,
-// because the request must not be used after its handler has returned.
+// logContext returns a context whose log lines contain the request id, and the order or sale in the path. Both are
+// copied, because the request must not be used after its handler has returned.
 func logContext(c *fiber.Ctx) context.Context {
 	ids := []any{"request", strings.Clone(requestID(c))}
 	parts := strings.Split(strings.TrimPrefix(c.Path(), apiPath), "/")

@@ -98,7 +98,7 @@ var examples = map[string]example{
 	"changePassword": {body: `{"old":"` + testPassword + `","new":"six brown cows"}`},
 
 	"requestPass":    {id: "8"},
-	"askForRefund":   {before: (*world).pay},
+	"requestRefund":  {before: (*world).pay},
 	"confirmReceipt": {before: (*world).ship},
 	"shipOrder":      {before: (*world).pay},
 	"refundOrder":    {before: (*world).pay},
@@ -131,10 +131,10 @@ var examples = map[string]example{
 	"addBlock":         {body: `{"kind":"user","value":"7"}`},
 
 	"getDead": {before: (*world).failJobs, id: "0-1-0"}, "replayDead": {before: (*world).failJobs, id: "0-1-0"},
-	"dropDead":     {before: (*world).failJobs, id: "0-1-0"},
-	"listDead":     {before: (*world).failJobs},
-	"listParked":   {before: (*world).failJobs},
-	"replayParked": {before: (*world).failJobs, id: "1-0"}, "dropParked": {before: (*world).failJobs, id: "1-0"},
+	"dropDead":          {before: (*world).failJobs, id: "0-1-0"},
+	"listDead":          {before: (*world).failJobs},
+	"listQuarantined":   {before: (*world).failJobs},
+	"replayQuarantined": {before: (*world).failJobs, id: "1-0"}, "dropQuarantined": {before: (*world).failJobs, id: "1-0"},
 	"listDeadMails": {before: (*world).failJobs},
 	"retryMail":     {before: (*world).failJobs, id: "1-0"}, "dropMail": {before: (*world).failJobs, id: "1-0"},
 }

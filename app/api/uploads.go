@@ -31,8 +31,8 @@ const operatorPath = apiPath + "/operator/"
 // uploadPaths lists the paths that accept files.
 var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
-// AllowLongBodies permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator reports
-// true. isOperator is called before the body is read, so rejected bodies take no memory.
+// AllowLongBodies permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator
+// reports true. isOperator is called before the body is read, so rejected bodies take no memory.
 func (f *HTTPServer) AllowLongBodies(isOperator func(token string) bool) {
 	f.isOperator.Store(&isOperator)
 }

@@ -25,12 +25,13 @@ const (
 	// archiveChunk is the number of orders that one transaction locks for some milliseconds.
 	archiveChunk = 200
 	archiveSales = 100 // sales per query
-	// archiveMinPause is the minimum pause after a transaction; the pause is archivePauseFactor times as long as the transaction.
+	// archiveMinPause is the minimum pause after a transaction; the pause is archivePauseFactor times as long as the
+	// transaction.
 	archiveMinPause    = 20 * time.Millisecond
 	archivePauseFactor = 4
 
-	// Nothing is archived from archiveAhead before a sale opens until archiveBehind after it, or while archiveMaxWaiting
-	// reservations wait for their rows.
+	// Nothing is archived from archiveAhead before a sale opens until archiveBehind after it, or while
+	// archiveMaxWaiting reservations wait for their rows.
 	archiveAhead      = 10 * time.Minute
 	archiveBehind     = 5 * time.Minute
 	archiveMaxWaiting = 1000
@@ -79,7 +80,8 @@ func (a *Archiver) Run(ctx context.Context) error {
 	})
 }
 
-// RunOnce performs all due archive work until a sale is about to open. ErrArchiveLocked: another process does this work.
+// RunOnce performs all due archive work until a sale is about to open. ErrArchiveLocked: another process does this
+// work.
 func (a *Archiver) RunOnce(ctx context.Context) (done Archived, err error) {
 	err = a.Store.LockArchive(ctx, func(ctx context.Context) error {
 		r := &archiveRun{Archiver: a, done: &done}
@@ -244,7 +246,8 @@ func (r *archiveRun) pause(ctx context.Context, took time.Duration) {
 	}
 }
 
-// postponeReason returns the reason why no order may be moved now; "": moving is allowed. An unreachable store is also a reason.
+// postponeReason returns the reason why no order may be moved now; "": moving is allowed. An unreachable store is also
+// a reason.
 func (r *archiveRun) postponeReason(ctx context.Context) string {
 	now, err := r.Store.Clock(ctx)
 	if err != nil {

@@ -36,7 +36,10 @@ func (d *BlockService) AddBlock(
 	}
 	number, err := store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		added, err := tx.AddBlock(ctx, b, duration)
-		return journal.Operation{Kind: "block.add", Object: objectOf(&added), After: journaledBlock(&added), Result: added.ID}, err
+		return journal.Operation{
+			Kind: "block.add", Object: objectOf(&added), After: journaledBlock(&added),
+			Result: added.ID,
+		}, err
 	})
 	if err != nil {
 		return b, err

@@ -51,44 +51,46 @@ func (d *CatalogueService) CreateCategory(
 	if err != nil {
 		return store.CategoryRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		err := checkNameUnused(ctx, tx, id, name)
-		if err == nil {
-			err = tx.AddCategories(ctx, []shop.Category{{ID: id, Name: name}})
-		}
-		if err != nil {
-			return journal.Operation{}, err
-		}
-		made, err := tx.LockCategory(ctx, id)
-		return journal.Operation{Kind: "category.create", Object: object("category", id), After: made, Result: made}, err
-	})
+	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			err := checkNameUnused(ctx, tx, id, name)
+			if err == nil {
+				err = tx.AddCategories(ctx, []shop.Category{{ID: id, Name: name}})
+			}
+			if err != nil {
+				return journal.Operation{}, err
+			}
+			made, err := tx.LockCategory(ctx, id)
+			return journal.Operation{Kind: "category.create", Object: object("category", id), After: made, Result: made}, err
+		})
 }
 
 // EditCategory applies an edit to a category.
 func (d *CatalogueService) EditCategory(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit CategoryEdit,
 ) (store.CategoryRecord, error) {
-	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := tx.LockCategory(ctx, id)
-		if err = checkVersion("category", id, before, edit.Version, err); err != nil {
-			return journal.Operation{}, err
-		}
-		after := before
-		err = d.applyCategoryEdit(&after, &edit)
-		if err == nil {
-			err = checkNameUnused(ctx, tx, id, after.Name)
-		}
-		if err == nil {
-			err = tx.SaveCategory(ctx, &after)
-		}
-		if err != nil {
-			return journal.Operation{}, err
-		}
-		after, err = tx.LockCategory(ctx, id)
-		return journal.Operation{
-			Kind: "category.edit", Object: object("category", id), Before: before, After: after, Result: after,
-		}, err
-	})
+	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			before, err := tx.LockCategory(ctx, id)
+			if err = checkVersion("category", id, before, edit.Version, err); err != nil {
+				return journal.Operation{}, err
+			}
+			after := before
+			err = d.applyCategoryEdit(&after, &edit)
+			if err == nil {
+				err = checkNameUnused(ctx, tx, id, after.Name)
+			}
+			if err == nil {
+				err = tx.SaveCategory(ctx, &after)
+			}
+			if err != nil {
+				return journal.Operation{}, err
+			}
+			after, err = tx.LockCategory(ctx, id)
+			return journal.Operation{
+				Kind: "category.edit", Object: object("category", id), Before: before, After: after, Result: after,
+			}, err
+		})
 }
 
 func (d *CatalogueService) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
@@ -102,7 +104,8 @@ func (d *CatalogueService) applyCategoryEdit(c *store.CategoryRecord, edit *Cate
 	return checkText("name", c.Name, maxCategory, true, false)
 }
 
-// checkNameUnused rejects the name of another category. Operations are serial, so the name stays free until this one ends.
+// checkNameUnused rejects the name of another category. Operations are serial, so the name stays free until this one
+// ends.
 func checkNameUnused(ctx context.Context, tx *store.Store, id shop.ID, name string) error {
 	all, err := tx.CategoryRecords(ctx)
 	if err != nil {

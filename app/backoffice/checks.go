@@ -60,7 +60,8 @@ const (
 // CheckCodes returns all codes.
 func CheckCodes() []CheckCode {
 	return []CheckCode{
-		FoundUnreadable, FoundArchived, FoundEnded, FoundPaused, FoundProductArchived, FoundNoPicture, FoundPriceNotReduced,
+		FoundUnreadable, FoundArchived, FoundEnded, FoundPaused, FoundProductArchived, FoundNoPicture,
+		FoundPriceNotReduced,
 		FoundLimitAboveStock, FoundOffer, FoundLoadedLater, FoundNotLoadedYet, FoundNotLoaded, FoundStockDiffers,
 		FoundStock, FoundNoPartition, FoundRecovering, FoundEpochsDiffer, FoundPartition, FoundWritesRejected,
 		FoundBacklogFull, FoundBacklogGrows, FoundDeadLetters, FoundBacklog, FoundNoNode, FoundOneNode, FoundNodes,

@@ -70,20 +70,21 @@ func (d *CatalogueService) importTable(
 	ctx context.Context, actor journal.Actor, what string, read *table,
 	do func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
 ) (ImportReport, error) {
-	report, err := store.RunOperationFor[ImportReport](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
-		r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
-		err := do(ctx, tx, t, &r)
-		slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
-		r.Problems = append(r.Problems, t.problems[:min(len(t.problems), maxProblems)]...)
-		if err == nil && len(r.Problems) > 0 && !actor.Dry {
-			err = r.rejection()
-		}
-		return journal.Operation{
-			Kind: what + ".import", Object: what, After: map[string]int{"created": r.Created, "changed": r.Changed},
-			Result: r,
-		}, err
-	})
+	report, err := store.RunOperationFor[ImportReport](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
+			r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
+			err := do(ctx, tx, t, &r)
+			slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
+			r.Problems = append(r.Problems, t.problems[:min(len(t.problems), maxProblems)]...)
+			if err == nil && len(r.Problems) > 0 && !actor.Dry {
+				err = r.rejection()
+			}
+			return journal.Operation{
+				Kind: what + ".import", Object: what, After: map[string]int{"created": r.Created, "changed": r.Changed},
+				Result: r,
+			}, err
+		})
 	report.DryRun = actor.Dry
 	return report, err
 }
@@ -91,11 +92,12 @@ func (d *CatalogueService) importTable(
 // lineReader turns the lines of a table into records.
 type lineReader[T versioned] struct {
 	what     string
-	existing map[shop.ID]T                    // the records to which lines refer by id
-	begin    func(line *tableLine) (T, bool)  // starts the record of a line without an id; false: it has recorded an error
-	fill     func(line *tableLine, record *T) // sets fields, records errors in the table
-	check    func(before, after *T) error     // rejects an invalid record
-	same     func(before, after *T) bool      // reports whether the line changes nothing
+	existing map[shop.ID]T // the records to which lines refer by id
+	begin    func(line *tableLine) (T,
+		bool) // starts the record of a line without an id; false: it has recorded an error
+	fill  func(line *tableLine, record *T) // sets fields, records errors in the table
+	check func(before, after *T) error     // rejects an invalid record
+	same  func(before, after *T) bool      // reports whether the line changes nothing
 }
 
 // read returns the records to create and to change, and records errors in the table.
@@ -213,7 +215,8 @@ func versionOf[T versioned](of T) int64 {
 	}
 }
 
-// existingRecord returns the record to which a line refers by id. If the line has a version, it must be the current one.
+// existingRecord returns the record to which a line refers by id. If the line has a version, it must be the current
+// one.
 func (l *lineReader[T]) existingRecord(t *table, line *tableLine, seen map[shop.ID]bool) (found T, ok bool) {
 	id, err := shop.ParseID(line.cells["id"])
 	if err != nil {

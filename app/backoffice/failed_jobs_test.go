@@ -83,7 +83,8 @@ func TestFailedMessagesAreReplayedOrDroppedOnce(t *testing.T) {
 		e, w := &failedEntries{names: []string{"1-0", "2-0"}}, &world{Store: kit.SQLite(t), t: t, ctx: kit.Context(t)}
 		do := of(&FailedJobs{Store: w.Store, Postings: failedMessages{e}, Mails: failedEmails{e}})
 		actor := ada()
-		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.journalRows()) != 0 {
+		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound ||
+			len(w.journalRows()) != 0 {
 			t.Errorf("%s of an unknown entry: got %v, %d journal rows; want not_found, 0 rows", kind, err, len(w.journalRows()))
 		}
 		e.fail = shop.ErrTransient
@@ -162,7 +163,8 @@ func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 			return o.State, err
 		}
 		before := len(w.journalRows())
-		if _, err := do(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.journalRows()) != before {
+		if _, err := do(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound ||
+			len(w.journalRows()) != before {
 			t.Errorf("%s of an unknown dead letter: got %v, want not_found and no journal row", kind, err)
 		}
 		want := shop.Pending

@@ -58,7 +58,8 @@ func (f *FinisherJob) recoverMails(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	if err := errors.Join(f.Queue.RepeatRecent(ctx), f.Store.RescheduleEmails(ctx, now.Add(-outbox.OrderMailMaxAge))); err != nil {
+	if err := errors.Join(f.Queue.RepeatRecent(ctx),
+		f.Store.RescheduleEmails(ctx, now.Add(-outbox.OrderMailMaxAge))); err != nil {
 		return err
 	}
 	return f.Queue.Confirm(ctx, lost)

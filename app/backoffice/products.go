@@ -59,20 +59,21 @@ func (d *CatalogueService) CreateProduct(
 	if err != nil {
 		return store.ProductRecord{}, err
 	}
-	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		err := checkCategory(ctx, tx, p.CategoryID)
-		if err == nil {
-			err = checkImages(ctx, tx, p.Images)
-		}
-		if err == nil {
-			err = tx.AddProducts(ctx, []shop.Product{p})
-		}
-		if err != nil {
-			return journal.Operation{}, err
-		}
-		made, err := tx.LockProduct(ctx, p.ID)
-		return journal.Operation{Kind: "product.create", Object: object("product", p.ID), After: made, Result: made}, err
-	})
+	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			err := checkCategory(ctx, tx, p.CategoryID)
+			if err == nil {
+				err = checkImages(ctx, tx, p.Images)
+			}
+			if err == nil {
+				err = tx.AddProducts(ctx, []shop.Product{p})
+			}
+			if err != nil {
+				return journal.Operation{}, err
+			}
+			made, err := tx.LockProduct(ctx, p.ID)
+			return journal.Operation{Kind: "product.create", Object: object("product", p.ID), After: made, Result: made}, err
+		})
 }
 
 // newProduct returns the product of a draft with a new id.
@@ -97,26 +98,30 @@ func (d *CatalogueService) EditProduct(
 	if edit.Archived != nil && *edit.Archived {
 		kind = "product.archive"
 	}
-	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := tx.LockProduct(ctx, id)
-		if err = checkVersion("product", id, before, edit.Version, err); err != nil {
-			return journal.Operation{}, err
-		}
-		after := before
-		d.applyProductEdit(&after, &edit)
-		err = d.checkProduct(&after.Product)
-		if err == nil && edit.CategoryID != nil {
-			err = checkCategory(ctx, tx, after.CategoryID)
-		}
-		if err == nil {
-			err = tx.SaveProduct(ctx, &after)
-		}
-		if err != nil {
-			return journal.Operation{}, err
-		}
-		after, err = tx.LockProduct(ctx, id)
-		return journal.Operation{Kind: kind, Object: object("product", id), Before: before, After: after, Result: after}, err
-	})
+	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			before, err := tx.LockProduct(ctx, id)
+			if err = checkVersion("product", id, before, edit.Version, err); err != nil {
+				return journal.Operation{}, err
+			}
+			after := before
+			d.applyProductEdit(&after, &edit)
+			err = d.checkProduct(&after.Product)
+			if err == nil && edit.CategoryID != nil {
+				err = checkCategory(ctx, tx, after.CategoryID)
+			}
+			if err == nil {
+				err = tx.SaveProduct(ctx, &after)
+			}
+			if err != nil {
+				return journal.Operation{}, err
+			}
+			after, err = tx.LockProduct(ctx, id)
+			return journal.Operation{
+				Kind: kind, Object: object("product", id), Before: before, After: after,
+				Result: after,
+			}, err
+		})
 }
 
 func (d *CatalogueService) applyProductEdit(p *store.ProductRecord, edit *ProductEdit) {
@@ -148,29 +153,30 @@ func (d *CatalogueService) SetProductImages(
 	if err := checkImageTexts(images); err != nil {
 		return store.ProductRecord{}, err
 	}
-	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := tx.LockProduct(ctx, id)
-		if err = checkVersion("product", id, before, version, err); err != nil {
-			return journal.Operation{}, err
-		}
-		err = checkImages(ctx, tx, images)
-		if err == nil {
-			err = tx.SaveProductImages(ctx, id, images)
-		}
-		if err == nil {
-			err = tx.RenewImages(ctx, removedImages(before.Images, images))
-		}
-		if err == nil {
-			err = tx.SaveProduct(ctx, &before)
-		}
-		if err != nil {
-			return journal.Operation{}, err
-		}
-		after, err := tx.LockProduct(ctx, id)
-		return journal.Operation{
-			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images, Result: after,
-		}, err
-	})
+	return store.RunOperationFor[store.ProductRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			before, err := tx.LockProduct(ctx, id)
+			if err = checkVersion("product", id, before, version, err); err != nil {
+				return journal.Operation{}, err
+			}
+			err = checkImages(ctx, tx, images)
+			if err == nil {
+				err = tx.SaveProductImages(ctx, id, images)
+			}
+			if err == nil {
+				err = tx.RenewImages(ctx, removedImages(before.Images, images))
+			}
+			if err == nil {
+				err = tx.SaveProduct(ctx, &before)
+			}
+			if err != nil {
+				return journal.Operation{}, err
+			}
+			after, err := tx.LockProduct(ctx, id)
+			return journal.Operation{
+				Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images, Result: after,
+			}, err
+		})
 }
 
 // checkProduct rejects products that cannot be shown, and cleans the description.

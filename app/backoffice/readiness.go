@@ -135,8 +135,8 @@ func failed(code CheckCode, of Facts, do, format string, args ...any) []Check {
 	return []Check{{State: CheckFail, Code: code, Of: of, Message: fmt.Sprintf(format, args...), Do: do}}
 }
 
-// unreadable returns the finding of a check that could not read its data. It hides the cause, because that contains host
-// names.
+// unreadable returns the finding of a check that could not read its data. It hides the cause, because that contains
+// host names.
 func unreadable(what string) []Check {
 	return failed(FoundUnreadable, Facts{"what": what},
 		"Check that the stores respond: stampede checkconfig, and the log of the node",

@@ -76,7 +76,9 @@ func (d *SaleService) ResumeSale(
 }
 
 // EndSale closes an open sale, or a hidden one before it opens. Unpaid orders keep their payment deadline.
-func (d *SaleService) EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation) (OperatorSale, error) {
+func (d *SaleService) EndSale(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation,
+) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.end", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		switch shop.PhaseAt(now, s.OpensAt, s.ClosesAt) {
 		case shop.Upcoming:
@@ -138,22 +140,23 @@ func (d *SaleService) edit(
 	if err != nil {
 		return OperatorSale{}, shop.Unreadable("Redis time", err)
 	}
-	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := tx.LockTerms(ctx, sale, a.Version)
-		if err != nil {
-			return journal.Operation{}, missing("sale", sale, err)
-		}
-		after := before
-		if err := change(&after, now); err != nil {
-			return journal.Operation{}, err
-		}
-		err = tx.SaveTerms(ctx, &after)
-		terms := shop.TermsOf(&after)
-		return journal.Operation{
-			Kind: kind, Object: object("sale", sale), Before: shop.TermsOf(&before), After: terms, Note: a.Note,
-			Result: terms,
-		}, err
-	})
+	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			before, err := tx.LockTerms(ctx, sale, a.Version)
+			if err != nil {
+				return journal.Operation{}, missing("sale", sale, err)
+			}
+			after := before
+			if err := change(&after, now); err != nil {
+				return journal.Operation{}, err
+			}
+			err = tx.SaveTerms(ctx, &after)
+			terms := shop.TermsOf(&after)
+			return journal.Operation{
+				Kind: kind, Object: object("sale", sale), Before: shop.TermsOf(&before), After: terms, Note: a.Note,
+				Result: terms,
+			}, err
+		})
 	if err != nil {
 		return OperatorSale{}, d.conflictError(ctx, sale, err)
 	}

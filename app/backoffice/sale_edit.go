@@ -11,8 +11,8 @@ import (
 )
 
 // EditSale applies an edit to a sale. Until the sale is loaded, all fields can change; from then on the stock and the
-// archived state cannot. From editLead before the opening, only the fields in editableWhileOpen can change. After the end
-// only the position can change, and the sale can be archived.
+// archived state cannot. From editLead before the opening, only the fields in editableWhileOpen can change. After the
+// end only the position can change, and the sale can be archived.
 func (d *CatalogueService) EditSale(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit SaleEdit,
 ) (store.SaleRecord, error) {
@@ -20,29 +20,33 @@ func (d *CatalogueService) EditSale(
 	if edit.Archived != nil && *edit.Archived {
 		kind = "sale.archive"
 	}
-	edited, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		before, err := d.lockedSale(ctx, tx, id)
-		if err = checkVersion("sale", id, before, edit.Version, err); err != nil {
-			return journal.Operation{}, err
-		}
-		after := before
-		d.applySaleEdit(&after, &edit)
-		if err := d.checkEdit(&before, &after); err != nil {
-			return journal.Operation{}, err
-		}
-		if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
-			if _, err := tx.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
-				return journal.Operation{}, shop.Fail(shop.WrongState, "the slot of the sale was removed: copy the sale to another slot")
-			} else if err != nil {
+	edited, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			before, err := d.lockedSale(ctx, tx, id)
+			if err = checkVersion("sale", id, before, edit.Version, err); err != nil {
 				return journal.Operation{}, err
 			}
-		}
-		if err := tx.SaveSales(ctx, after); err != nil {
-			return journal.Operation{}, err
-		}
-		after, err = d.lockedSale(ctx, tx, id)
-		return journal.Operation{Kind: kind, Object: object("sale", id), Before: before, After: after, Result: after}, err
-	})
+			after := before
+			d.applySaleEdit(&after, &edit)
+			if err := d.checkEdit(&before, &after); err != nil {
+				return journal.Operation{}, err
+			}
+			if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
+				if _, err := tx.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
+					return journal.Operation{}, shop.Fail(shop.WrongState, "the slot of the sale was removed: copy the sale to another slot")
+				} else if err != nil {
+					return journal.Operation{}, err
+				}
+			}
+			if err := tx.SaveSales(ctx, after); err != nil {
+				return journal.Operation{}, err
+			}
+			after, err = d.lockedSale(ctx, tx, id)
+			return journal.Operation{
+				Kind: kind, Object: object("sale", id), Before: before, After: after,
+				Result: after,
+			}, err
+		})
 	if err == nil {
 		d.published(ctx, &actor, id)
 	}

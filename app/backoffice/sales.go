@@ -96,10 +96,11 @@ func (d *CatalogueService) CreateSale(
 	if err != nil {
 		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		made, err := d.addSale(ctx, tx, id, draft)
-		return journal.Operation{Kind: "sale.create", Object: object("sale", id), After: made, Result: made}, err
-	})
+	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			made, err := d.addSale(ctx, tx, id, draft)
+			return journal.Operation{Kind: "sale.create", Object: object("sale", id), After: made, Result: made}, err
+		})
 	if err == nil {
 		d.published(ctx, &actor, made.ID)
 	}
@@ -114,16 +115,17 @@ func (d *CatalogueService) CopySale(
 	if err != nil {
 		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		like, err := tx.SaleRecord(ctx, from)
-		if err != nil {
-			return journal.Operation{}, missing("sale", from, err)
-		}
-		made, err := d.addSale(ctx, tx, id, c.of(&like))
-		return journal.Operation{
-			Kind: "sale.create", Object: object("sale", id), After: made, Result: made, Note: "like sale " + from.String(),
-		}, err
-	})
+	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			like, err := tx.SaleRecord(ctx, from)
+			if err != nil {
+				return journal.Operation{}, missing("sale", from, err)
+			}
+			made, err := d.addSale(ctx, tx, id, c.of(&like))
+			return journal.Operation{
+				Kind: "sale.create", Object: object("sale", id), After: made, Result: made, Note: "like sale " + from.String(),
+			}, err
+		})
 	if err == nil {
 		d.published(ctx, &actor, made.ID)
 	}

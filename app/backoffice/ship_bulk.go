@@ -91,10 +91,11 @@ func (d *ShippingService) shipBatch(
 ) ([]ShipLine, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
-	results, err := store.RunOperationFor[[]ShipLine](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		shipped, err := tx.Ship(ctx, how, parcels)
-		return journal.Operation{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Result: resultsOf(shipped)}, err
-	})
+	results, err := store.RunOperationFor[[]ShipLine](ctx, d.Store, actor,
+		func(tx *store.Store) (journal.Operation, error) {
+			shipped, err := tx.Ship(ctx, how, parcels)
+			return journal.Operation{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Result: resultsOf(shipped)}, err
+		})
 	if err != nil || actor.Dry {
 		return results, shop.UnknownOutcome("ship orders", err)
 	}

@@ -35,7 +35,8 @@ func TestShipManyShipsValidLinesOnce(t *testing.T) {
 		}
 		for j, l := range got.Lines {
 			w := want[j]
-			if l.Line != w.Line || l.Order != w.Order || l.Result != w.Result || !strings.HasPrefix(l.Message, w.Message) {
+			if l.Line != w.Line || l.Order != w.Order || l.Result != w.Result ||
+				!strings.HasPrefix(l.Message, w.Message) {
 				t.Errorf("%s: got %+v, want %+v", key, l, w)
 			}
 		}
@@ -44,7 +45,7 @@ func TestShipManyShipsValidLinesOnce(t *testing.T) {
 	if len(acts) != 2 || journal.CheckOperationKey(acts[0].Key) != nil {
 		t.Errorf("got the journal rows %+v, want 2 rows with valid keys", acts)
 	}
-	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "Act", "sell 1", "Touch", "publish 1")
+	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "RunOperation", "sell 1", "Touch", "publish 1")
 }
 
 func TestShipManyRejectsInvalidFiles(t *testing.T) {

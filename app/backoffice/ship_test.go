@@ -53,7 +53,7 @@ func TestShipmentsArePublishedAfterTheCommit(t *testing.T) {
 	w.startTrace()
 	service, actor := w.shipping(), ada()
 	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
-	fakes.WantSteps(t, w.redis.Trace, "Act", "sell 1", "publish 1")
+	fakes.WantSteps(t, w.redis.Trace, "RunOperation", "sell 1", "publish 1")
 	sent, err := w.Store.ShipmentOf(w.ctx, 1)
 	if want := w.redis.At.Add(service.FinishAfter); err != nil || sent.FinishAt != want {
 		t.Errorf("got %+v, %v; want FinishAt %d", sent, err, want)
@@ -159,7 +159,7 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 		Store: w.Store, RedisTime: w.redis.Now, Effects: service.Effects, Queue: queue,
 		Mail: &outbox.OrderMail{Users: w.Store, Mailer: box, Now: func() shop.Millis { return w.redis.At }},
 	}
-	repeated := []string{"reread", "Rewrite", "confirm"}
+	repeated := []string{"reread", "RescheduleEmails", "confirm"}
 	written := []string{"ClaimShipped", "MarkEmailSent"}
 	for _, step := range []struct {
 		fail  string
@@ -176,7 +176,10 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 			lost: &outbox.LostError{}, after: outbox.OrderMailMaxAge, mails: 2, state: shop.Shipped,
 			steps: slices.Concat(repeated, written),
 		},
-		{lost: &outbox.LostError{}, after: outbox.OrderMailMaxAge + 1e6, mails: 2, state: shop.Shipped, steps: repeated},
+		{
+			lost: &outbox.LostError{}, after: outbox.OrderMailMaxAge + 1e6, mails: 2, state: shop.Shipped,
+			steps: repeated,
+		},
 		{after: service.FinishAfter - 1e6, mails: 2, state: shop.Shipped},
 		{after: service.FinishAfter, mails: 2, state: shop.Finished, steps: []string{"FinishShipped", "sell 1", "publish 1"}},
 		{after: service.FinishAfter, mails: 2, state: shop.Finished},

@@ -119,7 +119,8 @@ func (d *CatalogueService) CreateSlot(
 		existing, err := tx.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
 		if draft.Hidden && err == nil {
 			existing, err = tx.AllSlots(ctx, slot.OpensAt, slot.ClosesAt)
-			existing = slices.DeleteFunc(existing, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
+			existing = slices.DeleteFunc(existing,
+				func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
 		}
 		if err == nil && len(existing) > 0 {
 			err = shop.Fail(shop.Conflict, "the slot overlaps "+d.describe(existing[0]))
@@ -294,7 +295,9 @@ func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, pl
 }
 
 // planLine returns the state of one planned slot and its error text.
-func (d *CatalogueService) planLine(line *PlannedSlot, existing, created []shop.Slot, now shop.Millis) (PlanState, string) {
+func (d *CatalogueService) planLine(
+	line *PlannedSlot, existing, created []shop.Slot, now shop.Millis,
+) (PlanState, string) {
 	for _, s := range existing {
 		if s.OpensAt == line.OpensAt && s.ClosesAt == line.ClosesAt {
 			return PlanExists, ""

@@ -228,8 +228,8 @@ func stuckEntries(all []PartitionFigures) (partitions partitionList, oldest time
 	return partitions, oldest
 }
 
-// nodesWithoutDatabase returns the nodes without a response from the database for longer than maxDatabaseSilence, and the longest
-// time.
+// nodesWithoutDatabase returns the nodes without a response from the database for longer than maxDatabaseSilence, and
+// the longest time.
 func nodesWithoutDatabase(nodes []NodeFigures) (names []string, maxTime time.Duration) {
 	for _, n := range nodes {
 		if unreachable := time.Duration(n.DatabaseMS) * time.Millisecond; unreachable > maxDatabaseSilence {

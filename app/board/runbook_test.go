@@ -16,7 +16,8 @@ func TestAlarmsLinkToRunbookSections(t *testing.T) {
 		}
 	}
 	for _, alarm := range []string{
-		AlarmStandstill, AlarmGrowingLag, AlarmRedisUnreachable, AlarmWritesRejected, AlarmDatabaseUnreachable, AlarmEntryStuck,
+		AlarmStandstill, AlarmGrowingLag, AlarmRedisUnreachable, AlarmWritesRejected, AlarmDatabaseUnreachable,
+		AlarmEntryStuck,
 		AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmDatabaseRisk,
 	} {
 		if alarmParts[alarm] == "" {

@@ -39,7 +39,8 @@ type Catalogue struct {
 	source    Store
 	newFilter func(ids []shop.ID) IDFilter
 	zone      *time.Location
-	// MinChallenge returns the minimum entry check of every sale; nil: no minimum. After its result changes, call Invalidate.
+	// MinChallenge returns the minimum entry check of every sale; nil: no minimum. After its result changes, call
+	// Invalidate.
 	MinChallenge func() shop.Challenge
 
 	loadingSale  shop.SharedLoad[loadKey, *shop.Sale]
@@ -126,8 +127,8 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// reread reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than saleRetention
-// ago.
+// reread reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than
+// saleRetention ago.
 func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 	clock := time.Now() // the node's clock is precise enough: missing data are read on demand
 	now := shop.MillisOf(clock)

@@ -67,7 +67,8 @@ func (p *Ticker) RunOnce(ctx context.Context) error {
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return err
 	}
-	counters = shop.RepliedCounters(refs, counters, shop.UnreachableIn(err)) // sales of unavailable partitions get no tick
+	// sales of unavailable partitions get no tick
+	counters = shop.RepliedCounters(refs, counters, shop.UnreachableIn(err))
 	changed := p.updateRates(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
 	p.announce(ctx, changed)

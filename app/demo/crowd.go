@@ -66,7 +66,8 @@ func (c *Crowd) scaled(d time.Duration) time.Duration {
 
 // run connects repeatedly, with a pause after each visit.
 func (s *shopper) run(ctx context.Context) {
-	for pause := s.randomUpTo(connectPeriod); shop.Sleep(ctx, pause); pause = time.Second + s.randomUpTo(maxReconnectPause) {
+	for pause := s.randomUpTo(connectPeriod); shop.Sleep(ctx,
+		pause); pause = time.Second + s.randomUpTo(maxReconnectPause) {
 		if err := s.visit(ctx); ctx.Err() == nil {
 			slog.DebugContext(ctx, s.name+" lost the connection", "err", err)
 		}

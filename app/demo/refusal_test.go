@@ -86,7 +86,8 @@ func TestRejectedBuyIsRepeatedWithItsKey(t *testing.T) {
 	t.Parallel()
 	s, received := newConnectedShopper(t)
 	buy := wsclient.Request{Op: wsclient.Buy, Sale: 5, Qty: 2, Key: "demo-key-1"}
-	if pause, err := s.sendRejected(t, buy, shop.FailBusy("unknown", 500*time.Millisecond)); err != nil || pause < minRetryPause {
+	if pause, err := s.sendRejected(t, buy, shop.FailBusy("unknown", 500*time.Millisecond)); err != nil ||
+		pause < minRetryPause {
 		t.Fatalf("pause %v, %v", pause, err)
 	}
 	if err := s.move(); err != nil {
@@ -123,7 +124,8 @@ func TestPermanentRejectionIsNotRepeated(t *testing.T) {
 		}
 	}
 	s.token = "old"
-	if _, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Hello}, shop.Fail(shop.Unauthorized, "ended")); err == nil ||
+	if _, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Hello},
+		shop.Fail(shop.Unauthorized, "ended")); err == nil ||
 		s.token != "" {
 		t.Fatalf("token %q, %v", s.token, err)
 	}

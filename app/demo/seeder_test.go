@@ -41,7 +41,8 @@ func TestProductsAreAddedOnce(t *testing.T) {
 	}
 }
 
-// TestRollingWithoutSlotsStartsWithAShortSlot: one slot has closed, one is open, the next one opens 90 seconds after the start.
+// TestRollingWithoutSlotsStartsWithAShortSlot: one slot has closed, one is open, the next one opens 90 seconds after
+// the start.
 func TestRollingWithoutSlotsStartsWithAShortSlot(t *testing.T) {
 	t.Parallel()
 	now := 1_000_000*minute + 123

@@ -4,5 +4,6 @@
 //
 //	Act ─▶ lock the head ─▶ key exists: stored result │ change, row, result ─▶ COMMIT ─▶ effects, at least once
 //
-// Entry points: store.Store.RunOperation and store.RunOperationFor (perform an operation), [Journal.VerifyJournal] (verify the hashes).
+// Entry points: store.Store.RunOperation and store.RunOperationFor (perform an operation), [Journal.VerifyJournal]
+// (verify the hashes).
 package journal

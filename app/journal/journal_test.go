@@ -54,8 +54,8 @@ func written(n int) *rows {
 	return r
 }
 
-// TestVerifyFindsEveryChange: the verification finds the first changed row of a journal. A stored head reveals a journal
-// whose hashes were all recomputed.
+// TestVerifyFindsEveryChange: the verification finds the first changed row of a journal. A stored head reveals a
+// journal whose hashes were all recomputed.
 func TestVerifyFindsEveryChange(t *testing.T) {
 	t.Parallel()
 	const total = journal.Page + 20 // more than one page

@@ -43,8 +43,8 @@ func (a *Actor) Check() error {
 	return CheckNote(a.Note)
 }
 
-// Operation is an operation as the journal stores it. The states and the result are encoded as JSON and refer to buyers only
-// by id, because the journal outlives personal data.
+// Operation is an operation as the journal stores it. The states and the result are encoded as JSON and refer to buyers
+// only by id, because the journal outlives personal data.
 type Operation struct {
 	Kind   string // type of operation: "sale.pause"
 	Object string // changed object: "sale:7301444403200000101"

@@ -101,14 +101,15 @@ func subjects(c Class, limit Window, user shop.ID, addr netip.Addr) (subjectList
 		own, wide := shop.Networks(addr)
 		subjectList, maxCount = append(subjectList, subject{class: c, net: own}), append(maxCount, limit.Addr)
 		if wide.IsValid() {
-			subjectList, maxCount = append(subjectList, subject{class: c, net: wide}), append(maxCount, limit.Addr*shop.WideFactor)
+			subjectList, maxCount = append(subjectList, subject{class: c, net: wide}), append(maxCount,
+				limit.Addr*shop.WideFactor)
 		}
 	}
 	return subjectList, maxCount
 }
 
-// applyCounts rejects if one of the counts does, and then takes back the others. The node counts the subjects that Redis has
-// not counted.
+// applyCounts rejects if one of the counts does, and then takes back the others. The node counts the subjects that
+// Redis has not counted.
 func (w *Windows) applyCounts(
 	ctx context.Context, subjectList []subject, maxCount []int, waits []time.Duration, local []bool,
 ) (failed error) {
@@ -155,7 +156,9 @@ func limitErrorOf(s *subject, wait time.Duration) error {
 
 // count counts in Redis, in one pipeline, and returns which subjects the node has to count alone. Only calls that
 // failed because the script was missing on a server, and counted nothing, are repeated in full.
-func (w *Windows) count(ctx context.Context, subjectList []subject, maxCount []int, n int) (waits []time.Duration, local []bool) {
+func (w *Windows) count(
+	ctx context.Context, subjectList []subject, maxCount []int, n int,
+) (waits []time.Duration, local []bool) {
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
 	waits, local = make([]time.Duration, len(subjectList)), make([]bool, len(subjectList))

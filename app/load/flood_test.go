@@ -43,8 +43,8 @@ func sendAndReceive(t *testing.T, f *flood, n int) {
 	}
 }
 
-// TestFloodFailsOnlyOnWrongResponses: only a wrong response of the server fails the run. The flood is complete and uses enough
-// source addresses to stay below the rate limit.
+// TestFloodFailsOnlyOnWrongResponses: only a wrong response of the server fails the run. The flood is complete and uses
+// enough source addresses to stay below the rate limit.
 func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -126,8 +126,8 @@ func TestIncompleteFloodFailsTheRun(t *testing.T) {
 	}
 }
 
-// TestFloodWaitsForSlowResponses: run waits for slow sequential responses without a total limit, and stops when the server falls
-// silent.
+// TestFloodWaitsForSlowResponses: run waits for slow sequential responses without a total limit, and stops when the
+// server falls silent.
 func TestFloodWaitsForSlowResponses(t *testing.T) {
 	t.Parallel()
 	const (
@@ -168,8 +168,8 @@ func TestFloodWaitsForSlowResponses(t *testing.T) {
 	}
 }
 
-// TestOnlyConnectionsClosedBeforeResponseAreLost: a server that closes idle connections causes no loss while the flood waits for the last
-// responses. A connection closed before its response is a loss.
+// TestOnlyConnectionsClosedBeforeResponseAreLost: a server that closes idle connections causes no loss while the flood
+// waits for the last responses. A connection closed before its response is a loss.
 func TestOnlyConnectionsClosedBeforeResponseAreLost(t *testing.T) {
 	t.Parallel()
 	const idle = 50 * time.Millisecond

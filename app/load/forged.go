@@ -47,8 +47,8 @@ func (r *Result) recordForged(all *flood, seconds float64) {
 	}
 }
 
-// forgedNotification returns a notification request that is valid except for its signature. The signature has the length of a
-// 2048-bit key and is below its modulus, so that the server must compute the verification.
+// forgedNotification returns a notification request that is valid except for its signature. The signature has the
+// length of a 2048-bit key and is below its modulus, so that the server must compute the verification.
 func forgedNotification(host, appID, sellerID string) []byte {
 	form := url.Values{
 		"app_id": {appID}, "auth_app_id": {appID}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},

@@ -39,8 +39,8 @@ type socket struct {
 	last       []byte        // the newest op, repeated if the server is busy
 }
 
-// recentOrders is the number of last orders that are searched for a repeated event: a redelivery arrives soon. Orders in the
-// hello reply are compared with all orders.
+// recentOrders is the number of last orders that are searched for a repeated event: a redelivery arrives soon. Orders
+// in the hello reply are compared with all orders.
 const recentOrders = 8
 
 func (s *socket) addOrder(order int64, lastN int) (isNew bool) {
@@ -77,8 +77,8 @@ type phase interface {
 	act(l *loop) (wait time.Duration, done bool)
 }
 
-// idlePause is the pause of a loop that has read all data. Without it, waking the loop would cost the server an eighth of
-// each write. Measured latencies are up to one breath too long.
+// idlePause is the pause of a loop that has read all data. Without it, waking the loop would cost the server an eighth
+// of each write. Measured latencies are up to one breath too long.
 const idlePause = time.Millisecond
 
 // loop runs a share of the crowd on one goroutine.

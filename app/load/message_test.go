@@ -10,8 +10,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// TestPartialParserReadsGoldenFrames: the partial parser reads all golden frames correctly. It fails when the protocol moves
-// a parsed member.
+// TestPartialParserReadsGoldenFrames: the partial parser reads all golden frames correctly. It fails when the protocol
+// moves a parsed member.
 func TestPartialParserReadsGoldenFrames(t *testing.T) {
 	t.Parallel()
 	seen := make(map[kind]int)

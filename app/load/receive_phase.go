@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// receivePhase is a phase that sends no ops and only receives. Its function runs after each wait and reports whether the
-// phase is over.
+// receivePhase is a phase that sends no ops and only receives. Its function runs after each wait and reports whether
+// the phase is over.
 type receivePhase func(l *loop) (wait time.Duration, over bool)
 
 func (receivePhase) onFrame(*loop, *socket, message) {}

@@ -155,8 +155,8 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]sho
 	return sales, err
 }
 
-// loadSales watches the sales once on its own socket, at most 20 at a time. It retries sales that the server has not loaded
-// yet: its catalogue is up to a second old.
+// loadSales watches the sales once on its own socket, at most 20 at a time. It retries sales that the server has not
+// loaded yet: its catalogue is up to a second old.
 func (b *bench) loadSales(ctx context.Context, sales []shop.ID) error {
 	conn, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {

@@ -32,7 +32,8 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 	addresses := 0
 	for i := range 2 * floodWindows {
 		if i%4 == 0 || i%4 == 3 { // alternate the order, so that a gradual slowdown affects both sides equally
-			if err := baseline.measure(b.measured, func() (*workResult, error) { return b.crowd.runWork(ctx, w) }); err != nil {
+			if err := baseline.measure(b.measured,
+				func() (*workResult, error) { return b.crowd.runWork(ctx, w) }); err != nil {
 				return nil, 0, err
 			}
 			continue

@@ -18,7 +18,8 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 		return fmt.Errorf("set --pid to the process id of the server")
 	}
 	until := time.Now().Add(max(minSettleTime, b.For))
-	err := b.crowd.receiveUntil(ctx, func(*loop) (time.Duration, bool) { return time.Until(until), time.Now().After(until) })
+	err := b.crowd.receiveUntil(ctx,
+		func(*loop) (time.Duration, bool) { return time.Until(until), time.Now().After(until) })
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"stampede/app/shop"
 )
 
-// deliverTimeout limits one delivery from the dial to the last reply, even with a slow server. The stream retries an e-mail
-// after 30 s at the earliest.
+// deliverTimeout limits one delivery from the dial to the last reply, even with a slow server. The stream retries an
+// e-mail after 30 s at the earliest.
 const deliverTimeout = 20 * time.Second
 
 // Sender sends e-mails to a mail server, over one connection per concurrent e-mail. After a success, the connection is
@@ -118,7 +118,8 @@ func (s *Sender) dial(ctx context.Context) (net.Conn, error) {
 // login prepares the connection for e-mails: TLS and login.
 func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smtp.Client, error) {
 	options := []gomail.Option{
-		gomail.WithPort(s.server.Port), gomail.WithTimeout(s.timeout), gomail.WithTLSConfig(s.tls), gomail.WithoutNoop(),
+		gomail.WithPort(s.server.Port), gomail.WithTimeout(s.timeout), gomail.WithTLSConfig(s.tls),
+		gomail.WithoutNoop(),
 		gomail.WithDialContextFunc(func(context.Context, string, string) (net.Conn, error) { return conn, nil }),
 	}
 	switch s.server.TLS {

@@ -164,8 +164,8 @@ func (e *Effects) Publish(ctx context.Context, asOf shop.Millis, rows []*shop.Or
 	return errors.Join(failed...)
 }
 
-// ensureTouched renews the change timestamps of rows that the caller's own transaction did not change. asOf was read earlier,
-// so it is valid for them, too.
+// ensureTouched renews the change timestamps of rows that the caller's own transaction did not change. asOf was read
+// earlier, so it is valid for them, too.
 func (e *Effects) ensureTouched(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	old := shop.Where(rows, func(o *shop.Order) bool { return !o.Touched })
 	if len(old) == 0 {

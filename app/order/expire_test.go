@@ -16,7 +16,10 @@ func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis
 	tr := &fakes.Trace{}
 	dueStore, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
 		&fakes.Notifier{Trace: tr}
-	return &Expirer{Redis: inventory, Store: dueStore, Effects: effectsOf(inventory, dueStore, notifier)}, dueStore, inventory,
+	return &Expirer{
+			Redis: inventory, Store: dueStore,
+			Effects: effectsOf(inventory, dueStore, notifier),
+		}, dueStore, inventory,
 		notifier
 }
 

@@ -60,8 +60,8 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 	return verdicts, nil
 }
 
-// writeDeadline returns the deadline for writing rows whose time to pay starts now. At least half of that time must remain
-// when a stalled database commits.
+// writeDeadline returns the deadline for writing rows whose time to pay starts now. At least half of that time must
+// remain when a stalled database commits.
 func (f *Fulfiller) writeDeadline() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
 
 // batchWrite is one pass over a batch.
@@ -212,7 +212,8 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 	return inserted, nil
 }
 
-// batchSpans has the spans of the traced entries of a batch, by position; nil in the usual case that no entry is traced.
+// batchSpans has the spans of the traced entries of a batch, by position; nil in the usual case that no entry is
+// traced.
 type batchSpans map[int]*trace.Span
 
 // follow starts the spans of the traced entries: the time that each waited in its stream, which ends now, and the
@@ -273,7 +274,8 @@ func (s batchSpans) finish(verdicts []error, err error) {
 	}
 }
 
-// withParentSpan returns the entry for the next step: if the entry has a span, that span becomes the parent of later spans.
+// withParentSpan returns the entry for the next step: if the entry has a span, that span becomes the parent of later
+// spans.
 func (s batchSpans) withParentSpan(at int, e *shop.Entry) *shop.Entry {
 	span := s[at]
 	if span == nil {

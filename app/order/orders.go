@@ -16,8 +16,9 @@ type Reader struct {
 	Store     Store
 }
 
-// ReservationsOf lists the user's reservations that have no row yet, each with its place. Those of an unavailable partition are
-// missing. A buyer who misses one repeats the buy with its key and receives Busy until the partition is available.
+// ReservationsOf lists the user's reservations that have no row yet, each with its place. Those of an unavailable
+// partition are missing. A buyer who misses one repeats the buy with its key and receives Busy until the partition is
+// available.
 func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	waiting, err := r.Redis.Waiting(ctx, user)
 	if err != nil && shop.UnreachableIn(err) == nil {

@@ -20,8 +20,8 @@ type QuarantinedEmail struct {
 	Reason string      `json:"reason"`
 }
 
-// OrderMailMaxAge is the maximum age of a payment, refund or shipment for which an e-mail is sent. The marks that prevent
-// duplicate e-mails are kept longer.
+// OrderMailMaxAge is the maximum age of a payment, refund or shipment for which an e-mail is sent. The marks that
+// prevent duplicate e-mails are kept longer.
 const OrderMailMaxAge = 7 * 24 * time.Hour
 
 // OrderMail sends e-mails about paid, refunded and shipped orders to buyers with an e-mail address. Payments and

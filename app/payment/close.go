@@ -62,8 +62,8 @@ func (c *PaymentService) closeAtGateway(
 
 var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTransient)
 
-// endOrders ends pending orders whose trades are over, returns their units and publishes their states. It returns the rows
-// that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
+// endOrders ends pending orders whose trades are over, returns their units and publishes their states. It returns the
+// rows that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
 func (c *PaymentService) endOrders(
 	ctx context.Context, orders []shop.ID, to shop.OrderState,
 ) (rows []shop.Order, locked []shop.ID, err error) {

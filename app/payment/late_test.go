@@ -23,8 +23,8 @@ type stores interface {
 	order.Store
 }
 
-// unexpected has the methods that a test does not expect: they panic. It is embedded deeper than the fakes, so that their
-// methods take precedence.
+// unexpected has the methods that a test does not expect: they panic. It is embedded deeper than the fakes, so that
+// their methods take precedence.
 type unexpected struct{ depth2 }
 
 type (

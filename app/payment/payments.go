@@ -25,7 +25,8 @@ const (
 // Valid reports whether o is one of these outcomes.
 func (o Outcome) Valid() bool {
 	return slices.Contains([]Outcome{
-		OutcomeTaken, OutcomeLate, OutcomeRevived, OutcomeRefunded, OutcomeUnknownOrder, OutcomeWrongAmount, OutcomeSecondTrade,
+		OutcomeTaken, OutcomeLate, OutcomeRevived, OutcomeRefunded, OutcomeUnknownOrder, OutcomeWrongAmount,
+		OutcomeSecondTrade,
 		OutcomeNeverPayable,
 	}, o)
 }

@@ -15,8 +15,8 @@ import (
 const (
 	payWatchEvery = time.Second
 	payWatchBatch = 200 // late payments per round
-	// payWatchLease is how long a node owns the trades that it claimed. It is longer than queryTimeout plus the wait for
-	// the pace.
+	// payWatchLease is how long a node owns the trades that it claimed. It is longer than queryTimeout plus the wait
+	// for the pace.
 	payWatchLease = 30 * time.Second
 	// queryTimeout is the time limit of one look: at most a query and a close.
 	queryTimeout = 12 * time.Second
@@ -135,8 +135,8 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// claimAndQuery claims as many trades as there are free places, returns their number, and starts their queries. It does not wait
-// for the results. After a failed claim it calls done once, with the errors of its queries.
+// claimAndQuery claims as many trades as there are free places, returns their number, and starts their queries. It does
+// not wait for the results. After a failed claim it calls done once, with the errors of its queries.
 func (r *PayReconciler) claimAndQuery(ctx context.Context, done func(error)) (int, error) {
 	r.window.limit = r.MaxQueries
 	places := r.window.enter(time.Now())
@@ -210,7 +210,8 @@ func (r *PayReconciler) queryAll(
 // wholeSecond rounds up to a second: trades that are due in the same second are scheduled with one statement.
 func wholeSecond(at shop.Millis) shop.Millis { return (at + 999) / 1000 * 1000 }
 
-// queryTrade queries and settles the trade of one order. If the trade is unpaid and the order has ended, it closes the trade.
+// queryTrade queries and settles the trade of one order. If the trade is unpaid and the order has ended, it closes the
+// trade.
 func (r *PayReconciler) queryTrade(ctx context.Context, o shop.Order) error {
 	if !isUnpaid(o) {
 		return nil

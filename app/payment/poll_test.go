@@ -253,7 +253,8 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 		if late > time.Minute {
 			t.Errorf("a payment was found after %v", late)
 		}
-		if allowed := perSecond * int(time.Since(began).Seconds()); b.queries > allowed+perSecond || b.maxRunning > maxQueries ||
+		if allowed := perSecond * int(time.Since(began).Seconds()); b.queries > allowed+perSecond ||
+			b.maxRunning > maxQueries ||
 			b.overlapping > 0 {
 			t.Errorf("%d queries, at most %d allowed; %d at the same time; %d twice", b.queries, allowed, b.maxRunning, b.overlapping)
 		}

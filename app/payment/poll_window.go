@@ -16,8 +16,8 @@ const (
 	faultPause    = time.Second
 )
 
-// queryWindow limits the number of running trade queries. It grows with each result, up to the number that the latency of
-// the gateway needs. It shrinks with faults, so that an overloaded gateway gets fewer queries:
+// queryWindow limits the number of running trade queries. It grows with each result, up to the number that the latency
+// of the gateway needs. It shrinks with faults, so that an overloaded gateway gets fewer queries:
 //
 //	a result    + 2 / size      2 places each time that all places were used once
 //	a fault     − 1 / 10        and a pause of all queries after faultsToPause consecutive faults

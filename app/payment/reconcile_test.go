@@ -42,7 +42,8 @@ func (b *reconciliationStores) OrdersOfDay(
 const tradeLife = 5 * time.Minute
 
 func (b *reconciliationStores) PaymentsOf(_ context.Context, ids []shop.ID) ([]ReceivedPayment, error) {
-	return slices.DeleteFunc(slices.Clone(b.payments), func(p ReceivedPayment) bool { return !slices.Contains(ids, p.Order) }),
+	return slices.DeleteFunc(slices.Clone(b.payments),
+			func(p ReceivedPayment) bool { return !slices.Contains(ids, p.Order) }),
 		nil
 }
 
@@ -105,7 +106,8 @@ func TestReconciliationReportsEveryDifference(t *testing.T) {
 			{ID: 11, State: shop.Paid},
 		},
 		payments: []ReceivedPayment{
-			recorded(1, 500), recorded(3, 500), recorded(5, 500), recorded(6, 500), recorded(7, 500), recorded(8, 500), other,
+			recorded(1, 500), recorded(3, 500), recorded(5, 500), recorded(6, 500), recorded(7, 500), recorded(8,
+				500), other,
 			recorded(10, 500), recorded(11, 500), odd,
 		},
 		trades: map[shop.ID]Trade{
@@ -159,13 +161,15 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 			records.payments = append(records.payments, p)
 		}
 	}
-	addTrade(1, midnight-4*minute, midnight-1, 1, shop.Paid, true)                  // the last moment of the day
-	addTrade(2, midnight-minute, midnight, 10, shop.Paid, true)                     // opened before midnight, paid after
+	addTrade(1, midnight-4*minute, midnight-1, 1, shop.Paid, true) // the last moment of the day
+	// opened before midnight, paid after
+	addTrade(2, midnight-minute, midnight, 10, shop.Paid, true)
 	addTrade(3, midnight-minute, midnight+minute, 100, shop.Pending, false)         // the same, without a notification
 	addTrade(4, midnight-2*minute, midnight-minute, 1_000, shop.Refunded, true)     // refunded on the next day
 	addTrade(5, midnight+minute, midnight+2*minute, 10_000, shop.Refunded, true)    // within the day
 	addTrade(6, midnight+day-minute, midnight+day+minute, 100_000, shop.Paid, true) // the next midnight
-	addTrade(7, midnight+minute, 0, 1_000_000, shop.Paid, false)                    // the gateway does not report the time
+	// the gateway does not report the time
+	addTrade(7, midnight+minute, 0, 1_000_000, shop.Paid, false)
 
 	p := &DailyReconciliation{Store: records, Gateway: records, pause: time.Nanosecond}
 	for _, c := range []struct {

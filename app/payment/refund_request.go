@@ -32,9 +32,9 @@ type RefundRequests struct {
 }
 
 // RequestRefund requests the refund of a paid or shipped order. It returns the new state of the order: refunding, or
-// unchanged with ReasonRefundRequested while an operator decides. A repeat changes nothing. NotFound: the order belongs to
-// another user or does not exist. WrongState: the order is unpaid or finished. Conflict: the order changed at the same
-// time.
+// unchanged with ReasonRefundRequested while an operator decides. A repeat changes nothing. NotFound: the order belongs
+// to another user or does not exist. WrongState: the order is unpaid or finished. Conflict: the order changed at the
+// same time.
 func (r *RefundRequests) RequestRefund(ctx context.Context, user, order shop.ID, text string) (shop.OrderState, error) {
 	switch {
 	case text == "":

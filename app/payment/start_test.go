@@ -377,7 +377,8 @@ func TestOrderOfLockedSaleStaysPending(t *testing.T) {
 	}
 	closer.Offer([]shop.Order{trades.row}, inventory.At)
 	closer.RunOnce(t.Context())
-	if others := closer.NotClosing([]shop.ID{1}); len(others) != 0 || closer.Waiting() != 1 || c.counts.Closed.Load() != 0 {
+	if others := closer.NotClosing([]shop.ID{1}); len(others) != 0 || closer.Waiting() != 1 ||
+		c.counts.Closed.Load() != 0 {
 		t.Errorf("offered again at once: %v; waiting %d, want 1", others, closer.Waiting())
 	}
 }

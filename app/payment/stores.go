@@ -8,8 +8,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Gateway is the payment provider. All methods except VerifyNotification call it, each within the adapter's timeout. An error
-// that wraps ErrTransient means that the outcome is unknown.
+// Gateway is the payment provider. All methods except VerifyNotification call it, each within the adapter's timeout. An
+// error that wraps ErrTransient means that the outcome is unknown.
 type Gateway interface {
 	// Pay returns the address where the buyer pays. page, wap and app only sign; qr calls the gateway.
 	Pay(ctx context.Context, r PayRequest) (Payment, error)
@@ -20,8 +20,8 @@ type Gateway interface {
 	Refund(ctx context.Context, r RefundRequest) error
 	// Refunded reports whether a refund was done.
 	Refunded(ctx context.Context, r RefundRequest) (bool, error)
-	// VerifyNotification verifies signature, app and seller of a notification and returns its trade, or ErrForged. The caller
-	// must check order, amount and state. It makes no outgoing call.
+	// VerifyNotification verifies signature, app and seller of a notification and returns its trade, or ErrForged. The
+	// caller must check order, amount and state. It makes no outgoing call.
 	VerifyNotification(form url.Values) (Trade, error)
 }
 

@@ -46,7 +46,8 @@ func formatOf(file []byte) *format {
 	return nil
 }
 
-// inspect reads the header of a file and rejects files that are not pictures or are too large, before a pixel is decoded.
+// inspect reads the header of a file and rejects files that are not pictures or are too large, before a pixel is
+// decoded.
 func inspect(file []byte) (*source, error) {
 	f := formatOf(file)
 	if f == nil {

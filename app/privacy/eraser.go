@@ -12,8 +12,8 @@ import (
 const (
 	eraseEvery = 10 * time.Second
 	eraseBatch = 50
-	// erasureWindow is the minimum time for which the orders of a deleted user are checked: a stream entry that waits for
-	// its row, or a replayed dead letter, can bring an address back.
+	// erasureWindow is the minimum time for which the orders of a deleted user are checked: a stream entry that waits
+	// for its row, or a replayed dead letter, can bring an address back.
 	erasureWindow = 7 * 24 * time.Hour
 	// The limits of the interval between two checks of a user's orders.
 	minErasure, maxErasure = time.Minute, 6 * time.Hour

@@ -87,7 +87,8 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 				report, err := (&Auditor{Redis: sides, Store: sides}).Sale(context.Background(), 7)
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
-				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) || c.wantText != "" && all == "" {
+				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) || c.wantText != "" &&
+					all == "" {
 					t.Errorf("got failures %q, want them to contain %q", all, c.wantText)
 				}
 			})

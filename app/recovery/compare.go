@@ -122,7 +122,8 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 	return t.Redis.SetStuck(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
-// queryGatewayAgain schedules an early gateway query for orders that hold units again: a late payment may have revived them.
+// queryGatewayAgain schedules an early gateway query for orders that hold units again: a late payment may have revived
+// them.
 func (t *tally) queryGatewayAgain(ctx context.Context) error {
 	if len(t.harmless) == 0 {
 		return nil

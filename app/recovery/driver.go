@@ -15,8 +15,8 @@ import (
 
 const (
 	checkEvery = 2 * time.Second
-	// maxConcurrentChecks is how many partitions are checked concurrently, so that partitions of an unreachable server do not
-	// delay the others. Recoveries run one at a time.
+	// maxConcurrentChecks is how many partitions are checked concurrently, so that partitions of an unreachable server
+	// do not delay the others. Recoveries run one at a time.
 	maxConcurrentChecks = 8
 	pageSize            = 2000 // orders
 )

@@ -57,8 +57,8 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 	return nil
 }
 
-// requestRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the gateway
-// recognizes an earlier refund by its number (I6).
+// requestRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the
+// gateway recognizes an earlier refund by its number (I6).
 func (p *pass) requestRefund(ctx context.Context, o *shop.Order) error {
 	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
 		return nil

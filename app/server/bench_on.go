@@ -12,7 +12,8 @@ import (
 // simpleConnections is the number of concurrent row writes, one per transaction.
 const simpleConnections = 16
 
-// simpleGate selects the baseline of the benchmarks: one script call per buy and one row per transaction, without grouping.
+// simpleGate selects the baseline of the benchmarks: one script call per buy and one row per transaction, without
+// grouping.
 var simpleGate bool
 
 // setBenchMode reads STAMPEDE_BENCH_SIMPLE and removes it from vars.

@@ -204,9 +204,11 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 	s := &p.services
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: realtime.Shop{
-			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked, PendingReservations: s.orders.ReservationsOf,
-			Watch: s.storefront.Watch, BuyAsync: s.checkout.BuyAsync, RequestPass: p.passService.RequestPass,
-			SolvePass: p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
+			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked,
+			PendingReservations: s.orders.ReservationsOf,
+			Watch:               s.storefront.Watch, BuyAsync: s.checkout.BuyAsync,
+			RequestPass: p.passService.RequestPass,
+			SolvePass:   p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
 			RequestRefund: s.askRefund.RequestRefund,
 			OrdersOf:      s.orders.OrdersOf,
 		},

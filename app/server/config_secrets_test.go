@@ -155,8 +155,8 @@ func TestTrivialSecretsAndOpenProxiesAreReported(t *testing.T) {
 	}
 }
 
-// TestMySQLCertificatesRequireVerification: with configured certificates the DSN must enable TLS verification. Otherwise the program
-// does not start.
+// TestMySQLCertificatesRequireVerification: with configured certificates the DSN must enable TLS verification.
+// Otherwise the program does not start.
 func TestMySQLCertificatesRequireVerification(t *testing.T) {
 	t.Parallel()
 	certificate := "STAMPEDE_MYSQL_CA_FILE=" + filepath.Join("testdata", "ca.pem")

@@ -168,8 +168,8 @@ func TestSlotTimesAreParsed(t *testing.T) {
 	}
 }
 
-// TestVariablesOverrideTheLimitPreset: the preset strict applies the values of the tag strict. A variable that is set overrides the
-// preset.
+// TestVariablesOverrideTheLimitPreset: the preset strict applies the values of the tag strict. A variable that is set
+// overrides the preset.
 func TestVariablesOverrideTheLimitPreset(t *testing.T) {
 	t.Parallel()
 	load := func(lines ...string) Config {

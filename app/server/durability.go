@@ -89,7 +89,9 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	return found, err
 }
 
-func redisWeaknesses(ctx context.Context, name string, server *redis.Client, wants []redisRequirement) (found []Weakness) {
+func redisWeaknesses(
+	ctx context.Context, name string, server *redis.Client, wants []redisRequirement,
+) (found []Weakness) {
 	for _, w := range wants {
 		if is, ok := redisSetting(ctx, server, w.setting); is != w.want {
 			weak := store.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}

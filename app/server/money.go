@@ -107,8 +107,8 @@ func (c *Config) gateway() (payment.Gateway, error) {
 	})
 }
 
-// setLocalAddresses sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway, the
-// notification and return addresses. They are meant for clients on this machine.
+// setLocalAddresses sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway,
+// the notification and return addresses. They are meant for clients on this machine.
 func (c *Config) setLocalAddresses(local string) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + local

@@ -26,8 +26,8 @@ func alipayKeys(t *testing.T) (private, public string) {
 	return base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), base64.StdEncoding.EncodeToString(der)
 }
 
-// TestAlipayWarningsNameMissingVariables: production, sandbox and simulator differ only in configuration. Warnings name variables that are
-// probably missing. The simulator has a single seller, so it needs no seller id.
+// TestAlipayWarningsNameMissingVariables: production, sandbox and simulator differ only in configuration. Warnings name
+// variables that are probably missing. The simulator has a single seller, so it needs no seller id.
 func TestAlipayWarningsNameMissingVariables(t *testing.T) {
 	t.Parallel()
 	if c, err := Load(nil); err != nil {
@@ -73,7 +73,8 @@ func TestAlipayWarningsNameMissingVariables(t *testing.T) {
 	}
 }
 
-// TestInvalidAlipaySettingsNameTheVariable: invalid keys and addresses prevent the start. The error names the variable and shows no key.
+// TestInvalidAlipaySettingsNameTheVariable: invalid keys and addresses prevent the start. The error names the variable
+// and shows no key.
 func TestInvalidAlipaySettingsNameTheVariable(t *testing.T) {
 	t.Parallel()
 	private, public := alipayKeys(t)

@@ -86,8 +86,8 @@ const (
 	minSlotsInterval = 500 * time.Millisecond
 )
 
-// unreachableHook reloads the slot map of a cluster client in the background when a server is unreachable: a replica may
-// have been promoted.
+// unreachableHook reloads the slot map of a cluster client in the background when a server is unreachable: a replica
+// may have been promoted.
 type unreachableHook struct {
 	cluster    *redis.ClusterClient
 	reloadedAt atomic.Pointer[time.Time] // last reload; nil: never

@@ -14,8 +14,9 @@ import (
 	"stampede/streams"
 )
 
-// TestNodeSellsOnARedisCluster runs the main flow on a Redis cluster: a buyer buys, the order gets its row, and the stock equation
-// holds in all sales. A plain address of one cluster node is rejected with an explanation; the node does not wait.
+// TestNodeSellsOnARedisCluster runs the main flow on a Redis cluster: a buyer buys, the order gets its row, and the
+// stock equation holds in all sales. A plain address of one cluster node is rejected with an explanation; the node does
+// not wait.
 func TestNodeSellsOnARedisCluster(t *testing.T) {
 	t.Parallel()
 	cluster := kit.StartRedisCluster(t, 3, 3)
@@ -88,7 +89,8 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	}
 }
 
-// TestClusterAddressOfSingleServerIsRejected: a cluster address of a server without cluster mode is rejected with an explanation.
+// TestClusterAddressOfSingleServerIsRejected: a cluster address of a server without cluster mode is rejected with an
+// explanation.
 func TestClusterAddressOfSingleServerIsRejected(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.Redis(t))

@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// gcPercent is the GC percentage unless GOGC is set: twice Go's default of 100. A node with thousands of sockets has much
-// live memory and little garbage. The slower pace makes a buy 10 % cheaper.
+// gcPercent is the GC percentage unless GOGC is set: twice Go's default of 100. A node with thousands of sockets has
+// much live memory and little garbage. The slower pace makes a buy 10 % cheaper.
 const gcPercent = 200
 
 const (

@@ -174,8 +174,8 @@ func (n *node) waitSettled(id shop.ID) shop.Order {
 	return o
 }
 
-// TestOrdersAndLoginsSurviveARestart: a guest buys, gets an order and cancels it. The unit is returned and the audit passes. A restart on
-// the same folder rebuilds Redis from the database and keeps users logged in (P1, P3).
+// TestOrdersAndLoginsSurviveARestart: a guest buys, gets an order and cancels it. The unit is returned and the audit
+// passes. A restart on the same folder rebuilds Redis from the database and keeps users logged in (P1, P3).
 func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -183,14 +183,16 @@ func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 	n := startNode(t, c, Options{Rolling: true}).ready().logInGuest()
 	sale := n.open()
 	repeated := n.buy(sale.ID, "key-kept")
-	if o := n.waitSettled(repeated.Order); o.State != shop.Pending || o.PayBy == 0 || o.ProductName != sale.Product.Name {
+	if o := n.waitSettled(repeated.Order); o.State != shop.Pending || o.PayBy == 0 ||
+		o.ProductName != sale.Product.Name {
 		t.Errorf("order %+v", o)
 	}
 	if again := n.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
 		t.Errorf("the same key made another order: %v and %v", repeated, again)
 	}
 	cancelled := n.buyNewOrder(sale.ID)
-	if o := requestOK[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+cancelled.String()+"/cancel", nil); o.State != shop.Cancelled {
+	if o := requestOK[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+cancelled.String()+"/cancel",
+		nil); o.State != shop.Cancelled {
 		t.Errorf("cancelled order is %s", o.State)
 	}
 	n.checkAudit(c)
@@ -277,7 +279,8 @@ func TestStartErrorsNameTheConflict(t *testing.T) {
 	second.Close()
 }
 
-// TestServerWaitsForUnreachableStores: a node with unreachable stores listens, is not ready, reports the reason and can be stopped.
+// TestServerWaitsForUnreachableStores: a node with unreachable stores listens, is not ready, reports the reason and can
+// be stopped.
 func TestServerWaitsForUnreachableStores(t *testing.T) {
 	t.Parallel()
 	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
@@ -355,7 +358,8 @@ func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 	}
 }
 
-// TestRedisOutageReturnsBusyAndRecovers: while Redis is down, buys return busy and the node stays ready. It recovers by itself (I6).
+// TestRedisOutageReturnsBusyAndRecovers: while Redis is down, buys return busy and the node stays ready. It recovers by
+// itself (I6).
 func TestRedisOutageReturnsBusyAndRecovers(t *testing.T) {
 	t.Parallel()
 	proxy := kit.NewProxy(t, kit.Redis(t))

@@ -93,8 +93,8 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 	}
 }
 
-// TestNginxLimitsAreLooserThanProgramLimits: the limits of the shipped nginx are looser than those of the program, which alone
-// returns retry times. nginx never rejects a request that the program would accept.
+// TestNginxLimitsAreLooserThanProgramLimits: the limits of the shipped nginx are looser than those of the program,
+// which alone returns retry times. nginx never rejects a request that the program would accept.
 func TestNginxLimitsAreLooserThanProgramLimits(t *testing.T) {
 	t.Parallel()
 	c, err := Load(nil)

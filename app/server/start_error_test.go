@@ -14,8 +14,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestStartEndsOnAPermanentStoreError: a permanent error of a store ends the start with a message. An unreachable store does not
-// (TestServerWaitsForUnreachableStores).
+// TestStartEndsOnAPermanentStoreError: a permanent error of a store ends the start with a message. An unreachable store
+// does not (TestServerWaitsForUnreachableStores).
 func TestStartEndsOnAPermanentStoreError(t *testing.T) {
 	t.Parallel()
 	redisURL, dsn := kit.Redis(t), kit.MySQL(t)

@@ -25,8 +25,8 @@ const (
 	// redisConns is the pool size for all calls except blocking reads. The gate needs few connections, because it
 	// groups buys.
 	redisConns = 64
-	// maxPause is the longest pause between two attempts to reach a store at the start. logInterval is the interval of log
-	// lines about the wait.
+	// maxPause is the longest pause between two attempts to reach a store at the start. logInterval is the interval of
+	// log lines about the wait.
 	maxPause    = 2 * time.Second
 	logInterval = 3 * time.Second
 	// connectTimeout limits one attempt to reach a store.

@@ -38,8 +38,8 @@ func TestRedisClientsDoNotRetry(t *testing.T) {
 	}
 }
 
-// TestNodeRestoresTheLagOfItsGroup: a running node restores the lag of XINFO GROUPS after Redis has lost the read position of the
-// group (P7). Redis loses it when it replays its append-only file.
+// TestNodeRestoresTheLagOfItsGroup: a running node restores the lag of XINFO GROUPS after Redis has lost the read
+// position of the group (P7). Redis loses it when it replays its append-only file.
 func TestNodeRestoresTheLagOfItsGroup(t *testing.T) {
 	t.Parallel()
 	address := kit.Redis(t)

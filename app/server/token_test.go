@@ -16,8 +16,8 @@ func (r clockOffset) Now(context.Context) (shop.Millis, error) {
 	return shop.MillisOf(time.Now().Add(time.Duration(r))), nil
 }
 
-// TestTokensExpireByRedisTime: tokens expire by Redis time (I10). A node with a wrong wall clock accepts the same tokens
-// as the other nodes, and the others accept its tokens.
+// TestTokensExpireByRedisTime: tokens expire by Redis time (I10). A node with a wrong wall clock accepts the same
+// tokens as the other nodes, and the others accept its tokens.
 func TestTokensExpireByRedisTime(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{5 * time.Minute, -5 * time.Minute} {

@@ -16,14 +16,14 @@ type DatabaseHistory struct {
 	Lossless bool
 	// Fallback: semi-synchronous replication is configured but not active, so a failover may lose commits.
 	Fallback bool
-	// UnfitReason is the reason why no recovery may run on the server now: it is read-only or still applies a relay log. "":
-	// fit.
+	// UnfitReason is the reason why no recovery may run on the server now: it is read-only or still applies a relay
+	// log. "": fit.
 	UnfitReason string
 }
 
-// PaymentWatch schedules gateway queries for orders whose payment may have been opened by a lost commit. The queries are
-// distributed between Now and Now + Spread. WatchPayments extends Spread to at least PerOrder per order. The gateway accepted
-// payments until Margin before the deadline of each order.
+// PaymentWatch schedules gateway queries for orders whose payment may have been opened by a lost commit. The queries
+// are distributed between Now and Now + Spread. WatchPayments extends Spread to at least PerOrder per order. The
+// gateway accepted payments until Margin before the deadline of each order.
 type PaymentWatch struct {
 	Now                      Millis
 	Margin, Spread, PerOrder time.Duration

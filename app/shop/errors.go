@@ -150,8 +150,8 @@ func OpensIn(wait time.Duration) error {
 	return e
 }
 
-// UnknownOutcome returns an err that contains an Error unchanged. Any other err becomes Busy: the outcome is unknown. nil
-// stays nil.
+// UnknownOutcome returns an err that contains an Error unchanged. Any other err becomes Busy: the outcome is unknown.
+// nil stays nil.
 func UnknownOutcome(operation string, err error) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) {

@@ -98,7 +98,8 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// RevivalPending reports whether late money of an ended order is unresolved. A hold with its hold number may be created soon.
+// RevivalPending reports whether late money of an ended order is unresolved. A hold with its hold number may be created
+// soon.
 func (o *Order) RevivalPending() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }

@@ -70,8 +70,8 @@ type SaleAudit struct {
 	WithdrawnUnits map[int64]int64
 }
 
-// PartitionsUnreachable is the error of a read over several partitions of which some did not reply. The other results are
-// valid. If no partition replied, the read returns a different error.
+// PartitionsUnreachable is the error of a read over several partitions of which some did not reply. The other results
+// are valid. If no partition replied, the read returns a different error.
 type PartitionsUnreachable struct {
 	Partitions map[int]error
 }

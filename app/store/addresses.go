@@ -40,9 +40,9 @@ func readAddresses(ctx context.Context, q *bun.SelectQuery, user shop.ID) (book 
 	return book, err
 }
 
-// changeAddresses runs a change of a user's addresses under a lock of their rows. The rows are locked in the order of their ids,
-// because a scan along the other index can miss a row whose default changes. Without addresses there is no row to lock:
-// of two concurrent first entries the second violates the unique key of the default and is repeated.
+// changeAddresses runs a change of a user's addresses under a lock of their rows. The rows are locked in the order of
+// their ids, because a scan along the other index can miss a row whose default changes. Without addresses there is no
+// row to lock: of two concurrent first entries the second violates the unique key of the default and is repeated.
 func (s *Store) changeAddresses(
 	ctx context.Context, what string, user shop.ID,
 	change func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error),

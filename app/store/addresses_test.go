@@ -17,8 +17,8 @@ func savedAddress(text string, isDefault bool) shop.SavedAddress {
 	return shop.SavedAddress{ID: nextID(), Address: shop.Address{Name: "王小明", Phone: "138", Text: text}, Default: isDefault}
 }
 
-// addressTexts reads a user's addresses as texts, the default in brackets. It checks that exactly one is the default if there
-// are any.
+// addressTexts reads a user's addresses as texts, the default in brackets. It checks that exactly one is the default if
+// there are any.
 func addressTexts(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 	t.Helper()
 	all, err := s.AddressesOf(kit.Context(t), user)

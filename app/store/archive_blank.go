@@ -21,8 +21,8 @@ var blankTask = saleTask{"blank_at", "sales_blank", "EXISTS (SELECT 1 FROM order
 
 const personalOfSaleCondition = " AS o WHERE o.sale_id = ?0 AND " + personalCondition + ")"
 
-// blankableCondition matches orders whose goods and money no longer move. A cancelled or expired order may still be paid late, and
-// then shipped, until the gateway reports its final state.
+// blankableCondition matches orders whose goods and money no longer move. A cancelled or expired order may still be
+// paid late, and then shipped, until the gateway reports its final state.
 const blankableCondition = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
@@ -104,8 +104,8 @@ func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (
 	return s.planSale(ctx, blankTask, sale, next)
 }
 
-// DeleteGuestAddresses deletes addresses of guests that were entered before the given instant, because no client can open them
-// any longer. It checks a page of ids above after and returns the last one, 0 at the end.
+// DeleteGuestAddresses deletes addresses of guests that were entered before the given instant, because no client can
+// open them any longer. It checks a page of ids above after and returns the last one, 0 at the end.
 func (s *Store) DeleteGuestAddresses(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (deleted int64, last shop.ID, err error) {

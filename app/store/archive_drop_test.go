@@ -48,7 +48,8 @@ func (h *testShop) dropAll(ctx context.Context, before shop.Month, limit int) (o
 	}
 }
 
-// wantBalance checks that the sale balances and that each order counts once with its money, in the archive or in the sums.
+// wantBalance checks that the sale balances and that each order counts once with its money, in the archive or in the
+// sums.
 func (h *testShop) wantBalance(when string, n int64) {
 	h.t.Helper()
 	t := h.totals(h.sales[0])

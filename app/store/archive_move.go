@@ -47,8 +47,8 @@ const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_
 	" published_rev, unpublished_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
 	" tracking, reason, product_name, address, changed_at"
 
-// archivableCondition matches orders that do not change by themselves: they are in a final state, and have no open trade, unsettled
-// payment, open refund, unpublished state, unsent posting or pending shipment job.
+// archivableCondition matches orders that do not change by themselves: they are in a final state, and have no open
+// trade, unsettled payment, open refund, unpublished state, unsent posting or pending shipment job.
 const archivableCondition = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +

@@ -53,8 +53,8 @@ func (h *testShop) wantEachOnce(all []shop.ID) {
 	}
 }
 
-// queryKiller cancels a context at a query, before the query reaches the server. Like a process that dies there, it leaves
-// its transaction to the database.
+// queryKiller cancels a context at a query, before the query reaches the server. Like a process that dies there, it
+// leaves its transaction to the database.
 type queryKiller struct {
 	at   atomic.Int64 // queries left; 0: disabled
 	die  context.CancelFunc

@@ -192,7 +192,8 @@ func TestUnsettledOrdersAreNotArchived(t *testing.T) {
 		paid, shipped := h.paid(sale, 1), h.paid(sale, 1)
 		h.ship(shippingOptions, parcel(shipped.ID))
 		refunding := h.paid(sale, 1)
-		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: opens})))
+		h.must(errOf(h.DecideRefund(h.ctx,
+			payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: opens})))
 		late := h.opened(sale, 1)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{late.ID}, shop.Expired, payBy)))
 		_, outcome, err := h.Receive(h.ctx, payment.Trade{

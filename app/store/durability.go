@@ -78,7 +78,8 @@ func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
 	return now.At, wrap("read the database's clock", err)
 }
 
-// scratchName begins the name of the table that Needs creates and drops. It is also the key of the row that Needs writes.
+// scratchName begins the name of the table that Needs creates and drops. It is also the key of the row that Needs
+// writes.
 const scratchName = "stampede_checkconfig"
 
 // Need is the result of trying one operation that the program needs.

@@ -141,8 +141,8 @@ func (f *saleLimits) place(row *newSale) error {
 	return err
 }
 
-// LockTerms reads a sale in RunOperation, for SaveTerms. It raises the version of the catalogue first, which serialises editors.
-// Changed: the sale has another version. ErrNoRow: no such sale.
+// LockTerms reads a sale in RunOperation, for SaveTerms. It raises the version of the catalogue first, which serialises
+// editors. Changed: the sale has another version. ErrNoRow: no such sale.
 func (s *Store) LockTerms(ctx context.Context, id shop.ID, version int64) (sale shop.Sale, err error) {
 	err = s.edit(ctx, "lock sale "+id.String(), func(tx bun.Conn) error {
 		if _, sale, err = readSale(ctx, tx, id); err == nil && sale.Version != version {

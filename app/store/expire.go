@@ -66,7 +66,8 @@ func (s *Store) endDue(
 
 // endBatch runs one transaction, and one more for each sale that turns out to be locked. It adds those to stuck.
 func (s *Store) endBatch(
-	ctx context.Context, ids []shop.ID, lockedSales map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order, error),
+	ctx context.Context, ids []shop.ID, lockedSales map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order,
+		error),
 ) ([]shop.Order, error) {
 	var waiting []shop.Order // of stuck sales, unchanged
 	for {

@@ -86,7 +86,8 @@ var sqliteDataErrors = []int{
 func isDuplicate(err error) bool {
 	var sqliteErr *sqlite.Error
 	return isMySQLError(err, mysqlDuplicate) || errors.As(err, &sqliteErr) &&
-		(sqliteErr.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || sqliteErr.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+		(sqliteErr.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY ||
+			sqliteErr.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 }
 
 // isMySQLError reports whether the error is a MySQL error with the given number.
@@ -112,8 +113,8 @@ func clip(note string, runes int) string {
 	return string(r[:min(runes, len(r))])
 }
 
-// misconfiguredErrors are the MySQL and MariaDB error numbers that do not go away by waiting: an account, a setting or the
-// program must change. 1290 is not among them: a read-only server returns it until it is the primary again.
+// misconfiguredErrors are the MySQL and MariaDB error numbers that do not go away by waiting: an account, a setting or
+// the program must change. 1290 is not among them: a read-only server returns it until it is the primary again.
 var misconfiguredErrors = map[uint16]bool{
 	1044: true, // no access to the database
 	1045: true, // wrong user or password

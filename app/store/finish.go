@@ -11,7 +11,9 @@ import (
 
 // ConfirmReceipt flips a shipped order of the user to finished, unless a refund is requested; then the second result is
 // true. It returns the resulting row, flipped or not. ErrNoRow: no such order of this user.
-func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop.Order, refundRequested bool, err error) {
+func (s *Store) ConfirmReceipt(
+	ctx context.Context, order, user shop.ID,
+) (o shop.Order, refundRequested bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
 		refundRequested = false
 		o, err = s.lockOrderOf(ctx, tx, order, user)
@@ -114,8 +116,8 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*shipmentRow).shipment), err
 }
 
-// MarkEmailSent records that the email about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
-// identifies the claim.
+// MarkEmailSent records that the email about a parcel was handed over, unless the parcel was replaced meanwhile.
+// mail_at identifies the claim.
 func (s *Store) MarkEmailSent(ctx context.Context, sent Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the e-mail about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
@@ -123,8 +125,8 @@ func (s *Store) MarkEmailSent(ctx context.Context, sent Shipment, claimed shop.M
 	return err
 }
 
-// RescheduleEmails makes the emails due again for all orders that were shipped since the given instant and are not finished.
-// Exactly these orders have finish_at, which is indexed.
+// RescheduleEmails makes the emails due again for all orders that were shipped since the given instant and are not
+// finished. Exactly these orders have finish_at, which is indexed.
 func (s *Store) RescheduleEmails(ctx context.Context, since shop.Millis) error {
 	_, err := s.run(ctx, "repeat e-mails about shipments",
 		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)

@@ -109,9 +109,9 @@ func readPairs(ctx context.Context, conn bun.Conn, query string) (map[string]str
 	return found, rows.Err()
 }
 
-// applyingRelayLog reports that the server still applies the relay log that it received as a replica; "": it does not. Without
-// the privilege for SHOW REPLICA STATUS the state is unknown: the operator must then make the server writable only
-// after its relay log is applied.
+// applyingRelayLog reports that the server still applies the relay log that it received as a replica; "": it does not.
+// Without the privilege for SHOW REPLICA STATUS the state is unknown: the operator must then make the server writable
+// only after its relay log is applied.
 func applyingRelayLog(ctx context.Context, conn bun.Conn) string {
 	rows, err := conn.QueryContext(ctx, "SHOW REPLICA STATUS")
 	if err != nil {
@@ -185,8 +185,8 @@ func (s *Store) NewGeneration(
 	})
 }
 
-// WatchPayments schedules checks at the gateway for every pending order, as if its payment had been opened. It returns how
-// many orders were not watched before.
+// WatchPayments schedules checks at the gateway for every pending order, as if its payment had been opened. It returns
+// how many orders were not watched before.
 func (s *Store) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, err error) {
 	var ids []shop.ID
 	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", shop.Pending).Scan(ctx, &ids)

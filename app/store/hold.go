@@ -85,8 +85,8 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 	})
 }
 
-// retakeUnits takes the units of an order that had returned them through the guard. If the guard matches no row, it reads
-// the reason from the row, which it locks.
+// retakeUnits takes the units of an order that had returned them through the guard. If the guard matches no row, it
+// reads the reason from the row, which it locks.
 func (s *Store) retakeUnits(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
 	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
@@ -118,7 +118,9 @@ func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome
 }
 
 // Unresolved lists late payments received before the given instant, the oldest first, after the first skip ones.
-func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.ReceivedPayment, error) {
+func (s *Store) Unresolved(
+	ctx context.Context, before shop.Millis, skip, limit int,
+) ([]payment.ReceivedPayment, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").
 		Limit(int64(limit)).Offset(int64(skip)).Scan(ctx)

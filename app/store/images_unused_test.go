@@ -111,8 +111,8 @@ func (pauseHook) AfterQuery(ctx context.Context, q *bun.QueryEvent) {
 	}
 }
 
-// waitForPictureLock returns once a statement waits for the lock of a picture's row, which another transaction holds. On
-// SQLite writers wait before they begin, so there is no such statement.
+// waitForPictureLock returns once a statement waits for the lock of a picture's row, which another transaction holds.
+// On SQLite writers wait before they begin, so there is no such statement.
 func waitForPictureLock(t *testing.T, s *store.Store, id string) {
 	t.Helper()
 	if s.DB().Dialect().Name() == dialect.SQLite {

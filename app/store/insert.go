@@ -32,8 +32,8 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) (
 }
 
 // InsertLost is Insert for orders that the database has lost: it refuses none. If units or the sale are missing, it
-// writes nothing and returns a *StuckSale that wraps ErrStockShort. The rows count as unpublished. With w their payments
-// are watched; nil: they are not.
+// writes nothing and returns a *StuckSale that wraps ErrStockShort. The rows count as unpublished. With w their
+// payments are watched; nil: they are not.
 func (s *Store) InsertLost(
 	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch,
 ) ([]shop.Inserted, error) {
@@ -139,8 +139,8 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*shop.Orde
 	return s.takeAvailable(ctx, tx, b, of, last)
 }
 
-// setLastOrder sets the highest seq of a sale and the order that has it. MySQL assigns from left to right, so last_order
-// comes first. Arguments: seq, order, seq.
+// setLastOrder sets the highest seq of a sale and the order that has it. MySQL assigns from left to right, so
+// last_order comes first. Arguments: seq, order, seq.
 func (s *Store) setLastOrder() string {
 	return "last_order = CASE WHEN ? > seq THEN ? ELSE last_order END, seq = " + s.d.greatest + "(seq, ?)"
 }

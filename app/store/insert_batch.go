@@ -61,9 +61,9 @@ func (b *batch) addKnown(o shop.Order) {
 	b.known[o.ID] = o
 }
 
-// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes rows that exist by now. Orders
-// whose key the buyer has used for another order become refused, without the key. An order that is not in the archive
-// now is not archived before it is written, because orders rest for a long time before they move.
+// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes rows that exist by
+// now. Orders whose key the buyer has used for another order become refused, without the key. An order that is not in
+// the archive now is not archived before it is written, because orders rest for a long time before they move.
 func (s *Store) removeExisting(ctx context.Context, b *batch) error {
 	b.lookedUp = true
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
@@ -131,8 +131,8 @@ func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// takeAvailable runs when the guard matched no row. It locks the sale, so that its numbers stay, and takes units order by
-// order, by ticket, until none are left.
+// takeAvailable runs when the guard matched no row. It locks the sale, so that its numbers stay, and takes units order
+// by order, by ticket, until none are left.
 func (s *Store) takeAvailable(
 	ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order, last *shop.Order,
 ) ([]refusal, error) {

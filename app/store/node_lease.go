@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// leaseDuration is the duration of a lease. It is also how long ids can be minted while the database is unreachable;
-	// buys continue until the backlog is full.
+	// leaseDuration is the duration of a lease. It is also how long ids can be minted while the database is
+	// unreachable; buys continue until the backlog is full.
 	leaseDuration = 10 * time.Minute
 	// leaseMargin is how long before the end of the lease minting stops.
 	leaseMargin = 10 * time.Second

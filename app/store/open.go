@@ -110,8 +110,8 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// setCertificates verifies the server's certificate against the given ones. The driver has read tls=true and the server name from
-// the DSN.
+// setCertificates verifies the server's certificate against the given ones. The driver has read tls=true and the server
+// name from the DSN.
 func setCertificates(cfg *mysql.Config, certificates string) error {
 	if certificates == "" {
 		return nil

@@ -36,8 +36,9 @@ func (a *operationTx) join(fn func(tx bun.Conn) error) error {
 // errDryRun rolls back a dry run.
 var errDryRun = errors.New("this was a dry run")
 
-// RunOperation runs do and writes its journal row in one transaction, which all calls of tx join. do may run several times. An
-// error of do or of a call of tx rolls everything back. A dry run is always rolled back and returns the result.
+// RunOperation runs do and writes its journal row in one transaction, which all calls of tx join. do may run several
+// times. An error of do or of a call of tx rolls everything back. A dry run is always rolled back and returns the
+// result.
 //
 // The head of the journal is locked first. Operations are therefore serial, and of two with one key the second finds
 // the result of the first.
@@ -146,12 +147,16 @@ func (s *Store) writeJournal(
 	row := journalRow{
 		Seq: head.Seq + 1, ActorID: actor.User, ActorName: actorName(actor), Role: actor.Role, Via: actor.Via,
 		Source: clip(actor.From, maxActorName), Request: actor.Request, Key: actor.Key, RequestHash: actor.Hash,
-		Kind: operation.Kind, Object: operation.Object, Note: clip(operation.Note, journal.MaxNote), PrevHash: head.Hash,
+		Kind: operation.Kind, Object: operation.Object, Note: clip(operation.Note,
+			journal.MaxNote), PrevHash: head.Hash,
 	}
 	if !utf8.ValidString(row.Source + row.Request + row.Object + row.Note) {
 		return journal.Done{}, shop.Fail(shop.BadRequest, "the operation has text with invalid characters")
 	}
-	for text, v := range map[*string]any{&row.Before: operation.Before, &row.After: operation.After, &row.Result: operation.Result} {
+	for text, v := range map[*string]any{
+		&row.Before: operation.Before, &row.After: operation.After,
+		&row.Result: operation.Result,
+	} {
 		if v == nil && text == &row.Result {
 			v = struct{}{}
 		} else if v == nil {

@@ -112,13 +112,14 @@ func TestDryOperationLeavesNothing(t *testing.T) {
 		ctx, ran := kit.Context(t), 0
 		actor := dryRun(ada("key-0001"))
 		for range 2 {
-			b, err := store.RunOperationFor[store.Block](ctx, s, actor, func(tx *store.Store) (journal.Operation, error) {
-				act, err := blocks(ctx, "42", &ran)(tx)
-				if seen := val(tx.Blocks(ctx, 0))(t); len(seen) != 1 {
-					t.Errorf("it sees %d blocks", len(seen))
-				}
-				return act, err
-			})
+			b, err := store.RunOperationFor[store.Block](ctx, s, actor,
+				func(tx *store.Store) (journal.Operation, error) {
+					act, err := blocks(ctx, "42", &ran)(tx)
+					if seen := val(tx.Blocks(ctx, 0))(t); len(seen) != 1 {
+						t.Errorf("it sees %d blocks", len(seen))
+					}
+					return act, err
+				})
 			if err != nil || b.Value != "42" {
 				t.Errorf("%+v, %v", b, err)
 			}
@@ -168,12 +169,13 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 			g.Go(func() error {
 				n := i % operations
 				for {
-					_, err := s.RunOperation(ctx, ada(fmt.Sprintf("key-%04d", n)), func(tx *store.Store) (journal.Operation, error) {
-						_, err := tx.AddBlock(
-							ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + n).String()}, 0,
-						)
-						return journal.Operation{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
-					})
+					_, err := s.RunOperation(ctx, ada(fmt.Sprintf("key-%04d", n)),
+						func(tx *store.Store) (journal.Operation, error) {
+							_, err := tx.AddBlock(
+								ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + n).String()}, 0,
+							)
+							return journal.Operation{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
+						})
 					if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil { // a lock may last longer than its wait
 						return err
 					}

@@ -177,8 +177,8 @@ var columnDefaults = []struct {
 	{"address", func(r *orderRow) bool { return r.Address == nil }},
 }
 
-// defaultColumns lists the columns that have their default in all rows. Leaving them out halves the length of an INSERT, and
-// the database spends a quarter of its time parsing INSERTs.
+// defaultColumns lists the columns that have their default in all rows. Leaving them out halves the length of an
+// INSERT, and the database spends a quarter of its time parsing INSERTs.
 func defaultColumns(rows []orderRow) []string {
 	columns := make([]string, 0, len(columnDefaults))
 	for _, d := range columnDefaults {

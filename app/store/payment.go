@@ -35,8 +35,8 @@ func (r *paymentRow) received() payment.ReceivedPayment {
 
 // Receive enters a paid trade once, by its number. In the same transaction it pays a pending order of that amount. The
 // payment of an ended order is stored in its row and is late until ReviveLate or Resolve. Receive returns the order
-// (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the trade was odd before. The order's row
-// is locked first, so that a concurrent receiver of the same trade waits and finds the result.
+// (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the trade was odd before. The
+// order's row is locked first, so that a concurrent receiver of the same trade waits and finds the result.
 func (s *Store) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
 ) (shop.Order, payment.Outcome, error) {
@@ -98,8 +98,8 @@ func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	}
 }
 
-// repeatedOutcome returns the outcome of a trade that was received before: the same, unless it no longer matches. It changes only
-// if it was odd and is now another.
+// repeatedOutcome returns the outcome of a trade that was received before: the same, unless it no longer matches. It
+// changes only if it was odd and is now another.
 func repeatedOutcome(
 	known paymentRow, t payment.Trade, outcome payment.Outcome,
 ) (now payment.Outcome, changes bool) {
@@ -154,8 +154,8 @@ func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (p
 // paidAt returns the gateway's time of payment, or now if it is missing.
 func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.PaidAt, now) }
 
-// maxTradeDuration is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long before a
-// day its trades can have been opened.
+// maxTradeDuration is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long
+// before a day its trades can have been opened.
 const maxTradeDuration = 24 * time.Hour
 
 // OrdersOfDay lists orders by id, after the given one: those with a payment in [from, to), and those whose trade was

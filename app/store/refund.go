@@ -59,8 +59,8 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It returns
-// the resulting row, changed or not. ErrNoRow: no such order of this user.
+// RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It
+// returns the resulting row, changed or not. ErrNoRow: no such order of this user.
 func (s *Store) RequestRefund(ctx context.Context, ask payment.BuyerRefundRequest) (shop.Order, error) {
 	return inTx(ctx, s, "request the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.requestRefund(ctx, tx, ask)
@@ -144,7 +144,8 @@ type refundRow struct {
 func (r *refundRow) refund() payment.Refund {
 	return payment.Refund{
 		Order: r.Order, Request: r.Request, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
-		RequestedBy: r.RequestedBy, RequestedAt: r.RequestedAt, DecidedBy: r.DecidedBy, DecidedAt: r.DecidedAt, DoneAt: r.DoneAt,
+		RequestedBy: r.RequestedBy, RequestedAt: r.RequestedAt, DecidedBy: r.DecidedBy, DecidedAt: r.DecidedAt,
+		DoneAt:   r.DoneAt,
 		Attempts: r.Attempts, NextAt: zeroIfNil(r.NextAt), Note: r.Note,
 	}
 }
@@ -196,7 +197,8 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*refundRow).refund), err
 }
 
-// RecordRefundAttempt stores the result of an attempt. stuck: the gateway has rejected the refund finally, so it is not retried.
+// RecordRefundAttempt stores the result of an attempt. stuck: the gateway has rejected the refund finally, so it is not
+// retried.
 func (s *Store) RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "record an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),

@@ -80,11 +80,17 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 			reason string
 			rev    int
 		}{
-			{func() (shop.Order, error) { return h.RequestRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundRequested, 3},
+			{
+				func() (shop.Order, error) { return h.RequestRefund(h.ctx, ask) }, shop.Paid,
+				payment.ReasonRefundRequested, 3,
+			},
 			{func() (shop.Order, error) {
 				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Note: "worn", At: opens + 40})
 			}, shop.Paid, payment.ReasonRefundDeclined, 4},
-			{func() (shop.Order, error) { return h.RequestRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundRequested, 5},
+			{
+				func() (shop.Order, error) { return h.RequestRefund(h.ctx, ask) }, shop.Paid,
+				payment.ReasonRefundRequested, 5,
+			},
 			{func() (shop.Order, error) {
 				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: true, At: opens + 50})
 			}, shop.Refunding, payment.ReasonRefundBuyer, 6},

@@ -24,8 +24,8 @@ const (
 )
 
 // Replica reads lists and sums from a replica of the database. Each read waits until the replica has the primary's
-// commits. If the replica is late, unreachable or no replica, reads use the primary for replicaPause. No decision relies
-// on its results, and no event is replayed from them.
+// commits. If the replica is late, unreachable or no replica, reads use the primary for replicaPause. No decision
+// relies on its results, and no event is replayed from them.
 type Replica struct {
 	primary *Store
 	open    func(ctx context.Context) (*Store, error)

@@ -198,7 +198,8 @@ type productColumns struct {
 
 func (p *productColumns) product(images map[shop.ID][]shop.Image) shop.Product {
 	return shop.Product{
-		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID, Images: nonNilImages(images[p.Product]),
+		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID,
+		Images:       nonNilImages(images[p.Product]),
 		ListPriceFen: p.ListPrice, Description: p.Description, Rules: p.Rules,
 	}
 }

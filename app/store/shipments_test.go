@@ -50,7 +50,8 @@ func TestOrderIsShippedOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(unpaid)
-		_, err := h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
+		_, err := h.RequestRefund(h.ctx,
+			payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
 		h.must(err)
 		other := parcel(paid.ID)
 		other.Tracking = "SF-other"
@@ -144,9 +145,11 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 		for _, o := range []shop.Order{mine, slow, asked, refunding} {
 			h.ship(shippingOptions, parcel(o.ID))
 		}
-		h.must(errOf(h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
+		h.must(errOf(h.RequestRefund(h.ctx,
+			payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
 		h.must(
-			errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: shippedAt})),
+			errOf(h.DecideRefund(h.ctx,
+				payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: shippedAt})),
 		)
 
 		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
@@ -174,7 +177,8 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 				t.Errorf("%+v: looked at %d, finished %d", step, looked, len(rows))
 			}
 			for _, o := range rows {
-				if diff := cmp.Diff(o, h.read(o.ID), ignoreTouched); diff != "" || o.ID != slow.ID || o.State != shop.Finished {
+				if diff := cmp.Diff(o, h.read(o.ID), ignoreTouched); diff != "" || o.ID != slow.ID ||
+					o.State != shop.Finished {
 					t.Errorf("(-result +row):\n%s", diff)
 				}
 			}

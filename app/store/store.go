@@ -14,8 +14,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Store reads and writes the database. Each call has its own transaction; in RunOperation, all calls share one. A store from
-// Open is safe for concurrent use.
+// Store reads and writes the database. Each call has its own transaction; in RunOperation, all calls share one. A store
+// from Open is safe for concurrent use.
 type Store struct {
 	*pool
 
@@ -94,7 +94,8 @@ func (s *Store) retryDeadlocks(ctx context.Context, what string, fn func(tx bun.
 	return wrap(what, withContextError(ctx, err))
 }
 
-// withContextError adds the context's error to driver.ErrBadConn, because the driver closes the connection when the context ends.
+// withContextError adds the context's error to driver.ErrBadConn, because the driver closes the connection when the
+// context ends.
 func withContextError(ctx context.Context, err error) error {
 	if why := ctx.Err(); why != nil && errors.Is(err, driver.ErrBadConn) {
 		return fmt.Errorf("%w: %w", why, err)

@@ -18,8 +18,8 @@ func (h *testShop) setChangedAt(order shop.ID, at shop.Millis) {
 	h.setChangedAtWhere("id = ?", "?", at, order)
 }
 
-// setChangedAtWhere sets changed_at of all rows that match the condition. instant is an expression, whose argument comes
-// first.
+// setChangedAtWhere sets changed_at of all rows that match the condition. instant is an expression, whose argument
+// comes first.
 func (h *testShop) setChangedAtWhere(condition, instant string, args ...any) {
 	h.t.Helper()
 	if h.DB().Dialect().Name() != dialect.SQLite {

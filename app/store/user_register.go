@@ -17,8 +17,8 @@ const (
 	// maxMailTokens limits the valid links of one kind per account. A link stays valid after two later requests, also
 	// those of another person.
 	maxMailTokens = 3
-	// activationRepeatWindow is how long a repeated activation, whose reply was lost, returns the same result. It grants no
-	// access.
+	// activationRepeatWindow is how long a repeated activation, whose reply was lost, returns the same result. It
+	// grants no access.
 	activationRepeatWindow = time.Minute
 )
 
@@ -117,8 +117,8 @@ func addTokens(ctx context.Context, tx bun.Conn, tokens ...shop.MailToken) error
 }
 
 // Activate uses the token and activates its account, if its password hash is still the given one. A repeat within
-// activationRepeatWindow returns the same account. ErrNoRow: the token does not exist, is used or has expired, or the account
-// has changed.
+// activationRepeatWindow returns the same account. ErrNoRow: the token does not exist, is used or has expired, or the
+// account has changed.
 func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (shop.User, error) {
 		user, fresh, err := useToken(ctx, tx, hash, shop.TokenActivate, now)

@@ -37,7 +37,8 @@ func rowOfUser(u *shop.User) *userRow {
 func (r *userRow) user() shop.User {
 	return shop.User{
 		ID: r.ID, Email: zeroIfNil(r.Email), Name: r.Name, Role: r.Role, Password: zeroIfNil(r.Password), Lang: r.Lang,
-		State: r.State, CreatedAt: r.CreatedAt, ActivatedAt: zeroIfNil(r.ActivatedAt), DeletedAt: zeroIfNil(r.DeletedAt),
+		State: r.State, CreatedAt: r.CreatedAt, ActivatedAt: zeroIfNil(r.ActivatedAt),
+		DeletedAt: zeroIfNil(r.DeletedAt),
 	}
 }
 

@@ -32,8 +32,8 @@ const maxWithdrawals = 200
 // withdrawalsPerGeneration exceeds the number of withdrawals in one generation of the database.
 const withdrawalsPerGeneration = 1_000_000
 
-// AddWithdrawal enters a pending withdrawal of units and returns it with its number. The raised version serialises callers,
-// so that numbers are assigned in order.
+// AddWithdrawal enters a pending withdrawal of units and returns it with its number. The raised version serialises
+// callers, so that numbers are assigned in order.
 func (s *Store) AddWithdrawal(ctx context.Context, sale shop.ID, units int64) (shop.StockWithdrawal, error) {
 	return inTx(ctx, s, "request a withdrawal from sale "+sale.String(), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
@@ -121,8 +121,8 @@ func unsettledReason(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int64
 	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", shop.ErrPermanent, sale)
 }
 
-// RefuseWithdrawal ends a pending withdrawal of a sale that has left Redis permanently, because Redis will never decide it.
-// Otherwise it changes nothing.
+// RefuseWithdrawal ends a pending withdrawal of a sale that has left Redis permanently, because Redis will never decide
+// it. Otherwise it changes nothing.
 func (s *Store) RefuseWithdrawal(ctx context.Context, id int64) (shop.StockWithdrawal, error) {
 	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		row, err := s.lockWithdrawal(ctx, tx, id)

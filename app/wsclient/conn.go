@@ -14,7 +14,8 @@ import (
 
 const (
 	writeTimeout = 5 * time.Second
-	// replyTimeout is how long a call waits for its reply before it closes the connection. It is longer than any op takes.
+	// replyTimeout is how long a call waits for its reply before it closes the connection. It is longer than any op
+	// takes.
 	replyTimeout = 30 * time.Second
 )
 
@@ -157,8 +158,8 @@ func (c *Conn) deliver(f *Frame) {
 	}
 }
 
-// matchReply finds the request of a reply and the call that waits for it. The cursor moves here, in the order of the wire. So
-// the cursor of hello cannot overwrite the cursor of an event that follows it.
+// matchReply finds the request of a reply and the call that waits for it. The cursor moves here, in the order of the
+// wire. So the cursor of hello cannot overwrite the cursor of an event that follows it.
 func (c *Conn) matchReply(f *Frame) (reply chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

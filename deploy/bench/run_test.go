@@ -10,9 +10,9 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// TestSmallestRoundMeasuresItsFigures runs one step of a round with its checks at the smallest scale: on real stores, with a server and a
-// generator in their own processes. Table, figures and pages have tests without processes; TestEveryLoadScenarioPassesItsChecks runs
-// the scenarios of the other steps.
+// TestSmallestRoundMeasuresItsFigures runs one step of a round with its checks at the smallest scale: on real stores,
+// with a server and a generator in their own processes. Table, figures and pages have tests without processes;
+// TestEveryLoadScenarioPassesItsChecks runs the scenarios of the other steps.
 func TestSmallestRoundMeasuresItsFigures(t *testing.T) {
 	bin := t.TempDir()
 	if err := kit.Build(filepath.Join(bin, programName), nil); err != nil {

@@ -245,8 +245,8 @@ func (r *runner) drain(ctx context.Context) error {
 	return r.verifySettled(ctx)
 }
 
-// verifySettled verifies that every reserved buy of this round is a pending order (P2), that every order was published, and
-// that the audit of all sales passes (P1).
+// verifySettled verifies that every reserved buy of this round is a pending order (P2), that every order was published,
+// and that the audit of all sales passes (P1).
 func (r *runner) verifySettled(ctx context.Context) error {
 	rows, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE state = 'pending'")
 	if err != nil {

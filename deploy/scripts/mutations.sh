@@ -4,7 +4,7 @@
 #
 #   Defect: Units are returned twice
 #   Breaks: P1 I3
-#   Test: ./streams TestUnitsReturnOnce          package and test (a pattern of `go test -run`)
+#   Test: ./streams TestUnitsReturnOnce     package and test (a pattern of `go test -run`)
 #   Race: yes                               only if the race detector is needed to notice
 #
 #   mutations.sh [PATTERN…]     those whose file name contains a PATTERN (default: all)

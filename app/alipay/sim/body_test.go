@@ -23,8 +23,8 @@ func compressedBody(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestCompressedBodiesAreRejected: every route rejects a compressed body at low cost. The test does not run in parallel, because it
-// measures the allocations of the whole process.
+// TestCompressedBodiesAreRejected: every route rejects a compressed body at low cost. The test does not run in
+// parallel, because it measures the allocations of the whole process.
 func TestCompressedBodiesAreRejected(t *testing.T) {
 	s, body := newShop(t, Options{}), compressedBody(t)
 	for pattern := range s.routes() {

@@ -78,8 +78,8 @@ func newBook(now func() time.Time) *book {
 	return &book{now: now, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
 }
 
-// addSigned stores a trade that the shop has signed; start reports whether the buyer has opened it. The same order with the
-// same amount is the same trade.
+// addSigned stores a trade that the shop has signed; start reports whether the buyer has opened it. The same order with
+// the same amount is the same trade.
 func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

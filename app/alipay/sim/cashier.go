@@ -84,8 +84,8 @@ func (s *Simulator) handleButton(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+t.token+"?just", http.StatusSeeOther)
 }
 
-// signedReturnURL returns the shop's return address with the signed parameters of the payment. The shop must not trust them as
-// a proof of payment: they come through the buyer.
+// signedReturnURL returns the shop's return address with the signed parameters of the payment. The shop must not trust
+// them as a proof of payment: they come through the buyer.
 func (s *Simulator) signedReturnURL(t *Trade) string {
 	target, err := url.Parse(t.returnURL)
 	if t.returnURL == "" || err != nil {

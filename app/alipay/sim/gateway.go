@@ -34,7 +34,8 @@ type content struct {
 	OutRequestNo string `json:"out_request_no"`
 }
 
-// verifyRequest checks the app, the signature and the content of a call. A rejection has the gateway's common code and sub-code.
+// verifyRequest checks the app, the signature and the content of a call. A rejection has the gateway's common code and
+// sub-code.
 func (s *Simulator) verifyRequest(form url.Values) (request, *rejection) {
 	switch {
 	case form.Get("app_id") != s.keys.AppID:

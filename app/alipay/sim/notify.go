@@ -30,7 +30,8 @@ func (s *Simulator) notify(t Trade) {
 			for _, older := range []Status{Waiting, Closed} {
 				stale := t
 				stale.Status = older
-				notifications = append(notifications, notification{to: first.to, form: s.signedNotification(&stale), once: true})
+				notifications = append(notifications,
+					notification{to: first.to, form: s.signedNotification(&stale), once: true})
 			}
 		}
 	}

@@ -49,8 +49,9 @@ func New(o Options) (*Simulator, error) {
 		}
 	}
 	s := &Simulator{
-		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}, deliverer: newDeliverer(o.Schedule),
-		mux: http.NewServeMux(),
+		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{},
+		deliverer: newDeliverer(o.Schedule),
+		mux:       http.NewServeMux(),
 	}
 	for pattern, handler := range s.routes() {
 		s.mux.HandleFunc(pattern, handler)

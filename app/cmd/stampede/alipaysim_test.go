@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestAlipaySimWritesCompleteSettings: the simulator writes all settings that a server needs. A server without STAMPEDE_ALIPAY_SIMULATOR=true
-// does not accept the simulator as Alipay.
+// TestAlipaySimWritesCompleteSettings: the simulator writes all settings that a server needs. A server without
+// STAMPEDE_ALIPAY_SIMULATOR=true does not accept the simulator as Alipay.
 func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "with a blank")

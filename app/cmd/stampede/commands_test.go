@@ -24,8 +24,8 @@ type step struct {
 	message  string
 }
 
-// runSteps runs the steps in order. HEAD in the arguments is the last printed head of the audit log. No step may print a
-// password.
+// runSteps runs the steps in order. HEAD in the arguments is the last printed head of the audit log. No step may print
+// a password.
 func runSteps(t *testing.T, environ []string, steps []step) {
 	t.Helper()
 	head := ""
@@ -161,8 +161,8 @@ func TestBlockCommandsAddListAndRemove(t *testing.T) {
 	})
 }
 
-// TestJournalRecordsCommandsOncePerKey: commands are logged with their actor, once for each key. Verification detects a head that is not in the
-// audit log and sets exit status 3.
+// TestJournalRecordsCommandsOncePerKey: commands are logged with their actor, once for each key. Verification detects a
+// head that is not in the audit log and sets exit status 3.
 func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 	t.Parallel()
 	environ := served(t, "STAMPEDE_TIME_ZONE=Asia/Kathmandu")
@@ -203,7 +203,8 @@ func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 	}
 }
 
-// TestSearchCommandsReportMissingObjects covers searches for orders, payments and users, missing objects and invalid arguments.
+// TestSearchCommandsReportMissingObjects covers searches for orders, payments and users, missing objects and invalid
+// arguments.
 func TestSearchCommandsReportMissingObjects(t *testing.T) {
 	t.Parallel()
 	runSteps(t, served(t), []step{
@@ -227,7 +228,8 @@ func TestSearchCommandsReportMissingObjects(t *testing.T) {
 	})
 }
 
-// TestSwitchAndNoticeCommandsAreRecorded: switches and notices work on embedded stores and are recorded in the audit log.
+// TestSwitchAndNoticeCommandsAreRecorded: switches and notices work on embedded stores and are recorded in the audit
+// log.
 func TestSwitchAndNoticeCommandsAreRecorded(t *testing.T) {
 	t.Parallel()
 	runSteps(t, served(t), []step{

@@ -17,10 +17,10 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestDemoSellsInConsecutiveSlots: on embedded stores, simulated shoppers buy in two slots and the audit of every sale passes.
-// Stores in the environment are ignored. On a busy machine a slot may end before the shoppers connect. `just soak`
-// checks twelve consecutive slots: the shoppers once stopped in the fifth, because ended slots stayed watched and error
-// replies were ignored.
+// TestDemoSellsInConsecutiveSlots: on embedded stores, simulated shoppers buy in two slots and the audit of every sale
+// passes. Stores in the environment are ignored. On a busy machine a slot may end before the shoppers connect. `just
+// soak` checks twelve consecutive slots: the shoppers once stopped in the fifth, because ended slots stayed watched and
+// error replies were ignored.
 func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 12 * time.Second, 8

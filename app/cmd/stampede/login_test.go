@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLoginSavesAndRenewsTheSession: the saved session is readable by its user only, an expired access token is renewed, and logout ends the
-// session.
+// TestLoginSavesAndRenewsTheSession: the saved session is readable by its user only, an expired access token is
+// renewed, and logout ends the session.
 func TestLoginSavesAndRenewsTheSession(t *testing.T) {
 	t.Parallel()
 	environ := served(t)

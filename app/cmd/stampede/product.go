@@ -116,7 +116,8 @@ func (c *productShow) Run(e *env) error {
 		err := api.get("/products/"+c.ID.String(), nil, &p)
 		return e.show(c.JSON, err, p, func() error {
 			fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n",
-				p.ID, p.Version, e.localTime(p.UpdatedAt), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), p.Description,
+				p.ID, p.Version, e.localTime(p.UpdatedAt), p.Name, p.Category, shop.FormatFen(p.ListPriceFen),
+				p.Description,
 				p.Rules)
 			for _, image := range p.Images {
 				fmt.Fprintln(e.out, image.URL, image.Alt)

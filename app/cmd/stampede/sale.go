@@ -174,7 +174,8 @@ func (c *saleShow) Run(e *env) error {
 			"sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
 				"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nchallenge  %s\n"+
 				"partition  %d, loaded %v\npaused     %v",
-			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.localTime(s.OpensAt), e.localTime(s.ClosesAt),
+			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.localTime(s.OpensAt),
+			e.localTime(s.ClosesAt),
 			shop.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition,
 			s.Loaded, s.Paused)
 	})

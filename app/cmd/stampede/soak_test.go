@@ -28,9 +28,9 @@ const (
 // sample contains the resource usage of the process at one time.
 type sample struct{ goroutines, files, heap, orders float64 }
 
-// TestSoakUsesConstantResources runs the demo for STAMPEDE_SOAK_FOR (1h) with slots of STAMPEDE_SOAK_SLOT (5m) and STAMPEDE_SOAK_SHOPPERS
-// (100). Every slot must have buys, and the resource usage must not grow with time. The test compares the second fifth
-// of the time with the last fifth.
+// TestSoakUsesConstantResources runs the demo for STAMPEDE_SOAK_FOR (1h) with slots of STAMPEDE_SOAK_SLOT (5m) and
+// STAMPEDE_SOAK_SHOPPERS (100). Every slot must have buys, and the resource usage must not grow with time. The test
+// compares the second fifth of the time with the last fifth.
 func TestSoakUsesConstantResources(t *testing.T) {
 	length, slot := soakDuration(t, "STAMPEDE_SOAK_FOR", "1h"), soakDuration(t, "STAMPEDE_SOAK_SLOT", "5m")
 	shoppers := cmp.Or(os.Getenv("STAMPEDE_SOAK_SHOPPERS"), "100")

@@ -82,7 +82,8 @@ func Run(ctx context.Context, attacker Attacker, o Options) (Result, error) {
 	defer cancel()
 	b := &contest{
 		Options: o, ctx: ctx, opensAt: opensAt, captchaLimiter: rate.NewLimiter(o.Pictures, 1),
-		recordings: make(chan recordedRequest, o.Honest), requestsSent: make(chan struct{}), attackerOrders: make(map[shop.ID]bool),
+		recordings: make(chan recordedRequest,
+			o.Honest), requestsSent: make(chan struct{}), attackerOrders: make(map[shop.ID]bool),
 		result: Result{Refused: make(map[shop.Code]int)},
 	}
 	defer b.closeAll()

@@ -73,7 +73,10 @@ func (c *crowd) runShopper(ctx context.Context, partition, nodeIndex int) {
 		}
 	}()
 	for n := 0; ctx.Err() == nil; n++ {
-		p := attempt{partition: partition, user: user, key: fmt.Sprintf("press-%s-%d", user, n), began: time.Now(), node: nodeIndex}
+		p := attempt{
+			partition: partition, user: user, key: fmt.Sprintf("press-%s-%d", user, n), began: time.Now(),
+			node: nodeIndex,
+		}
 		for p.receipt.Order == 0 {
 			if time.Since(p.began) > settleTimeout {
 				c.w.t.Errorf("partition %d: a buy got no reply within %v", partition, settleTimeout)

@@ -238,8 +238,8 @@ func busy(attempts []attempt) (n int) {
 	return n
 }
 
-// checkSettled waits until every reservation that is not lost has its row. Then it compares acknowledged buys with the rows,
-// the metrics and the reports of the loss.
+// checkSettled waits until every reservation that is not lost has its row. Then it compares acknowledged buys with the
+// rows, the metrics and the reports of the loss.
 func (f *failover) checkSettled(attempts []attempt, end time.Time) {
 	t := f.t
 	t.Helper()

@@ -10,7 +10,8 @@ import (
 
 // P1, P2, P4, I8: three sentinels monitor the primary, which is killed during a sale. They promote one of its two
 // replicas, and the nodes find it. Replies wait for a replica: on a busy machine the sentinels may also promote the
-// other replica, and even then nothing may be lost. TestClusterFailoverReportsLostOrders covers replies that do not wait.
+// other replica, and even then nothing may be lost. TestClusterFailoverReportsLostOrders covers replies that do not
+// wait.
 func TestSentinelFailoverLosesNoOrder(t *testing.T) {
 	for name, f := range map[string]failover{
 		"replicas are current": {},

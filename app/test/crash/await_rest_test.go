@@ -15,12 +15,12 @@ import (
 	"stampede/app/test/kit"
 )
 
-// settleTimeout limits the time until a shop is at rest. It includes claims of a dead consumer (10 s), deadlines (2 s) and
-// the slow scan (8 s), with a reserve for a busy machine.
+// settleTimeout limits the time until a shop is at rest. It includes claims of a dead consumer (10 s), deadlines (2 s)
+// and the slow scan (8 s), with a reserve for a busy machine.
 const settleTimeout = 2 * time.Minute
 
-// awaitRest waits until the run is at rest without violations, and fails with the remaining violations. `stampede audit`
-// must agree. figures is added to the report.
+// awaitRest waits until the run is at rest without violations, and fails with the remaining violations. `stampede
+// audit` must agree. figures is added to the report.
 func (w *world) awaitRest(n *node, figures string) {
 	w.t.Helper()
 	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
@@ -111,6 +111,7 @@ func (w *world) summarise(figures string) {
 	}
 	h := w.memory.copy()
 	report.line("ok  %-58s %5d accepted %4d unknown %s orders %v, %d events, %d resets, %d lives, %.0f s",
-		w.name, w.memory.acceptedCount(), w.memory.unknown(), figures, states, len(h.Received), len(h.Resets), w.nodesStarted,
+		w.name, w.memory.acceptedCount(), w.memory.unknown(), figures, states, len(h.Received), len(h.Resets),
+		w.nodesStarted,
 		time.Since(w.began).Seconds())
 }

@@ -58,8 +58,8 @@ func TestWrongNodeClocksChangeNoResult(t *testing.T) {
 	w.requireValidTimes(begin, w.redisTime())
 }
 
-// programWithAdjustableClock builds the program with a modified standard library: its wall clock is ahead by CLOCK_AHEAD
-// seconds. The monotonic clock is correct.
+// programWithAdjustableClock builds the program with a modified standard library: its wall clock is ahead by
+// CLOCK_AHEAD seconds. The monotonic clock is correct.
 func programWithAdjustableClock(t *testing.T) string {
 	t.Helper()
 	program, err := buildWithAdjustableClock()
@@ -101,8 +101,8 @@ var buildWithAdjustableClock = sync.OnceValues(func() (string, error) {
 	return program, kit.Build(program, []string{"GOROOT=" + goroot, "GOTOOLCHAIN=local"}, "-tags", "crashpoints")
 })
 
-// linkGoTree creates a Go tree of symbolic links with its own copy of package time. (The compiler rejects overlays over a
-// downloaded toolchain.)
+// linkGoTree creates a Go tree of symbolic links with its own copy of package time. (The compiler rejects overlays over
+// a downloaded toolchain.)
 func linkGoTree(goroot string) error {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -120,8 +120,8 @@ func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, err
 	return groups[0], nil
 }
 
-// xinfoDifference returns the difference between XINFO GROUPS and the stream (P7): lag and pending must equal the counted
-// entries. It returns "" without a difference.
+// xinfoDifference returns the difference between XINFO GROUPS and the stream (P7): lag and pending must equal the
+// counted entries. It returns "" without a difference.
 func (w *world) xinfoDifference(ctx context.Context, partition int) (difference string, err error) {
 	key := fmt.Sprintf("stampede:{%d}:orders", partition)
 	g, err := w.group(ctx, partition)

@@ -118,8 +118,8 @@ func (f *fleet) requireHealthy() {
 	}
 }
 
-// distributionProblem returns how the partitions are distributed if a worker has two more than another, or if not every partition
-// has exactly one worker; otherwise "".
+// distributionProblem returns how the partitions are distributed if a worker has two more than another, or if not every
+// partition has exactly one worker; otherwise "".
 func (f *fleet) distributionProblem() string {
 	workers := f.with("worker")
 	sum, least, most := 0, partitions, 0
@@ -172,15 +172,16 @@ func (f *fleet) awaitEvenPartitions() time.Duration {
 	return time.Since(began)
 }
 
-// distributionTimeout limits the time without an even distribution after a change. A dead worker counts for three seconds, and
-// the others check once a second; the rest is reserve for a busy machine.
+// distributionTimeout limits the time without an even distribution after a change. A dead worker counts for three
+// seconds, and the others check once a second; the rest is reserve for a busy machine.
 const distributionTimeout = time.Minute
 
 // chooseNode returns an API node for a phone. It prefers nodes without another phone of the buyer.
 func (f *fleet) chooseNode(p *phone) string {
 	candidates := f.with("api")
 	free := slices.DeleteFunc(slices.Clone(candidates), func(m *member) bool {
-		return slices.ContainsFunc(p.who.phones, func(other *phone) bool { return other != p && other.connectedTo(m.addr) })
+		return slices.ContainsFunc(p.who.phones,
+			func(other *phone) bool { return other != p && other.connectedTo(m.addr) })
 	})
 	if len(free) > 0 {
 		candidates = free
@@ -231,8 +232,8 @@ func (f *fleet) trade(h behaviour) *traffic {
 	return tr
 }
 
-// tradeAcrossNodes buys on one node after the other. When a buyer loses a node, the buyer waits for retry_ms, connects to another
-// node and retries buys with an unknown outcome there.
+// tradeAcrossNodes buys on one node after the other. When a buyer loses a node, the buyer waits for retry_ms, connects
+// to another node and retries buys with an unknown outcome there.
 func (b *buyer) tradeAcrossNodes(f *fleet, h behaviour, stop <-chan struct{}) {
 	h.attempts = 3 // then the buyer reconnects lost phones
 	again := time.NewTimer(0)

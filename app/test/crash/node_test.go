@@ -27,9 +27,12 @@ func (w *world) launch(settings ...string) *node {
 	w.t.Helper()
 	w.nodesStarted++
 	log := filepath.Join(w.folder, fmt.Sprintf("node-%d.log", w.nodesStarted))
-	return &node{t: w.t, Program: kit.StartProgram(w.t, w.program, log, slices.Concat(kit.NoRateLimits, w.settings, []string{
-		"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
-	}, settings), "serve")}
+	return &node{
+		t: w.t,
+		Program: kit.StartProgram(w.t, w.program, log, slices.Concat(kit.NoRateLimits, w.settings, []string{
+			"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
+		}, settings), "serve"),
+	}
 }
 
 // start launches the program and waits until it is ready.

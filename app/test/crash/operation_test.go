@@ -31,8 +31,8 @@ type operation struct {
 	missing func(n *node) string
 }
 
-// dieDuringOperation: an operation runs while buyers buy, and the node dies without a response. The next life completes the
-// operation on its own. A repeat under the same key gets the response and has no second effect.
+// dieDuringOperation: an operation runs while buyers buy, and the node dies without a response. The next life completes
+// the operation on its own. A repeat under the same key gets the response and has no second effect.
 func dieDuringOperation(t *testing.T, flow, point string) {
 	w := newWorld(t)
 	w.twoSales()
@@ -105,8 +105,8 @@ func (w *world) operation(flow string) operation {
 	}
 }
 
-// missingEffect returns the part of an operation on a sale that is missing in Redis; "" when Redis has all of it. before is
-// the sale before the operation.
+// missingEffect returns the part of an operation on a sale that is missing in Redis; "" when Redis has all of it.
+// before is the sale before the operation.
 func (w *world) missingEffect(before *shop.Sale) string {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
@@ -170,8 +170,8 @@ func (w *world) bannerProblem(n *node, text string) string {
 	return ""
 }
 
-// repeatOperation repeats the deed twice under its key. Both responses must be equal and must not add rows to the journal.
-// Another deed under the key must be rejected, and `stampede journal verify` must succeed.
+// repeatOperation repeats the deed twice under its key. Both responses must be equal and must not add rows to the
+// journal. Another deed under the key must be rejected, and `stampede journal verify` must succeed.
 func (w *world) repeatOperation(n *node, who, key string, d operation) {
 	w.t.Helper()
 	journalRows := w.count("SELECT COUNT(*) FROM journal")

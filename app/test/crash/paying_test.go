@@ -29,8 +29,8 @@ type payer struct {
 	order shop.ID
 }
 
-// dieDuringPayment: the program dies at a point of a payment flow. The next life completes the flow: the gateway keeps exactly
-// the right amount (P8).
+// dieDuringPayment: the program dies at a point of a payment flow. The next life completes the flow: the gateway keeps
+// exactly the right amount (P8).
 func dieDuringPayment(t *testing.T, flow, point string) {
 	window := 10 * time.Second // long enough to pay on a slow machine, short enough for orders that must expire
 	sim, settings := newGateway(t)

@@ -74,8 +74,8 @@ func dieDuringBuys(t *testing.T, point string) {
 	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
 }
 
-// dieDuringRecovery: a partition is recovered while its stream contains reservations without a row. Either Redis has lost
-// writes, or the database has lost the end of every order that was cancelled under its first hold.
+// dieDuringRecovery: a partition is recovered while its stream contains reservations without a row. Either Redis has
+// lost writes, or the database has lost the end of every order that was cancelled under its first hold.
 func dieDuringRecovery(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()

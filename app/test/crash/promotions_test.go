@@ -66,9 +66,11 @@ func promoteReplica(t *testing.T, kind string) {
 	tr.end()
 	p.fleet.reconnectAll()
 	kit.Eventually(t, settleTimeout, func() (bool, string) { return p.payLate() == 0, "orders for late payments have not ended" })
-	kit.Eventually(t, settleTimeout, func() (bool, string) { pending := p.remainingWork(); return pending == "", pending })
+	kit.Eventually(t, settleTimeout,
+		func() (bool, string) { pending := p.remainingWork(); return pending == "", pending })
 	settled := p.settle()
-	kit.Eventually(t, settleTimeout, func() (bool, string) { problem := p.moneyProblem(p.sim); return problem == "", problem })
+	kit.Eventually(t, settleTimeout,
+		func() (bool, string) { problem := p.moneyProblem(p.sim); return problem == "", problem })
 	f := &p.fleet
 	written, ended := f.metric("stampede_recovery_orders_total"), f.metric("stampede_recovery_ended_total")
 	if kind == semiSync && ended > 0 {
@@ -90,7 +92,7 @@ type promotion struct {
 	master, follower *kit.RedisServer   // nil if MySQL is replicated
 
 	mu                       sync.Mutex
-	latePayers, refundPayers []*payer // payers who pay after the order ended, and payers who request a refund after the payment
+	latePayers, refundPayers []*payer // pay after the order ended; request a refund after the payment
 }
 
 func openReplicated(t *testing.T, kind string) *promotion {
@@ -234,9 +236,10 @@ func (p *promotion) settle() int {
 	return len(r.Problems)
 }
 
-// allowLosses removes the losses that the kind allows. A promoted database starts another history, so devices get a reset.
-// Redis may lose orders that only its master had, with their tickets; such orders were accepted only if buys do not
-// wait for a replica. Asynchronous MySQL may lose a refund (also of a late payment) and the final state of an order.
+// allowLosses removes the losses that the kind allows. A promoted database starts another history, so devices get a
+// reset. Redis may lose orders that only its master had, with their tickets; such orders were accepted only if buys do
+// not wait for a replica. Asynchronous MySQL may lose a refund (also of a late payment) and the final state of an
+// order.
 func (p *promotion) allowLosses(h *History, f *Final) {
 	if p.replica != nil {
 		h.Resets = nil

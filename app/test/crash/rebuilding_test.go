@@ -88,7 +88,8 @@ func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
 				n.waitDeath(point)
 				w.start()
 			}
-			kit.Eventually(t, settleTimeout, func() (bool, string) { problem := w.moneyProblem(sim); return problem == "", problem })
+			kit.Eventually(t, settleTimeout,
+				func() (bool, string) { problem := w.moneyProblem(sim); return problem == "", problem })
 			w.audit()
 			w.requireNoCorrections()
 			report.line("ok  %-58s %d lives", w.name, w.nodesStarted)
@@ -123,8 +124,8 @@ func (w *world) losePartition(partition int) {
 	w.must(w.redis.Del(ctx, keys...).Err())
 }
 
-// requireNoCorrections requires that no node logged counters that differ from the sums of their holds: the scan would have
-// hidden the defect.
+// requireNoCorrections requires that no node logged counters that differ from the sums of their holds: the scan would
+// have hidden the defect.
 func (w *world) requireNoCorrections() {
 	w.t.Helper()
 	logs, err := filepath.Glob(filepath.Join(w.folder, "node-*.log"))

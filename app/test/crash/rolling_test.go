@@ -87,7 +87,8 @@ type latency struct {
 	Millis [3]int64 `json:"ms"` // p50, p99, maximum
 }
 
-// measureRestart computes the figures from the history. The latency of a buy includes all retries, until its outcome is known.
+// measureRestart computes the figures from the history. The latency of a buy includes all retries, until its outcome is
+// known.
 func (w *world) measureRestart(since shop.Millis, ended []time.Duration) rollingResult {
 	var before, during []int64
 	interrupted := 0

@@ -75,8 +75,8 @@ func (b *buyer) trade(h behaviour, stop <-chan struct{}) {
 	}
 }
 
-// closeOtherPhones closes all phones except the first one until the next connect. The first one sends seen, which must not
-// affect the others.
+// closeOtherPhones closes all phones except the first one until the next connect. The first one sends seen, which must
+// not affect the others.
 func (b *buyer) closeOtherPhones() {
 	for _, other := range b.phones[1:] {
 		other.close()

@@ -83,8 +83,8 @@ func emptiedThenSold(w *world, warming *node) *node {
 	return next
 }
 
-// sellOnSecondNode starts a second node, buys there and waits until all reservations have rows. Reservations without a row
-// would be outside P2 if Redis loses its data.
+// sellOnSecondNode starts a second node, buys there and waits until all reservations have rows. Reservations without a
+// row would be outside P2 if Redis loses its data.
 func (w *world) sellOnSecondNode() *node {
 	w.t.Helper()
 	next := w.start()

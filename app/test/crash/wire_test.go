@@ -21,8 +21,8 @@ type fault struct {
 	hadEffect func(w wires, m *memory) bool
 }
 
-// dropReplies drops the replies to the next ten requests that contain the pattern: the requests are carried out, but the
-// node receives no reply.
+// dropReplies drops the replies to the next ten requests that contain the pattern: the requests are carried out, but
+// the node receives no reply.
 func dropReplies(wire func(wires) *kit.Proxy, pattern func(t *testing.T) string) fault {
 	return fault{
 		begin:     func(t *testing.T, w wires) { wire(w).DropReplies(pattern(t), 10) },

@@ -56,7 +56,10 @@ func newWorld(t *testing.T, settings ...string) *world {
 // openWorld creates the tables in an empty database. Every node gets the settings.
 func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	t.Helper()
-	w := &world{t: t, name: t.Name(), rng: newRNG(t.Name()), folder: createFolder(t), program: binary, began: time.Now()}
+	w := &world{
+		t: t, name: t.Name(), rng: newRNG(t.Name()), folder: createFolder(t), program: binary,
+		began: time.Now(),
+	}
 	w.memory.history.Seed = *seedFlag
 	t.Cleanup(w.keepFailedRun)
 	w.settings = append([]string{

@@ -302,9 +302,11 @@ func median[T float64 | time.Duration](all []T) T {
 	return all[len(all)/2]
 }
 
-// measureShoppers runs the shoppers while the abuser sends. It returns the p99 of their ops and the number of the abuser's
-// requests.
-func (w way) measureShoppers(client abuseClient, a abuse, email string, rate int) (p99 map[string]time.Duration, requests int64) {
+// measureShoppers runs the shoppers while the abuser sends. It returns the p99 of their ops and the number of the
+// abuser's requests.
+func (w way) measureShoppers(
+	client abuseClient, a abuse, email string, rate int,
+) (p99 map[string]time.Duration, requests int64) {
 	t := client.testShop.t
 	t.Helper()
 	people := make([]*wsclient.Conn, shoppers)

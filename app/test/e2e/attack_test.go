@@ -23,8 +23,8 @@ type attempt struct {
 	attack.Options
 }
 
-// runAttack lets honest shoppers and an attacker compete for a sale with the challenge. By default the sale has one unit
-// per honest shopper. It checks that the attacker sent enough requests and that no unit was sold twice (P1).
+// runAttack lets honest shoppers and an attacker compete for a sale with the challenge. By default the sale has one
+// unit per honest shopper. It checks that the attacker sent enough requests and that no unit was sold twice (P1).
 func (s *testShop) runAttack(n *node, a attempt) attack.Result {
 	s.t.Helper()
 	name, kind, o := a.name, a.challenge, a.Options
@@ -57,9 +57,9 @@ func (s *testShop) runAttack(n *node, a attempt) attack.Result {
 	return r
 }
 
-// TestAttackersGetFewUnits: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or flood
-// requests get less than 1 % of the units if the sale requires a pass or work. An attacker who does the work gets at
-// most its share of the work.
+// TestAttackersGetFewUnits: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or
+// flood requests get less than 1 % of the units if the sale requires a pass or work. An attacker who does the work gets
+// at most its share of the work.
 func TestAttackersGetFewUnits(t *testing.T) {
 	t.Parallel()
 	both := []shop.Challenge{shop.ChallengePass, shop.ChallengeWork}

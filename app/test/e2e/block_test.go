@@ -35,7 +35,8 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			var blockedConns, otherConns []*wsclient.Conn
 			for _, n := range nodes {
-				blockedConns = append(blockedConns, (way{addr: n.addr}).visit(t, c.from).openWithHello(t, token(t, eve)))
+				blockedConns = append(blockedConns,
+					(way{addr: n.addr}).visit(t, c.from).openWithHello(t, token(t, eve)))
 				otherConns = append(otherConns, (way{addr: n.addr}).visit(t, "127.0.0.1").openWithHello(t, token(t, ada)))
 			}
 			out, code := nodes[0].in(t).run("block", "add", c.name, c.value, "--reason", "a test", "--json")

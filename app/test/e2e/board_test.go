@@ -88,7 +88,8 @@ func TestBoardShowsBothNodes(t *testing.T) {
 
 	server.Kill()
 	watcher.awaitBoard(func(live *board.Board) (bool, string) {
-		is := slices.ContainsFunc(live.Alarms, func(a board.Alarm) bool { return a.Name == board.AlarmRedisUnreachable })
+		is := slices.ContainsFunc(live.Alarms,
+			func(a board.Alarm) bool { return a.Name == board.AlarmRedisUnreachable })
 		return is && len(live.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", live.Alarms, live.Nodes)
 	})
 }

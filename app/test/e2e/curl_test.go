@@ -94,8 +94,8 @@ func newRecorder(t *testing.T, addr string) *recorder {
 	return w
 }
 
-// returned reports whether a response had the shown form: the same fields with the same types, and the same values of codes
-// and states.
+// returned reports whether a response had the shown form: the same fields with the same types, and the same values of
+// codes and states.
 func (w *recorder) returned(shown string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -39,7 +39,8 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 		return validBuyer.received(r.Order, shop.Pending), "an order behind the unwritable ones waits"
 	})
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
-		return invalidBuyer.received(replayed.Order, shop.Refused) && invalidBuyer.received(dropped.Order, shop.Refused), "not refused yet"
+		return invalidBuyer.received(replayed.Order, shop.Refused) &&
+			invalidBuyer.received(dropped.Order, shop.Refused), "not refused yet"
 	})
 	s.awaitDrained(sale)
 	if free := s.counter(sale, "stock"); free != 4 {

@@ -45,8 +45,9 @@ type payer struct {
 }
 
 // P1, P8: each fault of the gateway strikes one order in each of four states: pending, shipped, cancelled and
-// refunding. No fen is lost, none is taken without goods, and the stock equation holds. TestRandomStepsAndDeathsLoseNoMoney in app/test/money
-// covers faults in all states, in any order and together with process deaths.
+// refunding. No fen is lost, none is taken without goods, and the stock equation holds.
+// TestRandomStepsAndDeathsLoseNoMoney in app/test/money covers faults in all states, in any order and together with
+// process deaths.
 func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -119,8 +120,8 @@ func (p *payer) inject() {
 	}
 }
 
-// clickButton presses a button of the gateway: pay, late or repeat. If the state of the trade does not allow it, nothing
-// changes.
+// clickButton presses a button of the gateway: pay, late or repeat. If the state of the trade does not allow it,
+// nothing changes.
 func (p *payer) clickButton(button string) {
 	p.t.Helper()
 	code, response := p.request(http.MethodPost, p.g.base+"/admin/trades/"+p.order.ID.String()+"/"+button, "", nil)
@@ -145,7 +146,8 @@ func (p *payer) faultWhileShipped() {
 	p.clickButton("repeat")
 }
 
-// faultWhileCancelled cancels the order. The fault strikes while the shop closes the trade, or when a late payment arrives.
+// faultWhileCancelled cancels the order. The fault strikes while the shop closes the trade, or when a late payment
+// arrives.
 func (p *payer) faultWhileCancelled() {
 	p.inject()
 	kit.Eventually(p.t, waitTimeout, func() (bool, string) {
@@ -165,8 +167,8 @@ func (p *payer) faultWhileRefunding() {
 	p.clickButton("repeat")
 }
 
-// awaitFinalState waits until the order has its final state. The faults of all orders together suspend the shop's gateway queries
-// for a while, and retries have pauses.
+// awaitFinalState waits until the order has its final state. The faults of all orders together suspend the shop's
+// gateway queries for a while, and retries have pauses.
 func (p *payer) awaitFinalState(state shop.OrderState) (o shop.Order) {
 	p.t.Helper()
 	path := "/api/v1/orders/" + p.order.ID.String()

@@ -40,8 +40,8 @@ func TestEarlyFramesStayOnTheirConnection(t *testing.T) {
 	}
 }
 
-// sendWithHandshake opens a socket and sends hello in the same packet. Then it sends time ops, each with a different number,
-// and checks that the replies return the numbers in order.
+// sendWithHandshake opens a socket and sends hello in the same packet. Then it sends time ops, each with a different
+// number, and checks that the replies return the numbers in order.
 func sendWithHandshake(addr, offered string, number, ops int) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

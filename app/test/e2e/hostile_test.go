@@ -190,8 +190,8 @@ func (n *node) requestAndApproveRefund(who, operator string) {
 	n.awaitState(placed, who, shop.Refunded)
 }
 
-// sendSearches sends the texts where ids, days and states are expected. Each is rejected with status 400 or 404 and without
-// internal details.
+// sendSearches sends the texts where ids, days and states are expected. Each is rejected with status 400 or 404 and
+// without internal details.
 func (n *node) sendSearches(who, operator string) {
 	n.t.Helper()
 	for _, text := range hostileTexts {

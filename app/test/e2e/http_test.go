@@ -31,7 +31,8 @@ func (n *node) post(path, token string, body any) (int, []byte) {
 	return n.send(http.MethodPost, path, token, body)
 }
 
-// postRetrying is post with retries for up to a minute while the shop is busy, which happens more often on a slow machine.
+// postRetrying is post with retries for up to a minute while the shop is busy, which happens more often on a slow
+// machine.
 func (n *node) postRetrying(path, token string, body any) (code int, response []byte) {
 	n.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {

@@ -16,9 +16,9 @@ type scenarioResult struct {
 	Failures         []string
 }
 
-// TestEveryLoadScenarioPassesItsChecks is the short form of `just bench`. Each scenario runs briefly with a few shoppers, and its
-// checks (P1, P2, P6) hold. Speed is not checked: if a scenario completes no op, the test repeats all of them for a
-// longer time.
+// TestEveryLoadScenarioPassesItsChecks is the short form of `just bench`. Each scenario runs briefly with a few
+// shoppers, and its checks (P1, P2, P6) hold. Speed is not checked: if a scenario completes no op, the test repeats all
+// of them for a longer time.
 func TestEveryLoadScenarioPassesItsChecks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=1h", "STAMPEDE_RETURN_WITHIN=0s")

@@ -72,8 +72,8 @@ func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 	s.audit(sale)
 }
 
-// deleteUserData stores an address, buys twice, cancels one order, then exports and deletes the data of a user. A guest has no
-// password.
+// deleteUserData stores an address, buys twice, cancels one order, then exports and deletes the data of a user. A guest
+// has no password.
 func (n *node) deleteUserData(s *testShop, sale shop.Sale, user shop.ID, token, password string) {
 	n.t.Helper()
 	address := map[string]any{"name": "李雷", "phone": "13800000000", "text": "北京市海淀区 1 号"}

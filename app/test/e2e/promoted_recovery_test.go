@@ -95,8 +95,8 @@ const (
 	// pollPause is the interval at which a buyer checks whether the order has its row. It is shorter than a long poll,
 	// so that the last confirmations before the failure are recorded.
 	pollPause = 5 * time.Millisecond
-	// withoutReplica is the time for which the primary has no replica before it dies, while buyers wait for their rows. It is
-	// long enough to detect confirmations that do not wait for the replica.
+	// withoutReplica is the time for which the primary has no replica before it dies, while buyers wait for their rows.
+	// It is long enough to detect confirmations that do not wait for the replica.
 	withoutReplica = 2 * time.Second
 )
 

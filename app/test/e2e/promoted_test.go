@@ -73,8 +73,8 @@ func (p *promotion) promote() {
 	p.wire.Redirect(p.replica.DSN)
 }
 
-// awaitRecovered waits until the recoveries of the node have written the given number of rows. Then it waits until the node
-// uses the promoted database, which it does after the last partition.
+// awaitRecovered waits until the recoveries of the node have written the given number of rows. Then it waits until the
+// node uses the promoted database, which it does after the last partition.
 func (p *promotion) awaitRecovered(rows int) {
 	p.t.Helper()
 	failed := time.Now()

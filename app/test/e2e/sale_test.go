@@ -14,8 +14,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// buyAtOnce lets all clients buy at the same time, each with its own key. Each client repeats its buy with the same key. It
-// returns the accepted orders by user.
+// buyAtOnce lets all clients buy at the same time, each with its own key. Each client repeats its buy with the same
+// key. It returns the accepted orders by user.
 func buyAtOnce(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) map[shop.ID]order.Receipt {
 	t.Helper()
 	var mu sync.Mutex
@@ -161,8 +161,8 @@ func TestUnitsOfEqualDeadlinesReturnInTime(t *testing.T) {
 	s.audit(sale)
 }
 
-// expireOrders moves all pending orders of the sale to the same deadline and waits until the units are back. It returns the
-// time since the deadline.
+// expireOrders moves all pending orders of the sale to the same deadline and waits until the units are back. It returns
+// the time since the deadline.
 func (s *testShop) expireOrders(sale shop.Sale, units int64) (late time.Duration) {
 	s.t.Helper()
 	deadline := s.setDeadline(sale, 3*time.Second)

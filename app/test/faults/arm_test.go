@@ -68,12 +68,12 @@ func TestPointStrikesOnceAtItsPlaceAndPass(t *testing.T) {
 	for spec, want := range map[string][]string{
 		"expire.after-commit":   {"Expire"},
 		"expire.after-return":   {"Expire return"},
-		"expire.after-publish":     {"Expire return publish"},
+		"expire.after-publish":  {"Expire return publish"},
 		"expire.after-return#2": {"Expire return publish Cancel return publish Expire return"},
 		"expire.after-return#3": nil,
 		"cancel.after-commit":   {"Expire return publish Cancel"},
 		"effects.after-units":   {"Expire return publish Cancel return"},
-		"effects.after-publish":    {"Expire return publish Cancel return publish"},
+		"effects.after-publish": {"Expire return publish Cancel return publish"},
 		"late.after-sell":       nil,
 		"close.after-return":    nil,
 	} {

@@ -64,8 +64,8 @@ var points = []Point{
 
 	at("close.after-reply", after, "Gateway.Close"), // the trade is closed; the order is still pending
 	at("close.after-commit", after, "Store.EndTraded"),
-	at("close.after-return", after, "script return").in("payment.(*PaymentService).endAll"),
-	at("close.after-publish", after, "script publish").in("payment.(*PaymentService).endAll"),
+	at("close.after-return", after, "script return").in("payment.(*PaymentService).endOrders"),
+	at("close.after-publish", after, "script publish").in("payment.(*PaymentService).endOrders"),
 
 	at("late.after-receipt", before, "Store.ClaimHold").in("payment.(*PaymentService).resolve"), // the payment is stored only
 	at("late.after-claim", after, "Store.ClaimHold").in("payment.(*PaymentService).resolve"),

@@ -15,7 +15,8 @@ import (
 // comment of the site file recommends for nginx.conf. The file limit is capped at the hard limit of this process.
 func StartNginxWorkers(t testing.TB, workers int, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
-	return startNginx(t, site, upstream, func(text string) (string, error) { return workerSettings(text, workers) }, changes)
+	return startNginx(t, site, upstream, func(text string) (string, error) { return workerSettings(text, workers) },
+		changes)
 }
 
 // workerSettings builds the process settings of nginx.conf that the comment of the site file recommends, for n workers.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// proxyConn is one connection through a [Proxy]. It has one pump per direction. It ends when either side closes or the proxy
-// resets it.
+// proxyConn is one connection through a [Proxy]. It has one pump per direction. It ends when either side closes or the
+// proxy resets it.
 type proxyConn struct {
 	proxy  *Proxy
 	client *net.TCPConn

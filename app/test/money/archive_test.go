@@ -45,8 +45,8 @@ func (w *world) awaitRetired(n *node, sale shop.ID) {
 	})
 }
 
-// closeLongAgo sets the closing time of a sale to the distant past. All sales get an old opening time, because nothing moves
-// around openings.
+// closeLongAgo sets the closing time of a sale to the distant past. All sales get an old opening time, because nothing
+// moves around openings.
 func (w *world) closeLongAgo(sale shop.ID) {
 	w.t.Helper()
 	w.exec("UPDATE sales SET closes_at = 1000 WHERE id = ?", sale)
@@ -88,8 +88,8 @@ func newTwoSales(t *testing.T) *twoSales {
 	return c
 }
 
-// checkSettled archives the remaining orders. It requires that each order is in one table, that Redis has no key of the old
-// sale, and that the other sale has all its units and holds (P1, I1, I3).
+// checkSettled archives the remaining orders. It requires that each order is in one table, that Redis has no key of the
+// old sale, and that the other sale has all its units and holds (P1, I1, I3).
 func (c *twoSales) checkSettled(moment string) {
 	c.t.Helper()
 	fail := func(format string, args ...any) { c.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// awaitRest repairs the gateway and runs the background jobs of a fresh process until no work is pending. It then checks
-// that no fen and no unit is lost and that no counter needed a correction. fail receives the violations.
+// awaitRest repairs the gateway and runs the background jobs of a fresh process until no work is pending. It then
+// checks that no fen and no unit is lost and that no counter needed a correction. fail receives the violations.
 func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format string, args ...any)) {
 	w.t.Helper()
 	w.sim.RemoveFaults()

@@ -42,7 +42,8 @@ type fakeGateway struct {
 func (g *fakeGateway) Close(ctx context.Context, order shop.ID) (payment.Trade, error) {
 	n := g.activeCalls.Add(1)
 	defer g.activeCalls.Add(-1)
-	for highest := g.maxCalls.Load(); n > highest && !g.maxCalls.CompareAndSwap(highest, n); highest = g.maxCalls.Load() {
+	for highest := g.maxCalls.Load(); n > highest &&
+		!g.maxCalls.CompareAndSwap(highest, n); highest = g.maxCalls.Load() {
 	}
 	for health(g.health.Load()) == silent {
 		select {

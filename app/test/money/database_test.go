@@ -20,8 +20,8 @@ var databases struct {
 	free []string
 }
 
-// withoutCleanup is a test without cleanup. Its database outlives the test and ends with the server, which is private to the
-// run.
+// withoutCleanup is a test without cleanup. Its database outlives the test and ends with the server, which is private
+// to the run.
 type withoutCleanup struct{ testing.TB }
 
 func (withoutCleanup) Cleanup(func()) {}

@@ -59,7 +59,10 @@ var scenarios = map[string]scenario{
 		},
 		finalStates: stateSet(shop.Paid, shop.Expired), // without an opened payment there is no money
 	},
-	"settle": {before: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
+	"settle": {
+		before: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) },
+		finalStates: stateSet(shop.Paid),
+	},
 	"expire": {
 		before:      func(w *world, n *node, o shop.Order) { openPayment(w, n, o); w.passDeadline(o.ID) },
 		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },

@@ -9,6 +9,6 @@
 //   - closing_test.go: ten thousand equal deadlines with opened payments; the gateway works, is silent or gone
 //
 // A process dies by faults at its ports (package faults): after its last call, all calls fail without an effect
-// (dying_process_test.go). This covers every point between two steps. Package app/test/crash kills real processes at named
-// points.
+// (dying_process_test.go). This covers every point between two steps. Package app/test/crash kills real processes at
+// named points.
 package money

@@ -12,8 +12,8 @@ import (
 // errDied is the error of all calls of a dead process.
 var errDied = fmt.Errorf("%w: this process is dead", shop.ErrTransient)
 
-// dyingProcess is a process that dies after its n-th call of a store or the gateway. That call has its effect, but its result
-// is lost. Later calls have no effect.
+// dyingProcess is a process that dies after its n-th call of a store or the gateway. That call has its effect, but its
+// result is lost. Later calls have no effect.
 type dyingProcess struct {
 	mu        sync.Mutex
 	callsLeft int

@@ -38,8 +38,8 @@ var tables = map[string]string{
 	"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id", "refunds": "order_id",
 }
 
-// saveRows stores the current rows of an order. The returned function restores them: the database then has lost all later
-// changes.
+// saveRows stores the current rows of an order. The returned function restores them: the database then has lost all
+// later changes.
 func (w *world) saveRows(o shop.Order) (lose func()) {
 	w.t.Helper()
 	for table, column := range tables {

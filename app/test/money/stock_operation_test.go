@@ -102,7 +102,8 @@ func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed
 		stock -= withdrawn
 	}
 	s, c := w.sale(sale.ID), w.redisCounters(sale)
-	if s.Added != added || s.Withdrawn != withdrawn || c.Stock != stock || c.Added != added || c.Withdrawn != withdrawn ||
+	if s.Added != added || s.Withdrawn != withdrawn || c.Stock != stock || c.Added != added ||
+		c.Withdrawn != withdrawn ||
 		c.Version != s.Version {
 		w.t.Errorf("%s: the database has %d added and %d withdrawn, Redis %+v; want stock %d, added %d, withdrawn %d",
 			what, s.Added, s.Withdrawn, c, stock, added, withdrawn)

@@ -133,7 +133,8 @@ func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestHangingCollectorBlocksNeitherRecordNorClose: it blocks neither a caller that records more than fits nor, for long, Close.
+// TestHangingCollectorBlocksNeitherRecordNorClose: it blocks neither a caller that records more than fits nor, for
+// long, Close.
 func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
 	var log logBuffer
 	log.capture(t)

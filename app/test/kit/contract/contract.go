@@ -38,8 +38,8 @@ func Read(text []byte) (*openapi3.T, error) {
 	return doc, nil
 }
 
-// forbidExtraFields forbids undeclared fields. It merges the parts of an allOf into one object, because each closed part
-// would reject the fields of the others.
+// forbidExtraFields forbids undeclared fields. It merges the parts of an allOf into one object, because each closed
+// part would reject the fields of the others.
 func forbidExtraFields(s *openapi3.Schema) {
 	if s.Type == nil && len(s.AllOf) > 1 {
 		s.Type, s.Properties = &openapi3.Types{openapi3.TypeObject}, make(openapi3.Schemas)

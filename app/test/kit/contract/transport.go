@@ -134,8 +134,8 @@ func CheckRejected(res *http.Response, got []byte) error {
 	return Check(Exchange{Request: request, Response: res, Got: got})
 }
 
-// checkUndocumented checks an exchange without a documented operation. Under /api/ it must fail; elsewhere it may return the
-// page.
+// checkUndocumented checks an exchange without a documented operation. Under /api/ it must fail; elsewhere it may
+// return the page.
 func (x *Exchange) checkUndocumented(doc *openapi3.T) error {
 	if x.Response.StatusCode >= http.StatusBadRequest {
 		if x.AnyCode {
