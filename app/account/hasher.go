@@ -48,8 +48,7 @@ func newHasher(now func() time.Time) *Hasher {
 	return &Hasher{
 		budget: newBudget(hashShare, hashMaxBudget, now), slot: make(chan struct{}, 1), now: now,
 		withoutCaptcha: limits.Places{
-			Max: maxWithoutCaptcha, User: maxWithoutCaptchaPerUser,
-			Addr: maxWithoutCaptchaPerAddr,
+			Max: maxWithoutCaptcha, User: maxWithoutCaptchaPerUser, Addr: maxWithoutCaptchaPerAddr,
 		},
 	}
 }
