@@ -2,7 +2,8 @@
 //
 // A file has the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement
 // separately, so every statement is repeatable (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is recorded after
-// its last statement. If it is interrupted between two statements, the next Up repeats the whole file.
+// its last statement. If it is interrupted between two statements, the next Up repeats the whole file. Later columns of
+// existing tables are migrations in Go (columns.go).
 package migrations
 
 import (
@@ -146,6 +147,9 @@ func discover(db *bun.DB) (*migrate.Migrations, error) {
 	all := migrate.NewMigrations()
 	if err := all.Discover(sub); err != nil {
 		return nil, fmt.Errorf("read migrations for %s: %w", folder, err)
+	}
+	for _, c := range columns {
+		all.Add(c.migration())
 	}
 	return all, nil
 }

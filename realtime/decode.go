@@ -157,6 +157,14 @@ func (f *fieldReader) ids(name string) (ids []shop.ID) {
 	return ids
 }
 
+// address reads an optional address; absent is nil.
+func (f *fieldReader) address() (a *shop.Address) {
+	if raw := f.raw("address"); !absent(raw) && json.Unmarshal(raw, &a) != nil {
+		f.fail("address must be an object with the strings name, phone and text")
+	}
+	return a
+}
+
 // watched reads the fields of watch and unwatch.
 func (r *request) watched() (slot shop.ID, sales []shop.ID, err *shop.Error) {
 	f := fieldReader{request: r}
@@ -177,9 +185,7 @@ func (r *request) buyRequest() (order.BuyRequest, *shop.Error) {
 		f.fail("key is missing")
 	}
 	buy.Key, buy.Pass = f.text("key"), f.text("pass")
-	if raw := r.raw("address"); !absent(raw) && json.Unmarshal(raw, &buy.Address) != nil {
-		f.fail("address must be an object with the strings name, phone and text")
-	}
+	buy.Address = f.address()
 	return buy, f.err
 }
 

@@ -44,6 +44,7 @@ var ops = map[string]struct {
 	"solve":   {(*client).solve, limits.Pass},
 	"cancel":  {orderOp(cancel), limits.Cancel},
 	"pay":     {orderOp(pay), limits.Pay},
+	"address": {orderOp(setAddress), limits.Orders},
 	"refund":  {orderOp(refund), limits.Refund},
 	"orders":  {(*client).orders, limits.Orders},
 	"seen":    {(*client).seen, ""},
@@ -293,6 +294,18 @@ func pay(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (an
 		return nil, f.err
 	}
 	return services.Pay(ctx, user, order, payment.PayVia(via))
+}
+
+func setAddress(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (any, error) {
+	address := f.address()
+	if f.err != nil {
+		return nil, f.err
+	}
+	if address == nil {
+		return nil, shop.Fail(shop.BadRequest, "address is missing")
+	}
+	state, err := services.SetAddress(ctx, user, order, *address)
+	return stateReply{state}, err
 }
 
 func refund(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (any, error) {

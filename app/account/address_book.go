@@ -26,7 +26,7 @@ func (b *AddressBook) Addresses(ctx context.Context, user shop.ID) ([]shop.Saved
 // AddAddress adds an address. Adding the same address again returns the existing entry, so a repeated request adds no
 // second one. Conflict: the address book is full.
 func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
-	if err := a.Validate(); err != nil {
+	if err := a.Clean(); err != nil {
 		return shop.SavedAddress{}, err
 	}
 	id, err := b.Mint()
@@ -43,7 +43,7 @@ func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.Saved
 
 // ChangeAddress replaces the content of an entry. NotFound: no such entry.
 func (b *AddressBook) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
-	if err := a.Validate(); err != nil {
+	if err := a.Clean(); err != nil {
 		return shop.SavedAddress{}, err
 	}
 	saved, err := b.Store.ChangeAddress(ctx, user, a)

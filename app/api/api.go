@@ -54,6 +54,7 @@ type Options struct {
 	Orders        *order.Reader
 	Cancel        func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
+	SetAddress    func(ctx context.Context, user, order shop.ID, address shop.Address) (shop.OrderState, error)
 	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
 	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil:
 	// there is no gateway.
@@ -170,6 +171,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/orders/:id", a.in(limits.Orders), a.asUser(a.order))
 	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(stateHandler(a.Cancel)))
 	v1.Post("/orders/:id/pay", a.in(limits.Pay), a.asUser(onMyObject(a.pay)))
+	v1.Post("/orders/:id/address", a.in(limits.Orders), a.asUser(onMyObject(a.setAddress)))
 	v1.Post("/orders/:id/refund", a.in(limits.Refund), a.asUser(onMyObject(a.refund)))
 	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(stateHandler(a.Shipping.ConfirmReceipt)))
 	a.addressRoutes(v1)

@@ -16,6 +16,7 @@ var status = map[shop.Code]int{
 	shop.BadRequest: fiber.StatusBadRequest, shop.Unauthorized: fiber.StatusUnauthorized,
 	shop.Forbidden: fiber.StatusForbidden, shop.PassRequired: fiber.StatusForbidden,
 	shop.CaptchaRequired: fiber.StatusForbidden,
+	shop.AddressRequired: fiber.StatusConflict,
 	shop.NotFound:        fiber.StatusNotFound, shop.UnknownOp: fiber.StatusNotFound,
 	shop.NotOpen: fiber.StatusConflict, shop.Closed: fiber.StatusConflict, shop.Paused: fiber.StatusConflict,
 	shop.SoldOut: fiber.StatusConflict, shop.LimitReached: fiber.StatusConflict,

@@ -44,6 +44,9 @@ type (
 	payBody struct {
 		Via string `json:"via"`
 	}
+	addressBody struct {
+		Address *shop.Address `json:"address"`
+	}
 	refundBody struct {
 		Reason string `json:"reason"`
 	}
@@ -111,6 +114,14 @@ func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
 
 func (a *api) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.Payable, error) {
 	return a.Pay(ctx, user, order, payment.PayVia(b.Via))
+}
+
+func (a *api) setAddress(ctx context.Context, user, order shop.ID, b addressBody) (stateResponse, error) {
+	if b.Address == nil {
+		return stateResponse{}, shop.Fail(shop.BadRequest, "address is missing")
+	}
+	state, err := a.SetAddress(ctx, user, order, *b.Address)
+	return stateResponse{state}, err
 }
 
 func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateResponse, error) {

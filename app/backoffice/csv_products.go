@@ -12,7 +12,10 @@ import (
 
 // productsHead is the header of the table of products. Prices are in yuan. The column images has one picture per line:
 // its address, a space and its alternative text.
-var productsHead = []string{"id", "version", "name", "category", "list_price", "description", "rules", "images", "archived"}
+var productsHead = []string{
+	"id", "version", "name", "category", "list_price", "ships", "description", "rules", "images",
+	"archived",
+}
 
 // ExportProducts returns all products as a table, including archived ones.
 func (d *CatalogueService) ExportProducts(ctx context.Context) ([]byte, error) {
@@ -48,7 +51,8 @@ func tableLines[T any](
 func productLine(p *store.ProductRecord) []string {
 	pictures := shop.Mapped(p.Images, func(i shop.Image) string { return strings.TrimSpace(i.URL + " " + i.Alt) })
 	return []string{
-		p.ID.String(), number(p.Version), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), p.Description, p.Rules,
+		p.ID.String(), number(p.Version), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), yesNo(p.Ships), p.Description,
+		p.Rules,
 		strings.Join(pictures, "\n"), yesNo(p.ArchivedAt != 0),
 	}
 }
@@ -149,7 +153,9 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	}
 	lines := &lineReader[store.ProductRecord]{
 		what: "product", existing: existing, same: sameProduct,
-		begin: func(*tableLine) (store.ProductRecord, bool) { return store.ProductRecord{}, true },
+		begin: func(*tableLine) (store.ProductRecord, bool) {
+			return store.ProductRecord{Product: shop.Product{Ships: true}}, true
+		},
 		fill:  func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
 		check: func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) },
 	}
@@ -271,6 +277,8 @@ func (d *CatalogueService) fillProduct(
 			p.CategoryID, err = categoryNamed(categories, cell)
 		case "list_price":
 			p.ListPriceFen, err = parseYuan(cell)
+		case "ships":
+			p.Ships, err = readYesNo(cell)
 		case "description":
 			p.Description = cell
 		case "rules":
@@ -327,6 +335,6 @@ func parseImages(text string) []shop.Image {
 // sameProduct reports whether an import would change nothing.
 func sameProduct(a, b *store.ProductRecord) bool {
 	return a.Name == b.Name && a.CategoryID == b.CategoryID && a.ListPriceFen == b.ListPriceFen &&
-		a.Description == b.Description && a.Rules == b.Rules && (a.ArchivedAt != 0) == (b.ArchivedAt != 0) &&
+		a.Ships == b.Ships && a.Description == b.Description && a.Rules == b.Rules && (a.ArchivedAt != 0) == (b.ArchivedAt != 0) &&
 		slices.Equal(a.Images, b.Images)
 }

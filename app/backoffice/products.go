@@ -18,6 +18,7 @@ type ProductDraft struct {
 	Name         string       `json:"name"`
 	CategoryID   shop.ID      `json:"category_id,omitzero"`
 	ListPriceFen int64        `json:"list_price_fen"`
+	Ships        *bool        `json:"ships"` // nil: true
 	Description  string       `json:"description"`
 	Rules        string       `json:"rules"`
 	Images       []shop.Image `json:"images"`
@@ -29,6 +30,7 @@ type ProductEdit struct {
 	Name         *string  `json:"name"`
 	CategoryID   *shop.ID `json:"category_id"` // 0: no category
 	ListPriceFen *int64   `json:"list_price_fen"`
+	Ships        *bool    `json:"ships"`
 	Description  *string  `json:"description"`
 	Rules        *string  `json:"rules"`
 	Archived     *bool    `json:"archived"`
@@ -84,7 +86,7 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 	}
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
-		ListPriceFen: draft.ListPriceFen, Description: draft.Description, Rules: draft.Rules,
+		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships, Description: draft.Description, Rules: draft.Rules,
 	}
 	return p, d.checkProduct(&p)
 }
@@ -128,6 +130,7 @@ func (d *CatalogueService) applyProductEdit(p *store.ProductRecord, edit *Produc
 	set(&p.Name, edit.Name)
 	set(&p.CategoryID, edit.CategoryID)
 	set(&p.ListPriceFen, edit.ListPriceFen)
+	set(&p.Ships, edit.Ships)
 	set(&p.Description, edit.Description)
 	set(&p.Rules, edit.Rules)
 	p.Name = strings.TrimSpace(p.Name)

@@ -383,7 +383,7 @@ func (r *BuyRequest) validate() error {
 		return shop.Fail(shop.BadRequest, "key must be 8 to 64 characters of A-Z a-z 0-9 . _ -")
 	}
 	if r.Address != nil {
-		return r.Address.Validate()
+		return r.Address.Clean()
 	}
 	return nil
 }

@@ -85,70 +85,30 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	// A reservation can become a row between two reads, but only once.
-	for range 3 {
-		row, err := x.Store.Cancel(ctx, id, user, now)
-		if errors.Is(err, shop.ErrNoRow) {
-			row, err = x.cancelReservation(ctx, user, id, now)
+	row, err := x.Reader.change(ctx, user, id, change{
+		row: func() (shop.Order, error) { return x.Store.Cancel(ctx, id, user, now) },
+		reservation: func(o *shop.Order) {
+			o.State, o.Rev, o.CancelledAt = shop.Cancelled, shop.FirstRev, now
+		},
+	})
+	if err != nil {
+		return "", shop.UnknownOutcome("cancel order "+id.String(), err)
+	}
+	if row.State == shop.Pending {
+		if x.Closer == nil {
+			return "", shop.FailBusy("the order has an open payment, and this node has no payment gateway; try again",
+				4*shop.BusyRetry)
 		}
-		switch {
-		case errors.Is(err, errBecameRow):
-			continue
-		case err != nil:
-			return "", shop.UnknownOutcome("cancel order "+id.String(), err)
-		}
-		if row.State == shop.Pending {
-			if x.Closer == nil {
-				return "", shop.FailBusy("the order has an open payment, and this node has no payment gateway; try again",
-					4*shop.BusyRetry)
-			}
-			row, err = x.Closer.Cancel(ctx, row)
-			if err != nil {
-				return "", err
-			}
-			return cancelResult(row)
-		}
-		if err := x.Effects.Do(ctx, now, &row); err != nil {
-			return "", shop.UnknownOutcome("finish cancelling order "+id.String(), err)
+		row, err = x.Closer.Cancel(ctx, row)
+		if err != nil {
+			return "", err
 		}
 		return cancelResult(row)
 	}
-	return "", shop.FailBusy("another operation is changing the order; try again", shop.BusyRetry)
-}
-
-var errBecameRow = errors.New("the reservation became a row")
-
-// cancelReservation inserts the order's first row in the state cancelled. The first row wins: if the consumer was
-// faster, its row is cancelled. The insert uses the epoch of the reservation, so that a reservation that Redis has lost
-// gets no row during or after a recovery.
-func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now shop.Millis) (shop.Order, error) {
-	waiting, waitingErr := x.Redis.Waiting(ctx, user)
-	for _, r := range waiting {
-		if r.Order != id {
-			continue
-		}
-		row := x.Reader.reserved(ctx, r)
-		row.State, row.Rev, row.CancelledAt = shop.Cancelled, 1, now
-		inserted, err := x.Store.Insert(ctx, r.Entry.Epoch, []shop.NewOrder{row})
-		if err != nil {
-			return shop.Order{}, err
-		}
-		if !inserted[0].Fresh {
-			return shop.Order{}, errBecameRow
-		}
-		return inserted[0].Order, nil
+	if err := x.Effects.Do(ctx, now, &row); err != nil {
+		return "", shop.UnknownOutcome("finish cancelling order "+id.String(), err)
 	}
-	// The order is not waiting: it never was, or it just became a row. An unreadable row proves neither.
-	_, err := x.Reader.row(ctx, user, id)
-	switch {
-	case err == nil:
-		return shop.Order{}, errBecameRow
-	case errors.Is(err, shop.ErrNoRow) && waitingErr != nil:
-		return shop.Order{}, waitingErr
-	case errors.Is(err, shop.ErrNoRow):
-		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
-	}
-	return shop.Order{}, err
+	return cancelResult(row)
 }
 
 func cancelResult(o shop.Order) (shop.OrderState, error) {

@@ -26,6 +26,7 @@ type Store interface {
 	Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error)
 	Expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error)
+	SetAddress(ctx context.Context, order, user shop.ID, address shop.Address, now shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 	MarkPublished(ctx context.Context, marked []*shop.Order) error

@@ -169,6 +169,9 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		Store: stores.db, Redis: p.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).BoundToken,
 	}
+	p.services.orderAddresses = &order.Addresses{
+		Redis: p.inventory, Store: stores.db, Effects: p.effects, Reader: reader, PayWindow: c.PayWindow,
+	}
 	p.services.addresses = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeRecovery(c, registry)
@@ -210,6 +213,7 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 			RequestPass: p.passService.RequestPass,
 			SolvePass:   p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
 			RequestRefund: s.askRefund.RequestRefund,
+			SetAddress:    s.orderAddresses.SetAddress,
 			OrdersOf:      s.orders.OrdersOf,
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,

@@ -34,6 +34,7 @@ type services struct {
 	refunds        *backoffice.RefundService
 	shipping       *backoffice.ShippingService
 	addresses      *account.AddressBook
+	orderAddresses *order.Addresses
 	search         *backoffice.SearchService
 	reports        *backoffice.ReportService
 	failedJobs     *backoffice.FailedJobs
@@ -55,7 +56,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
 		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
 		Passes: p.passService, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
-		RequestRefund: s.askRefund.RequestRefund,
+		RequestRefund: s.askRefund.RequestRefund, SetAddress: s.orderAddresses.SetAddress,
 
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
 		SaleReport: s.reports.SaleReport,

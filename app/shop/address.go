@@ -1,5 +1,10 @@
 package shop
 
+import (
+	"strings"
+	"unicode"
+)
+
 // Address is the delivery address of an order. All three parts are required.
 type Address struct {
 	Name  string `json:"name"`
@@ -7,24 +12,30 @@ type Address struct {
 	Text  string `json:"text"`
 }
 
-// Validate returns an error for the first part that is empty, too long or not printable.
-func (a *Address) Validate() error {
+// Clean removes blanks and invisible characters around each part. It returns an error for the first part that is then
+// empty, too long or not printable.
+func (a *Address) Clean() error {
 	for _, part := range []struct {
-		name, value string
-		limit       int
-	}{{"name", a.Name, maxAddressName}, {"phone", a.Phone, maxAddressPhone}, {"text", a.Text, maxAddressText}} {
-		if part.value == "" {
+		name  string
+		value *string
+		limit int
+	}{{"name", &a.Name, maxAddressName}, {"phone", &a.Phone, maxAddressPhone}, {"text", &a.Text, maxAddressText}} {
+		text := strings.TrimFunc(*part.value, invisible)
+		switch {
+		case text == "":
 			return Fail(BadRequest, "address."+part.name+" is empty")
-		}
-		if len(part.value) > part.limit {
-			return Failf(BadRequest, "address.%s has %d bytes, want at most %d", part.name, len(part.value), part.limit)
-		}
-		if !Printable(part.value) {
+		case len(text) > part.limit:
+			return Failf(BadRequest, "address.%s has %d bytes, want at most %d", part.name, len(text), part.limit)
+		case !Printable(text):
 			return Fail(BadRequest, "address."+part.name+" contains characters that cannot be stored")
 		}
+		*part.value = text
 	}
 	return nil
 }
+
+// invisible reports whether a character has no ink: blanks, and formats such as the zero-width space.
+func invisible(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
 // Limits of an address, in bytes of UTF-8.
 const (

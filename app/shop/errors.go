@@ -28,6 +28,7 @@ const (
 	Paused          Code = "paused"
 	PassRequired    Code = "pass_required"
 	CaptchaRequired Code = "captcha_required"
+	AddressRequired Code = "address_required"
 	OrderExpired    Code = "order_expired"
 	Internal        Code = "internal"
 )

@@ -20,6 +20,7 @@ type Product struct {
 	CategoryID   ID      `json:"category_id,omitempty"`
 	Images       []Image `json:"images"`
 	ListPriceFen int64   `json:"list_price_fen"`
+	Ships        bool    `json:"ships"` // an order of it cannot be paid without a delivery address
 	Description  string  `json:"description,omitempty"`
 	Rules        string  `json:"rules,omitempty"`
 }

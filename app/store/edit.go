@@ -57,6 +57,7 @@ type newProduct struct {
 	Category    shop.ID     `bun:"category_id"`
 	Name        string      `bun:"name"`
 	ListPrice   int64       `bun:"list_price_fen"`
+	Ships       bool        `bun:"ships"`
 	Description string      `bun:"description"`
 	Rules       string      `bun:"rules"`
 	CreatedAt   shop.Millis `bun:"created_at"`
@@ -70,7 +71,7 @@ func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error 
 	var images []imageRow
 	for i, p := range products {
 		rows[i] = newProduct{
-			ID: p.ID, Category: p.CategoryID, Name: p.Name, ListPrice: p.ListPriceFen,
+			ID: p.ID, Category: p.CategoryID, Name: p.Name, ListPrice: p.ListPriceFen, Ships: p.Ships,
 			Description: p.Description, Rules: p.Rules, CreatedAt: now, UpdatedAt: now,
 		}
 		for j, image := range p.Images {

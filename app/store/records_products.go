@@ -41,7 +41,8 @@ type productRecordRow struct {
 func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ProductRecord, error) {
 	var rows []productRecordRow
 	err := narrow(db.NewSelect().TableExpr("products AS p").
-		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
+		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen").
+		ColumnExpr("p.ships, p.description, p.rules").
 		ColumnExpr("p.version, p.created_at, p.updated_at, p.archived_at").
 		ColumnExpr("COALESCE(c.name, '') AS category_name").
 		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx, &rows)
@@ -112,9 +113,10 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.
 func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",
-			"UPDATE products SET name = ?, category_id = ?, list_price_fen = ?, description = ?, rules = ?,"+
+			"UPDATE products SET name = ?, category_id = ?, list_price_fen = ?, ships = ?, description = ?, rules = ?,"+
 				" archived_at = ?, updated_at = ?, version = version + 1 WHERE id = ? AND version = ?",
-			p.Name, p.CategoryID, p.ListPriceFen, p.Description, p.Rules, p.ArchivedAt, wallClock(), p.ID, p.Version)
+			p.Name, p.CategoryID, p.ListPriceFen, p.Ships, p.Description, p.Rules, p.ArchivedAt, wallClock(), p.ID,
+			p.Version)
 	})
 }
 

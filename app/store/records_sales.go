@@ -78,7 +78,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 		ColumnExpr("s.position, s.created_at, s.updated_at, s.archived_at").
 		ColumnExpr("COALESCE(slot.opens_at, past.opens_at) AS slot_opens").
 		ColumnExpr("COALESCE(slot.closes_at, past.closes_at) AS slot_closes").
-		ColumnExpr("p.name AS product_name, p.category_id, p.list_price_fen").
+		ColumnExpr("p.name AS product_name, p.category_id, p.list_price_fen, p.ships").
 		ColumnExpr("COALESCE(c.name, '') AS category_name").
 		Join("LEFT JOIN slots AS slot ON slot.id = s.slot_id").
 		Join("LEFT JOIN archived_slots AS past ON past.id = s.slot_id").

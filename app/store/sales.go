@@ -192,6 +192,7 @@ type productColumns struct {
 	CategoryID  shop.ID `bun:"category_id,scanonly"`
 	Category    string  `bun:"category_name,scanonly"`
 	ListPrice   int64   `bun:"list_price_fen,scanonly"`
+	Ships       bool    `bun:"ships,scanonly"`
 	Description string  `bun:"description,scanonly"`
 	Rules       string  `bun:"rules,scanonly"`
 }
@@ -200,7 +201,7 @@ func (p *productColumns) product(images map[shop.ID][]shop.Image) shop.Product {
 	return shop.Product{
 		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID,
 		Images:       nonNilImages(images[p.Product]),
-		ListPriceFen: p.ListPrice, Description: p.Description, Rules: p.Rules,
+		ListPriceFen: p.ListPrice, Ships: p.Ships, Description: p.Description, Rules: p.Rules,
 	}
 }
 
@@ -218,7 +219,7 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 	var rows []saleRow
 	err := narrow(db.NewSelect().Model(&rows).
 		ColumnExpr("?TableColumns").
-		ColumnExpr("p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
+		ColumnExpr("p.name AS product_name, p.category_id, p.list_price_fen, p.ships, p.description, p.rules").
 		ColumnExpr("COALESCE(c.name, '') AS category_name").
 		Join("JOIN products AS p ON p.id = s.product_id").
 		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx)

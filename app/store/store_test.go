@@ -139,10 +139,10 @@ func mysqlSchema(t testing.TB, s *store.Store) []string {
 // ignoreTouched compares orders without Stamped, which is not a column (see TestOnlyNewStatesTouchOrders).
 var ignoreTouched = cmpopts.IgnoreFields(shop.Order{}, "Touched")
 
-// lastID generates ids for tests; only their order is relevant.
+// lastID generates ids for tests; only their order is relevant. Literal ids in tests are smaller.
 var lastID atomic.Int64
 
-func nextID() shop.ID { return shop.ID(1000 + lastID.Add(1)) }
+func nextID() shop.ID { return shop.ID(10_000 + lastID.Add(1)) }
 
 const (
 	opens  shop.Millis = 1_800_000_000_000

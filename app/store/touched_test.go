@@ -104,6 +104,16 @@ func cancel(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return one(h.Cancel(h.ctx, o.ID, o.User, payBy))
 }
 
+func setAddress(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return one(h.SetAddress(h.ctx, o.ID, o.User, shop.Address{Name: "Ada", Phone: "1", Text: "Home"}, opens+2))
+}
+
+func addressedOrder(h *testShop) shop.Order {
+	o := pendingOrder(h)
+	h.must(errOf(setAddress(h, o)))
+	return h.read(o.ID)
+}
+
 func openTrade(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return one(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin))
 }
@@ -183,6 +193,10 @@ var touchCases = []touchCase{
 	{"Cancel", "a pending one", pendingOrder, cancel, true},
 	{"Cancel", "one that has ended", expiredOrder, cancel, false},
 	{"Cancel", "one that has a trade", openedOrder, cancel, false},
+	{"SetAddress", "of a pending order", pendingOrder, setAddress, true},
+	{"SetAddress", "of a paid order", paidOrder, setAddress, true},
+	{"SetAddress", "of a shipped order", shippedOrder, setAddress, false},
+	{"SetAddress", "of an order with the same address", addressedOrder, setAddress, false},
 	{"ClaimHold", "a pending one", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return one(h.ClaimHold(h.ctx, o.ID, shop.Pending))
 	}, false},

@@ -38,12 +38,8 @@ func (s *Store) OpenTrade(
 		if err != nil || o.State != shop.Pending || o.TradeOpened != 0 || expires <= now {
 			return o, err
 		}
-		var hidden bool
-		if err := tx.QueryRowContext(ctx, "SELECT hidden FROM sales WHERE id = ?", o.Sale).Scan(&hidden); err != nil {
+		if err := checkSaleForTrade(ctx, tx, &o); err != nil {
 			return o, err
-		}
-		if hidden {
-			return o, shop.Fail(shop.WrongState, "an order of a hidden sale cannot be paid")
 		}
 		o.TradeOpened = now
 		err = execMatching(ctx, tx, 1, "record the trade",
@@ -55,6 +51,22 @@ func (s *Store) OpenTrade(
 		row := tradeRow{Order: order, OpenedAt: now, ExpiresAt: expires, CheckAt: new(now.Add(firstCheck))}
 		return o, insert(ctx, tx, &row)
 	})
+}
+
+// checkSaleForTrade rejects trades of hidden sales, and of shipped products without a delivery address.
+func checkSaleForTrade(ctx context.Context, tx bun.Conn, o *shop.Order) error {
+	var hidden, ships bool
+	err := tx.QueryRowContext(ctx, "SELECT s.hidden, p.ships FROM sales s JOIN products p ON p.id = s.product_id"+
+		" WHERE s.id = ?", o.Sale).Scan(&hidden, &ships)
+	switch {
+	case err != nil:
+		return err
+	case hidden:
+		return shop.Fail(shop.WrongState, "an order of a hidden sale cannot be paid")
+	case ships && o.Address == nil:
+		return shop.Fail(shop.AddressRequired, "the order has no delivery address: set it, then pay")
+	}
+	return nil
 }
 
 // EndTraded sets pending orders, whose trades must be over, to cancelled or expired and returns their units to the

@@ -105,6 +105,11 @@ func (c *Conn) Pay(o shop.ID, via string) (payment.Payable, error) {
 	return Call[payment.Payable](c, Request{Op: Pay, Order: o, Via: via})
 }
 
+// SetAddress sets the delivery address of an order.
+func (c *Conn) SetAddress(o shop.ID, address shop.Address) (State, error) {
+	return Call[State](c, Request{Op: Address, Order: o, Address: &address})
+}
+
 // Refund requests a refund of an order.
 func (c *Conn) Refund(o shop.ID, reason string) (State, error) {
 	return Call[State](c, Request{Op: Refund, Order: o, Reason: reason})

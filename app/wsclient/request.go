@@ -29,13 +29,14 @@ const (
 	Cancel  Op = "cancel"
 	Pay     Op = "pay"
 	Refund  Op = "refund"
+	Address Op = "address"
 	Orders  Op = "orders"
 	Seen    Op = "seen"
 	Board   Op = "board"
 )
 
 // Ops lists all ops.
-var Ops = []Op{Hello, Renew, Time, Watch, Unwatch, Buy, Pass, Solve, Cancel, Pay, Refund, Orders, Seen, Board}
+var Ops = []Op{Hello, Renew, Time, Watch, Unwatch, Buy, Pass, Solve, Cancel, Pay, Refund, Address, Orders, Seen, Board}
 
 // Request is one op with its fields. Empty fields are not sent.
 type Request struct {

@@ -36,6 +36,7 @@ type (
 		Name        string  `required:"" help:"Name on the page."`
 		Category    shop.ID `placeholder:"ID" help:"Id from stampede category list."`
 		ListPrice   string  `default:"0" placeholder:"YUAN" help:"Regular price, for example 459 or 459.50."`
+		Ships       bool    `negatable:"" default:"true" help:"Orders need a delivery address before payment."`
 		Description string  `placeholder:"HTML" help:"Description with paragraphs, lists, emphasis and https links; other markup is removed."`
 		Rules       string  `help:"Purchase rules, as plain text."`
 		changeFlags
@@ -56,6 +57,7 @@ type (
 		Name        string   `help:"Name on the page."`
 		Category    *shop.ID `placeholder:"ID" help:"Id from stampede category list."`
 		ListPrice   string   `placeholder:"YUAN" help:"Regular price."`
+		Ships       *bool    `negatable:"" help:"Orders need a delivery address before payment."`
 		Description *string  `placeholder:"HTML" help:"Replaces the description."`
 		Rules       *string  `help:"Replaces the rules."`
 		changeFlags
@@ -92,6 +94,7 @@ func (c *productCreate) Run(e *env) error {
 		var p store.ProductRecord
 		err := api.act(http.MethodPost, c.at("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
+			Ships: &c.Ships,
 		}, &p)
 		return e.resultOrDryRun(c.changeFlags, err, p, "created product %s, %s", p.ID, p.Name)
 	})
@@ -147,7 +150,7 @@ func (c *productEdit) Run(e *env) error {
 	}
 	return e.editProduct(c.changeFlags, c.ID, backoffice.ProductEdit{
 		Version: c.Version, Name: flagValue(c.Name), CategoryID: c.Category, ListPriceFen: price,
-		Description: c.Description, Rules: c.Rules,
+		Description: c.Description, Rules: c.Rules, Ships: c.Ships,
 	})
 }
 

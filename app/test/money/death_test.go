@@ -24,6 +24,8 @@ func stateSet(states ...shop.OrderState) map[shop.OrderState]bool {
 	return set
 }
 
+var home = shop.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
+
 // openPayment opens the payment and visits the cashier.
 func openPayment(w *world, n *node, o shop.Order) {
 	w.retry("the buyer opens the payment", func() error { return n.openPayment(o) })
@@ -113,6 +115,18 @@ var scenarios = map[string]scenario{
 			_ = n.refunder.RunOnce(n.ctx)
 		},
 		finalStates: stateSet(shop.Refunded),
+	},
+	"address of an unpaid order": {
+		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, home) },
+		finalStates: stateSet(shop.Expired),
+	},
+	"address of a paid order": {
+		before: func(w *world, n *node, o shop.Order) {
+			payAtGateway(w, n, o)
+			w.retry("the shop settles the payment", func() error { return n.settleNow(o) })
+		},
+		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, home) },
+		finalStates: stateSet(shop.Paid),
 	},
 	"refund": {
 		before: func(w *world, n *node, o shop.Order) {

@@ -24,6 +24,7 @@ type node struct {
 	cashier        *payment.PaymentService
 	closer         *payment.TradeCloser
 	expirer        *order.Expirer
+	addresses      *order.Addresses
 	refundRequests *payment.RefundRequests
 	refunder       *payment.Refunder
 	payReconciler  *payment.PayReconciler
@@ -50,6 +51,10 @@ func (w *world) node(m *dyingProcess) *node {
 	}
 	n.closer = payment.NewTradeCloser(n.cashier)
 	n.expirer = &order.Expirer{Redis: inventory, Store: w.db, Effects: effects, Closer: n.closer}
+	n.addresses = &order.Addresses{
+		Redis: inventory, Store: w.db, Effects: effects, PayWindow: payWindow,
+		Reader: &order.Reader{Catalogue: n.fulfiller.Catalogue, Redis: inventory, Store: w.db},
+	}
 	n.refundRequests = &payment.RefundRequests{
 		Policy: payment.RefundAuto, Redis: inventory, Store: w.db, Effects: effects,
 	}
