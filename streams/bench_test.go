@@ -55,9 +55,9 @@ func BenchmarkRatioGate(b *testing.B) {
 }
 
 // median returns the median: one disturbed round does not change it.
-func median(of []float64) float64 {
-	slices.Sort(of)
-	return of[len(of)/2]
+func median(rates []float64) float64 {
+	slices.Sort(rates)
+	return rates[len(rates)/2]
 }
 
 // benchRound returns the rates of both gates. Buyers send the next buy as soon as they have a result, like clients on

@@ -14,7 +14,7 @@ import (
 
 // P2: errors that waiting does not solve differ from an unreachable Redis, but are still transient. Missing permissions
 // of an account are found by trying the commands.
-func TestNeedsFindsMissingPermissions(t *testing.T) {
+func TestCheckCommandsFindsMissingPermissions(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	server := kit.StartRedis(t, kit.RedisOptions{})

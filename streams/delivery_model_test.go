@@ -195,7 +195,7 @@ func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []sho
 // compare compares all reads about deliveries with the model.
 func (m *deliveries) compare(rt *rapid.T) {
 	lag, pending := int64(len(m.accepted)-m.read), int64(len(m.owner))
-	if l, p, read := m.f.group(); l != lag || p != pending {
+	if l, p, read := m.f.groupInfo(); l != lag || p != pending {
 		differ(rt, "P7: XINFO", "lag %v pending %v (read %v), the model has %d and %d", l, p, read, lag, pending)
 	}
 	if c := m.f.counters(m.sale); c.Done != m.settled || c.Tickets != int64(len(m.accepted)) {

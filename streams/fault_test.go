@@ -198,11 +198,11 @@ func (s *faultyServer) checkSameBuy(ctx context.Context, l *Inventory, sale shop
 // I10: the difference between the clocks of primaries is detected, and Now returns the earliest of them.
 func TestClockDifferenceOfPrimariesIsDetected(t *testing.T) {
 	t.Parallel()
-	right, wrong := newFaultyServer(t, "ERR"), newFaultyServer(t, "ERR")
-	wrong.ahead = time.Hour // far more than the round trips of a busy machine
-	right.slots = slotsOf(right, wrong)
-	wrong.slots = right.slots
-	client := right.cluster()
+	correct, ahead := newFaultyServer(t, "ERR"), newFaultyServer(t, "ERR")
+	ahead.ahead = time.Hour // far more than the round trips of a busy machine
+	correct.slots = slotsOf(correct, ahead)
+	ahead.slots = correct.slots
+	client := correct.cluster()
 	ctx := kit.Context(t)
 	difference, err := ClockDifference(ctx, client)
 	if err != nil || (difference-time.Hour).Abs() > time.Minute {

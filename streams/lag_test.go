@@ -14,7 +14,7 @@ import (
 )
 
 // group returns the values of XINFO GROUPS as operators see them.
-func (f *fixture) group() (lag, pending, read any) {
+func (f *fixture) groupInfo() (lag, pending, read any) {
 	f.t.Helper()
 	reply, err := f.client.Do(f.ctx, "XINFO", "GROUPS", f.inventory.parts[1].keys.orders).Slice()
 	f.must(err)
@@ -24,7 +24,7 @@ func (f *fixture) group() (lag, pending, read any) {
 
 func (f *fixture) wantGroup(lag, pending int64) {
 	f.t.Helper()
-	if l, p, r := f.group(); l != lag || p != pending {
+	if l, p, r := f.groupInfo(); l != lag || p != pending {
 		f.t.Fatalf("P7: XINFO has lag %v and pending %v (read %v), want %d and %d", l, p, r, lag, pending)
 	}
 }

@@ -145,12 +145,12 @@ func (f *fixture) gate(l *Inventory) *Gate {
 
 // awaitQueue waits until is returns true for the queue of the sale, nil if it has none. why describes the missing
 // condition. The gate is locked while is runs.
-func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, why string, is func(*saleQueue) bool) {
+func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, missing string, matches func(*saleQueue) bool) {
 	t.Helper()
 	kit.Eventually(t, testTimeout, func() (bool, string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return is(g.queues[sale]), why
+		return matches(g.queues[sale]), missing
 	})
 }
 

@@ -23,7 +23,7 @@ const shortIdle = 50 * time.Millisecond
 var errUnreachable = errors.New("the receiver is unreachable")
 
 // channel is a user of the queue: postings or e-mails. A message's name is its identifying field.
-type channel struct {
+type testQueue struct {
 	*queue
 	f         *fixture
 	group     string
@@ -43,10 +43,10 @@ type quarantinedEntry struct {
 }
 
 // onQueues runs a test for postings and e-mails, on Redis and on the embedded one.
-func onQueues(t *testing.T, test func(t *testing.T, c *channel)) {
+func onQueues(t *testing.T, test func(t *testing.T, c *testQueue)) {
 	t.Helper()
 	t.Parallel()
-	for name, of := range map[string]func(*fixture) *channel{"postings": paidChannel, "mails": mailChannel} {
+	for name, of := range map[string]func(*fixture) *testQueue{"postings": paidQueue, "mails": mailQueue} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, f *fixture) { test(t, of(f)) })
 		})
@@ -68,9 +68,9 @@ func listFunc[T any](
 	}
 }
 
-func paidChannel(f *fixture) *channel {
+func paidQueue(f *fixture) *testQueue {
 	s := f.paidStream()
-	return &channel{
+	return &testQueue{
 		queue: &s.queue, f: f, group: "webhook",
 		send: func(names ...string) {
 			f.t.Helper()
@@ -93,9 +93,9 @@ func paidChannel(f *fixture) *channel {
 	}
 }
 
-func mailChannel(f *fixture) *channel {
+func mailQueue(f *fixture) *testQueue {
 	s := NewMailStream(f.client)
-	return &channel{
+	return &testQueue{
 		queue: &s.queue, f: f, group: mailGroup,
 		send: func(names ...string) {
 			f.t.Helper()
@@ -118,13 +118,13 @@ func mailChannel(f *fixture) *channel {
 
 // receiver receives deliveries and returns the result that a test sets.
 type receiver struct {
-	*channel
+	*testQueue
 
 	mu     sync.Mutex
 	result func(ctx context.Context, t try) error
 	marked map[string]bool
 	tries  map[string]int
-	taken  []string // names
+	received  []string // names
 	bodies []string
 }
 
@@ -135,8 +135,8 @@ type try struct {
 	marked bool
 }
 
-func newReceiver(c *channel, result func(ctx context.Context, t try) error) *receiver {
-	r := &receiver{channel: c, result: result, marked: make(map[string]bool), tries: make(map[string]int)}
+func newReceiver(c *testQueue, result func(ctx context.Context, t try) error) *receiver {
+	r := &receiver{testQueue: c, result: result, marked: make(map[string]bool), tries: make(map[string]int)}
 	c.f.must(c.makeGroup(c.f.ctx, c.group))
 	return r
 }
@@ -179,7 +179,7 @@ func (r *receiver) take(ctx context.Context, name, body string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
-		r.taken, r.bodies = append(r.taken, name), append(r.bodies, body)
+		r.received, r.bodies = append(r.received, name), append(r.bodies, body)
 	}
 	return err
 }
@@ -201,7 +201,7 @@ func (r *receiver) sendNew(n int, marked bool) []string {
 func (r *receiver) has(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Contains(r.taken, name)
+	return slices.Contains(r.received, name)
 }
 
 // tried returns the number of attempts at a message; "": at all messages.
@@ -230,7 +230,7 @@ func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 
 // await waits until pending messages are pending, quarantined ones are quarantined, and none is new. It reads the
 // states in the order in which messages pass them, so that none changes state unseen between two commands.
-func (r *receiver) await(pending int64, quarantined int) (found []quarantinedEntry) {
+func (r *receiver) awaitCounts(pending int64, quarantined int) (found []quarantinedEntry) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, testTimeout, func() (bool, string) {
 		groups, err := r.client.XInfoGroups(r.f.ctx, r.stream).Result()

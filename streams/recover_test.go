@@ -36,7 +36,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		state := func(stock int64) shop.SaleState {
 			return shop.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
 		}
-		steps := func(claim int64, want error) {
+		wantSteps := func(claim int64, want error) {
 			t.Helper()
 			_, aside := f.inventory.SetAside(f.ctx, claim, &entry, "recovery")
 			for i, err := range []error{
@@ -51,7 +51,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		f.close(testEpoch+1, true)
 		f.close(testEpoch+2, true)
 		f.must(f.inventory.Restore(f.ctx, testEpoch+2, state(5)))
-		closes := func() {
+		wantCloseRejected := func() {
 			t.Helper()
 			err := f.inventory.Close(f.ctx, 1, shop.PartitionRecovery{
 				Claim: testEpoch + 1, Lost: true, Database: database,
@@ -60,11 +60,11 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 				t.Errorf("closed by the earlier recovery: %v", err)
 			}
 		}
-		closes()
-		steps(testEpoch+1, shop.ErrStaleEpoch)
+		wantCloseRejected()
+		wantSteps(testEpoch+1, shop.ErrStaleEpoch)
 		f.open(testEpoch+2, 1, true)
-		closes()
-		steps(testEpoch+1, shop.ErrPermanent) // no recovery runs now
+		wantCloseRejected()
+		wantSteps(testEpoch+1, shop.ErrPermanent) // no recovery runs now
 		if a, st := f.audit(s), f.stats(); a.Stock != 5 || a.Stuck != "" || st.Dead != 0 {
 			t.Errorf("got %+v, %+v; want the values that the later recovery restored", a.Counters, st)
 		}
@@ -75,14 +75,14 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 func TestClosedPartitionKeepsItsState(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
-		mine := buyOf(s, 11, 1, "key-one-1")
-		order := f.wantVerdict(g, mine, shop.VerdictReserved).Order
+		firstBuy := buyOf(s, 11, 1, "key-one-1")
+		order := f.wantVerdict(g, firstBuy, shop.VerdictReserved).Order
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 		c, entries := f.delivered("node-1", 0)
 		f.settle(entries[1])
 		before, streams := f.audit(s), f.stats()
 		f.close(testEpoch+1, false)
-		f.wantVerdict(g, mine, shop.VerdictRecovering)
+		f.wantVerdict(g, firstBuy, shop.VerdictRecovering)
 		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), shop.VerdictRecovering)
 		hold := shop.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
 		if v, err := f.inventory.Hold(f.ctx, hold); v != shop.VerdictRecovering || err != nil {
@@ -96,7 +96,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		for name, err := range map[string]error{
 			"return": returned, "sell": sell, "withdraw": withdraw, "retire": retire,
 			"finish": f.inventory.Finish(f.ctx, 1, 0, nil, []*shop.Entry{&entries[0]}),
-			"end":    c.end(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
+			"end":    c.moveToDeadLetters(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
 			"terms":  f.inventory.SetTerms(f.ctx, &shop.Sale{ID: s.ID, Partition: 1, Version: 99}),
 			"note":   f.inventory.Note(f.ctx, 1, database),
 		} {
@@ -126,9 +126,9 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		f.delivered("node-1", 2)
 		f.settle(entries[0])
 		f.close(testEpoch+1, false)
-		gone := []int{0, 1, 3} // settled, pending, not delivered
+		setAside := []int{0, 1, 3} // settled, pending, not delivered
 		for _, want := range []bool{true, false} {
-			for _, i := range gone {
+			for _, i := range setAside {
 				now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &entries[i], "recovery")
 				if err != nil || now != want {
 					t.Errorf("entry %d: %v, %v; want %v", i, now, err, want)
@@ -137,11 +137,11 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		}
 		letters, err := f.inventory.DeadLetters(f.ctx)
 		f.must(err)
-		if len(letters) != len(gone) {
-			t.Fatalf("%d dead letters, want %d", len(letters), len(gone))
+		if len(letters) != len(setAside) {
+			t.Fatalf("%d dead letters, want %d", len(letters), len(setAside))
 		}
 		for n, l := range letters {
-			e := entries[gone[n]]
+			e := entries[setAside[n]]
 			if l.Order != e.Order || l.User != e.User || l.Sale != s.ID || l.Reason != "recovery" || l.At == 0 ||
 				l.Fields["key"] != e.Key || l.Fields["addr"] != e.Address {
 				t.Errorf("dead letter %+v of entry %+v", l, e)
@@ -283,7 +283,7 @@ func TestRecordedBeatNeverDecreases(t *testing.T) {
 
 // P2: the values of an order's entry are found in its buyer's record, even after its units were returned. The evidence
 // of an order has its hold, its record and its deadline.
-func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
+func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		f.reserveMany(s, 3)
@@ -295,7 +295,7 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 			Order: b.Order, Sale: s.ID, Partition: 1, User: 11, Hash: b.Hash, Ticket: 5, Key: b.Key, Hold: 1, Qty: 2,
 		}
 		orders := []shop.Order{{ID: b.Order, User: 11}, {ID: newID(), User: 11}}
-		look := func(want shop.Entry, evidence ...shop.Evidence) {
+		wantRecord := func(want shop.Entry, evidence ...shop.Evidence) {
 			t.Helper()
 			got, err := f.inventory.Record(f.ctx, s.Ref(), b.Order)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -307,10 +307,10 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 			}
 		}
 		held := &shop.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
-		look(want, shop.Evidence{Hold: held, Named: true, DueAt: 5000}, shop.Evidence{})
+		wantRecord(want, shop.Evidence{Hold: held, Named: true, DueAt: 5000}, shop.Evidence{})
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
 		want.Qty = 1 // the record does not contain it
-		look(want, shop.Evidence{Named: true, DueAt: 5000}, shop.Evidence{})
+		wantRecord(want, shop.Evidence{Named: true, DueAt: 5000}, shop.Evidence{})
 		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("record of an unknown order: %v", err)
 		}

@@ -227,10 +227,10 @@ func TestSeenIsValidWithinItsEpoch(t *testing.T) {
 	s.add(3, 7, accepted{seq: 9, user: 2, order: 12}) // older
 	s.add(3, 8, accepted{seq: 14})
 	s.add(2, 7, accepted{seq: 99, user: 3, order: 13}) // of an earlier epoch
-	if seq, last := s.of(3, 7); seq != 14 || last.order != 11 {
+	if seq, last := s.lookup(3, 7); seq != 14 || last.order != 11 {
 		t.Errorf("seen seq %d, last %+v", seq, last)
 	}
-	if seq, last := s.of(4, 7); seq != 0 || last != (accepted{}) {
+	if seq, last := s.lookup(4, 7); seq != 0 || last != (accepted{}) {
 		t.Errorf("of the next epoch: seq %d, last %+v", seq, last)
 	}
 	for _, c := range []struct{ epoch, at, lost int64 }{{3, 0, 0}, {2, 0, 0}, {4, 12, 2}, {4, 12, 0}, {5, 12, 0}} {

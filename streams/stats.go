@@ -37,7 +37,7 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	return stats, nil
 }
 
-// all returns the numbers of all partitions.
+// all lists all partitions.
 func (l *Inventory) all() []int {
 	all := make([]int, len(l.parts))
 	for p := range all {
@@ -93,7 +93,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 			}
 			s.Pending, s.Lag = g.Pending, g.Lag
 			if g.EntriesRead == 0 || g.Lag < 0 {
-				// XINFO does not report it (after a restart, or embedded)
+				// XINFO does not report the lag (after a restart, or in the embedded Redis)
 				s.Lag = max(0, meta[0]-g.Pending)
 			}
 			if s.Lag > 0 {

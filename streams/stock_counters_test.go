@@ -27,10 +27,10 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 				t.Fatalf("corrected: %v, want %v, %v", did, want, err)
 			}
 		}
-		for what, wrong := range map[string]shop.Correction{
+		for what, invalid := range map[string]shop.Correction{
 			"another sum": {At: mark, Held: 3}, "below zero": {At: mark, Held: 5, Stock: -1},
 		} {
-			if _, err := f.inventory.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, shop.ErrPermanent) {
+			if _, err := f.inventory.Correct(f.ctx, s.Ref(), invalid); !errors.Is(err, shop.ErrPermanent) {
 				t.Errorf("%s: %v, want ErrPermanent", what, err)
 			}
 		}

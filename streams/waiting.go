@@ -17,9 +17,9 @@ import (
 // waitingTimeout is the timeout of a shared read.
 const waitingTimeout = 5 * time.Second
 
-// waitingReads shares reads: requests during a read wait for the next one, which begins after all of them. A single
-// user is served at once. A reservation that existed at the request is never missed. Thousands of reconnects do not
-// cause a read each.
+// waitingReads shares reads among concurrent requests. A request that arrives during a read waits for the next read.
+// That read begins after the request, so it finds every reservation that existed at the request. Without a running
+// read, a request is served immediately. Thousands of reconnects therefore cause few reads.
 type waitingReads struct {
 	mu       sync.Mutex
 	requests []*waitingRequest
@@ -33,8 +33,8 @@ type waitingRequest struct {
 	err   error
 }
 
-// Waiting lists the user's unsettled reservations over all partitions. With a PartitionsUnreachable, those of its
-// partitions may be missing.
+// Waiting lists the user's unsettled reservations over all partitions. With the error PartitionsUnreachable,
+// reservations in the unreachable partitions may be missing.
 func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	request := &waitingRequest{user: user, done: make(chan struct{})}
 	reads := &l.reads
@@ -110,11 +110,11 @@ func (l *Inventory) waitingOf(
 	if err != nil {
 		return nil, err
 	}
-	left, err := l.unsettled(ctx, entries)
+	remaining, err := l.unsettled(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
-	return results, l.readWaiting(ctx, left, results)
+	return results, l.readWaiting(ctx, remaining, results)
 }
 
 // unsettledSales lists the sales of some partitions with unsettled reservations.
@@ -153,7 +153,7 @@ type waitingEntry struct {
 // usersPerRead is the maximum number of users' records per command.
 const usersPerRead = 500
 
-// waitingEntries returns the entries of the users' reservations in the sales, by partition.
+// waitingEntries returns the entries in the users' records of the sales, by partition.
 func (l *Inventory) waitingEntries(
 	ctx context.Context, sales []shop.SaleRef, requests []*waitingRequest,
 ) (entries [][]waitingEntry, err error) {
@@ -201,7 +201,7 @@ func (l *Inventory) waitingEntries(
 const entriesPerCall = 500
 
 // unsettled returns the entries that are not settled.
-func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (left []waitingEntry, err error) {
+func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (remaining []waitingEntry, err error) {
 	var calls []call
 	var of [][]waitingEntry
 	for partition, all := range entries {
@@ -222,10 +222,10 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (le
 			return nil, err
 		}
 		for _, number := range reply[1:] {
-			left = append(left, of[c][integer(number)-1])
+			remaining = append(remaining, of[c][integer(number)-1])
 		}
 	}
-	return left, nil
+	return remaining, nil
 }
 
 // readWaiting reads the entries. An unreadable entry is an error for its user only. A missing entry was settled and

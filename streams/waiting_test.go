@@ -121,7 +121,7 @@ func TestReservationWaitsUntilItIsSettled(t *testing.T) {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
 		want("after another consumer claimed the first", orders[0], orders[2], orders[3], orders[4])
-		f.must(one.end(f.ctx, testEpoch, entries[4], shop.ErrPermanent, 3))
+		f.must(one.moveToDeadLetters(f.ctx, testEpoch, entries[4], shop.ErrPermanent, 3))
 		want("with the third as a dead letter", orders[0], orders[3], orders[4])
 		f.wantVerdict(g, buyOf(s, user, 1, "key-0000"), shop.VerdictRepeated)
 		b := buyOf(s, user, 1, "key-more1")

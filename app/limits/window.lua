@@ -3,7 +3,7 @@
 -- KEYS[1]  hash  one subject's window: w = number of the newest window, n = requests in it, p = in the one before
 -- ARGV[1]  length of the window, milliseconds
 -- ARGV[2]  limit of requests per window
--- ARGV[3]  1: count one; -1: take back a counted one that another limit has rejected
+-- ARGV[3]  1: count the request; -1: take back a counted request that another limit has rejected
 --
 -- Returns the wait in milliseconds; 0: counted. A rejected request is not counted, so a client that keeps sending is
 -- accepted as early as one that waits. The window slides: requests of the previous window count in proportion to the

@@ -26,13 +26,13 @@ type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
 	spans    []*v1.Span
-	from     map[string]string
+	resource     map[string]string
 	fails    bool
 	requests chan struct{}
 }
 
 func newCollector(t *testing.T) *collector {
-	c := &collector{from: make(map[string]string), requests: make(chan struct{}, 1000)}
+	c := &collector{resource: make(map[string]string), requests: make(chan struct{}, 1000)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var sent v1.TracesData // the same encoding as a request
@@ -46,11 +46,11 @@ func newCollector(t *testing.T) *collector {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
-		for _, of := range sent.ResourceSpans {
-			for _, a := range of.Resource.Attributes {
-				c.from[a.Key] = a.Value.GetStringValue()
+		for _, resourceSpans := range sent.ResourceSpans {
+			for _, a := range resourceSpans.Resource.Attributes {
+				c.resource[a.Key] = a.Value.GetStringValue()
 			}
-			for _, scope := range of.ScopeSpans {
+			for _, scope := range resourceSpans.ScopeSpans {
 				c.spans = append(c.spans, scope.Spans...)
 			}
 		}
@@ -59,7 +59,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-func (c *collector) set(fails bool) {
+func (c *collector) setFailing(fails bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fails = fails
@@ -79,9 +79,9 @@ func TestSpansReachTheCollector(t *testing.T) {
 	child.Finish(shop.Fail(shop.SoldOut, "ada@example.com was too late"))
 	buy.Finish(nil)
 	e.Close() // sends the waiting spans
-	if c.from["service.name"] != "stampede" || c.from["service.instance.id"] != "shop-1" ||
-		c.from["service.version"] != "1.2.3" {
-		t.Errorf("from %v", c.from)
+	if c.resource["service.name"] != "stampede" || c.resource["service.instance.id"] != "shop-1" ||
+		c.resource["service.version"] != "1.2.3" {
+		t.Errorf("from %v", c.resource)
 	}
 	if len(c.spans) != 2 {
 		t.Fatalf("%d spans", len(c.spans))
@@ -105,7 +105,7 @@ func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	var log logBuffer
 	log.capture(t)
 	c := newCollector(t)
-	c.set(true)
+	c.setFailing(true)
 	e, err := New(c.URL, Node{})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	for range 5 {
 		send()
 	}
-	c.set(false)
+	c.setFailing(false)
 	for range 3 {
 		send()
 	}
