@@ -46,7 +46,7 @@ func onCluster(t testing.TB, primaries int) *clusterFixture {
 	return c
 }
 
-// on returns the partitions of a primary.
+// partitionsOn returns the partitions of a primary.
 func (c *clusterFixture) partitionsOn(primary *kit.RedisServer) (partitions []int) {
 	c.t.Helper()
 	placed, err := Placements(c.ctx, c.redis, c.inventory.Partitions())
@@ -117,7 +117,7 @@ func (c *clusterFixture) startShops(units int64) (shops []*testShop, closeShops 
 	}
 }
 
-// awaitBuys waits until more further buys were accepted in the shop, and as many rows were written.
+// awaitBuys waits until the shop has accepted the given number of further buys, and as many rows were written.
 func (c *clusterFixture) awaitBuys(s *testShop, more int64) {
 	c.t.Helper()
 	accepted, rows := s.accepted.Load(), int64(s.handler.count())
@@ -214,9 +214,9 @@ func refs(shops []*testShop) (refs []shop.SaleRef) {
 	return refs
 }
 
-// wantDeadPartitions reads over all partitions. It repeats each read until the read is correct three times in a row: it
-// names only the dead partitions, before a call to a silent server times out (serverCallTimeout). On a busy machine
-// live servers are late.
+// wantDeadPartitions reads over all partitions. It repeats each read until the read is correct three times in a row,
+// because live servers are late on a busy machine. A correct read names only the dead partitions, and returns before a
+// call to a silent server times out (serverCallTimeout).
 func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDead map[int]bool) {
 	c.t.Helper()
 	awaitCorrect := func(what string, most time.Duration, read func() error) {
@@ -358,7 +358,7 @@ func tagOf(key string) string {
 	return tag
 }
 
-// move moves a slot, one key at a time. It calls step after each key.
+// moveSlot moves a slot, one key at a time. It calls step after each key.
 func (c *clusterFixture) moveSlot(slot int, from, to *kit.RedisServer, step func()) {
 	c.t.Helper()
 	source, target := c.clientOf(from), c.clientOf(to)

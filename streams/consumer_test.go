@@ -18,7 +18,7 @@ type fakeHandler struct {
 	mu      sync.Mutex
 	rows    map[shop.ID]int // order → number of times it was fulfilled
 	refused map[string]string
-	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: fate decides for each entry
+	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: outcome decides for each entry
 	outcome func(e shop.Entry) error                                         // nil: success
 	refuse  func(e shop.Entry) error
 }

@@ -46,7 +46,7 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			t.Fatalf("%d attempts, %d rows, refused %v", attempts.Load(), handler.count(), handler.refused)
 		}
 		if c := f.counters(s); c.Done != 10 {
-			t.Fatalf("done %d, want 10: the bad one no longer keeps others waiting", c.Done)
+			t.Fatalf("done %d, want 10: the bad entry no longer delays other entries", c.Done)
 		}
 		for _, l := range letters {
 			switch {
@@ -119,6 +119,6 @@ func TestDeadLetterNeedsARefusedRow(t *testing.T) {
 	<-tried
 	stop()
 	if st := f.stats(); st.Dead != 0 || st.Pending != 1 {
-		t.Fatalf("%+v, want it pending", st)
+		t.Fatalf("%+v, want 0 dead letters and 1 pending entry", st)
 	}
 }

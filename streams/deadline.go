@@ -109,7 +109,7 @@ func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 type leased struct {
 	orders []shop.ID
 	mu     sync.Mutex
-	score   string
+	score  string
 }
 
 func (h *leased) currentScore() string {

@@ -166,7 +166,7 @@ func (m *deliveries) trim(rt *rapid.T) {
 	}
 }
 
-// loseReadCounter makes entries-read wrong, as after a replay of the append-only file. The keeper corrects it.
+// loseReadCounter makes entries-read wrong, as after a replay of the append-only file. LagFixer corrects it.
 func (m *deliveries) loseReadCounter(rt *rapid.T) {
 	stream := m.f.inventory.parts[1].keys.orders
 	groups, err := m.f.client.XInfoGroups(m.f.ctx, stream).Result()

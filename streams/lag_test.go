@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// group returns the values of XINFO GROUPS as operators see them.
+// groupInfo returns the values of XINFO GROUPS as operators see them.
 func (f *fixture) groupInfo() (lag, pending, read any) {
 	f.t.Helper()
 	reply, err := f.client.Do(f.ctx, "XINFO", "GROUPS", f.inventory.parts[1].keys.orders).Slice()
@@ -51,8 +51,8 @@ func TestXinfoCountsLagAndPendingExactly(t *testing.T) {
 	}
 }
 
-// P7, P2: after Redis was killed and restarted all entries exist, and the keeper corrects lag. This also holds after an
-// AOF rewrite and with more entries than the keeper counts one by one.
+// P7, P2: after Redis was killed and restarted all entries exist, and LagFixer corrects lag. This also holds after an
+// AOF rewrite and with more entries than LagFixer counts one by one.
 func TestLagIsCorrectedAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})

@@ -53,7 +53,7 @@ func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 		unlocked.Store(true)
 		done(stuck, 5)
 		if n := alone.Load() - before; n != 0 {
-			t.Errorf("%d of five entries were tried alone", n)
+			t.Errorf("%d of five entries were tried alone, want 0", n)
 		}
 		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result(); err != nil || n != 0 ||
 			f.stats().Dead != 0 {

@@ -64,7 +64,7 @@ func TestEmailsAreBounded(t *testing.T) {
 		}
 		f.must(s.Send(f.ctx, anEmail("one")))
 		if n, err := s.Waiting(f.ctx); n != 2 || err != nil {
-			t.Errorf("%d wait, %v, want 2", n, err)
+			t.Errorf("%d e-mails wait, %v, want 2", n, err)
 		}
 	})
 }

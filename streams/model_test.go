@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// model is a simple model of a sale.
+// model has the expected state of a sale.
 type model struct {
 	stock, held, sold, burnt, withdrawn, tickets int64
 

@@ -29,9 +29,9 @@ type servers struct {
 	cluster *redis.ClusterClient // nil: one server holds all partitions
 	keys    []string             // one key of each partition
 
-	mu        sync.Mutex
-	abandoned map[string]map[*serverCall]bool // by server, the running calls that no caller waits for
-	unreachable      map[int]bool                    // partitions without a reply to the last read
+	mu          sync.Mutex
+	abandoned   map[string]map[*serverCall]bool // by server, the running calls that no caller waits for
+	unreachable map[int]bool                    // partitions without a reply to the last read
 }
 
 // serverCall is a call to a server. ended is true after its reply or timeout.

@@ -11,7 +11,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// listen receives the messages of partition 1.
+// subscribe receives the messages of partition 1.
 func (f *fixture) subscribe() <-chan *redis.Message {
 	f.t.Helper()
 	sub := f.client.Subscribe(f.ctx, shop.ChangesChannel(f.url, 1))
@@ -27,7 +27,7 @@ type received struct {
 	changes []shop.Change
 }
 
-// receive receives the next message.
+// nextMessage receives the next message.
 func (f *fixture) nextMessage(messages <-chan *redis.Message) (h received) {
 	f.t.Helper()
 	select {
@@ -83,7 +83,7 @@ func TestMessagesContainThePreviousNumber(t *testing.T) {
 	})
 }
 
-// F2: changes stamped in a transaction that began more than PublishDeadline ago, or in the future, are not published,
+// F2: rows touched in a transaction that began more than PublishDeadline ago, or in the future, are not published,
 // neither alone nor with the acknowledgement of their entry.
 func TestLateChangesAreNotPublished(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -135,7 +135,7 @@ func TestFinishIsAtomic(t *testing.T) {
 		messages := f.subscribe()
 		f.inventory.SetEpoch(1, testEpoch-1)
 		if err := f.inventory.Finish(f.ctx, 1, f.now(), rows, entries); !errors.Is(err, shop.ErrStaleEpoch) {
-			t.Fatalf("in another epoch: %v", err)
+			t.Fatalf("in another epoch: got %v, want ErrStaleEpoch", err)
 		}
 		f.inventory.SetEpoch(1, testEpoch)
 		for round := range 2 {
@@ -170,7 +170,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
 	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("with Redis out of memory: %v", err)
+		t.Fatalf("with Redis out of memory: got %v, want ErrTransient", err)
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
 	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.sequenceEnd().Last != 0 {
@@ -211,7 +211,7 @@ func TestDeliveryReturnsTheOldestOpenEntry(t *testing.T) {
 		}
 		f.close(testEpoch+1, true)
 		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, shop.ErrTransient) {
-			t.Fatalf("while it is closed: %v", err)
+			t.Fatalf("while the partition is closed: got %v, want ErrTransient", err)
 		}
 	})
 }

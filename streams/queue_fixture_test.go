@@ -22,7 +22,8 @@ const shortIdle = 50 * time.Millisecond
 
 var errUnreachable = errors.New("the receiver is unreachable")
 
-// channel is a user of the queue: postings or e-mails. A message's name is its identifying field.
+// testQueue is a queue of postings or of e-mails, with the functions of its user. A message's name is its identifying
+// field.
 type testQueue struct {
 	*queue
 	f         *fixture
@@ -46,23 +47,23 @@ type quarantinedEntry struct {
 func onQueues(t *testing.T, test func(t *testing.T, c *testQueue)) {
 	t.Helper()
 	t.Parallel()
-	for name, of := range map[string]func(*fixture) *testQueue{"postings": paidQueue, "mails": mailQueue} {
+	for name, newQueue := range map[string]func(*fixture) *testQueue{"postings": paidQueue, "mails": mailQueue} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, f *fixture) { test(t, of(f)) })
+			onBoth(t, func(t *testing.T, f *fixture) { test(t, newQueue(f)) })
 		})
 	}
 }
 
 // listFunc reads the quarantine of a stream.
 func listFunc[T any](
-	f *fixture, read func(context.Context) ([]T, error), of func(T) quarantinedEntry,
+	f *fixture, read func(context.Context) ([]T, error), convert func(T) quarantinedEntry,
 ) func() []quarantinedEntry {
 	return func() (all []quarantinedEntry) {
 		f.t.Helper()
 		found, err := read(f.ctx)
 		f.must(err)
 		for _, m := range found {
-			all = append(all, of(m))
+			all = append(all, convert(m))
 		}
 		return all
 	}
@@ -120,12 +121,12 @@ func mailQueue(f *fixture) *testQueue {
 type receiver struct {
 	*testQueue
 
-	mu     sync.Mutex
-	result func(ctx context.Context, t try) error
-	marked map[string]bool
-	tries  map[string]int
-	received  []string // names
-	bodies []string
+	mu       sync.Mutex
+	result   func(ctx context.Context, t try) error
+	marked   map[string]bool
+	tries    map[string]int
+	received []string // names
+	bodies   []string
 }
 
 // try is an attempt at a message: its number, and whether the test has marked the message.
@@ -160,7 +161,7 @@ func (r *receiver) nodeOn(client redis.UniversalClient, consumer string, idle ti
 	return d
 }
 
-// deliverOnce does one round of Run: it delivers new and due messages.
+// deliverOnce is one round of Run: it delivers new and due messages.
 func (r *receiver) deliverOnce(d *Deliverer) {
 	for _, read := range []func(context.Context, int) ([]attempt, error){d.next, d.due} {
 		attempts, _ := read(r.f.ctx, 3)
@@ -208,15 +209,15 @@ func (r *receiver) has(name string) bool {
 func (r *receiver) tried(name string) (sum int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for of, n := range r.tries {
-		if name == "" || of == name {
+	for other, n := range r.tries {
+		if name == "" || other == name {
 			sum += n
 		}
 	}
 	return sum
 }
 
-// awaitAll waits until the messages are taken, and makes turns of the nodes meanwhile.
+// awaitAll waits until the messages are received. Meanwhile it runs deliverOnce on the nodes.
 func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, testTimeout, func() (bool, string) {
@@ -228,8 +229,8 @@ func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 	})
 }
 
-// await waits until pending messages are pending, quarantined ones are quarantined, and none is new. It reads the
-// states in the order in which messages pass them, so that none changes state unseen between two commands.
+// awaitCounts waits until the given numbers of messages are pending and quarantined, and no message is new. It reads
+// the states in the order in which messages pass them, so that none changes state unseen between two commands.
 func (r *receiver) awaitCounts(pending int64, quarantined int) (found []quarantinedEntry) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, testTimeout, func() (bool, string) {

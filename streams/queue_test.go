@@ -34,8 +34,8 @@ func TestFailingMessagesDelayNoOthers(t *testing.T) {
 	})
 }
 
-// A rejected message is quarantined with the reason and delays no other. An operator replays it, then the receiver gets
-// the same message; or the operator drops it.
+// A rejected message is quarantined with the reason and delays no other. If an operator replays the message, the
+// receiver gets the same message. An operator may also drop it.
 func TestRejectedMessagesAreQuarantined(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *testQueue) {
 		var repaired atomic.Bool
@@ -57,7 +57,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 			}
 		}
 		if n, err := c.CountQuarantined(c.f.ctx); err != nil || n != 160 || d.Counts() != [3]int64{35, 160, 0} {
-			t.Errorf("%d are quarantined, %v; %v", n, err, d.Counts())
+			t.Errorf("%d messages are quarantined, %v, counts %v; want 160 and [35 160 0]", n, err, d.Counts())
 		}
 
 		repaired.Store(true)
@@ -102,7 +102,7 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 				}
 			}
 		}
-		if did, err := c.quarantineEntry(c.f.ctx, "nobody", found[2].ID, "no"); did || err != nil {
+		if did, err := c.quarantineEntry(c.f.ctx, "absent-group", found[2].ID, "no"); did || err != nil {
 			t.Errorf("quarantined for a missing group: %v, %v", did, err)
 		}
 		d.handle(c.f.ctx, &d.fresh.pace, found[2])
@@ -116,8 +116,8 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 	})
 }
 
-// A receiver that requests a pause gets no delivery before its end, then one at a time. No attempt counts meanwhile,
-// and all messages are delivered afterwards.
+// A receiver that requests a pause gets no delivery before the end of the pause, then one at a time. No attempt counts
+// meanwhile, and all messages are delivered afterwards.
 func TestPausesAreRespected(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *testQueue) {
 		const requestedPause = 100 * time.Millisecond
@@ -140,7 +140,7 @@ func TestPausesAreRespected(t *testing.T) {
 		began, before := time.Now(), r.tried("")
 		all := append(first, r.sendNew(200, false)...)
 		time.Sleep(7 * requestedPause)
-		// After each pause one per lane, and those already running at the beginning.
+		// One attempt per lane after each pause, and the attempts that were running at the beginning.
 		tried := r.tried("") - before // read before the time
 		if most := 4 + 2*(1+int(time.Since(began)/requestedPause)); tried > most {
 			t.Errorf("got %d attempts, want at most %d", tried, most)
@@ -159,7 +159,7 @@ func TestSlowDeliveriesDelayNoOthers(t *testing.T) {
 			switch {
 			case !t.marked:
 				return nil
-			case t.number > 1: // it uses a place for repeated messages
+			case t.number > 1: // the attempt uses a place for repeated messages
 				<-resume
 			}
 			return errUnreachable
@@ -200,15 +200,15 @@ func TestFailingMessagesAreQuarantined(t *testing.T) {
 	})
 }
 
-// The pause between two attempts is never shorter than the first, grows, and differs between messages.
+// The pause between two attempts is never shorter than the first pause, grows, and differs between messages.
 func TestPausesGrow(t *testing.T) {
 	t.Parallel()
 	mails, paid := NewMailDeliverer(nil, nil, "one", nil), NewPaidDeliverer(nil, nil, "webhook", "one", nil)
-	for name, of := range map[string]struct {
+	for name, c := range map[string]struct {
 		d           *Deliverer
 		least, most time.Duration // between the first and the eighth attempt
 	}{"mails": {mails, time.Hour, 72 * time.Minute}, "postings": {paid, 5 * time.Minute, 7 * time.Minute}} {
-		d, different := of.d, make(map[time.Duration]bool)
+		d, different := c.d, make(map[time.Duration]bool)
 		for n := range 200 {
 			id, sum := fmt.Sprintf("1800000000000-%d", n), time.Duration(0)
 			for tries := range int64(7) {
@@ -218,12 +218,12 @@ func TestPausesGrow(t *testing.T) {
 				}
 				sum += pause
 			}
-			if different[sum] = true; sum < of.least || sum > of.most {
-				t.Errorf("%s: the eighth attempt is made after %v", name, sum)
+			if different[sum] = true; sum < c.least || sum > c.most {
+				t.Errorf("%s: the eighth attempt is made after %v, want %v to %v", name, sum, c.least, c.most)
 			}
 		}
 		if len(different) < 50 {
-			t.Errorf("%s: 200 messages have %d different pauses", name, len(different))
+			t.Errorf("%s: 200 messages have %d different pauses, want at least 50", name, len(different))
 		}
 	}
 }
@@ -245,7 +245,7 @@ func TestConsumersOfDeadNodesAreDeleted(t *testing.T) {
 			if got := f.consumers(c.stream, c.group); !slices.Equal(got, want) {
 				t.Errorf("consumers %v, want %v", got, want)
 			}
-			d.deleteIdle = -time.Minute // the embedded Redis does not report the idle time
+			d.deleteIdle = -time.Minute // negative, because the embedded Redis does not report the idle time
 		}
 	})
 }
@@ -295,9 +295,9 @@ func TestRedeliveredMessageIsIdentical(t *testing.T) {
 	})
 }
 
-// dying disconnects a client before its command number left + 1.
+// disconnectHook disconnects a client after its first left commands.
 type disconnectHook struct {
-	left int
+	left         int
 	disconnected bool
 }
 

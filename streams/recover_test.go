@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// remaining returns the entries that are still in the stream of partition 1.
+// remainingEntries returns the entries that are still in the stream of partition 1.
 func (f *fixture) remainingEntries() (entries []shop.Entry) {
 	f.t.Helper()
 	f.must(f.inventory.EachEntry(f.ctx, 1, func(page []shop.Entry) error {
@@ -57,7 +57,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 				Claim: testEpoch + 1, Lost: true, Database: database,
 			}, "")
 			if !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Errorf("closed by the earlier recovery: %v", err)
+				t.Errorf("close by the earlier recovery: got %v, want ErrStaleEpoch", err)
 			}
 		}
 		wantCloseRejected()
@@ -71,7 +71,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 	})
 }
 
-// I8: while a partition is closed, nothing reserves, moves, settles or trims the data that its recovery reads.
+// I8: while a partition is closed, all operations on the data that its recovery reads are rejected.
 func TestClosedPartitionKeepsItsState(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
@@ -216,13 +216,13 @@ func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 		waiting, err := f.client.HGet(f.ctx, k.meta, "waiting").Int()
 		f.must(err)
 		if old != 2 || ttl <= 0 || ttl > time.Hour || waiting != 0 {
-			t.Errorf("the old stream has %d entries for %v; %d wait", old, ttl, waiting)
+			t.Errorf("the old stream has %d entries for %v, %d entries are waiting; want 2 for at most 1h, 0 waiting", old, ttl, waiting)
 		}
 	})
 }
 
-// P2: a partition records the database history with which it was opened, and the replaced servers. A server that is in
-// use again is not among them.
+// P2: a partition records the database history with which it was opened, and the replaced servers. A server that is
+// used again is removed from the replaced servers.
 func TestOpenRecordsTheDatabase(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for i, c := range []struct{ server, replaced string }{
@@ -242,7 +242,7 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 		}
 		f.must(f.inventory.Accept(f.ctx, 1, "bbbb0002"))
 		if got := f.state(1).Database.Replaced; !slices.Equal(got, []string{database.Server}) {
-			t.Errorf("replaced after Accept: %v", got)
+			t.Errorf("replaced servers after Accept: got %v, want %s", got, database.Server)
 		}
 	})
 }
@@ -255,7 +255,7 @@ func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 		Replaced: strings.Fields(replaced),
 	}
 	if diff := cmp.Diff(want, f.state(1).Database); diff != "" {
-		f.t.Errorf("recorded of the database (-want +got):\n%s", diff)
+		f.t.Errorf("recorded database history (-want +got):\n%s", diff)
 	}
 }
 
@@ -281,8 +281,8 @@ func TestRecordedBeatNeverDecreases(t *testing.T) {
 	})
 }
 
-// P2: the values of an order's entry are found in its buyer's record, even after its units were returned. The evidence
-// of an order has its hold, its record and its deadline.
+// P2: Record rebuilds the entry of an order from the record of its buyer, even after the units were returned. The
+// evidence of an order has its hold, its record and its deadline.
 func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
@@ -309,10 +309,10 @@ func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 		held := &shop.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
 		wantRecord(want, shop.Evidence{Hold: held, Named: true, DueAt: 5000}, shop.Evidence{})
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
-		want.Qty = 1 // the record does not contain it
+		want.Qty = 1 // the record does not contain the quantity; without a hold, Record returns 1
 		wantRecord(want, shop.Evidence{Named: true, DueAt: 5000}, shop.Evidence{})
 		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
-			t.Errorf("record of an unknown order: %v", err)
+			t.Errorf("record of an unknown order: got %v, want ErrNoRow", err)
 		}
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
 		if _, loaded, err := f.inventory.Evidence(f.ctx, absent, orders); loaded || err != nil {
@@ -332,7 +332,7 @@ func TestStuckSalePausesOnlyNewBuys(t *testing.T) {
 			f.must(f.inventory.SetStuck(f.ctx, claim, s.Ref(), reason))
 			absent := shop.SaleRef{ID: newID(), Partition: 1}
 			if err := f.inventory.SetStuck(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
-				t.Errorf("set an absent sale stuck: %v", err)
+				t.Errorf("set an absent sale stuck: got %v, want ErrLost", err)
 			}
 			f.open(claim, 1, false)
 			if c := f.counters(s); c.Stuck != reason || c.Paused != (reason != "") {

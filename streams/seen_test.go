@@ -68,10 +68,10 @@ func TestNodeWithLaterOrdersIsRejected(t *testing.T) {
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
-	buy(mine, s, 107, shop.VerdictRecovering) // still: the check does not delete the seen orders
+	buy(mine, s, 107, shop.VerdictRecovering) // the check does not delete the seen orders
 }
 
-// stateHook calls then after Redis has replied to state.lua, before the caller receives the reply.
+// stateHook calls callback after Redis has replied to state.lua, before the caller receives the reply.
 type stateHook struct {
 	commandLog
 	callback func()
@@ -99,14 +99,14 @@ func TestBuyDuringACheckIsNotMissing(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 101, 1, "key-during"), shop.VerdictReserved)
 	}})
 	if st := f.state(1); st.Seq != 1 || st.Seen != 1 {
-		t.Errorf("Redis is at seq %d and this node has seen %d, want 1 of both", st.Seq, st.Seen)
+		t.Errorf("Redis is at seq %d and this node has seen seq %d, want 1 and 1", st.Seq, st.Seen)
 	}
 	if _, seen := f.inventory.parts[1].seen.highest(); seen != 2 {
 		t.Errorf("the node has seen seq %d since, want 2", seen)
 	}
 }
 
-// I8: Lacks also checks orders from rows. A node that has just started, or only reads, records the newest order as
+// I8: Missing also checks orders from rows. A node that has just started, or only reads, records the newest order as
 // seen. Absent sales are skipped.
 func TestMissingChecksLastOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

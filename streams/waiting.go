@@ -80,8 +80,8 @@ type waitingResult struct {
 func (l *Inventory) readRequests(requests []*waitingRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingTimeout)
 	defer cancel()
-	read := func(ctx context.Context, some []int) ([]waitingResult, error) {
-		return l.waitingOf(ctx, some, requests)
+	read := func(ctx context.Context, partitions []int) ([]waitingResult, error) {
+		return l.waitingOf(ctx, partitions, requests)
 	}
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, read)
 	for i, request := range requests {
@@ -165,9 +165,9 @@ func (l *Inventory) waitingEntries(
 	var reads []read
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for from := 0; from < len(requests); from += usersPerRead {
-			of := requests[from:min(from+usersPerRead, len(requests))]
-			users := make([]string, len(of))
-			for i, request := range of {
+			chunk := requests[from:min(from+usersPerRead, len(requests))]
+			users := make([]string, len(chunk))
+			for i, request := range chunk {
 				users[i] = request.user.String()
 			}
 			for _, sale := range sales {
@@ -183,14 +183,14 @@ func (l *Inventory) waitingEntries(
 	}
 	entries = make([][]waitingEntry, len(l.parts))
 	for _, r := range reads {
-		of := &entries[r.sale.Partition]
+		found := &entries[r.sale.Partition]
 		for i, record := range r.cmd.Val() {
 			parts := strings.SplitN(text(record), "|", 5) // the last part may be the pass
 			if len(parts) < 4 {
 				continue
 			}
 			for _, id := range strings.Fields(parts[3]) {
-				*of = append(*of, waitingEntry{entryRef{r.sale.Partition, id}, r.from + i})
+				*found = append(*found, waitingEntry{entryRef{r.sale.Partition, id}, r.from + i})
 			}
 		}
 	}
@@ -203,14 +203,15 @@ const entriesPerCall = 500
 // unsettled returns the entries that are not settled.
 func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (remaining []waitingEntry, err error) {
 	var calls []call
-	var of [][]waitingEntry
+	var chunks [][]waitingEntry
 	for partition, all := range entries {
-		for some := range slices.Chunk(all, entriesPerCall) {
-			ids := make([]any, len(some))
-			for i, e := range some {
+		for chunk := range slices.Chunk(all, entriesPerCall) {
+			ids := make([]any, len(chunk))
+			for i, e := range chunk {
 				ids[i] = e.id
 			}
-			calls, of = append(calls, call{[]string{l.parts[partition].keys.orders}, ids}), append(of, some)
+			calls = append(calls, call{[]string{l.parts[partition].keys.orders}, ids})
+			chunks = append(chunks, chunk)
 		}
 	}
 	replies, err := unsettledScript.runAll(ctx, l.client, calls)
@@ -218,11 +219,11 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (re
 		return nil, err
 	}
 	for c, reply := range replies {
-		if err := l.rejection(of[c][0].partition, integer(reply[0])); err != nil {
+		if err := l.rejection(chunks[c][0].partition, integer(reply[0])); err != nil {
 			return nil, err
 		}
 		for _, number := range reply[1:] {
-			remaining = append(remaining, of[c][integer(number)-1])
+			remaining = append(remaining, chunks[c][integer(number)-1])
 		}
 	}
 	return remaining, nil

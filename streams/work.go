@@ -42,7 +42,7 @@ func runWithInterval(
 // backoff is a growing pause with jitter, so that calls that failed together are not retried together.
 type backoff struct {
 	first, maxDelay time.Duration
-	delay             time.Duration
+	delay           time.Duration
 }
 
 // next returns a random pause between half of a value and the value, which doubles each time.

@@ -34,8 +34,8 @@ func (f *fixture) registerAll(workers []*Workers) {
 	}
 }
 
-// uneven describes an uneven assignment of eight partitions, "" if it is even: each partition has one worker, and the
-// workers' numbers of partitions differ by at most one.
+// unevenness describes an uneven assignment of eight partitions, "" if the assignment is even: each partition has one
+// worker, and the workers' numbers of partitions differ by at most one.
 func unevenness(workers []*Workers) string {
 	least, most := 8, 0
 	for _, w := range workers {
@@ -86,12 +86,12 @@ func TestWorkersShareThePartitions(t *testing.T) {
 			return problem == "", "after one worker became silent: " + problem
 		})
 		if !workers[0].gone("worker-4") || !workers[0].gone("worker-1") || workers[0].gone("worker-2") {
-			t.Error("gone must be true of workers 1 and 4 and false of worker 2")
+			t.Error("got wrong gone workers, want workers 1 and 4 gone and worker 2 present")
 		}
 	})
 }
 
-// A worker without a reply waits on all partitions once its last registration has expired, not earlier.
+// A worker without a reply waits on all partitions after its last registration has expired, not earlier.
 func TestWorkerWithoutAListOwnsAllPartitions(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -106,7 +106,7 @@ func TestWorkerWithoutAListOwnsAllPartitions(t *testing.T) {
 		t.Fatal("an unreachable list was read")
 	}
 	if n := workers[0].OwnedPartitions(); n != 4 {
-		t.Errorf("%d partitions after one lost beat, want 4 as before", n)
+		t.Errorf("%d partitions after one failed registration, want 4 as before", n)
 	}
 	workers[0].life = time.Millisecond
 	kit.Eventually(t, testTimeout, func() (bool, string) {
@@ -174,7 +174,7 @@ func TestEntriesOfDeadWorkerAreClaimedEarlier(t *testing.T) {
 	}
 }
 
-// keepIdle sets the idle time of the pending entries of a consumer of partition 1.
+// setIdle sets the idle time of the pending entries of a consumer of partition 1.
 func (f *fixture) setIdle(consumer string, idle time.Duration) {
 	f.t.Helper()
 	key := f.inventory.parts[1].keys.orders

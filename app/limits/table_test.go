@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// clocked returns a table whose clock the test moves.
+// tableWithClock returns a table, and a function that advances its clock.
 func tableWithClock[K comparable](p Pace) (*Table[K], func(d time.Duration)) {
 	t := NewTable[K](p)
 	now := int64(0)
@@ -59,11 +59,11 @@ func TestPaceAllowsABurst(t *testing.T) {
 		}
 	}
 	if wait := table.Take(1); wait != time.Second {
-		t.Errorf("the next burst is larger than 300: wait %v", wait)
+		t.Errorf("after the next burst: got wait %v, want 1 s", wait)
 	}
 }
 
-// A flood of keys does not grow memory, and an active key is reset at most once in a while.
+// A flood of keys does not increase the number of buckets beyond maxBuckets.
 func TestTableMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	table := NewTable[int](Pace{1, time.Hour, 1})
@@ -75,7 +75,7 @@ func TestTableMemoryIsBounded(t *testing.T) {
 		kept += len(table.shard[i].buckets)
 	}
 	if kept > maxBuckets {
-		t.Errorf("unexpected number of buckets: %d", kept)
+		t.Errorf("got %d buckets, want at most %d", kept, maxBuckets)
 	}
 }
 
@@ -111,7 +111,7 @@ var (
 	home   = netip.MustParseAddr("192.0.2.2")
 )
 
-// limited checks that the error is that of a limit, with the wait.
+// wantLimited checks that the error is rate_limited with the given wait.
 func wantLimited(t *testing.T, err error, want time.Duration) {
 	t.Helper()
 	var e *shop.Error
@@ -178,7 +178,7 @@ func TestShopPaceIsDividedAmongNodes(t *testing.T) {
 		}
 	}
 	if admitted != 25 {
-		t.Errorf("one of four nodes accepted %d of 100 requests at once", admitted)
+		t.Errorf("one of four nodes accepted %d of 100 requests at once, want 25", admitted)
 	}
 }
 

@@ -52,7 +52,7 @@ type Windows struct {
 
 	rejected   *Table[subject] // the remaining waits of rejected subjects
 	nodes      atomic.Int64    // nodes that share the limits without Redis
-	local        *Table[subject] // counts of this node alone, see share
+	local      *Table[subject] // counts of this node alone, see share
 	localCount atomic.Int64    // requests counted by this node alone
 
 	mu           sync.Mutex
@@ -64,7 +64,7 @@ func NewWindows(client redis.UniversalClient, length time.Duration) *Windows {
 	w := &Windows{
 		redis: client, length: length, now: sinceStart(), skippedUntil: make(map[string]int64),
 		rejected: NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
-		local:      NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
+		local:    NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
 	}
 	w.nodes.Store(1)
 	return w

@@ -38,7 +38,7 @@ func onBoth(t *testing.T, test func(t *testing.T, client *redis.Client)) {
 	t.Run("embedded", func(t *testing.T) { test(t, openRedis(t, "redis://"+miniredis.RunT(t).Addr())) })
 }
 
-// An address that no other test uses.
+// newAddr returns an address that no other test uses.
 func newAddr() netip.Addr {
 	id := uint64(kit.NewID())
 	return netip.AddrFrom4([4]byte{10, byte(id >> 16), byte(id >> 8), byte(id)})

@@ -20,7 +20,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// half returns a picture with a red left half and a blue right half; alpha is that of the left half.
+// redBlue returns a picture with a red left half and a blue right half. alpha is the alpha value of the left half.
 func redBlue(w, h int, alpha uint8) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -92,14 +92,14 @@ func TestMakeConvertsEveryFormat(t *testing.T) {
 		width, height int
 	}{
 		"photo":           {photo, store.ImageJPEG, 1000, 500},
-		"larger":          {asJPEG(t, redBlue(3200, 400, 255)), store.ImageJPEG, 1600, 200},
+		"large photo":     {asJPEG(t, redBlue(3200, 400, 255)), store.ImageJPEG, 1600, 200},
 		"very narrow":     {asPNG(t, redBlue(4000, 2, 255)), store.ImageJPEG, 1600, 1},
 		"opaque PNG":      {asPNG(t, redBlue(40, 20, 255)), store.ImageJPEG, 40, 20},
 		"transparent PNG": {asPNG(t, redBlue(40, 20, 0)), store.ImagePNG, 40, 20},
 		"one pixel":       {asPNG(t, redBlue(1, 1, 255)), store.ImageJPEG, 1, 1},
 		"lossy WebP":      {fromBase64(t, webpLossy), store.ImageJPEG, 1, 1},
 		"lossless WebP":   {fromBase64(t, webpLossless), store.ImagePNG, 1, 1},
-		"on its side":     {withExif(photo, 6), store.ImageJPEG, 500, 1000},
+		"rotated photo":   {withExif(photo, 6), store.ImageJPEG, 500, 1000},
 		"a second file": {
 			append(bytes.Clone(photo), "PK\x03\x04 <script>alert(1)</script>"...), store.ImageJPEG,
 			1000, 500,
@@ -126,11 +126,11 @@ func TestMakeConvertsEveryFormat(t *testing.T) {
 			t.Errorf("%s became %s %d × %d (%s %v)", name, got.Kind, got.Width, got.Height, kind, b)
 		}
 		if b := small.Bounds(); b.Dx() > smallSide || b.Dy() > smallSide {
-			t.Errorf("%s: the small one has %v", name, b)
+			t.Errorf("%s: the small picture has %v, want at most %d per side", name, b, smallSide)
 		}
 		for _, removed := range []string{"Exif", "GPS", "script", "PK\x03\x04"} {
 			if bytes.Contains(got.Large, []byte(removed)) || bytes.Contains(got.Small, []byte(removed)) {
-				t.Errorf("%s: %q is still in it", name, removed)
+				t.Errorf("%s: the result contains %q", name, removed)
 			}
 		}
 		again, err := m.Make(t.Context(), c.file)
@@ -175,23 +175,23 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"nothing": {nil, "not a JPEG, PNG or WebP"},
-		"GIF":     {animated.Bytes(), "not a JPEG, PNG or WebP"},
+		"empty file": {nil, "not a JPEG, PNG or WebP"},
+		"GIF":        {animated.Bytes(), "not a JPEG, PNG or WebP"},
 		"SVG": {
 			[]byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`),
 			"not a JPEG, PNG or WebP",
 		},
-		"a page":             {[]byte("<html><script>alert(1)</script>"), "not a JPEG, PNG or WebP"},
-		"the first bytes":    {[]byte("\xff\xd8\xff\xe0"), "header cannot be read"},
-		"half a JPEG":        {photo[:len(photo)-20], "ends too early"},
-		"half a PNG":         {asPNG(t, redBlue(64, 64, 255))[:60], "ends too early"},
-		"gigapixels":         {pngWithSize(t, 50_000, 50_000), "at most 8000 per side"},
-		"a long line":        {pngWithSize(t, 8001, 1), "at most 8000 per side"},
-		"too many pixels":    {pngWithSize(t, 8000, 8000), "at most 40 million"},
-		"more than it has":   {pngWithSize(t, 4000, 4000), "ends too early"},
-		"a negative size":    {pngWithSize(t, 1<<31, 1), "header cannot be read"},
-		"WebP of gigapixels": {hugeWebP, "at most 8000 per side"},
-		"a WebP head alone":  {[]byte("RIFF\x04\x00\x00\x00WEBP"), "header cannot be read"},
+		"HTML page":             {[]byte("<html><script>alert(1)</script>"), "not a JPEG, PNG or WebP"},
+		"first bytes of a JPEG": {[]byte("\xff\xd8\xff\xe0"), "header cannot be read"},
+		"half a JPEG":           {photo[:len(photo)-20], "ends too early"},
+		"half a PNG":            {asPNG(t, redBlue(64, 64, 255))[:60], "ends too early"},
+		"gigapixels":            {pngWithSize(t, 50_000, 50_000), "at most 8000 per side"},
+		"a long line":           {pngWithSize(t, 8001, 1), "at most 8000 per side"},
+		"too many pixels":       {pngWithSize(t, 8000, 8000), "at most 40 million"},
+		"missing pixels":        {pngWithSize(t, 4000, 4000), "ends too early"},
+		"a negative size":       {pngWithSize(t, 1<<31, 1), "header cannot be read"},
+		"WebP of gigapixels":    {hugeWebP, "at most 8000 per side"},
+		"a WebP head alone":     {[]byte("RIFF\x04\x00\x00\x00WEBP"), "header cannot be read"},
 	} {
 		_, err := NewMaker().Make(t.Context(), c.file)
 		if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), c.want) {
@@ -200,8 +200,8 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 	}
 }
 
-// emptyScans returns a small progressive JPEG, gray, with n empty scans. Stray bytes precede each scan, as decoders
-// accept. In the Huffman table the bit 0 means a run of 16,384 empty blocks.
+// jpegWithEmptyScans returns a small gray progressive JPEG with n empty scans. Stray bytes precede each scan, as
+// decoders accept. In the Huffman table the bit 0 means a run of 16,384 empty blocks.
 func jpegWithEmptyScans(n int, side uint16) []byte {
 	head := []byte("\xff\xd8\xff\xc2\x00\x0b\x08hhww\x01\x01\x11\x00" +
 		"\xff\xc4\x00\x14\x10\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe0")
@@ -275,7 +275,7 @@ func TestPicturesAreConvertedOneAtATime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Make(ctx, asPNG(t, redBlue(2, 2, 255))); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
-		t.Errorf("while another is made: %v", err)
+		t.Errorf("during another conversion: got %v, want busy", err)
 	}
 	<-m.slot
 	if _, err := m.Make(t.Context(), asPNG(t, redBlue(2, 2, 255))); err != nil {

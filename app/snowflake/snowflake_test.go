@@ -133,7 +133,7 @@ func TestMintingNeedsAGrant(t *testing.T) {
 	wantNoGrant := func(when string) {
 		t.Helper()
 		if id, err := m.Mint(); !errors.Is(err, ErrNoGrant) {
-			t.Errorf("%s: minted %d (%v)", when, id, err)
+			t.Errorf("%s: got id %d, %v, want ErrNoGrant", when, id, err)
 		}
 	}
 	wantNoGrant("before the first grant")
@@ -150,7 +150,7 @@ func TestMintingNeedsAGrant(t *testing.T) {
 	m.Renew(c.lease(time.Second))
 	mint(t, m)
 	if last := m.Stop(); last != start+10_000 {
-		t.Errorf("the last millisecond was %d after the start", last-start)
+		t.Errorf("the last millisecond is %d after the start, want 10000", last-start)
 	}
 	wantNoGrant("after the stop")
 }
@@ -168,7 +168,7 @@ func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
 	c.step(-time.Hour)
 	second := minter(t, 5, grant.Ceiling, c)
 	second.Renew(Grant{Until: c.now().Add(time.Minute), Ceiling: grant.Ceiling + 60_000})
-	c.step(-time.Minute) // and the clock keeps stepping
+	c.step(-time.Minute) // the clock steps backwards again
 	if id := mint(t, second); id <= highest || Time(id) <= grant.Ceiling {
 		t.Errorf("id %d at %d follows %d at %d", id, Time(id), highest, Time(highest))
 	}

@@ -37,7 +37,7 @@ func TestParseSpanRefAcceptsOnlyItsTextForm(t *testing.T) {
 		strings.Repeat("0", 32) + good[32:], good[:33] + strings.Repeat("0", 16),
 	} {
 		if read := ParseSpanRef(text); read != nil {
-			t.Errorf("%q is read as %v", text, read)
+			t.Errorf("%q is read as %v, want nil", text, read)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestSampleMatchesTheRatio(t *testing.T) {
 			}
 		}
 		if sampled < c.low || sampled > c.high {
-			t.Errorf("%+v samples %d of 10,000", c.tracer, sampled)
+			t.Errorf("%+v samples %d of 10,000, want %d to %d", c.tracer, sampled, c.low, c.high)
 		}
 	}
 }

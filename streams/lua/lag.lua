@@ -1,5 +1,5 @@
 -- lag: correct XINFO GROUPS (P7). After Redis has replayed its append-only file, entries-read and lag of a group are
--- unknown or wrong until they are set again. It is one script, so that no read happens in between.
+-- unknown or wrong until they are set again. It is one script, so that no consumer reads between the steps.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
 -- ARGV  1 maximum number of undelivered or pending entries to count one by one

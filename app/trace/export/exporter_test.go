@@ -26,7 +26,7 @@ type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
 	spans    []*v1.Span
-	resource     map[string]string
+	resource map[string]string
 	fails    bool
 	requests chan struct{}
 }
@@ -81,26 +81,26 @@ func TestSpansReachTheCollector(t *testing.T) {
 	e.Close() // sends the waiting spans
 	if c.resource["service.name"] != "stampede" || c.resource["service.instance.id"] != "shop-1" ||
 		c.resource["service.version"] != "1.2.3" {
-		t.Errorf("from %v", c.resource)
+		t.Errorf("got resource %v, want the service stampede, the node shop-1 and the version 1.2.3", c.resource)
 	}
 	if len(c.spans) != 2 {
-		t.Fatalf("%d spans", len(c.spans))
+		t.Fatalf("got %d spans, want 2", len(c.spans))
 	}
 	first, second := c.spans[0], c.spans[1]
 	if second.Name != "buy" || !bytes.Equal(second.TraceId, buy.Trace[:]) || !bytes.Equal(second.SpanId, buy.ID[:]) ||
 		len(second.ParentSpanId) != 0 || second.StartTimeUnixNano != uint64(buy.Begin.UnixNano()) ||
 		second.EndTimeUnixNano != uint64(buy.End.UnixNano()) {
-		t.Errorf("the first span is %v", second)
+		t.Errorf("unexpected span buy: %v", second)
 	}
 	if first.Name != "reserve.lua" || !bytes.Equal(first.TraceId, buy.Trace[:]) ||
 		!bytes.Equal(first.SpanId, child.ID[:]) || !bytes.Equal(first.ParentSpanId, buy.ID[:]) ||
 		first.Status.Code != v1.Status_STATUS_CODE_ERROR || first.Status.Message != "sold_out" ||
 		first.Attributes[0].Key != "stampede.buys" || first.Attributes[0].Value.GetIntValue() != 3 {
-		t.Errorf("the span behind it is %v", first)
+		t.Errorf("unexpected child span: %v", first)
 	}
 }
 
-// TestCollectorFailureAndRecoveryAreLoggedOnce: the log has one line when it fails and one when it recovers.
+// TestCollectorFailureAndRecoveryAreLoggedOnce: the log has one line when the collector fails and one when it recovers.
 func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	var log logBuffer
 	log.capture(t)
@@ -133,8 +133,8 @@ func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestHangingCollectorBlocksNeitherRecordNorClose: it blocks neither a caller that records more than fits nor, for
-// long, Close.
+// TestHangingCollectorBlocksNeitherRecordNorClose: a collector that does not respond blocks no caller of Record, even
+// if the queue is full, and delays Close only for a short time.
 func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
 	var log logBuffer
 	log.capture(t)
@@ -165,10 +165,10 @@ func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
 	begin := time.Now()
 	e.Close()
 	if took := time.Since(begin); took > 10*closeWithin { // sending all waiting spans would take 80 s
-		t.Errorf("closing took %v", took)
+		t.Errorf("closing took %v, want at most %v", took, 10*closeWithin)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines are logged:\n%s", n, log.String())
+		t.Errorf("got %d log lines, want 1:\n%s", n, log.String())
 	}
 }
 
