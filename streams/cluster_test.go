@@ -183,8 +183,8 @@ func TestDeadPrimaryStopsOnlyItsPartitions(t *testing.T) {
 		c.awaitBuys(s, 20)
 	}
 	for name, fault := range map[string]struct{ stop, start func() }{
-		"killed":       {victim.Kill, victim.Start},
-		"stands still": {victim.Pause, victim.Resume},
+		"killed primary": {victim.Kill, victim.Start},
+		"paused primary": {victim.Pause, victim.Resume},
 	} {
 		fault.stop()
 		c.wantDeadPartitions(name, shops, isDead)
@@ -229,7 +229,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 			if correct++; err != nil || took > most {
 				correct = 0
 			}
-			return correct == 3, fmt.Sprintf("%s: %s: %d right in a row; %v, after %s", name, what, correct, err, took)
+			return correct == 3, fmt.Sprintf("%s: %s: %d correct reads in a row, want 3; %v, after %s", name, what, correct, err, took)
 		})
 	}
 	awaitCorrect("counters", tickReplyWait+time.Second/2, func() error {

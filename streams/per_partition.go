@@ -194,20 +194,20 @@ func (s *servers) logChanges(ctx context.Context, partitions []int, failed map[i
 		return
 	}
 	s.mu.Lock()
-	var lost, restored []int
+	var silent, restored []int
 	for _, p := range partitions {
 		switch unreachable := failed[p] != nil; {
 		case unreachable && !s.unreachable[p]:
 			s.unreachable[p] = true
-			lost = append(lost, p)
+			silent = append(silent, p)
 		case !unreachable && s.unreachable[p]:
 			delete(s.unreachable, p)
 			restored = append(restored, p)
 		}
 	}
 	s.mu.Unlock()
-	if len(lost) > 0 {
-		slog.WarnContext(ctx, "partitions are unreachable; the others continue", "partitions", lost, "err", failed[lost[0]])
+	if len(silent) > 0 {
+		slog.WarnContext(ctx, "partitions are unreachable; the others continue", "partitions", silent, "err", failed[silent[0]])
 	}
 	if len(restored) > 0 {
 		slog.InfoContext(ctx, "partitions are reachable again", "partitions", restored)

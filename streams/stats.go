@@ -121,7 +121,7 @@ func (l *Inventory) setOldestUnread(
 ) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
 	for _, s := range stats {
-		if _, some := unread[s.Partition]; some && s.Oldest == 0 {
+		if _, isUnread := unread[s.Partition]; isUnread && s.Oldest == 0 {
 			next[s.Partition] = nil
 		}
 	}

@@ -28,7 +28,7 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 			}
 		}
 		for what, invalid := range map[string]shop.Correction{
-			"another sum": {At: mark, Held: 3}, "below zero": {At: mark, Held: 5, Stock: -1},
+			"a wrong sum": {At: mark, Held: 3}, "a negative stock": {At: mark, Held: 5, Stock: -1},
 		} {
 			if _, err := f.inventory.Correct(f.ctx, s.Ref(), invalid); !errors.Is(err, shop.ErrPermanent) {
 				t.Errorf("%s: %v, want ErrPermanent", what, err)
@@ -68,7 +68,7 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		}
 		if did, err := f.inventory.Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
 			!errors.Is(err, shop.ErrLost) {
-			t.Errorf("an absent sale: %v, %v", did, err)
+			t.Errorf("an absent sale: got %v, %v, want ErrLost", did, err)
 		}
 	})
 }

@@ -58,14 +58,14 @@ func TestWithdrawUnitsTakesFreeUnitsOnce(t *testing.T) {
 		wantTaken(13, 1, 0)
 		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.WithdrawnUnits[11] != 2 ||
 			a.WithdrawnUnits[12] != 1 || len(a.WithdrawnUnits) != 3 {
-			t.Errorf("%+v, want stock 0, withdrawn 3, out[11] 2, out[12] 1 and 3 out", a)
+			t.Errorf("%+v, want stock 0, withdrawn 3, and 3 withdrawals: 11 with 2 units, 12 with 1 unit", a)
 		}
 		if _, _, err := f.inventory.WithdrawUnits(f.ctx, s.Ref(), 14, 0); !errors.Is(err, shop.ErrPermanent) {
 			t.Errorf("no units: %v, want ErrPermanent", err)
 		}
 		f.close(testEpoch+1, true)
 		if _, _, err := f.inventory.WithdrawUnits(f.ctx, s.Ref(), 15, 1); !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("while the partition is closed: %v", err)
+			t.Errorf("while the partition is closed: got %v, want ErrTransient", err)
 		}
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
 			Sale: s, Stock: 3, Withdrawn: 2, Withdrawals: []shop.StockWithdrawal{{
@@ -87,7 +87,7 @@ func TestWithdrawUnitsTakesFreeUnitsOnce(t *testing.T) {
 			}(),
 		} {
 			if !errors.Is(err, shop.ErrLost) {
-				t.Errorf("an absent sale: %v", err)
+				t.Errorf("an absent sale: got %v, want ErrLost", err)
 			}
 		}
 	})

@@ -18,10 +18,10 @@ type spanRecorder struct {
 	spans []*trace.Span
 }
 
-func (k *spanRecorder) Record(s *trace.Span) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.spans = append(k.spans, s)
+func (r *spanRecorder) Record(s *trace.Span) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spans = append(r.spans, s)
 }
 
 // traced returns the buy with a span.

@@ -22,16 +22,16 @@ type LagFixer struct{ inventory *Inventory }
 func NewLagFixer(l *Inventory) *LagFixer { return &LagFixer{inventory: l} }
 
 // Run checks once a second until ctx ends.
-func (k *LagFixer) Run(ctx context.Context) error {
+func (f *LagFixer) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, lagEvery, "correct the lag", func(ctx context.Context) error {
-		_, err := k.runOnce(ctx)
+		_, err := f.runOnce(ctx)
 		return err
 	})
 }
 
 // runOnce returns how many groups were corrected.
-func (k *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
-	l := k.inventory
+func (f *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
+	l := f.inventory
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, func(
 		ctx context.Context, subset []int,
 	) (fixed int, err error) {

@@ -113,16 +113,16 @@ func TestReservationWaitsUntilItIsSettled(t *testing.T) {
 		one.history, one.options.Batch = "", 8 // four entries of the user, with four of others between them
 		entries, err := one.read(f.ctx)
 		f.must(err)
-		want("with four pending", orders...)
+		want("with four pending entries", orders...)
 		f.settle(entries[2:4]...)
-		want("after the second is settled", orders[0], orders[2], orders[3], orders[4])
+		want("after the second entry is settled", orders[0], orders[2], orders[3], orders[4])
 		two.options.ClaimIdle, two.options.Batch = 0, 2
 		if claimed, err := two.claim(f.ctx); err != nil || len(claimed) != 2 || claimed[0].Order != orders[0] {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
-		want("after another consumer claimed the first", orders[0], orders[2], orders[3], orders[4])
+		want("after another consumer claimed the first entry", orders[0], orders[2], orders[3], orders[4])
 		f.must(one.moveToDeadLetters(f.ctx, testEpoch, entries[4], shop.ErrPermanent, 3))
-		want("with the third as a dead letter", orders[0], orders[3], orders[4])
+		want("with the third entry as a dead letter", orders[0], orders[3], orders[4])
 		f.wantVerdict(g, buyOf(s, user, 1, "key-0000"), shop.VerdictRepeated)
 		b := buyOf(s, user, 1, "key-more1")
 		f.wantVerdict(g, b, shop.VerdictReserved)
@@ -176,10 +176,10 @@ func TestRecordsDropSettledEntries(t *testing.T) {
 		f.must(err)
 		f.settle(entries[1:]...)
 		buy(user, "key-0003")
-		want("with the first pending", 3)
+		want("with the first entry pending", 3)
 		f.settle(entries[:1]...)
 		buy(user, "key-0004")
-		want("with the third not delivered", 4)
+		want("with the third entry not delivered", 4)
 		entries, err = c.read(f.ctx)
 		f.must(err)
 		f.settle(entries...)

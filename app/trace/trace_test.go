@@ -13,10 +13,10 @@ type spanList struct {
 	spans []*Span
 }
 
-func (k *spanList) Record(s *Span) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.spans = append(k.spans, s)
+func (l *spanList) Record(s *Span) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spans = append(l.spans, s)
 }
 
 // A span reference is parsed as it was written; any other text is rejected.
