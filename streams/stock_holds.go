@@ -115,9 +115,9 @@ func (l *Inventory) runOnHolds(
 	return results, err
 }
 
-// Hold takes units for an existing order. It returns Reserved, Repeated (held under this number before), OtherHash (a
-// newer hold is open: this request is late), Limit, SoldOut, Cooldown (still, after maxCooldowns waits), NotLoaded or
-// Recovering.
+// Hold takes units for an existing order. It returns VerdictReserved, VerdictRepeated (held under this number before),
+// VerdictOtherHash (a newer hold is open: this request is late), VerdictLimit, VerdictSoldOut, VerdictCooldown (still,
+// after maxCooldowns waits), VerdictNotLoaded or VerdictRecovering.
 func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error) {
 	k, err := l.keys(h.Sale.Partition)
 	if err != nil {
