@@ -30,7 +30,7 @@ func (h *testShop) wantNoPersonalData(where string) {
 	}
 }
 
-func (h *testShop) blank(sale shop.ID, limit int) (blanked int64) {
+func (h *testShop) blankAll(sale shop.ID, limit int) (blanked int64) {
 	h.t.Helper()
 	for after := shop.ID(0); ; {
 		n, last, err := h.BlankOrders(h.ctx, sale, after, limit)
@@ -54,7 +54,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			h.cancelled(sale)
 		}
 		h.clearPending()
-		h.close(sale)
+		h.closeLongAgo(sale)
 		if moved := h.archive(sale, 100); moved != 9 {
 			t.Fatalf("%d moved, want 9", moved)
 		}
@@ -63,7 +63,7 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		}
 		waiting := h.paid(sale, 1)
 		h.clearPending()
-		if blanked := h.blank(sale, 2); blanked != 12 {
+		if blanked := h.blankAll(sale, 2); blanked != 12 {
 			t.Errorf("%d orders blanked, want 12", blanked)
 		}
 		if o := h.read(waiting.ID); o.Address == nil {
@@ -76,14 +76,14 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
 		h.must(err)
 		h.clearPending()
-		if blanked := h.blank(sale, 2); blanked != 1 {
+		if blanked := h.blankAll(sale, 2); blanked != 1 {
 			t.Errorf("%d orders blanked afterwards, want 1", blanked)
 		}
 		h.wantNoPersonalData("blanked")
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || left {
 			t.Errorf("after the last order: left %v (%v)", left, err)
 		}
-		if again := h.blank(sale, 2); again != 0 {
+		if again := h.blankAll(sale, 2); again != 0 {
 			t.Errorf("%d blanked once more", again)
 		}
 		h.wantTaken(sale, 10)
@@ -96,7 +96,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 20, 20)
 		user := nextID()
-		mine := func(o shop.Order) shop.Order {
+		giveToUser := func(o shop.Order) shop.Order {
 			t.Helper()
 			for _, set := range []string{
 				"orders SET user_id = ?, changed_at = changed_at WHERE id = ?", "refunds SET asked_by = ? WHERE order_id = ?",
@@ -106,17 +106,17 @@ func TestErasureBlanksBothTables(t *testing.T) {
 			return o
 		}
 		for _, sale := range h.sales {
-			mine(h.finished(sale))
-			mine(h.refunded(sale))
-			mine(h.cancelled(sale))
+			giveToUser(h.finished(sale))
+			giveToUser(h.refunded(sale))
+			giveToUser(h.cancelled(sale))
 		}
-		sent := mine(h.paid(h.sales[0], 1)) // and refunded: its shipment is not finished, its email not sent
+		sent := giveToUser(h.paid(h.sales[0], 1)) // and refunded: its shipment is not finished, its email not sent
 		h.ship(shippingOptions, parcel(sent.ID))
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Approved: true, At: opens})))
 		h.must(errOf(h.FinishRefund(h.ctx, sent.ID, opens)))
-		waiting := mine(h.paid(h.sales[0], 1))
+		waiting := giveToUser(h.paid(h.sales[0], 1))
 		h.clearPending()
-		h.close(h.sales[1])
+		h.closeLongAgo(h.sales[1])
 		if moved := h.archive(h.sales[1], 10); moved != 3 {
 			t.Fatalf("%d moved, want 3", moved)
 		}
@@ -166,8 +166,8 @@ func TestOldGuestAddressesAreDeleted(t *testing.T) {
 			}
 			after = last
 		}
-		if deleted != 3 || h.count("addresses") != 2 {
-			t.Errorf("%d deleted, %d left", deleted, h.count("addresses"))
+		if deleted != 3 || h.countRows("addresses") != 2 {
+			t.Errorf("%d deleted, %d left", deleted, h.countRows("addresses"))
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (h *testShop) archiver() *archive.Archiver {
 }
 
 // old makes all rows old enough to move.
-func (h *testShop) old() {
+func (h *testShop) makeArchivable() {
 	h.t.Helper()
 	h.clearPending()
 	h.setChangedAtWhere("id > ?", "?", h.clock().At.Add(-1000*time.Hour), 0)
@@ -84,9 +84,9 @@ func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 			}
 		}
 		all = append(all, h.paid(h.sales[0], 1).ID)
-		h.old()
+		h.makeArchivable()
 		for _, sale := range h.sales {
-			h.close(sale)
+			h.closeLongAgo(sale)
 		}
 		for n := int64(1); ; n++ {
 			ctx, die := context.WithCancel(h.ctx)
@@ -106,7 +106,7 @@ func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 				t.Fatal("the loop does not end")
 			}
 		}
-		if live, archived := h.count("orders"), h.count("orders_archive"); live != 1 || archived != len(all)-1 {
+		if live, archived := h.countRows("orders"), h.countRows("orders_archive"); live != 1 || archived != len(all)-1 {
 			t.Errorf("%d rows in orders, %d in the archive", live, archived)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "DELETE FROM orders"))) // the order that still has to be shipped
@@ -129,8 +129,8 @@ func TestOrdersChangedDuringAMoveAreKept(t *testing.T) {
 			all = append(all, h.finished(sale), h.cancelled(sale))
 		}
 		h.must(errOf(h.EndTraded(h.ctx, ids(late), shop.Expired, payBy)))
-		h.old()
-		h.close(sale)
+		h.makeArchivable()
+		h.closeLongAgo(sale)
 
 		var g, moving errgroup.Group
 		stop := make(chan struct{})
@@ -184,7 +184,7 @@ func TestOrdersChangedDuringAMoveAreKept(t *testing.T) {
 		}
 		h.clearPending()
 		h.archive(sale, 10)
-		if left := h.count("orders"); left != 0 {
+		if left := h.countRows("orders"); left != 0 {
 			t.Errorf("%d orders are left", left)
 		}
 		h.wantTaken(sale, 24)
@@ -265,8 +265,8 @@ func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)
 		h.finished(h.sales[0])
-		h.old()
-		h.close(h.sales[0])
+		h.makeArchivable()
+		h.closeLongAgo(h.sales[0])
 		run := func(a *archive.Archiver, moved int64, reason string) {
 			t.Helper()
 			done, err := a.RunOnce(h.ctx)
@@ -283,12 +283,12 @@ func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 			return []board.PartitionFigures{{Pending: 5000}}, nil
 		}
 		run(waiting, 0, "5000 reservations")
-		opens := func(at shop.Millis) {
+		setOpening := func(at shop.Millis) {
 			h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET opens_at = ? WHERE id = ?", at, h.sales[1])))
 		}
-		opens(h.clock().At.Add(time.Minute))
+		setOpening(h.clock().At.Add(time.Minute))
 		run(h.archiver(), 0, "opens within minutes")
-		opens(closedAt)
+		setOpening(closedAt)
 		run(h.archiver(), 1, "")
 		state, err := (&archive.Service{Archiver: h.archiver()}).ArchiveState(h.ctx)
 		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.ArchiveAfter != "48h0m0s" ||

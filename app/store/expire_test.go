@@ -123,7 +123,7 @@ func TestReviveRequiresTheClaimedHold(t *testing.T) {
 		}
 		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // missing in the refused row
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
-		same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+		wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("%+v", got)
 		}
@@ -158,7 +158,7 @@ func TestLockedSaleDoesNotBlockOtherOrders(t *testing.T) {
 			states[o.Sale][o.State]++
 		}
 		want := map[shop.ID]map[shop.OrderState]int{h.sales[0]: {shop.Pending: 700}, h.sales[1]: {shop.Expired: 700}}
-		same(t, name+" (-want +got)", want, states)
+		wantEqual(t, name+" (-want +got)", want, states)
 		h.must(tx.Rollback())
 		h.must(errOf(end(ids(all))))
 		h.wantTaken(h.sales[0], 0)

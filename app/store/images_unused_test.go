@@ -29,7 +29,7 @@ func removeUnused(t *testing.T, s *store.Store, before shop.Millis) int {
 }
 
 // kept reports whether a picture exists.
-func kept(t *testing.T, s *store.Store, letter string) bool {
+func pictureExists(t *testing.T, s *store.Store, letter string) bool {
 	t.Helper()
 	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), store.ImageJPEG, false)
 	if !errors.Is(err, shop.ErrNoRow) {
@@ -52,12 +52,12 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 		if n := removeUnused(t, s, before); n != 0 {
 			t.Errorf("%d recent pictures were removed", n)
 		}
-		if n := removeUnused(t, s, inAnHour()); n != 1 || kept(t, s, "c") {
+		if n := removeUnused(t, s, inAnHour()); n != 1 || pictureExists(t, s, "c") {
 			t.Errorf("%d pictures were removed, want the unused one", n)
 		}
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		must(t, errOf(d.SetProductImages(ctx, operator(), made.ID, 1, []shop.Image{{URL: shown}})))
-		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
+		if n := removeUnused(t, s, before); n != 0 || !pictureExists(t, s, "b") {
 			t.Errorf("%d were removed, and one was shown until just now", n)
 		}
 		yes := true
@@ -67,7 +67,7 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 		)
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		picture(t, s, "b")
-		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
+		if n := removeUnused(t, s, before); n != 0 || !pictureExists(t, s, "b") {
 			t.Errorf("%d were removed, and one was uploaded again just now", n)
 		}
 		for _, want := range []int{1, 0} {
@@ -75,11 +75,11 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 				t.Errorf("%d were removed, want %d", n, want)
 			}
 		}
-		if !kept(t, s, "a") || kept(t, s, "b") {
+		if !pictureExists(t, s, "a") || pictureExists(t, s, "b") {
 			t.Error("the picture of an archived product was removed, or an unused one was kept")
 		}
 		picture(t, s, "b")
-		if !kept(t, s, "b") {
+		if !pictureExists(t, s, "b") {
 			t.Error("a picture that was removed cannot be uploaded again")
 		}
 	})
@@ -160,7 +160,7 @@ func TestPictureInUseIsNeverRemoved(t *testing.T) {
 		waitForPictureLock(t, s, strings.Repeat(letter, 64))
 		close(p.release)
 		must(t, <-addResult)
-		if got := <-removed; got.err != nil || got.n != 0 || !kept(t, s, letter) {
+		if got := <-removed; got.err != nil || got.n != 0 || !pictureExists(t, s, letter) {
 			t.Errorf("given first: %d were removed (%v)", got.n, got.err)
 		}
 
@@ -172,7 +172,7 @@ func TestPictureInUseIsNeverRemoved(t *testing.T) {
 		go func() { addResult <- addPicture(ctx, 2, url) }()
 		waitForPictureLock(t, s, strings.Repeat(letter, 64))
 		close(p.release)
-		if got := <-removed; got.err != nil || got.n != 1 || kept(t, s, letter) {
+		if got := <-removed; got.err != nil || got.n != 1 || pictureExists(t, s, letter) {
 			t.Errorf("removed first: %d were removed (%v)", got.n, got.err)
 		}
 		if err := <-addResult; code(err) != shop.BadRequest || !strings.Contains(err.Error(), "upload it first") {

@@ -120,14 +120,14 @@ func (m *model) expire(*rapid.T) {
 			due[o.ID] = true
 		}
 	}
-	asked := make([]shop.ID, 0, len(due))
+	requested := make([]shop.ID, 0, len(due))
 	for id := range due {
-		asked = append(asked, id)
+		requested = append(requested, id)
 		if o := m.rows[id]; o.State == shop.Pending && o.PayBy <= now {
 			o.State, o.CancelledAt, o.Rev = shop.Expired, now, o.Rev+1
 		}
 	}
-	_, err := m.h.Expire(m.h.ctx, asked, now)
+	_, err := m.h.Expire(m.h.ctx, requested, now)
 	m.must(err)
 }
 
@@ -154,7 +154,7 @@ func (m *model) revive(*rapid.T) {
 	if o == nil {
 		return
 	}
-	fits := int64(o.Qty) <= m.units-m.taken()
+	enoughUnits := int64(o.Qty) <= m.units-m.taken()
 	claimed, err := m.h.ClaimHold(m.h.ctx, o.ID, shop.Refused)
 	if o.State != shop.Refused {
 		if !errors.Is(err, shop.ErrNoRow) {
@@ -166,7 +166,7 @@ func (m *model) revive(*rapid.T) {
 	o.Hold++
 	_, err = m.h.Revive(m.h.ctx, claimed, m.h.epoch, payBy)
 	switch {
-	case fits:
+	case enoughUnits:
 		m.must(err)
 		o.State, o.Reason, o.PayBy, o.Rev = shop.Pending, "", payBy, o.Rev+1
 	case !errors.Is(err, shop.ErrPermanent):

@@ -46,7 +46,7 @@ var errDryRun = errors.New("this was a dry run")
 //   - DuplicateKey: the actor used the key for another request.
 //   - Busy, wrapping ErrTransient: the operation may be committed. Repeating it with the same key completes it.
 func (s *Store) RunOperation(
-	ctx context.Context, actor journal.Actor, do func(tx *Store) (journal.Operation, error),
+	ctx context.Context, actor journal.Actor, run func(tx *Store) (journal.Operation, error),
 ) (journal.Done, error) {
 	if s.operation != nil {
 		return journal.Done{}, errors.New("an operation cannot be part of another one")
@@ -56,7 +56,7 @@ func (s *Store) RunOperation(
 	}
 	var done journal.Done
 	err := s.inTx(ctx, "act", func(tx bun.Conn) (err error) {
-		if done, err = s.tryOperation(ctx, tx, &actor, do); err == nil && actor.Dry {
+		if done, err = s.tryOperation(ctx, tx, &actor, run); err == nil && actor.Dry {
 			err = errDryRun
 		}
 		return err
@@ -72,7 +72,7 @@ func (s *Store) RunOperation(
 
 // tryOperation runs an operation once. If the journal has its key, it returns the recorded result instead.
 func (s *Store) tryOperation(
-	ctx context.Context, tx bun.Conn, actor *journal.Actor, do func(tx *Store) (journal.Operation, error),
+	ctx context.Context, tx bun.Conn, actor *journal.Actor, run func(tx *Store) (journal.Operation, error),
 ) (done journal.Done, err error) {
 	head, err := s.lockJournal(ctx, tx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) tryOperation(
 		}
 	}
 	joined := &Store{pool: s.pool, db: tx, operation: &operationTx{conn: tx}}
-	operation, err := do(joined)
+	operation, err := run(joined)
 	operation.Note = cmp.Or(operation.Note, actor.Note)
 	switch err = cmp.Or(err, joined.operation.failed); {
 	case err != nil:
@@ -98,9 +98,9 @@ func (s *Store) tryOperation(
 
 // RunOperationFor is Store.RunOperation for an operation whose result is a T.
 func RunOperationFor[T any](
-	ctx context.Context, s *Store, actor journal.Actor, do func(tx *Store) (journal.Operation, error),
+	ctx context.Context, s *Store, actor journal.Actor, run func(tx *Store) (journal.Operation, error),
 ) (result T, err error) {
-	done, err := s.RunOperation(ctx, actor, do)
+	done, err := s.RunOperation(ctx, actor, run)
 	if err == nil {
 		err = done.Into(&result)
 	}

@@ -19,12 +19,12 @@ func (s *Store) Order(ctx context.Context, id shop.ID) (shop.Order, error) {
 // OrdersByID reads the rows that exist, without duplicates.
 func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
-	for some := range sortedChunks(ids) {
+	for chunk := range sortedChunks(ids) {
 		rows, err := s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("id IN (?)", bun.List(some)).Order("id")
+			return q.Where("id IN (?)", bun.List(chunk)).Order("id")
 		})
 		if err == nil {
-			rows, err = s.withArchived(ctx, "read orders by id", rows, some)
+			rows, err = s.withArchived(ctx, "read orders by id", rows, chunk)
 		}
 		if err != nil {
 			return nil, err

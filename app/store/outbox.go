@@ -37,10 +37,10 @@ func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim postings", due, func(tx bun.Conn, rows []outboxRow) error {
-		for some := range slices.Chunk(ordersOf(rows), idsAtOnce) {
+		for chunk := range slices.Chunk(ordersOf(rows), idsAtOnce) {
 			// This also postpones newer due revisions of these orders that are beyond the limit.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
-				now.Add(outbox.Lease), bun.List(some), now)
+				now.Add(outbox.Lease), bun.List(chunk), now)
 			if err != nil {
 				return err
 			}
@@ -90,10 +90,10 @@ func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, 
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
 	}
 	for rev, ids := range byRev {
-		for some := range sortedChunks(ids) {
+		for chunk := range sortedChunks(ids) {
 			_, err := s.run(ctx, "mark postings",
 				"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
-				sent, bun.List(some), rev, claimed.Add(outbox.Lease))
+				sent, bun.List(chunk), rev, claimed.Add(outbox.Lease))
 			if err != nil {
 				return err
 			}

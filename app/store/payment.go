@@ -172,9 +172,9 @@ func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after sho
 // PaymentsOf reads the payments of the orders, sorted by trade number within each idsAtOnce orders.
 func (s *Store) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.ReceivedPayment, error) {
 	var out []payment.ReceivedPayment
-	for some := range slices.Chunk(orders, idsAtOnce) {
+	for chunk := range slices.Chunk(orders, idsAtOnce) {
 		var rows []paymentRow
-		err := s.db.NewSelect().Model(&rows).Where("order_id IN (?)", bun.List(some)).Order("trade_no").Scan(ctx)
+		err := s.db.NewSelect().Model(&rows).Where("order_id IN (?)", bun.List(chunk)).Order("trade_no").Scan(ctx)
 		if err != nil {
 			return nil, wrap("read payments", err)
 		}

@@ -133,8 +133,8 @@ func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 		// All transactions lock rows of sales in the order of their ids.
 		edits := slices.Clone(sales)
 		slices.SortFunc(edits, func(a, b SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
-		for some := range slices.Chunk(edits, salesAtOnce) {
-			if err := s.saveSales(ctx, tx, some); err != nil {
+		for chunk := range slices.Chunk(edits, salesAtOnce) {
+			if err := s.saveSales(ctx, tx, chunk); err != nil {
 				return err
 			}
 		}

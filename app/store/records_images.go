@@ -93,16 +93,16 @@ func (i oldImage) url() string { return StoredImage{ID: i.ID, Kind: i.Kind}.URL(
 // error.
 func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
 	for last := ""; ; {
-		some, err := s.oldImages(ctx, last, before)
-		if err != nil || len(some) == 0 {
+		chunk, err := s.oldImages(ctx, last, before)
+		if err != nil || len(chunk) == 0 {
 			return removed, wrap("list old pictures", err)
 		}
-		last = some[len(some)-1].ID
-		shown, err := s.shownURLs(ctx, some)
+		last = chunk[len(chunk)-1].ID
+		shown, err := s.shownURLs(ctx, chunk)
 		if err != nil {
 			return removed, wrap("read the pictures in use", err)
 		}
-		for _, image := range some {
+		for _, image := range chunk {
 			if shown[image.url()] {
 				continue
 			}
@@ -118,10 +118,10 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (rem
 }
 
 // oldImages returns the next pictures after an id.
-func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (some []oldImage, err error) {
+func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (chunk []oldImage, err error) {
 	err = s.db.NewSelect().TableExpr("images").Column("id", "kind").Where("id > ?", last).
-		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &some)
-	return some, err
+		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &chunk)
+	return chunk, err
 }
 
 // shownURLs returns the URLs of the pictures that products show.
@@ -140,8 +140,8 @@ func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bo
 // product. The DELETE follows the lock, so that it sees that commit.
 func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before shop.Millis) (bool, error) {
 	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
-		var there string
-		err := tx.QueryRowContext(ctx, "SELECT id FROM images WHERE id = ?"+s.d.forUpdate, image.ID).Scan(&there)
+		var locked string
+		err := tx.QueryRowContext(ctx, "SELECT id FROM images WHERE id = ?"+s.d.forUpdate, image.ID).Scan(&locked)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil // another node was faster
 		}

@@ -144,7 +144,7 @@ func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, er
 
 // EmptiestPartition returns the partition with the fewest sales of a slot; of several, the lowest. of is the number of
 // partitions.
-func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, of int, err error) {
+func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, total int, err error) {
 	db := s.db
 	partitions, err := counted(ctx, db, settingPartitions)
 	if err != nil {
@@ -169,8 +169,8 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition,
 
 // SalesByID reads the sales that exist, in no particular order.
 func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error) {
-	return byIDs(ids, func(some []shop.ID) ([]SaleRecord, error) {
-		found, err := readSaleRecords(ctx, s.db, where("s.id IN (?)", bun.List(some)))
+	return byIDs(ids, func(chunk []shop.ID) ([]SaleRecord, error) {
+		found, err := readSaleRecords(ctx, s.db, where("s.id IN (?)", bun.List(chunk)))
 		return found, wrap("read sales", err)
 	})
 }

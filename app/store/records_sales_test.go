@@ -144,7 +144,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 		wantCode(t, "an old version",
 			errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1})), shop.Conflict)
 		must(t, s.MarkLoaded(ctx, sale.ID, 1, 2))
-		refused := func(when, want string, edit backoffice.SaleEdit) {
+		wantRejected := func(when, want string, edit backoffice.SaleEdit) {
 			t.Helper()
 			edit.Version = sale.Version
 			if _, err := d.EditSale(ctx, operator(), sale.ID, edit); code(err) != shop.WrongState ||
@@ -159,13 +159,13 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 				t.Fatalf("%s: %v", when, err)
 			}
 		}
-		refused("loaded", "add or withdraw units", backoffice.SaleEdit{Stock: &units})
-		refused("loaded", "cannot be archived", backoffice.SaleEdit{Archived: &yes})
+		wantRejected("loaded", "add or withdraw units", backoffice.SaleEdit{Stock: &units})
+		wantRejected("loaded", "cannot be archived", backoffice.SaleEdit{Archived: &yes})
 		edited("loaded", backoffice.SaleEdit{PriceFen: &units})
 		d.Now = func() shop.Millis { return later - 9_000 }
-		refused("about to open", "opens within 10s, so its price_fen cannot change. End it early",
+		wantRejected("about to open", "opens within 10s, so its price_fen cannot change. End it early",
 			backoffice.SaleEdit{PriceFen: &price})
-		refused("about to open", "its opens_at cannot change", backoffice.SaleEdit{OpensAt: &slot.OpensAt})
+		wantRejected("about to open", "its opens_at cannot change", backoffice.SaleEdit{OpensAt: &slot.OpensAt})
 		d.Now = func() shop.Millis { return later + minute }
 		more, work, place := 4, shop.ChallengeWork, 7
 		edited("open", backoffice.SaleEdit{Limit: &more, Challenge: &work, Position: &place})
@@ -173,7 +173,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 			t.Errorf("open and edited %+v", sale)
 		}
 		d.Now = func() shop.Millis { return slot.ClosesAt }
-		refused("over", "Copy it to another slot", backoffice.SaleEdit{Limit: &limit})
+		wantRejected("over", "Copy it to another slot", backoffice.SaleEdit{Limit: &limit})
 		place = 3
 		edited("over", backoffice.SaleEdit{Position: &place})
 	})

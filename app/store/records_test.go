@@ -142,26 +142,26 @@ func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 func TestDryRunsLeaveNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		who := operator()
-		who.Note = "for 双十一"
-		tried, err := d.CreateProduct(ctx, dryRun(who), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
+		actor := operator()
+		actor.Note = "for 双十一"
+		tried, err := d.CreateProduct(ctx, dryRun(actor), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
 		wantCode(t, "a dry run created a product", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
 		wantCode(t, "a dry run with an unknown category",
-			errOf(d.CreateProduct(ctx, dryRun(who), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
+			errOf(d.CreateProduct(ctx, dryRun(actor), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
 			shop.BadRequest)
 		slot := backoffice.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
-		if _, err := d.CreateSlot(ctx, dryRun(who), slot); err != nil {
+		if _, err := d.CreateSlot(ctx, dryRun(actor), slot); err != nil {
 			t.Error(err)
 		}
-		made := val(d.CreateSlot(ctx, who, slot))(t)
+		made := val(d.CreateSlot(ctx, actor, slot))(t)
 		if slots, err := d.SlotCalendar(ctx, noon, noon+1); err != nil || len(slots) != 1 || slots[0].ID != made.ID {
 			t.Errorf("slots %v, %v", slots, err)
 		}
 		rows, err := s.JournalFrom(ctx, 1, 10)
-		if err != nil || len(rows) != 1 || rows[0].Kind != "slot.create" || rows[0].Note != who.Note {
+		if err != nil || len(rows) != 1 || rows[0].Kind != "slot.create" || rows[0].Note != actor.Note {
 			t.Errorf("rows %+v, %v; want one, with the note", rows, err)
 		}
 	})
@@ -374,7 +374,7 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 		if again, err := d.SlotCalendar(ctx, from, to); err != nil || len(again) != 6 {
 			t.Errorf("afterwards there are %d, %v", len(again), err)
 		}
-		for _, wrong := range []backoffice.SlotTemplate{
+		for _, invalid := range []backoffice.SlotTemplate{
 			{From: "2027-03-27", To: "2027-03-26", Times: day.Times},
 			{From: "2027-03-27", To: "2027-03-27"},
 			{From: "2027-01-01", To: "2027-12-31", Times: day.Times},
@@ -383,8 +383,8 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 			{From: "2027-03-27", To: "2027-03-27", Times: []backoffice.SlotTime{{Opens: "22:00", Closes: "02:00"}}},
 			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
-			if _, err := d.ApplyTemplate(ctx, dryRun(operator()), wrong); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v, want %v", wrong, err, shop.BadRequest)
+			if _, err := d.ApplyTemplate(ctx, dryRun(operator()), invalid); code(err) != shop.BadRequest {
+				t.Errorf("%+v: %v, want %v", invalid, err, shop.BadRequest)
 			}
 		}
 	})

@@ -61,14 +61,14 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 
 // RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It
 // returns the resulting row, changed or not. ErrNoRow: no such order of this user.
-func (s *Store) RequestRefund(ctx context.Context, ask payment.BuyerRefundRequest) (shop.Order, error) {
-	return inTx(ctx, s, "request the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
-		return s.requestRefund(ctx, tx, ask)
+func (s *Store) RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error) {
+	return inTx(ctx, s, "request the refund of order "+request.Order.String(), func(tx bun.Conn) (shop.Order, error) {
+		return s.requestRefund(ctx, tx, request)
 	})
 }
 
-func (s *Store) requestRefund(ctx context.Context, tx bun.Conn, ask payment.BuyerRefundRequest) (shop.Order, error) {
-	o, err := s.lockOrderOf(ctx, tx, ask.Order, ask.User)
+func (s *Store) requestRefund(ctx context.Context, tx bun.Conn, request payment.BuyerRefundRequest) (shop.Order, error) {
+	o, err := s.lockOrderOf(ctx, tx, request.Order, request.User)
 	if err != nil {
 		return o, err
 	}
@@ -82,7 +82,7 @@ func (s *Store) requestRefund(ctx context.Context, tx bun.Conn, ask payment.Buye
 	}
 	return o, s.putRefund(ctx, tx, known, &refundRow{
 		Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundRequested, AmountFen: o.AmountFen,
-		Reason: clip(ask.Text, maxReason), RequestedBy: ask.User, RequestedAt: ask.At,
+		Reason: clip(request.Text, maxReason), RequestedBy: request.User, RequestedAt: request.At,
 	})
 }
 

@@ -40,7 +40,7 @@ func TestRefundBeginsOnce(t *testing.T) {
 			if got.State != shop.Refunding || got.Reason != payment.ReasonRefundShop || got.Rev != o.Rev+1 {
 				t.Errorf("%+v", got)
 			}
-			same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+			wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE refunds SET request = 'R3' WHERE order_id = ?", o.ID)))
 		wantErr(t, "a second refund of one order", errOf(begin(shop.Paid, shop.Shipped)), shop.ErrNoRow)
@@ -101,7 +101,7 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 		} {
 			for range 2 {
 				got := val(step.do())(h.t)
-				same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+				wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
 			}
 		}
@@ -112,7 +112,7 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 			Reason:      "too large",
 			RequestedBy: o.User, RequestedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
 		}}
-		same(t, "(-want +got)", want, all)
+		wantEqual(t, "(-want +got)", want, all)
 	}, 10)
 }
 
@@ -176,7 +176,7 @@ func TestRefundFinishesOnce(t *testing.T) {
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Approved: true, At: opens + 60})))
 		for range 2 {
 			got := val(h.FinishRefund(h.ctx, o.ID, opens+70))(h.t)
-			same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+			wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 			h.wantRefund(o.ID, shop.Refunded, payment.ReasonRefundShop, 4)
 			h.wantRefund(other.ID, shop.Paid, "", 2)
 		}
@@ -190,7 +190,7 @@ func TestRefundFinishesOnce(t *testing.T) {
 			Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}}
-		same(t, "(-want +got)", want, got)
+		wantEqual(t, "(-want +got)", want, got)
 	}, 10)
 }
 

@@ -35,7 +35,7 @@ type Replica struct {
 	store       *Store // nil: not open yet
 	position    positionSQL
 	pausedUntil time.Time
-	why         string // the logged reason for not reading it; "": it is read
+	loggedReason         string // the logged reason for not reading it; "": it is read
 
 	fromReplica, fromPrimary atomic.Int64
 }
@@ -231,8 +231,8 @@ func (r *Replica) pause(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pausedUntil = time.Now().Add(replicaPause)
-	if why := err.Error(); r.why != why {
-		r.why = why
+	if reason := err.Error(); r.loggedReason != reason {
+		r.loggedReason = reason
 		slog.WarnContext(ctx, "the replica is not read; lists and reports come from the primary", "err", err)
 	}
 }
@@ -241,8 +241,8 @@ func (r *Replica) readSucceeded(ctx context.Context) {
 	r.fromReplica.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.why != "" {
-		r.why = ""
+	if r.loggedReason != "" {
+		r.loggedReason = ""
 		slog.InfoContext(ctx, "the replica is read again")
 	}
 }

@@ -99,8 +99,8 @@ func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) er
 }
 
 // salePoints counts orders by the second or minute of their reservation; each is in ms.
-func salePoints(ctx context.Context, rows *bun.SelectQuery, each int, into *[]SalePoint) error {
-	at := fmt.Sprintf("created_at - created_at %% %d", each)
+func salePoints(ctx context.Context, rows *bun.SelectQuery, intervalMs int, into *[]SalePoint) error {
+	at := fmt.Sprintf("created_at - created_at %% %d", intervalMs)
 	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 		GroupExpr(at).OrderExpr(at).Scan(ctx, into)
 }
@@ -127,19 +127,19 @@ func timeAtRank(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int6
 }
 
 // rowSums holds the sums over the rows of a sale.
-type rowSums struct {
+type rowTotals struct {
 	Orders    int64 `bun:"orders"`
 	Pending   int64 `bun:"pending"`
 	Held      int64 `bun:"held"`
 	Sold      int64 `bun:"sold"`
-	Gone      int64 `bun:"gone"`
+	RefundedUnits      int64 `bun:"gone"`
 	MaxTicket int64 `bun:"max_ticket"`
 	MaxSeq    int64 `bun:"max_seq"`
 }
 
 // sumRows does not GROUP BY state, because the optimizer might then read all orders along an index on it. An order that
 // had ended before its refund holds no units (shop.Order.HoldsUnits).
-const sumRows = `SELECT COUNT(*) AS orders,
+const rowTotalsQuery = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0) AS pending,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN qty ELSE 0 END), 0) AS held,
 	COALESCE(SUM(CASE WHEN state IN ('paid', 'shipped', 'finished', 'refunding') AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS sold,
@@ -148,27 +148,27 @@ const sumRows = `SELECT COUNT(*) AS orders,
 	FROM ? AS o WHERE sale_id = ?`
 
 // droppedSums sums the archived orders of a sale that an operator deleted.
-const droppedSums = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
+const droppedTotalsQuery = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
 	COALESCE(SUM(gone), 0) AS gone, COALESCE(MAX(max_ticket), 0) AS max_ticket, COALESCE(MAX(max_seq), 0) AS max_seq
 	FROM archive_drops WHERE sale_id = ?`
 
-func (r *rowSums) add(more *rowSums) {
+func (r *rowTotals) add(more *rowTotals) {
 	r.Orders += more.Orders
 	r.Pending += more.Pending
 	r.Held += more.Held
 	r.Sold += more.Sold
-	r.Gone += more.Gone
+	r.RefundedUnits += more.RefundedUnits
 	r.MaxTicket, r.MaxSeq = max(r.MaxTicket, more.MaxTicket), max(r.MaxSeq, more.MaxSeq)
 }
 
 // sumUp sums up the rows of a sale in both tables, each table separately, and adds the dropped orders.
-func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSums, err error) {
-	parts := []*bun.RawQuery{tx.NewRaw(sumRows, bun.Ident("orders"), sale)}
+func readRowTotals(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowTotals, err error) {
+	parts := []*bun.RawQuery{tx.NewRaw(rowTotalsQuery, bun.Ident("orders"), sale)}
 	if moved {
-		parts = append(parts, tx.NewRaw(sumRows, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedSums, sale))
+		parts = append(parts, tx.NewRaw(rowTotalsQuery, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedTotalsQuery, sale))
 	}
 	for _, part := range parts {
-		var some rowSums
+		var some rowTotals
 		if err := part.Scan(ctx, &some); err != nil {
 			return sums, err
 		}
@@ -189,13 +189,13 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 		if err != nil {
 			return err
 		}
-		sums, err := sumUp(ctx, tx, sale, at != 0)
+		sums, err := readRowTotals(ctx, tx, sale, at != 0)
 		if err != nil {
 			return err
 		}
 		t = shop.SaleTotals{
 			Sale: read, Taken: row.Taken, Withdrawn: row.Withdrawn,
-			HeldUnits: sums.Held, SoldUnits: sums.Sold, RefundedUnits: sums.Gone,
+			HeldUnits: sums.Held, SoldUnits: sums.Sold, RefundedUnits: sums.RefundedUnits,
 			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
 		}
 		err = tx.NewSelect().Model((*withdrawalRow)(nil)).Column("id").

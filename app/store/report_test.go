@@ -16,7 +16,7 @@ func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
 		want := store.SaleSums{
 			Seconds: []store.SalePoint{}, Minutes: []store.SalePoint{}, States: []store.SaleFunnel{},
 		}
-		same(t, "of nothing (-want +got)", want, empty)
+		wantEqual(t, "of nothing (-want +got)", want, empty)
 		at := func(o shop.Order, ms shop.Millis) shop.Order {
 			o.CreatedAt = opens + ms
 			return o
@@ -53,6 +53,6 @@ func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
 			},
 			Money: store.SaleMoney{PaidFen: 19_600, RefundedFen: 4900, RefundingFen: 4900},
 		}
-		same(t, "(-want +got)", want, got)
+		wantEqual(t, "(-want +got)", want, got)
 	}, 50, 50)
 }

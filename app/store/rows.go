@@ -53,8 +53,8 @@ func claimDue[R any](
 	postpone func(tx bun.Conn, rows []R) error,
 ) ([]R, error) {
 	// Usually no row is due. This check takes no lock.
-	waits, err := due(s.db, &[]R{}).Exists(ctx)
-	if err != nil || !waits {
+	anyDue, err := due(s.db, &[]R{}).Exists(ctx)
+	if err != nil || !anyDue {
 		return nil, wrap(what, err)
 	}
 	return inTx(ctx, s, what, func(tx bun.Conn) (rows []R, err error) {

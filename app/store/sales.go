@@ -21,9 +21,9 @@ func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 
 // Sales reads the sales that exist with their products, like Sale.
 func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
-	return byIDs(ids, func(some []shop.ID) ([]shop.Sale, error) {
-		what := fmt.Sprintf("read %d sales", len(some))
-		return s.sales(ctx, what, where("s.id IN (?) AND "+withOrders, bun.List(some)))
+	return byIDs(ids, func(chunk []shop.ID) ([]shop.Sale, error) {
+		what := fmt.Sprintf("read %d sales", len(chunk))
+		return s.sales(ctx, what, where("s.id IN (?) AND "+withOrders, bun.List(chunk)))
 	})
 }
 
@@ -50,15 +50,15 @@ func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis
 // FreeUnits reads how many units the guard of each sale has left.
 func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error) {
 	left := make(map[shop.ID]int64, len(sales))
-	for some := range slices.Chunk(sales, idsAtOnce) {
+	for chunk := range slices.Chunk(sales, idsAtOnce) {
 		var rows []struct {
 			ID   shop.ID `bun:"id"`
 			Free int64   `bun:"free"`
 		}
 		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)",
-			bun.List(some)).Scan(ctx, &rows)
+			bun.List(chunk)).Scan(ctx, &rows)
 		if err != nil {
-			return nil, wrap(fmt.Sprintf("read the free units of %d sales", len(some)), err)
+			return nil, wrap(fmt.Sprintf("read the free units of %d sales", len(chunk)), err)
 		}
 		for _, r := range rows {
 			left[r.ID] = r.Free

@@ -97,8 +97,8 @@ func (s *Store) retryDeadlocks(ctx context.Context, what string, fn func(tx bun.
 // withContextError adds the context's error to driver.ErrBadConn, because the driver closes the connection when the
 // context ends.
 func withContextError(ctx context.Context, err error) error {
-	if why := ctx.Err(); why != nil && errors.Is(err, driver.ErrBadConn) {
-		return fmt.Errorf("%w: %w", why, err)
+	if contextErr := ctx.Err(); contextErr != nil && errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("%w: %w", contextErr, err)
 	}
 	return err
 }

@@ -253,7 +253,7 @@ func val[T any](v T, err error) func(t testing.TB) T {
 var must = kit.Must
 
 // same compares two values, the wanted one first unless what names another order.
-func same(t testing.TB, what string, a, b any, options ...cmp.Option) {
+func wantEqual(t testing.TB, what string, a, b any, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(a, b, options...); diff != "" {
 		t.Errorf("%s:\n%s", what, diff)

@@ -16,11 +16,11 @@ import (
 type touchCase struct {
 	method, name string
 	prepare      func(h *testShop) shop.Order
-	do           func(h *testShop, o shop.Order) ([]shop.Order, error)
+	call           func(h *testShop, o shop.Order) ([]shop.Order, error)
 	touches      bool
 }
 
-func one(o shop.Order, err error) ([]shop.Order, error) { return []shop.Order{o}, err }
+func asList(o shop.Order, err error) ([]shop.Order, error) { return []shop.Order{o}, err }
 
 func inserted(h *testShop, rows ...shop.Order) ([]shop.Order, error) {
 	return ordersOf(h.Insert(h.ctx, h.epoch, rows))
@@ -85,7 +85,7 @@ func refundDeclinedOrder(h *testShop) shop.Order {
 
 func refundingOrder(h *testShop) shop.Order {
 	o := paidOrder(h)
-	h.must(errOf(begin(h, o)))
+	h.must(errOf(beginRefund(h, o)))
 	return h.read(o.ID)
 }
 
@@ -101,39 +101,39 @@ func expire(h *testShop, o shop.Order) ([]shop.Order, error) {
 }
 
 func cancel(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.Cancel(h.ctx, o.ID, o.User, payBy))
+	return asList(h.Cancel(h.ctx, o.ID, o.User, payBy))
 }
 
 func openTrade(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin))
+	return asList(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin))
 }
 
 func endTraded(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)
 }
 
-func receive(h *testShop, o shop.Order) ([]shop.Order, error) {
+func receivePayment(h *testShop, o shop.Order) ([]shop.Order, error) {
 	got, _, err := h.Receive(h.ctx, tradeOf(o), opens+10)
-	return one(got, err)
+	return asList(got, err)
 }
 
-func begin(h *testShop, o shop.Order) ([]shop.Order, error) {
+func beginRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
 	from := []shop.OrderState{shop.Paid}
-	return one(h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20))
+	return asList(h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20))
 }
 
-func ask(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
+func requestRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return asList(h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
 }
 
-func decide(yes bool) func(h *testShop, o shop.Order) ([]shop.Order, error) {
+func decideRefund(approved bool) func(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: yes, At: opens + 40}))
+		return asList(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: approved, At: opens + 40}))
 	}
 }
 
-func finish(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.FinishRefund(h.ctx, o.ID, opens+50))
+func finishRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return asList(h.FinishRefund(h.ctx, o.ID, opens+50))
 }
 
 func insert(h *testShop, o shop.Order) ([]shop.Order, error) { return inserted(h, o) }
@@ -184,10 +184,10 @@ var touchCases = []touchCase{
 	{"Cancel", "one that has ended", expiredOrder, cancel, false},
 	{"Cancel", "one that has a trade", openedOrder, cancel, false},
 	{"ClaimHold", "a pending one", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.ClaimHold(h.ctx, o.ID, shop.Pending))
+		return asList(h.ClaimHold(h.ctx, o.ID, shop.Pending))
 	}, false},
 	{"Revive", "a refused one", claimedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.Revive(h.ctx, o, h.epoch, payBy))
+		return asList(h.Revive(h.ctx, o, h.epoch, payBy))
 	}, true},
 	{"Touch", "a pending one", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Touch(h.ctx, []shop.ID{o.ID})
@@ -197,31 +197,31 @@ var touchCases = []touchCase{
 	{"OpenTrade", "again", openedOrder, openTrade, false},
 	{"EndTraded", "a pending one", openedOrder, endTraded, true},
 	{"EndTraded", "a paid one", paidOrder, endTraded, false},
-	{"Receive", "for a pending one", openedOrder, receive, true},
-	{"Receive", "again", paidOrder, receive, false},
-	{"Receive", "late", expiredOrder, receive, false},
+	{"Receive", "for a pending one", openedOrder, receivePayment, true},
+	{"Receive", "again", paidOrder, receivePayment, false},
+	{"Receive", "late", expiredOrder, receivePayment, false},
 	{"Receive", "a wrong amount", openedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.AmountFen++
-		return receive(h, o)
+		return receivePayment(h, o)
 	}, false},
 	{"ReviveLate", "one that had ended", latePaidOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.ReviveLate(h.ctx, o, h.epoch, payBy+9))
+		return asList(h.ReviveLate(h.ctx, o, h.epoch, payBy+9))
 	}, true},
 
-	{"BeginRefund", "of a paid one", paidOrder, begin, true},
-	{"BeginRefund", "again", refundingOrder, begin, false},
-	{"RequestRefund", "of a paid one", paidOrder, ask, true},
-	{"RequestRefund", "again", refundRequestedOrder, ask, false},
-	{"RequestRefund", "after a no", refundDeclinedOrder, ask, true},
-	{"RequestRefund", "when it is under way", refundingOrder, ask, false},
-	{"DecideRefund", "yes", refundRequestedOrder, decide(true), true},
-	{"DecideRefund", "no", refundRequestedOrder, decide(false), true},
-	{"DecideRefund", "no again", refundDeclinedOrder, decide(false), false},
-	{"FinishRefund", "of a refunding one", refundingOrder, finish, true},
-	{"FinishRefund", "again", refundedOrder, finish, false},
+	{"BeginRefund", "of a paid one", paidOrder, beginRefund, true},
+	{"BeginRefund", "again", refundingOrder, beginRefund, false},
+	{"RequestRefund", "of a paid one", paidOrder, requestRefund, true},
+	{"RequestRefund", "again", refundRequestedOrder, requestRefund, false},
+	{"RequestRefund", "after a no", refundDeclinedOrder, requestRefund, true},
+	{"RequestRefund", "when it is under way", refundingOrder, requestRefund, false},
+	{"DecideRefund", "yes", refundRequestedOrder, decideRefund(true), true},
+	{"DecideRefund", "no", refundRequestedOrder, decideRefund(false), true},
+	{"DecideRefund", "no again", refundDeclinedOrder, decideRefund(false), false},
+	{"FinishRefund", "of a refunding one", refundingOrder, finishRefund, true},
+	{"FinishRefund", "again", refundedOrder, finishRefund, false},
 
-	{"ConfirmReceipt", "of a shipped one", shippedOrder, confirm, true},
-	{"ConfirmReceipt", "again", receivedOrder, confirm, false},
+	{"ConfirmReceipt", "of a shipped one", shippedOrder, confirmReceipt, true},
+	{"ConfirmReceipt", "again", receivedOrder, confirmReceipt, false},
 	{"FinishShipped", "a due order", shippedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, _, err := h.FinishShipped(h.ctx, finishAt, finishAt+1, 1000)
 		return onlyOrder(o, got), err
@@ -229,10 +229,10 @@ var touchCases = []touchCase{
 
 	{"Order", "marked as published", expiredOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&o}))
-		return one(h.Order(h.ctx, o.ID))
+		return asList(h.Order(h.ctx, o.ID))
 	}, false},
 	{"Order", "read", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.Order(h.ctx, o.ID))
+		return asList(h.Order(h.ctx, o.ID))
 	}, false},
 	{"OrdersByID", "read", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.OrdersByID(h.ctx, []shop.ID{o.ID})
@@ -267,11 +267,11 @@ func shippedOrder(h *testShop) shop.Order {
 }
 
 func receivedOrder(h *testShop) shop.Order {
-	got := val(confirm(h, shippedOrder(h)))(h.t)
+	got := val(confirmReceipt(h, shippedOrder(h)))(h.t)
 	return got[0]
 }
 
-func confirm(h *testShop, o shop.Order) ([]shop.Order, error) {
+func confirmReceipt(h *testShop, o shop.Order) ([]shop.Order, error) {
 	got, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
 	return []shop.Order{got}, err
 }
@@ -292,7 +292,7 @@ func TestOnlyNewStatesTouchOrders(t *testing.T) {
 				h.setChangedAt(o.ID, longAgo)
 				o.Touched = !c.touches // the result does not depend on the argument
 				before := h.clock().At
-				got := val(c.do(h, o))(h.t)
+				got := val(c.call(h, o))(h.t)
 				if len(got) == 0 {
 					t.Fatal("no order was returned")
 				}
@@ -301,10 +301,10 @@ func TestOnlyNewStatesTouchOrders(t *testing.T) {
 						t.Errorf("order %s of %s: touched %v, want %v", order.ID, o.ID, order.Touched, c.touches)
 					}
 				}
-				if touched := len(onlyOrder(o, h.changed(o.User, before))) == 1; touched != c.touches {
+				if touched := len(onlyOrder(o, h.changedOrders(o.User, before))) == 1; touched != c.touches {
 					t.Errorf("the row is touched: %v, want %v", touched, c.touches)
 				}
-				if len(onlyOrder(o, h.changed(o.User, longAgo))) != 1 {
+				if len(onlyOrder(o, h.changedOrders(o.User, longAgo))) != 1 {
 					t.Error("the row's change time was lost")
 				}
 			})
@@ -332,5 +332,5 @@ func TestTouchCasesCoverAllMethods(t *testing.T) {
 			}
 		}
 	}
-	same(t, "(-methods +cases)", slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(known)))
+	wantEqual(t, "(-methods +cases)", slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(known)))
 }

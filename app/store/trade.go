@@ -115,9 +115,9 @@ func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.
 	}
 	return s.inTx(ctx, "plan the next check of trades", func(tx bun.Conn) error {
 		for _, when := range slices.Sorted(maps.Keys(together)) {
-			for some := range slices.Chunk(together[when], idsAtOnce) {
+			for chunk := range slices.Chunk(together[when], idsAtOnce) {
 				_, err := exec(ctx, tx, "UPDATE trades SET check_at = ?, ended = (expires_at <= ?)"+
-					" WHERE order_id IN (?) AND check_at IS NOT NULL", nullIfZero(when), now, bun.List(some))
+					" WHERE order_id IN (?) AND check_at IS NOT NULL", nullIfZero(when), now, bun.List(chunk))
 				if err != nil {
 					return err
 				}
