@@ -113,7 +113,7 @@ func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	})
 }
 
-// fit returns the new slots. Conflict: two overlap. Hidden slots may overlap any.
+// newSlots returns the slots that do not exist yet. Conflict: two slots overlap. Hidden slots may overlap others.
 func newSlots(existing []slotRow, slots []shop.Slot) ([]slotRow, error) {
 	known := make(map[[2]shop.Millis]bool, len(existing))
 	for _, r := range existing {

@@ -61,10 +61,10 @@ func (b *batch) addKnown(o shop.Order) {
 	b.known[o.ID] = o
 }
 
-// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes rows that exist by
-// now. Orders whose key the buyer has used for another order become refused, without the key. An order that is not in
-// the archive now cannot be moved there before it is written, because only orders without changes for a long time are
-// moved.
+// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes the orders whose rows
+// exist by now. Orders whose key the buyer has used for another order become refused, without the key. An order that is
+// not in the archive now cannot be moved there before it is written, because only orders without changes for a long
+// time are moved.
 func (s *Store) removeExisting(ctx context.Context, b *batch) error {
 	b.lookedUp = true
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))

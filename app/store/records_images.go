@@ -18,8 +18,8 @@ const (
 	ImagePNG  ImageKind = "png"
 )
 
-// StoredImage is a picture made of an upload. ID is the SHA-256 of Large, in hex: equal pictures are stored once, and
-// the content of a URL never changes.
+// StoredImage is an uploaded picture after re-encoding. ID is the SHA-256 of Large, in hex. Equal pictures are
+// therefore stored once, and the content of a URL never changes.
 type StoredImage struct {
 	ID            string
 	Kind          ImageKind
@@ -30,7 +30,8 @@ type StoredImage struct {
 // URL returns the path of the picture.
 func (i StoredImage) URL() string { return "/images/" + i.ID + "." + string(i.Kind) }
 
-// LockImages returns which of the pictures exist. RemoveUnusedImages does not remove them until the operation ends.
+// LockImages returns the ids of the existing pictures. RemoveUnusedImages does not remove these pictures until the
+// operation ends.
 func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
 	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
 		var found []string
@@ -45,7 +46,7 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 	return known, err
 }
 
-// RenewImages sets the age of pictures to zero.
+// RenewImages sets the age of the pictures to zero, so that RemoveUnusedImages keeps them.
 func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -64,7 +65,7 @@ func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
 	return err
 }
 
-// ImageFile reads the bytes of one form of a picture. ErrNoRow: no such picture.
+// ImageFile reads the large or the small form of a picture. ErrNoRow: no such picture.
 func (s *Store) ImageFile(
 	ctx context.Context, id string, kind ImageKind, small bool,
 ) (file []byte, err error) {
@@ -117,7 +118,7 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (rem
 	}
 }
 
-// oldImages returns the next pictures after an id.
+// oldImages returns the next pictures with an id above last that were stored before the given instant.
 func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (chunk []oldImage, err error) {
 	err = s.db.NewSelect().TableExpr("images").Column("id", "kind").Where("id > ?", last).
 		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &chunk)
@@ -136,8 +137,9 @@ func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bo
 	return shown, err
 }
 
-// removeUnusedImage checks again under the lock of the picture's row, which LockImages holds until the commit of a
-// product. The DELETE follows the lock, so that it sees that commit.
+// removeUnusedImage removes a picture if it is still old and unused, and reports whether it did. It locks the row of
+// the picture first. An operation that adds the picture to a product holds the same lock until its commit, so the
+// DELETE sees that commit.
 func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before shop.Millis) (bool, error) {
 	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
 		var locked string

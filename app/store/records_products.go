@@ -150,7 +150,7 @@ func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRe
 	})
 }
 
-// byIDs reads in sorted lists of at most idsAtOnce keys, without duplicates.
+// byIDs calls read for sorted lists of at most idsAtOnce keys without duplicates, and joins the results.
 func byIDs[K cmp.Ordered, T any](ids []K, read func(chunk []K) ([]T, error)) ([]T, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)

@@ -47,7 +47,8 @@ func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.For("UPDATE")
 }
 
-// claimDue locks due rows and postpones them with postpone in the same transaction. postpone gets at least one row.
+// claimDue locks due rows and calls postpone in the same transaction. postpone gets at least one row and makes the rows
+// due later.
 func claimDue[R any](
 	ctx context.Context, s *Store, what string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
 	postpone func(tx bun.Conn, rows []R) error,
