@@ -15,8 +15,8 @@ import (
 	"stampede/migrations"
 )
 
-// cut cancels statement number after+1 of the migrations before the database receives it. Statements are those of the
-// files, which may start with comments, and the records of applied migrations.
+// interrupter cancels statement number allowed+1 of the migrations before the database receives it. Statements are
+// those of the files, which may start with comments, and the records of applied migrations.
 type interrupter struct {
 	allowed, seen int
 }
@@ -38,7 +38,7 @@ func (c *interrupter) BeforeQuery(ctx context.Context, e *bun.QueryEvent) contex
 
 func (*interrupter) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// ownTables is the number of statements with which each Up ensures the tables of bun.
+// bunStatements is the number of statements with which each Up creates the missing tables of bun.
 const bunStatements = 2
 
 // After an interruption between any two statements, or between the last one and its record, Up creates the same schema

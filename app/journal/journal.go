@@ -86,7 +86,7 @@ type Query struct {
 
 // Report is the result of a verification.
 type Report struct {
-	Rows int64 `json:"rows"` // number of verified rows
+	Rows  int64  `json:"rows"` // number of verified rows
 	Head  Head   `json:"head"` // of the last verified row; operators store it outside the database
 	OK    bool   `json:"ok"`
 	Wrong string `json:"wrong,omitempty"` // the first error

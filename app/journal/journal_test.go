@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// rows is a journal in memory.
+// memoryJournal is a journal in memory.
 type memoryJournal struct {
 	journal.Store
 	all []journal.Entry
@@ -32,7 +32,7 @@ func (r *memoryJournal) JournalFrom(_ context.Context, seq int64, limit int) ([]
 	return r.all[from:min(from+limit, len(r.all))], nil
 }
 
-// rewrite recomputes the hashes of all rows, starting at one.
+// rewrite recomputes the hashes of the rows, starting at index from.
 func (r *memoryJournal) rewrite(from int) {
 	for i := from; i < len(r.all); i++ {
 		if r.all[i].PrevHash = ""; i > 0 {
@@ -42,7 +42,7 @@ func (r *memoryJournal) rewrite(from int) {
 	}
 }
 
-// written returns a journal of n operations.
+// newJournal returns a journal of n operations.
 func newJournal(n int) *memoryJournal {
 	r := &memoryJournal{}
 	for i := range n {
@@ -88,7 +88,7 @@ func TestVerifyFindsEveryChange(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want an error at row %d (0: none)", name, report, err, c.at)
 		}
 	}
-	// The journal's head is stored separately, so rows removed at the end are found without a head from elsewhere.
+	// The head of the journal is stored separately, so rows removed at the end are found without a given head.
 	cut := &truncatedRows{memoryJournal{all: good.all[:5]}, head}
 	report, err := (&journal.Journal{Store: cut}).VerifyJournal(t.Context(), "")
 	if err != nil || report.OK || report.At != 6 {

@@ -126,7 +126,8 @@ func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 			if err != nil || rows[i].IsDefault == nil || len(rows) == 1 {
 				return none, err
 			}
-			return makeDefault(ctx, tx, user, &rows[1], true) // rows[0] was the default; rows[1] is the newest of the other addresses
+			// rows[0] was the default; rows[1] is the newest of the other addresses.
+			return makeDefault(ctx, tx, user, &rows[1], true)
 		})
 	return err
 }

@@ -116,14 +116,14 @@ type ArchivedMonth struct {
 
 // dropSums sums archived orders of a sale.
 type dropSums struct {
-	Sale        shop.ID `bun:"sale_id"`
-	Orders      int64   `bun:"orders"`
-	Sold        int64   `bun:"sold"` // units
-	RefundedUnits        int64   `bun:"gone"` // units of refunded orders
-	MaxTicket   int64   `bun:"max_ticket"`
-	MaxSeq      int64   `bun:"max_seq"`
-	PaidFen     int64   `bun:"paid_fen"`
-	RefundedFen int64   `bun:"refunded_fen"`
+	Sale          shop.ID `bun:"sale_id"`
+	Orders        int64   `bun:"orders"`
+	Sold          int64   `bun:"sold"` // units
+	RefundedUnits int64   `bun:"gone"` // units of refunded orders
+	MaxTicket     int64   `bun:"max_ticket"`
+	MaxSeq        int64   `bun:"max_seq"`
+	PaidFen       int64   `bun:"paid_fen"`
+	RefundedFen   int64   `bun:"refunded_fen"`
 }
 
 const archivedSumsQuery = `SELECT sale_id, COUNT(*) AS orders,

@@ -126,7 +126,8 @@ func (s *Store) DeleteGuestAddresses(
 			old = append(old, r.ID)
 		}
 	}
-	if len(rows) == limit && len(old) > 0 { // ids grow with time: after a page of recent addresses all addresses are recent
+	// Ids grow with time: after a page of recent addresses all addresses are recent.
+	if len(rows) == limit && len(old) > 0 {
 		last = rows[len(rows)-1].ID
 	}
 	if len(old) == 0 {

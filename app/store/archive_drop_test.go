@@ -32,7 +32,7 @@ func newArchivedShop(t *testing.T, s *store.Store, n int, months ...shop.Month) 
 	h.clearPending()
 	h.closeLongAgo(h.sales[0])
 	if moved := h.archive(h.sales[0], 50); moved != len(all) {
-		t.Fatalf("%d moved, want %d", moved, len(all))
+		t.Fatalf("moved %d orders, want %d", moved, len(all))
 	}
 	return h, all
 }
@@ -54,7 +54,7 @@ func (h *testShop) wantBalance(when string, n int64) {
 	h.t.Helper()
 	t := h.totals(h.sales[0])
 	if t.Orders != n || t.SoldUnits != n || t.Taken != n || t.WithoutPayment != 0 {
-		h.t.Errorf("%s: %+v, want %d orders", when, t, n)
+		h.t.Errorf("%s: got totals %+v, want %d orders", when, t, n)
 	}
 	sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
 	h.must(err)
@@ -88,7 +88,7 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 		found, err := h.OrdersByID(h.ctx, all)
 		h.must(err)
 		if len(found) != 2 || found[0].ID != all[4] {
-			t.Errorf("left are %v", ids(found))
+			t.Errorf("found the orders %v, want the last two of %v", ids(found), all)
 		}
 		h.wantBalance("dropped", 6)
 		if after := h.totals(h.sales[0]); after.MaxSeq != before.MaxSeq || after.MaxTicket != before.MaxTicket {
@@ -102,7 +102,7 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 			Order: all[0], No: "T" + all[0].String(), State: payment.TradePaid, AmountFen: 4900,
 		}, payment.OutcomeTaken, "")
 		if dropped, err = h.dropAll(h.ctx, third.Next(), 3); err != nil || dropped != 2 {
-			t.Errorf("dropped the last month: %v (%v)", dropped, err)
+			t.Errorf("dropped %d orders of the last month (%v), want 2", dropped, err)
 		}
 		h.wantBalance("all dropped", 6)
 	})
@@ -150,9 +150,9 @@ func TestLatePaymentAndDropArchiveExcludeEachOther(t *testing.T) {
 	})
 }
 
-// I1, I5: the command journals the sums of the months before it deletes their orders. It is killed at each of its
-// statements: the sale balances, no order counts twice, and the same request continues with the result in the journal.
-// At its time limit it returns Busy. A dry run and an open month change nothing.
+// I1, I5: the command journals the sums of the months before it deletes their orders. The test kills the command at
+// each of its statements. The sale then balances, no order counts twice, and the same request continues with the result
+// in the journal. The killed command returns Busy. A dry run and an open month change nothing.
 func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		d := &queryKiller{}

@@ -21,14 +21,14 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archiver archives and blanks all orders older than the shortest configurable time.
+// archiver returns an archiver with the minimum delays.
 func (h *testShop) archiver() *archive.Archiver {
 	return &archive.Archiver{
 		Store: h.Store, PartitionFigures: kit.NoBacklog, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
 
-// old makes all rows old enough to move.
+// makeArchivable makes all rows old enough for the archive.
 func (h *testShop) makeArchivable() {
 	h.t.Helper()
 	h.clearPending()
@@ -53,10 +53,10 @@ func (h *testShop) wantEachOnce(all []shop.ID) {
 	}
 }
 
-// queryKiller cancels a context at a query, before the query reaches the server. Like a process that dies there, it
-// leaves its transaction to the database.
+// queryKiller cancels a context at a query, before the query reaches the server. The database must then end the
+// transaction, as after the crash of a process.
 type queryKiller struct {
-	at   atomic.Int64 // queries left; 0: disabled
+	at   atomic.Int64 // number of queries until the kill; 0: disabled
 	die  context.CancelFunc
 	last string
 }
@@ -71,7 +71,8 @@ func (d *queryKiller) BeforeQuery(ctx context.Context, q *bun.QueryEvent) contex
 
 func (d *queryKiller) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// I1: a run is killed at each of its statements. The next run continues, and each order is always in exactly one table.
+// I1: the test kills a run at each of its statements. The next run continues, and each order is always in exactly one
+// table.
 func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		d := &queryKiller{}
@@ -107,7 +108,7 @@ func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 			}
 		}
 		if live, archived := h.countRows("orders"), h.countRows("orders_archive"); live != 1 || archived != len(all)-1 {
-			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+			t.Errorf("got %d rows in orders and %d in the archive, want 1 and %d", live, archived, len(all)-1)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "DELETE FROM orders"))) // the order that still has to be shipped
 		h.wantNoPersonalData("after all runs")
@@ -196,7 +197,7 @@ func (h *testShop) payLate(o *shop.Order) error {
 	trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
 	for range 2 {
 		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != payment.OutcomeLate {
-			return errors.Join(err, errors.New("late money is "+string(outcome)))
+			return errors.Join(err, errors.New("the outcome of a late payment is "+string(outcome)))
 		}
 	}
 	ended := []shop.OrderState{shop.Expired}
@@ -226,7 +227,7 @@ func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 	return err
 }
 
-// settleAll publishes and posts all due rows, and reads some orders back: each must exist.
+// settleAll publishes and posts all due rows, and reads some orders. Each of these orders must exist.
 func (h *testShop) settleAll(all []shop.Order) error {
 	for range 5 {
 		unpublished, err := h.Unpublished(h.ctx, shop.Millis(1)<<42, 100)
@@ -260,7 +261,7 @@ func (h *testShop) settleAll(all []shop.Order) error {
 	return nil
 }
 
-// No order moves around openings, while many reservations wait, or with both times set to never.
+// No order is moved shortly before or after an opening, while many reservations wait for rows, or if both delays are 0.
 func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)

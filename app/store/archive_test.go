@@ -18,7 +18,7 @@ const closedAt shop.Millis = 1_700_000_000_000
 // longAfter is long after the last change of a sale, by the database's clock.
 func (h *testShop) longAfter() shop.Millis { return h.clock().At.Add(1000 * time.Hour) }
 
-// close makes a sale one that closed long ago and has left Redis.
+// closeLongAgo changes a sale so that it closed long ago and has left Redis.
 func (h *testShop) closeLongAgo(sale shop.ID) {
 	h.t.Helper()
 	h.must(h.MarkRetired(h.ctx, sale, h.epoch))
@@ -139,8 +139,8 @@ func (h *testShop) allReads(user shop.ID, all []shop.ID) map[string]any {
 	return out
 }
 
-// I1, P1: every read returns the same for an archived order as before, during a move and afterwards. Sums and the guard
-// always agree. Only the sale's plan changes.
+// I1, P1: every read returns the same result before, during and after the move of orders to the archive. Sums and the
+// guard always agree.
 func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)
@@ -168,7 +168,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		})
 		h.must(err)
 		if firstStep.Moved == 0 || firstStep.Checked != 5 {
-			t.Errorf("half a move: %+v", firstStep)
+			t.Errorf("first step: got %+v, want 5 checked orders and some moved", firstStep)
 		}
 		wantEqual(t, "in the middle of a move (-before +now)", before, h.allReads(user, all))
 		moved := firstStep.Moved + h.archive(h.sales[0], 2)
@@ -177,7 +177,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		}
 		wantEqual(t, "afterwards (-before +now)", before, h.allReads(user, all))
 		if again := h.archive(h.sales[0], 100); again != 0 {
-			t.Errorf("%d moved once more", again)
+			t.Errorf("moved %d orders again, want 0", again)
 		}
 	})
 }
@@ -274,7 +274,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 			}
 		}
 		if now := h.read(o.ID); now.TradeNo != trade.No || now.Rev != before.Rev || now.PaidAt == 0 {
-			t.Errorf("with the money: %+v", now)
+			t.Errorf("after the late payment: got %+v, want the payment and rev %d", now, before.Rev)
 		}
 		wantErr(t, "hold units for it", errOf(h.ClaimHold(h.ctx, o.ID, shop.Expired)), shop.ErrArchived)
 		wantErr(t, "hold units for another state", errOf(h.ClaimHold(h.ctx, o.ID, shop.Refused)), shop.ErrNoRow)
@@ -290,7 +290,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		}
 		got := h.read(o.ID)
 		if got.State != shop.Refunded || got.Rev != before.Rev+2 || got.Hold != before.Hold {
-			t.Errorf("it is %+v, was %+v", got, before)
+			t.Errorf("got the order %+v, want it refunded, two revs after %+v", got, before)
 		}
 		changes, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: o.User, Since: start}}, 9)
 		h.must(err)

@@ -101,7 +101,7 @@ func TestProductsAreListedByCategory(t *testing.T) {
 				t.Errorf("category %s, page %d, more %v (-want +got):\n%s", c.category, c.page, more, diff)
 			}
 		}
-		wantErr(t, "a product that is not there", errOf(s.Product(ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "a missing product", errOf(s.Product(ctx, 4242)), shop.ErrNoRow)
 		wantErr(t, "a product twice", s.AddProducts(ctx, all[:1]), shop.ErrPermanent)
 	})
 }
@@ -130,7 +130,7 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 		if all, err := s.Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
 			t.Errorf("%d slots (%v), want 3", len(all), err)
 		}
-		wantErr(t, "a slot that is not there", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "a missing slot", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
 	})
 }
 

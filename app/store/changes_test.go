@@ -20,8 +20,8 @@ func since(user shop.ID, at shop.Millis) shop.ChangesQuery {
 	return shop.ChangesQuery{User: user, Since: at}
 }
 
-// ofUser writes n orders of one buyer. The first changed at the given instant, each later one a millisecond after the
-// previous one.
+// insertForUser inserts n orders of one buyer. The first changed at the given instant, each later one a millisecond
+// after the previous one.
 func (h *testShop) insertForUser(n int, from shop.Millis) []shop.Order {
 	h.t.Helper()
 	rows := h.orders(n, h.sales[0], 1)
@@ -58,7 +58,7 @@ func TestChangedReturnsChangesPerQuery(t *testing.T) {
 		wantChanges(t, "first", got[0], false, one[2].ID, one[3].ID, one[0].ID)
 		wantChanges(t, "second", got[1], false, two[2].ID)
 		wantChanges(t, "nothing changed", got[2], false)
-		wantChanges(t, "a stranger", got[3], false)
+		wantChanges(t, "a user without orders", got[3], false)
 		wantChanges(t, "the first one's other device", got[4], false, one[0].ID)
 		wantChanges(t, "the second one's other device", got[5], false, two[0].ID, two[1].ID, two[2].ID)
 
@@ -91,13 +91,13 @@ func TestChangedLimitsEachQuerySeparately(t *testing.T) {
 		}, limit)
 		h.must(err)
 		wantChanges(t, "400 orders", got[0], true, ids(many[300:])...)
-		wantChanges(t, "as many as the bound", got[1], false, ids(full)...)
-		wantChanges(t, "one more", got[2], true, ids(over[1:])...)
-		wantChanges(t, "two", got[3], false, ids(few)...)
-		wantChanges(t, "the last five of 400", got[4], false, ids(many[395:])...)
-		wantChanges(t, "all but the first", got[5], false, ids(over[1:])...)
-		wantChanges(t, "the last hundred of 400", got[6], false, ids(many[300:])...)
-		wantChanges(t, "one more than that", got[7], true, ids(many[300:])...)
+		wantChanges(t, "as many orders as the limit", got[1], false, ids(full)...)
+		wantChanges(t, "one order more than the limit", got[2], true, ids(over[1:])...)
+		wantChanges(t, "two orders", got[3], false, ids(few)...)
+		wantChanges(t, "the last five of 400 orders", got[4], false, ids(many[395:])...)
+		wantChanges(t, "all but the first order", got[5], false, ids(over[1:])...)
+		wantChanges(t, "the last hundred of 400 orders", got[6], false, ids(many[300:])...)
+		wantChanges(t, "the last 101 of 400 orders", got[7], true, ids(many[300:])...)
 	})
 }
 
@@ -167,8 +167,8 @@ func TestChangedSkipsUnreadableRows(t *testing.T) {
 		},
 			100)
 		h.must(err)
-		wantChanges(t, "with a torn row", got[0], true, unreadable[1].ID)
-		wantChanges(t, "the other", got[1], false, readable[0].ID)
+		wantChanges(t, "the buyer of the unreadable row", got[0], true, unreadable[1].ID)
+		wantChanges(t, "the other buyer", got[1], false, readable[0].ID)
 	}, 100)
 }
 
@@ -193,7 +193,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 		ctx := context.WithValue(h.ctx, betweenQueries{}, func() {
 			o := val(h.Cancel(h.ctx, rows[len(ended)].ID, rows[0].User, payBy))(h.t)
 			ended = append(ended, o)
-			for since := h.clock(); h.clock().At <= since.At; { // all later reads are younger
+			for since := h.clock(); h.clock().At <= since.At; { // wait until the clock advances
 				continue
 			}
 		})

@@ -20,7 +20,7 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), serviceOf(s)
-	d.MakeImage = func(context.Context, []byte) (store.StoredImage, error) { // as large as a real one
+	d.MakeImage = func(context.Context, []byte) (store.StoredImage, error) { // as large as a real picture
 		return store.StoredImage{
 			ID: strings.Repeat("e", 64), Kind: store.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),
 			Small: []byte("small"),
@@ -41,7 +41,7 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	}
 	if known, err := s.LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||
 		countJournal(t, s) != 1 {
-		t.Errorf("half of it is there: %v, %v", known, err)
+		t.Errorf("a failed upload stored a picture or a journal row: %v, %v", known, err)
 	}
 	setMaxPages(1 << 20)
 	shown := val(d.UploadImage(ctx, actor, nil))(t)

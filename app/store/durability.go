@@ -168,7 +168,7 @@ func (s *Store) oneServer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close() // all connections stay open until the end, otherwise the pool returns the first one each time
+		defer conn.Close() // all stay open until the end, otherwise the pool returns the first connection each time
 		var name string
 		err = conn.QueryRowContext(ctx, "SELECT CONCAT_WS('/', @@hostname, @@port, @@server_id)").Scan(&name)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A user with an account, a device, addresses and orders in many states.
+// testUser is a user with an account, a device, addresses and orders in many states.
 type testUser struct {
 	*testShop
 	data   *privacy.PersonalData
@@ -81,7 +81,7 @@ func (p *testUser) orderIn(state shop.OrderState) shop.ID {
 	return o.ID
 }
 
-// kept counts the user's orders that still have an address, by state.
+// ordersWithAddress counts the user's orders that still have an address, by state.
 func (p *testUser) ordersWithAddress() map[shop.OrderState]int {
 	p.t.Helper()
 	all, _, err := p.OrdersOf(p.ctx, shop.OrdersQuery{User: p.user.ID, Limit: 100})
@@ -119,8 +119,8 @@ func TestExportContainsOnlyDataOfTheUser(t *testing.T) {
 	})
 }
 
-// Deletion removes personal data at once, also from orders that are over, and from the other orders once they are over.
-// It requires the password, can be repeated, and affects no other user.
+// Deletion removes personal data at once, including the addresses of finished orders. The address of another order is
+// removed after the order has ended. It requires the password, can be repeated, and affects no other user.
 func TestDeletionRemovesPersonalData(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -147,7 +147,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 			ActivatedAt: opens, DeletedAt: opens,
 		}
 		if err != nil || u != want {
-			t.Errorf("left is %+v, %v, want %v", u, err, want)
+			t.Errorf("got the user %+v, %v, want %v", u, err, want)
 		}
 		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
 		revoked := val(s.Revocations(p.ctx, 0))(p.t)
@@ -208,7 +208,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		}
 		due, err := s.ClaimErasures(p.ctx, p.now.Add(1000*time.Hour), 10)
 		if err != nil || len(due) != 0 {
-			t.Errorf("still looked at: %v, %v", due, err)
+			t.Errorf("got due erasures %v, %v, want none", due, err)
 		}
 	})
 }

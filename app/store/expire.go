@@ -178,8 +178,8 @@ func (s *Store) flip(
 	return err
 }
 
-// end changes the state of locked pending orders as `how` says, and returns their units to the guards of their sales
-// (I5).
+// end changes the state of locked pending orders to the values in `how`, and returns their units to the guards of their
+// sales (I5).
 func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how ending) error {
 	if len(due) == 0 {
 		return nil

@@ -73,8 +73,9 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 		wait, _ := strconv.Atoi(variables[prefix+"timeout"])
 		active := status[prefix+"status"] == "on"
 		h.Fallback = !active
+		// The last two settings must not be "off", because the server would then not wait without a connected replica.
 		h.Lossless = active && variables[prefix+"wait_point"] == "after_sync" && wait >= minSemiSyncTimeout &&
-			variables[prefix+"wait_no_slave"] != "off" && variables[prefix+"wait_no_replica"] != "off" // "off": the server does not wait without a connected replica
+			variables[prefix+"wait_no_slave"] != "off" && variables[prefix+"wait_no_replica"] != "off"
 	}
 	h.Lossless = h.Lossless || variables["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
 	if variables["read_only"] == "on" || variables["read_only"] == "1" {

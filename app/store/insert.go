@@ -23,7 +23,9 @@ const insertTries = 16
 //   - A pending order becomes refused if the buyer has used its key (ReasonKey), or if no units or no sale are left for
 //     it (ReasonGuard, ReasonNoSale). Units go to the lowest tickets first.
 //   - ErrStaleEpoch: a sale has another epoch; nothing is written.
-//   - ErrPermanent does not name the row: the caller halves the batch and repeats. ErrIDTaken for a single row is final.
+//   - ErrPermanent does not name the row: the caller halves the batch and repeats. For a single row, ErrIDTaken is
+//     final.
+//
 // Rows count as published: their entries stay pending until the rows are published (see order.Fulfiller). Redelivery is
 // rare, so no row is looked up in advance. Only when an existing key makes the statement fail, the existing rows are
 // read and left out.

@@ -104,7 +104,8 @@ func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
 	sales := convert(fresh, func(o *shop.Order) shop.ID { return o.Sale })
 	users := convert(fresh, func(o *shop.Order) shop.ID { return o.User })
 	used := make(map[buyerKey]bool)
-	for _, table := range []string{"orders", "orders_archive"} { // in this order of the tables, an order that is moved meanwhile is found
+	// The archive is read last, so that an order that is moved meanwhile is found.
+	for _, table := range []string{"orders", "orders_archive"} {
 		var found []buyerKey // a superset of the keys: SQLite has no IN list for tuples
 		err := s.db.NewSelect().TableExpr(table).Column("sale_id", "user_id", "idem_key").
 			Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).

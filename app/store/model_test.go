@@ -44,7 +44,7 @@ type model struct {
 func (m *model) must(err error) {
 	m.Helper()
 	if err != nil {
-		m.fail("a result", "%v", err)
+		m.fail("a result", "unexpected error: %v", err)
 	}
 }
 
@@ -94,7 +94,7 @@ func (m *model) insert(*rapid.T) {
 	free := m.units - m.taken()
 	got, err := m.h.Insert(m.h.ctx, m.h.epoch, batch)
 	m.must(err)
-	for _, o := range fresh { // tickets grow in the order of creation
+	for _, o := range fresh { // ticket numbers increase in the order of creation
 		if n := int64(o.Qty); o.State == shop.Pending && n <= free {
 			free -= n
 		} else if o.State == shop.Pending {
@@ -136,9 +136,9 @@ func (m *model) cancel(*rapid.T) {
 	if o == nil {
 		return
 	}
-	if rapid.Bool().Draw(m.T, "stranger") {
+	if rapid.Bool().Draw(m.T, "another user") {
 		if _, err := m.h.Cancel(m.h.ctx, o.ID, o.User+1, payBy); !errors.Is(err, shop.ErrNoRow) {
-			m.fail("a cancellation", "a stranger cancelled order %s: %v", o.ID, err)
+			m.fail("a cancellation", "another user cancelled order %s: %v", o.ID, err)
 		}
 		return
 	}
@@ -178,7 +178,7 @@ func (m *model) check() {
 	totals, err := m.h.SaleTotals(m.h.ctx, m.sale)
 	m.must(err)
 	if want := m.taken(); totals.Taken != want || totals.HeldUnits != want || want > m.units {
-		m.fail("I5: the guard", "taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
+		m.fail("I5: the guard counter", "taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
 	}
 	rows, err := m.h.OrdersByID(m.h.ctx, m.ids)
 	m.must(err)

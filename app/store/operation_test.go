@@ -25,7 +25,7 @@ func operatorWithKey(key string) journal.Actor {
 	}
 }
 
-// blocks returns an operation that blocks a user, and counts its runs.
+// blockUser returns an operation that blocks a user, and counts its runs.
 func blockUser(ctx context.Context, user string, ran *int) func(tx *store.Store) (journal.Operation, error) {
 	return func(tx *store.Store) (journal.Operation, error) {
 		*ran++
@@ -53,7 +53,7 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 			errOf(s.RunOperation(ctx, other, blockUser(ctx, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
 		otherActor := operatorWithKey("key-0001")
 		otherActor.User = 8
-		_, err = s.RunOperation(ctx, otherActor, blockUser(ctx, "44", &ran)) // another actor's key
+		_, err = s.RunOperation(ctx, otherActor, blockUser(ctx, "44", &ran)) // the key of another actor
 		must(t, err)
 		wantErr(t, "a bad key",
 			errOf(s.RunOperation(ctx, operatorWithKey("short"), blockUser(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
@@ -68,14 +68,14 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 	})
 }
 
-// A failed operation leaves nothing and its key is free, even if its author ignored the error of a part.
+// A failed operation changes nothing and its key stays free, even if the function ignores the error of one statement.
 func TestFailedOperationLeavesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
 		broken := errors.New("broken")
 		for name, after := range map[string]func(tx *store.Store) error{
 			"an error": func(*store.Store) error { return broken },
-			"a part whose failure is ignored": func(tx *store.Store) error {
+			"a statement whose error is ignored": func(tx *store.Store) error {
 				_, _ = tx.RemoveBlock(ctx, 99)
 				return nil
 			},
@@ -106,7 +106,8 @@ func TestFailedOperationLeavesNothing(t *testing.T) {
 	})
 }
 
-// A dry run returns the result of the operation and leaves nothing; its key stays free. It sees its own changes.
+// A dry run returns the result of the operation and changes nothing; its key stays free. Its reads return its own
+// changes.
 func TestDryOperationLeavesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
@@ -116,7 +117,7 @@ func TestDryOperationLeavesNothing(t *testing.T) {
 				func(tx *store.Store) (journal.Operation, error) {
 					operation, err := blockUser(ctx, "42", &ran)(tx)
 					if seen := val(tx.Blocks(ctx, 0))(t); len(seen) != 1 {
-						t.Errorf("it sees %d blocks", len(seen))
+						t.Errorf("the dry run reads %d blocks, want 1", len(seen))
 					}
 					return operation, err
 				})
@@ -176,7 +177,8 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 							)
 							return journal.Operation{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
 						})
-					if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil { // a lock may last longer than its wait
+					// The error is transient if another transaction holds the lock longer than the lock timeout.
+					if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil {
 						return err
 					}
 				}
@@ -211,7 +213,7 @@ func wantJournal(t *testing.T, s *store.Store, rows int64) {
 	t.Helper()
 	report, err := (&journal.Journal{Store: s}).VerifyJournal(kit.Context(t), "")
 	if err != nil || !report.OK || report.Rows != rows {
-		t.Errorf("journal: %+v, %v; want %d rows that fit", report, err, rows)
+		t.Errorf("journal: %+v, %v; want a valid hash chain of %d rows", report, err, rows)
 	}
 }
 
@@ -243,6 +245,6 @@ func TestJournalRowsAreNeverChanged(t *testing.T) {
 		return nil
 	})
 	if err != nil || searched < 100 {
-		t.Errorf("looked into %d files: %v", searched, err)
+		t.Errorf("searched %d files, want at least 100: %v", searched, err)
 	}
 }

@@ -47,7 +47,7 @@ func TestOpenTradeRecordsTheTradeOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		h.insert(o)
-		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
+		wantErr(t, "a trade of another user's order", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
 		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil ||
 			got.TradeOpened != 0 {
 			t.Errorf("opened after the deadline: %+v, %v", got, err)
@@ -106,7 +106,7 @@ func TestPaymentCountsOnce(t *testing.T) {
 	}, 10)
 }
 
-// P5: orders that wait for the gateway hide no others from the scan for missed deadlines.
+// P5: orders that wait for the gateway do not displace other orders from the scan for missed deadlines.
 func TestOverdueListsOrdersWithoutTradeFirst(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
@@ -121,8 +121,8 @@ func TestOverdueListsOrdersWithoutTradeFirst(t *testing.T) {
 	}, 10)
 }
 
-// P8: a payment that does not fit is stored and changes nothing. A later correct report of the trade corrects it. A
-// wrong report after the correct one changes nothing.
+// P8: a payment that does not match its order is stored and does not change the order. A later correct report of the
+// trade corrects it. A wrong report after the correct one changes nothing.
 func TestMismatchedPaymentChangesNoOrder(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)

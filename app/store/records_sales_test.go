@@ -265,15 +265,15 @@ func TestRemovedSlotKeepsItsArchivedSales(t *testing.T) {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
 		wantErr(t, "it is found", errOf(s.Slot(ctx, slot.ID)), shop.ErrNoRow)
-		wantCode(t, "it is removed again", errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.NotFound)
-		wantCode(t, "a sale comes to it", errOf(d.CreateSale(ctx, operator(), draft)), shop.BadRequest)
+		wantCode(t, "the slot is removed again", errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.NotFound)
+		wantCode(t, "a sale is added to the removed slot", errOf(d.CreateSale(ctx, operator(), draft)), shop.BadRequest)
 		read, err := d.SaleRecord(ctx, sale.ID)
 		if err != nil || read.Slot.ID != slot.ID || read.Slot.OpensAt != slot.OpensAt || read.ArchivedAt == 0 {
 			t.Errorf("its sale is %+v, %v", read, err)
 		}
 		_, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: sale.Version, Archived: &no})
 		if code(err) != shop.WrongState {
-			t.Errorf("its sale is brought back: %v", err)
+			t.Errorf("a sale of a removed slot is restored: %v", err)
 		}
 		next, err := d.CreateSlot(
 			ctx, operator(), backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt},
@@ -309,8 +309,8 @@ func TestCopySaleChangesOnlyGivenFields(t *testing.T) {
 		made.Challenge != shop.ChallengeWork || made.Cap != 5 || made.Version != 1 {
 		t.Errorf("copied %+v", made)
 	}
-	wantCode(t, "a copy of nothing",
+	wantCode(t, "a copy of a missing sale",
 		errOf(d.CopySale(ctx, operator(), 404, backoffice.SaleCopy{Slot: next.ID})), shop.NotFound)
-	wantCode(t, "a copy into no slot",
+	wantCode(t, "a copy without a slot",
 		errOf(d.CopySale(ctx, operator(), sale.ID, backoffice.SaleCopy{})), shop.BadRequest)
 }

@@ -17,7 +17,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// serviceOf returns a desk whose clock is fixed at noon of a day in 2026.
+// serviceOf returns a catalogue service whose clock is fixed at noon of a day in 2026.
 func serviceOf(s *store.Store) *backoffice.CatalogueService {
 	return &backoffice.CatalogueService{
 		Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
@@ -193,7 +193,7 @@ func TestOneOfConcurrentEditsSucceeds(t *testing.T) {
 		}
 		must(t, g.Wait())
 		if won.Load() != 1 || lost.Load() != 7 {
-			t.Errorf("%d won, %d lost", won.Load(), lost.Load())
+			t.Errorf("%d edits succeeded and %d conflicted, want 1 and 7", won.Load(), lost.Load())
 		}
 	})
 }
@@ -234,7 +234,7 @@ func TestInvalidProductsAreRejected(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	wantCode(t, "an edit of nothing",
+	wantCode(t, "an edit of a missing product",
 		errOf(d.EditProduct(ctx, operator(), made.ID+1, backoffice.ProductEdit{Version: 1})), shop.NotFound)
 	if n := countJournal(t, s); n != 1 {
 		t.Errorf("%d rows of the journal, want 1", n)
@@ -253,7 +253,7 @@ func TestCategoriesHaveUniqueNamesAndVersions(t *testing.T) {
 		first, name, yes := 0, "Tea", true
 		if _, err := d.EditCategory(ctx, operator(), pots.ID,
 			backoffice.CategoryEdit{Version: 1, Name: &name}); code(err) != shop.Conflict {
-			t.Errorf("the name of another: %v", err)
+			t.Errorf("the name of another category: got %v, want conflict", err)
 		}
 		must(t, errOf(
 			d.EditCategory(ctx, operator(), pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first}),

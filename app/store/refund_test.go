@@ -33,7 +33,7 @@ func TestRefundBeginsOnce(t *testing.T) {
 			return h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20)
 		}
 		wantErr(t, "begun from another state", errOf(begin(shop.Expired, shop.Cancelled)), shop.ErrNoRow)
-		wantErr(t, "begun for no order",
+		wantErr(t, "begun for a missing order",
 			errOf(h.BeginRefund(h.ctx, o.ID+1_000_000, []shop.OrderState{shop.Paid}, "", opens)), shop.ErrNoRow)
 		for range 2 {
 			got := val(begin(shop.Paid, shop.Shipped))(h.t)
@@ -182,7 +182,7 @@ func TestRefundFinishesOnce(t *testing.T) {
 		}
 		h.wantTaken(h.sales[0], 3)
 		if sums := h.totals(h.sales[0]); sums.RefundedUnits != 2 || sums.SoldUnits != 1 {
-			t.Errorf("%d units gone, %d sold", sums.RefundedUnits, sums.SoldUnits)
+			t.Errorf("got %d refunded units and %d sold, want 2 and 1", sums.RefundedUnits, sums.SoldUnits)
 		}
 		got := val(h.ClaimOutbox(h.ctx, opens+70, 10))(h.t)
 		want := []outbox.Message{{

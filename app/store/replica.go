@@ -30,12 +30,12 @@ type Replica struct {
 	primary *Store
 	open    func(ctx context.Context) (*Store, error)
 
-	openMu      sync.Mutex // held while the replica is opened; other callers do not wait
-	mu          sync.Mutex
-	store       *Store // nil: not open yet
-	position    positionSQL
-	pausedUntil time.Time
-	loggedReason         string // the logged reason for using the primary; "": the replica is read
+	openMu       sync.Mutex // held while the replica is opened; other callers do not wait
+	mu           sync.Mutex
+	store        *Store // nil: not open yet
+	position     positionSQL
+	pausedUntil  time.Time
+	loggedReason string // the logged reason for using the primary; "": the replica is read
 
 	fromReplica, fromPrimary atomic.Int64
 }

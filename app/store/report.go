@@ -130,13 +130,13 @@ func timeAtRank(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int6
 
 // rowTotals holds the totals of the rows of a sale, for SaleTotals.
 type rowTotals struct {
-	Orders    int64 `bun:"orders"`
-	Pending   int64 `bun:"pending"`
-	Held      int64 `bun:"held"`
-	Sold      int64 `bun:"sold"`
-	RefundedUnits      int64 `bun:"gone"`
-	MaxTicket int64 `bun:"max_ticket"`
-	MaxSeq    int64 `bun:"max_seq"`
+	Orders        int64 `bun:"orders"`
+	Pending       int64 `bun:"pending"`
+	Held          int64 `bun:"held"`
+	Sold          int64 `bun:"sold"`
+	RefundedUnits int64 `bun:"gone"`
+	MaxTicket     int64 `bun:"max_ticket"`
+	MaxSeq        int64 `bun:"max_seq"`
 }
 
 // rowTotalsQuery does not GROUP BY state, because the optimizer might then read all orders along an index on it. An

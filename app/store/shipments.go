@@ -47,7 +47,7 @@ const (
 type Shipping struct {
 	By      shop.ID     // the operator; 0: the command line
 	At      shop.Millis // now
-	Finish shop.Millis // when the orders finish without the buyer
+	Finish  shop.Millis // when the orders finish without the buyer
 	Replace bool        // replaces the parcel of an order that is shipped already
 }
 

@@ -44,8 +44,8 @@ func (h *testShop) ship(how store.Shipping, p store.Parcel) store.ShippedOrder {
 	return all[0]
 }
 
-// An order is shipped once, only from paid, and keeps its units. The same parcel again changes nothing; another one
-// needs Replace. A dry run returns the same outcomes before.
+// An order is shipped once, only from paid, and keeps its units. The same parcel again changes nothing; another parcel
+// needs Replace. A dry run returns the same outcomes as the later call.
 func TestOrderIsShippedOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		paid, withRequest, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
@@ -168,7 +168,7 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 
 		later := finishAt.Add(24 * time.Hour)
 		for _, step := range []struct {
-			now            shop.Millis
+			now             shop.Millis
 			checked, finish int
 		}{{finishAt - 1, 0, 0}, {finishAt, 3, 1}, {finishAt, 0, 0}, {later, 1, 0}} {
 			rows, checked, err := h.FinishShipped(h.ctx, step.now, later, 100)

@@ -221,7 +221,7 @@ type dialect struct {
 	byValues    string // updates sales from a table of values with row_id; %[1]s: table, %[2]s: SET, %[3]s: WHERE
 	onDuplicate string // begins the update part of an INSERT whose primary key exists
 	snapshot    *sql.TxOptions
-	defaults bool // columns of orders have defaults, see columnDefaults
+	defaults    bool // columns of orders have defaults, see columnDefaults
 }
 
 var mysqlDialect = dialect{

@@ -28,7 +28,7 @@ func (h *testShop) setChangedAtWhere(condition, instant string, args ...any) {
 	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE orders SET changed_at = "+instant+" WHERE "+condition, args...)))
 }
 
-// changed reads the user's orders that changed at or after the given instant.
+// changedOrders reads the user's orders that changed at or after the given instant.
 func (h *testShop) changedOrders(user shop.ID, since shop.Millis) []shop.Order {
 	h.t.Helper()
 	got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: user, Since: since}}, 100)
@@ -42,7 +42,7 @@ func (h *testShop) clock() shop.Instant {
 	return now
 }
 
-// F2: Restamp touches rows in any state and returns their current versions. Missing rows are left out.
+// F2: Touch sets changed_at of rows in any state and returns their current versions. Missing rows are omitted.
 func TestTouchReturnsExistingOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 2000)

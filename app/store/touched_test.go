@@ -16,7 +16,7 @@ import (
 type touchCase struct {
 	method, name string
 	prepare      func(h *testShop) shop.Order
-	call           func(h *testShop, o shop.Order) ([]shop.Order, error)
+	call         func(h *testShop, o shop.Order) ([]shop.Order, error)
 	touches      bool
 }
 
@@ -146,18 +146,18 @@ var touchCases = []touchCase{
 		return h.EndLost(h.ctx, []shop.ID{o.ID}, o.CreatedAt)
 	}, true},
 	{"Insert", "a new row", newOrder, insert, true},
-	{"Insert", "the same one twice in a call", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "the same order twice in a call", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return inserted(h, o, o)
 	}, true},
-	{"Insert", "one that the guard refuses", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "an order that the guard refuses", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.Qty = 1_000_000
 		return inserted(h, o)
 	}, true},
-	{"Insert", "one of an unknown sale", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "an order of an unknown sale", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.Sale = 999
 		return inserted(h, o)
 	}, true},
-	{"Insert", "one whose key is used", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "an order whose key is used", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		first := newOrder(h)
 		first.User, first.Key = o.User, o.Key
 		h.insert(first)
@@ -180,47 +180,47 @@ var touchCases = []touchCase{
 	{"Expire", "an order that is not due", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Expire(h.ctx, []shop.ID{o.ID}, payBy-1)
 	}, false},
-	{"Cancel", "a pending one", pendingOrder, cancel, true},
-	{"Cancel", "one that has ended", expiredOrder, cancel, false},
-	{"Cancel", "one that has a trade", openedOrder, cancel, false},
-	{"ClaimHold", "a pending one", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Cancel", "a pending order", pendingOrder, cancel, true},
+	{"Cancel", "an order that has ended", expiredOrder, cancel, false},
+	{"Cancel", "an order with a trade", openedOrder, cancel, false},
+	{"ClaimHold", "a pending order", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return asList(h.ClaimHold(h.ctx, o.ID, shop.Pending))
 	}, false},
-	{"Revive", "a refused one", claimedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Revive", "a refused order", claimedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return asList(h.Revive(h.ctx, o, h.epoch, payBy))
 	}, true},
-	{"Touch", "a pending one", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Touch", "a pending order", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Touch(h.ctx, []shop.ID{o.ID})
 	}, true},
 
-	{"OpenTrade", "of a pending one", pendingOrder, openTrade, false},
+	{"OpenTrade", "of a pending order", pendingOrder, openTrade, false},
 	{"OpenTrade", "again", openedOrder, openTrade, false},
-	{"EndTraded", "a pending one", openedOrder, endTraded, true},
-	{"EndTraded", "a paid one", paidOrder, endTraded, false},
-	{"Receive", "for a pending one", openedOrder, receivePayment, true},
+	{"EndTraded", "a pending order", openedOrder, endTraded, true},
+	{"EndTraded", "a paid order", paidOrder, endTraded, false},
+	{"Receive", "for a pending order", openedOrder, receivePayment, true},
 	{"Receive", "again", paidOrder, receivePayment, false},
 	{"Receive", "late", expiredOrder, receivePayment, false},
 	{"Receive", "a wrong amount", openedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.AmountFen++
 		return receivePayment(h, o)
 	}, false},
-	{"ReviveLate", "one that had ended", latePaidOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"ReviveLate", "an order that had ended", latePaidOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return asList(h.ReviveLate(h.ctx, o, h.epoch, payBy+9))
 	}, true},
 
-	{"BeginRefund", "of a paid one", paidOrder, beginRefund, true},
+	{"BeginRefund", "of a paid order", paidOrder, beginRefund, true},
 	{"BeginRefund", "again", refundingOrder, beginRefund, false},
-	{"RequestRefund", "of a paid one", paidOrder, requestRefund, true},
+	{"RequestRefund", "of a paid order", paidOrder, requestRefund, true},
 	{"RequestRefund", "again", refundRequestedOrder, requestRefund, false},
-	{"RequestRefund", "after a no", refundDeclinedOrder, requestRefund, true},
-	{"RequestRefund", "when it is under way", refundingOrder, requestRefund, false},
-	{"DecideRefund", "yes", refundRequestedOrder, decideRefund(true), true},
-	{"DecideRefund", "no", refundRequestedOrder, decideRefund(false), true},
-	{"DecideRefund", "no again", refundDeclinedOrder, decideRefund(false), false},
-	{"FinishRefund", "of a refunding one", refundingOrder, finishRefund, true},
+	{"RequestRefund", "after a declined request", refundDeclinedOrder, requestRefund, true},
+	{"RequestRefund", "of a refunding order", refundingOrder, requestRefund, false},
+	{"DecideRefund", "an approval", refundRequestedOrder, decideRefund(true), true},
+	{"DecideRefund", "a refusal", refundRequestedOrder, decideRefund(false), true},
+	{"DecideRefund", "a repeated refusal", refundDeclinedOrder, decideRefund(false), false},
+	{"FinishRefund", "of a refunding order", refundingOrder, finishRefund, true},
 	{"FinishRefund", "again", refundedOrder, finishRefund, false},
 
-	{"ConfirmReceipt", "of a shipped one", shippedOrder, confirmReceipt, true},
+	{"ConfirmReceipt", "of a shipped order", shippedOrder, confirmReceipt, true},
 	{"ConfirmReceipt", "again", receivedOrder, confirmReceipt, false},
 	{"FinishShipped", "a due order", shippedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, _, err := h.FinishShipped(h.ctx, finishAt, finishAt+1, 1000)
@@ -280,8 +280,8 @@ func onlyOrder(o shop.Order, all []shop.Order) []shop.Order {
 	return slices.DeleteFunc(all, func(other shop.Order) bool { return other.ID != o.ID })
 }
 
-// F1, F2: exactly the calls that create a new state, and Restamp, set changed_at. In every method that returns orders,
-// exactly these calls set Stamped in the result.
+// F1, F2: exactly the calls that create a new state, and Touch, set changed_at. In every method that returns orders,
+// exactly these calls set Touched in the result.
 func TestOnlyNewStatesTouchOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 1000)

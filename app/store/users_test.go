@@ -99,7 +99,7 @@ func TestMailTokenWorksOnce(t *testing.T) {
 			t.Helper()
 			wantErr(t, what, err, shop.ErrNoRow)
 		}
-		wantNoRow("a link that has ended", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
+		wantNoRow("an expired link", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
 		wantNoRow("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
 		wantNoRow("an invented link", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
 		var g errgroup.Group
