@@ -27,8 +27,8 @@ const insertTries = 16
 //     final.
 //
 // Rows count as published: their entries stay pending until the rows are published (see order.Fulfiller). Redelivery is
-// rare, so no row is looked up in advance. Only when an existing key makes the statement fail, the existing rows are
-// read and left out.
+// rare, so no row is looked up in advance. If an existing key makes the statement fail, the existing rows are read and
+// omitted.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }

@@ -69,7 +69,7 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 }
 
 // A failed operation changes nothing and its key stays free, even if the function ignores the error of one statement.
-func TestFailedOperationLeavesNothing(t *testing.T) {
+func TestFailedOperationChangesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
 		broken := errors.New("broken")

@@ -123,8 +123,8 @@ func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason strin
 	}
 }
 
-// P8: a claimed refund is due again after its pause, which grows, until it is finished. A stuck one is due only after
-// RetryRefund.
+// P8: a claimed refund is due again after its pause, which grows, until it is finished. A stuck refund is due only
+// after RetryRefund.
 func TestUnfinishedRefundIsClaimedAgain(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)

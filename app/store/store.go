@@ -241,8 +241,8 @@ var mysqlDialect = dialect{
 	defaults:    true,
 }
 
-// On SQLite a write transaction locks the whole file from its start, and a read transaction always sees a single
-// instant.
+// sqliteDialect: on SQLite a write transaction locks the whole file from its start, and a read transaction always sees
+// a single instant.
 var sqliteDialect = dialect{
 	begin:       "BEGIN IMMEDIATE",
 	greatest:    "MAX",

@@ -34,7 +34,7 @@ func ordersOf(got []shop.Inserted, err error) ([]shop.Order, error) {
 	return out, err
 }
 
-// Initial states of the calls.
+// newOrder and the functions below return orders in the initial states of the cases.
 func newOrder(h *testShop) shop.Order { return h.order(h.sales[0], 1) }
 
 func pendingOrder(h *testShop) shop.Order {
@@ -95,7 +95,7 @@ func refundedOrder(h *testShop) shop.Order {
 	return h.read(o.ID)
 }
 
-// Calls that several cases share.
+// expire and the functions below are calls that several cases use.
 func expire(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return h.Expire(h.ctx, []shop.ID{o.ID}, payBy)
 }
