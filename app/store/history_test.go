@@ -62,7 +62,7 @@ func TestRecoveryEndsLostOrdersAndWritesOffFreeUnits(t *testing.T) {
 			}
 		}
 		h.must(h.WriteOff(h.ctx, h.sales[0], 3, h.epoch))
-		wantErr(t, "more than is free", h.WriteOff(h.ctx, h.sales[0], 2, h.epoch), shop.ErrStaleEpoch)
+		wantErr(t, "more units than are free", h.WriteOff(h.ctx, h.sales[0], 2, h.epoch), shop.ErrStaleEpoch)
 		wantErr(t, "under another epoch", h.WriteOff(h.ctx, h.sales[0], 1, h.epoch+1), shop.ErrStaleEpoch)
 		if free := val(h.FreeUnits(h.ctx, h.sales))(h.t); free[h.sales[0]] != 1 {
 			t.Errorf("%d units are free, want 1", free[h.sales[0]])

@@ -9,14 +9,14 @@ import (
 	"stampede/app/store"
 )
 
-// The sums of a sale match its own rows, by second, minute, fate and money.
+// The sums of a sale match its own rows, by second, minute, state and money.
 func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
 		want := store.SaleSums{
 			Seconds: []store.SalePoint{}, Minutes: []store.SalePoint{}, States: []store.SaleFunnel{},
 		}
-		same(t, "of nothing (-want +got)", want, empty)
+		wantEqual(t, "a sale without orders (-want +got)", want, empty)
 		at := func(o shop.Order, ms shop.Millis) shop.Order {
 			o.CreatedAt = opens + ms
 			return o
@@ -53,6 +53,6 @@ func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
 			},
 			Money: store.SaleMoney{PaidFen: 19_600, RefundedFen: 4900, RefundingFen: 4900},
 		}
-		same(t, "(-want +got)", want, got)
+		wantEqual(t, "(-want +got)", want, got)
 	}, 50, 50)
 }
