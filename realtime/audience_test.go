@@ -30,7 +30,7 @@ func TestSlotHintsReachAllAndSaleHintsReachWatchers(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	}
-	other.fence()
+	other.waitHandled()
 	if len(other.all("sale")) != 0 {
 		t.Error("a client that does not watch the sale received its event")
 	}
@@ -44,7 +44,7 @@ func TestNewSaleOfWatchedSlotGetsTicks(t *testing.T) {
 	p.awaitEvents("sale", 1)
 	n.hub.Tick(1, []shop.Counters{counters(19, 5)})
 	p.awaitTick("tick of the new sale", func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
-	p.must(`"op":"watch","sales":["41"]`, nil) // the earlier watch remains
+	p.mustCall(`"op":"watch","sales":["41"]`, nil) // the earlier watch remains
 	n.hub.Tick(2, []shop.Counters{counters(19, 4)})
 	p.awaitTick("tick after another watch",
 		func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
@@ -65,7 +65,7 @@ func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 	p := n.connect(t, 0)
 	p.send(`{"id":102,"op":"watch"}`) // no `do`: the test checks the order of the reply and events
 	p.awaitEvents("sale", 1)
-	p.fence()
+	p.waitHandled()
 	reply, sale, slot := -1, -1, -1
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -61,7 +61,7 @@ func benchFanout(b *testing.B, stalled int) {
 	for tick(); !hub.stuck(stalledClients); {
 		tick()
 	}
-	frame := tickFrame(1, [][]byte{hub.board.lines[11].text})
+	frame := tickFrame(1, [][]byte{hub.lineTable.lines[11].text})
 	var inHub, inLoop time.Duration
 	for b.Loop() {
 		began := time.Now()

@@ -22,7 +22,7 @@ type database struct {
 	mu      sync.Mutex
 	ahead   time.Duration // offset of its clock from the clock of this machine
 	history string
-	away    bool
+	unreachable    bool
 	rows    map[shop.ID]row // by order
 	reads   int             // calls that read rows
 	before  func()          // hook that runs before rows are read
@@ -45,7 +45,7 @@ func (d *database) set(change func(d *database)) {
 func (d *database) nowLocked() shop.Millis { return shop.MillisOf(time.Now().Add(d.ahead)) }
 
 func (d *database) instantLocked() (shop.Instant, error) {
-	if d.away {
+	if d.unreachable {
 		return shop.Instant{}, fmt.Errorf("the database is unreachable: %w", shop.ErrTransient)
 	}
 	return shop.Instant{At: d.nowLocked(), History: d.history}, nil
@@ -157,7 +157,7 @@ redis.call('PUBLISH', ARGV[1], string.format('%d %d\n', n - 1, n) .. ARGV[2])
 return n`)
 
 // state returns an order of a user at a rev.
-func state(user, order shop.ID, rev int) shop.Order {
+func orderWithRev(user, order shop.ID, rev int) shop.Order {
 	return shop.Order{
 		ID: order, Sale: 11, State: shop.Pending, Rev: rev, User: user, Key: "key-of-it",
 		Partition: int(order) % partitions,
@@ -165,7 +165,7 @@ func state(user, order shop.ID, rev int) shop.Order {
 }
 
 // queueEvent commits rows and publishes them, with one message per partition.
-func (f *feed) queueEvent(t testing.TB, orders ...shop.Order) {
+func (f *feed) commitAndPublish(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)
 	f.publish(t, f.namespace, orders...)
@@ -208,9 +208,9 @@ func (f *feed) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read meta: %w", err)
 		}
-		for i, into := range []*int64{&ends[p].Last, &ends[p].Epoch} {
+		for i, target := range []*int64{&ends[p].Last, &ends[p].Epoch} {
 			if text, ok := numbers[i].(string); ok {
-				if _, err := fmt.Sscan(text, into); err != nil {
+				if _, err := fmt.Sscan(text, target); err != nil {
 					return nil, err
 				}
 			}

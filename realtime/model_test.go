@@ -40,7 +40,7 @@ func TestEveryDeviceReceivesTheNewestState(t *testing.T) {
 			"connect":    func(*rapid.T) { w.connect(w.someDevice(), w.someNode()) },
 			"disconnect": func(*rapid.T) { w.disconnect(w.someDevice()) },
 			"read":       func(*rapid.T) { w.read(w.someDevice(), 1+w.pick("frames", 4)) },
-			"away":       w.rarely(w.toggleAway),
+			"away":       w.rarely(w.toggleUnreachable),
 			"subscribe":  w.rarely(func() { w.resubscribe(w.someNode()) }),
 			"go back":    w.rarely(func() { w.goBack(&w.parts[w.pick("partition", modelParts)]) }),
 			"fail over":  w.rarely(w.failOver),
@@ -75,7 +75,7 @@ type world struct {
 	stop        context.CancelFunc // cancels the running call of a node, because the database is unreachable
 	now         time.Duration
 	ahead       time.Duration // offset of the database's clock
-	away        bool
+	unreachable        bool
 	history     int
 	contents    int
 	rows        map[shop.ID]modelRow
@@ -172,7 +172,7 @@ func (w *world) order(id shop.ID, r modelRow) shop.Order {
 func (w *world) clock() shop.Millis { return shop.Millis((time.Hour + w.now + w.ahead).Milliseconds()) }
 
 func (w *world) instant() (shop.Instant, error) {
-	if w.away {
+	if w.unreachable {
 		w.stop()
 		return shop.Instant{}, shop.ErrTransient
 	}
@@ -216,7 +216,7 @@ func (w *world) runConcurrentEvents() {
 	for n := w.pick("meanwhile", 4); n > 0; n-- {
 		switch w.pick("what", 4) {
 		case 0:
-			w.toggleAway()
+			w.toggleUnreachable()
 		case 1:
 			w.change()
 		case 2:
@@ -287,7 +287,7 @@ func (w *world) advanceTime(d time.Duration) {
 }
 
 // toggleAway makes the database reachable or unreachable.
-func (w *world) toggleAway() { w.away = w.pick("away", 2) == 1 }
+func (w *world) toggleUnreachable() { w.unreachable = w.pick("away", 2) == 1 }
 
 // change advances an order: a transaction starts, it commits, or its change is published or gets a new timestamp.
 func (w *world) change() {
@@ -323,7 +323,7 @@ func (w *world) commit(id shop.ID) {
 func (w *world) publish(i int) {
 	change := &w.unpublished[i]
 	if w.now-change.since > shop.PublishDeadline {
-		if _, locked := w.opened[change.order]; w.away || locked {
+		if _, locked := w.opened[change.order]; w.unreachable || locked {
 			return
 		}
 		r := w.rows[change.order]

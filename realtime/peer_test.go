@@ -66,7 +66,7 @@ func (p *peer) sendUnlessEnded(frame string) {
 }
 
 // do sends an op, given without id, and waits for its reply.
-func (p *peer) do(op string) *wsclient.Frame {
+func (p *peer) call(op string) *wsclient.Frame {
 	p.t.Helper()
 	ok, err := p.conn.Do(wsclient.Request{Text: op})
 	var refused *shop.Error
@@ -77,9 +77,9 @@ func (p *peer) do(op string) *wsclient.Frame {
 }
 
 // must is do for an op that must succeed; ok may be nil.
-func (p *peer) must(op string, ok any) {
+func (p *peer) mustCall(op string, ok any) {
 	p.t.Helper()
-	r := p.do(op)
+	r := p.call(op)
 	if r.Error != nil {
 		p.t.Fatalf("%s: %v", op, r.Error)
 	}
@@ -91,9 +91,9 @@ func (p *peer) must(op string, ok any) {
 }
 
 // wantRefused is do for an op that must fail with the code and a message.
-func (p *peer) wantRefused(op string, code shop.Code) *shop.Error {
+func (p *peer) wantError(op string, code shop.Code) *shop.Error {
 	p.t.Helper()
-	e := cmp.Or(p.do(op).Error, &shop.Error{})
+	e := cmp.Or(p.call(op).Error, &shop.Error{})
 	if e.Code != code || e.Message == "" {
 		p.t.Errorf("%s: %+v, want %s", op, e, code)
 	}
@@ -126,18 +126,18 @@ func (n *node) connect(t *testing.T, user shop.ID) *peer {
 func (n *node) connectAs(t *testing.T, token string) *peer {
 	t.Helper()
 	p := n.dial(t)
-	p.must(`"op":"hello","token":"`+token+`"`, nil)
+	p.mustCall(`"op":"hello","token":"`+token+`"`, nil)
 	return p
 }
 
 // await waits for the first frame that fits and does not remove it.
-func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
+func (p *peer) await(what string, matches func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
 	kit.Eventually(p.t, testTimeout, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, f := range p.received {
-			if fits(f) {
+			if matches(f) {
 				found = f
 				return true, ""
 			}
@@ -148,9 +148,9 @@ func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsc
 }
 
 // awaitTick waits for a tick whose lines fit.
-func (p *peer) awaitTick(what string, fits func(lines map[shop.ID]wsclient.TickLine) bool) {
+func (p *peer) awaitTick(what string, matches func(lines map[shop.ID]wsclient.TickLine) bool) {
 	p.t.Helper()
-	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && fits(lines(f)) })
+	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && matches(lines(f)) })
 }
 
 // lines returns the lines of a tick by sale.
@@ -214,7 +214,7 @@ func (p *peer) awaitClose(want CloseCode) {
 }
 
 // fence waits until all ops sent before were handled.
-func (p *peer) fence() {
+func (p *peer) waitHandled() {
 	p.t.Helper()
-	p.must(`"op":"time","t0":1`, nil)
+	p.mustCall(`"op":"time","t0":1`, nil)
 }

@@ -30,14 +30,14 @@ func (c *sequences) probe(events []shop.SequenceEnd) {
 }
 
 // firstAway has the latest numbers while the Redis of the first partition is unreachable.
-var firstAway = []shop.SequenceEnd{{Away: true}, {Last: 200, Epoch: 1}}
+var firstUnreachable = []shop.SequenceEnd{{Away: true}, {Last: 200, Epoch: 1}}
 
 // restartAway subscribes again and reads rows while that Redis is unreachable.
-func (c *sequences) restartAway() {
+func (c *sequences) restartUnreachable() {
 	c.subscribed()
 	c.beforeRead()
 	c.gapReason = ""
-	c.restart(0, firstAway)
+	c.restart(0, firstUnreachable)
 }
 
 // F5: cases with and without a gap.
@@ -91,23 +91,23 @@ func TestSequencesDetectGaps(t *testing.T) {
 			c.probe(ends(102, 200))
 			c.probe(ends(100, 200))
 		}, "message numbers went back", false, 4 * second},
-		"a partition is unreachable": {func(c *sequences) { c.probe(firstAway) }, "", false, 4 * second},
+		"a partition is unreachable": {func(c *sequences) { c.probe(firstUnreachable) }, "", false, 4 * second},
 		"an unreachable partition is back": {func(c *sequences) {
-			c.probe(firstAway)
+			c.probe(firstUnreachable)
 			c.received(second, 0, 100, 101)
 			c.probe(ends(101, 200))
 		}, "", true, 4 * second},
 		"another partition loses a message meanwhile": {func(c *sequences) {
-			c.probe(firstAway)
+			c.probe(firstUnreachable)
 			c.received(second, 1, 201, 202)
 		}, gap, false, 4 * second},
 		"rows are read while a partition is unreachable": {func(c *sequences) {
-			c.restartAway()
-			c.probe(firstAway)
+			c.restartUnreachable()
+			c.probe(firstUnreachable)
 			c.received(0, 1, 200, 201)
 		}, "", false, 4 * second},
 		"a partition with an unknown first number is back": {func(c *sequences) {
-			c.restartAway()
+			c.restartUnreachable()
 			c.probe(ends(100, 200))
 		}, "a partition is reachable again", false, 4 * second},
 		"new subscription": {(*sequences).subscribed, "new subscription", false, 4 * second},

@@ -89,7 +89,7 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	if got := len(n.hub.allClients()); got != 2 || !writing {
 		t.Errorf("%d clients, want 2; the write to the client that never reads is blocked: %v", got, writing)
 	}
-	p.fence()
+	p.waitHandled()
 }
 
 // A client that never reads is closed as slow when a write exceeds WriteWithin.
@@ -119,7 +119,7 @@ func (n *node) connectStalledClient(t *testing.T) {
 func (n *node) fillBuffers() {
 	big := strings.Repeat("x", 32<<10)
 	for subject := range 8 {
-		frame := prepared(encode(noticeEvent{"notice", "info", big, 0, nil}))
+		frame := newPreparedMessage(encode(noticeEvent{"notice", "info", big, 0, nil}))
 		for _, c := range n.hub.allClients() {
 			c.offerNews(fmt.Sprint(subject), frame)
 		}
@@ -164,7 +164,7 @@ func TestQueuedHintsAreLimitedAndNewestWins(t *testing.T) {
 			t.Fatalf("the queue is full after %d frames", i)
 		}
 	}
-	if !o.putNews("0", prepared([]byte(`{}`))) {
+	if !o.putNews("0", newPreparedMessage([]byte(`{}`))) {
 		t.Error("a newer event of the same subject was rejected")
 	}
 	if o.putNews("one too many", nil) {
@@ -224,7 +224,7 @@ func TestConnectionReceivesOnlyItsOwnEvents(t *testing.T) {
 		for i := range peers {
 			p := n.dial(t)
 			p.hello(shop.ID(i+1), "")
-			p.must(`"op":"watch"`, nil)
+			p.mustCall(`"op":"watch"`, nil)
 			peers[i] = p
 		}
 		for i, p := range peers {

@@ -54,15 +54,15 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	}
 	r.setMeasured(p)
 	if p.Unsent > 0 {
-		r.figure("unsent", float64(p.Unsent))
+		r.setFigure("unsent", float64(p.Unsent))
 	}
 	if p.Repeats > 0 {
-		r.figure("repeated_busy", float64(p.Repeats))
+		r.setFigure("repeated_busy", float64(p.Repeats))
 	}
 	if p.Ops > 0 {
 		all := float64(p.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds() // including the warm-up
 		for name, d := range spent {
-			r.figure(name+"_cpu_us_per_op", d.Seconds()*1e6/all)
+			r.setFigure(name+"_cpu_us_per_op", d.Seconds()*1e6/all)
 		}
 	}
 	return nil
@@ -78,20 +78,20 @@ func (b *bench) shopping(ctx context.Context, maxRate float64, length time.Durat
 	if b.Rate > 0 {
 		maxRate = b.Rate
 	}
-	each := int(maxRate*length.Seconds())/b.Sockets + 2 // buys per shopper
-	limit := (each + saleRounds - 1) / saleRounds
+	buysPerShopper := int(maxRate*length.Seconds())/b.Sockets + 2 // buys per shopper
+	limit := (buysPerShopper + saleRounds - 1) / saleRounds
 	ids, err := b.offer(ctx, b.Hot*saleRounds, 1<<30, limit)
 	if err != nil {
 		return work{}, err
 	}
-	sales := texts(ids)
+	sales := idTexts(ids)
 	first := make([]int, len(b.crowd.sockets)) // buys of each shopper before this work
 	for i, s := range b.crowd.sockets {
 		first[i] = s.bought
 	}
 	hot := b.Hot
 	return work{
-		can: func(s *socket) bool { return s.bought-first[s.index] < saleRounds*limit },
+		canSend: func(s *socket) bool { return s.bought-first[s.index] < saleRounds*limit },
 		op: func(l *loop, s *socket, at time.Duration) {
 			round := (s.bought - first[s.index]) / limit
 			l.sendBuy(s, sales[round*hot+s.index/len(b.crowd.loops)%hot], at)
@@ -142,14 +142,14 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 		time.Sleep(300 * time.Millisecond) // the server finishes the work of the last burst first
 	}
 	r.setMeasured(&buys)
-	of := times.Replies.latency()
-	if of == nil || r.Latency == nil {
+	timeLatency := times.Replies.latency()
+	if timeLatency == nil || r.Latency == nil {
 		return errors.New("no op got a reply")
 	}
-	r.figure("time_p50_ms", of.P50)
-	r.figure("time_p99_ms", of.P99)
-	if of.P99 > 0 {
-		r.figure("p99_ratio", r.Latency.P99/of.P99)
+	r.setFigure("time_p50_ms", timeLatency.P50)
+	r.setFigure("time_p99_ms", timeLatency.P99)
+	if timeLatency.P99 > 0 {
+		r.setFigure("p99_ratio", r.Latency.P99/timeLatency.P99)
 	}
 	return nil
 }

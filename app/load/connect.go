@@ -54,7 +54,7 @@ func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, max
 	return parts, runPhase(ctx, c, parts)
 }
 
-func (p *connectPhase) act(l *loop) (time.Duration, bool) {
+func (p *connectPhase) step(l *loop) (time.Duration, bool) {
 	p.retryLost(l)
 	for len(p.queue) > 0 && p.open < p.maxOpen {
 		s := p.queue[0]

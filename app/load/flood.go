@@ -28,7 +28,7 @@ type flood struct {
 	poller  *poller
 	request func(n int) []byte
 	rate    float64
-	silent  time.Duration // see maxSilence
+	silenceLimit  time.Duration // see maxSilence
 	conns   map[int]*floodConn
 	open    []*floodConn // in round-robin order
 	buffer  []byte
@@ -56,7 +56,7 @@ func newFlood(to *target, request func(n int) []byte, rate float64, length time.
 		return nil, err
 	}
 	f := &flood{
-		poller: p, request: request, rate: rate, silent: maxSilence, conns: make(map[int]*floodConn),
+		poller: p, request: request, rate: rate, silenceLimit: maxSilence, conns: make(map[int]*floodConn),
 		buffer: make([]byte, 64<<10), responses: make(map[string]int), losses: make(map[string]int),
 	}
 	now, requests := time.Now(), rate*length.Seconds()
@@ -128,13 +128,13 @@ func (f *flood) send() error {
 // drain waits for the remaining responses as long as any arrive. Connections without a pending response are closed:
 // the server would close them as idle, which must not count as a loss.
 func (f *flood) drain(ctx context.Context) error {
-	left, until := f.waiting, time.Now().Add(f.silent)
+	remaining, until := f.waiting, time.Now().Add(f.silenceLimit)
 	for f.closeFinished(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.closeFinished() {
 		if err := f.poller.wait(10*time.Millisecond, f.readable); err != nil {
 			return err
 		}
-		if f.waiting < left {
-			left, until = f.waiting, time.Now().Add(f.silent)
+		if f.waiting < remaining {
+			remaining, until = f.waiting, time.Now().Add(f.silenceLimit)
 		}
 	}
 	return ctx.Err()
@@ -179,8 +179,8 @@ func (f *flood) readable(fd int) {
 }
 
 // lose closes a connection and drops its pending responses.
-func (f *flood) lose(c *floodConn, why error) {
-	f.losses[why.Error()]++
+func (f *flood) lose(c *floodConn, reason error) {
+	f.losses[reason.Error()]++
 	f.waiting -= c.waiting
 	delete(f.conns, c.fd)
 	closeSocket(c.fd)

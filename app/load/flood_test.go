@@ -142,24 +142,24 @@ func TestFloodWaitsForSlowResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stopped := make(chan struct{})
-			answered := make(chan int, 1) // responses so far; the handler that holds it sends the next one
-			answered <- 0
+			responseCount := make(chan int, 1) // responses so far; the handler that holds it sends the next one
+			responseCount <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				select {
-				case n := <-answered:
+				case n := <-responseCount:
 					if n == c.responses {
 						<-stopped
 						return
 					}
 					time.Sleep(pause)
-					answered <- n + 1
+					responseCount <- n + 1
 				case <-stopped:
 				}
 				_, _ = io.WriteString(w, "failure")
 			}))
 			defer close(stopped)
 			f := newTestFlood(t, server, 1000, many*time.Millisecond)
-			f.silent = silent
+			f.silenceLimit = silent
 			sendAndReceive(t, f, many)
 			if f.waiting != c.waiting || f.responses[rejectedResponse] != c.responses {
 				t.Errorf("of %d requests, %v got a response and %d did not, want %d and %d", f.sent, f.responses, f.waiting, c.responses, c.waiting)

@@ -32,8 +32,8 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 
 // recordForged records the responses to forged notifications. An accepted one fails the run.
 func (r *Result) recordForged(all *flood, seconds float64) {
-	r.figure("forged_sent_per_second", float64(all.sent)/seconds)
-	r.figure("forged_answered_failure_per_second", float64(all.responses[rejectedResponse])/seconds)
+	r.setFigure("forged_sent_per_second", float64(all.sent)/seconds)
+	r.setFigure("forged_answered_failure_per_second", float64(all.responses[rejectedResponse])/seconds)
 	if n := all.responses[acceptedResponse]; n > 0 {
 		r.fail(fmt.Sprintf("%d forged notifications were accepted", n))
 	}

@@ -14,15 +14,15 @@ func TestQuantilesAreAccurateToThreeDigits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(rapid.Int64Range(0, maxLatencyMicros), 1, 200).Draw(t, "latencies in µs")
-		var h, half histogram
+		var h, second histogram
 		for i, us := range all {
 			into := &h
 			if i%2 == 1 {
-				into = &half
+				into = &second
 			}
 			into.record(time.Duration(us) * time.Microsecond)
 		}
-		h.merge(&half)
+		h.merge(&second)
 		slices.Sort(all)
 		q := rapid.Float64Range(0.01, 1).Draw(t, "q")
 		rank := max(1, int64(q*float64(len(all))+0.5))

@@ -74,7 +74,7 @@ func (s *socket) resend(l *loop) {
 type phase interface {
 	onFrame(l *loop, s *socket, m message)
 	// act sends all due ops. It returns how long to wait for frames, or that the phase is done.
-	act(l *loop) (wait time.Duration, done bool)
+	step(l *loop) (wait time.Duration, done bool)
 }
 
 // idlePause is the pause of a loop that has read all data. Without it, waking the loop would cost the server an eighth
@@ -115,7 +115,7 @@ func (l *loop) now() time.Duration { return time.Since(l.began) }
 func (l *loop) run(ctx context.Context, p phase) error {
 	l.phase = p
 	for ctx.Err() == nil && l.failed == nil {
-		wait, done := p.act(l)
+		wait, done := p.step(l)
 		if done {
 			return nil
 		}
@@ -161,9 +161,9 @@ func (l *loop) drop(s *socket) {
 }
 
 // lose records an unexpected end of a connection.
-func (l *loop) lose(s *socket, why error) {
+func (l *loop) lose(s *socket, reason error) {
 	if s.fd >= 0 {
-		l.losses[why.Error()]++
+		l.losses[reason.Error()]++
 		l.drop(s)
 	}
 }
@@ -273,7 +273,7 @@ func buyOp(sale string) func(l *loop, s *socket, at time.Duration) {
 }
 
 // dueAt returns the instant from the key of an order event.
-func dueAt(m message) time.Duration {
+func dueTimeOf(m message) time.Duration {
 	at, _ := number(m.after(`"key":"load-`))
 	return time.Duration(at)
 }

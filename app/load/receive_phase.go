@@ -14,7 +14,7 @@ type receivePhase func(l *loop) (wait time.Duration, over bool)
 
 func (receivePhase) onFrame(*loop, *socket, message) {}
 
-func (p receivePhase) act(l *loop) (time.Duration, bool) { return p(l) }
+func (p receivePhase) step(l *loop) (time.Duration, bool) { return p(l) }
 
 // receiveUntil lets the whole crowd receive only, until the phase is over on every loop.
 func (c *crowd) receiveUntil(ctx context.Context, p receivePhase) error {

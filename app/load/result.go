@@ -22,14 +22,14 @@ type Result struct {
 	Failures []string       `json:"failures,omitempty"` // failed checks; empty on success
 }
 
-func (r *Result) figure(name string, value float64) {
+func (r *Result) setFigure(name string, value float64) {
 	if r.Figures == nil {
 		r.Figures = make(map[string]float64)
 	}
 	r.Figures[name] = value
 }
 
-func (r *Result) fail(what string) { r.Failures = append(r.Failures, what) }
+func (r *Result) fail(message string) { r.Failures = append(r.Failures, message) }
 
 // setMeasured sets the fields that come from pressed.
 func (r *Result) setMeasured(p *workResult) {

@@ -68,7 +68,7 @@ type bench struct {
 // Run connects the crowd, runs the named scenarios in that order and returns a result for each. After an error, the
 // failed scenario has no result. A failed check is part of the result.
 func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Result, error) {
-	chosen, err := choose(names)
+	chosen, err := scenariosByName(names)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func measuredProcesses(o Options) processes {
 	return append(processes{{serverName, o.PID}, {generatorName, os.Getpid()}}, o.OtherProcesses...)
 }
 
-func choose(names []string) ([]Scenario, error) {
+func scenariosByName(names []string) ([]Scenario, error) {
 	all, chosen := Scenarios(), make([]Scenario, len(names))
 	for i, name := range names {
 		at := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
@@ -180,7 +180,7 @@ func (b *bench) loadSales(ctx context.Context, sales []shop.ID) error {
 }
 
 // texts converts the ids to their text in frames.
-func texts(ids []shop.ID) []string {
+func idTexts(ids []shop.ID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = id.String()

@@ -22,7 +22,7 @@ const (
 type work struct {
 	op     func(l *loop, s *socket, at time.Duration) // sends one op
 	joins  func(s *socket) bool                       // shoppers that take part; nil: all
-	can    func(s *socket) bool                       // whether the shopper has ops left to send; nil: always
+	canSend    func(s *socket) bool                       // whether the shopper has ops left to send; nil: always
 	finish kind                                       // the frame that ends an op: replied (or refused), or ordered
 	code   string                                     // the error code that counts as a reply; "": none
 
@@ -95,7 +95,7 @@ func (c *crowd) runWork(ctx context.Context, w work) (*workResult, error) {
 	return result, nil
 }
 
-func (p *workPhase) act(l *loop) (time.Duration, bool) {
+func (p *workPhase) step(l *loop) (time.Duration, bool) {
 	now := l.now()
 	if now < p.begin {
 		return p.begin - now, false
@@ -107,7 +107,7 @@ func (p *workPhase) act(l *loop) (time.Duration, bool) {
 	switch {
 	case p.burst:
 		for _, s := range l.sockets {
-			p.first(l, s, p.begin)
+			p.sendFirst(l, s, p.begin)
 		}
 		p.stopped = l.now()
 		return 0, false
@@ -172,14 +172,14 @@ func (p *workPhase) freeSocket(l *loop) *socket {
 	for range l.sockets {
 		s := l.sockets[p.next%len(l.sockets)]
 		p.next++
-		if s.fd >= 0 && p.takesPart(s) && p.idle(s) && p.may(s) {
+		if s.fd >= 0 && p.takesPart(s) && p.isIdle(s) && p.maySend(s) {
 			return s
 		}
 	}
 	return nil
 }
 
-func (p *workPhase) idle(s *socket) bool {
+func (p *workPhase) isIdle(s *socket) bool {
 	return s.pendingOps == 0 && (p.finish != ordered || s.orders >= s.reserved)
 }
 
@@ -188,7 +188,7 @@ func (p *workPhase) sendClosedLoop(l *loop, now time.Duration) time.Duration {
 	if !p.started {
 		p.started = true
 		for _, s := range l.sockets {
-			p.first(l, s, l.now())
+			p.sendFirst(l, s, l.now())
 		}
 	}
 	for len(p.due) > 0 {
@@ -203,7 +203,7 @@ func (p *workPhase) sendClosedLoop(l *loop, now time.Duration) time.Duration {
 }
 
 // first sends a shopper's first op if the shopper takes part.
-func (p *workPhase) first(l *loop, s *socket, at time.Duration) {
+func (p *workPhase) sendFirst(l *loop, s *socket, at time.Duration) {
 	if p.takesPart(s) {
 		p.send(l, s, at)
 	}
@@ -211,12 +211,12 @@ func (p *workPhase) first(l *loop, s *socket, at time.Duration) {
 
 func (p *workPhase) takesPart(s *socket) bool { return p.joins == nil || p.joins(s) }
 
-func (p *workPhase) may(s *socket) bool { return p.can == nil || p.can(s) }
+func (p *workPhase) maySend(s *socket) bool { return p.canSend == nil || p.canSend(s) }
 
 func (p *workPhase) send(l *loop, s *socket, at time.Duration) {
 	switch {
 	case s.fd < 0:
-	case !p.may(s):
+	case !p.maySend(s):
 		p.unsent++
 	default:
 		p.op(l, s, at)
@@ -244,7 +244,7 @@ func (p *workPhase) onFrame(l *loop, s *socket, m message) {
 		p.recordLatency(&p.replies, now, s.sentAt)
 		p.finishOp(l, s, now, replied)
 	case ordered:
-		p.recordLatency(&p.orders, now, dueAt(m))
+		p.recordLatency(&p.orders, now, dueTimeOf(m))
 		p.finishOp(l, s, now, ordered)
 	}
 }
@@ -277,7 +277,7 @@ func (p *workPhase) finishOp(l *loop, s *socket, now time.Duration, by kind) {
 
 // settled reports whether all pending ops have ended.
 func (p *workPhase) settled(l *loop, now time.Duration) bool {
-	busy := slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.idle(s) })
+	busy := slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.isIdle(s) })
 	if busy && now > p.stopped+settleWithin {
 		l.failed = fmt.Errorf("ops or orders are still pending %v after the last op", settleWithin)
 	}

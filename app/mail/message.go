@@ -30,8 +30,8 @@ func plainAddress(s string) bool {
 			return false
 		}
 	}
-	local, domain, two := strings.Cut(s, "@")
-	return two && local != "" && domain != "" && !strings.Contains(domain, "@") && len(s) <= 254
+	local, domain, hasAt := strings.Cut(s, "@")
+	return hasAt && local != "" && domain != "" && !strings.Contains(domain, "@") && len(s) <= 254
 }
 
 // message returns the MIME message for an e-mail posted at the given time.

@@ -30,10 +30,10 @@ type connection struct {
 }
 
 // end sends QUIT, as servers expect, and closes the connection.
-func (l *connection) end() {
-	_ = l.conn.SetDeadline(time.Now().Add(quitTimeout))
-	_ = l.session.Quit()
-	_ = l.conn.Close()
+func (c *connection) end() {
+	_ = c.conn.SetDeadline(time.Now().Add(quitTimeout))
+	_ = c.session.Quit()
+	_ = c.conn.Close()
 }
 
 // pool has the idle connections. There are at most as many as there were concurrent e-mails. A connection ends after
@@ -48,54 +48,54 @@ type pool struct {
 }
 
 // take returns the most recently used connection; nil: no idle connection.
-func (k *pool) take() *connection {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.idleConns) == 0 {
+func (p *pool) take() *connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idleConns) == 0 {
 		return nil
 	}
-	last := len(k.idleConns) - 1
-	l := k.idleConns[last]
-	k.idleConns = k.idleConns[:last]
-	l.closeTimer.Stop()
-	return l
+	last := len(p.idleConns) - 1
+	c := p.idleConns[last]
+	p.idleConns = p.idleConns[:last]
+	c.closeTimer.Stop()
+	return c
 }
 
 // put keeps a connection for the next e-mail, or ends it.
-func (k *pool) put(l *connection) {
-	k.mu.Lock()
-	keep := !k.closed && l.mails < k.maxEmails
+func (p *pool) put(c *connection) {
+	p.mu.Lock()
+	keep := !p.closed && c.mails < p.maxEmails
 	if keep {
-		l.closeTimer = time.AfterFunc(k.idle, func() { k.drop(l) })
-		k.idleConns = append(k.idleConns, l)
+		c.closeTimer = time.AfterFunc(p.idle, func() { p.drop(c) })
+		p.idleConns = append(p.idleConns, c)
 	}
-	k.mu.Unlock()
+	p.mu.Unlock()
 	if !keep {
-		l.end()
+		c.end()
 	}
 }
 
 // drop ends a connection unless it was taken meanwhile.
-func (k *pool) drop(l *connection) {
-	k.mu.Lock()
-	at := slices.Index(k.idleConns, l)
+func (p *pool) drop(c *connection) {
+	p.mu.Lock()
+	at := slices.Index(p.idleConns, c)
 	if at >= 0 {
-		k.idleConns = slices.Delete(k.idleConns, at, at+1)
+		p.idleConns = slices.Delete(p.idleConns, at, at+1)
 	}
-	k.mu.Unlock()
+	p.mu.Unlock()
 	if at >= 0 {
-		l.end()
+		c.end()
 	}
 }
 
 // close ends all connections, and later those in use.
-func (k *pool) close() {
-	k.mu.Lock()
-	idleConns := k.idleConns
-	k.idleConns, k.closed = nil, true
-	k.mu.Unlock()
-	for _, l := range idleConns {
-		l.closeTimer.Stop()
-		l.end()
+func (p *pool) close() {
+	p.mu.Lock()
+	idleConns := p.idleConns
+	p.idleConns, p.closed = nil, true
+	p.mu.Unlock()
+	for _, c := range idleConns {
+		c.closeTimer.Stop()
+		c.end()
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // numberedEmail returns a distinct e-mail.
 func numberedEmail(n int) outbox.Email {
-	l := paid()
+	l := paidEmail()
 	l.About = fmt.Sprint("order-", n)
 	return l
 }
@@ -37,7 +37,7 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency
 	all.Wait()
 	names := make(map[string]bool)
 	for _, m := range server.Mails() {
-		header, _, _ := read(t, m.Text)
+		header, _, _ := parseEmail(t, m.Text)
 		names[header.Get("Message-Id")] = true
 	}
 	if got := len(server.Mails()); got != before+count || len(names) != got {
@@ -49,13 +49,13 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency
 // limit of e-mails.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
-	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
-		server := serverFor(t, way)
-		s := senderFor(t, server, way)
+	for _, mode := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
+		server := serverFor(t, mode)
+		s := senderFor(t, server, mode)
 		s.pool.idle = time.Hour
 		deliver(t, s, server, 60, 4)
 		if n := server.Connections(); n > 4 {
-			t.Errorf("way %d: %d connections for 60 e-mails, 4 at once", way, n)
+			t.Errorf("way %d: %d connections for 60 e-mails, 4 at once", mode, n)
 		}
 	}
 	server := kit.NewMailServer(t)
@@ -70,7 +70,7 @@ func TestConnectionsAreReused(t *testing.T) {
 // An e-mail does not fail because the server has closed a kept connection or accepts no more e-mails on it.
 func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many e-mails"} {
+	for _, reply := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many e-mails"} {
 		server := kit.NewMailServer(t)
 		s := senderFor(t, server, NoTLS)
 		s.pool.idle = time.Hour
@@ -78,13 +78,13 @@ func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 		var once atomic.Bool
 		server.SetReply(func(step, _ string) string {
 			if step == kit.SMTPMailFrom && once.CompareAndSwap(false, true) {
-				return answer
+				return reply
 			}
 			return ""
 		})
 		deliver(t, s, server, 3, 1)
 		if n := server.Connections(); n != 2 || !once.Load() {
-			t.Errorf("%q: %d connections, want 2", answer, n)
+			t.Errorf("%q: %d connections, want 2", reply, n)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 func TestStartedEmailIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		step, answer string
+		step, reply string
 		refused      bool
 	}{
 		{kit.SMTPRcptTo, kit.SMTPHangUp, false},
@@ -113,15 +113,15 @@ func TestStartedEmailIsNotRepeated(t *testing.T) {
 				return ""
 			}
 			attempts.Add(1)
-			return c.answer
+			return c.reply
 		})
 		err := s.Deliver(t.Context(), numberedEmail(7), posted)
 		var pause *outbox.PauseError
 		if err == nil || errors.As(err, &pause) || errors.Is(err, outbox.ErrRejected) != c.refused {
-			t.Errorf("%s %s: %v", c.step, c.answer, err)
+			t.Errorf("%s %s: %v", c.step, c.reply, err)
 		}
 		if attempts.Load() != 1 || server.Connections() != 1 {
-			t.Errorf("%s %s: tried %d times on %d connections", c.step, c.answer, attempts.Load(), server.Connections())
+			t.Errorf("%s %s: tried %d times on %d connections", c.step, c.reply, attempts.Load(), server.Connections())
 		}
 	}
 }

@@ -65,14 +65,14 @@ func ParseServer(address string) (Server, error) {
 	switch {
 	case (s.User == "") != (s.Password == ""):
 		return Server{}, errors.New("has a user or a password, but not both")
-	case s.User != "" && s.TLS == NoTLS && !s.local():
+	case s.User != "" && s.TLS == NoTLS && !s.isLocal():
 		return Server{}, errors.New("would send the password without encryption: remove tls=none or the password")
 	}
 	return s, nil
 }
 
 // local reports whether the server is on this machine.
-func (s *Server) local() bool {
+func (s *Server) isLocal() bool {
 	ip, err := netip.ParseAddr(s.Host)
 	return s.Host == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -72,8 +72,8 @@ func (s *Sender) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, &outbox.PauseError{Err: fmt.Errorf("reach the mail server %s: %w", &s.server, err)}
 	}
-	stopWatch := closeOnDone(ctx, conn)
-	defer stopWatch()
+	cancelClose := closeOnDone(ctx, conn)
+	defer cancelClose()
 	client, session, err := s.login(ctx, conn)
 	if err != nil {
 		_ = conn.Close()
@@ -85,10 +85,10 @@ func (s *Sender) connect(ctx context.Context) (*connection, error) {
 
 // send sends one e-mail, and keeps the connection after a success.
 func (s *Sender) send(ctx context.Context, l *connection, m *gomail.Msg) error {
-	keep := closeOnDone(ctx, l.conn)
+	cancelClose := closeOnDone(ctx, l.conn)
 	err := l.client.SendWithSMTPClient(l.session, m)
 	l.mails++
-	if keep() && err == nil {
+	if cancelClose() && err == nil {
 		s.pool.put(l)
 	} else {
 		_ = l.conn.Close() // sent data is not affected
@@ -104,8 +104,8 @@ func closeOnDone(ctx context.Context, conn net.Conn) func() bool {
 
 // notStarted reports whether the server has received nothing of the e-mail, or has rejected its sender.
 func notStarted(err error) bool {
-	sending, ok := errors.AsType[*gomail.SendError](err)
-	return ok && (sending.Reason == gomail.ErrConnCheck || sending.Reason == gomail.ErrSMTPMailFrom)
+	sendErr, ok := errors.AsType[*gomail.SendError](err)
+	return ok && (sendErr.Reason == gomail.ErrConnCheck || sendErr.Reason == gomail.ErrSMTPMailFrom)
 }
 
 func (s *Sender) dial(ctx context.Context) (net.Conn, error) {
@@ -151,16 +151,16 @@ func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
 		return nil
 	}
-	sending, ok := errors.AsType[*gomail.SendError](err)
+	sendErr, ok := errors.AsType[*gomail.SendError](err)
 	if !ok {
 		return fmt.Errorf("send: %s", withoutAddresses(err))
 	}
-	replyErr := fmt.Errorf("the mail server returned %d: %s", sending.ErrorCode(), withoutAddresses(err))
-	if sending.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted it
+	replyErr := fmt.Errorf("the mail server returned %d: %s", sendErr.ErrorCode(), withoutAddresses(err))
+	if sendErr.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted it
 		replyErr = fmt.Errorf("the connection to the mail server broke: %s", withoutAddresses(err))
 	}
-	switch code := sending.ErrorCode(); {
-	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // concerns the sender, not this e-mail
+	switch code := sendErr.ErrorCode(); {
+	case code == 421, sendErr.Reason == gomail.ErrSMTPMailFrom && code >= 400: // concerns the sender, not this e-mail
 		return &outbox.PauseError{Err: replyErr}
 	case code >= 500:
 		return fmt.Errorf("%w: %w", outbox.ErrRejected, replyErr)

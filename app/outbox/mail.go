@@ -45,7 +45,7 @@ func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 	if p.State == shop.Refunded {
 		kind = EmailRefunded
 	}
-	return m.write(ctx, p.User, kind, p.Order.String(),
+	return m.enqueue(ctx, p.User, kind, p.Order.String(),
 		OrderFacts{ID: p.Order, ProductName: p.ProductName, Qty: p.Qty, AmountFen: p.AmountFen})
 }
 
@@ -55,13 +55,13 @@ func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Mil
 	if o.State != shop.Shipped || m.Now().Sub(shipped) > OrderMailMaxAge {
 		return nil
 	}
-	return m.write(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, shipped), OrderFacts{
+	return m.enqueue(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, shipped), OrderFacts{
 		ID: o.ID, ProductName: o.ProductName, Qty: o.Qty, AmountFen: o.AmountFen, Carrier: carrier, Tracking: tracking,
 	})
 }
 
 // write enqueues an e-mail, unless the buyer has no verified e-mail address.
-func (m *OrderMail) write(ctx context.Context, buyer shop.ID, kind EmailKind, about string, facts OrderFacts) error {
+func (m *OrderMail) enqueue(ctx context.Context, buyer shop.ID, kind EmailKind, about string, facts OrderFacts) error {
 	user, err := m.Users.UserByID(ctx, buyer)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):

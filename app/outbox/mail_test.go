@@ -43,16 +43,16 @@ func TestOrderMailsGoToVerifiedAddresses(t *testing.T) {
 		3: {ID: 3, State: shop.UserDeleted},
 	}}
 	m := &OrderMail{Users: r, Mailer: r, Now: func() shop.Millis { return now }}
-	about := func(user shop.ID, state shop.OrderState, ago time.Duration) Message {
+	messageFor := func(user shop.ID, state shop.OrderState, ago time.Duration) Message {
 		return Message{
 			Order: 70 + user, State: state, User: user, At: now.Add(-ago), ProductName: "Lamp", Qty: 2, AmountFen: 9800,
 		}
 	}
 	for _, p := range []Message{
-		about(1, shop.Paid, 0), about(
+		messageFor(1, shop.Paid, 0), messageFor(
 			1, shop.Refunded, 6*24*time.Hour,
-		), about(1, shop.Paid, 8*24*time.Hour), about(2, shop.Paid, 0),
-		about(3, shop.Paid, 0), about(4, shop.Paid, 0),
+		), messageFor(1, shop.Paid, 8*24*time.Hour), messageFor(2, shop.Paid, 0),
+		messageFor(3, shop.Paid, 0), messageFor(4, shop.Paid, 0),
 	} {
 		if err := m.Deliver(t.Context(), p); err != nil {
 			t.Errorf("%+v: %v", p, err)
@@ -77,7 +77,7 @@ func TestOrderMailsGoToVerifiedAddresses(t *testing.T) {
 		}
 	}
 	r.fail = shop.ErrTransient
-	if err := m.Deliver(t.Context(), about(1, shop.Paid, 0)); !errors.Is(err, shop.ErrTransient) {
+	if err := m.Deliver(t.Context(), messageFor(1, shop.Paid, 0)); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("accounts cannot be read: %v", err)
 	}
 }

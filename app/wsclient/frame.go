@@ -36,8 +36,8 @@ func Parse(text []byte) (*Frame, error) {
 	switch {
 	case err != nil:
 	case f.Ev != "":
-		if blank := events[f.Ev]; blank != nil {
-			f.Event = blank()
+		if newEvent := events[f.Ev]; newEvent != nil {
+			f.Event = newEvent()
 			err = json.Unmarshal(text, f.Event)
 		}
 	case head.ID == nil || (f.OK == nil) == (f.Error == nil):
