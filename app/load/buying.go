@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// warmUp is the load time before the measured window.
+// warmUp is the length of the load before the measured window.
 const warmUp = 500 * time.Millisecond
 
 // Upper limits of the throughput of a crowd on one machine, in ops per second. They determine the units on sale.
@@ -68,12 +68,12 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	return nil
 }
 
-// saleRounds is the number of rounds of fresh sales. Within a round a shopper buys several times (twice in the
-// benchmark), so that the records in Redis have a real length and the server is not busy loading sales.
+// saleRounds is the number of rounds; each round uses new sales. Within a round a shopper buys several times (twice in
+// the benchmark), so that the records in Redis have a realistic length and the server is not busy loading sales.
 const saleRounds = 24
 
-// shopping creates sales for a crowd that buys at most at the rate fastest for the given length. Hot sales are in use
-// at a time.
+// shopping creates sales for a crowd that buys for the given length, at most at maxRate. Options.Hot sales are in use at
+// the same time. It returns the work that buys in these sales.
 func (b *bench) shopping(ctx context.Context, maxRate float64, length time.Duration) (work, error) {
 	if b.Rate > 0 {
 		maxRate = b.Rate

@@ -12,7 +12,7 @@ import (
 // drainWithin limits how long the server takes to turn all reservations into orders.
 const drainWithin = 2 * time.Minute
 
-// expected maps a scenario to the error code that it provokes.
+// expectedErrors maps a scenario to the error code that it causes on purpose.
 var expectedErrors = map[string]string{"soldout": string(shop.SoldOut)}
 
 // check runs after every scenario. It fails the result for unexpected errors, lost connections and audit failures. With

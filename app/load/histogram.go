@@ -15,7 +15,7 @@ const (
 // counts. Only the first record allocates.
 type histogram struct {
 	hdr      *hdrhistogram.Histogram
-	maximum int64 // maximum in µs, exact
+	maximum int64 // exact maximum in µs
 }
 
 func (h *histogram) counts() *hdrhistogram.Histogram {

@@ -31,7 +31,7 @@ func TestQuantilesAreAccurateToThreeDigits(t *testing.T) {
 			t.Fatalf("quantile %v of %v is %v, want %v", q, all, got, want)
 		}
 		if got := h.latency().Max; got != float64(all[len(all)-1])/1000 {
-			t.Fatalf("max %v", got)
+			t.Fatalf("got maximum %v of %v", got, all)
 		}
 	})
 }
@@ -40,11 +40,11 @@ func TestOutOfRangeLatenciesAreClamped(t *testing.T) {
 	t.Parallel()
 	var h histogram
 	if h.latency() != nil || h.quantile(0.99) != 0 {
-		t.Error("an empty histogram has no latency")
+		t.Errorf("empty histogram: got latency %v, quantile %v; want nil and 0", h.latency(), h.quantile(0.99))
 	}
 	h.record(-time.Second)
 	h.record(math.MaxInt64)
 	if l := h.latency(); l.P50 != 0 || l.Max != float64(maxLatencyMicros)/1000 {
-		t.Errorf("%+v", l)
+		t.Errorf("got latency %+v, want P50 0 and Max %v", l, float64(maxLatencyMicros)/1000)
 	}
 }

@@ -21,7 +21,8 @@ func (c *crowd) receiveUntil(ctx context.Context, p receivePhase) error {
 	return runPhase(ctx, c, slices.Repeat([]receivePhase{p}, len(c.loops)))
 }
 
-// whileReceiving runs do while the crowd keeps receiving. The server closes a socket that does not reply to its pings.
+// whileReceiving runs the function `do` while the crowd keeps receiving, because the server closes a socket that does
+// not reply to its pings.
 func (b *bench) whileReceiving(ctx context.Context, do func() error) error {
 	var over atomic.Bool
 	done := make(chan error, 1)

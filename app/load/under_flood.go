@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	floodWindows = 2   // number of windows with the flood, and of windows without it
+	floodWindows = 2   // number of windows with the flood; there are as many windows without it
 	floodShare   = 0.9 // minimum share of the planned requests that must be sent
 )
 
 // underFlood measures reservations in alternating windows with and without a flood. The flood sends rate requests per
-// second; request returns the n-th. The results are the merged flood and its total duration in seconds.
+// second; the function request returns the n-th request. The results are the merged counts of all floods and their
+// total duration in seconds.
 func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request func(n int) []byte) (
 	all *flood, seconds float64, err error,
 ) {
@@ -111,7 +112,7 @@ func (b *bench) runUnderFlood(ctx context.Context, w work, f *flood) (p *workRes
 	if err != nil {
 		return nil, 0, errors.Join(err, g.Wait())
 	}
-	// Shoppers must reply to pings here: the last responses may take longer than the server keeps silent sockets.
+	// Meanwhile, shoppers must reply to pings: the last responses may take longer than the server keeps silent sockets.
 	err = b.whileReceiving(ctx, g.Wait)
 	return p, duration, err
 }
@@ -129,7 +130,6 @@ func (r *Result) checkFlood(f *flood, rate float64, duration time.Duration) {
 	}
 }
 
-// median returns the median.
 func median(values []float64) float64 {
 	slices.Sort(values)
 	n := len(values)

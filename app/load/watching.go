@@ -9,7 +9,7 @@ import (
 const (
 	minSettleTime           = 4 * time.Second        // minimum wait after the last connection before memory is measured
 	buyInterval             = 200 * time.Millisecond // interval between changes of the watched sale
-	maxConcurrentReconnects = 1024                   // limit of concurrent connections of reconnect
+	maxConcurrentReconnects = 1024                   // connections that the scenario reconnect opens at the same time
 )
 
 // idle measures the server's memory per idle socket.
@@ -77,7 +77,7 @@ type watchPhase struct {
 	from    time.Time
 	until   time.Time
 	lastBuy time.Time
-	frames  int // all received ticks, including those before the window
+	frames  int // number of received ticks, including the ticks before the window
 	ages    histogram
 }
 
@@ -119,8 +119,8 @@ func (p *watchPhase) onFrame(_ *loop, _ *socket, m message) {
 // ordersPerShopper is the number of orders per shopper before the reconnect.
 const ordersPerShopper = 10
 
-// reconnect buys in one sale after the other with all shoppers, drops all connections after the last reply, and
-// measures the time until all are connected again. Every order event must arrive, before or after the drop.
+// reconnect buys in one sale after the other with all shoppers and drops all connections after the last reply. It
+// measures the time until all shoppers are connected again. Every order event must arrive, before or after the drop.
 func (b *bench) reconnect(ctx context.Context, r *Result) error {
 	sales, err := b.offer(ctx, ordersPerShopper, int64(b.Sockets), 1)
 	if err != nil {

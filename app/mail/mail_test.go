@@ -91,7 +91,7 @@ func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 		s := senderFor(t, server, mode)
 		for i, l := range []outbox.Email{resetEmail(), paidEmail()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
-				t.Fatalf("way %d: %v", mode, err)
+				t.Fatalf("TLS mode %d: %v", mode, err)
 			}
 			got := server.Mails()[i]
 			header, subject, body := parseEmail(t, got.Text)
@@ -103,7 +103,7 @@ func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 				t.Errorf("to %s: got subject %q, want %q, body\n%s", got.To, subject, want, body)
 			}
 			if date := header.Get("Date"); date != "Wed, 18 Nov 2026 11:06:40 +0000" {
-				t.Errorf("got date %q, want that of the posting", date)
+				t.Errorf("got date %q, want the time of the posting", date)
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	}
 	id := first.Get("Message-Id")
 	if id == third.Get("Message-Id") || !strings.HasPrefix(id, "<reset.") || !strings.HasSuffix(id, "@shop.example>") {
-		t.Errorf("Message-ID %s, of another e-mail %s", id, third.Get("Message-Id"))
+		t.Errorf("got Message-ID %s, and %s for another e-mail; want two ids of shop.example", id, third.Get("Message-Id"))
 	}
 }
 
@@ -161,20 +161,20 @@ func TestEveryEmailKindHasTexts(t *testing.T) {
 				t.Errorf("%s in %s contains a name that is not verified:\n%s", kind, lang, body)
 			}
 			if _, _, err := compose(&bare); kind != outbox.EmailTaken && !errors.Is(err, outbox.ErrRejected) {
-				t.Errorf("%s without its link or order: %v", kind, err)
+				t.Errorf("%s without its link or order: got %v, want ErrRejected", kind, err)
 			}
 			subjects[subject] = true
 		}
 	}
 	if len(subjects) != 12 {
-		t.Errorf("%d different subjects, want one for each kind and language: %v", len(subjects), subjects)
+		t.Errorf("got %d different subjects, want 12, one for each kind and language: %v", len(subjects), subjects)
 	}
 	if _, _, err := compose(&outbox.Email{Kind: "advert"}); !errors.Is(err, outbox.ErrRejected) {
-		t.Errorf("an unknown kind: %v", err)
+		t.Errorf("an unknown kind: got %v, want ErrRejected", err)
 	}
 }
 
-// User input becomes neither a header nor a separate line, and an address never becomes two.
+// User input becomes neither a header nor a separate line, and one address never becomes two addresses.
 func TestUserInputCannotInjectHeaders(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
@@ -211,15 +211,15 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 		l := resetEmail()
 		l.To = to
 		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, outbox.ErrRejected) {
-			t.Errorf("to %q: %v, want ErrRejected", to, err)
+			t.Errorf("recipient %q: got %v, want ErrRejected", to, err)
 		}
 	}
 	if n := len(server.Mails()); n != mailsBefore {
-		t.Errorf("%d e-mails went to such addresses", n-mailsBefore)
+		t.Errorf("%d e-mails went to invalid addresses, want 0", n-mailsBefore)
 	}
 	for _, from := range []string{"", "shop", "Shop <a@b>\r\nBcc: v@m.example", "a@b.example, c@d.example", "Shop <ä@b.example>"} {
 		if _, err := ParseFrom(from); err == nil {
-			t.Errorf("e-mails could be from %q", from)
+			t.Errorf("ParseFrom accepted the sender %q", from)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func TestServerReplyDecidesOutcome(t *testing.T) {
 				got = rejected
 			}
 			if got != c.want {
-				t.Errorf("%s, want %s: %v", got, c.want, err)
+				t.Errorf("got outcome %s, want %s: %v", got, c.want, err)
 			}
 			if text := fmt.Sprint(err); strings.Contains(text, "li.lei") || strings.Contains(text, "secret") {
 				t.Errorf("the error contains the address or the password: %s", text)
@@ -306,11 +306,11 @@ func TestUnusableServerPausesDelivery(t *testing.T) {
 		err := s.Deliver(kit.Context(t), resetEmail(), posted)
 		var pauseErr *outbox.PauseError
 		if !errors.As(err, &pauseErr) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want a PauseError without the password", name, err)
 		}
 	}
 	if n := len(plain.Mails()) + len(untrusted.Mails()) + len(otherPassword.Mails()); n != 0 {
-		t.Errorf("%d e-mails were sent there", n)
+		t.Errorf("%d e-mails were sent to unusable servers, want 0", n)
 	}
 }
 
@@ -323,7 +323,7 @@ func TestParseServerRejectsInvalidAddresses(t *testing.T) {
 		"smtp://u:p@127.0.0.1:25?tls=none":      {Host: "127.0.0.1", Port: 25, User: "u", Password: "p", TLS: NoTLS},
 	} {
 		if got, err := ParseServer(address); err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %v", address, got, err, want)
+			t.Errorf("%s: got %+v, error %v; want %+v", address, got, err, want)
 		}
 	}
 	for _, address := range []string{
@@ -332,7 +332,7 @@ func TestParseServerRejectsInvalidAddresses(t *testing.T) {
 		"smtp://relay/path", "smtp://u:hid den@%zz", "smtp://relay?tls=none&verify=no",
 	} {
 		if got, err := ParseServer(address); err == nil || strings.Contains(err.Error(), "hid") {
-			t.Errorf("%s: %+v, %v", address, got, err)
+			t.Errorf("%s: got %+v, %v; want an error without the password", address, got, err)
 		}
 	}
 }
@@ -355,12 +355,12 @@ func TestFolderWritesOnePrivateFilePerEmail(t *testing.T) {
 	for _, file := range files {
 		info, err := file.Info()
 		if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(file.Name(), ".eml") {
-			t.Errorf("%s %v %v", file.Name(), info.Mode(), err)
+			t.Errorf("got file %s with mode %v, error %v; want an .eml file with mode 0600", file.Name(), info.Mode(), err)
 		}
 		text, err := os.ReadFile(filepath.Join(path, file.Name()))
 		kit.Must(t, err)
 		if _, _, body := parseEmail(t, string(text)); !strings.Contains(body, "\n-- \nStampede\n") {
-			t.Errorf("%s", text)
+			t.Errorf("got an e-mail without the signature of the shop:\n%s", text)
 		}
 	}
 	// A folder that cannot be created does not reject the e-mail.

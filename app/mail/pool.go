@@ -13,8 +13,8 @@ import (
 const (
 	// maxEmailsPerConn is the maximum number of e-mails on one connection; servers close connections with too many.
 	maxEmailsPerConn = 100
-	// keepIdle is how long a connection waits for its next e-mail: longer than a deliverer's pause between two reads of
-	// its queue.
+	// keepIdle is how long a connection waits for its next e-mail. It is longer than the pause of streams.Deliverer
+	// between two reads of its queue.
 	keepIdle = 5 * time.Second
 	// quitTimeout limits the QUIT command.
 	quitTimeout = 2 * time.Second
@@ -26,7 +26,7 @@ type connection struct {
 	client     *gomail.Client
 	session    *smtp.Client
 	mails      int
-	closeTimer *time.Timer // set while it is kept
+	closeTimer *time.Timer // set while the connection is in the pool
 }
 
 // end sends QUIT, as servers expect, and closes the connection.
@@ -36,8 +36,8 @@ func (c *connection) end() {
 	_ = c.conn.Close()
 }
 
-// pool has the idle connections. There are at most as many as there were concurrent e-mails. A connection ends after
-// idle without an e-mail, or after most e-mails.
+// pool has the idle connections. Their number is at most the highest number of concurrent e-mails. A connection ends
+// after the time idle without an e-mail, or after maxEmails e-mails.
 type pool struct {
 	maxEmails int
 	idle      time.Duration
@@ -61,7 +61,7 @@ func (p *pool) take() *connection {
 	return c
 }
 
-// put keeps a connection for the next e-mail, or ends it.
+// put keeps a connection for the next e-mail. It ends the connection if the pool is closed or maxEmails is reached.
 func (p *pool) put(c *connection) {
 	p.mu.Lock()
 	keep := !p.closed && c.mails < p.maxEmails
@@ -75,7 +75,7 @@ func (p *pool) put(c *connection) {
 	}
 }
 
-// drop ends a connection unless it was taken meanwhile.
+// drop ends a connection, unless take has already removed it from the pool.
 func (p *pool) drop(c *connection) {
 	p.mu.Lock()
 	at := slices.Index(p.idleConns, c)
@@ -88,7 +88,7 @@ func (p *pool) drop(c *connection) {
 	}
 }
 
-// close ends all connections, and later those in use.
+// close ends all idle connections. Connections in use end when they are put back.
 func (p *pool) close() {
 	p.mu.Lock()
 	idleConns := p.idleConns

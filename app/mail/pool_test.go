@@ -19,7 +19,8 @@ func numberedEmail(n int) outbox.Email {
 	return l
 }
 
-// deliver sends e-mails, concurrency of them concurrently, and checks that each arrives once, under its own name.
+// deliver sends count e-mails, at most concurrency at the same time, and checks that each e-mail arrives once, with its
+// own Message-ID.
 func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency int) {
 	t.Helper()
 	before := len(server.Mails())
@@ -55,7 +56,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		s.pool.idle = time.Hour
 		deliver(t, s, server, 60, 4)
 		if n := server.Connections(); n > 4 {
-			t.Errorf("way %d: %d connections for 60 e-mails, 4 at once", mode, n)
+			t.Errorf("TLS mode %d: got %d connections for 60 e-mails, 4 at once; want at most 4", mode, n)
 		}
 	}
 	server := kit.NewMailServer(t)
@@ -63,7 +64,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	s.pool.idle, s.pool.maxEmails = time.Hour, 10
 	deliver(t, s, server, 35, 1)
 	if n := server.Connections(); n != 4 {
-		t.Errorf("%d connections for 35 e-mails, ten on each", n)
+		t.Errorf("got %d connections for 35 e-mails, at most 10 on each; want 4", n)
 	}
 }
 
@@ -89,8 +90,8 @@ func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// If the connection breaks after the server has begun to receive an e-mail, the outcome is unknown. The sender repeats
-// neither such an e-mail nor a rejected one: the queue does.
+// If the connection breaks after the server has begun to receive an e-mail, the outcome is unknown. The sender does not
+// repeat such an e-mail; the queue repeats it. The sender does not repeat a rejected e-mail either.
 func TestStartedEmailIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -118,10 +119,11 @@ func TestStartedEmailIsNotRepeated(t *testing.T) {
 		err := s.Deliver(t.Context(), numberedEmail(7), posted)
 		var pause *outbox.PauseError
 		if err == nil || errors.As(err, &pause) || errors.Is(err, outbox.ErrRejected) != c.refused {
-			t.Errorf("%s %s: %v", c.step, c.reply, err)
+			t.Errorf("%s %s: got %v, want an error; ErrRejected: %t", c.step, c.reply, err, c.refused)
 		}
 		if attempts.Load() != 1 || server.Connections() != 1 {
-			t.Errorf("%s %s: tried %d times on %d connections", c.step, c.reply, attempts.Load(), server.Connections())
+			t.Errorf("%s %s: got %d attempts on %d connections, want one attempt on one connection", c.step, c.reply,
+				attempts.Load(), server.Connections())
 		}
 	}
 }

@@ -39,7 +39,7 @@ func NewSender(s Server, from *netmail.Address) *Sender {
 	}
 }
 
-// Close ends the kept connections. Later e-mails use a new connection each.
+// Close ends the kept connections. Each later e-mail uses a new connection.
 func (s *Sender) Close() { s.pool.close() }
 
 // Deliver sends an e-mail that was posted at the given time. The package documentation explains its errors.
@@ -51,11 +51,11 @@ func (s *Sender) Deliver(ctx context.Context, l outbox.Email, posted shop.Millis
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	if reused := s.pool.take(); reused != nil {
-		// The server may have closed it or accept no more e-mails on it: then a new connection is used.
+		// If the server has closed this connection or accepts no more e-mails on it, the e-mail is sent on a new one.
 		if err = s.send(ctx, reused, m); !notStarted(err) {
 			return outcome(m, err)
 		}
-		if m, err = message(s.from, &l, posted); err != nil { // the library has stored the failure in the other message
+		if m, err = message(s.from, &l, posted); err != nil { // m is used again: the library has stored the failure in the first message
 			return err
 		}
 	}
@@ -91,13 +91,13 @@ func (s *Sender) send(ctx context.Context, l *connection, m *gomail.Msg) error {
 	if cancelClose() && err == nil {
 		s.pool.put(l)
 	} else {
-		_ = l.conn.Close() // sent data is not affected
+		_ = l.conn.Close() // an accepted e-mail is not affected
 	}
 	return err
 }
 
 // closeOnDone closes the connection when ctx ends, because the library sets new deadlines at each step. The returned
-// function cancels that and reports whether it was in time.
+// function cancels the close and reports whether the close had not started yet.
 func closeOnDone(ctx context.Context, conn net.Conn) func() bool {
 	return context.AfterFunc(ctx, func() { _ = conn.Close() })
 }
@@ -146,7 +146,8 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	return client, session, err
 }
 
-// outcome returns the result of an e-mail that was begun. Errors after the server has accepted it are ignored.
+// outcome returns the result of Deliver for an e-mail that was sent. It ignores errors after the server has accepted the
+// e-mail.
 func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
 		return nil
@@ -156,7 +157,7 @@ func outcome(m *gomail.Msg, err error) error {
 		return fmt.Errorf("send: %s", withoutAddresses(err))
 	}
 	replyErr := fmt.Errorf("the mail server returned %d: %s", sendErr.ErrorCode(), withoutAddresses(err))
-	if sendErr.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted it
+	if sendErr.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted the e-mail
 		replyErr = fmt.Errorf("the connection to the mail server broke: %s", withoutAddresses(err))
 	}
 	switch code := sendErr.ErrorCode(); {

@@ -35,8 +35,8 @@ type OrderMail struct {
 	Now    func() shop.Millis
 }
 
-// Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. It is idempotent: order and state
-// identify the e-mail.
+// Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. Deliver is idempotent: order and
+// state identify the e-mail.
 func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 	if m.Now().Sub(p.At) > OrderMailMaxAge { // an old posting that was reposted
 		return nil
@@ -49,8 +49,8 @@ func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 		OrderFacts{ID: p.Order, ProductName: p.ProductName, Qty: p.Qty, AmountFen: p.AmountFen})
 }
 
-// Shipped enqueues the e-mail about a parcel, if the buyer has an e-mail address and the order is still shipped. It is
-// idempotent: the order and the time of the shipment identify the e-mail.
+// Shipped enqueues the e-mail about a parcel, if the buyer has an e-mail address and the order is still in the state
+// `shipped`. Shipped is idempotent: the order and the time of the shipment identify the e-mail.
 func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Millis, carrier, tracking string) error {
 	if o.State != shop.Shipped || m.Now().Sub(shipped) > OrderMailMaxAge {
 		return nil
@@ -60,7 +60,7 @@ func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Mil
 	})
 }
 
-// write enqueues an e-mail, unless the buyer has no verified e-mail address.
+// enqueue enqueues an e-mail, unless the buyer has no verified e-mail address.
 func (m *OrderMail) enqueue(ctx context.Context, buyer shop.ID, kind EmailKind, about string, facts OrderFacts) error {
 	user, err := m.Users.UserByID(ctx, buyer)
 	switch {

@@ -59,25 +59,25 @@ func TestOrderMailsGoToVerifiedAddresses(t *testing.T) {
 		}
 	}
 	if len(r.sent) != 2 || r.sent[0].Kind != EmailPaid || r.sent[1].Kind != EmailRefunded {
-		t.Fatalf("%+v", r.sent)
+		t.Fatalf("got e-mails %+v, want one about the payment and one about the refund", r.sent)
 	}
 	l := r.sent[0]
 	want := OrderFacts{ID: 71, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
 	if l.To != "ada@mail.example" || l.Lang != "zh" || l.About != "71" || l.Name != "Ada" || *l.Order != want {
-		t.Errorf("%+v %+v", l, l.Order)
+		t.Errorf("got e-mail %+v about order %+v, want order %+v", l, l.Order, want)
 	}
 	o := &shop.Order{ID: 71, State: shop.Shipped, User: 1, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
 	for state, emails := range map[shop.OrderState]int{shop.Shipped: 1, shop.Finished: 0, shop.Refunding: 0} {
 		o.State, r.sent = state, nil
 		if err := m.Shipped(t.Context(), o, now-5, "顺丰", "SF-1"); err != nil || len(r.sent) != emails {
-			t.Errorf("a parcel of an order that is %s: %d e-mails, %v", state, len(r.sent), err)
+			t.Errorf("parcel of an order in state %s: got %d e-mails, error %v; want %d e-mails", state, len(r.sent), err, emails)
 		}
 		if emails > 0 && (r.sent[0].Kind != EmailShipped || r.sent[0].Order.Tracking != "SF-1") {
-			t.Errorf("%+v", r.sent[0])
+			t.Errorf("got e-mail %+v, want kind shipped with tracking number SF-1", r.sent[0])
 		}
 	}
 	r.fail = shop.ErrTransient
 	if err := m.Deliver(t.Context(), messageFor(1, shop.Paid, 0)); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("accounts cannot be read: %v", err)
+		t.Errorf("unreadable accounts: got %v, want ErrTransient", err)
 	}
 }

@@ -77,7 +77,7 @@ func TestSignatureIsStable(t *testing.T) {
 	}
 }
 
-// 2xx is success. Most 4xx reject this order, some concern the sender, and all other status codes concern the receiver.
+// Most 4xx reject this order. 401, 403 and 429 pause the delivery. All other codes except 2xx are retried.
 func TestStatusCodeDeterminesTheOutcome(t *testing.T) {
 	t.Parallel()
 	const rejected, pause, retry = "rejected", "pause", "retry"

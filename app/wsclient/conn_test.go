@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// dial opens a socket to a server that replies to each op with the frames of its function; with nil it closes. The
-// channel receives events and the replies that no call waits for.
+// dial opens a socket to a server that replies to each op with the frames of the function reply. If reply returns nil,
+// the server closes the socket. The channel receives events and the replies without a waiting call.
 func dial(t *testing.T, d Dialer, reply func(r Request) []string) (*Conn, <-chan *Frame) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +143,7 @@ func TestPendingCallReturnsErrNoReplyWhenSocketEnds(t *testing.T) {
 		silence time.Duration
 		frames  []string
 		code    int
-		frame   bool // the frame is unreadable
+		frame   bool // whether the connection ends with ErrFrame
 	}{
 		"closed by the server": {code: 4000},
 		"an unreadable frame":  {frames: []string{"rubbish"}, frame: true},

@@ -139,7 +139,7 @@ func TestGoldenEventsAreDecoded(t *testing.T) {
 	}
 }
 
-// Frames outside this protocol are rejected; unknown events have a name and are ignored.
+// Frames outside this protocol are rejected. Unknown events are accepted with their name and without content.
 func TestParseRejectsInvalidFrames(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
