@@ -129,8 +129,8 @@ func TestDescribedFieldsAreInGoldenFrames(t *testing.T) {
 	})
 }
 
-// anyMismatch reports whether a golden frame does not match the schema of its message. It checks the message at the
-// place first, because the frames of that message most likely fail after a deletion.
+// anyMismatch reports whether a golden frame does not match the schema of its message. It first checks the message that
+// contains the place, because the frames of that message most likely fail after a deletion.
 func anyMismatch(t *testing.T, doc map[string]any, golden map[string]map[string]any, place string) bool {
 	names := slices.SortedFunc(maps.Keys(golden), func(a, b string) int {
 		return cmp.Compare(strings.Count(place, "/"+b+"/"), strings.Count(place, "/"+a+"/"))
@@ -144,7 +144,7 @@ func anyMismatch(t *testing.T, doc map[string]any, golden map[string]map[string]
 	})
 }
 
-// Invalid frames are detected: control of the tests above.
+// Invalid frames do not match their schema. This test shows that the tests above can fail.
 func TestInvalidFramesDoNotMatchTheirSchema(t *testing.T) {
 	t.Parallel()
 	schemas := compileSchemas(t, readAsyncAPI(t))

@@ -50,7 +50,7 @@ func TestNewSaleOfWatchedSlotGetsTicks(t *testing.T) {
 		func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
 }
 
-// A change during the read of a snapshot is not lost behind the older snapshot.
+// A change during the read of a snapshot is sent after the snapshot, which does not contain the change.
 func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -63,7 +63,7 @@ func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 		}
 	})
 	p := n.connect(t, 0)
-	p.send(`{"id":102,"op":"watch"}`) // no `do`: the test checks the order of the reply and events
+	p.send(`{"id":102,"op":"watch"}`) // not with call: the test checks the order of the reply and the events
 	p.awaitEvents("sale", 1)
 	p.waitHandled()
 	reply, sale, slot := -1, -1, -1

@@ -13,8 +13,8 @@ import (
 
 // lineTable holds the newest value of every watched sale in encoded form. Only the tick loop uses it.
 type lineTable struct {
-	lines map[shop.ID]*line
-	tickNumber    int64 // number of the newest tick
+	lines      map[shop.ID]*line
+	tickNumber int64 // number of the newest tick
 }
 
 // line holds the counters of one sale. text is replaced and never modified, because queued frames may refer to it.

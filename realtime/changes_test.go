@@ -11,8 +11,8 @@ import (
 	"stampede/app/trace"
 )
 
-// newListeningHub returns a hub with one greeted connection per user. The writers are marked as running, so that events
-// stay in the queues.
+// newListeningHub returns a hub with one connection per user after its hello. The writers are marked as running, so
+// that events stay in the queues.
 func newListeningHub(o Options, users ...shop.ID) (*Hub, []*client) {
 	o.Shop, o.Partitions = (&fakeShop{}).calls(), partitions
 	hub := NewHub(o)
@@ -25,11 +25,12 @@ func newListeningHub(o Options, users ...shop.ID) (*Hub, []*client) {
 	return hub, clients
 }
 
-// Any message reaches only the users that it names, and an unreadable message triggers a read of rows.
+// Any message reaches only the users that it names. An unreadable message triggers a read of the order rows from the
+// database.
 func FuzzMessages(f *testing.F) {
 	for _, s := range []string{
 		"0 1\n7 {\"ev\":\"order\",\"key\":\"\"}\n8 {\"ev\":\"x\",\"a\":1}\n",
-		"0 1\n7", "rubbish", "5 6\n", "0 1\n77 {}\n",
+		"0 1\n7", "not a message", "5 6\n", "0 1\n77 {}\n",
 	} {
 		f.Add(s)
 	}
@@ -89,8 +90,8 @@ func manyChanges(n int) string {
 	return string(lines)
 }
 
-// Most connections only receive. After hello, the special state of personal events takes one pointer per connection and
-// no other memory.
+// Most connections only receive. After hello, a connection without missing rows has no personalState: it keeps only a
+// nil pointer.
 func TestIdleConnectionKeepsNoPersonalState(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

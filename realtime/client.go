@@ -29,10 +29,10 @@ type client struct {
 	turn sync.Mutex // held while an op runs; another goroutine may unlock it
 
 	// Used only by the reading goroutine.
-	pace          bucket
-	unreadableFrames    errorCount
-	watching      watching
-	helloDeadline time.Time // deadline for a successful hello
+	pace             bucket
+	unreadableFrames errorCount
+	watching         watching
+	helloDeadline    time.Time // deadline for a successful hello
 
 	mu       sync.Mutex
 	out      outbox

@@ -15,10 +15,10 @@ import (
 // request is a client frame with raw fields. The op decides which fields are required and of which type, so that an
 // error about a field carries the id of the frame.
 type request struct {
-	id         int64
-	op         string
+	id        int64
+	op        string
 	invalidID bool     // the id is missing or not valid; the reply has id 0
-	members    []member // buffer, reused by each frame
+	members   []member // buffer, reused by each frame
 }
 
 // member is a raw field. It points into the frame and is valid as long as the frame.
@@ -165,7 +165,8 @@ func (r *request) watchFields() (slot shop.ID, sales []shop.ID, err *shop.Error)
 	return slot, sales, f.err
 }
 
-// buyRequest reads the fields of the op `buy`. The quantity is a whole number of at least 1; the shop checks its maximum.
+// buyRequest reads the fields of the op `buy`. The quantity is a whole number of at least 1; the shop checks its
+// maximum.
 func (r *request) buyRequest() (order.BuyRequest, *shop.Error) {
 	f := fieldReader{request: r}
 	buy := order.BuyRequest{Sale: f.requiredID("sale")}

@@ -18,9 +18,9 @@
 //     recognise repeats by `rev`.
 //
 // Path of a connection: socket.go upgrades it and reads its frames in order. The op `hello` registers the connection
-// and then reads rows, so that no change is missed in between (session.go). Rows that cannot be read at that time follow
-// as events. Only the outbox of the client writes to the socket, with one goroutine at a time (outbox.go). A slow client
-// delays no other client: when its outbox overflows, the connection is closed (closing.go).
+// and then reads rows, so that no change is missed in between (session.go). Rows that cannot be read at that time
+// follow as events. Only the outbox of the client writes to the socket, with one goroutine at a time (outbox.go). A
+// slow client delays no other client: when its outbox overflows, the connection is closed (closing.go).
 //
 // PROTOCOL.md is the contract with client authors. testdata/protocol has a golden frame of every kind.
 package realtime

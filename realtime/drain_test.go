@@ -94,7 +94,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 	conn.Close()
 }
 
-// refused attempts a handshake that must fail with the status.
+// wantHandshakeRejected attempts a handshake that must fail with the status.
 func (n *node) wantHandshakeRejected(t *testing.T, subprotocol string, want int) {
 	t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: testTimeout}

@@ -112,7 +112,7 @@ var (
 	})
 )
 
-// goldInstant returns a cursor with the given milliseconds.
+// testCursor returns a cursor that is the given number of milliseconds after a fixed time.
 func testCursor(ms int64) Cursor { return Cursor{1795222790000 + shop.Millis(ms), "5f3a9c1e"} }
 
 func goldEvent(o shop.Order, n int64) []byte {

@@ -125,9 +125,9 @@ type Hub struct {
 	tickNo int64                   // number of the newest tick
 	places limits.Places           // places of watch sets; a set of exactly one whole slot needs no place
 
-	tickMu   sync.Mutex // serializes ticks
-	lineTable    *lineTable
-	tickSets []*watchSet // buffer, reused by each tick
+	tickMu    sync.Mutex // serializes ticks
+	lineTable *lineTable
+	tickSets  []*watchSet // buffer, reused by each tick
 
 	news recentNews
 	live liveBoard
@@ -143,7 +143,7 @@ type Hub struct {
 
 	hellos         *queue[*replayRequest] // hellos that wait for rows
 	pendingReplays *queue[*client]        // connections after hello whose missed rows are still to be read
-	clockReads            singleflight.Group     // deduplicates reads of the database's clock
+	clockReads     singleflight.Group     // deduplicates reads of the database's clock
 
 	starting atomic.Int64 // writers that were started and do not run yet
 }
@@ -156,7 +156,7 @@ func NewHub(o Options) *Hub {
 		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[shop.ID][]shop.ID), closes: make(map[subject]shop.Millis),
 		places:    limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
-		lineTable:     newLineTable(),
+		lineTable: newLineTable(),
 		live:      liveBoard{watchers: make(map[*client]struct{})},
 		sequences: newSequences(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
 		hellos: newQueue[*replayRequest](readersAtOnce), pendingReplays: newQueue[*client](1),

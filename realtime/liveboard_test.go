@@ -97,7 +97,7 @@ func TestFirstPublishedMatchesOnlyNewPendingRows(t *testing.T) {
 	first.ProductName = `","state":"pending","rev":1,"id":"5"`
 	first.Address = &shop.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
 	if id, sale, found := firstPublished(string(OrderFrame(&first))); !found || id != goldOrder || sale != first.Sale {
-		t.Errorf("got first %v, order %s, sale %s", found, id, sale)
+		t.Errorf("got first %v, order %s, sale %s; want true, %s, %s", found, id, sale, goldOrder, first.Sale)
 	}
 	again := goldWith(first, func(o *shop.Order) { o.Rev = 2 })
 	for _, o := range []shop.Order{goldPaid, goldRefused, goldExpired, again} {

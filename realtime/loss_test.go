@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// resyncs returns the number of reads of rows after possible losses.
+// resyncs returns the number of resyncs of this node.
 func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyncs)) }
 
 // shortReachWithin sets a short time limit for messages.
@@ -59,8 +59,8 @@ func TestUnreadableMessageTriggersReadOfRows(t *testing.T) {
 	t.Parallel()
 	for name, publish := range map[string]func(n *node){
 		"an unreadable line": func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "7 {\"ev\":\"order\"") },
-		"rubbish":            func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "rubbish\n") },
-		"without number": func(n *node) {
+		"not a change":       func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "not a change\n") },
+		"a message without a number": func(n *node) {
 			n.feed.redis.Publish(t.Context(), shop.ChangesChannel(n.feed.namespace, 0), "without number")
 		},
 	} {

@@ -35,7 +35,7 @@ func (w *world) disconnect(d *modelDevice) {
 	d.node = nil
 }
 
-// read reads up to `most` frames from the socket of the device.
+// read reads at most limit frames from the socket of the device.
 func (w *world) read(d *modelDevice, limit int) {
 	for ; limit > 0 && d.node != nil && len(d.c.out.queue) > 0; limit-- {
 		w.handleFrame(d, d.c.out.shift())

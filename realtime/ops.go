@@ -351,10 +351,10 @@ func clip(s string) string {
 // opContext is the context of one op, with the request data for its reply. Its deadline starts a timer only when a
 // caller waits for it. Most ops only read the deadline, and a timer would cost as much as decoding their frame.
 type opContext struct {
-	client    *client
+	client   *client
 	deadline time.Time
-	id    int64 // id of the request
-	op    string
+	id       int64 // id of the request
+	op       string
 
 	mu    sync.Mutex
 	timer context.Context // context with the timer; nil until the first call of Done or Err

@@ -64,8 +64,9 @@ func (c *client) cursorLocked() (string, bool) {
 	return proven.text, true
 }
 
-// settleLocked continues from an instant up to which the client has all changes. If the node's proven instant belongs to
-// the same history, the next events carry the proven instant. Otherwise, a resync determines which history is current.
+// settleLocked continues from an instant up to which the client has all changes. If the node's proven instant belongs
+// to the same history, the next events carry the proven instant. Otherwise, a resync determines which history is
+// current.
 func (c *client) settleLocked(at Cursor) {
 	c.state = nil
 	proven := c.hub.proven.Load()

@@ -26,10 +26,11 @@ func states(events []*orderEvent) []string {
 	return list
 }
 
-// published returns the states that a peer has received, in order.
+// receivedStates returns the states that a peer has received, in order.
 func (p *peer) receivedStates() []string { return states(p.orders()) }
 
-// fresh returns the states without repeats. A rev at or below the newest received one is a repeat.
+// withoutRepeats returns the received states without repeats. A repeat has a rev that is not greater than the newest
+// received rev of the order.
 func (p *peer) withoutRepeats() []string {
 	revs := make(map[shop.ID]int)
 	return states(slices.DeleteFunc(p.orders(), func(e *orderEvent) bool {
@@ -39,7 +40,7 @@ func (p *peer) withoutRepeats() []string {
 	}))
 }
 
-// awaitFresh waits until a peer has received these states, without repeats.
+// awaitStates waits until a peer has received exactly these states, without repeats.
 func (p *peer) awaitStates(want ...string) {
 	p.t.Helper()
 	kit.Eventually(p.t, testTimeout, func() (bool, string) {
@@ -48,7 +49,7 @@ func (p *peer) awaitStates(want ...string) {
 	})
 }
 
-// received is an order event.
+// orderEvent is an order event.
 type orderEvent = wsclient.OrderEvent
 
 // awaitOrders waits until n order events were received.
@@ -58,7 +59,7 @@ func (p *peer) awaitOrders(n int) []*orderEvent {
 	return p.orders()
 }
 
-// awaitOrder waits for the first order event that fits.
+// awaitOrder waits for the first order event that matches.
 func (p *peer) awaitOrder(what string, matches func(e orderEvent) bool) orderEvent {
 	p.t.Helper()
 	f := p.await(what, func(f *wsclient.Frame) bool {
@@ -97,7 +98,7 @@ func TestEventReachesAllDevicesOnAllNodes(t *testing.T) {
 	one.feed.commitAndPublish(t, orderWithRev(7, 100, 2))
 	for _, p := range mine {
 		p.awaitEvents("order", 3)
-		wantSame(t, "heard", []string{"100/1", "103/1", "100/2"}, p.receivedStates())
+		wantSame(t, "received states", []string{"100/1", "103/1", "100/2"}, p.receivedStates())
 	}
 	other.waitHandled()
 	if got := other.receivedStates(); len(got) != 0 {
@@ -105,7 +106,7 @@ func TestEventReachesAllDevicesOnAllNodes(t *testing.T) {
 	}
 }
 
-// The same with the embedded Redis.
+// Events also arrive through the embedded Redis.
 func TestEventsArriveThroughEmbeddedRedis(t *testing.T) {
 	t.Parallel()
 	n := startNodeOn(t, newFeed(t, "redis://"+miniredis.RunT(t).Addr()))
@@ -154,8 +155,9 @@ func TestHelloWithOldCursorIsNotReset(t *testing.T) {
 	wantMissed(t, &ok, "102/5")
 }
 
-// F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or proven instant from in
-// between covers the timestamp but not the change. Hello and resync therefore read rows from Overlap before it.
+// F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or a proven instant between the
+// timestamp and the publication covers the timestamp but not the change. Hello and resync therefore read rows from an
+// earlier time: the cursor or the instant less Overlap.
 func TestOverlapCoversChangesPublishedLate(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -193,8 +195,8 @@ func TestHelloWithTooManyChangedOrdersReturnsReset(t *testing.T) {
 	}
 }
 
-// Hello with an unusable cursor returns reset and a new cursor. Unusable: invalid, of another history, or later than
-// the database's clock.
+// Hello with an unusable cursor returns reset and a new cursor. An unusable cursor is invalid, of another history, or
+// later than the database's clock.
 func TestUnusableCursorIsReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -221,7 +223,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	n.feed.set(func(d *database) {
 		d.before = func() {
 			n.feed.set(func(d *database) { d.before = nil })
-			n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // published before the rows are read, and in them
+			n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // published before the rows are read, and contained in the rows
 		}
 	})
 	n.shop.set(func(s *fakeShop) {
@@ -231,7 +233,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 		}
 	})
 	p := n.dial(t)
-	// No `do` here: the reply stays in the list of frames, so that its position is known.
+	// The test does not use call, so that the reply stays in the list of frames and its position is known.
 	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`)
 	frame := p.await("the reply", func(f *wsclient.Frame) bool { return isReply(f, 77) })
 	var ok wsclient.Welcome

@@ -45,7 +45,7 @@ type helloReply struct {
 	Now          shop.Millis        `json:"now"`
 	Version      int                `json:"version"`
 	Session      string             `json:"session"`
-	User         *helloUser       `json:"user,omitempty"`
+	User         *helloUser         `json:"user,omitempty"`
 	Cursor       string             `json:"cursor"` // "" without a token
 	Missed       []json.RawMessage  `json:"missed"` // newest states, as events
 	Reset        bool               `json:"reset,omitempty"`

@@ -15,8 +15,8 @@ func newBucket(perSecond float64, burst int, now time.Time) bucket {
 	return bucket{tokens: float64(burst), burst: float64(burst), rate: perSecond, at: now}
 }
 
-// spend takes one token. If wait is greater than 0, the op is rejected, and an op after this wait is accepted. exhausted
-// reports whether the debt has reached the burst.
+// spend takes one token. If wait is greater than 0, the op is rejected, and an op after this wait is accepted.
+// exhausted reports whether the debt has reached the burst.
 func (b *bucket) spend(now time.Time) (wait time.Duration, exhausted bool) {
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
 	b.at = now
@@ -34,7 +34,7 @@ type errorCount struct {
 }
 
 const (
-	maxUnreadable   = 5
+	maxUnreadable    = 5
 	unreadableWindow = time.Minute
 )
 

@@ -22,7 +22,7 @@ func TestClientIsAcceptedAfterTheReturnedDelay(t *testing.T) {
 			continue
 		}
 		if refused++; refused > 1 {
-			t.Fatalf("rejected again after the returned pause")
+			t.Fatal("the op after the returned delay was rejected, want it accepted")
 		}
 		now = now.Add(wait)
 	}
@@ -35,7 +35,7 @@ func TestClientThatIgnoresDelaysIsClosed(t *testing.T) {
 	b := newBucket(20, 40, now)
 	for i := range 80 {
 		if _, exhausted := b.spend(now); exhausted != (i == 79) {
-			t.Fatalf("op %d: got out %v", i+1, exhausted)
+			t.Fatalf("op %d: got exhausted %v", i+1, exhausted)
 		}
 	}
 }

@@ -45,8 +45,8 @@ func closesAt(view *catalog.WatchView, s subject) (closes shop.Millis) {
 	return closes
 }
 
-// stillWatched returns w without retired subjects. Above a limit, it also removes closed subjects, in the order of their
-// closing times. A client that follows the current slot therefore never reaches a limit.
+// stillWatched returns w without retired subjects. Above a limit, it also removes closed subjects, in the order of
+// their closing times. A client that follows the current slot therefore never reaches a limit.
 func (h *Hub) stillWatched(w watching) watching {
 	now := h.shop.Now()
 	h.setsMu.Lock()

@@ -14,10 +14,10 @@ import (
 //	     └───────────┴─────────────────┴─ recordGap: messages may be lost; rows are read, then again from beforeRead
 //
 // Each message of a partition contains the number of its predecessor, so the next message reveals a loss. To detect the
-// loss of the last messages, a probe reads the database's clock and then the latest number of each partition from Redis.
-// When this node has received all messages up to these numbers, the instant of the probe is proven. If the Redis of a
-// partition is unreachable, its latest number is unknown and no instant is proven. When that Redis is reachable again,
-// the new subscription counts as a gap.
+// loss of the last messages, a probe reads the database's clock and then the latest number of each partition from
+// Redis. When this node has received all messages up to these numbers, the instant of the probe is proven. If the Redis
+// of a partition is unreachable, its latest number is unknown and no instant is proven. When that Redis is reachable
+// again, the new subscription counts as a gap.
 type sequences struct {
 	within    time.Duration // time limit for a message after its number was read
 	parts     []sequence
@@ -27,15 +27,15 @@ type sequences struct {
 
 // sequence is the state of one partition.
 type sequence struct {
-	epoch    int64
-	received int64         // number of the last received message, or the latest number at the last restart
-	atRead   int64         // value of received when the latest numbers were last read
-	lateUntil     time.Duration // until this time, messages up to the number received may still arrive; their rows were already read
+	epoch     int64
+	received  int64         // number of the last received message, or the latest number at the last restart
+	atRead    int64         // value of received when the latest numbers were last read
+	lateUntil time.Duration // until this time, messages up to the number received may still arrive; their rows were already read
 
 	// The start of a new subscription is unknown until the latest numbers are read.
-	startUnknown       bool
-	anyReceived bool  // a message was received
-	from        int64 // number before the first message
+	startUnknown bool
+	anyReceived  bool  // a message was received
+	from         int64 // number before the first message
 }
 
 // probe is an instant of the database's clock, with the latest message numbers. The numbers were read after the clock.
@@ -75,9 +75,9 @@ func (c *sequences) beforeRead() {
 	}
 }
 
-// restart continues from the latest numbers. They were read after beforeRead, and the caller reads rows next. A gap that
-// was detected since beforeRead stays recorded, because its messages may be newer than these numbers. The rows are then
-// read again.
+// restart continues from the latest numbers. They were read after beforeRead, and the caller reads rows next. A gap
+// that was detected since beforeRead stays recorded, because its messages may be newer than these numbers. The rows are
+// then read again.
 func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
 	for i := range c.parts {
 		if ends[i].Away {
@@ -159,8 +159,9 @@ func (c *sequences) lastEnd(partition int) int64 {
 	return c.probes[len(c.probes)-1].ends[partition].Last
 }
 
-// proven returns the newest probe whose numbers were all reached. It returns false if no probe was proven since the last
-// call. Call it after each message and each probe. An overdue probe is a gap, even if its messages have arrived since.
+// proven returns the newest probe whose numbers were all reached. It returns false if no probe was proven since the
+// last call. Call it after each message and each probe. An overdue probe is a gap, even if its messages have arrived
+// since.
 func (c *sequences) proven(now time.Duration) (newest probe, ok bool) {
 	if len(c.probes) > 0 && now > c.probes[0].until {
 		c.recordGap(notReached)

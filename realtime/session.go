@@ -212,8 +212,8 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	return renewReply{identity.Expires}, nil
 }
 
-// buyer returns the user of the connection. It returns Unauthorized if there is no token, or if the token has expired or
-// was revoked.
+// buyer returns the user of the connection. It returns Unauthorized if there is no token, or if the token has expired
+// or was revoked.
 func (c *client) buyer() (shop.ID, error) {
 	identity := c.currentIdentity()
 	switch {
@@ -227,8 +227,8 @@ func (c *client) buyer() (shop.ID, error) {
 	return identity.User, nil
 }
 
-// boundContext returns the context for an operation of the user. If the token is limited to one sale, so is the context;
-// see shop.BoundTo.
+// boundContext returns the context for an operation of the user. If the token is limited to one sale, so is the
+// context; see shop.BoundTo.
 func (c *client) boundContext(ctx *opContext) context.Context {
 	if identity := c.currentIdentity(); identity.Sale != 0 {
 		return shop.BoundTo(ctx, &identity)

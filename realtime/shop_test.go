@@ -22,7 +22,7 @@ type fakeShop struct {
 	watch        func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
 	buy          func(user shop.ID, req order.BuyRequest) (order.Receipt, error)
 	buyLater     func(finish func(order.Receipt, error)) // replaces buy; the test calls then
-	ahead        time.Duration                         // offset of the shop's clock from the clock of this machine
+	ahead        time.Duration                           // offset of the shop's clock from the clock of this machine
 
 	operators map[shop.ID]bool // users with the operator role
 

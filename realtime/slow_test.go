@@ -16,8 +16,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// rawHandshake opens a connection without the client library. It sends the bytes of follows in the same packet as the
-// handshake.
+// rawHandshake opens a connection without the client library. It sends firstFrames in the same packet as the handshake.
 func (n *node) rawHandshake(t *testing.T, firstFrames []byte) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", n.addr)
@@ -87,7 +86,7 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	writing := stuck.writing
 	stuck.mu.Unlock()
 	if got := len(n.hub.allClients()); got != 2 || !writing {
-		t.Errorf("%d clients, want 2; the write to the client that never reads is blocked: %v", got, writing)
+		t.Errorf("got %d clients, want 2; got blocked write to the client that never reads: %v, want true", got, writing)
 	}
 	p.waitHandled()
 }

@@ -116,7 +116,7 @@ func buyFields(qty string) string { return `"op":"buy","sale":"11","key":"abcdef
 
 func idList(n int) string { return strings.TrimSuffix(strings.Repeat(`"1",`, n), ",") }
 
-// A frame with an unreadable id has a reply with id 0 and the socket stays open. Repeated ones close it.
+// A frame with an invalid id gets a reply with id 0, and the socket stays open. Repeated frames of this kind close it.
 func TestRepeatedUnreadableFramesCloseTheSocket(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).connect(t, 0)
@@ -253,7 +253,7 @@ func startBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
 	return n, p, started
 }
 
-// A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after it.
+// A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after the buy.
 func TestNextOpWaitsForARunningBuy(t *testing.T) {
 	t.Parallel()
 	n, p, started := startBuy(t)
@@ -261,7 +261,7 @@ func TestNextOpWaitsForARunningBuy(t *testing.T) {
 	finish := <-started
 	n.connect(t, 8).waitHandled() // other connections do not wait
 	finish(order.Receipt{Order: 5, Ticket: 1, State: shop.Reserved}, nil)
-	p.await("answer", func(f *wsclient.Frame) bool { return isReply(f, 102) })
+	p.await("reply to the second op", func(f *wsclient.Frame) bool { return isReply(f, 102) })
 	var order []int64
 	p.mu.Lock()
 	for _, f := range p.received {

@@ -241,7 +241,7 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 		}
 	}
 	if len(h.sets) > 0 {
-		t.Errorf("%d sets without members", len(h.sets))
+		t.Errorf("got %d sets without members, want 0", len(h.sets))
 	}
 	if n := len(admitted("127.0.0.4", 9, 1000)); n != maxSetsPerUser {
 		t.Errorf("a user has %d places, want %d", n, maxSetsPerUser)

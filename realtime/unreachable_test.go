@@ -23,7 +23,7 @@ func TestHelloSucceedsWhileDatabaseIsUnreachable(t *testing.T) {
 	}
 	n.feed.commitAndPublish(t, orderWithRev(7, 101, 1))
 	if e := p.awaitOrders(1)[0]; e.Cursor != cursor {
-		t.Errorf("got event cursor %s, want %s while rows are owed", e.Cursor, cursor)
+		t.Errorf("got event cursor %s, want %s while rows are still to be read", e.Cursor, cursor)
 	}
 	n.feed.setUnreachable(false)
 	missed := p.awaitOrder("the missed order", func(e orderEvent) bool { return e.Order.ID == 100 })
@@ -109,8 +109,8 @@ func TestInstantDoesNotAdvanceWhileRowsAreUnreadable(t *testing.T) {
 	p.awaitOrder("the next event", func(e orderEvent) bool { return e.Order.ID == 109 })
 }
 
-// After a failover the database may lack commits and reuse a rev. A client with orders from before is closed, and its
-// next hello returns reset. A client that has read its orders from the new database is not reset.
+// After a failover the database may lack commits and reuse a rev. A client with orders from before the failover is
+// closed, and its next hello returns reset. A client that has read its orders from the new database is not reset.
 func TestDatabaseFailoverResetsClients(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.ProbeEvery = 50 * time.Millisecond })
@@ -173,5 +173,5 @@ func TestHelloWaitsForRowsAtMostReadWithin(t *testing.T) {
 	n.feed.set(func(d *database) { d.before = nil })
 	close(hold)
 	p.awaitOrder("the missed order", func(e orderEvent) bool { return e.Order.ID == 100 })
-	wantSame(t, "heard", []string{"101/1", "100/1"}, p.withoutRepeats())
+	wantSame(t, "received states", []string{"101/1", "100/1"}, p.withoutRepeats())
 }

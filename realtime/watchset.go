@@ -40,8 +40,8 @@ func (w watching) without(slot shop.ID, sales []shop.ID) watching {
 	}
 }
 
-// watchSet is a sorted list of sales and the clients that watch exactly these sales. A tick is encoded once per set. The
-// set is deleted when its last client leaves.
+// watchSet is a sorted list of sales and the clients that watch exactly these sales. A tick is encoded once per set.
+// The set is deleted when its last client leaves.
 type watchSet struct {
 	key     string
 	singles []shop.ID // single sales; guarded by the hub's setsMu, as are writes to slots
@@ -166,8 +166,8 @@ func (s *watchSet) each(fn func(c *client)) {
 }
 
 // eachLocked calls fn for every member. It unlocks while writers start, so members may join and leave. The last member
-// takes the index of a member that leaves. The backward iteration therefore skips no member; at worst, it calls fn twice
-// for one member.
+// takes the index of a member that leaves. The backward iteration therefore skips no member; at worst, it calls fn
+// twice for one member.
 func (s *watchSet) eachLocked(fn func(c *client)) {
 	for i := len(s.members) - 1; i >= 0; i = min(i, len(s.members)) - 1 {
 		c := s.members[i]

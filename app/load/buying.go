@@ -72,8 +72,8 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 // the benchmark), so that the records in Redis have a realistic length and the server is not busy loading sales.
 const saleRounds = 24
 
-// shopping creates sales for a crowd that buys for the given length, at most at maxRate. Options.Hot sales are in use at
-// the same time. It returns the work that buys in these sales.
+// shopping creates sales for a crowd that buys for the given length, at most at maxRate. Options.Hot sales are in use
+// at the same time. It returns the work that buys in these sales.
 func (b *bench) shopping(ctx context.Context, maxRate float64, length time.Duration) (work, error) {
 	if b.Rate > 0 {
 		maxRate = b.Rate

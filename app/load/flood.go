@@ -15,8 +15,8 @@ const (
 	// perAddress is the number of flood requests per source address. It is below the server's limits per address, so
 	// that the server processes each request completely.
 	perAddress = 50
-	// perConnection is the number of requests per connection. Each request waits for the response to the request before,
-	// so more requests would only queue behind a slow login.
+	// perConnection is the number of requests per connection. Each request waits for the response to the request
+	// before, so more requests would only queue behind a slow login.
 	perConnection = 5
 	// maxSilence is the maximum pause between two responses. A login waits up to ten seconds in the server's queue, and
 	// longer on a busy machine. Requests may queue on one connection, so the total time has no limit.
@@ -25,13 +25,13 @@ const (
 
 // flood sends requests at a fixed rate over its own connections.
 type flood struct {
-	poller  *poller
-	request func(n int) []byte
-	rate    float64
-	silenceLimit  time.Duration // see maxSilence
-	conns   map[int]*floodConn
-	open    []*floodConn // in round-robin order
-	buffer  []byte
+	poller       *poller
+	request      func(n int) []byte
+	rate         float64
+	silenceLimit time.Duration // see maxSilence
+	conns        map[int]*floodConn
+	open         []*floodConn // in round-robin order
+	buffer       []byte
 
 	addresses int // number of source addresses
 
@@ -84,7 +84,8 @@ func (f *flood) close() {
 	f.poller.close()
 }
 
-// run sends requests until stop is closed, then waits for the remaining responses. It returns how long it sent requests.
+// run sends requests until stop is closed, then waits for the remaining responses. It returns how long it sent
+// requests.
 func (f *flood) run(ctx context.Context, stop <-chan struct{}) (time.Duration, error) {
 	began := time.Now()
 	for {
@@ -124,8 +125,8 @@ func (f *flood) send() error {
 	return nil
 }
 
-// drain waits for the remaining responses as long as responses arrive. It closes connections without a pending response:
-// the server would close them as idle, and that must not count as a loss.
+// drain waits for the remaining responses as long as responses arrive. It closes connections without a pending
+// response: the server would close them as idle, and that must not count as a loss.
 func (f *flood) drain(ctx context.Context) error {
 	remaining, until := f.waiting, time.Now().Add(f.silenceLimit)
 	for f.closeFinished(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.closeFinished() {

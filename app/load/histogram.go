@@ -14,7 +14,7 @@ const (
 // histogram counts latencies in microseconds with three significant digits. The zero value is empty. A copy shares its
 // counts. Only the first record allocates.
 type histogram struct {
-	hdr      *hdrhistogram.Histogram
+	hdr     *hdrhistogram.Histogram
 	maximum int64 // exact maximum in µs
 }
 

@@ -77,8 +77,8 @@ type phase interface {
 	step(l *loop) (wait time.Duration, done bool)
 }
 
-// idlePause is the pause of a loop that has read all data. Without the pause, an eighth of the time of each write of the
-// server would go into waking the loop. Measured latencies are up to one idlePause too long.
+// idlePause is the pause of a loop that has read all data. Without the pause, an eighth of the time of each write of
+// the server would go into waking the loop. Measured latencies are up to one idlePause too long.
 const idlePause = time.Millisecond
 
 // loop runs a share of the crowd on one goroutine.

@@ -17,8 +17,8 @@ const (
 	ordered
 )
 
-// message is a frame, parsed only as far as the scenarios need. This takes 45 ns per frame. wsclient.Parse takes 1.7 µs,
-// which is more than the server's own work. The golden frames of the protocol fix the first members of each frame.
+// message is a frame, parsed only as far as the scenarios need. This takes 45 ns per frame. wsclient.Parse takes 1.7
+// µs, which is more than the server's own work. The golden frames of the protocol fix the first members of each frame.
 type message struct {
 	kind kind
 	id   int64 // id of the op, for the kinds replied and refused

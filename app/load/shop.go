@@ -14,8 +14,8 @@ import (
 // saleLength is how long the sales are open.
 const saleLength = time.Hour
 
-// Shop gives the generator access to the shop and creates sales for a crowd. The command that has read the configuration
-// creates the Shop. The products and slots that Shop creates stay in the catalogue.
+// Shop gives the generator access to the shop and creates sales for a crowd. The command that has read the
+// configuration creates the Shop. The products and slots that Shop creates stay in the catalogue.
 type Shop struct {
 	Store      *store.Store
 	Mint       func() (shop.ID, error)

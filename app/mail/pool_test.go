@@ -96,7 +96,7 @@ func TestStartedEmailIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		step, reply string
-		refused      bool
+		refused     bool
 	}{
 		{kit.SMTPRcptTo, kit.SMTPHangUp, false},
 		{kit.SMTPData, kit.SMTPHangUp, false},

@@ -146,8 +146,8 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	return client, session, err
 }
 
-// outcome returns the result of Deliver for an e-mail that was sent. It ignores errors after the server has accepted the
-// e-mail.
+// outcome returns the result of Deliver for an e-mail that was sent. It ignores errors after the server has accepted
+// the e-mail.
 func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
 		return nil

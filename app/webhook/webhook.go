@@ -60,9 +60,9 @@ func New(address string, secret []byte) *Sender {
 	}
 }
 
-// Deliver posts one order. It returns nil if the receiver has accepted the order, and outbox.ErrRejected if the receiver
-// has permanently rejected it. *outbox.PauseError means that the receiver accepts no orders at the moment. After any
-// other error, the order must be delivered again.
+// Deliver posts one order. It returns nil if the receiver has accepted the order, and outbox.ErrRejected if the
+// receiver has permanently rejected it. *outbox.PauseError means that the receiver accepts no orders at the moment.
+// After any other error, the order must be delivered again.
 func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 	body, err := json.Marshal(&p)
 	if err != nil {

@@ -159,8 +159,8 @@ func (c *Conn) deliver(f *Frame) {
 	}
 }
 
-// matchReply finds the request of a reply and the call that waits for the reply. It also advances the cursor. All frames
-// pass here in the order of the wire, so the cursor of hello cannot overwrite the cursor of a later event.
+// matchReply finds the request of a reply and the call that waits for the reply. It also advances the cursor. All
+// frames pass here in the order of the wire, so the cursor of hello cannot overwrite the cursor of a later event.
 func (c *Conn) matchReply(f *Frame) (reply chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

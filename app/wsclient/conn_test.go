@@ -55,7 +55,9 @@ func dial(t *testing.T, d Dialer, reply func(r Request) []string) (*Conn, <-chan
 	return c, received
 }
 
-func okFrame(r Request, members string) string { return fmt.Sprintf(`{"id":%d,"ok":{%s}}`, r.ID, members) }
+func okFrame(r Request, members string) string {
+	return fmt.Sprintf(`{"id":%d,"ok":{%s}}`, r.ID, members)
+}
 
 func errorFrame(r Request, code shop.Code) string {
 	return fmt.Sprintf(`{"id":%d,"error":{"code":%q,"message":"no","retry_ms":1}}`, r.ID, code)

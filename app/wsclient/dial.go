@@ -17,7 +17,8 @@ import (
 // receive replies.
 type Dialer struct {
 	// OnFrame is the callback for every event, and for every reply without a waiting call. It receives one frame at a
-	// time. The connection reads no frames while OnFrame runs, so OnFrame may use Conn.Send but must not wait for a reply.
+	// time. The connection reads no frames while OnFrame runs, so OnFrame may use Conn.Send but must not wait for a
+	// reply.
 	OnFrame func(*Frame)
 	// Seen receives every frame before OnFrame or the waiting call receives it.
 	Seen    func(*Frame)

@@ -21,7 +21,7 @@ import (
 const (
 	protocol = "../../realtime/testdata/protocol"
 	sale     = shop.ID(7301444403200000101)
-	orderID        = shop.ID(7301444480512000257)
+	orderID  = shop.ID(7301444480512000257)
 	key      = "k-3f9c1d2e"
 )
 
