@@ -156,7 +156,7 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]sho
 }
 
 // loadSales watches the sales once on a separate socket, at most 20 sales at a time. It retries sales that the server
-// does not know yet: the catalogue of the server is up to a second old.
+// has not read yet: the catalogue of the server is up to a second old.
 func (b *bench) loadSales(ctx context.Context, sales []shop.ID) error {
 	conn, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {
