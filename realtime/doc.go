@@ -1,7 +1,7 @@
 // Package realtime serves the WebSocket connections: clients, watch sets and the events that clients receive.
 //
 //   - `tick`, `slot`, `sale` and `notice` are hints: a client needs only the newest hint of a subject. A newer hint
-//     replaces a queued one. A hint is encoded once, not per client; a tick is encoded once per watch set. See Hub.Tick.
+//     replaces a queued one. A tick is encoded once per watch set, not per client. See Hub.Tick.
 //   - `order` carries the newest state of a row. Redis PubSub delivers it to the nodes. After a possible loss, the node
 //     reads the rows.
 //

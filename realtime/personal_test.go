@@ -223,12 +223,13 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	n.feed.set(func(d *database) {
 		d.before = func() {
 			n.feed.set(func(d *database) { d.before = nil })
-			n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // published before the rows are read, and contained in the rows
+			n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // published before the rows are read
 		}
 	})
 	n.shop.set(func(s *fakeShop) {
 		s.reservations = func(user shop.ID) ([]shop.Reservation, error) {
-			n.feed.commitAndPublish(t, orderWithRev(user, 101, 1), orderWithRev(user, 102, 1)) // published after the rows were read
+			// published after the rows were read
+			n.feed.commitAndPublish(t, orderWithRev(user, 101, 1), orderWithRev(user, 102, 1))
 			return []shop.Reservation{{Order: 101, Sale: 11, State: shop.Reserved}}, nil
 		}
 	})

@@ -30,7 +30,7 @@ type sequence struct {
 	epoch     int64
 	received  int64         // number of the last received message, or the latest number at the last restart
 	atRead    int64         // value of received when the latest numbers were last read
-	lateUntil time.Duration // until this time, messages up to the number received may still arrive; their rows were already read
+	lateUntil time.Duration // until this time, messages up to received may still arrive; their rows were read
 
 	// The start of a new subscription is unknown until the latest numbers are read.
 	startUnknown bool

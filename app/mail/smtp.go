@@ -55,7 +55,7 @@ func (s *Sender) Deliver(ctx context.Context, l outbox.Email, posted shop.Millis
 		if err = s.send(ctx, reused, m); !notStarted(err) {
 			return outcome(m, err)
 		}
-		if m, err = message(s.from, &l, posted); err != nil { // m is used again: the library has stored the failure in the first message
+		if m, err = message(s.from, &l, posted); err != nil { // the first message has stored the failure
 			return err
 		}
 	}
