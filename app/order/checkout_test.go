@@ -152,23 +152,23 @@ func TestEveryBuyGetsOneReply(t *testing.T) {
 				Redis: &settlingWorld{}, Store: c.order, Clock: clock,
 				Mint: func() (shop.ID, error) { return 11, nil },
 			}
-			published := make(chan error, 2)
+			replies := make(chan error, 2)
 			checkout.BuyAsync(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
 				if err == nil && (r.Order != 11 || r.State != shop.Reserved || r.Place != 1) {
 					t.Errorf("got receipt %+v, want order 11 reserved at place 1", r)
 				}
-				published <- err
+				replies <- err
 			})
 			var code shop.Code
-			if err := <-published; err != nil {
+			if err := <-replies; err != nil {
 				code = shop.AsError(err).Code
 				if code == shop.Busy && shop.AsError(err).RetryMS <= 0 {
 					t.Errorf("busy without retry_ms: %v", err)
 				}
 			}
 			checkout.Close()
-			if code != c.want || len(published) > 0 {
-				t.Errorf("got code %q, want %q; %d more results, want none", code, c.want, len(published))
+			if code != c.want || len(replies) > 0 {
+				t.Errorf("got code %q, want %q; %d more results, want none", code, c.want, len(replies))
 			}
 		})
 	}

@@ -20,13 +20,13 @@ type fakeFigures struct {
 	lostReply bool
 }
 
-func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []board.SaleFigures) error {
+func (f *fakeFigures) PublishSaleFigures(_ context.Context, figures []board.SaleFigures) error {
 	f.writes++
-	for _, one := range all {
-		if f.published[one.Sale] == nil {
-			f.published[one.Sale] = map[string]board.SaleFigures{}
+	for _, figure := range figures {
+		if f.published[figure.Sale] == nil {
+			f.published[figure.Sale] = map[string]board.SaleFigures{}
 		}
-		f.published[one.Sale][one.By] = one
+		f.published[figure.Sale][figure.By] = figure
 	}
 	if f.lostReply {
 		return errors.New("unreachable")
@@ -34,11 +34,11 @@ func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []board.SaleFigu
 	return nil
 }
 
-func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []board.SaleFigures, err error) {
-	for _, one := range f.published[sale] {
-		all = append(all, one)
+func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (figures []board.SaleFigures, err error) {
+	for _, figure := range f.published[sale] {
+		figures = append(figures, figure)
 	}
-	return all, nil
+	return figures, nil
 }
 
 func newCounts(process string, store *fakeFigures) (*board.SaleCounts, *shop.Millis) {
@@ -93,8 +93,8 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			}
 			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
 			fakes.Must(t, counts.RunOnce(t.Context()))
-			said, _ := store.SaleFigures(t.Context(), 7)
-			got := board.BuysOf(said)
+			figures, _ := store.SaleFigures(t.Context(), 7)
+			got := board.BuysOf(figures)
 			if got.Attempts != 1 || (c.want == nil) != (got.Reserved == 1) ||
 				c.want != nil && (len(got.Rejected) != 1 || got.Rejected[0] != *c.want) {
 				t.Errorf("got %+v, want one attempt, rejected as %+v", got, c.want)

@@ -98,11 +98,11 @@ func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
 }
 
 // moveUnits moves units of orders with one Redis call. It does nothing for an empty list.
-func moveUnits[T any](ctx context.Context, by func(context.Context, []T) ([]bool, error), units []T) error {
+func moveUnits[T any](ctx context.Context, move func(context.Context, []T) ([]bool, error), units []T) error {
 	if len(units) == 0 {
 		return nil
 	}
-	if _, err := by(ctx, units); err != nil {
+	if _, err := move(ctx, units); err != nil {
 		return fmt.Errorf("move units of %d orders: %w", len(units), errors.Join(shop.ErrTransient, err))
 	}
 	return nil
@@ -133,12 +133,12 @@ func soldHolds(rows []*shop.Order, selects func(*shop.Order) bool) []shop.SoldHo
 func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 	pending := shop.Where(rows, func(o *shop.Order) bool { return o.State == shop.Pending })
 	var failed []error
-	for partition, some := range shop.ByPartition(pending) {
+	for partition, group := range shop.ByPartition(pending) {
 		deadlines := shop.Mapped(
-			some, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} },
+			group, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} },
 		)
 		if err := e.Redis.Schedule(ctx, partition, deadlines); err != nil {
-			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(some), errors.Join(shop.ErrTransient, err)))
+			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(group), errors.Join(shop.ErrTransient, err)))
 		}
 	}
 	return errors.Join(failed...)
@@ -151,15 +151,15 @@ func (e *Effects) Publish(ctx context.Context, asOf shop.Millis, rows []*shop.Or
 		return err
 	}
 	var failed []error
-	for partition, some := range shop.ByPartition(unpublished) {
-		err := e.publishFresh(ctx, asOf, some, func(asOf shop.Millis, rows []*shop.Order) error {
+	for partition, group := range shop.ByPartition(unpublished) {
+		err := e.publishFresh(ctx, asOf, group, func(asOf shop.Millis, rows []*shop.Order) error {
 			return e.Notifier.Publish(ctx, partition, asOf, rows)
 		})
 		if err != nil {
-			failed = append(failed, fmt.Errorf("publish %d orders: %w", len(some), errors.Join(shop.ErrTransient, err)))
+			failed = append(failed, fmt.Errorf("publish %d orders: %w", len(group), errors.Join(shop.ErrTransient, err)))
 			continue
 		}
-		e.PublishMarks.Add(some)
+		e.PublishMarks.Add(group)
 	}
 	return errors.Join(failed...)
 }

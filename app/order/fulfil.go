@@ -34,7 +34,7 @@ type Fulfiller struct {
 
 // Fulfil settles a batch of one partition. See EntryHandler.
 func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts []error, err error) {
-	spans := f.follow(entries)
+	spans := f.startSpans(entries)
 	defer func() { spans.finish(verdicts, err) }()
 	until := f.writeDeadline()
 	now, err := f.Redis.Now(ctx)
@@ -76,10 +76,10 @@ type batchWrite struct {
 
 // dropSale removes the entries of a stuck sale from the batch, so that only they wait.
 func (w *batchWrite) dropSale(batch []int, stuck *shop.StuckSale) []int {
-	return slices.DeleteFunc(slices.Clone(batch), func(at int) bool {
-		waits := w.entries[at].Sale == stuck.Sale
+	return slices.DeleteFunc(slices.Clone(batch), func(position int) bool {
+		waits := w.entries[position].Sale == stuck.Sale
 		if waits {
-			w.verdicts[at] = stuck
+			w.verdicts[position] = stuck
 		}
 		return waits
 	})
@@ -94,8 +94,8 @@ func (f *Fulfiller) write(ctx context.Context, w *batchWrite, batch []int) error
 	writeCtx, cancel := context.WithDeadline(ctx, w.until)
 	defer cancel()
 	rows := make([]shop.NewOrder, len(batch))
-	for i, at := range batch {
-		row, err := f.row(writeCtx, &w.entries[at])
+	for i, position := range batch {
+		row, err := f.row(writeCtx, &w.entries[position])
 		if err != nil {
 			return err
 		}
@@ -140,8 +140,8 @@ func (f *Fulfiller) row(ctx context.Context, e *shop.Entry) (shop.Order, error) 
 // finish performs the effects of the committed rows of a batch and acknowledges their entries.
 func (f *Fulfiller) finish(ctx context.Context, w *batchWrite, batch []int, inserted []shop.Inserted) error {
 	entries := make([]*shop.Entry, len(batch))
-	for i, at := range batch {
-		entries[i] = w.spans.withParentSpan(at, &w.entries[at])
+	for i, position := range batch {
+		entries[i] = w.spans.withParentSpan(position, &w.entries[position])
 	}
 	finished := w.spans.step("finish.lua", batch)
 	err := f.Effects.Finish(ctx, entries[0].Partition, w.now, unpublishedRows(inserted), entries)
@@ -218,7 +218,7 @@ type batchSpans map[int]*trace.Span
 
 // follow starts the spans of the traced entries: the time that each waited in its stream, which ends now, and the
 // duration of the batch. Redelivered entries get a new span.
-func (f *Fulfiller) follow(entries []shop.Entry) batchSpans {
+func (f *Fulfiller) startSpans(entries []shop.Entry) batchSpans {
 	if f.Tracer == nil {
 		return nil
 	}
@@ -249,8 +249,8 @@ func (s batchSpans) step(name string, batch []int) (finish func(err error)) {
 		return func(error) {}
 	}
 	var steps []*trace.Span
-	for _, at := range batch {
-		if span := s[at]; span != nil {
+	for _, position := range batch {
+		if span := s[position]; span != nil {
 			steps = append(steps, span.Child(name))
 		}
 	}
@@ -265,10 +265,10 @@ func (s batchSpans) step(name string, batch []int) (finish func(err error)) {
 // finish ends the spans of a batch with the error of the whole batch, or with the verdict of each entry.
 func (s batchSpans) finish(verdicts []error, err error) {
 	now := time.Now()
-	for at, span := range s {
+	for position, span := range s {
 		failed := err
 		if failed == nil {
-			failed = verdicts[at]
+			failed = verdicts[position]
 		}
 		span.FinishAt(now, failed)
 	}
@@ -276,8 +276,8 @@ func (s batchSpans) finish(verdicts []error, err error) {
 
 // withParentSpan returns the entry for the next step: if the entry has a span, that span becomes the parent of later
 // spans.
-func (s batchSpans) withParentSpan(at int, e *shop.Entry) *shop.Entry {
-	span := s[at]
+func (s batchSpans) withParentSpan(position int, e *shop.Entry) *shop.Entry {
+	span := s[position]
 	if span == nil {
 		return e
 	}

@@ -31,7 +31,7 @@ func (b *lockedStore) Insert(ctx context.Context, epoch int64, rows []shop.NewOr
 func TestLockedSaleDoesNotDelayOtherEntries(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()
-	entries := entries(6)
+	entries := newEntries(6)
 	for i := range entries {
 		entries[i].Sale = shop.ID(1 + i%2)
 	}

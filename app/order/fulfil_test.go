@@ -88,7 +88,7 @@ func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier
 	}, faulty, inventory, notifier
 }
 
-func entries(n int) []shop.Entry {
+func newEntries(n int) []shop.Entry {
 	list := make([]shop.Entry, n)
 	for i := range list {
 		list[i] = shop.Entry{
@@ -103,7 +103,7 @@ func entries(n int) []shop.Entry {
 func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, notifier := newTestFulfiller()
-	verdicts, err := f.Fulfil(context.Background(), entries(3))
+	verdicts, err := f.Fulfil(context.Background(), newEntries(3))
 	if err != nil || slices.ContainsFunc(verdicts, func(e error) bool { return e != nil }) {
 		t.Fatal(verdicts, err)
 	}
@@ -120,7 +120,7 @@ func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 func TestStalledInsertIsCancelledAtHalfThePayWindow(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(1))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(1))))
 	if faulty.within <= 0 || faulty.within > f.PayWindow/2 {
 		t.Errorf("the limit of the insert is %v with a pay window of %v, want half of it", faulty.within, f.PayWindow)
 	}
@@ -131,10 +131,10 @@ func TestFulfilIsolatesTheBadEntry(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, notifier := newTestFulfiller()
 	faulty.failing[6] = true
-	verdicts, err := f.Fulfil(context.Background(), entries(16))
+	verdicts, err := f.Fulfil(context.Background(), newEntries(16))
 	fakes.Must(t, err)
 	for i, v := range verdicts {
-		if blamed := v != nil; blamed != (i == 5) {
+		if isBad := v != nil; isBad != (i == 5) {
 			t.Errorf("entry %d: unexpected verdict %v", i, v)
 		}
 		if v != nil && !errors.Is(v, shop.ErrPermanent) {
@@ -155,7 +155,7 @@ func TestTransientFaultCountsAgainstNoEntry(t *testing.T) {
 	f, faulty, _, _ := newTestFulfiller()
 	faulty.failing[1] = true
 	faulty.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
-	verdicts, err := f.Fulfil(context.Background(), entries(4))
+	verdicts, err := f.Fulfil(context.Background(), newEntries(4))
 	if verdicts != nil || !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("unexpected verdicts %v or error %v", verdicts, err)
 	}
@@ -171,7 +171,7 @@ func TestFulfilBurnsUnitsThatTheGuardRejected(t *testing.T) {
 	faulty.existing[1] = shop.Order{ID: 1, Sale: 7, State: shop.Refused, Reason: shop.ReasonGuard, Hold: 1, Rev: 1}
 	faulty.existing[2] = shop.Order{ID: 2, Sale: 7, State: shop.Refused, Reason: shop.ReasonKey, Hold: 1, Rev: 1}
 	faulty.existing[3] = shop.Order{ID: 3, Sale: 7, State: shop.Cancelled, Hold: 1, Rev: 2, PublishedRev: 2}
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(4))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(4))))
 	burnt := map[shop.ID]bool{}
 	for _, r := range inventory.Returned {
 		burnt[r.Order] = r.Burn
@@ -189,7 +189,7 @@ func TestRefuseWritesARowWithoutTexts(t *testing.T) {
 	t.Parallel()
 	f, faulty, inventory, notifier := newTestFulfiller()
 	faulty.failing[1] = true
-	e := entries(1)[0]
+	e := newEntries(1)[0]
 	e.Address = `{"name":"a","phone":"1","text":"x"}`
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
 	o := notifier.Published[0]
@@ -205,7 +205,7 @@ func TestRefuseWritesNoRowIfTheIDIsTaken(t *testing.T) {
 	t.Parallel()
 	f, faulty, inventory, notifier := newTestFulfiller()
 	faulty.transient = shop.ErrIDTaken
-	e := entries(1)[0]
+	e := newEntries(1)[0]
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
 	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(faulty.Steps, want) || len(faulty.sizes) != 1 {
 		t.Fatalf("steps %v, want %v", faulty.Steps, want)
@@ -219,7 +219,7 @@ func TestRefuseWritesNoRowIfTheIDIsTaken(t *testing.T) {
 func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	t.Parallel()
 	f, _, _, _ := newTestFulfiller()
-	list := entries(2)
+	list := newEntries(2)
 	list[0].Bad = errors.New("field qty: \"x\"")
 	verdicts, err := f.Fulfil(context.Background(), list)
 	if err != nil || !errors.Is(verdicts[0], shop.ErrPermanent) || verdicts[1] != nil {
@@ -234,7 +234,7 @@ func TestRedeliveredEntryIsPublishedAgain(t *testing.T) {
 	f, faulty, _, notifier := newTestFulfiller()
 	faulty.existing[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1}
 	faulty.existing[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2}
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(3))))
 	fakes.WantSteps(t, faulty.Trace, "commit 3", "touch 1", "finish 2 of 3")
 	for _, o := range notifier.Published {
 		if !o.Touched {
@@ -251,7 +251,7 @@ func TestLateRowsAreTouchedBeforePublication(t *testing.T) {
 	t.Parallel()
 	f, faulty, inventory, notifier := newTestFulfiller()
 	inventory.Late = 1
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(2))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(2))))
 	fakes.WantSteps(t, faulty.Trace, "commit 2", "touch 2", "finish 2 of 2")
 	faulty.Steps, notifier.Late = nil, 1
 	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, PublishedRev: 1, Touched: true}
@@ -267,7 +267,7 @@ func TestPublishMarksAreGroupedAndKept(t *testing.T) {
 	for id := range shop.ID(3) {
 		faulty.existing[id+1] = shop.Order{ID: id + 1, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1}
 	}
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(3))))
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 3 {
 		t.Fatalf("marked %d rows (%v), want 3", len(faulty.marked), err)
 	}

@@ -53,7 +53,7 @@ func NewSoldOutFlags(inventory Redis) *SoldOutFlags {
 func (s *SoldOutFlags) Run(ctx context.Context) error {
 	var reads sync.WaitGroup
 	defer reads.Wait()
-	free := make(chan struct{}, maxReads)
+	slots := make(chan struct{}, maxReads)
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
 	for {
@@ -70,9 +70,9 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 			continue
 		}
 		select {
-		case free <- struct{}{}:
+		case slots <- struct{}{}:
 			reads.Go(func() {
-				defer func() { <-free }()
+				defer func() { <-slots }()
 				s.readCounters(ctx, suspects)
 			})
 		default: // maxReads reads are already running
@@ -108,7 +108,7 @@ func (s *SoldOutFlags) Rejects(sale, user shop.ID) bool {
 	stale := rejected && now.Sub(f.lastRejection) > suspicionLife/4
 	s.mu.RUnlock()
 	if stale {
-		s.touch(sale, now)
+		s.noteRejection(sale, now)
 	}
 	if rejected {
 		s.rejected.Add(1)
@@ -119,7 +119,7 @@ func (s *SoldOutFlags) Rejects(sale, user shop.ID) bool {
 // Rejected returns the number of buys rejected without Redis since the start.
 func (s *SoldOutFlags) Rejected() int64 { return s.rejected.Load() }
 
-func (s *SoldOutFlags) touch(sale shop.ID, now time.Time) {
+func (s *SoldOutFlags) noteRejection(sale shop.ID, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.flags[sale]; f != nil {

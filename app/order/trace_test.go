@@ -103,17 +103,17 @@ func TestBuysAreTraced(t *testing.T) {
 			spans := &spanRecorder{}
 			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
 			req.Span = (&trace.Tracer{Ratio: 1, To: spans}).Sample("socket", time.Now())
-			published := 0
+			replies := 0
 			tracedCheckout(t, &c.gate).BuyAsync(t.Context(), 5, req, func(Receipt, error) {
-				published++
+				replies++
 				if len(spans.spans) != 0 {
 					t.Error("the span ended before the buyer got the result")
 				}
 			})
 			span := spans.named(t, "buy")
-			if published != 1 || span.ErrorCode != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
+			if replies != 1 || span.ErrorCode != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
 				span.End.Before(span.Begin) {
-				t.Errorf("got %d results and span %+v, want 1, notes %+v and failed %q", published, span, c.notes, c.failed)
+				t.Errorf("got %d results and span %+v, want 1, notes %+v and failed %q", replies, span, c.notes, c.failed)
 			}
 			if c.gate.attempt.Span != req.Span {
 				t.Error("the gate call has no span")

@@ -31,7 +31,7 @@ type PublishedWatermark struct {
 type candidate struct {
 	epoch int64
 	at    shop.Millis
-	until shop.EntryID
+	lastEntry shop.EntryID
 }
 
 // Run advances the watermarks every watermarkEvery until ctx ends.
@@ -65,13 +65,13 @@ func (w *PublishedWatermark) checkPartition(ctx context.Context, partition int, 
 	}
 	// A restarted stream proves nothing about the old one. The recovery has processed the old rows.
 	if c, known := w.candidates[partition]; known && c.epoch == d.Epoch {
-		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.until); !settled {
+		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.lastEntry); !settled {
 			return nil
 		}
 		if err := w.SetPublishedUntil(ctx, partition, c.at); err != nil {
 			return err
 		}
 	}
-	w.candidates[partition] = candidate{epoch: d.Epoch, at: now, until: d.Newest}
+	w.candidates[partition] = candidate{epoch: d.Epoch, at: now, lastEntry: d.Newest}
 	return nil
 }

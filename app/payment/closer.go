@@ -13,7 +13,7 @@ import (
 const (
 	// maxEnders is the number of batches of closed trades whose orders are ended at the same time.
 	maxEnders   = 4
-	endersBatch = 500
+	endBatch = 500
 	// maxClosers is the number of trades that a node closes at the gateway at the same time. With replies after 100
 	// ms it ends three hundred orders per second. A silent gateway blocks only these calls.
 	maxClosers = 32
@@ -41,7 +41,7 @@ type TradeCloser struct {
 // NewTradeCloser returns a closer for a cashier with a gateway.
 func NewTradeCloser(c *PaymentService) *TradeCloser {
 	return &TradeCloser{
-		payments: c, queue: make(chan shop.Order, closerQueue), closed: make(chan shop.ID, endersBatch),
+		payments: c, queue: make(chan shop.Order, closerQueue), closed: make(chan shop.ID, endBatch),
 		inWork: make(map[shop.ID]time.Time),
 	}
 }
@@ -90,13 +90,13 @@ func (t *TradeCloser) removeEnded(context.Context) error {
 }
 
 // forEach calls do with each received value, until ctx ends.
-func forEach[T any](ctx context.Context, from <-chan T, do func(ctx context.Context, one T)) {
+func forEach[T any](ctx context.Context, from <-chan T, handle func(ctx context.Context, item T)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case one := <-from:
-			do(ctx, one)
+		case item := <-from:
+			handle(ctx, item)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (t *TradeCloser) close(ctx context.Context, o shop.Order) {
 // end ends the order first and all others whose trades are over now.
 func (t *TradeCloser) end(ctx context.Context, first shop.ID) {
 	batch := []shop.ID{first}
-	for more := true; more && len(batch) < endersBatch; {
+	for more := true; more && len(batch) < endBatch; {
 		select {
 		case id := <-t.closed:
 			batch = append(batch, id)

@@ -39,10 +39,10 @@ type lateWorld struct {
 	stores
 	*fakes.Trace
 	row      shop.Order
-	claim    error
+	claimErr    error
 	verdict  shop.Verdict
-	revive   error
-	begin    error
+	reviveErr   error
+	beginErr    error
 	closesAt shop.Millis
 }
 
@@ -54,8 +54,8 @@ func (w *lateWorld) Order(context.Context, shop.ID) (shop.Order, error) { return
 
 func (w *lateWorld) ClaimHold(context.Context, shop.ID, shop.OrderState) (shop.Order, error) {
 	w.Add("claim")
-	if w.claim != nil {
-		return shop.Order{}, w.claim
+	if w.claimErr != nil {
+		return shop.Order{}, w.claimErr
 	}
 	w.row.Hold++
 	return w.row, nil
@@ -71,8 +71,8 @@ func (w *lateWorld) BeginRefund(
 	_ context.Context, order shop.ID, _ []shop.OrderState, reason string, _ shop.Millis,
 ) (shop.Order, error) {
 	w.Add("refund %s: %s", order, reason)
-	if w.begin != nil {
-		return shop.Order{}, w.begin
+	if w.beginErr != nil {
+		return shop.Order{}, w.beginErr
 	}
 	w.row.State, w.row.Reason, w.row.Rev, w.row.Touched = shop.Refunding, reason, w.row.Rev+1, true
 	return w.row, nil
@@ -80,8 +80,8 @@ func (w *lateWorld) BeginRefund(
 
 func (w *lateWorld) ReviveLate(_ context.Context, claimed shop.Order, epoch int64, _ shop.Millis) (shop.Order, error) {
 	w.Add("revive hold %d at epoch %d", claimed.Hold, epoch)
-	if w.revive != nil {
-		return shop.Order{}, w.revive
+	if w.reviveErr != nil {
+		return shop.Order{}, w.reviveErr
 	}
 	w.row.State, w.row.CancelledAt, w.row.Rev, w.row.Touched = shop.Paid, 0, w.row.Rev+1, true
 	return w.row, nil
@@ -109,7 +109,7 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 	const now, longAgo = 1_000_000 + shop.Millis(100*24*3600*1000), 1_000_000
 	for name, c := range map[string]struct {
 		change func(*lateWorld)
-		retry  bool // a retry is required
+		wantRetry  bool // a retry is required
 		want   []string
 	}{
 		"free": {
@@ -133,7 +133,7 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"archived": {
-			func(w *lateWorld) { w.claim = shop.ErrArchived }, false,
+			func(w *lateWorld) { w.claimErr = shop.ErrArchived }, false,
 			[]string{"claim", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
 		"sale lost for a moment": {func(w *lateWorld) { w.verdict = shop.VerdictNotLoaded }, true, []string{
@@ -147,36 +147,36 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			"claim", "hold 2",
 		}},
 		"no unit in the database": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrPermanent }, false,
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrPermanent }, false,
 			[]string{
 				"claim", "hold 2", "revive hold 2 at epoch 3", "return 1",
 				"refund 1: " + shop.ReasonLateSoldOut, "return 1", "publish 1", "resolved: refunded",
 			},
 		},
 		"rebuilt meanwhile": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrStaleEpoch }, true,
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrStaleEpoch }, true,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "return 1"},
 		},
 		"another attempt claimed later": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrNoRow }, true,
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrNoRow }, true,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "return 1"},
 		},
 		"commit unknown": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrTransient }, true,
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrTransient }, true,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3"},
 		},
 		"resolved by another": {
-			func(w *lateWorld) { w.claim, w.row.State = shop.ErrNoRow, shop.Refunding }, false,
+			func(w *lateWorld) { w.claimErr, w.row.State = shop.ErrNoRow, shop.Refunding }, false,
 			[]string{"claim", "resolved: refunded"},
 		},
 		"revived by another": {
 			func(w *lateWorld) {
-				w.claim, w.row.State, w.row.CancelledAt, w.row.PublishedRev = shop.ErrNoRow, shop.Paid, 0, 1
+				w.claimErr, w.row.State, w.row.CancelledAt, w.row.PublishedRev = shop.ErrNoRow, shop.Paid, 0, 1
 			}, false,
 			[]string{"claim", "sell 1", "stamp 1", "publish 1"},
 		},
 		"being resolved by another": {
-			func(w *lateWorld) { w.verdict, w.begin = shop.VerdictSoldOut, shop.ErrNoRow }, true,
+			func(w *lateWorld) { w.verdict, w.beginErr = shop.VerdictSoldOut, shop.ErrNoRow }, true,
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateSoldOut},
 		},
 	} {
@@ -194,8 +194,8 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}
 			err := payments.resolve(context.Background(), w.row)
-			if retry := errors.Is(err, shop.ErrTransient); retry != c.retry || (err == nil) == c.retry {
-				t.Errorf("%v; to be tried again: want %v", err, c.retry)
+			if retry := errors.Is(err, shop.ErrTransient); retry != c.wantRetry || (err == nil) == c.wantRetry {
+				t.Errorf("%v; to be tried again: want %v", err, c.wantRetry)
 			}
 			fakes.WantSteps(t, tr, c.want...)
 		})

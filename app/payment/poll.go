@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	payWatchEvery = time.Second
-	payWatchBatch = 200 // late payments per round
+	reconcileEvery = time.Second
+	lateBatch = 200 // late payments per round
 	// payWatchLease is how long a node owns the trades that it claimed. It is longer than queryTimeout plus the wait
 	// for the pace.
-	payWatchLease = 30 * time.Second
+	queryLease = 30 * time.Second
 	// queryTimeout is the time limit of one look: at most a query and a close.
 	queryTimeout = 12 * time.Second
 	// The pauses between two queries of a trade grow with its age. A new payment is found soon, and a lost notification
@@ -67,7 +67,7 @@ func (r *PayReconciler) Overdue() time.Duration { return time.Duration(r.overdue
 // Run queries trades and resolves late payments until ctx ends.
 func (r *PayReconciler) Run(ctx context.Context) error {
 	var late sync.WaitGroup
-	late.Go(func() { _ = shop.Repeat(ctx, payWatchEvery, "resolve late payments", r.resolveLate) })
+	late.Go(func() { _ = shop.Repeat(ctx, reconcileEvery, "resolve late payments", r.resolveLate) })
 	defer late.Wait()
 	defer r.claims.Wait()
 	for ctx.Err() == nil {
@@ -75,7 +75,7 @@ func (r *PayReconciler) Run(ctx context.Context) error {
 		warn(ctx, err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(payWatchEvery):
+		case <-time.After(reconcileEvery):
 		case <-r.window.changed():
 		}
 	}
@@ -112,7 +112,7 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, payWatchBatch)
+	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, lateBatch)
 	if err != nil {
 		return fmt.Errorf("list unresolved payments: %w", err)
 	}
@@ -129,7 +129,7 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 		}
 	}
 	r.skip += len(failed)
-	if len(list) < payWatchBatch {
+	if len(list) < lateBatch {
 		r.skip = 0
 	}
 	return errors.Join(failed...)
@@ -137,7 +137,7 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 
 // claimAndQuery claims as many trades as there are free places, returns their number, and starts their queries. It does
 // not wait for the results. After a failed claim it calls done once, with the errors of its queries.
-func (r *PayReconciler) claimAndQuery(ctx context.Context, done func(error)) (int, error) {
+func (r *PayReconciler) claimAndQuery(ctx context.Context, onError func(error)) (int, error) {
 	r.window.limit = r.MaxQueries
 	places := r.window.enter(time.Now())
 	if places == 0 {
@@ -150,7 +150,7 @@ func (r *PayReconciler) claimAndQuery(ctx context.Context, done func(error)) (in
 	}
 	r.claims.Go(func() {
 		if err := r.queryAll(ctx, trades, orders, now); err != nil {
-			done(err)
+			onError(err)
 		}
 	})
 	return len(trades), nil
@@ -163,7 +163,7 @@ func (r *PayReconciler) claim(
 	if now, err = r.Payments.Redis.Now(ctx); err != nil {
 		return nil, nil, 0, fmt.Errorf("read Redis time: %w", err)
 	}
-	if trades, err = r.Payments.Store.ClaimTrades(ctx, now, now.Add(payWatchLease), limit); err != nil {
+	if trades, err = r.Payments.Store.ClaimTrades(ctx, now, now.Add(queryLease), limit); err != nil {
 		return nil, nil, now, err
 	}
 	overdue := time.Duration(0)

@@ -26,7 +26,7 @@ type openTrades struct {
 	found       map[shop.ID]time.Time
 	lastQuery   map[shop.ID]time.Time
 	maxPause    time.Duration // between two queries of the same trade
-	down        bool
+	unavailable        bool
 	running     int
 	maxRunning  int // maximum concurrent queries
 	queries     int
@@ -34,7 +34,7 @@ type openTrades struct {
 	inQuery     map[shop.ID]bool
 	byNode      [2]int
 	claims      int
-	plans       int
+	schedules       int
 }
 
 func newOpenTrades(n int, latency time.Duration) *openTrades {
@@ -47,7 +47,7 @@ func newOpenTrades(n int, latency time.Duration) *openTrades {
 	for i := range n {
 		id := shop.ID(i + 1)
 		b.orders[id] = shop.Order{ID: id, State: shop.Pending, TradeOpened: shop.MillisOf(now.Add(-time.Minute))}
-		b.plan(id, shop.MillisOf(now))
+		b.schedule(id, shop.MillisOf(now))
 		b.lastQuery[id] = now
 	}
 	return b
@@ -73,13 +73,13 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limi
 		due = append(due, OpenedTrade{
 			Order: next.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: next.at,
 		})
-		b.plan(next.order, until)
+		b.schedule(next.order, until)
 	}
 	return due, nil
 }
 
 // plan sets when the trade is due; 0: never.
-func (b *openTrades) plan(id shop.ID, at shop.Millis) {
+func (b *openTrades) schedule(id shop.ID, at shop.Millis) {
 	b.checkAt[id] = at
 	if at != 0 {
 		heap.Push(&b.queue, dueTrade{at, id})
@@ -121,10 +121,10 @@ func (b *openTrades) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order,
 func (b *openTrades) CheckTrades(_ context.Context, _ shop.Millis, next map[shop.ID]shop.Millis) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.plans++
+	b.schedules++
 	for id, at := range next {
 		if b.checkAt[id] != 0 {
-			b.plan(id, at)
+			b.schedule(id, at)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (b *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
 		b.overlapping++
 	}
 	b.inQuery[id] = true
-	down := b.down
+	down := b.unavailable
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
@@ -176,7 +176,7 @@ func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Or
 }
 
 // watch runs nodes reconcilers while during runs, each with at most perSecond queries per second.
-func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
+func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
@@ -239,7 +239,7 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 		for i := range 400 { // paid at any time within a minute
 			b.paidAt[shop.ID(50*i+1)] = began.Add(time.Duration(i) * 150 * time.Millisecond)
 		}
-		b.watch(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
+		b.runReconcilers(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
 		if wait := b.maxWait(); wait > time.Minute {
 			t.Errorf("a trade was not queried for %v", wait)
 		}
@@ -258,8 +258,8 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 			b.overlapping > 0 {
 			t.Errorf("%d queries, at most %d allowed; %d at the same time; %d twice", b.queries, allowed, b.maxRunning, b.overlapping)
 		}
-		if perClaim := b.queries / b.claims; perClaim < 20 || b.plans > b.claims {
-			t.Errorf("%d queries in %d claims and %d plans", b.queries, b.claims, b.plans)
+		if perClaim := b.queries / b.claims; perClaim < 20 || b.schedules > b.claims {
+			t.Errorf("%d queries in %d claims and %d plans", b.queries, b.claims, b.schedules)
 		}
 		t.Logf("not queried for at most %v, found after at most %v; %d queries in %v, at most %d at the same time, %d claims",
 			b.maxWait(), late, b.queries, time.Since(began), b.maxRunning, b.claims)
@@ -272,10 +272,10 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(2_000, 100*time.Millisecond)
-		b.watch(t, 1, 50, func() {
+		b.runReconcilers(t, 1, 50, func() {
 			time.Sleep(10 * time.Second)
 			b.mu.Lock()
-			b.down = true
+			b.unavailable = true
 			b.mu.Unlock()
 			time.Sleep(time.Minute) // running queries and first pauses
 			b.mu.Lock()
@@ -286,7 +286,7 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 			if perSecond := float64(b.queries-before) / 300; perSecond > 5 || perSecond < 0.5 {
 				t.Errorf("the gateway gets %v queries per second", perSecond)
 			}
-			b.down, b.maxPause = false, 0
+			b.unavailable, b.maxPause = false, 0
 			for id := range b.lastQuery {
 				b.lastQuery[id] = time.Now()
 			}
@@ -304,7 +304,7 @@ func TestStalledGatewayLimitsRunningQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(5_000, time.Hour)
-		b.watch(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
+		b.runReconcilers(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
 		if b.maxRunning > maxQueries || b.overlapping > 0 || b.queries < 50 {
 			t.Errorf("%d queries at the same time, %d twice, %d in total", b.maxRunning, b.overlapping, b.queries)
 		}
@@ -316,12 +316,12 @@ func TestNodesShareOpenTrades(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(4_000, 100*time.Millisecond)
-		b.watch(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
+		b.runReconcilers(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
 		if wait := b.maxWait(); wait > time.Minute || b.overlapping > 0 {
 			t.Errorf("a trade was not queried for %v; %d were queried twice", wait, b.overlapping)
 		}
-		if less := min(b.byNode[0], b.byNode[1]); less < b.queries/3 {
-			t.Errorf("one node sent %d of %d queries", less, b.queries)
+		if fewer := min(b.byNode[0], b.byNode[1]); fewer < b.queries/3 {
+			t.Errorf("one node sent %d of %d queries", fewer, b.queries)
 		}
 	})
 }
@@ -363,7 +363,7 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 // P8: unresolvable late payments do not hide later ones, and are resolved later.
 func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	b := &unresolvedStore{failing: 3*payWatchBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
+	b := &unresolvedStore{failing: 3*lateBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
 	r := &PayReconciler{Payments: &PaymentService{Redis: b, Store: b}}
 	for range 4 {
 		_ = r.resolveLate(t.Context())
@@ -375,7 +375,7 @@ func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	for range 5 {
 		_ = r.resolveLate(t.Context())
 	}
-	if len(b.resolved) != b.resolvable+3*payWatchBatch+7 {
-		t.Errorf("%d are resolved, want %d", len(b.resolved), b.resolvable+3*payWatchBatch+7)
+	if len(b.resolved) != b.resolvable+3*lateBatch+7 {
+		t.Errorf("%d are resolved, want %d", len(b.resolved), b.resolvable+3*lateBatch+7)
 	}
 }

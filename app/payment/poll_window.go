@@ -27,7 +27,7 @@ type queryWindow struct {
 	size    float64 // 0: no query yet
 	running int
 	faults  int // consecutive
-	until   time.Time
+	pausedUntil   time.Time
 	freed   chan struct{} // buffered; signals that places may be free
 }
 
@@ -38,7 +38,7 @@ func (w *queryWindow) enter(now time.Time) int {
 	w.size = min(cmp.Or(w.size, initialQueries), float64(cmp.Or(w.limit, maxQueries)))
 	places := int(w.size)
 	free := places - w.running
-	if now.Before(w.until) || free < 1 || 2*free < places {
+	if now.Before(w.pausedUntil) || free < 1 || 2*free < places {
 		return 0
 	}
 	w.running += free
@@ -66,7 +66,7 @@ func (w *queryWindow) finished(fault bool, now time.Time) {
 	w.faults++
 	w.size = math.Max(1, w.size*0.9)
 	if w.faults >= faultsToPause {
-		w.until = now.Add(faultPause)
+		w.pausedUntil = now.Add(faultPause)
 	}
 }
 
@@ -74,19 +74,19 @@ func (w *queryWindow) finished(fault bool, now time.Time) {
 func (w *queryWindow) changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.prepare()
+	w.ensureChannel()
 	return w.freed
 }
 
 func (w *queryWindow) signal() {
-	w.prepare()
+	w.ensureChannel()
 	select {
 	case w.freed <- struct{}{}:
 	default:
 	}
 }
 
-func (w *queryWindow) prepare() {
+func (w *queryWindow) ensureChannel() {
 	if w.freed == nil {
 		w.freed = make(chan struct{}, 1)
 	}

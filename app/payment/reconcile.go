@@ -77,12 +77,12 @@ func (p *DailyReconciliation) part(
 	if len(orders) == payDayBatch {
 		report.Next = orders[payDayBatch-1]
 	}
-	within := func(at shop.Millis) bool { return from <= at && at < to }
-	return report, p.compare(ctx, &report, within, orders)
+	onDay := func(at shop.Millis) bool { return from <= at && at < to }
+	return report, p.compare(ctx, &report, onDay, orders)
 }
 
 func (p *DailyReconciliation) compare(
-	ctx context.Context, report *ReconciliationReport, within func(shop.Millis) bool, orders []shop.ID,
+	ctx context.Context, report *ReconciliationReport, onDay func(shop.Millis) bool, orders []shop.ID,
 ) error {
 	seen, err := p.readCases(ctx, orders)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *DailyReconciliation) compare(
 			c = newer
 		}
 		report.Orders++
-		if c.received() && within(c.paidAt()) {
+		if c.received() && onDay(c.paidAt()) {
 			report.Paid++
 			report.TakenFen += c.trade.AmountFen
 			report.ReturnedFen += c.trade.RefundedFen

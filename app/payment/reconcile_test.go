@@ -27,15 +27,15 @@ type reconciliationStores struct {
 func (b *reconciliationStores) OrdersOfDay(
 	_ context.Context, from, to shop.Millis, after shop.ID, limit int,
 ) ([]shop.ID, error) {
-	of := make(map[shop.ID]bool)
+	listed := make(map[shop.ID]bool)
 	for _, p := range b.payments {
-		of[p.Order] = of[p.Order] || from <= p.PaidAt && p.PaidAt < to
+		listed[p.Order] = listed[p.Order] || from <= p.PaidAt && p.PaidAt < to
 	}
 	for _, o := range b.orders {
-		of[o.ID] = of[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLife) >= from
+		listed[o.ID] = listed[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLife) >= from
 	}
-	maps.DeleteFunc(of, func(id shop.ID, listed bool) bool { return !listed || id <= after })
-	ids := slices.Sorted(maps.Keys(of))
+	maps.DeleteFunc(listed, func(id shop.ID, listed bool) bool { return !listed || id <= after })
+	ids := slices.Sorted(maps.Keys(listed))
 	return ids[:min(limit, len(ids))], nil
 }
 

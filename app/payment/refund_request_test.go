@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func (b *refundStore) RequestRefund(_ context.Context, ask BuyerRefundRequest) (shop.Order, error) {
-	if ask.Order != b.Row.ID || ask.User != b.Row.User {
+func (b *refundStore) RequestRefund(_ context.Context, request BuyerRefundRequest) (shop.Order, error) {
+	if request.Order != b.Row.ID || request.User != b.Row.User {
 		return shop.Order{}, shop.ErrNoRow
 	}
 	if b.Row.State == shop.Paid || b.Row.State == shop.Shipped {

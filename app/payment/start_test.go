@@ -218,13 +218,13 @@ func TestRepeatedPayMakesNoGatewayCall(t *testing.T) {
 // rejection (I6).
 func TestPayRejectsUnpayableOrders(t *testing.T) {
 	t.Parallel()
-	is := func(state shop.OrderState) func(*PaymentService, *fixedGateway, *tradeStore) {
+	inState := func(state shop.OrderState) func(*PaymentService, *fixedGateway, *tradeStore) {
 		return func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.State = state }
 	}
 	gatewayError := func(err error) func(*PaymentService, *fixedGateway, *tradeStore) {
 		return func(_ *PaymentService, g *fixedGateway, _ *tradeStore) { g.err = err }
 	}
-	late := func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
+	nearDeadline := func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
 	for name, c := range map[string]struct {
 		change func(*PaymentService, *fixedGateway, *tradeStore)
 		user   shop.ID
@@ -240,9 +240,9 @@ func TestPayRejectsUnpayableOrders(t *testing.T) {
 		}, 9, 1, ViaPage, shop.UnknownOp},
 		"another user":       {nil, 8, 1, ViaPage, shop.NotFound},
 		"still reserved":     {nil, 8, 77, ViaPage, shop.Busy},
-		"paid":               {is(shop.Paid), 9, 1, ViaPage, shop.WrongState},
-		"expired":            {is(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
-		"in the last moment": {late, 9, 1, ViaPage, shop.OrderExpired},
+		"paid":               {inState(shop.Paid), 9, 1, ViaPage, shop.WrongState},
+		"expired":            {inState(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
+		"in the last moment": {nearDeadline, 9, 1, ViaPage, shop.OrderExpired},
 		"database unreachable": {func(
 			_ *PaymentService, _ *fixedGateway, b *tradeStore,
 		) {

@@ -209,7 +209,7 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 			Watch:               s.storefront.Watch, BuyAsync: s.checkout.BuyAsync,
 			RequestPass: p.passService.RequestPass,
 			SolvePass:   p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
-			RequestRefund: s.askRefund.RequestRefund,
+			RequestRefund: s.refundRequests.RequestRefund,
 			OrdersOf:      s.orders.OrdersOf,
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,

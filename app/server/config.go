@@ -207,8 +207,8 @@ func checkAddress(address string) string {
 
 // checkLoopback accepts loopback addresses only: the embedded Redis has no password.
 func checkLoopback(address string) string {
-	if wrong := checkAddress(address); wrong != "" {
-		return wrong
+	if problem := checkAddress(address); problem != "" {
+		return problem
 	}
 	host, _, _ := net.SplitHostPort(address)
 	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {

@@ -71,16 +71,16 @@ func (p *problems) checkDuration(name string, d, low, high time.Duration) {
 // lists every invalid variable.
 func Load(environ []string) (Config, error) {
 	var p problems
-	vars, known := stampedeVariables(environ), names()
+	vars, known := stampedeVariables(environ), variablesByName()
 	exposed := readSecretFiles(vars, known, &p)
 	setCrashPoint(vars, &p)
 	setBenchMode(vars)
 	for name := range vars {
 		if _, ok := known[name]; !ok && !slices.Contains(ignoredVariables, name) {
-			p.add(name, unknown(name, known))
+			p.add(name, unknownMessage(name, known))
 		}
 	}
-	presets(vars)
+	applyPreset(vars)
 	var c Config
 	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
 	unreadable := parseProblems(err, vars, known, &p)
@@ -111,7 +111,7 @@ func stampedeVariables(environ []string) map[string]string {
 }
 
 // names returns all variables by their names without the prefix.
-func names() map[string]Variable {
+func variablesByName() map[string]Variable {
 	known := make(map[string]Variable)
 	for _, v := range Variables() {
 		known[strings.TrimPrefix(v.Name, prefix)] = v
@@ -127,10 +127,10 @@ func parseProblems(err error, vars map[string]string, known map[string]Variable,
 	if !ok {
 		return unreadable
 	}
-	for _, one := range all.Errors {
-		parse, ok := errors.AsType[env.ParseError](one)
+	for _, failure := range all.Errors {
+		parse, ok := errors.AsType[env.ParseError](failure)
 		if !ok {
-			p.add("…", one.Error())
+			p.add("…", failure.Error())
 			continue
 		}
 		for name, v := range known {
@@ -160,7 +160,7 @@ func parseErrorText(e env.ParseError, value string) string {
 }
 
 // unknown reports an unknown variable and suggests the most similar name.
-func unknown(name string, known map[string]Variable) string {
+func unknownMessage(name string, known map[string]Variable) string {
 	best, distance := "", 4
 	for candidate := range known {
 		if d := editDistance(name, candidate); d < distance {

@@ -38,7 +38,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 				// Most values are invalid for their variable: the test covers only the reading of files.
 				var p problems
 				vars := map[string]string{strings.TrimPrefix(v.Name, prefix) + "_FILE": secretFile(t, secret+end, 0o400)}
-				readSecretFiles(vars, names(), &p)
+				readSecretFiles(vars, variablesByName(), &p)
 				if got := vars[strings.TrimPrefix(v.Name, prefix)]; got != secret || len(vars) != 1 || p.found != nil {
 					t.Errorf("file that ends with %q: %v, problems %v", end, vars, p.found)
 				}
@@ -120,7 +120,7 @@ func TestPublicSecretFilesAreReported(t *testing.T) {
 	}
 	var p problems
 	public := map[string]string{"MYSQL_CA_FILE": secretFile(t, "-----BEGIN CERTIFICATE-----", 0o644)}
-	if warned := readSecretFiles(public, names(), &p); warned != nil || p.found != nil {
+	if warned := readSecretFiles(public, variablesByName(), &p); warned != nil || p.found != nil {
 		t.Errorf("a certificate: %v, %v", warned, p.found)
 	}
 }

@@ -95,14 +95,14 @@ func TestInvalidValuesNameTheVariable(t *testing.T) {
 		"COLOUR_OF_THE_DOOR=red":                 "is not a variable",
 	} {
 		_, err := Load([]string{prefix + line})
-		var wrong *ConfigError
-		if !errors.As(err, &wrong) {
+		var configErr *ConfigError
+		if !errors.As(err, &configErr) {
 			t.Errorf("%s: got %v", line, err)
 			continue
 		}
 		name, _, _ := strings.Cut(line, "=")
 		found := false
-		for _, p := range wrong.Problems {
+		for _, p := range configErr.Problems {
 			found = found || p.Variable == prefix+name && strings.Contains(p.Message, want)
 		}
 		if !found {
@@ -130,12 +130,12 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 		"STAMPEDE_LISTEN=x", "STAMPEDE_PARTITIONS=x", "STAMPEDE_PAY_WINDOW=x",
 		"STAMPEDE_REDIS_URL=redis://127.0.0.1:6379",
 	})
-	var wrong *ConfigError
-	if !errors.As(err, &wrong) {
+	var configErr *ConfigError
+	if !errors.As(err, &configErr) {
 		t.Fatal(err)
 	}
 	var named []string
-	for _, p := range wrong.Problems {
+	for _, p := range configErr.Problems {
 		named = append(named, strings.TrimPrefix(p.Variable, prefix))
 	}
 	if got := fmt.Sprint(named); got != "[JWT_SECRET LISTEN MYSQL_DSN PARTITIONS PAY_WINDOW]" {
@@ -187,20 +187,20 @@ func TestVariablesOverrideTheLimitPreset(t *testing.T) {
 	if strict.BuyAllRate != 1000 || strict.BuyRate != 10 || strict.BuyUserRate != 1 || strict.BuyUserBurst != 1 {
 		t.Errorf("strict: %+v", strict.classes()[limits.Buy])
 	}
-	own := load("STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_RATE=77", "STAMPEDE_BUY_USER_RATE=0")
-	if own.BuyRate != 77 || own.BuyUserRate != 0 || own.BuyAllRate != 1000 {
-		t.Errorf("strict with own figures: %+v", own.classes()[limits.Buy])
+	overridden := load("STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_RATE=77", "STAMPEDE_BUY_USER_RATE=0")
+	if overridden.BuyRate != 77 || overridden.BuyUserRate != 0 || overridden.BuyAllRate != 1000 {
+		t.Errorf("strict with own figures: %+v", overridden.classes()[limits.Buy])
 	}
-	figures := 0
+	strictValues := 0
 	for _, v := range Variables() {
 		if v.Strict != "" {
-			figures++
+			strictValues++
 			if v.Strict == v.Default {
 				t.Errorf("%s is no stricter in the preset strict", v.Name)
 			}
 		}
 	}
-	if figures < 14 {
-		t.Errorf("the preset strict sets %d figures", figures)
+	if strictValues < 14 {
+		t.Errorf("the preset strict sets %d figures", strictValues)
 	}
 }

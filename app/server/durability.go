@@ -93,8 +93,8 @@ func redisWeaknesses(
 	ctx context.Context, name string, server *redis.Client, wants []redisRequirement,
 ) (found []Weakness) {
 	for _, w := range wants {
-		if is, ok := redisSetting(ctx, server, w.setting); is != w.want {
-			weak := store.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}
+		if value, ok := redisSetting(ctx, server, w.setting); value != w.want {
+			weak := store.WeakSetting{Setting: w.setting, Is: value, Want: w.want, Risk: w.risk}
 			found = append(found, weaknessOf(name, weak, w.refused && ok))
 		}
 	}
@@ -158,10 +158,10 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 			online, s.replicas)}, false))
 	case s.replicas == 0 && online > 0:
 		const setting = "min-replicas-to-write"
-		if is, ok := redisSetting(ctx, server, setting); ok && is == "0" {
+		if value, ok := redisSetting(ctx, server, setting); ok && value == "0" {
 			const risk = "a promoted replica may lack any number of confirmed buys" +
 				" (with STAMPEDE_REDIS_REPLICAS, each buy waits for replicas)"
-			weak := store.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
+			weak := store.WeakSetting{Setting: setting, Is: value, Want: "1", Risk: risk}
 			found = append(found, weaknessOf(name, weak, false))
 		}
 	}

@@ -13,11 +13,11 @@ import (
 const presetStrict = "strict"
 
 // presets applies the values of the preset to variables that are not set.
-func presets(vars map[string]string) {
+func applyPreset(vars map[string]string) {
 	if vars["LIMITS"] != presetStrict {
 		return
 	}
-	for name, v := range names() {
+	for name, v := range variablesByName() {
 		if _, set := vars[name]; !set && v.Strict != "" {
 			vars[name] = v.Strict
 		}

@@ -118,7 +118,7 @@ func (s *Server) readyInDetail() error {
 	return s.ready()
 }
 
-func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&notReadyReason{what, err}) }
+func (s *Server) setNotReady(reason string, err error) { s.notReady.Store(&notReadyReason{reason, err}) }
 
 // closeListeners shuts down both servers. fasthttp's Shutdown does not close a listener whose Serve starts later. That
 // can happen when a store rejects the start at once; without the Close here, that Serve would not return.

@@ -37,7 +37,7 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	m.orderMail = &outbox.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
 	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
 		m.orderMail.Deliver)
-	showDeliveries(registry, m.delivery, "stampede_mails_total",
+	exportDeliveries(registry, m.delivery, "stampede_mails_total",
 		"Attempts of this node to send an e-mail: sent, dead (permanent failure), or unsent (retried).",
 		[3]string{"sent", "dead", "unsent"})
 	const help = "Unsent e-mails: waiting ones are retried, dead ones wait for an operator. NaN: Redis was unreachable."

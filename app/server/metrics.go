@@ -74,9 +74,9 @@ func (m *storeMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m *storeMetrics) Collect(ch chan<- prometheus.Metric) {
-	var asked sync.WaitGroup
+	var collecting sync.WaitGroup
 	for _, c := range m.all {
-		asked.Go(func() { c.Collect(ch) })
+		collecting.Go(func() { c.Collect(ch) })
 	}
-	asked.Wait()
+	collecting.Wait()
 }

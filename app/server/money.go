@@ -23,26 +23,26 @@ import (
 // money holds the jobs for opened payments. Its fields are nil if the shop takes no payments.
 type money struct {
 	closer *payment.TradeCloser
-	watch  *payment.PayReconciler
+	reconciler  *payment.PayReconciler
 }
 
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
-	cashier := &payment.PaymentService{
+	payments := &payment.PaymentService{
 		Gateway: p.gateway, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 		Margin:  payment.TradeMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
-	p.services.payments = cashier
+	p.services.payments = payments
 	p.services.reconciliation = &payment.DailyReconciliation{
 		Store: p.stores.db, Gateway: p.gateway, Zone: c.TimeZone.Location,
 	}
-	if !cashier.TakesPayments() {
+	if !payments.TakesPayments() {
 		return
 	}
-	p.money = money{closer: payment.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
+	p.money = money{closer: payment.NewTradeCloser(payments), reconciler: newPayReconciler(payments, c.AlipayQueryRate)}
 	p.expirer.Closer = p.money.closer
-	counts := cashier.Counts()
+	counts := payments.Counts()
 	for _, c := range []struct {
 		name, help string
 		n          *atomic.Int64
@@ -58,33 +58,33 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		counter(registry, "stampede_"+c.name+"_total", c.help, c.n.Load)
 	}
 	counter(registry, "stampede_trades_asked_total",
-		"Queries of this node about opened payments without a final result.", p.money.watch.Queries)
+		"Queries of this node about opened payments without a final result.", p.money.reconciler.Queries)
 	gauge(registry, "stampede_trades_behind_seconds",
 		"Time since the most overdue payment query was due. Above 25, a lost notification may take more than a minute.",
-		func() float64 { return p.money.watch.Overdue().Seconds() })
+		func() float64 { return p.money.reconciler.Overdue().Seconds() })
 	gauge(registry, "stampede_trades_waiting",
 		"Orders past their deadline that this node cannot end before the gateway's response.", p.money.closer.Waiting)
 }
 
 // payWatchFull is the rate per second from which a node sends all its queries within a few seconds.
-const payWatchFull = 25
+const fullQueryRate = 25
 
 // newPayWatch returns the job that queries the gateway about open payments, at most perSecond times a second.
-func newPayWatch(cashier *payment.PaymentService, perSecond int) *payment.PayReconciler {
-	watch := &payment.PayReconciler{
-		Payments: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
+func newPayReconciler(payments *payment.PaymentService, perSecond int) *payment.PayReconciler {
+	reconciler := &payment.PayReconciler{
+		Payments: payments, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
 	}
-	if perSecond < payWatchFull {
-		watch.MaxQueries = max(1, perSecond*5)
+	if perSecond < fullQueryRate {
+		reconciler.MaxQueries = max(1, perSecond*5)
 	}
-	return watch
+	return reconciler
 }
 
 // start starts the payment jobs on nodes with the role sweeper.
 func (m *money) start(d *jobs, c *Config) {
 	if c.Roles.Sweeper && m.closer != nil {
 		d.start("trade closer", m.closer.Run)
-		d.start("payment reconciler", m.watch.Run)
+		d.start("payment reconciler", m.reconciler.Run)
 	}
 }
 
@@ -157,8 +157,8 @@ func (c *Config) checkAlipay(p *problems) {
 		return
 	}
 	_, err := c.gateway()
-	if wrong, ok := errors.AsType[*alipay.KeyError](err); ok {
-		p.add(keyVariables[wrong.Option], "cannot be used: "+wrong.Err.Error())
+	if keyErr, ok := errors.AsType[*alipay.KeyError](err); ok {
+		p.add(keyVariables[keyErr.Option], "cannot be used: "+keyErr.Err.Error())
 	}
 }
 

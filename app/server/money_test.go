@@ -107,12 +107,12 @@ func TestInvalidAlipaySettingsNameTheVariable(t *testing.T) {
 			environ = append(environ, "STAMPEDE_ALIPAY_"+variable+"="+value)
 		}
 		_, err := Load(environ)
-		var wrong *ConfigError
-		if !errors.As(err, &wrong) || len(wrong.Problems) != 1 {
+		var configErr *ConfigError
+		if !errors.As(err, &configErr) || len(configErr.Problems) != 1 {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		p := wrong.Problems[0]
+		p := configErr.Problems[0]
 		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.message) ||
 			strings.Contains(err.Error(), private) {
 			t.Errorf("%s: %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.message)

@@ -59,8 +59,8 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 func (s *readinessDeps) replicas(ctx context.Context) ([]backoffice.Check, error) {
 	var found []backoffice.Check
 	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
-		of, err := replicasOf(ctx, name, server)
-		found = append(found, of...)
+		checks, err := replicasOf(ctx, name, server)
+		found = append(found, checks...)
 		if err != nil && name != singleServer { // the other servers of the cluster are still checked
 			found = append(found, backoffice.Check{
 				State: backoffice.CheckFail, Code: backoffice.FoundUnreadable, Of: backoffice.Facts{"what": name},

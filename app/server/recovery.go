@@ -39,8 +39,8 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 		func() int { return boolGauge(p.recovery.Database().Fallback) })
 }
 
-func boolGauge(is bool) int {
-	if is {
+func boolGauge(value bool) int {
+	if value {
 		return 1
 	}
 	return 0

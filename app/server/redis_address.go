@@ -93,7 +93,7 @@ func sentinelAddress(rest string, encrypted bool) (redisAddress, error) {
 }
 
 // trust verifies server certificates against the given ones instead of the system's.
-func (a *redisAddress) trust(certificates Secret) error {
+func (a *redisAddress) useCA(certificates Secret) error {
 	switch {
 	case certificates == "":
 		return nil
@@ -146,11 +146,11 @@ func parseHosts(rest, port string) (hostsURL, error) {
 	parsed := hostsURL{user: u.User.Username(), path: strings.Trim(u.Path, "/"), query: query}
 	parsed.password, _ = u.User.Password()
 	for host := range strings.SplitSeq(hosts, ",") {
-		one, err := hostPort(host, port)
+		complete, err := hostPort(host, port)
 		if err != nil {
 			return hostsURL{}, err
 		}
-		parsed.hosts = append(parsed.hosts, one)
+		parsed.hosts = append(parsed.hosts, complete)
 	}
 	return parsed, nil
 }

@@ -22,12 +22,12 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	cluster := kit.StartRedisCluster(t, 3, 3)
 	dsn := kit.MySQL(t)
 	environ := func(address string) Config {
-		return embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+dsn,
+		return embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+dsn,
 			"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=8")
 	}
 	config := environ(cluster.URL)
 	n := startNode(t, config, Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	sale := n.open().ID
+	sale := n.firstOpenSale().ID
 	n.waitSettled(n.buy(sale, "key-cluster-1").Order)
 
 	ctx := kit.Context(t)
@@ -111,7 +111,7 @@ func TestClusterAddressOfSingleServerIsRejected(t *testing.T) {
 func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	t.Helper()
 	ctx := kit.Context(t)
-	published := func(replicas int, of string) int {
+	countWarnings := func(replicas int, text string) int {
 		t.Helper()
 		with := config
 		with.RedisReplicas = replicas
@@ -126,7 +126,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 		}
 		n := 0
 		for _, w := range weak {
-			if strings.Contains(w.Message, of) && strings.HasPrefix(w.Store, "Redis 127.0.0.1:") && !w.Refused {
+			if strings.Contains(w.Message, text) && strings.HasPrefix(w.Store, "Redis 127.0.0.1:") && !w.Refused {
 				n++
 			}
 		}
@@ -134,7 +134,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 	}
 	for _, c := range []struct {
 		replicas, want int
-		of             string
+		text             string
 	}{
 		{0, 3, "min-replicas-to-write is 0"},
 		{1, 0, "min-replicas-to-write"},
@@ -142,22 +142,22 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 		{2, 3, "1 replicas are online, and STAMPEDE_REDIS_REPLICAS is 2"},
 		{0, 0, "cluster-require-full-coverage"},
 	} {
-		if n := published(c.replicas, c.of); n != c.want {
-			t.Errorf("%q with %d replicas: warnings about %d servers, want %d", c.of, c.replicas, n, c.want)
+		if n := countWarnings(c.replicas, c.text); n != c.want {
+			t.Errorf("%q with %d replicas: warnings about %d servers, want %d", c.text, c.replicas, n, c.want)
 		}
 	}
 	options, err := redis.ParseURL(cluster.Primaries[0].URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := redis.NewClient(options)
-	defer one.Close()
+	client := redis.NewClient(options)
+	defer client.Close()
 	const coverage = "cluster-require-full-coverage"
-	if err := one.ConfigSet(ctx, coverage, "yes").Err(); err != nil {
+	if err := client.ConfigSet(ctx, coverage, "yes").Err(); err != nil {
 		t.Fatal(err)
 	}
-	defer one.ConfigSet(ctx, coverage, "no")
-	if n := published(0, coverage+" is yes"); n != 1 {
+	defer client.ConfigSet(ctx, coverage, "no")
+	if n := countWarnings(0, coverage+" is yes"); n != 1 {
 		t.Errorf("\"one primary stops all\": warnings about %d servers, want 1", n)
 	}
 }

@@ -175,7 +175,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return startResult(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stores.close()) }()
-	return startResult(ctx, s.work(ctx, stores))
+	return startResult(ctx, s.runWithStores(ctx, stores))
 }
 
 // listenerError ends Run because a listener failed.
@@ -194,7 +194,7 @@ func startResult(ctx context.Context, err error) error {
 }
 
 // work is the part of Run while the stores are open.
-func (s *Server) work(ctx context.Context, stores *stores) error {
+func (s *Server) runWithStores(ctx context.Context, stores *stores) error {
 	c := &s.config
 	if err := s.prepare(ctx, stores); err != nil {
 		return err
@@ -231,13 +231,13 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 			s.public.AllowLongBodies(p.auth.isOperator)
 			s.public.Open(p.handler(c, s.closing, s.registry))
 		}
-		s.open(stores, lease.Node())
+		s.setReady(stores, lease.Node())
 		<-ctx.Done()
 	}
 	return errors.Join(err, s.shutDown(p, d, stopJobs))
 }
 
-func (s *Server) open(stores *stores, node int) {
+func (s *Server) setReady(stores *stores, node int) {
 	s.notReady.Store(nil)
 	about := About{Addr: s.Addr()}
 	if s.private != nil {

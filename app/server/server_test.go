@@ -36,7 +36,7 @@ type node struct {
 }
 
 // embedded returns a configuration with embedded stores in the folder and free ports.
-func embedded(t *testing.T, dir string, more ...string) Config {
+func embeddedConfig(t *testing.T, dir string, more ...string) Config {
 	t.Helper()
 	c, err := Load(append([]string{
 		"STAMPEDE_DATA=" + dir, "STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
@@ -113,7 +113,7 @@ func (n *node) try(method, path string, body any) (int, string) {
 }
 
 // private reads a page of the private listener.
-func (n *node) private(path string) string {
+func (n *node) getPrivatePage(path string) string {
 	n.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	res, err := client.Get("http://" + n.server.private.listener.Addr().String() + path)
@@ -149,7 +149,7 @@ func (n *node) logInGuest() *node {
 type salesPage struct{ Sales []shop.SaleView }
 
 // open returns the first open sale.
-func (n *node) open() shop.SaleView {
+func (n *node) firstOpenSale() shop.SaleView {
 	n.t.Helper()
 	sales := requestOK[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales
 	if len(sales) == 0 {
@@ -179,18 +179,18 @@ func (n *node) waitSettled(id shop.ID) shop.Order {
 func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := embedded(t, dir)
+	c := embeddedConfig(t, dir)
 	n := startNode(t, c, Options{Rolling: true}).ready().logInGuest()
-	sale := n.open()
-	repeated := n.buy(sale.ID, "key-kept")
-	if o := n.waitSettled(repeated.Order); o.State != shop.Pending || o.PayBy == 0 ||
+	sale := n.firstOpenSale()
+	firstReceipt := n.buy(sale.ID, "key-kept")
+	if o := n.waitSettled(firstReceipt.Order); o.State != shop.Pending || o.PayBy == 0 ||
 		o.ProductName != sale.Product.Name {
 		t.Errorf("order %+v", o)
 	}
-	if again := n.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
-		t.Errorf("the same key made another order: %v and %v", repeated, again)
+	if again := n.buy(sale.ID, "key-kept"); again.Order != firstReceipt.Order {
+		t.Errorf("the same key made another order: %v and %v", firstReceipt, again)
 	}
-	cancelled := n.buyNewOrder(sale.ID)
+	cancelled := n.buyFromOtherSale(sale.ID)
 	if o := requestOK[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+cancelled.String()+"/cancel",
 		nil); o.State != shop.Cancelled {
 		t.Errorf("cancelled order is %s", o.State)
@@ -200,10 +200,10 @@ func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 
 	m := startNode(t, c, Options{Rolling: true}).ready()
 	m.token = n.token
-	if o := requestOK[shop.Order](m, "GET", "/api/v1/orders/"+repeated.Order.String(), nil); o.State != shop.Pending {
+	if o := requestOK[shop.Order](m, "GET", "/api/v1/orders/"+firstReceipt.Order.String(), nil); o.State != shop.Pending {
 		t.Errorf("after the restart the order is %s", o.State)
 	}
-	if again := m.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
+	if again := m.buy(sale.ID, "key-kept"); again.Order != firstReceipt.Order {
 		t.Errorf("after the restart the same key made another order: %v", again)
 	}
 	view := requestOK[shop.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
@@ -214,10 +214,10 @@ func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 }
 
 // buyNewOrder buys from a sale other than the given one.
-func (n *node) buyNewOrder(not shop.ID) shop.ID {
+func (n *node) buyFromOtherSale(excluded shop.ID) shop.ID {
 	n.t.Helper()
 	for _, s := range requestOK[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
-		if s.ID != not {
+		if s.ID != excluded {
 			return n.buy(s.ID, "key-"+s.ID.String()).Order
 		}
 	}
@@ -247,7 +247,7 @@ func (n *node) checkAudit(c Config) {
 func TestStartErrorsNameTheConflict(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := embedded(t, dir)
+	c := embeddedConfig(t, dir)
 	first, err := New(c, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -257,9 +257,9 @@ func TestStartErrorsNameTheConflict(t *testing.T) {
 		config  Config
 		message string
 	}{
-		"folder in use":  {embedded(t, dir), "another server uses the data folder"},
-		"port in use":    {embedded(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop the program that uses it, or choose another address with STAMPEDE_LISTEN"},
-		"metrics in use": {embedded(t, t.TempDir(), "STAMPEDE_METRICS_LISTEN="+first.Addr()), "STAMPEDE_METRICS_LISTEN"},
+		"folder in use":  {embeddedConfig(t, dir), "another server uses the data folder"},
+		"port in use":    {embeddedConfig(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop the program that uses it, or choose another address with STAMPEDE_LISTEN"},
+		"metrics in use": {embeddedConfig(t, t.TempDir(), "STAMPEDE_METRICS_LISTEN="+first.Addr()), "STAMPEDE_METRICS_LISTEN"},
 	} {
 		s, err := New(want.config, Options{})
 		if err == nil || !strings.Contains(err.Error(), want.message) {
@@ -283,7 +283,7 @@ func TestStartErrorsNameTheConflict(t *testing.T) {
 // be stopped.
 func TestServerWaitsForUnreachableStores(t *testing.T) {
 	t.Parallel()
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
+	c := embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
 		"STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:1)/shop",
 		"STAMPEDE_JWT_SECRET="+goodSecret)
 	n := startNode(t, c, Options{})
@@ -300,7 +300,7 @@ func TestServerWaitsForUnreachableStores(t *testing.T) {
 		if strings.Contains(public, "127.0.0.1") || strings.Contains(public, "refused") {
 			t.Errorf("the public readiness is %q", public)
 		}
-		private := n.private("/readyz")
+		private := n.getPrivatePage("/readyz")
 		return strings.Contains(private, "127.0.0.1:1") && strings.Contains(private, "refused"), private
 	})
 	if code, body := n.try("GET", "/api/v1/time", nil); code != 503 || !strings.Contains(body, `"busy"`) {
@@ -314,7 +314,7 @@ func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	realConfig := func(redis string, more ...string) Config {
-		return embedded(t, t.TempDir(), append([]string{
+		return embeddedConfig(t, t.TempDir(), append([]string{
 			"STAMPEDE_REDIS_URL=" + redis, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + goodSecret,
 		}, more...)...)
 	}
@@ -335,7 +335,7 @@ func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 		t.Errorf("on a Redis without AOF: %v", err)
 	}
 	n := startNode(t, realConfig(durable), Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	if o := n.waitSettled(n.buy(n.open().ID, "key-real").Order); o.State != shop.Pending {
+	if o := n.waitSettled(n.buy(n.firstOpenSale().ID, "key-real").Order); o.State != shop.Pending {
 		t.Errorf("order %+v", o)
 	}
 	res, err := http.Get(fmt.Sprintf("http://%s/metrics", n.server.private.listener.Addr()))
@@ -363,10 +363,10 @@ func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 func TestRedisOutageReturnsBusyAndRecovers(t *testing.T) {
 	t.Parallel()
 	proxy := kit.NewProxy(t, kit.Redis(t))
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+proxy.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
+	c := embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+proxy.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
 		"STAMPEDE_JWT_SECRET="+goodSecret)
 	n := startNode(t, c, Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	sale := n.open()
+	sale := n.firstOpenSale()
 	n.buy(sale.ID, "key-before")
 	proxy.Cut()
 	buy := map[string]any{"qty": 1, "key": "key-during"}

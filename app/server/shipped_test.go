@@ -11,7 +11,7 @@ import (
 )
 
 // shipped reads a file of the folder deploy.
-func shipped(t *testing.T, name string) string {
+func readDeployFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
 	if err != nil {
@@ -28,7 +28,7 @@ func TestShippedDeploymentsListTheirProxy(t *testing.T) {
 		"stampede.service":  `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
 		"stampede@.service": `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
 	} {
-		found := regexp.MustCompile(setting).FindStringSubmatch(shipped(t, name))
+		found := regexp.MustCompile(setting).FindStringSubmatch(readDeployFile(t, name))
 		if found == nil {
 			t.Errorf("%s does not set STAMPEDE_TRUSTED_PROXIES", name)
 			continue
@@ -50,7 +50,7 @@ func TestShippedDeploymentsListTheirProxy(t *testing.T) {
 func TestShippedUnitsLetNodesDrain(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stampede.service", "stampede@.service"} {
-		unit := shipped(t, name)
+		unit := readDeployFile(t, name)
 		found := regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)$`).FindStringSubmatch(unit)
 		if found == nil {
 			t.Errorf("%s does not set TimeoutStopSec", name)
@@ -78,7 +78,7 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 		"compose.yaml", "stampede.service", "stampede@.service", "kubernetes/base/kustomization.yaml",
 		"kubernetes/migrate/job.yaml",
 	} {
-		found := regexp.MustCompile(`(STAMPEDE_\w+)_FILE[=:,]`).FindAllStringSubmatch(shipped(t, name), -1)
+		found := regexp.MustCompile(`(STAMPEDE_\w+)_FILE[=:,]`).FindAllStringSubmatch(readDeployFile(t, name), -1)
 		if len(found) < 2 {
 			t.Errorf("%s: %v", name, found)
 		}
@@ -87,7 +87,7 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 				t.Errorf("%s sets %s_FILE, but %s is not a secret", name, file[1], file[1])
 			}
 		}
-		if regexp.MustCompile(`STAMPEDE_(JWT_SECRET|MYSQL_DSN)[=:,]`).MatchString(shipped(t, name)) {
+		if regexp.MustCompile(`STAMPEDE_(JWT_SECRET|MYSQL_DSN)[=:,]`).MatchString(readDeployFile(t, name)) {
 			t.Errorf("%s has a secret in the environment, where every process of the node's user can read it", name)
 		}
 	}
@@ -101,8 +101,8 @@ func TestNginxLimitsAreLooserThanProgramLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := shipped(t, "nginx.conf")
-	figure := func(pattern string) int {
+	site := readDeployFile(t, "nginx.conf")
+	number := func(pattern string) int {
 		t.Helper()
 		found := regexp.MustCompile(pattern).FindAllStringSubmatch(site, -1)
 		if len(found) != 1 {
@@ -114,14 +114,14 @@ func TestNginxLimitsAreLooserThanProgramLimits(t *testing.T) {
 		}
 		return n
 	}
-	if sockets := figure(`limit_conn stampede_connections (\d+);`); sockets < 2*c.AddrConns {
+	if sockets := number(`limit_conn stampede_connections (\d+);`); sockets < 2*c.AddrConns {
 		t.Errorf("nginx allows %d sockets per address, the program allows %d", sockets, c.AddrConns)
 	}
-	if burst := figure(`location / \{\s+limit_req zone=stampede_http burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
+	if burst := number(`location / \{\s+limit_req zone=stampede_http burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
 		t.Errorf("nginx allows a burst of %d requests per address, the program allows %d logins and %d buys", burst, c.AuthBurst,
 			c.BuyBurst)
 	}
-	if perSecond := figure(`rate=(\d+)r/s;`); perSecond < c.BuyRate+c.AuthPerAddr+c.ListPerAddr+c.OrdersPerAddr {
+	if perSecond := number(`rate=(\d+)r/s;`); perSecond < c.BuyRate+c.AuthPerAddr+c.ListPerAddr+c.OrdersPerAddr {
 		t.Errorf("nginx allows %d requests per second and address, the program allows %d buys and counts %d, %d and %d of other kinds",
 			perSecond, c.BuyRate, c.AuthPerAddr, c.ListPerAddr, c.OrdersPerAddr)
 	}

@@ -24,7 +24,7 @@ func TestStartEndsOnAPermanentStoreError(t *testing.T) {
 		"no such database":       {redisURL, dsn + "_gone", "STAMPEDE_MYSQL_DSN"},
 		"wrong account of Redis": {strings.Replace(redisURL, "redis://", "redis://nobody:wrong@", 1), dsn, "STAMPEDE_REDIS_URL"},
 	} {
-		s, err := New(embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+c.redis, "STAMPEDE_MYSQL_DSN="+c.dsn,
+		s, err := New(embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+c.redis, "STAMPEDE_MYSQL_DSN="+c.dsn,
 			"STAMPEDE_JWT_SECRET="+goodSecret), Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestStartEndsOnAPermanentStoreError(t *testing.T) {
 // must still return.
 func TestServeEndsAfterAnEarlyShutdown(t *testing.T) {
 	t.Parallel()
-	s, err := New(embedded(t, t.TempDir()), Options{})
+	s, err := New(embeddedConfig(t, t.TempDir()), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestExamineReportsMissingStoreFeatures(t *testing.T) {
 	missing := func(redisURL, dsn string) string {
 		t.Helper()
 		tools, err := OpenTools(ctx,
-			embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn,
+			embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn,
 				"STAMPEDE_JWT_SECRET="+goodSecret))
 		if err != nil {
 			t.Fatal(err)

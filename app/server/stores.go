@@ -48,7 +48,7 @@ type stores struct {
 
 // openStores connects to the configured stores. It waits for unreachable real stores until ctx ends. The callback
 // receives the name of the store and the last error.
-func openStores(ctx context.Context, c *Config, report func(what string, err error)) (*stores, error) {
+func openStores(ctx context.Context, c *Config, report func(name string, err error)) (*stores, error) {
 	s := &stores{replicas: c.RedisReplicas}
 	address, err := s.redisAddress(c)
 	if err != nil {
@@ -153,7 +153,7 @@ var (
 // attempt takes at most within. Every few seconds waitFor reports the error. The name is public, so it contains no
 // hosts.
 func waitFor(
-	ctx context.Context, what string, within time.Duration, report func(what string, err error),
+	ctx context.Context, name string, within time.Duration, report func(name string, err error),
 	try func(ctx context.Context) error,
 ) error {
 	pause := 50 * time.Millisecond
@@ -166,15 +166,15 @@ func waitFor(
 			return nil
 		}
 		if errors.Is(err, shop.ErrMisconfigured) {
-			return fmt.Errorf("%s: %w\n%w", what, err, errNoRetry)
+			return fmt.Errorf("%s: %w\n%w", name, err, errNoRetry)
 		}
 		if time.Since(loggedAt) > logInterval {
 			loggedAt = time.Now()
-			report("waiting for "+what, err)
-			slog.WarnContext(ctx, "cannot reach "+what+"; retrying", "err", err)
+			report("waiting for "+name, err)
+			slog.WarnContext(ctx, "cannot reach "+name+"; retrying", "err", err)
 		}
 		if !shop.Sleep(ctx, pause) {
-			return fmt.Errorf("%w for %s: %w", errWaitCancelled, what, err)
+			return fmt.Errorf("%w for %s: %w", errWaitCancelled, name, err)
 		}
 		pause = min(2*pause, maxPause)
 	}

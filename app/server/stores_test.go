@@ -43,10 +43,10 @@ func TestRedisClientsDoNotRetry(t *testing.T) {
 func TestNodeRestoresTheLagOfItsGroup(t *testing.T) {
 	t.Parallel()
 	address := kit.Redis(t)
-	n := startNode(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
+	n := startNode(t, embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
 		"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=1"),
 		Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	n.waitSettled(n.buy(n.open().ID, "key-lag-1").Order)
+	n.waitSettled(n.buy(n.firstOpenSale().ID, "key-lag-1").Order)
 	options, err := redis.ParseURL(address)
 	if err != nil {
 		t.Fatal(err)

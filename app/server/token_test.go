@@ -21,7 +21,7 @@ func (r clockOffset) Now(context.Context) (shop.Millis, error) {
 func TestTokensExpireByRedisTime(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{5 * time.Minute, -5 * time.Minute} {
-		s, err := New(embedded(t, t.TempDir()), Options{})
+		s, err := New(embeddedConfig(t, t.TempDir()), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

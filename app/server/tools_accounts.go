@@ -22,7 +22,7 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 	key, err := c.JWTSecret, error(nil)
 	f := folder(c.Data)
 	if key == "" {
-		if err := f.make(); err != nil {
+		if err := f.create(); err != nil {
 			return nil, err
 		}
 		if key, err = f.secret(); err != nil {
@@ -66,7 +66,7 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
 	next := present
-	done, err := t.act(ctx, func(tx *store.Store) (journal.Operation, error) {
+	done, err := t.runOperation(ctx, func(tx *store.Store) (journal.Operation, error) {
 		next, err := tx.RotateKey(ctx, present.Number, only)
 		return journal.Operation{Kind: "key.rotate", Object: "key", Before: present, After: next, Result: next}, err
 	})

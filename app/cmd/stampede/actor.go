@@ -48,12 +48,12 @@ type actorFlags struct {
 }
 
 // withActor is withTools for commands that change data.
-func (e *env) withActor(a actorFlags, do func(t *server.Tools) error) error {
+func (e *env) withActor(a actorFlags, action func(t *server.Tools) error) error {
 	actor, err := e.actor(a)
 	if err != nil {
 		return err
 	}
-	return e.withToolsAs(actor, do)
+	return e.withToolsAs(actor, action)
 }
 
 // actor returns the author of an operation for the audit log. The role is admin, because the caller of this command has

@@ -20,7 +20,7 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "with a blank")
 	ctx, stop := context.WithCancel(kit.Context(t))
 	defer stop()
-	var out printed
+	var out output
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(&env{
@@ -40,11 +40,11 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	for line := range strings.SplitSeq(strings.ReplaceAll(string(content), "'", ""), "\n") { // as a shell reads the file
 		environ = append(environ, line)
 	}
-	if code, text, errOut := call(t, environ, "checkconfig", "--offline"); code != exitOK {
+	if code, text, errOut := runCommand(t, environ, "checkconfig", "--offline"); code != exitOK {
 		t.Errorf("checkconfig: code %d\n%s%s", code, text, errOut)
 	}
 	withoutSimulator := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
-	if code, _, errOut := call(t, withoutSimulator, "serve"); code != exitUsage ||
+	if code, _, errOut := runCommand(t, withoutSimulator, "serve"); code != exitUsage ||
 		!strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
 		t.Errorf("serve: code %d\n%s", code, errOut)
 	}
@@ -55,7 +55,7 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 		t.Fatalf("the ledger: %v, %v", response, err)
 	}
 	_ = response.Body.Close()
-	if code, _, errOut := call(t, nil, "alipay-sim", "--listen", response.Request.URL.Host, "--data", dir); code != exitFailed {
+	if code, _, errOut := runCommand(t, nil, "alipay-sim", "--listen", response.Request.URL.Host, "--data", dir); code != exitFailed {
 		t.Errorf("an address in use: code %d\n%s", code, errOut)
 	}
 	stop()

@@ -40,7 +40,7 @@ func (c *categoryCreate) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		var made store.CategoryRecord
 		body := map[string]string{"name": c.Name}
-		err := api.act(http.MethodPost, c.at("/categories"), body, &made)
+		err := api.change(http.MethodPost, c.withDryRun("/categories"), body, &made)
 		return e.resultOrDryRun(c.changeFlags, err, made, "created category %s, %s", made.ID, made.Name)
 	})
 }
@@ -65,7 +65,7 @@ func (e *env) editCategory(c changeFlags, id shop.ID, edit backoffice.CategoryEd
 			return err
 		}
 		var changed store.CategoryRecord
-		err = api.act(http.MethodPatch, c.at(path), edit, &changed)
+		err = api.change(http.MethodPatch, c.withDryRun(path), edit, &changed)
 		return e.resultOrDryRun(c, err, changed, "changed category %s, now version %d", changed.ID, changed.Version)
 	})
 }

@@ -46,12 +46,12 @@ type client struct {
 }
 
 // read runs a command that reads from a server.
-func (e *env) read(r readFlags, do func(c *client) error) error {
-	return e.operate(operationFlags{keyFlags: keyFlags{readFlags: r}}, do)
+func (e *env) read(r readFlags, action func(c *client) error) error {
+	return e.operate(operationFlags{keyFlags: keyFlags{readFlags: r}}, action)
 }
 
 // operate runs a command that changes data on a server.
-func (e *env) operate(o operationFlags, do func(c *client) error) error {
+func (e *env) operate(o operationFlags, action func(c *client) error) error {
 	if o.Key == "" {
 		o.Key = "cli-" + strings.ToLower(rand.Text())
 	}
@@ -68,13 +68,13 @@ func (e *env) operate(o operationFlags, do func(c *client) error) error {
 		if c.saved, err = e.sessions(); err != nil {
 			return err
 		}
-		c.token = c.saved.Of[c.base].Access
+		c.token = c.saved.ByServer[c.base].Access
 	}
 	if c.token == "" {
 		return fmt.Errorf("not logged in at %s: run stampede login, or set STAMPEDE_TOKEN", c.base)
 	}
 	e.shop = c
-	return errors.Join(do(c), e.zoneErr)
+	return errors.Join(action(c), e.zoneErr)
 }
 
 // client returns a client without a token.
@@ -119,7 +119,7 @@ func (c *client) get(path string, query url.Values, into any) error {
 }
 
 // act sends a change to a route for operators.
-func (c *client) act(method, path string, body, into any) error {
+func (c *client) change(method, path string, body, into any) error {
 	return c.call(method, operatorPath+path, body, into)
 }
 
@@ -279,28 +279,28 @@ func (c *client) zone() (*time.Location, error) {
 type collection struct{ path, name string }
 
 // page reads one page of a list. more reports whether further items exist.
-func page[T any](c *client, of collection, query url.Values) (items []T, more bool, err error) {
-	var answer map[string]json.RawMessage
-	if err := c.get(of.path, query, &answer); err != nil {
+func page[T any](c *client, source collection, query url.Values) (items []T, more bool, err error) {
+	var response map[string]json.RawMessage
+	if err := c.get(source.path, query, &response); err != nil {
 		return nil, false, err
 	}
-	if err := json.Unmarshal(answer[of.name], &items); err != nil {
+	if err := json.Unmarshal(response[source.name], &items); err != nil {
 		return nil, false, fmt.Errorf("read the response of %s: %w", c.base, err)
 	}
-	return items, string(answer["more"]) == "true", nil
+	return items, string(response["more"]) == "true", nil
 }
 
 // pages reads up to limit items of a list. behind returns the cursor of the next page from the last item; nil: pages
 // have numbers.
 func pages[T any](
-	c *client, of collection, query url.Values, limit int, cursor func(item *T) string,
+	c *client, source collection, query url.Values, limit int, cursor func(item *T) string,
 ) (all []T, err error) {
 	size := strconv.Itoa(min(limit, maxPage))
 	query.Set("limit", size)
 	query.Set("size", size)
 	for number := 1; len(all) < limit; number++ {
 		query.Set("page", strconv.Itoa(number))
-		items, more, err := page[T](c, of, query)
+		items, more, err := page[T](c, source, query)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 // renewed, and logout ends the session.
 func TestLoginSavesAndRenewsTheSession(t *testing.T) {
 	t.Parallel()
-	environ := served(t)
+	environ := startServer(t)
 	environ = slices.DeleteFunc(environ, func(line string) bool { return strings.HasPrefix(line, "STAMPEDE_TOKEN=") })
 	runSteps(t, environ, []step{
 		{"user add ada@shop.example --role admin --password", secret, exitOK, `added`},

@@ -54,8 +54,8 @@ type env struct {
 }
 
 // config reads the configuration. Flags of the command override the environment.
-func (e *env) config(over ...string) (server.Config, error) {
-	config, err := server.Load(slices.Concat(e.environ, over))
+func (e *env) config(overrides ...string) (server.Config, error) {
+	config, err := server.Load(slices.Concat(e.environ, overrides))
 	if err == nil {
 		e.zone = config.TimeZone.Location
 	}

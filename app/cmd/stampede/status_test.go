@@ -77,7 +77,7 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	if code := codeOf(errAlarms, &out); code != exitAudit {
 		t.Errorf("with alarms: exit code %d, want %d", code, exitAudit)
 	}
-	code, _, errOut := call(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
+	code, _, errOut := runCommand(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
 	if code != exitFailed || !strings.Contains(errOut, "cannot reach the server") {
 		t.Errorf("without a server: %d, %s", code, errOut)
 	}
