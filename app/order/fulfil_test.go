@@ -17,8 +17,8 @@ import (
 type faultyStore struct {
 	Store
 	*fakes.Trace
-	failing   map[shop.ID]bool // orders that fail with ErrPermanent
-	transient error            // returned by each insert
+	failing   map[shop.ID]bool // orders whose insert fails with ErrPermanent
+	transient error            // returned by each insert; nil: none
 	existing  map[shop.ID]shop.Order
 	sizes     []int
 	marked    []*shop.Order
@@ -112,7 +112,7 @@ func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 	}
 	if o := notifier.Published[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
 		o.AmountFen != 500 {
-		t.Fatalf("unexpected event %+v", o)
+		t.Fatalf("got event %+v, want a pending order of a Lamp for 500 fen, pay_by 1060000", o)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestFulfilIsolatesTheBadEntry(t *testing.T) {
 	fakes.Must(t, err)
 	for i, v := range verdicts {
 		if isBad := v != nil; isBad != (i == 5) {
-			t.Errorf("entry %d: unexpected verdict %v", i, v)
+			t.Errorf("entry %d: got verdict %v, want an error only for entry 5", i, v)
 		}
 		if v != nil && !errors.Is(v, shop.ErrPermanent) {
 			t.Errorf("entry %d: want ErrPermanent, got %v", i, v)
@@ -149,7 +149,7 @@ func TestFulfilIsolatesTheBadEntry(t *testing.T) {
 	}
 }
 
-// P2: a transient fault counts against no entry.
+// P2: a transient fault gives no entry a verdict.
 func TestTransientFaultCountsAgainstNoEntry(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()
@@ -157,10 +157,10 @@ func TestTransientFaultCountsAgainstNoEntry(t *testing.T) {
 	faulty.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
 	verdicts, err := f.Fulfil(context.Background(), newEntries(4))
 	if verdicts != nil || !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("unexpected verdicts %v or error %v", verdicts, err)
+		t.Fatalf("got verdicts %v and error %v, want no verdicts and ErrTransient", verdicts, err)
 	}
 	if len(faulty.sizes) != 1 {
-		t.Errorf("a transient fault must not split the batch: got batches of %v", faulty.sizes)
+		t.Errorf("got batches of %v, want one batch: a transient fault does not split it", faulty.sizes)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestFulfilBurnsUnitsThatTheGuardRejected(t *testing.T) {
 		burnt[r.Order] = r.Burn
 	}
 	if len(burnt) != 2 || !burnt[1] || burnt[2] {
-		t.Fatalf("unexpected returns %+v", inventory.Returned)
+		t.Fatalf("got returns %+v, want order 1 with Burn and order 2 without", inventory.Returned)
 	}
 	if want := []string{"commit 4", "return 2", "touch 2", "finish 3 of 4"}; !slices.Equal(faulty.Steps, want) {
 		t.Fatalf("steps %v, want %v (the effects of the cancelled order belong to its own flow)", faulty.Steps, want)
@@ -195,7 +195,7 @@ func TestRefuseWritesARowWithoutTexts(t *testing.T) {
 	o := notifier.Published[0]
 	if o.State != shop.Refused || o.Reason != shop.ReasonDead || o.Address != nil || len(inventory.Returned) != 1 ||
 		inventory.Returned[0].Burn {
-		t.Fatalf("unexpected event %+v or returns %+v", o, inventory.Returned)
+		t.Fatalf("got event %+v and returns %+v, want a refused order without address and one return", o, inventory.Returned)
 	}
 }
 
@@ -212,7 +212,8 @@ func TestRefuseWritesNoRowIfTheIDIsTaken(t *testing.T) {
 	}
 	if o := notifier.Published[0]; o.State != shop.Refused || o.User != e.User || len(faulty.marked) != 0 ||
 		inventory.Returned[0].Hold != e.Hold || inventory.Returned[0].Sale.ID != e.Sale || inventory.Returned[0].Burn {
-		t.Fatalf("unexpected event %+v, returns %+v or marks %v", o, inventory.Returned, faulty.marked)
+		t.Fatalf("got event %+v, returns %+v and marks %v, want a refused order, one return, no mark", o,
+			inventory.Returned, faulty.marked)
 	}
 }
 
@@ -246,7 +247,8 @@ func TestRedeliveredEntryIsPublishedAgain(t *testing.T) {
 	}
 }
 
-// F2: rows with an old change timestamp get a new one before they are published, in a batch and for a later state.
+// F2: rows with an old change timestamp get a new timestamp before they are published, in a batch and for a later
+// state.
 func TestLateRowsAreTouchedBeforePublication(t *testing.T) {
 	t.Parallel()
 	f, faulty, inventory, notifier := newTestFulfiller()
@@ -260,7 +262,7 @@ func TestLateRowsAreTouchedBeforePublication(t *testing.T) {
 	fakes.WantSteps(t, faulty.Trace, "touch 1", "publish 1")
 }
 
-// Marks of published later states are grouped, and kept after a database failure.
+// Marks of published later states are written in one batch, and no mark is written twice.
 func TestPublishMarksAreGroupedAndKept(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()

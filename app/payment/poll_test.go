@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// openTrades is the database of a shop with many open trades, and its gateway. It uses the clock of synctest.
+// openTrades simulates the database of a shop with many open trades, and its gateway. It uses the clock of synctest.
 type openTrades struct {
 	Redis
 	Store
@@ -25,16 +25,16 @@ type openTrades struct {
 	paidAt      map[shop.ID]time.Time // at the gateway, without a notification
 	found       map[shop.ID]time.Time
 	lastQuery   map[shop.ID]time.Time
-	maxPause    time.Duration // between two queries of the same trade
-	unavailable        bool
+	maxPause    time.Duration // longest pause between two queries of the same trade
+	unavailable bool
 	running     int
 	maxRunning  int // maximum concurrent queries
 	queries     int
-	overlapping int // queries of a trade during another query of it
+	overlapping int // queries of a trade that began during another query of the same trade
 	inQuery     map[shop.ID]bool
 	byNode      [2]int
 	claims      int
-	schedules       int
+	schedules   int
 }
 
 func newOpenTrades(n int, latency time.Duration) *openTrades {
@@ -78,7 +78,7 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limi
 	return due, nil
 }
 
-// plan sets when the trade is due; 0: never.
+// schedule sets when the trade is due; 0: never.
 func (b *openTrades) schedule(id shop.ID, at shop.Millis) {
 	b.checkAt[id] = at
 	if at != 0 {
@@ -86,12 +86,13 @@ func (b *openTrades) schedule(id shop.ID, at shop.Millis) {
 	}
 }
 
-// dueTrade is the due time of a trade; it is obsolete after rescheduling. turns is a heap of them, the earliest first.
+// dueTrade is the due time of a trade; it is obsolete after rescheduling.
 type dueTrade struct {
 	at    shop.Millis
 	order shop.ID
 }
 
+// dueTrades is a heap of due times, the earliest first.
 type dueTrades []dueTrade
 
 func (q dueTrades) Len() int { return len(q) }
@@ -175,7 +176,8 @@ func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Or
 	return o, OutcomeTaken, nil
 }
 
-// watch runs nodes reconcilers while during runs, each with at most perSecond queries per second.
+// runReconcilers runs one reconciler per node while the function `during` runs, each with at most perSecond queries per
+// second.
 func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -241,7 +243,7 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 		}
 		b.runReconcilers(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
 		if wait := b.maxWait(); wait > time.Minute {
-			t.Errorf("a trade was not queried for %v", wait)
+			t.Errorf("a trade was not queried for %v, want at most a minute", wait)
 		}
 		late := time.Duration(0)
 		for id, paid := range b.paidAt {
@@ -251,15 +253,17 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 			late = max(late, b.found[id].Sub(paid))
 		}
 		if late > time.Minute {
-			t.Errorf("a payment was found after %v", late)
+			t.Errorf("a payment was found after %v, want at most a minute", late)
 		}
 		if allowed := perSecond * int(time.Since(began).Seconds()); b.queries > allowed+perSecond ||
 			b.maxRunning > maxQueries ||
 			b.overlapping > 0 {
-			t.Errorf("%d queries, at most %d allowed; %d at the same time; %d twice", b.queries, allowed, b.maxRunning, b.overlapping)
+			t.Errorf("got %d queries, want at most %d; %d at the same time, want at most %d; %d overlapping, want 0", b.queries,
+				allowed+perSecond, b.maxRunning, maxQueries, b.overlapping)
 		}
 		if perClaim := b.queries / b.claims; perClaim < 20 || b.schedules > b.claims {
-			t.Errorf("%d queries in %d claims and %d plans", b.queries, b.claims, b.schedules)
+			t.Errorf("got %d queries in %d claims with %d schedules, want at least 20 queries per claim and at most one "+
+				"schedule per claim", b.queries, b.claims, b.schedules)
 		}
 		t.Logf("not queried for at most %v, found after at most %v; %d queries in %v, at most %d at the same time, %d claims",
 			b.maxWait(), late, b.queries, time.Since(began), b.maxRunning, b.claims)
@@ -284,7 +288,7 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			b.mu.Lock()
 			if perSecond := float64(b.queries-before) / 300; perSecond > 5 || perSecond < 0.5 {
-				t.Errorf("the gateway gets %v queries per second", perSecond)
+				t.Errorf("the gateway gets %v queries per second, want 0.5 to 5", perSecond)
 			}
 			b.unavailable, b.maxPause = false, 0
 			for id := range b.lastQuery {
@@ -293,40 +297,42 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 			b.mu.Unlock()
 			time.Sleep(2 * time.Minute)
 			if wait := b.maxWait(); wait > time.Minute {
-				t.Errorf("after the recovery a trade was not queried for %v", wait)
+				t.Errorf("after the recovery a trade was not queried for %v, want at most a minute", wait)
 			}
 		})
 	})
 }
 
-// With a stalled gateway the running queries never exceed the places, and none exceeds the lease.
+// With a stalled gateway the number of running queries never exceeds the places, and no query exceeds its lease.
 func TestStalledGatewayLimitsRunningQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(5_000, time.Hour)
 		b.runReconcilers(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
 		if b.maxRunning > maxQueries || b.overlapping > 0 || b.queries < 50 {
-			t.Errorf("%d queries at the same time, %d twice, %d in total", b.maxRunning, b.overlapping, b.queries)
+			t.Errorf("got %d queries at the same time, want at most %d; %d overlapping, want 0; %d in total, want at least 50",
+				b.maxRunning, maxQueries, b.overlapping, b.queries)
 		}
 	})
 }
 
-// Two nodes share the trades: no trade is queried by both at the same time, and together they query twice as many.
+// Two nodes share the trades: no trade is queried by both nodes at the same time, and two nodes query twice as many
+// trades as one node.
 func TestNodesShareOpenTrades(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(4_000, 100*time.Millisecond)
 		b.runReconcilers(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
 		if wait := b.maxWait(); wait > time.Minute || b.overlapping > 0 {
-			t.Errorf("a trade was not queried for %v; %d were queried twice", wait, b.overlapping)
+			t.Errorf("a trade was not queried for %v, want at most a minute; %d overlapping queries, want 0", wait, b.overlapping)
 		}
 		if fewer := min(b.byNode[0], b.byNode[1]); fewer < b.queries/3 {
-			t.Errorf("one node sent %d of %d queries", fewer, b.queries)
+			t.Errorf("one node sent %d of %d queries, want at least a third", fewer, b.queries)
 		}
 	})
 }
 
-// unresolvedStore has late payments, of which the first stuck ones cannot be resolved.
+// unresolvedStore has late payments. The first `failing` payments cannot be resolved until repaired is true.
 type unresolvedStore struct {
 	Store
 	Redis
@@ -360,7 +366,7 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 	return nil
 }
 
-// P8: unresolvable late payments do not hide later ones, and are resolved later.
+// P8: late payments that fail do not block later payments, and are resolved after the repair.
 func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	b := &unresolvedStore{failing: 3*lateBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
@@ -369,13 +375,13 @@ func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 		_ = r.resolveLate(t.Context())
 	}
 	if len(b.resolved) != b.resolvable {
-		t.Errorf("%d of %d are resolved", len(b.resolved), b.resolvable)
+		t.Errorf("got %d resolved payments, want %d", len(b.resolved), b.resolvable)
 	}
 	b.repaired = true
 	for range 5 {
 		_ = r.resolveLate(t.Context())
 	}
 	if len(b.resolved) != b.resolvable+3*lateBatch+7 {
-		t.Errorf("%d are resolved, want %d", len(b.resolved), b.resolvable+3*lateBatch+7)
+		t.Errorf("after the repair: got %d resolved payments, want %d", len(b.resolved), b.resolvable+3*lateBatch+7)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// maxQueries is the maximum number of running queries per node: with replies after 100 ms, a thousand per second.
+	// maxQueries is the maximum number of running queries per node. If the gateway replies after 100 ms, these are
+	// about a thousand queries per second.
 	maxQueries     = 128
 	initialQueries = 8
 	// After faultsToPause consecutive faults the gateway counts as unavailable, and claims pause for faultPause.
@@ -22,16 +23,17 @@ const (
 //	a result    + 2 / size      2 places each time that all places were used once
 //	a fault     − 1 / 10        and a pause of all queries after faultsToPause consecutive faults
 type queryWindow struct {
-	mu      sync.Mutex
-	limit   int     // 0: maxQueries
-	size    float64 // 0: no query yet
-	running int
-	faults  int // consecutive
-	pausedUntil   time.Time
-	freed   chan struct{} // buffered; signals that places may be free
+	mu          sync.Mutex
+	limit       int     // 0: maxQueries
+	size        float64 // 0: no query yet
+	running     int
+	faults      int // consecutive
+	pausedUntil time.Time
+	freed       chan struct{} // buffered; signals that places may be free
 }
 
-// enter reserves the free places if they are at least half of all, which makes a database read worthwhile. 0: wait.
+// enter reserves all free places and returns their number. It returns 0 while fewer than half of the places are free,
+// so that a database read is worthwhile, and during a pause.
 func (w *queryWindow) enter(now time.Time) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

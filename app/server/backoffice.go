@@ -75,14 +75,15 @@ func (b *backOffice) start(d *jobs, c *Config) {
 	}
 }
 
-// showDeliveries exports the results of this node's attempts, under their names in the order of Deliverer.Counts.
+// exportDeliveries exports the results of this node's attempts. `results` has the label values, in the order of
+// Deliverer.Counts.
 func exportDeliveries(registry *prometheus.Registry, d *streams.Deliverer, name, help string, results [3]string) {
 	for i, result := range results {
 		counter(registry, name, help, func() int64 { return d.Counts()[i] }, "result", result)
 	}
 }
 
-// showRefunds exports the refunds that wait for an operator or for the gateway.
+// exportRefunds exports the refunds that wait for an operator or for the gateway.
 func exportRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 	for state, count := range map[payment.RefundState]func(payment.RefundBacklog) int64{
 		payment.RefundRequested: func(b payment.RefundBacklog) int64 { return b.Requested },

@@ -16,7 +16,7 @@ import (
 	"stampede/streams"
 )
 
-// boardParts holds the figures of this node and the feed of the operators' board.
+// boardParts holds the counters of this node and the feed of the live board.
 type boardParts struct {
 	counters *board.Counters
 	latency  *board.BuyLatency
@@ -55,7 +55,7 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
 }
 
-// firstPublished records the time from buy to order event, for orders whose id this node minted.
+// firstPublished records the time from buy to order event, for orders whose id this node generated.
 func (p *parts) firstPublished(order, sale shop.ID) {
 	if age, own := p.lease.Age(order); own {
 		if !p.catalogue.IsHidden(sale) {

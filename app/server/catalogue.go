@@ -38,7 +38,7 @@ func (p *parts) removeUnusedPictures(ctx context.Context) error {
 	})
 }
 
-// falsePositives is the fraction of unknown sale ids that pass the filter and cause a database read.
+// falsePositiveRate is the fraction of unknown sale ids that pass the filter and cause a database read.
 const falsePositiveRate = 0.001
 
 // newIDFilter returns a Bloom filter of all sale ids.

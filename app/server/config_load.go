@@ -98,7 +98,8 @@ func Load(environ []string) (Config, error) {
 	return c, nil
 }
 
-// stampedeVariables returns the variables with the program's prefix, without it. Empty values count as not set.
+// stampedeVariables returns the values of the variables with the program's prefix, by their names without the prefix.
+// Empty values count as not set.
 func stampedeVariables(environ []string) map[string]string {
 	vars := make(map[string]string)
 	for _, line := range environ {
@@ -110,7 +111,7 @@ func stampedeVariables(environ []string) map[string]string {
 	return vars
 }
 
-// names returns all variables by their names without the prefix.
+// variablesByName returns all variables by their names without the prefix.
 func variablesByName() map[string]Variable {
 	known := make(map[string]Variable)
 	for _, v := range Variables() {
@@ -143,8 +144,8 @@ func parseProblems(err error, vars map[string]string, known map[string]Variable,
 	return unreadable
 }
 
-// parseErrorText describes the expected value. Our own types supply their own message. Secrets are strings, which
-// always parse, so the message never contains a secret.
+// parseErrorText describes the expected value. The types in config_types.go and slot_times.go supply their own
+// messages. Secrets are strings, which always parse, so the message never contains a secret.
 func parseErrorText(e env.ParseError, value string) string {
 	switch {
 	case e.Type == reflect.TypeFor[time.Duration]():
@@ -159,7 +160,7 @@ func parseErrorText(e env.ParseError, value string) string {
 	return e.Err.Error()
 }
 
-// unknown reports an unknown variable and suggests the most similar name.
+// unknownMessage returns the message about an unknown variable, with the most similar name.
 func unknownMessage(name string, known map[string]Variable) string {
 	best, distance := "", 4
 	for candidate := range known {

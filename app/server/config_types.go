@@ -83,7 +83,7 @@ func (c CIDRs) String() string {
 // unpaid orders and repairs missed work.
 type Roles struct{ API, Worker, Sweeper bool }
 
-// byName returns the roles in their fixed order.
+// inOrder returns the roles in their fixed order.
 func (r *Roles) inOrder() []role {
 	return []role{{"api", &r.API}, {"worker", &r.Worker}, {"sweeper", &r.Sweeper}}
 }

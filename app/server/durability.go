@@ -29,8 +29,8 @@ type MissingFeature struct {
 	Message string `json:"message"` // the attempted operation and the store's error
 }
 
-// missing tries every required operation. Migrations can run under another account, so privileges that only migrations
-// need are missing only while migrations are pending.
+// missing tries every required operation and returns the failed operations. Migrations can run under another account.
+// So privileges that only migrations need are reported only while migrations are pending.
 func (s *stores) missing(ctx context.Context) []MissingFeature {
 	var found []MissingFeature
 	for _, err := range streams.CheckCommands(ctx, s.client) {
@@ -65,7 +65,8 @@ var redisRequirements = []redisRequirement{
 // maxClockSkew is the largest tolerated difference between the clocks of a cluster's primaries.
 const maxClockSkew = 100 * time.Millisecond
 
-// weaknesses checks both stores. A managed Redis may hide its settings: they are reported, but the server starts.
+// weaknesses checks the settings of Redis and MySQL. A managed Redis may hide settings: hidden settings are reported,
+// but the server starts.
 func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	var found []Weakness
 	err := s.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
@@ -112,7 +113,7 @@ func redisSetting(ctx context.Context, client *redis.Client, name string) (strin
 	return value, ok && err == nil
 }
 
-// refuseWeak logs every weakness. It returns an error for those that break promises, unless allow is true.
+// refuseWeak logs weaknesses. It returns an error for refused weaknesses, unless `allow` is true.
 func refuseWeak(ctx context.Context, found []Weakness, allow bool) error {
 	var refused []string
 	for _, w := range found {

@@ -58,7 +58,7 @@ func (f folder) lock() (*os.File, error) {
 	return file, nil
 }
 
-// removeRedisAddress deletes the database but keeps the signing key, so that users stay logged in.
+// removeDatabase deletes the database but keeps the signing key, so that users stay logged in.
 func (f folder) removeDatabase() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(f.database() + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,7 @@ func (e *embeddedRedis) run(ctx context.Context) error {
 }
 
 func (e *embeddedRedis) close() {
-	_ = os.Remove(e.folder.redisAddr()) // tools detect a stale file: the address does not respond
+	_ = os.Remove(e.folder.redisAddr()) // if this fails, tools detect the old file: its address does not respond
 	e.mini.Close()
 }
 

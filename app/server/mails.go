@@ -16,7 +16,7 @@ type mails struct {
 	stream     *streams.MailStream // accepts e-mails
 	folder     *mail.Folder        // nil: a mail server is configured
 	delivery   *streams.Deliverer
-	orders     *streams.Deliverer // e-mails about orders
+	orders     *streams.Deliverer // reads the paid stream and creates e-mails about orders
 	disconnect func()             // closes the connection to the mail server
 	orderMail  *outbox.OrderMail
 }
@@ -89,7 +89,7 @@ func (c *Config) warnMail(p *problems) {
 	}
 }
 
-// mailer returns a sender with a configured mail server, otherwise a folder. The other result is nil.
+// mailer returns a sender if a mail server is configured, otherwise a folder. The other result is nil.
 func (c *Config) mailer() (*mail.Sender, *mail.Folder, error) {
 	from, err := mail.ParseFrom(cmp.Or(c.MailFrom, defaultFrom))
 	if err != nil {

@@ -62,7 +62,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for desc := range described(n.server.registry) {
 		parts := describedAs.FindStringSubmatch(desc)
 		if parts == nil {
-			t.Fatalf("unreadable: %s", desc)
+			t.Fatalf("unreadable description of a metric: %s", desc)
 		}
 		name := parts[1]
 		if !strings.HasPrefix(name, "stampede_") {
@@ -145,7 +145,7 @@ func unitOf(name string) string {
 	return ""
 }
 
-// alertsUse checks that rules and dashboard use only existing metrics.
+// checkUsedMetrics checks that alerts and dashboard use only existing metrics.
 func checkUsedMetrics(t *testing.T, rows map[string]string) {
 	t.Helper()
 	used := regexp.MustCompile(`stampede_[a-z_]+`)
@@ -156,7 +156,7 @@ func checkUsedMetrics(t *testing.T, rows map[string]string) {
 		}
 		for _, name := range used.FindAllString(string(text), -1) {
 			if rows[strings.TrimSuffix(name, "_bucket")] == "" {
-				t.Errorf("%s uses %s, which is no metric", path, name)
+				t.Errorf("%s uses %s, which is not a metric of the registry", path, name)
 			}
 		}
 	}

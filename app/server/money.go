@@ -22,8 +22,8 @@ import (
 
 // money holds the jobs for opened payments. Its fields are nil if the shop takes no payments.
 type money struct {
-	closer *payment.TradeCloser
-	reconciler  *payment.PayReconciler
+	closer     *payment.TradeCloser
+	reconciler *payment.PayReconciler
 }
 
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
@@ -66,10 +66,11 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		"Orders past their deadline that this node cannot end before the gateway's response.", p.money.closer.Waiting)
 }
 
-// payWatchFull is the rate per second from which a node sends all its queries within a few seconds.
+// fullQueryRate is the rate, in queries per second, from which the default of PayReconciler.MaxQueries is suitable.
+// Below it, that many queries would take longer than ten seconds.
 const fullQueryRate = 25
 
-// newPayWatch returns the job that queries the gateway about open payments, at most perSecond times a second.
+// newPayReconciler returns the job that queries the gateway about open payments, at most perSecond times a second.
 func newPayReconciler(payments *payment.PaymentService, perSecond int) *payment.PayReconciler {
 	reconciler := &payment.PayReconciler{
 		Payments: payments, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
@@ -107,8 +108,8 @@ func (c *Config) gateway() (payment.Gateway, error) {
 	})
 }
 
-// setLocalAddresses sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway,
-// the notification and return addresses. They are meant for clients on this machine.
+// setLocalAddresses sets missing addresses to the local address of this node: the links in e-mails and, with a
+// simulated gateway, the notification and return addresses. Only clients on this machine can use them.
 func (c *Config) setLocalAddresses(local string) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + local
@@ -124,7 +125,7 @@ func (c *Config) setLocalAddresses(local string) {
 	}
 }
 
-// checkAlipay parses the keys, so that an invalid one prevents the start and its variable is reported. It separates
+// checkAlipay parses the keys, so that an invalid key prevents the start and its variable is reported. It separates
 // real payments from simulators: an address that is not Alipay's requires STAMPEDE_ALIPAY_SIMULATOR=true.
 func (c *Config) checkAlipay(p *problems) {
 	if c.AlipayAppID == "" {
@@ -199,8 +200,8 @@ func (c *Config) Warnings() []Problem {
 // minProxyBits is the prefix length of fc00::/7, the largest private network.
 const minProxyBits = 7
 
-// trivialSecret reports whether the secret is set and easy to guess: it has fewer than 10 different characters, repeats
-// a part, or contains a word of examples.
+// trivialSecret reports whether the secret is set and easy to guess: it has fewer than 10 different characters,
+// consists of a repeated part, or contains a typical word such as password.
 func trivialSecret(s string) bool {
 	different := map[rune]bool{}
 	for _, r := range s {
@@ -220,7 +221,8 @@ func (c *Config) checkNoAlipay(p *problems) {
 	}
 }
 
-// checkURL accepts an absolute http or https URL, or "".
+// checkURL accepts an absolute http or https URL, or "". It returns an error message with the example `like`; "":
+// valid.
 func checkURL(address, like string) string {
 	if address == "" {
 		return ""

@@ -92,7 +92,7 @@ func sentinelAddress(rest string, encrypted bool) (redisAddress, error) {
 	}}, nil
 }
 
-// trust verifies server certificates against the given ones instead of the system's.
+// useCA makes the client verify server certificates with the given CA certificates instead of those of the system.
 func (a *redisAddress) useCA(certificates Secret) error {
 	switch {
 	case certificates == "":
@@ -167,7 +167,7 @@ func hostPort(host, port string) (string, error) {
 	return net.JoinHostPort(name, number), nil
 }
 
-// allow rejects settings other than the known ones. The program itself sets the other options of the driver.
+// allow returns an error for settings that are not in `known`. The program itself sets the other options of the driver.
 func (u *hostsURL) allow(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(u.query)) {
 		if !slices.Contains(known, name) {

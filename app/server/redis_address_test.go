@@ -18,7 +18,7 @@ func TestParseRedisURLReadsEveryForm(t *testing.T) {
 	}
 	if a := parse("rediss://shop:secret@10.0.0.5:6380/3"); a.where() != "10.0.0.5:6380" || a.DB != 3 ||
 		a.TLSConfig == nil {
-		t.Errorf("one server with TLS: %+v", a)
+		t.Errorf("one server with TLS: got %+v", a)
 	}
 	if a := parse("unix:///run/redis.sock?db=2"); a.where() != "/run/redis.sock" || a.DB != 2 {
 		t.Errorf("a socket: %+v", a)
@@ -40,7 +40,7 @@ func TestParseRedisURLReadsEveryForm(t *testing.T) {
 		t.Errorf("sentinels: %+v", a)
 	}
 	if where := a.where(); strings.Contains(where, "secret") || !strings.Contains(where, "s1.example:26379") {
-		t.Errorf("errors name the hosts and no password: %s", where)
+		t.Errorf("got hosts %s, want all hosts and no password", where)
 	}
 }
 

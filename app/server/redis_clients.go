@@ -58,8 +58,8 @@ func (a *redisAddress) where() string {
 }
 
 // open returns a client with at most the given number of connections per server. The client never retries a command:
-// the caller decides (I6). A cluster client follows moved slots with up to three retries. Scripts carry an identity
-// that makes those safe.
+// the caller decides (I6). A cluster client follows moved slots with up to three retries. These retries are safe,
+// because scripts have keys that detect repeats.
 func (a *redisAddress) open(connections int) redis.UniversalClient {
 	o := a.UniversalOptions
 	o.MaxRetries = -1
@@ -122,8 +122,8 @@ func (l *unreachableHook) reload(ctx context.Context) {
 // singleServer is the display name of a single server that has all partitions.
 const singleServer = "Redis"
 
-// eachServer calls the function for the single server, or sequentially for every server of a cluster. Replicas are
-// included, because any of them may be promoted. name is "Redis", in a cluster followed by the address.
+// eachServer calls the function `visit` for the single server, or sequentially for every server of a cluster. Replicas
+// are included, because each replica may be promoted. name is "Redis", in a cluster followed by the address.
 func (s *stores) eachServer(
 	ctx context.Context, visit func(ctx context.Context, name string, server *redis.Client) error,
 ) error {

@@ -61,7 +61,7 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 		on[p.Primary]++
 	}
 	if err != nil || len(places) != config.Partitions || len(on) != 3 {
-		t.Errorf("partitions are not on three primaries: %+v, %v", places, err)
+		t.Errorf("got partitions at %+v, %v, want them on three primaries", places, err)
 	}
 	for primary, partitions := range on {
 		if least := config.Partitions / 3; partitions < least || partitions > least+1 {
@@ -77,7 +77,7 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	defer plain.Close()
 	err = streams.CheckReachable(ctx, plain)
 	if !errors.Is(err, shop.ErrMisconfigured) || !strings.Contains(err.Error(), "redis-cluster://") {
-		t.Errorf("one node under a plain address: %v", err)
+		t.Errorf("plain address of one cluster node: got %v, want ErrMisconfigured with redis-cluster://", err)
 	}
 	single, err := OpenTools(ctx, environ(cluster.Primaries[1].URL))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	}
 	defer single.Close()
 	if _, _, err := single.CheckStores(ctx); err == nil || !strings.Contains(err.Error(), "redis-cluster://") {
-		t.Errorf("checkconfig of one node under a plain address: %v", err)
+		t.Errorf("checkconfig with a plain address of one cluster node: got %v, want redis-cluster://", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestClusterAddressOfSingleServerIsRejected(t *testing.T) {
 	t.Cleanup(func() { _ = s.close() })
 	err = s.ping(kit.Context(t))
 	if !errors.Is(err, shop.ErrMisconfigured) || !strings.Contains(err.Error(), "cluster") {
-		t.Errorf("a server without a cluster: %v", err)
+		t.Errorf("a server without cluster mode: got %v, want ErrMisconfigured", err)
 	}
 }
 
@@ -134,7 +134,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 	}
 	for _, c := range []struct {
 		replicas, want int
-		text             string
+		text           string
 	}{
 		{0, 3, "min-replicas-to-write is 0"},
 		{1, 0, "min-replicas-to-write"},
@@ -158,7 +158,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 	}
 	defer client.ConfigSet(ctx, coverage, "no")
 	if n := countWarnings(0, coverage+" is yes"); n != 1 {
-		t.Errorf("\"one primary stops all\": warnings about %d servers, want 1", n)
+		t.Errorf("%s is yes: warnings about %d servers, want 1", coverage, n)
 	}
 }
 

@@ -24,10 +24,10 @@ func TestMemoryIsReleasedOnlyWhileIdle(t *testing.T) {
 		before := c.now
 		before.allocated -= c.perSecond * memoryInterval.Seconds()
 		if got := c.now.idleSince(before, memoryInterval) && c.now.worthReleasing(); got != c.want {
-			t.Errorf("%s: cleared %t, want %t", name, got, c.want)
+			t.Errorf("%s: got released %t, want %t", name, got, c.want)
 		}
 	}
 	if h := readHeap(); h.allocated <= 0 || h.objects <= 0 || h.stacks <= 0 || h.goal < h.live {
-		t.Errorf("the runtime reports %+v", h)
+		t.Errorf("got runtime figures %+v, want positive values and a goal of at least the live memory", h)
 	}
 }

@@ -23,14 +23,14 @@ import (
 	"stampede/realtime"
 )
 
-// services holds the flows that routes and sockets call, except those that other parts also use.
+// services holds the services that routes and sockets call, except services that other parts also use.
 type services struct {
 	storefront     *catalog.Storefront
 	orders         *order.Reader
 	checkout       *order.Checkout
 	payments       *payment.PaymentService
 	reconciliation *payment.DailyReconciliation
-	refundRequests      *payment.RefundRequests
+	refundRequests *payment.RefundRequests
 	refunds        *backoffice.RefundService
 	shipping       *backoffice.ShippingService
 	addresses      *account.AddressBook

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// shipped reads a file of the folder deploy.
+// readDeployFile reads a file of the folder deploy.
 func readDeployFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
@@ -35,7 +35,7 @@ func TestShippedDeploymentsListTheirProxy(t *testing.T) {
 		}
 		c, err := Load([]string{"STAMPEDE_TRUSTED_PROXIES=" + found[1]})
 		if err != nil || len(c.Proxies) == 0 {
-			t.Errorf("%s: %v trusts %v", name, err, c.Proxies)
+			t.Errorf("%s: got proxies %v, %v, want at least one", name, c.Proxies, err)
 		}
 		for _, p := range c.Proxies {
 			if !p.IsSingleIP() {
@@ -45,8 +45,8 @@ func TestShippedDeploymentsListTheirProxy(t *testing.T) {
 	}
 }
 
-// TestShippedUnitsLetNodesDrain: systemd waits longer than a node needs to drain. Each of its three steps has a
-// timeout.
+// TestShippedUnitsLetNodesDrain: systemd waits longer than a node needs to shut down. A shutdown has three steps with
+// the timeout closeTimeout.
 func TestShippedUnitsLetNodesDrain(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stampede.service", "stampede@.service"} {
@@ -57,7 +57,7 @@ func TestShippedUnitsLetNodesDrain(t *testing.T) {
 			continue
 		}
 		if seconds, _ := strconv.Atoi(found[1]); time.Duration(seconds)*time.Second <= 3*closeTimeout {
-			t.Errorf("%s kills after %d s, want at least %v", name, seconds, 3*closeTimeout)
+			t.Errorf("%s kills after %d s, want more than %v", name, seconds, 3*closeTimeout)
 		}
 		for _, line := range []string{"KillSignal=SIGTERM", "KillMode=mixed"} {
 			if !strings.Contains(unit, "\n"+line+"\n") {
@@ -80,7 +80,7 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 	} {
 		found := regexp.MustCompile(`(STAMPEDE_\w+)_FILE[=:,]`).FindAllStringSubmatch(readDeployFile(t, name), -1)
 		if len(found) < 2 {
-			t.Errorf("%s: %v", name, found)
+			t.Errorf("%s: got secret files %v, want at least two", name, found)
 		}
 		for _, file := range found {
 			if !secret[file[1]] {

@@ -60,7 +60,7 @@ func TestServeEndsAfterAnEarlyShutdown(t *testing.T) {
 				t.Error(err)
 			}
 		case <-time.After(time.Minute):
-			t.Fatal("a listener is still served")
+			t.Fatal("Serve has not returned for a closed listener")
 		}
 	}
 }
@@ -77,11 +77,12 @@ func TestWaitEndsOnAPermanentFault(t *testing.T) {
 		return errors.Join(shop.ErrTransient, fmt.Errorf("partition 1: %w", shop.ErrMisconfigured))
 	})
 	if !errors.Is(err, errNoRetry) || tries != 3 {
-		t.Errorf("after %d tries: %v", tries, err)
+		t.Errorf("got %v after %d attempts, want errNoRetry after 3", err, tries)
 	}
 }
 
-// TestExamineReportsMissingStoreFeatures: checkconfig reports the problems that would stop serve.
+// TestExamineReportsMissingStoreFeatures: Tools.CheckStores, which checkconfig uses, reports the problems that would
+// stop serve.
 func TestExamineReportsMissingStoreFeatures(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
@@ -113,11 +114,11 @@ func TestExamineReportsMissingStoreFeatures(t *testing.T) {
 	}
 	node := kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE")
 	if found := missing(server.URL, dsn); found != "[]" {
-		t.Errorf("all rights: %s", found)
+		t.Errorf("account with all rights: got missing operations %s, want none", found)
 	}
 	limited := strings.Replace(server.URL, "redis://", "redis://shop:secret@", 1)
 	if found := missing(limited, node); !strings.Contains(found, "XAUTOCLAIM") ||
 		!strings.Contains(found, "make tables (CREATE)") {
-		t.Errorf("before the migrations, with the account of a node: %s", found)
+		t.Errorf("limited accounts before the migrations: got missing operations %s, want XAUTOCLAIM and CREATE", found)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"stampede/streams"
 )
 
-// Issuer returns an issuer that signs tokens as the nodes do, for guests. With embedded stores it uses or creates the
-// key in the data folder. It reads the generation of the key from the database. An embedded database that does not
-// exist yet has only the first generation.
+// Issuer returns an issuer that signs access tokens like the nodes. With embedded stores it uses the key in the data
+// folder, or creates it. It reads the generation of the key from the database. If an embedded database does not exist
+// yet, the first generation is used.
 func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 	key, err := c.JWTSecret, error(nil)
 	f := folder(c.Data)
@@ -46,8 +46,8 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 }
 
 // RotateKey makes the nodes sign with the next generation of the key and returns it. Tokens of the previous generation
-// stay valid until they expire, unless only is true. Tokens of the generation before that become invalid. Without only,
-// RotateKey therefore fails while such tokens may exist.
+// stay valid until they expire, unless `only` is true. Tokens of older generations become invalid. If `only` is false,
+// RotateKey therefore fails while tokens of an older generation may still be valid.
 func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, error) {
 	if err := t.prepared(ctx); err != nil {
 		return shop.KeyGeneration{}, err
@@ -93,8 +93,8 @@ type UserSummary struct {
 	CreatedAt shop.Millis    `json:"created_at"`
 }
 
-// AddUser adds an account. Without a password it appends an e-mail with a link that sets one to the mail stream. A
-// running server sends it.
+// AddUser adds an account. Without a password it queues an e-mail with a link that sets the password. A running server
+// sends the e-mail.
 func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	if err := t.prepared(ctx); err != nil {
 		return UserSummary{}, err

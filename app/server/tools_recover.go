@@ -38,7 +38,7 @@ func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settleme
 	return d.Settle(ctx, order, how)
 }
 
-// driver records the operation in the audit log and returns the recovery driver.
+// driver records the operation in the journal and returns the recovery driver.
 func (t *Tools) driver(ctx context.Context, operation journal.Operation) (*recovery.Driver, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {

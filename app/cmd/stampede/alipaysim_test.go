@@ -52,11 +52,11 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get(address.FindString(out.String()) + "/admin/ledger")
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("the ledger: %v, %v", response, err)
+		t.Fatalf("the ledger: got %v, %v, want status 200", response, err)
 	}
 	_ = response.Body.Close()
 	if code, _, errOut := runCommand(t, nil, "alipay-sim", "--listen", response.Request.URL.Host, "--data", dir); code != exitFailed {
-		t.Errorf("an address in use: code %d\n%s", code, errOut)
+		t.Errorf("an address in use: got code %d, want %d\n%s", code, exitFailed, errOut)
 	}
 	stop()
 	if code := <-ended; code != exitOK {

@@ -28,7 +28,7 @@ type (
 	}
 )
 
-// at returns the URL path of an operation that supports dry runs.
+// withDryRun returns the URL path of an operation that supports dry runs.
 func (t dryRunFlags) withDryRun(path string) string {
 	if t.DryRun {
 		return path + "?dry_run=true"
@@ -36,7 +36,7 @@ func (t dryRunFlags) withDryRun(path string) string {
 	return path
 }
 
-// resultOrDryRun is result for operations that support dry runs.
+// resultOrDryRun is like result, for operations that support dry runs.
 func (e *env) resultOrDryRun(c changeFlags, err error, value any, format string, args ...any) error {
 	if c.DryRun {
 		format = "would have " + format
@@ -66,7 +66,7 @@ func yuan(text string) (int64, error) {
 	return fen, nil
 }
 
-// optionalYuan is yuan for an optional price; nil: not given.
+// optionalYuan is like yuan, for an optional price; nil: not given.
 func optionalYuan(text string) (*int64, error) {
 	if text == "" {
 		return nil, nil

@@ -40,7 +40,7 @@ func TestCommandsSetUpASale(t *testing.T) {
 		}
 		return out
 	}
-	// cut splits a command into arguments. No argument contains a blank.
+	// runLine splits a command into arguments. No argument contains a blank.
 	runLine := func(want int, message, args string) string {
 		t.Helper()
 		return runArgs(want, message, strings.Fields(args)...)
@@ -86,7 +86,7 @@ func TestCommandsSetUpASale(t *testing.T) {
 	var slots []shop.Slot
 	parse(runLine(exitOK, "", "slot list --from DAY --json"), &slots)
 	if len(slots) != 2 {
-		t.Fatalf("slots: %v", slots)
+		t.Fatalf("got slots %v, want two", slots)
 	}
 	names["FIRST"], names["SECOND"] = slots[0].ID.String(), slots[1].ID.String()
 	var sale store.SaleRecord

@@ -57,7 +57,7 @@ func (c *categoryList) Run(e *env) error {
 	})
 }
 
-// editCategory changes a category at the given version, or at its current version if none is given.
+// editCategory changes a category at the version of the edit. If the edit has no version, it reads the current version.
 func (e *env) editCategory(c changeFlags, id shop.ID, edit backoffice.CategoryEdit) error {
 	return e.operate(c.operationFlags, func(api *client) (err error) {
 		path := "/categories/" + id.String()

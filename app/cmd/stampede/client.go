@@ -35,14 +35,14 @@ const (
 
 // client calls the HTTP API for one command. It is not safe for concurrent use.
 type client struct {
-	env        *env
+	env        *env   // environment of the command
 	base       string // without a trailing slash
 	token      string
 	saved      *sessions // sessions of `stampede login`; nil: the token is from STAMPEDE_TOKEN
 	http       *http.Client
 	key        string // idempotency key of the command
 	note       string
-	operations map[string]int // number of changing requests so far, by method and path
+	operations map[string]int // number of changing requests of this command, by method and path
 }
 
 // read runs a command that reads from a server.
@@ -100,7 +100,7 @@ func isPublic(host string) bool {
 	return err == nil && !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast()
 }
 
-// variable returns an environment variable; "" if it is not set.
+// variable returns the value of an environment variable; "" if it is not set.
 func (e *env) variable(name string) (value string) {
 	for _, line := range e.environ { // the last entry wins
 		if text, found := strings.CutPrefix(line, name+"="); found {
@@ -118,7 +118,7 @@ func (c *client) get(path string, query url.Values, into any) error {
 	return c.call(http.MethodGet, operatorPath+path, nil, into)
 }
 
-// act sends a change to a route for operators.
+// change sends a change to a route for operators.
 func (c *client) change(method, path string, body, into any) error {
 	return c.call(method, operatorPath+path, body, into)
 }
@@ -251,7 +251,7 @@ func failureOf(res *http.Response, text []byte) error {
 	return &body.Error.Error
 }
 
-// version returns seen, or the current version of the object if seen is 0.
+// version returns `seen`, or the current version of the object if `seen` is 0.
 func (c *client) version(path string, seen int64) (int64, error) {
 	if seen != 0 {
 		return seen, nil
@@ -290,8 +290,8 @@ func page[T any](c *client, source collection, query url.Values) (items []T, mor
 	return items, string(response["more"]) == "true", nil
 }
 
-// pages reads up to limit items of a list. behind returns the cursor of the next page from the last item; nil: pages
-// have numbers.
+// pages reads up to `limit` items of a list. The function `cursor` returns the cursor of the next page from the last
+// item; nil: pages have numbers.
 func pages[T any](
 	c *client, source collection, query url.Values, limit int, cursor func(item *T) string,
 ) (all []T, err error) {

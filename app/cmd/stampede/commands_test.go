@@ -24,8 +24,8 @@ type step struct {
 	message  string
 }
 
-// runSteps runs the steps in order. HEAD in the arguments is the last printed head of the audit log. No step may print
-// a password.
+// runSteps runs the steps in order. HEAD in the arguments is the last printed head of the journal. No step may print a
+// password.
 func runSteps(t *testing.T, environ []string, steps []step) {
 	t.Helper()
 	head := ""
@@ -44,7 +44,8 @@ func runSteps(t *testing.T, environ []string, steps []step) {
 	}
 }
 
-// served starts a node on embedded stores. It returns the environment of commands that call it as an admin, user 1.
+// startServer starts a node on embedded stores. It returns the environment of commands that call the node as an admin
+// with the user id 1.
 func startServer(t *testing.T, settings ...string) []string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,7 +114,7 @@ func TestCommandsRunWithoutAServer(t *testing.T) {
 	runSteps(t, append(environ, "STAMPEDE_TOKEN=x"), []step{{"mail list", "", exitFailed, `cannot reach the server`}})
 }
 
-// TestArchiveCommandDropsMonths covers the state, the deletion of months with an audit log entry, and invalid months.
+// TestArchiveCommandDropsMonths covers the state, the deletion of months with a row of the journal, and invalid months.
 func TestArchiveCommandDropsMonths(t *testing.T) {
 	t.Parallel()
 	environ := startServer(t, "STAMPEDE_PERSONAL_DATA_AFTER=8760h")
@@ -132,7 +133,7 @@ func TestArchiveCommandDropsMonths(t *testing.T) {
 	})
 	code, _, errOut := runCommand(t, append(environ, "STAMPEDE_ARCHIVE_AFTER=24h"), "checkconfig", "--offline")
 	if code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ARCHIVE_AFTER") || !strings.Contains(errOut, "2208h") {
-		t.Errorf("a day: code %d, %s", code, errOut)
+		t.Errorf("archive after a day: got code %d, %s; want code %d with 2208h", code, errOut, exitUsage)
 	}
 }
 
@@ -161,8 +162,8 @@ func TestBlockCommandsAddListAndRemove(t *testing.T) {
 	})
 }
 
-// TestJournalRecordsCommandsOncePerKey: commands are logged with their actor, once for each key. Verification detects a
-// head that is not in the audit log and sets exit status 3.
+// TestJournalRecordsCommandsOncePerKey: commands are recorded with their actor, once for each key. Verification detects
+// a head that is not in the journal and sets exit status 3.
 func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 	t.Parallel()
 	environ := startServer(t, "STAMPEDE_TIME_ZONE=Asia/Kathmandu")
@@ -190,7 +191,7 @@ func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 		{"journal verify --json --head 7:" + strings.Repeat("0a", 32), "", exitAudit, `"at": 7`},
 		{"journal verify --head 6", "", exitFailed, `a head must be`},
 	})
-	// The audit log names users by id only.
+	// The journal names users by id only.
 	_, out, _ := runCommand(t, environ, "journal", "list", "--json")
 	var rows []journal.Entry
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 6 || strings.Contains(out, "bob@") {
@@ -228,8 +229,7 @@ func TestSearchCommandsReportMissingObjects(t *testing.T) {
 	})
 }
 
-// TestSwitchAndNoticeCommandsAreRecorded: switches and notices work on embedded stores and are recorded in the audit
-// log.
+// TestSwitchAndNoticeCommandsAreRecorded: switches and notices work on embedded stores and are recorded in the journal.
 func TestSwitchAndNoticeCommandsAreRecorded(t *testing.T) {
 	t.Parallel()
 	runSteps(t, startServer(t), []step{

@@ -50,12 +50,12 @@ func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 // runningDemo is a demo that is ready.
 type runningDemo struct {
 	base, metrics, data string
-	stop                func() // shuts the demo down in order
+	stop                func() // shuts the demo down gracefully
 }
 
 var demoAddresses = regexp.MustCompile(`(?s)(http://127\.0\.0\.1:\d+).*(http://127\.0\.0\.1:\d+/metrics)`)
 
-// startDemo starts a demo in its own folder. The environment names a Redis that the demo must not use.
+// startDemo starts a demo in a new folder. The environment names a Redis that the demo must not use.
 func startDemo(t *testing.T, args ...string) runningDemo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -71,7 +71,7 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 		select {
 		case code := <-ended:
 			if code != exitOK {
-				t.Errorf("code %d\n%s", code, out.String())
+				t.Errorf("the demo ended with code %d, want 0\n%s", code, out.String())
 			}
 		case <-time.After(time.Minute):
 			t.Error("the demo did not end after the signal")
@@ -94,7 +94,7 @@ type activity struct {
 
 func (c activity) isActive() bool { return c.held > 0 && c.watching > 0 && c.rate > 0 }
 
-// slot returns the open slot and the activity in it.
+// openSlot returns the open slot and the activity in it.
 func (r runningDemo) openSlot() (open shop.ID, now activity, err error) {
 	var day struct{ Slots []shop.Slot }
 	if err := get(r.base+"/api/v1/slots", &day); err != nil {

@@ -20,14 +20,14 @@ func (e *env) noteMore(incomplete bool) {
 	}
 }
 
-// entries are quarantined messages that can be resent.
+// entryKind is a kind of quarantined messages that can be sent again.
 type entryKind struct {
 	collection
-	action, result string // URL suffix of the operation, and the printed result
+	action, result string // action is the end of the URL of the operation, result is the printed text
 }
 
-// resend sends entries again: the given ids, or all entries if none is given. Text output is printed per entry, JSON at
-// the end. When all are sent, one that cannot be sent does not stop the others.
+// resend sends the entries with the given ids again; without ids, all entries. Text is printed after each entry, JSON
+// at the end. Without ids, an entry that cannot be sent does not stop the others.
 func (e *env) resend(o operationFlags, kind entryKind, ids []string) error {
 	return e.operate(o, func(c *client) error {
 		sent := []string{}
@@ -57,7 +57,7 @@ func (e *env) resend(o operationFlags, kind entryKind, ids []string) error {
 	})
 }
 
-// each calls do for every entry until a page contains no new one.
+// eachEntry calls the function `handle` for every entry, until a page contains no new entry.
 func (c *client) eachEntry(kind entryKind, handle func(id string) error) error {
 	var failed []error
 	seen := make(map[string]bool)

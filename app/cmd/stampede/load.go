@@ -54,7 +54,7 @@ func (loadCmd) Help() string {
 	return b.String()
 }
 
-// loadTokens is the lifetime of the tokens of a crowd.
+// loadTokens is the lifetime of the tokens of the shoppers.
 const loadTokens = 2 * time.Hour
 
 // errLoad sets exit status 3 for a run with failed checks; they were already printed.

@@ -41,9 +41,9 @@ type session struct {
 	Refresh string `json:"refresh"`
 }
 
-// sessions are the saved logins of this user, by server.
+// sessions contains the saved logins of the user of this machine.
 type sessions struct {
-	ByServer map[string]session `json:"sessions"`
+	ByServer map[string]session `json:"sessions"` // by address of the server
 
 	file string
 }
@@ -71,7 +71,7 @@ func (e *env) sessions() (*sessions, error) {
 	return s, nil
 }
 
-// keep saves the session of a server. A session without a token is deleted.
+// save stores the session of a server in the file. A session without a token is deleted.
 func (s *sessions) save(server string, login session) (err error) {
 	defer func() {
 		if err != nil {

@@ -30,7 +30,7 @@ func TestLoginSavesAndRenewsTheSession(t *testing.T) {
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v, mode %v", err, info.Mode())
+		t.Fatalf("file of the sessions: got mode %v, %v, want 0600", info.Mode(), err)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

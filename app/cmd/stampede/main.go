@@ -40,7 +40,7 @@ func main() {
 	}))
 }
 
-// env contains the environment of a command.
+// env contains the input, the output and the state of a command.
 type env struct {
 	ctx     context.Context
 	args    []string
@@ -49,7 +49,7 @@ type env struct {
 	out     io.Writer      // results
 	err     io.Writer      // progress and logs
 	zone    *time.Location // time zone of the shop; nil: not read yet
-	shop    *client        // server to read the zone from; nil: the command calls no server
+	shop    *client        // server from which the zone is read; nil: the command calls no server
 	zoneErr error          // error of reading the zone
 }
 

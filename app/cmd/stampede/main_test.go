@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// call runs a command and returns its exit code and output.
+// runCommand runs a command and returns its exit code and output.
 func runCommand(t *testing.T, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	return runCommandWith(t, "", environ, args...)
 }
 
-// callWith is call with standard input.
+// runCommandWith is like runCommand, with standard input.
 func runCommandWith(t *testing.T, in string, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -52,7 +52,7 @@ func TestHelpMatchesTestdata(t *testing.T) {
 	} {
 		code, out, errOut := runCommand(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
-			t.Errorf("%q: code %d, %s", command, code, errOut)
+			t.Errorf("%q: got code %d and error output %q, want code 0 and none", command, code, errOut)
 		}
 		path := filepath.Join("testdata", "help", strings.ReplaceAll("stampede "+command, " ", "_")+".txt")
 		path = strings.Replace(path, "stampede_.txt", "stampede.txt", 1)
@@ -114,12 +114,12 @@ func TestInvalidUseNamesTheMistake(t *testing.T) {
 	} {
 		code, _, errOut := runCommand(t, c.environ, strings.Fields(c.args)...)
 		if code != exitUsage || !strings.Contains(errOut, c.message) {
-			t.Errorf("%s: code %d: %s", c.args, code, errOut)
+			t.Errorf("%s: got code %d: %s; want code %d with %q", c.args, code, errOut, exitUsage, c.message)
 		}
 	}
 }
 
-// printed collects the output of a running command.
+// output collects the output of a running command.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer

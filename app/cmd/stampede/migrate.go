@@ -31,7 +31,7 @@ func (e *env) withTools(action func(t *server.Tools) error) error {
 	return e.withToolsAs(journal.Actor{}, action)
 }
 
-// withToolsAs is withTools for changes by the actor.
+// withToolsAs is like withTools, for changes by the actor.
 func (e *env) withToolsAs(actor journal.Actor, action func(t *server.Tools) error) (err error) {
 	config, err := e.config()
 	if err != nil {
@@ -60,6 +60,7 @@ func (migrateDown) Run(e *env) error {
 	})
 }
 
+// printNames prints one line per migration, or the text `nothing`.
 func (e *env) printNames(verb, nothing string, names []string, err error) error {
 	if err != nil {
 		return err

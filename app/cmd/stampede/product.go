@@ -127,7 +127,7 @@ func (c *productShow) Run(e *env) error {
 	})
 }
 
-// editProduct changes a product at the given version, or at its current version if none is given.
+// editProduct changes a product at the version of the edit. If the edit has no version, it reads the current version.
 func (e *env) editProduct(c changeFlags, id shop.ID, edit backoffice.ProductEdit) error {
 	return e.operate(c.operationFlags, func(api *client) (err error) {
 		path := "/products/" + id.String()

@@ -27,7 +27,7 @@ type rehearseCmd struct {
 	operationFlags
 }
 
-// rehearseLimits are the thresholds of the verdict; 0: no limit.
+// rehearseLimits contains the thresholds of the verdict; 0: no limit.
 type rehearseLimits struct {
 	Connect time.Duration `default:"5s" help:"99 % of the shoppers are connected and greeted within this time."`
 	Answer  time.Duration `default:"1s" help:"99 % of the buys get their result within this time."`
@@ -55,7 +55,7 @@ var (
 )
 
 const (
-	// connectTime plus connectTimePerShopper per shopper is the time before the opening in which the shoppers connect.
+	// The shoppers have connectTime, plus connectTimePerShopper for each shopper, to connect before the opening.
 	connectTime, connectTimePerShopper = 10 * time.Second, 10 * time.Millisecond
 	// cleanupTimeout limits the cleanup of a rehearsal: end of the sale and archiving.
 	cleanupTimeout = time.Minute
@@ -97,7 +97,7 @@ func (c *rehearseCmd) Run(e *env) error {
 	return err
 }
 
-// hidden contains the objects that a rehearsal creates.
+// hiddenSale contains the objects that a rehearsal creates.
 type hiddenSale struct {
 	slot   shop.Slot
 	sale   store.SaleRecord
@@ -136,8 +136,8 @@ func (c *rehearseCmd) progress(api *client, format string, args ...any) {
 	fmt.Fprintf(api.env.err, "rehearse: "+format+"\n", args...)
 }
 
-// offer creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed sale, and the guests. With
-// an error it returns the objects created so far.
+// create creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed sale, and the guests.
+// After an error it returns the objects that it has created.
 func (c *rehearseCmd) create(api *client) (h hiddenSale, err error) {
 	var rehearsed store.SaleRecord
 	if err := api.get("/sales/"+c.Sale.String(), nil, &rehearsed); err != nil {
@@ -189,7 +189,8 @@ func (c *client) now() (shop.Millis, error) {
 	return time.Now, err
 }
 
-// end ends the sale if it is open and archives the created objects. It also works after ctx has ended.
+// end ends the sale if it is loaded and has not ended, and archives the created objects. It also works after ctx has
+// ended.
 func (h *hiddenSale) end(ctx context.Context, api *client) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()

@@ -24,18 +24,18 @@ const (
 
 // rehearseCrowd contains the simulated shoppers and their measurements.
 type rehearseCrowd struct {
-	sale shop.ID
+	sale   shop.ID
 	server string
-	tls  *tls.Config
+	tls    *tls.Config
 
 	shoppers []*rehearseShopper
 
-	mu                         sync.Mutex
+	mu                                   sync.Mutex
 	connectTimes, replyTimes, orderTimes []time.Duration
-	bought                     int                         // buys; repeats under the same key count once
-	refused                    map[shop.Code]int           // error replies by code
-	lostConns                       map[string]int              // connections lost early, by reason
-	orders                     map[shop.ID]shop.OrderState // the latest received state; "" before the first event
+	bought                               int                         // buys; repeats under the same key count once
+	refused                              map[shop.Code]int           // error replies by code
+	lostConns                            map[string]int              // lost connections, by reason
+	orders                               map[shop.ID]shop.OrderState // the latest received state; "" before the first event
 }
 
 // rehearseShopper is a guest with one socket.
@@ -102,6 +102,7 @@ func (s *rehearseShopper) join(ctx context.Context, token string) error {
 	}, shop.NotFound, shop.Busy, shop.RateLimited)
 }
 
+// update calls the function `change` under the lock.
 func (c *rehearseCrowd) update(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +127,8 @@ func (s *rehearseShopper) onFrame(f *wsclient.Frame) {
 	})
 }
 
-// buy runs all shoppers until the sale closes.
+// buy runs all shoppers until the sale closes, which is after the duration `open`. They start within the duration
+// `rush`.
 func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, open)
 	defer cancel()
@@ -137,7 +139,7 @@ func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 	all.Wait()
 }
 
-// shop buys until the sale closes or the limit is reached. It cancels some orders to return their units.
+// buyUntilClosed buys until the sale closes or the limit is reached. It cancels some orders to return their units.
 func (s *rehearseShopper) buyUntilClosed(ctx context.Context, number int, first time.Duration) {
 	for n, pause := 0, first; shop.Sleep(ctx, pause); n++ {
 		pause = buyPause
@@ -191,7 +193,7 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	}
 }
 
-// countReply counts the reply to a buy. It ignores errors without a code: they are lost connections, which leave
+// countReply counts the reply to a buy. It ignores errors without a code: these are lost connections, which evaluate
 // counts.
 func (c *rehearseCrowd) countReply(err error, took time.Duration) {
 	code := wsclient.CodeOf(err)
@@ -239,6 +241,7 @@ func (c *rehearseCrowd) settle(ctx context.Context) (shop.SaleView, error) {
 	}
 }
 
+// count returns the number of orders in the state; "": orders without an order event.
 func (c *rehearseCrowd) count(state shop.OrderState) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -270,7 +273,7 @@ type rehearsal struct {
 	Checks   []rehearseCheck   `json:"checks"`
 }
 
-// rehearseCheck is one reason for the verdict.
+// rehearseCheck is one measured value with its limit.
 type rehearseCheck struct {
 	Name     string `json:"name"`
 	OK       bool   `json:"ok"`

@@ -101,7 +101,7 @@ type (
 	}
 )
 
-// edit returns the given terms.
+// edit returns an edit of the terms that are given as flags.
 func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 	if e.PriceFen, err = optionalYuan(t.Price); err != nil {
 		return e, err
@@ -181,7 +181,7 @@ func (c *saleShow) Run(e *env) error {
 	})
 }
 
-// editSale changes a sale at the given version, or at its current version if none is given.
+// editSale changes a sale at the version of the edit. If the edit has no version, it reads the current version.
 func (e *env) editSale(c changeFlags, id shop.ID, build func() (backoffice.SaleEdit, error)) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		edit, err := build()

@@ -52,7 +52,7 @@ func (saleWithdraw) Help() string {
 		"Example:\n\n    stampede sale withdraw 7301444403200000101 20"
 }
 
-// act sends an operation on the sale, at the given version or at its current version if none is given.
+// change sends an operation on the sale, at the given version. If no version is given, it reads the current version.
 func (c *saleOperation) change(api *client, action string, body map[string]any, into any) (err error) {
 	path := "/sales/" + c.Sale.String()
 	if body["version"], err = api.version(path, c.Version); err != nil {
@@ -61,7 +61,7 @@ func (c *saleOperation) change(api *client, action string, body map[string]any, 
 	return api.change(http.MethodPost, path+"/"+action, body, into)
 }
 
-// do sends an operation and prints the new state of the sale.
+// send sends an operation and prints the new state of the sale.
 func (c *saleOperation) send(e *env, action, message string, body map[string]any) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		var terms backoffice.OperatorSale

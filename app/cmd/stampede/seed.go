@@ -29,7 +29,7 @@ func (seedCmd) Help() string {
 		"    stampede seed --products 100000"
 }
 
-// journalled returns the parameters for the audit log.
+// journalled returns the parameters for the journal.
 func (c *seedCmd) journalled() any {
 	return struct {
 		Rolling   bool   `json:"rolling"`

@@ -55,7 +55,7 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	}
 	for i, slot := range seen[:len(seen)-1] {
 		if !active[slot] && i > 0 { // the first slot may be short
-			t.Errorf("slot %d of %d was silent", i+1, len(seen))
+			t.Errorf("slot %d of %d had no buys", i+1, len(seen))
 		}
 	}
 	fifth := len(samples) / 5
@@ -75,11 +75,11 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	demo.stop()
 }
 
-// checkGrowth fails if a value has grown by more than 5 % plus the slack.
+// checkGrowth fails if a value has grown by more than 5 % plus the allowance.
 func checkGrowth(t *testing.T, name string, early, late, allowance float64) {
 	t.Helper()
 	if late > early*1.05+allowance {
-		t.Errorf("%s grew from %.0f to %.0f", name, early, late)
+		t.Errorf("%s grew from %.0f to %.0f, want at most %.0f", name, early, late, early*1.05+allowance)
 	}
 }
 

@@ -134,7 +134,7 @@ func (c *userList) Run(e *env) error {
 	})
 }
 
-// userDetails is an account with its logins.
+// userDetails is an account with its logged-in devices.
 type userDetails struct {
 	server.UserSummary
 	Devices []privacy.ExportedDevice `json:"devices"`
