@@ -9,12 +9,14 @@ import (
 	"stampede/app/shop"
 )
 
-// PaymentCloser ends orders whose payment was opened. The gateway decides whether they end.
+// PaymentCloser ends orders whose payment was opened. The reply of the gateway decides whether an order ends.
 type PaymentCloser interface {
 	// NotClosing returns the orders of a list that are not being ended now.
 	NotClosing(orders []shop.ID) []shop.ID
-	// Offer accepts the orders that are due at the instant now and can end only at the gateway. It never blocks.
+	// Offer accepts rows. It queues the orders that are due at the instant `now` and can end only after a reply of the
+	// gateway. It never blocks.
 	Offer(rows []shop.Order, now shop.Millis)
+	// Cancel ends an order for its buyer and returns the order: cancelled, or paid if the payment came first.
 	Cancel(ctx context.Context, o shop.Order) (shop.Order, error)
 }
 
@@ -23,8 +25,8 @@ type PaymentCloser interface {
 //	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
 //
 // The database alone decides whether the order ended (I1). The deadline stays in the queue until all steps are done, so
-// that the next sweep completes them. An order whose payment was opened ends at the gateway first. This runs in
-// parallel to the sweep (PaymentCloser), because the gateway may be slow.
+// that the next sweep completes them. For an order whose payment was opened, the trade is closed at the gateway first.
+// PaymentCloser does this in parallel to the sweep, because the gateway may be slow.
 type Expirer struct {
 	Redis   Redis
 	Store   Store
@@ -35,7 +37,7 @@ type Expirer struct {
 	units unitGate
 }
 
-// Due handles orders whose deadline has passed. See DeadlineHandler.
+// Due handles orders whose deadline has passed. It returns the orders that leave the delay queue.
 func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
 	now, err := x.Redis.Now(ctx)
 	if err != nil {
@@ -60,7 +62,7 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, 
 }
 
 // expire ends the unpaid orders and returns the units of all ended orders. For orders that were paid in time it
-// completes the interrupted effects.
+// completes interrupted effects.
 func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	x.units.begin()
 	defer x.units.end()
@@ -85,7 +87,7 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	// A reservation can become a row between two reads, but only once.
+	// A reservation can get its row between two reads. Then the next round finds the row.
 	for range 3 {
 		row, err := x.Store.Cancel(ctx, id, user, now)
 		if errors.Is(err, shop.ErrNoRow) {
@@ -118,9 +120,9 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 
 var errBecameRow = errors.New("the reservation became a row")
 
-// cancelReservation inserts the order's first row in the state cancelled. The first row wins: if the consumer was
-// faster, its row is cancelled. The insert uses the epoch of the reservation, so that a reservation that Redis has lost
-// gets no row during or after a recovery.
+// cancelReservation inserts the order's first row in the state cancelled. If the consumer has inserted the row first,
+// it returns errBecameRow, and the caller cancels that row. The insert uses the epoch of the reservation, so that a
+// reservation that Redis has lost gets no row during or after a recovery.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now shop.Millis) (shop.Order, error) {
 	waiting, waitingErr := x.Redis.Waiting(ctx, user)
 	for _, r := range waiting {
@@ -138,7 +140,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now s
 		}
 		return inserted[0].Order, nil
 	}
-	// The order is not waiting: it never was, or it just became a row. An unreadable row proves neither.
+	// The order is not waiting: it does not exist, or it just got its row. An unreadable row proves neither.
 	_, err := x.Reader.row(ctx, user, id)
 	switch {
 	case err == nil:

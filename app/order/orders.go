@@ -16,8 +16,8 @@ type Reader struct {
 	Store     Store
 }
 
-// ReservationsOf lists the user's reservations that have no row yet, each with its place. Those of an unavailable
-// partition are missing. A buyer who misses one repeats the buy with its key and receives Busy until the partition is
+// ReservationsOf lists the user's reservations that have no row yet, each with its place. The reservations of an
+// unavailable partition are missing. A buyer who repeats such a buy with its key receives Busy until the partition is
 // available.
 func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	waiting, err := r.Redis.Waiting(ctx, user)
@@ -41,8 +41,8 @@ func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reser
 	return waiting, nil
 }
 
-// Order reads one order of the user, or the reservation that has no row yet. NotFound: it belongs to another user or
-// does not exist.
+// Order reads one order of the user, or the reservation that has no row yet. NotFound: the order belongs to another
+// user or does not exist.
 func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.row(ctx, user, id)
 	if !errors.Is(err, shop.ErrNoRow) {
@@ -57,7 +57,7 @@ func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error
 	if err != nil {
 		return shop.Order{}, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
-	// It may have become a row and left the waiting list between the two reads.
+	// The reservation may have become a row and left the waiting list between the two reads.
 	order, err = r.row(ctx, user, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")

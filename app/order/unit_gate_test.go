@@ -48,8 +48,8 @@ func (s *batchWorld) Publish(_ context.Context, _ int, _ shop.Millis, rows []*sh
 	return nil
 }
 
-// P5: two batches are due at once. Both return their units before either is published. A batch of locked orders delays
-// the other's publication by at most publishDelay.
+// P5: two batches are due at once. Both batches return their units before a batch is published. A batch of locked
+// orders delays the publication of the other batch by at most publishDelay.
 func TestPublicationWaitsForUnitsOfOtherBatches(t *testing.T) {
 	t.Parallel()
 	for locked, want := range map[time.Duration][]string{

@@ -29,8 +29,8 @@ func (s *watermarkWorld) SetPublishedUntil(_ context.Context, _ int, at shop.Mil
 	return nil
 }
 
-// F3: an instant is proven once all entries of that time are acknowledged. A stream of another epoch proves nothing,
-// and a failed read discards earlier claims.
+// F3: an instant becomes the watermark when all entries up to that time are acknowledged. A stream of another epoch
+// proves nothing, and a failed read discards the candidate.
 func TestPublishedWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
 	s := &watermarkWorld{clock: 1000}
@@ -50,8 +50,8 @@ func TestPublishedWatermarkNeedsProof(t *testing.T) {
 		// another stream proves nothing about the old one
 		{5000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 3000},
 		{6000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 5000},
-		{7000, shop.Delivery{}, shop.ErrTransient, 5000},                               // unknown
-		{8000, shop.Delivery{Epoch: 2, Newest: entry(30), Open: entry(30)}, nil, 5000}, // a new claim
+		{7000, shop.Delivery{}, shop.ErrTransient, 5000},                               // a failed read
+		{8000, shop.Delivery{Epoch: 2, Newest: entry(30), Open: entry(30)}, nil, 5000}, // a new candidate
 		{9000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000},
 		{10000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000}, // entry 31 existed at 9000
 		{11000, shop.Delivery{Epoch: 2, Newest: entry(99), Open: shop.EntryID{}}, nil, 9000},

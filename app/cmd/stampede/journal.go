@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// errJournal sets exit status 3 for a modified audit log; the inconsistencies were already printed.
+// errJournal sets exit status 3 for a modified journal; the inconsistencies were already printed.
 var errJournal = errors.New("the journal was changed")
 
 func (journalCmd) Help() string {
