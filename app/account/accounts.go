@@ -110,7 +110,7 @@ func (a *Accounts) mailLink(ctx context.Context, u *shop.User, kind shop.MailTok
 }
 
 // token returns a new secret and its stored form.
-func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.MailToken) {
+func (a *Accounts) newMailToken(user shop.ID, kind shop.MailTokenKind) (string, shop.MailToken) {
 	secret, life := newSecret(), activateLife
 	if kind == shop.TokenReset {
 		life = resetLife
@@ -120,7 +120,7 @@ func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.Ma
 
 // mailNewLink sends another link to the user, unless the account has changed since it was read.
 func (a *Accounts) mailNewLink(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
-	secret, token := a.token(u.ID, kind)
+	secret, token := a.newMailToken(u.ID, kind)
 	err := a.Store.AddMailToken(ctx, token, u)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil

@@ -25,7 +25,7 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 		email := newEmail()
 		w.must(w.Register(w.ctx, Registration{
 			Email: " " + strings.ToUpper(email), Password: goodPassword, Name: "  王小明 ", Lang: "zh", Captcha: w.solution(),
-			Guest: w.who(guest.Access),
+			Guest: w.identity(guest.Access),
 		}))
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: "wrong " + goodPassword})
 		w.wantCode("a wrong password before activation", err, shop.Unauthorized)
@@ -43,7 +43,7 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 		_, err = w.activate(secret)
 		w.wantCode("the link again", err, shop.NotFound)
 
-		s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: w.who(guest.Access)})
+		s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: w.identity(guest.Access)})
 		w.must(err)
 		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != shop.Shopper {
 			w.t.Errorf("logged in as %+v", s.User)
@@ -55,17 +55,17 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 		_, err = w.guests.LogIn(s.Access)
 		w.wantCode("a guest's token for the account", err, shop.Forbidden)
 
-		me, err := w.Me(w.ctx, w.who(s.Access))
+		me, err := w.Me(w.ctx, w.identity(s.Access))
 		if err != nil || me.Email != email || me.Guest || me.Lang != "zh" || me.CreatedAt == 0 {
 			w.t.Errorf("me: got %+v, %v, want the account", me, err)
 		}
 		name, lang := "Ada", "en"
-		if me, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &name, Lang: &lang}); err != nil ||
+		if me, err = w.EditMe(w.ctx, w.identity(s.Access), MeEdit{Name: &name, Lang: &lang}); err != nil ||
 			me.Name != name || me.Lang != lang {
 			w.t.Errorf("edited: %+v, %v", me, err)
 		}
 		tooLong := strings.Repeat("马", 41)
-		_, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &tooLong})
+		_, err = w.EditMe(w.ctx, w.identity(s.Access), MeEdit{Name: &tooLong})
 		w.wantCode("a name of 41 characters", err, shop.BadRequest)
 	})
 }
@@ -74,10 +74,10 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 // password and address book.
 func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 	onBoth(t, func(w *world) {
-		plant := func() (email, link string, guest shop.Identity) {
+		registerForeignEmail := func() (email, link string, guest shop.Identity) {
 			entered, err := w.guests.LogIn("")
 			w.must(err)
-			email, guest = newEmail(), w.who(entered.Access)
+			email, guest = newEmail(), w.identity(entered.Access)
 			w.must(w.Register(w.ctx, Registration{
 				Email: email, Password: goodPassword, Captcha: w.solution(), Guest: guest,
 			}))
@@ -88,7 +88,7 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 			return s.User.ID, err
 		}
 		// The owner of the e-mail cannot supply the password, and deletes the account.
-		email, link, attacker := plant()
+		email, link, attacker := registerForeignEmail()
 		_, err := w.Activate(w.ctx, Activation{Token: link, Password: "the owner's own 马"})
 		w.wantCode("activation without the chosen password", err, shop.Forbidden)
 		_, err = logIn(email, attacker)
@@ -100,7 +100,7 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 		w.wantCode("an invented link", w.Unregister(w.ctx, newSecret()), shop.NotFound)
 
 		// A link limits the number of passwords that can be tried with it.
-		_, link, _ = plant()
+		_, link, _ = registerForeignEmail()
 		for range maxActivateTries {
 			_, err = w.Activate(w.ctx, Activation{Token: link, Password: "wrong"})
 			w.wantCode("an attempt", err, shop.Forbidden)
@@ -109,11 +109,11 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 		w.wantCode("an attempt over the limit", err, shop.NotFound)
 
 		// A first login with the token of another guest takes nothing from either guest, then and later.
-		email, link, attacker = plant()
+		email, link, attacker = registerForeignEmail()
 		_, err = w.activate(link)
 		w.must(err)
 		w.wantCode("deletion of an active account", w.Unregister(w.ctx, link), shop.NotFound)
-		_, _, other := plant()
+		_, _, other := registerForeignEmail()
 		own, err := logIn(email, other)
 		if err != nil || own == attacker.User || own == other.User {
 			w.t.Errorf("the account has the id of a guest: %v", err)
@@ -122,7 +122,7 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 			w.t.Errorf("a later log in of the guest: id %d, %v, want %d", again, err, own)
 		}
 		// A guest registers two accounts. Only one of them gets the id.
-		first, link, guest := plant()
+		first, link, guest := registerForeignEmail()
 		_, err = w.activate(link)
 		w.must(err)
 		second := newEmail()
@@ -255,7 +255,7 @@ func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 			w.must(err)
 		}
 		change := PasswordChange{Old: goodPassword, New: "another 马 dances"}
-		w.wantCode("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), shop.Busy)
+		w.wantCode("a change", w.ChangePassword(w.ctx, w.identity(s.Access), change), shop.Busy)
 		w.wantCode("a proof", w.VerifyPassword(w.ctx, &shop.User{ID: s.User.ID}, goodPassword), shop.Busy)
 		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		pending := newEmail()
@@ -283,20 +283,20 @@ func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 func TestChangePassword(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
-		here, there := w.logIn(email), w.logIn(email)
-		who := w.who(here.Access)
+		thisDevice, otherDevice := w.logIn(email), w.logIn(email)
+		who := w.identity(thisDevice.Access)
 		w.wantCode("a wrong old one", w.ChangePassword(w.ctx, who, PasswordChange{Old: "wrong", New: "another 马 dances"}),
 			shop.Forbidden)
 		w.wantCode("a bad new one", w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: email}),
 			shop.BadRequest)
 		w.must(w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: "another 马 dances"}))
-		_, err := w.Refresh(w.ctx, there.Refresh, "Firefox")
+		_, err := w.Refresh(w.ctx, otherDevice.Refresh, "Firefox")
 		w.wantCode("the other device", err, shop.Unauthorized)
-		_, err = w.Refresh(w.ctx, here.Refresh, "Firefox")
+		_, err = w.Refresh(w.ctx, thisDevice.Refresh, "Firefox")
 		w.must(err)
 		guest, err := w.guests.LogIn("")
 		w.must(err)
-		err = w.ChangePassword(w.ctx, w.who(guest.Access), PasswordChange{Old: goodPassword, New: "another 马 dances"})
+		err = w.ChangePassword(w.ctx, w.identity(guest.Access), PasswordChange{Old: goodPassword, New: "another 马 dances"})
 		w.wantCode("a guest", err, shop.Forbidden)
 	})
 }
@@ -304,7 +304,7 @@ func TestChangePassword(t *testing.T) {
 // TestPasswordTriesWithAccessTokenAreLimited: a stolen access token can try only a few passwords.
 func TestPasswordTriesWithAccessTokenAreLimited(t *testing.T) {
 	onBoth(t, func(w *world) {
-		who := w.who(w.logIn(w.account()).Access)
+		who := w.identity(w.logIn(w.account()).Access)
 		change := func(old string) error {
 			return w.ChangePassword(w.ctx, who, PasswordChange{Old: old, New: "another 马 dances"})
 		}
@@ -348,38 +348,38 @@ func TestAccountChangeDuringLoginRejectsIt(t *testing.T) {
 func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email, otherEmail := w.account(), w.account()
-		here, there, foreign := w.logIn(email), w.logIn(email), w.logIn(otherEmail)
-		mine, err := w.MyDevices(w.ctx, w.who(here.Access))
+		thisDevice, otherDevice, foreign := w.logIn(email), w.logIn(email), w.logIn(otherEmail)
+		mine, err := w.MyDevices(w.ctx, w.identity(thisDevice.Access))
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
 			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
-		w.wantCode("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), shop.NotFound)
-		w.must(w.RemoveDevice(w.ctx, w.who(here.Access), w.who(there.Access).Device))
-		_, err = w.Issuer.Verify(there.Access)
+		w.wantCode("a stranger's device", w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(foreign.Access).Device), shop.NotFound)
+		w.must(w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(otherDevice.Access).Device))
+		_, err = w.Issuer.Verify(otherDevice.Access)
 		w.wantCode("a removed device", err, shop.Unauthorized)
 
 		other := w.node() // reads the revocation later
-		if _, err := other.Issuer.Verify(here.Access); err != nil {
+		if _, err := other.Issuer.Verify(thisDevice.Access); err != nil {
 			w.t.Error(err)
 		}
-		w.must(w.LogOut(w.ctx, LogOut{Refresh: here.Refresh}))
-		w.must(w.LogOut(w.ctx, LogOut{Refresh: here.Refresh})) // a repeat changes nothing
+		w.must(w.LogOut(w.ctx, LogOut{Refresh: thisDevice.Refresh}))
+		w.must(w.LogOut(w.ctx, LogOut{Refresh: thisDevice.Refresh})) // a repeat changes nothing
 		w.must(other.Watch.RunOnce(w.ctx))
-		_, err = other.Issuer.Verify(here.Access)
+		_, err = other.Issuer.Verify(thisDevice.Access)
 		w.wantCode("logged out, on another node", err, shop.Unauthorized)
 		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
 			w.t.Errorf("the token of another user: got %v, want it valid", err)
 		}
-		here, there = w.logIn(email), w.logIn(email)
-		w.must(w.LogOut(w.ctx, LogOut{Who: w.who(here.Access), Everywhere: true}))
-		for _, s := range []Session{here, there} {
+		thisDevice, otherDevice = w.logIn(email), w.logIn(email)
+		w.must(w.LogOut(w.ctx, LogOut{Who: w.identity(thisDevice.Access), Everywhere: true}))
+		for _, s := range []Session{thisDevice, otherDevice} {
 			_, err = w.Issuer.Verify(s.Access)
 			w.wantCode("logged out everywhere", err, shop.Unauthorized)
 			_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
 			w.wantCode("logged out everywhere", err, shop.Unauthorized)
 		}
 		last := w.logIn(email)
-		err = w.LogOut(w.ctx, LogOut{Refresh: here.Refresh, Everywhere: true})
+		err = w.LogOut(w.ctx, LogOut{Refresh: thisDevice.Refresh, Everywhere: true})
 		if _, verifyErr := w.Issuer.Verify(last.Access); verifyErr != nil {
 			w.t.Errorf("an ended log in has ended another one: %v, %v", err, verifyErr)
 		}
@@ -411,11 +411,11 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 		w.wantCode("registering with it", w.Register(w.ctx, Registration{
 			Email: newEmail(), Password: goodPassword, Captcha: c,
 		}), shop.CaptchaRequired)
-		for what, none := range map[string]*CaptchaSolution{"none": nil, "empty": {}, "long": {
+		for what, captcha := range map[string]*CaptchaSolution{"none": nil, "empty": {}, "long": {
 			ID:     strings.Repeat("A", 26),
 			Answer: strings.Repeat("1", 9000),
 		}} {
-			w.wantCode(what, w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: none}), shop.CaptchaRequired)
+			w.wantCode(what, w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: captcha}), shop.CaptchaRequired)
 		}
 		// Failures in every network of an IPv6 site count for the whole site.
 		site := newSite()

@@ -83,7 +83,7 @@ func (c *Captchas) admit(client admission.PictureClient) bool {
 		return false
 	}
 	allowed := !client.From.IsValid() || c.shares.Take(client.From) == 0
-	return left >= captchaLimitBelow || allowed && client.Unread == 0
+	return left >= captchaLimitBelow || allowed && client.Unsolved == 0
 }
 
 // Check reports whether the solution is right and uses up the picture. See admission.Captcha.

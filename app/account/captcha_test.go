@@ -38,11 +38,11 @@ func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	if n := admitted(office); n < captchaPace.Burst || n > captchaPace.Burst+1 {
 		t.Errorf("an address without captchas got %d, want its share of %d", n, captchaPace.Burst)
 	}
-	hoarder := admission.PictureClient{From: netip.MustParseAddr("192.0.2.8"), Unread: 1}
+	hoarder := admission.PictureClient{From: netip.MustParseAddr("192.0.2.8"), Unsolved: 1}
 	if c.admit(hoarder) {
 		t.Error("a caller with an unread captcha got another one")
 	}
-	if hoarder.Unread = 0; !c.admit(hoarder) {
+	if hoarder.Unsolved = 0; !c.admit(hoarder) {
 		t.Error("a caller without an unread captcha got none")
 	}
 	c.drawing.pay(captchaMaxBudget)

@@ -38,8 +38,8 @@ func NewCounters(client redis.UniversalClient) *Counters {
 const countersTimeout = 500 * time.Millisecond
 
 // try runs a call on Redis and reports whether it succeeded.
-func (s *Counters) try(ctx context.Context, call func(ctx context.Context) error) bool {
-	if s.redis == nil {
+func (c *Counters) try(ctx context.Context, call func(ctx context.Context) error) bool {
+	if c.redis == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, countersTimeout)
@@ -48,18 +48,18 @@ func (s *Counters) try(ctx context.Context, call func(ctx context.Context) error
 	if err == nil || errors.Is(err, redis.Nil) {
 		return true
 	}
-	s.warned.Do(func() {
+	c.warned.Do(func() {
 		slog.WarnContext(ctx, "Redis is unreachable: this node counts logins alone", "err", err)
 	})
 	return false
 }
 
 // count increments counters and returns their new values. A counter expires `within` after its first increment.
-func (s *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
+func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
-	succeeded := s.try(ctx, func(ctx context.Context) error {
+	succeeded := c.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.IntCmd, len(keys))
-		_, err := s.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := c.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
 				// Both in one transaction and EXPIRE after INCR: otherwise a crash or an expiry could leave a counter
@@ -75,18 +75,18 @@ func (s *Counters) count(ctx context.Context, ttl time.Duration, keys ...string)
 	})
 	if !succeeded {
 		for i, key := range keys {
-			counts[i] = s.memory.count(countPrefix+key, ttl)
+			counts[i] = c.memory.count(countPrefix+key, ttl)
 		}
 	}
 	return counts
 }
 
 // counts reads counters. It adds the counts in this node's memory from times when Redis rejected writes.
-func (s *Counters) counts(ctx context.Context, keys ...string) []int64 {
+func (c *Counters) counts(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
-	s.try(ctx, func(ctx context.Context) error {
+	c.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.StringCmd, len(keys))
-		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := c.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Get(ctx, countPrefix+key)
 			}
@@ -98,37 +98,37 @@ func (s *Counters) counts(ctx context.Context, keys ...string) []int64 {
 		return err
 	})
 	for i, key := range keys {
-		counts[i] += s.memory.read(countPrefix + key)
+		counts[i] += c.memory.read(countPrefix + key)
 	}
 	return counts
 }
 
 // reset deletes a counter.
-func (s *Counters) reset(ctx context.Context, key string) {
-	s.memory.take(countPrefix + key)
-	s.try(ctx, func(ctx context.Context) error { return s.redis.Del(ctx, countPrefix+key).Err() })
+func (c *Counters) reset(ctx context.Context, key string) {
+	c.memory.take(countPrefix + key)
+	c.try(ctx, func(ctx context.Context) error { return c.redis.Del(ctx, countPrefix+key).Err() })
 }
 
 // put stores a text for the given time.
-func (s *Counters) put(ctx context.Context, key, text string, ttl time.Duration) {
-	stored := s.try(ctx, func(ctx context.Context) error {
-		return s.redis.Set(ctx, captchaPrefix+key, text, ttl).Err()
+func (c *Counters) put(ctx context.Context, key, text string, ttl time.Duration) {
+	stored := c.try(ctx, func(ctx context.Context) error {
+		return c.redis.Set(ctx, captchaPrefix+key, text, ttl).Err()
 	})
 	if !stored {
-		s.memory.put(captchaPrefix+key, text, ttl)
+		c.memory.put(captchaPrefix+key, text, ttl)
 	}
 }
 
 // take returns and deletes a text.
-func (s *Counters) take(ctx context.Context, key string) (text string) {
-	s.try(ctx, func(ctx context.Context) (err error) {
-		text, err = s.redis.GetDel(ctx, captchaPrefix+key).Result()
+func (c *Counters) take(ctx context.Context, key string) (text string) {
+	c.try(ctx, func(ctx context.Context) (err error) {
+		text, err = c.redis.GetDel(ctx, captchaPrefix+key).Result()
 		return err
 	})
 	if text != "" {
 		return text
 	}
-	return s.memory.take(captchaPrefix + key)
+	return c.memory.take(captchaPrefix + key)
 }
 
 // maxMemoryItems is the maximum number of entries in memory, about 10 MB.

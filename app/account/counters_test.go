@@ -23,15 +23,15 @@ func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 			ctx, client := kit.Context(t), redis.NewClient(options)
 			t.Cleanup(func() { _ = client.Close() })
 			counters := NewCounters(client)
-			first, cutOff := t.Name()+":first", t.Name()+":cut off"
-			kit.Must(t, client.Set(ctx, countPrefix+cutOff, 6, 0).Err())
-			if n := counters.count(ctx, time.Hour, first, cutOff); n[0] != 1 || n[1] != 7 {
+			first, withoutTTL := t.Name()+":first", t.Name()+":cut off"
+			kit.Must(t, client.Set(ctx, countPrefix+withoutTTL, 6, 0).Err())
+			if n := counters.count(ctx, time.Hour, first, withoutTTL); n[0] != 1 || n[1] != 7 {
 				t.Errorf("counted %v, want 1 and 7", n)
 			}
 			if n := counters.count(ctx, 2*time.Hour, first); n[0] != 2 {
 				t.Errorf("counted %v, want 2", n)
 			}
-			for _, key := range []string{first, cutOff} {
+			for _, key := range []string{first, withoutTTL} {
 				if left := client.TTL(ctx, countPrefix+key).Val(); left <= 0 || left > time.Hour {
 					t.Errorf("%s ends in %v, want within an hour", key, left)
 				}

@@ -79,7 +79,7 @@ func FuzzRefresh(f *testing.F) {
 	f.Add("eyJhbGciOiJIUzI1NiJ9.e30.AAAA")
 	f.Add("-1." + first)
 	f.Fuzz(func(t *testing.T, token string) {
-		device, secret, ok := r.read(token)
+		device, secret, ok := r.parse(token)
 		if !ok {
 			if device != 0 || secret != "" {
 				t.Fatalf("%q: got device %s, secret %q, want none", token, device, secret)

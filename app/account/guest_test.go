@@ -10,16 +10,16 @@ import (
 	"stampede/app/test/kit"
 )
 
-func guests(t *testing.T) *Guests {
+func newGuests(t *testing.T) *Guests {
 	t.Helper()
 	next := shop.ID(7_000_000_000_000_000_000)
-	return &Guests{Issuer: issuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
+	return &Guests{Issuer: newIssuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
 }
 
 // TestRenewedGuestTokenKeepsID: two guests have different ids. Renewing a token keeps the id.
 func TestRenewedGuestTokenKeepsID(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	a, errA := g.LogIn("")
 	b, errB := g.LogIn("")
 	renewed, err := g.LogIn(a.Access)
@@ -38,15 +38,15 @@ func TestRenewedGuestTokenKeepsID(t *testing.T) {
 // guest.
 func TestInvalidGuestTokenCreatesNoGuest(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	minted := 0
 	mint := g.Mint
 	g.Mint = func() (shop.ID, error) { minted++; return mint() }
-	ended, err := g.Issuer.Issue(42, "Guest 4242", shop.Shopper, -time.Minute)
+	expiredToken, err := g.Issuer.Issue(42, "Guest 4242", shop.Shopper, -time.Minute)
 	kit.Must(t, err)
-	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
+	foreign, err := newIssuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
 	kit.Must(t, err)
-	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
+	for name, token := range map[string]string{"ended": expiredToken, "of another key": foreign, "no token at all": "hello"} {
 		s, err := g.LogIn(token)
 		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || s != (GuestSession{}) {
 			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)
@@ -59,7 +59,7 @@ func TestInvalidGuestTokenCreatesNoGuest(t *testing.T) {
 
 func TestRenewedGuestTokenIsForShopper(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	token, err := g.Issuer.Issue(42, "boss", shop.Admin, time.Hour)
 	kit.Must(t, err)
 	s, err := g.LogIn(token)
@@ -71,7 +71,7 @@ func TestRenewedGuestTokenIsForShopper(t *testing.T) {
 
 func TestGuestLoginWithoutIDReturnsBusy(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	g.Mint = func() (shop.ID, error) { return 0, errors.New("lease ended") }
 	if _, err := g.LogIn(""); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("got %v, want busy", err)

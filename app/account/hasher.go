@@ -38,7 +38,7 @@ type Hasher struct {
 	mu             sync.Mutex
 	callers        int           // callers that compute or wait
 	withoutCaptcha limits.Places // callers without a captcha
-	waiting        time.Time     // start of the time with a non-empty queue; zero: the queue is empty
+	queuedSince        time.Time     // start of the time with a non-empty queue; zero: the queue is empty
 }
 
 // NewHasher returns the hasher of a node.
@@ -66,7 +66,7 @@ func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(
 		if !captcha {
 			h.withoutCaptcha.Add(user, addr, n)
 		}
-		h.updateWaiting()
+		h.updateQueuedSince()
 	}
 	count(1)
 	return func() {
@@ -77,12 +77,12 @@ func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(
 }
 
 // updateWaiting updates waiting. Callers hold mu.
-func (h *Hasher) updateWaiting() {
-	switch waits := h.callers > 1; {
-	case !waits:
-		h.waiting = time.Time{}
-	case h.waiting.IsZero():
-		h.waiting = h.now()
+func (h *Hasher) updateQueuedSince() {
+	switch hasQueue := h.callers > 1; {
+	case !hasQueue:
+		h.queuedSince = time.Time{}
+	case h.queuedSince.IsZero():
+		h.queuedSince = h.now()
 	}
 }
 
@@ -90,7 +90,7 @@ func (h *Hasher) updateWaiting() {
 func (h *Hasher) UnderPressure() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressureAfter
+	return !h.queuedSince.IsZero() && h.now().Sub(h.queuedSince) >= pressureAfter
 }
 
 // budgetLow reports whether less than half of the largest budget is left. The rest is reserved for captchas and for
@@ -108,11 +108,11 @@ func (h *Hasher) Matches(ctx context.Context, hash, password string) (match bool
 	if hash == "" {
 		hash = dummyHash
 	}
-	var wrong error
-	if err := h.compute(ctx, func() { match, wrong = matches(hash, password) }); err != nil {
+	var matchErr error
+	if err := h.compute(ctx, func() { match, matchErr = matches(hash, password) }); err != nil {
 		return false, err
 	}
-	return match, wrong
+	return match, matchErr
 }
 
 func errQueueFull() error {

@@ -74,13 +74,13 @@ func TestOneClientCannotFillHasherQueue(t *testing.T) {
 			entered++
 		}
 	}
-	_, proof := h.Enter(false, 1, netip.Addr{})
-	if _, err := h.Enter(false, 1, netip.Addr{}); proof != nil || err == nil {
-		t.Errorf("a proof of an account: %v; another at the same time: %v, want one busy", proof, err)
+	_, firstErr := h.Enter(false, 1, netip.Addr{})
+	if _, err := h.Enter(false, 1, netip.Addr{}); firstErr != nil || err == nil {
+		t.Errorf("a proof of an account: %v; another at the same time: %v, want one busy", firstErr, err)
 	}
-	_, failed := h.Enter(false, 0, other)
-	_, solved := h.Enter(true, 0, one)
-	if err := errors.Join(failed, solved); entered != maxWithoutCaptchaPerAddr || err != nil {
+	_, loginErr := h.Enter(false, 0, other)
+	_, captchaErr := h.Enter(true, 0, one)
+	if err := errors.Join(loginErr, captchaErr); entered != maxWithoutCaptchaPerAddr || err != nil {
 		t.Errorf("%d log ins of one address entered, want %d; others: %v", entered, maxWithoutCaptchaPerAddr, err)
 	}
 }

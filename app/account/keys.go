@@ -49,7 +49,7 @@ func newKeyring(secret []byte, g shop.KeyGeneration) *keyring {
 func newSigningKey(secret []byte, salt string, generation int64) signingKey {
 	key := secret
 	if generation > 0 {
-		key = derive(secret, strings.TrimSpace("stampede signing key "+strconv.FormatInt(generation, 10)+" "+salt))
+		key = deriveKey(secret, strings.TrimSpace("stampede signing key "+strconv.FormatInt(generation, 10)+" "+salt))
 	}
 	k := signingKey{generation: generation, key: key, kid: fingerprint(key)}
 	text, err := k.token(nil).SigningString()
@@ -69,7 +69,7 @@ func (k *signingKey) token(c jwt.Claims) *jwt.Token {
 }
 
 // derive returns the key for one purpose, derived from the secret.
-func derive(secret []byte, purpose string) []byte {
+func deriveKey(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, MinKeyBytes)
 	if err != nil {
 		panic("account: " + err.Error()) // impossible with this length
@@ -93,9 +93,9 @@ func (r *keyring) byHeader(token string, now shop.Millis) *signingKey {
 	return r.find(now, func(k *signingKey) bool { return strings.HasPrefix(token, k.header) })
 }
 
-func (r *keyring) find(now shop.Millis, is func(k *signingKey) bool) *signingKey {
+func (r *keyring) find(now shop.Millis, matches func(k *signingKey) bool) *signingKey {
 	for i := range r.keys {
-		if k := &r.keys[i]; is(k) && r.accepts(k.generation, now) {
+		if k := &r.keys[i]; matches(k) && r.accepts(k.generation, now) {
 			return k
 		}
 	}

@@ -15,41 +15,41 @@ import (
 func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	t.Parallel()
 	var c testClock
-	nodes := []*Issuer{issuer(t, testKey, c.now), issuer(t, testKey, c.now)}
+	nodes := []*Issuer{newIssuer(t, testKey, c.now), newIssuer(t, testKey, c.now)}
 	issue := func(i *Issuer, life time.Duration) string {
 		t.Helper()
 		token, err := i.Issue(42, "Ada", shop.Shopper, life)
 		kit.Must(t, err)
 		return token
 	}
-	counts := func(what, token string, on *Issuer, want bool) {
+	wantValid := func(what, token string, on *Issuer, want bool) {
 		t.Helper()
 		if who, err := on.Verify(token); (err == nil) != want || err == nil && who.User != 42 {
 			t.Errorf("%s: got %+v, %v, want valid %v", what, who, err, want)
 		}
 	}
 	first := issue(nodes[0], 48*time.Hour)
-	one := shop.KeyGeneration{Number: 1, Since: shop.MillisOf(c.now())}
-	nodes[0].UseKeys(one)
+	firstGeneration := shop.KeyGeneration{Number: 1, Since: shop.MillisOf(c.now())}
+	nodes[0].UseKeys(firstGeneration)
 	second := issue(nodes[0], 48*time.Hour)
 	for what, token := range map[string]string{"of the old key": first, "of the new key": second} {
-		counts(what+", on a node with the new key", token, nodes[0], true)
-		counts(what+", on a node without the new key", token, nodes[1], true)
+		wantValid(what+", on a node with the new key", token, nodes[0], true)
+		wantValid(what+", on a node without the new key", token, nodes[1], true)
 	}
-	nodes[1].UseKeys(one)
-	counts("of the old key, both nodes have the new key", first, nodes[1], true)
+	nodes[1].UseKeys(firstGeneration)
+	wantValid("of the old key, both nodes have the new key", first, nodes[1], true)
 	c.advance(MaxLife + 2*time.Minute)
-	counts("of the old key, after its tokens expired", first, nodes[0], false)
-	counts("of the new key, then", second, nodes[0], true)
+	wantValid("of the old key, after its tokens expired", first, nodes[0], false)
+	wantValid("of the new key, then", second, nodes[0], true)
 
-	two := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
-	nodes[0].UseKeys(two)
+	secondGeneration := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
+	nodes[0].UseKeys(secondGeneration)
 	third := issue(nodes[0], time.Hour)
-	counts("of the previous key, when only the new one is valid", second, nodes[0], false)
-	counts("of the new key, when only that is valid", third, nodes[0], true)
+	wantValid("of the previous key, when only the new one is valid", second, nodes[0], false)
+	wantValid("of the new key, when only that is valid", third, nodes[0], true)
 	for generation := range int64(5) {
-		forged := issue(issuerWith(t, c.now, generation), time.Hour)
-		counts(fmt.Sprintf("of generation %d, by a thief of the secret", generation), forged, nodes[0], false)
+		forged := issue(newIssuerWithGeneration(t, c.now, generation), time.Hour)
+		wantValid(fmt.Sprintf("of generation %d, by a thief of the secret", generation), forged, nodes[0], false)
 	}
 	if who, err := nodes[0].Verify(third); err != nil || nodes[0].Revoked(who) {
 		t.Errorf("%+v is revoked: %v", who, err)
@@ -60,9 +60,9 @@ func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	}
 }
 
-func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
+func newIssuerWithGeneration(t *testing.T, now func() time.Time, generation int64) *Issuer {
 	t.Helper()
-	i := issuer(t, testKey, now)
+	i := newIssuer(t, testKey, now)
 	i.UseKeys(shop.KeyGeneration{Number: generation})
 	return i
 }
@@ -79,7 +79,7 @@ func TestExpiredAndRevokedTokensAreRejected(t *testing.T) {
 		"its key was replaced": func(_ *testClock, i *Issuer) { i.UseKeys(shop.KeyGeneration{Number: 1, Oldest: 1}) },
 	} {
 		var c testClock
-		i := issuer(t, testKey, c.now)
+		i := newIssuer(t, testKey, c.now)
 		token, _, err := i.sign(42, claims{Name: "Ada", Role: shop.Shopper, Device: "7"}, time.Hour)
 		kit.Must(t, err)
 		for range 2 {

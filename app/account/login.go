@@ -54,7 +54,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	if err != nil {
 		return Session{}, shop.Unreadable("accounts", err)
 	}
-	return a.open(ctx, &u, l.Device)
+	return a.openLogin(ctx, &u, l.Device)
 }
 
 // authenticate returns the account with this e-mail and password. A caller without a required captcha takes no place in
@@ -110,7 +110,7 @@ func failureCounts(email string, addr netip.Addr) (counts []string, thresholds [
 
 // open creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
 // would give access without the password.
-func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session, error) {
+func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
 	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {
 		return Session{}, shop.Unreadable("logins", err)

@@ -34,13 +34,13 @@ func CheckPassword(password, email string) error {
 		return shop.Fail(shop.BadRequest, "the password is too long: want at most 128 characters")
 	case folded == email, folded == local:
 		return shop.Fail(shop.BadRequest, "the password must not be the e-mail")
-	case commonPasswordSet[folded], oneCharacter(password):
+	case commonPasswordSet[folded], repeatsOneCharacter(password):
 		return shop.Fail(shop.BadRequest, "the password is too common: choose another one")
 	}
 	return nil
 }
 
-func oneCharacter(s string) bool {
+func repeatsOneCharacter(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != first })
 }

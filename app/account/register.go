@@ -49,7 +49,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	if u.ID, err = a.mint(); err != nil {
 		return err
 	}
-	secret, token := a.token(u.ID, shop.TokenActivate)
+	secret, token := a.newMailToken(u.ID, shop.TokenActivate)
 	tokens, guest := []shop.MailToken{token}, unboundGuest(&r.Guest)
 	if guest != 0 {
 		tokens = append(tokens, shop.MailToken{
@@ -238,7 +238,7 @@ func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (sho
 	}
 	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
-	secret, token := a.token(u.ID, shop.TokenReset)
+	secret, token := a.newMailToken(u.ID, shop.TokenReset)
 	done, err := a.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		err := tx.AddUser(ctx, u)
 		if err == nil && n.Password == "" {

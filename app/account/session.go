@@ -36,14 +36,14 @@ func (a *Accounts) session(u *shop.User, device shop.ID, secret string) (Session
 	}, err
 }
 
-func errSession() error {
+func errLoginEnded() error {
 	return shop.Fail(shop.Unauthorized, "this login has ended: log in again")
 }
 
 // Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older one means that
 // it was stolen, and ends the login. client is the kind of the client, such as its browser.
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
-	id, secret, ok := a.refresher().read(token)
+	id, secret, ok := a.refresher().parse(token)
 	if !ok {
 		return Session{}, shop.Fail(shop.Unauthorized, "this is not a refresh token")
 	}
@@ -101,7 +101,7 @@ func (a *Accounts) endReusedLogin(ctx context.Context, d *shop.Device) error {
 		return shop.Unreadable("logins", err)
 	}
 	a.readRevocationsNow(ctx)
-	return errSession()
+	return errLoginEnded()
 }
 
 // validDevice reads a device that is neither revoked nor expired.
@@ -109,11 +109,11 @@ func (a *Accounts) validDevice(ctx context.Context, id shop.ID) (shop.Device, er
 	d, err := a.Store.Device(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
-		return d, errSession()
+		return d, errLoginEnded()
 	case err != nil:
 		return d, shop.Unreadable("logins", err)
 	case d.RevokedAt != 0 || d.ExpiresAt <= a.Now():
-		return d, errSession()
+		return d, errLoginEnded()
 	}
 	return d, nil
 }
@@ -122,7 +122,7 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 	u, err := a.Store.UserByID(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && u.State != shop.UserActive:
-		return u, errSession()
+		return u, errLoginEnded()
 	case err != nil:
 		return u, shop.Unreadable("accounts", err)
 	}
@@ -134,7 +134,7 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	who := o.Who
 	if o.Refresh != "" {
-		id, _, ok := a.refresher().read(o.Refresh)
+		id, _, ok := a.refresher().parse(o.Refresh)
 		if !ok {
 			return shop.Fail(shop.Unauthorized, "this is not a refresh token")
 		}
@@ -153,11 +153,11 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		who = shop.Identity{User: d.User, Device: id}
 	}
 	defer a.readRevocationsNow(ctx)
-	return shop.Unreadable("logins", a.end(ctx, &who, o.Everywhere))
+	return shop.Unreadable("logins", a.revokeLogin(ctx, &who, o.Everywhere))
 }
 
 // end revokes the login of a verified token, or all logins of its user.
-func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool) error {
+func (a *Accounts) revokeLogin(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
 	case who.Device == 0:
 		return a.Store.Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(MaxLife)).Add(leeway))
@@ -211,9 +211,9 @@ func (r refresher) sealed(device shop.ID, half []byte) string {
 }
 
 // mac returns a MAC of half the length of a secret.
-func (r refresher) mac(what string, device shop.ID, text []byte) []byte {
+func (r refresher) mac(purpose string, device shop.ID, text []byte) []byte {
 	h := hmac.New(sha256.New, r.key)
-	h.Write([]byte(what + ":" + device.String() + ":"))
+	h.Write([]byte(purpose + ":" + device.String() + ":"))
 	h.Write(text)
 	return h.Sum(nil)[:halfBytes]
 }
@@ -227,7 +227,7 @@ func secretOf(token string) string {
 }
 
 // read parses a refresh token. ok is false for invalid tokens.
-func (r refresher) read(token string) (device shop.ID, secret string, ok bool) {
+func (r refresher) parse(token string) (device shop.ID, secret string, ok bool) {
 	id, secret, found := strings.Cut(token, ".")
 	device, err := shop.ParseID(id)
 	if !found || len(token) > maxRefresh || err != nil || !r.isGenuine(device, secret) {

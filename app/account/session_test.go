@@ -32,7 +32,7 @@ func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 		}
 		next, err := w.Refresh(w.ctx, first, "Firefox")
 		w.must(err)
-		if who := w.who(next.Access); who.User != s.User.ID || who.Device != w.who(s.Access).Device {
+		if who := w.identity(next.Access); who.User != s.User.ID || who.Device != w.identity(s.Access).Device {
 			w.t.Errorf("refreshed as %+v, want the same user and device", who)
 		}
 	})
@@ -125,7 +125,7 @@ func TestStolenRefreshTokenIsDetected(t *testing.T) {
 
 // deviceOf returns the device of a session, even if its tokens have expired.
 func (w *world) deviceOf(s Session) shop.ID {
-	id, _, _ := w.refresher().read(s.Refresh)
+	id, _, _ := w.refresher().parse(s.Refresh)
 	return id
 }
 
@@ -134,7 +134,7 @@ func TestInvalidRefreshTokensAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s, foreign := w.logIn(email), w.logIn(w.account())
-		device := w.who(s.Access).Device
+		device := w.identity(s.Access).Device
 		_, secret, _ := strings.Cut(s.Refresh, ".")
 		_, otherSecret, _ := strings.Cut(foreign.Refresh, ".")
 		for what, token := range map[string]string{
@@ -143,7 +143,7 @@ func TestInvalidRefreshTokensAreRejected(t *testing.T) {
 			"another device's secret": refreshToken(device, otherSecret), "of an unknown device": refreshToken(12345, secret),
 			"changed": s.Refresh[:len(s.Refresh)-2] + "AA", "padded": s.Refresh + "=", "spaced": " " + s.Refresh,
 			"long": s.Refresh + strings.Repeat("A", 100_000), "of another server": refreshToken(device,
-				refresher{derive(otherKey, "stampede refresh tokens")}.first(device)),
+				refresher{deriveKey(otherKey, "stampede refresh tokens")}.first(device)),
 		} {
 			_, err := w.Refresh(w.ctx, token, "Firefox")
 			w.wantCode(what, err, shop.Unauthorized)
@@ -175,7 +175,7 @@ func TestAccessTokenExpiresBeforeLogin(t *testing.T) {
 		w.wantCode("after its end", err, shop.Unauthorized)
 		next, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
-		w.who(next.Access)
+		w.identity(next.Access)
 	})
 }
 
@@ -188,7 +188,7 @@ func TestRoleChangeRevokesTokens(t *testing.T) {
 		w.must(w.Watch.RunOnce(w.ctx))
 		_, err := w.Issuer.Verify(s.Access)
 		w.wantCode("with the old role", err, shop.Unauthorized)
-		if again := w.logIn(email); w.who(again.Access).Role != shop.Operator {
+		if again := w.logIn(email); w.identity(again.Access).Role != shop.Operator {
 			w.t.Errorf("logged in as %+v", again.User)
 		}
 	})

@@ -17,7 +17,7 @@ const (
 	audience    = "stampede"
 	leeway      = 5 * time.Second // tolerance for different clocks
 	maxToken    = 2048            // bytes; our own tokens have about 300
-	expired     = "the token has expired"
+	expiredMessage     = "the token has expired"
 )
 
 // ParseRole accepts exactly the three roles.
@@ -58,7 +58,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	}
 	i := &Issuer{
 		secret: append([]byte(nil), key...), now: now,
-		refresher: refresher{derive(key, "stampede refresh tokens")},
+		refresher: refresher{deriveKey(key, "stampede refresh tokens")},
 		parser:    jwt.NewParser(rules...), rules: jwt.NewValidator(rules...),
 	}
 	i.UseKeys(shop.KeyGeneration{})
@@ -115,7 +115,7 @@ func (i *Issuer) Verify(token string) (shop.Identity, error) {
 	if len(token) > maxToken {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is too long")
 	}
-	who, err := i.read(token)
+	who, err := i.parse(token)
 	if err != nil {
 		return shop.Identity{}, err
 	}

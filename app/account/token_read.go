@@ -14,16 +14,16 @@ import (
 )
 
 // read checks a token except for revocation.
-func (i *Issuer) read(token string) (shop.Identity, error) {
+func (i *Issuer) parse(token string) (shop.Identity, error) {
 	if token == "" {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "a token is needed")
 	}
-	c, key, err := i.readOwn(token)
+	c, key, err := i.parseFast(token)
 	if c == nil {
 		c, key, err = i.parseWithLibrary(token)
 	}
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return shop.Identity{}, shop.Fail(shop.Unauthorized, expired)
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, expiredMessage)
 	}
 	if err != nil {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is not valid")
@@ -34,7 +34,7 @@ func (i *Issuer) read(token string) (shop.Identity, error) {
 // readOwn reads a token that has the header of one of our keys, without decoding the header. The library verifies the
 // signature and then the claims. A result without claims means that the token has another form; parseWithLibrary then
 // parses it.
-func (i *Issuer) readOwn(token string) (*claims, *signingKey, error) {
+func (i *Issuer) parseFast(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
 	if key == nil || dot < len(key.header) {
@@ -134,8 +134,8 @@ type claimsReader struct {
 	malformed bool
 }
 
-func (r *claimsReader) skipText(w string) {
-	rest, found := strings.CutPrefix(r.rest, w)
+func (r *claimsReader) skipText(text string) {
+	rest, found := strings.CutPrefix(r.rest, text)
 	r.rest, r.malformed = rest, r.malformed || !found
 }
 

@@ -84,8 +84,8 @@ func TestCheckPassword(t *testing.T) {
 // stored hash stays valid.
 func TestPasswordsAreNormalized(t *testing.T) {
 	t.Parallel()
-	const composed, put, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
-	for a, b := range map[string]string{composed: put, put: composed} {
+	const composed, decomposed, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
+	for a, b := range map[string]string{composed: decomposed, decomposed: composed} {
 		if match, err := matches(hashPassword(a), b); err != nil || !match {
 			t.Errorf("%q does not match the hash of %q: %v", b, a, err)
 		}

@@ -30,7 +30,7 @@ type world struct {
 	store  *store.Store
 	redis  *redis.Client
 	guests *Guests
-	ahead  atomic.Int64
+	offset  atomic.Int64
 
 	mu     sync.Mutex
 	emails []outbox.Email
@@ -88,10 +88,10 @@ func newHasherWithoutBudget() *Hasher {
 	return h
 }
 
-func (w *world) now() shop.Millis { return shop.MillisOf(time.Now()) + shop.Millis(w.ahead.Load()) }
+func (w *world) now() shop.Millis { return shop.MillisOf(time.Now()) + shop.Millis(w.offset.Load()) }
 
 // advance advances the clock.
-func (w *world) advance(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
+func (w *world) advance(d time.Duration) { w.offset.Add(d.Milliseconds()) }
 
 // Send collects the e-mails.
 func (w *world) Send(_ context.Context, emails ...outbox.Email) error {
@@ -181,7 +181,7 @@ func (w *world) logIn(email string) Session {
 	return s
 }
 
-func (w *world) who(access string) shop.Identity {
+func (w *world) identity(access string) shop.Identity {
 	w.t.Helper()
 	who, err := w.Issuer.Verify(access)
 	w.must(err)

@@ -19,5 +19,5 @@ type Captcha interface {
 // PictureClient describes the client of a picture. It determines the priority while pictures are scarce.
 type PictureClient struct {
 	From   netip.Addr // zero: unknown
-	Unread int        // pictures of the user without a submitted solution in the present minute, on this node
+	Unsolved int        // pictures of the user without a submitted solution in the present minute, on this node
 }

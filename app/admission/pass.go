@@ -33,7 +33,7 @@ func (p *Passes) Issued(pass string, sale, user shop.ID, now shop.Millis) shop.M
 	if p == nil || pass == "" {
 		return 0
 	}
-	s, ok := seal{kind: sealPass, sale: sale, user: user}.read(p.key, pass, now)
+	s, ok := seal{kind: sealPass, sale: sale, user: user}.verify(p.key, pass, now)
 	if !ok {
 		return 0
 	}

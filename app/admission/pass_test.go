@@ -34,7 +34,7 @@ func TestPassIsBoundToUserSaleAndTime(t *testing.T) {
 		"another sale":        {pass, sale + 1, user, now, 0},
 		"swapped":             {pass, user, sale, now, 0},
 		"another key":         {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
-		"a task":              {testPasses.work(sale, user, now, 16).Text, sale, user, now, 0},
+		"a task":              {testPasses.newTask(sale, user, now, 16).Text, sale, user, now, 0},
 		"none":                {"", sale, user, now, 0},
 		"cut off":             {pass[:len(pass)-1], sale, user, now, 0},
 		"longer":              {pass + "A", sale, user, now, 0},
@@ -80,7 +80,7 @@ func TestForgedPassIsRejected(t *testing.T) {
 func TestWorkSolutionsReturnOnePass(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, bits = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), 10
-	task := testPasses.work(sale, user, now, bits)
+	task := testPasses.newTask(sale, user, now, bits)
 	nonce := Solve(task.Text, bits)
 	pass, until, ok := testPasses.passForWork(task.ID, nonce, sale, user, now+5_000)
 	if !ok || testPasses.Issued(pass, sale, user, until-1) != now {
@@ -96,7 +96,7 @@ func TestWorkSolutionsReturnOnePass(t *testing.T) {
 	if other, _, ok := testPasses.passForWork(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
 		t.Error("two solutions of one task return different passes")
 	}
-	easy := testPasses.work(sale, user, now, 1)
+	easy := testPasses.newTask(sale, user, now, 1)
 	for name, c := range map[string]struct {
 		task, nonce string
 		sale, user  shop.ID
@@ -107,7 +107,7 @@ func TestWorkSolutionsReturnOnePass(t *testing.T) {
 		"another sale":     {task.ID, nonce, sale + 1, user, now},
 		"too late":         {task.ID, nonce, sale, user, task.Until},
 		"of another task":  {easy.ID, wrongNonce(easy), sale, user, now},
-		"another key":      {otherPasses.work(sale, user, now, 1).ID, "1", sale, user, now},
+		"another key":      {otherPasses.newTask(sale, user, now, 1).ID, "1", sale, user, now},
 		"a pass as a task": {pass, Solve(pass, 1), sale, user, now},
 		"not a number":     {task.ID, "x" + nonce, sale, user, now},
 		"a leading zero":   {task.ID, "0" + nonce, sale, user, now},
@@ -136,43 +136,43 @@ func TestPressureAddsBitsPerNetwork(t *testing.T) {
 	began := time.Now()
 	office, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	for i := range 200 {
-		if more := p.count(office, began.Add(time.Duration(i)*50*time.Millisecond)); more != 0 {
-			t.Fatalf("request %d of the office has %d more bits, want 0", i+1, more)
+		if addedBits := p.count(office, began.Add(time.Duration(i)*50*time.Millisecond)); addedBits != 0 {
+			t.Fatalf("request %d of the office has %d more bits, want 0", i+1, addedBits)
 		}
 	}
 	last := 0
 	for i := range 20_000 {
-		more := p.count(flood, began.Add(time.Duration(i)*500*time.Microsecond))
-		if more < last {
-			t.Fatalf("request %d has %d more bits, fewer than the %d of the previous request", i+1, more, last)
+		addedBits := p.count(flood, began.Add(time.Duration(i)*500*time.Microsecond))
+		if addedBits < last {
+			t.Fatalf("request %d has %d more bits, fewer than the %d of the previous request", i+1, addedBits, last)
 		}
-		last = more
+		last = addedBits
 	}
 	if last != maxAddedBits {
 		t.Errorf("20,000 requests add %d bits, want %d", last, maxAddedBits)
 	}
-	if more := p.count(flood, began.Add(11*time.Second)); more == 0 {
+	if addedBits := p.count(flood, began.Add(11*time.Second)); addedBits == 0 {
 		t.Error("got no more bits 1 s after the flood, want some")
 	}
-	if more := p.count(flood, began.Add(40*time.Second)); more != 0 {
-		t.Errorf("got %d more bits 30 s after the flood, want 0", more)
+	if addedBits := p.count(flood, began.Add(40*time.Second)); addedBits != 0 {
+		t.Errorf("got %d more bits 30 s after the flood, want 0", addedBits)
 	}
-	if more := p.count(office, began.Add(10*time.Second)); more != 0 {
-		t.Errorf("the flood of another address adds %d bits, want 0", more)
+	if addedBits := p.count(office, began.Add(10*time.Second)); addedBits != 0 {
+		t.Errorf("the flood of another address adds %d bits, want 0", addedBits)
 	}
 	six := func(host int) netip.Addr { return netip.MustParseAddr("2001:db8::" + strconv.Itoa(host)) }
-	more := 0
+	addedBits := 0
 	for i := range 2 * maxCalmRequests {
-		more = p.count(six(i), began)
+		addedBits = p.count(six(i), began)
 	}
-	if more == 0 {
+	if addedBits == 0 {
 		t.Error("a /64 counts as many addresses, want one")
 	}
 	// Another /48: each request comes from its own /64.
 	for i := range 2 * maxCalmRequests * shop.WideFactor {
-		more = p.count(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
+		addedBits = p.count(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
 	}
-	if more == 0 {
+	if addedBits == 0 {
 		t.Error("a /48 counts as 65,536 clients, want one site")
 	}
 	for i := range 4 * maxCalmRequests {
@@ -185,7 +185,7 @@ func TestPressureAddsBitsPerNetwork(t *testing.T) {
 // Only a pass signed by our key is valid, and a solution only if it solves the task, for arbitrary input.
 func FuzzPass(f *testing.F) {
 	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
-	pass, task := testPasses.issue(sale, user, now, until), testPasses.work(sale, user, now, MinWorkBits)
+	pass, task := testPasses.issue(sale, user, now, until), testPasses.newTask(sale, user, now, MinWorkBits)
 	f.Add(pass, Solve(task.Text, task.Bits))
 	f.Add(task.Text, Solve(task.Text, task.Bits))
 	f.Add(task.Text, "01")

@@ -36,29 +36,29 @@ type requestCounts struct {
 
 // count counts a request and returns the bits to add to the difficulty: 0 up to the limit, then one more for each
 // doubling. It returns 0 for the zero address.
-func (p *pressure) count(from netip.Addr, now time.Time) (more int) {
+func (p *pressure) count(from netip.Addr, now time.Time) (addedBits int) {
 	if !from.IsValid() {
 		return 0
 	}
 	own, wide := shop.Networks(from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	more = countRequest(&p.own, own, maxCalmRequests, now)
+	addedBits = countRequest(&p.own, own, maxCalmRequests, now)
 	if wide.IsValid() {
-		more = max(more, countRequest(&p.wide, wide, maxCalmRequests*shop.WideFactor, now))
+		addedBits = max(addedBits, countRequest(&p.wide, wide, maxCalmRequests*shop.WideFactor, now))
 	}
-	return more
+	return addedBits
 }
 
 // countRequest counts a request of one network with the limit calm. The caller holds mu.
-func countRequest(of *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time) (more int) {
-	a := (*of)[network]
+func countRequest(counts *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time) (addedBits int) {
+	a := (*counts)[network]
 	if a == nil {
-		if *of == nil || len(*of) >= maxCountedNetworks {
-			*of = make(map[netip.Prefix]*requestCounts)
+		if *counts == nil || len(*counts) >= maxCountedNetworks {
+			*counts = make(map[netip.Prefix]*requestCounts)
 		}
 		a = &requestCounts{began: now}
-		(*of)[network] = a
+		(*counts)[network] = a
 	}
 	switch since := now.Sub(a.began); {
 	case since >= 2*pressureWindow:

@@ -40,7 +40,7 @@ type Task struct {
 }
 
 // work returns a new proof-of-work task.
-func (p *Passes) work(sale, user shop.ID, now shop.Millis, bits int) *Task {
+func (p *Passes) newTask(sale, user shop.ID, now shop.Millis, bits int) *Task {
 	s := seal{kind: sealWork, sale: sale, user: user, issued: now, until: now.Add(workTime), bits: byte(bits)}
 	text := s.text(p.key)
 	return &Task{Kind: shop.ChallengeWork, ID: text, Text: text, Bits: bits, Until: s.until}
@@ -51,7 +51,7 @@ func (p *Passes) work(sale, user shop.ID, now shop.Millis, bits int) *Task {
 func (p *Passes) passForWork(
 	task, nonce string, sale, user shop.ID, now shop.Millis,
 ) (pass string, until shop.Millis, ok bool) {
-	s, ok := seal{kind: sealWork, sale: sale, user: user}.read(p.key, task, now)
+	s, ok := seal{kind: sealWork, sale: sale, user: user}.verify(p.key, task, now)
 	if !ok || !isNonce(nonce) || !Solves(task, nonce, int(s.bits)) {
 		return "", 0, false
 	}
@@ -65,15 +65,15 @@ func isNonce(s string) bool {
 }
 
 // Solves reports whether the nonce solves the proof of work with this text.
-func Solves(text, nonce string, zeros int) bool {
+func Solves(text, nonce string, minBits int) bool {
 	sum := sha256.Sum256([]byte(text + ":" + nonce))
-	return bits.LeadingZeros64(binary.BigEndian.Uint64(sum[:])) >= zeros
+	return bits.LeadingZeros64(binary.BigEndian.Uint64(sum[:])) >= minBits
 }
 
 // Solve solves a proof of work: it returns the smallest nonce.
-func Solve(text string, zeros int) (nonce string) {
+func Solve(text string, minBits int) (nonce string) {
 	for n := int64(0); ; n++ {
-		if nonce = strconv.FormatInt(n, 10); Solves(text, nonce, zeros) {
+		if nonce = strconv.FormatInt(n, 10); Solves(text, nonce, minBits) {
 			return nonce
 		}
 	}

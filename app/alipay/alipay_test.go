@@ -41,9 +41,9 @@ func TestEveryPaymentMethodMakesOneTrade(t *testing.T) {
 			if paid.State != payment.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
 				t.Fatalf("after the payment: %+v", paid)
 			}
-			published, err := c.VerifyNotification(c.notifications(t, 1)[0])
-			if err != nil || published != paid {
-				t.Errorf("notified: %+v, %v, want %+v", published, err, paid)
+			notified, err := c.VerifyNotification(c.notifications(t, 1)[0])
+			if err != nil || notified != paid {
+				t.Errorf("notified: %+v, %v, want %+v", notified, err, paid)
 			}
 			if l := c.sim.Ledger(); l.TakenFen != 19801 || len(l.Trades) != 1 {
 				t.Errorf("the ledger: %+v, want 19801 fen and one trade", l)

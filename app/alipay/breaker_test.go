@@ -17,37 +17,37 @@ func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker()
-		end := func(err error) error {
+		execute := func(err error) error {
 			_, err = b.Execute(func() (struct{}, error) { return struct{}{}, err })
 			return err
 		}
 		fault := errUnknown("test", context.DeadlineExceeded)
 		for range openAfter - 1 {
-			if rejected(end(fault)) {
+			if rejected(execute(fault)) {
 				t.Fatal("the breaker opened too early")
 			}
 		}
-		_ = end(errUnknown("test", context.Canceled))
+		_ = execute(errUnknown("test", context.Canceled))
 		if b.State() != gobreaker.StateClosed {
 			t.Fatal("an abandoned call must not count")
 		}
-		_ = end(fault)
-		if !rejected(end(nil)) {
+		_ = execute(fault)
+		if !rejected(execute(nil)) {
 			t.Fatal("the breaker is closed, want open")
 		}
 		time.Sleep(retryPause + 1)
 		_, err := b.Execute(func() (struct{}, error) {
-			if !rejected(end(nil)) {
+			if !rejected(execute(nil)) {
 				t.Error("after the pause one call is allowed and the others are rejected")
 			}
 			return struct{}{}, fault
 		})
-		if rejected(err) || !rejected(end(nil)) {
+		if rejected(err) || !rejected(execute(nil)) {
 			t.Fatal("the breaker is closed after a failed attempt, want open")
 		}
 		time.Sleep(retryPause + 1)
-		_ = end(errUnknown("test", context.Canceled))
-		if rejected(end(&businessError{})) || rejected(end(payment.ErrGatewayRefused)) {
+		_ = execute(errUnknown("test", context.Canceled))
+		if rejected(execute(&businessError{})) || rejected(execute(payment.ErrGatewayRefused)) {
 			t.Fatal("the breaker is open after a refusal, want closed")
 		}
 	})

@@ -88,8 +88,8 @@ func TestInvalidKeyErrorNamesOption(t *testing.T) {
 		o := good
 		change(&o)
 		_, err := alipay.New(o)
-		var wrong *alipay.KeyError
-		if !errors.As(err, &wrong) || wrong.Option != option {
+		var keyErr *alipay.KeyError
+		if !errors.As(err, &keyErr) || keyErr.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}
 	}

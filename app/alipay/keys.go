@@ -45,11 +45,11 @@ func (a *Alipay) readKeys() error {
 
 // readCertificates sets up certificate mode.
 func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
-	own, err := rsa2.ParseCertificate(a.options.AppCert)
+	shopCert, err := rsa2.ParseCertificate(a.options.AppCert)
 	if err != nil {
 		return &KeyError{"AppCert", err}
 	}
-	if key, ok := own.PublicKey.(*rsa.PublicKey); !ok || !key.Equal(&private.PublicKey) {
+	if key, ok := shopCert.PublicKey.(*rsa.PublicKey); !ok || !key.Equal(&private.PublicKey) {
 		return &KeyError{"AppCert", fmt.Errorf("it does not belong to the private key")}
 	}
 	gatewayCert, err := rsa2.ParseCertificate(a.options.Cert)

@@ -26,7 +26,7 @@ type (
 
 // accountRoutes registers the routes for registration, login and account management.
 func (a *api) accountRoutes(v1 fiber.Router) {
-	auth := v1.Group("/auth", a.in(limits.Auth), a.requireOwnPage)
+	auth := v1.Group("/auth", a.limit(limits.Auth), a.requireOwnPage)
 	auth.Get("/captcha", a.captcha)
 	auth.Post("/register", a.register)
 	auth.Post("/activate", withBody(a.activate))
@@ -46,17 +46,17 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 		return emptyResult{}, a.Accounts.Reset(ctx, n)
 	}))
 
-	v1.Get("/me", a.in(limits.Orders), a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
+	v1.Get("/me", a.limit(limits.Orders), a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
 		return flow(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
 	}))
-	v1.Patch("/me", a.in(limits.Orders), a.asIdentity(onMyAccount(a.Accounts.EditMe)))
+	v1.Patch("/me", a.limit(limits.Orders), a.asIdentity(onMyAccount(a.Accounts.EditMe)))
 	// This route and /me/delete use the login limits, because they could be used to guess passwords.
-	v1.Post("/me/password", a.in(limits.Auth), a.asIdentity(onMyAccount(
+	v1.Post("/me/password", a.limit(limits.Auth), a.asIdentity(onMyAccount(
 		func(ctx context.Context, who shop.Identity, p account.PasswordChange) (emptyResult, error) {
 			return emptyResult{}, a.Accounts.ChangePassword(ctx, who, p)
 		})))
-	v1.Get("/me/devices", a.in(limits.Orders), a.asIdentity(a.devices))
-	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asIdentity(a.removeDevice))
+	v1.Get("/me/devices", a.limit(limits.Orders), a.asIdentity(a.devices))
+	v1.Delete("/me/devices/:id", a.limit(limits.Orders), a.asIdentity(a.removeDevice))
 }
 
 // requireOwnPage rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only
@@ -162,10 +162,10 @@ func (a *api) removeDevice(c *fiber.Ctx, who shop.Identity) error {
 
 // addressRoutes registers the routes of the caller's address book; guests have one, too.
 func (a *api) addressRoutes(v1 fiber.Router) {
-	v1.Get("/me/addresses", a.in(limits.Orders), a.asUser(a.addresses))
-	v1.Post("/me/addresses", a.in(limits.Orders), a.asUser(a.addAddress))
-	v1.Put("/me/addresses/:id", a.in(limits.Orders), a.asUser(onMyObject(a.changeAddress)))
-	v1.Delete("/me/addresses/:id", a.in(limits.Orders), a.asUser(a.removeAddress))
+	v1.Get("/me/addresses", a.limit(limits.Orders), a.asUser(a.addresses))
+	v1.Post("/me/addresses", a.limit(limits.Orders), a.asUser(a.addAddress))
+	v1.Put("/me/addresses/:id", a.limit(limits.Orders), a.asUser(onMyObject(a.changeAddress)))
+	v1.Delete("/me/addresses/:id", a.limit(limits.Orders), a.asUser(a.removeAddress))
 }
 
 func (a *api) addresses(c *fiber.Ctx, user shop.ID) error {
@@ -197,8 +197,8 @@ type deleteBody struct {
 
 // dataRoutes registers the routes for personal data of accounts and guests.
 func (a *api) dataRoutes(v1 fiber.Router) {
-	v1.Get("/me/export", a.in(limits.Orders), a.asIdentity(a.export))
-	v1.Post("/me/delete", a.in(limits.Auth), a.asIdentity(a.deleteMe))
+	v1.Get("/me/export", a.limit(limits.Orders), a.asIdentity(a.export))
+	v1.Post("/me/delete", a.limit(limits.Auth), a.asIdentity(a.deleteMe))
 }
 
 // export sends the data as one file download.

@@ -112,7 +112,7 @@ type api struct {
 	pollers        *pollers
 	forgeries      *limiter
 	suspects       *rate.Limiter // limits notifications of addresses that have sent too many forgeries
-	notices        chan struct{}
+	notifications        chan struct{}
 	untrustedProxy *untrustedProxy
 	lists          *listCache
 }
@@ -129,14 +129,14 @@ func newApp(o Options) *fiber.App {
 	a := &api{
 		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), untrustedProxy: newUntrustedProxy(),
 		lists: newListCache(), origins: originsOf(&o),
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, maxNotices),
+		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, maxNotifications),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {
 		proxies[i] = p.String()
 	}
 	f := fiber.New(fiber.Config{
-		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
+		Immutable: true, DisableStartupMessage: true, ErrorHandler: handleError,
 		// Each route has exactly one spelling, also for the proxies and checks in front of the routes.
 		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
@@ -153,32 +153,32 @@ func (a *api) routes(f *fiber.App) {
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Next()
 	})
-	v1.Post("/auth/guest", a.in(limits.Auth), a.guest)
+	v1.Post("/auth/guest", a.limit(limits.Auth), a.guest)
 	a.accountRoutes(v1)
 	v1.Get("/time", a.time)
-	v1.Get("/slots", a.in(limits.List), a.slots)
-	v1.Get("/slots/:id/sales", a.in(limits.List), a.salesOfSlot)
-	v1.Get("/sales", a.in(limits.List), a.sales)
-	v1.Get("/sales/:id", a.in(limits.List), byID(a.Storefront.Sale))
+	v1.Get("/slots", a.limit(limits.List), a.slots)
+	v1.Get("/slots/:id/sales", a.limit(limits.List), a.salesOfSlot)
+	v1.Get("/sales", a.limit(limits.List), a.sales)
+	v1.Get("/sales/:id", a.limit(limits.List), byID(a.Storefront.Sale))
 	v1.Post("/sales/:id/buy", a.asIdentity(a.buy))
-	v1.Post("/sales/:id/pass", a.in(limits.Pass), a.asIdentity(a.requestPass))
-	v1.Post("/sales/:id/solve", a.in(limits.Pass), a.asIdentity(a.solvePass))
-	v1.Get("/products", a.in(limits.List), a.products)
-	v1.Get("/products/:id", a.in(limits.List), byID(a.Storefront.Product))
-	v1.Get("/categories", a.in(limits.List), a.categories)
-	v1.Get("/orders", a.in(limits.Orders), a.asUser(a.orders))
-	v1.Get("/orders/:id", a.in(limits.Orders), a.asUser(a.order))
-	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(stateHandler(a.Cancel)))
-	v1.Post("/orders/:id/pay", a.in(limits.Pay), a.asUser(onMyObject(a.pay)))
-	v1.Post("/orders/:id/refund", a.in(limits.Refund), a.asUser(onMyObject(a.refund)))
-	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(stateHandler(a.Shipping.ConfirmReceipt)))
+	v1.Post("/sales/:id/pass", a.limit(limits.Pass), a.asIdentity(a.requestPass))
+	v1.Post("/sales/:id/solve", a.limit(limits.Pass), a.asIdentity(a.solvePass))
+	v1.Get("/products", a.limit(limits.List), a.products)
+	v1.Get("/products/:id", a.limit(limits.List), byID(a.Storefront.Product))
+	v1.Get("/categories", a.limit(limits.List), a.categories)
+	v1.Get("/orders", a.limit(limits.Orders), a.asUser(a.orders))
+	v1.Get("/orders/:id", a.limit(limits.Orders), a.asUser(a.order))
+	v1.Post("/orders/:id/cancel", a.limit(limits.Cancel), a.asUser(stateHandler(a.Cancel)))
+	v1.Post("/orders/:id/pay", a.limit(limits.Pay), a.asUser(onMyObject(a.pay)))
+	v1.Post("/orders/:id/refund", a.limit(limits.Refund), a.asUser(onMyObject(a.refund)))
+	v1.Post("/orders/:id/receipt", a.limit(limits.Orders), a.asUser(stateHandler(a.Shipping.ConfirmReceipt)))
 	a.addressRoutes(v1)
 	a.dataRoutes(v1)
 	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.handleNotification)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
-	f.Get("/images/:file", a.in(limits.Pictures), a.image)
+	f.Get("/images/:file", a.limit(limits.Pictures), a.image)
 	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 

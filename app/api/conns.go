@@ -33,7 +33,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &limitedConn{Conn: conn, listener: l}
-		if addr, is := peerOf(conn); !is || l.isProxy(addr) || !l.blocked(addr) && c.enter(addr) {
+		if addr, isTCP := peerOf(conn); !isTCP || l.isProxy(addr) || !l.blocked(addr) && c.enter(addr) {
 			return c, nil
 		}
 		_ = conn.Close()
@@ -104,7 +104,7 @@ func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
 	if !ok {
 		return func() {}, true
 	}
-	if peer, is := peerOf(c.Conn); !is || !c.listener.isProxy(peer) {
+	if peer, isTCP := peerOf(c.Conn); !isTCP || !c.listener.isProxy(peer) {
 		return func() {}, true
 	}
 	c.leave(false)

@@ -38,7 +38,7 @@ type failure struct {
 }
 
 // fail sends an error. Fiber's own errors (no such route, wrong method, no upgrade) keep their status.
-func fail(c *fiber.Ctx, err error) error {
+func handleError(c *fiber.Ctx, err error) error {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {
 		return send(c, framework.Code, frameworkError(framework))

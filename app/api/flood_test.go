@@ -143,7 +143,7 @@ func TestSlowRequestsAreClosedAtDeadline(t *testing.T) {
 // it has appended to X-Forwarded-For.
 func TestForgedForwardingHeadersAreIgnored(t *testing.T) {
 	t.Parallel()
-	one := func() func(limits.Class, shop.ID, netip.Addr) error {
+	newAdmit := func() func(limits.Class, shop.ID, netip.Addr) error {
 		pace := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
 		return limits.NewLimiter(limits.Classes{limits.Auth: {Addr: pace}}, nil).Take
 	}
@@ -154,13 +154,13 @@ func TestForgedForwardingHeadersAreIgnored(t *testing.T) {
 			"X-Client-IP", ip, "X_Real_IP", ip, "X-Real_IP", ip, "X-Real-IP-", ip,
 		}
 	}
-	direct := open(t, func(o *Options) { o.Admit = one() })
+	direct := open(t, func(o *Options) { o.Admit = newAdmit() })
 	direct.want(direct.request("POST", "/api/v1/auth/guest", ""), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", fmt.Sprintf("198.51.100.%d", n))
 		direct.want(direct.request("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
-	proxied := open(t, func(o *Options) { o.Admit, o.Proxies = one(), loopback })
+	proxied := open(t, func(o *Options) { o.Admit, o.Proxies = newAdmit(), loopback })
 	proxied.want(proxied.request("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", "192.0.2.8")

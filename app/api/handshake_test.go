@@ -99,7 +99,7 @@ func TestHeaderLimitAllowsLongHeaders(t *testing.T) {
 		"a body":       "GET /ws HTTP/1.1\r\nContent-Length: 1\r\n",
 		"HTTP/1.0":     "GET /ws HTTP/1.0\r\n",
 	} {
-		res, text := s.raw(request + "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nx")
+		res, text := s.sendAndRead(request + "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nx")
 		if res.StatusCode != http.StatusBadRequest {
 			t.Errorf("a handshake with %s: got %d %s, want 400", name, res.StatusCode, text)
 		}
@@ -121,18 +121,18 @@ func TestRejectedHandshakeClosesConnection(t *testing.T) {
 }
 
 // deadlines is a connection that records its deadlines.
-type deadlines struct {
+type deadlineRecorder struct {
 	net.Conn
 	write []time.Time
 }
 
-func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
-func (d *deadlines) SetDeadline(t time.Time) error      { return d.SetWriteDeadline(t) }
+func (d *deadlineRecorder) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
+func (d *deadlineRecorder) SetDeadline(t time.Time) error      { return d.SetWriteDeadline(t) }
 
 // The write deadline moves seldom, but every write has at least four fifths of its time.
 func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	t.Parallel()
-	recorded := &deadlines{}
+	recorded := &deadlineRecorder{}
 	c := &replayedConn{Conn: recorded}
 	now := time.Now()
 	const within = 5 * time.Minute // long, so that the duration of the test is negligible

@@ -41,12 +41,12 @@ type HTTPServer struct {
 // NewHTTPServer creates a server that is not open yet. header is the limit of request headers in bytes; idle is the
 // timeout of connections without a request.
 func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServer {
-	f := &HTTPServer{Ready: ready}
-	f.server = newServer(f.handle, header, idle)
-	f.server.HeaderReceived = f.configure
-	f.sockets = newServer(f.handleHandshake, handshakeBuffer, idle)
-	f.longSockets = newServer(f.handleHandshake, headerLimit, idle)
-	return f
+	s := &HTTPServer{Ready: ready}
+	s.server = newServer(s.handle, header, idle)
+	s.server.HeaderReceived = s.configure
+	s.sockets = newServer(s.handleHandshake, handshakeBuffer, idle)
+	s.longSockets = newServer(s.handleHandshake, headerLimit, idle)
+	return s
 }
 
 // newServer creates one of the web servers. None may stream bodies and all must reduce their memory: otherwise a server
@@ -66,64 +66,64 @@ func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) 
 }
 
 // Serve serves requests on the listener until Shutdown.
-func (f *HTTPServer) Serve(l net.Listener) error {
-	if err := f.server.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
+func (s *HTTPServer) Serve(l net.Listener) error {
+	if err := s.server.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve HTTP on %s: %w", l.Addr(), err)
 	}
 	return nil
 }
 
 // Open passes all requests except health to the handler.
-func (f *HTTPServer) Open(h fasthttp.RequestHandler) { f.handler.Store(&h) }
+func (s *HTTPServer) Open(h fasthttp.RequestHandler) { s.handler.Store(&h) }
 
 // Shutdown stops listening and waits for running requests, but not for sockets.
-func (f *HTTPServer) Shutdown(ctx context.Context) error {
-	if err := f.server.ShutdownWithContext(ctx); err != nil {
+func (s *HTTPServer) Shutdown(ctx context.Context) error {
+	if err := s.server.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("shut down HTTP: %w", err)
 	}
 	return nil
 }
 
-func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
+func (s *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	setRequestID(ctx)
 	setSecurityHeaders(ctx)
 	if encoded(&ctx.Request.Header) {
-		f.pass(ctx) // pass rejects it
+		s.forward(ctx) // pass rejects it
 		return
 	}
 	switch string(ctx.Path()) {
 	case "/healthz":
 		ctx.SetBodyString("ok\n")
 	case "/readyz":
-		if err := f.Ready(); err != nil {
+		if err := s.Ready(); err != nil {
 			ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 			ctx.SetBodyString(err.Error() + "\n")
 			return
 		}
 		ctx.SetBodyString("ready\n")
 	case socketPath:
-		if !f.moveHandshake(ctx) {
-			f.pass(ctx)
+		if !s.moveHandshake(ctx) {
+			s.forward(ctx)
 		}
 	default:
-		f.pass(ctx)
+		s.forward(ctx)
 	}
 }
 
 // handleHandshake serves a handed-over connection. It closes the connection without an upgrade: the next request may be
 // too large for the small buffer.
-func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
+func (s *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	setRequestID(ctx) // the repeated request already has its id
 	setSecurityHeaders(ctx)
-	f.pass(ctx)
+	s.forward(ctx)
 	if !ctx.Hijacked() {
 		ctx.SetConnectionClose()
 	}
 }
 
 // pass calls the shop's handler if the shop is open.
-func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
-	if h := f.handler.Load(); h != nil {
+func (s *HTTPServer) forward(ctx *fasthttp.RequestCtx) {
+	if h := s.handler.Load(); h != nil {
 		(*h)(ctx)
 		return
 	}

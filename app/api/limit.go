@@ -24,7 +24,7 @@ func (l *limiter) take(ip string) error {
 }
 
 // spent reports whether take would fail now, without consuming a token.
-func (l *limiter) spent(ip string) bool { return l.buckets.Wait(hostAddr(ip)) > 0 }
+func (l *limiter) exhausted(ip string) bool { return l.buckets.Wait(hostAddr(ip)) > 0 }
 
 // hostAddr parses an address; the result is invalid if that fails.
 func hostAddr(ip string) netip.Addr {
@@ -34,7 +34,7 @@ func hostAddr(ip string) netip.Addr {
 
 // in applies the limits of a class to a route. With an invalid token only the address is counted; routes that need a
 // user reject it later.
-func (a *api) in(class limits.Class) fiber.Handler {
+func (a *api) limit(class limits.Class) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var user shop.ID
 		if bearer(c) != "" {

@@ -145,7 +145,7 @@ func TestProxiedSocketsCountForClient(t *testing.T) {
 			})...)
 		}
 	})
-	as := func(ip, more string, want int) (net.Conn, *http.Response) {
+	openSocket := func(ip, more string, want int) (net.Conn, *http.Response) {
 		t.Helper()
 		conn, _, res := s.handshake("X-Real-IP: "+ip+"\r\n"+more, "")
 		if res.StatusCode != want {
@@ -154,29 +154,29 @@ func TestProxiedSocketsCountForClient(t *testing.T) {
 		return conn, res
 	}
 	for range 5 {
-		as("192.0.2.1", "Sec-WebSocket-Protocol: refuse\r\n", 503)
-		as("192.0.2.1", "Origin: https://evil.example\r\n", 403)
+		openSocket("192.0.2.1", "Sec-WebSocket-Protocol: refuse\r\n", 503)
+		openSocket("192.0.2.1", "Origin: https://evil.example\r\n", 403)
 	}
-	first, _ := as("192.0.2.1", "", 101)
-	as("192.0.2.1", "", 101)
-	if _, res := as("192.0.2.1", "", 429); res.Header.Get("Retry-After") == "" {
+	first, _ := openSocket("192.0.2.1", "", 101)
+	openSocket("192.0.2.1", "", 101)
+	if _, res := openSocket("192.0.2.1", "", 429); res.Header.Get("Retry-After") == "" {
 		t.Error("the rejection has no Retry-After")
 	}
-	as("192.0.2.2", "", 101)
+	openSocket("192.0.2.2", "", 101)
 	for last, want := range map[string]int{"192.0.2.1": 429, "192.0.2.3": 101} {
 		headers := "X-Forwarded-For: 192.0.2.2, " + last + "\r\nX-Forwarded-For: 127.0.0.1\r\n"
 		if _, _, res := s.handshake(headers, ""); res.StatusCode != want {
 			t.Errorf("a socket forwarded for %s: got %s, want %d", last, res.Status, want)
 		}
 	}
-	as("2001:db8::1", "", 101)
-	as("2001:db8::2", "", 101)
-	as("2001:db8::3", "", 429)
+	openSocket("2001:db8::1", "", 101)
+	openSocket("2001:db8::2", "", 101)
+	openSocket("2001:db8::3", "", 429)
 	for n := range 2*shop.WideFactor - 2 {
-		as(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
+		openSocket(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
 	}
-	as("2001:db8:0:ffff::1", "", 429) // the /48 is full
-	as("2001:db8:1::1", "", 101)
+	openSocket("2001:db8:0:ffff::1", "", 429) // the /48 is full
+	openSocket("2001:db8:1::1", "", 101)
 	_ = first.Close()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, _, res := s.handshake("X-Real-IP: 192.0.2.1\r\n", "")

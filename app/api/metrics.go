@@ -16,7 +16,7 @@ import (
 type Metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
-	notices  *prometheus.CounterVec
+	notifications  *prometheus.CounterVec
 
 	untrustedForwards prometheus.Counter
 }
@@ -31,7 +31,7 @@ func NewMetrics() *Metrics {
 			Name: "stampede_http_seconds", Help: "Response time of HTTP requests, by route.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 		}, []string{"route"}),
-		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+		notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stampede_payment_notifications_total",
 			Help: "Payment notifications, by outcome: success, forged, unreadable, failed, turned_away.",
 		}, []string{"outcome"}),
@@ -46,7 +46,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.requests.Describe(ch)
 	m.seconds.Describe(ch)
-	m.notices.Describe(ch)
+	m.notifications.Describe(ch)
 	m.untrustedForwards.Describe(ch)
 }
 
@@ -54,7 +54,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.requests.Collect(ch)
 	m.seconds.Collect(ch)
-	m.notices.Collect(ch)
+	m.notifications.Collect(ch)
 	m.untrustedForwards.Collect(ch)
 }
 

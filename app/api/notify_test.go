@@ -69,7 +69,7 @@ func newNotifyAPI(verified *atomic.Int64) *api {
 				return payment.ErrForged
 			},
 		},
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, maxNotices),
+		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, maxNotifications),
 	}
 }
 
@@ -80,15 +80,15 @@ func TestForgedNotificationsAreLimited(t *testing.T) {
 	a := newNotifyAPI(&verified)
 	began := time.Now()
 	for range 10 * (forgeriesPerMinute + suspectsPerSecond) {
-		a.processNotice("192.0.2.1", "bad=1")
+		a.processNotification("192.0.2.1", "bad=1")
 	}
 	took := time.Since(began) // the verification limit for this time
 	limit := forgeriesPerMinute*(1+took.Minutes()) + suspectsPerSecond*(1+took.Seconds())
 	if n := verified.Load(); n < forgeriesPerMinute || float64(n) > limit {
 		t.Errorf("got %d verified forgeries within %v, want %d to %.1f", n, took, forgeriesPerMinute, limit)
 	}
-	if got := a.processNotice("192.0.2.2", "good=1"); got != noticeAccepted {
-		t.Errorf("another address: got %s, want %s", got, noticeAccepted)
+	if got := a.processNotification("192.0.2.2", "good=1"); got != replySuccess {
+		t.Errorf("another address: got %s, want %s", got, replySuccess)
 	}
 }
 
@@ -100,17 +100,17 @@ func TestForgeriesDoNotBlockGateway(t *testing.T) {
 	// With the real refill rate the address would become unsuspected during the test.
 	a.forgeries = newLimiter(limits.Pace{Rate: 1, Period: 24 * time.Hour, Burst: forgeriesPerMinute})
 	for range forgeriesPerMinute + suspectsPerSecond/2 {
-		a.processNotice("192.0.2.1", "bad=1")
+		a.processNotification("192.0.2.1", "bad=1")
 	}
-	if got := a.processNotice("192.0.2.1", "good=1"); got != noticeAccepted {
-		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, noticeAccepted)
+	if got := a.processNotification("192.0.2.1", "good=1"); got != replySuccess {
+		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, replySuccess)
 	}
 	for range 10 * suspectsPerSecond {
-		a.processNotice("192.0.2.1", "bad=1")
+		a.processNotification("192.0.2.1", "bad=1")
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) { // rejected notifications are repeated
-		got := a.processNotice("192.0.2.1", "good=1")
-		return got == noticeAccepted, got
+		got := a.processNotification("192.0.2.1", "good=1")
+		return got == replySuccess, got
 	})
 }
 
@@ -122,14 +122,14 @@ func TestConcurrentNotificationsAreLimited(t *testing.T) {
 			Metrics:            NewMetrics(),
 			HandleNotification: func(context.Context, url.Values) error { return nil },
 		},
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, 1),
+		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, 1),
 	}
-	a.notices <- struct{}{}
-	if got := a.processNotice("192.0.2.1", "a=1"); got != "turned_away" {
+	a.notifications <- struct{}{}
+	if got := a.processNotification("192.0.2.1", "a=1"); got != "turned_away" {
 		t.Errorf("while another notification runs: got %s, want turned_away", got)
 	}
-	<-a.notices
-	if got := a.processNotice("192.0.2.1", "a=1"); got != noticeAccepted {
-		t.Errorf("a single notification: got %s, want %s", got, noticeAccepted)
+	<-a.notifications
+	if got := a.processNotification("192.0.2.1", "a=1"); got != replySuccess {
+		t.Errorf("a single notification: got %s, want %s", got, replySuccess)
 	}
 }

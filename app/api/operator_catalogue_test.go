@@ -111,7 +111,7 @@ func TestOnlyOperatorsSendLongBodies(t *testing.T) {
 	} {
 		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
 			c.path, c.token, c.length)
-		if res, _ := s.raw(head); res.StatusCode != http.StatusRequestEntityTooLarge {
+		if res, _ := s.sendAndRead(head); res.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: got %d, want 413", name, res.StatusCode)
 		}
 	}

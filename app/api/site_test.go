@@ -199,7 +199,7 @@ func (s *site) send(text string) net.Conn {
 }
 
 // raw sends a text and reads one reply.
-func (s *site) raw(text string) (*http.Response, []byte) {
+func (s *site) sendAndRead(text string) (*http.Response, []byte) {
 	s.t.Helper()
 	conn := s.send(text)
 	defer func() { _ = conn.Close() }()

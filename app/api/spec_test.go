@@ -71,7 +71,7 @@ type example struct {
 const sampleToken = "Zm9yIGV4YW1wbGUgb25seSwgMzIgcmFuZG9tIGJ5dGU"
 
 // soon is an instant without a slot, in seconds.
-var soon = time.Now().Unix() + 400_000
+var freeInstant = time.Now().Unix() + 400_000
 
 // inAMonth is a day without slots.
 var inAMonth = time.Now().AddDate(0, 1, 0).Format(time.DateOnly)
@@ -118,7 +118,7 @@ var examples = map[string]example{
 	"addGuests":        {before: func(w *world) { w.exec("UPDATE sales SET hidden = 1") }},
 	"copySale":         {body: `{"slot":"8"}`},
 	"createSale":       {body: `{"slot":"8","product":"7","price_fen":9900,"stock":1,"limit":1}`},
-	"createSlot":       {body: fmt.Sprintf(`{"opens_at":%d000,"closes_at":%d000}`, soon, soon+3600)},
+	"createSlot":       {body: fmt.Sprintf(`{"opens_at":%d000,"closes_at":%d000}`, freeInstant, freeInstant+3600)},
 	"removeSlot":       {id: "8"},
 	"listSlotCalendar": {query: "?from=2026-11-21"},
 	"applySlotTemplate": {
@@ -355,7 +355,7 @@ func TestUnreadableRequestsGetUsualErrorBody(t *testing.T) {
 		"GET /api/v1/sales/1'%20OR%20'1'='1 HTTP/1.1\r\nHost: \"><script>alert(1)</script>\r\n\r\n":    400,
 		"POST /api/v1/sales/5/buy HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n": 400,
 	} {
-		res, text := s.raw(request)
+		res, text := s.sendAndRead(request)
 		sampleRequest, err := http.NewRequest("GET", s.url+"/nowhere", nil)
 		if err != nil {
 			t.Fatal(err)

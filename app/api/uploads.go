@@ -33,13 +33,13 @@ var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
 // AllowLongBodies permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator
 // reports true. isOperator is called before the body is read, so rejected bodies take no memory.
-func (f *HTTPServer) AllowLongBodies(isOperator func(token string) bool) {
-	f.isOperator.Store(&isOperator)
+func (s *HTTPServer) AllowLongBodies(isOperator func(token string) bool) {
+	s.isOperator.Store(&isOperator)
 }
 
 // configure sets the limits of a request after its header was read.
-func (f *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
-	isOperator, path := f.isOperator.Load(), string(h.RequestURI())
+func (s *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+	isOperator, path := s.isOperator.Load(), string(h.RequestURI())
 	if isOperator == nil || h.IsGet() || !strings.HasPrefix(path, operatorPath) {
 		return c
 	}

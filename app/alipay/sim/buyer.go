@@ -60,7 +60,7 @@ func (s *Simulator) open(form url.Values) (Trade, *rejection) {
 	}
 	t, err := s.book.addSigned(t, true)
 	if err != nil {
-		return Trade{}, reason(err)
+		return Trade{}, rejectionOf(err)
 	}
 	if !t.started {
 		return t, &rejection{"40004", "ACQ.TRADE_HAS_CLOSE"}

@@ -80,7 +80,7 @@ func (s *Simulator) handleButton(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	_ = s.doButton(r.PathValue("press"), t.Order) // the page shows that it is too late
+	_ = s.performAction(r.PathValue("press"), t.Order) // the page shows that it is too late
 	http.Redirect(w, r, "/cashier/"+t.token+"?just", http.StatusSeeOther)
 }
 

@@ -35,8 +35,8 @@ func TestBuyerPaysAtCashier(t *testing.T) {
 		strings.Contains(policy, "unsafe") {
 		t.Errorf("policy: %s", policy)
 	}
-	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
-	text = body(t, s.get(pressed.Header.Get("Location")))
+	response := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
+	text = body(t, s.get(response.Header.Get("Location")))
 	if !strings.Contains(text, `data-state="paid"`) || !strings.Contains(text, "http://shop.example/back?a=1&amp;") {
 		t.Errorf("after Pay:\n%s", text)
 	}
@@ -60,8 +60,8 @@ func TestScannedCodeDoesNotReturnToShop(t *testing.T) {
 		t.Fatalf("the code: %q", code)
 	}
 	path := s.get(strings.TrimPrefix(code, s.server.URL)).Header.Get("Location")
-	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
-	text := body(t, s.get(pressed.Header.Get("Location")))
+	response := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
+	text := body(t, s.get(response.Header.Get("Location")))
 	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") ||
 		!strings.Contains(text, english.Gone) {
 		t.Errorf("after Pay:\n%s", text)

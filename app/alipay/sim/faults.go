@@ -100,13 +100,13 @@ func (f *faults) take(kind Kind, order, method string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.list {
-		one := &f.list[i]
-		if one.Kind != kind || one.Order != "" && one.Order != order || one.Method != "" && one.Method != method {
+		fault := &f.list[i]
+		if fault.Kind != kind || fault.Order != "" && fault.Order != order || fault.Method != "" && fault.Method != method {
 			continue
 		}
-		taken := *one
-		if one.Times > 0 {
-			if one.Times--; one.Times == 0 {
+		taken := *fault
+		if fault.Times > 0 {
+			if fault.Times--; fault.Times == 0 {
 				f.list = slices.Delete(f.list, i, i+1)
 			}
 		}

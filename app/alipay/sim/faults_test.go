@@ -12,7 +12,7 @@ import (
 func TestNotificationsAreRepeatedUntilSuccess(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
-	s.refuse = 2
+	s.failuresLeft = 2
 	s.open("1")
 	if err := s.Pay("1"); err != nil {
 		t.Fatal(err)
@@ -80,11 +80,11 @@ func TestAdminRoutesFollowDocumentation(t *testing.T) {
 			t.Errorf("%s: %d, want %d", step.path, got, step.want)
 		}
 	}
-	for _, wrong := range []string{
+	for _, invalid := range []string{
 		`{"kind":"rain"}`, `{"kind":"slow","delay_ms":-1}`, `{"kind":"down","times":-1}`, `{"kin":"down"}`, `[]`,
 	} {
-		if got := s.post("/admin/faults", "application/json", wrong).StatusCode; got != http.StatusBadRequest {
-			t.Errorf("%s: %d", wrong, got)
+		if got := s.post("/admin/faults", "application/json", invalid).StatusCode; got != http.StatusBadRequest {
+			t.Errorf("%s: %d", invalid, got)
 		}
 	}
 	text := body(t,

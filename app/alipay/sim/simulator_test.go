@@ -29,7 +29,7 @@ type merchant struct {
 
 	mu       sync.Mutex
 	received []url.Values
-	refuse   int // number of notifications that get the reply failure first
+	failuresLeft   int // number of notifications that get the reply failure first
 	mailbox  *httptest.Server
 }
 
@@ -66,8 +66,8 @@ func (s *merchant) receive(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.received = append(s.received, r.PostForm)
 	reply := "success"
-	if s.refuse > 0 {
-		s.refuse--
+	if s.failuresLeft > 0 {
+		s.failuresLeft--
 		reply = "failure"
 	}
 	_, _ = w.Write([]byte(reply))
@@ -128,16 +128,16 @@ func (s *merchant) open(number string) string {
 
 func (s *merchant) get(path string) *http.Response {
 	s.t.Helper()
-	return s.closing(s.client.Get(s.server.URL + path))
+	return s.closeBody(s.client.Get(s.server.URL + path))
 }
 
 func (s *merchant) post(path, kind, body string) *http.Response {
 	s.t.Helper()
-	return s.closing(s.client.Post(s.server.URL+path, kind, strings.NewReader(body)))
+	return s.closeBody(s.client.Post(s.server.URL+path, kind, strings.NewReader(body)))
 }
 
 // closing closes the body of the response when the test ends.
-func (s *merchant) closing(response *http.Response, err error) *http.Response {
+func (s *merchant) closeBody(response *http.Response, err error) *http.Response {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
