@@ -38,7 +38,7 @@ type LogIn struct {
 	Password string           `json:"password"`
 	Captcha  *CaptchaSolution `json:"captcha"` // required after failures or while many logins are queued
 	Client   string           `json:"client"`  // "app": the refresh token is in the response; otherwise in a cookie
-	Device   string           `json:"device"`  // name of the login in the list of devices
+	Device   string           `json:"device"`  // name of the device in the list of logins
 
 	Addr  netip.Addr    `json:"-"` // client address
 	Guest shop.Identity `json:"-"` // the caller, if authenticated: a guest who registered keeps id and orders
@@ -62,7 +62,7 @@ type NewPassword struct {
 	Password string `json:"password"`
 }
 
-// PasswordChange sets a password with the old one.
+// PasswordChange replaces the old password with a new one.
 type PasswordChange struct {
 	Old string `json:"old"`
 	New string `json:"new"`

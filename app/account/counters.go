@@ -12,8 +12,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Keys of counters and short-lived texts in Redis, where all nodes share them. While Redis is unreachable each node
-// keeps its own in memory.
+// Keys of counters and short-lived texts in Redis, shared by all nodes. While Redis is unreachable, each node uses
+// counters in its own memory.
 //
 //	stampede:{login}:<what>:<whose>   string  a count of failures or e-mails, with a TTL
 //	stampede:{captcha}:<id>           string  hash of the solution of a picture, with a TTL; read once
@@ -22,14 +22,15 @@ const (
 	captchaPrefix = "stampede:{captcha}:"
 )
 
-// Counters stores counters and short-lived texts in Redis or, while that is unreachable, in the memory of this node.
+// Counters stores counters and short-lived texts in Redis. While Redis is unreachable, it stores them in the memory of
+// this node.
 type Counters struct {
 	redis  redis.UniversalClient // nil: memory only
 	memory memoryCounters
 	warned rate.Sometimes
 }
 
-// NewCounters returns a shelf; client may be nil.
+// NewCounters returns counters in Redis; if client is nil, they are only in memory.
 func NewCounters(client redis.UniversalClient) *Counters {
 	return &Counters{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
 }
@@ -54,7 +55,7 @@ func (c *Counters) try(ctx context.Context, call func(ctx context.Context) error
 	return false
 }
 
-// count increments counters and returns their new values. A counter expires `within` after its first increment.
+// count increments counters and returns their new values. A counter expires at ttl after its first increment.
 func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	succeeded := c.try(ctx, func(ctx context.Context) error {
@@ -62,7 +63,7 @@ func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string)
 		_, err := c.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
-				// Both in one transaction and EXPIRE after INCR: otherwise a crash or an expiry could leave a counter
+				// INCR and then EXPIRE run in one transaction. Otherwise a crash or an expiry could leave a counter
 				// without a TTL.
 				p.ExpireNX(ctx, countPrefix+key, ttl)
 			}
@@ -134,7 +135,8 @@ func (c *Counters) take(ctx context.Context, key string) (text string) {
 // maxMemoryItems is the maximum number of entries in memory, about 10 MB.
 const maxMemoryItems = 65_536
 
-// memoryCounters is the in-memory shelf of one node. It drops expired entries only when it needs space.
+// memoryCounters contains the counters and texts in the memory of one node. It drops expired entries only if it needs
+// space.
 type memoryCounters struct {
 	mu    sync.Mutex
 	items map[string]*memoryItem
@@ -201,7 +203,7 @@ func (m *memoryCounters) add(key string, ttl time.Duration) *memoryItem {
 	return item
 }
 
-// shrink drops expired entries and then arbitrary ones until half of the maximum is left.
+// shrink drops expired entries, and then arbitrary entries until at most half of the maximum is left.
 func (m *memoryCounters) shrink() {
 	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.live(key) == nil })
 	for key := range m.items {

@@ -18,7 +18,8 @@ const (
 )
 
 // ParseEmail validates an e-mail address and returns its stored form: lower case, domain in DNS form. It rejects
-// ambiguous texts, possible headers, and non-ASCII before the @, which some mail servers reject.
+// ambiguous texts and texts that could add e-mail headers. It rejects non-ASCII characters before the @, because some
+// mail servers reject them.
 func ParseEmail(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	local, domain, found := strings.Cut(s, "@")
@@ -42,8 +43,8 @@ func ParseEmail(s string) (string, error) {
 	return strings.ToLower(s), nil
 }
 
-// dnsForm returns the DNS form (xn--…) of a domain in other scripts. It rejects invisible characters although the
-// standard drops them, because the input is probably a mistake.
+// dnsForm returns the DNS form (xn--…) of a domain in other scripts. The standard drops invisible characters;
+// dnsForm rejects them, because the input is probably a mistake.
 func dnsForm(domain string) (string, error) {
 	if strings.ContainsFunc(domain, isInvisible) {
 		return "", errInvisible
@@ -61,7 +62,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
-// plainLocal accepts dot-separated words without characters that require quotes.
+// isPlainLocal accepts dot-separated words without characters that require quotes.
 func isPlainLocal(s string) bool {
 	if len(s) > maxLocal {
 		return false
@@ -76,7 +77,7 @@ func isPlainLocal(s string) bool {
 
 const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// plainDomain accepts names with a dot that do not end in a number, and localhost. It rejects IP addresses.
+// isPlainDomain accepts names with a dot that do not end in a number, and localhost. It rejects IP addresses.
 func isPlainDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, label := range labels {

@@ -11,7 +11,8 @@ import (
 // GuestLife is the lifetime of a guest's token. The page renews the token after half of it.
 const GuestLife = 12 * time.Hour
 
-// Guests issues tokens to clients without an account. Without the token a guest's orders are lost.
+// Guests issues tokens to clients without an account. A guest who loses the token
+// loses access to the orders.
 type Guests struct {
 	Issuer *Issuer
 	Mint   func() (shop.ID, error) // returns the next user id
@@ -30,8 +31,8 @@ type Guest struct {
 }
 
 // LogIn creates a guest if bearer is empty, otherwise it renews the guest's token. The role is always Shopper.
-// Forbidden: tokens of accounts or bound to a sale. Unauthorized: an invalid token; a new identity would lose the
-// orders.
+// Forbidden: the token belongs to an account or is bound to a sale. Unauthorized: the token is invalid. It gets no new
+// identity, because the guest would lose access to the orders.
 func (g *Guests) LogIn(bearer string) (GuestSession, error) {
 	user, err := g.identify(bearer)
 	if err != nil {

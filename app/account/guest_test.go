@@ -16,7 +16,7 @@ func newGuests(t *testing.T) *Guests {
 	return &Guests{Issuer: newIssuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
 }
 
-// TestRenewedGuestTokenKeepsID: two guests have different ids. Renewing a token keeps the id.
+// TestRenewedGuestTokenKeepsID: two guests have different ids. A renewed token keeps the id.
 func TestRenewedGuestTokenKeepsID(t *testing.T) {
 	t.Parallel()
 	g := newGuests(t)
@@ -27,7 +27,7 @@ func TestRenewedGuestTokenKeepsID(t *testing.T) {
 		t.Fatal(errA, errB, err)
 	}
 	if a.User.ID == b.User.ID || renewed.User != a.User || !regexp.MustCompile(`^Guest [1-9]\d{3}$`).MatchString(a.User.Name) {
-		t.Errorf("%+v, another guest %+v, renewed %+v", a.User, b.User, renewed.User)
+		t.Errorf("got guests %+v and %+v, renewed %+v; want two ids, and the first guest renewed", a.User, b.User, renewed.User)
 	}
 	if who, err := g.Issuer.Verify(a.Access); err != nil || who.User != a.User.ID || who.Role != shop.Shopper {
 		t.Errorf("got %+v, %v, want the guest as a shopper", who, err)
@@ -46,14 +46,14 @@ func TestInvalidGuestTokenCreatesNoGuest(t *testing.T) {
 	kit.Must(t, err)
 	foreign, err := newIssuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
 	kit.Must(t, err)
-	for name, token := range map[string]string{"ended": expiredToken, "of another key": foreign, "no token at all": "hello"} {
+	for name, token := range map[string]string{"an expired token": expiredToken, "a token of another key": foreign, "a text that is no token": "hello"} {
 		s, err := g.LogIn(token)
 		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || s != (GuestSession{}) {
 			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)
 		}
 	}
 	if minted != 0 {
-		t.Errorf("%d guests were created", minted)
+		t.Errorf("got %d new guests, want 0", minted)
 	}
 }
 

@@ -13,12 +13,12 @@ import (
 	"stampede/app/shop"
 )
 
-// MaxLife is the longest lifetime of users' tokens, which is that of guests. A replaced key stays accepted for this
-// time.
+// MaxLife is the maximum lifetime of an access token, which is the lifetime of a guest's token. A replaced key stays
+// accepted for this time.
 const MaxLife = GuestLife
 
 // signingKey is one generation of the key. The kid of its tokens is its fingerprint, so tokens of other keys are
-// rejected without a signature check. All its tokens start with the same header.
+// rejected without a signature check. All tokens of a key start with the same header.
 type signingKey struct {
 	generation int64
 	key        []byte
@@ -26,11 +26,11 @@ type signingKey struct {
 	header     string // encoded, with the trailing dot
 }
 
-// keyring contains the accepted keys: the current one, the next one, which other nodes may already use, and the
-// previous one while its tokens live.
+// keyring contains the accepted keys: the current key, the next key, which other nodes may already use, and
+// the previous key until its tokens have expired.
 type keyring struct {
 	shop.KeyGeneration
-	keys []signingKey // the current one first
+	keys []signingKey // the current key first
 }
 
 func newKeyring(secret []byte, g shop.KeyGeneration) *keyring {
@@ -68,7 +68,7 @@ func (k *signingKey) token(c jwt.Claims) *jwt.Token {
 	return t
 }
 
-// derive returns the key for one purpose, derived from the secret.
+// deriveKey returns the key for one purpose, derived from the secret.
 func deriveKey(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, MinKeyBytes)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// Number of failures per e-mail or address after which a login requires a captcha. An office may share an address.
-	// After addressSuspect failures, an address needs a captcha while the hash budget is low.
+	// emailFailures and addressFailures are the numbers of failures per e-mail and per address after which a login
+	// requires a captcha. An office may share an address. After addressSuspect failures, an address needs a captcha while
+	// the hash budget is low.
 	emailFailures   = 3
 	addressFailures = 20
 	addressSuspect  = 3
@@ -22,7 +23,8 @@ const (
 	maxDeviceName   = 80
 )
 
-// LogIn opens a session. Checks are ordered by cost: request, Redis, place in the queue, database, hash.
+// LogIn opens a session. The cheapest check comes first: request, Redis, place in the queue, database,
+// hash.
 func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	email, err := ParseEmail(l.Email)
 	switch {
@@ -83,7 +85,7 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	if err != nil {
 		return shop.User{}, err
 	}
-	match, err := a.Hasher.Matches(ctx, u.Password, l.Password) // also for unknown users, so that the time is the same
+	match, err := a.Hasher.Matches(ctx, u.Password, l.Password) // also for unknown users, so that the response time is the same
 	if err != nil {
 		return shop.User{}, err
 	}
@@ -97,8 +99,8 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	return u, nil
 }
 
-// failureCounts returns the keys of the failure counters of a login, that of the e-mail first. thresholds contains the
-// values from which each requires a captcha.
+// failureCounts returns the keys of the failure counters of a login, the counter of the e-mail first. thresholds
+// contains the value of each counter at which a captcha is required.
 func failureCounts(email string, addr netip.Addr) (counts []string, thresholds []int64) {
 	own, wide := shop.Networks(addr)
 	counts, thresholds = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}

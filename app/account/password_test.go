@@ -9,7 +9,7 @@ import (
 	"stampede/app/outbox"
 )
 
-// TestLongestPasswordActivatesAccount: the longest password activates an account, also if its letters are sent
+// TestPasswordOfMaxLengthActivatesAccount: a password of the maximum length activates an account, also if its letters are sent
 // decomposed.
 func TestPasswordOfMaxLengthActivatesAccount(t *testing.T) {
 	onBoth(t, func(w *world) {

@@ -17,11 +17,12 @@ import (
 const (
 	// refreshLife is the lifetime of an unused refresh token.
 	refreshLife = 30 * 24 * time.Hour
-	// reissueWindow is the time in which the previous token still returns the current one, once and to the same kind of
-	// client. Causes are a lost reply or concurrent requests of two pages of a browser. Other uses count as theft.
+	// reissueWindow is the time in which the previous refresh token can be exchanged for the current one, once, by the
+	// same kind of client. A token is used twice after a lost reply, or by concurrent requests of two pages of a browser.
+	// Other uses count as theft.
 	reissueWindow = 10 * time.Second
-	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. A finer one would show a
-	// thief when the owner refreshes.
+	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. With a finer
+	// resolution, a thief could read when the owner refreshes.
 	lastSeenStep = time.Hour
 )
 
@@ -40,8 +41,8 @@ func errLoginEnded() error {
 	return shop.Fail(shop.Unauthorized, "this login has ended: log in again")
 }
 
-// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older one means that
-// it was stolen, and ends the login. client is the kind of the client, such as its browser.
+// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older token means that
+// the token was stolen, and ends the login. client is the kind of the client, for example the browser.
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
 	id, secret, ok := a.refresher().parse(token)
 	if !ok {
@@ -78,7 +79,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		if done {
 			return u, next, nil
 		}
-		if d, err = a.validDevice(ctx, id); err != nil { // a concurrent request with the same token was faster
+		if d, err = a.validDevice(ctx, id); err != nil { // a concurrent request with the same token has replaced the secret first
 			return shop.User{}, "", err
 		}
 	}
@@ -129,7 +130,7 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 	return u, nil
 }
 
-// LogOut ends a login, or all logins of its user. A refresh token of any age ends its own login. Ending all of them
+// LogOut ends a login, or all logins of its user. A refresh token of any age ends its own login. Ending all logins
 // requires the current refresh token or an access token.
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	who := o.Who
@@ -156,7 +157,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	return shop.Unreadable("logins", a.revokeLogin(ctx, &who, o.Everywhere))
 }
 
-// end revokes the login of a verified token, or all logins of its user.
+// revokeLogin revokes the login of a verified token, or all logins of its user.
 func (a *Accounts) revokeLogin(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
 	case who.Device == 0:
@@ -171,15 +172,16 @@ func (a *Accounts) revokeLogin(ctx context.Context, who *shop.Identity, everywhe
 	return nil // the row was deleted long after the login had expired
 }
 
-// readRevocationsNow reads revocations now. If that fails, this node reads them within two seconds, like the others.
+// readRevocationsNow reads revocations immediately. If that fails, this node reads them within two seconds, like all
+// nodes.
 func (a *Accounts) readRevocationsNow(ctx context.Context) {
 	if err := a.Watch.RunOnce(ctx); err != nil {
 		slog.DebugContext(ctx, "cannot read revoked tokens", "err", err)
 	}
 }
 
-// refresher makes and reads refresh tokens of the form <device>.<secret>. The secret has a random half and a seal of
-// this server, which distinguishes old tokens of the device from invented ones. The next secret is derived from the
+// refresher issues and parses refresh tokens of the form <device>.<secret>. The secret consists of a random half and a
+// MAC of this server, which distinguishes old tokens of the device from forged tokens. The next secret is derived from the
 // current one, so that a repeated request gets the same reply (I6).
 type refresher struct{ key []byte }
 
@@ -226,7 +228,7 @@ func secretOf(token string) string {
 	return secret
 }
 
-// read parses a refresh token. ok is false for invalid tokens.
+// parse parses a refresh token. ok is false for invalid tokens.
 func (r refresher) parse(token string) (device shop.ID, secret string, ok bool) {
 	id, secret, found := strings.Cut(token, ".")
 	device, err := shop.ParseID(id)

@@ -16,7 +16,7 @@ const (
 	issuerName  = "stampede"
 	audience    = "stampede"
 	leeway      = 5 * time.Second // tolerance for different clocks
-	maxToken    = 2048            // bytes; our own tokens have about 300
+	maxToken    = 2048            // bytes; tokens of this server have about 300
 	expiredMessage     = "the token has expired"
 )
 
@@ -42,7 +42,7 @@ type Issuer struct {
 	refresher refresher // its key is never rotated, because refresh tokens are also checked in the database
 }
 
-// NewIssuer rejects keys shorter than MinKeyBytes. now is the clock shared by all nodes; nil: the wall clock.
+// NewIssuer returns an issuer with the signing key. It rejects keys shorter than MinKeyBytes. now is the clock shared by all nodes; nil: the wall clock.
 func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	if len(key) < MinKeyBytes {
 		return nil, fmt.Errorf("the signing key has %d bytes, at least %d are needed", len(key), MinKeyBytes)
@@ -66,7 +66,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	return i, nil
 }
 
-// UseKeys sets the key generation for signing and the accepted ones.
+// UseKeys sets the key generation for signing and the accepted generations.
 func (i *Issuer) UseKeys(g shop.KeyGeneration) {
 	if current := i.keys.Load(); current == nil || current.KeyGeneration != g {
 		i.keys.Store(newKeyring(i.secret, g))

@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// read checks a token except for revocation.
+// parse checks a token except for revocation.
 func (i *Issuer) parse(token string) (shop.Identity, error) {
 	if token == "" {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "a token is needed")
@@ -31,9 +31,9 @@ func (i *Issuer) parse(token string) (shop.Identity, error) {
 	return c.identity(key)
 }
 
-// readOwn reads a token that has the header of one of our keys, without decoding the header. The library verifies the
-// signature and then the claims. A result without claims means that the token has another form; parseWithLibrary then
-// parses it.
+// parseFast parses a token that has the header of an accepted key, without decoding the header. The library verifies the
+// signature and then the claims. Without claims in the result, the token has another form, and parseWithLibrary must
+// parse it.
 func (i *Issuer) parseFast(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
@@ -139,7 +139,7 @@ func (r *claimsReader) skipText(text string) {
 	r.rest, r.malformed = rest, r.malformed || !found
 }
 
-// readUntil returns the text before the next occurrence of end and skips both.
+// readUntil returns the text before the next occurrence of end and skips this text and end.
 func (r *claimsReader) readUntil(end string) string {
 	value, rest, found := strings.Cut(r.rest, end)
 	if !found || strings.ContainsFunc(value, needsEscape) {
@@ -160,5 +160,5 @@ func (r *claimsReader) readTime() *jwt.NumericDate {
 	return &jwt.NumericDate{Time: time.Unix(int64(n), 0)}
 }
 
-// needsEscape reports whether our JSON always escapes the character.
+// needsEscape reports whether the JSON of sign always escapes the character.
 func needsEscape(c rune) bool { return c < ' ' || c == '\\' || c == utf8.RuneError }

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxWrong is the maximum number of wrong solutions per user, maxPictures that of pictures, per minute and node.
+	// maxWrongSolutions limits wrong solutions and maxPictures limits pictures. Each limit is per user, minute and node.
 	maxWrongSolutions    = 5
 	maxPictures = 10
-	// maxCountedUsers is the maximum number of users in tries. Beyond it all counts restart.
+	// maxCountedUsers is the maximum number of users in captchaCounts. At this number all counts are reset.
 	maxCountedUsers = 65_536
 )
 
-// picture returns a captcha task. Its ID is bound to the user and the sale. So each picture has to be solved for the
-// account that received it; a solution is worthless for another account.
+// newCaptchaTask returns a captcha task. Its ID is bound to the user and the sale. So each picture has to be solved for the
+// account that received it; a solution is invalid for another account.
 func (s *PassService) newCaptchaTask(ctx context.Context, q PassRequest) (PassResult, error) {
 	unsolved, err := s.captchaCounts.admitPicture(q.User, time.Now())
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *PassService) solvePicture(ctx context.Context, q PassRequest, now shop.
 	return PassResult{Pass: s.Passes.issue(q.Sale, q.User, now, until), Until: until}, nil
 }
 
-// tries counts the captcha requests of users on this node.
+// captchaCounts counts the pictures and solutions of users on this node.
 type captchaCounts struct {
 	mu sync.Mutex
 	byUser map[shop.ID]*userCounts
@@ -68,7 +68,8 @@ type userCounts struct {
 	pictures, solutions, wrong int
 }
 
-// picture admits one more picture and returns how many earlier ones got no solution, right or wrong.
+// admitPicture counts a requested picture. unsolved is the number of earlier pictures without a submitted solution.
+// RateLimited: the user has reached a limit.
 func (t *captchaCounts) admitPicture(user shop.ID, now time.Time) (unsolved int, err error) {
 	err = t.count(user, now, func(counts *userCounts) bool {
 		unsolved = max(0, counts.pictures-counts.solutions)
@@ -78,7 +79,7 @@ func (t *captchaCounts) admitPicture(user shop.ID, now time.Time) (unsolved int,
 	return unsolved, err
 }
 
-// admitSolution admits a solution, unless there were too many wrong ones.
+// admitSolution counts a solution. RateLimited: the user has sent maxWrongSolutions wrong solutions.
 func (t *captchaCounts) admitSolution(user shop.ID, now time.Time) error {
 	return t.count(user, now, func(counts *userCounts) bool {
 		counts.solutions++

@@ -9,18 +9,18 @@ import (
 	"stampede/app/shop"
 )
 
-// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale, which the reader must
-// provide. Each node with the key can verify it.
+// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale. The caller of
+// verify must set these fields. Each node with the key can verify a seal.
 //
-//	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these, the sale, the user
-//	and about
+//	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these fields, sale,
+//	user and binding
 //
-// 34 bytes, 46 characters: with a nonce of eight digits appended, a proof of work hashes one SHA-256 block.
+// A seal has 34 bytes and 46 characters. Its text, a colon and a nonce of up to eight digits fit in one SHA-256 block.
 type seal struct {
 	kind   byte
 	sale   shop.ID
 	user   shop.ID
-	binding  string // further binding that is sent next to the seal: the picture ID of a captcha
+	binding  string // sent next to the seal: the picture ID of a captcha
 	issued shop.Millis
 	until  shop.Millis // invalid from this instant on
 	bits   byte        // difficulty of a proof of work
@@ -63,8 +63,8 @@ func (s seal) text(key []byte) string {
 	return sealEncoding.EncodeToString(append(body, s.mac(key, body)...))
 }
 
-// read decodes text as a seal of this kind, sale, user and about. It returns false if the key did not sign it for
-// exactly these, or if it has expired.
+// verify decodes text as a seal with the kind, sale, user and binding of s. It returns false if the MAC does not match
+// these values, or if the seal has expired.
 func (s seal) verify(key []byte, text string, now shop.Millis) (seal, bool) {
 	if len(text) != sealEncoding.EncodedLen(sealBody+sealMAC) {
 		return seal{}, false

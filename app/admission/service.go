@@ -40,7 +40,7 @@ type PassSettings interface {
 //	          ├ pass, many requests from the address; work ─→ a task ── solve ─→ a pass issued at the task's instant
 //	          └ captcha ─→ a picture ── solve, one try ─→ a pass
 //
-// An address under pressure gets harder tasks but is never rejected: it may belong to a whole office.
+// An address with too many requests gets harder tasks but is never rejected: a whole office may share the address.
 type PassService struct {
 	Catalogue *catalog.Catalogue
 	Clock     *shop.Clock
@@ -48,15 +48,15 @@ type PassService struct {
 	Captcha   Captcha // nil: work replaces captchas
 	Settings  PassSettings
 
-	bits     atomic.Int64 // last difficulty read; 0: not read yet
+	bits     atomic.Int64 // the last difficulty that was read; 0: none was read yet
 	pressure pressure
 	captchaCounts    captchaCounts
 }
 
-// settingsEvery is the interval between reads of the task difficulty.
+// settingsEvery is the interval at which Run reads the task difficulty.
 const settingsEvery = 500 * time.Millisecond
 
-// Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, they stay unchanged.
+// Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, the settings stay unchanged.
 func (s *PassService) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, settingsEvery, "read the task difficulty", s.RunOnce)
 }
@@ -88,7 +88,7 @@ func (s *PassService) RequestPass(ctx context.Context, q PassRequest) (PassResul
 	return PassResult{Task: s.Passes.newTask(sale.ID, q.User, now, s.workBits(addedBits))}, nil
 }
 
-// SolvePass returns the pass for a solved task. For proofs of work a repeat of the solution returns the same pass.
+// SolvePass returns the pass for a solved task. A solved proof of work that is sent again returns the same pass.
 func (s *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult, error) {
 	sale, now, err := s.admit(ctx, q)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult,
 	return PassResult{Pass: pass, Until: until}, nil
 }
 
-// admit reports whether passes are available for the sale now. WrongState: the sale requires no pass. NotOpen, Closed:
-// too early, too late.
+// admit returns the sale and the present time if passes are available for the sale now. WrongState: the sale requires no pass. NotOpen:
+// it is too early. Closed: it is too late.
 func (s *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, shop.Millis, error) {
 	if q.Sale <= 0 {
 		return nil, 0, shop.Fail(shop.BadRequest, "sale is missing")
@@ -127,7 +127,7 @@ func (s *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, sho
 	return sale, now, nil
 }
 
-// workBits returns the task difficulty in bits, with more bits added for pressure.
+// workBits returns the task difficulty in bits, with addedBits for an address with too many requests.
 func (s *PassService) workBits(addedBits int) int {
 	return min(cmp.Or(int(s.bits.Load()), DefaultWorkBits)+addedBits, MaxWorkBits)
 }

@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Limits of the difficulty in bits. Each bit doubles the work. 16 bits are 65,536 hashes on average: a moment for a
-// browser, negligible for a bot farm. 26 bits are minutes for a browser.
+// Limits of the difficulty in bits. Each bit doubles the work. 16 bits are 65,536 hashes on average: less than a
+// second in a browser, negligible for a bot farm. 26 bits take minutes in a browser.
 const (
 	DefaultWorkBits = 16
 	MinWorkBits     = 1
@@ -32,14 +32,14 @@ const (
 //   - captcha: the solution is the text in Image.
 type Task struct {
 	Kind  shop.Challenge `json:"kind"`
-	ID    string         `json:"id"` // sent back with the solution
+	ID    string         `json:"id"` // to be sent with the solution
 	Text  string         `json:"text,omitempty"`
 	Bits  int            `json:"bits,omitempty"`
 	Image string         `json:"image,omitempty"` // data URL: data:image/png;base64,…
 	Until shop.Millis    `json:"until"`           // invalid from this instant on
 }
 
-// work returns a new proof-of-work task.
+// newTask returns a new proof-of-work task.
 func (p *Passes) newTask(sale, user shop.ID, now shop.Millis, bits int) *Task {
 	s := seal{kind: sealWork, sale: sale, user: user, issued: now, until: now.Add(workTime), bits: byte(bits)}
 	text := s.text(p.key)
@@ -47,7 +47,8 @@ func (p *Passes) newTask(sale, user shop.ID, now shop.Millis, bits int) *Task {
 }
 
 // passForWork returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The
-// pass is derived from the task: the same solution gives the same pass on any node, and both allow one buy in total.
+// pass is derived from the task, so a solution that is sent twice returns the same pass, on any node. That pass allows
+// one buy.
 func (p *Passes) passForWork(
 	task, nonce string, sale, user shop.ID, now shop.Millis,
 ) (pass string, until shop.Millis, ok bool) {

@@ -20,7 +20,7 @@ type (
 	emailResponse struct {
 		Email string `json:"email"`
 	}
-	// emptyResult is an empty result.
+	// emptyResult is the response {}.
 	emptyResult struct{}
 )
 
@@ -74,7 +74,7 @@ func (a *api) requireOwnPage(c *fiber.Ctx) error {
 	return shop.Fail(shop.Forbidden, "requests from pages of other sites are not allowed")
 }
 
-// withBody returns the handler of a flow that needs only the body.
+// withBody returns the handler of a flow whose only input is the body.
 func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var body B
@@ -94,7 +94,7 @@ func alwaysAccepted[B any](call func(ctx context.Context, body B) error) fiber.H
 	}
 }
 
-// onMyAccount returns the handler of an operation on the caller's account. B is the body.
+// onMyAccount returns the handler of an operation on the caller's account. B is the type of the body.
 func onMyAccount[B, T any](
 	call func(ctx context.Context, who shop.Identity, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.Identity) error {
@@ -109,8 +109,8 @@ func (a *api) captcha(c *fiber.Ctx) error {
 	return flow(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, client) })
 }
 
-// register links the account to the guest whose token is in the request. An invalid token is rejected, so that no
-// orders are lost silently.
+// register links the account to the guest whose token is in the request. An invalid token is rejected: otherwise the
+// guest would lose the orders without an error.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest shop.Identity
 	if bearer(c) != "" {
@@ -160,7 +160,7 @@ func (a *api) removeDevice(c *fiber.Ctx, who shop.Identity) error {
 	})(c)
 }
 
-// addressRoutes registers the routes of the caller's address book; guests have one, too.
+// addressRoutes registers the routes of the caller's address book. Guests also have an address book.
 func (a *api) addressRoutes(v1 fiber.Router) {
 	v1.Get("/me/addresses", a.limit(limits.Orders), a.asUser(a.addresses))
 	v1.Post("/me/addresses", a.limit(limits.Orders), a.asUser(a.addAddress))

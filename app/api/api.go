@@ -32,7 +32,7 @@ import (
 const (
 	// flowTimeout is the timeout of one flow call.
 	flowTimeout = 10 * time.Second
-	// maxWait is the longest duration of a long poll in seconds.
+	// maxWait is the maximum duration of a long poll, in seconds.
 	maxWait = 30
 )
 
@@ -55,8 +55,8 @@ type Options struct {
 	Cancel        func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil:
-	// there is no gateway.
+	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. The
+	// field is nil if there is no gateway.
 	HandleNotification func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers use Shipping as well.
@@ -76,7 +76,7 @@ type Options struct {
 	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
 	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
-	// Mount serves sockets at the path, after the given handlers.
+	// Mount serves sockets at the path. The handlers in front run before the upgrade.
 	Mount    func(web *fiber.App, path string, front ...fiber.Handler)
 	Page     fs.FS          // the built page; nil: not built
 	Zone     *time.Location // zone of times in exported files
@@ -88,8 +88,8 @@ type Options struct {
 
 	Public     url.URL        // origin of the page: scheme and host
 	Origins    []string       // further origins that may open sockets
-	Proxies    []netip.Prefix // trusted to set X-Real-IP or X-Forwarded-For
-	Handshakes limits.Pace    // per address, admitted or not
+	Proxies    []netip.Prefix // trusted proxies, whose X-Real-IP or X-Forwarded-For is used
+	Handshakes limits.Pace    // limit of handshakes per address; rejected handshakes also count
 	// Admit admits a request of a class or fails with RateLimited. User 0 means unknown.
 	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
 	// AdmitBuy admits a buy or fails with RateLimited. It shares its limits with the sockets.
@@ -107,7 +107,7 @@ type Options struct {
 
 type api struct {
 	Options
-	origins        []url.URL // that may open sockets and log in
+	origins        []url.URL // origins that may open sockets and log in
 	handshakes     *limiter
 	pollers        *pollers
 	forgeries      *limiter
@@ -137,7 +137,7 @@ func newApp(o Options) *fiber.App {
 	}
 	f := fiber.New(fiber.Config{
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: handleError,
-		// Each route has exactly one spelling, also for the proxies and checks in front of the routes.
+		// Each route has exactly one spelling, so that proxies and checks in front of the routes can match paths.
 		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
@@ -193,7 +193,8 @@ func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Ha
 	}
 }
 
-// onMyObject returns the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
+// onMyObject returns the handler of an operation on an object of the caller, whose ID is in the path. B is the
+// type of the body.
 func onMyObject[B, T any](
 	call func(ctx context.Context, who, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.ID) error {
@@ -229,7 +230,7 @@ func flowList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) (
 	})
 }
 
-// flowPage is flowList with the field `more`, which reports whether further items exist.
+// flowPage is flowList with the additional field `more`, which reports whether further items exist.
 func flowPage[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, bool, error)) error {
 	return flow(c, func(ctx context.Context) (pageOf[T], error) {
 		items, more, err := call(ctx)

@@ -91,7 +91,7 @@ func pathID(c *fiber.Ctx) (shop.ID, error) {
 	return id, nil
 }
 
-// queryID parses an optional id; absent is 0.
+// queryID parses an optional id. It returns 0 if the parameter is absent.
 func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 	text := c.Query(name)
 	if text == "" {
@@ -107,10 +107,10 @@ func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 const (
 	defaultSize = 20
 	maxSize     = 100
-	maxRow      = 10_000 // of a paged list: the database reads and drops all rows before a page
+	maxRow      = 10_000 // maximum row of a paged list: for each page the database reads all rows before it
 )
 
-// paging parses page (from 1) and size.
+// paging parses the query parameters page (first page: 1) and size.
 func paging(c *fiber.Ctx) (page, size int, err error) {
 	if size, err = queryInt(c, "size", defaultSize, 1, maxSize); err != nil {
 		return 0, 0, err
@@ -119,7 +119,7 @@ func paging(c *fiber.Ctx) (page, size int, err error) {
 	return page, size, err
 }
 
-// parseBefore parses the start and the length of a list that is sorted newest first.
+// parseBefore parses the query parameters before and limit of a list that starts with the newest item.
 func parseBefore(c *fiber.Ctx) (id shop.ID, limit int, err error) {
 	if id, err = queryID(c, "before"); err != nil {
 		return 0, 0, err

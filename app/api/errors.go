@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// status is the only mapping from error code to HTTP status.
+// status maps each error code to its HTTP status. It is the only such table.
 var status = map[shop.Code]int{
 	shop.BadRequest: fiber.StatusBadRequest, shop.Unauthorized: fiber.StatusUnauthorized,
 	shop.Forbidden: fiber.StatusForbidden, shop.PassRequired: fiber.StatusForbidden,
@@ -37,7 +37,7 @@ type failure struct {
 	Request string `json:"request"`
 }
 
-// fail sends an error. Fiber's own errors (no such route, wrong method, no upgrade) keep their status.
+// handleError sends an error. Fiber's own errors (no such route, wrong method, no upgrade) keep their status.
 func handleError(c *fiber.Ctx, err error) error {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {

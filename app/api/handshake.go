@@ -15,17 +15,17 @@ import (
 
 const (
 	socketPath      = "/ws"
-	handshakeBuffer = 512 // every socket keeps a buffer of this size
+	handshakeBuffer = 512 // bytes; every socket keeps a buffer of this size
 )
 
-// moveHandshake hands the connection of a handshake over to the server of sockets, and reports whether it handled the
+// moveHandshake passes the connection of a handshake to the server of sockets. It reports whether it handled the
 // request. A web server keeps its read buffer for the life of a socket: up to 16 KB per idle socket, because browsers
 // send long headers. So the handshake is repeated without unused headers to a server with small buffers, and the large
 // buffer is released. Handshakes that cannot be repeated are rejected.
 func (s *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
 	if !ctx.IsGet() || !strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
-		return false // admitSocket rejects it
+		return false // admitSocket rejects the request
 	}
 	handshake, server := repeatHandshake(r), s.sockets
 	if len(handshake) > handshakeBuffer {
@@ -51,14 +51,14 @@ func (s *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	return true
 }
 
-// handshakeHeaders lists the headers that are used later.
+// handshakeHeaders lists the headers that the repeated handshake contains.
 var handshakeHeaders = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
 	fasthttp.HeaderXForwardedFor, fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey,
 	fasthttp.HeaderSecWebSocketProtocol, fiber.HeaderXRequestID,
 }
 
-// repeatHandshake returns the handshake with the headers that are used later.
+// repeatHandshake returns the text of the handshake with only the headers in handshakeHeaders.
 func repeatHandshake(r *fasthttp.RequestHeader) []byte {
 	b := append([]byte("GET "), r.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\n"...)

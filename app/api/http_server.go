@@ -19,8 +19,8 @@ import (
 const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 15 * time.Second
-	bodyLimit    = 16 << 10
-	headerLimit  = 4 << 10 // the minimum setting; also the limit of a handshake
+	bodyLimit    = 16 << 10 // bytes
+	headerLimit  = 4 << 10 // bytes; the minimum of the setting, and the limit of a handshake
 	drainRetry   = 2 * time.Second
 )
 
@@ -31,10 +31,11 @@ type HTTPServer struct {
 	Ready func() error
 
 	server *fasthttp.Server
-	// sockets and longSockets serve handed-over handshakes of up to handshakeBuffer and headerLimit bytes.
+	// sockets serves moved handshakes of up to handshakeBuffer bytes, longSockets of up to headerLimit bytes.
 	sockets, longSockets *fasthttp.Server
 	handler              atomic.Pointer[fasthttp.RequestHandler]
-	// isOperator reports whether a token belongs to an operator; nil: no token does. See AllowLongBodies.
+	// isOperator reports whether a token belongs to an operator. While it is nil, long bodies are rejected. See
+	// AllowLongBodies.
 	isOperator atomic.Pointer[func(token string) bool]
 }
 
@@ -49,15 +50,15 @@ func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServ
 	return s
 }
 
-// newServer creates one of the web servers. None may stream bodies and all must reduce their memory: otherwise a server
-// keeps reading through the request of a socket that left its handler (see replayed).
+// newServer creates one of the web servers. No server may stream bodies, and each must use ReduceMemoryUsage. Otherwise a
+// server continues to read the connection of a socket after its handler has returned (see replayedConn).
 func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: handleParseError, Name: "stampede",
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idle,
 		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
 		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
-		// Sockets outlive their request; without this option, Close does not close them.
+		// Sockets stay open longer than their request; without this option, Close does not close them.
 		KeepHijackedConns: true,
 		Logger:            debugLogger{},
 		// Parsed forms need more memory than their length, and their raw body is lost.
@@ -88,7 +89,7 @@ func (s *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	setRequestID(ctx)
 	setSecurityHeaders(ctx)
 	if encoded(&ctx.Request.Header) {
-		s.forward(ctx) // pass rejects it
+		s.forward(ctx) // the handler of the shop rejects it
 		return
 	}
 	switch string(ctx.Path()) {
@@ -110,7 +111,7 @@ func (s *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// handleHandshake serves a handed-over connection. It closes the connection without an upgrade: the next request may be
+// handleHandshake serves a moved connection. If there is no upgrade, it closes the connection: the next request may be
 // too large for the small buffer.
 func (s *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	setRequestID(ctx) // the repeated request already has its id
@@ -121,7 +122,7 @@ func (s *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// pass calls the shop's handler if the shop is open.
+// forward calls the shop's handler if the shop is open.
 func (s *HTTPServer) forward(ctx *fasthttp.RequestCtx) {
 	if h := s.handler.Load(); h != nil {
 		(*h)(ctx)

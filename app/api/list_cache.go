@@ -15,19 +15,20 @@ import (
 const (
 	// listMaxAge is the maximum age of a cached list.
 	listMaxAge = 3 * time.Second
-	// Limits in bytes for all lists, and per user or network. Lists beyond them are not cached.
+	// listBytes is the limit for all lists in bytes, listBytesPerUser the limit per user or network. A list that exceeds
+	// a limit is not cached.
 	listBytes        = 16 << 20
 	listBytesPerUser = 512 << 10
 	// listOverhead is the approximate memory of an entry without its key and its body, in bytes.
 	listOverhead = 200
 )
 
-// listCache caches list responses by their parsed queries, so that spelling and unknown parameters make no difference.
-// It is used only while its switch is on, to reduce the load of the stores.
+// listCache caches list responses by their parsed queries, so that the spelling of a query and unknown parameters
+// make no difference. The cache is used only while its switch is on. It reduces the load of the stores.
 type listCache struct {
 	mu        sync.Mutex
 	lists     map[string]cachedList
-	bytes     map[any]int // by user or network (shop.ID or netip.Prefix); nil: total
+	bytes     map[any]int // by owner; the key nil has the total
 	lastSweep time.Time   // last removal of expired lists, at most once per second
 }
 
@@ -88,8 +89,8 @@ func (l *listCache) drop(key string) {
 
 func listSize(key string, body []byte) int { return len(key) + len(body) + listOverhead }
 
-// cached sends the list of a parsed query from the cache if the switch is on; otherwise read sends it. A list belongs
-// to the user. 0: the list is public, and its bytes count for the address of the request.
+// cached sends the list of a parsed query from the cache if the switch is on; otherwise `send` sends it. A list
+// belongs to the user. User 0: the list is public, and its bytes count for the network of the request.
 func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, send func() error) error {
 	if a.Switches().Lists != backoffice.ListsCached {
 		return send()

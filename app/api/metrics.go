@@ -21,7 +21,7 @@ type Metrics struct {
 	untrustedForwards prometheus.Counter
 }
 
-// NewMetrics creates the counters; they count once they are passed to New.
+// NewMetrics creates the metrics of the handler that New returns.
 func NewMetrics() *Metrics {
 	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -58,7 +58,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.untrustedForwards.Collect(ch)
 }
 
-// count wraps all handlers. The label is the pattern of the route, so that clients cannot create labels.
+// count counts and measures requests; it wraps all handlers. The route label is the pattern of the route, so that clients cannot create labels.
 func (m *Metrics) count(c *fiber.Ctx) error {
 	began := time.Now()
 	err := c.Next()
@@ -72,7 +72,7 @@ func (m *Metrics) count(c *fiber.Ctx) error {
 	return err
 }
 
-// statusOf returns the status that fail sends.
+// statusOf returns the status that handleError sends.
 func statusOf(err error) int {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {

@@ -21,18 +21,20 @@ const (
 	// one CPU core. They are not all rejected: behind an untrusted proxy the gateway has the same address as the
 	// forgers.
 	suspectsPerSecond = 100
-	// maxNotices limits concurrent notifications, so that buys keep the database. The gateway repeats rejected ones.
+	// maxNotices limits concurrent notifications, so that the database is free for buys. The gateway repeats
+	// rejected notifications.
 	maxNotifications = 16
 )
 
-// The replies to the gateway. It repeats a notification unless the reply is exactly success.
+// replySuccess and replyFailure are the replies to the gateway. The gateway repeats a notification unless the reply is
+// exactly success.
 const (
 	replySuccess = "success"
 	replyFailure   = "failure"
 )
 
 // handleNotification processes a payment notification. It parses the raw body, because the fields are signed. The
-// outcome goes to log and metrics; the status is always 200.
+// metrics contain the outcome; the HTTP status is always 200.
 func (a *api) handleNotification(c *fiber.Ctx) error {
 	if a.HandleNotification == nil {
 		return fiber.ErrNotFound
@@ -46,7 +48,7 @@ func (a *api) handleNotification(c *fiber.Ctx) error {
 	return c.SendString(replyFailure)
 }
 
-// processNotice returns success, turned_away, unreadable, forged or failed.
+// processNotification processes a notification and returns its outcome: success, turned_away, unreadable, forged or failed.
 func (a *api) processNotification(ip, body string) string {
 	if a.forgeries.exhausted(ip) && !a.suspects.Allow() {
 		return "turned_away"

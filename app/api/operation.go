@@ -11,11 +11,11 @@ import (
 	"stampede/app/shop"
 )
 
-// operationKey is the header with the idempotency key of an operation: an operation with the same key is performed
+// operationKey is the header with the idempotency key of an operation: operations with the same key are performed
 // once.
 const operationKey = "Idempotency-Key"
 
-// asActor passes the actor with its key to the handler. It is the only place where routes create a journal.Actor.
+// asActor passes the operator and the idempotency key as a journal.Actor to the handler. It is the only place where routes create a journal.Actor.
 func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asOperator(func(c *fiber.Ctx, who shop.Identity) error {
 		key := c.Get(operationKey)
@@ -60,7 +60,7 @@ func operationWith[B, T any](
 	}
 }
 
-// operationOn returns the handler of an operation on the object in the path. B is the body.
+// operationOn returns the handler of an operation on the object in the path. B is the type of the body.
 func operationOn[B, T any](
 	call func(ctx context.Context, actor journal.Actor, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {

@@ -73,7 +73,7 @@ func (a *api) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fib
 	})
 }
 
-// asAdmin passes the actor to the handler if it is an admin.
+// asAdmin is asActor for operations that require the role admin.
 func (a *api) asAdmin(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asActor(func(c *fiber.Ctx, actor journal.Actor) error {
 		if actor.Role != shop.Admin {
@@ -171,7 +171,7 @@ func (a *api) verifyJournal(c *fiber.Ctx) error {
 	)
 }
 
-// shipBody is a parcel.
+// shipBody is the parcel of an order.
 type shipBody struct {
 	Carrier  string `json:"carrier"`
 	Tracking string `json:"tracking"`

@@ -32,7 +32,7 @@ type (
 	}
 )
 
-// adminRoutes registers routes that are rare and have a large effect: accounts, the back office's stream,
+// adminRoutes registers routes of rare operations with a large effect: accounts, the back office's stream,
 // reconciliation and the archive. Operations that are irreversible or grant rights require an admin.
 func (a *api) adminRoutes(r fiber.Router) {
 	r.Post("/users/:id/role", a.asAdmin(operationOn(a.setRole)))

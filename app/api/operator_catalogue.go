@@ -132,7 +132,7 @@ func (a *api) createCategory(
 	return a.Catalogue.CreateCategory(ctx, actor, b.Name)
 }
 
-// slotCalendar sends the slots of a range of local days; without `to`, of one day.
+// slotCalendar sends the slots of the local days from `from` to `to`; without `to`, the slots of one day.
 func (a *api) slotCalendar(c *fiber.Ctx) error {
 	from, to := backoffice.Day(c.Query("from")), backoffice.Day(c.Query("to"))
 	if to == "" {

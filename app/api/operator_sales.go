@@ -43,7 +43,7 @@ func (b saleBody) operation() (backoffice.SaleOperation, error) {
 	return backoffice.SaleOperation{Version: b.Version, Note: b.Note}, nil
 }
 
-// saleOperation returns the handler of an operation that needs only the sale.
+// saleOperation adapts an operation that needs only the sale and its version to operationOn.
 func saleOperation(
 	do func(
 		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleOperation,

@@ -10,7 +10,8 @@ import (
 	"stampede/app/journal"
 )
 
-// tableTimeout is the timeout of an import or an export: each of 10,000 lines may be one statement.
+// tableTimeout is the timeout of an import or an export: a file may have 10,000 lines, with one
+// statement each.
 const tableTimeout = 50 * time.Second
 
 func (a *api) exportProducts(c *fiber.Ctx) error {

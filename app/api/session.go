@@ -13,13 +13,14 @@ import (
 	"stampede/app/shop"
 )
 
-// Browsers hold the refresh token in a cookie that scripts cannot read and that is sent only to the routes that use it.
+// Browsers store the refresh token in a cookie. Scripts cannot read it, and it is sent only to the routes under
+// refreshPath.
 // Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps store the token themselves
 // and log in with client "app".
 const (
 	refreshCookie = "stampede_refresh"
 	refreshPath   = "/api/v1/auth"
-	// cookieLife is at least the lifetime of the token in the cookie.
+	// cookieLife must be at least the lifetime of the token in the cookie.
 	cookieLife = 30 * 24 * time.Hour
 	ownHeader  = "X-Stampede"
 	appClient  = "app"
@@ -35,7 +36,8 @@ type (
 	}
 )
 
-// refresh returns new tokens in the same way as the current one was sent: body or cookie.
+// refresh returns new tokens. The new refresh token is sent in the same way as the current token: in the body or in the
+// cookie.
 func (a *api) refresh(c *fiber.Ctx) error {
 	var b refreshBody
 	if err := decodeOptional(c, &b); err != nil {
@@ -64,7 +66,8 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	})
 }
 
-// logOut ends the session of the token in the body, the bearer or the cookie, in this order, and removes the cookie.
+// logOut ends the session of the first token that the request has: in the body, as bearer or in the cookie. It removes the
+// cookie.
 func (a *api) logOut(c *fiber.Ctx) error {
 	var b logOutBody
 	if err := decodeOptional(c, &b); err != nil {
@@ -162,11 +165,11 @@ func browserName(agent string) string {
 	return name + ", " + system
 }
 
-// firstIn returns the name of the first mark that the text contains.
+// firstIn returns the name for the first mark that the text contains. An element of marks is a mark and its name.
 func firstIn(text string, marks [][2]string) string {
-	for _, w := range marks {
-		if strings.Contains(text, w[0]) {
-			return w[1]
+	for _, m := range marks {
+		if strings.Contains(text, m[0]) {
+			return m[1]
 		}
 	}
 	return ""

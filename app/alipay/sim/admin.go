@@ -42,7 +42,7 @@ func (s *Simulator) dropFault(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// handleBuyerAction performs an action of the buyer.
+// handleBuyerAction performs the action in the path as the buyer.
 func (s *Simulator) handleBuyerAction(w http.ResponseWriter, r *http.Request) {
 	order := r.PathValue("order")
 	var err error

@@ -29,7 +29,7 @@ func (s *Simulator) closeTrade(q request) (fields, *rejection) {
 		return nil, rejectionOf(err)
 	}
 	if _, active := s.faults.take(PaidAfterClose, order, q.method); active {
-		_ = s.PayLate(order) // it was closed just before
+		_ = s.PayLate(order) // cannot fail: the trade was closed above
 	} else {
 		s.notify(t)
 	}

@@ -37,7 +37,7 @@ type view struct {
 	AutoReturn bool   // return automatically after a short time
 }
 
-// openCashier opens the cashier for a buyer from the shop's page.
+// openCashier opens the cashier for a buyer who comes from the shop's page.
 func (s *Simulator) openCashier(w http.ResponseWriter, r *http.Request) {
 	t, rejected := s.open(r.URL.Query())
 	if rejected != nil {
@@ -47,7 +47,7 @@ func (s *Simulator) openCashier(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+t.token, http.StatusSeeOther)
 }
 
-// openScannedCode opens the cashier for a buyer with a QR code.
+// openScannedCode opens the cashier for a buyer who scanned a QR code.
 func (s *Simulator) openScannedCode(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
 }
@@ -80,12 +80,12 @@ func (s *Simulator) handleButton(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	_ = s.performAction(r.PathValue("press"), t.Order) // the page shows that it is too late
+	_ = s.performAction(r.PathValue("press"), t.Order) // the page then shows the state of the trade
 	http.Redirect(w, r, "/cashier/"+t.token+"?just", http.StatusSeeOther)
 }
 
 // signedReturnURL returns the shop's return address with the signed parameters of the payment. The shop must not trust
-// them as a proof of payment: they come through the buyer.
+// them as a proof of payment: the browser of the buyer sends them.
 func (s *Simulator) signedReturnURL(t *Trade) string {
 	target, err := url.Parse(t.returnURL)
 	if t.returnURL == "" || err != nil {
@@ -122,7 +122,7 @@ func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, v v
 	_, _ = w.Write(text.Bytes())
 }
 
-// words has the texts of the cashier.
+// words contains the texts of the cashier in one language.
 type words struct {
 	Lang, Cashier, Pretend, Order, Left, Pay, Close, Back, Gone string
 	States                                                      map[string]string

@@ -21,17 +21,17 @@ const (
 type notification struct {
 	target    string
 	form  url.Values
-	delay time.Duration // before the first delivery
-	once  bool          // not repeated, regardless of the reply
+	delay time.Duration // pause before the first delivery
+	once  bool          // delivered once, regardless of the reply
 }
 
-// deliverer delivers notifications, each in its own goroutine, which ends with the deliverer.
+// deliverer delivers notifications. Each call of send has its own goroutine, which ends with the deliverer.
 type deliverer struct {
 	schedule []time.Duration
 	client   *http.Client
 	ctx      context.Context
 	stop     context.CancelFunc
-	mu       sync.Mutex // orders the last send before close
+	mu       sync.Mutex // send and close exclude each other
 	wg       sync.WaitGroup
 	slots    chan struct{} // limits concurrent requests
 }
@@ -47,7 +47,8 @@ func newDeliverer(schedule []time.Duration) *deliverer {
 	}
 }
 
-// send delivers letters in order: the next one after the previous one was accepted or given up.
+// send delivers notifications in order. Each starts after the previous notification was accepted or has used all
+// attempts.
 func (d *deliverer) send(notifications []notification) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

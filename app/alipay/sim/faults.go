@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind names a fault; the package documentation describes each.
+// Kind is the kind of a fault. The package documentation describes all kinds.
 type Kind string
 
 const (
@@ -36,15 +36,15 @@ var Kinds = []Kind{
 	PaidAfterClose, PaidBeforeClose, ErrorThoughDone, Lost, Garbage, AnswerSignature, Down, Slow,
 }
 
-// maxDelay limits the effect of a typing error.
+// maxDelay is the maximum delay. It limits the effect of a typing error.
 const maxDelay = time.Hour
 
 // Fault is one active fault.
 type Fault struct {
 	ID      int64  `json:"id"`
 	Kind    Kind   `json:"kind"`
-	Order   string `json:"order,omitempty"`    // empty: any
-	Method  string `json:"method,omitempty"`   // of a call, like alipay.trade.close; empty: any
+	Order   string `json:"order,omitempty"`    // empty: all orders
+	Method  string `json:"method,omitempty"`   // method of a call, like alipay.trade.close; empty: all methods
 	Times   int    `json:"times,omitempty"`    // remaining number of uses; 0: until it is deleted
 	DelayMS int64  `json:"delay_ms,omitempty"` // notify_delay, slow
 }

@@ -127,7 +127,7 @@ func (s *Simulator) newTrade(q request) (Trade, *rejection) {
 	}, nil
 }
 
-// reasons maps errors of the book to the gateway's sub-codes.
+// subCodes maps errors of the book to the gateway's sub-codes.
 var subCodes = map[error]string{
 	errNoTrade: "ACQ.TRADE_NOT_EXIST", errStatus: "ACQ.TRADE_STATUS_ERROR",
 	errTooMuch: "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL", errNumberInUse: "ACQ.CONTEXT_INCONSISTENT",
@@ -135,5 +135,5 @@ var subCodes = map[error]string{
 
 func rejectionOf(err error) *rejection { return &rejection{"40004", subCodes[err]} }
 
-// cut closes the connection without a reply.
+// dropConnection closes the connection without a reply.
 func dropConnection() { panic(http.ErrAbortHandler) }

@@ -10,7 +10,7 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// Keys are the ids and keys of shop and gateway, generated for each simulator.
+// Keys contains the ids and keys of shop and gateway.
 type Keys struct {
 	AppID      string
 	SellerID   string

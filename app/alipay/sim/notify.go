@@ -55,7 +55,7 @@ func (s *Simulator) signedNotification(t *Trade) url.Values {
 		f.Set("refund_fee", shop.FormatFen(t.RefundedFen))
 	}
 	if err := rsa2.SignNotification(s.applyFaults(f, t), f); err != nil {
-		panic("sign a notification: " + err.Error()) // our own key of the right size signs
+		panic("sign a notification: " + err.Error()) // impossible: the key has the right size
 	}
 	return f
 }
