@@ -7,8 +7,8 @@ import (
 	"stampede/app/admission"
 )
 
-// TestLowBudgetLimitsCaptchasPerAddress: below captchaLimitBelow an address gets only its share, callers with an unsolved
-// picture are rejected, and other callers get a picture. Above captchaLimitBelow every request is served.
+// TestLowBudgetLimitsCaptchasPerAddress: below captchaLimitBelow an address gets only its share, callers with an
+// unsolved picture are rejected, and other callers get a picture. Above captchaLimitBelow every request is served.
 func TestLowBudgetLimitsCaptchasPerAddress(t *testing.T) {
 	t.Parallel()
 	var clock testClock

@@ -15,8 +15,8 @@ import (
 // Keys of counters and short-lived texts in Redis, shared by all nodes. While Redis is unreachable, each node uses
 // counters in its own memory.
 //
-//	stampede:{login}:<what>:<whose>   string  a count of failures or e-mails, with a TTL
-//	stampede:{captcha}:<id>           string  hash of the solution of a picture, with a TTL; read once
+//	stampede:{login}:<kind>:<subject>   string  a count of failures or e-mails, with a TTL
+//	stampede:{captcha}:<id>           string  hash of the solution of a picture, with a TTL; deleted by the first read
 const (
 	countPrefix   = "stampede:{login}:"
 	captchaPrefix = "stampede:{captcha}:"
@@ -35,7 +35,7 @@ func NewCounters(client redis.UniversalClient) *Counters {
 	return &Counters{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
 }
 
-// countersTimeout limits a call, because a user waits for it.
+// countersTimeout is the timeout of a call to Redis. It is short, because a user waits for the result.
 const countersTimeout = 500 * time.Millisecond
 
 // try runs a call on Redis and reports whether it succeeded.
@@ -82,7 +82,8 @@ func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string)
 	return counts
 }
 
-// counts reads counters. It adds the counts in this node's memory from times when Redis rejected writes.
+// counts returns the values of counters. It adds the counts in the memory of this node, which were counted while Redis
+// rejected writes.
 func (c *Counters) counts(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	c.try(ctx, func(ctx context.Context) error {

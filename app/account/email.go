@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Limits of an e-mail address, in bytes (RFC 5321).
+// Maximum lengths of an e-mail address and its parts, in bytes (RFC 5321).
 const (
 	maxEmail = 254
 	maxLocal = 64

@@ -69,7 +69,7 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// FuzzRefresh: parse accepts only refresh tokens that this server has made for the device in the token.
+// FuzzRefresh: parse accepts only refresh tokens that this server has issued for the device in the token.
 func FuzzRefresh(f *testing.F) {
 	r := refresher{[]byte("a key for tests")}
 	first := r.first(42)

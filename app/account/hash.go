@@ -20,7 +20,7 @@ const (
 	hashThreads = 1
 	saltBytes   = 16
 	hashBytes   = 32
-	// Stored hashes with more than four times the memory or passes are rejected.
+	// A stored hash with more memory or more passes is rejected.
 	maxHashMemory = 4 * hashMemory
 	maxHashTime   = 4 * hashTime
 )

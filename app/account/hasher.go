@@ -38,7 +38,7 @@ type Hasher struct {
 	mu             sync.Mutex
 	callers        int           // callers that compute or wait
 	withoutCaptcha limits.Places // callers without a captcha
-	queuedSince        time.Time     // start of the time with a non-empty queue; zero: the queue is empty
+	queuedSince    time.Time     // start of the time with a non-empty queue; zero: the queue is empty
 }
 
 // NewHasher returns the hasher of a node.

@@ -42,8 +42,8 @@ func TestBudgetLimitsWorkToItsShare(t *testing.T) {
 	}
 }
 
-// TestFullHasherRejectsCallers: a full queue rejects callers before any computation. A place that is left is free for the
-// next caller.
+// TestFullHasherRejectsCallers: a full queue rejects callers before any computation. A place that is left is free for
+// the next caller.
 func TestFullHasherRejectsCallers(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()

@@ -11,7 +11,8 @@ import (
 )
 
 // TestRotatedKeyStaysValidForMaxLife: while nodes read a new key one after the other, every node accepts tokens of both
-// keys. Tokens of the old key are accepted for MaxLife after the rotation, or not at all if the oldest accepted key is the new key.
+// keys. Tokens of the old key are accepted for MaxLife after the rotation, or not at all if the oldest accepted key is
+// the new key.
 func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	t.Parallel()
 	var c testClock

@@ -14,8 +14,8 @@ import (
 
 const (
 	// emailFailures and addressFailures are the numbers of failures per e-mail and per address after which a login
-	// requires a captcha. An office may share an address. After addressSuspect failures, an address needs a captcha while
-	// the hash budget is low.
+	// requires a captcha. An office may share an address. After addressSuspect failures, an address needs a captcha
+	// while the hash budget is low.
 	emailFailures   = 3
 	addressFailures = 20
 	addressSuspect  = 3
@@ -85,7 +85,7 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	if err != nil {
 		return shop.User{}, err
 	}
-	match, err := a.Hasher.Matches(ctx, u.Password, l.Password) // also for unknown users, so that the response time is the same
+	match, err := a.Hasher.Matches(ctx, u.Password, l.Password) // also for unknown users: equal response times
 	if err != nil {
 		return shop.User{}, err
 	}
@@ -110,7 +110,7 @@ func failureCounts(email string, addr netip.Addr) (counts []string, thresholds [
 	return counts, thresholds
 }
 
-// open creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
+// openLogin creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
 // would give access without the password.
 func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
@@ -128,7 +128,7 @@ func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Se
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
 	err = a.Store.AddDevice(ctx, d, u)
-	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed while the login waited for its hash
+	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed during the login
 		return Session{}, errCredentials()
 	}
 	if err != nil {

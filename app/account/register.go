@@ -127,7 +127,8 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 		return "", err
 	}
 	defer leave()
-	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > maxActivateTries { // counted before the hash, because attempts may run concurrently
+	// The attempt is counted before the hash is computed, because attempts may run concurrently.
+	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > maxActivateTries {
 		return "", errLink()
 	}
 	match, err := a.Hasher.Matches(ctx, u.Password, n.Password)
@@ -214,14 +215,15 @@ func linkError(err error) error {
 // NewUser is an account that an operator adds.
 type NewUser struct {
 	Email    string
-	Name     string // "": a generated name
-	Lang     string // "": en
+	Name     string // "": a name is generated
+	Lang     string // "" means en
 	Role     shop.Role
-	Password string // "": send a link by e-mail
+	Password string // "": a link is sent by e-mail
 }
 
 // Add adds an active account: the operator has verified its e-mail. If the password is empty, the owner gets a
-// link by e-mail that sets the password. The e-mail is sent after the COMMIT. Conflict: the e-mail has an account, or the idempotency key of the actor was used before.
+// link by e-mail that sets the password. The e-mail is sent after the COMMIT. Conflict: the e-mail has an account, or
+// the idempotency key of the actor was used before.
 func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (shop.User, error) {
 	u, err := n.user()
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	// refreshLife is the lifetime of an unused refresh token.
 	refreshLife = 30 * 24 * time.Hour
 	// reissueWindow is the time in which the previous refresh token can be exchanged for the current one, once, by the
-	// same kind of client. A token is used twice after a lost reply, or by concurrent requests of two pages of a browser.
-	// Other uses count as theft.
+	// same kind of client. A token is used twice after a lost reply, or by concurrent requests of two pages of a
+	// browser. Other uses count as theft.
 	reissueWindow = 10 * time.Second
 	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. With a finer
 	// resolution, a thief could read when the owner refreshes.
@@ -41,8 +41,8 @@ func errLoginEnded() error {
 	return shop.Fail(shop.Unauthorized, "this login has ended: log in again")
 }
 
-// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older token means that
-// the token was stolen, and ends the login. client is the kind of the client, for example the browser.
+// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older token means
+// that the token was stolen, and ends the login. client is the kind of the client, for example the browser.
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
 	id, secret, ok := a.refresher().parse(token)
 	if !ok {
@@ -79,7 +79,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		if done {
 			return u, next, nil
 		}
-		if d, err = a.validDevice(ctx, id); err != nil { // a concurrent request with the same token has replaced the secret first
+		if d, err = a.validDevice(ctx, id); err != nil { // a concurrent request replaced the secret first
 			return shop.User{}, "", err
 		}
 	}
@@ -130,7 +130,7 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 	return u, nil
 }
 
-// LogOut ends a login, or all logins of its user. A refresh token of any age ends its own login. Ending all logins
+// LogOut ends a login, or all logins of its user. An old refresh token also ends its login. Ending all logins
 // requires the current refresh token or an access token.
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	who := o.Who
@@ -169,7 +169,7 @@ func (a *Accounts) revokeLogin(ctx context.Context, who *shop.Identity, everywhe
 	if err := a.Store.RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, shop.ErrNoRow) {
 		return err
 	}
-	return nil // the row was deleted long after the login had expired
+	return nil // the row was deleted after the login had expired
 }
 
 // readRevocationsNow reads revocations immediately. If that fails, this node reads them within two seconds, like all
@@ -181,8 +181,8 @@ func (a *Accounts) readRevocationsNow(ctx context.Context) {
 }
 
 // refresher issues and parses refresh tokens of the form <device>.<secret>. The secret consists of a random half and a
-// MAC of this server, which distinguishes old tokens of the device from forged tokens. The next secret is derived from the
-// current one, so that a repeated request gets the same reply (I6).
+// MAC of this server, which distinguishes old tokens of the device from forged tokens. The next secret is derived from
+// the current one, so that a repeated request gets the same reply (I6).
 type refresher struct{ key []byte }
 
 const (
@@ -202,7 +202,7 @@ func (r refresher) next(device shop.ID, secret string) string {
 	return r.sealed(device, r.mac("next", device, []byte(secret)))
 }
 
-// isGenuine reports whether this server has made the secret for the device at any time.
+// isGenuine reports whether this server has issued the secret for the device, also if it was replaced later.
 func (r refresher) isGenuine(device shop.ID, secret string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(secret)
 	return err == nil && len(b) == secretBytes && hmac.Equal(b[halfBytes:], r.mac("seal", device, b[:halfBytes]))

@@ -31,9 +31,9 @@ func (i *Issuer) parse(token string) (shop.Identity, error) {
 	return c.identity(key)
 }
 
-// parseFast parses a token that has the header of an accepted key, without decoding the header. The library verifies the
-// signature and then the claims. Without claims in the result, the token has another form, and parseWithLibrary must
-// parse it.
+// parseFast parses a token that has the header of an accepted key, without decoding the header. The library verifies
+// the signature and then the claims. Without claims in the result, the token has another form, and parseWithLibrary
+// must parse it.
 func (i *Issuer) parseFast(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
@@ -126,7 +126,7 @@ func claimsOf(text string) *claims {
 	return &c
 }
 
-var ourAudience = jwt.ClaimStrings{audience} // never modified
+var ourAudience = jwt.ClaimStrings{audience} // shared by all claims, never modified
 
 // claimsReader reads a text once. malformed is set at the first unexpected byte.
 type claimsReader struct {

@@ -68,24 +68,24 @@ func TestVerifyRejectsInvalidTokens(t *testing.T) {
 	kit.Must(t, err)
 
 	for name, token := range map[string]string{
-		"empty":              "",
-		"not a token":        "hello",
-		"too long":           strings.Repeat("a", maxToken+1),
-		"expired":            signHS256(func(c *claims) { c.ExpiresAt = jwt.NewNumericDate(time.Now().Add(-time.Minute)) }),
-		"without exp":        signHS256(func(c *claims) { c.ExpiresAt = nil }),
-		"from the future":    signHS256(func(c *claims) { c.IssuedAt = jwt.NewNumericDate(time.Now().Add(time.Hour)) }),
-		"other issuer":       signHS256(func(c *claims) { c.Issuer = "someone" }),
-		"other audience":     signHS256(func(c *claims) { c.Audience = jwt.ClaimStrings{"someone"} }),
-		"without audience":   signHS256(func(c *claims) { c.Audience = nil }),
-		"without user":       signHS256(func(c *claims) { c.Subject = "" }),
-		"user is no id":      signHS256(func(c *claims) { c.Subject = "-1" }),
-		"unknown role":       signHS256(func(c *claims) { c.Role = "root" }),
-		"alg none":           sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, func(*claims) {}),
-		"alg none, forged":   forged + "." + parts[1] + ".",
-		"alg HS512":          sign(jwt.SigningMethodHS512, testKey, func(*claims) {}),
+		"empty":               "",
+		"not a token":         "hello",
+		"too long":            strings.Repeat("a", maxToken+1),
+		"expired":             signHS256(func(c *claims) { c.ExpiresAt = jwt.NewNumericDate(time.Now().Add(-time.Minute)) }),
+		"without exp":         signHS256(func(c *claims) { c.ExpiresAt = nil }),
+		"from the future":     signHS256(func(c *claims) { c.IssuedAt = jwt.NewNumericDate(time.Now().Add(time.Hour)) }),
+		"other issuer":        signHS256(func(c *claims) { c.Issuer = "someone" }),
+		"other audience":      signHS256(func(c *claims) { c.Audience = jwt.ClaimStrings{"someone"} }),
+		"without audience":    signHS256(func(c *claims) { c.Audience = nil }),
+		"without user":        signHS256(func(c *claims) { c.Subject = "" }),
+		"user is no id":       signHS256(func(c *claims) { c.Subject = "-1" }),
+		"unknown role":        signHS256(func(c *claims) { c.Role = "root" }),
+		"alg none":            sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, func(*claims) {}),
+		"alg none, forged":    forged + "." + parts[1] + ".",
+		"alg HS512":           sign(jwt.SigningMethodHS512, testKey, func(*claims) {}),
 		"other key, same kid": sign(jwt.SigningMethodHS256, otherKey, func(*claims) {}),
-		"of another issuer":  foreign,
-		"changed payload":    parts[0] + "." + parts[1] + "A." + parts[2],
+		"of another issuer":   foreign,
+		"changed payload":     parts[0] + "." + parts[1] + "A." + parts[2],
 	} {
 		_, err := i.Verify(token)
 		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
@@ -113,10 +113,10 @@ func TestFastTokenParserAgreesWithLibrary(t *testing.T) {
 	i := newIssuer(t, testKey, nil)
 	i.UseKeys(shop.KeyGeneration{Number: 3})
 	for what, c := range map[string]claims{
-		"a token of a guest":        {Name: "Guest 4821", Role: shop.Shopper},
-		"a token of an account":     {Name: "灵儿", Role: shop.Operator, Device: "1234567890123456789"},
-		"a token without a name":    {Role: shop.Admin, Device: "7"},
-		"an expired token":        {Name: "Ada", Role: shop.Shopper, Device: "8"},
+		"a token of a guest":           {Name: "Guest 4821", Role: shop.Shopper},
+		"a token of an account":        {Name: "灵儿", Role: shop.Operator, Device: "1234567890123456789"},
+		"a token without a name":       {Role: shop.Admin, Device: "7"},
+		"an expired token":             {Name: "Ada", Role: shop.Shopper, Device: "8"},
 		"a token with an unknown role": {Name: "Ada", Role: "root"},
 	} {
 		life := time.Hour

@@ -122,8 +122,8 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// TestHashMatchesOnlyItsPassword: a hash matches its password only, even if another password differs only at its end or in
-// case.
+// TestHashMatchesOnlyItsPassword: a hash matches its password only, even if another password differs only at its end or
+// in case.
 func TestHashMatchesOnlyItsPassword(t *testing.T) {
 	t.Parallel()
 	hash := hashPassword(goodPassword)

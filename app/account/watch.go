@@ -14,8 +14,8 @@ import (
 const (
 	// WatchEvery is the interval at which a node reads revocations.
 	WatchEvery = 2 * time.Second
-	// watchOverlap is the overlap of consecutive reads: transactions set timestamps up to ten seconds before they
-	// commit.
+	// watchOverlap is the overlap of consecutive reads. It exceeds ten seconds, because a transaction may set its
+	// timestamp up to ten seconds before its commit.
 	watchOverlap = 15 * time.Second
 	watchTimeout = 2 * time.Second
 )
@@ -26,7 +26,7 @@ type Watch struct {
 	Issuer *Issuer
 
 	mu    sync.Mutex
-	since shop.Millis // in database time; 0: read all
+	since shop.Millis // start of the next read, in database time; 0: read all revocations
 }
 
 // Run calls RunOnce every two seconds until ctx ends.

@@ -30,7 +30,7 @@ type world struct {
 	store  *store.Store
 	redis  *redis.Client
 	guests *Guests
-	offset  atomic.Int64
+	offset atomic.Int64
 
 	mu     sync.Mutex
 	emails []outbox.Email

@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// maxWrongSolutions limits wrong solutions and maxPictures limits pictures. Each limit is per user, minute and node.
-	maxWrongSolutions    = 5
-	maxPictures = 10
+	// maxWrongSolutions limits wrong solutions and maxPictures limits pictures. Each limit is per user, minute and
+	// node.
+	maxWrongSolutions = 5
+	maxPictures       = 10
 	// maxCountedUsers is the maximum number of users in captchaCounts. At this number all counts are reset.
 	maxCountedUsers = 65_536
 )
 
-// newCaptchaTask returns a captcha task. Its ID is bound to the user and the sale. So each picture has to be solved for the
-// account that received it; a solution is invalid for another account.
+// newCaptchaTask returns a captcha task. Its ID is bound to the user and the sale. So each picture has to be solved for
+// the account that received it; a solution is invalid for another account.
 func (s *PassService) newCaptchaTask(ctx context.Context, q PassRequest) (PassResult, error) {
 	unsolved, err := s.captchaCounts.admitPicture(q.User, time.Now())
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *PassService) solvePicture(ctx context.Context, q PassRequest, now shop.
 
 // captchaCounts counts the pictures and solutions of users on this node.
 type captchaCounts struct {
-	mu sync.Mutex
+	mu     sync.Mutex
 	byUser map[shop.ID]*userCounts
 }
 

@@ -28,8 +28,8 @@ func (p *Passes) issue(sale, user shop.ID, issued, until shop.Millis) string {
 	return seal{kind: sealPass, sale: sale, user: user, issued: issued, until: until}.text(p.key)
 }
 
-// Issued returns the instant at which the pass was issued. It returns 0 for a pass that is invalid, expired, or of another
-// user or sale.
+// Issued returns the instant at which the pass was issued. It returns 0 for a pass that is invalid, expired, or of
+// another user or sale.
 func (p *Passes) Issued(pass string, sale, user shop.ID, now shop.Millis) shop.Millis {
 	if p == nil || pass == "" {
 		return 0

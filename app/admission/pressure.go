@@ -50,7 +50,8 @@ func (p *pressure) count(from netip.Addr, now time.Time) (addedBits int) {
 	return addedBits
 }
 
-// countRequest counts a request of one network; limit is the number of requests without added bits. The caller holds mu.
+// countRequest counts a request of one network; limit is the number of requests without added bits. The caller holds
+// mu.
 func countRequest(counts *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time) (addedBits int) {
 	a := (*counts)[network]
 	if a == nil {

@@ -17,13 +17,13 @@ import (
 //
 // A seal has 34 bytes and 46 characters. Its text, a colon and a nonce of up to eight digits fit in one SHA-256 block.
 type seal struct {
-	kind   byte
-	sale   shop.ID
-	user   shop.ID
-	binding  string // sent next to the seal: the picture ID of a captcha
-	issued shop.Millis
-	until  shop.Millis // invalid from this instant on
-	bits   byte        // difficulty of a proof of work
+	kind    byte
+	sale    shop.ID
+	user    shop.ID
+	binding string // sent next to the seal: the picture ID of a captcha
+	issued  shop.Millis
+	until   shop.Millis // invalid from this instant on
+	bits    byte        // difficulty of a proof of work
 }
 
 // The kinds also identify the version of the layout.

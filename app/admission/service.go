@@ -48,15 +48,16 @@ type PassService struct {
 	Captcha   Captcha // nil: work replaces captchas
 	Settings  PassSettings
 
-	bits     atomic.Int64 // the last difficulty that was read; 0: none was read yet
-	pressure pressure
-	captchaCounts    captchaCounts
+	bits          atomic.Int64 // the last difficulty that was read; 0: none was read yet
+	pressure      pressure
+	captchaCounts captchaCounts
 }
 
 // settingsEvery is the interval at which Run reads the task difficulty.
 const settingsEvery = 500 * time.Millisecond
 
-// Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, the settings stay unchanged.
+// Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, the settings stay
+// unchanged.
 func (s *PassService) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, settingsEvery, "read the task difficulty", s.RunOnce)
 }
@@ -105,8 +106,8 @@ func (s *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult,
 	return PassResult{Pass: pass, Until: until}, nil
 }
 
-// admit returns the sale and the present time if passes are available for the sale now. WrongState: the sale requires no pass. NotOpen:
-// it is too early. Closed: it is too late.
+// admit returns the sale and the present time if passes are available for the sale now. WrongState: the sale requires
+// no pass. NotOpen: it is too early. Closed: it is too late.
 func (s *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, shop.Millis, error) {
 	if q.Sale <= 0 {
 		return nil, 0, shop.Fail(shop.BadRequest, "sale is missing")

@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// passWorld has the sales that a test sets. Its captchas show their own IDs and are valid once.
+// passWorld contains the sales that a test sets. The solution of its captchas is their ID, and each is checked once.
 type passWorld struct {
 	catalog.Store
 	sales map[shop.ID]shop.Sale
@@ -71,7 +71,7 @@ func wantCode(t *testing.T, what string, err error, want shop.Code) *shop.Error 
 	t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != want {
-		t.Fatalf("%s: %v, want %s", what, err, want)
+		t.Fatalf("%s: got %v, want %s", what, err, want)
 	}
 	return e
 }
@@ -88,11 +88,11 @@ func TestPassRequestsOutsideSaleAreRejected(t *testing.T) {
 		}
 		return err
 	}
-	wantCode(t, "none", requestPass(1), shop.WrongState)
-	wantCode(t, "over", requestPass(6), shop.Closed)
-	wantCode(t, "unknown", requestPass(77), shop.NotFound)
-	wantCode(t, "no sale", requestPass(0), shop.BadRequest)
-	e := wantCode(t, "early", requestPass(5), shop.NotOpen)
+	wantCode(t, "a sale without passes", requestPass(1), shop.WrongState)
+	wantCode(t, "a closed sale", requestPass(6), shop.Closed)
+	wantCode(t, "an unknown sale", requestPass(77), shop.NotFound)
+	wantCode(t, "a request without a sale", requestPass(0), shop.BadRequest)
+	e := wantCode(t, "a sale that opens in ten minutes", requestPass(5), shop.NotOpen)
 	if wait := time.Duration(e.RetryMS) * time.Millisecond; wait > 9*time.Minute || wait < 8*time.Minute {
 		t.Errorf("got retry_ms %v, want the time until 1 min before the opening", wait)
 	}
@@ -110,7 +110,7 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 		t.Helper()
 		a, err := s.RequestPass(t.Context(), PassRequest{User: user, Sale: 3})
 		if err != nil || a.Task == nil || a.Task.Kind != shop.ChallengeCaptcha || a.Task.Image == "" || a.Pass != "" {
-			t.Fatalf("got %+v, %v", a, err)
+			t.Fatalf("got %+v, %v, want a captcha task", a, err)
 		}
 		return a.Task
 	}
@@ -124,7 +124,7 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 		"another sale":             func() (PassResult, error) { return solve(42, 7, task.ID, right) },
 		"an id without a seal":     func() (PassResult, error) { return solve(42, 3, right, right) },
 		"the seal of another user": func() (PassResult, error) { return solve(44, 3, right+picture(45).ID[len(right):], right) },
-		"nothing":                  func() (PassResult, error) { return solve(46, 3, "", "") },
+		"an empty solution":        func() (PassResult, error) { return solve(46, 3, "", "") },
 	} {
 		a, err := attempt()
 		wantCode(t, name, err, shop.CaptchaRequired)
@@ -134,14 +134,14 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 	}
 	a, err := solve(42, 3, task.ID, right)
 	if err != nil || testPasses.Issued(a.Pass, 3, 42, s.Clock.Now()) == 0 {
-		t.Fatalf("right solution: got %+v, %v", a, err)
+		t.Fatalf("right solution: got %+v, %v, want a pass", a, err)
 	}
 	_, err = solve(42, 3, task.ID, right)
 	wantCode(t, "a repeated solution", err, shop.CaptchaRequired)
 
 	for range maxWrongSolutions {
 		_, err = solve(50, 3, picture(50).ID, "wrong")
-		wantCode(t, "wrong", err, shop.CaptchaRequired)
+		wantCode(t, "a wrong solution", err, shop.CaptchaRequired)
 	}
 	_, err = s.RequestPass(t.Context(), PassRequest{User: 50, Sale: 3})
 	if e := wantCode(t, "after five wrong solutions", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
@@ -158,7 +158,7 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 
 	w.err = shop.ErrTransient
 	_, err = s.RequestPass(t.Context(), PassRequest{User: 53, Sale: 3})
-	wantCode(t, "no captchas", err, shop.Busy)
+	wantCode(t, "an unavailable captcha service", err, shop.Busy)
 }
 
 // The captcha service receives the client's address and its number of pictures without a solution. When pictures are
@@ -184,13 +184,13 @@ func TestCaptchaServiceReceivesUnreadCount(t *testing.T) {
 	requestPass()
 	for i, unsolved := range []int{0, 1, 0, 1} {
 		if want := (PictureClient{From: from, Unsolved: unsolved}); w.clients[i] != want {
-			t.Errorf("captcha %d was requested by %+v, want %+v", i, w.clients[i], want)
+			t.Errorf("captcha %d: got the client %+v, want %+v", i, w.clients[i], want)
 		}
 	}
 }
 
-// The newest difficulty setting applies. An address under pressure gets a harder task instead of a rejection, even if
-// passes need no task.
+// The newest difficulty setting applies. An address with too many requests gets a harder task instead of a rejection,
+// even if the sale requires no task.
 func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	t.Parallel()
 	w, s := newPassWorld()
@@ -198,7 +198,7 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 		t.Helper()
 		a, err := s.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale, From: from})
 		if err != nil || a.Task == nil == (a.Pass == "") {
-			t.Fatalf("got %+v, %v", a, err)
+			t.Fatalf("got %+v, %v, want either a pass or a task", a, err)
 		}
 		if a.Task == nil {
 			return 0
@@ -223,10 +223,10 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 		workBits(2, busyAddr)
 	}
 	if bits := workBits(2, busyAddr); bits <= 9 {
-		t.Errorf("an address under pressure has %d bits of work, want more than 9", bits)
+		t.Errorf("an address with too many requests: got %d bits, want more than 9", bits)
 	}
 	if bits := workBits(2, normalAddr); bits != 0 {
-		t.Errorf("another address has %d bits of work, want 0", bits)
+		t.Errorf("another address: got %d bits, want 0", bits)
 	}
 	w.bits, w.err = MaxWorkBits, nil
 	if err := s.RunOnce(t.Context()); err != nil || workBits(4, busyAddr) != MaxWorkBits {

@@ -20,8 +20,8 @@ const (
 )
 
 // newBreaker returns a breaker that protects callers from an unavailable gateway. After openAfter consecutive faults,
-// calls fail immediately for retryPause; then one call is sent as a test. A signed rejection counts as a success, and a timeout counts as a fault. A cancelled call
-// does not count.
+// calls fail immediately for retryPause; then one call is sent as a test. A signed rejection counts as a success, and a
+// timeout counts as a fault. A cancelled call does not count.
 func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: "alipay", MaxRequests: 1, Timeout: retryPause,

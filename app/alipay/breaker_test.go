@@ -11,8 +11,8 @@ import (
 	"stampede/app/payment"
 )
 
-// P8: consecutive faults open the breaker, one call at a time checks whether the gateway is available again, and
-// neither a signed rejection nor a cancelled call counts as a fault.
+// P8: consecutive faults open the breaker. After the pause one call tests whether the gateway is available again.
+// Signed rejections and cancelled calls do not count as faults.
 func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -24,12 +24,12 @@ func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 		fault := errUnknown("test", context.DeadlineExceeded)
 		for range openAfter - 1 {
 			if rejected(execute(fault)) {
-				t.Fatal("the breaker opened too early")
+				t.Fatal("the breaker is open before openAfter faults, want closed")
 			}
 		}
 		_ = execute(errUnknown("test", context.Canceled))
 		if b.State() != gobreaker.StateClosed {
-			t.Fatal("an abandoned call must not count")
+			t.Fatal("the breaker is open after a cancelled call, want closed")
 		}
 		_ = execute(fault)
 		if !rejected(execute(nil)) {
@@ -38,12 +38,12 @@ func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 		time.Sleep(retryPause + 1)
 		_, err := b.Execute(func() (struct{}, error) {
 			if !rejected(execute(nil)) {
-				t.Error("after the pause one call is allowed and the others are rejected")
+				t.Error("a second call after the pause was not rejected")
 			}
 			return struct{}{}, fault
 		})
 		if rejected(err) || !rejected(execute(nil)) {
-			t.Fatal("the breaker is closed after a failed attempt, want open")
+			t.Fatal("the breaker is closed after a failed test call, want open")
 		}
 		time.Sleep(retryPause + 1)
 		_ = execute(errUnknown("test", context.Canceled))

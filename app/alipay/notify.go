@@ -15,8 +15,8 @@ import (
 
 // VerifyNotification verifies the signature, app and seller of a notification and returns its trade, or
 // payment.ErrForged. The package payment checks order, amount and state. The library checks only the signature; this
-// function checks the other fields first, because that is cheap. It makes no outgoing call: a notification that names an unknown certificate is forged, and the certificate is
-// not fetched.
+// function checks the other fields first, because that is cheap. It makes no outgoing call: a notification that names
+// an unknown certificate is forged, and the certificate is not fetched.
 func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
@@ -64,8 +64,8 @@ func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error)
 	return t, nil
 }
 
-// acceptsCert reports whether certSN is an accepted name of the gateway's certificate. An empty name is accepted in both
-// modes; public-key mode accepts no other name. Signatures are always verified with the configured key.
+// acceptsCert reports whether certSN is an accepted name of the gateway's certificate. An empty name is accepted in
+// both modes; public-key mode accepts no other name. Signatures are always verified with the configured key.
 func (a *Alipay) acceptsCert(certSN string) bool { return certSN == "" || certSN == a.certSN }
 
 func errForged(format string, args ...any) error {

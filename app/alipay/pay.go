@@ -34,7 +34,8 @@ func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment
 	case payment.ViaPage:
 		return a.pageURL(alipay.TradePagePay{Trade: trade})
 	case payment.ViaWap:
-		return a.pageURL(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // this field hides the field of Trade
+		// The field TimeExpire of TradeWapPay hides the field of Trade.
+		return a.pageURL(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire})
 	case payment.ViaApp:
 		text, err := a.client.EncodeParam(alipay.TradeAppPay{Trade: trade})
 		return payment.Payment{OrderString: text}, err

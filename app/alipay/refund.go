@@ -39,8 +39,8 @@ func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	return err
 }
 
-// Refunded queries whether a refund was made. If the gateway refunded another amount under the same number, this refund is
-// no longer possible: Refunded returns false and payment.ErrGatewayRefused.
+// Refunded queries whether a refund was made. If the gateway refunded another amount under the same number, this refund
+// is no longer possible: Refunded returns false and payment.ErrGatewayRefused.
 func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, error) {
 	request := alipay.TradeFastPayRefundQuery{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,

@@ -47,7 +47,7 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	}))
 
 	v1.Get("/me", a.limit(limits.Orders), a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
-		return flow(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
+		return respond(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
 	}))
 	v1.Patch("/me", a.limit(limits.Orders), a.asIdentity(onMyAccount(a.Accounts.EditMe)))
 	// This route and /me/delete use the login limits, because they could be used to guess passwords.
@@ -74,14 +74,14 @@ func (a *api) requireOwnPage(c *fiber.Ctx) error {
 	return shop.Fail(shop.Forbidden, "requests from pages of other sites are not allowed")
 }
 
-// withBody returns the handler of a flow whose only input is the body.
+// withBody returns the handler of a service call whose only input is the body.
 func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var body B
 		if err := decode(raw(c), &body); err != nil {
 			return err
 		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, body) })
+		return respond(c, func(ctx context.Context) (T, error) { return call(ctx, body) })
 	}
 }
 
@@ -106,7 +106,7 @@ func onMyAccount[B, T any](
 // captcha draws a captcha picture, with a limit per address.
 func (a *api) captcha(c *fiber.Ctx) error {
 	client := admission.PictureClient{From: hostAddr(c.IP())}
-	return flow(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, client) })
+	return respond(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, client) })
 }
 
 // register links the account to the guest whose token is in the request. An invalid token is rejected: otherwise the
@@ -142,14 +142,14 @@ func (a *api) logIn(c *fiber.Ctx) error {
 	// Clients may send an expired token; the login then has no guest.
 	l.Guest, _ = a.identity(c)
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
-	return flow(c, func(ctx context.Context) (account.Session, error) {
+	return respond(c, func(ctx context.Context) (account.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)
 		return a.placeRefreshToken(c, session, l.Client == appClient), err
 	})
 }
 
 func (a *api) devices(c *fiber.Ctx, who shop.Identity) error {
-	return flowList(c, "devices", func(ctx context.Context) ([]account.MyDevice, error) {
+	return respondList(c, "devices", func(ctx context.Context) ([]account.MyDevice, error) {
 		return a.Accounts.MyDevices(ctx, who)
 	})
 }
@@ -169,7 +169,7 @@ func (a *api) addressRoutes(v1 fiber.Router) {
 }
 
 func (a *api) addresses(c *fiber.Ctx, user shop.ID) error {
-	return flowList(c, "addresses", func(ctx context.Context) ([]shop.SavedAddress, error) {
+	return respondList(c, "addresses", func(ctx context.Context) ([]shop.SavedAddress, error) {
 		return a.Addresses.Addresses(ctx, user)
 	})
 }
@@ -204,7 +204,7 @@ func (a *api) dataRoutes(v1 fiber.Router) {
 // export sends the data as one file download.
 func (a *api) export(c *fiber.Ctx, who shop.Identity) error {
 	c.Attachment("stampede-data.json")
-	return flow(c, func(ctx context.Context) (privacy.Export, error) { return a.Data.Export(ctx, who) })
+	return respond(c, func(ctx context.Context) (privacy.Export, error) { return a.Data.Export(ctx, who) })
 }
 
 func (a *api) deleteMe(c *fiber.Ctx, who shop.Identity) error {
@@ -212,7 +212,7 @@ func (a *api) deleteMe(c *fiber.Ctx, who shop.Identity) error {
 	if err := decodeOptional(c, &b); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (emptyResult, error) {
+	return respond(c, func(ctx context.Context) (emptyResult, error) {
 		err := a.Data.Delete(ctx, who, b.Password)
 		if err == nil {
 			a.setRefresh(c, "")

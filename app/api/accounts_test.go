@@ -39,7 +39,7 @@ func (a response) token() string {
 	return token
 }
 
-// A browser gets its refresh token in a cookie that scripts cannot read, an app gets it in the body; neither gets both.
+// A browser gets its refresh token only in a cookie that scripts cannot read. An app gets its token only in the body.
 func TestLoginReturnsRefreshTokenInCookieOrBody(t *testing.T) {
 	t.Parallel()
 	s, w := openAccounts(t)
@@ -81,8 +81,8 @@ func TestLoginReturnsRefreshTokenInCookieOrBody(t *testing.T) {
 	}
 }
 
-// The cookie is accepted only from pages of this shop: they send ownHeader, and the browser reports the site of the
-// page.
+// The cookie is accepted only from pages of this shop: these pages send ownHeader, and the browser reports the site
+// of the page.
 func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	t.Parallel()
 	s, _ := openAccounts(t)
@@ -96,7 +96,7 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 		}
 		s.want(s.request("POST", path, ""), 401, "unauthorized")
 	}
-	for _, site := range []string{"same-origin", "none", ""} { // the first shows that no earlier request used the token
+	for _, site := range []string{"same-origin", "none", ""} { // the first: no rejected request has used the token
 		a := s.request("POST", "/api/v1/auth/refresh", "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site)
 		s.want(a, 200, `"access"`)
 		if token = a.token(); token == "" || strings.Contains(a.body, `"refresh"`) {

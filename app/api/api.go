@@ -30,8 +30,8 @@ import (
 )
 
 const (
-	// flowTimeout is the timeout of one flow call.
-	flowTimeout = 10 * time.Second
+	// callTimeout is the timeout of one service call.
+	callTimeout = 10 * time.Second
 	// maxWait is the maximum duration of a long poll, in seconds.
 	maxWait = 30
 )
@@ -112,7 +112,7 @@ type api struct {
 	pollers        *pollers
 	forgeries      *limiter
 	suspects       *rate.Limiter // limits notifications of addresses that have sent too many forgeries
-	notifications        chan struct{}
+	notifications  chan struct{}
 	untrustedProxy *untrustedProxy
 	lists          *listCache
 }
@@ -182,14 +182,14 @@ func (a *api) routes(f *fiber.App) {
 	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 
-// byID returns the handler of a flow on the object in the path.
+// byID returns the handler of a service call on the object in the path.
 func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := pathID(c)
 		if err != nil {
 			return err
 		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, id) })
+		return respond(c, func(ctx context.Context) (T, error) { return call(ctx, id) })
 	}
 }
 
@@ -207,12 +207,12 @@ func onMyObject[B, T any](
 	}
 }
 
-// flow calls a flow with a timeout and sends its result or its error.
-func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	return flowWithTimeout(c, flowTimeout, call)
+// respond calls a service with a timeout and sends the result. It returns the error of the service.
+func respond[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
+	return respondWithTimeout(c, callTimeout, call)
 }
 
-func flowWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ctx context.Context) (T, error)) error {
+func respondWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ctx context.Context) (T, error)) error {
 	ctx, cancel := context.WithTimeout(logContext(c), timeout)
 	defer cancel()
 	result, err := call(ctx)
@@ -222,17 +222,17 @@ func flowWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ctx c
 	return c.JSON(result)
 }
 
-// flowList sends a list as a named field of an object, so that responses can get further fields.
-func flowList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, error)) error {
-	return flow(c, func(ctx context.Context) (map[string][]T, error) {
+// respondList sends a list as a named field of an object, so that responses can get further fields.
+func respondList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, error)) error {
+	return respond(c, func(ctx context.Context) (map[string][]T, error) {
 		items, err := call(ctx)
 		return map[string][]T{name: list(items)}, err
 	})
 }
 
-// flowPage is flowList with the additional field `more`, which reports whether further items exist.
-func flowPage[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, bool, error)) error {
-	return flow(c, func(ctx context.Context) (pageOf[T], error) {
+// respondPage is respondList with the additional field `more`, which reports whether further items exist.
+func respondPage[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, bool, error)) error {
+	return respond(c, func(ctx context.Context) (pageOf[T], error) {
 		items, more, err := call(ctx)
 		return pageOf[T]{name, items, more}, err
 	})

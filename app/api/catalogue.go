@@ -27,7 +27,7 @@ func (a *api) slots(c *fiber.Ctx) error {
 		day = &parsed
 	}
 	return a.cached(c, "slots", day, 0, func() error {
-		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) {
+		return respondList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) {
 			return a.Storefront.Slots(ctx, day)
 		})
 	})
@@ -39,7 +39,7 @@ func (a *api) salesOfSlot(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "sales of slot", slot, 0, func() error {
-		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
+		return respondPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
 			sales, err := a.Storefront.SalesOfSlot(ctx, slot)
 			return sales, false, err
 		})
@@ -56,7 +56,7 @@ func (a *api) sales(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "sales", []any{phase, page, size}, 0, func() error {
-		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
+		return respondPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
 			return a.Storefront.SalesByPhase(ctx, phase, page, size)
 		})
 	})
@@ -72,14 +72,14 @@ func (a *api) products(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "products", []any{category, page, size}, 0, func() error {
-		return flowPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
+		return respondPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
 			return a.Storefront.Products(ctx, category, page, size)
 		})
 	})
 }
 
 func (a *api) categories(c *fiber.Ctx) error {
-	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Storefront.Categories) })
+	return a.cached(c, "categories", nil, 0, func() error { return respondList(c, "categories", a.Storefront.Categories) })
 }
 
 // pathID parses the id in the path.

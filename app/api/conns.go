@@ -10,8 +10,8 @@ import (
 )
 
 // LimitConns wraps a listener so that one address has at most n connections, including sockets. Further connections,
-// and connections of blocked addresses, are closed at once. The limit of an IPv6 /48 is shop.WideFactor times as high.
-// A connection of a proxy is not counted until it becomes the socket of a client (see countFor).
+// and connections of blocked addresses, are closed immediately. The limit of an IPv6 /48 is shop.WideFactor times as
+// high. A connection of a proxy is not counted until it becomes the socket of a client (see countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
 	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
 }

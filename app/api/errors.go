@@ -31,7 +31,7 @@ type body struct {
 	Error failure `json:"error"`
 }
 
-// failure is an error with the id of its request.
+// failure is an error with the id of the request that caused it.
 type failure struct {
 	*shop.Error
 	Request string `json:"request"`

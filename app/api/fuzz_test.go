@@ -73,7 +73,7 @@ func FuzzRequest(f *testing.F) {
 		} else {
 			server.handle(&ctx)
 		}
-		if ctx.Hijacked() { // a handshake, which is repeated on its connection
+		if ctx.Hijacked() { // a handshake, which is moved to the server of sockets
 			return
 		}
 		res := &http.Response{StatusCode: ctx.Response.StatusCode(), Header: make(http.Header)}
@@ -93,7 +93,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// A body is parsed or is a bad request, whose message contains no internals.
+// A body is either parsed or rejected as bad_request. The message contains no names of Go types.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{
 		validBuy, `{"qty":1e400,"key":5,"address":[]}`, `{"qty":99999999999999999999,"key":"k","address":{"name":"a"}}`,

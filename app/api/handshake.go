@@ -95,7 +95,7 @@ func readPending(c net.Conn) ([]byte, error) {
 type replayedConn struct {
 	net.Conn
 	handshake     []byte    // not yet read
-	pending         []byte    // not yet read
+	pending       []byte    // not yet read
 	writeDeadline time.Time // current write deadline; used only by the writer
 }
 

@@ -20,7 +20,7 @@ const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 15 * time.Second
 	bodyLimit    = 16 << 10 // bytes
-	headerLimit  = 4 << 10 // bytes; the minimum of the setting, and the limit of a handshake
+	headerLimit  = 4 << 10  // bytes; the minimum of the setting, and the limit of a handshake
 	drainRetry   = 2 * time.Second
 )
 
@@ -50,8 +50,8 @@ func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServ
 	return s
 }
 
-// newServer creates one of the web servers. No server may stream bodies, and each must use ReduceMemoryUsage. Otherwise a
-// server continues to read the connection of a socket after its handler has returned (see replayedConn).
+// newServer creates one of the web servers. No server may stream bodies, and each must use ReduceMemoryUsage. Otherwise
+// a server continues to read the connection of a socket after its handler has returned (see replayedConn).
 func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: handleParseError, Name: "stampede",

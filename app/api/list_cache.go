@@ -15,8 +15,8 @@ import (
 const (
 	// listMaxAge is the maximum age of a cached list.
 	listMaxAge = 3 * time.Second
-	// listBytes is the limit for all lists in bytes, listBytesPerUser the limit per user or network. A list that exceeds
-	// a limit is not cached.
+	// listBytes is the limit for all lists in bytes, listBytesPerUser the limit per user or network. A list that
+	// exceeds a limit is not cached.
 	listBytes        = 16 << 20
 	listBytesPerUser = 512 << 10
 	// listOverhead is the approximate memory of an entry without its key and its body, in bytes.
@@ -33,9 +33,9 @@ type listCache struct {
 }
 
 type cachedList struct {
-	body []byte
-	at   time.Time
-	owner   any
+	body  []byte
+	at    time.Time
+	owner any
 }
 
 func newListCache() *listCache {

@@ -14,9 +14,9 @@ import (
 // Metrics counts requests by route and status, and payment notifications by outcome. Register it as a Prometheus
 // collector.
 type Metrics struct {
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	notifications  *prometheus.CounterVec
+	requests      *prometheus.CounterVec
+	seconds       *prometheus.HistogramVec
+	notifications *prometheus.CounterVec
 
 	untrustedForwards prometheus.Counter
 }
@@ -58,7 +58,8 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.untrustedForwards.Collect(ch)
 }
 
-// count counts and measures requests; it wraps all handlers. The route label is the pattern of the route, so that clients cannot create labels.
+// count counts and measures requests; it wraps all handlers. The route label is the pattern of the route, so that
+// clients cannot create labels.
 func (m *Metrics) count(c *fiber.Ctx) error {
 	began := time.Now()
 	err := c.Next()

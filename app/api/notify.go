@@ -21,7 +21,7 @@ const (
 	// one CPU core. They are not all rejected: behind an untrusted proxy the gateway has the same address as the
 	// forgers.
 	suspectsPerSecond = 100
-	// maxNotices limits concurrent notifications, so that the database is free for buys. The gateway repeats
+	// maxNotifications limits concurrent notifications, so that the database is free for buys. The gateway repeats
 	// rejected notifications.
 	maxNotifications = 16
 )
@@ -30,7 +30,7 @@ const (
 // exactly success.
 const (
 	replySuccess = "success"
-	replyFailure   = "failure"
+	replyFailure = "failure"
 )
 
 // handleNotification processes a payment notification. It parses the raw body, because the fields are signed. The
@@ -48,7 +48,8 @@ func (a *api) handleNotification(c *fiber.Ctx) error {
 	return c.SendString(replyFailure)
 }
 
-// processNotification processes a notification and returns its outcome: success, turned_away, unreadable, forged or failed.
+// processNotification processes a notification and returns its outcome: success, turned_away, unreadable, forged or
+// failed.
 func (a *api) processNotification(ip, body string) string {
 	if a.forgeries.exhausted(ip) && !a.suspects.Allow() {
 		return "turned_away"
@@ -64,7 +65,7 @@ func (a *api) processNotification(ip, body string) string {
 		_ = a.forgeries.take(ip)
 		return "unreadable"
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	switch err := a.HandleNotification(ctx, form); {
 	case err == nil:

@@ -9,7 +9,7 @@ import (
 )
 
 type (
-	// saleBody contains the version of the sale that the operator has seen, and a note.
+	// saleBody contains the version of the sale that the operator has read, and a note.
 	saleBody struct {
 		Version int64  `json:"version"`
 		Note    string `json:"note"`

@@ -76,7 +76,7 @@ func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 		Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass,
 		Span: a.Tracer.Sample("http", c.Context().Time()),
 	}
-	return flow(c, func(ctx context.Context) (order.Receipt, error) {
+	return respond(c, func(ctx context.Context) (order.Receipt, error) {
 		return a.Buy(shop.BoundTo(ctx, &who), who.User, req)
 	})
 }
@@ -103,7 +103,7 @@ func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
 		return err
 	}
 	return a.cached(c, "orders", q, user, func() error {
-		return flowPage(c, "orders", func(ctx context.Context) ([]shop.Order, bool, error) {
+		return respondPage(c, "orders", func(ctx context.Context) ([]shop.Order, bool, error) {
 			return a.Orders.OrdersOf(ctx, q)
 		})
 	})
@@ -129,7 +129,7 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 		return err
 	}
 	addr := hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (shop.Order, error) {
+	return respond(c, func(ctx context.Context) (shop.Order, error) {
 		order, err := a.Orders.Order(ctx, user, id)
 		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
 			return order, err
@@ -245,7 +245,7 @@ func (a *api) handlePass(
 		return err
 	}
 	q.User, q.From = who.User, hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (admission.PassResult, error) {
+	return respond(c, func(ctx context.Context) (admission.PassResult, error) {
 		return requestPass(shop.BoundTo(ctx, &who), q)
 	})
 }

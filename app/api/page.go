@@ -36,8 +36,8 @@ type file struct {
 	kind       string // media type
 	plain      []byte
 	compressed func() []byte // returns the gzip form; nil: compression saves too little
-	tag        string // ETag
-	cache      string // Cache-Control
+	tag        string        // ETag
+	cache      string        // Cache-Control
 }
 
 func newPage(dist fs.FS, asyncAPI []byte) *page {

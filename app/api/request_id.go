@@ -26,7 +26,8 @@ func setRequestID(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fiber.HeaderXRequestID, id)
 }
 
-// validRequestID reports whether the id has at most maxRequestID bytes and needs no escapes in a header, a log line or JSON.
+// validRequestID reports whether the id has at most maxRequestID bytes and needs no escapes in a header, a log line or
+// JSON.
 func validRequestID(id string) bool {
 	return id != "" && len(id) <= maxRequestID && strings.IndexFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'

@@ -57,7 +57,7 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	if inBody {
 		client += appClient
 	}
-	return flow(c, func(ctx context.Context) (account.Session, error) {
+	return respond(c, func(ctx context.Context) (account.Session, error) {
 		session, err := a.Accounts.Refresh(ctx, token, client)
 		if !inBody && errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 			a.setRefresh(c, "")
@@ -66,8 +66,8 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	})
 }
 
-// logOut ends the session of the first token that the request has: in the body, as bearer or in the cookie. It removes the
-// cookie.
+// logOut ends the session of the first token that the request has: in the body, as bearer or in the cookie. It removes
+// the cookie.
 func (a *api) logOut(c *fiber.Ctx) error {
 	var b logOutBody
 	if err := decodeOptional(c, &b); err != nil {
@@ -89,7 +89,7 @@ func (a *api) logOut(c *fiber.Ctx) error {
 			return shop.Fail(shop.Unauthorized, "you are not logged in")
 		}
 	}
-	return flow(c, func(ctx context.Context) (emptyResult, error) {
+	return respond(c, func(ctx context.Context) (emptyResult, error) {
 		err := a.Accounts.LogOut(ctx, o)
 		if code := shop.AsError(err).Code; b.Refresh == "" && (err == nil || code == shop.Unauthorized) {
 			a.setRefresh(c, "")

@@ -104,7 +104,7 @@ func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
+	return respond(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
 		return a.Catalogue.UploadImage(ctx, actor, file)
 	})
 }
@@ -114,7 +114,7 @@ var imageTypes = map[store.ImageKind]string{store.ImageJPEG: "image/jpeg", store
 // image sends a picture. The picture of a name never changes, so browsers and proxies may cache it.
 func (a *api) image(c *fiber.Ctx) error {
 	name := c.Params("file")
-	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	content, kind, err := a.Picture(ctx, name)
 	if err != nil {

@@ -13,8 +13,8 @@ type Status string
 
 // The states of a trade:
 //
-//	(signed) ── the buyer opens it ──▶ waiting ──▶ success ── full refund ──▶ closed
-//	                                      └──▶ closed (by the shop, by the buyer, by time)
+//	(signed) ── the buyer opens the cashier ──▶ waiting ──▶ success ── full refund ──▶ closed
+//	                                              └──▶ closed (by the shop, by the buyer, at expiry)
 const (
 	Waiting Status = "WAIT_BUYER_PAY"
 	Success Status = "TRADE_SUCCESS"
@@ -63,7 +63,7 @@ var (
 	errTooMuch     = errors.New("more than the paid amount")
 )
 
-// book stores the trades. It returns copies.
+// book stores the trades. Its methods return copies of trades.
 type book struct {
 	now func() time.Time
 

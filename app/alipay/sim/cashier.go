@@ -20,20 +20,20 @@ var assets embed.FS
 
 var page = template.Must(template.ParseFS(assets, "assets/cashier.html"))
 
-// policy allows only the page's own style and script, and forms to this server.
+// policy allows only scripts, styles, pictures and form targets of this server.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // view is the content of the cashier page.
 type view struct {
 	Words      words
-	Title      string // of the state
+	Title      string // text of the state
 	State      string // waiting, paid, closed, refused: selects the style
 	Trade      *Trade
 	Amount     string
 	Left       int64 // seconds until the trade closes automatically
 	Path       string
 	Return     string // the shop's return address; empty: none
-	Why        string // the reason if nothing can be shown
+	Why        string // the reason for the state refused
 	AutoReturn bool   // return automatically after a short time
 }
 

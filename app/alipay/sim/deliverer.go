@@ -19,10 +19,10 @@ const (
 
 // notification is one notification to deliver.
 type notification struct {
-	target    string
-	form  url.Values
-	delay time.Duration // pause before the first delivery
-	once  bool          // delivered once, regardless of the reply
+	target string
+	form   url.Values
+	delay  time.Duration // pause before the first delivery
+	once   bool          // delivered once, regardless of the reply
 }
 
 // deliverer delivers notifications. Each call of send has its own goroutine, which ends with the deliverer.

@@ -16,7 +16,7 @@ type Keys struct {
 	SellerID   string
 	App        *rsa.PrivateKey // the shop's key
 	Gateway    *rsa.PrivateKey
-	foreignKey *rsa.PrivateKey // neither the shop's nor the gateway's; signs forgeries
+	foreignKey *rsa.PrivateKey // signs forgeries; it is neither the key of the shop nor of the gateway
 }
 
 // The ids of the simulated shop, in the format of real ids.
