@@ -238,8 +238,8 @@ func TestResetLinkSetsPasswordOnce(t *testing.T) {
 	})
 }
 
-// TestRequestsWithoutCaptchaLeaveQueuePlaces: forged links compute no hash, and requests without a captcha leave
-// places for logins with one.
+// TestRequestsWithoutCaptchaLeaveQueuePlaces: forged links compute no hash, and requests without a captcha leave places
+// for logins with one.
 func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()

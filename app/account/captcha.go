@@ -22,8 +22,8 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is the share of a core for drawing. captchaMaxBudget is the maximum of the unused budget. It
-	// allows about 300 pictures at once, then 15 per second, also on a busy machine.
+	// captchaShare is the share of a core for drawing. captchaMaxBudget is the maximum of the unused budget. It allows
+	// about 300 pictures at once, then 15 per second, also on a busy machine.
 	captchaShare     = 0.05
 	captchaMaxBudget = time.Second
 	captchaRetry     = 2 * time.Second

@@ -16,7 +16,7 @@ import (
 // counters in its own memory.
 //
 //	stampede:{login}:<kind>:<subject>   string  a count of failures or e-mails, with a TTL
-//	stampede:{captcha}:<id>           string  hash of the solution of a picture, with a TTL; deleted by the first read
+//	stampede:{captcha}:<id>             string  hash of the solution of a picture, with a TTL; deleted by the first read
 const (
 	countPrefix   = "stampede:{login}:"
 	captchaPrefix = "stampede:{captcha}:"
@@ -55,7 +55,7 @@ func (c *Counters) try(ctx context.Context, call func(ctx context.Context) error
 	return false
 }
 
-// count increments counters and returns their new values. A counter expires at ttl after its first increment.
+// count increments counters and returns their new values. A counter expires ttl after its first increment.
 func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	succeeded := c.try(ctx, func(ctx context.Context) error {

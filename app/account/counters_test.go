@@ -41,8 +41,7 @@ func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 }
 
 // TestCountersWorkWhileRedisRejectsWrites: while Redis serves reads and rejects writes, this node counts in memory.
-// After Redis accepts
-// writes again, reads still add the counts in memory to the counts in Redis.
+// After Redis accepts writes again, reads still add the counts in memory to the counts in Redis.
 func TestCountersWorkWhileRedisRejectsWrites(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.StartRedis(t, kit.RedisOptions{}).URL)

@@ -43,8 +43,8 @@ func ParseEmail(s string) (string, error) {
 	return strings.ToLower(s), nil
 }
 
-// dnsForm returns the DNS form (xn--…) of a domain in other scripts. The standard drops invisible characters;
-// dnsForm rejects them, because the input is probably a mistake.
+// dnsForm returns the DNS form (xn--…) of a domain in other scripts. The standard drops invisible characters; dnsForm
+// rejects them, because the input is probably a mistake.
 func dnsForm(domain string) (string, error) {
 	if strings.ContainsFunc(domain, isInvisible) {
 		return "", errInvisible

@@ -11,8 +11,7 @@ import (
 // GuestLife is the lifetime of a guest's token. The page renews the token after half of it.
 const GuestLife = 12 * time.Hour
 
-// Guests issues tokens to clients without an account. A guest who loses the token
-// loses access to the orders.
+// Guests issues tokens to clients without an account. A guest who loses the token loses access to the orders.
 type Guests struct {
 	Issuer *Issuer
 	Mint   func() (shop.ID, error) // returns the next user id

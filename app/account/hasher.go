@@ -17,8 +17,8 @@ const (
 	hashMaxBudget = 500 * time.Millisecond
 	// hashQueue is the maximum number of waiting callers. Each of them is served within about three seconds.
 	hashQueue = 16
-	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are reserved for
-	// callers with a solved captcha. maxWithoutCaptchaPerAddr is the maximum for concurrent logins of one address,
+	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are reserved for callers
+	// with a solved captcha. maxWithoutCaptchaPerAddr is the maximum for concurrent logins of one address,
 	// maxWithoutCaptchaPerUser the maximum for concurrent password checks of one account.
 	maxWithoutCaptcha        = hashQueue / 2
 	maxWithoutCaptchaPerAddr = 2
@@ -103,8 +103,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 	return hash, err
 }
 
-// Matches reports whether the password matches the hash. The hash "" stands for an unknown user: the result is
-// false, after the same time as for a hash.
+// Matches reports whether the password matches the hash. The hash "" stands for an unknown user: the result is false,
+// after the same time as for a hash.
 func (h *Hasher) Matches(ctx context.Context, hash, password string) (match bool, err error) {
 	if hash == "" {
 		hash = dummyHash
@@ -133,8 +133,8 @@ func (h *Hasher) compute(ctx context.Context, work func()) error {
 	return nil
 }
 
-// budget limits the processor time of expensive work. It is a bucket that refills with time. Work starts only while
-// the level is not negative; its measured time is subtracted afterwards.
+// budget limits the processor time of expensive work. It is a bucket that refills with time. Work starts only while the
+// level is not negative; its measured time is subtracted afterwards.
 type budget struct {
 	share float64       // share of a core
 	limit time.Duration // maximum level
@@ -181,9 +181,8 @@ func (b *budget) fill() {
 	b.at = now
 }
 
-// spend waits until work may start, runs it and subtracts its wall-clock time, so that a busy machine computes
-// fewer hashes.
-// Callers run one at a time.
+// spend waits until work may start, runs it and subtracts its wall-clock time, so that a busy machine computes fewer
+// hashes. Callers run one at a time.
 func (b *budget) spend(ctx context.Context, work func()) error {
 	for pause := b.wait(); pause > 0; pause = b.wait() {
 		if !shop.Sleep(ctx, pause) {

@@ -64,8 +64,8 @@ func TestFullHasherRejectsCallers(t *testing.T) {
 	}
 }
 
-// TestOneClientCannotFillHasherQueue: without a captcha, logins of one address take at most two places, and
-// password checks of one account at most one place. Other callers, and callers with a captcha, still get places.
+// TestOneClientCannotFillHasherQueue: without a captcha, logins of one address take at most two places, and password
+// checks of one account at most one place. Other callers, and callers with a captcha, still get places.
 func TestOneClientCannotFillHasherQueue(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()

@@ -26,8 +26,8 @@ type signingKey struct {
 	header     string // encoded, with the trailing dot
 }
 
-// keyring contains the accepted keys: the current key, the next key, which other nodes may already use, and
-// the previous key until its tokens have expired.
+// keyring contains the accepted keys: the current key, the next key, which other nodes may already use, and the
+// previous key until its tokens have expired.
 type keyring struct {
 	shop.KeyGeneration
 	keys []signingKey // the current key first

@@ -23,8 +23,7 @@ const (
 	maxDeviceName   = 80
 )
 
-// LogIn opens a session. The cheapest check comes first: request, Redis, place in the queue, database,
-// hash.
+// LogIn opens a session. The cheapest check comes first: request, Redis, place in the queue, database, hash.
 func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	email, err := ParseEmail(l.Email)
 	switch {

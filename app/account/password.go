@@ -16,8 +16,8 @@ const (
 	maxPassword = 128
 )
 
-// normalized composes the letters of a password (NFC), because some keyboards send composed and
-// others decomposed letters. It does not truncate, fold case or trim.
+// normalized composes the letters of a password (NFC), because some keyboards send composed and others decomposed
+// letters. It does not truncate, fold case or trim.
 func normalized(password string) string { return norm.NFC.String(password) }
 
 // CheckPassword validates a new password.

@@ -17,8 +17,8 @@ import (
 const maxActivateTries = 10
 
 // Register adds a pending account and e-mails its activation link. The account has a new id until the guest logs in:
-// another person who activates the link must not get the guest's orders and addresses. If the e-mail has an
-// account, its owner gets a message instead of the link; the response is the same.
+// another person who activates the link must not get the guest's orders and addresses. If the e-mail has an account,
+// its owner gets a message instead of the link; the response is the same.
 func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {
@@ -111,8 +111,8 @@ func (a *Accounts) mailTaken(ctx context.Context, email string) error {
 }
 
 // Activate activates the account of an e-mailed link and returns its e-mail. It requires the password chosen at
-// registration: the owner of an e-mail must not activate an account with the password of another person. A forged
-// link costs one read, as in Reset.
+// registration: the owner of an e-mail must not activate an account with the password of another person. A forged link
+// costs one read, as in Reset.
 func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	if !looksLikeSecret(n.Token) {
 		return "", errLink()
@@ -221,9 +221,9 @@ type NewUser struct {
 	Password string // "": a link is sent by e-mail
 }
 
-// Add adds an active account: the operator has verified its e-mail. If the password is empty, the owner gets a
-// link by e-mail that sets the password. The e-mail is sent after the COMMIT. Conflict: the e-mail has an account, or
-// the idempotency key of the actor was used before.
+// Add adds an active account: the operator has verified its e-mail. If the password is empty, the owner gets a link by
+// e-mail that sets the password. The e-mail is sent after the COMMIT. Conflict: the e-mail has an account, or the
+// idempotency key of the actor was used before.
 func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (shop.User, error) {
 	u, err := n.user()
 	if err != nil {

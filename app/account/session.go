@@ -21,8 +21,8 @@ const (
 	// same kind of client. A token is used twice after a lost reply, or by concurrent requests of two pages of a
 	// browser. Other uses count as theft.
 	reissueWindow = 10 * time.Second
-	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. With a finer
-	// resolution, a thief could read when the owner refreshes.
+	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. With a finer resolution, a
+	// thief could read when the owner refreshes.
 	lastSeenStep = time.Hour
 )
 
@@ -130,8 +130,8 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 	return u, nil
 }
 
-// LogOut ends a login, or all logins of its user. An old refresh token also ends its login. Ending all logins
-// requires the current refresh token or an access token.
+// LogOut ends a login, or all logins of its user. An old refresh token also ends its login. Ending all logins requires
+// the current refresh token or an access token.
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	who := o.Who
 	if o.Refresh != "" {

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token
-// returns the same successor (I6).
+// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token returns
+// the same successor (I6).
 func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -38,9 +38,8 @@ func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 	})
 }
 
-// TestReusedRefreshTokenEndsLogin: a later use of an old refresh token ends its login, however old the token is.
-// Thief and owner are logged out, and only the owner has the password to log in again. Other logins of the user stay
-// valid.
+// TestReusedRefreshTokenEndsLogin: a later use of an old refresh token ends its login, however old the token is. Thief
+// and owner are logged out, and only the owner has the password to log in again. Other logins of the user stay valid.
 func TestReusedRefreshTokenEndsLogin(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -163,8 +162,8 @@ func TestInvalidRefreshTokensAreRejected(t *testing.T) {
 	})
 }
 
-// TestAccessTokenExpiresBeforeLogin: an access token of an account is valid for shop.AccessLife (15 minutes). The
-// login stays valid longer.
+// TestAccessTokenExpiresBeforeLogin: an access token of an account is valid for shop.AccessLife (15 minutes). The login
+// stays valid longer.
 func TestAccessTokenExpiresBeforeLogin(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())

@@ -75,8 +75,8 @@ func TestForgedPassIsRejected(t *testing.T) {
 	}
 }
 
-// A proof of work is checked against its user, sale, time and difficulty. All solutions of one
-// task return the same pass.
+// A proof of work is checked against its user, sale, time and difficulty. All solutions of one task return the same
+// pass.
 func TestWorkSolutionsReturnOnePass(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, bits = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), 10
@@ -128,8 +128,8 @@ func wrongNonce(task *Task) string {
 	}
 }
 
-// A moderate rate, such as 200 people behind one address, does not add bits. A flood of requests adds bits, which
-// are removed 30 s after the flood. Other addresses are not affected.
+// A moderate rate, such as 200 people behind one address, does not add bits. A flood of requests adds bits, which are
+// removed 30 s after the flood. Other addresses are not affected.
 func TestPressureAddsBitsPerNetwork(t *testing.T) {
 	t.Parallel()
 	var p pressure

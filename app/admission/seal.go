@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale. The caller of
-// verify must set these fields. Each node with the key can verify a seal.
+// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale. The caller of verify must set
+// these fields. Each node with the key can verify a seal.
 //
 //	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these fields, sale,
 //	user and binding

@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Limits of the difficulty in bits. Each bit doubles the work. 16 bits are 65,536 hashes on average: less than a
-// second in a browser, negligible for a bot farm. 26 bits take minutes in a browser.
+// Limits of the difficulty in bits. Each bit doubles the work. 16 bits are 65,536 hashes on average: less than a second
+// in a browser, negligible for a bot farm. 26 bits take minutes in a browser.
 const (
 	DefaultWorkBits = 16
 	MinWorkBits     = 1

@@ -13,8 +13,8 @@ import (
 // timeFormat is the gateway's time format, in Asia/Shanghai.
 const timeFormat = "2006-01-02 15:04:05"
 
-// head has the common fields of every reply. The other fields are decoded into structs of this package: a struct
-// of the library rejects a whole reply if a field that is not used here has an unexpected format.
+// head has the common fields of every reply. The other fields are decoded into structs of this package: a struct of the
+// library rejects a whole reply if a field that is not used here has an unexpected format.
 type head struct{ alipay.Error }
 
 func (h *head) result() *alipay.Error { return &h.Error }
@@ -44,8 +44,8 @@ func (a *Alipay) exchange(ctx context.Context, request alipay.Param, out reply) 
 	return nil
 }
 
-// errUnknown reports that the gateway may have executed the request (I6). The error is formatted here, because
-// the library can return a nil pointer as an error: fmt can format it, but a call of its method Error panics.
+// errUnknown reports that the gateway may have executed the request (I6). The error is formatted here, because the
+// library can return a nil pointer as an error: fmt can format it, but a call of its method Error panics.
 func errUnknown(method string, err error) error {
 	return fmt.Errorf("%s: %w: %w", method, err, shop.ErrTransient)
 }

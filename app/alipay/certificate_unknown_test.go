@@ -24,8 +24,8 @@ func (c *countingReply) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.fixedReply.RoundTrip(r)
 }
 
-// P8: a certificate named in a message is never fetched, even at the production address, where the library would
-// fetch the certificate.
+// P8: a certificate named in a message is never fetched, even at the production address, where the library would fetch
+// the certificate.
 func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	t.Parallel()
 	keys, err := sim.NewKeys()

@@ -104,8 +104,8 @@ func warnUntrustedProxy(peer string) {
 		"proxy, add it to the setting: until then all clients behind it count as one address", "peer", peer)
 }
 
-// checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted
-// proxy sends no X-Real-IP, checkForwarding sets this header, because c.IP reads it.
+// checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy
+// sends no X-Real-IP, checkForwarding sets this header, because c.IP reads it.
 func (a *api) checkForwarding(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	headerBytes := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))

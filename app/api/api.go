@@ -193,8 +193,8 @@ func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Ha
 	}
 }
 
-// onMyObject returns the handler of an operation on an object of the caller, whose ID is in the path. B is the
-// type of the body.
+// onMyObject returns the handler of an operation on an object of the caller, whose ID is in the path. B is the type of
+// the body.
 func onMyObject[B, T any](
 	call func(ctx context.Context, who, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.ID) error {

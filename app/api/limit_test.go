@@ -96,8 +96,7 @@ func TestLimitConnsClosesExcessConnections(t *testing.T) {
 	}
 }
 
-// An untrusted proxy is reported once, regardless of the number of clients behind it; a trusted proxy is not
-// reported.
+// An untrusted proxy is reported once, regardless of the number of clients behind it; a trusted proxy is not reported.
 func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	// Requests of app.Test come from 0.0.0.0.
@@ -126,8 +125,8 @@ func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 	}
 }
 
-// Sockets through a proxy count for the client's address, from the handshake to the end of the socket. A
-// handshake that fails is not counted.
+// Sockets through a proxy count for the client's address, from the handshake to the end of the socket. A handshake that
+// fails is not counted.
 func TestProxiedSocketsCountForClient(t *testing.T) {
 	t.Parallel()
 	s := openWith(t, 2, func(o *Options) {

@@ -23,8 +23,8 @@ const (
 	listOverhead = 200
 )
 
-// listCache caches list responses by their parsed queries, so that the spelling of a query and unknown parameters
-// make no difference. The cache is used only while its switch is on. It reduces the load of the stores.
+// listCache caches list responses by their parsed queries, so that the spelling of a query and unknown parameters make
+// no difference. The cache is used only while its switch is on. It reduces the load of the stores.
 type listCache struct {
 	mu        sync.Mutex
 	lists     map[string]cachedList
@@ -89,8 +89,8 @@ func (l *listCache) drop(key string) {
 
 func listSize(key string, body []byte) int { return len(key) + len(body) + listOverhead }
 
-// cached sends the list of a parsed query from the cache if the switch is on; otherwise `send` sends it. A list
-// belongs to the user. User 0: the list is public, and its bytes count for the network of the request.
+// cached sends the list of a parsed query from the cache if the switch is on; otherwise `send` sends it. A list belongs
+// to the user. User 0: the list is public, and its bytes count for the network of the request.
 func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, send func() error) error {
 	if a.Switches().Lists != backoffice.ListsCached {
 		return send()

@@ -92,8 +92,8 @@ func TestForgedNotificationsAreLimited(t *testing.T) {
 	}
 }
 
-// Behind an untrusted proxy the gateway shares the forgers' address (P8): the notifications of the gateway are
-// delayed, not lost.
+// Behind an untrusted proxy the gateway shares the forgers' address (P8): the notifications of the gateway are delayed,
+// not lost.
 func TestForgeriesDoNotBlockGateway(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64

@@ -11,8 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// operationKey is the header with the idempotency key of an operation: operations with the same key are performed
-// once.
+// operationKey is the header with the idempotency key of an operation: operations with the same key are performed once.
 const operationKey = "Idempotency-Key"
 
 // asActor passes the operator and the idempotency key as a journal.Actor to the handler. It is the only place where

@@ -75,8 +75,8 @@ func TestOperatorRoutesRejectOtherUsers(t *testing.T) {
 	}
 }
 
-// TestOperationsRequireIdempotencyKey: every operator route that changes something requires an Idempotency-Key, also
-// in openapi.yaml. Without a valid key it calls no service.
+// TestOperationsRequireIdempotencyKey: every operator route that changes something requires an Idempotency-Key, also in
+// openapi.yaml. Without a valid key it calls no service.
 func TestOperationsRequireIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	ops := operatorOperations(t)

@@ -10,8 +10,7 @@ import (
 	"stampede/app/journal"
 )
 
-// tableTimeout is the timeout of an import or an export: a file may have 10,000 lines, with one
-// statement each.
+// tableTimeout is the timeout of an import or an export: a file may have 10,000 lines, with one statement each.
 const tableTimeout = 50 * time.Second
 
 func (a *api) exportProducts(c *fiber.Ctx) error {

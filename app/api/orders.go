@@ -203,8 +203,7 @@ func decode(text []byte, target any) error {
 	return nil
 }
 
-// parseQuantity parses an integer. For values above the range of int it returns the maximum, which the service
-// rejects.
+// parseQuantity parses an integer. For values above the range of int it returns the maximum, which the service rejects.
 func parseQuantity(raw json.RawMessage) (int, error) {
 	text := string(raw)
 	n, err := strconv.Atoi(text)

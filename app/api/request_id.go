@@ -15,8 +15,8 @@ import (
 // maxRequestID is the maximum length of a request id from a client or a proxy, in bytes.
 const maxRequestID = 64
 
-// setRequestID sets the request id on request and response. It keeps the id of the client if validRequestID
-// accepts it; otherwise it creates an id.
+// setRequestID sets the request id on request and response. It keeps the id of the client if validRequestID accepts it;
+// otherwise it creates an id.
 func setRequestID(ctx *fasthttp.RequestCtx) {
 	id := string(ctx.Request.Header.Peek(fiber.HeaderXRequestID))
 	if !validRequestID(id) {
@@ -43,8 +43,8 @@ func newRequestID() string {
 // requestID returns the id that setRequestID has set.
 func requestID(c *fiber.Ctx) string { return c.GetRespHeader(fiber.HeaderXRequestID) }
 
-// logContext returns a context whose log lines contain the request id, and the order or sale in the path. The
-// values are copied, because the request must not be used after its handler has returned.
+// logContext returns a context whose log lines contain the request id, and the order or sale in the path. The values
+// are copied, because the request must not be used after its handler has returned.
 func logContext(c *fiber.Ctx) context.Context {
 	ids := []any{"request", strings.Clone(requestID(c))}
 	parts := strings.Split(strings.TrimPrefix(c.Path(), apiPath), "/")

@@ -14,9 +14,8 @@ import (
 )
 
 // Browsers store the refresh token in a cookie. Scripts cannot read it, and it is sent only to the routes under
-// refreshPath.
-// Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps store the token themselves
-// and log in with client "app".
+// refreshPath. Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps store the
+// token themselves and log in with client "app".
 const (
 	refreshCookie = "stampede_refresh"
 	refreshPath   = "/api/v1/auth"

@@ -21,8 +21,8 @@ const (
 	CertSN   = "alipay_cert_sn"
 )
 
-// Canonical returns the text to sign: name=value pairs, not escaped, sorted, joined by &. It omits the fields
-// named in without.
+// Canonical returns the text to sign: name=value pairs, not escaped, sorted, joined by &. It omits the fields named in
+// without.
 func Canonical(values url.Values, without ...string) string {
 	var pairs []string
 	for name, list := range values {
