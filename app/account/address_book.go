@@ -24,7 +24,7 @@ func (b *AddressBook) Addresses(ctx context.Context, user shop.ID) ([]shop.Saved
 }
 
 // AddAddress adds an address. Adding the same address again returns the existing entry, so a repeated request adds no
-// second one. Conflict: the address book is full.
+// second entry. Conflict: the address book is full.
 func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	if err := a.Validate(); err != nil {
 		return shop.SavedAddress{}, err

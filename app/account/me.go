@@ -21,7 +21,7 @@ func (a *Accounts) Me(ctx context.Context, who shop.Identity) (Me, error) {
 	return Me{ID: u.ID, Name: u.Name, Role: u.Role, Email: u.Email, Lang: u.Lang, CreatedAt: u.CreatedAt}, nil
 }
 
-// account reads the caller's account. Guests have none, which is an error.
+// account reads the caller's account. Forbidden: the caller is a guest.
 func (a *Accounts) account(ctx context.Context, who *shop.Identity) (shop.User, error) {
 	if who.Device == 0 {
 		return shop.User{}, shop.Fail(shop.Forbidden, "this needs an account: log in")
@@ -101,7 +101,7 @@ func (a *Accounts) VerifyPassword(ctx context.Context, u *shop.User, password st
 // verifyPassword is VerifyPassword for a caller that has a place in the hasher's queue.
 func (a *Accounts) verifyPassword(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
-	// counted first, because attempts may run concurrently
+	// The attempt is counted before the check, because attempts may run concurrently.
 	if a.Counters.count(ctx, failureWindow, key)[0] > maxPasswordTries {
 		return shop.Fail(shop.Forbidden, "too many attempts: try again in 15 minutes, or reset the password by e-mail")
 	}

@@ -50,7 +50,7 @@ type world struct {
 	services  *Options
 }
 
-// shopFile returns the database of the world before its server starts. All tests copy it.
+// shopFile returns the file of a database with the objects of the world. All tests copy it.
 var shopFile = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "api")
 	if err != nil {
@@ -71,7 +71,7 @@ var shopFile = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// fill writes the objects of the world.
+// fill inserts the objects of the world.
 func fill(ctx context.Context, db *store.Store) error {
 	now := shop.MillisOf(time.Now().Truncate(time.Second))
 	hash, err := account.NewHasher().Hash(ctx, testPassword)
