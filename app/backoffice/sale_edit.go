@@ -48,7 +48,7 @@ func (d *CatalogueService) EditSale(
 			}, err
 		})
 	if err == nil {
-		d.published(ctx, &actor, id)
+		d.callOnSale(ctx, &actor, id)
 	}
 	return edited, err
 }
@@ -96,7 +96,7 @@ var editableWhileOpen = []string{"limit", "cap", "challenge", "position"}
 func (d *CatalogueService) checkEdit(before, after *store.SaleRecord) error {
 	changed := differences(before, after)
 	now := d.Now()
-	if after.Position < 0 || after.Position > lastPosition {
+	if after.Position < 0 || after.Position > maxPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
 	for _, name := range changed {

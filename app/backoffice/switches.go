@@ -223,8 +223,8 @@ func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*
 	return &n, nil
 }
 
-// PublishBanner publishes a banner to all clients, and to new clients until it ends. It replaces the previous banner,
-// unless it is a translation of it.
+// PublishBanner publishes a banner to all clients, and to new clients until it ends. A translation extends the current
+// banner; any other banner replaces it.
 func (d *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
 	if err := n.check(); err != nil {
 		return shop.Notice{}, err
