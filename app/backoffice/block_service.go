@@ -70,8 +70,8 @@ func (d *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id 
 
 func blockObject(b *store.Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
 
-// journaledBlock returns the part of a block that the journal stores. It omits addresses, which are personal data; the
-// row of the block contains them.
+// journaledBlock returns the part of a block that the journal stores. It omits addresses, which are personal data. The
+// row of the block contains the address.
 func journaledBlock(b *store.Block) any {
 	kept := struct {
 		Kind  store.BlockKind `json:"kind"`

@@ -20,7 +20,7 @@ const (
 )
 
 // FinisherJob sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
-// After a crash it repeats both. Several nodes may run it.
+// After a crash, the job repeats an unfinished step. Several nodes may run the job.
 type FinisherJob struct {
 	Store     *store.Store
 	RedisTime func(ctx context.Context) (shop.Millis, error)

@@ -145,8 +145,8 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 	return 0
 }
 
-// SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as unused
-// new ones, so that an edit can restore them.
+// SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as new
+// pictures that no product uses, so that an edit can restore the removed pictures.
 func (d *CatalogueService) SetProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, version int64, images []shop.Image,
 ) (store.ProductRecord, error) {

@@ -12,7 +12,7 @@ import (
 	"stampede/app/store"
 )
 
-// RefundService decides on refunds for operators. Buyers request them (see payment.RefundRequests); payment.Refunder
+// RefundService decides on refunds for operators. Buyers request refunds (see payment.RefundRequests); payment.Refunder
 // pays the money back.
 type RefundService struct {
 	Store     *store.Store

@@ -26,8 +26,8 @@ type OperatorSale struct {
 //
 //	COMMIT (terms, version + 1, journal) ──▶ terms.lua, by version ──▶ ticks and `sale` events
 //
-// Units are added in the same order: the guard of the database has them before they are sold (I2). Units are withdrawn
-// in the opposite order, see WithdrawStock.
+// Units are added in the same order: the guard of the database has new units before Redis sells them (I2). Units are
+// withdrawn in the opposite order, see WithdrawStock.
 type SaleService struct {
 	Store *store.Store
 	Redis Redis

@@ -89,7 +89,8 @@ func differences(a, b *store.SaleRecord) []string {
 	return names
 }
 
-// editableWhileOpen lists the fields that can change while buyers buy: none of them revokes a promise to a buyer.
+// editableWhileOpen lists the fields that can change while buyers buy. A change of these fields revokes no promise to a
+// buyer.
 var editableWhileOpen = []string{"limit", "cap", "challenge", "position"}
 
 // checkEdit rejects changes that are no longer safe. Each error names an alternative.

@@ -24,7 +24,8 @@ const (
 	ListsCached Lists = "cached" // from a cache, for a few seconds
 )
 
-// Switches reduce the load of the shop step by step while it continues to sell. All nodes apply them within a second.
+// Switches reduce the load of the shop step by step while it continues to sell. All nodes apply changed switches within
+// a second.
 type Switches struct {
 	TickMS         int            `json:"tick_ms"`         // interval of ticks, 100–2000
 	HTTPBuy        bool           `json:"http_buy"`        // buys over HTTP are accepted

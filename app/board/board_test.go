@@ -21,7 +21,8 @@ func points(listed ...Point) []Point {
 	return listed
 }
 
-// An alarm is raised when all its conditions hold for long enough, not before. Its start is when they began to hold.
+// An alarm is raised only when all its conditions have held for long enough. Its start is the instant at which the
+// conditions began to hold.
 func TestStandstillRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	still := Point{Open: 1, ReservedS: 3}
@@ -254,8 +255,8 @@ func (f *fakeViewers) BoardWatched() bool { return true }
 
 func (f *fakeViewers) ShowBoard(b *Board) { f.shown = append(f.shown, b) }
 
-// While Redis is unavailable or rejects writes, the board shows the figures of the node itself, and drops them
-// afterwards.
+// While Redis is unavailable or rejects writes, the board shows only the figures of the node itself. Afterwards it
+// shows the figures in Redis again.
 func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	store, viewers := &fakeBoard{claimed: make(map[shop.Millis]bool)}, &fakeViewers{}

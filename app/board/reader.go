@@ -20,8 +20,8 @@ type Reader struct {
 
 	mu               sync.Mutex
 	rates            map[shop.ID]*saleRate
-	unreachableSince shop.Millis // approximate time when the first unreachable partition became unreachable; 0: all are reachable
-	rejectedSince    shop.Millis // approximate time when the first partition began to reject writes; 0: all accept writes
+	unreachableSince shop.Millis // approximate start of the first outage of a partition; 0: no outage
+	rejectedSince    shop.Millis // approximate start of rejected writes in a partition; 0: all accept writes
 }
 
 // saleRate stores the number of settled orders at the previous read.

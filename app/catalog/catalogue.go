@@ -397,7 +397,7 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Mill
 	return slots, nil
 }
 
-// OpenSales returns the number of sales that are open and not paused, as far as they are readable.
+// OpenSales returns the number of readable sales that are open and not paused.
 func (c *Catalogue) OpenSales(ctx context.Context, now shop.Millis) (n int) {
 	slots, err := c.SlotsBetween(ctx, now, now)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 //
 //	create (unarmed, create-only) → mark loaded in the database, if it was not edited since → arm
 //
-// After a crash between the steps they are repeated: an unarmed sale has sold nothing. A sale that is marked as loaded
-// but missing in Redis was lost, and only a recovery may restore it.
+// After a crash between the steps, the next load repeats them, because an unarmed sale has sold nothing. A sale that is
+// marked as loaded but missing in Redis was lost, and only a recovery may restore it.
 type Warmer struct {
 	Catalogue *Catalogue
 	Store     Store

@@ -122,8 +122,8 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 	return t.Redis.SetStuck(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
-// queryGatewayAgain schedules an early gateway query for orders that hold units again: a late payment may have revived
-// them.
+// queryGatewayAgain schedules an early gateway query for orders that hold units again, because a late payment may have
+// revived these orders.
 func (t *tally) queryGatewayAgain(ctx context.Context) error {
 	if len(t.harmless) == 0 {
 		return nil
@@ -135,8 +135,8 @@ func (t *tally) queryGatewayAgain(ctx context.Context) error {
 	return t.Store.CheckTrades(ctx, t.closedAt, checks)
 }
 
-// pendingUnits returns how many units only one store counts for pending operations: Redis has taken them out for a
-// withdrawal that the database has not settled, or the database has added them and Redis has not.
+// pendingUnits returns how many units only one store counts for pending operations: Redis has taken out units for a
+// withdrawal that the database has not settled, or the database has added units that Redis has not added.
 func (t *tally) pendingUnits(ctx context.Context) (units int64, err error) {
 	totals, err := t.Store.SaleTotals(ctx, t.sale.ID)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // ErrReplaced: the server must not be used.
 func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	defer func() { d.uncertain.Store(err != nil) }()
-	recorded, epochs := d.recordedHistories(ctx) // read first: a database that has lost nothing is never behind the recorded histories
+	// The recorded histories are read first: a database that has lost nothing is never behind them.
+	recorded, epochs := d.recordedHistories(ctx)
 	if h, err = d.Store.History(ctx); err != nil {
 		d.Store.Pin("", 0) // the next check may reach another server
 		return h, err
@@ -97,7 +98,7 @@ func (d *Driver) beginGeneration(
 ) error {
 	nothingLost, above := len(recorded) > 0, h.Generation
 	for _, r := range recorded {
-		nothingLost = nothingLost && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat // otherwise a backup was restored
+		nothingLost = nothingLost && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat // else: a backup
 		above = max(above, r.Generation, r.ClaimGeneration)
 	}
 	watched := 0

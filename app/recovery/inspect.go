@@ -70,9 +70,9 @@ func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHist
 }
 
 // promoted reports whether the partition moved to a server that was a replica at the last inspection. A replica lacks
-// the writes that were in progress. The node that has seen them may be gone or may not have reported yet, and their
-// rows may be on their way into the database. So the data are not compared: a new epoch rejects all these writes and
-// rows.
+// the writes that were in progress. The node that has seen these writes may be gone or may not have reported them yet.
+// The rows of these writes may be on their way into the database. So the data are not compared: a new epoch rejects all
+// these writes and rows.
 func promoted(s *shop.PartitionState) bool {
 	return s.Confirmed != "" && s.History != s.Confirmed && s.Followed != ""
 }

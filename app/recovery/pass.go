@@ -26,7 +26,7 @@ type Report struct {
 	Written  int       `json:"written"`   // orders whose lost rows were written again
 	Ended    int       `json:"ended"`     // orders that were ended again: their rows were pending again
 	SetAside int       `json:"set_aside"` // entries that became dead letters
-	Imported int       `json:"imported"`  // sales that were restored from Redis: the database had lost their terms, units or loaded mark
+	Imported int       `json:"imported"`  // sales whose terms, units or loaded mark were restored from Redis
 	Problems []Problem `json:"problems"`  // for an operator to settle
 }
 

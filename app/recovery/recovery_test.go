@@ -219,7 +219,7 @@ func (l *lostData) TouchSince(_ context.Context, ids []shop.ID, since shop.Milli
 }
 
 // P6, F3: the entry proves that a new row was published, and the entries are lost. So new rows that may be unpublished
-// get a new change time. Rows in later states record their publication themselves.
+// get a new change time. For later states, the row itself records the publication.
 func TestRestoreTouchesNewRows(t *testing.T) {
 	t.Parallel()
 	data := &lostData{rows: []shop.Order{

@@ -54,7 +54,7 @@ func (p *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUnt
 }
 
 // keepHolds keeps the holds of orders without a row, from the records of their buyers. The sale is stuck until an
-// operator has settled them.
+// operator has settled these orders.
 func (p *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
 	hasRow := make(map[shop.ID]bool, len(s.Orders))
 	for i := range s.Orders {
@@ -80,7 +80,7 @@ func (p *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
 	})
 }
 
-// addOrders adds the units of orders according to their rows, and keeps the orders.
+// addOrders adds the orders to the state, and adds their units to the counters according to their rows.
 func addOrders(s *shop.SaleState, orders []shop.Order) {
 	for i := range orders {
 		o := &orders[i]

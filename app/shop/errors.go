@@ -37,7 +37,7 @@ const (
 type Error struct {
 	Code    Code       `json:"code"`
 	Message string     `json:"message"`
-	RetryMS int64      `json:"retry_ms"`          // pause before a retry, milliseconds; 0: a retry needs no pause, or is useless
+	RetryMS int64      `json:"retry_ms"`          // pause before a retry; 0: no pause
 	Orders  []OrderRef `json:"orders,omitempty"`  // with limit_reached: orders that the buyer holds
 	Current any        `json:"current,omitempty"` // with a conflict between operators: the current object
 }
@@ -111,7 +111,7 @@ var (
 	// ErrLost means that Redis lacks state that was loaded according to the database. The partition needs a recovery.
 	ErrLost = errors.New("partition lost its state")
 	// ErrTooLate means that the change timestamps of the rows are too old to publish: reconnecting nodes would miss
-	// them.
+	// these changes.
 	ErrTooLate = errors.New("touched too long ago")
 	// ErrStockShort means that the database has fewer units of a sale than its orders need, or does not have the sale.
 	ErrStockShort = errors.New("the database has fewer units than Redis has sold")
@@ -171,7 +171,7 @@ func IgnoreNoRow(err error) error {
 // ErrArchived means that the order is in the archive. An archived order cannot hold units again.
 var ErrArchived = errors.New("the order is in the archive")
 
-// ErrNoSale is returned both for missing and for hidden sales, so that callers cannot distinguish them.
+// ErrNoSale is returned both for missing and for hidden sales, so that a caller cannot detect hidden sales.
 var ErrNoSale = Fail(NotFound, "no such sale")
 
 // ErrTaken means that an e-mail address or an ID belongs to another user.

@@ -69,7 +69,7 @@ type Order struct {
 	CreatedAt   Millis     `json:"created_at"`
 	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
 	PaidAt      Millis     `json:"paid_at,omitempty"`
-	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also set on expiry; reset when late money revives the order
+	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also set on expiry; reset by a revival
 	TradeNo     string     `json:"trade_no,omitempty"`
 	Tracking    string     `json:"tracking,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
