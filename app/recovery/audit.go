@@ -36,7 +36,7 @@ type AuditColumn struct {
 
 // Auditor checks the stock equation. Each store is read at one instant (one Redis script, one MySQL snapshot) and must
 // balance exactly. Free units in Redis must not exceed those in MySQL (I2). When no reservation of the sale is in
-// progress, the free units of both stores must be equal.
+// progress, the free units of both stores must be equal, except for burnt units and unfinished withdrawals.
 type Auditor struct {
 	Redis Redis
 	Store Store
