@@ -142,8 +142,8 @@ func (p *Pictures) cache(f *pictureFile) {
 	p.files[f.name] = p.used.PushFront(f)
 	for p.bytes += len(f.content); p.bytes > picturesInMemory; {
 		oldest := p.used.Back()
-		gone := p.used.Remove(oldest).(*pictureFile)
-		delete(p.files, gone.name)
-		p.bytes -= len(gone.content)
+		evicted := p.used.Remove(oldest).(*pictureFile)
+		delete(p.files, evicted.name)
+		p.bytes -= len(evicted.content)
 	}
 }

@@ -46,7 +46,7 @@ func (d *CatalogueService) ProductRecords(
 func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
 	p, err := d.Store.ProductRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
-		return p, missing("product", id, err)
+		return p, notFound("product", id, err)
 	}
 	return p, shop.Unreadable("the product", err)
 }
@@ -145,8 +145,8 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 	return 0
 }
 
-// SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as unused
-// new ones, so that an edit can restore them.
+// SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as new
+// pictures that no product uses, so that an edit can restore the removed pictures.
 func (d *CatalogueService) SetProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, version int64, images []shop.Image,
 ) (store.ProductRecord, error) {
@@ -221,8 +221,8 @@ func checkImageTexts(images []shop.Image) error {
 	return nil
 }
 
-// checkImages rejects pictures that are not stored. It locks the others until the operation ends, so that they are not
-// removed.
+// checkImages rejects pictures that are not stored. It locks the stored ones until the operation ends, so that no job
+// removes them.
 func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) error {
 	ids := imageIDs(images)
 	if len(ids) == 0 {

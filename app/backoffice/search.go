@@ -26,7 +26,7 @@ const maxSearch = 254
 func (d *SearchService) SearchOrders(
 	ctx context.Context, q store.OrderSearch, text string,
 ) ([]shop.Order, bool, error) {
-	found, err := d.narrow(ctx, &q, strings.TrimSpace(text))
+	found, err := d.restrictToText(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
 		return nil, false, shop.Unreadable("orders", err)
 	}
@@ -34,8 +34,8 @@ func (d *SearchService) SearchOrders(
 	return orders, more, shop.Unreadable("orders", err)
 }
 
-// narrow adds the condition for the text to the query, and reports whether the text matches anything.
-func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
+// restrictToText adds the condition for the text to the query, and reports whether the text matches anything.
+func (d *SearchService) restrictToText(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
 	switch {
 	case text == "":
 		return true, nil
@@ -43,15 +43,15 @@ func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text s
 		return false, nil
 	case strings.Contains(text, "@"):
 		u, err := d.Store.UserByEmail(ctx, strings.ToLower(text))
-		return d.of(q, u.ID, err)
+		return d.restrictToUser(q, u.ID, err)
 	}
 	p, err := d.Reader.Payment(ctx, text)
 	if err == nil {
 		q.ID = p.Order
 		return true, nil
 	}
-	id, wrong := shop.ParseID(text)
-	if !errors.Is(err, shop.ErrNoRow) || wrong != nil {
+	id, parseErr := shop.ParseID(text)
+	if !errors.Is(err, shop.ErrNoRow) || parseErr != nil {
 		return false, shop.IgnoreNoRow(err)
 	}
 	one, _, err := d.Reader.FindOrders(ctx, store.OrderSearch{ID: id, Limit: 1})
@@ -59,11 +59,11 @@ func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text s
 		q.ID = id
 		return true, nil
 	}
-	return d.of(q, id, err)
+	return d.restrictToUser(q, id, err)
 }
 
-// of restricts a query to a user's orders. It reports false if the query is about another user.
-func (d *SearchService) of(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
+// restrictToUser restricts a query to a user's orders. It reports false if the query is about another user.
+func (d *SearchService) restrictToUser(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
 	if err != nil {
 		return false, shop.IgnoreNoRow(err)
 	}
@@ -80,7 +80,7 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 	if len(text) > maxSearch {
 		return nil, false, nil
 	}
-	if id, wrong := shop.ParseID(text); wrong == nil {
+	if id, parseErr := shop.ParseID(text); parseErr == nil {
 		u, err := d.Store.UserByID(ctx, id)
 		if err != nil || u.State == shop.UserDeleted {
 			return nil, false, shop.Unreadable("users", shop.IgnoreNoRow(err))
@@ -116,8 +116,8 @@ func (d *SearchService) SearchPayments(
 		case shop.IgnoreNoRow(err) != nil:
 			return nil, false, shop.Unreadable("payments", err)
 		}
-		id, wrong := shop.ParseID(text)
-		if wrong != nil {
+		id, parseErr := shop.ParseID(text)
+		if parseErr != nil {
 			return nil, false, nil
 		}
 		q.Order = id

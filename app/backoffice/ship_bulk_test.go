@@ -41,9 +41,9 @@ func TestShipManyShipsValidLinesOnce(t *testing.T) {
 			}
 		}
 	}
-	acts := w.journalRows()
-	if len(acts) != 2 || journal.CheckOperationKey(acts[0].Key) != nil {
-		t.Errorf("got the journal rows %+v, want 2 rows with valid keys", acts)
+	rows := w.journalRows()
+	if len(rows) != 2 || journal.CheckOperationKey(rows[0].Key) != nil {
+		t.Errorf("got the journal rows %+v, want 2 rows with valid keys", rows)
 	}
 	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "RunOperation", "sell 1", "Touch", "publish 1")
 }

@@ -9,7 +9,7 @@ import (
 	"stampede/app/store"
 )
 
-// Limits of a parcel, in characters. The buyer's order contains both parts, separated by a space.
+// Limits of a parcel, in characters. The order of the buyer contains carrier and tracking, separated by a space.
 const (
 	maxCarrier  = 24
 	maxTracking = 39

@@ -24,7 +24,8 @@ const (
 	ListsCached Lists = "cached" // from a cache, for a few seconds
 )
 
-// Switches reduce the load of the shop step by step while it continues to sell. All nodes apply them within a second.
+// Switches reduce the load of the shop step by step while it continues to sell. All nodes apply changed switches within
+// a second.
 type Switches struct {
 	TickMS         int            `json:"tick_ms"`         // interval of ticks, 100–2000
 	HTTPBuy        bool           `json:"http_buy"`        // buys over HTTP are accepted
@@ -223,8 +224,8 @@ func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*
 	return &n, nil
 }
 
-// PublishBanner publishes a banner to all clients, and to new clients until it ends. It replaces the previous banner,
-// unless it is a translation of it.
+// PublishBanner publishes a banner to all clients, and to new clients until it ends. A translation extends the current
+// banner; any other banner replaces it.
 func (d *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
 	if err := n.check(); err != nil {
 		return shop.Notice{}, err

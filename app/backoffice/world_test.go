@@ -17,7 +17,7 @@ import (
 )
 
 // world is a database with one sale, and a Redis whose clock tests set. Its trace contains the transactions committed
-// after noted, and the calls to Redis.
+// after startTrace, and the calls to Redis.
 type world struct {
 	*store.Store
 	t     *testing.T

@@ -26,7 +26,7 @@ func (f *Storefront) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale
 }
 
 // SalesByPhase lists one page of sales; page starts at 1. It does not warm up sales, because a reader of these pages
-// does not watch them.
+// does not watch the sales.
 func (f *Storefront) SalesByPhase(
 	ctx context.Context, phase shop.Phase, page, size int,
 ) ([]shop.SaleView, bool, error) {
