@@ -31,8 +31,8 @@ func totalProcessorTime(of string) func(f figures) float64 {
 	}
 }
 
-// processorTime renders one line per op. Rates vary with the machine and the hour, processor time much less: use it to
-// compare versions.
+// processorTime renders one line per op. Processor time varies much less than rates with the machine and the hour, so
+// it is better for comparing versions.
 func processorTime(b *bytes.Buffer, rounds []Round) {
 	for _, c := range costs {
 		fmt.Fprintf(b, "| %s |", c.name)

@@ -51,7 +51,7 @@ func TestSmallestRoundMeasuresItsFigures(t *testing.T) {
 	}
 	for _, name := range []string{"chain/chain per_second", "chain/chain order_p99_ms"} {
 		if got := round.figures().of(name); !(got > 0) {
-			t.Errorf("%s is %v", name, got)
+			t.Errorf("%s is %v, want more than 0", name, got)
 		}
 	}
 	if all := values([]Round{*round}, totalProcessorTime(costs[0].of)); len(all) != 1 || all[0] <= 0 {

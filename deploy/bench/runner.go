@@ -85,7 +85,7 @@ func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) erro
 	return errors.Join(work(n), n.stop())
 }
 
-// runAlone runs scenarios on a server that it starts for them only.
+// runAlone runs scenarios on a server that it starts only for these scenarios.
 func (r *runner) runAlone(
 	ctx context.Context, s setup, step string, scenarios []string, args ...string,
 ) error {
@@ -140,8 +140,8 @@ func (r *runner) loadChain(ctx context.Context, n *node, step string, duration t
 	return all[0], before, after, err
 }
 
-// sockets measures a node with the role api alone. The baselines are the limit of its own sockets and one script call
-// per buy. Then it measures the floods.
+// sockets measures a node with the role api alone. The baselines are `time` ops over the same sockets and one script
+// call per buy. Then it measures the floods.
 func (r *runner) sockets(ctx context.Context) error {
 	err := r.reservations(ctx)
 	if err == nil {
@@ -154,20 +154,20 @@ func (r *runner) sockets(ctx context.Context) error {
 	return err
 }
 
-// reservations measures a node with the role api alone; the baseline is the limit of its own sockets.
+// reservations measures a node with the role api alone; the baseline is `time` ops over the same sockets.
 func (r *runner) reservations(ctx context.Context) error {
 	return r.runAlone(ctx, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
 		r.socketsFlag(manySockets), r.durationFlag(longTime), "--no-wait")
 }
 
-// floods measures how much a flood of forged payment notifications, and one of log ins, slows buys. The crowd is large
+// floods measures how much a flood of forged payment notifications, and a flood of logins, slows buys. The crowd is large
 // enough to keep the node busy: each socket may send 20 ops a second at most.
 func (r *runner) floods(ctx context.Context) error {
 	keys, err := sim.NewKeys()
 	if err != nil {
 		return err
 	}
-	// Nothing listens there: a forged notification causes no request to the gateway.
+	// No server listens at this address: a forged notification causes no request to the gateway.
 	if r.shop.settings, err = keys.Environ("http://127.0.0.1:1"); err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (r *runner) floods(ctx context.Context) error {
 		r.durationFlag(floodTime), "--no-wait")
 }
 
-// chain drains the backlog of the previous step, then measures complete orders: at full speed, at half of it, and one
-// by one.
+// chain drains the backlog of the previous step, then measures complete orders: at full speed, at half
+// speed, and on a node that handles each order separately.
 func (r *runner) chain(ctx context.Context) error {
 	err := r.on(ctx, allRoles, func(n *node) error {
 		if err := r.drain(ctx); err != nil {
@@ -199,7 +199,7 @@ func (r *runner) chain(ctx context.Context) error {
 	return r.runAlone(ctx, simpleAll, "chain-simple", []string{"chain"}, r.socketsFlag(chainSockets), r.durationFlag(longTime))
 }
 
-// crowd compares the same buys over few and over many sockets, then measures a full house on a fresh node.
+// crowd compares the same buys over few and over many sockets, then measures crowdSockets sockets on a fresh node.
 func (r *runner) crowd(ctx context.Context) error {
 	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
 	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
@@ -253,7 +253,7 @@ func (r *runner) verifySettled(ctx context.Context) error {
 		return err
 	}
 	if rows != r.reserved {
-		return fmt.Errorf("%d buys got reserved, but %d orders exist", r.reserved, rows)
+		return fmt.Errorf("%d buys were reserved, but %d pending orders exist", r.reserved, rows)
 	}
 	began := time.Now()
 	for {

@@ -13,7 +13,7 @@ import (
 
 const kept = "../load"
 
-// TestResultsMatchTheStoredRounds compares RESULTS.md and SCALE.md with pages made of the stored raw figures.
+// TestResultsMatchTheStoredRounds compares RESULTS.md and SCALE.md with pages written of the stored raw figures.
 func TestResultsMatchTheStoredRounds(t *testing.T) {
 	t.Parallel()
 	rounds, err := readRounds(kept)
@@ -24,14 +24,14 @@ func TestResultsMatchTheStoredRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := pages(rounds, machines)
+	written, err := pages(rounds, machines)
 	if err == nil {
-		err = appendRolling(kept, made)
+		err = appendRolling(kept, written)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range made {
+	for name, got := range written {
 		want, err := os.ReadFile(filepath.Join(kept, name))
 		if err != nil {
 			t.Fatal(err)
@@ -100,9 +100,9 @@ func TestMediansDecideTheVerdict(t *testing.T) {
 		row  row
 		want string
 	}{
-		"least, reached":     {row{name: "x", unit: "a/s", figure: rate, min: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
-		"least, not reached": {row{name: "x", unit: "a/s", figure: rate, min: 11_001}, "| short |"},
-		"most, exceeded":     {row{name: "x", unit: "ms", figure: rate, max: 0.5}, "| ≤ 0.5 | short |"},
+		"minimum, reached":     {row{name: "x", unit: "a/s", figure: rate, min: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
+		"minimum, not reached": {row{name: "x", unit: "a/s", figure: rate, min: 11_001}, "| short |"},
+		"maximum, exceeded":     {row{name: "x", unit: "ms", figure: rate, max: 0.5}, "| ≤ 0.5 | short |"},
 		"ratio":              {row{name: "x", unit: "a/s", figure: rate, baseline: rate, max: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
 		"not measured": {row{
 			name: "x", unit: "ms", figure: "None x", max: 1,
@@ -116,7 +116,7 @@ func TestMediansDecideTheVerdict(t *testing.T) {
 			{Figures: map[string]float64{"x": 0.8}},
 		})
 		if !strings.Contains(b.String(), c.want) {
-			t.Errorf("%s: %s", name, b.String())
+			t.Errorf("%s: got %s, want a line with %q", name, b.String(), c.want)
 		}
 	}
 }

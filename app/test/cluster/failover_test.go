@@ -29,8 +29,8 @@ func TestClusterFailoverReportsLostOrders(t *testing.T) {
 		name     string
 		args     []string // of every Redis
 		settings []string // of every node
-		behind   bool     // replication stopped before the failure
-		frozen   bool     // the primary is paused instead of killed, and returns as a replica
+		behind   bool     // whether replication stopped before the failure
+		frozen   bool     // whether the primary is paused instead of killed, and returns as a replica
 		maxLoss  loss
 	}{
 		{name: "replica is current", maxLoss: inFlightLoss},
@@ -70,7 +70,7 @@ type loss int
 const (
 	noLoss           loss = iota
 	inFlightLoss          // one buy of each shopper of the affected partitions
-	unreplicatedLoss      // everything that the replica had not received
+	unreplicatedLoss      // all reservations that the replica had not received
 )
 
 // failover is the failure of a primary during a sale.
@@ -82,7 +82,7 @@ type failover struct {
 	behind       bool
 	frozen       bool
 	maxLoss      loss
-	needsReplica bool // the promoted server sells only after it has a replica
+	needsReplica bool // whether the promoted server sells only after it has a replica
 }
 
 func (f *failover) unaffected(partition int) bool { return !f.hit[partition] }
@@ -139,7 +139,7 @@ func (f *failover) fail() {
 	}
 }
 
-// reconnectAll makes the failed primary a replica of the promoted server. A paused primary detects the promotion only
+// rejoin makes the failed primary a replica of the promoted server. A paused primary detects the promotion only
 // after it resumes, and may send some replies before that.
 func (f *failover) rejoin() {
 	f.t.Helper()
@@ -213,7 +213,7 @@ func (f *failover) requireBusy(partition int) {
 	}
 }
 
-// awaitPromotion waits until a replica is a primary. It returns the time since died.
+// awaitPromotion waits until a replica is a primary. It returns the time since diedAt.
 func (f *failover) awaitPromotion(diedAt time.Time) time.Duration {
 	f.t.Helper()
 	kit.Eventually(f.t, settleTimeout, func() (bool, string) {

@@ -11,7 +11,8 @@ import (
 const backlog = 500
 
 // P2, P6: kill -9 with at least 500 accepted reservations that are not committed, at a moment that depends on the seed.
-// The next life is killed while it writes them. All of them become orders, and every buyer receives the event.
+// The next node is killed while it writes these reservations. All of them become orders, and every buyer receives the
+// event.
 func TestKilledNodeLosesNoBacklog(t *testing.T) {
 	for i := range *seedsFlag {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {

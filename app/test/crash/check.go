@@ -41,7 +41,7 @@ type check struct {
 	final    Final
 	byID     map[shop.ID]*Row
 	attempts map[attempt][]Op
-	order    []attempt // in the order of their first op, so that reports are deterministic
+	order    []attempt // keys of attempts in the order of their first op, so that reports are deterministic
 	byKey    map[attempt][]*Row
 	paid     map[shop.ID]bool
 	found    []Violation

@@ -4,7 +4,7 @@ import (
 	"stampede/app/shop"
 )
 
-// sales: the stock equation and the limits hold in each store, and both stores agree.
+// sales checks that the stock equation and the limits hold in each store, and that both stores agree.
 func (c *check) sales() {
 	for i := range c.final.Sales {
 		s := &c.final.Sales[i]
@@ -23,7 +23,7 @@ func (c *check) balance(s *Sale, side string, n Side) {
 	}
 }
 
-// agreement: at rest both stores have the same free and held units, and all tickets are settled.
+// agreement checks that at rest both stores have the same free and held units, and that all tickets are settled.
 func (c *check) agreement(s *Sale) {
 	if s.Done != s.Tickets {
 		c.fail("I4", "sale %s: %d tickets, %d done at rest, want the same", s.ID, s.Tickets, s.Done)
@@ -47,8 +47,8 @@ func (c *check) agreement(s *Sale) {
 	}
 }
 
-// buyers: no buyer exceeds the limit, and Redis and the rows count the same units. One exception: an order was paid and
-// refunded, and a promoted database has lost both. The order is then cancelled, its units are written off, and Redis
+// buyers checks that no buyer exceeds the limit, and that Redis and the rows count the same units. One exception: an
+// order was paid and refunded, and a promoted database has lost the payment and the refund. The order is then cancelled, its units are written off, and Redis
 // continues to count them for the buyer, as after any refund.
 func (c *check) buyers(s *Sale) {
 	units, recovered := make(map[shop.ID]int64), make(map[shop.ID]int64)
@@ -85,7 +85,7 @@ func (c *check) buyers(s *Sale) {
 	}
 }
 
-// holds: every hold has an open row, and every open row has a hold.
+// holds checks that every hold belongs to an order that needs one, and that every such order has a hold.
 func (c *check) holds(s *Sale) {
 	held := make(map[shop.ID]bool, len(s.Holds))
 	for _, h := range s.Holds {
@@ -102,7 +102,7 @@ func (c *check) holds(s *Sale) {
 	}
 }
 
-// groups: at rest, XINFO reports no lag and no pending entries.
+// groups checks that at rest XINFO reports no lag and no pending entries.
 func (c *check) groups() {
 	for _, g := range c.final.Groups {
 		if g.Lag != 0 || g.Pending != 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // P1–P6, I1, I10, I11: a shop of five API nodes, three workers and two sweepers sells while nodes are killed, frozen,
-// stopped and added. The order depends on the seed. Each buyer has two or three phones on different nodes. Each phone
+// stopped and added. The order of these changes depends on the seed. Each buyer has two or three phones on different nodes. Each phone
 // receives the final state of each order. The partitions are evenly distributed again after each change.
 func TestNodeChangesLoseNoOrder(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func (f *fleet) awaitResumed(what string) (elapsed time.Duration) {
 	return elapsed
 }
 
-// one returns a running node of a role that has at least two running nodes.
+// randomNode returns a running node of a role that has at least two running nodes.
 func (f *fleet) one() *member {
 	f.w.t.Helper()
 	for {
@@ -75,7 +75,7 @@ func (f *fleet) one() *member {
 	}
 }
 
-// killOne kills a node and waits until the others have taken over before it adds a replacement.
+// killOne kills a node, waits until the other nodes have taken over its work, and adds a replacement.
 func (f *fleet) killOne() (string, *member) {
 	m := f.one()
 	m.Kill()

@@ -29,8 +29,8 @@ type payer struct {
 	order shop.ID
 }
 
-// dieDuringPayment: the program dies at a point of a payment flow. The next life completes the flow: the gateway keeps
-// exactly the right amount (P8).
+// dieDuringPayment kills the program at a point of a payment flow. The next node completes the flow, and the gateway
+// keeps exactly the right amount (P8).
 func dieDuringPayment(t *testing.T, flow, point string) {
 	window := 10 * time.Second // long enough to pay on a slow machine, short enough for orders that must expire
 	sim, settings := newGateway(t)
@@ -83,7 +83,7 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 	return &payer{w: w, sim: sim, token: token}
 }
 
-// buys buys one unit and waits until the order is pending.
+// buy buys one unit and waits until the order is pending.
 func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 	p.w.t.Helper()
 	var receipt order.Receipt
@@ -98,7 +98,7 @@ func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 	return receipt.Order
 }
 
-// pays follows the flow until the node dies. Requests without a response are completed in the next life.
+// pay follows the flow until the node dies. The next node completes requests that got no response.
 func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
 	number := p.order.String()
@@ -109,7 +109,7 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	_, err := p.sim.Open(payment.URL)
 	p.w.must(err)
 	switch flow {
-	case "close": // the buyer opens the cashier and does not pay
+	case "close": // the buyer loads the payment page and does not pay
 	case "late":
 		p.awaitState(n, shop.Expired)
 		beforeLate()

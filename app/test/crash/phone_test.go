@@ -13,7 +13,7 @@ import (
 	"stampede/realtime"
 )
 
-// described contains the messages of asyncapi.yaml.
+// asyncMessages returns the messages of asyncapi.yaml, parsed once.
 var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
 // phone is one device of a buyer. It keeps its cursor across sockets, as the page does.
@@ -23,8 +23,7 @@ type phone struct {
 
 	mu          sync.Mutex
 	conn        *wsclient.Conn // the newest socket, open or closed; nil before the first one
-	published   bool           // whether it has ever received an event
-	at          string         // address of the node of line
+	at          string         // address of the node of conn
 	bye         time.Time      // time of the last bye of the node; zero after the reconnect
 	reconnectAt time.Time      // earliest time of the reconnect
 }
@@ -65,7 +64,7 @@ func (p *phone) connect(addr string) error {
 	return nil
 }
 
-// sendHello sends hello. After the reply, the socket is the phone's line.
+// sendHello sends hello. After the reply, the socket is the phone's conn.
 func (p *phone) sendHello(s *wsclient.Conn, cursor string) error {
 	welcome, err := s.Hello(p.who.token, cursor)
 	if err != nil {
@@ -114,11 +113,6 @@ func (p *phone) onFrame(f *wsclient.Frame) {
 }
 
 func (p *phone) recordState(o *shop.Order, via Via, cursor string) {
-	if via != ByOrders {
-		p.mu.Lock()
-		p.published = true
-		p.mu.Unlock()
-	}
 	p.who.world.memory.onFrame(Received{
 		User: p.who.id, Device: p.number, Order: o.ID, State: o.State, Rev: o.Rev, Via: via, Cursor: cursor,
 	})
@@ -136,7 +130,7 @@ func (p *phone) close() {
 	}
 }
 
-// seen reports the phone's cursor as seen.
+// sendSeen sends the op `seen` with the phone's cursor.
 func (p *phone) seen() {
 	s := p.socket()
 	if s == nil {

@@ -17,7 +17,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// The kinds of replication. Buys wait for the replica of Redis only with replicated (STAMPEDE_REDIS_REPLICAS=1).
+// The kinds of replication. Buys wait for the replica of Redis only with the kind `replicated`
+// (STAMPEDE_REDIS_REPLICAS=1).
 const (
 	asynchronous, semiSync   = "asynchronous", "semi-sync"
 	unreplicated, replicated = "unreplicated", "replicated"
@@ -156,7 +157,7 @@ func (p *promotion) promote() {
 	}
 }
 
-// payOrAbandon decides the fate of a new order: its buyer only opens a payment, pays late, pays, or pays and requests a
+// payOrAbandon chooses at random how a new order continues: its buyer only opens a payment, pays late, pays, or pays and requests a
 // refund.
 func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	p.payLate()
@@ -194,7 +195,8 @@ func (p *promotion) enqueue(list *[]*payer, who ...*payer) {
 	*list = append(*list, who...)
 }
 
-// retry repeats an action for each payer of a list until it is done, and returns how many are left.
+// retry calls `done` for each payer of a list, removes the payers for which it returns true, and returns the number of
+// remaining payers.
 func (p *promotion) retry(list *[]*payer, done func(who *payer) bool) int {
 	p.mu.Lock()
 	left := *list

@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dieDuringShipping: the program dies while a paid order is shipped, or while its buyer confirms the receipt. The next
-// life publishes the event, and repeated requests succeed.
+// dieDuringShipping kills the program while a paid order is shipped, or while its buyer confirms the receipt. The next
+// node publishes the event, and repeated requests succeed.
 func dieDuringShipping(t *testing.T, flow, point string) {
 	sim, settings := newGateway(t)
 	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW=10s")...)

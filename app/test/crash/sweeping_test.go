@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P5, I3: ten thousand orders have the same deadline, and a sweeper dies in the middle of them while another node
-// sweeps, too. Every unit returns exactly once. Units of later deadlines return within a second.
+// P1, P5, I3: ten thousand orders have the same deadline. A sweeper dies while it processes them, and another node also
+// sweeps. Every unit returns exactly once. Units of later deadlines return within a second.
 func TestKilledSweeperReturnsUnitsOnce(t *testing.T) {
 	for _, point := range []string{"expire.after-commit", "expire.after-return", "expire.before-drop"} {
 		t.Run(point, func(t *testing.T) {
@@ -72,7 +72,7 @@ func (w *world) awaitAllFree() shop.Millis {
 	return w.redisTime()
 }
 
-// setDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and returns it.
+// setDeadline moves all pending orders to one deadline, in the rows and in the delay queues. It returns the deadline.
 func (w *world) setDeadline(in time.Duration) shop.Millis {
 	w.t.Helper()
 	ctx := kit.Context(w.t)

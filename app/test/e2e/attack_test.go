@@ -59,7 +59,7 @@ func (s *testShop) runAttack(n *node, a attempt) attack.Result {
 
 // TestAttackersGetFewUnits: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or
 // flood requests get less than 1 % of the units if the sale requires a pass or work. An attacker who does the work gets
-// at most its share of the work.
+// at most the share of units that equals the share of the work.
 func TestAttackersGetFewUnits(t *testing.T) {
 	t.Parallel()
 	both := []shop.Challenge{shop.ChallengePass, shop.ChallengeWork}

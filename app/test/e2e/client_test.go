@@ -27,9 +27,9 @@ type client struct {
 	board   atomic.Pointer[wsclient.BoardEvent] // newest board event
 }
 
-// described returns the frame descriptions in asyncapi.yaml, parsed once. The tests check the frames of their sockets
-// against them. In a crowd, one of crowdChecked sockets is checked: checking all frames takes more CPU time than the
-// server under test.
+// asyncMessages returns the frame descriptions in asyncapi.yaml, parsed once. The tests check the frames of their
+// sockets against these descriptions. In a crowd, one of crowdChecked sockets is checked, because a check of all frames
+// takes more CPU time than the server under test.
 var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
 // dial opens a socket and sends nothing.

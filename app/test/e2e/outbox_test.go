@@ -13,7 +13,7 @@ import (
 )
 
 // P8: the back office gets the posting of a paid order even if the promoted replica lacks it. After Redis was emptied,
-// it gets the postings of the last week again. The consumer group of its reader is restored, and no unknown group is
+// the back office gets the postings of the last week again. The consumer group of its reader is restored, and no unknown group is
 // created.
 func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	t.Parallel()

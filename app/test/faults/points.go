@@ -6,7 +6,7 @@ type Point struct {
 	Name  string
 	when  side
 	calls []string // any of these calls is the step
-	// of is the function that makes the call, "package.(*Type).Method"; "" if only one function makes it. Several flows
+	// caller is the function that makes the call, "package.(*Type).Method"; "" if only one function makes it. Several flows
 	// have the same step, and the call does not identify its flow.
 	of string
 }

@@ -33,7 +33,7 @@ var scriptNames = func() map[string]string {
 	return names
 }()
 
-// callName returns the call name of a command: of its script, or the command in lower case.
+// callName returns the call name of a command: the name of its script, or the command in lower case.
 func callName(cmd redis.Cmder) string {
 	name := strings.ToLower(cmd.Name())
 	script := ""

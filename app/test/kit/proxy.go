@@ -168,7 +168,7 @@ func (p *Proxy) serve(client net.Conn) {
 	l.run()
 }
 
-// register registers the line so that Cut can reset it. It returns false if the proxy is cut, closed or redirected.
+// register registers the connection so that Cut can reset it. It returns false if the proxy is cut, closed or redirected.
 func (p *Proxy) register(l *proxyConn, target string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,8 @@ func (p *Proxy) shouldDrop(request []byte) bool {
 	return true
 }
 
-// waitForward waits for the delay and until the proxy is not stalled. It returns false if the line ended meanwhile.
+// waitForward waits for the delay and until the proxy is not stalled. It returns false if the connection
+// has ended meanwhile.
 func (p *Proxy) waitForward(ended <-chan struct{}) bool {
 	p.mu.Lock()
 	delay := p.delay

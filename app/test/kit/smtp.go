@@ -93,7 +93,8 @@ func WithCertificate(t testing.TB) func(*MailServer) {
 	}
 }
 
-// SetReply sets a function that chooses the replies from now on. If it returns "", or is nil, the reply is the default.
+// SetReply sets a function that chooses the replies from now on. If reply is nil or returns "", the server sends its
+// default reply.
 func (s *MailServer) SetReply(reply func(step, arg string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

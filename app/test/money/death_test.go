@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// scenario is the story of one order: a preparation, and the steps of the process that dies.
+// scenario is a preparation of one order, and the steps of the process that dies.
 type scenario struct {
 	before      func(w *world, n *node, o shop.Order)
 	steps       func(n *node, o shop.Order)
@@ -24,7 +24,7 @@ func stateSet(states ...shop.OrderState) map[shop.OrderState]bool {
 	return set
 }
 
-// openPayment opens the payment and visits the cashier.
+// openPayment opens the payment and loads the payment page of the gateway.
 func openPayment(w *world, n *node, o shop.Order) {
 	w.retry("the buyer opens the payment", func() error { return n.openPayment(o) })
 }
@@ -83,8 +83,8 @@ var scenarios = map[string]scenario{
 		steps:       func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) },
 		finalStates: stateSet(shop.Cancelled, shop.Expired),
 	},
-	"late, a unit is free": {before: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
-	"late, sold out": {
+	"late payment, a unit is free": {before: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
+	"late payment, sold out": {
 		before: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.order(o.Ref(), o.User+1)
@@ -92,7 +92,7 @@ var scenarios = map[string]scenario{
 		steps:       func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
 		finalStates: stateSet(shop.Refunded),
 	},
-	"late, limit reached": {
+	"late payment, limit reached": {
 		before: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.order(o.Ref(), o.User)
@@ -101,7 +101,7 @@ var scenarios = map[string]scenario{
 		units:       5,
 		finalStates: stateSet(shop.Refunded),
 	},
-	"late, archived": {
+	"late payment, archived": {
 		before: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.archive(n, o)
@@ -127,8 +127,8 @@ var scenarios = map[string]scenario{
 	},
 }
 
-// P8, P1: in each story the process dies after its first, second, … call, until it completes the story. Each time the
-// next process completes the pending work.
+// P8, P1: in each scenario the process dies after its first, second, … call, until it completes the scenario. Each time
+// the next process completes the pending work.
 func TestNextProcessCompletesWorkAfterDeath(t *testing.T) {
 	t.Parallel()
 	for name, l := range scenarios {
@@ -147,7 +147,7 @@ func TestNextProcessCompletesWorkAfterDeath(t *testing.T) {
 	}
 }
 
-// runScenario runs the story with an order of a new sale.
+// runScenario runs the scenario with an order of a new sale.
 func (w *world) runScenario(l scenario, m *dyingProcess) {
 	w.t.Helper()
 	sale := w.offer(max(l.units, 1), 1)

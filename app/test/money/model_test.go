@@ -31,7 +31,7 @@ type randomSale struct {
 	trades []payment.Trade // earlier trade states of the gateway
 }
 
-// drawOrder draws an order; it skips the step without orders.
+// drawOrder draws an order. If no order exists, it skips the step.
 func (l *randomSale) drawOrder(rt *rapid.T) shop.Order {
 	if len(l.orders) == 0 {
 		rt.Skip("no order exists")

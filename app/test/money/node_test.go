@@ -17,7 +17,7 @@ import (
 type node struct {
 	w              *world
 	m              *dyingProcess   // nil: does not die
-	ctx            context.Context // of its calls, which m counts
+	ctx            context.Context // context of its calls; m counts these calls
 	gateway        payment.Gateway
 	effects        *order.Effects
 	fulfiller      *order.Fulfiller
@@ -65,7 +65,7 @@ func (w *world) node(m *dyingProcess) *node {
 // dead reports whether the process has died.
 func (n *node) dead() bool { return n.m.dead() }
 
-// openPayment opens the payment, as the button Pay does, and visits the gateway's cashier.
+// openPayment opens the payment, as the button Pay does, and loads the payment page of the gateway.
 func (n *node) openPayment(o shop.Order) error {
 	payment, err := n.cashier.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
 	if err == nil {
@@ -74,8 +74,8 @@ func (n *node) openPayment(o shop.Order) error {
 	return err
 }
 
+// settleNow has the effect of a notification with the current trade state.
 func (n *node) settleNow(o shop.Order) error {
-	// Has the effect of a notification with the current trade state.
 	t, err := n.gateway.Query(n.ctx, o.ID)
 	if err == nil {
 		err = n.cashier.Settle(n.ctx, t)

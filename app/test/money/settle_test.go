@@ -95,7 +95,7 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 // recovery of the database alone and together with Redis. The next operation has a newer version in Redis.
 func TestRecoveryImportsNewerOperations(t *testing.T) {
 	t.Parallel()
-	for how, restores := range map[string]bool{"the database": false, "both": true} {
+	for how, restores := range map[string]bool{"the database": false, "the database and Redis": true} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

@@ -116,8 +116,8 @@ func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed
 	}
 }
 
-// P1, I8: units are added or withdrawn at each moment of a recovery of the partition. In the second case, Redis had
-// decided before, and the database settles the decision at that moment.
+// P1, I8: units are added or withdrawn at each moment of a recovery of the partition. In another case, Redis has
+// decided before the recovery, and the database settles the decision at that moment.
 func TestStockOperationDuringRebuildAppliesOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -156,7 +156,7 @@ func TestStockOperationDuringRebuildAppliesOnce(t *testing.T) {
 	}
 }
 
-// rebuildWith recovers the partition and runs happens at a moment of the recovery.
+// rebuildWith recovers the partition and runs action at a moment of the recovery.
 func (w *world) rebuildWith(moment string, sale shop.SaleRef, action func()) {
 	w.t.Helper()
 	w.forceRebuild()

@@ -47,10 +47,10 @@ func TestCheck(t *testing.T) {
 	}{
 		"a response":       {exchange("GET", "/api/v1/time", 200, time), ""},
 		"a failure":        {exchange("GET", "/api/v1/time", 503, failure("busy")), ""},
-		"the page":         {exchange("GET", "/assets/a.js", 200, "let a"), ""},
-		"no such address":  {exchange("GET", "/api/v1/nothing", 404, failure("not_found")), ""},
+		"an asset of the page":         {exchange("GET", "/assets/a.js", 200, "let a"), ""},
+		"an unknown path":  {exchange("GET", "/api/v1/nothing", 404, failure("not_found")), ""},
 		"a buy":            {modified(withToken(exchange("POST", buy, 200, receipt)), withBody(`{"qty":1,"key":"k-123456"}`)), ""},
-		"a further field":  {exchange("GET", "/api/v1/time", 200, `{"now":1,"then":2}`), "then"},
+		"an undeclared field":  {exchange("GET", "/api/v1/time", 200, `{"now":1,"then":2}`), "then"},
 		"a missing field":  {exchange("GET", "/api/v1/time", 200, `{}`), "now"},
 		"a number as text": {exchange("GET", "/api/v1/time", 200, `{"now":"1"}`), "integer"},
 		"an id as a number": {modified(withToken(exchange("POST", buy, 200,
@@ -64,14 +64,14 @@ func TestCheck(t *testing.T) {
 		"an unknown method":          {exchange("PUT", "/api/v1/time", 200, time), "no such operation"},
 		"an unknown code":            {exchange("GET", "/api/v1/time", 409, failure("tired")), "code"},
 		"a code of other operations": {exchange("GET", "/api/v1/time", 409, failure("sold_out")), "does not declare the code"},
-		"another status":             {exchange("GET", "/api/v1/time", 500, failure("busy")), "status 503"},
-		"another request":            {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), "r1", "r2", 1)), "names request"},
-		"no request":                 {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), `,"request":"r1"`, "", 1)), "request"},
-		"a bare text":                {exchange("GET", "/assets/a.js", 404, "not here"), "JSON"},
-		"no request id": {
+		"the status of another code":             {exchange("GET", "/api/v1/time", 500, failure("busy")), "status 503"},
+		"another request id in the body":            {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), "r1", "r2", 1)), "names request"},
+		"no request id in the body":                 {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), `,"request":"r1"`, "", 1)), "request"},
+		"an error in plain text":                {exchange("GET", "/assets/a.js", 404, "not here"), "JSON"},
+		"no X-Request-Id": {
 			modified(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("X-Request-Id") }), "X-Request-Id",
 		},
-		"no policy": {
+		"no Content-Security-Policy": {
 			modified(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("Content-Security-Policy") }),
 			"Content-Security-Policy",
 		},
