@@ -92,7 +92,7 @@ func (r *runner) pairSide(ctx context.Context, crowd bool) (found figures, err e
 		err = r.reservations(ctx)
 	}
 	if err == nil && crowd {
-		err = r.on(ctx, allRoles, func(n *node) error {
+		err = r.withNode(ctx, allRoles, func(n *node) error {
 			_, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.socketsFlag(crowdSockets), r.durationFlag(longTime))
 			return err
 		})

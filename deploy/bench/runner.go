@@ -77,7 +77,7 @@ type setup struct {
 }
 
 // on starts a server, calls work, and stops the server.
-func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) error {
+func (r *runner) withNode(ctx context.Context, s setup, work func(n *node) error) error {
 	n, err := r.start(ctx, s.program, s.settings...)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) erro
 func (r *runner) runAlone(
 	ctx context.Context, s setup, step string, scenarios []string, args ...string,
 ) error {
-	return r.on(ctx, s, func(n *node) error {
+	return r.withNode(ctx, s, func(n *node) error {
 		_, err := r.load(ctx, n, step, scenarios, args...)
 		return err
 	})
@@ -113,7 +113,7 @@ var (
 // orders measures the memory and the log of Redis per order in a fresh shop, without a backlog: each reservation
 // becomes a row at once.
 func (r *runner) orders(ctx context.Context) error {
-	return r.on(ctx, allRoles, func(n *node) error {
+	return r.withNode(ctx, allRoles, func(n *node) error {
 		found, before, after, err := r.loadChain(ctx, n, "orders", 2*longTime)
 		if err != nil {
 			return err
@@ -160,8 +160,8 @@ func (r *runner) reservations(ctx context.Context) error {
 		r.socketsFlag(manySockets), r.durationFlag(longTime), "--no-wait")
 }
 
-// floods measures how much a flood of forged payment notifications, and a flood of logins, slows buys. The crowd is large
-// enough to keep the node busy: each socket may send 20 ops a second at most.
+// floods measures how much a flood of forged payment notifications, and a flood of logins, slows buys. The crowd is
+// large enough to keep the node busy: each socket may send 20 ops a second at most.
 func (r *runner) floods(ctx context.Context) error {
 	keys, err := sim.NewKeys()
 	if err != nil {
@@ -179,7 +179,7 @@ func (r *runner) floods(ctx context.Context) error {
 // chain drains the backlog of the previous step, then measures complete orders: at full speed, at half
 // speed, and on a node that handles each order separately.
 func (r *runner) chain(ctx context.Context) error {
-	err := r.on(ctx, allRoles, func(n *node) error {
+	err := r.withNode(ctx, allRoles, func(n *node) error {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (r *runner) chain(ctx context.Context) error {
 func (r *runner) crowd(ctx context.Context) error {
 	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
 	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
-	err := r.on(ctx, allRoles, func(n *node) error {
+	err := r.withNode(ctx, allRoles, func(n *node) error {
 		_, err := r.load(ctx, n, "few", []string{"buy"}, r.socketsFlag(fewSockets), r.durationFlag(shortTime), rate)
 		if err == nil {
 			_, err = r.load(ctx, n, "many", []string{"buy"}, r.socketsFlag(crowdSockets), r.durationFlag(shortTime), rate)
@@ -213,7 +213,7 @@ func (r *runner) crowd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.on(ctx, allRoles, func(n *node) error {
+	return r.withNode(ctx, allRoles, func(n *node) error {
 		scenarios := []string{"idle", "fanout", "reconnect"}
 		_, err := r.load(ctx, n, "crowd", scenarios, r.socketsFlag(crowdSockets), r.durationFlag(longTime), stalled)
 		if err == nil {

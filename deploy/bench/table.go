@@ -111,11 +111,11 @@ var rows = []row{
 func (w *row) compared(f figures) float64 {
 	switch {
 	case w.baseline == "":
-		return f.of(w.figure)
+		return f.get(w.figure)
 	case w.ratio == "":
-		return f.of(w.figure) / f.of(w.baseline)
+		return f.get(w.figure) / f.get(w.baseline)
 	}
-	return f.of(w.ratio)
+	return f.get(w.ratio)
 }
 
 func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures) {

@@ -30,8 +30,8 @@ type Options struct {
 	Persist  bool          // honest shoppers wait for returned units after SoldOut
 	Pictures rate.Limit    // captchas per second that are solved for the attacker
 
-	Token func() string                                // returns the token of a new user
-	Read  func(task string) (solution string, _ error) // solves the captcha of a task
+	Token        func() string                                // returns the token of a new user
+	SolveCaptcha func(task string) (solution string, _ error) // solves the captcha of a task
 }
 
 // Result contains the outcome for both sides.

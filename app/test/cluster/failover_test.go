@@ -52,7 +52,7 @@ func TestClusterFailoverReportsLostOrders(t *testing.T) {
 				maxLoss: c.maxLoss, needsReplica: len(c.args)+len(c.settings) > 0,
 			}
 			for p, primary := range w.primaries() {
-				f.hit[p] = primary == f.primary.Addr()
+				f.onPrimary[p] = primary == f.primary.Addr()
 			}
 			f.execute()
 		})
@@ -78,18 +78,18 @@ type failover struct {
 	*world
 	primary      *kit.RedisServer
 	replicas     []*kit.RedisServer // one of them is promoted
-	hit          [partitions]bool   // partitions on the primary
+	onPrimary    [partitions]bool   // partitions on the primary
 	behind       bool
 	frozen       bool
 	maxLoss      loss
 	needsReplica bool // whether the promoted server sells only after it has a replica
 }
 
-func (f *failover) unaffected(partition int) bool { return !f.hit[partition] }
+func (f *failover) unaffected(partition int) bool { return !f.onPrimary[partition] }
 
 func (f *failover) execute() {
 	t := f.t
-	victim := slices.Index(f.hit[:], true)
+	victim := slices.Index(f.onPrimary[:], true)
 	if victim < 0 {
 		t.Fatalf("got no partition on %s, want at least one", f.primary.Addr())
 	}
@@ -125,7 +125,7 @@ func (f *failover) execute() {
 	if !f.needsReplica && resumedAfter-promoted > resumeLimit {
 		t.Errorf("the replica was promoted after %v and sold again after %v, want the first sale within %v of the promotion", promoted, resumedAfter, resumeLimit)
 	}
-	if slices.Contains(f.hit[:], false) {
+	if slices.Contains(f.onPrimary[:], false) {
 		f.checkLiveLatency(buysDuring(attempts, diedAt, end, f.unaffected))
 	}
 }
@@ -187,7 +187,7 @@ func (f *failover) fallBehind(crowd *crowd, victim int) {
 			crowd.awaitResults(p, 20)
 		}
 	}
-	if !slices.Contains(f.hit[:], false) {
+	if !slices.Contains(f.onPrimary[:], false) {
 		f.requireBusy(victim)
 	}
 	// A buy that was in flight when the link was cut may be acknowledged: at most one per shopper.
@@ -250,7 +250,7 @@ func (f *failover) checkSettled(attempts []attempt, end time.Time) {
 	for _, p := range attempts {
 		switch {
 		case rows[p.receipt.Order]:
-		case f.hit[p.partition] && p.began.Before(end):
+		case f.onPrimary[p.partition] && p.began.Before(end):
 			lost = append(lost, p)
 		default:
 			t.Errorf("order %s of partition %d was confirmed and has no row, although its primary is live", p.receipt.Order,
@@ -283,8 +283,8 @@ func (f *failover) checkSettled(attempts []attempt, end time.Time) {
 
 // affectedPartitions returns the number of affected partitions.
 func (f *failover) affectedPartitions() (n int) {
-	for _, hit := range f.hit {
-		if hit {
+	for _, affected := range f.onPrimary {
+		if affected {
 			n++
 		}
 	}

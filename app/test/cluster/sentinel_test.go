@@ -21,8 +21,8 @@ func TestSentinelFailoverLosesNoOrder(t *testing.T) {
 			servers := kit.StartSentinels(t, kit.SentinelOptions{Replicas: 2})
 			f.world = open(t, "redis-sentinel://"+servers.Hosts+"/"+servers.Name(), waitForReplica...)
 			f.primary, f.replicas = servers.Primary, servers.Replicas
-			for p := range f.hit {
-				f.hit[p] = true
+			for p := range f.onPrimary {
+				f.onPrimary[p] = true
 			}
 			f.execute()
 		})

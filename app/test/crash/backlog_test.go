@@ -20,15 +20,15 @@ func TestKilledNodeLosesNoBacklog(t *testing.T) {
 			w := newWorld(t)
 			w.setUpCrowd()
 			reserver := w.start("STAMPEDE_ROLES=api")
-			lost := w.killInBacklog(reserver)
+			uncommitted := w.killInBacklog(reserver)
 
 			writer := w.start()
 			w.enter(writer)
-			w.awaitRows(w.rng.IntN(lost))
+			w.awaitRows(w.rng.IntN(uncommitted))
 			writer.Kill()
 			next := w.start()
 			w.reconnectAll(next)
-			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 		})
 	}
 }
@@ -51,9 +51,9 @@ func (w *world) killInBacklog(n *node) int {
 	w.awaitAccepted(backlog + 20 + w.rng.IntN(200))
 	n.Kill()
 	tr.end()
-	lost := w.uncommitted()
-	if lost < backlog {
-		w.t.Fatalf("%d confirmed reservations were uncommitted at the kill, want at least %d", lost, backlog)
+	uncommitted := w.uncommitted()
+	if uncommitted < backlog {
+		w.t.Fatalf("%d confirmed reservations were uncommitted at the kill, want at least %d", uncommitted, backlog)
 	}
-	return lost
+	return uncommitted
 }

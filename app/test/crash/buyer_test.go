@@ -40,7 +40,7 @@ func (w *world) addBuyers(n int) {
 			phones = 2
 		}
 		for number := range phones {
-			p := &phone{who: b, number: number}
+			p := &phone{buyer: b, number: number}
 			b.phones = append(b.phones, p)
 			w.t.Cleanup(p.close)
 		}
@@ -114,7 +114,7 @@ func (b *buyer) recordOutcome(op Op, err error) Op {
 	default:
 		op.Outcome = Refused
 	}
-	b.world.memory.op(op)
+	b.world.memory.addOp(op)
 	return op
 }
 

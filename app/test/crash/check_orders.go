@@ -7,7 +7,7 @@ import (
 // buys checks that an accepted buy has exactly one order, a buy with an unknown outcome at most one, and a refused buy
 // no order.
 func (c *check) buys() {
-	for _, p := range c.order {
+	for _, p := range c.attemptOrder {
 		if n := len(c.byKey[p]); n > 1 {
 			c.fail("P4", "key %s of user %s has %d orders, want 1", p.key, p.user, n)
 		}

@@ -37,7 +37,7 @@ func (c *check) agreement(s *Sale) {
 	}
 	var units int64
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.open() {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.hasHold() {
 			units += r.Qty
 		}
 	}
@@ -48,8 +48,8 @@ func (c *check) agreement(s *Sale) {
 }
 
 // buyers checks that no buyer exceeds the limit, and that Redis and the rows count the same units. One exception: an
-// order was paid and refunded, and a promoted database has lost the payment and the refund. The order is then cancelled, its units are written off, and Redis
-// continues to count them for the buyer, as after any refund.
+// order was paid and refunded, and a promoted database has lost the payment and the refund. The order is then
+// cancelled, its units are written off, and Redis continues to count them for the buyer, as after any refund.
 func (c *check) buyers(s *Sale) {
 	units, recovered := make(map[shop.ID]int64), make(map[shop.ID]int64)
 	writtenOff := s.Database.Withdrawn
@@ -58,7 +58,7 @@ func (c *check) buyers(s *Sale) {
 		if r.Sale != s.ID {
 			continue
 		}
-		if !r.holds() {
+		if !r.keepsUnits() {
 			if r.Reason == shop.ReasonRecovered {
 				recovered[r.User] += r.Qty
 			}
@@ -91,12 +91,12 @@ func (c *check) holds(s *Sale) {
 	for _, h := range s.Holds {
 		held[h.Order] = true
 		row := c.byID[h.Order]
-		if row == nil || !row.open() || row.Qty != h.Qty {
+		if row == nil || !row.hasHold() || row.Qty != h.Qty {
 			c.fail("I3", "Redis holds %d units for order %s, which is %s", h.Qty, h.Order, stateOf(row))
 		}
 	}
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.open() && !held[r.ID] {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.hasHold() && !held[r.ID] {
 			c.fail("I3", "order %s is %s and has no hold in Redis", r.ID, r.State)
 		}
 	}

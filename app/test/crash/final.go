@@ -28,13 +28,13 @@ type Row struct {
 }
 
 // keepsUnits reports whether the order keeps its units.
-func (r *Row) holds() bool {
+func (r *Row) keepsUnits() bool {
 	o := shop.Order{State: r.State, CancelledAt: r.Ended}
 	return o.HoldsUnits()
 }
 
 // hasHold reports whether Redis must have a hold for the order. Units of refunded orders are withdrawn.
-func (r *Row) open() bool { return r.holds() && r.State != shop.Refunded }
+func (r *Row) hasHold() bool { return r.keepsUnits() && r.State != shop.Refunded }
 
 // Sale is the state of one sale in both stores.
 type Sale struct {

@@ -41,19 +41,19 @@ func TestFrozenConsumerRepeatsNoChange(t *testing.T) {
 			worker := w.start("STAMPEDE_ROLES=worker")
 			w.freezeHoldingBatch(worker)
 			w.awaitXinfoMatch()
-			lost := w.uncommitted()
+			uncommitted := w.uncommitted()
 			other := w.start()
 			w.awaitWritten()
 			worker.thaw()
 			w.reconnectAll(other)
-			w.awaitRest(other, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(other, fmt.Sprintf("%3d uncommitted", uncommitted))
 			worker.Kill()
 		})
 	}
 }
 
-// freezeHoldingBatch stops the worker while it has pending entries. The worker may finish these entries before the check. Then
-// the worker continues, and more units are bought.
+// freezeHoldingBatch stops the worker while it has pending entries. The worker may finish these entries before the
+// check. Then the worker continues, and more units are bought.
 func (w *world) freezeHoldingBatch(worker *node) {
 	w.t.Helper()
 	kit.Eventually(w.t, settleTimeout, func() (bool, string) {

@@ -45,8 +45,8 @@ func dieDuringOperation(t *testing.T, flow, point string) {
 	tr := w.trade(behaviour{cancelPercent: 25})
 	w.awaitAccepted(5)
 	d := w.operation(flow)
-	ada, key := w.token(kit.NewID(), shop.Operator), "act-lost-"+flow
-	if status, response, err := w.call(victim, ada, key, d); err == nil {
+	operatorToken, key := w.token(kit.NewID(), shop.Operator), "act-lost-"+flow
+	if status, response, err := w.call(victim, operatorToken, key, d); err == nil {
 		t.Fatalf("got a response from a node that should have died: %d: %s", status, response)
 	}
 	victim.waitDeath(point)
@@ -57,7 +57,7 @@ func dieDuringOperation(t *testing.T, flow, point string) {
 		missing := d.missing(next)
 		return missing == "", missing
 	})
-	w.repeatOperation(next, ada, key, d)
+	w.repeatOperation(next, operatorToken, key, d)
 	w.awaitRest(next, "")
 }
 
@@ -172,12 +172,12 @@ func (w *world) bannerProblem(n *node, text string) string {
 
 // repeatOperation repeats the operation twice under its key. Both responses must be equal, and the repeats must not add
 // rows to the journal. Another operation under the key must be rejected, and `stampede journal verify` must succeed.
-func (w *world) repeatOperation(n *node, who, key string, d operation) {
+func (w *world) repeatOperation(n *node, token, key string, d operation) {
 	w.t.Helper()
 	journalRows := w.count("SELECT COUNT(*) FROM journal")
 	var decided [2]string
 	for i := range decided {
-		status, response, err := w.call(n, who, key, d)
+		status, response, err := w.call(n, token, key, d)
 		if err != nil || status != http.StatusOK {
 			w.t.Fatalf("the repeated operation got %d %s %v, want 200", status, response, err)
 		}
@@ -192,12 +192,12 @@ func (w *world) repeatOperation(n *node, who, key string, d operation) {
 	other := operation{
 		http.MethodPost, "/api/v1/operator/notice", map[string]any{"level": "warning", "text": "Something else."}, nil,
 	}
-	if status, response, _ := w.call(n, who, key, other); status != http.StatusConflict ||
+	if status, response, _ := w.call(n, token, key, other); status != http.StatusConflict ||
 		!strings.Contains(string(response), string(shop.DuplicateKey)) {
 		w.t.Errorf("another operation under the same key got %d %s, want 409 duplicate_key", status, response)
 	}
 	cmd := exec.CommandContext(kit.Context(w.t), binary, "journal", "verify")
-	cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr, "STAMPEDE_TOKEN="+who)
+	cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr, "STAMPEDE_TOKEN="+token)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Errorf("stampede journal verify: %v\n%s", err, out)
 	}
@@ -225,7 +225,8 @@ func (w *world) token(user shop.ID, role shop.Role) string {
 	return token
 }
 
-// call sends an operation to a node. It returns an error if there is no response. key is the idempotency key of an operation, or "".
+// call sends an operation to a node. It returns an error if there is no response. key is the idempotency key of an
+// operation, or "".
 func (w *world) call(n *node, token, key string, d operation) (status int, response []byte, err error) {
 	w.t.Helper()
 	body, err := json.Marshal(d.body)

@@ -38,10 +38,10 @@ func dieDuringPayment(t *testing.T, flow, point string) {
 	sale := w.offer(1, 1, w.rng.IntN(partitions))
 	victim := w.start(w.crashAt(point, 1))
 	p := w.payer(sim)
-	p.order = p.buys(victim, &sale)
-	p.pays(victim, flow, func() {
+	p.order = p.buy(victim, &sale)
+	p.pay(victim, flow, func() {
 		if point == "late.after-refunding" { // another buyer gets the unit before the late payment
-			w.payer(sim).buys(victim, &sale)
+			w.payer(sim).buy(victim, &sale)
 		}
 	})
 	victim.waitDeath(point)
@@ -84,7 +84,7 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 }
 
 // buy buys one unit and waits until the order is pending.
-func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
+func (p *payer) buy(n *node, sale *shop.Sale) shop.ID {
 	p.w.t.Helper()
 	var receipt order.Receipt
 	kit.Eventually(p.w.t, settleTimeout, func() (bool, string) { // a returned unit has a short cooldown
@@ -99,7 +99,7 @@ func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 }
 
 // pay follows the flow until the node dies. The next node completes requests that got no response.
-func (p *payer) pays(n *node, flow string, beforeLate func()) {
+func (p *payer) pay(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
 	number := p.order.String()
 	var payment struct{ URL string }

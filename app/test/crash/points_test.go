@@ -68,10 +68,10 @@ func dieDuringBuys(t *testing.T, point string) {
 	tr := w.trade(behaviour{cancelPercent: 25})
 	victim.waitDeath(point)
 	tr.end()
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 	next := w.start()
 	w.reconnectAll(next)
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }
 
 // dieDuringRecovery kills a process that recovers a partition whose stream contains reservations without a row. Either
@@ -88,7 +88,7 @@ func dieDuringRecovery(t *testing.T, point string) {
 	w.enter(reserver)
 	w.trade(behaviour{cancelPercent: 10, attempts: 5}).wait()
 	reserver.Kill()
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 
 	pass := 1
 	switch point {
@@ -111,7 +111,7 @@ func dieDuringRecovery(t *testing.T, point string) {
 	next := w.start()
 	w.reconnectAll(next)
 	w.trade(behaviour{attempts: 2}).wait()
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }
 
 // dieDuringWarmUp kills the process while a sale is partly loaded.

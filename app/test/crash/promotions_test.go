@@ -157,8 +157,8 @@ func (p *promotion) promote() {
 	}
 }
 
-// payOrAbandon chooses at random how a new order continues: its buyer only opens a payment, pays late, pays, or pays and requests a
-// refund.
+// payOrAbandon chooses at random how a new order continues: its buyer only opens a payment, pays late, pays, or pays
+// and requests a refund.
 func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	p.payLate()
 	p.retry(&p.refundPayers, func(who *payer) bool {
@@ -178,7 +178,7 @@ func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	if way == 2 {
 		p.enqueue(&p.latePayers, who)
 	} else if p.sim.Pay(op.Order.String()) == nil {
-		p.memory.op(Op{Kind: Pay, Order: op.Order, Outcome: OK})
+		p.memory.addOp(Op{Kind: Pay, Order: op.Order, Outcome: OK})
 		if way == 3 {
 			p.enqueue(&p.refundPayers, who)
 		}
@@ -212,7 +212,7 @@ func (p *promotion) payLate() (left int) {
 		row, err := p.store.Order(p.t.Context(), who.order)
 		ended := err == nil && (row.State == shop.Expired || row.State == shop.Cancelled)
 		if ended && p.sim.PayLate(who.order.String()) == nil {
-			p.memory.op(Op{Kind: Pay, Order: who.order, Outcome: OK})
+			p.memory.addOp(Op{Kind: Pay, Order: who.order, Outcome: OK})
 		}
 		return ended
 	})

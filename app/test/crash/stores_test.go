@@ -29,9 +29,9 @@ func TestKilledRedisLosesNoReservation(t *testing.T) {
 			server.Kill()
 			tr.end()
 			server.Start()
-			lost := w.uncommitted()
-			if lost < backlog {
-				t.Errorf("%d confirmed reservations were uncommitted at the kill, want at least %d", lost, backlog)
+			uncommitted := w.uncommitted()
+			if uncommitted < backlog {
+				t.Errorf("%d confirmed reservations were uncommitted at the kill, want at least %d", uncommitted, backlog)
 			}
 			w.awaitXinfoMatch()
 			w.rewriteAOF()
@@ -39,11 +39,11 @@ func TestKilledRedisLosesNoReservation(t *testing.T) {
 			server.Start()
 			w.awaitXinfoMatch()
 			writer := w.start()
-			w.awaitRows(w.rng.IntN(lost))
+			w.awaitRows(w.rng.IntN(uncommitted))
 			server.Kill()
 			server.Start()
 			w.reconnectAll(writer)
-			w.awaitRest(writer, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(writer, fmt.Sprintf("%3d uncommitted", uncommitted))
 		})
 	}
 }
@@ -81,13 +81,13 @@ func TestKilledMariaDBLosesNoReservation(t *testing.T) {
 				n.Kill()
 			}
 			tr.end()
-			lost := w.memory.acceptedCount() - before // all of them still wait
+			uncommitted := w.memory.acceptedCount() - before // all of them still wait
 			server.Start()
 			if killNode {
 				next = w.start()
 			}
 			w.reconnectAll(next)
-			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 		})
 	}
 }
@@ -140,16 +140,16 @@ func TestDatabaseOutageCreatesNoDeadLetter(t *testing.T) {
 			<-ends.C
 			endOutage()
 			// All of them still wait. A count in the database would race with the first commit.
-			lost := slices.DeleteFunc(w.memory.acceptedOrders(),
+			uncommitted := slices.DeleteFunc(w.memory.acceptedOrders(),
 				func(id shop.ID) bool { return slices.Contains(before, id) })
-			if len(lost) < backlog {
-				t.Errorf("%d reservations waited for the database, want at least %d", len(lost), backlog)
+			if len(uncommitted) < backlog {
+				t.Errorf("%d reservations waited for the database, want at least %d", len(uncommitted), backlog)
 			}
 			now, err := w.redis.Time(kit.Context(t)).Result()
 			w.must(err)
 			w.reconnectAll(n)
-			w.awaitRest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
-			w.requireTimeToPay(lost, shop.MillisOf(now))
+			w.awaitRest(n, fmt.Sprintf("%3d uncommitted", len(uncommitted)))
+			w.requireTimeToPay(uncommitted, shop.MillisOf(now))
 		})
 	}
 }

@@ -81,7 +81,7 @@ func (b *buyer) closeOtherPhones() {
 	for _, other := range b.phones[1:] {
 		other.close()
 	}
-	b.phones[0].seen()
+	b.phones[0].sendSeen()
 }
 
 // retry repeats buys with an unknown outcome until their outcome is known. It abandons one buy in ten. After an error

@@ -103,7 +103,7 @@ func sellDuringFault(t *testing.T, f fault, kill bool) {
 		return f.hadEffect(wire, &w.memory), fmt.Sprintf("the fault had no effect; Redis lost %d replies, MySQL %d",
 			wire.redis.Dropped(), wire.mysql.Dropped())
 	})
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 	next := n
 	if kill {
 		n.Kill()
@@ -115,5 +115,5 @@ func sellDuringFault(t *testing.T, f fault, kill bool) {
 		tr.end()
 	}
 	w.reconnectAll(next)
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }

@@ -237,8 +237,8 @@ func longPolls(c *abuseClient) func(context.Context) error {
 }
 
 // While one address abuses the shop, shoppers at other addresses log in, watch, buy and read orders. For
-// comparison, the same address sends the same number of GET /api/v1/time. For each op, the median over the rounds of the ratio of the
-// two p99 values must be below three.
+// comparison, the same address sends the same number of GET /api/v1/time. For each op, the median over the rounds of
+// the ratio of the two p99 values must be below three.
 func TestShoppersAreServedDuringAbuse(t *testing.T) {
 	for _, a := range abuseKinds {
 		t.Run(a.name, func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 				c.client.Transport.(*http.Transport).DisableKeepAlives = a.connects
 				return c.getRequests("/api/v1/time")
 			}}
-			bad, good := make(map[string][]time.Duration), make(map[string][]time.Duration)
+			abuseP99, baselineP99 := make(map[string][]time.Duration), make(map[string][]time.Duration)
 			ratios := make(map[string][]float64)
 			var sent, cheapRequests int64
 			slow := func(op string) bool { return median(ratios[op]) >= maxSlowdown }
@@ -275,7 +275,7 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 				baseline, cheapCount := w.measureShoppers(client, cheap, email, rate)
 				sent, cheapRequests = sent+requests, cheapRequests+cheapCount
 				for _, op := range ops {
-					bad[op], good[op] = append(bad[op], took[op]), append(good[op], baseline[op])
+					abuseP99[op], baselineP99[op] = append(abuseP99[op], took[op]), append(baselineP99[op], baseline[op])
 					ratios[op] = append(ratios[op], float64(max(took[op], minP99))/float64(max(baseline[op], minP99)))
 				}
 				if round == abuseRounds && slices.ContainsFunc(ops, slow) {
@@ -285,11 +285,11 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 			line := fmt.Sprintf("%s, %d requests; compared with %d cheap requests:", a.name, sent, cheapRequests)
 			for _, op := range ops {
 				ratio := median(ratios[op])
-				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(bad[op]).Milliseconds(),
-					median(good[op]).Milliseconds(), ratio)
+				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(abuseP99[op]).Milliseconds(),
+					median(baselineP99[op]).Milliseconds(), ratio)
 				if slow(op) {
-					t.Errorf("%s is %.1f times slower than with the same number of cheap requests: p99 %v, %v", op, ratio, bad[op],
-						good[op])
+					t.Errorf("%s is %.1f times slower than with the same number of cheap requests: p99 %v, %v", op, ratio, abuseP99[op],
+						baselineP99[op])
 				}
 			}
 			t.Log(line)

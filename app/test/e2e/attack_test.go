@@ -37,7 +37,7 @@ func (s *testShop) runAttack(n *node, a attempt) attack.Result {
 	o.Sale = s.add(sale)
 	o.Address, o.For = n.addr, time.Minute
 	o.Token = func() string { return token(s.t, kit.NewID()) }
-	o.Read = s.readPicture
+	o.SolveCaptcha = s.readPicture
 	r, err := attack.Run(s.t.Context(), a.attacker, o)
 	s.must(err)
 	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts blocked; "+

@@ -11,7 +11,8 @@ import (
 )
 
 // awaitBoard waits until `condition` returns true for a board that the socket receives from now on. If several boards
-// have arrived since the last check, it checks only the newest. `condition` also returns the reason if it returns false.
+// have arrived since the last check, it checks only the newest. `condition` also returns the reason if it returns
+// false.
 func (c *client) awaitBoard(condition func(b *board.Board) (ok bool, why string)) (found board.Board) {
 	c.t.Helper()
 	c.board.Store(nil)

@@ -14,9 +14,9 @@ import (
 )
 
 // I8, P1, P4: a replica that lacks the newest reservations is promoted under load. Buyers whose orders have rows buy
-// again at once, on a node that saw their orders and on a new node that did not. Their buys let the `seq` of Redis catch up before any
-// node compares it with the `seq` that it has seen. No buyer gets a second order. Acknowledged reservations without a row are counted and reported, and
-// selling continues.
+// again at once, on a node that saw their orders and on a new node that did not. Their buys let the `seq` of Redis
+// catch up before any node compares it with the `seq` that it has seen. No buyer gets a second order. Acknowledged
+// reservations without a row are counted and reported, and selling continues.
 func TestPromotedReplicaAllowsNoSecondOrder(t *testing.T) {
 	t.Parallel()
 	const buyerCount, unwritten = 20, 5

@@ -65,7 +65,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	}
 	sale := s.open(int64(2*len(states)*len(gatewayFaults)), 1)
 	n := s.start()
-	var payers sync.Map // payer → final state
+	var payers sync.Map    // payer → final state
 	var all sync.WaitGroup // not t.Parallel: all subtests wait most of the time, some for a minute
 	for _, state := range states {
 		for _, fault := range gatewayFaults {

@@ -17,9 +17,9 @@ import (
 // flood is one machine behind a shared address. It buys with a few accounts and sends requests with a forged token. It
 // sends the next request as soon as a response arrives, until ctx ends.
 type flood struct {
-	route  route
-	from string
-	sale shop.ID
+	route route
+	from  string
+	sale  shop.ID
 
 	// sent counts buy attempts, limited those that were rejected as rate_limited. Listings and handshakes are not
 	// counted, because their limits per address admit thousands at once.

@@ -83,7 +83,8 @@ func TestUserTextIsReturnedUnchanged(t *testing.T) {
 	}
 }
 
-// sellProduct checks that a product of offerNamed is shown, sells it and declines its refund. c is a socket of the buyer.
+// sellProduct checks that a product of offerNamed is shown, sells it and declines its refund. c is a socket of the
+// buyer.
 func (n *node) sellProduct(g *gateway, c *client, sale shop.Sale, who, operator string) {
 	n.t.Helper()
 	text := sale.Product.Name

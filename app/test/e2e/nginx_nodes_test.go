@@ -64,16 +64,16 @@ func TestNginxAcceptsOnlyStrongTLS(t *testing.T) {
 	proxy := kit.StartNginx(t, shippedSite, "127.0.0.1:1")
 	w.addr, w.tls = proxy.Addr, proxy.TLS
 	for name, c := range map[string]struct {
-		version uint16
-		suites  []uint16
+		version  uint16
+		suites   []uint16
 		accepted bool
 	}{
-		"1.0":                  {version: tls.VersionTLS10},
-		"1.1":                  {version: tls.VersionTLS11},
-		"1.2":                  {version: tls.VersionTLS12, accepted: true},
-		"1.2 with CBC":         {version: tls.VersionTLS12, suites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}},
+		"1.0":                       {version: tls.VersionTLS10},
+		"1.1":                       {version: tls.VersionTLS11},
+		"1.2":                       {version: tls.VersionTLS12, accepted: true},
+		"1.2 with CBC":              {version: tls.VersionTLS12, suites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}},
 		"1.2 with RSA key exchange": {version: tls.VersionTLS12, suites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
-		"1.3":                  {version: tls.VersionTLS13, accepted: true},
+		"1.3":                       {version: tls.VersionTLS13, accepted: true},
 	} {
 		config := w.tls.Clone()
 		config.MinVersion, config.MaxVersion, config.CipherSuites = c.version, c.version, c.suites

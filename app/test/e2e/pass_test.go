@@ -45,8 +45,8 @@ func (c *client) requirePassRequired(pass string, sale shop.ID, key string) {
 }
 
 // Work is bound to one user and one sale, and its solution is verified. A wrong solution, or the solution of another
-// user, gives no pass. A repeated solution gives the same pass, also over HTTP and on another node. All these passes allow
-// one buy.
+// user, gives no pass. A repeated solution gives the same pass, also over HTTP and on another node. All these passes
+// allow one buy.
 func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -63,11 +63,11 @@ func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 		return func() error { _, err := c.SolvePass(sale, task, nonce); return err }
 	}
 	for name, submit := range map[string]func() error{
-		"a wrong nonce":        solve(buyer, sale.ID, task.ID, wrongNonce(task)),
-		"the task of another user":   solve(otherBuyer, sale.ID, task.ID, nonce),
-		"the task of another sale":   solve(buyer, other.ID, task.ID, nonce),
-		"no task":    solve(buyer, sale.ID, "", nonce),
-		"an invented task": solve(buyer, sale.ID, "easy", admission.Solve("easy", 10)),
+		"a wrong nonce":            solve(buyer, sale.ID, task.ID, wrongNonce(task)),
+		"the task of another user": solve(otherBuyer, sale.ID, task.ID, nonce),
+		"the task of another sale": solve(buyer, other.ID, task.ID, nonce),
+		"no task":                  solve(buyer, sale.ID, "", nonce),
+		"an invented task":         solve(buyer, sale.ID, "easy", admission.Solve("easy", 10)),
 		"the task as a pass": func() error {
 			_, err := buyer.BuyWithPass(task.ID, sale.ID, 1, "task-as-pass")
 			return err

@@ -43,8 +43,8 @@ func (n *node) logInAs(guest, email, password string) account.Session {
 	return session
 }
 
-// An account and a guest store addresses, export their data and delete the account. Tokens are revoked. Finished orders lose
-// their address; open orders keep it.
+// An account and a guest store addresses, export their data and delete the account. Tokens are revoked. Finished orders
+// lose their address; open orders keep it.
 func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")

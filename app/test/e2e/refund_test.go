@@ -30,9 +30,9 @@ type hook struct {
 	t   *testing.T
 	url string
 
-	mu   sync.Mutex
-	messages map[string]outbox.Message // delivery id → message
-	rejectNext bool // whether the next delivery is rejected
+	mu         sync.Mutex
+	messages   map[string]outbox.Message // delivery id → message
+	rejectNext bool                      // whether the next delivery is rejected
 }
 
 func newHook(t *testing.T) *hook {

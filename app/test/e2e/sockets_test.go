@@ -38,11 +38,11 @@ type holder struct {
 
 // holders contains all holders and their shop.
 type holders struct {
-	s    *testShop
-	node *node // for operator commands
-	route  route
-	sale shop.Sale
-	all  []*holder
+	s     *testShop
+	node  *node // for operator commands
+	route route
+	sale  shop.Sale
+	all   []*holder
 
 	repeats atomic.Int64 // repeated handshakes
 }

@@ -173,7 +173,7 @@ func sleep(ctx context.Context, ms int64) error {
 
 // socket opens a socket as a page of the origin would. If the handshake is rejected, it returns the response.
 func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, httpResult, error) {
-	messages, err := described()
+	messages, err := asyncMessages()
 	if err != nil {
 		return nil, httpResult{}, err
 	}

@@ -30,9 +30,9 @@ func (c *Certificate) PEM(t testing.TB) string {
 	return string(text)
 }
 
-// redisArgs returns the Redis arguments for TLS on a separate port. The plain port stays open for the test itself. A nil
-// certificate returns no arguments.
-func (c *Certificate) settings(t testing.TB, more ...string) (args []string, port int) {
+// redisArgs returns the Redis arguments for TLS on a separate port. The plain port stays open for the test itself. A
+// nil certificate returns no arguments.
+func (c *Certificate) redisArgs(t testing.TB, more ...string) (args []string, port int) {
 	t.Helper()
 	if c == nil {
 		return nil, 0

@@ -36,8 +36,8 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 
 // semiSyncArgs returns arguments for a semi-synchronous primary and its replica. The primary's timeout is longer than
 // any test, so no commit returns without the replica. With AFTER_SYNC the primary waits before other sessions see the
-// commit; otherwise they could read rows that the replica never gets. The replica itself must not wait: MySQL writes applied
-// transactions to its own binary log and would wait there for another replica.
+// commit; otherwise they could read rows that the replica never gets. The replica itself must not wait: MySQL writes
+// applied transactions to its own binary log and would wait there for another replica.
 func semiSyncArgs() (primaryArgs, replicaArgs []string) {
 	if isMySQL() {
 		return []string{

@@ -47,8 +47,8 @@ http {
 const singleProcess = "master_process off;\nevents { worker_connections 16384; }"
 
 // StartNginx starts nginx in front of upstream (host:port, several separated by commas). nginx ends with the test.
-// StartNginx replaces the addresses and the certificate in the site file and applies changes: pairs of a text that occurs exactly
-// once and its replacement.
+// StartNginx replaces the addresses and the certificate in the site file and applies changes: pairs of a text that
+// occurs exactly once and its replacement.
 func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
 	return startNginx(t, site, upstream, func(string) (string, error) { return singleProcess, nil }, changes)

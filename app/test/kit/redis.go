@@ -132,7 +132,7 @@ func StartRedis(t testing.TB, o RedisOptions) *RedisServer {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	tlsArgs, port := o.TLS.settings(t)
+	tlsArgs, port := o.TLS.redisArgs(t)
 	o.Args = append(tlsArgs, o.Args...)
 	p, serverURL, err := startRedis(o)
 	if err != nil {

@@ -24,8 +24,8 @@ func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format 
 	for _, what := range w.ledgerDifferences(orders) {
 		fail("P8: %s", what)
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		fail("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		fail("P1: %s", problem)
 	}
 	for _, scan := range w.scans {
 		if scan.Corrected() > 0 || scan.Mismatched() > 0 {

@@ -82,8 +82,8 @@ func (s *stopwatch) EndTraded(
 }
 
 // P5: ten thousand equal deadlines. Orders without an opened payment end immediately while the gateway is silent. The
-// other orders do not end while it is silent or unreachable. A bounded number of calls waits for the gateway, and the orders
-// end after its reply.
+// other orders do not end while it is silent or unreachable. A bounded number of calls waits for the gateway, and the
+// orders end after its reply.
 func TestSilentGatewayDelaysOnlyOpenedPayments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -158,8 +158,8 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 func (w *world) expireTogether(gateway *fakeGateway, db payment.Store) {
 	w.t.Helper()
 	n := w.node(nil)
-	n.cashier.Gateway, n.cashier.Store = gateway, db
-	closer := payment.NewTradeCloser(n.cashier)
+	n.payments.Gateway, n.payments.Store = gateway, db
+	closer := payment.NewTradeCloser(n.payments)
 	n.expirer.Closer = closer
 	now, err := w.inventory.Now(w.ctx)
 	w.must(err)

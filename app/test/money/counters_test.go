@@ -18,13 +18,13 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]map[string]int64{
-		"a held unit without a hold":    {"held": 1, "stock": -1},
-		"a sold unit without a hold":    {"sold": 1, "stock": -1},
-		"a sold unit counted as held":         {"held": 1, "sold": -1},
-		"a held unit counted as free":         {"held": -1, "stock": 1},
-		"a missing unit":                {"stock": -1},
-		"a surplus unit":                {"stock": 1},
-		"more held units than units": {"held": 5, "stock": -5},
+		"a held unit without a hold":  {"held": 1, "stock": -1},
+		"a sold unit without a hold":  {"sold": 1, "stock": -1},
+		"a sold unit counted as held": {"held": 1, "sold": -1},
+		"a held unit counted as free": {"held": -1, "stock": 1},
+		"a missing unit":              {"stock": -1},
+		"a surplus unit":              {"stock": 1},
+		"more held units than units":  {"held": 5, "stock": -5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, sale := w.node(nil), w.offer(3, 2)
@@ -37,8 +37,8 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 				t.Fatal("the audit reports no failure")
 			}
 			runScans(n)
-			if wrong := w.audit(sale); wrong != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
-				t.Errorf("corrected %d times, %d mismatched: %s", n.scan.Corrected(), n.scan.Mismatched(), wrong)
+			if problem := w.audit(sale); problem != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
+				t.Errorf("corrected %d times, %d mismatched: %s", n.scan.Corrected(), n.scan.Mismatched(), problem)
 			}
 			if row := w.read(o.ID); row.State != shop.Pending {
 				t.Errorf("the order is %s", row.State)
@@ -61,8 +61,8 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 		w.forceRebuild() // as in the runbook
 		w.must(n.recoverPartition(nil))
 		runScans(n)
-		if wrong := w.audit(sale); wrong != "" || n.scan.Mismatched() != 0 {
-			t.Errorf("after a recovery: %d mismatched: %s", n.scan.Mismatched(), wrong)
+		if problem := w.audit(sale); problem != "" || n.scan.Mismatched() != 0 {
+			t.Errorf("after a recovery: %d mismatched: %s", n.scan.Mismatched(), problem)
 		}
 	})
 }

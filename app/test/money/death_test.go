@@ -10,7 +10,7 @@ import (
 
 // scenario is a preparation of one order, and the steps of the process that dies.
 type scenario struct {
-	before      func(w *world, n *node, o shop.Order)
+	prepare     func(w *world, n *node, o shop.Order)
 	steps       func(n *node, o shop.Order)
 	units       int64 // units of the sale; 0 means 1
 	finalStates map[shop.OrderState]bool
@@ -60,32 +60,32 @@ var scenarios = map[string]scenario{
 		finalStates: stateSet(shop.Paid, shop.Expired), // without an opened payment there is no money
 	},
 	"settle": {
-		before: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) },
+		prepare: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) },
 		finalStates: stateSet(shop.Paid),
 	},
 	"expire": {
-		before:      func(w *world, n *node, o shop.Order) { openPayment(w, n, o); w.passDeadline(o.ID) },
+		prepare:     func(w *world, n *node, o shop.Order) { openPayment(w, n, o); w.passDeadline(o.ID) },
 		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
 		finalStates: stateSet(shop.Expired),
 	},
 	"expire without a payment": {
-		before:      func(w *world, _ *node, o shop.Order) { w.passDeadline(o.ID) },
+		prepare:     func(w *world, _ *node, o shop.Order) { w.passDeadline(o.ID) },
 		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
 		finalStates: stateSet(shop.Expired),
 	},
 	"paid when it expires": {
-		before:      func(w *world, n *node, o shop.Order) { payAtGateway(w, n, o); w.passDeadline(o.ID) },
+		prepare:     func(w *world, n *node, o shop.Order) { payAtGateway(w, n, o); w.passDeadline(o.ID) },
 		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
 		finalStates: stateSet(shop.Paid),
 	},
 	"cancel": {
-		before:      openPayment,
+		prepare:     openPayment,
 		steps:       func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) },
 		finalStates: stateSet(shop.Cancelled, shop.Expired),
 	},
-	"late payment, a unit is free": {before: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
+	"late payment, a unit is free": {prepare: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
 	"late payment, sold out": {
-		before: func(w *world, n *node, o shop.Order) {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.order(o.Ref(), o.User+1)
 		},
@@ -93,7 +93,7 @@ var scenarios = map[string]scenario{
 		finalStates: stateSet(shop.Refunded),
 	},
 	"late payment, limit reached": {
-		before: func(w *world, n *node, o shop.Order) {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.order(o.Ref(), o.User)
 		},
@@ -102,7 +102,7 @@ var scenarios = map[string]scenario{
 		finalStates: stateSet(shop.Refunded),
 	},
 	"late payment, archived": {
-		before: func(w *world, n *node, o shop.Order) {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.archive(n, o)
 		},
@@ -115,7 +115,7 @@ var scenarios = map[string]scenario{
 		finalStates: stateSet(shop.Refunded),
 	},
 	"refund": {
-		before: func(w *world, n *node, o shop.Order) {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payAtGateway(w, n, o)
 			w.retry("the shop settles the payment", func() error { return n.settleNow(o) })
 		},
@@ -152,8 +152,8 @@ func (w *world) runScenario(l scenario, m *dyingProcess) {
 	w.t.Helper()
 	sale := w.offer(max(l.units, 1), 1)
 	o := w.order(sale, newID())
-	if l.before != nil {
-		l.before(w, w.node(nil), o)
+	if l.prepare != nil {
+		l.prepare(w, w.node(nil), o)
 	}
 	step := m.callsLeft
 	l.steps(w.node(m), o)

@@ -118,8 +118,8 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 			lose()
 			w.simulatePromotion()
 			n = w.node(nil)
-			if left := w.recoverAll(n); len(left) > 0 {
-				t.Errorf("unexpected problems to settle: %+v", left)
+			if problems := w.recoverAll(n); len(problems) > 0 {
+				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			row := w.read(first.ID)
 			if row.State != shop.Cancelled || row.Reason != shop.ReasonRecovered || row.Rev <= 32 {
@@ -228,9 +228,9 @@ func TestLostRefundIsNotSentTwice(t *testing.T) {
 			lose()
 			w.simulatePromotion()
 			n = w.node(nil)
-			left := w.recoverAll(n)
-			if payment != (len(left) == 1) {
-				t.Errorf("unexpected problems to settle: %+v", left)
+			problems := w.recoverAll(n)
+			if payment != (len(problems) == 1) {
+				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			if payment {
 				w.must(errOf(n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleRefund)))
@@ -278,8 +278,8 @@ func TestRecoveryRestoresLostLatePayment(t *testing.T) {
 			lose()
 			w.simulatePromotion()
 			n := w.node(nil)
-			if left := w.recoverAll(n); len(left) != wantProblems || wantProblems == 1 && left[0].Order != o.ID {
-				t.Errorf("unexpected problems to settle: %+v", left)
+			if problems := w.recoverAll(n); len(problems) != wantProblems || wantProblems == 1 && problems[0].Order != o.ID {
+				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			w.must(n.scan.RunOnce(n.ctx))
 			if now := w.redisCounters(sale); now.Stock != held.Stock || now.Paused {
@@ -306,8 +306,8 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	w.retry("replay", func() error { return n.replay(deadLetterOf(o)) })
 	lose()
 	w.simulatePromotion()
-	if left := w.recoverAll(n); len(left) != 1 || left[0].Order != o.ID {
-		t.Errorf("unexpected problems to settle: %+v", left)
+	if problems := w.recoverAll(n); len(problems) != 1 || problems[0].Order != o.ID {
+		t.Errorf("unexpected problems to settle: %+v", problems)
 	}
 	report, err := n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleEnd)
 	w.must(err)
@@ -318,8 +318,8 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	if c := w.redisCounters(sale); c.Stock != 3 || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		t.Errorf("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		t.Errorf("P1: %s", problem)
 	}
 }
 
@@ -414,8 +414,8 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 		t.Error("a backup of the server in use was not recovered")
 	}
 	w.order(sale, newID())
-	if wrong := w.audit(sale); wrong != "" {
-		t.Errorf("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		t.Errorf("P1: %s", problem)
 	}
 }
 
@@ -440,8 +440,8 @@ func TestInterruptedRecoveryGivesSameResult(t *testing.T) {
 		go func() { done <- one.recoverPartition(nil) }()
 		_ = other.recoverPartition(nil)
 		<-done
-		if left := w.recoverAll(w.node(nil)); len(left) > 0 {
-			t.Errorf("%d calls: unexpected problems to settle: %+v", calls, left)
+		if problems := w.recoverAll(w.node(nil)); len(problems) > 0 {
+			t.Errorf("%d calls: unexpected problems to settle: %+v", calls, problems)
 		}
 		orders := []shop.ID{first.ID, second.ID, third.ID, last.ID}
 		w.awaitRest(sale, orders, t.Errorf)

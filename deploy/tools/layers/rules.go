@@ -34,8 +34,8 @@ var core = append(slices.Clone(flows), "app/store", "app/archive", "app/privacy"
 //	flows ← limits ← {api, account, realtime}
 //
 // streams and realtime never import each other. Commands reach the packages only through the server, so that there is
-// one composition root. Commands start the simulated gateway themselves, because the gateway is not part of a server. If several
-// layers match a package, the longest path applies.
+// one composition root. Commands start the simulated gateway themselves, because the gateway is not part of a server.
+// If several layers match a package, the longest path applies.
 var layers = append(coreLayers(),
 	layer{path: "app"},
 	layer{path: "streams", imports: flows, thirdParty: true},
