@@ -12,7 +12,7 @@ import (
 )
 
 // P1–P8: the program dies at each crash point during buys, cancellations, expiries and operations of operators. The
-// next life completes all pending work.
+// next node completes all pending work.
 func TestDeathAtEachCrashPointLosesNoWork(t *testing.T) {
 	for _, point := range faults.Names() {
 		t.Run(point, func(t *testing.T) {
@@ -47,8 +47,8 @@ func (w *world) twoSales() {
 	w.offer(12, 2, partition)
 }
 
-// passes returns the pass of a point that kills, from 1 to most. Earlier passes meet an empty shop, later ones waiting
-// orders.
+// passes returns the pass at which a point kills, a random number from 1 to most. At early passes the shop is empty; at
+// later passes orders wait.
 func (w *world) passes(most int) int { return 1 + w.rng.IntN(most) }
 
 func (w *world) crashAt(point string, pass int) string {
@@ -68,14 +68,14 @@ func dieDuringBuys(t *testing.T, point string) {
 	tr := w.trade(behaviour{cancelPercent: 25})
 	victim.waitDeath(point)
 	tr.end()
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 	next := w.start()
 	w.reconnectAll(next)
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }
 
-// dieDuringRecovery: a partition is recovered while its stream contains reservations without a row. Either Redis has
-// lost writes, or the database has lost the end of every order that was cancelled under its first hold.
+// dieDuringRecovery kills a process that recovers a partition whose stream contains reservations without a row. Either
+// Redis has lost writes, or the database has lost the end of every order that was cancelled under its first hold.
 func dieDuringRecovery(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
@@ -88,7 +88,7 @@ func dieDuringRecovery(t *testing.T, point string) {
 	w.enter(reserver)
 	w.trade(behaviour{cancelPercent: 10, attempts: 5}).wait()
 	reserver.Kill()
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 
 	pass := 1
 	switch point {
@@ -111,10 +111,10 @@ func dieDuringRecovery(t *testing.T, point string) {
 	next := w.start()
 	w.reconnectAll(next)
 	w.trade(behaviour{attempts: 2}).wait()
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }
 
-// dieDuringWarmUp: the process dies while a sale is partly loaded.
+// dieDuringWarmUp kills the process while a sale is partly loaded.
 func dieDuringWarmUp(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()

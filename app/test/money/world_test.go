@@ -69,7 +69,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	// no deadline: a test with many stories takes long, and each wait has its own limit
+	// no deadline: a test with many scenarios takes long, and each wait has its own limit
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, buyers: &buyers{lastEvent: make(map[shop.ID]shop.Order)}}
