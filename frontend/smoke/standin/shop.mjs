@@ -39,7 +39,7 @@ export class StandInShop {
   #next = 7301444480512000000n
   #events = 0
 
-  /** `tell` receives the events; `sales` is the number of sales per slot. */
+  /** `publish` receives the events; `sales` is the number of sales per slot. */
   constructor(publish, sales = goods.length) {
     this.publish = publish
     this.goods = Array.from({ length: sales }, (_, n) => goods[n % goods.length])
