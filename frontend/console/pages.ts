@@ -2,8 +2,10 @@ import { defineAsyncComponent, type Component } from 'vue'
 import type { ConsoleWords } from './words'
 import type { shapes } from './shell/icons'
 
-/** A page of the console. Its path is relative to /console. `*` matches the rest of the path, which the page gets as the
- * prop `pathRest`. */
+/**
+ * A page of the console. Its path is relative to /console. `*` matches the rest of the path, which the page gets as the
+ * prop `pathRest`.
+ */
 export interface ConsolePage {
   path: string
   /** The key of the page in the navigation texts. */

@@ -2,8 +2,8 @@ import { expectAccessible, live, soon, until } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 /**
- * Every buy attempt ends with a message that stays until the shopper dismisses it. This includes bad connections and the end of a
- * slot.
+ * Every buy attempt ends with a message that stays until the shopper dismisses it. This includes bad connections and
+ * the end of a slot.
  */
 export async function attempts(report, browser) {
   const standIn = new StandIn()

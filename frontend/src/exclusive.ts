@@ -12,9 +12,9 @@ export function webLocks(): LockManager | undefined {
 }
 
 /**
- * Runs `run` in one tab of this browser at a time. A caller that waited must read the storage again, because another tab
- * may have done the work. Without Web Locks it uses a lease in the storage. If a tab was frozen, two tabs can hold the
- * lease at once, so `run` must tolerate two concurrent runs.
+ * Runs `run` in one tab of this browser at a time. A caller that waited must read the storage again, because another
+ * tab may have done the work. Without Web Locks it uses a lease in the storage. If a tab was frozen, two tabs can hold
+ * the lease at once, so `run` must tolerate two concurrent runs.
  */
 export async function exclusive<T>(name: string, run: () => Promise<T>): Promise<T> {
   const locks = webLocks()

@@ -20,8 +20,8 @@ export function rebased<T extends object>(base: T, own: T, otherChanges: T): T {
 
 /**
  * useDraft holds an edited object: the version that was read, and the local changes. If another operator saves first,
- * unchanged fields take the new values, changed fields stay, and `otherChanges` lists the changes of the other operator. Leaving
- * the page with changes requires confirmation.
+ * unchanged fields take the new values, changed fields stay, and `otherChanges` lists the changes of the other
+ * operator. Leaving the page with changes requires confirmation.
  */
 export function useDraft<T extends object>(question: () => string) {
   const base = shallowRef<T>()

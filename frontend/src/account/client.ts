@@ -57,8 +57,8 @@ export function useAccountClient() {
   }
 
   /**
-   * Like callAsUser, for routes that need a password. In these routes `unauthorized` means a wrong password. A retry would
-   * use up an attempt, so none follows.
+   * Like callAsUser, for routes that need a password. In these routes `unauthorized` means a wrong password. A retry
+   * would use up an attempt, so none follows.
    */
   async function callWithPassword(path: string, body: unknown): Promise<void> {
     if (!session.usable()) await session.renew()

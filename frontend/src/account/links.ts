@@ -5,9 +5,9 @@ export interface MailLink {
 }
 
 /**
- * Returns the link with which the page was opened, if it is from an e-mail. The token is in the fragment, which browsers
- * do not send; e-mails of older versions have it in the query. The token is removed from the address bar and the history
- * before any request.
+ * Returns the link with which the page was opened, if it is from an e-mail. The token is in the fragment, which
+ * browsers do not send; e-mails of older versions have it in the query. The token is removed from the address bar and
+ * the history before any request.
  */
 export function takeLink(): MailLink | undefined {
   const query = new URLSearchParams(window.location.hash.slice(1) || window.location.search)

@@ -15,7 +15,9 @@ export interface Session {
   account?: true
 }
 
-/** Reads the claims of a JWT. Only the server can verify the signature. Returns undefined if the string is not a JWT. */
+/**
+ * Reads the claims of a JWT. Only the server can verify the signature. Returns undefined if the string is not a JWT.
+ */
 function claims(token: string): Record<string, unknown> | undefined {
   const body = token.split('.')[1]
   if (!body) return undefined

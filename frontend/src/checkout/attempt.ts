@@ -2,8 +2,8 @@ import { Lost, Refused } from '../live/ops'
 import type { Address, BuyFields, Order, Receipt, Refusal } from '../protocol/types'
 
 /**
- * One buy attempt. Its content never changes, because the key belongs to this quantity and address. The attempt is stored
- * until its outcome is known.
+ * One buy attempt. Its content never changes, because the key belongs to this quantity and address. The attempt is
+ * stored until its outcome is known.
  */
 export interface Attempt {
   readonly key: string
@@ -47,7 +47,9 @@ const PAUSE_MS = 500
 const MAX_PAUSE_MS = 5_000
 /** An attempt at most this long before the opening, in milliseconds, waits for the opening instead of failing. */
 const EDGE_MS = 2_000
-/** Maximum number of passes for one attempt. If the server rejects all of them, it will probably reject the next one. */
+/**
+ * Maximum number of passes for one attempt. If the server rejects all of them, it will probably reject the next one.
+ */
 const MAX_PASSES = 3
 
 /**

@@ -1,8 +1,8 @@
 import { onBeforeUnmount, onMounted, ref, type Ref, type ShallowRef } from 'vue'
 
 /**
- * The last vertical position of the finger or mouse, as a share of the window height. Until the first pointer event, the
- * position of the focused element is used.
+ * The last vertical position of the finger or mouse, as a share of the window height. Until the first pointer event,
+ * the position of the focused element is used.
  */
 let pointer: number | undefined
 for (const name of ['pointerdown', 'pointermove'] as const) {

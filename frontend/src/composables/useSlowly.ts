@@ -5,8 +5,8 @@ import { useTimer } from '../timers'
 const MIN_INTERVAL_MS = 5_000
 
 /**
- * Returns a copy of a value that changes with a limited rate, for labels of screen readers. When `edge` changes, the copy
- * is updated immediately.
+ * Returns a copy of a value that changes with a limited rate, for labels of screen readers. When `edge` changes, the
+ * copy is updated immediately.
  */
 export function useSlowly<T>(value: () => T, edge: () => unknown): Readonly<Ref<T>> {
   const slow = shallowRef(value())

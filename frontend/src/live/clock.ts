@@ -44,8 +44,8 @@ export class ServerClock {
   }
 
   /**
-   * Makes all samples obsolete, because the monotonic clock may have stopped during sleep. The last one is used until the
-   * next sample.
+   * Makes all samples obsolete, because the monotonic clock may have stopped during sleep. The last one is used until
+   * the next sample.
    */
   dropSamples(): void {
     this.#samples = this.#samples.slice(-1).map((s) => ({ ...s, roundTrip: Infinity }))

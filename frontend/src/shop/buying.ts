@@ -92,7 +92,9 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
     }
   }
 
-  /** Performs an attempt until its outcome is known; `delayed` means that the shopper has already waited long for it. */
+  /**
+   * Performs an attempt until its outcome is known; `delayed` means that the shopper has already waited long for it.
+   */
   async function perform(attempt: Attempt, delayed = false): Promise<void> {
     if (!attempts.isOpen(attempt.key)) return
     active.add(attempt.key)

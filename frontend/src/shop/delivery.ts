@@ -4,9 +4,9 @@ import { usePreferences } from '../stores/preferences'
 import { useSession } from '../stores/session'
 
 /**
- * Keeps the delivery address in sync with the current user. A change of the user removes the address. The address book of
- * an account is loaded, because another device may have changed it. A guest's book is loaded after a change of
- * the user, or when the guest opens it.
+ * Keeps the delivery address in sync with the current user. A change of the user removes the address. The address book
+ * of an account is loaded, because another device may have changed it. A guest's book is loaded after a change of the
+ * user, or when the guest opens it.
  */
 export function openDelivery(): void {
   const live = useLive()

@@ -14,9 +14,9 @@ const MAX_AGE_MS = 5 * 60_000
 const PREFIX = 'press.'
 
 /**
- * The outcome of an attempt, shown until it is dismissed. `ordered`: the attempt succeeded after a long wait. `undone`: the
- * reservation did not become an order. `late`: no reply arrived in time, and the attempt is not repeated any longer.
- * `foreign`: the attempt of a user who is no longer signed in.
+ * The outcome of an attempt, shown until it is dismissed. `ordered`: the attempt succeeded after a long wait. `undone`:
+ * the reservation did not become an order. `late`: no reply arrived in time, and the attempt is not repeated any
+ * longer. `foreign`: the attempt of a user who is no longer signed in.
  */
 export type Ending =
   | { kind: 'refused'; code: ErrorCode }

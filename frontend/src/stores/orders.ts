@@ -96,8 +96,9 @@ export const useOrders = defineStore('orders', () => {
   }
 
   /**
-   * Applies the newest page of orders, after welcome() has returned true. A reservation that is in neither the hello nor the page is
-   * lost on the server, which only happens with embedded stores. It is deleted; the deleted ids are returned.
+   * Applies the newest page of orders, after welcome() has returned true. A reservation that is in neither the hello
+   * nor the page is lost on the server, which only happens with embedded stores. It is deleted; the deleted ids are
+   * returned.
    */
   function restart(page: OrderPage, reservations: readonly Reservation[]): string[] {
     page.orders.forEach(upsert)

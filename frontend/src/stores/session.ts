@@ -9,7 +9,7 @@ import { useLive } from './live'
 import { asReadonly } from './readonly'
 
 const NAME = 'session'
-/** The storage name of the guest before the login, who is restored after the logout. */
+/** The storage name of the previous guest. A login stores this guest, and the logout restores it. */
 const GUEST = 'guest'
 
 /**
