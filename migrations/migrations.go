@@ -186,7 +186,7 @@ func locked(ctx context.Context, db *bun.DB, fn func() error) error {
 	if db.Dialect().Name() == dialect.SQLite {
 		return fn()
 	}
-	lock := sqllock.Lock{Name: "stampede:migrate", Wait: lockWait, Silence: lockSilence}
+	lock := sqllock.Lock{Name: "stampede:migrate", Wait: lockWait, MaxIdle: lockSilence}
 	err := lock.Hold(ctx, db, func(context.Context) error { return fn() })
 	if errors.Is(err, sqllock.ErrHeld) {
 		return fmt.Errorf("another process has been migrating this database for %v", lockWait)

@@ -80,7 +80,7 @@ func (c *sequences) beforeRead() {
 // then read again.
 func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
 	for i := range c.parts {
-		if ends[i].Away {
+		if ends[i].Unreachable {
 			continue
 		}
 		if !c.parts[i].restart(ends[i], now+c.within) {
@@ -132,7 +132,7 @@ func (c *sequences) recordProbe(now time.Duration, at Cursor, atRead time.Durati
 	unreachable := false
 	for i := range c.parts {
 		switch p := &c.parts[i]; {
-		case ends[i].Away:
+		case ends[i].Unreachable:
 			unreachable = true
 		case p.startUnknown:
 			c.recordGap("a partition is reachable again")

@@ -30,7 +30,7 @@ func (c *sequences) probe(events []shop.SequenceEnd) {
 }
 
 // firstUnreachable has the latest numbers while the Redis of the first partition is unreachable.
-var firstUnreachable = []shop.SequenceEnd{{Away: true}, {Last: 200, Epoch: 1}}
+var firstUnreachable = []shop.SequenceEnd{{Unreachable: true}, {Last: 200, Epoch: 1}}
 
 // restartUnreachable subscribes again and reads rows while the Redis of the first partition is unreachable.
 func (c *sequences) restartUnreachable() {

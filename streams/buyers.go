@@ -61,7 +61,7 @@ func (l *Inventory) recentBuyers(
 		for _, m := range page {
 			b.Mark.Entry = m.ID
 			e := parseEntry(sale.Partition, m)
-			if e.Bad != nil || e.Sale != sale.ID || e.Epoch != since.Epoch {
+			if e.ParseErr != nil || e.Sale != sale.ID || e.Epoch != since.Epoch {
 				continue
 			}
 			if e.Ticket > b.Mark.Tickets+1 {

@@ -258,7 +258,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 	awaitCorrect("ends of the sequences", readReplyWait+time.Second/2, func() error {
 		ends, err := c.inventory.SequenceEnds(c.ctx)
 		for p, end := range ends {
-			if end.Away != isDead[p] || end.Away == (end.Epoch == testEpoch) {
+			if end.Unreachable != isDead[p] || end.Unreachable == (end.Epoch == testEpoch) {
 				return fmt.Errorf("partition %d: %+v", p, end)
 			}
 		}

@@ -241,8 +241,8 @@ func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 func unreadable(entries []shop.Entry) map[string]error {
 	failed := make(map[string]error)
 	for i := range entries {
-		if e := &entries[i]; e.Bad != nil {
-			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.Bad)
+		if e := &entries[i]; e.ParseErr != nil {
+			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.ParseErr)
 		}
 	}
 	return failed

@@ -58,7 +58,7 @@ var errContentGone = errors.New("its content is no longer in the stream")
 func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	e := shop.Entry{StreamID: m.ID, Partition: partition}
 	if m.Values == nil {
-		e.Bad = errContentGone
+		e.ParseErr = errContentGone
 		return e
 	}
 	r := readTerms(m.Values)
@@ -74,7 +74,7 @@ func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	}
 	e.ReservedAt = shop.Millis(id.Time)
 	e.Trace = trace.ParseSpanRef(text(m.Values["trace"]))
-	e.Bad = r.err
+	e.ParseErr = r.err
 	return e
 }
 

@@ -352,7 +352,7 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 			remaining = append(remaining, e...)
 			return nil
 		}))
-		if len(remaining) != 3 || remaining[0].Bad != nil || remaining[2].Ticket != 3 {
+		if len(remaining) != 3 || remaining[0].ParseErr != nil || remaining[2].Ticket != 3 {
 			t.Fatalf("got remaining entries %+v, want 3 with ticket 3 as the last", remaining)
 		}
 		var orders []shop.Order

@@ -67,7 +67,7 @@ const lineLength = 420
 func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 	ends := make([]shop.SequenceEnd, len(l.parts))
 	for p := range ends {
-		ends[p].Away = true
+		ends[p].Unreachable = true
 	}
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.sequenceEndsOf)
 	if err != nil && shop.UnreachableIn(err) == nil {

@@ -189,24 +189,24 @@ func TestDeliveryReturnsTheOldestOpenEntry(t *testing.T) {
 			f.must(err)
 			return d
 		}
-		if d := readDelivery(); d.Open != (shop.EntryID{}) || d.Epoch != testEpoch {
+		if d := readDelivery(); d.OldestUnacknowledged != (shop.EntryID{}) || d.Epoch != testEpoch {
 			t.Fatalf("without entries %+v", d)
 		}
 		f.reserveMany(s, 3)
 		first := readDelivery()
-		if first.Open == (shop.EntryID{}) || first.Open.After(first.Newest) {
+		if first.OldestUnacknowledged == (shop.EntryID{}) || first.OldestUnacknowledged.After(first.Newest) {
 			t.Fatalf("without a delivery: %+v", first)
 		}
 		_, read := f.delivered("node-1", 0)
 		for i, e := range read {
 			open, _ := entryID(e.StreamID)
 			newest, _ := entryID(read[2].StreamID)
-			if d := readDelivery(); d.Open != open || d.Newest != newest {
+			if d := readDelivery(); d.OldestUnacknowledged != open || d.Newest != newest {
 				t.Fatalf("before entry %d is acknowledged: %+v", i, d)
 			}
 			f.settle(e)
 		}
-		if d := readDelivery(); d.Open != (shop.EntryID{}) || d.Newest != first.Newest {
+		if d := readDelivery(); d.OldestUnacknowledged != (shop.EntryID{}) || d.Newest != first.Newest {
 			t.Fatalf("all acknowledged: %+v", d)
 		}
 		f.close(testEpoch+1, true)

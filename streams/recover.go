@@ -46,14 +46,14 @@ func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRec
 	return nil
 }
 
-// Note records the progress of the database. ErrStaleEpoch: the partition has recorded another history of the database.
-func (l *Inventory) Note(ctx context.Context, partition int, h shop.DatabaseHistory) error {
+// RecordDatabase records the progress of the database. ErrStaleEpoch: the partition has recorded another history of the database.
+func (l *Inventory) RecordDatabase(ctx context.Context, partition int, h shop.DatabaseHistory) error {
 	_, err := l.run(ctx, noteScript, partition, metaKey, l.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
 	return err
 }
 
-// Accept allows a replaced database server to be used again.
-func (l *Inventory) Accept(ctx context.Context, partition int, server string) error {
+// AcceptServer allows a replaced database server to be used again.
+func (l *Inventory) AcceptServer(ctx context.Context, partition int, server string) error {
 	s, err := l.State(ctx, partition)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (l *Inventory) Evidence(
 	for i, id := range fields {
 		e := &found[i]
 		e.DueAt = shop.Millis(deadlines.Val()[i])
-		e.Named = strings.Contains(text(records.Val()[i]), id+":")
+		e.InRecord = strings.Contains(text(records.Val()[i]), id+":")
 		if value, ok := holds.Val()[i].(string); ok {
 			hold, err := parseHold(id, value)
 			if err != nil {

@@ -98,7 +98,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 			"finish": f.inventory.Finish(f.ctx, 1, 0, nil, []*shop.Entry{&entries[0]}),
 			"end":    c.moveToDeadLetters(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
 			"terms":  f.inventory.SetTerms(f.ctx, &shop.Sale{ID: s.ID, Partition: 1, Version: 99}),
-			"note":   f.inventory.Note(f.ctx, 1, database),
+			"note":   f.inventory.RecordDatabase(f.ctx, 1, database),
 		} {
 			if !errors.Is(err, shop.ErrTransient) {
 				t.Errorf("%s: %v, want ErrTransient", name, err)
@@ -240,7 +240,7 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // repeated after a lost reply
 			f.wantDatabase(h, c.replaced)
 		}
-		f.must(f.inventory.Accept(f.ctx, 1, "bbbb0002"))
+		f.must(f.inventory.AcceptServer(f.ctx, 1, "bbbb0002"))
 		if got := f.state(1).Database.Replaced; !slices.Equal(got, []string{database.Server}) {
 			t.Errorf("replaced servers after Accept: got %v, want %s", got, database.Server)
 		}
@@ -263,20 +263,20 @@ func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 func TestRecordedBeatNeverDecreases(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
-		f.must(f.inventory.Note(f.ctx, 1, h))
-		f.must(f.inventory.Note(f.ctx, 1, database)) // a late call
+		f.must(f.inventory.RecordDatabase(f.ctx, 1, h))
+		f.must(f.inventory.RecordDatabase(f.ctx, 1, database)) // a late call
 		f.wantDatabase(h, "")
 		for _, other := range []shop.DatabaseHistory{
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
 		} {
-			if err := f.inventory.Note(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
+			if err := f.inventory.RecordDatabase(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("note of %+v: %v, want ErrStaleEpoch", other, err)
 			}
 		}
 		f.wantDatabase(h, "")
 		// A partition that an earlier version of the program opened has no record.
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.meta, "db_server", "db_generation", "db_beat").Err())
-		f.must(f.inventory.Note(f.ctx, 1, database))
+		f.must(f.inventory.RecordDatabase(f.ctx, 1, database))
 		f.wantDatabase(database, "")
 	})
 }
@@ -307,10 +307,10 @@ func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 			}
 		}
 		held := &shop.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
-		wantRecord(want, shop.Evidence{Hold: held, Named: true, DueAt: 5000}, shop.Evidence{})
+		wantRecord(want, shop.Evidence{Hold: held, InRecord: true, DueAt: 5000}, shop.Evidence{})
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
 		want.Qty = 1 // the record does not contain the quantity; without a hold, Record returns 1
-		wantRecord(want, shop.Evidence{Named: true, DueAt: 5000}, shop.Evidence{})
+		wantRecord(want, shop.Evidence{InRecord: true, DueAt: 5000}, shop.Evidence{})
 		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("record of an unknown order: got %v, want ErrNoRow", err)
 		}

@@ -97,7 +97,7 @@ func (l *Inventory) Missing(
 	}
 	if newest := text(reply[1]); len(missing) == 0 && newest != "" {
 		e := parseEntry(partition, redis.XMessage{ID: newest, Values: fieldsOf(list(reply[2]))})
-		if e.Bad == nil && e.Epoch == epoch {
+		if e.ParseErr == nil && e.Epoch == epoch {
 			seen.add(epoch, e.Sale, accepted{seq: e.Seq, user: e.User, order: e.Order})
 		}
 	}

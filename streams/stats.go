@@ -172,9 +172,9 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery,
 	delivered, _ := entryID(text(reply[4]))
 	switch {
 	case pending != "":
-		d.Open, _ = entryID(pending)
+		d.OldestUnacknowledged, _ = entryID(pending)
 	case delivered != d.Newest: // a later entry is not delivered; its id is at least Open
-		d.Open = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
+		d.OldestUnacknowledged = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
 	}
 	return d, nil
 }

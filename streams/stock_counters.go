@@ -132,8 +132,8 @@ func (l *Inventory) failedReads(
 // markFields are the fields of a HoldsMark: counterFields and two more.
 var markFields = append(append([]string{}, counterFields...), "burnt", "moves")
 
-// Mark reads the numbers of a sale and the fields that change with each of its holds, at one instant.
-func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
+// HoldsMark reads the numbers of a sale and the fields that change with each of its holds, at one instant.
+func (l *Inventory) HoldsMark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return shop.HoldsMark{}, err

@@ -117,7 +117,7 @@ func TestEveryHoldChangeChangesTheMark(t *testing.T) {
 
 func (f *fixture) mark(s *shop.Sale) shop.HoldsMark {
 	f.t.Helper()
-	mark, err := f.inventory.Mark(f.ctx, s.Ref())
+	mark, err := f.inventory.HoldsMark(f.ctx, s.Ref())
 	f.must(err)
 	return mark
 }

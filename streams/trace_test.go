@@ -26,7 +26,7 @@ func (r *spanRecorder) Record(s *trace.Span) {
 
 // traced returns the buy with a span.
 func traced(b shop.Buy, to *spanRecorder) shop.Buy {
-	b.Span = (&trace.Tracer{Ratio: 1, To: to}).Sample("socket", time.Now())
+	b.Span = (&trace.Tracer{Ratio: 1, Recorder: to}).Sample("socket", time.Now())
 	return b
 }
 
@@ -38,7 +38,7 @@ func (f *fixture) entriesOf() map[shop.ID]redis.XMessage {
 	entries := make(map[shop.ID]redis.XMessage)
 	for _, m := range list {
 		e := parseEntry(1, m)
-		f.must(e.Bad)
+		f.must(e.ParseErr)
 		entries[e.User] = m
 	}
 	return entries
@@ -115,7 +115,7 @@ func TestInvalidTracesAreIgnored(t *testing.T) {
 		e := parseEntry(1, redis.XMessage{ID: "1790000000000-0", Values: map[string]any{
 			"terms": "2:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b", "trace": invalid,
 		}})
-		if e.Bad != nil || e.Trace != nil || e.Order != 9 {
+		if e.ParseErr != nil || e.Trace != nil || e.Order != 9 {
 			t.Errorf("%v: %+v", invalid, e)
 		}
 	}

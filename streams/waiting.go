@@ -239,13 +239,13 @@ func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, res
 	found, err := l.fetch(ctx, refs)
 	for i, e := range found {
 		switch result := &results[entries[i].request]; {
-		case e.Bad == nil:
+		case e.ParseErr == nil:
 			result.found = append(result.found, shop.Reservation{
 				Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: shop.Reserved,
 				CreatedAt: e.ReservedAt, Entry: e,
 			})
-		case !errors.Is(e.Bad, errContentGone):
-			result.err = fmt.Errorf("%w: waiting entry %s: %w", shop.ErrPermanent, e.StreamID, e.Bad)
+		case !errors.Is(e.ParseErr, errContentGone):
+			result.err = fmt.Errorf("%w: waiting entry %s: %w", shop.ErrPermanent, e.StreamID, e.ParseErr)
 		}
 	}
 	return err

@@ -87,7 +87,7 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.User{}, false, nil
 	}
-	return u, err == nil, shop.Unreadable("accounts", err)
+	return u, err == nil, shop.Unavailable("accounts", err)
 }
 
 // mail sends an e-mail unless its address has reached maxEmailsPerHour.
@@ -95,7 +95,7 @@ func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
 	if a.Counters.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > maxEmailsPerHour {
 		return nil
 	}
-	return shop.Unreadable("the queue of e-mails", a.Mailer.Send(ctx, l))
+	return shop.Unavailable("the queue of e-mails", a.Mailer.Send(ctx, l))
 }
 
 // mailLink sends an e-mail with a link that contains the secret.
@@ -126,7 +126,7 @@ func (a *Accounts) mailNewLink(ctx context.Context, u *shop.User, kind shop.Mail
 		return nil
 	}
 	if err != nil {
-		return shop.Unreadable("accounts", err)
+		return shop.Unavailable("accounts", err)
 	}
 	return a.mailLink(ctx, u, kind, secret)
 }

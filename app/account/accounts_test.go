@@ -318,8 +318,8 @@ func TestPasswordTriesWithAccessTokenAreLimited(t *testing.T) {
 	})
 }
 
-// TestAccountChangeDuringLoginRejectsIt: a login that waits for its hash fails if the account changes.
-func TestAccountChangeDuringLoginRejectsIt(t *testing.T) {
+// TestLoginFailsIfAccountChanges: a login that waits for its hash fails if the account changes.
+func TestLoginFailsIfAccountChanges(t *testing.T) {
 	onBoth(t, func(w *world) {
 		for what, change := range map[string]func(u shop.User) error{
 			"password": func(u shop.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
@@ -329,14 +329,14 @@ func TestAccountChangeDuringLoginRejectsIt(t *testing.T) {
 			email := w.account()
 			u, err := w.store.UserByEmail(w.ctx, email)
 			w.must(err)
-			w.store.Around = faults.Transactions(func(_ context.Context, name string, call func() error) error {
+			w.store.WrapTransaction = faults.Transactions(func(_ context.Context, name string, call func() error) error {
 				if name == "Store.AddDevice" {
 					w.must(change(u))
 				}
 				return call()
 			})
 			_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-			w.store.Around = nil
+			w.store.WrapTransaction = nil
 			w.wantCode("a login during a change: "+what, err, shop.Unauthorized)
 			if live, err := w.store.DevicesOf(w.ctx, u.ID, w.now()); err != nil || len(live) != 0 {
 				w.t.Errorf("%s: got logins %+v, %v, want none", what, live, err)

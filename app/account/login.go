@@ -53,7 +53,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 		return Session{}, errCredentials()
 	}
 	if err != nil {
-		return Session{}, shop.Unreadable("accounts", err)
+		return Session{}, shop.Unavailable("accounts", err)
 	}
 	return a.openLogin(ctx, &u, l.Device)
 }
@@ -114,7 +114,7 @@ func failureCounts(email string, addr netip.Addr) (counts []string, thresholds [
 func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
 	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {
-		return Session{}, shop.Unreadable("logins", err)
+		return Session{}, shop.Unavailable("logins", err)
 	}
 	defer a.readRevocationsNow(ctx)
 	id, err := a.mint()
@@ -131,7 +131,7 @@ func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Se
 		return Session{}, errCredentials()
 	}
 	if err != nil {
-		return Session{}, shop.Unreadable("logins", err)
+		return Session{}, shop.Unavailable("logins", err)
 	}
 	return a.session(u, id, secret)
 }

@@ -48,7 +48,7 @@ func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me,
 		}
 	}
 	if err := a.Store.EditUser(ctx, u.ID, e.Name, e.Lang); err != nil {
-		return Me{}, shop.Unreadable("accounts", err)
+		return Me{}, shop.Unavailable("accounts", err)
 	}
 	return a.Me(ctx, who)
 }
@@ -85,7 +85,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 	if err == nil {
 		a.readRevocationsNow(ctx)
 	}
-	return shop.Unreadable("accounts", err)
+	return shop.Unavailable("accounts", err)
 }
 
 // VerifyPassword checks the account's password, for operations that require more than an access token.
@@ -120,7 +120,7 @@ func (a *Accounts) MyDevices(ctx context.Context, who shop.Identity) ([]MyDevice
 	}
 	found, err := a.Store.DevicesOf(ctx, u.ID, a.Now())
 	if err != nil {
-		return nil, shop.Unreadable("logins", err)
+		return nil, shop.Unavailable("logins", err)
 	}
 	out := make([]MyDevice, len(found))
 	for i, d := range found {
@@ -145,5 +145,5 @@ func (a *Accounts) RemoveDevice(ctx context.Context, who shop.Identity, device s
 	if err == nil {
 		a.readRevocationsNow(ctx)
 	}
-	return shop.Unreadable("logins", err)
+	return shop.Unavailable("logins", err)
 }

@@ -62,7 +62,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 		return a.mailTaken(ctx, email)
 	}
 	if err != nil {
-		return shop.Unreadable("accounts", err)
+		return shop.Unavailable("accounts", err)
 	}
 	return a.mailLink(ctx, &u, shop.TokenActivate, secret)
 }
@@ -209,7 +209,7 @@ func linkError(err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
 		return errLink()
 	}
-	return shop.Unreadable("accounts", err)
+	return shop.Unavailable("accounts", err)
 }
 
 // NewUser is an account that an operator adds.

@@ -74,7 +74,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		rotated.ExpiresAt = rotated.LastSeenAt.Add(refreshLife)
 		done, err := a.Store.RotateDevice(ctx, rotated, d.RefreshHash)
 		if err != nil {
-			return shop.User{}, "", shop.Unreadable("logins", err)
+			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
 		if done {
 			return u, next, nil
@@ -86,7 +86,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < reissueWindow {
 		done, err := a.Store.ReissueDevice(ctx, id, previous)
 		if err != nil {
-			return shop.User{}, "", shop.Unreadable("logins", err)
+			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
 		if done {
 			return u, next, nil
@@ -99,7 +99,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 func (a *Accounts) endReusedLogin(ctx context.Context, d *shop.Device) error {
 	slog.WarnContext(ctx, "an old refresh token was used again; its login is ended", "user", d.User, "device", d.ID)
 	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
-		return shop.Unreadable("logins", err)
+		return shop.Unavailable("logins", err)
 	}
 	a.readRevocationsNow(ctx)
 	return errLoginEnded()
@@ -112,7 +112,7 @@ func (a *Accounts) validDevice(ctx context.Context, id shop.ID) (shop.Device, er
 	case errors.Is(err, shop.ErrNoRow):
 		return d, errLoginEnded()
 	case err != nil:
-		return d, shop.Unreadable("logins", err)
+		return d, shop.Unavailable("logins", err)
 	case d.RevokedAt != 0 || d.ExpiresAt <= a.Now():
 		return d, errLoginEnded()
 	}
@@ -125,7 +125,7 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 	case errors.Is(err, shop.ErrNoRow), err == nil && u.State != shop.UserActive:
 		return u, errLoginEnded()
 	case err != nil:
-		return u, shop.Unreadable("accounts", err)
+		return u, shop.Unavailable("accounts", err)
 	}
 	return u, nil
 }
@@ -144,7 +144,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 			return nil // already logged out
 		}
 		if err != nil {
-			return shop.Unreadable("logins", err)
+			return shop.Unavailable("logins", err)
 		}
 		if o.Everywhere {
 			if _, _, err := a.rotate(ctx, id, secretOf(o.Refresh), ""); err != nil {
@@ -154,7 +154,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		who = shop.Identity{User: d.User, Device: id}
 	}
 	defer a.readRevocationsNow(ctx)
-	return shop.Unreadable("logins", a.revokeLogin(ctx, &who, o.Everywhere))
+	return shop.Unavailable("logins", a.revokeLogin(ctx, &who, o.Everywhere))
 }
 
 // revokeLogin revokes the login of a verified token, or all logins of its user.

@@ -27,7 +27,7 @@ func (s *PassService) newCaptchaTask(ctx context.Context, q PassRequest) (PassRe
 	}
 	id, image, until, err := s.Captcha.New(ctx, PictureClient{From: q.From, Unsolved: unsolved})
 	if err != nil {
-		return PassResult{}, shop.Unreadable("the captcha", err)
+		return PassResult{}, shop.Unavailable("the captcha", err)
 	}
 	sealed := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, binding: id, until: until}.text(s.Passes.key)
 	return PassResult{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + sealed, Image: image, Until: until}}, nil
@@ -45,7 +45,7 @@ func (s *PassService) solvePicture(ctx context.Context, q PassRequest, now shop.
 	if valid && q.Answer != "" {
 		var err error
 		if right, err = s.Captcha.Check(ctx, id, q.Answer); err != nil {
-			return PassResult{}, shop.Unreadable("the captcha", err)
+			return PassResult{}, shop.Unavailable("the captcha", err)
 		}
 	}
 	if !right {

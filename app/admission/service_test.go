@@ -163,7 +163,7 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 
 // The captcha service receives the client's address and its number of pictures without a solution. When pictures are
 // scarce, other clients have priority.
-func TestCaptchaServiceReceivesUnreadCount(t *testing.T) {
+func TestCaptchaServiceReceivesUnsolvedCount(t *testing.T) {
 	t.Parallel()
 	w, s := newPassWorld()
 	from := netip.MustParseAddr("192.0.2.7")

@@ -133,7 +133,7 @@ func TestRepeatedRefundMovesMoneyOnce(t *testing.T) {
 func TestUnclearReplyIsTransient(t *testing.T) {
 	t.Parallel()
 	for i, kind := range []sim.Kind{
-		sim.ErrorThoughDone, sim.Lost, sim.Garbage, sim.AnswerSignature, sim.Down,
+		sim.ErrorAfterSuccess, sim.Lost, sim.Garbage, sim.InvalidSignature, sim.Down,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()

@@ -192,7 +192,7 @@ type shipManyBody struct {
 }
 
 func (a *api) shipMany(ctx context.Context, actor journal.Actor, b shipManyBody) (backoffice.ShipReport, error) {
-	actor.Dry = b.DryRun
+	actor.DryRun = b.DryRun
 	report, err := a.Shipping.ShipMany(ctx, actor, []byte(b.CSV), b.Replace)
 	report.Lines = list(report.Lines)
 	return report, err

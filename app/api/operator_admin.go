@@ -90,7 +90,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 func (a *api) archiveState(ctx context.Context) (store.ArchiveState, error) {
 	state, err := a.Archive.ArchiveState(ctx)
 	state.Months = list(state.Months)
-	return state, shop.Unreadable("the archive", err)
+	return state, shop.Unavailable("the archive", err)
 }
 
 func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
@@ -101,7 +101,7 @@ func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 	if b.Before == 0 {
 		return shop.Fail(shop.BadRequest, "before is missing: send a month like 2026-11")
 	}
-	actor.Dry = b.DryRun
+	actor.DryRun = b.DryRun
 	return respondSlowly(c, func(ctx context.Context) (archive.Drop, error) {
 		drop, err := a.Archive.DropArchive(ctx, actor, b.Before)
 		drop.Months = list(drop.Months)

@@ -88,7 +88,7 @@ func dryRun(c *fiber.Ctx) (bool, error) {
 // withDryRun returns a handler that supports ?dry_run=true.
 func withDryRun(handle func(c *fiber.Ctx, actor journal.Actor) error) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) (err error) {
-		if actor.Dry, err = dryRun(c); err != nil {
+		if actor.DryRun, err = dryRun(c); err != nil {
 			return err
 		}
 		return handle(c, actor)
@@ -154,7 +154,7 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 func (a *api) applyTemplate(
 	ctx context.Context, actor journal.Actor, b templateBody,
 ) (backoffice.SlotPlan, error) {
-	actor.Dry = actor.Dry || b.DryRun
+	actor.DryRun = actor.DryRun || b.DryRun
 	return a.Catalogue.ApplyTemplate(ctx, actor, b.SlotTemplate)
 }
 

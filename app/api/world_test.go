@@ -219,7 +219,7 @@ func openWorld(t testing.TB, o *Options) *world {
 		Catalogue: catalogue, Warmer: warmer, Redis: w.inventory, Clock: w.clock,
 		Ticker: &catalog.Ticker{
 			Node: "node", Catalogue: catalogue, Redis: w.inventory, Clock: w.clock,
-			Every: func() time.Duration { return time.Second },
+			Interval: func() time.Duration { return time.Second },
 		},
 	}
 	o.Picture = backoffice.NewPictures(db).Picture

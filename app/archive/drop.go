@@ -50,18 +50,18 @@ func (s *Service) DropArchive(
 	db := s.Archiver.Store
 	now, err := db.Clock(ctx)
 	if err != nil {
-		return out, shop.Unreadable("the archive", err)
+		return out, shop.Unavailable("the archive", err)
 	}
 	if month > shop.MonthOf(now.At) {
 		return out, shop.Failf(shop.BadRequest, "%s is not over: only complete months can be dropped", month)
 	}
 	sums := func(ctx context.Context) (Drop, error) {
 		months, err := db.ArchivedMonths(ctx, month)
-		return Drop{Before: month, DryRun: actor.Dry, Months: months}, err
+		return Drop{Before: month, DryRun: actor.DryRun, Months: months}, err
 	}
-	if actor.Dry {
+	if actor.DryRun {
 		out, err = sums(ctx)
-		return out, shop.Unreadable("the archive", err)
+		return out, shop.Unavailable("the archive", err)
 	}
 	err = db.LockArchive(ctx, func(ctx context.Context) error {
 		plan, err := sums(ctx) // before the journal's transaction, which must be short

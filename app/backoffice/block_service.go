@@ -50,13 +50,13 @@ func (d *BlockService) AddBlock(
 		return all[i], nil
 	}
 	b.ID = number
-	return b, shop.Unreadable("the block list", err)
+	return b, shop.Unavailable("the block list", err)
 }
 
 // ListBlocks returns the blocks in force, oldest first.
 func (d *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
 	blocks, err := d.Store.Blocks(ctx, d.Time())
-	return blocks, shop.Unreadable("the block list", err)
+	return blocks, shop.Unavailable("the block list", err)
 }
 
 // RemoveBlock removes a block. NotFound: no such block is in force.

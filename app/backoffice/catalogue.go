@@ -43,7 +43,7 @@ func object(kind string, id shop.ID) string { return kind + ":" + id.String() }
 
 // callOnSale calls OnSale, except after a dry run.
 func (d *CatalogueService) callOnSale(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
-	if !actor.Dry && d.OnSale != nil {
+	if !actor.DryRun && d.OnSale != nil {
 		d.OnSale(context.WithoutCancel(ctx), sales)
 	}
 }

@@ -24,7 +24,7 @@ const maxPosition = 1_000_000
 // CategoryRecords returns all categories by position, including archived ones.
 func (d *CatalogueService) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
 	all, err := d.Store.CategoryRecords(ctx)
-	return all, shop.Unreadable("categories", err)
+	return all, shop.Unavailable("categories", err)
 }
 
 // CategoryRecord reads one category. NotFound: no such category.
@@ -49,7 +49,7 @@ func (d *CatalogueService) CreateCategory(
 	}
 	id, err := d.Mint()
 	if err != nil {
-		return store.CategoryRecord{}, shop.Unreadable("the catalogue", err)
+		return store.CategoryRecord{}, shop.Unavailable("the catalogue", err)
 	}
 	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {

@@ -19,7 +19,7 @@ func (d *CatalogueService) ExportProducts(ctx context.Context) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.ProductRecord, bool, error) {
 		return d.Store.ProductRecords(ctx, store.ProductsQuery{Archived: archived, Page: page, Size: tablePage})
 	}, productLine)
-	return writeTable(productsHead, lines), shop.Unreadable("products", err)
+	return writeTable(productsHead, lines), shop.Unavailable("products", err)
 }
 
 const tablePage = 500
@@ -77,7 +77,7 @@ func (d *CatalogueService) importTable(
 			err := importLines(ctx, tx, t, &r)
 			slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
 			r.Problems = append(r.Problems, t.problems[:min(len(t.problems), maxProblems)]...)
-			if err == nil && len(r.Problems) > 0 && !actor.Dry {
+			if err == nil && len(r.Problems) > 0 && !actor.DryRun {
 				err = r.rejection()
 			}
 			return journal.Operation{
@@ -85,7 +85,7 @@ func (d *CatalogueService) importTable(
 				Result: r,
 			}, err
 		})
-	report.DryRun = actor.Dry
+	report.DryRun = actor.DryRun
 	return report, err
 }
 

@@ -30,7 +30,7 @@ func (d *CatalogueService) ExportSales(ctx context.Context, slot shop.ID) ([]byt
 	lines, err := tableLines(func(archived bool, page int) ([]store.SaleRecord, bool, error) {
 		return d.Store.SaleRecords(ctx, store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
 	}, d.saleLine)
-	return writeTable(salesHead, lines), shop.Unreadable("sales", err)
+	return writeTable(salesHead, lines), shop.Unavailable("sales", err)
 }
 
 // saleLine returns the cells of a sale; nil for a hidden sale.

@@ -42,7 +42,7 @@ func (l *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter
 	if errors.Is(err, shop.ErrNoRow) {
 		return letter, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 	}
-	return letter, shop.Unreadable("the dead letter", err)
+	return letter, shop.Unavailable("the dead letter", err)
 }
 
 // ReplayDead processes the order of a dead letter once more. See recovery.DeadLetters.
@@ -83,7 +83,7 @@ func (l *FailedJobs) runOnDeadLetter(
 		return journal.Operation{Kind: kind, Object: "dead:" + id, Before: entry, Result: entry}, err
 	})
 	if err == nil {
-		err = done.Into(&entry)
+		err = done.Decode(&entry)
 	}
 	return done, entry, shop.UnknownOutcome(kind, err)
 }

@@ -18,7 +18,7 @@ func (d *SaleService) AddGuests(ctx context.Context, actor journal.Actor, sale s
 	}
 	s, err := d.Store.Sale(ctx, sale)
 	if err != nil {
-		return nil, shop.Unreadable("the sale", notFound("sale", sale, err))
+		return nil, shop.Unavailable("the sale", notFound("sale", sale, err))
 	}
 	if !s.Hidden {
 		return nil, shop.Fail(shop.WrongState, "only a hidden sale has guests")

@@ -105,7 +105,7 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 	case errors.Is(err, shop.ErrNoRow):
 		return nil, "", shop.Fail(shop.NotFound, "no such picture")
 	case err != nil:
-		return nil, "", shop.Unreadable("pictures", err)
+		return nil, "", shop.Unavailable("pictures", err)
 	}
 	p.cache(&pictureFile{name, content})
 	return content, kind, nil

@@ -39,7 +39,7 @@ func (d *CatalogueService) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
 ) ([]store.ProductRecord, bool, error) {
 	page, more, err := d.Store.ProductRecords(ctx, q)
-	return page, more, shop.Unreadable("products", err)
+	return page, more, shop.Unavailable("products", err)
 }
 
 // ProductRecord reads one product. NotFound: no such product.
@@ -48,7 +48,7 @@ func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store
 	if errors.Is(err, shop.ErrNoRow) {
 		return p, notFound("product", id, err)
 	}
-	return p, shop.Unreadable("the product", err)
+	return p, shop.Unavailable("the product", err)
 }
 
 // CreateProduct creates a product.
@@ -80,7 +80,7 @@ func (d *CatalogueService) CreateProduct(
 func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return shop.Product{}, shop.Unreadable("the catalogue", err)
+		return shop.Product{}, shop.Unavailable("the catalogue", err)
 	}
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,

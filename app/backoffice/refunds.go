@@ -80,7 +80,7 @@ func (s *RefundService) decisionError(ctx context.Context, order shop.ID, approv
 	case errors.Is(err, shop.ErrNoRow):
 		return shop.Fail(shop.NotFound, "no such order")
 	case err != nil:
-		return shop.Unreadable("the order", err)
+		return shop.Unavailable("the order", err)
 	case !approve && (row.State == shop.Paid || row.State == shop.Shipped):
 		return shop.Fail(shop.WrongState, "the order has no refund request to decline")
 	default:
@@ -108,7 +108,7 @@ func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order sh
 // List pages through refunds, those of the newest orders first.
 func (s *RefundService) List(ctx context.Context, q payment.RefundsQuery) ([]payment.Refund, bool, error) {
 	refunds, more, err := s.Store.Refunds(ctx, q)
-	return refunds, more, shop.Unreadable("refunds", err)
+	return refunds, more, shop.Unavailable("refunds", err)
 }
 
 // Order reads an order of any user with its refund; nil: it has no refund. NotFound: no such order.
@@ -118,11 +118,11 @@ func (s *RefundService) Order(ctx context.Context, order shop.ID) (shop.Order, *
 		return row, nil, shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
-		return row, nil, shop.Unreadable("the order", err)
+		return row, nil, shop.Unavailable("the order", err)
 	}
 	refund, err := s.Store.RefundOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return row, nil, nil
 	}
-	return row, &refund, shop.Unreadable("the refund", err)
+	return row, &refund, shop.Unavailable("the refund", err)
 }

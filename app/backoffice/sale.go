@@ -46,7 +46,7 @@ type SaleOperation struct {
 // Terms reads the terms of a sale. NotFound: no such sale.
 func (d *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
 	s, err := d.Store.Sale(ctx, sale)
-	return shop.TermsOf(&s), shop.Unreadable("the sale", notFound("sale", sale, err))
+	return shop.TermsOf(&s), shop.Unavailable("the sale", notFound("sale", sale, err))
 }
 
 // PauseSale stops buys. Holds stay valid and orders can still be paid.
@@ -138,7 +138,7 @@ func (d *SaleService) edit(
 	}
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
-		return OperatorSale{}, shop.Unreadable("Redis time", err)
+		return OperatorSale{}, shop.Unavailable("Redis time", err)
 	}
 	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
@@ -168,7 +168,7 @@ func (d *SaleService) edit(
 func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
 	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
-		return OperatorSale{}, shop.Unreadable("the sale", notFound("sale", id, err))
+		return OperatorSale{}, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
 	shown := OperatorSale{
 		SaleTerms: terms, Slot: sale.Slot, ProductName: sale.Product.Name,
@@ -176,12 +176,12 @@ func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms
 	}
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
-		return shown, shop.Unreadable("Redis time", err)
+		return shown, shop.Unavailable("Redis time", err)
 	}
 	shown.Phase = shop.PhaseAt(now, terms.OpensAt, terms.ClosesAt)
 	counters, err := d.Redis.Counters(ctx, []shop.SaleRef{sale.Ref()})
 	if err != nil {
-		return shown, shop.Unreadable("the sale", err)
+		return shown, shop.Unavailable("the sale", err)
 	}
 	if c := counters[0]; c.Loaded {
 		shown.Stock, shown.Held, shown.Sold = c.Stock, c.Held, c.Sold

@@ -71,7 +71,7 @@ func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) 
 	for i := range page {
 		setPhases(&page[i], q.Now)
 	}
-	return page, more, shop.Unreadable("sales", err)
+	return page, more, shop.Unavailable("sales", err)
 }
 
 // SaleRecord reads one sale. NotFound: no such sale.
@@ -81,7 +81,7 @@ func (d *CatalogueService) SaleRecord(ctx context.Context, id shop.ID) (store.Sa
 		return s, notFound("sale", id, err)
 	}
 	setPhases(&s, d.Now())
-	return s, shop.Unreadable("the sale", err)
+	return s, shop.Unavailable("the sale", err)
 }
 
 // setPhases sets the phases of the sale and its slot at an instant.
@@ -96,7 +96,7 @@ func (d *CatalogueService) CreateSale(
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
+		return store.SaleRecord{}, shop.Unavailable("the catalogue", err)
 	}
 	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
@@ -115,7 +115,7 @@ func (d *CatalogueService) CopySale(
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
+		return store.SaleRecord{}, shop.Unavailable("the catalogue", err)
 	}
 	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {

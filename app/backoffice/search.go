@@ -28,10 +28,10 @@ func (d *SearchService) SearchOrders(
 ) ([]shop.Order, bool, error) {
 	found, err := d.restrictToText(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
-		return nil, false, shop.Unreadable("orders", err)
+		return nil, false, shop.Unavailable("orders", err)
 	}
 	orders, more, err := d.Reader.FindOrders(ctx, q)
-	return orders, more, shop.Unreadable("orders", err)
+	return orders, more, shop.Unavailable("orders", err)
 }
 
 // restrictToText adds the condition for the text to the query, and reports whether the text matches anything.
@@ -83,14 +83,14 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 	if id, parseErr := shop.ParseID(text); parseErr == nil {
 		u, err := d.Store.UserByID(ctx, id)
 		if err != nil || u.State == shop.UserDeleted {
-			return nil, false, shop.Unreadable("users", shop.IgnoreNoRow(err))
+			return nil, false, shop.Unavailable("users", shop.IgnoreNoRow(err))
 		}
 		return []shop.User{u}, false, nil
 	}
 	if text != "" && !strings.Contains(text, "@") { // a name must not hide the account with that e-mail
 		named, _, err := d.Reader.FindUsers(ctx, store.UserSearch{Name: text, Limit: 1})
 		if err != nil {
-			return nil, false, shop.Unreadable("users", err)
+			return nil, false, shop.Unavailable("users", err)
 		}
 		if len(named) > 0 {
 			q.Name = text
@@ -100,7 +100,7 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 		q.Email = strings.ToLower(text)
 	}
 	users, more, err := d.Reader.FindUsers(ctx, q)
-	return users, more, shop.Unreadable("users", err)
+	return users, more, shop.Unavailable("users", err)
 }
 
 // SearchPayments pages through payments. text is the number of a trade or of an order; "": all payments.
@@ -114,7 +114,7 @@ func (d *SearchService) SearchPayments(
 		case err == nil && (q.Outcome == "" || q.Outcome == one.Outcome):
 			return []payment.ReceivedPayment{one}, false, nil
 		case shop.IgnoreNoRow(err) != nil:
-			return nil, false, shop.Unreadable("payments", err)
+			return nil, false, shop.Unavailable("payments", err)
 		}
 		id, parseErr := shop.ParseID(text)
 		if parseErr != nil {
@@ -123,7 +123,7 @@ func (d *SearchService) SearchPayments(
 		q.Order = id
 	}
 	payments, more, err := d.Reader.FindPayments(ctx, q)
-	return payments, more, shop.Unreadable("payments", err)
+	return payments, more, shop.Unavailable("payments", err)
 }
 
 // ordersShown is the number of orders in a UserFile.
@@ -144,18 +144,18 @@ func (d *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, e
 	f.User, err = d.Store.UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)
 	if shop.IgnoreNoRow(err) != nil {
-		return f, shop.Unreadable("the user", err)
+		return f, shop.Unavailable("the user", err)
 	}
 	f.User.ID = id
 	if f.Devices, err = d.Store.DevicesOf(ctx, id, d.Clock.Now()); err != nil {
-		return f, shop.Unreadable("devices", err)
+		return f, shop.Unavailable("devices", err)
 	}
 	if f.Orders, f.More, err = d.Reader.FindOrders(ctx, store.OrderSearch{User: id, Limit: ordersShown}); err != nil {
-		return f, shop.Unreadable("orders", err)
+		return f, shop.Unavailable("orders", err)
 	}
 	blocks, err := d.Store.Blocks(ctx, d.Clock.Now())
 	if err != nil {
-		return f, shop.Unreadable("blocks", err)
+		return f, shop.Unavailable("blocks", err)
 	}
 	for _, b := range blocks {
 		if b.Kind == store.BlockUser && b.Value == id.String() {

@@ -104,5 +104,5 @@ func (d *ShippingService) ShipmentOf(ctx context.Context, order shop.ID) (*store
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}
-	return &s, shop.Unreadable("the shipment", err)
+	return &s, shop.Unavailable("the shipment", err)
 }

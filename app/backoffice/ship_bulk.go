@@ -55,7 +55,7 @@ func (d *ShippingService) ShipMany(
 	if err != nil {
 		return ShipReport{}, err
 	}
-	report := ShipReport{DryRun: actor.Dry, Lines: lines}
+	report := ShipReport{DryRun: actor.DryRun, Lines: lines}
 	var valid []int // indexes of lines with a parcel
 	for i := range lines {
 		if lines[i].Result == "" {
@@ -76,7 +76,7 @@ func (d *ShippingService) ShipMany(
 		switch l.Result {
 		case store.ShipDone:
 			report.Shipped++
-		case store.ShipSame:
+		case store.ShipUnchanged:
 			report.Unchanged++
 		default:
 			report.Failed++
@@ -96,7 +96,7 @@ func (d *ShippingService) shipBatch(
 			shipped, err := tx.Ship(ctx, shipping, parcels)
 			return journal.Operation{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Result: resultsOf(shipped)}, err
 		})
-	if err != nil || actor.Dry {
+	if err != nil || actor.DryRun {
 		return results, shop.UnknownOutcome("ship orders", err)
 	}
 	var ids []shop.ID

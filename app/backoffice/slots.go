@@ -81,7 +81,7 @@ func (d *CatalogueService) SlotCalendar(ctx context.Context, from, to shop.Milli
 	for i := range slots {
 		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
 	}
-	return slots, shop.Unreadable("slots", err)
+	return slots, shop.Unavailable("slots", err)
 }
 
 // Days returns the beginning of the first day and the end of the last day in the zone of the shop.
@@ -111,7 +111,7 @@ func (d *CatalogueService) CreateSlot(
 	}
 	id, err := d.Mint()
 	if err != nil {
-		return shop.Slot{}, shop.Unreadable("the catalogue", err)
+		return shop.Slot{}, shop.Unavailable("the catalogue", err)
 	}
 	slot := shop.Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
 	slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
@@ -189,7 +189,7 @@ func (d *CatalogueService) ApplyTemplate(
 	plan, err := store.RunOperationFor[SlotPlan](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		plan := SlotPlan{Slots: slices.Clone(lines)}
 		slots, err := d.planTemplate(ctx, tx, &plan)
-		if err == nil && plan.Wrong > 0 && !actor.Dry {
+		if err == nil && plan.Wrong > 0 && !actor.DryRun {
 			err = shop.Fail(shop.Conflict, plan.problemText())
 		}
 		if err == nil && plan.Wrong == 0 && len(slots) > 0 {
@@ -199,7 +199,7 @@ func (d *CatalogueService) ApplyTemplate(
 			Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t, Result: plan,
 		}, err
 	})
-	plan.DryRun = actor.Dry
+	plan.DryRun = actor.DryRun
 	return plan, err
 }
 
@@ -286,7 +286,7 @@ func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, pl
 		}
 		id, err := d.Mint()
 		if err != nil {
-			return nil, shop.Unreadable("the catalogue", err)
+			return nil, shop.Unavailable("the catalogue", err)
 		}
 		created = append(created, shop.Slot{ID: id, OpensAt: line.OpensAt, ClosesAt: line.ClosesAt})
 	}

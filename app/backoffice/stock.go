@@ -34,7 +34,7 @@ func (d *SaleService) WithdrawStock(
 		return shown, withdrawal, d.conflictWithCounters(ctx, sale, err)
 	}
 	if withdrawal, err = d.Store.Withdrawal(ctx, id); err != nil {
-		return shown, withdrawal, shop.Unreadable("the withdrawal", err)
+		return shown, withdrawal, shop.Unavailable("the withdrawal", err)
 	}
 	if settled, err := d.settle(ctx, withdrawal); err != nil {
 		slog.WarnContext(ctx, "units are not withdrawn yet; a background job retries", "act", id, "sale", sale, "err", err)
@@ -85,16 +85,16 @@ func (d *SaleService) requestWithdrawal(
 func (d *SaleService) ensureLoaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
-		return 0, shop.Unreadable("Redis time", err)
+		return 0, shop.Unavailable("Redis time", err)
 	}
 	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
-		return now, shop.Unreadable("the sale", notFound("sale", id, err))
+		return now, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
 	if sale.Epoch == 0 {
 		err = d.Load(ctx, id)
 	}
-	return now, shop.Unreadable("the sale", err)
+	return now, shop.Unavailable("the sale", err)
 }
 
 // settle completes a withdrawal; a settled one is returned unchanged.

@@ -140,7 +140,7 @@ type SettingsService struct {
 // Switches reads the current switches.
 func (d *SettingsService) Switches(ctx context.Context) (Switches, error) {
 	s, err := readSwitches(ctx, d.Store)
-	return s, shop.Unreadable("the switches", err)
+	return s, shop.Unavailable("the switches", err)
 }
 
 func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
@@ -215,7 +215,7 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
 	all, err := d.Store.Documents(ctx)
 	if err != nil {
-		return nil, shop.Unreadable("the notice", err)
+		return nil, shop.Unavailable("the notice", err)
 	}
 	var n shop.Notice
 	if err := readDocument(all[bannerDocument], &n); err != nil || !n.VisibleAt(now) {

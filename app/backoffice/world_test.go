@@ -39,7 +39,7 @@ func newWorld(t *testing.T) *world {
 
 // startTrace starts the trace.
 func (w *world) startTrace() {
-	w.Around = faults.Transactions(func(_ context.Context, name string, call func() error) error {
+	w.WrapTransaction = faults.Transactions(func(_ context.Context, name string, call func() error) error {
 		if name == w.fail {
 			w.fail = ""
 			return shop.ErrTransient

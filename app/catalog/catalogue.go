@@ -235,7 +235,7 @@ func (c *Catalogue) load(ctx context.Context, version int64, id shop.ID) (*shop.
 		return nil, shop.ErrNoSale
 	}
 	if err != nil {
-		return nil, shop.Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
+		return nil, shop.Unavailable("the sale", fmt.Errorf("sale %s: %w", id, err))
 	}
 	c.raiseChallenge(&sale)
 	c.keep(version, func(known *snapshot) { known.sales[id] = &sale })
@@ -282,7 +282,7 @@ func (c *Catalogue) loadSlot(ctx context.Context, version int64, slot shop.ID) (
 	}
 	sales, err := c.readSlot(ctx, slot)
 	if err != nil {
-		return nil, shop.Unreadable("the slot", err)
+		return nil, shop.Unavailable("the slot", err)
 	}
 	c.keep(version, func(known *snapshot) { known.putSlot(slot, sales) })
 	return sales, nil
@@ -369,7 +369,7 @@ func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]shop.Slot, 
 	return loadOnce(ctx, c, &c.loadingSlots, id, func(ctx context.Context, version int64) ([]shop.Slot, error) {
 		slots, err := c.readDays(ctx, day)
 		if err != nil {
-			return nil, shop.Unreadable("the slots", err)
+			return nil, shop.Unavailable("the slots", err)
 		}
 		c.keep(version, func(known *snapshot) { known.today, known.firstDay = slots, day.Format(time.DateOnly) })
 		return slots, nil
@@ -389,7 +389,7 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Mill
 	start := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, c.zone)
 	slots, err := c.source.Slots(ctx, shop.MillisOf(start), shop.MillisOf(start.AddDate(0, 0, 1)))
 	if err != nil {
-		return nil, shop.Unreadable("the slots", err)
+		return nil, shop.Unavailable("the slots", err)
 	}
 	for i := range slots {
 		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)

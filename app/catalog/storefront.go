@@ -95,7 +95,7 @@ func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop
 func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
 	counters, err := f.readCounters(ctx, sales)
 	if err != nil && shop.UnreachableIn(err) == nil {
-		return nil, shop.Unreadable("live counters", err)
+		return nil, shop.Unavailable("live counters", err)
 	}
 	warmed, unreachable := false, shop.UnreachableIn(err)
 	for i, c := range counters {

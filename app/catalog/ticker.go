@@ -23,7 +23,7 @@ type Ticker struct {
 	Redis     Redis
 	Audience  Audience
 	Clock     *shop.Clock
-	Every     func() time.Duration // interval between ticks, at least tickInterval; nil: tickInterval
+	Interval  func() time.Duration // interval between ticks, at least tickInterval; nil: tickInterval
 
 	lastTick time.Time // start of the last tick; used only by RunOnce
 
@@ -54,7 +54,7 @@ func (t *Ticker) Run(ctx context.Context) error {
 // RunOnce reads the counters once and sends them to the audience.
 func (t *Ticker) RunOnce(ctx context.Context) error {
 	// Half a tick of tolerance: a late timer must not cost a whole tick.
-	if t.Every != nil && time.Since(t.lastTick) < t.Every()-tickInterval/2 {
+	if t.Interval != nil && time.Since(t.lastTick) < t.Interval()-tickInterval/2 {
 		return nil
 	}
 	t.lastTick = time.Now()

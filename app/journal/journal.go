@@ -86,11 +86,11 @@ type Query struct {
 
 // Report is the result of a verification.
 type Report struct {
-	Rows  int64  `json:"rows"` // number of verified rows
-	Head  Head   `json:"head"` // of the last verified row; operators store it outside the database
-	OK    bool   `json:"ok"`
-	Wrong string `json:"wrong,omitempty"` // the first error
-	At    int64  `json:"at,omitempty"`    // the row of the error
+	Rows    int64  `json:"rows"` // number of verified rows
+	Head    Head   `json:"head"` // of the last verified row; operators store it outside the database
+	OK      bool   `json:"ok"`
+	Problem string `json:"wrong,omitempty"` // the first error
+	At      int64  `json:"at,omitempty"`    // the row of the error
 }
 
 // journalPage is the number of rows per read.
@@ -123,17 +123,17 @@ func (j *Journal) VerifyJournal(ctx context.Context, headText string) (Report, e
 	// row of the head must exist.
 	head, err := j.Store.JournalHead(ctx)
 	if err != nil {
-		return Report{}, shop.Unreadable("the journal", err)
+		return Report{}, shop.Unavailable("the journal", err)
 	}
 	w := journalWalk{required: []Head{head, givenHead}}
 	for {
 		rows, err := j.Store.JournalFrom(ctx, w.last.Seq+1, journalPage)
 		if err != nil {
-			return Report{}, shop.Unreadable("the journal", err)
+			return Report{}, shop.Unavailable("the journal", err)
 		}
 		for i := range rows {
 			if wrong := w.step(&rows[i]); wrong != "" {
-				return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: rows[i].Seq}, nil
+				return Report{Rows: w.last.Seq, Head: w.last, Problem: wrong, At: rows[i].Seq}, nil
 			}
 		}
 		if len(rows) < journalPage {
@@ -143,7 +143,7 @@ func (j *Journal) VerifyJournal(ctx context.Context, headText string) (Report, e
 	for _, h := range w.required {
 		if h.Seq > w.last.Seq {
 			wrong := fmt.Sprintf("the journal ends with row %d, but row %d existed before", w.last.Seq, h.Seq)
-			return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: w.last.Seq + 1}, nil
+			return Report{Rows: w.last.Seq, Head: w.last, Problem: wrong, At: w.last.Seq + 1}, nil
 		}
 	}
 	return Report{Rows: w.last.Seq, Head: w.last, OK: true}, nil

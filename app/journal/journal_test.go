@@ -84,7 +84,7 @@ func TestVerifyFindsEveryChange(t *testing.T) {
 		r := &memoryJournal{all: slices.Clone(good.all)}
 		c.change(r)
 		report, err := (&journal.Journal{Store: r}).VerifyJournal(t.Context(), c.head)
-		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Wrong == "") != report.OK {
+		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Problem == "") != report.OK {
 			t.Errorf("%s: got %+v, %v; want an error at row %d (0: none)", name, report, err, c.at)
 		}
 	}

@@ -32,7 +32,7 @@ type Actor struct {
 	Key     string // idempotency key: 8–64 characters of A-Z a-z 0-9 _ -
 	Hash    string // of the request, hex: the same key with another hash is rejected
 	Note    string // the reason; used if the Operation has no note
-	Dry     bool   // validate only: roll back and write no journal row
+	DryRun  bool   // validate only: roll back and write no journal row
 }
 
 // Check rejects an invalid key or note.
@@ -61,8 +61,8 @@ type Done struct {
 	Repeated bool            // an earlier request performed the operation; this request changed nothing
 }
 
-// Into decodes the result of an operation.
-func (d *Done) Into(target any) error {
+// Decode decodes the result of an operation.
+func (d *Done) Decode(target any) error {
 	if err := json.Unmarshal(d.Result, target); err != nil {
 		return fmt.Errorf("decode the result of operation %d: %w", d.Seq, err)
 	}

@@ -45,8 +45,8 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 	// A batch may span a recovery, so its entries may have different epochs. Each epoch is written separately.
 	byEpoch := make(map[int64][]int, 1)
 	for i, e := range entries {
-		if e.Bad != nil {
-			verdicts[i] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.Bad)
+		if e.ParseErr != nil {
+			verdicts[i] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.ParseErr)
 			continue
 		}
 		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
@@ -172,7 +172,7 @@ func unpublishedRows(inserted []shop.Inserted) []*shop.Order {
 
 // Refuse writes the refused row of an entry that failed permanently. See streams.EntryHandler.
 func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) error {
-	if e.Bad != nil || e.Order == 0 {
+	if e.ParseErr != nil || e.Order == 0 {
 		return nil // only the stream ID of the entry is known, and the dead letter stores it
 	}
 	now, err := f.Redis.Now(ctx)

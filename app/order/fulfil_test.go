@@ -221,7 +221,7 @@ func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	t.Parallel()
 	f, _, _, _ := newTestFulfiller()
 	list := newEntries(2)
-	list[0].Bad = errors.New("field qty: \"x\"")
+	list[0].ParseErr = errors.New("field qty: \"x\"")
 	verdicts, err := f.Fulfil(context.Background(), list)
 	if err != nil || !errors.Is(verdicts[0], shop.ErrPermanent) || verdicts[1] != nil {
 		t.Fatal(verdicts, err)

@@ -22,7 +22,7 @@ type Reader struct {
 func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	waiting, err := r.Redis.Waiting(ctx, user)
 	if err != nil && shop.UnreachableIn(err) == nil {
-		return nil, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+		return nil, shop.Unavailable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	if len(waiting) == 0 {
 		return []shop.Reservation{}, nil
@@ -33,7 +33,7 @@ func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reser
 	)
 	counters, err := r.Redis.Counters(ctx, refs)
 	if err != nil && shop.UnreachableIn(err) == nil {
-		return nil, shop.Unreadable("reservations", fmt.Errorf("places: %w", err))
+		return nil, shop.Unavailable("reservations", fmt.Errorf("places: %w", err))
 	}
 	for i := range waiting {
 		waiting[i].Place = shop.PlaceOf(waiting[i].Ticket, counters[i].Done)
@@ -55,7 +55,7 @@ func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error
 		}
 	}
 	if err != nil {
-		return shop.Order{}, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+		return shop.Order{}, shop.Unavailable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	// The reservation may have become a row and left the waiting list between the two reads.
 	order, err = r.row(ctx, user, id)
@@ -72,7 +72,7 @@ func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) 
 	case errors.Is(err, shop.ErrNoRow):
 		return shop.Order{}, err
 	case err != nil:
-		return shop.Order{}, shop.Unreadable("orders", fmt.Errorf("order %s: %w", id, err))
+		return shop.Order{}, shop.Unavailable("orders", fmt.Errorf("order %s: %w", id, err))
 	case order.User != user:
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
 	}
@@ -81,7 +81,7 @@ func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) 
 
 // reserved converts a reservation to an order in the state reserved.
 func (r *Reader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
-	o := w.Entry.BareRow()
+	o := w.Entry.OrderFields()
 	o.State = shop.Reserved
 	if sale, err := r.Catalogue.Sale(ctx, w.Sale); err == nil {
 		o.ProductName = sale.Product.Name
@@ -95,5 +95,5 @@ func (r *Reader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order
 		q.Limit = 20
 	}
 	orders, more, err := r.Store.OrdersOf(ctx, q)
-	return orders, more, shop.Unreadable("orders", err)
+	return orders, more, shop.Unavailable("orders", err)
 }

@@ -62,7 +62,7 @@ func (p *DailyReconciliation) ReconcileDay(
 	from, to := CalendarDay(day, p.Zone)
 	report, err := p.part(ctx, shop.MillisOf(from), shop.MillisOf(to), after)
 	report.Day = from.Format(time.DateOnly)
-	return report, shop.Unreadable("the payments of the day", err)
+	return report, shop.Unavailable("the payments of the day", err)
 }
 
 // part compares some orders of [from, to). It compares differing orders twice, because they may be changing. An error

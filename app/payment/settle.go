@@ -36,7 +36,7 @@ func (c *PaymentService) Settle(ctx context.Context, t Trade) error {
 	if err != nil {
 		return fmt.Errorf("receive trade %s: %w", t.No, err)
 	}
-	c.counts.Taken.Add(1)
+	c.counts.PaidTrades.Add(1)
 	switch {
 	case outcome.IsAnomaly():
 		c.counts.Anomalies.Add(1)

@@ -29,13 +29,13 @@ type PaymentService struct {
 
 // PayCounts counts payment events on this node.
 type PayCounts struct {
-	Opened    atomic.Int64 // pay requests that returned a payment
-	Taken     atomic.Int64 // verified paid trades, including repeats
-	Revived   atomic.Int64 // orders that late money paid
-	Refunded  atomic.Int64 // late payments refunded
-	Anomalies atomic.Int64 // trades that do not fit their order; an operator must check them
-	Closed    atomic.Int64 // orders ended after the gateway had closed their trade
-	Unknown   atomic.Int64 // closes without a reply
+	Opened     atomic.Int64 // pay requests that returned a payment
+	PaidTrades atomic.Int64 // verified paid trades, including repeats
+	Revived    atomic.Int64 // orders that late money paid
+	Refunded   atomic.Int64 // late payments refunded
+	Anomalies  atomic.Int64 // trades that do not fit their order; an operator must check them
+	Closed     atomic.Int64 // orders ended after the gateway had closed their trade
+	Unknown    atomic.Int64 // closes without a reply
 }
 
 // TakesPayments reports whether the shop takes payments. If not, Pay returns an error, and no order has an opened

@@ -77,7 +77,7 @@ const (
 // Export reads all data of a user.
 func (p *PersonalData) Export(ctx context.Context, identity shop.Identity) (Export, error) {
 	out, err := p.export(ctx, &identity)
-	return out, shop.Unreadable("your data", err)
+	return out, shop.Unavailable("your data", err)
 }
 
 func (p *PersonalData) export(ctx context.Context, identity *shop.Identity) (out Export, err error) {
@@ -147,7 +147,7 @@ func (p *PersonalData) Delete(ctx context.Context, identity shop.Identity, passw
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 	case err != nil:
-		return shop.Unreadable("accounts", err)
+		return shop.Unavailable("accounts", err)
 	case u.State == shop.UserActive:
 		if err := p.CheckPassword(ctx, &u, password); err != nil {
 			return err
@@ -157,7 +157,7 @@ func (p *PersonalData) Delete(ctx context.Context, identity shop.Identity, passw
 	if errors.Is(err, shop.ErrNoRow) { // since the read, the account was activated or its password changed
 		return shop.Fail(shop.Forbidden, "the password is wrong")
 	}
-	return shop.Unreadable("your data", err)
+	return shop.Unavailable("your data", err)
 }
 
 // Erase deletes the personal data of a user through db; see store.Store.Erase.

@@ -33,7 +33,7 @@ type Driver struct {
 	PayWindow, Margin time.Duration
 	// Spread is the period over which the gateway queries about pending orders are distributed. The field Each is the
 	// minimum time per order: many orders extend the period.
-	Spread, Each time.Duration
+	Spread, MinTimePerOrder time.Duration
 	// Trust is called before this node works on another history of the database. After the call, the node uses only the
 	// server of that history. It mints no id and writes no row under the previous history. Nil: no callback.
 	Trust func(ctx context.Context, server string, generation int64) error
@@ -239,7 +239,7 @@ func (d *Driver) watch(now shop.Millis) *shop.PaymentWatch {
 	if !d.TakesPayments {
 		return nil
 	}
-	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.Each}
+	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.MinTimePerOrder}
 }
 
 // Suspect makes the next inspection check every loaded sale of the partition, like the first inspection.

@@ -39,7 +39,7 @@ func (p *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.
 			if err := p.requestRefund(ctx, o); err != nil {
 				return err
 			}
-		case e.Named && o.Hold == 1:
+		case e.InRecord && o.Hold == 1:
 			ended = append(ended, o.ID)
 		default:
 			p.markStuck(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)

@@ -86,7 +86,7 @@ func replacedBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) (by sho
 // lostBy reports whether the database may lack commits: the server is not the one of the last recovery, or it is behind
 // the recorded history. A generation that a partition has not reached yet is not a loss: its recovery is in progress.
 func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
-	return h.Server != h.Of || slices.ContainsFunc(recorded, func(r shop.RecordedHistory) bool {
+	return h.Server != h.RecoveredServer || slices.ContainsFunc(recorded, func(r shop.RecordedHistory) bool {
 		return r.Generation > h.Generation || r.Generation == h.Generation && (r.Server != h.Server || r.Beat > h.Beat)
 	})
 }
@@ -119,7 +119,7 @@ func (d *Driver) beginGeneration(
 		return fmt.Errorf("begin a generation: %w", err)
 	}
 	slog.WarnContext(ctx, "another history of the database began: a replica was promoted, or a backup restored",
-		"server", h.Server, "was", h.Of, "above", above, "lossless", nothingLost, "watched", watched)
+		"server", h.Server, "was", h.RecoveredServer, "above", above, "lossless", nothingLost, "watched", watched)
 	return nil
 }
 

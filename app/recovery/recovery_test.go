@@ -54,7 +54,7 @@ func (s *fakeStores) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.C
 }
 
 // currentDatabase is the history of a database that has lost nothing.
-var currentDatabase = shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
+var currentDatabase = shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 2, Beat: 9}
 
 // I7, I8: a Redis that has lost a known fact is never trusted: with another epoch, behind the highest seq of a row or
 // of this node, without an accepted order, without its stream, without a loaded sale, or after the promotion of a
@@ -126,14 +126,14 @@ func TestLostHistoriesAreDetected(t *testing.T) {
 		lost, replaced bool
 	}{
 		"the current server":               {currentDatabase, false, false},
-		"later beats":                      {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
-		"a generation that has just begun": {shop.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
-		"a backup under the same name":     {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
-		"an older backup":                  {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
-		"a replica of the current server":  {shop.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
-		"an older replica":                 {shop.DatabaseHistory{Server: "c", Of: "a", Generation: 1, Beat: 5}, true, false},
-		"the replaced server":              {shop.DatabaseHistory{Server: "a", Of: "a", Generation: 1, Beat: 99}, true, true},
-		"the replaced server as a replica": {shop.DatabaseHistory{Server: "a", Of: "b", Generation: 2, Beat: 9}, true, false},
+		"later beats":                      {shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 2, Beat: 12}, false, false},
+		"a generation that has just begun": {shop.DatabaseHistory{Server: "c", RecoveredServer: "c", Generation: 3}, false, false},
+		"a backup under the same name":     {shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 2, Beat: 8}, true, false},
+		"an older backup":                  {shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 1, Beat: 90}, true, false},
+		"a replica of the current server":  {shop.DatabaseHistory{Server: "c", RecoveredServer: "b", Generation: 2, Beat: 9}, true, false},
+		"an older replica":                 {shop.DatabaseHistory{Server: "c", RecoveredServer: "a", Generation: 1, Beat: 5}, true, false},
+		"the replaced server":              {shop.DatabaseHistory{Server: "a", RecoveredServer: "a", Generation: 1, Beat: 99}, true, true},
+		"the replaced server as a replica": {shop.DatabaseHistory{Server: "a", RecoveredServer: "b", Generation: 2, Beat: 9}, true, false},
 	} {
 		all := []shop.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
 		if lost := lostBy(c.database, all); lost != c.lost {

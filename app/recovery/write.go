@@ -36,7 +36,7 @@ func (p *recoveryRun) writeMissingRows(ctx context.Context) error {
 func (p *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Entry, error) {
 	ids := make([]shop.ID, 0, len(entries))
 	for i := range entries {
-		if entries[i].Bad == nil {
+		if entries[i].ParseErr == nil {
 			ids = append(ids, entries[i].Order)
 		}
 	}
@@ -50,7 +50,7 @@ func (p *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]s
 	}
 	var missing []shop.Entry
 	for _, e := range entries {
-		if e.Bad == nil && !written[e.Order] {
+		if e.ParseErr == nil && !written[e.Order] {
 			missing = append(missing, e)
 		}
 	}

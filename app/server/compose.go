@@ -139,7 +139,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		"Buys rejected with sold_out by a flag of this node, without Redis.", p.soldOut.Rejected)
 	p.ticker = &catalog.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Clock: p.clock,
-		Every: p.switches.TickEvery,
+		Interval: p.switches.TickEvery,
 	}
 	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,

@@ -48,7 +48,7 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		n          *atomic.Int64
 	}{
 		{"payments_opened", "Pay requests that returned a payment.", &counts.Opened},
-		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.Taken},
+		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.PaidTrades},
 		{"payments_revived", "Ended orders that became paid by late money.", &counts.Revived},
 		{"payments_late_refunds", "Late payments that are refunded.", &counts.Refunded},
 		{"payments_odd", "Paid trades that do not match their order: inspect them.", &counts.Anomalies},

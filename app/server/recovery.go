@@ -51,7 +51,7 @@ func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPa
 	return &recovery.Driver{
 		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: takesPayments,
 		PayWindow: c.PayWindow, Margin: payment.TradeMargin(c.PayWindow), Spread: watchSpread,
-		Each: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
+		MinTimePerOrder: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}
 }
 

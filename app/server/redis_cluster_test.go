@@ -55,7 +55,7 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 		}
 	}
 	checkFailoverWarnings(t, config, cluster)
-	places, err := tools.Places(ctx)
+	places, err := tools.PartitionPlaces(ctx)
 	on := make(map[string]int)
 	for _, p := range places {
 		on[p.Primary]++

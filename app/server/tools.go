@@ -104,7 +104,7 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Of == h.Server { // revs of later states depend on the generation
+	if h.RecoveredServer == h.Server { // revs of later states depend on the generation
 		t.stores.db.Trust(h.Server, h.Generation)
 	}
 	for p := range t.config.Partitions {
@@ -152,8 +152,8 @@ func (t *Tools) CheckStores(ctx context.Context) ([]MissingFeature, []Weakness, 
 // PartitionPlace is the location of a partition's keys in a Redis cluster.
 type PartitionPlace = streams.Placement
 
-// Places lists the locations of the partitions in a Redis cluster; empty for a single server.
-func (t *Tools) Places(ctx context.Context) ([]PartitionPlace, error) {
+// PartitionPlaces lists the locations of the partitions in a Redis cluster; empty for a single server.
+func (t *Tools) PartitionPlaces(ctx context.Context) ([]PartitionPlace, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 		return journal.Operation{Kind: "key.rotate", Object: "key", Before: present, After: next, Result: next}, err
 	})
 	if err == nil {
-		err = done.Into(&next)
+		err = done.Decode(&next)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return present, errors.New("another operator has rotated the key at the same time; check it and retry")

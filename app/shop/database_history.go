@@ -8,10 +8,10 @@ import (
 // row, and each partition in Redis stores a copy. The row and a copy differ if the database has lost commits (see
 // app/recovery).
 type DatabaseHistory struct {
-	Server     string // the current server, 8 hex digits
-	Of         string // the server on which the last recovery ran, from the row
-	Generation int64  // incremented by each recovery of the database
-	Beat       int64  // incremented every two seconds while nodes run
+	Server          string // the current server, 8 hex digits
+	RecoveredServer string // the server on which the last recovery ran, from the row
+	Generation      int64  // incremented by each recovery of the database
+	Beat            int64  // incremented every two seconds while nodes run
 	// Lossless: no acknowledged commit is lost when this server fails. Either semi-synchronous replication (AFTER_SYNC)
 	// is active, or the server is a member of a Galera cluster.
 	Lossless bool

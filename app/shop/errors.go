@@ -72,9 +72,9 @@ func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
 }
 
-// Unreadable wraps the error of a failed read. Clients receive Busy with a message that names the subject. The log
+// Unavailable wraps the error of a failed read. Clients receive Busy with a message that names the subject. The log
 // contains the cause. An Error in err takes precedence. A nil err stays nil.
-func Unreadable(subject string, err error) error {
+func Unavailable(subject string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -118,9 +118,9 @@ type Instant struct {
 
 // SequenceEnd is the end of the message sequence of a partition, as stored in Redis.
 type SequenceEnd struct {
-	Last  int64 // number of the last message; 0: no message yet, or Redis has no state of the partition
-	Epoch int64 // epoch of the partition; 0: Redis has no state of it
-	Away  bool  // the partition's Redis is unreachable: the end is unknown
+	Last        int64 // number of the last message; 0: no message yet, or Redis has no state of the partition
+	Epoch       int64 // epoch of the partition; 0: Redis has no state of it
+	Unreachable bool  // the partition's Redis is unreachable: the end is unknown
 }
 
 // ChangesQuery selects the orders of a user whose newest state has the change timestamp Since or a later one.

@@ -49,9 +49,9 @@ type PartitionRecovery struct {
 
 // Evidence is the state of an order in its Redis partition.
 type Evidence struct {
-	Hold  *OpenHold // nil: no open hold
-	Named bool      // the buyer's record contains the order, so this partition accepted it
-	DueAt Millis    // its deadline in the delay queue; 0: not in the queue
+	Hold     *OpenHold // nil: no open hold
+	InRecord bool      // the buyer's record contains the order, so this partition accepted it
+	DueAt    Millis    // its deadline in the delay queue; 0: not in the queue
 }
 
 // LastOrder names an accepted order. A Redis that lacks it has lost writes (I8).

@@ -42,6 +42,6 @@ func (s *SharedLoad[K, V]) Do(ctx context.Context, key K, load func() (V, error)
 		return running.value, running.err
 	case <-ctx.Done():
 		var none V
-		return none, Unreadable("the sale", ctx.Err())
+		return none, Unavailable("the sale", ctx.Err())
 	}
 }

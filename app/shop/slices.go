@@ -49,5 +49,5 @@ func ByID(rows []Order) map[ID]*Order {
 // FirstOf returns the first elements, up to limit, and whether there are more. The caller reads limit + 1 elements; err
 // is the error of this read.
 func FirstOf[T any](subject string, all []T, limit int, err error) ([]T, bool, error) {
-	return all[:min(len(all), limit)], len(all) > limit, Unreadable(subject, err)
+	return all[:min(len(all), limit)], len(all) > limit, Unavailable(subject, err)
 }

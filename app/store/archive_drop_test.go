@@ -56,7 +56,7 @@ func (h *testShop) wantBalance(when string, n int64) {
 	if t.Orders != n || t.SoldUnits != n || t.Taken != n || t.WithoutPayment != 0 {
 		h.t.Errorf("%s: got totals %+v, want %d orders", when, t, n)
 	}
-	sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
+	sums, err := h.SumSale(h.ctx, h.sales[0], opens, opens+120_000)
 	h.must(err)
 	if sums.Money.PaidFen != n*4900 {
 		h.t.Errorf("%s: %d fen paid, want %d", when, sums.Money.PaidFen, n*4900)
@@ -94,7 +94,7 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 		if after := h.totals(h.sales[0]); after.MaxSeq != before.MaxSeq || after.MaxTicket != before.MaxTicket {
 			t.Errorf("got totals %+v, want the maxima of %+v", after, before)
 		}
-		sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
+		sums, err := h.SumSale(h.ctx, h.sales[0], opens, opens+120_000)
 		if err != nil || sums.Dropped != 4 {
 			t.Errorf("sums %+v (%v), want dropped 4", sums, err)
 		}

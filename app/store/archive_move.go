@@ -73,7 +73,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 			return ErrArchiveLocked
 		}
 	}
-	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveLockMaxIdle}
+	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, MaxIdle: archiveLockMaxIdle}
 	began := false
 	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true

@@ -107,7 +107,7 @@ func (h *testShop) allReads(user shop.ID, all []shop.ID) map[string]any {
 		add("of sale "+sale.String(), rows, err)
 		totals, err := h.SaleTotals(h.ctx, sale)
 		add("totals "+sale.String(), totals, err)
-		sums, err := h.SumUp(h.ctx, sale, opens, opens+120_000)
+		sums, err := h.SumSale(h.ctx, sale, opens, opens+120_000)
 		add("sums "+sale.String(), sums, err)
 	}
 	for name, q := range map[string]store.OrderSearch{

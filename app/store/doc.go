@@ -10,7 +10,7 @@
 //   - The column `taken` of a sale changes only in the transaction that inserts an order or changes its state (I5).
 //   - Locks are taken on orders by id, then on sales by id, so that transactions do not deadlock.
 //   - Transactions run at READ COMMITTED. No decision relies on a snapshot. Without gap locks, consumers that insert
-//     concurrently do not block each other. Only the sums of SaleTotals and SumUp need a snapshot and use REPEATABLE
+//     concurrently do not block each other. Only the sums of SaleTotals and SumSale need a snapshot and use REPEATABLE
 //     READ.
 //   - Each new state of a row sets its changed_at by the database's clock (F1). Changes without a new state keep it
 //     (see keepChangedAt).

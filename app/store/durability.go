@@ -95,7 +95,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
 		return nil
 	}
-	lock := sqllock.Lock{Name: "stampede:checkconfig", Wait: 5 * time.Second, Silence: 10 * time.Second}
+	lock := sqllock.Lock{Name: "stampede:checkconfig", Wait: 5 * time.Second, MaxIdle: 10 * time.Second}
 	var needs []Need
 	try := func(what string, migrate bool, err error) {
 		needs = append(needs, Need{What: what, Err: wrap(what, err), Migrate: migrate})

@@ -49,7 +49,7 @@ func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error)
 
 func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHistory, err error) {
 	err = db.QueryRowContext(ctx, "SELECT "+s.d.server+", server, generation, beat FROM history").
-		Scan(&h.Server, &h.Of, &h.Generation, &h.Beat)
+		Scan(&h.Server, &h.RecoveredServer, &h.Generation, &h.Beat)
 	return h, err
 }
 
@@ -166,7 +166,7 @@ func (s *Store) NewGeneration(
 ) error {
 	return s.inTx(ctx, "begin a generation", func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE history SET generation = "+s.d.greatest+"(generation, ?) + 1, server = "+
-			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, read.Generation, read.Of,
+			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, read.Generation, read.RecoveredServer,
 			read.Server)
 		if err != nil {
 			return err

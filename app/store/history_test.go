@@ -14,7 +14,7 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
 		first := val(h.History(h.ctx))(h.t)
-		if first.Server == "" || first.Of != first.Server || first.Generation != 0 || first.UnfitReason != "" {
+		if first.Server == "" || first.RecoveredServer != first.Server || first.Generation != 0 || first.UnfitReason != "" {
 			t.Fatalf("%+v", first)
 		}
 		if next := val(h.RaiseBeat(h.ctx, first))(h.t); next.Beat != first.Beat+1 {
@@ -27,7 +27,7 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 		h.must(h.NewGeneration(h.ctx, read, 7, map[int]int64{0: 40}))
 		wantErr(t, "the same generation again", h.NewGeneration(h.ctx, read, 7, nil), shop.ErrStaleEpoch)
 		now := val(h.History(h.ctx))(h.t)
-		if now.Generation != 8 || now.Of != now.Server || now.Of != first.Server {
+		if now.Generation != 8 || now.RecoveredServer != now.Server || now.RecoveredServer != first.Server {
 			t.Errorf("%+v", now)
 		}
 		epoch, _, err := h.PartitionEpoch(h.ctx, 0)

@@ -56,7 +56,7 @@ func (s *Store) RunOperation(
 	}
 	var done journal.Done
 	err := s.inTx(ctx, "act", func(tx bun.Conn) (err error) {
-		if done, err = s.tryOperation(ctx, tx, &actor, run); err == nil && actor.Dry {
+		if done, err = s.tryOperation(ctx, tx, &actor, run); err == nil && actor.DryRun {
 			err = errDryRun
 		}
 		return err
@@ -78,7 +78,7 @@ func (s *Store) tryOperation(
 	if err != nil {
 		return done, err
 	}
-	if !actor.Dry {
+	if !actor.DryRun {
 		if done, known, err := doneBefore(ctx, tx, actor); known || err != nil {
 			return done, err
 		}
@@ -89,7 +89,7 @@ func (s *Store) tryOperation(
 	switch err = cmp.Or(err, joined.operation.failed); {
 	case err != nil:
 		return done, err
-	case actor.Dry:
+	case actor.DryRun:
 		done.Result, err = json.Marshal(operation.Result)
 		return done, err
 	}
@@ -102,7 +102,7 @@ func RunOperationFor[T any](
 ) (result T, err error) {
 	done, err := s.RunOperation(ctx, actor, run)
 	if err == nil {
-		err = done.Into(&result)
+		err = done.Decode(&result)
 	}
 	return result, err
 }

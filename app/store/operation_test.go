@@ -129,7 +129,7 @@ func TestDryOperationLeavesNothing(t *testing.T) {
 			t.Errorf("%d blocks, ran %d times", len(listed), ran)
 		}
 		wantJournal(t, s, 0)
-		actor.Dry = false
+		actor.DryRun = false
 		if done, err := s.RunOperation(ctx, actor, blockUser(ctx, "42", &ran)); err != nil || done.Seq != 1 {
 			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}

@@ -169,7 +169,7 @@ func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx co
 	if s.writer != nil { // SQLite: only one process
 		return s.lockInProcess(ctx, partition, fn)
 	}
-	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), Silence: lockMaxIdle}
+	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), MaxIdle: lockMaxIdle}
 	began := false
 	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true

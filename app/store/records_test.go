@@ -40,7 +40,7 @@ func operator() journal.Actor {
 
 // dryRun makes the actor's operation a dry run.
 func dryRun(actor journal.Actor) journal.Actor {
-	actor.Dry = true
+	actor.DryRun = true
 	return actor
 }
 

@@ -80,7 +80,7 @@ func (r *Replica) Check(ctx context.Context) error {
 		err = r.awaitPrimary(ctx, replica)
 	}
 	if err == nil {
-		_, err = replica.SumUp(ctx, 0, 0, 0)
+		_, err = replica.SumSale(ctx, 0, 0, 0)
 	}
 	return wrap("read from the replica", err)
 }
@@ -131,10 +131,10 @@ func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.Received
 	return r.primary.Payment(ctx, tradeNo)
 }
 
-// SumUp is Store.SumUp.
-func (r *Replica) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums SaleSums, err error) {
+// SumSale is Store.SumSale.
+func (r *Replica) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums ReportSums, err error) {
 	err = r.read(ctx, func(s *Store) (err error) {
-		sums, err = s.SumUp(ctx, sale, from, to)
+		sums, err = s.SumSale(ctx, sale, from, to)
 		return err
 	})
 	return sums, err

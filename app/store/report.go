@@ -36,10 +36,10 @@ type SaleMoney struct {
 	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
 }
 
-// SaleSums holds the sums for the report of a sale, at one instant. Dropped is the number of deleted archived orders.
-type SaleSums struct {
+// ReportSums holds the sums for the report of a sale, at one instant. Dropped is the number of deleted archived orders.
+type ReportSums struct {
 	Seconds, Minutes []SalePoint
-	ToPay            board.WaitTimes
+	TimeToPay        board.WaitTimes
 	States           []SaleFunnel
 	Dropped          int64
 	Money            SaleMoney
@@ -50,9 +50,9 @@ const (
 	minuteMs = 60 * secondMs
 )
 
-// SumUp returns the sums for the report of a sale. Seconds covers the reservations in [from, to).
-func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error) {
-	sums := SaleSums{
+// SumSale returns the sums for the report of a sale. Seconds covers the reservations in [from, to).
+func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (ReportSums, error) {
+	sums := ReportSums{
 		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFunnel{},
 	}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
@@ -84,13 +84,13 @@ func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (
 		if err != nil {
 			return err
 		}
-		return payWaits(ctx, rows, &sums.ToPay)
+		return payWaits(ctx, rows, &sums.TimeToPay)
 	})
 	return sums, err
 }
 
 // addDropped adds the sums of archived orders that an operator deleted.
-func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) error {
+func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *ReportSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
 		" FROM archive_drops WHERE sale_id = ?", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)

@@ -34,13 +34,13 @@ type ShipOutcome string
 
 // Outcomes of a parcel. Only the first one changes the order.
 const (
-	ShipDone       ShipOutcome = "shipped"        // the order is shipped now, or its parcel was replaced
-	ShipSame       ShipOutcome = "unchanged"      // already shipped with the same parcel
-	ShipOther      ShipOutcome = "another_parcel" // already shipped with another parcel
-	ShipRefund     ShipOutcome = "refund_asked"   // the buyer's refund request must be decided first
-	ShipState      ShipOutcome = "wrong_state"    // neither paid nor shipped
-	ShipNoOrder    ShipOutcome = "not_found"      // no such order
-	ShipUnreadable ShipOutcome = "bad_request"    // the line cannot be parsed
+	ShipDone          ShipOutcome = "shipped"        // the order is shipped now, or its parcel was replaced
+	ShipUnchanged     ShipOutcome = "unchanged"      // already shipped with the same parcel
+	ShipAnotherParcel ShipOutcome = "another_parcel" // already shipped with another parcel
+	ShipRefund        ShipOutcome = "refund_asked"   // the buyer's refund request must be decided first
+	ShipState         ShipOutcome = "wrong_state"    // neither paid nor shipped
+	ShipNoOrder       ShipOutcome = "not_found"      // no such order
+	ShipUnreadable    ShipOutcome = "bad_request"    // the line cannot be parsed
 )
 
 // Shipping holds the options for entering parcels.
@@ -161,9 +161,9 @@ func (k *shipping) outcomeOf(p *Parcel, replace bool) (*shop.Order, ShipOutcome)
 func shipOutcome(o *shop.Order, sent *Shipment, requested bool, p *Parcel, replace bool) ShipOutcome {
 	switch {
 	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
-		return ShipSame
+		return ShipUnchanged
 	case o.State == shop.Shipped && !replace:
-		return ShipOther
+		return ShipAnotherParcel
 	case o.State != shop.Paid && o.State != shop.Shipped:
 		return ShipState
 	case o.State == shop.Paid && requested:

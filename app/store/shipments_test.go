@@ -65,9 +65,9 @@ func TestOrderIsShippedOnce(t *testing.T) {
 			rev   int
 		}{
 			{shippingOptions, parcel(paid.ID), store.ShipDone, shop.Shipped, 3},
-			{shippingOptions, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
-			{replace, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
-			{shippingOptions, other, store.ShipOther, shop.Shipped, 3},
+			{shippingOptions, parcel(paid.ID), store.ShipUnchanged, shop.Shipped, 3},
+			{replace, parcel(paid.ID), store.ShipUnchanged, shop.Shipped, 3},
+			{shippingOptions, other, store.ShipAnotherParcel, shop.Shipped, 3},
 			{replace, other, store.ShipDone, shop.Shipped, 4},
 			{shippingOptions, parcel(withRequest.ID), store.ShipRefund, shop.Paid, 3},
 			{shippingOptions, parcel(unpaid.ID), store.ShipState, shop.Pending, 1},
@@ -121,11 +121,11 @@ func TestConcurrentShipEntersEachParcelOnce(t *testing.T) {
 		}
 		h.must(g.Wait())
 		both, same := done[0][store.ShipDone]+done[1][store.ShipDone],
-			done[0][store.ShipSame]+done[1][store.ShipSame]
+			done[0][store.ShipUnchanged]+done[1][store.ShipUnchanged]
 		if both != 6 || same != 8 || done[0][store.ShipNoOrder] != 1 {
 			t.Errorf("%v", done)
 		}
-		if dryRunResult[0].Outcome != store.ShipDone || dryRunResult[6].Outcome != store.ShipSame ||
+		if dryRunResult[0].Outcome != store.ShipDone || dryRunResult[6].Outcome != store.ShipUnchanged ||
 			dryRunResult[7].Outcome != store.ShipNoOrder {
 			t.Errorf("tried: %v", dryRunResult)
 		}

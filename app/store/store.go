@@ -26,9 +26,9 @@ type Store struct {
 
 // pool is an open database.
 type pool struct {
-	// Around, if set, wraps each transaction: it calls `run`, or returns an error instead. It is a hook for fault
+	// WrapTransaction, if set, wraps each transaction: it calls `run`, or returns an error instead. It is a hook for fault
 	// injection.
-	Around func(ctx context.Context, run func() error) error
+	WrapTransaction func(ctx context.Context, run func() error) error
 
 	conns *bun.DB
 	d     dialect
@@ -79,10 +79,10 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	if s.operation != nil {
 		return wrap(what, s.operation.join(fn))
 	}
-	if s.Around == nil {
+	if s.WrapTransaction == nil {
 		return s.retryDeadlocks(ctx, what, fn)
 	}
-	return s.Around(ctx, func() error { return s.retryDeadlocks(ctx, what, fn) })
+	return s.WrapTransaction(ctx, func() error { return s.retryDeadlocks(ctx, what, fn) })
 }
 
 // retryDeadlocks runs fn in a transaction and repeats it while the server rolls it back to end a deadlock.

@@ -33,7 +33,7 @@ var (
 type Lock struct {
 	Name    string        // e.g. "stampede:migrate"; separate for each database of the server
 	Wait    time.Duration // maximum wait for the holder; 0: until ctx ends
-	Silence time.Duration // after this time the server takes the lock from an inactive holder; whole seconds
+	MaxIdle time.Duration // after this time the server takes the lock from an inactive holder; whole seconds
 }
 
 // Hold runs fn while it holds the lock exclusively. fn's context ends when the lock is lost with its connection. Hold
@@ -59,7 +59,7 @@ func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context)
 
 // take waits for the lock and returns its name on the server.
 func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
-	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = ?", int(l.Silence/time.Second)); err != nil {
+	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = ?", int(l.MaxIdle/time.Second)); err != nil {
 		return "", fmt.Errorf("set up connection: %w", err)
 	}
 	var database string

@@ -20,20 +20,20 @@ const (
 	NotifySignature Kind = "notify_signature"
 	NotifyCert      Kind = "notify_cert"
 
-	PaidAfterClose  Kind = "paid_after_close"
-	PaidBeforeClose Kind = "paid_before_close"
-	ErrorThoughDone Kind = "error_though_done"
-	Lost            Kind = "lost"
-	Garbage         Kind = "garbage"
-	AnswerSignature Kind = "answer_signature"
-	Down            Kind = "down"
-	Slow            Kind = "slow"
+	PaidAfterClose    Kind = "paid_after_close"
+	PaidBeforeClose   Kind = "paid_before_close"
+	ErrorAfterSuccess Kind = "error_though_done"
+	Lost              Kind = "lost"
+	Garbage           Kind = "garbage"
+	InvalidSignature  Kind = "answer_signature"
+	Down              Kind = "down"
+	Slow              Kind = "slow"
 )
 
 // Kinds lists all faults.
 var Kinds = []Kind{
 	NotifyDuplicate, NotifyDelay, NotifyReorder, NotifyLose, NotifyAmount, NotifyApp, NotifySignature, NotifyCert,
-	PaidAfterClose, PaidBeforeClose, ErrorThoughDone, Lost, Garbage, AnswerSignature, Down, Slow,
+	PaidAfterClose, PaidBeforeClose, ErrorAfterSuccess, Lost, Garbage, InvalidSignature, Down, Slow,
 }
 
 // maxDelay is the maximum delay. It limits the effect of a typing error.

@@ -81,14 +81,14 @@ func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("<html><body><h1>Welcome to the hotel's network</h1></body></html>"))
 		return
 	}
-	if _, active := s.faults.take(ErrorThoughDone, order, method); active {
+	if _, active := s.faults.take(ErrorAfterSuccess, order, method); active {
 		rejected = &rejection{"40004", "ACQ.SYSTEM_ERROR"}
 	}
 	if rejected != nil {
 		fields = rejected.fields()
 	}
 	signer := s.keys.Gateway
-	if _, active := s.faults.take(AnswerSignature, order, method); active {
+	if _, active := s.faults.take(InvalidSignature, order, method); active {
 		signer = s.keys.foreignKey
 	}
 	s.write(w, responseName(method), fields, signer)

@@ -81,7 +81,7 @@ func (c journalVerify) Run(e *env) error {
 		text := fmt.Sprintf("%d rows are valid; head %s", report.Rows, report.Head)
 		switch {
 		case !report.OK:
-			text = fmt.Sprintf("row %d is invalid: %s", report.At, report.Wrong)
+			text = fmt.Sprintf("row %d is invalid: %s", report.At, report.Problem)
 		case report.Rows == 0:
 			text = "the journal is empty"
 		}

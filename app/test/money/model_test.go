@@ -18,8 +18,8 @@ var methods = []string{
 // faultKinds are the faults of calls, two of them only of closes. Step notify simulates late, repeated and lost
 // notifications.
 var faultKinds = []sim.Kind{
-	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorThoughDone, sim.Lost, sim.Garbage,
-	sim.AnswerSignature, sim.Down,
+	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorAfterSuccess, sim.Lost, sim.Garbage,
+	sim.InvalidSignature, sim.Down,
 }
 
 // randomSale is one sale with its orders, and the process that serves it.

@@ -398,7 +398,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	if now, err := raw.History(w.ctx); err != nil || now.Beat != h.Beat || now.Generation != h.Generation {
 		t.Errorf("its history is %+v, %v; want %+v", now, err, h)
 	}
-	w.must(w.inventory.Accept(w.ctx, 0, h.Server))
+	w.must(w.inventory.AcceptServer(w.ctx, 0, h.Server))
 	w.must(d.RunOnce(w.ctx))
 	if now, err := raw.History(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Blocked() != nil {
 		t.Errorf("its history after the acceptance: %+v, %v", now, err)

@@ -108,7 +108,7 @@ func (w *world) openStores() {
 	_, err = migrations.Up(w.ctx, db.DB())
 	w.must(err)
 	w.must(db.EnsurePartitions(w.ctx, 1))
-	db.Around = faults.Transactions(faults.OfContext)
+	db.WrapTransaction = faults.Transactions(faults.OfContext)
 	w.db = db
 
 	o, err := redis.ParseURL(kit.Redis(w.t))
