@@ -115,7 +115,8 @@ signal() {
 # store redis|mariadb SIGNAL: sends a signal to a private server.
 store() { kill "-$2" "$(<"$TMPDIR/../$1.pid")"; }
 
-# redis_again starts the private Redis again with the files in its folder. services.sh stops the new server like the first one.
+# redis_again starts the private Redis again with the files in its folder. services.sh stops the new server like the
+# first one.
 redis_again() {
   local dir
   dir=$(realpath "$TMPDIR/..")

@@ -6,8 +6,8 @@
 #   alerts.sh rules    only the checks without a live run
 #
 # The live run has two nodes on private stores, one node on a small Redis Cluster, shoppers on sockets, and Prometheus,
-# which scrapes every second. The run causes each fault, waits until its alert fires, repairs the fault and waits until the
-# alert ends. The last line is `N passed, N failed`.
+# which scrapes every second. The run causes each fault, waits until its alert fires, repairs the fault and waits until
+# the alert ends. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh

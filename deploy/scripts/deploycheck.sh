@@ -26,9 +26,9 @@ read_units() {
   return "$status"
 }
 
-# hardened UNIT: limits systemd's exposure score of a service (0 to 10); the threshold is the score times ten. The remaining
-# exposure is accepted: the service reaches the internet, addresses that only the operator can list, and the host's folders
-# read-only.
+# hardened UNIT: limits systemd's exposure score of a service (0 to 10); the threshold is the score times ten. The
+# remaining exposure is accepted: the service reaches the internet, addresses that only the operator can list, and the
+# host's folders read-only.
 hardened() { systemd-analyze security --offline=true --threshold=15 "$1"; }
 
 units() {

@@ -5,8 +5,8 @@
 passed=0
 failed=0
 
-# use_memory moves temporary folders, and so the data of private stores, to memory if /dev/shm has 4 GiB free. The stores
-# keep their durable settings: synced data survives a killed process in memory, too. No test cuts the power.
+# use_memory moves temporary folders, and so the data of private stores, to memory if /dev/shm has 4 GiB free. The
+# stores keep their durable settings: synced data survives a killed process in memory, too. No test cuts the power.
 use_memory() {
   local options free
   options=$(findmnt -no OPTIONS /dev/shm 2>/dev/null) || return 0

@@ -275,7 +275,8 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 				baseline, cheapCount := w.measureShoppers(client, cheap, email, rate)
 				sent, cheapRequests = sent+requests, cheapRequests+cheapCount
 				for _, op := range ops {
-					abuseP99[op], baselineP99[op] = append(abuseP99[op], took[op]), append(baselineP99[op], baseline[op])
+					abuseP99[op] = append(abuseP99[op], took[op])
+					baselineP99[op] = append(baselineP99[op], baseline[op])
 					ratios[op] = append(ratios[op], float64(max(took[op], minP99))/float64(max(baseline[op], minP99)))
 				}
 				if round == abuseRounds && slices.ContainsFunc(ops, slow) {

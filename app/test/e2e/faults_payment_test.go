@@ -72,7 +72,8 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 			all.Go(func() {
 				t.Run(fmt.Sprintf("%s/%s", state.name, fault["kind"]), func(t *testing.T) {
 					p := &payer{
-						testShop: s.withTest(t), node: n.withTest(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault,
+						testShop: s.withTest(t), node: n.withTest(t), g: g, t: t,
+						who: token(t, kit.NewID()), fault: fault,
 					}
 					p.openPayment(sale)
 					state.applyFault(p)

@@ -62,7 +62,9 @@ func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 		token, password string
 	}{"account": {session.User.ID, session.Access, password}, "guest": {4242, token(t, 4242), ""}} {
 		all.Go(func() {
-			t.Run(name, func(t *testing.T) { n.withTest(t).deleteUserData(s.withTest(t), sale, who.id, who.token, who.password) })
+			t.Run(name, func(t *testing.T) {
+				n.withTest(t).deleteUserData(s.withTest(t), sale, who.id, who.token, who.password)
+			})
 		})
 	}
 	all.Wait()

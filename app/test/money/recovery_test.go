@@ -278,7 +278,8 @@ func TestRecoveryRestoresLostLatePayment(t *testing.T) {
 			lose()
 			w.simulatePromotion()
 			n := w.node(nil)
-			if problems := w.recoverAll(n); len(problems) != wantProblems || wantProblems == 1 && problems[0].Order != o.ID {
+			if problems := w.recoverAll(n); len(problems) != wantProblems ||
+				wantProblems == 1 && problems[0].Order != o.ID {
 				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			w.must(n.scan.RunOnce(n.ctx))
