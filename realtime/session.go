@@ -81,7 +81,9 @@ type helloState struct {
 }
 
 // snapshot reads the missed changes, then the reservations that have no row yet.
-func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (body helloReply, state helloState, err error) {
+func (c *client) snapshot(
+	ctx context.Context, user shop.ID, cursor string,
+) (body helloReply, state helloState, err error) {
 	state.histories = c.hub.histories.Load()
 	if cursor == "" {
 		state.at = c.hub.currentCursor(ctx)

@@ -312,7 +312,8 @@ func TestSlotMoveLosesNoOrder(t *testing.T) {
 	}
 	c.must(c.inventory.Schedule(c.ctx, moved, deadlines))
 
-	c.moveSlot(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to, func() { c.awaitBuys(shops[c.partitionsOn(to)[0]], 3) })
+	c.moveSlot(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to,
+		func() { c.awaitBuys(shops[c.partitionsOn(to)[0]], 3) })
 	c.awaitConfirmed(moved)
 	c.awaitBuys(s, 50)
 	// The client reads the new slot map in the background.

@@ -43,7 +43,9 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, 
 
 // moveToDeadLetters writes the refused row of an entry, then moves the entry to the dead letters: every confirmed buy
 // ends in a row (P2). If the row cannot be written now, the entry is retried.
-func (c *Consumer) moveToDeadLetters(ctx context.Context, epoch int64, e shop.Entry, cause error, failures int64) error {
+func (c *Consumer) moveToDeadLetters(
+	ctx context.Context, epoch int64, e shop.Entry, cause error, failures int64,
+) error {
 	err := c.handler.Refuse(ctx, e, shop.ReasonDead)
 	if err != nil && !(e.ParseErr != nil && errors.Is(err, shop.ErrPermanent)) {
 		if errors.Is(err, shop.ErrStaleEpoch) {

@@ -46,7 +46,8 @@ func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRec
 	return nil
 }
 
-// RecordDatabase records the progress of the database. ErrStaleEpoch: the partition has recorded another history of the database.
+// RecordDatabase records the progress of the database. ErrStaleEpoch: the partition has recorded another history of the
+// database.
 func (l *Inventory) RecordDatabase(ctx context.Context, partition int, h shop.DatabaseHistory) error {
 	_, err := l.run(ctx, noteScript, partition, metaKey, l.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
 	return err

@@ -329,7 +329,9 @@ func TestLoginFailsIfAccountChanges(t *testing.T) {
 			email := w.account()
 			u, err := w.store.UserByEmail(w.ctx, email)
 			w.must(err)
-			w.store.WrapTransaction = faults.Transactions(func(_ context.Context, name string, call func() error) error {
+			w.store.WrapTransaction = faults.Transactions(func(_ context.Context, name string,
+				call func() error,
+			) error {
 				if name == "Store.AddDevice" {
 					w.must(change(u))
 				}
@@ -353,7 +355,8 @@ func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
 			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
-		w.wantCode("a device of another user", w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(foreign.Access).Device), shop.NotFound)
+		w.wantCode("a device of another user",
+			w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(foreign.Access).Device), shop.NotFound)
 		w.must(w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(otherDevice.Access).Device))
 		_, err = w.Issuer.Verify(otherDevice.Access)
 		w.wantCode("a removed device", err, shop.Unauthorized)

@@ -52,7 +52,9 @@ func (p *pressure) count(from netip.Addr, now time.Time) (addedBits int) {
 
 // countRequest counts a request of one network; limit is the number of requests without added bits. The caller holds
 // mu.
-func countRequest(counts *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time) (addedBits int) {
+func countRequest(
+	counts *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time,
+) (addedBits int) {
 	a := (*counts)[network]
 	if a == nil {
 		if *counts == nil || len(*counts) >= maxCountedNetworks {

@@ -14,7 +14,11 @@ func (a *api) failedJobRoutes(r fiber.Router) {
 	r.Get("/dead", a.anyOperator(failedJobs("letters", a.FailedJobs.ListDead)))
 	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
 		id := c.Params("id")
-		return respond(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.FailedJobs.DeadLetter(ctx, id) })
+		return respond(c, func(ctx context.Context) (shop.DeadLetter,
+			error,
+		) {
+			return a.FailedJobs.DeadLetter(ctx, id)
+		})
 	}))
 	r.Post("/dead/:id/replay", a.asActor(operationOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
 		order, err := a.FailedJobs.ReplayDead(ctx, actor, id)

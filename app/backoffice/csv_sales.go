@@ -41,7 +41,8 @@ func (d *CatalogueService) saleLine(s *store.SaleRecord) []string {
 	return []string{
 		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.localTime(s.Slot.OpensAt, wallMinute),
 		s.Product.ID.String(), s.Product.Name, shop.FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
-		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.localTime(s.OpensAt, wallSecond), d.localTime(s.ClosesAt, wallSecond),
+		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.localTime(s.OpensAt, wallSecond),
+		d.localTime(s.ClosesAt, wallSecond),
 		string(s.Challenge), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
 	}
 }

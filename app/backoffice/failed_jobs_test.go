@@ -88,7 +88,8 @@ func TestFailedMessagesAreReplayedOrDroppedOnce(t *testing.T) {
 			t.Errorf("%s of an unknown entry: got %v, %d journal rows; want not_found, 0 rows", kind, err, len(w.journalRows()))
 		}
 		e.fail = shop.ErrTransient
-		if err := operate(w.ctx, actor, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy || len(w.journalRows()) != 1 {
+		if err := operate(w.ctx, actor, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy ||
+			len(w.journalRows()) != 1 {
 			t.Errorf("%s while Redis is unreachable: got %v, %d journal rows; want busy, 1 row", kind, err, len(w.journalRows()))
 		}
 		e.fail = nil

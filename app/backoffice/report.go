@@ -58,7 +58,7 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the sale", err)
 	}
-	sums, err := d.Reader.SumUp(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
+	sums, err := d.Reader.SumSale(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
 	if err != nil {
 		return SaleReport{}, shop.Unavailable("the orders of the sale", err)
 	}

@@ -118,7 +118,8 @@ func TestTranslationsExtendTheCurrentBanner(t *testing.T) {
 		{NewNotice{Level: "info", Text: "at one"}, "at one", nil},
 	} {
 		n, err := service.PublishBanner(ctx, ada(), step.input)
-		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.translations) || n.Level != step.input.Level ||
+		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.translations) ||
+			n.Level != step.input.Level ||
 			n.Until != step.input.Until {
 			t.Errorf("published %+v: got %+v, %v", step.input, n, err)
 		}

@@ -104,7 +104,8 @@ func TestAlarmsAreComplete(t *testing.T) {
 	all = append(all, (&Reader{}).partitionAlarms([]PartitionFigures{{Unreachable: true}, {Rejects: true}}, 1)...)
 	var names []string
 	for _, alarm := range all {
-		if alarm.Message == "" || alarm.Do == "" || alarm.Since == 0 || alarm.Link != Runbook+alarmSections[alarm.Name] ||
+		if alarm.Message == "" || alarm.Do == "" || alarm.Since == 0 ||
+			alarm.Link != Runbook+alarmSections[alarm.Name] ||
 			alarmSections[alarm.Name] == "" {
 			t.Errorf("%+v is not complete", alarm)
 		}

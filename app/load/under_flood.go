@@ -100,7 +100,9 @@ func (s *windowResults) microsPerBuy(w work) float64 {
 }
 
 // runUnderFlood runs the work during the flood and returns how long the flood sent.
-func (b *bench) runUnderFlood(ctx context.Context, w work, f *flood) (p *workResult, duration time.Duration, err error) {
+func (b *bench) runUnderFlood(
+	ctx context.Context, w work, f *flood,
+) (p *workResult, duration time.Duration, err error) {
 	stop := make(chan struct{})
 	var g errgroup.Group
 	g.Go(func() (err error) {

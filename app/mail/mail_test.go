@@ -294,7 +294,8 @@ func TestUnusableServerPausesDelivery(t *testing.T) {
 	_ = closed.Close()
 	plain := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
 	untrusted := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.Roots = nil })
-	otherPassword := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.User, s.Password = "shop", "other" })
+	otherPassword := kit.NewMailServer(t, kit.WithCertificate(t),
+		func(s *kit.MailServer) { s.User, s.Password = "shop", "other" })
 	wrongPassword := senderFor(t, otherPassword, StartTLS)
 	wrongPassword.server.Password = "secret"
 	for name, s := range map[string]*Sender{

@@ -65,7 +65,8 @@ func (w *PublishedWatermark) checkPartition(ctx context.Context, partition int, 
 	}
 	// A restarted stream proves nothing about the old one. The recovery has processed the old rows.
 	if c, known := w.candidates[partition]; known && c.epoch == d.Epoch {
-		if settled := d.OldestUnacknowledged == (shop.EntryID{}) || d.OldestUnacknowledged.After(c.lastEntry); !settled {
+		if settled := d.OldestUnacknowledged == (shop.EntryID{}) ||
+			d.OldestUnacknowledged.After(c.lastEntry); !settled {
 			return nil
 		}
 		if err := w.SetPublishedUntil(ctx, partition, c.at); err != nil {

@@ -43,17 +43,20 @@ func TestPublishedWatermarkNeedsProof(t *testing.T) {
 		want     shop.Millis
 	}{
 		{1000, shop.Delivery{Epoch: 1, Newest: entry(10), OldestUnacknowledged: entry(7)}, nil, 0},
-		{2000, shop.Delivery{Epoch: 1, Newest: entry(20), OldestUnacknowledged: entry(10)}, nil, 0}, // entry 10 is still open
+		// entry 10 is still open
+		{2000, shop.Delivery{Epoch: 1, Newest: entry(20), OldestUnacknowledged: entry(10)}, nil, 0},
 		// all entries from before 1000 are acknowledged
 		{3000, shop.Delivery{Epoch: 1, Newest: entry(20), OldestUnacknowledged: entry(11)}, nil, 1000},
 		{4000, shop.Delivery{Epoch: 1, Newest: entry(20)}, nil, 3000}, // now all entries are acknowledged
 		// another stream proves nothing about the old one
 		{5000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 3000},
 		{6000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 5000},
-		{7000, shop.Delivery{}, shop.ErrTransient, 5000},                                               // a failed read
-		{8000, shop.Delivery{Epoch: 2, Newest: entry(30), OldestUnacknowledged: entry(30)}, nil, 5000}, // a new candidate
+		{7000, shop.Delivery{}, shop.ErrTransient, 5000}, // a failed read
+		// a new candidate
+		{8000, shop.Delivery{Epoch: 2, Newest: entry(30), OldestUnacknowledged: entry(30)}, nil, 5000},
 		{9000, shop.Delivery{Epoch: 2, Newest: entry(31), OldestUnacknowledged: entry(31)}, nil, 8000},
-		{10000, shop.Delivery{Epoch: 2, Newest: entry(31), OldestUnacknowledged: entry(31)}, nil, 8000}, // entry 31 existed at 9000
+		// entry 31 existed at 9000
+		{10000, shop.Delivery{Epoch: 2, Newest: entry(31), OldestUnacknowledged: entry(31)}, nil, 8000},
 		{11000, shop.Delivery{Epoch: 2, Newest: entry(99), OldestUnacknowledged: shop.EntryID{}}, nil, 9000},
 	} {
 		s.clock, s.delivery, s.err = step.clock, step.delivery, step.err

@@ -24,7 +24,7 @@ func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 			return err
 		}
 		t := tally{recoveryRun: p, sale: sale}
-		if t.mark, err = p.Redis.Mark(ctx, sale.Ref()); err != nil {
+		if t.mark, err = p.Redis.HoldsMark(ctx, sale.Ref()); err != nil {
 			return err
 		}
 		if !t.mark.Loaded { // the sale has left Redis

@@ -31,8 +31,8 @@ type Driver struct {
 	// PayWindow is the time to pay for an order that is written again and has no deadline. Margin is how long before a
 	// deadline the gateway stops accepting payments.
 	PayWindow, Margin time.Duration
-	// Spread is the period over which the gateway queries about pending orders are distributed. The field Each is the
-	// minimum time per order: many orders extend the period.
+	// Spread is the period over which the gateway queries about pending orders are distributed. The field
+	// MinTimePerOrder is the minimum time per order: many orders extend the period.
 	Spread, MinTimePerOrder time.Duration
 	// Trust is called before this node works on another history of the database. After the call, the node uses only the
 	// server of that history. It mints no id and writes no row under the previous history. Nil: no callback.

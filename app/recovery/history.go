@@ -150,7 +150,7 @@ func (d *Driver) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.eachPartition(d.All(), func(p int) error { return d.Redis.Note(ctx, p, h) })
+	return d.eachPartition(d.All(), func(p int) error { return d.Redis.RecordDatabase(ctx, p, h) })
 }
 
 func (d *Driver) now(ctx context.Context) (shop.Millis, error) {

@@ -67,7 +67,9 @@ func (p *recoveryRun) importLoaded(ctx context.Context) error {
 
 // importTerms imports the terms and the added units of a sale that the database has lost. Without the version of the
 // terms, the next edit would reuse an older version in Redis.
-func (p *recoveryRun) importTerms(ctx context.Context, sale *shop.Sale, counters shop.Counters) (imported bool, err error) {
+func (p *recoveryRun) importTerms(
+	ctx context.Context, sale *shop.Sale, counters shop.Counters,
+) (imported bool, err error) {
 	if !counters.Loaded {
 		return false, nil
 	}

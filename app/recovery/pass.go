@@ -170,7 +170,9 @@ func (p *recoveryRun) eachHoldBatch(ctx context.Context, sale shop.SaleRef, use 
 }
 
 // eachSale runs step for each loaded sale.
-func (p *recoveryRun) eachSale(ctx context.Context, task string, step func(ctx context.Context, sale *shop.Sale) error) error {
+func (p *recoveryRun) eachSale(
+	ctx context.Context, task string, step func(ctx context.Context, sale *shop.Sale) error,
+) error {
 	for i := range p.sales {
 		if err := step(ctx, &p.sales[i]); err != nil {
 			return fmt.Errorf("%s of sale %s: %w", task, p.sales[i].ID, err)

@@ -45,7 +45,7 @@ func (r *Reconciler) beginRecount(ctx context.Context, sale shop.SaleRef, free m
 	if !known {
 		return nil, nil
 	}
-	mark, err := r.Redis.Mark(ctx, sale)
+	mark, err := r.Redis.HoldsMark(ctx, sale)
 	if err != nil {
 		return nil, fmt.Errorf("mark the holds of sale %s: %w", sale.ID, err)
 	}
@@ -142,7 +142,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 
 // reportDifference reports a difference that no row proves, once, and does not repair it.
 func (r *Reconciler) reportDifference(ctx context.Context, c *recount) error {
-	mark, err := r.Redis.Mark(ctx, c.sale)
+	mark, err := r.Redis.HoldsMark(ctx, c.sale)
 	if err != nil || mark != c.mark {
 		return err
 	}

@@ -18,7 +18,9 @@ type countedSale struct {
 	beforeCycle func(cycle int) // called before each cycle
 }
 
-func (c *countedSale) Mark(context.Context, shop.SaleRef) (shop.HoldsMark, error) { return c.mark, nil }
+func (c *countedSale) HoldsMark(context.Context, shop.SaleRef) (shop.HoldsMark, error) {
+	return c.mark, nil
+}
 
 func (c *countedSale) Correct(_ context.Context, _ shop.SaleRef, to shop.Correction) (bool, error) {
 	c.Add("held %d sold %d stock %d", to.Held, to.Sold, to.Stock)
@@ -41,11 +43,14 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 		want       []string
 		mismatched int
 	}{
-		"one cycle":                 {func(*countedSale) {}, 1, nil, 0},
-		"a unit without a hold":     {func(*countedSale) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
-		"no difference":             {func(c *countedSale) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
-		"sold unit counted as held": {func(c *countedSale) { c.holds[0].Sold, c.rows[0].State, c.free = true, shop.Paid, 2 }, 3, []string{"held 0 sold 1 stock 2"}, 0},
-		"held unit not counted":     {func(c *countedSale) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
+		"one cycle":             {func(*countedSale) {}, 1, nil, 0},
+		"a unit without a hold": {func(*countedSale) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
+		"no difference":         {func(c *countedSale) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
+		"sold unit counted as held": {func(c *countedSale) {
+			c.holds[0].Sold, c.rows[0].State, c.free = true, shop.Paid,
+				2
+		}, 3, []string{"held 0 sold 1 stock 2"}, 0},
+		"held unit not counted": {func(c *countedSale) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
 		"burnt unit": {func(c *countedSale) {
 			c.mark.Burnt, c.mark.Withdrawn, c.mark.Stock, c.free = 1, 1, 0, 2
 		}, 3, []string{"held 1 sold 0 stock 1"}, 0},
@@ -55,8 +60,11 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 		"a row without a hold":             {func(c *countedSale) { c.mark.Held, c.mark.Stock, c.free = 1, 2, 1 }, 4, nil, 1},
 		"reservations in progress":         {func(c *countedSale) { c.mark.Tickets++ }, 4, nil, 0},
 		"a sale that is not in Redis":      {func(c *countedSale) { c.mark = shop.HoldsMark{} }, 4, nil, 0},
-		"late payment":                     {func(c *countedSale) { c.rows[0].State, c.rows[0].TradeNo = shop.Expired, "T" }, 4, nil, 0},
-		"holds change in every cycle":      {func(c *countedSale) { c.beforeCycle = func(int) { c.mark.HoldChanges++ } }, 4, nil, 0},
+		"late payment": {func(c *countedSale) {
+			c.rows[0].State, c.rows[0].TradeNo = shop.Expired,
+				"T"
+		}, 4, nil, 0},
+		"holds change in every cycle": {func(c *countedSale) { c.beforeCycle = func(int) { c.mark.HoldChanges++ } }, 4, nil, 0},
 		"free units in the database change": {func(c *countedSale) {
 			c.beforeCycle = func(cycle int) {
 				c.free = int64(2 + cycle%2)

@@ -125,13 +125,22 @@ func TestLostHistoriesAreDetected(t *testing.T) {
 		database       shop.DatabaseHistory
 		lost, replaced bool
 	}{
-		"the current server":               {currentDatabase, false, false},
-		"later beats":                      {shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 2, Beat: 12}, false, false},
+		"the current server": {currentDatabase, false, false},
+		"later beats": {shop.DatabaseHistory{
+			Server: "b", RecoveredServer: "b", Generation: 2,
+			Beat: 12,
+		}, false, false},
 		"a generation that has just begun": {shop.DatabaseHistory{Server: "c", RecoveredServer: "c", Generation: 3}, false, false},
 		"a backup under the same name":     {shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 2, Beat: 8}, true, false},
-		"an older backup":                  {shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 1, Beat: 90}, true, false},
-		"a replica of the current server":  {shop.DatabaseHistory{Server: "c", RecoveredServer: "b", Generation: 2, Beat: 9}, true, false},
-		"an older replica":                 {shop.DatabaseHistory{Server: "c", RecoveredServer: "a", Generation: 1, Beat: 5}, true, false},
+		"an older backup": {shop.DatabaseHistory{
+			Server: "b", RecoveredServer: "b", Generation: 1,
+			Beat: 90,
+		}, true, false},
+		"a replica of the current server": {shop.DatabaseHistory{Server: "c", RecoveredServer: "b", Generation: 2, Beat: 9}, true, false},
+		"an older replica": {shop.DatabaseHistory{
+			Server: "c", RecoveredServer: "a", Generation: 1,
+			Beat: 5,
+		}, true, false},
 		"the replaced server":              {shop.DatabaseHistory{Server: "a", RecoveredServer: "a", Generation: 1, Beat: 99}, true, true},
 		"the replaced server as a replica": {shop.DatabaseHistory{Server: "a", RecoveredServer: "b", Generation: 2, Beat: 9}, true, false},
 	} {

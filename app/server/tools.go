@@ -161,7 +161,9 @@ func (t *Tools) PartitionPlaces(ctx context.Context) ([]PartitionPlace, error) {
 }
 
 // runOperation runs the function `operation` and writes its row of the journal in the same transaction.
-func (t *Tools) runOperation(ctx context.Context, operation func(tx *store.Store) (journal.Operation, error)) (journal.Done, error) {
+func (t *Tools) runOperation(
+	ctx context.Context, operation func(tx *store.Store) (journal.Operation, error),
+) (journal.Done, error) {
 	if err := t.prepared(ctx); err != nil {
 		return journal.Done{}, err
 	}

@@ -21,7 +21,7 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 	}
 	if accept != "" {
 		for _, p := range d.All() {
-			if err := d.Redis.Accept(ctx, p, accept); err != nil {
+			if err := d.Redis.AcceptServer(ctx, p, accept); err != nil {
 				return recovery.Report{}, err
 			}
 		}

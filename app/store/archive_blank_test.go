@@ -110,7 +110,8 @@ func TestErasureBlanksBothTables(t *testing.T) {
 			giveToUser(h.refunded(sale))
 			giveToUser(h.cancelled(sale))
 		}
-		sent := giveToUser(h.paid(h.sales[0], 1)) // later refunded: its shipment is not finished, and its email is not sent
+		sent := giveToUser(h.paid(h.sales[0],
+			1)) // later refunded: its shipment is not finished, and its email is not sent
 		h.ship(shippingOptions, parcel(sent.ID))
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Approved: true, At: opens})))
 		h.must(errOf(h.FinishRefund(h.ctx, sent.ID, opens)))

@@ -68,7 +68,10 @@ type saleLimits struct {
 }
 
 func readSaleLimits(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*saleLimits, error) {
-	limits := &saleLimits{slots: make(map[shop.ID]*slotRow), products: make(map[shop.ID]bool), last: make(map[shop.ID]int)}
+	limits := &saleLimits{
+		slots: make(map[shop.ID]*slotRow), products: make(map[shop.ID]bool),
+		last: make(map[shop.ID]int),
+	}
 	var slotIDs, productIDs []shop.ID
 	for i := range sales {
 		if _, ok := limits.slots[sales[i].Slot]; !ok {

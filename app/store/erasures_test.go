@@ -155,7 +155,8 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		for _, r := range revoked.Subjects {
 			revokedSubjects[r.Subject] = true
 		}
-		if len(devices) != 1 || !revokedSubjects[devices[0].ID] || !revokedSubjects[p.user.ID] || revokedSubjects[other.user.ID] {
+		if len(devices) != 1 || !revokedSubjects[devices[0].ID] || !revokedSubjects[p.user.ID] ||
+			revokedSubjects[other.user.ID] {
 			t.Errorf("revoked are %v", revokedSubjects)
 		}
 		if left, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(left) != 0 {
@@ -187,7 +188,8 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		}
 		p.now = p.now.Add(2 * time.Minute)
 		p.must(p.eraser.RunOnce(p.ctx))
-		if kept := p.ordersWithAddress(); kept[shop.Shipped]+kept[shop.Finished]+kept[shop.Expired] != 0 || kept[shop.Paid] != 1 {
+		if kept := p.ordersWithAddress(); kept[shop.Shipped]+kept[shop.Finished]+kept[shop.Expired] != 0 ||
+			kept[shop.Paid] != 1 {
 			t.Errorf("after their end: %v", kept)
 		}
 		if len(other.ordersWithAddress()) != 9 || len(addressTexts(t, s, other.user.ID)) != 2 {

@@ -14,7 +14,8 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
 		first := val(h.History(h.ctx))(h.t)
-		if first.Server == "" || first.RecoveredServer != first.Server || first.Generation != 0 || first.UnfitReason != "" {
+		if first.Server == "" || first.RecoveredServer != first.Server || first.Generation != 0 ||
+			first.UnfitReason != "" {
 			t.Fatalf("%+v", first)
 		}
 		if next := val(h.RaiseBeat(h.ctx, first))(h.t); next.Beat != first.Beat+1 {

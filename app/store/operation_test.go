@@ -56,7 +56,8 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 		_, err = s.RunOperation(ctx, otherActor, blockUser(ctx, "44", &ran)) // the key of another actor
 		must(t, err)
 		wantErr(t, "a bad key",
-			errOf(s.RunOperation(ctx, operatorWithKey("short"), blockUser(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
+			errOf(s.RunOperation(ctx, operatorWithKey("short"),
+				blockUser(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
 		listed, err := s.Blocks(ctx, 0)
 		must(t, err)
 		rows, err := s.JournalPage(ctx, journal.Query{Limit: 10})
@@ -100,7 +101,8 @@ func TestFailedOperationChangesNothing(t *testing.T) {
 			}
 			wantJournal(t, s, 0)
 		}
-		if done, err := s.RunOperation(ctx, operatorWithKey("key-0001"), blockUser(ctx, "42", &ran)); err != nil || done.Seq != 1 {
+		if done, err := s.RunOperation(ctx, operatorWithKey("key-0001"), blockUser(ctx, "42", &ran)); err != nil ||
+			done.Seq != 1 {
 			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}
 	})

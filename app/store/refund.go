@@ -67,7 +67,9 @@ func (s *Store) RequestRefund(ctx context.Context, request payment.BuyerRefundRe
 	})
 }
 
-func (s *Store) requestRefund(ctx context.Context, tx bun.Conn, request payment.BuyerRefundRequest) (shop.Order, error) {
+func (s *Store) requestRefund(
+	ctx context.Context, tx bun.Conn, request payment.BuyerRefundRequest,
+) (shop.Order, error) {
 	o, err := s.lockOrderOf(ctx, tx, request.Order, request.User)
 	if err != nil {
 		return o, err

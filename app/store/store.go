@@ -26,8 +26,8 @@ type Store struct {
 
 // pool is an open database.
 type pool struct {
-	// WrapTransaction, if set, wraps each transaction: it calls `run`, or returns an error instead. It is a hook for fault
-	// injection.
+	// WrapTransaction, if set, wraps each transaction: it calls `run`, or returns an error instead. It is a hook for
+	// fault injection.
 	WrapTransaction func(ctx context.Context, run func() error) error
 
 	conns *bun.DB

@@ -123,12 +123,14 @@ func beginRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
 }
 
 func requestRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return asList(h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
+	return asList(h.RequestRefund(h.ctx,
+		payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
 }
 
 func decideRefund(approved bool) func(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return asList(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: approved, At: opens + 40}))
+		return asList(h.DecideRefund(h.ctx,
+			payment.RefundDecision{Order: o.ID, By: 7, Approved: approved, At: opens + 40}))
 	}
 }
 

@@ -101,7 +101,8 @@ func (f *faults) take(kind Kind, order, method string) (Fault, bool) {
 	defer f.mu.Unlock()
 	for i := range f.list {
 		fault := &f.list[i]
-		if fault.Kind != kind || fault.Order != "" && fault.Order != order || fault.Method != "" && fault.Method != method {
+		if fault.Kind != kind || fault.Order != "" && fault.Order != order || fault.Method != "" &&
+			fault.Method != method {
 			continue
 		}
 		taken := *fault

@@ -155,7 +155,8 @@ func (c *rehearseCmd) create(api *client) (h hiddenSale, err error) {
 	}
 	draft := backoffice.SaleDraft{
 		Slot: h.slot.ID, Product: rehearsed.Product.ID, PriceFen: rehearsed.PriceFen,
-		Stock: rehearsed.Initial + rehearsed.Added - rehearsed.Withdrawn, Limit: rehearsed.Limit, Cap: rehearsed.Cap, Challenge: rehearsed.Challenge,
+		Stock: rehearsed.Initial + rehearsed.Added - rehearsed.Withdrawn, Limit: rehearsed.Limit, Cap: rehearsed.Cap,
+		Challenge: rehearsed.Challenge,
 	}
 	if c.Units > 0 {
 		draft.Stock = c.Units

@@ -32,10 +32,11 @@ type rehearseCrowd struct {
 
 	mu                                   sync.Mutex
 	connectTimes, replyTimes, orderTimes []time.Duration
-	bought                               int                         // buys; repeats under the same key count once
-	refused                              map[shop.Code]int           // error replies by code
-	lostConns                            map[string]int              // lost connections, by reason
-	orders                               map[shop.ID]shop.OrderState // the latest received state; "" before the first event
+	bought                               int               // buys; repeats under the same key count once
+	refused                              map[shop.Code]int // error replies by code
+	lostConns                            map[string]int    // lost connections, by reason
+	// the latest received state; "" before the first event
+	orders map[shop.ID]shop.OrderState
 }
 
 // rehearseShopper is a guest with one socket.

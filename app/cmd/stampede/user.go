@@ -152,7 +152,8 @@ func (c *client) user(idOrEmail string) (shop.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(found) == 0 || !strings.EqualFold(found[0].Email, idOrEmail) { // e-mails are sorted, so an exact match comes first
+	// e-mails are sorted, so an exact match comes first
+	if len(found) == 0 || !strings.EqualFold(found[0].Email, idOrEmail) {
 		return 0, errors.New("no account has that id or e-mail")
 	}
 	return found[0].ID, nil
