@@ -248,7 +248,8 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	n.feed.commitAndPublish(t, orderWithRev(7, 106, 1)) // same partition: order is kept
 	p.awaitOrder("the last event", func(e orderEvent) bool { return e.Order.ID == 106 })
 	kit.Eventually(t, testTimeout, func() (bool, string) {
-		return len(slices.Compact(slices.Sorted(slices.Values(p.receivedStates())))) >= 4, fmt.Sprint(p.receivedStates())
+		states := p.receivedStates()
+		return len(slices.Compact(slices.Sorted(slices.Values(states)))) >= 4, fmt.Sprint(states)
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()

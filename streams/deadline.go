@@ -17,7 +17,7 @@ const (
 	sweepBatch      = 1000                   // orders per take; the limit of take.lua
 	sweepLease      = time.Second            // maximum delay of an order after its sweeper died
 	maxSweepSleep   = 100 * time.Millisecond // the longest sleep, so that a new, earlier deadline is not missed
-	maxSweepHelpers = 9                      // maximum number of concurrent helpers if more orders are due than one batch
+	maxSweepHelpers = 9                      // concurrent helpers if more orders are due than one batch
 	minBackoff      = 50 * time.Millisecond
 	maxBackoff      = 2 * time.Second
 )

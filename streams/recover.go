@@ -59,7 +59,7 @@ func (l *Inventory) AcceptServer(ctx context.Context, partition int, server stri
 	if err != nil {
 		return err
 	}
-	left := slices.DeleteFunc(s.Database.Replaced, func(server string) bool { return server == server })
+	left := slices.DeleteFunc(s.Database.Replaced, func(other string) bool { return other == server })
 	meta := l.parts[partition].keys.meta
 	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.HSet(ctx, meta, "db_replaced", strings.Join(left, " "))

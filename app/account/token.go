@@ -37,7 +37,7 @@ type Issuer struct {
 	parser  *jwt.Parser
 	rules   *jwt.Validator // claim checks of the parser
 	keys    atomic.Pointer[keyring]
-	revoked atomic.Pointer[map[shop.ID]shop.Millis] // time until which a subject is revoked; the map is replaced, never modified
+	revoked atomic.Pointer[map[shop.ID]shop.Millis] // until when subjects are revoked; never modified
 
 	refresher refresher // its key is never rotated, because refresh tokens are also checked in the database
 }
