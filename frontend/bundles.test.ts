@@ -6,7 +6,7 @@ describe('the bundle of the shopper', () => {
     '/x/node_modules/element-plus/es/components/button/index.mjs',
     '/x/node_modules/uplot/dist/uPlot.esm.js',
     '/x/frontend/console/main.ts',
-  ])('refuses %s', (module) => {
+  ])('reports the console module %s', (module) => {
     expect(ofConsole(['/x/frontend/src/main.ts', module])).toEqual([module])
   })
 

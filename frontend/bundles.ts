@@ -1,12 +1,12 @@
 import type { Plugin } from 'vite'
 
 /** Modules that only operators need: the console's own sources and its libraries. Shoppers must never load them. */
-const CONSOLE_ALONE =
+const CONSOLE_MODULES =
   /\/node_modules\/(element-plus|@element-plus|uplot|dayjs|async-validator)\/|\/frontend\/console\//
 
 /** ofConsole returns the modules of a chunk that belong only to the console. */
 export function ofConsole(modules: Iterable<string>): string[] {
-  return [...modules].filter((module) => CONSOLE_ALONE.test(module))
+  return [...modules].filter((module) => CONSOLE_MODULES.test(module))
 }
 
 /** Fails the build of the shopper's page if it includes a console module. */
@@ -17,9 +17,9 @@ export function shoppersOnly(): Plugin {
     generateBundle(_, bundle) {
       for (const part of Object.values(bundle)) {
         if (part.type !== 'chunk') continue
-        const [strange] = ofConsole(Object.keys(part.modules))
-        if (strange)
-          this.error(`${part.fileName} would bring ${strange} to every shopper: it is the console's alone`)
+        const [consoleFiles] = ofConsole(Object.keys(part.modules))
+        if (consoleFiles)
+          this.error(`${part.fileName} contains ${consoleFiles}, which only the console may load`)
       }
     },
   }

@@ -16,20 +16,20 @@ import (
 	"stampede/migrations"
 )
 
-// cut cancels statement number after+1 of the migrations before the database receives it. Statements are those of the
-// files, which may start with comments, and the records of applied migrations.
-type cut struct {
-	after, seen int
+// interrupter cancels statement number allowed+1 of the migrations before the database receives it. Statements are
+// those of the files, which may start with comments, and the records of applied migrations.
+type interrupter struct {
+	allowed, seen int
 }
 
-var counted = regexp.MustCompile("^(--|CREATE|INSERT|ALTER)")
+var migrationStatement = regexp.MustCompile("^(--|CREATE|INSERT|ALTER)")
 
-func (c *cut) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
-	if !counted.MatchString(e.Query) {
+func (c *interrupter) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	if !migrationStatement.MatchString(e.Query) {
 		return ctx
 	}
 	c.seen++
-	if c.seen <= c.after {
+	if c.seen <= c.allowed {
 		return ctx
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -37,10 +37,10 @@ func (c *cut) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Contex
 	return ctx
 }
 
-func (*cut) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (*interrupter) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// ownTables is the number of statements with which each Up ensures the tables of bun.
-const ownTables = 2
+// bunStatements is the number of statements with which each Up creates the missing tables of bun.
+const bunStatements = 2
 
 // After an interruption between any two statements, or between the last one and its record, Up creates the same schema
 // and rows as an undisturbed Up. To save time, one file at a time is interrupted, while the others are applied.
@@ -76,9 +76,9 @@ func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
 					t.Fatalf("revert %s: %v (%v)", name, down, err)
 				}
 			}
-			for n := ownTables; ; n++ {
+			for n := bunStatements; ; n++ {
 				revert()
-				c := &cut{after: n}
+				c := &interrupter{allowed: n}
 				if _, err := migrations.Up(ctx, db.WithQueryHook(c)); err == nil {
 					break // there is no statement n+1
 				}
@@ -86,10 +86,10 @@ func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
 					t.Fatalf("%s: %d statements began, want %d", name, c.seen, n+1)
 				}
 				if _, err := migrations.Up(ctx, db); err != nil {
-					t.Fatalf("%s: Up after an interruption after statement %d: %v", name, n-ownTables, err)
+					t.Fatalf("%s: Up after an interruption after statement %d: %v", name, n-bunStatements, err)
 				}
 				if got := schema(t, db); got != want {
-					t.Fatalf("%s: interrupted after statement %d: got\n%s\nwant\n%s", name, n-ownTables, got, want)
+					t.Fatalf("%s: interrupted after statement %d: got\n%s\nwant\n%s", name, n-bunStatements, got, want)
 				}
 				points++
 			}

@@ -1,9 +1,9 @@
 // Package migrations contains the schema, one folder per dialect, and applies it to a database.
 //
 // A file has the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement
-// separately, so every statement is repeatable (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is recorded after
-// its last statement. If it is interrupted between two statements, the next Up repeats the whole file. Later columns of
-// existing tables are migrations in Go (columns.go).
+// separately. Therefore every statement can be repeated (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is
+// recorded after its last statement. If it is interrupted between two statements, the next Up repeats the whole file.
+// Later columns of existing tables are migrations in Go (columns.go).
 package migrations
 
 import (
@@ -26,18 +26,18 @@ import (
 //go:embed mysql/*.sql sqlite/*.sql
 var files embed.FS
 
-// lockWait is how long one process waits for another that is migrating the same database.
+// lockWait is the maximum wait for another process that is migrating the same database.
 const lockWait = time.Minute
 
-// lockSilence is how long a migrating process may be inactive before another one takes the lock: the server may still
-// be executing a statement of the first one.
+// lockSilence is the time after which the server takes the lock from an inactive process. It is long, because the
+// server may still be executing a statement of this process.
 const lockSilence = 8 * time.Hour
 
 // State is one migration and its status.
 type State struct {
 	Name      string    // e.g. "0004_orders"
 	Applied   bool      // in this database
-	AppliedAt time.Time // zero if it is not applied
+	AppliedAt time.Time // zero if the migration is not applied
 }
 
 // Up applies the missing migrations and returns their names. Processes that start at the same time wait for each other.
@@ -158,7 +158,7 @@ func discover(db *bun.DB) (*migrate.Migrations, error) {
 var oldName = regexp.MustCompile(`^\d{14}`)
 
 // hasRecords reports whether the database has the table of applied migrations. It returns an error if a migration from
-// before version 1 is recorded there: those migrations no longer exist, so the schema cannot be upgraded or dropped.
+// before version 1 is recorded there: such migrations no longer exist, so the schema cannot be upgraded or dropped.
 // Records of later versions are accepted.
 func hasRecords(ctx context.Context, db *bun.DB) (bool, error) {
 	query := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
@@ -190,7 +190,7 @@ func locked(ctx context.Context, db *bun.DB, fn func() error) error {
 	if db.Dialect().Name() == dialect.SQLite {
 		return fn()
 	}
-	lock := sqllock.Lock{Name: "stampede:migrate", Wait: lockWait, Silence: lockSilence}
+	lock := sqllock.Lock{Name: "stampede:migrate", Wait: lockWait, MaxIdle: lockSilence}
 	err := lock.Hold(ctx, db, func(context.Context) error { return fn() })
 	if errors.Is(err, sqllock.ErrHeld) {
 		return fmt.Errorf("another process has been migrating this database for %v", lockWait)

@@ -139,10 +139,10 @@ func TestDialectsMatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, way, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), ".")
+			_, direction, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), ".")
 			for statement := range strings.SplitSeq(string(text), "--bun:split\n") {
 				statement = strings.TrimSpace(comment.ReplaceAllString(statement, ""))
-				if !repeatable[folder+"."+way].MatchString(statement) {
+				if !repeatable[folder+"."+direction].MatchString(statement) {
 					t.Errorf("%s/%s: not repeatable:\n%s", folder, name, statement)
 				}
 			}

@@ -23,7 +23,7 @@ func readAsyncAPI(t testing.TB) map[string]any {
 	return doc
 }
 
-func at(t testing.TB, doc map[string]any, path ...string) map[string]any {
+func objectAt(t testing.TB, doc map[string]any, path ...string) map[string]any {
 	t.Helper()
 	for _, name := range path {
 		child, is := doc[name].(map[string]any)
@@ -35,7 +35,7 @@ func at(t testing.TB, doc map[string]any, path ...string) map[string]any {
 	return doc
 }
 
-func compile(t testing.TB, doc map[string]any) asyncapi.Messages {
+func compileSchemas(t testing.TB, doc map[string]any) asyncapi.Messages {
 	t.Helper()
 	messages, err := asyncapi.Compile(doc)
 	if err != nil {
@@ -101,7 +101,7 @@ func mismatches(schemas asyncapi.Messages, golden map[string]map[string]any) (wr
 func TestGoldenFramesMatchAsyncAPI(t *testing.T) {
 	t.Parallel()
 	doc, golden := readAsyncAPI(t), goldenMessages(t)
-	schemas := compile(t, doc)
+	schemas := compileSchemas(t, doc)
 	for _, mismatch := range mismatches(schemas, golden) {
 		t.Error(mismatch)
 	}
@@ -129,8 +129,8 @@ func TestDescribedFieldsAreInGoldenFrames(t *testing.T) {
 	})
 }
 
-// anyMismatch reports whether a golden frame does not match the schema of its message. It checks the message at the
-// place first, because the frames of that message most likely fail after a deletion.
+// anyMismatch reports whether a golden frame does not match the schema of its message. It first checks the message that
+// contains the place, because the frames of that message most likely fail after a deletion.
 func anyMismatch(t *testing.T, doc map[string]any, golden map[string]map[string]any, place string) bool {
 	names := slices.SortedFunc(maps.Keys(golden), func(a, b string) int {
 		return cmp.Compare(strings.Count(place, "/"+b+"/"), strings.Count(place, "/"+a+"/"))
@@ -144,10 +144,10 @@ func anyMismatch(t *testing.T, doc map[string]any, golden map[string]map[string]
 	})
 }
 
-// Invalid frames are detected: control of the tests above.
+// Invalid frames do not match their schema. This test shows that the tests above can fail.
 func TestInvalidFramesDoNotMatchTheirSchema(t *testing.T) {
 	t.Parallel()
-	schemas := compile(t, readAsyncAPI(t))
+	schemas := compileSchemas(t, readAsyncAPI(t))
 	for name, c := range map[string]struct{ message, frame string }{
 		"an unknown field":     {"seenReply", `{"id":9,"ok":{"more":1}}`},
 		"a missing field":      {"buyReply", `{"id":6,"ok":{"order":"7","ticket":79,"place":0}}`},
@@ -172,14 +172,14 @@ func TestInvalidFramesDoNotMatchTheirSchema(t *testing.T) {
 func TestAsyncAPIIsComplete(t *testing.T) {
 	t.Parallel()
 	doc := readAsyncAPI(t)
-	messages := slices.Sorted(maps.Keys(at(t, doc, "components", "messages")))
-	if listed := slices.Sorted(maps.Keys(at(t, doc, "channels", "socket", "messages"))); !slices.Equal(messages, listed) {
+	messages := slices.Sorted(maps.Keys(objectAt(t, doc, "components", "messages")))
+	if listed := slices.Sorted(maps.Keys(objectAt(t, doc, "channels", "socket", "messages"))); !slices.Equal(messages, listed) {
 		t.Errorf("the channel lists messages %v, want %v", listed, messages)
 	}
 	sent := make(map[string]bool)
 	for _, list := range []any{
-		at(t, doc, "operations", "receiveOps")["messages"], at(t, doc, "operations", "receiveOps", "reply")["messages"],
-		at(t, doc, "operations", "sendEvents")["messages"],
+		objectAt(t, doc, "operations", "receiveOps")["messages"], objectAt(t, doc, "operations", "receiveOps", "reply")["messages"],
+		objectAt(t, doc, "operations", "sendEvents")["messages"],
 	} {
 		for _, message := range list.([]any) {
 			ref := fmt.Sprint(message.(map[string]any)["$ref"])

@@ -15,8 +15,8 @@ import (
 const busyRetry = time.Second
 
 // join moves the client to the watch set for w and sends the reply under the same lock, so that no tick precedes the
-// snapshot. Busy: no place is left for a new set. A set of one whole slot needs no place, because there are only as
-// many such sets as slots.
+// snapshot. It returns Busy if no place is left for a new set. A set of exactly one whole slot needs no place, because
+// there are only as many such sets as slots.
 func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -28,7 +28,7 @@ func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 	if set == nil && len(slots)+len(sales) > 0 {
 		set = &watchSet{key: key, slots: slots, singles: w.sales, sales: sales}
 		if len(slots) != 1 || len(w.sales) > 0 {
-			if !h.places.HasRoom(c.who().User, c.addr) {
+			if !h.places.HasRoom(c.currentIdentity().User, c.addr) {
 				return shop.FailBusy("too many different watch sets of this user or address; watch a slot", busyRetry)
 			}
 			h.takePlaceLocked(c, set)
@@ -65,8 +65,8 @@ func (h *Hub) unwatch(c *client) {
 	h.leaveSetLocked(c, nil)
 }
 
-// leaveSetLocked removes the client from its set. It deletes an empty set, unless the client joins it again. If the
-// client held the place of the set, a remaining member takes it over.
+// leaveSetLocked removes the client from its set. It deletes an empty set, unless the client joins this set again. If
+// the client held the place of the set, the place passes to a remaining member.
 func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
 	old := c.set
 	if old == nil {
@@ -80,17 +80,17 @@ func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
 		delete(h.sets, old.key)
 	}
 	if old.holder == c {
-		h.places.Add(c.who().User, c.addr, -1)
+		h.places.Add(c.currentIdentity().User, c.addr, -1)
 		if left > 0 {
 			h.takePlaceLocked(old.members[0], old)
 		}
 	}
 }
 
-// takePlaceLocked counts the place of the set for the client's user and address.
+// takePlaceLocked makes the client the holder of the set's place, and counts the place for its user and address.
 func (h *Hub) takePlaceLocked(c *client, s *watchSet) {
 	s.holder = c
-	h.places.Add(c.who().User, c.addr, 1)
+	h.places.Add(c.currentIdentity().User, c.addr, 1)
 }
 
 // recordRoster records the sales of the slot in a snapshot, and when the slot and the single sales close.
@@ -113,7 +113,7 @@ func (h *Hub) recordRoster(view *catalog.WatchView, singles []shop.ID) {
 	}
 }
 
-// maxRosters is the number of slots above which unwatched ones are dropped.
+// maxRosters is the number of slots in the roster above which unwatched slots are dropped.
 const maxRosters = 128
 
 func (h *Hub) dropRostersLocked(joining shop.ID) {
@@ -162,13 +162,13 @@ func (h *Hub) WatchedBy() map[shop.ID]int64 {
 func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
 	h.tickMu.Lock()
 	defer h.tickMu.Unlock()
-	h.board.update(counters)
+	h.lineTable.update(counters)
 	h.setsMu.Lock()
-	h.tickNo = h.board.no // under the same lock as the list: each set has a consistent view of its ticks
+	h.tickNo = h.lineTable.tickNumber // under the same lock as the list of sets, so that the number and the list agree
 	h.tickSets = slices.AppendSeq(h.tickSets[:0], maps.Values(h.sets))
 	h.setsMu.Unlock()
 	for i, s := range h.tickSets {
-		s.queueTick(h.board, now, h.metrics)
+		s.queueTick(h.lineTable, now, h.metrics)
 		h.tickSets[i] = nil
 	}
 	h.metrics.ticks.Inc()
@@ -176,21 +176,21 @@ func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
 
 // SlotChanged notifies all clients of a new slot or phase.
 func (h *Hub) SlotChanged(s shop.Slot) {
-	item := newsEntry{
+	entry := newsEntry{
 		subject: "slot:" + s.ID.String(),
-		frame:   prepared(encode(slotEvent{"slot", s.ID, s.Phase, s.OpensAt, s.ClosesAt, s.Sales})),
+		frame:   newPreparedMessage(encode(slotEvent{"slot", s.ID, s.Phase, s.OpensAt, s.ClosesAt, s.Sales})),
 	}
-	h.news.put(item)
+	h.news.put(entry)
 	for _, c := range h.allClients() {
-		c.offerNews(item.subject, item.frame)
+		c.offerNews(entry.subject, entry.frame)
 		h.startWriters()
 	}
 }
 
 // SaleChanged notifies the clients that watch the sale or its slot. A new sale of a watched slot becomes watched.
 func (h *Hub) SaleChanged(v shop.SaleView) {
-	item := newsEntry{subject: "sale:" + v.ID.String(), sale: v.ID, frame: prepared(encode(saleEvent{"sale", v}))}
-	h.news.put(item)
+	entry := newsEntry{subject: "sale:" + v.ID.String(), sale: v.ID, frame: newPreparedMessage(encode(saleEvent{"sale", v}))}
+	h.news.put(entry)
 	h.setsMu.Lock()
 	if sales, ok := h.roster[v.Slot]; ok && !slices.Contains(sales, v.ID) {
 		h.roster[v.Slot] = append(slices.Clone(sales), v.ID)
@@ -198,7 +198,7 @@ func (h *Hub) SaleChanged(v shop.SaleView) {
 	h.setsMu.Unlock()
 	for _, s := range h.allSets() {
 		if s.extend(v.Slot, v.ID) {
-			s.each(func(c *client) { c.offerNews(item.subject, item.frame) })
+			s.each(func(c *client) { c.offerNews(entry.subject, entry.frame) })
 		}
 	}
 }
@@ -220,7 +220,7 @@ func bannerFrame(n shop.Notice) *websocket.PreparedMessage {
 	if n.Level == "warning" {
 		level = "warn"
 	}
-	return prepared(encode(noticeEvent{"notice", level, n.Text, n.Until, n.Texts}))
+	return newPreparedMessage(encode(noticeEvent{"notice", level, n.Text, n.Until, n.Texts}))
 }
 
 // sendBanner sends the current banner to a new client.
@@ -234,7 +234,7 @@ func (c *client) sendBanner() {
 }
 
 // recentNews keeps the hints about slots and sales for newsRetention. A new watcher reads a snapshot and then joins a
-// set. Hints published in between are sent to it again, newest last.
+// set. The hints that were published in between are sent to this watcher again, newest last.
 type recentNews struct {
 	mu      sync.Mutex
 	count   int64 // number of hints so far

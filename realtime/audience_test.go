@@ -30,7 +30,7 @@ func TestSlotHintsReachAllAndSaleHintsReachWatchers(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	}
-	other.fence()
+	other.waitHandled()
 	if len(other.all("sale")) != 0 {
 		t.Error("a client that does not watch the sale received its event")
 	}
@@ -44,13 +44,13 @@ func TestNewSaleOfWatchedSlotGetsTicks(t *testing.T) {
 	p.awaitEvents("sale", 1)
 	n.hub.Tick(1, []shop.Counters{counters(19, 5)})
 	p.awaitTick("tick of the new sale", func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
-	p.must(`"op":"watch","sales":["41"]`, nil) // the earlier watch remains
+	p.mustCall(`"op":"watch","sales":["41"]`, nil) // the earlier watch remains
 	n.hub.Tick(2, []shop.Counters{counters(19, 4)})
 	p.awaitTick("tick after another watch",
 		func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
 }
 
-// A change during the read of a snapshot is not lost behind the older snapshot.
+// A change during the read of a snapshot is sent after the snapshot, which does not contain the change.
 func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -63,9 +63,9 @@ func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 		}
 	})
 	p := n.connect(t, 0)
-	p.send(`{"id":102,"op":"watch"}`) // no `do`: the test checks the order of the reply and events
+	p.send(`{"id":102,"op":"watch"}`) // not with call: the test checks the order of the reply and the events
 	p.awaitEvents("sale", 1)
-	p.fence()
+	p.waitHandled()
 	reply, sale, slot := -1, -1, -1
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 
 // lineTable holds the newest value of every watched sale in encoded form. Only the tick loop uses it.
 type lineTable struct {
-	lines map[shop.ID]*line
-	no    int64 // number of the newest tick
+	lines      map[shop.ID]*line
+	tickNumber int64 // number of the newest tick
 }
 
-// line is one sale. text is replaced and never modified, because queued frames may refer to it.
+// line holds the counters of one sale. text is replaced and never modified, because queued frames may refer to it.
 type line struct {
 	shown   shop.Counters // only the published fields
 	text    []byte
@@ -31,8 +31,8 @@ const dropAfter = 600
 func newLineTable() *lineTable { return &lineTable{lines: make(map[shop.ID]*line)} }
 
 // update stores the newest counters as the next tick. It skips sales that are not loaded.
-func (b *lineTable) update(counters []shop.Counters) {
-	b.no++
+func (t *lineTable) update(counters []shop.Counters) {
+	t.tickNumber++
 	for i := range counters {
 		c := &counters[i]
 		if !c.Loaded {
@@ -42,25 +42,25 @@ func (b *lineTable) update(counters []shop.Counters) {
 			Sale: c.Sale, Stock: c.Stock, Held: c.Held, Sold: c.Sold, Done: c.Done,
 			Rate: roundToTenth(c.Rate), Watching: c.Watching,
 		}
-		l := b.lines[c.Sale]
+		l := t.lines[c.Sale]
 		if l == nil {
 			l = &line{}
-			b.lines[c.Sale] = l
+			t.lines[c.Sale] = l
 		}
-		l.used = b.no
+		l.used = t.tickNumber
 		if l.text == nil || l.shown != shown {
-			l.shown, l.changed, l.text = shown, b.no, tickLine(nil, &shown)
+			l.shown, l.changed, l.text = shown, t.tickNumber, appendTickLine(nil, &shown)
 		}
 	}
-	if b.no%dropAfter == 0 {
-		maps.DeleteFunc(b.lines, func(_ shop.ID, l *line) bool { return b.no-l.used >= dropAfter })
+	if t.tickNumber%dropAfter == 0 {
+		maps.DeleteFunc(t.lines, func(_ shop.ID, l *line) bool { return t.tickNumber-l.used >= dropAfter })
 	}
 }
 
 // linesSince returns the lines of the given sales that changed in the tick or later.
-func (b *lineTable) linesSince(tick int64, sales []shop.ID) (lines [][]byte) {
+func (t *lineTable) linesSince(tick int64, sales []shop.ID) (lines [][]byte) {
 	for _, id := range sales {
-		if l := b.lines[id]; l != nil && l.changed >= tick {
+		if l := t.lines[id]; l != nil && l.changed >= tick {
 			lines = append(lines, l.text)
 		}
 	}
@@ -75,7 +75,8 @@ func roundToTenth(rate float64) float64 {
 	return math.Round(rate*10) / 10
 }
 
-// tick is one tick of one watch set, shared by all members. The frame with the whole set is encoded on first use.
+// tick holds the frames of one watch set for one tick. All members share them. The frame with the whole set is encoded
+// on first use.
 type tick struct {
 	now     shop.Millis
 	all     [][]byte
@@ -90,7 +91,7 @@ type tick struct {
 func newTick(now shop.Millis, changed, all [][]byte, encoded prometheus.Counter) *tick {
 	t := &tick{now: now, all: all, encoded: encoded}
 	if len(changed) > 0 {
-		t.changes = t.prepare(changed)
+		t.changes = t.encode(changed)
 	}
 	if len(changed) == len(all) {
 		t.once.Do(func() { t.whole = t.changes })
@@ -103,17 +104,17 @@ func (t *tick) frame(whole bool) *websocket.PreparedMessage {
 	if !whole {
 		return t.changes
 	}
-	t.once.Do(func() { t.whole = t.prepare(t.all) })
+	t.once.Do(func() { t.whole = t.encode(t.all) })
 	return t.whole
 }
 
-func (t *tick) prepare(lines [][]byte) *websocket.PreparedMessage {
+func (t *tick) encode(lines [][]byte) *websocket.PreparedMessage {
 	t.encoded.Inc()
-	return prepared(tickFrame(t.now, lines))
+	return newPreparedMessage(tickFrame(t.now, lines))
 }
 
-// prepared returns a frame that is encoded once for all sockets.
-func prepared(text []byte) *websocket.PreparedMessage {
+// newPreparedMessage returns a frame that is encoded once for all sockets.
+func newPreparedMessage(text []byte) *websocket.PreparedMessage {
 	frame, err := websocket.NewPreparedMessage(websocket.TextMessage, text)
 	if err != nil {
 		panic("realtime: prepare frame: " + err.Error()) // cannot fail: it only writes to memory

@@ -54,8 +54,8 @@ func (h *Hub) deliver(m shop.Message) error {
 	return nil
 }
 
-// push starts the span of a traced change whose user is connected to this node. It ends when the event is queued for
-// all connections.
+// push starts the span `push` of a traced change whose user is connected to this node. The caller ends the span when
+// the event is queued for all connections. Without a trace or a connection, push returns nil.
 func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 	if change.Trace == nil || len(devices) == 0 {
 		return nil
@@ -65,11 +65,11 @@ func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 	return push
 }
 
-// subscribed records a new subscription. Rows are read for earlier messages.
+// subscribed records a new subscription. The node then reads rows, because it may have missed earlier messages.
 func (h *Hub) subscribed() { h.update((*sequences).subscribed) }
 
-// firstPublished returns the order and the sale of a frame about a new pending row. OrderFrame escapes quotes, so a
-// text from a user cannot imitate its fields.
+// firstPublished returns the order and the sale of an event about a new pending row; first is false for any other
+// event. OrderFrame escapes quotes, so a text from a user cannot imitate the fields of the frame.
 func firstPublished(frame string) (order, sale shop.ID, first bool) {
 	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"stampede/app/trace"
 )
 
-// newListeningHub returns a hub with one greeted connection per user. The writers are marked as running, so that events
-// stay in the queues.
+// newListeningHub returns a hub with one connection per user after its hello. The writers are marked as running, so
+// that events stay in the queues.
 func newListeningHub(o Options, users ...shop.ID) (*Hub, []*client) {
 	o.Shop, o.Partitions = (&fakeShop{}).calls(), partitions
 	hub := NewHub(o)
@@ -25,17 +25,18 @@ func newListeningHub(o Options, users ...shop.ID) (*Hub, []*client) {
 	return hub, clients
 }
 
-// Any message reaches only the users that it names, and an unreadable message triggers a read of rows.
+// Any message reaches only the users that it names. An unreadable message triggers a read of the order rows from the
+// database.
 func FuzzMessages(f *testing.F) {
 	for _, s := range []string{
 		"0 1\n7 {\"ev\":\"order\",\"key\":\"\"}\n8 {\"ev\":\"x\",\"a\":1}\n",
-		"0 1\n7", "rubbish", "5 6\n", "0 1\n77 {}\n",
+		"0 1\n7", "not a message", "5 6\n", "0 1\n77 {}\n",
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, payload string) {
 		hub, clients := newListeningHub(Options{}, 7, 8)
-		hub.setProven(goldInstant(1), 0)
+		hub.setProven(testCursor(1), 0)
 		hub.onMessage(0, payload)
 		m, err := shop.ParseMessage(payload)
 		if err != nil {
@@ -56,7 +57,7 @@ func FuzzMessages(f *testing.F) {
 			if len(queue) == 0 {
 				continue // another user, or the queue was full
 			}
-			if !bytes.Equal(queue[0], withCursor(change.Frame, goldInstant(1).String())) {
+			if !bytes.Equal(queue[0], withCursor(change.Frame, testCursor(1).String())) {
 				t.Fatalf("change %q is queued as %s", change.Frame, queue[0])
 			}
 			events[change.User] = queue[1:]
@@ -72,7 +73,7 @@ func FuzzMessages(f *testing.F) {
 // A message with many changes costs a node at most one allocation if its users are not connected.
 func TestMessageForOtherUsersAllocatesAtMostOnce(t *testing.T) {
 	hub, clients := newListeningHub(Options{}, 7)
-	hub.setProven(goldInstant(1), 0)
+	hub.setProven(testCursor(1), 0)
 	payload := manyChanges(500)
 	perMessage := testing.AllocsPerRun(10, func() { hub.onMessage(0, payload) })
 	if perMessage > 1 || len(clients[0].out.queue) > 0 {
@@ -83,14 +84,14 @@ func TestMessageForOtherUsersAllocatesAtMostOnce(t *testing.T) {
 func manyChanges(n int) string {
 	lines := fmt.Appendf(nil, "0 1\n")
 	for i := range n {
-		o := state(shop.ID(7301444300000000000+i), shop.ID(7301444480512000257+i), 1)
+		o := orderWithRev(shop.ID(7301444300000000000+i), shop.ID(7301444480512000257+i), 1)
 		lines = shop.AppendChange(lines, o.User, OrderFrame(&o))
 	}
 	return string(lines)
 }
 
-// Most connections only receive. After hello, the special state of personal events takes one pointer per connection and
-// no other memory.
+// Most connections only receive. After hello, a connection without missing rows has no personalState: it keeps only a
+// nil pointer.
 func TestIdleConnectionKeepsNoPersonalState(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -115,34 +116,34 @@ const maxClientBytes = 576
 // spanList records ended spans.
 type spanList struct{ spans []*trace.Span }
 
-func (k *spanList) Record(s *trace.Span) { k.spans = append(k.spans, s) }
+func (l *spanList) Record(s *trace.Span) { l.spans = append(l.spans, s) }
 
 // The push of a traced change is the last span of its trace, if its user is connected. The frame is the same with and
 // without tracing.
 func TestPushesAreTraced(t *testing.T) {
 	t.Parallel()
-	kept := &spanList{}
-	tracer := &trace.Tracer{Ratio: 1, To: kept}
+	spans := &spanList{}
+	tracer := &trace.Tracer{Ratio: 1, Recorder: spans}
 	ref := tracer.Sample("socket", time.Now()).SpanRef
-	o := state(7, 7301444480512000257, 1)
-	otherOrder := state(8, 7301444480512000258, 1)
+	o := orderWithRev(7, 7301444480512000257, 1)
+	otherOrder := orderWithRev(8, 7301444480512000258, 1)
 	payload := "0 1\n" + string(shop.AppendTraced(nil, o.User, OrderFrame(&o), ref)) +
 		string(shop.AppendTraced(nil, otherOrder.User, OrderFrame(&otherOrder), ref))
 	for _, tracing := range []*trace.Tracer{tracer, nil} {
 		hub, clients := newListeningHub(Options{Tracer: tracing}, 7, 7)
-		hub.setProven(goldInstant(1), 0)
+		hub.setProven(testCursor(1), 0)
 		hub.onMessage(0, payload)
 		for _, c := range clients {
-			if want := withCursor(string(OrderFrame(&o)), goldInstant(1).String()); len(c.out.queue) != 1 ||
+			if want := withCursor(string(OrderFrame(&o)), testCursor(1).String()); len(c.out.queue) != 1 ||
 				!bytes.Equal(c.out.queue[0], want) {
 				t.Errorf("got frames %s, want one: %s", c.out.queue, want)
 			}
 		}
 	}
-	if len(kept.spans) != 1 {
-		t.Fatalf("%d spans, want one for the connected user", len(kept.spans))
+	if len(spans.spans) != 1 {
+		t.Fatalf("%d spans, want one for the connected user", len(spans.spans))
 	}
-	if s := kept.spans[0]; s.Name != "push" || s.Trace != ref.Trace || s.Parent != ref.ID || s.Notes[0].Number != 2 {
+	if s := spans.spans[0]; s.Name != "push" || s.Trace != ref.Trace || s.Parent != ref.ID || s.Notes[0].Number != 2 {
 		t.Errorf("got span %+v, want push with 2 receivers, a child of %v", s, ref)
 	}
 }

@@ -14,35 +14,35 @@ import (
 	"stampede/app/shop"
 )
 
-// client is one connection. mu guards the fields from out to state and is never held during I/O. serve reads;
-// drain writes, with at most one goroutine at a time.
+// client is one connection. mu guards the fields from out to state and is never held during I/O. The goroutine of serve
+// reads frames; writeQueued writes them, in at most one goroutine at a time.
 //
-//	serve (socket.go) ─ hello ─ ops and events ─ depart or disconnect ─ release
+//	serve (socket.go) ─ hello ─ ops and events ─ startClose or closeBroken ─ release
 type client struct {
 	hub     *Hub
 	conn    *websocket.Conn // inner connection: the framework pools and reuses its wrapper
 	session string
 	addr    netip.Addr   // address of the peer, as the web server reports it
-	run     func()       // drain as a method value, so that starting it allocates no memory
+	run     func()       // writeQueued as a method value, so that its start allocates no memory
 	aliveAt atomic.Int64 // last frame or pong from the peer, nanoseconds since Hub.began
 
 	turn sync.Mutex // held while an op runs; another goroutine may unlock it
 
 	// Used only by the reading goroutine.
-	pace          bucket
-	unreadable    strikes
-	watching      watching
-	helloDeadline time.Time // deadline for a successful hello
+	pace             bucket
+	unreadableFrames errorCount
+	watching         watching
+	helloDeadline    time.Time // deadline for a successful hello
 
 	mu       sync.Mutex
 	out      outbox
-	writing  bool // drain is running
-	gone     bool // accepts no more frames
+	writing  bool // writeQueued is running
+	gone     bool // the connection accepts no more frames
 	greeted  bool // the reply to hello is queued
 	identity shop.Identity
 	state    *personalState // nil for most connections
 
-	writers sync.WaitGroup // counts the running drain
+	writers sync.WaitGroup // counts the running writeQueued
 
 	// Used only by checkClientsOnce.
 	pingedAt time.Duration // last ping, since Hub.began
@@ -56,7 +56,7 @@ type client struct {
 
 func newClient(h *Hub, conn *websocket.Conn, addr netip.Addr) *client {
 	c := &client{hub: h, conn: conn, session: newSession(), addr: addr}
-	c.run = c.drain
+	c.run = c.writeQueued
 	c.pace = newBucket(h.options.OpsPerSecond, h.options.OpsBurst, time.Now())
 	c.aliveAt.Store(int64(h.elapsed()))
 	return c
@@ -94,7 +94,8 @@ func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
 	c.startWriter()
 }
 
-// offerTick replaces the queued tick. whole: send the whole watch set. It never blocks and never allocates memory.
+// offerTick queues a tick and replaces the queued one. If whole is true, the client receives the whole watch set.
+// offerTick never blocks and never allocates memory.
 func (c *client) offerTick(t *tick, whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,18 +137,18 @@ func (c *client) dropTick() {
 // startClose closes the connection after the queued frames. Only the first code counts.
 func (c *client) startClose(code CloseCode) { c.startCloseWithin(code, maxRetryDelay) }
 
-// startCloseWithin is depart with a maximum reconnect delay.
-func (c *client) startCloseWithin(code CloseCode, latest time.Duration) {
+// startCloseWithin is startClose with the given maximum of the reconnect delay.
+func (c *client) startCloseWithin(code CloseCode, maxDelay time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.startCloseLocked(code, latest)
+	c.startCloseLocked(code, maxDelay)
 }
 
-// startCloseAfterOp is startCloseWithin after the running op has finished. It does not block.
-func (c *client) startCloseAfterOp(code CloseCode, latest time.Duration) {
+// startCloseAfterOp calls startCloseWithin after the running op has finished. It does not block.
+func (c *client) startCloseAfterOp(code CloseCode, maxDelay time.Duration) {
 	closeNow := func() {
 		defer c.turn.Unlock()
-		c.startCloseWithin(code, latest)
+		c.startCloseWithin(code, maxDelay)
 	}
 	if c.turn.TryLock() {
 		closeNow()
@@ -159,14 +160,14 @@ func (c *client) startCloseAfterOp(code CloseCode, latest time.Duration) {
 	}()
 }
 
-func (c *client) startCloseLocked(code CloseCode, latest time.Duration) {
+func (c *client) startCloseLocked(code CloseCode, maxDelay time.Duration) {
 	if c.gone || c.out.closing != 0 {
 		return
 	}
 	c.hub.metrics.closed.WithLabelValues(code.String()).Inc()
-	c.out.closing, c.out.retry = code, code.retryAfter(latest)
+	c.out.closing, c.out.retry = code, code.retryAfter(maxDelay)
 	if code == CloseSlow || code == CloseBlocked {
-		c.out.queue, c.out.queuedBytes = nil, 0 // the rows contain its personal events
+		c.out.queue, c.out.queuedBytes = nil, 0 // the next hello reads the dropped personal events from the rows
 	}
 	// The deadline is two write timeouts: one for the queue and the close frame, one for the close frame of the peer.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))
@@ -199,8 +200,8 @@ func (c *client) startWriter() {
 	go c.run()
 }
 
-// drain writes frames until the outbox is empty.
-func (c *client) drain() {
+// writeQueued writes frames until the outbox is empty.
+func (c *client) writeQueued() {
 	defer c.writers.Done()
 	c.hub.starting.Add(-1)
 	for {
@@ -274,8 +275,8 @@ func (c *client) release() {
 	_ = c.conn.Close()
 }
 
-// who returns the identity of the last token; User is 0 without one.
-func (c *client) who() shop.Identity {
+// currentIdentity returns the identity of the last token; User is 0 without a token.
+func (c *client) currentIdentity() shop.Identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.identity

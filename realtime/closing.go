@@ -60,11 +60,11 @@ const (
 )
 
 // retryAfter returns a random reconnect delay; 0: the client should not reconnect.
-func (c CloseCode) retryAfter(latest time.Duration) time.Duration {
+func (c CloseCode) retryAfter(maxDelay time.Duration) time.Duration {
 	if !c.MayReconnect() {
 		return 0
 	}
-	return minRetryDelay + rand.N(max(latest-minRetryDelay, time.Millisecond))
+	return minRetryDelay + rand.N(max(maxDelay-minRetryDelay, time.Millisecond))
 }
 
 // maxPause is the maximum reconnect delay of a drained client, for any drain duration.
@@ -75,8 +75,8 @@ const drainReplyTimeout = 3 * time.Second
 
 // Drain closes all connections and accepts no new ones. Each client receives the reply to its running op, then `bye`
 // with a reconnect delay of at most `within` (and 5 s), then a close frame. After drainReplyTimeout, Drain no longer
-// waits for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must still
-// be running, so that no event is missed.
+// waits for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must not end
+// before Drain, so that no event is missed.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true
@@ -109,7 +109,7 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 }
 
 // CloseBlocked closes the connections that are now blocked. Call it after the result of Options.Blocked has changed.
-// New connections check after enter, so none is missed.
+// Each new connection checks its own block after enter, so that no blocked connection stays open.
 func (h *Hub) CloseBlocked() {
 	for _, c := range h.allClients() {
 		if h.closeIfBlocked(c) {
@@ -118,13 +118,13 @@ func (h *Hub) CloseBlocked() {
 	}
 }
 
-// closeIfBlocked closes the connection of a blocked user or address and reports whether it did. readAll discards its
-// later frames.
+// closeIfBlocked closes the connection of a blocked user or address and reports whether the connection is blocked.
+// readAll discards later frames of the connection.
 func (h *Hub) closeIfBlocked(c *client) bool {
 	if h.options.Blocked == nil {
 		return false
 	}
-	if !h.options.Blocked(c.who().User, c.addr) {
+	if !h.options.Blocked(c.currentIdentity().User, c.addr) {
 		return false
 	}
 	c.startClose(CloseBlocked)
@@ -140,7 +140,7 @@ func (h *Hub) checkClients(ctx context.Context) error {
 }
 
 // checkClientsOnce pings silent clients and closes those that stay silent. It closes sessions with an expired or
-// revoked token. A login revokes earlier tokens, so the client has until the second check to renew with the new one.
+// revoked token. A login revokes earlier tokens, so the client may renew with the new token until the second check.
 func (h *Hub) checkClientsOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.allClients() {
@@ -154,15 +154,15 @@ func (h *Hub) checkClientsOnce() {
 			c.startClose(CloseIdle)
 			continue
 		}
-		who := c.who()
+		identity := c.currentIdentity()
 		before := c.revoked
-		c.revoked = who.User != 0 && h.shop.Revoked(who)
+		c.revoked = identity.User != 0 && h.shop.Revoked(identity)
 		switch {
-		case who.User == 0:
+		case identity.User == 0:
 		case c.revoked && before:
 			c.startClose(CloseRevoked)
 			h.startWriters()
-		case now > who.Expires.Add(h.options.TokenGrace):
+		case now > identity.Expires.Add(h.options.TokenGrace):
 			c.startClose(CloseToken)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 // request is a client frame with raw fields. The op decides which fields are required and of which type, so that an
 // error about a field carries the id of the frame.
 type request struct {
-	id         int64
-	op         string
-	unreadable bool     // the id is unreadable; the reply has id 0
-	members    []member // buffer, reused by each frame
+	id        int64
+	op        string
+	invalidID bool     // the id is missing or not valid; the reply has id 0
+	members   []member // buffer, reused by each frame
 }
 
 // member is a raw field. It points into the frame and is valid as long as the frame.
@@ -29,7 +29,7 @@ const maxMembers = 32
 
 func (r *request) set(name, value []byte) { r.members = append(r.members, member{name, value}) }
 
-// raw returns a field as written, or nil. If the name is repeated, the last field counts.
+// raw returns the unparsed value of a field, or nil. If the name is repeated, raw returns the last value.
 func (r *request) raw(name string) json.RawMessage {
 	for i := len(r.members) - 1; i >= 0; i-- {
 		if string(r.members[i].name) == name {
@@ -44,7 +44,7 @@ func (r *request) decode(frame []byte) *shop.Error {
 	if cap(r.members) > maxMembers {
 		r.members = nil
 	}
-	*r = request{unreadable: true, members: r.members[:0]}
+	*r = request{invalidID: true, members: r.members[:0]}
 	if !utf8.Valid(frame) {
 		return shop.Fail(shop.BadRequest, "the frame is not UTF-8")
 	}
@@ -55,7 +55,7 @@ func (r *request) decode(frame []byte) *shop.Error {
 	if !ok || id < 0 || id == math.MaxInt64 {
 		return shop.Fail(shop.BadRequest, "id must be a whole number of at least 0")
 	}
-	r.id, r.unreadable = id, false
+	r.id, r.invalidID = id, false
 	f := fieldReader{request: r}
 	if r.op = f.text("op"); r.op == "" {
 		f.fail("op is missing")
@@ -63,7 +63,7 @@ func (r *request) decode(frame []byte) *shop.Error {
 	return f.err
 }
 
-// absent reports whether a field is missing or null, because some encoders write null for unset fields.
+// absent reports whether a field is missing or null. Some encoders write null for unset fields.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // integer parses a JSON integer without fraction or exponent, clamped to int64.
@@ -81,7 +81,8 @@ func integer(raw json.RawMessage) (n int64, ok bool) {
 	return n, true
 }
 
-// unquoted returns the content of a string without escapes, not copied; false: any other value.
+// unquoted returns the content of a JSON string that contains no escapes. The result is a slice of raw, not a copy. For
+// any other value, unquoted returns false.
 func unquoted(raw json.RawMessage) ([]byte, bool) {
 	if raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
 		return nil, false
@@ -101,7 +102,7 @@ func (f *fieldReader) fail(message string) {
 	}
 }
 
-// text reads an optional string; absent is "".
+// text reads an optional string. It returns "" for an absent field.
 func (f *fieldReader) text(name string) (s string) {
 	raw := f.raw(name)
 	if absent(raw) {
@@ -116,7 +117,7 @@ func (f *fieldReader) text(name string) (s string) {
 	return s
 }
 
-// id reads an optional id; absent is 0.
+// id reads an optional id. It returns 0 for an absent field.
 func (f *fieldReader) id(name string) shop.ID {
 	raw := f.raw(name)
 	if absent(raw) {
@@ -165,14 +166,15 @@ func (f *fieldReader) address() (a *shop.Address) {
 	return a
 }
 
-// watched reads the fields of watch and unwatch.
-func (r *request) watched() (slot shop.ID, sales []shop.ID, err *shop.Error) {
+// watchFields reads the fields of the ops `watch` and `unwatch`.
+func (r *request) watchFields() (slot shop.ID, sales []shop.ID, err *shop.Error) {
 	f := fieldReader{request: r}
 	slot, sales = f.id("slot"), f.ids("sales")
 	return slot, sales, f.err
 }
 
-// buyRequest reads the fields of a buy. The quantity is a whole number of at least 1; the shop checks the limit.
+// buyRequest reads the fields of the op `buy`. The quantity is a whole number of at least 1; the shop checks its
+// maximum.
 func (r *request) buyRequest() (order.BuyRequest, *shop.Error) {
 	f := fieldReader{request: r}
 	buy := order.BuyRequest{Sale: f.requiredID("sale")}
@@ -189,7 +191,7 @@ func (r *request) buyRequest() (order.BuyRequest, *shop.Error) {
 	return buy, f.err
 }
 
-// ordersQuery reads the fields of orders; the caller sets the user.
+// ordersQuery reads the fields of the op `orders`. The caller sets the user.
 func (r *request) ordersQuery() (shop.OrdersQuery, *shop.Error) {
 	f := fieldReader{request: r}
 	q := shop.OrdersQuery{Sale: f.id("sale"), Before: f.id("before"), Limit: defaultOrders}
@@ -203,7 +205,7 @@ func (r *request) ordersQuery() (shop.OrdersQuery, *shop.Error) {
 	return q, f.err
 }
 
-// roundTrip reads t0, which the reply repeats unchanged.
+// roundTrip reads the field `t0` of the op `time`. The reply contains the same value.
 func (r *request) roundTrip() (json.Number, *shop.Error) {
 	t0 := r.raw("t0")
 	if len(t0) == 0 || len(t0) > 32 || (t0[0] != '-' && (t0[0] < '0' || t0[0] > '9')) {

@@ -21,7 +21,7 @@ func TestUnreadableIDIsABadRequest(t *testing.T) {
 		`{"id":1,"op":"time"} {"id":2}`, `{"id":1,"op":"time"`, "{\"id\":1,\"op\":\"\xff\"}",
 	} {
 		var r request
-		if err := r.decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != shop.BadRequest {
+		if err := r.decode([]byte(frame)); err == nil || !r.invalidID || r.id != 0 || err.Code != shop.BadRequest {
 			t.Errorf("%s: got id %d, error %v", frame, r.id, err)
 		}
 	}
@@ -67,7 +67,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		var r request
 		err := r.decode(frame)
-		if r.unreadable && (err == nil || r.id != 0) {
+		if r.invalidID && (err == nil || r.id != 0) {
 			t.Fatalf("the frame is unreadable, but has id %d and error %v", r.id, err)
 		}
 		if r.id < 0 {
@@ -80,7 +80,7 @@ func FuzzDecode(f *testing.F) {
 		if q, err := r.ordersQuery(); err == nil && (q.Limit < 1 || q.Limit > maxOrders) {
 			t.Fatalf("an invalid page query was accepted: %+v", q)
 		}
-		if _, ids, err := r.watched(); err == nil && len(ids) > maxWatchedSales {
+		if _, ids, err := r.watchFields(); err == nil && len(ids) > maxWatchedSales {
 			t.Fatalf("a list of %d sales was accepted", len(ids))
 		}
 		if t0, err := r.roundTrip(); err == nil {

@@ -1,7 +1,7 @@
 // Package realtime serves the WebSocket connections: clients, watch sets and the events that clients receive.
 //
-//   - `tick`, `slot`, `sale` and `notice` are hints; only the newest value counts. They are encoded once per watch set,
-//     not per client. A client that has not taken the last value receives the newest one instead. See Hub.Tick.
+//   - `tick`, `slot`, `sale` and `notice` are hints: a client needs only the newest hint of a subject. A newer hint
+//     replaces a queued one. A tick is encoded once per watch set, not per client. See Hub.Tick.
 //   - `order` carries the newest state of a row. Redis PubSub delivers it to the nodes. After a possible loss, the node
 //     reads the rows.
 //
@@ -12,15 +12,15 @@
 //  3. Each node has one subscription for all partitions (listener.go). It queues each change for the connections of its
 //     user (changes.go, personal.go).
 //  4. sequences.go detects missing messages. The node then reads the rows of all connected users (follow.go, rows.go).
-//  5. Steps 3 and 4 prove an instant of the database's clock: all changes up to it are queued. Events carry it as their
-//     cursor.
+//  5. Steps 3 and 4 prove an instant of the database's clock. An instant is proven when all changes up to it are
+//     queued for the connections. Events carry the newest proven instant as their cursor.
 //  6. A hello with a cursor receives the rows changed since then, with an overlap of one minute (replay.go). Clients
 //     recognise repeats by `rev`.
 //
-// Path of a connection: socket.go upgrades it and reads its frames in order. hello registers the connection before it
-// reads rows, so that no change is missed in between (session.go). Rows that cannot be read at that time follow as
-// events. Only the outbox of the client writes to the socket, with one goroutine at a time (outbox.go). A slow client
-// delays no other client: when its outbox overflows, the connection is closed (closing.go).
+// Path of a connection: socket.go upgrades it and reads its frames in order. The op `hello` registers the connection
+// and then reads rows, so that no change is missed in between (session.go). Rows that cannot be read at that time
+// follow as events. Only the outbox of the client writes to the socket, with one goroutine at a time (outbox.go). A
+// slow client delays no other client: when its outbox overflows, the connection is closed (closing.go).
 //
 // PROTOCOL.md is the contract with client authors. testdata/protocol has a golden frame of every kind.
 package realtime

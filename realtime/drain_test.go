@@ -39,7 +39,7 @@ func TestDrainSendsByeAndRejectsNewConnections(t *testing.T) {
 	if len(pauses) < 10 {
 		t.Errorf("got %d different pauses, want at least 10", len(pauses))
 	}
-	n.refused(t, Subprotocol, http.StatusServiceUnavailable)
+	n.wantHandshakeRejected(t, Subprotocol, http.StatusServiceUnavailable)
 }
 
 // Frames queued before the drain are delivered before bye.
@@ -48,7 +48,7 @@ func TestDrainDeliversQueuedFrames(t *testing.T) {
 	n := startNode(t)
 	p := n.connect(t, 7)
 	n.awaitProven()
-	n.feed.queueEvent(t, state(7, 100, 1))
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 1))
 	p.awaitEvents("order", 1)
 	c := n.hub.allClients()[0]
 	c.send([]byte(`{"ev":"future"}`))
@@ -94,8 +94,8 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 	conn.Close()
 }
 
-// refused attempts a handshake that must fail with the status.
-func (n *node) refused(t *testing.T, subprotocol string, want int) {
+// wantHandshakeRejected attempts a handshake that must fail with the status.
+func (n *node) wantHandshakeRejected(t *testing.T, subprotocol string, want int) {
 	t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: testTimeout}
 	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", nil)
@@ -111,7 +111,7 @@ func (n *node) refused(t *testing.T, subprotocol string, want int) {
 func TestInvalidOrSurplusHandshakesAreRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.MaxClients = 1 })
-	n.refused(t, "chat.v2", http.StatusBadRequest)
+	n.wantHandshakeRejected(t, "chat.v2", http.StatusBadRequest)
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + n.addr + "/ws")
 	if err != nil {
 		t.Fatal(err)
@@ -121,5 +121,5 @@ func TestInvalidOrSurplusHandshakesAreRejected(t *testing.T) {
 		t.Errorf("a plain request returned %s, want 426", resp.Status)
 	}
 	n.dial(t).hello(0, "")
-	n.refused(t, Subprotocol, http.StatusServiceUnavailable)
+	n.wantHandshakeRejected(t, Subprotocol, http.StatusServiceUnavailable)
 }

@@ -21,8 +21,8 @@ const fanoutClients = 500
 // the frame rate of the hub divided by that of the plain loop; the required minimum is 0.9.
 func BenchmarkRatioFanout(b *testing.B) { benchFanout(b, 0) }
 
-// BenchmarkRatioFanoutStalled is the same with one client in a hundred that does not read. Only the others are counted.
-// The required minimum is 0.85.
+// BenchmarkRatioFanoutStalled is like BenchmarkRatioFanout, but one client in a hundred does not read. Only the frames
+// of the other clients are counted. The required minimum is 0.85.
 func BenchmarkRatioFanoutStalled(b *testing.B) { benchFanout(b, fanoutClients/100) }
 
 func benchFanout(b *testing.B, stalled int) {
@@ -61,7 +61,7 @@ func benchFanout(b *testing.B, stalled int) {
 	for tick(); !hub.stuck(stalledClients); {
 		tick()
 	}
-	frame := tickFrame(1, [][]byte{hub.board.lines[11].text})
+	frame := tickFrame(1, [][]byte{hub.lineTable.lines[11].text})
 	var inHub, inLoop time.Duration
 	for b.Loop() {
 		began := time.Now()
@@ -83,7 +83,7 @@ func benchFanout(b *testing.B, stalled int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// awaitIdle waits until no writer runs, except those of clients in deaf.
+// awaitIdle waits until no writer runs, except the writers of stalledClients.
 func (h *Hub) awaitIdle(stalledClients map[*client]bool) {
 	for _, c := range h.allClients() {
 		for !stalledClients[c] && c.busyWriting() {
@@ -92,7 +92,7 @@ func (h *Hub) awaitIdle(stalledClients map[*client]bool) {
 	}
 }
 
-// stuck reports whether the writers of all clients in deaf are blocked in a write.
+// stuck reports whether the writers of all stalledClients are blocked in a write.
 func (h *Hub) stuck(stalledClients map[*client]bool) bool {
 	for c := range stalledClients {
 		if !c.busyWriting() {

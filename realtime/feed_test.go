@@ -19,13 +19,13 @@ const partitions = 3 // partitions per shop in these tests
 
 // database has rows in memory and its own clock.
 type database struct {
-	mu      sync.Mutex
-	ahead   time.Duration // offset of its clock from the clock of this machine
-	history string
-	away    bool
-	rows    map[shop.ID]row // by order
-	reads   int             // calls that read rows
-	before  func()          // hook that runs before rows are read
+	mu          sync.Mutex
+	ahead       time.Duration // offset of its clock from the clock of this machine
+	history     string
+	unreachable bool
+	rows        map[shop.ID]row // by order
+	reads       int             // calls that read rows
+	before      func()          // hook that runs before rows are read; nil: no hook
 }
 
 // row is the newest state of an order with its timestamp of the database's clock.
@@ -45,7 +45,7 @@ func (d *database) set(change func(d *database)) {
 func (d *database) nowLocked() shop.Millis { return shop.MillisOf(time.Now().Add(d.ahead)) }
 
 func (d *database) instantLocked() (shop.Instant, error) {
-	if d.away {
+	if d.unreachable {
 		return shop.Instant{}, fmt.Errorf("the database is unreachable: %w", shop.ErrTransient)
 	}
 	return shop.Instant{At: d.nowLocked(), History: d.history}, nil
@@ -112,8 +112,8 @@ func (d *database) commitWithAge(ago time.Duration, orders ...shop.Order) {
 	}
 }
 
-// feed is the database and the Redis of a shop, shared by all its nodes. It publishes changes after a COMMIT as the
-// services do.
+// feed simulates the database and the Redis of a shop. All nodes of the shop share one feed. It publishes changes after
+// a COMMIT, like the services.
 type feed struct {
 	*database
 	redis     *redis.Client // for all calls except subscriptions
@@ -156,22 +156,23 @@ local n = redis.call('HINCRBY', KEYS[1], 'published', 1)
 redis.call('PUBLISH', ARGV[1], string.format('%d %d\n', n - 1, n) .. ARGV[2])
 return n`)
 
-// state returns an order of a user at a rev.
-func state(user, order shop.ID, rev int) shop.Order {
+// orderWithRev returns an order of a user with a revision.
+func orderWithRev(user, order shop.ID, rev int) shop.Order {
 	return shop.Order{
 		ID: order, Sale: 11, State: shop.Pending, Rev: rev, User: user, Key: "key-of-it",
 		Partition: int(order) % partitions,
 	}
 }
 
-// queueEvent commits rows and publishes them, with one message per partition.
-func (f *feed) queueEvent(t testing.TB, orders ...shop.Order) {
+// commitAndPublish commits rows and publishes them, with one message per partition.
+func (f *feed) commitAndPublish(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)
 	f.publish(t, f.namespace, orders...)
 }
 
-// lose commits rows and loses their messages: the numbers advance without a message.
+// lose commits rows and loses their messages: the numbers advance, but the messages go to another namespace, so that no
+// node receives them.
 func (f *feed) lose(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)
@@ -208,9 +209,9 @@ func (f *feed) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read meta: %w", err)
 		}
-		for i, into := range []*int64{&ends[p].Last, &ends[p].Epoch} {
+		for i, target := range []*int64{&ends[p].Last, &ends[p].Epoch} {
 			if text, ok := numbers[i].(string); ok {
-				if _, err := fmt.Sscan(text, into); err != nil {
+				if _, err := fmt.Sscan(text, target); err != nil {
 					return nil, err
 				}
 			}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// fields calls set for each member of a JSON object. Name and value are as written and not copied. It reports whether
-// the text is exactly one valid JSON object. Every op needs it, so it is faster than encoding/json and leaves only
-// escapes and numbers that are not whole to that package.
+// fields calls set for each member of a JSON object. The name is decoded, and the value is an unparsed slice of the
+// frame. fields reports whether the frame is exactly one valid JSON object. Every op calls fields, so it is faster than
+// encoding/json. It uses that package only for escapes and for numbers that are not whole.
 func fields(frame []byte, set func(name, value []byte)) bool {
 	s := scanner{text: frame}
 	if !s.next('{') {
@@ -41,7 +41,7 @@ type scanner struct {
 	at   int
 }
 
-func (s *scanner) blanks() {
+func (s *scanner) skipBlanks() {
 	for s.at < len(s.text) {
 		switch s.text[s.at] {
 		case ' ', '\t', '\r', '\n':
@@ -52,9 +52,9 @@ func (s *scanner) blanks() {
 	}
 }
 
-// next consumes blanks, and then c if it is the next character.
+// next consumes blanks, and then the character c if it follows. It reports whether c followed.
 func (s *scanner) next(c byte) bool {
-	s.blanks()
+	s.skipBlanks()
 	if s.at < len(s.text) && s.text[s.at] == c {
 		s.at++
 		return true
@@ -63,13 +63,13 @@ func (s *scanner) next(c byte) bool {
 }
 
 func (s *scanner) atEnd() bool {
-	s.blanks()
+	s.skipBlanks()
 	return s.at == len(s.text)
 }
 
 // name consumes the name of a member and returns it without quotes.
 func (s *scanner) name() ([]byte, bool) {
-	s.blanks()
+	s.skipBlanks()
 	raw, plain, ok := s.quoted()
 	switch {
 	case !ok:
@@ -82,7 +82,8 @@ func (s *scanner) name() ([]byte, bool) {
 	return []byte(name), err == nil
 }
 
-// quoted consumes a string and returns it with its quotes. plain: it has no escapes and needs no further check.
+// quoted consumes a string and returns it with its quotes. If plain is true, the string has no escapes and needs no
+// further check.
 func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 	if s.at >= len(s.text) || s.text[s.at] != '"' {
 		return nil, false, false
@@ -105,7 +106,7 @@ func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 
 // value consumes any value.
 func (s *scanner) value() ([]byte, bool) {
-	s.blanks()
+	s.skipBlanks()
 	if s.at >= len(s.text) {
 		return nil, false
 	}

@@ -12,21 +12,22 @@ import (
 	"stampede/app/shop"
 )
 
-// All changes with a timestamp up to the node's proven instant, less Options.Overlap, are queued for every connection
-// of this node. The instant is a time of the database's clock. It advances in two ways (F5):
+// An instant is a time of the database's clock. An instant is proven when all changes with a timestamp up to this
+// instant, less Options.Overlap, are queued for every connection of this node. The proven instant of the node advances
+// in two ways (F5):
 //
 //	probe    read the clock, then the latest numbers; proven when all messages up to these numbers were received
 //	resync   read the clock, the latest numbers, then the rows of all connected users; proven when the rows are queued
 //
-// A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp, so it was published
-// before the numbers were read. The rest of the overlap covers message numbers that went back before the new epoch in
-// Redis reveals it.
+// A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp. So a change that is older
+// than shop.PublishDeadline was published before the numbers were read. The rest of the overlap is for a Redis that has
+// lost numbers: its message numbers decrease before a new epoch reveals the loss.
 
 // provenInstant is a proven instant with its wire format.
 type provenInstant struct {
 	Cursor
 	text   string
-	readAt time.Duration // when the clock was read, since Hub.began
+	readAt time.Duration // time at which the clock was read, since Hub.began
 }
 
 // Delay between attempts to read rows; it doubles after each one.
@@ -35,14 +36,14 @@ const (
 	maxReadRetry = 2 * time.Second
 )
 
-// update changes the chains and acts on the result. The proven instant advances to the newest proven look. If messages
-// may be lost, follow is woken to read rows.
+// update changes the sequences and handles the result. The proven instant advances to the newest proven probe. If
+// messages may be lost, update wakes follow, which then reads rows.
 func (h *Hub) update(change func(c *sequences)) {
 	h.sequencesMu.Lock()
 	defer h.sequencesMu.Unlock()
 	change(&h.sequences)
-	if l, ok := h.sequences.proven(h.elapsed()); ok {
-		h.setProven(l.at, l.atRead)
+	if newest, ok := h.sequences.proven(h.elapsed()); ok {
+		h.setProven(newest.at, newest.atRead)
 	}
 	if h.sequences.gapReason != "" {
 		select {
@@ -53,9 +54,9 @@ func (h *Hub) update(change func(c *sequences)) {
 }
 
 // recordGap triggers a read of rows because messages may be lost.
-func (h *Hub) recordGap(why string) { h.update(func(c *sequences) { c.recordGap(why) }) }
+func (h *Hub) recordGap(reason string) { h.update(func(c *sequences) { c.recordGap(reason) }) }
 
-// gapReason returns why rows must be read; "": they need not be read.
+// gapReason returns the reason for which rows must be read; "": no read is needed.
 func (h *Hub) gapReason() string {
 	h.sequencesMu.Lock()
 	defer h.sequencesMu.Unlock()
@@ -123,7 +124,7 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 	return Cursor(at), nil
 }
 
-// sequenceEnds calls `ask`, then reads the latest message numbers.
+// sequenceEnds calls beforeRead, then reads the latest message numbers.
 func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 	h.update((*sequences).beforeRead)
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
@@ -158,17 +159,17 @@ func (h *Hub) resyncUntilComplete(ctx context.Context) error {
 var errOtherHistory = errors.New("the rows are of another history of the database")
 
 // resync reads the rows of all connected users that may have changed since the proven instant. When all rows are
-// queued, it advances the instant. Messages are delivered meanwhile; clients recognise repeats by `rev`.
+// queued, it advances the proven instant. Messages are delivered during the resync; clients recognise repeats by `rev`.
 func (h *Hub) resync(ctx context.Context) error {
 	readAt := h.elapsed()
 	at, err := h.clock(ctx)
 	if err != nil {
 		return err
 	}
-	var why string
-	h.update(func(c *sequences) { why, c.gapReason = c.gapReason, "" })
-	if err := h.restart(ctx, at, why); err != nil {
-		h.recordGap(why)
+	var reason string
+	h.update(func(c *sequences) { reason, c.gapReason = c.gapReason, "" })
+	if err := h.restart(ctx, at, reason); err != nil {
+		h.recordGap(reason)
 		return err
 	}
 	since := h.rowsSince(at, readAt)
@@ -179,7 +180,7 @@ func (h *Hub) resync(ctx context.Context) error {
 		h.closeOtherHistories(at.History)
 	}
 	if err := h.sendRows(ctx, h.connectedUsers(), since, at.History); err != nil {
-		h.recordGap(why)
+		h.recordGap(reason)
 		return err
 	}
 	h.update(func(*sequences) { h.setProven(at, readAt) })
@@ -188,8 +189,8 @@ func (h *Hub) resync(ctx context.Context) error {
 }
 
 // restart continues from the latest message numbers.
-func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
-	if why == notReached {
+func (h *Hub) restart(ctx context.Context, at Cursor, reason string) error {
+	if reason == notReached {
 		h.listener.renew()
 	}
 	ends, err := h.sequenceEnds(ctx)
@@ -198,13 +199,13 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	}
 	h.update(func(c *sequences) { c.restart(h.elapsed(), ends) })
 	h.metrics.resyncs.Inc()
-	slog.InfoContext(ctx, "reading rows because messages may be lost", "why", why, "instant", at.String())
+	slog.InfoContext(ctx, "reading rows because messages may be lost", "why", reason, "instant", at.String())
 	return nil
 }
 
-// rowsSince returns the instant from which rows are read, by the database clock that currently shows `at`. It is before
-// the proven instant, even if the clock went back or belongs to another database. A new node has no proven instant and
-// had no connections before it started.
+// rowsSince returns the instant from which rows are read, on the database's clock whose current time is at. The result
+// is before the proven instant, even if the clock went back or belongs to another database. A node without a proven
+// instant uses the time of its last proven instant, or the time of its start, because it had no connections before.
 func (h *Hub) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
 	proven := h.proven.Load()
 	if proven == nil {
@@ -226,8 +227,8 @@ func (h *Hub) closeOtherHistories(current string) {
 }
 
 // Cursor is the instant up to which a client has its orders: a time of the database's clock in one history of the
-// database. A client that reads the rows changed since then, less Options.Overlap, misses no change. The wire format is
-// `<ms>.<history>`, opaque to clients.
+// database. A client that reads the rows changed since the cursor, less Options.Overlap, misses no change. The wire
+// format is `<ms>.<history>`, opaque to clients.
 type Cursor shop.Instant
 
 // noCursor represents an unknown instant. No database has its history, so the next hello resets the client.

@@ -38,8 +38,8 @@ const (
 
 var (
 	goldAddress = &shop.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
-	goldUser    = &welcomeUser{ID: 7301444300000000007, Name: "Guest 7", Role: "shopper"}
-	goldCursor  = goldInstant(42)
+	goldUser    = &helloUser{ID: 7301444300000000007, Name: "Guest 7", Role: "shopper"}
+	goldCursor  = testCursor(42)
 )
 
 func goldView() shop.SaleView {
@@ -60,7 +60,7 @@ func goldView2() shop.SaleView {
 
 func goldProduct(n shop.ID, name, category string, price int64) shop.Product {
 	return shop.Product{
-		ID: 7301444403200000200 + n, Name: name, Category: category, ListPriceFen: price,
+		ID: 7301444403200000200 + n, Name: name, Category: category, ListPriceFen: price, Ships: true,
 		Images: []shop.Image{{URL: "/images/" + n.String() + ".svg", Alt: name}},
 	}
 }
@@ -112,16 +112,16 @@ var (
 	})
 )
 
-// goldInstant returns a cursor with the given milliseconds.
-func goldInstant(ms int64) Cursor { return Cursor{1795222790000 + shop.Millis(ms), "5f3a9c1e"} }
+// testCursor returns a cursor that is the given number of milliseconds after a fixed time.
+func testCursor(ms int64) Cursor { return Cursor{1795222790000 + shop.Millis(ms), "5f3a9c1e"} }
 
 func goldEvent(o shop.Order, n int64) []byte {
 	o.Key = goldKey
-	return withCursor(string(OrderFrame(&o)), goldInstant(n).String())
+	return withCursor(string(OrderFrame(&o)), testCursor(n).String())
 }
 
-func goldWelcome(change func(w *welcome)) []byte {
-	w := welcome{
+func goldHelloReply(change func(w *helloReply)) []byte {
+	w := helloReply{
 		Now: goldNow, Version: version, Session: "9f86d081884c7d65",
 		Missed: []json.RawMessage{}, Reservations: []shop.Reservation{},
 	}
@@ -132,7 +132,7 @@ func goldWelcome(change func(w *welcome)) []byte {
 func goldTick(views ...shop.SaleView) []byte {
 	var lines [][]byte
 	for _, v := range views {
-		lines = append(lines, tickLine(nil, &shop.Counters{
+		lines = append(lines, appendTickLine(nil, &shop.Counters{
 			Sale: v.ID, Stock: v.Stock, Held: v.Held, Sold: v.Sold, Done: v.Done, Rate: v.Rate, Watching: v.Watching,
 		}))
 	}
@@ -154,22 +154,22 @@ func serverFrames() map[string][]byte {
 		{ID: goldSlot + 1, Phase: shop.Upcoming, OpensAt: goldNow + 240_000, ClosesAt: goldNow + 540_000, Sales: 6},
 	}
 	return map[string][]byte{
-		"hello/welcome without token": goldWelcome(func(*welcome) {}),
-		"hello/welcome, nothing missed": goldWelcome(func(w *welcome) {
+		"hello/welcome without token": goldHelloReply(func(*helloReply) {}),
+		"hello/welcome, nothing missed": goldHelloReply(func(w *helloReply) {
 			w.User, w.Cursor = goldUser, goldCursor.String()
 			w.Reservations = []shop.Reservation{{
 				Order: goldOrder2, Sale: goldSale, Qty: 1, Key: "k-5a1b7c90", Ticket: 91, Place: 12,
 				State: shop.Reserved, CreatedAt: goldNow - 300,
 			}}
 		}),
-		"hello/welcome, two missed": goldWelcome(func(w *welcome) {
+		"hello/welcome, two missed": goldHelloReply(func(w *helloReply) {
 			w.User, w.Cursor = goldUser, "1795222790044.5f3a9c1e"
 			w.Missed = []json.RawMessage{goldEvent(goldExpired, 44), goldEvent(goldRefused2, 44)}
 		}),
-		"hello/welcome, too many missed": goldWelcome(func(w *welcome) {
+		"hello/welcome, too many missed": goldHelloReply(func(w *helloReply) {
 			w.User, w.Cursor, w.Reset = goldUser, "1795222790180.5f3a9c1e", true
 		}),
-		"renew/renewed":                   encode(reply{2, renewed{goldNow + 900_000}}),
+		"renew/renewed":                   encode(reply{2, renewReply{goldNow + 900_000}}),
 		"time/round trip":                 encode(reply{3, roundTrip{"151234", goldNow}}),
 		"time/round trip with a fraction": encode(reply{3, roundTrip{"151234.5", goldNow}}),
 		"watch/snapshot": encode(reply{
@@ -217,6 +217,7 @@ func serverFrames() map[string][]byte {
 				Until: goldNow + 288_000,
 			},
 		}),
+		"address/set":                encode(reply{14, stateReply{shop.Pending}}),
 		"refund/refunding":           encode(reply{14, stateReply{shop.Refunding}}),
 		"refund/an operator decides": encode(reply{14, stateReply{shop.Paid}}),
 		"orders/a page": encode(reply{
@@ -304,6 +305,7 @@ func serverFrames() map[string][]byte {
 		"errors/paused by an operator": goldError(6, shop.Fail(shop.Paused, "the sale is paused")),
 		"errors/pass required":         goldError(6, shop.Fail(shop.PassRequired, "request a pass first")),
 		"errors/captcha required":      goldError(6, shop.Fail(shop.CaptchaRequired, "solve the captcha first")),
+		"errors/address required":      goldError(13, shop.Fail(shop.AddressRequired, "the order has no delivery address")),
 		"errors/order ended":           goldError(12, shop.Fail(shop.OrderExpired, "the order has expired")),
 		"errors/internal error":        goldError(6, shop.AsError(os.ErrClosed)),
 	}
@@ -330,7 +332,7 @@ func TestGoldenClientFramesAreDecoded(t *testing.T) {
 	for name, frame := range goldenFrames(t, "client") {
 		var r request
 		err := r.decode(frame)
-		if err != nil || r.unreadable || r.id == 0 {
+		if err != nil || r.invalidID || r.id == 0 {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -379,7 +381,7 @@ func TestClientFrameFieldsAreDecoded(t *testing.T) {
 		t.Errorf("time: got t0 %v, error %v", t0, err)
 	}
 	r = read("watch/sales")
-	if _, ids, err := r.watched(); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
+	if _, ids, err := r.watchFields(); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
 		t.Errorf("watch: got ids %v, error %v", ids, err)
 	}
 }

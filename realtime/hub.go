@@ -22,10 +22,10 @@ import (
 	"stampede/app/trace"
 )
 
-// Options configures a Hub. Zero values mean the defaults given here.
+// Options configures a Hub. A zero value selects the default, which is the last number in the comment of the field.
 type Options struct {
 	Shop    Shop
-	Metrics prometheus.Registerer // nil: counted but not published
+	Metrics prometheus.Registerer // nil: the metrics are counted but not published
 
 	// Change messages. All nodes of one shop use the same namespace; shops that share a Redis server use different
 	// ones.
@@ -58,19 +58,19 @@ type Options struct {
 
 	MaxClients int // connections per node; 50,000
 	MaxPerUser int // connections per user and node; a new one closes the oldest; 10
-	MaxSets    int // different watch sets per node, except those of one whole slot; 1,000
+	MaxSets    int // different watch sets per node; a set of exactly one whole slot does not count; 1,000
 
 	Tracer *trace.Tracer // samples buys and traces them to the socket; may be nil
 
 	OpsPerSecond float64 // steady rate of ops per connection; 20
 	OpsBurst     int     // burst of ops per connection; 40
 
-	HelloWithin time.Duration // from the handshake to a successful hello, without server processing time; 5 s
+	HelloWithin time.Duration // time from the handshake to a successful hello, without server processing time; 5 s
 	IdleAfter   time.Duration // a connection without any frame or pong is closed after this; 45 s
 	PingEvery   time.Duration // a silent connection is pinged after this; 20 s
 	WriteWithin time.Duration // time limit for one write; a slower client is closed; 5 s
 	OpWithin    time.Duration // time limit for one op; 10 s
-	TokenGrace  time.Duration // time for renew after a token expires; 3 s
+	TokenGrace  time.Duration // time for the op `renew` after a token expires; 3 s
 	RetireAfter time.Duration // slots and single sales stay watched for this long after they close; 10 min
 	CheckEvery  time.Duration // interval of the checks for silent connections, tokens and closed subjects; 1 s
 
@@ -123,27 +123,27 @@ type Hub struct {
 	roster map[shop.ID][]shop.ID   // sales per watched slot
 	closes map[subject]shop.Millis // closing times; a subject without an entry is not watched
 	tickNo int64                   // number of the newest tick
-	places limits.Places           // used by watch sets, except those of one whole slot
+	places limits.Places           // places of watch sets; a set of exactly one whole slot needs no place
 
-	tickMu   sync.Mutex // serializes ticks
-	board    *lineTable
-	tickSets []*watchSet // buffer, reused by each tick
+	tickMu    sync.Mutex // serializes ticks
+	lineTable *lineTable
+	tickSets  []*watchSet // buffer, reused by each tick
 
 	news recentNews
 	live liveBoard
 
 	listener    *listener
-	sequencesMu sync.Mutex // also held while proven changes
+	sequencesMu sync.Mutex // also held while the field proven changes
 	sequences   sequences
 	wake        chan struct{}                 // signal: messages may be lost
 	proven      atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
 	histories   atomic.Uint32                 // number of changes to another database history
-	// nanoseconds since began: when the last proven instant of the former history was read
+	// lastProven is the time at which the last proven instant of the former history was read, in ns since began.
 	lastProven atomic.Int64
 
 	hellos         *queue[*replayRequest] // hellos that wait for rows
-	pendingReplays *queue[*client]        // greeted connections whose missed rows are still to be read
-	now            singleflight.Group     // deduplicates reads of the database's clock
+	pendingReplays *queue[*client]        // connections after hello whose missed rows are still to be read
+	clockReads     singleflight.Group     // deduplicates reads of the database's clock
 
 	starting atomic.Int64 // writers that were started and do not run yet
 }
@@ -156,7 +156,7 @@ func NewHub(o Options) *Hub {
 		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[shop.ID][]shop.ID), closes: make(map[subject]shop.Millis),
 		places:    limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
-		board:     newLineTable(),
+		lineTable: newLineTable(),
 		live:      liveBoard{watchers: make(map[*client]struct{})},
 		sequences: newSequences(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
 		hellos: newQueue[*replayRequest](readersAtOnce), pendingReplays: newQueue[*client](1),
@@ -190,11 +190,11 @@ var (
 	errFull     = errors.New("full")
 )
 
-// enter registers a connection. Each success is followed by exactly one leave.
+// enter registers a connection. After a success, the caller calls leave exactly once.
 func (h *Hub) enter(c *client) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.openLocked(); err != nil {
+	if err := h.checkOpenLocked(); err != nil {
 		return err
 	}
 	h.clients[c] = struct{}{}
@@ -203,13 +203,13 @@ func (h *Hub) enter(c *client) error {
 }
 
 // open returns an error if a new connection would be rejected now.
-func (h *Hub) open() error {
+func (h *Hub) checkOpen() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.openLocked()
+	return h.checkOpenLocked()
 }
 
-func (h *Hub) openLocked() error {
+func (h *Hub) checkOpenLocked() error {
 	switch {
 	case h.draining:
 		return errDraining
@@ -242,7 +242,7 @@ func (h *Hub) registerUser(c *client, user shop.ID) {
 }
 
 func (h *Hub) unregisterUser(c *client) {
-	user := c.who().User
+	user := c.currentIdentity().User
 	if user == 0 {
 		return
 	}

@@ -23,11 +23,11 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 			return user != 0 && user == shop.ID(blockedUser.Load()) || blockedHost.Load() && addr.IsLoopback()
 		}
 	})
-	eve, ada := n.connectAs(t, "user:7"), n.connectAs(t, "user:8")
+	blocked, other := n.connectAs(t, "user:7"), n.connectAs(t, "user:8")
 	blockedUser.Store(7)
 	n.hub.CloseBlocked()
-	eve.awaitClose(CloseBlocked)
-	ada.must(`"op":"time","t0":1`, nil)
+	blocked.awaitClose(CloseBlocked)
+	other.mustCall(`"op":"time","t0":1`, nil)
 
 	again := n.dial(t) // the shop accepts the token; only the hub checks the block
 	again.sendUnlessEnded(`{"id":1,"op":"hello","token":"user:7"}`)
@@ -35,7 +35,7 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 
 	blockedHost.Store(true)
 	n.hub.CloseBlocked()
-	ada.awaitClose(CloseBlocked)
+	other.awaitClose(CloseBlocked)
 	anonymous := n.dial(t)
 	anonymous.awaitClose(CloseBlocked)
 
@@ -71,11 +71,11 @@ func TestSocketBuysCountAgainstLimits(t *testing.T) {
 	})
 	p := n.connect(t, 7)
 	const firstBuy = `"op":"buy","sale":"101","qty":1,"key":"first-buy"`
-	p.must(firstBuy, nil)
-	if e := p.wantRefused(firstBuy, shop.RateLimited); e.RetryMS != 700 {
+	p.mustCall(firstBuy, nil)
+	if e := p.wantError(firstBuy, shop.RateLimited); e.RetryMS != 700 {
 		t.Errorf("second buy: got %+v, want retry_ms 700", e)
 	}
-	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-buy"`) // an invalid frame does not count
+	p.call(`"op":"buy","sale":"101","qty":"x","key":"first-buy"`) // an invalid frame does not count
 	if bought.Load() != 1 || checked.Load() != 2 {
 		t.Errorf("%d buys reached the shop and %d were counted, want 1 and 2", bought.Load(), checked.Load())
 	}
@@ -105,7 +105,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 	p := n.connect(t, 7)
 	for name := range ops {
 		class.Store(limits.Class(""))
-		got := p.do(fmt.Sprintf(`"op":%q,"order":"1","sale":"101"`, name))
+		got := p.call(fmt.Sprintf(`"op":%q,"order":"1","sale":"101"`, name))
 		counted := class.Load() != limits.Class("")
 		limited := got.Error != nil && got.Error.Code == shop.RateLimited && got.Error.RetryMS == 700
 		if counted == (unclassed[name] != "") || counted != limited {
@@ -125,7 +125,7 @@ func TestOpsNeedATokenOrAreListedAsPublic(t *testing.T) {
 	}
 	p := startNode(t).connect(t, 0)
 	for op := range ops {
-		e := p.do(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
+		e := p.call(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
 		needsToken := e != nil && e.Code == shop.Unauthorized
 		if _, listed := public[op]; listed == needsToken {
 			t.Errorf("%s: got %v; listed as public: %t", op, e, listed)

@@ -21,9 +21,10 @@ const (
 	resubscribeDelay    = 200 * time.Millisecond // delay before a new subscription
 )
 
-// listener receives Redis channels through one subscription. PubSub drops messages silently, so the listener calls made
-// whenever a subscription is complete. It pings a silent connection, then replaces it. A connection that drops messages
-// looks alive here; a caller that misses messages calls renew.
+// listener receives Redis channels through one subscription. PubSub drops messages silently, so the listener calls
+// onSubscribed whenever a new subscription is complete. It pings a silent connection. If the connection stays silent,
+// the listener replaces it. The listener cannot detect a connection that drops messages; a caller that misses messages
+// calls renew.
 type listener struct {
 	redis        redis.UniversalClient
 	channels     map[string]func(payload string) // message handlers by channel name
@@ -45,7 +46,7 @@ func (l *listener) Run(ctx context.Context) error {
 	}
 }
 
-// renew closes the subscription. Run then makes another one.
+// renew closes the subscription. Run then makes a new subscription.
 func (l *listener) renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +92,8 @@ func (l *listener) listen(ctx context.Context) error {
 				l.onSubscribed()
 			}
 		case *redis.Message:
-			if do := l.channels[m.Channel]; do != nil {
-				do(m.Payload)
+			if handle := l.channels[m.Channel]; handle != nil {
+				handle(m.Payload)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// liveBoard has the connections of this node that watch the operators' board. Each board is encoded once for all. A new
-// one replaces one that is still queued.
+// liveBoard has the connections of this node that watch the operators' board. Each board is encoded once for all
+// watchers. A new board replaces a board that is still queued.
 type liveBoard struct {
 	mu       sync.Mutex
 	watchers map[*client]struct{}
@@ -26,7 +26,8 @@ type boardReply struct {
 	History []board.Point `json:"history"`
 }
 
-// watchBoard starts or stops the live board for an operator: the history once, then a board every second.
+// watchBoard starts or stops the live board for an operator. The reply to a start is the history; then a board follows
+// every second.
 func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 	if err := c.requireOperator(); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (c *client) requireOperator() error {
 	if _, err := c.buyer(); err != nil {
 		return err
 	}
-	if who := c.who(); !who.Role.IsOperator() {
+	if identity := c.currentIdentity(); !identity.Role.IsOperator() {
 		return shop.Fail(shop.Forbidden, "only operators may watch the board")
 	}
 	return nil
@@ -84,7 +85,7 @@ func (h *Hub) ShowBoard(b *board.Board) {
 	h.live.mu.Lock()
 	watchers := slices.Collect(maps.Keys(h.live.watchers))
 	h.live.mu.Unlock()
-	frame := prepared(encode(boardEvent{"board", b}))
+	frame := newPreparedMessage(encode(boardEvent{"board", b}))
 	for _, c := range watchers {
 		if c.requireOperator() != nil {
 			h.leaveBoard(c)

@@ -31,13 +31,13 @@ func TestOnlyOperatorsReceiveTheBoard(t *testing.T) {
 	n.setOperators(1, 2)
 	one, two, shopper := n.connect(t, 1), n.connect(t, 2), n.connect(t, 7)
 	for who, code := range map[*peer]shop.Code{shopper: shop.Forbidden, n.connect(t, 0): shop.Unauthorized} {
-		who.wantRefused(`"op":"board","on":true`, code)
+		who.wantError(`"op":"board","on":true`, code)
 	}
 	if n.hub.BoardWatched() {
 		t.Error("a rejected user watches the board")
 	}
 	for _, bad := range []string{`"op":"board"`, `"op":"board","on":1`, `"op":"board","on":"true"`} {
-		one.wantRefused(bad, shop.BadRequest)
+		one.wantError(bad, shop.BadRequest)
 	}
 	if before, err := one.conn.WatchBoard(); err != nil || len(before.History) != 1 || before.History[0].At != 5 {
 		t.Fatalf("got history %+v, error %v; want one point at 5", before, err)
@@ -51,7 +51,7 @@ func TestOnlyOperatorsReceiveTheBoard(t *testing.T) {
 	}
 	n.hub.ShowBoard(&board.Board{Now: 12})
 	for _, p := range []*peer{one, two, shopper} {
-		p.fence()
+		p.waitHandled()
 	}
 	if len(one.all("board")) != 1 || len(two.all("board"))+len(shopper.all("board")) != 0 {
 		t.Error("a peer that does not watch the board received it")
@@ -76,7 +76,7 @@ func TestBoardStopsWhenOperatorRoleIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.hub.ShowBoard(&board.Board{Now: 3})
-	demoted.fence()
+	demoted.waitHandled()
 	if len(demoted.all("board")) != 0 || n.hub.BoardWatched() {
 		t.Error("a demoted operator still receives the board")
 	}
@@ -87,7 +87,7 @@ func TestNodeWithoutBoardReturnsUnknownOp(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.setOperators(1)
-	n.connect(t, 1).wantRefused(`"op":"board","on":true`, shop.UnknownOp)
+	n.connect(t, 1).wantError(`"op":"board","on":true`, shop.UnknownOp)
 }
 
 // firstPublished recognises only the event of a new pending row.
@@ -96,17 +96,17 @@ func TestFirstPublishedMatchesOnlyNewPendingRows(t *testing.T) {
 	first := goldPending()
 	first.ProductName = `","state":"pending","rev":1,"id":"5"`
 	first.Address = &shop.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
-	if id, sale, is := firstPublished(string(OrderFrame(&first))); !is || id != goldOrder || sale != first.Sale {
-		t.Errorf("got first %v, order %s, sale %s", is, id, sale)
+	if id, sale, found := firstPublished(string(OrderFrame(&first))); !found || id != goldOrder || sale != first.Sale {
+		t.Errorf("got first %v, order %s, sale %s; want true, %s, %s", found, id, sale, goldOrder, first.Sale)
 	}
 	again := goldWith(first, func(o *shop.Order) { o.Rev = 2 })
 	for _, o := range []shop.Order{goldPaid, goldRefused, goldExpired, again} {
-		if _, _, is := firstPublished(string(OrderFrame(&o))); is {
+		if _, _, found := firstPublished(string(OrderFrame(&o))); found {
 			t.Errorf("%s of rev %d is recognised as the first event", o.State, o.Rev)
 		}
 	}
 	for _, frame := range []string{"", "{}", `"order":{"id":"`, `"order":{"id":"x","state":"pending","rev":1,`} {
-		if _, _, is := firstPublished(frame); is {
+		if _, _, found := firstPublished(frame); found {
 			t.Errorf("%q is recognised as the first event", frame)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// resyncs returns the number of reads of rows after possible losses.
+// resyncs returns the number of resyncs of this node.
 func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyncs)) }
 
 // shortReachWithin sets a short time limit for messages.
@@ -20,20 +20,20 @@ func shortReachWithin(o *Options) { o.ReachWithin = 50 * time.Millisecond }
 func TestLostMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
-	n.feed.lose(t, state(7, 100, 1))
-	n.feed.queueEvent(t, state(8, 103, 1)) // same partition, another user
-	p.awaitFresh("100/1")
+	n.feed.lose(t, orderWithRev(7, 100, 1))
+	n.feed.commitAndPublish(t, orderWithRev(8, 103, 1)) // same partition, another user
+	p.awaitStates("100/1")
 }
 
 // F5: when a partition is silent and others continue, the latest numbers reveal the loss.
 func TestLatestNumbersRevealLostLastMessage(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t, shortReachWithin)
-	n.feed.lose(t, state(7, 100, 1)) // partition 1
+	n.feed.lose(t, orderWithRev(7, 100, 1)) // partition 1
 	for i := range 20 {
-		n.feed.queueEvent(t, state(8, shop.ID(3*i+200), 1)) // partition 2
+		n.feed.commitAndPublish(t, orderWithRev(8, shop.ID(3*i+200), 1)) // partition 2
 	}
-	p.awaitFresh("100/1")
+	p.awaitStates("100/1")
 	n.awaitProven()
 }
 
@@ -41,15 +41,15 @@ func TestLatestNumbersRevealLostLastMessage(t *testing.T) {
 func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
-	n.feed.lose(t, state(7, 100, 1)) // undetected: ReachWithin is long
+	n.feed.lose(t, orderWithRev(7, 100, 1)) // undetected: ReachWithin is long
 	lost, _ := n.feed.Clock(t.Context())
 	for i := range 20 {
 		<-time.After(n.hub.options.ProbeEvery)
-		n.feed.queueEvent(t, state(7, shop.ID(101+3*i), 1))
+		n.feed.commitAndPublish(t, orderWithRev(7, shop.ID(101+3*i), 1))
 	}
-	for _, h := range p.awaitOrders(20) {
-		if at, err := ParseCursor(h.Cursor); err != nil || at.At > lost.At {
-			t.Errorf("event of order %s has cursor %s, want at most the lost change at %d", h.Order.ID, h.Cursor, lost.At)
+	for _, e := range p.awaitOrders(20) {
+		if at, err := ParseCursor(e.Cursor); err != nil || at.At > lost.At {
+			t.Errorf("event of order %s has cursor %s, want at most the lost change at %d", e.Order.ID, e.Cursor, lost.At)
 		}
 	}
 }
@@ -59,17 +59,17 @@ func TestUnreadableMessageTriggersReadOfRows(t *testing.T) {
 	t.Parallel()
 	for name, publish := range map[string]func(n *node){
 		"an unreadable line": func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "7 {\"ev\":\"order\"") },
-		"rubbish":            func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "rubbish\n") },
-		"without number": func(n *node) {
+		"not a change":       func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "not a change\n") },
+		"a message without a number": func(n *node) {
 			n.feed.redis.Publish(t.Context(), shop.ChangesChannel(n.feed.namespace, 0), "without number")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, p := startProven(t)
-			n.feed.commit(state(7, 100, 1))
+			n.feed.commit(orderWithRev(7, 100, 1))
 			publish(n)
-			p.awaitFresh("100/1")
+			p.awaitStates("100/1")
 		})
 	}
 }
@@ -85,14 +85,14 @@ func TestStalledSubscriptionLosesNoChange(t *testing.T) {
 	n.awaitProven()
 	p := n.connect(t, 7)
 	proxy.Stall()
-	n.feed.queueEvent(t, state(7, 100, 1))
-	p.awaitFresh("100/1")
-	n.feed.queueEvent(t, state(7, 101, 1), state(7, 102, 1))
-	p.awaitOrder("the second", func(h received) bool { return h.Order.ID == 101 })
-	p.awaitOrder("the third", func(h received) bool { return h.Order.ID == 102 })
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 1))
+	p.awaitStates("100/1")
+	n.feed.commitAndPublish(t, orderWithRev(7, 101, 1), orderWithRev(7, 102, 1))
+	p.awaitOrder("the second", func(e orderEvent) bool { return e.Order.ID == 101 })
+	p.awaitOrder("the third", func(e orderEvent) bool { return e.Order.ID == 102 })
 	proxy.Restore()
-	n.feed.queueEvent(t, state(7, 103, 1))
-	p.awaitOrder("the fourth", func(h received) bool { return h.Order.ID == 103 })
+	n.feed.commitAndPublish(t, orderWithRev(7, 103, 1))
+	p.awaitOrder("the fourth", func(e orderEvent) bool { return e.Order.ID == 103 })
 	n.awaitProven()
 }
 
@@ -104,16 +104,16 @@ func TestRedisRestartLosesNoChange(t *testing.T) {
 	n.awaitProven()
 	p := n.connect(t, 7)
 	for i := range 5 {
-		n.feed.queueEvent(t, state(7, 100, i+1))
+		n.feed.commitAndPublish(t, orderWithRev(7, 100, i+1))
 	}
-	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5")
+	p.awaitStates("100/1", "100/2", "100/3", "100/4", "100/5")
 	server.Kill()
-	n.feed.commit(state(7, 100, 6)) // cannot be published
+	n.feed.commit(orderWithRev(7, 100, 6)) // cannot be published
 	server.Start()
-	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
+	p.awaitStates("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
 	kit.Eventually(t, testTimeout, func() (bool, string) { return n.resyncs() >= 2, "waiting for the second subscription" })
-	n.feed.queueEvent(t, state(7, 100, 7))
-	p.awaitOrder("the next event", func(h received) bool { return h.Order.Rev == 7 })
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 7))
+	p.awaitOrder("the next event", func(e orderEvent) bool { return e.Order.Rev == 7 })
 	n.awaitProven()
 }
 
@@ -122,34 +122,34 @@ func TestReusedNumbersLoseNoChange(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(t *testing.T, n *node){
 		"no message":        func(*testing.T, *node) {},
-		"a repeated number": func(t *testing.T, n *node) { n.feed.queueEvent(t, state(8, 106, 1)) },
+		"a repeated number": func(t *testing.T, n *node) { n.feed.commitAndPublish(t, orderWithRev(8, 106, 1)) },
 		"a new number after a loss": func(t *testing.T, n *node) {
-			n.feed.lose(t, state(8, 106, 1))
-			n.feed.queueEvent(t, state(8, 109, 1))
+			n.feed.lose(t, orderWithRev(8, 106, 1))
+			n.feed.commitAndPublish(t, orderWithRev(8, 109, 1))
 		},
 		"as many numbers as before": func(t *testing.T, n *node) {
-			n.feed.lose(t, state(8, 106, 1), state(8, 107, 1))
-			n.feed.lose(t, state(8, 109, 1))
+			n.feed.lose(t, orderWithRev(8, 106, 1), orderWithRev(8, 107, 1))
+			n.feed.lose(t, orderWithRev(8, 109, 1))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, p := startProven(t, shortReachWithin)
 			for i := range 4 {
-				n.feed.queueEvent(t, state(7, 100, i+1))
+				n.feed.commitAndPublish(t, orderWithRev(7, 100, i+1))
 			}
-			p.awaitFresh("100/1", "100/2", "100/3", "100/4")
+			p.awaitStates("100/1", "100/2", "100/3", "100/4")
 			n.awaitProven()
 			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "published", -3).Err(); err != nil {
 				t.Fatal(err)
 			}
-			n.feed.lose(t, state(7, 103, 1))
+			n.feed.lose(t, orderWithRev(7, 103, 1))
 			after(t, n)
 			// The recovery increments the epoch of the partition.
 			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "epoch", 1).Err(); err != nil {
 				t.Fatal(err)
 			}
-			p.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 103 })
+			p.awaitOrder("the lost change", func(e orderEvent) bool { return e.Order.ID == 103 })
 			n.awaitProven()
 		})
 	}
@@ -168,9 +168,9 @@ func TestClockSkewOfMinutesLosesNoChange(t *testing.T) {
 			n.awaitProven()
 			p := n.dial(t)
 			ok := p.hello(7, "")
-			n.feed.lose(t, state(7, 100, 1))
-			n.feed.queueEvent(t, state(7, 103, 1))
-			p.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 100 })
+			n.feed.lose(t, orderWithRev(7, 100, 1))
+			n.feed.commitAndPublish(t, orderWithRev(7, 103, 1))
+			p.awaitOrder("the lost change", func(e orderEvent) bool { return e.Order.ID == 100 })
 			n.awaitProven()
 			again := n.dial(t).hello(7, ok.Cursor)
 			if again.Reset || len(again.Missed) != 2 {
@@ -185,9 +185,9 @@ func TestDatabaseClockGoingBackLosesNoChange(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
 	n.feed.set(func(d *database) { d.ahead = -10 * time.Minute })
-	n.feed.lose(t, state(7, 100, 1))
-	n.feed.queueEvent(t, state(8, 103, 1))
-	p.awaitFresh("100/1")
+	n.feed.lose(t, orderWithRev(7, 100, 1))
+	n.feed.commitAndPublish(t, orderWithRev(8, 103, 1))
+	p.awaitStates("100/1")
 	kit.Eventually(t, testTimeout, func() (bool, string) {
 		now, _ := n.feed.Clock(t.Context())
 		return n.hub.proven.Load().At <= now.At, "the proven instant is in the future"

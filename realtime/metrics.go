@@ -20,11 +20,11 @@ type metrics struct {
 	replays      prometheus.Counter
 	closed       *prometheus.CounterVec
 	refused      *prometheus.CounterVec
-	soldOut      prometheus.Counter // `refused` for SoldOut: nearly all failed ops of a hot sale
+	soldOut      prometheus.Counter // refused for SoldOut: nearly all failed ops during a busy sale
 }
 
 func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
-	factory := promauto.With(to) // nil: counted but not published
+	factory := promauto.With(to) // with nil, the metrics are counted but not published
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help})
 	}
@@ -58,8 +58,8 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	return m
 }
 
-// refusedCounter returns the counter of ops rejected with the code. soldOut is cached, because a label look-up costs as
-// much as writing the frame.
+// refusedCounter returns the counter of ops rejected with the code. The counter for SoldOut is cached, because a label
+// look-up costs as much as writing the frame.
 func (m *metrics) refusedCounter(code shop.Code) prometheus.Counter {
 	if code == shop.SoldOut {
 		return m.soldOut

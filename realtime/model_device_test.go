@@ -21,7 +21,7 @@ func (w *world) connect(d *modelDevice, n *modelNode) {
 		w.t.Fatal(err)
 	}
 	w.runConcurrentEvents()
-	d.c.sendWelcome(1, welcome, known)
+	d.c.sendHelloReply(1, welcome, known)
 }
 
 // disconnect drops the frames that the device has not read.
@@ -35,7 +35,7 @@ func (w *world) disconnect(d *modelDevice) {
 	d.node = nil
 }
 
-// read reads up to `most` frames from the socket of the device.
+// read reads at most limit frames from the socket of the device.
 func (w *world) read(d *modelDevice, limit int) {
 	for ; limit > 0 && d.node != nil && len(d.c.out.queue) > 0; limit-- {
 		w.handleFrame(d, d.c.out.shift())
@@ -101,7 +101,7 @@ func (d *modelDevice) update(o modelOrder) {
 // heal ends all faults and runs until no work is pending.
 func (w *world) heal() {
 	w.drawn = nil // no more concurrent events
-	w.away = false
+	w.unreachable = false
 	for _, id := range slices.Sorted(maps.Keys(w.opened)) {
 		w.commit(id)
 	}

@@ -20,8 +20,8 @@ import (
 // newest state of every order of its user.
 //
 // Assumptions of the model: a change is published within shop.PublishDeadline of the start of its transaction or gets a
-// new timestamp. A new epoch reveals numbers that went back within half of the overlap. A look reveals them earlier,
-// unless they have reached the old value again. Changes lost in a database failover are not published.
+// new timestamp. If numbers go back, a new epoch reveals this within half of the overlap. A probe reveals it earlier,
+// unless the numbers have reached the old value again. Changes that a database failover loses are not published.
 func TestEveryDeviceReceivesTheNewestState(t *testing.T) {
 	t.Parallel()
 	shared := serverSide(t)
@@ -30,27 +30,28 @@ func TestEveryDeviceReceivesTheNewestState(t *testing.T) {
 		defer cancel()
 		w := newWorld(ctx, t, shared)
 		t.Repeat(map[string]func(*rapid.T){
-			"":           func(*rapid.T) { w.prepare() },
-			"change":     func(*rapid.T) { w.change() },
-			"travel":     func(*rapid.T) { w.deliverNext() },
-			"time":       func(*rapid.T) { w.advanceTime(spans[w.pick("time", len(spans))]) },
-			"look":       func(*rapid.T) { w.probe(w.someNode()) },
-			"resync":     func(*rapid.T) { w.resync(w.someNode()) },
-			"live":       func(*rapid.T) { w.runSecond() },
-			"connect":    func(*rapid.T) { w.connect(w.someDevice(), w.someNode()) },
-			"disconnect": func(*rapid.T) { w.disconnect(w.someDevice()) },
-			"read":       func(*rapid.T) { w.read(w.someDevice(), 1+w.pick("frames", 4)) },
-			"away":       w.rarely(w.toggleAway),
-			"subscribe":  w.rarely(func() { w.resubscribe(w.someNode()) }),
-			"go back":    w.rarely(func() { w.goBack(&w.parts[w.pick("partition", modelParts)]) }),
-			"fail over":  w.rarely(w.failOver),
+			"":            func(*rapid.T) { w.prepare() },
+			"change":      func(*rapid.T) { w.change() },
+			"deliver":     func(*rapid.T) { w.deliverNext() },
+			"time":        func(*rapid.T) { w.advanceTime(spans[w.pick("time", len(spans))]) },
+			"probe":       func(*rapid.T) { w.probe(w.someNode()) },
+			"resync":      func(*rapid.T) { w.resync(w.someNode()) },
+			"second":      func(*rapid.T) { w.runSecond() },
+			"connect":     func(*rapid.T) { w.connect(w.someDevice(), w.someNode()) },
+			"disconnect":  func(*rapid.T) { w.disconnect(w.someDevice()) },
+			"read":        func(*rapid.T) { w.read(w.someDevice(), 1+w.pick("frames", 4)) },
+			"unreachable": w.rarely(w.toggleUnreachable),
+			"subscribe":   w.rarely(func() { w.resubscribe(w.someNode()) }),
+			"go back":     w.rarely(func() { w.goBack(&w.parts[w.pick("partition", modelParts)]) }),
+			"fail over":   w.rarely(w.failOver),
 		})
 		w.heal()
 		w.checkDevices()
 	})
 }
 
-// serverSide returns a client as a hub has it. Clients that are never written to share its connection.
+// serverSide returns the hub's client of a new connection. The clients of the model share this connection, because no
+// frame is written to it.
 func serverSide(t *testing.T) *client {
 	n := startNode(t)
 	n.dial(t).hello(0, "")
@@ -75,7 +76,7 @@ type world struct {
 	stop        context.CancelFunc // cancels the running call of a node, because the database is unreachable
 	now         time.Duration
 	ahead       time.Duration // offset of the database's clock
-	away        bool
+	unreachable bool
 	history     int
 	contents    int
 	rows        map[shop.ID]modelRow
@@ -109,7 +110,7 @@ type modelChange struct {
 
 type modelPartition struct {
 	published, epoch, lastEpoch int64
-	epochDeadline               time.Duration // numbers went back and a new epoch follows by then; 0: no
+	epochDeadline               time.Duration // time of the new epoch after numbers went back; 0: no new epoch is due
 }
 
 type modelNode struct {
@@ -172,7 +173,7 @@ func (w *world) order(id shop.ID, r modelRow) shop.Order {
 func (w *world) clock() shop.Millis { return shop.Millis((time.Hour + w.now + w.ahead).Milliseconds()) }
 
 func (w *world) instant() (shop.Instant, error) {
-	if w.away {
+	if w.unreachable {
 		w.stop()
 		return shop.Instant{}, shop.ErrTransient
 	}
@@ -208,15 +209,15 @@ func (w *world) SequenceEnds(context.Context) ([]shop.SequenceEnd, error) {
 	return ends, nil
 }
 
-// runConcurrentEvents runs an event during a call of a node. The call may run in another goroutine, which must not
-// draw: the events were drawn before.
+// runConcurrentEvents runs up to three events during a call of a node. The call may run in another goroutine, which
+// must not draw numbers: prepare has drawn the numbers before the call.
 func (w *world) runConcurrentEvents() {
 	w.callRunning = true
 	defer func() { w.callRunning = false }()
 	for n := w.pick("meanwhile", 4); n > 0; n-- {
 		switch w.pick("what", 4) {
 		case 0:
-			w.toggleAway()
+			w.toggleUnreachable()
 		case 1:
 			w.change()
 		case 2:
@@ -272,7 +273,6 @@ func (w *world) pick(what string, n int) int {
 func (w *world) someNode() *modelNode     { return w.nodes[w.pick("node", len(w.nodes))] }
 func (w *world) someDevice() *modelDevice { return w.devices[w.pick("device", len(w.devices))] }
 
-// advanceTime advances the time.
 func (w *world) advanceTime(d time.Duration) {
 	w.now += d
 	for _, n := range w.nodes {
@@ -287,7 +287,7 @@ func (w *world) advanceTime(d time.Duration) {
 }
 
 // toggleAway makes the database reachable or unreachable.
-func (w *world) toggleAway() { w.away = w.pick("away", 2) == 1 }
+func (w *world) toggleUnreachable() { w.unreachable = w.pick("away", 2) == 1 }
 
 // change advances an order: a transaction starts, it commits, or its change is published or gets a new timestamp.
 func (w *world) change() {
@@ -323,7 +323,7 @@ func (w *world) commit(id shop.ID) {
 func (w *world) publish(i int) {
 	change := &w.unpublished[i]
 	if w.now-change.since > shop.PublishDeadline {
-		if _, locked := w.opened[change.order]; w.away || locked {
+		if _, locked := w.opened[change.order]; w.unreachable || locked {
 			return
 		}
 		r := w.rows[change.order]
@@ -388,7 +388,7 @@ func (w *world) replayPending(n *modelNode) {
 	}
 }
 
-// goBack makes Redis lose the last numbers of a partition, or all its data.
+// goBack makes Redis lose the last numbers of a partition, or all data of the partition.
 func (w *world) goBack(p *modelPartition) {
 	if p.epochDeadline != 0 {
 		return

@@ -11,32 +11,32 @@ import (
 func TestOpContextEndsAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	end := time.Now().Add(20 * time.Millisecond)
-	w := newOpContext(nil, end, &request{})
-	defer w.release()
-	if at, ok := w.Deadline(); !ok || !at.Equal(end) {
+	opCtx := newOpContext(nil, end, &request{})
+	defer opCtx.release()
+	if at, ok := opCtx.Deadline(); !ok || !at.Equal(end) {
 		t.Fatalf("got deadline %v, %v; want %v", at, ok, end)
 	}
-	if err := w.Err(); err != nil && time.Now().Before(end) {
+	if err := opCtx.Err(); err != nil && time.Now().Before(end) {
 		t.Fatalf("the context ended before its deadline: %v", err)
 	}
-	child, cancel := context.WithCancel(w)
+	child, cancel := context.WithCancel(opCtx)
 	defer cancel()
 	<-child.Done()
-	<-w.Done()
-	if !errors.Is(w.Err(), context.DeadlineExceeded) || !errors.Is(child.Err(), context.DeadlineExceeded) {
-		t.Fatalf("got %v, error of the child %v", w.Err(), child.Err())
+	<-opCtx.Done()
+	if !errors.Is(opCtx.Err(), context.DeadlineExceeded) || !errors.Is(child.Err(), context.DeadlineExceeded) {
+		t.Fatalf("got %v, error of the child %v", opCtx.Err(), child.Err())
 	}
 }
 
 // release ends the context of an op.
 func TestReleaseEndsTheOpContext(t *testing.T) {
 	t.Parallel()
-	w := newOpContext(nil, time.Now().Add(time.Hour), &request{})
-	done := w.Done()
-	w.release()
+	opCtx := newOpContext(nil, time.Now().Add(time.Hour), &request{})
+	done := opCtx.Done()
+	opCtx.release()
 	<-done
-	if !errors.Is(w.Err(), context.Canceled) {
-		t.Fatalf("unexpected error of the context: %v", w.Err())
+	if !errors.Is(opCtx.Err(), context.Canceled) {
+		t.Fatalf("unexpected error of the context: %v", opCtx.Err())
 	}
 	newOpContext(nil, time.Now().Add(time.Hour), &request{}).release() // no caller of Done or Err
 }

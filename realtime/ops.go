@@ -17,8 +17,8 @@ import (
 	"stampede/app/shop"
 )
 
-// op executes one kind of request. It returns the reply body, `sent` (already replied) or `later` (it will call
-// finish).
+// op executes one kind of request. It returns the body of the reply, or `sent` if it has sent the reply itself, or
+// `unfinished` if it calls finish later.
 type op func(c *client, ctx *opContext, r *request) (any, error)
 
 type opStatus string
@@ -29,7 +29,7 @@ const (
 )
 
 // ops maps names to ops. An op without a class is limited only by the rate of its connection. TestOpsHaveALimitClass
-// lists the reasons.
+// has the reason for each of these exemptions.
 var ops = map[string]struct {
 	run   op
 	class limits.Class
@@ -51,7 +51,7 @@ var ops = map[string]struct {
 	"board":   {(*client).watchBoard, ""},
 }
 
-// requests pools requests. No op keeps its request after it ends.
+// requests is the pool of requests. No op keeps its request after the op ends.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
 // handle executes the op of one frame. The reply may follow after handle returns. Ops of one connection run one at a
@@ -66,14 +66,14 @@ func (c *client) handle(frame []byte) {
 		c.turn.Lock()
 		begins = time.Now()
 	}
-	if wait, out := c.pace.spend(now); wait > 0 {
+	if wait, exhausted := c.pace.spend(now); wait > 0 {
 		failed = shop.Fail(shop.RateLimited, "too many ops on this connection")
 		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up
-		if out {
+		if exhausted {
 			defer c.startClose(CloseTooFast)
 		}
 	}
-	if r.unreadable && c.unreadable.strike(now) {
+	if r.invalidID && c.unreadableFrames.add(now) {
 		defer c.startClose(CloseProtocol)
 	}
 	kind, known := ops[r.op]
@@ -102,7 +102,7 @@ func (c *client) admit(class limits.Class) *shop.Error {
 	if class == "" || c.hub.options.Admit == nil {
 		return nil
 	}
-	if err := c.hub.options.Admit(class, c.who().User, c.addr); err != nil {
+	if err := c.hub.options.Admit(class, c.currentIdentity().User, c.addr); err != nil {
 		return shop.AsError(err)
 	}
 	return nil
@@ -157,12 +157,12 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 // first tick are sent again, from recentNews and with a tick of the whole set. A whole slot is never rejected: if no
 // place is left for a combined set, the client watches this slot alone.
 func (c *client) watch(ctx *opContext, r *request) (any, error) {
-	slot, sales, failed := r.watched()
+	slot, sales, failed := r.watchFields()
 	if failed != nil {
 		return nil, failed
 	}
 	mark := c.hub.news.mark()
-	view, err := c.hub.shop.Watch(c.bound(ctx), slot, sales)
+	view, err := c.hub.shop.Watch(c.boundContext(ctx), slot, sales)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 }
 
 func (c *client) unwatch(_ *opContext, r *request) (any, error) {
-	slot, sales, failed := r.watched()
+	slot, sales, failed := r.watchFields()
 	if failed != nil {
 		return nil, failed
 	}
@@ -223,8 +223,8 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 			return nil, err
 		}
 	}
-	req.Span = c.hub.options.Tracer.Sample("socket", ctx.until.Add(-c.hub.options.OpWithin))
-	c.hub.shop.BuyAsync(c.bound(ctx), user, req, func(receipt order.Receipt, err error) {
+	req.Span = c.hub.options.Tracer.Sample("socket", ctx.deadline.Add(-c.hub.options.OpWithin))
+	c.hub.shop.BuyAsync(c.boundContext(ctx), user, req, func(receipt order.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // no receipt here: its conversion to any would copy it
 			return
@@ -236,7 +236,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 
 func (c *client) pass(ctx *opContext, r *request) (any, error) {
 	return c.requestPass(r, func(q admission.PassRequest) (admission.PassResult, error) {
-		return c.hub.shop.RequestPass(c.bound(ctx), q)
+		return c.hub.shop.RequestPass(c.boundContext(ctx), q)
 	})
 }
 
@@ -246,7 +246,7 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 		if q.Task, q.Answer = f.text("task"), f.text("answer"); f.err != nil {
 			return admission.PassResult{}, f.err
 		}
-		return c.hub.shop.SolvePass(c.bound(ctx), q)
+		return c.hub.shop.SolvePass(c.boundContext(ctx), q)
 	})
 }
 
@@ -267,7 +267,7 @@ func (c *client) requestPass(
 }
 
 // orderOp returns an op on an order of the user. The called service checks the owner of the order.
-func orderOp(do func(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (any, error)) op {
+func orderOp(call func(ctx *opContext, services Shop, user, order shop.ID, f *fieldReader) (any, error)) op {
 	return func(c *client, ctx *opContext, r *request) (any, error) {
 		user, err := c.buyer()
 		if err != nil {
@@ -278,7 +278,7 @@ func orderOp(do func(ctx *opContext, services Shop, user, order shop.ID, f *fiel
 		if f.err != nil {
 			return nil, f.err
 		}
-		frame, err := do(ctx, c.hub.shop, user, order, &f)
+		frame, err := call(ctx, c.hub.shop, user, order, &f)
 		return frame, shop.WithErrorIDs(err, "order", order)
 	}
 }
@@ -337,7 +337,7 @@ func (c *client) orders(ctx *opContext, r *request) (any, error) {
 	return orderPage{Orders: orders, More: more}, nil
 }
 
-// seen accepts the cursor up to which the user has read events. It has no effect on replays.
+// seen accepts the cursor up to which the user has read events. The cursor has no effect on replays.
 func (c *client) seen(_ *opContext, r *request) (any, error) {
 	if _, err := c.buyer(); err != nil {
 		return nil, err
@@ -364,50 +364,50 @@ func clip(s string) string {
 // opContext is the context of one op, with the request data for its reply. Its deadline starts a timer only when a
 // caller waits for it. Most ops only read the deadline, and a timer would cost as much as decoding their frame.
 type opContext struct {
-	of    *client
-	until time.Time
-	id    int64 // id of the request
-	op    string
+	client   *client
+	deadline time.Time
+	id       int64 // id of the request
+	op       string
 
 	mu    sync.Mutex
-	clock context.Context // nil until the first call of Done or Err
+	timer context.Context // context with the timer; nil until the first call of Done or Err
 	stop  context.CancelFunc
 }
 
 // newOpContext returns the context of a request. The caller must release it.
-func newOpContext(of *client, until time.Time, r *request) *opContext {
-	return &opContext{of: of, until: until, id: r.id, op: r.op}
+func newOpContext(c *client, until time.Time, r *request) *opContext {
+	return &opContext{client: c, deadline: until, id: r.id, op: r.op}
 }
 
 // Value returns the ids for log lines, and nil for all other keys.
-func (w *opContext) Value(key any) any {
-	if w.of == nil || !shop.IsLogIDs(key) {
+func (o *opContext) Value(key any) any {
+	if o.client == nil || !shop.IsLogIDs(key) {
 		return nil
 	}
-	return []any{"op", w.op, "request", w.id, "session", w.of.session}
+	return []any{"op", o.op, "request", o.id, "session", o.client.session}
 }
 
-func (w *opContext) Deadline() (time.Time, bool) { return w.until, true }
+func (o *opContext) Deadline() (time.Time, bool) { return o.deadline, true }
 
-func (w *opContext) Done() <-chan struct{} { return w.timerContext().Done() }
+func (o *opContext) Done() <-chan struct{} { return o.timerContext().Done() }
 
-// Err uses the timer of Done, so that both agree.
-func (w *opContext) Err() error { return w.timerContext().Err() }
+// Err uses the same timer as Done, so that Err is not nil as soon as Done is closed.
+func (o *opContext) Err() error { return o.timerContext().Err() }
 
-func (w *opContext) timerContext() context.Context {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.clock == nil {
-		w.clock, w.stop = context.WithDeadline(context.Background(), w.until)
+func (o *opContext) timerContext() context.Context {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer == nil {
+		o.timer, o.stop = context.WithDeadline(context.Background(), o.deadline)
 	}
-	return w.clock
+	return o.timer
 }
 
 // release ends the context. Done and Err must not be called for the first time after release.
-func (w *opContext) release() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stop != nil {
-		w.stop()
+func (o *opContext) release() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stop != nil {
+		o.stop()
 	}
 }

@@ -43,7 +43,7 @@ func TestOrderFrameEqualsEncodingJSON(t *testing.T) {
 		if !bytes.Equal(got, want) || bytes.IndexByte(got, '\n') >= 0 {
 			t.Fatalf("got\n%s, want\n%s", got, want)
 		}
-		var h received
+		var h orderEvent
 		framed := withCursor(string(got), "1795222790123.5f3a9c1e")
 		if err := json.Unmarshal(framed, &h); err != nil || h.Cursor != "1795222790123.5f3a9c1e" || h.Ev != "order" {
 			t.Fatalf("with a cursor %s: %v", framed, err)

@@ -14,8 +14,8 @@ const (
 )
 
 // outbox holds the frames for one client. The mutex of the client guards it. The writer of the client empties it in
-// this order: pong, queue, ping, news, tick. When closing is set, bye and the close frame follow the queue and the rest
-// is dropped.
+// this order: pong, queue, ping, news, tick. When closing is set, `bye` and the close frame follow the queue, and the
+// other frames are dropped.
 //
 //	queue   replies and personal events, complete and in order; overflow closes the connection as too slow
 //	news    slot, sale, notice: the newest wins per subject, at most maxNews subjects
@@ -64,7 +64,7 @@ func (o *outbox) putNews(subject string, frame *websocket.PreparedMessage) bool 
 	return true
 }
 
-// putTick replaces the queued tick and reports whether there was one (skipped).
+// putTick replaces the queued tick and reports whether a tick was queued, which the client has then skipped.
 func (o *outbox) putTick(t *tick, whole bool) bool {
 	skipped := o.tick != nil
 	o.wholeTick = whole || skipped
@@ -82,7 +82,7 @@ type outgoing struct {
 	whole     bool // with tick
 	control   int  // websocket.PingMessage or PongMessage, with frame as its payload
 	closeCode CloseCode
-	retry     time.Duration // with goodbye
+	retry     time.Duration // with closeCode
 }
 
 // next removes and returns the next frame to write; false: the outbox is empty.

@@ -17,7 +17,7 @@ import (
 // testTimeout is the time limit for expected events. It is far longer than they take on a busy machine.
 const testTimeout = time.Minute
 
-// peer is the client end of a socket. It stores all received frames, except the replies that do waits for.
+// peer is the client end of a socket. It stores all received frames, except the replies that the method call returns.
 type peer struct {
 	t    *testing.T
 	conn *wsclient.Conn
@@ -60,13 +60,13 @@ func (p *peer) sendAs(kind int, frame string) {
 	}
 }
 
-// sendUnlessEnded is send for a peer that the server may be closing.
+// sendUnlessEnded is like send but ignores errors, because the server may be closing the socket.
 func (p *peer) sendUnlessEnded(frame string) {
 	_ = p.conn.SendRaw(wsclient.Text, []byte(frame))
 }
 
-// do sends an op, given without id, and waits for its reply.
-func (p *peer) do(op string) *wsclient.Frame {
+// call sends an op, which is given without id, and returns its reply.
+func (p *peer) call(op string) *wsclient.Frame {
 	p.t.Helper()
 	ok, err := p.conn.Do(wsclient.Request{Text: op})
 	var refused *shop.Error
@@ -76,10 +76,10 @@ func (p *peer) do(op string) *wsclient.Frame {
 	return &wsclient.Frame{OK: ok, Error: refused}
 }
 
-// must is do for an op that must succeed; ok may be nil.
-func (p *peer) must(op string, ok any) {
+// mustCall calls call and fails the test if the op fails. It decodes the reply into ok, which may be nil.
+func (p *peer) mustCall(op string, ok any) {
 	p.t.Helper()
-	r := p.do(op)
+	r := p.call(op)
 	if r.Error != nil {
 		p.t.Fatalf("%s: %v", op, r.Error)
 	}
@@ -90,12 +90,12 @@ func (p *peer) must(op string, ok any) {
 	}
 }
 
-// wantRefused is do for an op that must fail with the code and a message.
-func (p *peer) wantRefused(op string, code shop.Code) *shop.Error {
+// wantError calls call and fails the test unless the op fails with the code and a message. It returns the error.
+func (p *peer) wantError(op string, code shop.Code) *shop.Error {
 	p.t.Helper()
-	e := cmp.Or(p.do(op).Error, &shop.Error{})
+	e := cmp.Or(p.call(op).Error, &shop.Error{})
 	if e.Code != code || e.Message == "" {
-		p.t.Errorf("%s: %+v, want %s", op, e, code)
+		p.t.Errorf("%s: got error %+v, want %s", op, e, code)
 	}
 	return e
 }
@@ -126,18 +126,18 @@ func (n *node) connect(t *testing.T, user shop.ID) *peer {
 func (n *node) connectAs(t *testing.T, token string) *peer {
 	t.Helper()
 	p := n.dial(t)
-	p.must(`"op":"hello","token":"`+token+`"`, nil)
+	p.mustCall(`"op":"hello","token":"`+token+`"`, nil)
 	return p
 }
 
-// await waits for the first frame that fits and does not remove it.
-func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
+// await returns the first frame that matches. It waits until there is one, and does not remove it.
+func (p *peer) await(what string, matches func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
 	kit.Eventually(p.t, testTimeout, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, f := range p.received {
-			if fits(f) {
+			if matches(f) {
 				found = f
 				return true, ""
 			}
@@ -147,10 +147,10 @@ func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsc
 	return found
 }
 
-// awaitTick waits for a tick whose lines fit.
-func (p *peer) awaitTick(what string, fits func(lines map[shop.ID]wsclient.TickLine) bool) {
+// awaitTick waits for a tick whose lines match.
+func (p *peer) awaitTick(what string, matches func(lines map[shop.ID]wsclient.TickLine) bool) {
 	p.t.Helper()
-	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && fits(lines(f)) })
+	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && matches(lines(f)) })
 }
 
 // lines returns the lines of a tick by sale.
@@ -213,8 +213,8 @@ func (p *peer) awaitClose(want CloseCode) {
 	}
 }
 
-// fence waits until all ops sent before were handled.
-func (p *peer) fence() {
+// waitHandled waits until the server has handled all ops that this peer has sent.
+func (p *peer) waitHandled() {
 	p.t.Helper()
-	p.must(`"op":"time","t0":1`, nil)
+	p.mustCall(`"op":"time","t0":1`, nil)
 }

@@ -6,14 +6,14 @@ import (
 	"stampede/app/shop"
 )
 
-// personalState is the special state of a connection's personal events. Most connections have none: their frames carry
-// the proven instant of the node, because this node has sent all events since their hello. The mutex of the client
-// guards it.
+// personalState is the state of a connection whose personal events do not carry the node's proven instant as their
+// cursor. Most connections have no such state: this node has sent all events since their hello, so their events carry
+// the proven instant. The mutex of the client guards personalState.
 type personalState struct {
-	helloRunning bool     // hello is running: events wait in held until its reply
-	held         []string // frames without a cursor
-	from         Cursor   // cursor of frames, instead of the proven instant
-	rowsPending  bool     // rows since from are still to be read; until then, no frame carries a later instant
+	helloRunning bool     // hello is running: events wait in the field held until the reply
+	held         []string // events without a cursor
+	from         Cursor   // cursor of events, instead of the proven instant
+	rowsPending  bool     // rows since the cursor from are still to be read; until then, no event has a later cursor
 }
 
 // queueEvent queues an order event that has no cursor yet, unless the connection no longer belongs to the user.
@@ -29,7 +29,7 @@ func (c *client) queueEvent(user shop.ID, frame string) {
 	}
 }
 
-// takePlaceLocked keeps an event until the reply to hello.
+// bufferEventLocked keeps an event until the reply to hello.
 func (c *client) bufferEventLocked(frame string) {
 	if len(c.state.held) >= maxQueued {
 		c.startCloseLocked(CloseSlow, maxRetryDelay) // the client received no event and returns with its old cursor
@@ -48,8 +48,8 @@ func (c *client) sendEventLocked(frame string) {
 	c.hub.metrics.events.Inc()
 }
 
-// cursorLocked returns the cursor of the next personal event; all events up to it are already queued. False: the
-// client's orders belong to an earlier history of the database.
+// cursorLocked returns the cursor of the next personal event; all events up to this cursor are already queued. It
+// returns false if the client's orders belong to an earlier history of the database.
 func (c *client) cursorLocked() (string, bool) {
 	proven := c.hub.proven.Load()
 	if p := c.state; p != nil {
@@ -64,8 +64,9 @@ func (c *client) cursorLocked() (string, bool) {
 	return proven.text, true
 }
 
-// settleLocked continues from an instant up to which the client has all changes. The node's proven instant takes over
-// when it belongs to the same history. Otherwise, a resync determines which history is current.
+// settleLocked continues from an instant up to which the client has all changes. If the node's proven instant belongs
+// to the same history, the next events carry the proven instant. Otherwise, a resync determines which history is
+// current.
 func (c *client) settleLocked(at Cursor) {
 	c.state = nil
 	proven := c.hub.proven.Load()
@@ -77,16 +78,16 @@ func (c *client) settleLocked(at Cursor) {
 	}
 }
 
-// closeIfOtherHistory closes a connection whose client has orders of another history; its next hello is reset. A
-// connection whose rows are still to be read stays open: replay decides.
+// closeIfOtherHistory closes a connection whose client has orders of another history. The reply to its next hello has
+// the field `reset`. A connection whose rows are still to be read stays open: replay decides whether to close it.
 func (c *client) closeIfOtherHistory(current string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stays := c.hub.proven.Load() != nil // follows the proven instant
+	keep := c.hub.proven.Load() != nil // the events of this connection carry the proven instant
 	if p := c.state; p != nil {
-		stays = p.helloRunning || p.rowsPending || p.from.History == current
+		keep = p.helloRunning || p.rowsPending || p.from.History == current
 	}
-	if c.identity.User != 0 && !stays {
+	if c.identity.User != 0 && !keep {
 		c.startCloseLocked(CloseResync, maxRetryDelay)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // states returns "order/rev" of each order event.
-func states(events []*received) []string {
+func states(events []*orderEvent) []string {
 	var list []string
 	for _, e := range events {
 		list = append(list, fmt.Sprintf("%s/%d", e.Order.ID, e.Order.Rev))
@@ -26,44 +26,45 @@ func states(events []*received) []string {
 	return list
 }
 
-// published returns the states that a peer has received, in order.
-func (p *peer) published() []string { return states(p.orders()) }
+// receivedStates returns the states that a peer has received, in order.
+func (p *peer) receivedStates() []string { return states(p.orders()) }
 
-// fresh returns the states without repeats. A rev at or below the newest received one is a repeat.
-func (p *peer) fresh() []string {
+// withoutRepeats returns the received states without repeats. A repeat has a rev that is not greater than the newest
+// received rev of the order.
+func (p *peer) withoutRepeats() []string {
 	revs := make(map[shop.ID]int)
-	return states(slices.DeleteFunc(p.orders(), func(h *received) bool {
-		repeat := h.Order.Rev <= revs[h.Order.ID]
-		revs[h.Order.ID] = max(h.Order.Rev, revs[h.Order.ID])
+	return states(slices.DeleteFunc(p.orders(), func(e *orderEvent) bool {
+		repeat := e.Order.Rev <= revs[e.Order.ID]
+		revs[e.Order.ID] = max(e.Order.Rev, revs[e.Order.ID])
 		return repeat
 	}))
 }
 
-// awaitFresh waits until a peer has received these states, without repeats.
-func (p *peer) awaitFresh(want ...string) {
+// awaitStates waits until a peer has received exactly these states, without repeats.
+func (p *peer) awaitStates(want ...string) {
 	p.t.Helper()
 	kit.Eventually(p.t, testTimeout, func() (bool, string) {
-		diff := cmp.Diff(want, p.fresh())
+		diff := cmp.Diff(want, p.withoutRepeats())
 		return diff == "", "received states (-want +got):\n" + diff
 	})
 }
 
-// received is an order event.
-type received = wsclient.OrderEvent
+// orderEvent is an order event.
+type orderEvent = wsclient.OrderEvent
 
 // awaitOrders waits until n order events were received.
-func (p *peer) awaitOrders(n int) []*received {
+func (p *peer) awaitOrders(n int) []*orderEvent {
 	p.t.Helper()
 	p.awaitEvents("order", n)
 	return p.orders()
 }
 
-// awaitOrder waits for the first order event that fits.
-func (p *peer) awaitOrder(what string, fits func(h received) bool) received {
+// awaitOrder waits for the first order event that matches.
+func (p *peer) awaitOrder(what string, matches func(e orderEvent) bool) orderEvent {
 	p.t.Helper()
 	f := p.await(what, func(f *wsclient.Frame) bool {
 		e, is := f.Event.(*wsclient.OrderEvent)
-		return is && fits(*e)
+		return is && matches(*e)
 	})
 	return *f.Event.(*wsclient.OrderEvent)
 }
@@ -71,7 +72,7 @@ func (p *peer) awaitOrder(what string, fits func(h received) bool) received {
 // wantMissed checks that the reply to a hello has these missed states and no reset.
 func wantMissed(t *testing.T, ok *wsclient.Welcome, want ...string) {
 	t.Helper()
-	var missed []*received
+	var missed []*orderEvent
 	for i := range ok.Missed {
 		missed = append(missed, &ok.Missed[i])
 	}
@@ -93,26 +94,26 @@ func TestEventReachesAllDevicesOnAllNodes(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
 	mine, other := []*peer{one.connect(t, 7), one.connect(t, 7), two.connect(t, 7)}, two.connect(t, 8)
-	one.feed.queueEvent(t, state(7, 100, 1), state(7, 103, 1))
-	one.feed.queueEvent(t, state(7, 100, 2))
+	one.feed.commitAndPublish(t, orderWithRev(7, 100, 1), orderWithRev(7, 103, 1))
+	one.feed.commitAndPublish(t, orderWithRev(7, 100, 2))
 	for _, p := range mine {
 		p.awaitEvents("order", 3)
-		wantSame(t, "heard", []string{"100/1", "103/1", "100/2"}, p.published())
+		wantSame(t, "received states", []string{"100/1", "103/1", "100/2"}, p.receivedStates())
 	}
-	other.fence()
-	if got := other.published(); len(got) != 0 {
+	other.waitHandled()
+	if got := other.receivedStates(); len(got) != 0 {
 		t.Errorf("another user received %v", got)
 	}
 }
 
-// The same with the embedded Redis.
+// Events also arrive through the embedded Redis.
 func TestEventsArriveThroughEmbeddedRedis(t *testing.T) {
 	t.Parallel()
 	n := startNodeOn(t, newFeed(t, "redis://"+miniredis.RunT(t).Addr()))
 	n.awaitProven()
 	p := n.connect(t, 7)
-	n.feed.queueEvent(t, state(7, 100, 1), state(7, 101, 1))
-	n.feed.queueEvent(t, state(7, 100, 2))
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 1), orderWithRev(7, 101, 1))
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 2))
 	p.awaitEvents("order", 3)
 	n.awaitProven()
 }
@@ -122,14 +123,14 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
 	p := one.connect(t, 7)
-	one.feed.queueEvent(t, state(7, 100, 1))
+	one.feed.commitAndPublish(t, orderWithRev(7, 100, 1))
 	p.awaitEvents("order", 1)
 	cursor := p.conn.Cursor()
 	p.conn.Close()
 	one.awaitClients(0)
-	one.feed.queueEvent(t, state(7, 100, 2), state(8, 200, 1))
-	one.feed.queueEvent(t, state(7, 101, 1))
-	one.feed.queueEvent(t, state(7, 101, 2))
+	one.feed.commitAndPublish(t, orderWithRev(7, 100, 2), orderWithRev(8, 200, 1))
+	one.feed.commitAndPublish(t, orderWithRev(7, 101, 1))
+	one.feed.commitAndPublish(t, orderWithRev(7, 101, 2))
 
 	again := two.dial(t)
 	ok := again.hello(7, cursor)
@@ -139,34 +140,35 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 			t.Errorf("got missed event %+v, want the cursor of the reply, %s", missed, ok.Cursor)
 		}
 	}
-	two.feed.queueEvent(t, state(7, 101, 3))
-	again.awaitOrder("the new state", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 3 })
+	two.feed.commitAndPublish(t, orderWithRev(7, 101, 3))
+	again.awaitOrder("the new state", func(e orderEvent) bool { return e.Order.ID == 101 && e.Order.Rev == 3 })
 }
 
 // A cursor never expires, because the rows are always available.
 func TestHelloWithOldCursorIsNotReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.feed.commitWithAge(50*24*time.Hour, state(7, 100, 2), state(7, 101, 1))
-	n.feed.commitWithAge(29*24*time.Hour, state(7, 102, 5))
+	n.feed.commitWithAge(50*24*time.Hour, orderWithRev(7, 100, 2), orderWithRev(7, 101, 1))
+	n.feed.commitWithAge(29*24*time.Hour, orderWithRev(7, 102, 5))
 	now, _ := n.feed.Clock(t.Context())
 	ok := n.dial(t).hello(7, Cursor{now.At.Add(-30 * 24 * time.Hour), now.History}.String())
 	wantMissed(t, &ok, "102/5")
 }
 
-// F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or proven instant from in
-// between covers the timestamp but not the change. Hello and resync therefore read rows from Overlap before it.
+// F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or a proven instant between the
+// timestamp and the publication covers the timestamp but not the change. Hello and resync therefore read rows from an
+// earlier time: the cursor or the instant less Overlap.
 func TestOverlapCoversChangesPublishedLate(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven()
-	n.feed.commitWithAge(shop.PublishDeadline, state(7, 100, 1))
+	n.feed.commitWithAge(shop.PublishDeadline, orderWithRev(7, 100, 1))
 	p := n.dial(t)
 	ok := p.hello(7, n.hub.proven.Load().text)
 	wantMissed(t, &ok, "100/1")
-	n.feed.commitWithAge(shop.PublishDeadline, state(7, 101, 1))
+	n.feed.commitWithAge(shop.PublishDeadline, orderWithRev(7, 101, 1))
 	n.hub.recordGap("a test")
-	p.awaitOrder("the change in progress", func(h received) bool { return h.Order.ID == 101 })
+	p.awaitOrder("the change in progress", func(e orderEvent) bool { return e.Order.ID == 101 })
 }
 
 // P6: a hello that missed more than 100 orders returns reset. Only changed orders count, even for a buyer with very
@@ -178,23 +180,23 @@ func TestHelloWithTooManyChangedOrdersReturnsReset(t *testing.T) {
 	now, _ := n.feed.Clock(t.Context())
 	cursor := Cursor{now.At.Add(-time.Hour), now.History}.String()
 	for i := range 2000 {
-		n.feed.commitWithAge(2*time.Hour, state(7, shop.ID(1000+i), 1))
+		n.feed.commitWithAge(2*time.Hour, orderWithRev(7, shop.ID(1000+i), 1))
 	}
 	for i := range maxChanges {
-		n.feed.commit(state(7, shop.ID(1000+i), 2))
+		n.feed.commit(orderWithRev(7, shop.ID(1000+i), 2))
 	}
 	if ok := n.dial(t).hello(7, cursor); ok.Reset || len(ok.Missed) != maxChanges {
 		t.Fatalf("got reset %v, %d missed orders; want %d", ok.Reset, len(ok.Missed), maxChanges)
 	}
-	n.feed.commit(state(7, 2999, 2))
+	n.feed.commit(orderWithRev(7, 2999, 2))
 	ok := n.dial(t).hello(7, cursor)
 	if !ok.Reset || len(ok.Missed) != 0 || ok.Cursor == "" || ok.Cursor == cursor {
 		t.Errorf("more than %d orders: got %+v, want a reset", maxChanges, ok)
 	}
 }
 
-// Hello with an unusable cursor returns reset and a new cursor. Unusable: invalid, of another history, or later than
-// the database's clock.
+// Hello with an unusable cursor returns reset and a new cursor. An unusable cursor is invalid, of another history, or
+// later than the database's clock.
 func TestUnusableCursorIsReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -221,17 +223,18 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	n.feed.set(func(d *database) {
 		d.before = func() {
 			n.feed.set(func(d *database) { d.before = nil })
-			n.feed.queueEvent(t, state(7, 100, 1)) // published before the rows are read, and in them
+			n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // published before the rows are read
 		}
 	})
 	n.shop.set(func(s *fakeShop) {
 		s.reservations = func(user shop.ID) ([]shop.Reservation, error) {
-			n.feed.queueEvent(t, state(user, 101, 1), state(user, 102, 1)) // published after the rows were read
+			// published after the rows were read
+			n.feed.commitAndPublish(t, orderWithRev(user, 101, 1), orderWithRev(user, 102, 1))
 			return []shop.Reservation{{Order: 101, Sale: 11, State: shop.Reserved}}, nil
 		}
 	})
 	p := n.dial(t)
-	// No `do` here: the reply stays in the list of frames, so that its position is known.
+	// The test does not use call, so that the reply stays in the list of frames and its position is known.
 	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`)
 	frame := p.await("the reply", func(f *wsclient.Frame) bool { return isReply(f, 77) })
 	var ok wsclient.Welcome
@@ -241,11 +244,12 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	if wantMissed(t, &ok, "100/1"); len(ok.Reservations) != 1 {
 		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
-	n.feed.queueEvent(t, state(7, 103, 1))
-	n.feed.queueEvent(t, state(7, 106, 1)) // same partition: order is kept
-	p.awaitOrder("the last event", func(h received) bool { return h.Order.ID == 106 })
+	n.feed.commitAndPublish(t, orderWithRev(7, 103, 1))
+	n.feed.commitAndPublish(t, orderWithRev(7, 106, 1)) // same partition: order is kept
+	p.awaitOrder("the last event", func(e orderEvent) bool { return e.Order.ID == 106 })
 	kit.Eventually(t, testTimeout, func() (bool, string) {
-		return len(slices.Compact(slices.Sorted(slices.Values(p.published())))) >= 4, fmt.Sprint(p.published())
+		states := p.receivedStates()
+		return len(slices.Compact(slices.Sorted(slices.Values(states)))) >= 4, fmt.Sprint(states)
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -273,7 +277,7 @@ func TestHellosShareReads(t *testing.T) {
 	welcomes := make(chan wsclient.Welcome, peers)
 	var hellos sync.WaitGroup
 	for i := range peers {
-		n.feed.commit(state(shop.ID(i+1), shop.ID(100+i), 1))
+		n.feed.commit(orderWithRev(shop.ID(i+1), shop.ID(100+i), 1))
 		p := n.dial(t)
 		hellos.Go(func() { welcomes <- p.hello(shop.ID(i+1), cursor) })
 	}
@@ -317,10 +321,10 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 		s.reservations = func(shop.ID) ([]shop.Reservation, error) { return nil, shop.FailBusy("later", time.Millisecond) }
 	})
 	p := n.dial(t)
-	if e := p.wantRefused(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
+	if e := p.wantError(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no retry_ms in %+v", e)
 	}
-	n.feed.queueEvent(t, state(7, 100, 1)) // no recipient
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // no recipient
 	n.shop.set(func(s *fakeShop) { s.reservations = nil })
 	p.hello(7, "")
 }
@@ -342,7 +346,7 @@ func TestServerTimeDoesNotCountAgainstHelloDeadline(t *testing.T) {
 				}
 			})
 			p := n.dial(t)
-			if r := p.do(`"op":"hello","token":"user:7"`); r.Error == nil {
+			if r := p.call(`"op":"hello","token":"user:7"`); r.Error == nil {
 				t.Fatalf("got %+v, want %v", r, fault)
 			}
 			n.shop.set(func(s *fakeShop) { s.reservations = nil })
@@ -357,20 +361,20 @@ func TestExpiredTokenIsRejectedAndClosedAfterGrace(t *testing.T) {
 	p, renewing := n.dial(t), n.dial(t)
 	until := n.shop.Now().Add(time.Hour)
 	hello := fmt.Sprintf(`"op":"hello","token":"until:%d:7"`, until)
-	p.must(hello, nil)
-	renewing.must(hello, nil)
+	p.mustCall(hello, nil)
+	renewing.mustCall(hello, nil)
 
 	n.shop.set(func(s *fakeShop) { s.ahead = time.Hour + time.Second })
-	p.wantRefused(buyFields(`1`), shop.Unauthorized)
-	p.fence() // the socket stays open during TokenGrace
-	var ok renewed
-	renewing.must(`"op":"renew","token":"user:7"`, &ok)
+	p.wantError(buyFields(`1`), shop.Unauthorized)
+	p.waitHandled() // the socket stays open during TokenGrace
+	var ok renewReply
+	renewing.mustCall(`"op":"renew","token":"user:7"`, &ok)
 	if ok.Expires <= until {
 		t.Errorf("renewed until %d, want later than %d", ok.Expires, until)
 	}
-	renewing.must(buyFields(`1`), nil)
+	renewing.mustCall(buyFields(`1`), nil)
 
 	n.shop.set(func(s *fakeShop) { s.ahead += time.Minute })
 	p.awaitClose(CloseToken)
-	renewing.must(buyFields(`1`), nil)
+	renewing.mustCall(buyFields(`1`), nil)
 }

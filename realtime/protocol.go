@@ -21,8 +21,8 @@ const (
 	maxFrame        = 4 << 10 // bytes of one client frame
 	maxWatchedSales = 20      // single sales that a client may watch
 	maxWatchedSlots = 4       // slots that a client may watch at once
-	maxSetsPerUser  = 4       // watch sets of a user on one node, except those of one whole slot
-	maxSetsPerAddr  = 64      // the same per address
+	maxSetsPerUser  = 4       // watch sets of a user on one node; a set of exactly one whole slot does not count
+	maxSetsPerAddr  = 64      // watch sets of an address on one node; a set of exactly one whole slot does not count
 	defaultOrders   = 20
 	maxOrders       = 100
 )
@@ -41,24 +41,24 @@ type refusal struct {
 
 type empty struct{}
 
-type welcome struct {
+type helloReply struct {
 	Now          shop.Millis        `json:"now"`
 	Version      int                `json:"version"`
 	Session      string             `json:"session"`
-	User         *welcomeUser       `json:"user,omitempty"`
+	User         *helloUser         `json:"user,omitempty"`
 	Cursor       string             `json:"cursor"` // "" without a token
 	Missed       []json.RawMessage  `json:"missed"` // newest states, as events
 	Reset        bool               `json:"reset,omitempty"`
 	Reservations []shop.Reservation `json:"reservations"`
 }
 
-type welcomeUser struct {
+type helloUser struct {
 	ID   shop.ID   `json:"id"`
 	Name string    `json:"name"`
 	Role shop.Role `json:"role"`
 }
 
-type renewed struct {
+type renewReply struct {
 	Expires shop.Millis `json:"expires"`
 }
 
@@ -115,8 +115,8 @@ func encode(v any) []byte {
 	return b
 }
 
-// replyFrame encodes a successful reply. The reply to a buy does not use encoding/json: during a hot sale, most frames
-// of a node are such replies.
+// replyFrame encodes a successful reply. The reply to a buy does not use encoding/json: during a busy sale, most frames
+// of a node are replies to buys.
 func replyFrame(id int64, ok any) []byte {
 	r, bought := ok.(order.Receipt)
 	if !bought || !plain(string(r.State)) {
@@ -183,8 +183,8 @@ func plainRunes(s string) bool {
 	return true
 }
 
-// tickLine appends one sale of a tick. The rate has at most one decimal.
-func tickLine(b []byte, c *shop.Counters) []byte {
+// appendTickLine appends one sale of a tick. The rate has at most one decimal.
+func appendTickLine(b []byte, c *shop.Counters) []byte {
 	b = append(b, `{"id":"`...)
 	b = strconv.AppendInt(b, int64(c.Sale), 10)
 	b = appendNumber(append(b, '"'), "stock", c.Stock)
@@ -217,7 +217,7 @@ func tickFrame(now shop.Millis, lines [][]byte) []byte {
 }
 
 // OrderFrame returns an order event without its cursor, in one line. It avoids encoding/json, because each state of
-// each order is encoded; texts that need escapes still use it.
+// each order is encoded. Only an order with a text that needs escapes uses encoding/json.
 func OrderFrame(o *shop.Order) []byte {
 	if o.Address != nil && !plain(o.Address.Name+o.Address.Phone+o.Address.Text) ||
 		!plain(o.Key) || !plain(o.ProductName) || !plain(string(o.State)) || !plain(o.Reason) || !plain(o.TradeNo) ||

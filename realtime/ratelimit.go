@@ -15,9 +15,9 @@ func newBucket(perSecond float64, burst int, now time.Time) bucket {
 	return bucket{tokens: float64(burst), burst: float64(burst), rate: perSecond, at: now}
 }
 
-// spend takes one token. wait > 0: the op is rejected, and an op after this wait is accepted. out: the debt has reached
-// the burst.
-func (b *bucket) spend(now time.Time) (wait time.Duration, out bool) {
+// spend takes one token. If wait is greater than 0, the op is rejected, and an op after this wait is accepted.
+// exhausted reports whether the debt has reached the burst.
+func (b *bucket) spend(now time.Time) (wait time.Duration, exhausted bool) {
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
 	b.at = now
 	b.tokens--
@@ -27,22 +27,22 @@ func (b *bucket) spend(now time.Time) (wait time.Duration, out bool) {
 	return time.Duration((1 - b.tokens) / b.rate * float64(time.Second)), b.tokens <= -b.burst
 }
 
-// strikes counts errors within one minute from the first one.
-type strikes struct {
+// errorCount counts errors within unreadableWindow from the first error.
+type errorCount struct {
 	n     int
 	since time.Time
 }
 
 const (
-	maxStrikes   = 5
-	strikeWindow = time.Minute
+	maxUnreadable    = 5
+	unreadableWindow = time.Minute
 )
 
-// strike counts an error and reports whether the limit is reached.
-func (s *strikes) strike(now time.Time) (out bool) {
-	if now.Sub(s.since) > strikeWindow {
+// add counts an error and reports whether the limit is reached.
+func (s *errorCount) add(now time.Time) (exhausted bool) {
+	if now.Sub(s.since) > unreadableWindow {
 		s.n, s.since = 0, now
 	}
 	s.n++
-	return s.n >= maxStrikes
+	return s.n >= maxUnreadable
 }

@@ -13,8 +13,8 @@ func TestClientIsAcceptedAfterTheReturnedDelay(t *testing.T) {
 	b := newBucket(20, 40, now)
 	refused := 0
 	for range 100 {
-		wait, out := b.spend(now)
-		if out {
+		wait, exhausted := b.spend(now)
+		if exhausted {
 			t.Fatal("a client that waits is closed")
 		}
 		if wait == 0 {
@@ -22,7 +22,7 @@ func TestClientIsAcceptedAfterTheReturnedDelay(t *testing.T) {
 			continue
 		}
 		if refused++; refused > 1 {
-			t.Fatalf("rejected again after the returned pause")
+			t.Fatal("the op after the returned delay was rejected, want it accepted")
 		}
 		now = now.Add(wait)
 	}
@@ -34,8 +34,8 @@ func TestClientThatIgnoresDelaysIsClosed(t *testing.T) {
 	now := time.Unix(1000, 0)
 	b := newBucket(20, 40, now)
 	for i := range 80 {
-		if _, out := b.spend(now); out != (i == 79) {
-			t.Fatalf("op %d: got out %v", i+1, out)
+		if _, exhausted := b.spend(now); exhausted != (i == 79) {
+			t.Fatalf("op %d: got exhausted %v", i+1, exhausted)
 		}
 	}
 }

@@ -63,8 +63,8 @@ func (h *Hub) serveHellos(ctx context.Context, reqs []*replayRequest) error {
 	return nil
 }
 
-// covers reports whether the rows contain all changes that a client with this cursor may have missed. False: too many
-// changes, another history of the database, or a database clock that went back.
+// covers reports whether the rows contain all changes that a client with this cursor may have missed. It returns false
+// after too many changes, for another history of the database, and if the database's clock went back.
 func (r *missedRows) covers(after Cursor) bool {
 	return !r.changes.More && r.at.History == after.History && r.at.At >= after.At
 }
@@ -129,8 +129,9 @@ func (c *client) replay(r missedRows, after Cursor) {
 	c.settleLocked(r.at)
 }
 
-// queue collects requests for reads, oldest first. Requests that arrive during a read share the next one, with at most
-// groupUsers per read. A single request is served immediately, and thousands at once need only a few statements.
+// queue collects requests for reads, oldest first. Requests that arrive during a read share the next read, with at most
+// groupUsers per read. A single request is served immediately, and thousands of concurrent requests need only a few
+// statements.
 type queue[T any] struct {
 	mu      sync.Mutex
 	waiting []T

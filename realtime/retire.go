@@ -17,7 +17,8 @@ type subject struct {
 	slot bool
 }
 
-// recordClosingTimesLocked records the closing times of watched subjects from a snapshot; 0: not in the snapshot.
+// recordClosingTimesLocked records the closing times of watched subjects from a snapshot. It records 0 for a subject
+// that is not in the snapshot.
 func (h *Hub) recordClosingTimesLocked(view *catalog.WatchView, singles []shop.ID) {
 	if slot := (subject{view.Slot, true}); slot.id != 0 {
 		h.closes[slot] = closesAt(view, slot)
@@ -44,8 +45,8 @@ func closesAt(view *catalog.WatchView, s subject) (closes shop.Millis) {
 	return closes
 }
 
-// stillWatched returns w without retired subjects. Above a limit, it also removes those that closed first. A client
-// that follows the current slot therefore never reaches a limit.
+// stillWatched returns w without retired subjects. Above a limit, it also removes closed subjects, in the order of
+// their closing times. A client that follows the current slot therefore never reaches a limit.
 func (h *Hub) stillWatched(w watching) watching {
 	now := h.shop.Now()
 	h.setsMu.Lock()
@@ -73,8 +74,8 @@ func (h *Hub) stillWatched(w watching) watching {
 // afterZero sorts an unknown instant (0) after all others.
 func afterZero(at shop.Millis) uint64 { return uint64(at) - 1 }
 
-// retireOnce drops subjects that closed more than RetireAfter ago. It reads the closing time again first, because an
-// operator may have extended it.
+// retireOnce drops subjects that closed more than RetireAfter ago. It reads the closing time again before it drops a
+// subject, because an operator may have extended the subject.
 func (h *Hub) retireOnce(ctx context.Context) error {
 	var failed error
 	latest := h.shop.Now().Add(-h.options.RetireAfter)

@@ -62,7 +62,7 @@ func TestFollowingTheCurrentSlotReachesNoLimit(t *testing.T) {
 	advance := n.rollingShop()
 	p := n.connect(t, 0)
 	for slot := shop.ID(1); slot <= 60; slot++ {
-		p.must(`"op":"watch"`, nil)
+		p.mustCall(`"op":"watch"`, nil)
 		sale := 10*slot + 1
 		n.settle(counters(sale, int64(slot)))
 		p.awaitTick(fmt.Sprintf("tick of slot %s", slot), func(lines map[shop.ID]wsclient.TickLine) bool {
@@ -75,9 +75,9 @@ func TestFollowingTheCurrentSlotReachesNoLimit(t *testing.T) {
 	}
 	// Slots that are still open are limited to four.
 	for slot := shop.ID(100); slot < 100+maxWatchedSlots; slot++ {
-		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot), nil)
+		p.mustCall(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot), nil)
 	}
-	p.wantRefused(`"op":"watch","slot":"200"`, shop.RateLimited)
+	p.wantError(`"op":"watch","slot":"200"`, shop.RateLimited)
 }
 
 // Slots and single sales that closed long ago are retired, and ticks no longer contain them.
@@ -88,7 +88,7 @@ func TestClosedSlotsAndSalesAreRetired(t *testing.T) {
 	p := n.watcher(t, `"op":"watch","slot":"1","sales":["21","41"]`)
 	n.awaitWatched(11, 12, 21, 41)
 	advance(slotLength + 9*time.Minute)
-	p.fence()
+	p.waitHandled()
 	n.awaitWatched(11, 12, 21, 41) // its reservations may still be paid or expire
 	advance(time.Minute)
 	n.awaitWatched(21, 41)
@@ -99,9 +99,9 @@ func TestClosedSlotsAndSalesAreRetired(t *testing.T) {
 		func(lines map[shop.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
 
 	// A closed slot can be watched again and is then retired again. Other watched sales are unaffected.
-	p.must(`"op":"watch","slot":"1"`, nil)
+	p.mustCall(`"op":"watch","slot":"1"`, nil)
 	n.awaitWatched(41)
-	p.must(`"op":"unwatch","sales":["41"]`, nil)
+	p.mustCall(`"op":"unwatch","sales":["41"]`, nil)
 	n.awaitWatched()
 }
 
@@ -111,10 +111,10 @@ func TestExtendedSlotStaysWatched(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.RetireAfter = time.Minute })
 	advance := n.rollingShop()
 	n.watcher(t, `"op":"watch","slot":"1","sales":["21"]`)
-	was := n.shop.copy().watch
+	original := n.shop.copy().watch
 	n.shop.set(func(s *fakeShop) {
 		s.watch = func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error) {
-			view, err := was(slot, sales)
+			view, err := original(slot, sales)
 			for i := range view.Slots {
 				view.Slots[i].ClosesAt = n.shop.Now()
 			}
@@ -142,11 +142,11 @@ func TestClosedSalesMakeRoomForOthers(t *testing.T) {
 	advance := n.rollingShop()
 	p := n.connect(t, 0)
 	for slot := 1; slot <= maxWatchedSales; slot++ {
-		p.must(fmt.Sprintf(`"op":"watch","sales":["%d"]`, 10*slot+3), nil)
+		p.mustCall(fmt.Sprintf(`"op":"watch","sales":["%d"]`, 10*slot+3), nil)
 	}
-	p.wantRefused(`"op":"watch","sales":["993"]`, shop.RateLimited)
+	p.wantError(`"op":"watch","sales":["993"]`, shop.RateLimited)
 	advance(2 * slotLength)
-	p.must(`"op":"watch","sales":["993"]`, nil)
+	p.mustCall(`"op":"watch","sales":["993"]`, nil)
 	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) ||
 		!slices.Contains(watched, 993) {
 		t.Fatalf("unexpected watched sales %v", watched)

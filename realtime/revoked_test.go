@@ -11,13 +11,13 @@ import (
 func TestRevokedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	out, renewed, other := n.connectAs(t, "device:3:7"), n.connectAs(t, "user:7"), n.connectAs(t, "device:4:7")
-	renewed.must(`"op":"renew","token":"device:5:7"`, nil)
+	revoked, renewed, other := n.connectAs(t, "device:3:7"), n.connectAs(t, "user:7"), n.connectAs(t, "device:4:7")
+	renewed.mustCall(`"op":"renew","token":"device:5:7"`, nil)
 	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{3: true, 7: true} })
-	out.sendUnlessEnded(`{"id":9,"op":"orders"}`)
-	out.awaitClose(CloseRevoked)
+	revoked.sendUnlessEnded(`{"id":9,"op":"orders"}`)
+	revoked.awaitClose(CloseRevoked)
 	for _, p := range []*peer{renewed, other} {
-		p.must(`"op":"orders"`, nil)
+		p.mustCall(`"op":"orders"`, nil)
 	}
 }
 
@@ -30,15 +30,15 @@ func TestRevokedSocketMayRenewUntilTheSecondCheck(t *testing.T) {
 	staying, leaving := n.connectAs(t, "user:7"), n.connectAs(t, "user:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{7: true} })
 	check()
-	staying.must(`"op":"renew","token":"device:5:7"`, nil)
-	leaving.must(`"op":"time","t0":1`, nil)
+	staying.mustCall(`"op":"renew","token":"device:5:7"`, nil)
+	leaving.mustCall(`"op":"time","t0":1`, nil)
 	check()
 	leaving.awaitClose(CloseRevoked)
-	staying.must(`"op":"orders"`, nil)
+	staying.mustCall(`"op":"orders"`, nil)
 
 	n.shop.set(func(s *fakeShop) { s.revoked[5] = true })
 	check()
-	staying.must(`"op":"time","t0":1`, nil)
+	staying.mustCall(`"op":"time","t0":1`, nil)
 	check()
 	staying.awaitClose(CloseRevoked)
 }
@@ -50,7 +50,7 @@ func TestOpsOfRevokedTokenAreRejected(t *testing.T) {
 	p := n.connectAs(t, "device:3:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{3: true} })
 	for _, op := range []string{`"op":"orders"`, `"op":"buy","sale":"5","qty":1,"key":"12345678"`, `"op":"cancel","order":"6"`} {
-		p.wantRefused(op, shop.Unauthorized)
+		p.wantError(op, shop.Unauthorized)
 	}
-	p.must(`"op":"time","t0":1`, nil)
+	p.mustCall(`"op":"time","t0":1`, nil)
 }

@@ -18,7 +18,8 @@ const (
 	maxChanges   = 100 // orders per user sent as events; with more, the client reads `orders`
 )
 
-// changed reads rows. It also returns the instant before the read, with the database history of the rows.
+// changed reads the changed rows of each query. It also returns an instant that was read before the rows, with the
+// history of the database.
 func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.Changes, Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
@@ -46,9 +47,9 @@ func (h *Hub) sendRows(ctx context.Context, users []shop.ID, since shop.Millis, 
 }
 
 // retryRead retries with growing delays until success, the end of ctx, or another database history.
-func retryRead(ctx context.Context, do func() error) error {
+func retryRead(ctx context.Context, read func() error) error {
 	for wait := minReadRetry; ; wait = min(2*wait, maxReadRetry) {
-		err := do()
+		err := read()
 		if err == nil || err == errOtherHistory {
 			return err
 		}

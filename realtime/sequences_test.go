@@ -12,8 +12,8 @@ func ends(one, two int64) []shop.SequenceEnd {
 	return []shop.SequenceEnd{{Last: one, Epoch: 1}, {Last: two, Epoch: 1}}
 }
 
-// completeSequences returns chains of two partitions that continue after messages 100 and 200. Late messages are no
-// longer expected.
+// completeSequences returns the sequences of two partitions that continue after messages 100 and 200. Late messages are
+// no longer accepted.
 func completeSequences() *sequences {
 	c := newSequences(2, 5*time.Second)
 	c.subscribed()
@@ -29,15 +29,15 @@ func (c *sequences) probe(events []shop.SequenceEnd) {
 	c.recordProbe(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, events)
 }
 
-// firstAway has the latest numbers while the Redis of the first partition is unreachable.
-var firstAway = []shop.SequenceEnd{{Away: true}, {Last: 200, Epoch: 1}}
+// firstUnreachable has the latest numbers while the Redis of the first partition is unreachable.
+var firstUnreachable = []shop.SequenceEnd{{Unreachable: true}, {Last: 200, Epoch: 1}}
 
-// restartAway subscribes again and reads rows while that Redis is unreachable.
-func (c *sequences) restartAway() {
+// restartUnreachable subscribes again and reads rows while the Redis of the first partition is unreachable.
+func (c *sequences) restartUnreachable() {
 	c.subscribed()
 	c.beforeRead()
 	c.gapReason = ""
-	c.restart(0, firstAway)
+	c.restart(0, firstUnreachable)
 }
 
 // F5: cases with and without a gap.
@@ -47,10 +47,10 @@ func TestSequencesDetectGaps(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps     func(c *sequences)
 		gapReason string        // expected reason to read rows; "": none
-		proven    bool          // whether a look proves its instant
+		proven    bool          // whether a probe is proven
 		at        time.Duration // time of the call of proven
 	}{
-		"nothing": {func(*sequences) {}, "", false, 4 * second},
+		"no message": {func(*sequences) {}, "", false, 4 * second},
 		"the next message": {func(c *sequences) {
 			c.received(0, 0, 100, 101)
 			c.received(0, 0, 101, 102)
@@ -62,7 +62,7 @@ func TestSequencesDetectGaps(t *testing.T) {
 		"another epoch": {func(c *sequences) {
 			c.probe([]shop.SequenceEnd{{Last: 100, Epoch: 2}, {Last: 200, Epoch: 1}})
 		}, "another epoch of Redis", false, 4 * second},
-		"absent": {func(c *sequences) {
+		"absent numbers": {func(c *sequences) {
 			c.probe([]shop.SequenceEnd{{}, {Last: 200, Epoch: 1}})
 		}, "another epoch of Redis", false, 4 * second},
 		"numbers went back": {func(c *sequences) {
@@ -91,23 +91,23 @@ func TestSequencesDetectGaps(t *testing.T) {
 			c.probe(ends(102, 200))
 			c.probe(ends(100, 200))
 		}, "message numbers went back", false, 4 * second},
-		"a partition is unreachable": {func(c *sequences) { c.probe(firstAway) }, "", false, 4 * second},
+		"a partition is unreachable": {func(c *sequences) { c.probe(firstUnreachable) }, "", false, 4 * second},
 		"an unreachable partition is back": {func(c *sequences) {
-			c.probe(firstAway)
+			c.probe(firstUnreachable)
 			c.received(second, 0, 100, 101)
 			c.probe(ends(101, 200))
 		}, "", true, 4 * second},
 		"another partition loses a message meanwhile": {func(c *sequences) {
-			c.probe(firstAway)
+			c.probe(firstUnreachable)
 			c.received(second, 1, 201, 202)
 		}, gap, false, 4 * second},
 		"rows are read while a partition is unreachable": {func(c *sequences) {
-			c.restartAway()
-			c.probe(firstAway)
+			c.restartUnreachable()
+			c.probe(firstUnreachable)
 			c.received(0, 1, 200, 201)
 		}, "", false, 4 * second},
 		"a partition with an unknown first number is back": {func(c *sequences) {
-			c.restartAway()
+			c.restartUnreachable()
 			c.probe(ends(100, 200))
 		}, "a partition is reachable again", false, 4 * second},
 		"new subscription": {(*sequences).subscribed, "new subscription", false, 4 * second},
@@ -116,7 +116,7 @@ func TestSequencesDetectGaps(t *testing.T) {
 		c.steps(sequences)
 		_, proven := sequences.proven(c.at)
 		if sequences.gapReason != c.gapReason || proven != c.proven {
-			t.Errorf("%s: broken %q, proven %v, want %q, %v", name, sequences.gapReason, proven, c.gapReason, c.proven)
+			t.Errorf("%s: got reason %q, proven %v; want %q, %v", name, sequences.gapReason, proven, c.gapReason, c.proven)
 		}
 	}
 }
@@ -126,11 +126,11 @@ func TestRestartContinuesFromLatestNumbers(t *testing.T) {
 	t.Parallel()
 	const late, second = 5 * time.Second, time.Second
 	for name, c := range map[string]struct {
-		before  func(c *sequences) // between `ask` and restart
+		before  func(c *sequences) // runs between beforeRead and restart
 		end     int64
 		after   func(c *sequences)
 		missing bool
-		same    bool // also applies to an existing subscription
+		same    bool // whether the case also applies to an existing subscription
 	}{
 		"no message, then the next": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 110, 111) }, false, true},
 		"late messages, then the next": {func(*sequences) {}, 110, func(c *sequences) {
@@ -138,12 +138,12 @@ func TestRestartContinuesFromLatestNumbers(t *testing.T) {
 			c.received(0, 0, 108, 109)
 			c.received(0, 0, 110, 111)
 		}, false, true},
-		"far too late": {func(*sequences) {}, 110, func(c *sequences) { c.received(late+second, 0, 107, 108) }, true, false},
-		"late after a newer message": {func(*sequences) {}, 110, func(c *sequences) {
+		"a message after the limit for late messages": {func(*sequences) {}, 110, func(c *sequences) { c.received(late+second, 0, 107, 108) }, true, false},
+		"a late message after a newer message": {func(*sequences) {}, 110, func(c *sequences) {
 			c.received(0, 0, 110, 111)
 			c.received(0, 0, 107, 108)
 		}, true, false},
-		"the next is skipped": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 111, 112) }, true, false},
+		"the next message is skipped": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 111, 112) }, true, false},
 		"received before the read, then continued": {func(c *sequences) {
 			c.received(0, 0, 109, 110)
 			c.received(0, 0, 110, 111)
@@ -182,7 +182,7 @@ func TestRestartContinuesFromLatestNumbers(t *testing.T) {
 			}
 		}
 	}
-	// On an existing subscription, numbers must not go back below those received before `ask`.
+	// On an existing subscription, the latest number must not be less than a number received before beforeRead.
 	sequences := completeSequences()
 	sequences.beforeRead()
 	sequences.received(0, 0, 100, 101)

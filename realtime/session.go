@@ -13,8 +13,9 @@ import (
 // newSession returns a random name of a connection for logs and the reply to hello. It is not secret.
 func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
-// hello authenticates the connection. The order of its steps ensures that no personal event is lost. A change published
-// during hello is in the rows or waits. A reservation that becomes a row during hello has an event.
+// hello authenticates the connection. The order of its steps ensures that no personal event is lost. A change that is
+// published during hello is in the rows, or its event waits for the reply. If a reservation becomes a row during hello,
+// the client receives an event.
 //
 //	registerUser (events start to wait) → rows since the cursor → reservations → reply → waiting events
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
@@ -50,7 +51,7 @@ func (c *client) authenticate(ctx *opContext, r *request) (any, error) {
 		return nil, f.err
 	}
 	if token == "" {
-		c.sendWelcome(r.id, welcome{}, helloState{})
+		c.sendHelloReply(r.id, helloReply{}, helloState{})
 		return sent, nil
 	}
 	identity, err := c.hub.shop.Verify(token)
@@ -60,19 +61,19 @@ func (c *client) authenticate(ctx *opContext, r *request) (any, error) {
 	c.identify(identity)
 	c.hub.registerUser(c, identity.User)
 	c.hub.closeIfBlocked(c)
-	w, known, err := c.snapshot(ctx, identity.User, cursor)
+	body, known, err := c.snapshot(ctx, identity.User, cursor)
 	if err != nil {
 		c.hub.unregisterUser(c)
 		c.identify(shop.Identity{})
 		return nil, err
 	}
-	w.User = &welcomeUser{ID: identity.User, Name: identity.Name, Role: identity.Role}
-	c.sendWelcome(r.id, w, known)
+	body.User = &helloUser{ID: identity.User, Name: identity.Name, Role: identity.Role}
+	c.sendHelloReply(r.id, body, known)
 	return sent, nil
 }
 
-// helloState describes the state of a client after the reply to hello: the client has all changes up to `at`. If owed
-// is true, `at` is the old cursor of the client.
+// helloState describes the state of a client after the reply to hello: the client has all changes up to the field at.
+// If rowsPending is true, at is the old cursor of the client.
 type helloState struct {
 	at          Cursor
 	rowsPending bool
@@ -80,21 +81,23 @@ type helloState struct {
 }
 
 // snapshot reads the missed changes, then the reservations that have no row yet.
-func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w welcome, k helloState, err error) {
-	k.histories = c.hub.histories.Load()
+func (c *client) snapshot(
+	ctx context.Context, user shop.ID, cursor string,
+) (body helloReply, state helloState, err error) {
+	state.histories = c.hub.histories.Load()
 	if cursor == "" {
-		k.at = c.hub.currentCursor(ctx)
+		state.at = c.hub.currentCursor(ctx)
 	} else {
-		w.Missed, k.at, k.rowsPending, w.Reset = c.hub.missed(ctx, user, cursor)
+		body.Missed, state.at, state.rowsPending, body.Reset = c.hub.missed(ctx, user, cursor)
 	}
-	w.Cursor = k.at.String()
-	w.Reservations, err = c.hub.shop.PendingReservations(ctx, user)
-	return w, k, err
+	body.Cursor = state.at.String()
+	body.Reservations, err = c.hub.shop.PendingReservations(ctx, user)
+	return body, state, err
 }
 
-// missed reads the orders that changed since the cursor. reset: the client must read all its orders, because the cursor
-// is invalid or of another history, or because too many orders changed. rowsPending: the database did not respond in
-// time and the changes follow as events.
+// missed reads the orders that changed since the cursor. If reset is true, the client must read all its orders, because
+// the cursor is invalid or of another history, or because too many orders changed. If rowsPending is true, the database
+// did not respond in time, and the changes follow as events.
 func (h *Hub) missed(
 	ctx context.Context, user shop.ID, cursor string,
 ) (frames []json.RawMessage, at Cursor, rowsPending, reset bool) {
@@ -120,24 +123,24 @@ func (h *Hub) currentCursor(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
-	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // many clients may reconnect at once
+	at, err, _ := h.clockReads.Do("", func() (any, error) { return h.clock(ctx) }) // many clients may reconnect at once
 	if err != nil {
 		return noCursor
 	}
 	return at.(Cursor)
 }
 
-// sendWelcome sends the reply to hello, then starts banners, hints and personal events.
-func (c *client) sendWelcome(id int64, w welcome, k helloState) {
-	w.Now, w.Version, w.Session = c.hub.shop.Now(), version, c.session
-	if w.Missed == nil {
-		w.Missed = []json.RawMessage{}
+// sendHelloReply sends the reply to hello, then starts banners, hints and personal events.
+func (c *client) sendHelloReply(id int64, body helloReply, state helloState) {
+	body.Now, body.Version, body.Session = c.hub.shop.Now(), version, c.session
+	if body.Missed == nil {
+		body.Missed = []json.RawMessage{}
 	}
-	if w.Reservations == nil {
-		w.Reservations = []shop.Reservation{}
+	if body.Reservations == nil {
+		body.Reservations = []shop.Reservation{}
 	}
 	defer c.sendBanner() // runs after the unlock
-	frame := encode(reply{id, w})
+	frame := encode(reply{id, body})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.greeted = true
@@ -146,22 +149,22 @@ func (c *client) sendWelcome(id int64, w welcome, k helloState) {
 	}
 	c.sendLocked(frame)
 	if c.identity.User != 0 {
-		c.subscribeLocked(k)
+		c.subscribeLocked(state)
 	}
 }
 
 // subscribeLocked starts personal events, beginning with those that waited for the reply to hello.
-func (c *client) subscribeLocked(k helloState) {
-	if k.histories != c.hub.histories.Load() { // the rows may belong to the former history
+func (c *client) subscribeLocked(state helloState) {
+	if state.histories != c.hub.histories.Load() { // the rows may belong to the former history
 		c.startCloseLocked(CloseResync, maxRetryDelay)
 		return
 	}
 	held := c.state.held
-	if k.rowsPending {
-		c.state = &personalState{from: k.at, rowsPending: true}
+	if state.rowsPending {
+		c.state = &personalState{from: state.at, rowsPending: true}
 		c.hub.pendingReplays.add(c)
 	} else {
-		c.settleLocked(k.at)
+		c.settleLocked(state.at)
 	}
 	for _, frame := range held {
 		c.sendEventLocked(frame)
@@ -186,7 +189,7 @@ func (c *client) identify(i shop.Identity) {
 
 // renew extends the session with a newer token of the same user.
 func (c *client) renew(_ *opContext, r *request) (any, error) {
-	user := c.who().User
+	user := c.currentIdentity().User
 	if user == 0 {
 		return nil, shop.Fail(shop.Unauthorized, "log in first: hello has no token")
 	}
@@ -208,27 +211,29 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.identity = identity
-	return renewed{identity.Expires}, nil
+	return renewReply{identity.Expires}, nil
 }
 
-// buyer returns the user of the connection. Unauthorized: no token, or an expired or revoked one.
+// buyer returns the user of the connection. It returns Unauthorized if there is no token, or if the token has expired
+// or was revoked.
 func (c *client) buyer() (shop.ID, error) {
-	who := c.who()
+	identity := c.currentIdentity()
 	switch {
-	case who.User == 0:
+	case identity.User == 0:
 		return 0, shop.Fail(shop.Unauthorized, "log in first: hello has no token")
-	case c.hub.shop.Now() >= who.Expires:
+	case c.hub.shop.Now() >= identity.Expires:
 		return 0, shop.Fail(shop.Unauthorized, "the token has expired: renew it")
-	case c.hub.shop.Revoked(who):
+	case c.hub.shop.Revoked(identity):
 		return 0, shop.Fail(shop.Unauthorized, "the token was revoked: log in again")
 	}
-	return who.User, nil
+	return identity.User, nil
 }
 
-// bound returns the context for an operation of the user, limited to one sale if the token is; see shop.BoundTo.
-func (c *client) bound(ctx *opContext) context.Context {
-	if who := c.who(); who.Sale != 0 {
-		return shop.BoundTo(ctx, &who)
+// boundContext returns the context for an operation of the user. If the token is limited to one sale, so is the
+// context; see shop.BoundTo.
+func (c *client) boundContext(ctx *opContext) context.Context {
+	if identity := c.currentIdentity(); identity.Sale != 0 {
+		return shop.BoundTo(ctx, &identity)
 	}
 	return ctx
 }

@@ -27,7 +27,8 @@ type Shop struct {
 	Revoked func(who shop.Identity) bool
 	// PendingReservations lists the user's reservations that have no row yet.
 	PendingReservations func(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
-	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
+	// Watch returns full snapshots of a slot and of single sales. Slot 0 without sales is the current slot. Slot 0 with
+	// sales is no slot.
 	Watch func(ctx context.Context, slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
 	// BuyAsync reserves units. It calls reply exactly once, before it returns or later from another goroutine. The same
 	// (user, sale, key) gives the same order. ctx stays valid until reply is called.
@@ -52,7 +53,7 @@ type Shop struct {
 type ChangedOrders interface {
 	// Clock returns the time of the database. ErrTransient: the database is unreachable.
 	Clock(ctx context.Context) (shop.Instant, error)
-	// Changed returns at most `most` orders per query, and an instant of the database's clock that was read before the
-	// rows. One statement serves many users.
+	// Changed returns at most limit orders per query, and an instant of the database's clock that was read before the
+	// rows. One statement reads the rows of many users.
 	Changed(ctx context.Context, queries []shop.ChangesQuery, limit int) ([]shop.Changes, shop.Instant, error)
 }

@@ -21,8 +21,8 @@ type fakeShop struct {
 	reservations func(user shop.ID) ([]shop.Reservation, error)
 	watch        func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
 	buy          func(user shop.ID, req order.BuyRequest) (order.Receipt, error)
-	buyLater     func(then func(order.Receipt, error)) // replaces buy; the test calls then
-	ahead        time.Duration                         // offset of the shop's clock from the clock of this machine
+	buyLater     func(finish func(order.Receipt, error)) // replaces buy; the test calls then
+	ahead        time.Duration                           // offset of the shop's clock from the clock of this machine
 
 	operators map[shop.ID]bool // users with the operator role
 
@@ -114,14 +114,14 @@ func (s *fakeShop) Watch(_ context.Context, slot shop.ID, sales []shop.ID) (cata
 	return view, nil
 }
 
-func (s *fakeShop) BuyAsync(_ context.Context, user shop.ID, req order.BuyRequest, then func(order.Receipt, error)) {
+func (s *fakeShop) BuyAsync(_ context.Context, user shop.ID, req order.BuyRequest, finish func(order.Receipt, error)) {
 	switch s := s.copy(); {
 	case s.buyLater != nil:
-		s.buyLater(then)
+		s.buyLater(finish)
 	case s.buy != nil:
-		then(s.buy(user, req))
+		finish(s.buy(user, req))
 	default:
-		then(order.Receipt{Order: 1000 + req.Sale, Ticket: 1, State: shop.Reserved}, nil)
+		finish(order.Receipt{Order: 1000 + req.Sale, Ticket: 1, State: shop.Reserved}, nil)
 	}
 }
 

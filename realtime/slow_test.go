@@ -16,8 +16,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// rawHandshake opens a connection without the client library. It sends the bytes of follows in the same packet as the
-// handshake.
+// rawHandshake opens a connection without the client library. It sends firstFrames in the same packet as the handshake.
 func (n *node) rawHandshake(t *testing.T, firstFrames []byte) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", n.addr)
@@ -87,9 +86,9 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	writing := stuck.writing
 	stuck.mu.Unlock()
 	if got := len(n.hub.allClients()); got != 2 || !writing {
-		t.Errorf("%d clients, want 2; the write to the client that never reads is blocked: %v", got, writing)
+		t.Errorf("got %d clients, want 2; got blocked write to the client that never reads: %v, want true", got, writing)
 	}
-	p.fence()
+	p.waitHandled()
 }
 
 // A client that never reads is closed as slow when a write exceeds WriteWithin.
@@ -119,7 +118,7 @@ func (n *node) connectStalledClient(t *testing.T) {
 func (n *node) fillBuffers() {
 	big := strings.Repeat("x", 32<<10)
 	for subject := range 8 {
-		frame := prepared(encode(noticeEvent{"notice", "info", big, 0, nil}))
+		frame := newPreparedMessage(encode(noticeEvent{"notice", "info", big, 0, nil}))
 		for _, c := range n.hub.allClients() {
 			c.offerNews(fmt.Sprint(subject), frame)
 		}
@@ -164,7 +163,7 @@ func TestQueuedHintsAreLimitedAndNewestWins(t *testing.T) {
 			t.Fatalf("the queue is full after %d frames", i)
 		}
 	}
-	if !o.putNews("0", prepared([]byte(`{}`))) {
+	if !o.putNews("0", newPreparedMessage([]byte(`{}`))) {
 		t.Error("a newer event of the same subject was rejected")
 	}
 	if o.putNews("one too many", nil) {
@@ -224,7 +223,7 @@ func TestConnectionReceivesOnlyItsOwnEvents(t *testing.T) {
 		for i := range peers {
 			p := n.dial(t)
 			p.hello(shop.ID(i+1), "")
-			p.must(`"op":"watch"`, nil)
+			p.mustCall(`"op":"watch"`, nil)
 			peers[i] = p
 		}
 		for i, p := range peers {

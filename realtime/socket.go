@@ -25,11 +25,12 @@ const (
 	kernelQueue = 64 << 10 // send buffer in the kernel for a client that does not read
 )
 
-// Mount serves the socket at path. The front handlers run first and may reject the handshake. Mount sets
-// KeepHijackedConns on the server: without it, Close has no effect and a silent peer cannot be disconnected.
-func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
+// Mount serves the socket at path. The handlers of middleware run first and may reject the handshake. Mount sets
+// KeepHijackedConns on the server. Without this option, Close has no effect on a socket and a silent peer cannot be
+// disconnected.
+func (h *Hub) Mount(web *fiber.App, path string, middleware ...fiber.Handler) {
 	web.Server().KeepHijackedConns = true
-	web.Get(path, append(slices.Clone(front), h.checkHandshake, h.upgrade())...)
+	web.Get(path, append(slices.Clone(middleware), h.checkHandshake, h.upgrade())...)
 }
 
 // checkHandshake rejects a handshake if it is not a WebSocket upgrade or requests another subprotocol, or if the node
@@ -44,7 +45,7 @@ func (h *Hub) checkHandshake(c *fiber.Ctx) error {
 			return fiber.NewError(fiber.StatusBadRequest, "unknown subprotocol; this server supports "+Subprotocol)
 		}
 	}
-	if err := h.open(); err != nil {
+	if err := h.checkOpen(); err != nil {
 		c.Set(fiber.HeaderRetryAfter, "1")
 		return fiber.NewError(fiber.StatusServiceUnavailable, "this node accepts no connections now: "+err.Error())
 	}
@@ -78,7 +79,7 @@ func unwrapConn(conn net.Conn) net.Conn {
 	return conn
 }
 
-// handshake is the Locals key of the opened value.
+// handshake is the key in Locals of the handshakeRequest.
 const handshake = "handshake"
 
 // handshakeRequest is a handshake request with the address of its peer.
@@ -88,14 +89,14 @@ type handshakeRequest struct {
 }
 
 // releaseHandshake releases the request, the response and the copies in the wrapper (5 KB per socket), which the pools
-// would keep. It replaces them and does not clear them, because the inner connection refers to their text (the
+// would keep. It replaces these values instead of clearing them, because the inner connection refers to their text (the
 // subprotocol). It returns the address of the peer.
 func releaseHandshake(wrapper *contrib.Conn) netip.Addr {
-	by := wrapper.Locals(handshake).(handshakeRequest)
-	by.request.Request = fasthttp.Request{}
-	by.request.Response = fasthttp.Response{}
+	r := wrapper.Locals(handshake).(handshakeRequest)
+	r.request.Request = fasthttp.Request{}
+	r.request.Response = fasthttp.Response{}
 	*wrapper = contrib.Conn{Conn: wrapper.Conn}
-	return by.addr
+	return r.addr
 }
 
 var writeBuffers sync.Pool
@@ -111,12 +112,12 @@ func logPanic(*contrib.Conn) {
 // uses it. Drain waits for the time from enter to leave.
 func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	defer logPanic(nil)
-	if bounded, ok := unwrapConn(conn.UnderlyingConn()).(interface{ SetWriteBuffer(bytes int) error }); ok {
-		_ = bounded.SetWriteBuffer(kernelQueue)
+	if socket, ok := unwrapConn(conn.UnderlyingConn()).(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = socket.SetWriteBuffer(kernelQueue)
 	}
 	c := newClient(h, conn, addr)
 	defer c.release()
-	if err := h.enter(c); err != nil { // another connection took the last place after door
+	if err := h.enter(c); err != nil { // another connection took the last place after checkHandshake
 		code := CloseFull
 		if errors.Is(err, errDraining) {
 			code = CloseDrain
@@ -196,7 +197,7 @@ func (c *client) handleReadError(err error) {
 
 // onPing queues a pong for a ping. Pings count like ops.
 func (c *client) onPing(payload string) error {
-	if _, out := c.pace.spend(c.markAlive()); out {
+	if _, exhausted := c.pace.spend(c.markAlive()); exhausted {
 		c.startClose(CloseTooFast)
 		return nil
 	}

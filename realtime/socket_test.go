@@ -37,7 +37,7 @@ func TestEveryOpRepliesWithItsID(t *testing.T) {
 		`"op":"orders","limit":5`,
 		`"op":"seen","cursor":"` + ok.Cursor + `"`,
 	} {
-		p.must(op, nil)
+		p.mustCall(op, nil)
 	}
 }
 
@@ -46,8 +46,8 @@ func TestPassIsIssuedForTokenUserAndSocketAddress(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).connect(t, 7)
 	var given, solved admission.PassResult
-	p.must(`"op":"pass","sale":"11","user":"8"`, &given)
-	p.must(`"op":"solve","sale":"11","task":"t-1","answer":"right"`, &solved)
+	p.mustCall(`"op":"pass","sale":"11","user":"8"`, &given)
+	p.mustCall(`"op":"solve","sale":"11","task":"t-1","answer":"right"`, &solved)
 	if given.Pass != "7-11-127.0.0.1" || solved.Pass != "t-1" {
 		t.Errorf("RequestPass returned %+v, SolvePass returned %+v", given, solved)
 	}
@@ -107,28 +107,28 @@ func TestInvalidInputGetsErrorAndKeepsSocketOpen(t *testing.T) {
 		`"op":"orders","before":"x"`:                    shop.BadRequest,
 		`"op":"seen"`:                                   shop.BadRequest,
 	} {
-		p.wantRefused(op, want)
+		p.wantError(op, want)
 	}
-	p.fence()
+	p.waitHandled()
 }
 
 func buyFields(qty string) string { return `"op":"buy","sale":"11","key":"abcdefgh","qty":` + qty }
 
 func idList(n int) string { return strings.TrimSuffix(strings.Repeat(`"1",`, n), ",") }
 
-// A frame with an unreadable id has a reply with id 0 and the socket stays open. Repeated ones close it.
+// A frame with an invalid id gets a reply with id 0, and the socket stays open. Repeated frames of this kind close it.
 func TestRepeatedUnreadableFramesCloseTheSocket(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).connect(t, 0)
 	frames := []string{`{"id":1,`, `[1]`, `{"op":"time","t0":1}`, `{"id":-1,"op":"time"}`, "{\"id\":1,\"op\":\"\xff\"}"}
-	for i, frame := range frames[:maxStrikes-1] {
+	for i, frame := range frames[:maxUnreadable-1] {
 		p.send(frame)
 		p.await("reply to "+frame, func(f *wsclient.Frame) bool {
 			return isReply(f, 0) && f.Error.Code == shop.BadRequest && i < p.count(0)
 		})
 	}
-	p.fence()
-	p.send(frames[maxStrikes-1])
+	p.waitHandled()
+	p.send(frames[maxUnreadable-1])
 	p.awaitClose(CloseProtocol)
 }
 
@@ -146,10 +146,10 @@ func (p *peer) count(id int64) int {
 func TestOpsBeforeHelloAreRejected(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
-	p.wantRefused(`"op":"time","t0":1`, shop.BadRequest)
-	p.wantRefused(`"op":"hello","token":"forged"`, shop.Unauthorized)
+	p.wantError(`"op":"time","t0":1`, shop.BadRequest)
+	p.wantError(`"op":"hello","token":"forged"`, shop.Unauthorized)
 	p.hello(7, "")
-	p.fence()
+	p.waitHandled()
 }
 
 func TestAnonymousClientMayOnlyWatch(t *testing.T) {
@@ -158,15 +158,15 @@ func TestAnonymousClientMayOnlyWatch(t *testing.T) {
 	if ok := p.hello(0, ""); ok.User != nil || ok.Cursor != "" {
 		t.Fatalf("unexpected reply to hello without a token: %+v", ok)
 	}
-	p.must(`"op":"watch"`, nil)
-	p.must(`"op":"unwatch"`, nil)
+	p.mustCall(`"op":"watch"`, nil)
+	p.mustCall(`"op":"unwatch"`, nil)
 	for _, op := range []string{
 		buyFields(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`,
 		`"op":"pass","sale":"11"`, `"op":"solve","sale":"11","task":"t-1","answer":"right"`,
 		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`,
 		`"op":"renew","token":"user:7"`,
 	} {
-		p.wantRefused(op, shop.Unauthorized)
+		p.wantError(op, shop.Unauthorized)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestOversizedAndBinaryFramesCloseTheSocket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	large, binary := n.connect(t, 0), n.connect(t, 0)
-	large.must(`"op":"time","t0":1,"pad":"`+strings.Repeat("x", maxFrame-60)+`"`, nil)
+	large.mustCall(`"op":"time","t0":1,"pad":"`+strings.Repeat("x", maxFrame-60)+`"`, nil)
 	large.send(`{"id":9,"op":"time","t0":1,"pad":"` + strings.Repeat("x", maxFrame) + `"}`)
 	large.awaitClose(CloseTooLarge)
 	binary.sendAs(wsclient.Binary, `{"id":9,"op":"time","t0":1}`)
@@ -201,9 +201,9 @@ func TestTooManyOpsAreRejectedThenClosed(t *testing.T) {
 	t.Parallel()
 	p := startNode(t, func(o *Options) { o.OpsPerSecond, o.OpsBurst = 0.1, 5 }).connect(t, 0)
 	for range 4 {
-		p.fence()
+		p.waitHandled()
 	}
-	if e := p.wantRefused(`"op":"time","t0":1`, shop.RateLimited); e.RetryMS < 1 {
+	if e := p.wantError(`"op":"time","t0":1`, shop.RateLimited); e.RetryMS < 1 {
 		t.Fatalf("no retry_ms in %+v", e)
 	}
 	for range 5 {
@@ -239,7 +239,7 @@ func TestPongKeepsTheConnectionAlive(t *testing.T) {
 	c := n.hub.allClients()[0]
 	greeted := c.aliveAt.Load()
 	kit.Eventually(t, testTimeout, func() (bool, string) { return c.aliveAt.Load() > greeted, "waiting for a pong that counts" })
-	p.fence()
+	p.waitHandled()
 }
 
 // startBuy returns a node and a peer with a running buy under id 101. The test finishes the buy through the channel.
@@ -247,21 +247,21 @@ func startBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
 	t.Helper()
 	n := startNode(t)
 	started := make(chan func(order.Receipt, error), 1)
-	n.shop.set(func(s *fakeShop) { s.buyLater = func(then func(order.Receipt, error)) { started <- then } })
+	n.shop.set(func(s *fakeShop) { s.buyLater = func(finish func(order.Receipt, error)) { started <- finish } })
 	p := n.connect(t, 7)
 	p.send(`{"id":101,` + buyFields(`1`) + `}`)
 	return n, p, started
 }
 
-// A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after it.
+// A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after the buy.
 func TestNextOpWaitsForARunningBuy(t *testing.T) {
 	t.Parallel()
 	n, p, started := startBuy(t)
 	p.send(`{"id":102,"op":"time","t0":1}`)
-	then := <-started
-	n.connect(t, 8).fence() // other connections do not wait
-	then(order.Receipt{Order: 5, Ticket: 1, State: shop.Reserved}, nil)
-	p.await("answer", func(f *wsclient.Frame) bool { return isReply(f, 102) })
+	finish := <-started
+	n.connect(t, 8).waitHandled() // other connections do not wait
+	finish(order.Receipt{Order: 5, Ticket: 1, State: shop.Reserved}, nil)
+	p.await("reply to the second op", func(f *wsclient.Frame) bool { return isReply(f, 102) })
 	var order []int64
 	p.mu.Lock()
 	for _, f := range p.received {
@@ -279,10 +279,10 @@ func TestNextOpWaitsForARunningBuy(t *testing.T) {
 func TestDisconnectDuringBuyCausesNoFailure(t *testing.T) {
 	t.Parallel()
 	n, p, started := startBuy(t)
-	then := <-started
+	finish := <-started
 	p.conn.Close()
 	n.awaitClients(0)
-	then(order.Receipt{Order: 5}, nil)
+	finish(order.Receipt{Order: 5}, nil)
 }
 
 func TestShopPanicReturnsInternalError(t *testing.T) {
@@ -292,10 +292,10 @@ func TestShopPanicReturnsInternalError(t *testing.T) {
 		s.buy = func(shop.ID, order.BuyRequest) (order.Receipt, error) { panic("secret of the shop") }
 	})
 	p := n.connect(t, 7)
-	if e := p.wantRefused(buyFields(`1`), shop.Internal); strings.Contains(e.Message, "secret") {
+	if e := p.wantError(buyFields(`1`), shop.Internal); strings.Contains(e.Message, "secret") {
 		t.Fatalf("got %+v", e)
 	}
-	p.fence()
+	p.waitHandled()
 }
 
 func TestNewConnectionAboveMaxPerUserClosesTheOldest(t *testing.T) {
@@ -303,6 +303,6 @@ func TestNewConnectionAboveMaxPerUserClosesTheOldest(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.MaxPerUser = 2 })
 	oldest, second, newest := n.connect(t, 7), n.connect(t, 7), n.connect(t, 7)
 	oldest.awaitClose(CloseReplaced)
-	second.fence()
-	newest.fence()
+	second.waitHandled()
+	newest.waitHandled()
 }

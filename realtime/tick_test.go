@@ -22,7 +22,7 @@ func counters(sale shop.ID, stock int64) shop.Counters {
 func (n *node) watcher(t *testing.T, watch string) *peer {
 	t.Helper()
 	p := n.connect(t, 0)
-	p.must(watch, nil)
+	p.mustCall(watch, nil)
 	return p
 }
 
@@ -87,12 +87,12 @@ func TestNoTickIsSentWithoutChanges(t *testing.T) {
 	p := n.watcher(t, `"op":"watch"`)
 	n.settle(counters(11, 5))
 	p.awaitEvents("tick", 1)
-	p.fence()
+	p.waitHandled()
 	before, encoded := len(p.all("tick")), testutil.ToFloat64(n.hub.metrics.encodedTicks)
 	for range 20 {
 		n.hub.Tick(2, []shop.Counters{counters(11, 5), counters(12, 0), {Sale: 13}}[:1])
 	}
-	p.fence()
+	p.waitHandled()
 	if after := len(p.all("tick")); after != before || testutil.ToFloat64(n.hub.metrics.encodedTicks) != encoded {
 		t.Errorf("%d ticks without changes, want none", after-before)
 	}
@@ -104,7 +104,7 @@ func TestTickContainsOnlyChangedWatchedSales(t *testing.T) {
 	p := n.watcher(t, `"op":"watch"`)
 	n.settle(counters(11, 5), counters(12, 6), counters(77, 1))
 	p.awaitEvents("tick", 1)
-	p.fence()
+	p.waitHandled()
 	before := len(p.all("tick"))
 	n.hub.Tick(2, []shop.Counters{counters(11, 4), counters(12, 6), counters(77, 0)})
 	got := lines(p.awaitEvents("tick", before+1)[before])
@@ -123,7 +123,7 @@ func TestNewWatcherGetsTheWholeSetOnce(t *testing.T) {
 	if got := lines(late.awaitEvents("tick", 1)[0]); len(got) != 2 {
 		t.Errorf("the new watcher got %v, want both sales", got)
 	}
-	late.fence()
+	late.waitHandled()
 	if n := len(late.all("tick")); n != 1 {
 		t.Errorf("the new watcher got %d ticks, want 1", n)
 	}
@@ -158,9 +158,9 @@ func TestUnwatchRemovesSalesFromTheWatchedList(t *testing.T) {
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch","sales":["5","6"]`)
 	wantSame(t, "watched", []shop.ID{5, 6}, n.hub.Watched())
-	p.must(`"op":"unwatch","sales":["5"]`, nil)
+	p.mustCall(`"op":"unwatch","sales":["5"]`, nil)
 	wantSame(t, "watched", map[shop.ID]int64{6: 1}, n.hub.WatchedBy())
-	p.must(`"op":"unwatch"`, nil)
+	p.mustCall(`"op":"unwatch"`, nil)
 	if got := n.hub.Watched(); len(got) != 0 {
 		t.Errorf("still watched: %v", got)
 	}
@@ -173,15 +173,15 @@ func TestWatchersOfTheSameSalesShareASet(t *testing.T) {
 	n.watcher(t, `"op":"watch","sales":["6","5","5"]`)
 	p := n.connect(t, 0)
 	// The number of sets is limited; above the limit, watch returns Busy.
-	if e := p.wantRefused(`"op":"watch","sales":["7"]`, shop.Busy); e.RetryMS == 0 {
+	if e := p.wantError(`"op":"watch","sales":["7"]`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no retry_ms in %+v", e)
 	}
-	p.must(`"op":"watch","sales":["5","6"]`, nil)
+	p.mustCall(`"op":"watch","sales":["5","6"]`, nil)
 	wantSame(t, "watched", map[shop.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
 	// A whole slot is never rejected: without a place for a combined set, it replaces the other subjects.
-	p.must(`"op":"watch","slot":"1"`, nil)
+	p.mustCall(`"op":"watch","slot":"1"`, nil)
 	wantSame(t, "watched", map[shop.ID]int64{5: 2, 6: 2, 11: 1, 12: 1}, n.hub.WatchedBy())
-	p.wantRefused(`"op":"watch","slot":"1","sales":["7"]`, shop.Busy)
+	p.wantError(`"op":"watch","slot":"1","sales":["7"]`, shop.Busy)
 }
 
 // TestNoAddressTakesAllWatchSets repeats the attack of the review of 2026-11: many anonymous clients of one address
@@ -241,7 +241,7 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 		}
 	}
 	if len(h.sets) > 0 {
-		t.Errorf("%d sets without members", len(h.sets))
+		t.Errorf("got %d sets without members, want 0", len(h.sets))
 	}
 	if n := len(admitted("127.0.0.4", 9, 1000)); n != maxSetsPerUser {
 		t.Errorf("a user has %d places, want %d", n, maxSetsPerUser)
@@ -252,11 +252,11 @@ func TestWatchedSlotsAreLimited(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).connect(t, 0)
 	for slot := range maxWatchedSlots {
-		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot+1), nil)
+		p.mustCall(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot+1), nil)
 	}
-	p.wantRefused(`"op":"watch","slot":"9"`, shop.RateLimited)
-	p.must(`"op":"unwatch","slot":"1"`, nil)
-	p.must(`"op":"watch","slot":"9"`, nil)
+	p.wantError(`"op":"watch","slot":"9"`, shop.RateLimited)
+	p.mustCall(`"op":"unwatch","slot":"1"`, nil)
+	p.mustCall(`"op":"watch","slot":"9"`, nil)
 }
 
 func TestMetricsAreRegistered(t *testing.T) {

@@ -8,32 +8,32 @@ import (
 	"stampede/app/test/kit"
 )
 
-func (f *feed) setAway(away bool) { f.set(func(d *database) { d.away = away }) }
+func (f *feed) setUnreachable(away bool) { f.set(func(d *database) { d.unreachable = away }) }
 
 // When the database is unreachable, hello succeeds. Events continue with the old cursor. When the database returns, the
 // missed changes follow as events, and then the cursor advances.
 func TestHelloSucceedsWhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t)
-	n.feed.commit(state(7, 100, 2)) // while the user has no connection
-	n.feed.setAway(true)
+	n.feed.commit(orderWithRev(7, 100, 2)) // while the user has no connection
+	n.feed.setUnreachable(true)
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
 		t.Fatalf("hello returned %+v, want no missed orders and cursor %s", ok, cursor)
 	}
-	n.feed.queueEvent(t, state(7, 101, 1))
-	if h := p.awaitOrders(1)[0]; h.Cursor != cursor {
-		t.Errorf("got event cursor %s, want %s while rows are owed", h.Cursor, cursor)
+	n.feed.commitAndPublish(t, orderWithRev(7, 101, 1))
+	if e := p.awaitOrders(1)[0]; e.Cursor != cursor {
+		t.Errorf("got event cursor %s, want %s while rows are still to be read", e.Cursor, cursor)
 	}
-	n.feed.setAway(false)
-	missed := p.awaitOrder("the missed order", func(h received) bool { return h.Order.ID == 100 })
+	n.feed.setUnreachable(false)
+	missed := p.awaitOrder("the missed order", func(e orderEvent) bool { return e.Order.ID == 100 })
 	if missed.Cursor != cursor || missed.Order.Rev != 2 {
 		t.Errorf("got %+v, want rev 2 with cursor %s", missed, cursor)
 	}
 	n.awaitProven()
-	n.feed.queueEvent(t, state(7, 101, 2))
-	h := p.awaitOrder("the next event", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 2 })
-	if h.Cursor == cursor {
+	n.feed.commitAndPublish(t, orderWithRev(7, 101, 2))
+	e := p.awaitOrder("the next event", func(e orderEvent) bool { return e.Order.ID == 101 && e.Order.Rev == 2 })
+	if e.Cursor == cursor {
 		t.Error("the cursor does not advance")
 	}
 }
@@ -44,7 +44,7 @@ func TestUnsendableMissedRowsCloseForResync(t *testing.T) {
 	for name, fault := range map[string]func(d *database){
 		"too many changes": func(d *database) {
 			for i := range maxChanges + 1 {
-				d.rows[shop.ID(i+1)] = row{state(7, shop.ID(i+1), 1), d.nowLocked()}
+				d.rows[shop.ID(i+1)] = row{orderWithRev(7, shop.ID(i+1), 1), d.nowLocked()}
 			}
 		},
 		"a new history": func(d *database) { d.history = "0badcafe" },
@@ -52,11 +52,11 @@ func TestUnsendableMissedRowsCloseForResync(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, cursor := startWithCursor(t)
-			n.feed.setAway(true)
+			n.feed.setUnreachable(true)
 			p := n.dial(t)
 			p.hello(7, cursor)
 			n.feed.set(fault)
-			n.feed.setAway(false)
+			n.feed.setUnreachable(false)
 			p.awaitClose(CloseResync)
 			if ok := n.dial(t).hello(7, cursor); !ok.Reset {
 				t.Errorf("hello returned %+v, want a reset", ok)
@@ -70,7 +70,7 @@ func TestUnsendableMissedRowsCloseForResync(t *testing.T) {
 func TestNodeStartsWhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t, kit.Redis(t))
-	f.setAway(true)
+	f.setUnreachable(true)
 	n := startNodeOn(t, f)
 	kit.Eventually(t, testTimeout, func() (bool, string) { return n.hub.gapReason() != "", "waiting for the subscription" })
 	p := n.dial(t)
@@ -78,9 +78,9 @@ func TestNodeStartsWhileDatabaseIsUnreachable(t *testing.T) {
 	if ok.Cursor != noCursor.String() || ok.Reset {
 		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
-	n.feed.queueEvent(t, state(7, 100, 1))
-	p.awaitFresh("100/1")
-	n.feed.setAway(false)
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 1))
+	p.awaitStates("100/1")
+	n.feed.setUnreachable(false)
 	p.awaitClose(CloseResync)
 	if ok := n.dial(t).hello(7, p.orders()[0].Cursor); !ok.Reset || ok.Cursor == noCursor.String() {
 		t.Errorf("hello returned %+v, want a reset", ok)
@@ -93,34 +93,34 @@ func TestInstantDoesNotAdvanceWhileRowsAreUnreadable(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
 	var before shop.Millis // last time of the database's clock
-	n.feed.set(func(d *database) { d.away, before = true, d.nowLocked() })
-	n.feed.lose(t, state(7, 100, 1))
-	n.feed.queueEvent(t, state(7, 103, 1)) // reveals the loss
-	n.feed.queueEvent(t, state(7, 106, 1))
-	for _, h := range p.awaitOrders(2) {
-		if at, err := ParseCursor(h.Cursor); err != nil || at.At > before {
-			t.Errorf("got event cursor %s, want at most %d", h.Cursor, before)
+	n.feed.set(func(d *database) { d.unreachable, before = true, d.nowLocked() })
+	n.feed.lose(t, orderWithRev(7, 100, 1))
+	n.feed.commitAndPublish(t, orderWithRev(7, 103, 1)) // reveals the loss
+	n.feed.commitAndPublish(t, orderWithRev(7, 106, 1))
+	for _, e := range p.awaitOrders(2) {
+		if at, err := ParseCursor(e.Cursor); err != nil || at.At > before {
+			t.Errorf("got event cursor %s, want at most %d", e.Cursor, before)
 		}
 	}
-	n.feed.setAway(false)
-	p.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 100 })
+	n.feed.setUnreachable(false)
+	p.awaitOrder("the lost change", func(e orderEvent) bool { return e.Order.ID == 100 })
 	n.awaitProven()
-	n.feed.queueEvent(t, state(7, 109, 1))
-	p.awaitOrder("the next event", func(h received) bool { return h.Order.ID == 109 })
+	n.feed.commitAndPublish(t, orderWithRev(7, 109, 1))
+	p.awaitOrder("the next event", func(e orderEvent) bool { return e.Order.ID == 109 })
 }
 
-// After a failover the database may lack commits and reuse a rev. A client with orders from before is closed, and its
-// next hello returns reset. A client that has read its orders from the new database is not reset.
+// After a failover the database may lack commits and reuse a rev. A client with orders from before the failover is
+// closed, and its next hello returns reset. A client that has read its orders from the new database is not reset.
 func TestDatabaseFailoverResetsClients(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.ProbeEvery = 50 * time.Millisecond })
 	n.awaitProven()
 	p, anonymous := n.connect(t, 7), n.connect(t, 0)
-	n.feed.queueEvent(t, state(7, 100, 3))
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 3))
 	cursor := p.awaitOrders(1)[0].Cursor
 	n.feed.set(func(d *database) {
 		d.history = "0badcafe"
-		d.rows[100] = row{state(7, 100, 2), d.nowLocked()}
+		d.rows[100] = row{orderWithRev(7, 100, 2), d.nowLocked()}
 	})
 	p.awaitClose(CloseResync)
 	again := n.dial(t)
@@ -129,13 +129,13 @@ func TestDatabaseFailoverResetsClients(t *testing.T) {
 		t.Fatalf("hello returned %+v, want a reset to the new history", ok)
 	}
 	n.awaitProven()
-	n.feed.queueEvent(t, state(7, 100, 3))
-	h := again.awaitOrder("a repeated rev", func(h received) bool { return h.Order.Rev == 3 })
-	if ok := n.dial(t).hello(7, h.Cursor); ok.Reset {
+	n.feed.commitAndPublish(t, orderWithRev(7, 100, 3))
+	e := again.awaitOrder("a repeated rev", func(e orderEvent) bool { return e.Order.Rev == 3 })
+	if ok := n.dial(t).hello(7, e.Cursor); ok.Reset {
 		t.Errorf("unexpected reply to hello: %+v", ok)
 	}
-	anonymous.fence() // a client without orders stays
-	again.fence()
+	anonymous.waitHandled() // a client without orders stays
+	again.waitHandled()
 }
 
 // A resync closes the connections of a user with more than maxChanges changes for a new hello.
@@ -146,32 +146,32 @@ func TestResyncClosesUserWithTooManyChanges(t *testing.T) {
 	p, other := n.dial(t), n.connect(t, 8)
 	cursor := p.hello(7, "").Cursor
 	for i := range maxChanges + 1 {
-		n.feed.commit(state(7, shop.ID(1000+i), 1))
+		n.feed.commit(orderWithRev(7, shop.ID(1000+i), 1))
 	}
-	n.feed.lose(t, state(8, 100, 1))
-	n.feed.queueEvent(t, state(8, 103, 1))
+	n.feed.lose(t, orderWithRev(8, 100, 1))
+	n.feed.commitAndPublish(t, orderWithRev(8, 103, 1))
 	p.awaitClose(CloseResync)
 	if ok := n.dial(t).hello(7, cursor); !ok.Reset {
 		t.Errorf("hello returned %+v, want a reset", ok)
 	}
-	other.awaitOrder("the lost change", func(h received) bool { return h.Order.ID == 100 })
+	other.awaitOrder("the lost change", func(e orderEvent) bool { return e.Order.ID == 100 })
 }
 
 // Unreadable rows of a user delay a hello by at most ReadWithin, and they delay no events.
 func TestHelloWaitsForRowsAtMostReadWithin(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t, func(o *Options) { o.ReadWithin = 50 * time.Millisecond })
-	n.feed.commit(state(7, 100, 1))
+	n.feed.commit(orderWithRev(7, 100, 1))
 	hold := make(chan struct{})
 	n.feed.set(func(d *database) { d.before = func() { <-hold } })
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
 		t.Errorf("unexpected reply to hello: %+v", ok)
 	}
-	n.feed.queueEvent(t, state(7, 101, 1))
-	p.awaitFresh("101/1")
+	n.feed.commitAndPublish(t, orderWithRev(7, 101, 1))
+	p.awaitStates("101/1")
 	n.feed.set(func(d *database) { d.before = nil })
 	close(hold)
-	p.awaitOrder("the missed order", func(h received) bool { return h.Order.ID == 100 })
-	wantSame(t, "heard", []string{"101/1", "100/1"}, p.fresh())
+	p.awaitOrder("the missed order", func(e orderEvent) bool { return e.Order.ID == 100 })
+	wantSame(t, "received states", []string{"101/1", "100/1"}, p.withoutRepeats())
 }

@@ -40,8 +40,8 @@ func (w watching) without(slot shop.ID, sales []shop.ID) watching {
 	}
 }
 
-// watchSet is a sorted list of sales and the clients that watch exactly these. A tick is encoded once per set. The set
-// is deleted with its last client.
+// watchSet is a sorted list of sales and the clients that watch exactly these sales. A tick is encoded once per set.
+// The set is deleted when its last client leaves.
 type watchSet struct {
 	key     string
 	singles []shop.ID // single sales; guarded by the hub's setsMu, as are writes to slots
@@ -57,7 +57,7 @@ type watchSet struct {
 // newcomer is a member that needs the whole set once, because its snapshot may be older than the line table.
 type newcomer struct {
 	client *client
-	since  int64 // number of the newest tick when it joined
+	since  int64 // number of the newest tick when the client joined
 }
 
 // setKey returns the key of a set with these slots and sales, both sorted.
@@ -75,8 +75,8 @@ func setKey(slots, sales []shop.ID) string {
 	return b.String()
 }
 
-// add adds the client. It receives the whole set with the second tick from now: the counters of the first one may have
-// been read without its sales.
+// add adds the client. The client receives the whole set with the second tick from now: the counters of the first tick
+// may have been read without the sales of the set.
 func (s *watchSet) add(c *client, tickNo int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +126,8 @@ func (s *watchSet) narrow(slots, singles, sales []shop.ID) {
 func (s *watchSet) queueTick(b *lineTable, now shop.Millis, m *metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := b.linesSince(b.no, s.sales)
-	due := s.dueNewcomers(b.no)
+	changed := b.linesSince(b.tickNumber, s.sales)
+	due := s.dueNewcomers(b.tickNumber)
 	if len(changed) == 0 && len(due) == 0 {
 		return
 	}
@@ -137,7 +137,7 @@ func (s *watchSet) queueTick(b *lineTable, now shop.Millis, m *metrics) {
 	}
 	t := newTick(now, changed, all, m.encodedTicks)
 	if len(changed) > 0 {
-		s.eachLocked(func(c *client) { c.offerTick(t, c.wholeAt == b.no) })
+		s.eachLocked(func(c *client) { c.offerTick(t, c.wholeAt == b.tickNumber) })
 		return
 	}
 	for _, n := range due {
@@ -146,10 +146,10 @@ func (s *watchSet) queueTick(b *lineTable, now shop.Millis, m *metrics) {
 }
 
 // dueNewcomers removes and returns the newcomers that receive the whole set with this tick, and marks them.
-func (s *watchSet) dueNewcomers(no int64) []newcomer {
+func (s *watchSet) dueNewcomers(tickNumber int64) []newcomer {
 	n := 0
-	for n < len(s.fresh) && s.fresh[n].since+2 <= no {
-		s.fresh[n].client.wholeAt = no
+	for n < len(s.fresh) && s.fresh[n].since+2 <= tickNumber {
+		s.fresh[n].client.wholeAt = tickNumber
 		n++
 	}
 	due := s.fresh[:n:n]
@@ -166,8 +166,8 @@ func (s *watchSet) each(fn func(c *client)) {
 }
 
 // eachLocked calls fn for every member. It unlocks while writers start, so members may join and leave. The last member
-// takes the index of a member that leaves. Iterating backwards therefore skips no member; at worst, it calls fn twice
-// for one.
+// takes the index of a member that leaves. The backward iteration therefore skips no member; at worst, it calls fn
+// twice for one member.
 func (s *watchSet) eachLocked(fn func(c *client)) {
 	for i := len(s.members) - 1; i >= 0; i = min(i, len(s.members)) - 1 {
 		c := s.members[i]

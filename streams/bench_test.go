@@ -22,8 +22,8 @@ const (
 
 // BenchmarkRatioGate compares the gate with one script call per buy: 256 concurrent buyers, the same Redis with an
 // fsync per write, the same script. It reports the medians of both rates (buys per second) and of their ratio; the
-// required ratio is 4. The two alternate in short rounds, one per iteration (-benchtime 12x), so that other load on the
-// machine affects both.
+// required ratio is 4. Grouped and single calls alternate in short rounds, one per iteration (-benchtime 12x), so that
+// other load on the machine affects both.
 func BenchmarkRatioGate(b *testing.B) {
 	client := dial(b, kit.Redis(b), func(o *redis.Options) { o.PoolSize = benchCallers })
 	l, err := New(Options{Client: client, Partitions: 1, Backlog: benchBacklog})
@@ -31,7 +31,7 @@ func BenchmarkRatioGate(b *testing.B) {
 		b.Fatal(err)
 	}
 	ctx := context.Background()
-	// A background rewrite of the file would slow down only one of the two.
+	// A background rewrite of the append-only file would slow down only one of the two.
 	const rewrite = "auto-aof-rewrite-percentage"
 	before, err := client.ConfigGet(ctx, rewrite).Result()
 	if err != nil {
@@ -55,9 +55,9 @@ func BenchmarkRatioGate(b *testing.B) {
 }
 
 // median returns the median: one disturbed round does not change it.
-func median(of []float64) float64 {
-	slices.Sort(of)
-	return of[len(of)/2]
+func median(rates []float64) float64 {
+	slices.Sort(rates)
+	return rates[len(rates)/2]
 }
 
 // benchRound returns the rates of both gates. Buyers send the next buy as soon as they have a result, like clients on

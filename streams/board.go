@@ -98,12 +98,12 @@ func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigu
 func decodeFigures[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	all := []T{}
 	for text := range texts {
-		var one T
-		if err := json.Unmarshal([]byte(text), &one); err != nil {
+		var figures T
+		if err := json.Unmarshal([]byte(text), &figures); err != nil {
 			slog.DebugContext(ctx, "unreadable figures of a node", "err", err)
 			continue
 		}
-		all = append(all, one)
+		all = append(all, figures)
 	}
 	return all
 }

@@ -19,15 +19,15 @@ import (
 func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		turn := shop.Millis(1_795_222_800_000)
-		say := func(id, sockets int, turn shop.Millis) bool {
+		publish := func(id, sockets int, turn shop.Millis) bool {
 			first, err := f.inventory.PublishFigures(f.ctx, board.NodeFigures{ID: id, Sockets: sockets}, turn)
 			f.must(err)
 			return first
 		}
-		if !say(1, 10, turn) || say(2, 20, turn) || say(1, 11, 0) || !say(2, 20, turn+5000) {
+		if !publish(1, 10, turn) || publish(2, 20, turn) || publish(1, 11, 0) || !publish(2, 20, turn+5000) {
 			t.Error("a point of the history was added by no node or by two nodes, want one")
 		}
-		sizes := func() (all []int) {
+		readFigures := func() (all []int) {
 			stored, err := f.inventory.Figures(f.ctx)
 			f.must(err)
 			for _, n := range stored {
@@ -36,7 +36,7 @@ func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 			slices.Sort(all)
 			return all
 		}
-		if got := sizes(); !slices.Equal(got, []int{1, 2, 11, 20}) {
+		if got := readFigures(); !slices.Equal(got, []int{1, 2, 11, 20}) {
 			t.Errorf("got the figures %v of two nodes, want 1, 2, 11 and 20", got)
 		}
 		for i := range board.Points + 2 {
@@ -49,7 +49,7 @@ func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 		if len(all) != board.Points || all[0].At != 2 || len(last) != 2 || last[1].At != board.Points+1 {
 			t.Errorf("%d points from %+v on, the last %+v", len(all), all[0], last)
 		}
-		if got := sizes(); !slices.Equal(got, []int{1, 11}) {
+		if got := readFigures(); !slices.Equal(got, []int{1, 11}) {
 			t.Errorf("after the end of one node got the figures %v, want 1 and 11", got)
 		}
 		for _, key := range []string{boardKey, boardHistory, boardTurns + "1795222800000"} {
@@ -128,22 +128,22 @@ func TestRejectedWritesAreDetected(t *testing.T) {
 func TestProcessReplacesOnlyItsSaleFigures(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		sale := newID()
-		say := func(by string, attempts int64) {
-			away := map[shop.Layer]map[shop.Code]int64{shop.LayerNode: {shop.SoldOut: attempts}}
-			figures := board.SaleFigures{Sale: sale, By: by, Attempts: attempts, Rejected: away}
+		publish := func(by string, attempts int64) {
+			rejected := map[shop.Layer]map[shop.Code]int64{shop.LayerNode: {shop.SoldOut: attempts}}
+			figures := board.SaleFigures{Sale: sale, By: by, Attempts: attempts, Rejected: rejected}
 			f.must(f.inventory.PublishSaleFigures(f.ctx, []board.SaleFigures{figures}))
 		}
-		say("1", 5)
-		say("2", 7)
-		say("1", 6)
+		publish("1", 5)
+		publish("2", 7)
+		publish("1", 6)
 		stored, err := f.inventory.SaleFigures(f.ctx, sale)
 		f.must(err)
-		var attempts, away int64
+		var attempts, rejected int64
 		for _, one := range stored {
 			attempts += one.Attempts
-			away += one.Rejected[shop.LayerNode][shop.SoldOut]
+			rejected += one.Rejected[shop.LayerNode][shop.SoldOut]
 		}
-		if len(stored) != 2 || attempts != 13 || away != 13 {
+		if len(stored) != 2 || attempts != 13 || rejected != 13 {
 			t.Errorf("kept %+v, want two processes with 13 attempts and 13 rejections", stored)
 		}
 		ttl, err := f.client.PTTL(f.ctx, boardSale+sale.String()).Result()

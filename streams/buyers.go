@@ -11,16 +11,16 @@ import (
 const (
 	// buyersPage is the number of entries or buyers that one call reads: about a millisecond of Redis.
 	buyersPage = 1000
-	// maxRecentEntries is the maximum number of entries that are searched for those of one sale. Beyond it, reading all
-	// buyers costs no more.
+	// maxRecentEntries is the maximum number of entries that are searched for entries of one sale. Reading all buyers
+	// costs less than a longer search.
 	maxRecentEntries = 20 * buyersPage
 )
 
 // Buyers lists the users with a reservation of the sale that was accepted since the mark. The cost grows with the
 // number of entries that the whole partition has accepted since. With the zero mark, and if the stream is incomplete,
 // it lists all buyers. Each acceptance issues the next ticket and one stream entry in one step, so the list is complete
-// if it has the entry of every ticket. If one is missing (trimmed, another epoch, too many in between), all buyers are
-// read in pages.
+// if it has the entry of every ticket. If an entry is missing (trimmed, of another epoch, beyond maxRecentEntries), all
+// buyers are read in pages.
 func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -39,7 +39,7 @@ func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.Bu
 	return all, wrapped(err, "read the buyers of sale %s", sale.ID)
 }
 
-// recentBuyers reads the stream after the mark. complete: no buyer is missing.
+// recentBuyers reads the stream after the mark. complete is true if no buyer is missing.
 func (l *Inventory) recentBuyers(
 	ctx context.Context, k *partitionKeys, sale shop.SaleRef, since shop.BuyersMark,
 ) (b shop.Buyers, complete bool, err error) {
@@ -53,7 +53,7 @@ func (l *Inventory) recentBuyers(
 	}
 	b.Mark = since
 	for scanned := 0; ; {
-		// read after the numbers, so it has the entries of all their tickets
+		// the page is read after the counters, so the stream has the entries of all counted tickets
 		page, err := l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result()
 		if err != nil {
 			return shop.Buyers{}, false, transient(err)
@@ -61,7 +61,7 @@ func (l *Inventory) recentBuyers(
 		for _, m := range page {
 			b.Mark.Entry = m.ID
 			e := parseEntry(sale.Partition, m)
-			if e.Bad != nil || e.Sale != sale.ID || e.Epoch != since.Epoch {
+			if e.ParseErr != nil || e.Sale != sale.ID || e.Epoch != since.Epoch {
 				continue
 			}
 			if e.Ticket > b.Mark.Tickets+1 {
@@ -79,7 +79,7 @@ func (l *Inventory) recentBuyers(
 }
 
 // allBuyers scans all buyers. They are not removed while the sale exists, so the scan finds all buyers that existed
-// when it began. Later ones have an entry after the mark.
+// when it began. Later buyers have an entry after the mark.
 func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (shop.Buyers, error) {
 	numbers, err := l.readNumbers(ctx, k, sale)
 	if err != nil {

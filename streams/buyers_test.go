@@ -65,13 +65,13 @@ func TestMarkSelectsLaterBuyers(t *testing.T) {
 func TestIncompleteStreamReadsAllBuyers(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(f *fixture, stream string, s *shop.Sale){
-		"trimmed": func(f *fixture, stream string, _ *shop.Sale) {
+		"trimmed stream": func(f *fixture, stream string, _ *shop.Sale) {
 			f.must(f.client.XTrimMaxLen(f.ctx, stream, 1).Err())
 		},
-		"trimmed to end": func(f *fixture, stream string, _ *shop.Sale) {
+		"empty stream": func(f *fixture, stream string, _ *shop.Sale) {
 			f.must(f.client.XTrimMaxLen(f.ctx, stream, 0).Err())
 		},
-		"one deleted by hand": func(f *fixture, stream string, _ *shop.Sale) {
+		"entry deleted by hand": func(f *fixture, stream string, _ *shop.Sale) {
 			entries, err := f.client.XRange(f.ctx, stream, "-", "+").Result()
 			f.must(err)
 			f.must(f.client.XDel(f.ctx, stream, entries[2].ID).Err())
@@ -79,7 +79,7 @@ func TestIncompleteStreamReadsAllBuyers(t *testing.T) {
 		"another epoch": func(f *fixture, _ string, _ *shop.Sale) {
 			f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.meta, "epoch", testEpoch+1).Err())
 		},
-		"tickets lost": func(f *fixture, _ string, s *shop.Sale) {
+		"lost tickets": func(f *fixture, _ string, s *shop.Sale) {
 			f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "tickets", 1).Err())
 		},
 	} {

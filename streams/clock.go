@@ -14,9 +14,9 @@ import (
 // clockReplyWait is how long a read waits for the clocks of other primaries after the first.
 const clockReplyWait = 20 * time.Millisecond
 
-// serverTime returns Redis TIME (I10). In a cluster it is the earliest clock of the keys' primaries: a later one may be
-// in the future for a partition, which then publishes nothing stamped by it (F2). It does not wait for unreachable
-// primaries.
+// serverTime returns Redis TIME (I10). In a cluster it is the earliest clock of the keys' primaries: a later clock may
+// be in the future for a partition, which then does not publish rows touched at that time (F2). serverTime does not
+// wait for unreachable primaries.
 func serverTime(ctx context.Context, client redis.UniversalClient, keys ...string) (time.Time, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -88,7 +88,7 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 	if !ok {
 		return 0, nil
 	}
-	var one sync.Mutex
+	var mu sync.Mutex
 	var minAhead, maxAhead time.Duration
 	found := false
 	err := cluster.ForEachMaster(ctx, func(ctx context.Context, primary *redis.Client) error {
@@ -100,8 +100,8 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 			return transient(err)
 		}
 		ahead := now.Sub(began.Add(time.Since(began) / 2))
-		one.Lock()
-		defer one.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		if !found {
 			minAhead, maxAhead, found = ahead, ahead, true
 		}

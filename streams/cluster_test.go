@@ -46,8 +46,8 @@ func onCluster(t testing.TB, primaries int) *clusterFixture {
 	return c
 }
 
-// on returns the partitions of a primary.
-func (c *clusterFixture) on(primary *kit.RedisServer) (partitions []int) {
+// partitionsOn returns the partitions of a primary.
+func (c *clusterFixture) partitionsOn(primary *kit.RedisServer) (partitions []int) {
 	c.t.Helper()
 	placed, err := Placements(c.ctx, c.redis, c.inventory.Partitions())
 	c.must(err)
@@ -77,17 +77,17 @@ type testShop struct {
 // buys, waits until every accepted buy has its row, and checks the sums.
 func (c *clusterFixture) startShops(units int64) (shops []*testShop, closeShops func()) {
 	ctx, cancel := context.WithCancel(c.ctx)
-	working, stopWorkers := context.WithCancel(c.ctx)
+	workerCtx, stopWorkers := context.WithCancel(c.ctx)
 	g := c.gate(c.inventory)
-	var at, work sync.WaitGroup
+	var buying, workers sync.WaitGroup
 	for p := range c.inventory.Partitions() {
 		s := &testShop{handler: newFakeHandler(), sale: c.openSale(units, func(s *shop.Sale) { s.Partition = p })}
 		shops = append(shops, s)
 		worker := NewConsumer(c.inventory, p, "worker", settlingHandler{s.handler, c.inventory}, ConsumerOptions{
 			Block: 20 * time.Millisecond, ClaimIdle: time.Second, RetryPause: 5 * time.Millisecond,
 		})
-		work.Go(func() { _ = worker.Run(working) })
-		at.Go(func() {
+		workers.Go(func() { _ = worker.Run(workerCtx) })
+		buying.Go(func() {
 			for ctx.Err() == nil {
 				b := buyOf(s.sale, shop.ID(1000+s.user.Add(1)), 1, "key-trade-1")
 				for ctx.Err() == nil { // repeats the same buy until its outcome is known
@@ -108,16 +108,16 @@ func (c *clusterFixture) startShops(units int64) (shops []*testShop, closeShops 
 	}
 	return shops, func() {
 		cancel()
-		at.Wait()
+		buying.Wait()
 		for _, s := range shops {
 			c.checkShop(s)
 		}
 		stopWorkers()
-		work.Wait()
+		workers.Wait()
 	}
 }
 
-// awaitBuys waits until more further buys were accepted in the shop, and as many rows were written.
+// awaitBuys waits until the shop has accepted the given number of further buys, and as many rows were written.
 func (c *clusterFixture) awaitBuys(s *testShop, more int64) {
 	c.t.Helper()
 	accepted, rows := s.accepted.Load(), int64(s.handler.count())
@@ -171,7 +171,7 @@ func TestDeadPrimaryStopsOnlyItsPartitions(t *testing.T) {
 	c := onCluster(t, 3)
 	shops, closeShops := c.startShops(1_000_000)
 	victim := c.cluster.Primaries[1]
-	dead := c.on(victim)
+	dead := c.partitionsOn(victim)
 	isDead := make(map[int]bool)
 	for _, p := range dead {
 		isDead[p] = true
@@ -183,8 +183,8 @@ func TestDeadPrimaryStopsOnlyItsPartitions(t *testing.T) {
 		c.awaitBuys(s, 20)
 	}
 	for name, fault := range map[string]struct{ stop, start func() }{
-		"killed":       {victim.Kill, victim.Start},
-		"stands still": {victim.Pause, victim.Resume},
+		"killed primary": {victim.Kill, victim.Start},
+		"paused primary": {victim.Pause, victim.Resume},
 	} {
 		fault.stop()
 		c.wantDeadPartitions(name, shops, isDead)
@@ -214,12 +214,12 @@ func refs(shops []*testShop) (refs []shop.SaleRef) {
 	return refs
 }
 
-// wantDeadPartitions reads over all partitions. It repeats each read until the read is correct three times in a row: it
-// names only the dead partitions, before a call to a silent server times out (serverCallTimeout). On a busy machine
-// live servers are late.
+// wantDeadPartitions reads over all partitions. It repeats each read until the read is correct three times in a row,
+// because live servers are late on a busy machine. A correct read names only the dead partitions, and returns before a
+// call to a silent server times out (serverCallTimeout).
 func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDead map[int]bool) {
 	c.t.Helper()
-	check := func(what string, most time.Duration, read func() error) {
+	awaitCorrect := func(what string, most time.Duration, read func() error) {
 		c.t.Helper()
 		correct := 0
 		kit.Eventually(c.t, testTimeout, func() (bool, string) {
@@ -229,10 +229,10 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 			if correct++; err != nil || took > most {
 				correct = 0
 			}
-			return correct == 3, fmt.Sprintf("%s: %s: %d right in a row; %v, after %s", name, what, correct, err, took)
+			return correct == 3, fmt.Sprintf("%s: %s: %d correct reads in a row, want 3; %v, after %s", name, what, correct, err, took)
 		})
 	}
-	check("counters", tickReplyWait+time.Second/2, func() error {
+	awaitCorrect("counters", tickReplyWait+time.Second/2, func() error {
 		counters, err := c.inventory.Counters(c.ctx, refs(shops))
 		fault := shop.UnreachableIn(err)
 		if fault == nil {
@@ -246,7 +246,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		}
 		return nil
 	})
-	check("stream numbers", readReplyWait+time.Second, func() error {
+	awaitCorrect("stream numbers", readReplyWait+time.Second, func() error {
 		stats, err := c.inventory.Stats(c.ctx)
 		for _, s := range stats {
 			if s.Away != isDead[s.Partition] {
@@ -255,31 +255,31 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		}
 		return err
 	})
-	check("ends of the sequences", readReplyWait+time.Second/2, func() error {
+	awaitCorrect("ends of the sequences", readReplyWait+time.Second/2, func() error {
 		ends, err := c.inventory.SequenceEnds(c.ctx)
 		for p, end := range ends {
-			if end.Away != isDead[p] || end.Away == (end.Epoch == testEpoch) {
+			if end.Unreachable != isDead[p] || end.Unreachable == (end.Epoch == testEpoch) {
 				return fmt.Errorf("partition %d: %+v", p, end)
 			}
 		}
 		return err
 	})
-	check("reservations", readReplyWait+time.Second/2, func() error {
+	awaitCorrect("reservations", readReplyWait+time.Second/2, func() error {
 		_, err := c.inventory.Waiting(c.ctx, 1001)
 		if fault := shop.UnreachableIn(err); fault == nil || len(fault.Partitions) != len(isDead) {
 			return fmt.Errorf("not named: %w", err)
 		}
 		return nil
 	})
-	check("time", time.Second, func() error {
+	awaitCorrect("time", time.Second, func() error {
 		_, err := c.inventory.Now(c.ctx)
 		return err
 	})
-	check("lag", readReplyWait+time.Second/2, func() error {
+	awaitCorrect("lag", readReplyWait+time.Second/2, func() error {
 		_, err := NewLagFixer(c.inventory).runOnce(c.ctx)
 		return err
 	})
-	check("watchers", time.Second, func() error {
+	awaitCorrect("watchers", time.Second, func() error {
 		counts := make(map[shop.SaleRef]int64)
 		for _, ref := range refs(shops) {
 			counts[ref] = 3
@@ -295,7 +295,7 @@ func TestSlotMoveLosesNoOrder(t *testing.T) {
 	c := onCluster(t, 2)
 	shops, closeShops := c.startShops(1_000_000)
 	from, to := c.cluster.Primaries[0], c.cluster.Primaries[1]
-	moved := c.on(from)[0]
+	moved := c.partitionsOn(from)[0]
 	s := shops[moved]
 	handler := newDeadlineRecorder()
 	ctx, cancel := context.WithCancel(c.ctx)
@@ -312,12 +312,13 @@ func TestSlotMoveLosesNoOrder(t *testing.T) {
 	}
 	c.must(c.inventory.Schedule(c.ctx, moved, deadlines))
 
-	c.move(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to, func() { c.awaitBuys(shops[c.on(to)[0]], 3) })
+	c.moveSlot(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to,
+		func() { c.awaitBuys(shops[c.partitionsOn(to)[0]], 3) })
 	c.awaitConfirmed(moved)
 	c.awaitBuys(s, 50)
 	// The client reads the new slot map in the background.
 	kit.Eventually(t, testTimeout, func() (bool, string) {
-		placed := c.on(to)
+		placed := c.partitionsOn(to)
 		return len(placed) == 3, fmt.Sprintf("partitions %v are on the new primary; want 3", placed)
 	})
 	kit.Eventually(t, testTimeout, func() (bool, string) {
@@ -358,8 +359,8 @@ func tagOf(key string) string {
 	return tag
 }
 
-// move moves a slot, one key at a time. It calls step after each key.
-func (c *clusterFixture) move(slot int, from, to *kit.RedisServer, step func()) {
+// moveSlot moves a slot, one key at a time. It calls step after each key.
+func (c *clusterFixture) moveSlot(slot int, from, to *kit.RedisServer, step func()) {
 	c.t.Helper()
 	source, target := c.clientOf(from), c.clientOf(to)
 	id := func(r *redis.Client) string { return r.Do(c.ctx, "CLUSTER", "MYID").Val().(string) }

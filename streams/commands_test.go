@@ -12,9 +12,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2: errors that waiting does not solve differ from an unreachable Redis, but are still transient. Missing permissions
-// of an account are found by trying the commands.
-func TestNeedsFindsMissingPermissions(t *testing.T) {
+// P2: errors that waiting does not solve differ from the error of an unreachable Redis, but are still transient.
+// CheckCommands finds missing permissions of an account by trying the commands.
+func TestCheckCommandsFindsMissingPermissions(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	server := kit.StartRedis(t, kit.RedisOptions{})

@@ -14,13 +14,13 @@ import (
 	"stampede/app/shop"
 )
 
-// ConsumerOptions configure a consumer. Zero fields have the defaults named last.
+// ConsumerOptions configure a consumer. A zero field has its default.
 type ConsumerOptions struct {
-	Batch      int64         // maximum entries per batch, at most 1,000. 500
-	Block      time.Duration // how long a read waits for new entries; bounds the shutdown. 500 ms
-	ClaimIdle  time.Duration // idle time after which entries belong to a dead consumer. 10 s
-	Attempts   int           // failures of one entry itself until it becomes a dead letter. 5
-	RetryPause time.Duration // pause before the second attempt at such an entry; it doubles. 100 ms
+	Batch      int64         // maximum number of entries per batch, at most 1,000; default 500
+	Block      time.Duration // how long a read waits for new entries; bounds the shutdown; default 500 ms
+	ClaimIdle  time.Duration // idle time after which the consumer of an entry counts as dead; default 10 s
+	Attempts   int           // failures of a single entry until it becomes a dead letter; default 5
+	RetryPause time.Duration // pause before the second attempt at a failed entry; it doubles; default 100 ms
 	Workers    *Workers      // all workers. nil: this consumer always waits on its partition
 }
 
@@ -46,7 +46,7 @@ type EntryHandler interface {
 
 // Consumer passes the entries of a partition to their handler. The states of an entry:
 //
-//	new ── read ─→ mine, pending ── handled, settled ─→ gone from the group
+//	new ── read ─→ pending ── handled, settled ─→ acknowledged
 //	                    │  ▲ transient fault: the batch is repeated, its claim renewed
 //	                    │  └ failed alone: this entry is retried later, the others are settled
 //	                    ├─ failed alone too often: refused row, dead letter
@@ -63,7 +63,7 @@ type Consumer struct {
 	options   ConsumerOptions
 
 	// The following fields belong to the goroutine in Run.
-	history   string           // own pending entries up to this id were read; "": all were
+	history   string           // this consumer's pending entries up to this id are read; "": all are read
 	retries   map[string]retry // by stream id, entries that failed alone or whose sale is stuck
 	nextClaim time.Time        // when to check for idle entries again
 	nextCheck time.Time        // when to check a partition of another worker again
@@ -78,8 +78,8 @@ type retry struct {
 	stuck bool
 }
 
-// NewConsumer makes the consumer of a partition. The name is unique. It should not change at a restart: then the
-// consumer finds its own pending entries at once.
+// NewConsumer makes the consumer of a partition. The name must be unique. It should not change at a restart: then the
+// consumer finds its pending entries immediately.
 func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
 		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
@@ -163,7 +163,7 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 		messages = streams[0].Messages
 	}
 	if int64(len(messages)) == c.options.Batch {
-		c.nextCheck = time.Time{} // more waits than its own worker can handle
+		c.nextCheck = time.Time{} // more entries wait than the worker of this partition can handle
 	}
 	if c.history != "" {
 		c.history = ""
@@ -195,8 +195,8 @@ func (c *Consumer) parse(messages []redis.XMessage) []shop.Entry {
 	return entries
 }
 
-// ensureGroup creates a missing group that starts at the first entry: settled entries are recognised. It does not
-// create the stream: an absent stream was lost, and an empty one would hide the loss (I7).
+// ensureGroup creates a missing group that starts at the first entry. Settled entries are redelivered and recognised.
+// It does not create the stream: an absent stream was lost, and an empty one would hide the loss (I7).
 func (c *Consumer) ensureGroup(ctx context.Context) error {
 	err := c.inventory.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
@@ -206,8 +206,8 @@ func (c *Consumer) ensureGroup(ctx context.Context) error {
 	return nil
 }
 
-// process handles entries until they are settled or have their next attempt scheduled. After an error all are still
-// pending.
+// process handles entries until they are settled or have their next attempt scheduled. After an error all entries are
+// still pending.
 func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -241,8 +241,8 @@ func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 func unreadable(entries []shop.Entry) map[string]error {
 	failed := make(map[string]error)
 	for i := range entries {
-		if e := &entries[i]; e.Bad != nil {
-			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.Bad)
+		if e := &entries[i]; e.ParseErr != nil {
+			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.ParseErr)
 		}
 	}
 	return failed
@@ -263,7 +263,7 @@ func withoutFailed(entries []shop.Entry, failed map[string]error) []shop.Entry {
 }
 
 // fulfil retries a batch during transient faults. Its entries stay pending and claimed, and no failure is counted. It
-// starts no new attempt after quit.
+// starts no new attempt after stopCtx has ended.
 func (c *Consumer) fulfil(ctx, stopCtx context.Context, entries []shop.Entry) ([]error, error) {
 	back := backoff{first: minBackoff, maxDelay: maxBackoff}
 	for len(entries) > 0 {

@@ -11,8 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// claimIdle takes over and handles entries that have been idle for longer than a live consumer leaves them. Their
-// delivery counts do not increase.
+// claimIdle takes over and handles idle entries whose consumer counts as dead. Their delivery counts do not increase.
 func (c *Consumer) claimIdle(ctx context.Context) error {
 	if time.Now().Before(c.nextClaim) {
 		return nil
@@ -62,8 +61,8 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 			c.claimFrom = followingID(pending[n-1].ID)
 		}
 		for _, p := range pending {
-			_, mine := c.retries[p.ID]
-			if !mine && (p.Idle >= c.options.ClaimIdle || c.options.Workers.gone(p.Consumer)) {
+			_, waitsForRetry := c.retries[p.ID]
+			if !waitsForRetry && (p.Idle >= c.options.ClaimIdle || c.options.Workers.gone(p.Consumer)) {
 				ids = append(ids, p.ID)
 			}
 		}

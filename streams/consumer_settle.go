@@ -34,18 +34,20 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, 
 			c.retries[e.StreamID] = retry{entry: e, at: time.Now().Add(pause)}
 			continue
 		}
-		if err := c.end(ctx, epoch, e, cause, failures); err != nil {
+		if err := c.moveToDeadLetters(ctx, epoch, e, cause, failures); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// end writes the refused row of an entry, then moves it to the dead letters: every confirmed buy ends in a row (P2). If
-// the row cannot be written now, the entry is retried.
-func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error, failures int64) error {
+// moveToDeadLetters writes the refused row of an entry, then moves the entry to the dead letters: every confirmed buy
+// ends in a row (P2). If the row cannot be written now, the entry is retried.
+func (c *Consumer) moveToDeadLetters(
+	ctx context.Context, epoch int64, e shop.Entry, cause error, failures int64,
+) error {
 	err := c.handler.Refuse(ctx, e, shop.ReasonDead)
-	if err != nil && !(e.Bad != nil && errors.Is(err, shop.ErrPermanent)) {
+	if err != nil && !(e.ParseErr != nil && errors.Is(err, shop.ErrPermanent)) {
 		if errors.Is(err, shop.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
 		}
@@ -58,7 +60,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 	if e.Sale != 0 {
 		keys = append(keys, c.keys.sale(e.Sale))
 	}
-	reply, err := deadLetterScript.run(ctx, c.inventory.client, keys, epoch, e.StreamID, reasonOf(why), failures)
+	reply, err := deadLetterScript.run(ctx, c.inventory.client, keys, epoch, e.StreamID, reasonOf(cause), failures)
 	if err != nil {
 		return fmt.Errorf("move entry %s to the dead letters: %w", e.StreamID, err)
 	}
@@ -69,21 +71,21 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 	if letter := text(reply[1]); letter != "" {
 		c.inventory.metrics.deadLetters.Inc()
 		slog.ErrorContext(ctx, "entry is a dead letter", "partition", c.partition, "letter", letter,
-			"entry", e.StreamID, "order", e.Order, "err", why)
+			"entry", e.StreamID, "order", e.Order, "err", cause)
 	}
 	return nil
 }
 
 // reasonOf returns the reason for the dead letter, cut to maxReason bytes.
-func reasonOf(why error) string {
-	reason := strings.ToValidUTF8(why.Error(), "?")
+func reasonOf(cause error) string {
+	reason := strings.ToValidUTF8(cause.Error(), "?")
 	if len(reason) > maxReason {
 		reason = cut(reason, maxReason) + "…"
 	}
 	return reason
 }
 
-// cut shortens s to at most most bytes, without splitting a character.
+// cut shortens s to at most maxBytes bytes, without splitting a character.
 func cut(s string, maxBytes int) string {
 	if len(s) <= maxBytes {
 		return s
@@ -91,15 +93,15 @@ func cut(s string, maxBytes int) string {
 	return strings.ToValidUTF8(s[:maxBytes], "")
 }
 
-// stuckPause is the retry pause for entries of a stuck sale. The database needs two seconds to report its row as
-// locked.
+// stuckPause is the retry pause for entries of a stuck sale. The database needs two seconds to report that the sale's
+// row is locked.
 const stuckPause = 500 * time.Millisecond
 
 // postpone postpones entries of a stuck sale. They stay pending and no failure is counted: the fault is transient.
-// Other entries do not wait for them.
+// Entries of other sales do not wait.
 func (c *Consumer) postpone(ctx context.Context, entries []shop.Entry, failed map[string]error) {
 	var stuck []shop.Entry
-	again := time.Now().Add(stuckPause) // the same for all, so they are retried in one batch
+	again := time.Now().Add(stuckPause) // one instant for all entries, so that they are retried in one batch
 	for _, e := range entries {
 		if errors.Is(failed[e.StreamID], shop.ErrTransient) {
 			stuck = append(stuck, e)

@@ -18,7 +18,7 @@ type fakeHandler struct {
 	mu      sync.Mutex
 	rows    map[shop.ID]int // order → number of times it was fulfilled
 	refused map[string]string
-	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: fate decides for each entry
+	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: outcome decides for each entry
 	outcome func(e shop.Entry) error                                         // nil: success
 	refuse  func(e shop.Entry) error
 }
@@ -170,9 +170,9 @@ func TestSettleCountsAnEntryOnce(t *testing.T) {
 			t.Fatalf("waiting %+v, want 1 of them", waiting)
 		}
 		var seen shop.Entry
-		box := newFakeHandler()
-		box.outcome = func(e shop.Entry) error { seen = e; return nil }
-		c := f.consumer("node-1", box)
+		handler := newFakeHandler()
+		handler.outcome = func(e shop.Entry) error { seen = e; return nil }
+		c := f.consumer("node-1", handler)
 		f.must(c.runOnce(f.ctx)) // its own pending entries: none
 		f.must(c.runOnce(f.ctx))
 		want := shop.Entry{
@@ -242,12 +242,12 @@ func TestEntriesOfDeadConsumerAreClaimed(t *testing.T) {
 	if len(entries) != 10 {
 		t.Fatalf("read %d entries, want 10", len(entries))
 	}
-	box := newFakeHandler()
-	f.run(f.consumer("node-2", box))
+	handler := newFakeHandler()
+	f.run(f.consumer("node-2", handler))
 	g := f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), shop.VerdictReserved)
 	kit.Eventually(t, testTimeout, func() (bool, string) {
-		return box.count() == 11, fmt.Sprintf("%d orders have rows", box.count())
+		return handler.count() == 11, fmt.Sprintf("%d orders have rows", handler.count())
 	})
 	kit.Eventually(t, testTimeout, func() (bool, string) {
 		st := f.stats()
@@ -299,14 +299,14 @@ func TestTransientFaultsAreNotCounted(t *testing.T) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
 		var faults atomic.Int64
-		box := newFakeHandler()
-		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
+		handler := newFakeHandler()
+		handler.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			if faults.Add(1) <= 7 {
 				return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
 			}
 			return make([]error, len(entries)), nil
 		}
-		f.run(f.consumer("node-1", box))
+		f.run(f.consumer("node-1", handler))
 		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return f.counters(s).Done == 5, fmt.Sprintf("done %d after %d faults", f.counters(s).Done, faults.Load())
 		})
@@ -325,8 +325,8 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
 		var once sync.Once
-		box := newFakeHandler()
-		box.fulfil = func(ctx context.Context, entries []shop.Entry) ([]error, error) {
+		handler := newFakeHandler()
+		handler.fulfil = func(ctx context.Context, entries []shop.Entry) ([]error, error) {
 			stale := false
 			once.Do(func() {
 				f.close(testEpoch+1, true)
@@ -339,7 +339,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 			}
 			return make([]error, len(entries)), nil
 		}
-		f.run(f.consumer("node-1", box))
+		f.run(f.consumer("node-1", handler))
 		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return f.inventory.Epoch(1) == testEpoch+1, "the partition is not recovered"
 		})
@@ -349,8 +349,8 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 			c := f.counters(s)
 			return c.Tickets == 6 && c.Done == 6, fmt.Sprintf("%+v", c)
 		})
-		if box.count() != 1 {
-			t.Fatalf("%d entries fulfilled under the new epoch, want 1", box.count())
+		if handler.count() != 1 {
+			t.Fatalf("%d entries fulfilled under the new epoch, want 1", handler.count())
 		}
 	})
 }

@@ -19,8 +19,8 @@ const deadPage = 500
 // letterFields are the fields that dead_letter.lua adds to those of an entry.
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
-// DeadLetters lists the dead letters of all partitions, oldest first. With a PartitionsUnreachable, those of its
-// partitions are missing.
+// DeadLetters lists the dead letters of all partitions, oldest first. With the error PartitionsUnreachable, dead
+// letters of the unreachable partitions are missing.
 func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.deadLettersOf)
 	letters := slices.Concat(groups...)
@@ -62,7 +62,7 @@ func (l *Inventory) DeadLetter(ctx context.Context, id string) (shop.DeadLetter,
 	return parseLetter(partition, found[0]), nil
 }
 
-// RemoveDeadLetter deletes a dead letter; false: it was deleted before.
+// RemoveDeadLetter deletes a dead letter; false: the dead letter does not exist.
 func (l *Inventory) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
 	partition, entry, err := l.letterID(id)
 	if err != nil {
@@ -76,8 +76,8 @@ func (l *Inventory) RemoveDeadLetter(ctx context.Context, id string) (bool, erro
 func (l *Inventory) letterID(id string) (partition int, entry string, err error) {
 	head, entry, ok := strings.Cut(id, "-")
 	partition, err = strconv.Atoi(head)
-	_, whole := entryID(entry)
-	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !whole {
+	_, valid := entryID(entry)
+	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !valid {
 		return 0, "", fmt.Errorf("dead letter %.40q: %w", id, shop.ErrNoRow)
 	}
 	return partition, entry, nil

@@ -26,15 +26,15 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			Stream: k.orders, Values: []string{"terms", "2:not a number:7:1:1:1:1:1:1:h:k:5:6:"},
 		}).Err())
 		var attempts atomic.Int64
-		box := newFakeHandler()
-		box.outcome = func(e shop.Entry) error {
+		handler := newFakeHandler()
+		handler.outcome = func(e shop.Entry) error {
 			if e.Order != bad {
 				return nil
 			}
 			attempts.Add(1)
 			return fmt.Errorf("%w: the column is too short", shop.ErrPermanent)
 		}
-		f.run(f.consumer("node-1", box))
+		f.run(f.consumer("node-1", handler))
 		var letters []shop.DeadLetter
 		kit.Eventually(t, testTimeout, func() (bool, string) {
 			var err error
@@ -42,11 +42,11 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			f.must(err)
 			return len(letters) == 2, fmt.Sprintf("%d dead letters", len(letters))
 		})
-		if attempts.Load() != 5 || box.count() != 9 || len(box.refused) != 2 {
-			t.Fatalf("%d attempts, %d rows, refused %v", attempts.Load(), box.count(), box.refused)
+		if attempts.Load() != 5 || handler.count() != 9 || len(handler.refused) != 2 {
+			t.Fatalf("%d attempts, %d rows, refused %v", attempts.Load(), handler.count(), handler.refused)
 		}
 		if c := f.counters(s); c.Done != 10 {
-			t.Fatalf("done %d, want 10: the bad one no longer keeps others waiting", c.Done)
+			t.Fatalf("done %d, want 10: the bad entry no longer delays other entries", c.Done)
 		}
 		for _, l := range letters {
 			switch {
@@ -108,17 +108,17 @@ func TestDeadLetterNeedsARefusedRow(t *testing.T) {
 	f := onRedis(t)
 	s := f.openSale(3)
 	f.reserveMany(s, 1)
-	box := newFakeHandler()
-	box.outcome = func(shop.Entry) error { return shop.ErrPermanent }
+	handler := newFakeHandler()
+	handler.outcome = func(shop.Entry) error { return shop.ErrPermanent }
 	tried := make(chan struct{}, 100)
-	box.refuse = func(shop.Entry) error {
+	handler.refuse = func(shop.Entry) error {
 		tried <- struct{}{}
 		return shop.ErrTransient
 	}
-	stop := f.run(f.consumer("node-1", box))
+	stop := f.run(f.consumer("node-1", handler))
 	<-tried
 	stop()
 	if st := f.stats(); st.Dead != 0 || st.Pending != 1 {
-		t.Fatalf("%+v, want it pending", st)
+		t.Fatalf("%+v, want 0 dead letters and 1 pending entry", st)
 	}
 }

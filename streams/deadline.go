@@ -17,7 +17,7 @@ const (
 	sweepBatch      = 1000                   // orders per take; the limit of take.lua
 	sweepLease      = time.Second            // maximum delay of an order after its sweeper died
 	maxSweepSleep   = 100 * time.Millisecond // the longest sleep, so that a new, earlier deadline is not missed
-	maxSweepHelpers = 9                      // maximum number of concurrent further batches if more is due than one
+	maxSweepHelpers = 9                      // concurrent helpers if more orders are due than one batch
 	minBackoff      = 50 * time.Millisecond
 	maxBackoff      = 2 * time.Second
 )
@@ -29,15 +29,15 @@ type DeadlineHandler interface {
 	Due(ctx context.Context, partition int, orders []shop.ID) ([]shop.ID, error)
 }
 
-// Sweeper passes the due orders of one partition to their handler. It takes them by raising their score by a lease,
-// which it renews while the handler works. Orders of a dead sweeper become due again by themselves. Any number of nodes
-// may sweep a partition.
+// Sweeper passes the due orders of one partition to their handler. It leases them: it raises their scores, and renews
+// this lease while the handler works. Orders of a dead sweeper become due again by themselves. Any number of nodes may
+// sweep a partition.
 type Sweeper struct {
 	inventory   *Inventory
 	partition   int
 	handler     DeadlineHandler
 	lease       time.Duration
-	startHelper func() // called if more is due than one batch; nil outside Run
+	startHelper func() // called if more orders are due than one batch; nil outside Run
 }
 
 // NewSweeper makes the sweeper of a partition.
@@ -45,9 +45,9 @@ func NewSweeper(l *Inventory, partition int, handler DeadlineHandler) *Sweeper {
 	return &Sweeper{inventory: l, partition: partition, handler: handler, lease: sweepLease}
 }
 
-// Run sweeps until ctx ends, and finishes running batches. Notifying buyers takes several times as long as ending their
-// orders, and units must not wait for it. If more is due than one batch, up to maxSweepHelpers helpers handle further
-// ones.
+// Run sweeps until ctx ends, and finishes running batches. If more orders are due than one batch, up to maxSweepHelpers
+// helpers handle further batches: notifying buyers takes several times as long as ending their orders, and the units of
+// later orders must not wait for it.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -78,7 +78,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	return nil
 }
 
-// runHelper handles batches while more is due. Only Run pauses and logs errors.
+// runHelper handles batches while orders are due. Only Run pauses and logs errors.
 func (s *Sweeper) runHelper(ctx context.Context) {
 	for ctx.Err() == nil {
 		if next, err := s.runOnce(ctx); err != nil || next > 0 {
@@ -87,7 +87,7 @@ func (s *Sweeper) runHelper(ctx context.Context) {
 	}
 }
 
-// runOnce handles one due batch and returns the time until more may be due, at most maxSweepSleep.
+// runOnce handles one due batch and returns the time until more orders may be due, at most maxSweepSleep.
 func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := drainContext(ctx)
 	defer cancel()
@@ -105,17 +105,17 @@ func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	return wait, s.drop(ctx, held, finished)
 }
 
-// leased is a taken batch. name is its current score.
+// leased is a batch of orders under a lease. score is their current score in the delay queue; it identifies the lease.
 type leased struct {
 	orders []shop.ID
 	mu     sync.Mutex
-	name   string
+	score  string
 }
 
-func (h *leased) current() string {
+func (h *leased) currentScore() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.name
+	return h.score
 }
 
 func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
@@ -124,7 +124,7 @@ func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	held := &leased{name: text(reply[1])}
+	held := &leased{score: text(reply[1])}
 	for _, member := range reply[3:] {
 		if id, err := shop.ParseID(text(member)); err == nil {
 			held.orders = append(held.orders, id)
@@ -152,7 +152,7 @@ func (s *Sweeper) handle(ctx context.Context, held *leased) ([]shop.ID, error) {
 // renew extends the lease. A failure is ignored: at worst another sweeper repeats the work.
 func (s *Sweeper) renew(ctx context.Context, held *leased) {
 	key := s.inventory.parts[s.partition].keys.deadlines
-	args := append(make([]any, 0, 2+len(held.orders)), held.current(), s.lease.Milliseconds())
+	args := append(make([]any, 0, 2+len(held.orders)), held.currentScore(), s.lease.Milliseconds())
 	for _, id := range held.orders {
 		args = append(args, int64(id))
 	}
@@ -161,7 +161,7 @@ func (s *Sweeper) renew(ctx context.Context, held *leased) {
 		return
 	}
 	held.mu.Lock()
-	held.name = text(reply[0])
+	held.score = text(reply[0])
 	held.mu.Unlock()
 }
 
@@ -171,7 +171,7 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []shop.ID) er
 		return nil
 	}
 	key := s.inventory.parts[s.partition].keys.deadlines
-	args := append(make([]any, 0, 1+len(finished)), held.current())
+	args := append(make([]any, 0, 1+len(finished)), held.currentScore())
 	for _, id := range finished {
 		args = append(args, int64(id))
 	}

@@ -23,28 +23,28 @@ func newDeadlineRecorder() *deadlineRecorder {
 	return &deadlineRecorder{deliveries: make(map[shop.ID]int)}
 }
 
-func (b *deadlineRecorder) Due(_ context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
-	b.mu.Lock()
+func (recorder *deadlineRecorder) Due(_ context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
+	recorder.mu.Lock()
 	for _, id := range orders {
-		b.deliveries[id]++
+		recorder.deliveries[id]++
 	}
-	b.mu.Unlock()
-	if b.due != nil {
-		return b.due(orders)
+	recorder.mu.Unlock()
+	if recorder.due != nil {
+		return recorder.due(orders)
 	}
 	return orders, nil
 }
 
-func (b *deadlineRecorder) count(id shop.ID) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.deliveries[id]
+func (recorder *deadlineRecorder) count(id shop.ID) int {
+	recorder.mu.Lock()
+	defer recorder.mu.Unlock()
+	return recorder.deliveries[id]
 }
 
-func (b *deadlineRecorder) size() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.deliveries)
+func (recorder *deadlineRecorder) size() int {
+	recorder.mu.Lock()
+	defer recorder.mu.Unlock()
+	return len(recorder.deliveries)
 }
 
 func (f *fixture) now() shop.Millis {
@@ -64,12 +64,12 @@ func TestSweeperDeliversDueOrders(t *testing.T) {
 			{Order: soon, PayBy: now.Add(150 * time.Millisecond)},
 			{Order: later, PayBy: now.Add(time.Hour)},
 		}))
-		b := newDeadlineRecorder()
-		s := NewSweeper(f.inventory, 1, b)
+		recorder := newDeadlineRecorder()
+		s := NewSweeper(f.inventory, 1, recorder)
 		s.lease = testTimeout // on a busy machine a shorter lease ends before the drop
 		f.run(s)
 		kit.Eventually(t, testTimeout, func() (bool, string) {
-			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d orders were delivered", b.size())
+			return recorder.count(due) == 1 && recorder.count(soon) == 1, fmt.Sprintf("%d orders were delivered", recorder.size())
 		})
 		if deliveredAt := f.now(); deliveredAt < now.Add(150*time.Millisecond) {
 			t.Fatalf("an order was delivered %v early", now.Add(150*time.Millisecond).Sub(deliveredAt))
@@ -77,7 +77,7 @@ func TestSweeperDeliversDueOrders(t *testing.T) {
 		kit.Eventually(t, testTimeout, func() (bool, string) {
 			return f.stats().Deadlines == 1, fmt.Sprintf("%d left", f.stats().Deadlines)
 		})
-		if b.count(later) != 0 {
+		if recorder.count(later) != 0 {
 			t.Fatal("an order was delivered an hour early")
 		}
 	})
@@ -114,18 +114,18 @@ func TestExpiredLeaseMakesOrdersDue(t *testing.T) {
 		}
 		dead.lease = 50 * time.Millisecond
 		dead.renew(f.ctx, held)
-		b := newDeadlineRecorder()
-		b.due = func(orders []shop.ID) ([]shop.ID, error) {
-			if b.count(failed) < 3 {
+		recorder := newDeadlineRecorder()
+		recorder.due = func(orders []shop.ID) ([]shop.ID, error) {
+			if recorder.count(failed) < 3 {
 				return nil, errors.New("no database")
 			}
 			return []shop.ID{failed}, nil
 		}
-		s := NewSweeper(f.inventory, 1, b)
+		s := NewSweeper(f.inventory, 1, recorder)
 		s.lease = 30 * time.Millisecond
 		f.run(s)
 		kit.Eventually(t, testTimeout, func() (bool, string) {
-			return f.stats().Deadlines == 1 && b.count(kept) > 4, fmt.Sprintf("%d left", f.stats().Deadlines)
+			return f.stats().Deadlines == 1 && recorder.count(kept) > 4, fmt.Sprintf("%d left", f.stats().Deadlines)
 		})
 	})
 }
@@ -135,11 +135,11 @@ func TestLeaseIsRenewed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := newID()
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
-		b := newDeadlineRecorder()
-		s := NewSweeper(f.inventory, 1, b)
+		recorder := newDeadlineRecorder()
+		s := NewSweeper(f.inventory, 1, recorder)
 		s.lease = 6 * time.Second // renewed every two seconds
 		other := NewSweeper(f.inventory, 1, newDeadlineRecorder())
-		b.due = func(orders []shop.ID) ([]shop.ID, error) {
+		recorder.due = func(orders []shop.ID) ([]shop.ID, error) {
 			for begin := time.Now(); time.Since(begin) < s.lease+time.Second; shop.Sleep(f.ctx, 10*time.Millisecond) {
 				if held, _, err := other.claim(f.ctx); err != nil || len(held.orders) != 0 {
 					t.Errorf("got %v, %v from the lease of a live sweeper", held, err)
@@ -157,9 +157,9 @@ func TestLeaseIsRenewed(t *testing.T) {
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
 		held, _, err := s.claim(f.ctx)
 		f.must(err)
-		stranger := &leased{orders: held.orders, name: "12345"}
-		f.must(s.drop(f.ctx, stranger, held.orders))
-		s.renew(f.ctx, stranger)
+		otherLease := &leased{orders: held.orders, score: "12345"}
+		f.must(s.drop(f.ctx, otherLease, held.orders))
+		s.renew(f.ctx, otherLease)
 		if n := f.stats().Deadlines; n != 1 {
 			t.Fatal("removed an order under the lease of another sweeper")
 		}
@@ -180,14 +180,14 @@ func TestEqualDeadlinesAreAllDelivered(t *testing.T) {
 		deadlines[i] = shop.Deadline{Order: newID(), PayBy: at}
 	}
 	f.must(f.inventory.Schedule(f.ctx, 1, deadlines))
-	b := newDeadlineRecorder()
-	f.run(NewSweeper(f.inventory, 1, b), NewSweeper(f.inventory, 1, b))
+	recorder := newDeadlineRecorder()
+	f.run(NewSweeper(f.inventory, 1, recorder), NewSweeper(f.inventory, 1, recorder))
 	kit.Eventually(t, testTimeout, func() (bool, string) {
 		return f.stats().Deadlines == 0, fmt.Sprintf("%d left", f.stats().Deadlines)
 	})
 	t.Logf("%d deadlines were handled %v after they were due", len(deadlines), f.now().Sub(at))
 	for _, d := range deadlines {
-		if b.count(d.Order) == 0 {
+		if recorder.count(d.Order) == 0 {
 			t.Fatalf("order %d was not delivered", d.Order)
 		}
 	}

@@ -166,7 +166,7 @@ func (m *deliveries) trim(rt *rapid.T) {
 	}
 }
 
-// loseReadCounter makes entries-read wrong, as after a replay of the append-only file. The keeper corrects it.
+// loseReadCounter makes entries-read wrong, as after a replay of the append-only file. LagFixer corrects it.
 func (m *deliveries) loseReadCounter(rt *rapid.T) {
 	stream := m.f.inventory.parts[1].keys.orders
 	groups, err := m.f.client.XInfoGroups(m.f.ctx, stream).Result()
@@ -195,7 +195,7 @@ func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []sho
 // compare compares all reads about deliveries with the model.
 func (m *deliveries) compare(rt *rapid.T) {
 	lag, pending := int64(len(m.accepted)-m.read), int64(len(m.owner))
-	if l, p, read := m.f.group(); l != lag || p != pending {
+	if l, p, read := m.f.groupInfo(); l != lag || p != pending {
 		differ(rt, "P7: XINFO", "lag %v pending %v (read %v), the model has %d and %d", l, p, read, lag, pending)
 	}
 	if c := m.f.counters(m.sale); c.Done != m.settled || c.Tickets != int64(len(m.accepted)) {

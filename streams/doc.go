@@ -1,9 +1,9 @@
 // Package streams stores the state of the sales in Redis: the stock, the order log and the delay queue.
 //
-// One Lua script decides buys (lua/reserve.lua). The [Gate] runs it for all buys that wait for the same sale. An
-// accepted buy is an entry of the partition's stream until a [Consumer] has its row written. The deadline of an unpaid
-// order is a member of a sorted set, which the [Sweeper] empties. [Inventory] has all other Redis operations of the
-// flows.
+// The Lua script lua/reserve.lua decides buys. The [Gate] runs it once for all waiting buys of a sale. An accepted buy
+// is an entry of the partition's stream. A [Consumer] passes the entry to its handler, which writes the row of the
+// order. The deadline of an unpaid order is a member of a sorted set. The [Sweeper] passes due orders to their handler.
+// [Inventory] has the other Redis operations on sales and partitions.
 //
 //	keys.go                             every key: type, lifetime, writers
 //	script.go, lua/                     the scripts, each with its contract in the header
@@ -14,7 +14,7 @@
 //	workers.go                          assignment of partitions to workers
 //	queue*.go, paid.go, mail.go         delivery of postings and e-mails
 //	deadline.go                         delivery of deadlines
-//	upkeep.go                           correct XINFO, bounded streams
+//	upkeep.go                           repair of XINFO, trimming of streams
 //	metrics.go, stats.go, viewers.go    numbers for operators and pages
 //
 // Redis 7 and miniredis run the same scripts.

@@ -12,11 +12,11 @@ import (
 	"stampede/app/trace"
 )
 
-// entryVersion identifies the layout of the field terms; reserve.lua writes it as the first term. An entry with another
-// version is unreadable and becomes a dead letter.
+// entryVersion identifies the layout of the field `terms`; reserve.lua writes it as the first term. An entry with
+// another version is unreadable and becomes a dead letter.
 const entryVersion = "2"
 
-// The parts of the field terms, in their order. Only the last part may contain the separator.
+// The parts of the field `terms`, in their order. Only the last part may contain the separator.
 const (
 	termVersion = iota
 	termOrder
@@ -40,7 +40,7 @@ var termNames = [...]string{
 
 type terms [len(termNames)]string
 
-// splitTerms splits the field terms; false: it has too few parts.
+// splitTerms splits the field `terms`; false: the field has too few parts.
 func splitTerms(field string) (t terms, ok bool) {
 	for i := range t[:termAddress] {
 		if t[i], field, ok = strings.Cut(field, ":"); !ok {
@@ -53,12 +53,12 @@ func splitTerms(field string) (t terms, ok bool) {
 
 var errContentGone = errors.New("its content is no longer in the stream")
 
-// parseEntry decodes a stream entry. Bad is the error of the first unreadable field. The other fields are set, for the
-// dead letter and the places of other entries.
+// parseEntry decodes a stream entry. Bad is the error of the first unreadable field. The readable fields are set: the
+// dead letter contains them, and its sale counts the entry as settled.
 func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	e := shop.Entry{StreamID: m.ID, Partition: partition}
 	if m.Values == nil {
-		e.Bad = errContentGone
+		e.ParseErr = errContentGone
 		return e
 	}
 	r := readTerms(m.Values)
@@ -68,13 +68,13 @@ func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	e.Seq = r.seq(e.Ticket)
 	e.Qty, e.PriceFen, e.SaleVersion = int(r.positive(termQty)), r.number(termPrice), r.number(termSaleVersion)
 	e.Key, e.Hash, e.Address = r.terms[termKey], r.terms[termHash], r.terms[termAddress]
-	id, whole := entryID(m.ID)
-	if !whole {
+	id, valid := entryID(m.ID)
+	if !valid {
 		r.fail("id", m.ID)
 	}
 	e.ReservedAt = shop.Millis(id.Time)
 	e.Trace = trace.ParseSpanRef(text(m.Values["trace"]))
-	e.Bad = r.err
+	e.ParseErr = r.err
 	return e
 }
 
@@ -102,8 +102,8 @@ type termReader struct {
 func readTerms(values map[string]any) termReader {
 	var r termReader
 	field, ok := values["terms"].(string)
-	var whole bool
-	if r.terms, whole = splitTerms(field); !ok || !whole {
+	var valid bool
+	if r.terms, valid = splitTerms(field); !ok || !valid {
 		r.fail("terms", field)
 	}
 	return r

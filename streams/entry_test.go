@@ -18,7 +18,7 @@ func TestEntryHasAPositiveSeqAndAKnownVersion(t *testing.T) {
 		"3:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b": 0,
 	} {
 		e := parseEntry(1, redis.XMessage{ID: "1790000000000-0", Values: map[string]any{"terms": terms}})
-		if (e.Bad != nil) != (want == 0) || want != 0 &&
+		if (e.ParseErr != nil) != (want == 0) || want != 0 &&
 			(e.Seq != want || e.Order != 9 || e.User != 42 || e.Address != "a:b") {
 			t.Errorf("%s: read as %+v; want seq %d", terms, e, want)
 		}

@@ -69,8 +69,8 @@ func CheckReachable(ctx context.Context, client redis.UniversalClient) error {
 var errClusterNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
 	"redis-cluster://host:port,host:port with some nodes of it", shop.ErrMisconfigured)
 
-// checkSingleServer fails if the server holds only a part of the keys. It reads keys in many slots. Needs reports
-// missing permissions.
+// checkSingleServer fails if the server holds only a part of the keys. It reads keys in many slots. CheckCommands
+// reports missing permissions.
 func checkSingleServer(ctx context.Context, client redis.UniversalClient) error {
 	const tries = 64
 	var reads []*redis.StringCmd

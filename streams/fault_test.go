@@ -87,7 +87,7 @@ func (s *faultyServer) cluster() *redis.ClusterClient {
 }
 
 // I6: errors of a server that is loading, is a replica, has moved a slot or lacks replicas are transient. They are
-// never reported as lost data, an invalid order or a wrong setting. A buy is repeated with the same identity, then its
+// never reported as lost data, an invalid order or a wrong setting. A buy is repeated with the same arguments, then its
 // outcome is unknown.
 func TestServerFaultsAreTransient(t *testing.T) {
 	t.Parallel()
@@ -131,17 +131,17 @@ func (s *faultyServer) checkTransient(ctx context.Context, client redis.Universa
 			_, err := l.Missing(ctx, 1, testEpoch, []shop.LastOrder{{Sale: sale, User: 1, Order: 2}})
 			return err
 		},
-		"delivery": func() error { _, err := l.Delivery(ctx, 1); return err },
-		"buyers":   func() error { _, err := l.Buyers(ctx, sale, shop.BuyersMark{}); return err },
-		"waiting":  func() error { _, err := l.Waiting(ctx, 1); return err },
-		"finish":   func() error { return l.Finish(ctx, 1, 1, nil, []*shop.Entry{{StreamID: "1-1", Sale: 7}}) },
-		"publish":  func() error { return l.Publish(ctx, 1, 1, []*shop.Order{{ID: 2}}) },
-		"return":   func() error { _, err := l.Return(ctx, []shop.Return{{Sale: sale, Order: 2}}); return err },
-		"schedule": func() error { return l.Schedule(ctx, 1, []shop.Deadline{{Order: 2, PayBy: 3}}) },
-		"stats":    func() error { _, err := l.Stats(ctx); return err },
-		"chains":   func() error { _, err := l.SequenceEnds(ctx); return err },
-		"consume":  func() error { return worker.runOnce(ctx) },
-		"sweep":    func() error { _, err := NewSweeper(l, 1, newDeadlineRecorder()).runOnce(ctx); return err },
+		"delivery":  func() error { _, err := l.Delivery(ctx, 1); return err },
+		"buyers":    func() error { _, err := l.Buyers(ctx, sale, shop.BuyersMark{}); return err },
+		"waiting":   func() error { _, err := l.Waiting(ctx, 1); return err },
+		"finish":    func() error { return l.Finish(ctx, 1, 1, nil, []*shop.Entry{{StreamID: "1-1", Sale: 7}}) },
+		"publish":   func() error { return l.Publish(ctx, 1, 1, []*shop.Order{{ID: 2}}) },
+		"return":    func() error { _, err := l.Return(ctx, []shop.Return{{Sale: sale, Order: 2}}); return err },
+		"schedule":  func() error { return l.Schedule(ctx, 1, []shop.Deadline{{Order: 2, PayBy: 3}}) },
+		"stats":     func() error { _, err := l.Stats(ctx); return err },
+		"sequences": func() error { _, err := l.SequenceEnds(ctx); return err },
+		"consume":   func() error { return worker.runOnce(ctx) },
+		"sweep":     func() error { _, err := NewSweeper(l, 1, newDeadlineRecorder()).runOnce(ctx); return err },
 	} {
 		s.wantTransient(what, do())
 	}
@@ -198,15 +198,15 @@ func (s *faultyServer) checkSameBuy(ctx context.Context, l *Inventory, sale shop
 // I10: the difference between the clocks of primaries is detected, and Now returns the earliest of them.
 func TestClockDifferenceOfPrimariesIsDetected(t *testing.T) {
 	t.Parallel()
-	right, wrong := newFaultyServer(t, "ERR"), newFaultyServer(t, "ERR")
-	wrong.ahead = time.Hour // far more than the round trips of a busy machine
-	right.slots = slotsOf(right, wrong)
-	wrong.slots = right.slots
-	client := right.cluster()
+	correct, ahead := newFaultyServer(t, "ERR"), newFaultyServer(t, "ERR")
+	ahead.ahead = time.Hour // far more than the round trips of a busy machine
+	correct.slots = slotsOf(correct, ahead)
+	ahead.slots = correct.slots
+	client := correct.cluster()
 	ctx := kit.Context(t)
 	difference, err := ClockDifference(ctx, client)
 	if err != nil || (difference-time.Hour).Abs() > time.Minute {
-		t.Errorf("the clocks differ by %s, %v", difference, err)
+		t.Errorf("the clocks differ by %s, %v, want about 1h", difference, err)
 	}
 	l, err := New(Options{Client: client, Partitions: 4})
 	if err != nil {
@@ -214,6 +214,6 @@ func TestClockDifferenceOfPrimariesIsDetected(t *testing.T) {
 	}
 	now, err := l.Now(ctx)
 	if off := time.Until(now.Time()); err != nil || off.Abs() > time.Minute {
-		t.Errorf("the clock differs by %s, %v", off, err)
+		t.Errorf("Now differs from the earlier clock by %s, %v, want at most 1m", off, err)
 	}
 }

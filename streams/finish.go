@@ -8,8 +8,9 @@ import (
 	"stampede/app/trace"
 )
 
-// Finish completes new rows of a partition in one step: one message, their deadlines, and the acknowledgement of their
-// entries, which advances the places of later ones (I4). At most 1,000 of each, the batch limit of a consumer.
+// Finish completes new rows of a partition in one step (I4). It publishes the rows in one message, adds their
+// deadlines, and acknowledges their entries. The acknowledgement advances the queue places of later entries. There are
+// at most 1,000 rows and 1,000 entries, the batch limit of a consumer.
 func (l *Inventory) Finish(
 	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {

@@ -32,7 +32,7 @@ func FuzzEntry(f *testing.F) {
 		if e.StreamID != id || e.Partition != 1 {
 			t.Fatalf("the entry has lost its place in the stream: %+v", e)
 		}
-		if e.Bad != nil {
+		if e.ParseErr != nil {
 			return
 		}
 		if e.Order <= 0 || e.Sale <= 0 || e.User <= 0 || e.Epoch <= 0 || e.Seq <= 0 || e.Ticket <= 0 || e.Hold <= 0 ||
@@ -150,7 +150,7 @@ func FuzzReserveArguments(f *testing.F) {
 		}
 		e := parseEntry(1, newest[0])
 		if e.Sale == s.ID &&
-			(e.Bad != nil || e.Order != sent || e.User != buyer || e.Key != key || e.Hash != hash ||
+			(e.ParseErr != nil || e.Order != sent || e.User != buyer || e.Key != key || e.Hash != hash ||
 				e.Address != address) {
 			t.Fatalf("written as %+v", e)
 		}

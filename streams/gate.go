@@ -29,7 +29,7 @@ type Gate struct {
 	inventory *Inventory
 
 	// Rejects reports whether the sale is sold out and the user certainly has no reservation in it; may be nil. The
-	// gate calls it again before it sends a buy: when the last unit is sold, thousands of buys are waiting.
+	// gate calls it before it sends a buy, because thousands of buys may be waiting when the last unit is sold.
 	Rejects func(sale, user shop.ID) bool
 
 	mu     sync.Mutex
@@ -58,8 +58,8 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve decides a buy, see order.Gate. A buy that was not sent by until fails, at the latest after the running call
-// (callBudget).
+// Reserve decides a buy, see order.Gate. A buy that was not sent before the instant `until` fails, at the latest after
+// the running call (callBudget).
 func (g *Gate) Reserve(b shop.Buy, until time.Time, callback func(shop.GateResult, error)) {
 	if b.Qty < 1 {
 		callback(shop.GateResult{}, fmt.Errorf("%w: quantity %d", shop.ErrPermanent, b.Qty))
@@ -115,8 +115,8 @@ func (g *Gate) notify(completed []*waiter) {
 type waiter struct {
 	buy       shop.Buy
 	qty       int64
-	until     time.Time // it fails if it has not been sent by then
-	cooldowns int       // how often it had to wait for units in cooldown
+	until     time.Time // the buy fails if it has not been sent by then
+	cooldowns int       // how often the buy has waited for units in cooldown
 	callback  func(shop.GateResult, error)
 	span      *trace.Span // of the script call, if the buy is traced
 	result    shop.GateResult

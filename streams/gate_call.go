@@ -38,27 +38,28 @@ func (q *saleQueue) reserve() {
 		return
 	}
 	d := shop.GateResult{Done: integer(reply[1]), Free: integer(reply[2])}
-	ticket, others := integer(reply[3]), reply[5:]
+	ticket, rejected := integer(reply[3]), reply[5:]
 	last := accepted{seq: integer(reply[4])}
 	for i, w := range q.group {
-		if len(others) == 0 || integer(others[0]) != int64(i)+1 {
+		if len(rejected) == 0 || integer(rejected[0]) != int64(i)+1 {
 			d.Verdict, d.Ticket = shop.VerdictReserved, ticket
 			ticket++
 			last.user, last.order = w.buy.User, w.buy.Order
 			q.resolve(w, d, nil)
 			continue
 		}
-		d.Verdict, d.Ticket = shop.Verdict(integer(others[1])), 0
-		q.resolve(w, d, others[2])
-		others = others[3:]
+		d.Verdict, d.Ticket = shop.Verdict(integer(rejected[1])), 0
+		q.resolve(w, d, rejected[2])
+		rejected = rejected[3:]
 	}
 	q.part.seen.add(q.epoch, q.sale.ID, last)
 }
 
-// fill prepares the arguments of reserve.lua. They point into the waiters, which do not move until they are completed.
-func (q *saleQueue) fill() {
+// fillArguments prepares the arguments of reserve.lua. The arguments point into the waiters, which do not move until
+// they are completed.
+func (q *saleQueue) fillArguments() {
 	q.epoch = q.part.epoch.Load()
-	q.seq, q.last = q.part.seen.of(q.epoch, q.sale.ID)
+	q.seq, q.last = q.part.seen.lookup(q.epoch, q.sale.ID)
 	args := append(q.args[:0], "evalsha", reserveScript.sha, len(q.keys))
 	for i := range q.keys {
 		args = append(args, q.keys[i])
@@ -82,15 +83,15 @@ func (q *saleQueue) fill() {
 	q.args = args
 }
 
-// fillPasses prepares the passes of the group and reports whether any are required. They are one argument, so that the
-// many sales without passes send none.
+// fillPasses prepares the passes of the group and reports whether any are required. All passes are one argument. Sales
+// without passes do not send it.
 func (q *saleQueue) fillPasses() (required bool) {
 	q.passes = q.passes[:0]
 	for _, w := range q.group {
 		if w.buy.NeedsPass {
 			required = true
 			q.passes = strconv.AppendInt(q.passes, int64(w.buy.Passed), 10)
-		} else { // it was admitted before the sale required passes
+		} else { // the buy was admitted before the sale required passes
 			q.passes = append(q.passes, '-')
 		}
 		q.passes = append(q.passes, ' ')
@@ -106,8 +107,8 @@ func (q *saleQueue) callWithRetries() ([]any, error) {
 	m.groupSize.Observe(float64(len(q.group)))
 	begin, pause := time.Now(), firstPause
 	for {
-		q.fill()
-		reply, err := q.once()
+		q.fillArguments()
+		reply, err := q.callOnce()
 		if err == nil && len(reply) > 0 {
 			m.gateSeconds.Observe(time.Since(begin).Seconds())
 			return reply, nil
@@ -120,20 +121,20 @@ func (q *saleQueue) callWithRetries() ([]any, error) {
 	}
 }
 
-// once makes the call. It does not end with the gate: its buys get a result.
-func (q *saleQueue) once() ([]any, error) {
+// callOnce sends the script once. The call continues when the gate closes, so that its buys get a result.
+func (q *saleQueue) callOnce() ([]any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	q.args[0], q.args[1] = "evalsha", reserveScript.sha
-	reply, err := q.process(ctx)
+	reply, err := q.send(ctx)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		q.args[0], q.args[1] = "eval", reserveScript.text
-		reply, err = q.process(ctx)
+		reply, err = q.send(ctx)
 	}
 	return reply, err
 }
 
-func (q *saleQueue) process(ctx context.Context) ([]any, error) {
+func (q *saleQueue) send(ctx context.Context) ([]any, error) {
 	cmd := redis.NewCmd(ctx, q.args...)
 	cmd.SetFirstKeyPos(3)
 	if q.gate.inventory.replicas > 0 {
@@ -171,7 +172,7 @@ func (q *saleQueue) resolve(w *waiter, d shop.GateResult, value any) {
 	q.setResult(w, d, nil)
 }
 
-// setResult sets the result of a waiter; the group is notified together.
+// setResult sets the result of a waiter. All completed waiters of a group are notified together.
 func (q *saleQueue) setResult(w *waiter, d shop.GateResult, err error) {
 	w.result, w.err = d, err
 	q.completed = append(q.completed, w)
@@ -209,7 +210,7 @@ func (q *saleQueue) completeAll(d shop.GateResult, err error) {
 	}
 }
 
-// beginSpans starts a span for each traced buy of the group. It covers the script with all retries.
+// beginSpans starts a span for each traced buy of the group. The span covers the script with all retries.
 func (q *saleQueue) beginSpans() {
 	for _, w := range q.group {
 		if w.buy.Span != nil {
@@ -220,7 +221,7 @@ func (q *saleQueue) beginSpans() {
 	}
 }
 
-// finishSpans ends the spans. The decision is in the span of the buy.
+// finishSpans ends these spans. The verdict is in the span of the buy.
 func (q *saleQueue) finishSpans(err error) {
 	for _, w := range q.group {
 		if w.span != nil {
@@ -230,8 +231,8 @@ func (q *saleQueue) finishSpans(err error) {
 	}
 }
 
-// fillTraces prepares the traces of the group and reports whether there are any. They are one argument with the
-// positions of traced buys, because traced buys are rare.
+// fillTraces prepares the traces of the group and reports whether there are any. All traces are one argument with the
+// positions of the traced buys, because traced buys are rare.
 func (q *saleQueue) fillTraces() (traced bool) {
 	for i, w := range q.group {
 		if w.span == nil {
@@ -253,8 +254,8 @@ const replicaTimeout = 400 * time.Millisecond
 var errTooFewReplicas = fmt.Errorf("%w: too few replicas confirmed the write", shop.ErrTransient)
 
 // processReplicated makes a call on keys of one slot and succeeds only if enough replicas have the write. Otherwise the
-// outcome is unknown and the call is repeated with its WAIT (I6). Both go to one server on one connection: in a
-// pipeline of the cluster client, a redirected call would lose its WAIT.
+// outcome is unknown and the call is repeated with its WAIT (I6). Call and WAIT go to one server on one connection: in
+// a pipeline of the cluster client, a redirected call would lose its WAIT.
 func (l *Inventory) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
 	cluster, server := l.servers.cluster, l.client
 	if cluster != nil {

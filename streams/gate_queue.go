@@ -55,12 +55,12 @@ func (q *saleQueue) wakeUp() {
 
 func (q *saleQueue) run() {
 	for {
-		more, rest := q.gather()
+		more, pause := q.gather()
 		switch {
 		case !more:
 			return
-		case rest > 0:
-			q.sleep(rest)
+		case pause > 0:
+			q.sleep(pause)
 		default:
 			q.reserve()
 			q.notify()
@@ -69,14 +69,14 @@ func (q *saleQueue) run() {
 	}
 }
 
-// notify notifies completed buys; cooling ones stay.
+// notify notifies completed buys; buys in cooldown stay.
 func (q *saleQueue) notify() {
 	q.gate.notify(q.completed)
 	q.completed = nil // the notifying goroutine owns it now
 }
 
-// growGroup yields to runnable goroutines while that makes the next group larger: its buys share the cost of a call,
-// above all the fsync. Without runnable goroutines it takes no time.
+// growGroup yields to runnable goroutines while that makes the next group larger. The buys of a group share the cost of
+// a call, above all the fsync. Without runnable goroutines growGroup returns immediately.
 func (q *saleQueue) growGroup() {
 	for before := -1; ; {
 		q.gate.mu.Lock()
@@ -90,9 +90,9 @@ func (q *saleQueue) growGroup() {
 	}
 }
 
-// gather fills the next group. If the group is empty, rest is how long the cooling buys wait. Without any buy, more is
-// false: the queue ends and must not be used again.
-func (q *saleQueue) gather() (more bool, rest time.Duration) {
+// gather fills the next group. If the group is empty, pause is the time until the end of the cooldown. more is false if
+// no buy is left: then the queue has ended and must not be used again.
+func (q *saleQueue) gather() (more bool, pause time.Duration) {
 	g := q.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,12 +103,12 @@ func (q *saleQueue) gather() (more bool, rest time.Duration) {
 		q.waiting = append(q.cooling, q.waiting...)
 		q.cooling = nil
 	}
-	seen := 0
+	checked := 0
 	for _, w := range q.waiting {
 		if len(q.group) == maxGroup {
 			break
 		}
-		seen++
+		checked++
 		switch {
 		case g.closed:
 			q.setResult(w, shop.GateResult{}, errGateClosed)
@@ -121,7 +121,7 @@ func (q *saleQueue) gather() (more bool, rest time.Duration) {
 		}
 	}
 	q.notify() // rejected and expired buys
-	left := copy(q.waiting, q.waiting[seen:])
+	left := copy(q.waiting, q.waiting[checked:])
 	clear(q.waiting[left:])
 	q.waiting = q.waiting[:left]
 	switch {

@@ -154,7 +154,7 @@ func TestHoldTakesUnitsOnce(t *testing.T) {
 			got, err := f.inventory.Hold(f.ctx, h)
 			f.must(err)
 			if got != want {
-				t.Fatalf("hold %+v: %d, want %d", h, got, want)
+				t.Fatalf("hold %+v: got verdict %d, want %d", h, got, want)
 			}
 		}
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}}, true)
@@ -197,7 +197,7 @@ func TestCreateAndArmAreIdempotent(t *testing.T) {
 		}
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
 		if err := f.inventory.Arm(f.ctx, testEpoch, absent); !errors.Is(err, shop.ErrLost) {
-			t.Fatalf("arm an absent sale: %v", err)
+			t.Fatalf("arm an absent sale: got %v, want ErrLost", err)
 		}
 		for _, err := range []error{
 			f.inventory.Create(f.ctx, testEpoch-1, shop.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch-1,
@@ -210,10 +210,10 @@ func TestCreateAndArmAreIdempotent(t *testing.T) {
 		f.inventory.SetEpoch(1, testEpoch-1)
 		units := []shop.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}
 		if _, err := f.inventory.Return(f.ctx, units); !errors.Is(err, shop.ErrStaleEpoch) {
-			t.Fatalf("return under an older epoch: %v", err)
+			t.Fatalf("return under an older epoch: got %v, want ErrStaleEpoch", err)
 		}
 		if _, err := f.inventory.Retire(f.ctx, s.Ref()); !errors.Is(err, shop.ErrStaleEpoch) {
-			t.Fatalf("retire under an older epoch: %v", err)
+			t.Fatalf("retire under an older epoch: got %v, want ErrStaleEpoch", err)
 		}
 		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
 		for _, err := range []error{
@@ -352,8 +352,8 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 			remaining = append(remaining, e...)
 			return nil
 		}))
-		if len(remaining) != 3 || remaining[0].Bad != nil || remaining[2].Ticket != 3 {
-			t.Fatalf("remaining entry %+v", remaining)
+		if len(remaining) != 3 || remaining[0].ParseErr != nil || remaining[2].Ticket != 3 {
+			t.Fatalf("got remaining entries %+v, want 3 with ticket 3 as the last", remaining)
 		}
 		var orders []shop.Order
 		add := func(user shop.ID, qty int, state shop.OrderState) shop.ID {

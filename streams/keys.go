@@ -36,7 +36,7 @@ import (
 //	                                         changes of holds, except by reserve · out:<operation id>: units that
 //	                                         an operator's withdrawal has taken. Lua create, arm, reserve,
 //	                                         return, hold, sell, withdraw, finish, dead_letter, restore,
-//	                                         correct, terms, take_out, stick, set_aside
+//	                                         correct, terms, take_out, set_stuck, set_aside
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
 //	                                         units that count to the limit, and every accepted reservation. A
 //	                                         return reduces the units; records stay while the sale exists (P4,
@@ -63,7 +63,7 @@ import (
 //	                                         confirm_mark
 //	stampede:{mail}:posted:<kind>:<about>  string  marks the e-mail as appended; TTL eight days.
 //	                                         Lua mail_post
-//	stampede:{workers}:there         zset    worker → expiry of its registration, ms (see Workers); a hint. Lua attend
+//	stampede:{workers}:there         zset    worker → expiry of its registration, ms (see Workers); a hint. Lua register
 //	stampede:{board}:nodes           hash    node number → JSON of its last figures (board.NodeFigures), for the
 //	                                         live board; a hint, with a TTL. PublishFigures, AddPoint
 //	stampede:{board}:history         list    JSON of a point every 5 s (board.Point) for 15 minutes; with a TTL.

@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// group returns the values of XINFO GROUPS as operators see them.
-func (f *fixture) group() (lag, pending, read any) {
+// groupInfo returns the values of XINFO GROUPS as operators see them.
+func (f *fixture) groupInfo() (lag, pending, read any) {
 	f.t.Helper()
 	reply, err := f.client.Do(f.ctx, "XINFO", "GROUPS", f.inventory.parts[1].keys.orders).Slice()
 	f.must(err)
@@ -24,7 +24,7 @@ func (f *fixture) group() (lag, pending, read any) {
 
 func (f *fixture) wantGroup(lag, pending int64) {
 	f.t.Helper()
-	if l, p, r := f.group(); l != lag || p != pending {
+	if l, p, r := f.groupInfo(); l != lag || p != pending {
 		f.t.Fatalf("P7: XINFO has lag %v and pending %v (read %v), want %d and %d", l, p, r, lag, pending)
 	}
 }
@@ -51,8 +51,8 @@ func TestXinfoCountsLagAndPendingExactly(t *testing.T) {
 	}
 }
 
-// P7, P2: after Redis was killed and restarted all entries exist, and the keeper corrects lag. This also holds after an
-// AOF rewrite and with more entries than the keeper counts one by one.
+// P7, P2: after Redis was killed and restarted all entries exist, and LagFixer corrects lag. This also holds after an
+// AOF rewrite and with more entries than LagFixer counts one by one.
 func TestLagIsCorrectedAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})

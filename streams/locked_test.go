@@ -18,8 +18,8 @@ func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 		stuck, other := f.openSale(10), f.openSale(10)
 		var unlocked atomic.Bool
 		var alone atomic.Int64
-		box := newFakeHandler()
-		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
+		handler := newFakeHandler()
+		handler.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			outcomes := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Sale == stuck.ID && !unlocked.Load() {
@@ -33,7 +33,7 @@ func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 		}
 		f.reserveMany(stuck, 5)
 		f.reserveMany(other, 5)
-		f.run(f.consumer("node-1", box))
+		f.run(f.consumer("node-1", handler))
 		done := func(s *shop.Sale, want int64) {
 			t.Helper()
 			kit.Eventually(t, testTimeout, func() (bool, string) {
@@ -53,7 +53,7 @@ func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 		unlocked.Store(true)
 		done(stuck, 5)
 		if n := alone.Load() - before; n != 0 {
-			t.Errorf("%d of five entries were tried alone", n)
+			t.Errorf("%d of five entries were tried alone, want 0", n)
 		}
 		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result(); err != nil || n != 0 ||
 			f.stats().Dead != 0 {
@@ -67,8 +67,8 @@ func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 func TestLockedEntriesDelayNoClaims(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		stuck, other := f.openSale(100), f.openSale(10)
-		box := newFakeHandler()
-		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
+		handler := newFakeHandler()
+		handler.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			outcomes := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Sale == stuck.ID {
@@ -80,16 +80,16 @@ func TestLockedEntriesDelayNoClaims(t *testing.T) {
 		f.reserveMany(other, 1)
 		f.delivered("node-dies-last", 1)
 		f.reserveMany(stuck, 25)
-		c := f.consumer("node-1", box)
+		c := f.consumer("node-1", handler)
 		c.options.Batch, c.options.ClaimIdle = 10, time.Minute
 		for len(c.retries) < 25 {
 			f.must(c.runOnce(f.ctx))
 		}
 		f.reserve(f.gate(f.inventory), buyOf(other, 7000, 1, "key-hidden-1"))
 		f.delivered("node-dead", 1)
-		f.keepIdle(c.name, time.Hour)
+		f.setIdle(c.name, time.Hour)
 		for i, dead := range []string{"node-dead", "node-dies-last"} {
-			f.keepIdle(dead, time.Hour)
+			f.setIdle(dead, time.Hour)
 			c.nextClaim = time.Time{}
 			f.must(c.claimIdle(f.ctx))
 			if got, want := f.counters(other).Done, int64(i+1); got != want {

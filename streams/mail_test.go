@@ -21,7 +21,7 @@ func anEmail(about string) outbox.Email {
 // An e-mail is sent once and then deleted with its link. Appending it again does nothing, before and after it was sent.
 func TestEmailsAreSentOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		r := newReceiver(mailChannel(f), func(context.Context, try) error { return nil })
+		r := newReceiver(mailQueue(f), func(context.Context, try) error { return nil })
 		s := NewMailStream(f.client)
 		var lost *outbox.LostError // creates the mark
 		if !errors.As(s.Check(f.ctx), &lost) {
@@ -34,10 +34,10 @@ func TestEmailsAreSentOnce(t *testing.T) {
 		r.awaitAll([]string{"one", "two"})
 		r.send("two", "three")
 		r.awaitAll([]string{"three"})
-		r.await(0, 0)
+		r.awaitCounts(0, 0)
 		stop()
 		if n := r.tried(""); n != 3 {
-			t.Errorf("sent %v, want three", r.taken)
+			t.Errorf("sent %v, want three", r.received)
 		}
 		if n, err := f.client.Exists(f.ctx, mailKey).Result(); err != nil || n != 1 {
 			t.Errorf("the stream was deleted: %d, %v", n, err)
@@ -64,7 +64,7 @@ func TestEmailsAreBounded(t *testing.T) {
 		}
 		f.must(s.Send(f.ctx, anEmail("one")))
 		if n, err := s.Waiting(f.ctx); n != 2 || err != nil {
-			t.Errorf("%d wait, %v, want 2", n, err)
+			t.Errorf("%d e-mails wait, %v, want 2", n, err)
 		}
 	})
 }

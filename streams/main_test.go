@@ -143,14 +143,14 @@ func (f *fixture) gate(l *Inventory) *Gate {
 	return g
 }
 
-// awaitQueue waits until is returns true for the queue of the sale, nil if it has none. why describes the missing
-// condition. The gate is locked while is runs.
-func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, why string, is func(*saleQueue) bool) {
+// awaitQueue waits until matches returns true for the queue of the sale, which is nil if the sale has no queue. missing
+// describes the condition. The gate is locked while matches runs.
+func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, missing string, matches func(*saleQueue) bool) {
 	t.Helper()
 	kit.Eventually(t, testTimeout, func() (bool, string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return is(g.queues[sale]), why
+		return matches(g.queues[sale]), missing
 	})
 }
 
@@ -208,7 +208,8 @@ func reserveUntilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateResul
 	}
 }
 
-// wantUnknown makes a buy to which Redis does not reply. The gate must give up by itself, long before its caller does.
+// wantUnknown makes a buy to which Redis does not reply. The gate must return ErrTransient long before the timeout of
+// its caller.
 func (f *fixture) wantUnknown(g *Gate, b shop.Buy) {
 	f.t.Helper()
 	began := time.Now()

@@ -112,8 +112,8 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 // StreamStats are the numbers of one partition.
 type StreamStats struct {
 	Partition int
-	Lag       int64 // not yet delivered
-	Pending   int64 // delivered, not settled; lag + pending wait
+	Lag       int64 // undelivered entries
+	Pending   int64 // delivered, not settled entries; Lag + Pending is the number of waiting entries
 	Length    int64 // entries in the stream, settled ones included
 	Dead      int64 // dead letters
 	Deadlines int64 // orders in the delay queue

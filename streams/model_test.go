@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// model is a simple model of a sale.
+// model has the expected state of a sale.
 type model struct {
 	stock, held, sold, burnt, withdrawn, tickets int64
 
@@ -162,7 +162,7 @@ func TestScriptsMatchTheModel(t *testing.T) {
 			stock: stock, units: make(map[shop.ID]int64), keys: make(map[string]modelBuy),
 			accepted: make(map[shop.ID]int), holds: make(map[shop.ID]modelHold), spent: make(map[shop.ID]shop.Millis),
 		}
-		asks := rapid.SampledFrom([]string{"always", "never", "now and then"}).Draw(rt, "pass required")
+		passMode := rapid.SampledFrom([]string{"always", "never", "now and then"}).Draw(rt, "pass required")
 		someHold := func(rt *rapid.T) modelHold {
 			h := rapid.SampledFrom(m.everHeld).Draw(rt, "order")
 			h.Hold = rapid.Int64Range(1, 4).Draw(rt, "hold")
@@ -172,7 +172,7 @@ func TestScriptsMatchTheModel(t *testing.T) {
 			"reserve": func(rt *rapid.T) {
 				b := buyOf(s, shop.ID(rapid.IntRange(1, 4).Draw(rt, "user")), rapid.IntRange(1, 4).Draw(rt, "qty"),
 					fmt.Sprintf("key-%04d", rapid.IntRange(1, 6).Draw(rt, "key")))
-				if asks == "always" || asks == "now and then" && rapid.Bool().Draw(rt, "pass required now") {
+				if passMode == "always" || passMode == "now and then" && rapid.Bool().Draw(rt, "pass required now") {
 					b.NeedsPass, b.Passed = true, shop.Millis(rapid.IntRange(0, 6).Draw(rt, "pass"))
 				}
 				if len(m.everHeld) > 0 && rapid.IntRange(0, 3).Draw(rt, "another id") == 0 {

@@ -19,13 +19,13 @@ func TestEntryIsAcknowledgedAfterItsCommit(t *testing.T) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		defer cancel()
 		var pending, done int64
-		box := newFakeHandler()
-		box.fulfil = func(context.Context, []shop.Entry) ([]error, error) {
+		handler := newFakeHandler()
+		handler.fulfil = func(context.Context, []shop.Entry) ([]error, error) {
 			pending, done = f.stats().Pending, f.counters(s).Done
 			cancel() // the node ends before it writes anything
 			return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
 		}
-		c := f.consumer("node-1", box)
+		c := f.consumer("node-1", handler)
 		c.history = ""
 		if err := c.runOnce(ctx); err == nil {
 			t.Fatal("a batch that was not written counts as handled")
@@ -42,11 +42,11 @@ func TestMissingGroupStartsAtTheFirstEntry(t *testing.T) {
 		s := f.openSale(30)
 		f.reserveMany(s, 3)
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
-		box := newFakeHandler()
-		f.run(f.consumer("node-1", box))
+		handler := newFakeHandler()
+		f.run(f.consumer("node-1", handler))
 		kit.Eventually(t, testTimeout, func() (bool, string) {
 			c := f.counters(s)
-			return c.Done == 3 && box.count() == 3, fmt.Sprintf("%d orders have rows, %+v", box.count(), c)
+			return c.Done == 3 && handler.count() == 3, fmt.Sprintf("%d orders have rows, %+v", handler.count(), c)
 		})
 	})
 }
@@ -56,15 +56,15 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		made := f.reserveMany(s, 5)
-		box := newFakeHandler()
+		handler := newFakeHandler()
 		var tries atomic.Int64
-		box.outcome = func(shop.Entry) error {
+		handler.outcome = func(shop.Entry) error {
 			if tries.Add(1) == 1 {
 				return shop.ErrPermanent // leaves a failure count
 			}
 			return nil
 		}
-		c := f.consumer("node-1", box)
+		c := f.consumer("node-1", handler)
 		c.history = ""
 		f.must(c.runOnce(f.ctx))
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1, User: 5001}}, true)

@@ -16,10 +16,10 @@ import (
 
 const (
 	paidTrimEvery = 10 * time.Minute
-	// paidRetention is how long delivered entries stay, so that a reader can be reset by a week (XGROUP SETID).
+	// paidRetention is how long delivered entries stay, so that a group can be set back by a week (XGROUP SETID).
 	paidRetention = 7 * 24 * time.Hour
-	// A posting is delivered again after paidPause, later after up to maxPaidPause. A delivery takes less than
-	// paidPause.
+	// A posting is delivered again after paidPause, then after pauses that double up to maxPaidPause. A delivery takes
+	// less than paidPause.
 	paidPause, maxPaidPause = 15 * time.Second, time.Minute
 	// paidPlaces is the number of new postings delivered at the same time, repeatPlaces the number of repeated ones.
 	paidPlaces, repeatPlaces = 12, 4
@@ -73,7 +73,7 @@ func NewPaidDeliverer(
 
 // Append adds postings in their order, all or none, and returns their high-water mark. last is the mark from LastSent.
 // It returns a LostError if Redis may lack sent postings. After any other error the postings may have been added. It
-// creates no group: a group without a reader would keep all postings.
+// creates no group, because a group without a reader would keep all postings.
 func (s *PaidStream) Append(
 	ctx context.Context, last shop.Millis, postings []outbox.Message,
 ) (sent shop.Millis, err error) {

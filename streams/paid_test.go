@@ -166,7 +166,7 @@ func TestUnusedGroupsKeepNoPostings(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := NewPaidStream(f.client)
 		s.retention = -time.Minute // all entries are old enough
-		r := newReceiver(paidChannel(f), func(context.Context, try) error { return nil })
+		r := newReceiver(paidQueue(f), func(context.Context, try) error { return nil })
 		d := r.node("one", time.Hour)
 		for i, want := range []int64{2, 3} { // the last delivered entry stays
 			r.awaitAll(r.sendNew(3, false), d)

@@ -16,7 +16,7 @@ import (
 
 const (
 	// How long a read waits for the other primaries of a cluster after the first reply: tickReplyWait for values that
-	// are shown live, readReplyWait for reads whose gaps cost more than waiting.
+	// are shown live, readReplyWait for reads whose missing values cost more than waiting.
 	tickReplyWait, readReplyWait = 100 * time.Millisecond, time.Second
 	// serverCallTimeout bounds the call to a silent primary, after the callers have stopped waiting.
 	serverCallTimeout = 2 * time.Second
@@ -24,24 +24,24 @@ const (
 
 var errSilent = fmt.Errorf("%w: its primary is unreachable", shop.ErrTransient)
 
-// servers maps partitions to the primaries of a cluster and records which of those are silent.
+// servers maps partitions to the primaries of a cluster and records silent primaries.
 type servers struct {
 	cluster *redis.ClusterClient // nil: one server holds all partitions
 	keys    []string             // one key of each partition
 
-	mu        sync.Mutex
-	abandoned map[string]map[*serverCall]bool // by server, the running calls that no caller waits for
-	away      map[int]bool                    // partitions without a reply to the last read
+	mu          sync.Mutex
+	abandoned   map[string]map[*serverCall]bool // by server, the running calls that no caller waits for
+	unreachable map[int]bool                    // partitions without a reply to the last read
 }
 
-// serverCall is a call; ended is true once it has ended.
+// serverCall is a call to a server. ended is true after its reply or timeout.
 type serverCall struct {
 	began time.Time
 	ended bool
 }
 
 func newServers(client redis.UniversalClient, parts []partition) *servers {
-	s := &servers{abandoned: make(map[string]map[*serverCall]bool), away: make(map[int]bool)}
+	s := &servers{abandoned: make(map[string]map[*serverCall]bool), unreachable: make(map[int]bool)}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	for p := range parts {
 		s.keys = append(s.keys, parts[p].keys.meta)
@@ -49,7 +49,8 @@ func newServers(client redis.UniversalClient, parts []partition) *servers {
 	return s
 }
 
-// groups returns the partitions of each primary, by address, as far as this node has them. Redis redirects wrong calls.
+// groups returns the partitions of each primary, by address, from the cached slots. If a slot has moved, Redis
+// redirects the call.
 func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]int, error) {
 	groups := make(map[string][]int)
 	for _, p := range partitions {
@@ -63,9 +64,9 @@ func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]in
 	return groups, nil
 }
 
-// begin records a call. It returns nil if the server has not replied to an earlier call for longer than patience: then
-// the server is not called. A silent server thus costs one wait per serverCallTimeout, and few connections.
-func (s *servers) begin(server string, replyWait time.Duration) *serverCall {
+// beginCall makes a call record. It returns nil if an earlier call has waited for longer than replyWait: then the
+// server is not called. A silent server thus costs one wait per serverCallTimeout, and few connections.
+func (s *servers) beginCall(server string, replyWait time.Duration) *serverCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -89,7 +90,7 @@ func (s *servers) abandon(server string, call *serverCall) {
 	s.abandoned[server][call] = true
 }
 
-func (s *servers) end(server string, call *serverCall) {
+func (s *servers) endCall(server string, call *serverCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call.ended = true
@@ -98,10 +99,11 @@ func (s *servers) end(server string, call *serverCall) {
 
 // readPartitions reads from the partitions in one call per server, in parallel. A server that fails or does not reply
 // fails only its own partitions (PartitionsUnreachable), unless no server replies; read may also return a
-// PartitionsUnreachable. The values of read must not be shared: a late value arrives after its caller has returned.
+// PartitionsUnreachable. The function read must return new values, because a late value arrives after readPartitions
+// has returned.
 func readPartitions[T any](
 	ctx context.Context, l *Inventory, partitions []int, replyWait time.Duration,
-	read func(ctx context.Context, some []int) (T, error),
+	read func(ctx context.Context, subset []int) (T, error),
 ) (values []T, err error) {
 	s := l.servers
 	if s.cluster == nil {
@@ -123,13 +125,13 @@ func readPartitions[T any](
 	}
 	replies := make(chan reply, len(groups))
 	waiting, failed := make(map[string]*serverCall, len(groups)), make(map[int]error)
-	fail := func(server string, why error) {
+	fail := func(server string, cause error) {
 		for _, p := range groups[server] {
-			failed[p] = why
+			failed[p] = cause
 		}
 	}
-	for server, some := range groups {
-		call := s.begin(server, replyWait)
+	for server, subset := range groups {
+		call := s.beginCall(server, replyWait)
 		if call == nil {
 			fail(server, errSilent)
 			continue
@@ -138,9 +140,9 @@ func readPartitions[T any](
 		go func() {
 			callCtx, cancel := context.WithTimeout(ctx, serverCallTimeout)
 			defer cancel()
-			value, err := read(callCtx, some)
+			value, err := read(callCtx, subset)
 			replies <- reply{server, call, value, err}
-			s.end(server, call)
+			s.endCall(server, call)
 		}()
 	}
 	var timeout <-chan time.Time // nil until the first reply
@@ -148,13 +150,13 @@ func readPartitions[T any](
 		select {
 		case a := <-replies:
 			delete(waiting, a.server)
-			away := shop.UnreachableIn(a.err)
+			unreachable := shop.UnreachableIn(a.err)
 			switch {
-			case a.err != nil && away == nil:
+			case a.err != nil && unreachable == nil:
 				fail(a.server, a.err)
 				continue
-			case away != nil:
-				maps.Copy(failed, away.Partitions)
+			case unreachable != nil:
+				maps.Copy(failed, unreachable.Partitions)
 			}
 			values = append(values, a.value)
 			if timeout == nil {
@@ -174,8 +176,8 @@ func readPartitions[T any](
 	return values, partialError(failed, len(values) == 0)
 }
 
-// partialError returns the error of a read with failed partitions: that of the first one if all failed, else a
-// PartitionsUnreachable.
+// partialError returns the error of a read with failed partitions: the error of the first partition if all failed, else
+// a PartitionsUnreachable.
 func partialError(failed map[int]error, all bool) error {
 	switch {
 	case len(failed) == 0:
@@ -188,26 +190,26 @@ func partialError(failed map[int]error, all bool) error {
 
 // logChanges logs once which partitions have stopped replying, and which reply again.
 func (s *servers) logChanges(ctx context.Context, partitions []int, failed map[int]error) {
-	if ctx.Err() != nil { // the caller has gone
+	if ctx.Err() != nil { // the caller has cancelled the read
 		return
 	}
 	s.mu.Lock()
-	var gone, back []int
+	var silent, restored []int
 	for _, p := range partitions {
-		switch away := failed[p] != nil; {
-		case away && !s.away[p]:
-			s.away[p] = true
-			gone = append(gone, p)
-		case !away && s.away[p]:
-			delete(s.away, p)
-			back = append(back, p)
+		switch unreachable := failed[p] != nil; {
+		case unreachable && !s.unreachable[p]:
+			s.unreachable[p] = true
+			silent = append(silent, p)
+		case !unreachable && s.unreachable[p]:
+			delete(s.unreachable, p)
+			restored = append(restored, p)
 		}
 	}
 	s.mu.Unlock()
-	if len(gone) > 0 {
-		slog.WarnContext(ctx, "partitions are unreachable; the others continue", "partitions", gone, "err", failed[gone[0]])
+	if len(silent) > 0 {
+		slog.WarnContext(ctx, "partitions are unreachable; the others continue", "partitions", silent, "err", failed[silent[0]])
 	}
-	if len(back) > 0 {
-		slog.InfoContext(ctx, "partitions are reachable again", "partitions", back)
+	if len(restored) > 0 {
+		slog.InfoContext(ctx, "partitions are reachable again", "partitions", restored)
 	}
 }

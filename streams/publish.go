@@ -11,23 +11,24 @@ import (
 	"stampede/app/trace"
 )
 
-// publishChunk is the maximum number of changes per message, because other calls wait for it.
+// publishChunk is the maximum number of changes per message, because other Redis calls wait while a message is
+// published.
 const publishChunk = 500
 
 // Publish notifies the nodes of rows of one partition, in one message per publishChunk rows. asOf is Redis time, read
-// before the transaction that stamped the rows began. ErrTooLate: asOf is more than PublishDeadline ago, nothing was
-// published, and the rows must be stamped again (F2). After any other error the outcome is unknown: publish again. It
-// needs no epoch: committed rows are always valid.
+// before the transaction that touched the rows began. ErrTooLate: asOf is more than PublishDeadline ago, nothing was
+// published, and the rows must be touched again (F2). After any other error the outcome is unknown: publish again.
+// Publish needs no epoch, because committed rows are always valid.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
 	}
 	calls := make([]call, 0, 1+len(rows)/publishChunk)
-	for some := range slices.Chunk(rows, publishChunk) {
+	for chunk := range slices.Chunk(rows, publishChunk) {
 		calls = append(calls, call{[]string{k.meta}, []any{
 			int64(asOf), shop.PublishDeadline.Milliseconds(), shop.ChangesChannel(l.namespace, partition),
-			l.lines(some, nil),
+			l.lines(chunk, nil),
 		}})
 	}
 	replies, err := publishScript.runAll(ctx, l.client, calls)
@@ -42,7 +43,7 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis
 	return nil
 }
 
-// lines encodes the changes of a message. traces has those of traced rows.
+// lines encodes the changes of a message. traces has the traces of the traced rows, by order.
 func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) []byte {
 	if len(rows) == 0 {
 		return []byte{}
@@ -61,12 +62,12 @@ func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) 
 // lineLength is the approximate length of the change of a new order.
 const lineLength = 420
 
-// SequenceEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. A
-// missing one is marked as Away.
+// SequenceEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. The
+// end of an unreachable partition is marked as Away.
 func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 	ends := make([]shop.SequenceEnd, len(l.parts))
 	for p := range ends {
-		ends[p].Away = true
+		ends[p].Unreachable = true
 	}
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, l.sequenceEndsOf)
 	if err != nil && shop.UnreachableIn(err) == nil {

@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// listen receives the messages of partition 1.
-func (f *fixture) listen() <-chan *redis.Message {
+// subscribe receives the messages of partition 1.
+func (f *fixture) subscribe() <-chan *redis.Message {
 	f.t.Helper()
 	sub := f.client.Subscribe(f.ctx, shop.ChangesChannel(f.url, 1))
 	f.t.Cleanup(func() { _ = sub.Close() })
@@ -27,8 +27,8 @@ type received struct {
 	changes []shop.Change
 }
 
-// receive receives the next message.
-func (f *fixture) receive(messages <-chan *redis.Message) (h received) {
+// nextMessage receives the next message.
+func (f *fixture) nextMessage(messages <-chan *redis.Message) (h received) {
 	f.t.Helper()
 	select {
 	case m := <-messages:
@@ -45,7 +45,7 @@ func (f *fixture) receive(messages <-chan *redis.Message) (h received) {
 	return h
 }
 
-func (f *fixture) end() shop.SequenceEnd {
+func (f *fixture) sequenceEnd() shop.SequenceEnd {
 	f.t.Helper()
 	ends, err := f.inventory.SequenceEnds(f.ctx)
 	f.must(err)
@@ -55,8 +55,8 @@ func (f *fixture) end() shop.SequenceEnd {
 // F4: every message contains the number of the previous one. SequenceEnds returns the number of the last message.
 func TestMessagesContainThePreviousNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		messages := f.listen()
-		if end := f.end(); end != (shop.SequenceEnd{Epoch: testEpoch}) {
+		messages := f.subscribe()
+		if end := f.sequenceEnd(); end != (shop.SequenceEnd{Epoch: testEpoch}) {
 			t.Fatalf("before any message: %+v", end)
 		}
 		rows := make([]*shop.Order, publishChunk+1)
@@ -66,24 +66,24 @@ func TestMessagesContainThePreviousNumber(t *testing.T) {
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows))
 		for i, want := range []int{1, publishChunk, 1} {
-			m := f.receive(messages)
+			m := f.nextMessage(messages)
 			if m.Before != int64(i) || m.Number != int64(i)+1 || len(m.changes) != want {
 				t.Fatalf("message %d: %d after %d with %d changes, want %d", i, m.Number, m.Before, len(m.changes),
 					want)
 			}
 		}
-		if end := f.end(); end.Last != 3 || end.Epoch != testEpoch {
+		if end := f.sequenceEnd(); end.Last != 3 || end.Epoch != testEpoch {
 			t.Fatalf("the sequence ends at %+v", end)
 		}
 		f.close(testEpoch+1, true) // rows are valid in every state of Redis
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
-		if m := f.receive(messages); m.Number != 4 || m.changes[0].User != 100 {
+		if m := f.nextMessage(messages); m.Number != 4 || m.changes[0].User != 100 {
 			t.Fatalf("while the partition is closed: %+v", m)
 		}
 	})
 }
 
-// F2: changes stamped in a transaction that began more than PublishDeadline ago, or in the future, are not published,
+// F2: rows touched in a transaction that began more than PublishDeadline ago, or in the future, are not published,
 // neither alone nor with the acknowledgement of their entry.
 func TestLateChangesAreNotPublished(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -102,14 +102,14 @@ func TestLateChangesAreNotPublished(t *testing.T) {
 				t.Errorf("%s: finished, %v, want ErrTooLate", name, err)
 			}
 		}
-		if end := f.end(); end.Last != 0 {
+		if end := f.sequenceEnd(); end.Last != 0 {
 			t.Errorf("the last message is %d, want 0", end.Last)
 		}
 		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
 			t.Errorf("%+v, want pending 1 and deadlines 0", st)
 		}
 		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
-		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.end().Last != 1 {
+		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.sequenceEnd().Last != 1 {
 			t.Errorf("in time: %+v, want pending 0, deadlines 1 and last 1", st)
 		}
 	})
@@ -132,15 +132,15 @@ func TestFinishIsAtomic(t *testing.T) {
 			entries = append(entries, e)
 		}
 		rows[2].State = shop.Refused
-		messages := f.listen()
+		messages := f.subscribe()
 		f.inventory.SetEpoch(1, testEpoch-1)
 		if err := f.inventory.Finish(f.ctx, 1, f.now(), rows, entries); !errors.Is(err, shop.ErrStaleEpoch) {
-			t.Fatalf("in another epoch: %v", err)
+			t.Fatalf("in another epoch: got %v, want ErrStaleEpoch", err)
 		}
 		f.inventory.SetEpoch(1, testEpoch)
 		for round := range 2 {
 			f.must(f.inventory.Finish(f.ctx, 1, f.now(), rows, entries))
-			m := f.receive(messages)
+			m := f.nextMessage(messages)
 			if m.Number != int64(round)+1 || len(m.changes) != 3 || m.changes[1].User != read[1].User {
 				t.Fatalf("round %d published %+v", round, m)
 			}
@@ -170,10 +170,10 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
 	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("with Redis out of memory: %v", err)
+		t.Fatalf("with Redis out of memory: got %v, want ErrTransient", err)
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
-	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.end().Last != 0 {
+	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.sequenceEnd().Last != 0 {
 		t.Errorf("%+v, want pending 1, deadlines 0 and last 0", st)
 	}
 }
@@ -183,35 +183,35 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 func TestDeliveryReturnsTheOldestOpenEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
-		look := func() shop.Delivery {
+		readDelivery := func() shop.Delivery {
 			t.Helper()
 			d, err := f.inventory.Delivery(f.ctx, 1)
 			f.must(err)
 			return d
 		}
-		if d := look(); d.Open != (shop.EntryID{}) || d.Epoch != testEpoch {
+		if d := readDelivery(); d.OldestUnacknowledged != (shop.EntryID{}) || d.Epoch != testEpoch {
 			t.Fatalf("without entries %+v", d)
 		}
 		f.reserveMany(s, 3)
-		first := look()
-		if first.Open == (shop.EntryID{}) || first.Open.After(first.Newest) {
+		first := readDelivery()
+		if first.OldestUnacknowledged == (shop.EntryID{}) || first.OldestUnacknowledged.After(first.Newest) {
 			t.Fatalf("without a delivery: %+v", first)
 		}
 		_, read := f.delivered("node-1", 0)
 		for i, e := range read {
 			open, _ := entryID(e.StreamID)
 			newest, _ := entryID(read[2].StreamID)
-			if d := look(); d.Open != open || d.Newest != newest {
+			if d := readDelivery(); d.OldestUnacknowledged != open || d.Newest != newest {
 				t.Fatalf("before entry %d is acknowledged: %+v", i, d)
 			}
 			f.settle(e)
 		}
-		if d := look(); d.Open != (shop.EntryID{}) || d.Newest != first.Newest {
+		if d := readDelivery(); d.OldestUnacknowledged != (shop.EntryID{}) || d.Newest != first.Newest {
 			t.Fatalf("all acknowledged: %+v", d)
 		}
 		f.close(testEpoch+1, true)
 		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, shop.ErrTransient) {
-			t.Fatalf("while it is closed: %v", err)
+			t.Fatalf("while the partition is closed: got %v, want ErrTransient", err)
 		}
 	})
 }

@@ -20,14 +20,15 @@ import (
 //	   │           └─ rejected, unreadable, or failed too often ─→ quarantined ── dropped
 //	   └─────────────────────────── replayed ──────────────────────────┘
 //
-// Each arrow is one command or one script, so a process that dies in between leaves the message in the state before.
+// Each arrow is one command or one script. A process that dies between two of them leaves the message in the earlier
+// state.
 type queue struct {
 	client      redis.UniversalClient
 	stream      string
 	quarantine  string // a stream with the same hash tag
 	mark        string // a hash with the same hash tag, see post.lua
 	listCommand string // the command that lists the quarantine
-	discard     bool   // entries contain a secret and have one group: they are deleted when they are acknowledged
+	discard     bool   // delete entries when they are acknowledged: they contain a secret and have only one group
 }
 
 const (
@@ -35,8 +36,8 @@ const (
 	maxQuarantineReason = 300 // maximum length of a stored reason, in bytes
 )
 
-// post appends the postings in args, or only checks the mark without postings. It returns the script's reply without
-// its code. See post.lua. last is the highest mark in the database.
+// post appends the postings in args. Without postings it only checks the mark. It returns the reply of post.lua without
+// its code. last is the highest mark in the database.
 func (q *queue) post(ctx context.Context, last shop.Millis, args ...any) ([]any, error) {
 	reply, err := postScript.run(ctx, q.client, []string{q.stream, q.mark}, append([]any{int64(last)}, args...)...)
 	if err != nil {
@@ -177,8 +178,8 @@ type reader struct {
 	group    string
 	consumer string
 	block    time.Duration // how long a read waits
-	// first is the pause between the beginning of the first attempt and the second. It is longer than an attempt takes,
-	// so that no message is claimed during its delivery. Each further pause is twice as long, up to longest.
+	// first is the pause between the beginnings of the first and the second attempt. It is longer than an attempt
+	// takes, so that no message is claimed during its delivery. Each further pause is twice as long, up to maxDelay.
 	first, maxDelay time.Duration
 	// deleteIdle is the idle time after which a consumer without pending entries is deleted: its node is dead.
 	deleteIdle time.Duration
@@ -244,13 +245,13 @@ func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error
 			continue
 		}
 		// Redis checks the idle time again: of two concurrent claims, one gets the message.
-		mine, err := r.client.XClaim(ctx, &redis.XClaimArgs{
+		won, err := r.client.XClaim(ctx, &redis.XClaimArgs{
 			Stream: r.stream, Group: r.group, Consumer: r.consumer, MinIdle: pause, Messages: []string{p.ID},
 		}).Result()
 		if err != nil {
 			return claimed, fmt.Errorf("claim %s of %s: %w", p.ID, r.stream, transient(err))
 		}
-		for _, m := range mine {
+		for _, m := range won {
 			claimed = append(claimed, attempt{m, p.RetryCount + 1})
 		}
 		if len(claimed) == n {
@@ -263,14 +264,15 @@ func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error
 	return claimed, nil
 }
 
-// pause returns the time between the beginning of an attempt and the next one. Its jitter, up to an eighth, depends on
+// pause returns the time between the beginnings of an attempt and the next one. Its jitter, up to an eighth, depends on
 // the message id: messages that failed together are not repeated together, and all nodes use the same pause.
 func (r *reader) pause(id string, attempts int64) time.Duration {
 	pause := min(r.first<<min(max(attempts-1, 0), 16), r.maxDelay)
 	return pause + pause*time.Duration(crc32.ChecksumIEEE([]byte(id))%128)/1024
 }
 
-// uncountAttempt removes an attempt from the count: it failed because of the receiver, not because of the message.
+// uncountAttempt removes an attempt from the count. The attempt failed because of the receiver, not because of the
+// message.
 func (r *reader) uncountAttempt(ctx context.Context, a attempt) error {
 	err := r.client.Do(ctx, "XCLAIM", r.stream, r.group, r.consumer, 0, a.ID,
 		"RETRYCOUNT", a.number-1, "JUSTID").Err()

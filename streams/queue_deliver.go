@@ -32,8 +32,8 @@ type Deliverer struct {
 	reader
 	deliver  func(ctx context.Context, m redis.XMessage) error // returns within the first pause
 	attempts int64                                             // attempts before quarantine; 0: no limit
-	// ordered is a field of the entries, or "". Messages that this node has read and that have the same value in it are
-	// delivered one at a time, in the order of the stream.
+	// ordered is the name of a field of the entries, or "". Of the messages that this node has read, those with the
+	// same value in this field are delivered one at a time, in the order of the stream.
 	ordered string
 	logged  []string // fields of the entries for the log
 
@@ -43,7 +43,7 @@ type Deliverer struct {
 	delivered, quarantined, failed atomic.Int64
 }
 
-// lane is a number of concurrent deliveries with their pace.
+// lane is a number of places for concurrent deliveries, with their common pace.
 type lane struct {
 	places int
 	pace   pace
@@ -70,8 +70,8 @@ func (d *Deliverer) Run(ctx context.Context) error {
 // next returns new messages.
 func (d *Deliverer) next(ctx context.Context, n int) ([]attempt, error) { return d.read(ctx, ">", n) }
 
-// due returns messages that are due again. After each pass over all of them it deletes the consumers of dead nodes, and
-// pauses.
+// due returns messages that are due again. After each pass over all pending messages, it deletes the consumers of dead
+// nodes and waits for claimInterval.
 func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 	claimed, err := d.claim(ctx, n)
 	if err == nil && len(claimed) == 0 && d.from == claimStart {
@@ -81,7 +81,7 @@ func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 	return claimed, err
 }
 
-// run delivers on a lane. It reads at most as many messages as it can deliver at once, and one at a time while the
+// run delivers on a lane. It reads at most as many messages as the lane has free places, and only one while the
 // receiver is unreachable.
 func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context, int) ([]attempt, error)) {
 	fault := backoff{first: time.Second, maxDelay: 30 * time.Second}
@@ -90,7 +90,7 @@ func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context,
 	defer running.Wait()
 	for {
 		if l.pace.failing() {
-			running.Wait() // before the pause is read: a delivery that fails begins one
+			running.Wait() // before the pause is read, because a failed delivery begins a pause
 		}
 		if !l.pace.wait(ctx) {
 			return
@@ -110,11 +110,11 @@ func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context,
 		attempts, err := read(ctx, n)
 		free.Release(int64(n - len(attempts)))
 		for _, a := range attempts {
-			mine, leave := d.turns.join(text(a.Values[d.ordered]))
+			turn, leave := d.turns.join(text(a.Values[d.ordered]))
 			running.Go(func() {
 				defer free.Release(1)
 				defer leave()
-				<-mine
+				<-turn
 				d.handle(ctx, &l.pace, a)
 			})
 		}
@@ -162,15 +162,15 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 	}
 }
 
-// refundLate quarantines a message.
-func (d *Deliverer) quarantineMessage(ctx context.Context, a attempt, why error) error {
-	moved, err := d.quarantineEntry(ctx, d.group, a.ID, why.Error())
+// quarantineMessage moves a message to the quarantine. Its result contains the cause only if this fails.
+func (d *Deliverer) quarantineMessage(ctx context.Context, a attempt, cause error) error {
+	moved, err := d.quarantineEntry(ctx, d.group, a.ID, cause.Error())
 	if err != nil {
-		return errors.Join(why, err)
+		return errors.Join(cause, err)
 	}
 	if moved {
 		d.quarantined.Add(1)
-		slog.ErrorContext(ctx, "a message is quarantined; `"+d.listCommand+"` lists it", d.describe(a, why)...)
+		slog.ErrorContext(ctx, "a message is quarantined; `"+d.listCommand+"` lists it", d.describe(a, cause)...)
 	}
 	return nil
 }
@@ -191,15 +191,15 @@ type turns struct {
 }
 
 // join returns a channel that is closed when it is the caller's turn, and a function that ends the turn.
-func (t *turns) join(value string) (mine <-chan struct{}, leave func()) {
+func (t *turns) join(value string) (turn <-chan struct{}, leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.last == nil {
 		t.last = make(map[string]chan struct{})
 	}
 	left := make(chan struct{})
-	before, waits := t.last[value]
-	if !waits || value == "" {
+	before, occupied := t.last[value]
+	if !occupied || value == "" {
 		before = make(chan struct{})
 		close(before)
 	}
@@ -215,7 +215,8 @@ func (t *turns) join(value string) (mine <-chan struct{}, leave func()) {
 }
 
 const (
-	// maxFaults failures in a row mean that the receiver is unreachable; fewer are caused by single messages.
+	// maxFaults is the number of failures in a row after which the receiver counts as unreachable. Fewer failures may
+	// be caused by single messages.
 	maxFaults = 3
 	// maxPause is the longest pause that a receiver can request.
 	maxPause = 5 * time.Minute
@@ -269,7 +270,7 @@ func (p *pace) record(err error, began time.Time) {
 	}
 }
 
-// pause records that the receiver requested a pause. It lasts from shortest to maxPause.
+// pause records that the receiver requested a pause. The pause lasts at least minPause and at most maxPause.
 func (p *pace) pause(requested time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

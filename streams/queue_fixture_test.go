@@ -22,8 +22,9 @@ const shortIdle = 50 * time.Millisecond
 
 var errUnreachable = errors.New("the receiver is unreachable")
 
-// channel is a user of the queue: postings or e-mails. A message's name is its identifying field.
-type channel struct {
+// testQueue is a queue of postings or of e-mails, with the functions of its user. A message's name is its identifying
+// field.
+type testQueue struct {
 	*queue
 	f         *fixture
 	group     string
@@ -43,34 +44,34 @@ type quarantinedEntry struct {
 }
 
 // onQueues runs a test for postings and e-mails, on Redis and on the embedded one.
-func onQueues(t *testing.T, test func(t *testing.T, c *channel)) {
+func onQueues(t *testing.T, test func(t *testing.T, c *testQueue)) {
 	t.Helper()
 	t.Parallel()
-	for name, of := range map[string]func(*fixture) *channel{"postings": paidChannel, "mails": mailChannel} {
+	for name, newQueue := range map[string]func(*fixture) *testQueue{"postings": paidQueue, "mails": mailQueue} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, f *fixture) { test(t, of(f)) })
+			onBoth(t, func(t *testing.T, f *fixture) { test(t, newQueue(f)) })
 		})
 	}
 }
 
 // listFunc reads the quarantine of a stream.
 func listFunc[T any](
-	f *fixture, read func(context.Context) ([]T, error), of func(T) quarantinedEntry,
+	f *fixture, read func(context.Context) ([]T, error), convert func(T) quarantinedEntry,
 ) func() []quarantinedEntry {
 	return func() (all []quarantinedEntry) {
 		f.t.Helper()
 		found, err := read(f.ctx)
 		f.must(err)
 		for _, m := range found {
-			all = append(all, of(m))
+			all = append(all, convert(m))
 		}
 		return all
 	}
 }
 
-func paidChannel(f *fixture) *channel {
+func paidQueue(f *fixture) *testQueue {
 	s := f.paidStream()
-	return &channel{
+	return &testQueue{
 		queue: &s.queue, f: f, group: "webhook",
 		send: func(names ...string) {
 			f.t.Helper()
@@ -93,9 +94,9 @@ func paidChannel(f *fixture) *channel {
 	}
 }
 
-func mailChannel(f *fixture) *channel {
+func mailQueue(f *fixture) *testQueue {
 	s := NewMailStream(f.client)
-	return &channel{
+	return &testQueue{
 		queue: &s.queue, f: f, group: mailGroup,
 		send: func(names ...string) {
 			f.t.Helper()
@@ -118,14 +119,14 @@ func mailChannel(f *fixture) *channel {
 
 // receiver receives deliveries and returns the result that a test sets.
 type receiver struct {
-	*channel
+	*testQueue
 
-	mu     sync.Mutex
-	result func(ctx context.Context, t try) error
-	marked map[string]bool
-	tries  map[string]int
-	taken  []string // names
-	bodies []string
+	mu       sync.Mutex
+	result   func(ctx context.Context, t try) error
+	marked   map[string]bool
+	tries    map[string]int
+	received []string // names
+	bodies   []string
 }
 
 // try is an attempt at a message: its number, and whether the test has marked the message.
@@ -135,8 +136,8 @@ type try struct {
 	marked bool
 }
 
-func newReceiver(c *channel, result func(ctx context.Context, t try) error) *receiver {
-	r := &receiver{channel: c, result: result, marked: make(map[string]bool), tries: make(map[string]int)}
+func newReceiver(c *testQueue, result func(ctx context.Context, t try) error) *receiver {
+	r := &receiver{testQueue: c, result: result, marked: make(map[string]bool), tries: make(map[string]int)}
 	c.f.must(c.makeGroup(c.f.ctx, c.group))
 	return r
 }
@@ -160,7 +161,7 @@ func (r *receiver) nodeOn(client redis.UniversalClient, consumer string, idle ti
 	return d
 }
 
-// deliverOnce does one round of Run: it delivers new and due messages.
+// deliverOnce is one round of Run: it delivers new and due messages.
 func (r *receiver) deliverOnce(d *Deliverer) {
 	for _, read := range []func(context.Context, int) ([]attempt, error){d.next, d.due} {
 		attempts, _ := read(r.f.ctx, 3)
@@ -179,7 +180,7 @@ func (r *receiver) take(ctx context.Context, name, body string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
-		r.taken, r.bodies = append(r.taken, name), append(r.bodies, body)
+		r.received, r.bodies = append(r.received, name), append(r.bodies, body)
 	}
 	return err
 }
@@ -201,22 +202,22 @@ func (r *receiver) sendNew(n int, marked bool) []string {
 func (r *receiver) has(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Contains(r.taken, name)
+	return slices.Contains(r.received, name)
 }
 
 // tried returns the number of attempts at a message; "": at all messages.
 func (r *receiver) tried(name string) (sum int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for of, n := range r.tries {
-		if name == "" || of == name {
+	for other, n := range r.tries {
+		if name == "" || other == name {
 			sum += n
 		}
 	}
 	return sum
 }
 
-// awaitAll waits until the messages are taken, and makes turns of the nodes meanwhile.
+// awaitAll waits until the messages are received. Meanwhile it runs deliverOnce on the nodes.
 func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, testTimeout, func() (bool, string) {
@@ -228,9 +229,9 @@ func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 	})
 }
 
-// await waits until pending messages are pending, quarantined ones are quarantined, and none is new. It reads the
-// states in the order in which messages pass them, so that none changes state unseen between two commands.
-func (r *receiver) await(pending int64, quarantined int) (found []quarantinedEntry) {
+// awaitCounts waits until the given numbers of messages are pending and quarantined, and no message is new. It reads
+// the states in the order in which messages pass them, so that none changes state unseen between two commands.
+func (r *receiver) awaitCounts(pending int64, quarantined int) (found []quarantinedEntry) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, testTimeout, func() (bool, string) {
 		groups, err := r.client.XInfoGroups(r.f.ctx, r.stream).Result()

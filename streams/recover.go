@@ -21,16 +21,17 @@ const (
 	oldStreamLife = time.Hour
 )
 
-// Close closes the partition for a recovery. ErrStaleEpoch: another recovery has begun, or will begin, a later epoch.
-// If Redis has lost no writes, history is the one in which nothing was missing. ErrTransient: the server has begun
-// another history since.
+// Close closes the partition for a recovery. ErrStaleEpoch: another recovery has begun a later epoch, or has a later
+// claim. If Redis has lost no writes, history is the history in which Missing returned no order. ErrTransient: the
+// server has begun another history since that check.
 func (l *Inventory) Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error {
 	_, err := l.run(ctx, closeScript, partition, metaKey, r.Claim, r.Lost, history, r.Database.Server,
 		r.Database.Generation)
 	return err
 }
 
-// Open sets epoch, seq and the history of the database. Buys are accepted again, from this node at once.
+// Open ends the recovery. It sets epoch, seq and the database history of the partition. Then Redis accepts buys under
+// the new epoch.
 func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
@@ -45,19 +46,20 @@ func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRec
 	return nil
 }
 
-// Note records the progress of the database. ErrStaleEpoch: another history is recorded.
-func (l *Inventory) Note(ctx context.Context, partition int, h shop.DatabaseHistory) error {
+// RecordDatabase records the progress of the database. ErrStaleEpoch: the partition has recorded another history of the
+// database.
+func (l *Inventory) RecordDatabase(ctx context.Context, partition int, h shop.DatabaseHistory) error {
 	_, err := l.run(ctx, noteScript, partition, metaKey, l.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
 	return err
 }
 
-// Accept allows a replaced database server to be used again.
-func (l *Inventory) Accept(ctx context.Context, partition int, server string) error {
+// AcceptServer allows a replaced database server to be used again.
+func (l *Inventory) AcceptServer(ctx context.Context, partition int, server string) error {
 	s, err := l.State(ctx, partition)
 	if err != nil {
 		return err
 	}
-	left := slices.DeleteFunc(s.Database.Replaced, func(one string) bool { return one == server })
+	left := slices.DeleteFunc(s.Database.Replaced, func(other string) bool { return other == server })
 	meta := l.parts[partition].keys.meta
 	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.HSet(ctx, meta, "db_replaced", strings.Join(left, " "))
@@ -70,7 +72,8 @@ func (l *Inventory) Accept(ctx context.Context, partition int, server string) er
 	return nil
 }
 
-// EachEntry calls each with pages of all entries that are still in the stream, oldest first, including settled ones.
+// EachEntry passes all entries that are still in the stream to the function `each`, in pages, oldest first. Settled
+// entries are included.
 func (l *Inventory) EachEntry(ctx context.Context, partition int, each func([]shop.Entry) error) error {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -85,8 +88,8 @@ func (l *Inventory) EachEntry(ctx context.Context, partition int, each func([]sh
 	})
 }
 
-// Evidence reads the holds of orders of one sale, their deadlines, and whether their buyers' records name them. It is
-// consistent only while the partition is closed. loaded is false if the sale is not in Redis.
+// Evidence reads, for each order of one sale, its hold, its deadline, and whether the record of its buyer contains it.
+// The results are consistent only while the partition is closed. loaded is false if the sale is not in Redis.
 func (l *Inventory) Evidence(
 	ctx context.Context, sale shop.SaleRef, orders []shop.Order,
 ) (found []shop.Evidence, loaded bool, err error) {
@@ -115,7 +118,7 @@ func (l *Inventory) Evidence(
 	for i, id := range fields {
 		e := &found[i]
 		e.DueAt = shop.Millis(deadlines.Val()[i])
-		e.Named = strings.Contains(text(records.Val()[i]), id+":")
+		e.InRecord = strings.Contains(text(records.Val()[i]), id+":")
 		if value, ok := holds.Val()[i].(string); ok {
 			hold, err := parseHold(id, value)
 			if err != nil {
@@ -174,7 +177,7 @@ func (l *Inventory) SetAside(ctx context.Context, claim int64, e *shop.Entry, re
 	return err == nil && integer(reply[1]) == 1, err
 }
 
-// SetStuck sets the reason why a sale must not sell; "": it may.
+// SetStuck sets the reason why a sale must not sell; "" allows the sale to sell.
 func (l *Inventory) SetStuck(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
 	_, err := l.run(ctx, setStuckScript, sale.Partition, saleKeys(sale.ID), claim, reason)
 	return err
@@ -194,8 +197,8 @@ func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) 
 	}
 	buyers, open := saleHashes(s.Sale, s.Orders)
 	for name, pairs := range map[string][]any{"buyers": buyers, "open": open} {
-		for some := range slices.Chunk(pairs, 2*restoreChunk) {
-			if err := part(name, some); err != nil {
+		for chunk := range slices.Chunk(pairs, 2*restoreChunk) {
+			if err := part(name, chunk); err != nil {
 				return err
 			}
 		}
@@ -203,9 +206,9 @@ func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) 
 	return part("arm", []any{returnCooldown.Milliseconds()})
 }
 
-// saleHashes builds the pairs of the buyers and open hashes from rows. Held and sold units have holds; units count to
-// the limit while the state holds them. The rows do not contain the pass that a buyer spent last. Therefore every pass
-// that is not newer than the buyer's last reservation counts as spent.
+// saleHashes builds the pairs of the buyers and open hashes from rows. An order whose units are held or sold gets a
+// hold. The units of an order count to the limit if Order.HoldsUnits is true. The rows do not contain the pass that a
+// buyer spent last. Therefore every pass that is not newer than the buyer's last reservation counts as spent.
 func saleHashes(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int
@@ -241,7 +244,7 @@ func saleHashes(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
 	return buyers, open
 }
 
-// holdValue returns the value that the scripts would have given the order's hold.
+// holdValue returns the value of the order's hold, in the format of the scripts.
 func holdValue(o *shop.Order) string {
 	value := strconv.FormatInt(o.Hold, 10) + ":" + strconv.Itoa(o.Qty)
 	if o.State.Sold() {

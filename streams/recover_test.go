@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// remaining returns the entries that are still in the stream of partition 1.
+// remainingEntries returns the entries that are still in the stream of partition 1.
 func (f *fixture) remainingEntries() (entries []shop.Entry) {
 	f.t.Helper()
 	f.must(f.inventory.EachEntry(f.ctx, 1, func(page []shop.Entry) error {
@@ -36,7 +36,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		state := func(stock int64) shop.SaleState {
 			return shop.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
 		}
-		steps := func(claim int64, want error) {
+		wantSteps := func(claim int64, want error) {
 			t.Helper()
 			_, aside := f.inventory.SetAside(f.ctx, claim, &entry, "recovery")
 			for i, err := range []error{
@@ -51,38 +51,38 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		f.close(testEpoch+1, true)
 		f.close(testEpoch+2, true)
 		f.must(f.inventory.Restore(f.ctx, testEpoch+2, state(5)))
-		closes := func() {
+		wantCloseRejected := func() {
 			t.Helper()
 			err := f.inventory.Close(f.ctx, 1, shop.PartitionRecovery{
 				Claim: testEpoch + 1, Lost: true, Database: database,
 			}, "")
 			if !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Errorf("closed by the earlier recovery: %v", err)
+				t.Errorf("close by the earlier recovery: got %v, want ErrStaleEpoch", err)
 			}
 		}
-		closes()
-		steps(testEpoch+1, shop.ErrStaleEpoch)
+		wantCloseRejected()
+		wantSteps(testEpoch+1, shop.ErrStaleEpoch)
 		f.open(testEpoch+2, 1, true)
-		closes()
-		steps(testEpoch+1, shop.ErrPermanent) // no recovery runs now
+		wantCloseRejected()
+		wantSteps(testEpoch+1, shop.ErrPermanent) // no recovery runs now
 		if a, st := f.audit(s), f.stats(); a.Stock != 5 || a.Stuck != "" || st.Dead != 0 {
 			t.Errorf("got %+v, %+v; want the values that the later recovery restored", a.Counters, st)
 		}
 	})
 }
 
-// I8: while a partition is closed, nothing reserves, moves, settles or trims the data that its recovery reads.
+// I8: while a partition is closed, all operations on the data that its recovery reads are rejected.
 func TestClosedPartitionKeepsItsState(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
-		mine := buyOf(s, 11, 1, "key-one-1")
-		order := f.wantVerdict(g, mine, shop.VerdictReserved).Order
+		firstBuy := buyOf(s, 11, 1, "key-one-1")
+		order := f.wantVerdict(g, firstBuy, shop.VerdictReserved).Order
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 		c, entries := f.delivered("node-1", 0)
 		f.settle(entries[1])
 		before, streams := f.audit(s), f.stats()
 		f.close(testEpoch+1, false)
-		f.wantVerdict(g, mine, shop.VerdictRecovering)
+		f.wantVerdict(g, firstBuy, shop.VerdictRecovering)
 		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), shop.VerdictRecovering)
 		hold := shop.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
 		if v, err := f.inventory.Hold(f.ctx, hold); v != shop.VerdictRecovering || err != nil {
@@ -96,9 +96,9 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 		for name, err := range map[string]error{
 			"return": returned, "sell": sell, "withdraw": withdraw, "retire": retire,
 			"finish": f.inventory.Finish(f.ctx, 1, 0, nil, []*shop.Entry{&entries[0]}),
-			"end":    c.end(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
+			"end":    c.moveToDeadLetters(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
 			"terms":  f.inventory.SetTerms(f.ctx, &shop.Sale{ID: s.ID, Partition: 1, Version: 99}),
-			"note":   f.inventory.Note(f.ctx, 1, database),
+			"note":   f.inventory.RecordDatabase(f.ctx, 1, database),
 		} {
 			if !errors.Is(err, shop.ErrTransient) {
 				t.Errorf("%s: %v, want ErrTransient", name, err)
@@ -126,9 +126,9 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		f.delivered("node-1", 2)
 		f.settle(entries[0])
 		f.close(testEpoch+1, false)
-		gone := []int{0, 1, 3} // settled, pending, not delivered
+		setAside := []int{0, 1, 3} // settled, pending, not delivered
 		for _, want := range []bool{true, false} {
-			for _, i := range gone {
+			for _, i := range setAside {
 				now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &entries[i], "recovery")
 				if err != nil || now != want {
 					t.Errorf("entry %d: %v, %v; want %v", i, now, err, want)
@@ -137,11 +137,11 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		}
 		letters, err := f.inventory.DeadLetters(f.ctx)
 		f.must(err)
-		if len(letters) != len(gone) {
-			t.Fatalf("%d dead letters, want %d", len(letters), len(gone))
+		if len(letters) != len(setAside) {
+			t.Fatalf("%d dead letters, want %d", len(letters), len(setAside))
 		}
 		for n, l := range letters {
-			e := entries[gone[n]]
+			e := entries[setAside[n]]
 			if l.Order != e.Order || l.User != e.User || l.Sale != s.ID || l.Reason != "recovery" || l.At == 0 ||
 				l.Fields["key"] != e.Key || l.Fields["addr"] != e.Address {
 				t.Errorf("dead letter %+v of entry %+v", l, e)
@@ -216,13 +216,13 @@ func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 		waiting, err := f.client.HGet(f.ctx, k.meta, "waiting").Int()
 		f.must(err)
 		if old != 2 || ttl <= 0 || ttl > time.Hour || waiting != 0 {
-			t.Errorf("the old stream has %d entries for %v; %d wait", old, ttl, waiting)
+			t.Errorf("the old stream has %d entries for %v, %d entries are waiting; want 2 for at most 1h, 0 waiting", old, ttl, waiting)
 		}
 	})
 }
 
-// P2: a partition records the database history with which it was opened, and the replaced servers. A server that is in
-// use again is not among them.
+// P2: a partition records the database history with which it was opened, and the replaced servers. A server that is
+// used again is removed from the replaced servers.
 func TestOpenRecordsTheDatabase(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for i, c := range []struct{ server, replaced string }{
@@ -240,9 +240,9 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // repeated after a lost reply
 			f.wantDatabase(h, c.replaced)
 		}
-		f.must(f.inventory.Accept(f.ctx, 1, "bbbb0002"))
+		f.must(f.inventory.AcceptServer(f.ctx, 1, "bbbb0002"))
 		if got := f.state(1).Database.Replaced; !slices.Equal(got, []string{database.Server}) {
-			t.Errorf("replaced after Accept: %v", got)
+			t.Errorf("replaced servers after Accept: got %v, want %s", got, database.Server)
 		}
 	})
 }
@@ -255,7 +255,7 @@ func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 		Replaced: strings.Fields(replaced),
 	}
 	if diff := cmp.Diff(want, f.state(1).Database); diff != "" {
-		f.t.Errorf("recorded of the database (-want +got):\n%s", diff)
+		f.t.Errorf("recorded database history (-want +got):\n%s", diff)
 	}
 }
 
@@ -263,27 +263,27 @@ func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 func TestRecordedBeatNeverDecreases(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
-		f.must(f.inventory.Note(f.ctx, 1, h))
-		f.must(f.inventory.Note(f.ctx, 1, database)) // a late call
+		f.must(f.inventory.RecordDatabase(f.ctx, 1, h))
+		f.must(f.inventory.RecordDatabase(f.ctx, 1, database)) // a late call
 		f.wantDatabase(h, "")
 		for _, other := range []shop.DatabaseHistory{
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
 		} {
-			if err := f.inventory.Note(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
+			if err := f.inventory.RecordDatabase(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("note of %+v: %v, want ErrStaleEpoch", other, err)
 			}
 		}
 		f.wantDatabase(h, "")
 		// A partition that an earlier version of the program opened has no record.
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.meta, "db_server", "db_generation", "db_beat").Err())
-		f.must(f.inventory.Note(f.ctx, 1, database))
+		f.must(f.inventory.RecordDatabase(f.ctx, 1, database))
 		f.wantDatabase(database, "")
 	})
 }
 
-// P2: the values of an order's entry are found in its buyer's record, even after its units were returned. The evidence
-// of an order has its hold, its record and its deadline.
-func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
+// P2: Record rebuilds the entry of an order from the record of its buyer, even after the units were returned. The
+// evidence of an order has its hold, its record and its deadline.
+func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		f.reserveMany(s, 3)
@@ -295,7 +295,7 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 			Order: b.Order, Sale: s.ID, Partition: 1, User: 11, Hash: b.Hash, Ticket: 5, Key: b.Key, Hold: 1, Qty: 2,
 		}
 		orders := []shop.Order{{ID: b.Order, User: 11}, {ID: newID(), User: 11}}
-		look := func(want shop.Entry, evidence ...shop.Evidence) {
+		wantRecord := func(want shop.Entry, evidence ...shop.Evidence) {
 			t.Helper()
 			got, err := f.inventory.Record(f.ctx, s.Ref(), b.Order)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -307,12 +307,12 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 			}
 		}
 		held := &shop.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
-		look(want, shop.Evidence{Hold: held, Named: true, DueAt: 5000}, shop.Evidence{})
+		wantRecord(want, shop.Evidence{Hold: held, InRecord: true, DueAt: 5000}, shop.Evidence{})
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
-		want.Qty = 1 // the record does not contain it
-		look(want, shop.Evidence{Named: true, DueAt: 5000}, shop.Evidence{})
+		want.Qty = 1 // the record does not contain the quantity; without a hold, Record returns 1
+		wantRecord(want, shop.Evidence{InRecord: true, DueAt: 5000}, shop.Evidence{})
 		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
-			t.Errorf("record of an unknown order: %v", err)
+			t.Errorf("record of an unknown order: got %v, want ErrNoRow", err)
 		}
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
 		if _, loaded, err := f.inventory.Evidence(f.ctx, absent, orders); loaded || err != nil {
@@ -332,7 +332,7 @@ func TestStuckSalePausesOnlyNewBuys(t *testing.T) {
 			f.must(f.inventory.SetStuck(f.ctx, claim, s.Ref(), reason))
 			absent := shop.SaleRef{ID: newID(), Partition: 1}
 			if err := f.inventory.SetStuck(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
-				t.Errorf("set an absent sale stuck: %v", err)
+				t.Errorf("set an absent sale stuck: got %v, want ErrLost", err)
 			}
 			f.open(claim, 1, false)
 			if c := f.counters(s); c.Stuck != reason || c.Paused != (reason != "") {

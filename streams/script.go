@@ -67,7 +67,7 @@ var (
 	watchingScript   = load("redis_time", "watching")
 )
 
-// load joins the named files to a script. The last one gives it its name.
+// load joins the named files to a script. The script has the name of the last file.
 func load(files ...string) *script {
 	var text []byte
 	for _, name := range files {
@@ -105,12 +105,12 @@ const (
 	codeAbsent     = 16 // the partition is not in Redis
 	codeBroken     = 17 // a key has a wrong type: another program wrote to it
 	codeRejected   = 18 // an argument or the partition's state is invalid
-	codeBehind     = 19 // Redis lacks a reservation that the caller has seen
+	codeBehind     = 19 // Redis does not have a reservation that the caller has seen
 	codeHistory    = 20 // the server began another history that is not confirmed yet; see also post.lua
-	codeTooLate    = 21 // rows were stamped too long ago to be published
+	codeTooLate    = 21 // rows were touched too long ago to be published
 )
 
-// run calls the script. If Redis has lost it (restart, SCRIPT FLUSH), run sends its text.
+// run calls the script. If Redis has lost the script (restart, SCRIPT FLUSH), run sends its text.
 func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) ([]any, error) {
 	reply, err := client.EvalSha(ctx, s.sha, keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -165,7 +165,7 @@ func (s *script) runEach(ctx context.Context, client redis.UniversalClient, call
 	}
 	for try := 0; len(todo) > 0; try++ {
 		cmds := make([]*redis.Cmd, len(todo))
-		// Its error is the first of the commands' errors, which are checked one by one.
+		// The returned error is that of the first failed command. Below, each command is checked.
 		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, at := range todo {
 				if try == 0 {

@@ -6,9 +6,9 @@ import (
 	"stampede/app/shop"
 )
 
-// seen has the reservations that this node has seen accepted in a partition, in one epoch. Every call of reserve.lua
-// carries them: a Redis without them has lost writes (I8). seq alone does not prove that, because later buys raise it
-// again; the last accepted order of each sale does.
+// seen records the reservations that this node has seen accepted in a partition, in one epoch: the highest seq, and the
+// last reservation of each sale. Every call of reserve.lua carries both. A Redis that does not have them has lost
+// writes (I8). The seq alone is not sufficient, because later buys raise the seq of an older state again.
 type seen struct {
 	mu    sync.Mutex
 	epoch int64
@@ -22,8 +22,9 @@ type accepted struct {
 	user, order shop.ID // 0: only seq is set
 }
 
-// of returns the arguments of a call for the sale in this epoch.
-func (s *seen) of(epoch int64, sale shop.ID) (seq int64, last accepted) {
+// lookup returns the highest seq and the last reservation of the sale; zero values if the epoch is not the recorded
+// one.
+func (s *seen) lookup(epoch int64, sale shop.ID) (seq int64, last accepted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
@@ -75,18 +76,18 @@ func (s *seen) highest() (epoch, seq int64) {
 }
 
 // lastOrders returns the newest reservation of each sale.
-func (s *seen) lastOrders(epoch int64, partition int) (of []shop.LastOrder) {
+func (s *seen) lastOrders(epoch int64, partition int) (orders []shop.LastOrder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
 		return nil
 	}
 	for sale, r := range s.last {
-		of = append(
-			of, shop.LastOrder{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order},
+		orders = append(
+			orders, shop.LastOrder{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order},
 		)
 	}
-	return of
+	return orders
 }
 
 // drop removes a sale that is no longer in Redis.

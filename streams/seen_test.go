@@ -68,10 +68,10 @@ func TestNodeWithLaterOrdersIsRejected(t *testing.T) {
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
-	buy(mine, s, 107, shop.VerdictRecovering) // still: the check does not delete the seen orders
+	buy(mine, s, 107, shop.VerdictRecovering) // the check does not delete the seen orders
 }
 
-// stateHook calls then after Redis has replied to state.lua, before the caller receives the reply.
+// stateHook calls callback after Redis has replied to state.lua, before the caller receives the reply.
 type stateHook struct {
 	commandLog
 	callback func()
@@ -99,14 +99,14 @@ func TestBuyDuringACheckIsNotMissing(t *testing.T) {
 		f.wantVerdict(g, buyOf(s, 101, 1, "key-during"), shop.VerdictReserved)
 	}})
 	if st := f.state(1); st.Seq != 1 || st.Seen != 1 {
-		t.Errorf("Redis is at seq %d and this node has seen %d, want 1 of both", st.Seq, st.Seen)
+		t.Errorf("Redis is at seq %d and this node has seen seq %d, want 1 and 1", st.Seq, st.Seen)
 	}
 	if _, seen := f.inventory.parts[1].seen.highest(); seen != 2 {
 		t.Errorf("the node has seen seq %d since, want 2", seen)
 	}
 }
 
-// I8: Lacks also checks orders from rows. A node that has just started, or only reads, records the newest order as
+// I8: Missing also checks orders from rows. A node that has just started, or only reads, records the newest order as
 // seen. Absent sales are skipped.
 func TestMissingChecksLastOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -227,10 +227,10 @@ func TestSeenIsValidWithinItsEpoch(t *testing.T) {
 	s.add(3, 7, accepted{seq: 9, user: 2, order: 12}) // older
 	s.add(3, 8, accepted{seq: 14})
 	s.add(2, 7, accepted{seq: 99, user: 3, order: 13}) // of an earlier epoch
-	if seq, last := s.of(3, 7); seq != 14 || last.order != 11 {
+	if seq, last := s.lookup(3, 7); seq != 14 || last.order != 11 {
 		t.Errorf("seen seq %d, last %+v", seq, last)
 	}
-	if seq, last := s.of(4, 7); seq != 0 || last != (accepted{}) {
+	if seq, last := s.lookup(4, 7); seq != 0 || last != (accepted{}) {
 		t.Errorf("of the next epoch: seq %d, last %+v", seq, last)
 	}
 	for _, c := range []struct{ epoch, at, lost int64 }{{3, 0, 0}, {2, 0, 0}, {4, 12, 2}, {4, 12, 0}, {5, 12, 0}} {

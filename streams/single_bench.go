@@ -11,11 +11,11 @@ import (
 	"stampede/app/shop"
 )
 
-// SingleGate is the baseline for benchmarks of the gate, not a part of the program: one script call per buy, on as many
-// connections as there are.
+// SingleGate is the baseline for benchmarks of the gate, not a part of the program: one script call per buy, on all
+// connections of the pool.
 type SingleGate struct{ inventory *Inventory }
 
-// NewSingleGate makes the simple gate.
+// NewSingleGate makes the baseline gate.
 func NewSingleGate(l *Inventory) *SingleGate { return &SingleGate{l} }
 
 // Reserve decides a buy with a separate call, see order.Gate.

@@ -12,14 +12,14 @@ import (
 	"stampede/app/shop"
 )
 
-// State reads the state of the partition from Redis. A partition without its stream does not exist: confirmed
-// reservations are lost.
+// State reads the state of the partition from Redis. Exists is false if the stream of an open partition is absent,
+// because confirmed reservations are lost.
 func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionState, error) {
 	k, err := l.keys(partition)
 	if err != nil {
 		return shop.PartitionState{}, err
 	}
-	// Read the seen seq before the Redis call: the reply must include the buys seen before it, not later ones.
+	// Read the seen seq first. The reply must include every buy up to this seq; later buys may be absent.
 	epoch, seq := l.parts[partition].seen.highest()
 	reply, err := stateScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
@@ -49,8 +49,8 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	return s, nil
 }
 
-// beginEpoch switches to an epoch that began at the given seq, and reports how many reservations of the previous epoch
-// are lost.
+// beginEpoch switches to an epoch that began at the given seq. It logs and counts the lost reservations of the previous
+// epoch.
 func (l *Inventory) beginEpoch(ctx context.Context, partition int, epoch, at int64) {
 	lost := l.parts[partition].seen.begin(epoch, at)
 	if lost == 0 {
@@ -61,9 +61,9 @@ func (l *Inventory) beginEpoch(ctx context.Context, partition int, epoch, at int
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
 
-// Missing returns the orders that are missing in Redis, of the given ones and of those that this node has seen accepted
-// in the epoch. An accepted order stays in its buyer's record while its sale exists; absent sales are skipped. If none
-// is missing, the newest entry of the stream counts as seen from then on.
+// Missing checks the given orders, and the last order of each sale that this node has seen accepted in the epoch. It
+// returns the orders that Redis does not have. An accepted order stays in its buyer's record while its sale exists.
+// Orders of absent sales are skipped. If no order is missing, Missing records the newest entry of the stream as seen.
 func (l *Inventory) Missing(
 	ctx context.Context, partition int, epoch int64, rows []shop.LastOrder,
 ) ([]shop.LastOrder, error) {
@@ -75,9 +75,9 @@ func (l *Inventory) Missing(
 	all := append(seen.lastOrders(epoch, partition), rows...)
 	keys, args := make([]string, 1, 1+2*len(all)), make([]any, 0, 2*len(all))
 	keys[0] = k.orders
-	for _, w := range all {
-		keys = append(keys, k.sale(w.Sale.ID), k.buyers(w.Sale.ID))
-		args = append(args, w.User.String(), w.Order.String())
+	for _, o := range all {
+		keys = append(keys, k.sale(o.Sale.ID), k.buyers(o.Sale.ID))
+		args = append(args, o.User.String(), o.Order.String())
 	}
 	reply, err := missingScript.run(ctx, l.client, keys, args...)
 	if err != nil {
@@ -87,17 +87,17 @@ func (l *Inventory) Missing(
 		return nil, fmt.Errorf("look for %d orders: %w", len(all), l.rejection(partition, code))
 	}
 	var missing []shop.LastOrder
-	for i, w := range all {
+	for i, o := range all {
 		switch integer(reply[3+i]) {
 		case lastOrderMissing:
-			missing = append(missing, w)
+			missing = append(missing, o)
 		case lastOrderNoSale:
-			seen.drop(w.Sale.ID)
+			seen.drop(o.Sale.ID)
 		}
 	}
 	if newest := text(reply[1]); len(missing) == 0 && newest != "" {
 		e := parseEntry(partition, redis.XMessage{ID: newest, Values: fieldsOf(list(reply[2]))})
-		if e.Bad == nil && e.Epoch == epoch {
+		if e.ParseErr == nil && e.Epoch == epoch {
 			seen.add(epoch, e.Sale, accepted{seq: e.Seq, user: e.User, order: e.Order})
 		}
 	}
@@ -119,8 +119,8 @@ func fieldsOf(pairs []any) map[string]any {
 	return fields
 }
 
-// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient:
-// the server or the partition has changed; check again.
+// Confirm opens the partition for sales on the server that State reported. Call it only after Missing has returned no
+// order. ErrTransient: the server or the partition has changed since; check again.
 func (l *Inventory) Confirm(ctx context.Context, partition int, s shop.PartitionState) error {
 	_, err := l.run(ctx, confirmScript, partition, metaKey, s.Epoch, s.Confirmed, s.History)
 	return err

@@ -37,7 +37,7 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	return stats, nil
 }
 
-// all returns the numbers of all partitions.
+// all lists all partitions.
 func (l *Inventory) all() []int {
 	all := make([]int, len(l.parts))
 	for p := range all {
@@ -93,7 +93,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 			}
 			s.Pending, s.Lag = g.Pending, g.Lag
 			if g.EntriesRead == 0 || g.Lag < 0 {
-				// XINFO does not report it (after a restart, or embedded)
+				// XINFO does not report the lag (after a restart, or in the embedded Redis)
 				s.Lag = max(0, meta[0]-g.Pending)
 			}
 			if s.Lag > 0 {
@@ -121,7 +121,7 @@ func (l *Inventory) setOldestUnread(
 ) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
 	for _, s := range stats {
-		if _, some := unread[s.Partition]; some && s.Oldest == 0 {
+		if _, isUnread := unread[s.Partition]; isUnread && s.Oldest == 0 {
 			next[s.Partition] = nil
 		}
 	}
@@ -172,9 +172,9 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery,
 	delivered, _ := entryID(text(reply[4]))
 	switch {
 	case pending != "":
-		d.Open, _ = entryID(pending)
+		d.OldestUnacknowledged, _ = entryID(pending)
 	case delivered != d.Newest: // a later entry is not delivered; its id is at least Open
-		d.Open = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
+		d.OldestUnacknowledged = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
 	}
 	return d, nil
 }

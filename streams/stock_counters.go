@@ -30,9 +30,9 @@ func counters(sale shop.ID, values []any) shop.Counters {
 	return c
 }
 
-// Counters reads the numbers of the sales, in the given order. With a PartitionsUnreachable, the sales of its
-// partitions have only their id. Each partition's epoch is read before the numbers of its sales, in one pipeline per
-// server. Watching is read at most once a second per sale.
+// Counters reads the numbers of the sales, in the given order. With the error PartitionsUnreachable, the results of
+// sales in the unreachable partitions have only the sale id. Each partition's epoch is read before the numbers of its
+// sales, in one pipeline per server. Watching is read at most once a second per sale.
 func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
@@ -53,10 +53,10 @@ func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.
 		counters []shop.Counters
 	}
 	parts, err := readPartitions(ctx, l, partitions, tickReplyWait, func(
-		ctx context.Context, some []int,
+		ctx context.Context, subset []int,
 	) (p part, err error) {
 		var refs []shop.SaleRef
-		for _, partition := range some {
+		for _, partition := range subset {
 			for _, i := range at[partition] {
 				p.at, refs = append(p.at, i), append(refs, sales[i])
 			}
@@ -82,7 +82,7 @@ func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.
 	return result, err
 }
 
-// countersOf reads the numbers in one pipeline.
+// countersOf reads the counters of the sales in one pipeline.
 func (l *Inventory) countersOf(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	cmds := make([]*redis.SliceCmd, len(sales))
 	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(l.parts)))
@@ -129,11 +129,11 @@ func (l *Inventory) failedReads(
 	return failed
 }
 
-// markFields are the fields of a HoldsMark: the counters and two more.
+// markFields are the fields of a HoldsMark: counterFields and two more.
 var markFields = append(append([]string{}, counterFields...), "burnt", "moves")
 
-// Mark reads the numbers of a sale and the fields that change with each of its holds, at one instant.
-func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
+// HoldsMark reads the numbers of a sale and the fields that change with each of its holds, at one instant.
+func (l *Inventory) HoldsMark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return shop.HoldsMark{}, err
@@ -151,8 +151,8 @@ func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark
 	return mark, nil
 }
 
-// Correct sets the counters of a sale to the sums of its holds, and reports whether it did: not if a hold has changed
-// since the mark. ErrPermanent: the figures violate the stock equation.
+// Correct sets the counters of a sale to the sums of its holds. It returns false and changes nothing if a hold has
+// changed since the mark. ErrPermanent: the figures violate the stock equation.
 func (l *Inventory) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error) {
 	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets,
 		c.At.HoldChanges,

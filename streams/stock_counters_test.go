@@ -27,10 +27,10 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 				t.Fatalf("corrected: %v, want %v, %v", did, want, err)
 			}
 		}
-		for what, wrong := range map[string]shop.Correction{
-			"another sum": {At: mark, Held: 3}, "below zero": {At: mark, Held: 5, Stock: -1},
+		for what, invalid := range map[string]shop.Correction{
+			"a wrong sum": {At: mark, Held: 3}, "a negative stock": {At: mark, Held: 5, Stock: -1},
 		} {
-			if _, err := f.inventory.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, shop.ErrPermanent) {
+			if _, err := f.inventory.Correct(f.ctx, s.Ref(), invalid); !errors.Is(err, shop.ErrPermanent) {
 				t.Errorf("%s: %v, want ErrPermanent", what, err)
 			}
 		}
@@ -68,7 +68,7 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		}
 		if did, err := f.inventory.Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
 			!errors.Is(err, shop.ErrLost) {
-			t.Errorf("an absent sale: %v, %v", did, err)
+			t.Errorf("an absent sale: got %v, %v, want ErrLost", did, err)
 		}
 	})
 }
@@ -117,7 +117,7 @@ func TestEveryHoldChangeChangesTheMark(t *testing.T) {
 
 func (f *fixture) mark(s *shop.Sale) shop.HoldsMark {
 	f.t.Helper()
-	mark, err := f.inventory.Mark(f.ctx, s.Ref())
+	mark, err := f.inventory.HoldsMark(f.ctx, s.Ref())
 	f.must(err)
 	return mark
 }

@@ -11,9 +11,9 @@ import (
 // holdsChunk is the maximum number of orders per call of a script on holds: some ten milliseconds of Redis.
 const holdsChunk = 1000
 
-// Return gives units back and returns which holds changed. A second return of the same (order, hold), one for a sale
-// that is not in Redis, and one of sold units do nothing. With a PartitionsUnreachable, holds of its partitions may be
-// unchanged.
+// Return gives units back and returns which holds changed. It does nothing for a hold that was returned before, for
+// sold units, and for a sale that is not in Redis. With the error PartitionsUnreachable, holds in the unreachable
+// partitions may be unchanged.
 func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
 	each := func(i int) (shop.SaleRef, []any) {
 		r := &returns[i]
@@ -23,8 +23,9 @@ func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, 
 	return done, wrapped(err, "return units of %d orders", len(returns))
 }
 
-// Sell moves units from held to sold and returns which holds changed. A second call for the same (order, hold), and one
-// for a sale that is not in Redis, do nothing. With a PartitionsUnreachable, holds of its partitions may be unchanged.
+// Sell moves units from held to sold and returns which holds changed. It does nothing for a hold that was sold before,
+// and for a sale that is not in Redis. With the error PartitionsUnreachable, holds in the unreachable partitions may be
+// unchanged.
 func (l *Inventory) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.runOnSoldHolds(ctx, sellScript, sold)
 }
@@ -43,8 +44,8 @@ func (l *Inventory) runOnSoldHolds(ctx context.Context, s *script, sold []shop.S
 }
 
 // runOnHolds runs a script on n holds, one call per sale and holdsChunk holds, in one pipeline per server. head has the
-// arguments after the epoch, each(i) those of a hold. It returns for which holds the script returned 1. An unreachable
-// partition affects only its own holds; the error names it.
+// common arguments after the epoch; each(i) returns the sale and the arguments of hold i. The result is true for each
+// hold for which the script returned 1. An unreachable partition affects only its own holds; the error names it.
 func (l *Inventory) runOnHolds(
 	ctx context.Context, s *script, n int, head []any, each func(i int) (shop.SaleRef, []any),
 ) ([]bool, error) {
@@ -62,12 +63,12 @@ func (l *Inventory) runOnHolds(
 	}
 	type done struct{ at []int } // indexes for which the script returned 1
 	groups, err := readPartitions(ctx, l, partitions, serverCallTimeout, func(
-		ctx context.Context, some []int,
+		ctx context.Context, subset []int,
 	) (d done, err error) {
 		var calls []call
 		var chunks [][]int
 		for sale, at := range bySale {
-			if !slices.Contains(some, sale.Partition) {
+			if !slices.Contains(subset, sale.Partition) {
 				continue
 			}
 			k := &l.parts[sale.Partition].keys
@@ -103,7 +104,7 @@ func (l *Inventory) runOnHolds(
 				}
 			}
 		}
-		return d, partialError(failed, len(failed) == len(some))
+		return d, partialError(failed, len(failed) == len(subset))
 	})
 	results := make([]bool, n)
 	for _, group := range groups {
@@ -114,9 +115,9 @@ func (l *Inventory) runOnHolds(
 	return results, err
 }
 
-// Hold takes units for an existing order. It returns Reserved, Repeated (held under this number before), OtherHash (a
-// newer hold is open: this request is late), Limit, SoldOut, Cooldown (still, after maxCooldowns waits), NotLoaded or
-// Recovering.
+// Hold takes units for an existing order. It returns VerdictReserved, VerdictRepeated (held under this number before),
+// VerdictOtherHash (a newer hold is open: this request is late), VerdictLimit, VerdictSoldOut, VerdictCooldown (still,
+// after maxCooldowns waits), VerdictNotLoaded or VerdictRecovering.
 func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error) {
 	k, err := l.keys(h.Sale.Partition)
 	if err != nil {

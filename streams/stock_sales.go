@@ -12,7 +12,8 @@ import (
 // holdsPage is the approximate number of holds per step of a scan.
 const holdsPage = 1000
 
-// Create writes a sale that was never loaded, unarmed, with no orders. An existing sale does not change (I7).
+// Create writes a sale that was never loaded. The new sale is unarmed and has no orders. An existing sale does not
+// change (I7), unless it is unarmed and has an older version.
 func (l *Inventory) Create(ctx context.Context, epoch int64, s shop.SaleState) error {
 	args := append([]any{epoch, s.Sale.Version}, saleFields(s)...)
 	_, err := l.run(ctx, createScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...)
@@ -73,8 +74,8 @@ func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudi
 		Units: make(map[shop.ID]int64, len(buyers)/2), WithdrawnUnits: make(map[int64]int64),
 	}
 	for name, value := range hash {
-		if act, is := strings.CutPrefix(name, outField); is {
-			audit.WithdrawnUnits[number(act)] = number(text(value))
+		if operation, is := strings.CutPrefix(name, outField); is {
+			audit.WithdrawnUnits[number(operation)] = number(text(value))
 		}
 	}
 	for i := 0; i+1 < len(buyers); i += 2 {
@@ -165,16 +166,16 @@ func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerm
 	return terms, nil
 }
 
-// WithdrawUnits takes at most units of the free units, once per operation: a repeat returns the number taken before.
-// epoch is the epoch of that decision. ErrLost: the sale is not in Redis.
+// WithdrawUnits takes free units, at most the given number, once per operation. A repeated call returns the number
+// taken before. epoch is the epoch of that decision. ErrLost: the sale is not in Redis.
 func (l *Inventory) WithdrawUnits(
-	ctx context.Context, sale shop.SaleRef, act, units int64,
+	ctx context.Context, sale shop.SaleRef, operation, units int64,
 ) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err
 	}
 	epoch = l.Epoch(sale.Partition) // read once: the script decides under the epoch that is returned
-	reply, err := l.run(ctx, takeOutScript, sale.Partition, saleKeys(sale.ID), epoch, act, units)
+	reply, err := l.run(ctx, takeOutScript, sale.Partition, saleKeys(sale.ID), epoch, operation, units)
 	if err != nil {
 		return 0, 0, fmt.Errorf("take units out of sale %s: %w", sale.ID, err)
 	}

@@ -41,31 +41,31 @@ func TestTermsAreOrderedByVersion(t *testing.T) {
 }
 
 // A withdrawal takes free units once. A withdrawal that a recovery has restored as settled takes no more.
-func TestTakeOutWithdrawsFreeUnitsOnce(t *testing.T) {
+func TestWithdrawUnitsTakesFreeUnitsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 1, 2, "key-00001"), shop.VerdictReserved)
-		takes := func(act, units, want int64) {
+		wantTaken := func(operation, units, want int64) {
 			t.Helper()
-			taken, epoch, err := f.inventory.WithdrawUnits(f.ctx, s.Ref(), act, units)
+			taken, epoch, err := f.inventory.WithdrawUnits(f.ctx, s.Ref(), operation, units)
 			if err != nil || taken != want || epoch != f.inventory.Epoch(1) {
-				t.Errorf("withdrawal %d took %d under epoch %d, %v; want %d", act, taken, epoch, err, want)
+				t.Errorf("withdrawal %d took %d under epoch %d, %v; want %d", operation, taken, epoch, err, want)
 			}
 		}
-		takes(11, 2, 2)
-		takes(11, 2, 2) // a repeated call
-		takes(12, 9, 1) // the remaining free units
-		takes(13, 1, 0)
+		wantTaken(11, 2, 2)
+		wantTaken(11, 2, 2) // a repeated call
+		wantTaken(12, 9, 1) // the remaining free units
+		wantTaken(13, 1, 0)
 		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.WithdrawnUnits[11] != 2 ||
 			a.WithdrawnUnits[12] != 1 || len(a.WithdrawnUnits) != 3 {
-			t.Errorf("%+v, want stock 0, withdrawn 3, out[11] 2, out[12] 1 and 3 out", a)
+			t.Errorf("%+v, want stock 0, withdrawn 3, and 3 withdrawals: 11 with 2 units, 12 with 1 unit", a)
 		}
 		if _, _, err := f.inventory.WithdrawUnits(f.ctx, s.Ref(), 14, 0); !errors.Is(err, shop.ErrPermanent) {
 			t.Errorf("no units: %v, want ErrPermanent", err)
 		}
 		f.close(testEpoch+1, true)
 		if _, _, err := f.inventory.WithdrawUnits(f.ctx, s.Ref(), 15, 1); !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("while the partition is closed: %v", err)
+			t.Errorf("while the partition is closed: got %v, want ErrTransient", err)
 		}
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
 			Sale: s, Stock: 3, Withdrawn: 2, Withdrawals: []shop.StockWithdrawal{{
@@ -74,8 +74,8 @@ func TestTakeOutWithdrawsFreeUnitsOnce(t *testing.T) {
 			}},
 		}))
 		f.open(testEpoch+1, 1, true)
-		takes(11, 2, 2)
-		takes(12, 1, 1)
+		wantTaken(11, 2, 2)
+		wantTaken(12, 1, 1)
 		if a := f.audit(s); a.Stock != 2 || a.Withdrawn != 3 {
 			t.Errorf("%+v, want stock 2 and withdrawn 3", a)
 		}
@@ -87,7 +87,7 @@ func TestTakeOutWithdrawsFreeUnitsOnce(t *testing.T) {
 			}(),
 		} {
 			if !errors.Is(err, shop.ErrLost) {
-				t.Errorf("an absent sale: %v", err)
+				t.Errorf("an absent sale: got %v, want ErrLost", err)
 			}
 		}
 	})

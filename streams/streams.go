@@ -14,16 +14,16 @@ import (
 	"stampede/app/shop"
 )
 
-// returnCooldown is the cooldown of units that return to an empty stock. It is longer than a node's sold-out flag
-// (shop.FlagLife): no buy is accepted while an older flag is still valid (I9).
+// returnCooldown is the cooldown of units that return to an empty stock. It is longer than the life of a sold-out flag
+// on a node (shop.FlagLife), so that no unit is sold while an older flag is valid (I9).
 const returnCooldown = shop.FlagLife + 50*time.Millisecond
 
 // Options configure an inventory.
 type Options struct {
 	// Client is for calls that return at once. Its MaxRetries must be -1: this package repeats calls itself, with the
-	// same identity and its own deadlines.
+	// same order ids and within its own time limits.
 	Client redis.UniversalClient
-	// BlockingClient is for blocking reads, so that they never take a connection from a buy. Nil: Client.
+	// BlockingClient is for blocking reads, so that these never use a connection that a buy needs. Nil: Client.
 	BlockingClient redis.UniversalClient
 	// Partitions is at least 1. It must match the stored data.
 	Partitions int
@@ -32,8 +32,8 @@ type Options struct {
 	// Replicas is the number of replicas that must have a buy before it is confirmed (WAIT). With 0 a failover may lose
 	// buys.
 	Replicas int
-	// Namespace is part of the channels' names. All nodes of a shop use the same one; shops on one server use different
-	// ones.
+	// Namespace is part of the channels' names. All nodes of a shop use the same namespace; shops that share a Redis
+	// server use different namespaces.
 	Namespace string
 	// Frame encodes the order event in messages, without line breaks. Nil: the order as JSON.
 	Frame func(o *shop.Order) []byte
@@ -117,7 +117,7 @@ func (l *Inventory) keys(partition int) (*partitionKeys, error) {
 	return &l.parts[partition].keys, nil
 }
 
-// rejection converts a code with which a script rejected a whole call to an error; nil for codeDone and codeAlready.
+// rejection returns the error for a script's code that rejects the whole call; nil for codeDone and codeAlready.
 func (l *Inventory) rejection(partition int, code int64) error {
 	var err error
 	switch code {

@@ -18,15 +18,15 @@ type spanRecorder struct {
 	spans []*trace.Span
 }
 
-func (k *spanRecorder) Record(s *trace.Span) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.spans = append(k.spans, s)
+func (r *spanRecorder) Record(s *trace.Span) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spans = append(r.spans, s)
 }
 
 // traced returns the buy with a span.
 func traced(b shop.Buy, to *spanRecorder) shop.Buy {
-	b.Span = (&trace.Tracer{Ratio: 1, To: to}).Sample("socket", time.Now())
+	b.Span = (&trace.Tracer{Ratio: 1, Recorder: to}).Sample("socket", time.Now())
 	return b
 }
 
@@ -38,7 +38,7 @@ func (f *fixture) entriesOf() map[shop.ID]redis.XMessage {
 	entries := make(map[shop.ID]redis.XMessage)
 	for _, m := range list {
 		e := parseEntry(1, m)
-		f.must(e.Bad)
+		f.must(e.ParseErr)
 		entries[e.User] = m
 	}
 	return entries
@@ -49,12 +49,12 @@ func (f *fixture) entriesOf() map[shop.ID]redis.XMessage {
 func TestEntryOfATracedBuyHasItsTrace(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g, spans := f.gate(f.inventory), &spanRecorder{}
-		s, guarded := f.openSale(5), f.openSale(5)
+		s, withPasses := f.openSale(5), f.openSale(5)
 		issued := f.now()
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), shop.VerdictReserved)
-		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-three"), issued), spans), shop.VerdictReserved)
-		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-four"), issued), spans), shop.VerdictPass)
+		f.wantVerdict(g, traced(passed(buyOf(withPasses, 13, 1, "key-three"), issued), spans), shop.VerdictReserved)
+		f.wantVerdict(g, traced(passed(buyOf(withPasses, 13, 1, "key-four"), issued), spans), shop.VerdictPass)
 		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), shop.VerdictRepeated)
 		if len(spans.spans) != 4 {
 			t.Fatalf("got %d spans of four calls", len(spans.spans))
@@ -111,12 +111,12 @@ func TestGroupedBuysKeepTheirTraces(t *testing.T) {
 // An entry with an invalid trace is still readable.
 func TestInvalidTracesAreIgnored(t *testing.T) {
 	t.Parallel()
-	for _, odd := range []any{"", "x", strings.Repeat("0", trace.SpanRefLength), 7, nil} {
+	for _, invalid := range []any{"", "x", strings.Repeat("0", trace.SpanRefLength), 7, nil} {
 		e := parseEntry(1, redis.XMessage{ID: "1790000000000-0", Values: map[string]any{
-			"terms": "2:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b", "trace": odd,
+			"terms": "2:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b", "trace": invalid,
 		}})
-		if e.Bad != nil || e.Trace != nil || e.Order != 9 {
-			t.Errorf("%v: %+v", odd, e)
+		if e.ParseErr != nil || e.Trace != nil || e.Order != 9 {
+			t.Errorf("%v: %+v", invalid, e)
 		}
 	}
 }

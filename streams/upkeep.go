@@ -15,28 +15,28 @@ const (
 )
 
 // LagFixer keeps XINFO GROUPS correct for all partitions (P7). After Redis 7.0 has replayed its append-only file, lag
-// is nil or wrong; the keeper corrects it within a second.
+// is nil or wrong; LagFixer corrects it within a second.
 type LagFixer struct{ inventory *Inventory }
 
-// NewLagFixer makes the keeper for all partitions.
+// NewLagFixer makes the LagFixer of all partitions.
 func NewLagFixer(l *Inventory) *LagFixer { return &LagFixer{inventory: l} }
 
 // Run checks once a second until ctx ends.
-func (k *LagFixer) Run(ctx context.Context) error {
+func (f *LagFixer) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, lagEvery, "correct the lag", func(ctx context.Context) error {
-		_, err := k.runOnce(ctx)
+		_, err := f.runOnce(ctx)
 		return err
 	})
 }
 
 // runOnce returns how many groups were corrected.
-func (k *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
-	l := k.inventory
+func (f *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
+	l := f.inventory
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, func(
-		ctx context.Context, some []int,
+		ctx context.Context, subset []int,
 	) (fixed int, err error) {
-		calls := make([]call, len(some))
-		for i, p := range some {
+		calls := make([]call, len(subset))
+		for i, p := range subset {
 			keys := &l.parts[p].keys
 			calls[i] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{maxLagCount}}
 		}
@@ -45,12 +45,12 @@ func (k *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 		for i, reply := range replies {
 			switch {
 			case errs[i] != nil:
-				failed[some[i]] = errs[i]
+				failed[subset[i]] = errs[i]
 			case integer(reply[0]) == 1:
 				fixed++
 			}
 		}
-		return fixed, partialError(failed, len(failed) == len(some))
+		return fixed, partialError(failed, len(failed) == len(subset))
 	})
 	for _, n := range groups {
 		fixed += n
@@ -71,7 +71,7 @@ const (
 
 // Trimmer deletes settled entries of all partitions once they are older than the retention, or earlier if a stream is
 // longer than its bound. It never deletes undelivered or unsettled entries. It also deletes consumers without pending
-// entries that have been idle for the retention, because killed workers do not remove theirs.
+// entries that have been idle for the retention, because killed workers do not remove their consumers.
 type Trimmer struct {
 	inventory *Inventory
 	retention time.Duration
@@ -79,7 +79,7 @@ type Trimmer struct {
 	may       func() bool
 }
 
-// NewTrimmer makes the trimmer of all partitions. It trims only while may returns true.
+// NewTrimmer makes the trimmer of all partitions. It trims only while the function `may` returns true.
 func NewTrimmer(l *Inventory, may func() bool) *Trimmer {
 	return &Trimmer{inventory: l, may: may, retention: trimRetention, length: trimLength}
 }

@@ -11,8 +11,8 @@ import (
 
 const (
 	viewersLife   = 3 * time.Second // TTL of a node's count, which is sent once a second
-	viewersEvery  = time.Second     // the sum over all nodes is read at most this often
-	maxViewersAge = time.Minute     // unused readings are dropped
+	viewersEvery  = time.Second     // minimum interval between two reads of the sum over all nodes
+	maxViewersAge = time.Minute     // older readings are dropped
 )
 
 // viewersReading is the last count of a sale's watchers.
@@ -38,9 +38,9 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 		return nil
 	}
 	_, err := readPartitions(ctx, l, partitions, tickReplyWait,
-		func(ctx context.Context, some []int) (struct{}, error) {
+		func(ctx context.Context, subset []int) (struct{}, error) {
 			var calls []call
-			for _, p := range some {
+			for _, p := range subset {
 				for _, sale := range byPartition[p] {
 					calls = append(calls, call{
 						[]string{l.parts[p].keys.watching(sale.ID)},

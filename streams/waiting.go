@@ -17,9 +17,9 @@ import (
 // waitingTimeout is the timeout of a shared read.
 const waitingTimeout = 5 * time.Second
 
-// waitingReads shares reads: requests during a read wait for the next one, which begins after all of them. A single
-// user is served at once. A reservation that existed at the request is never missed. Thousands of reconnects do not
-// cause a read each.
+// waitingReads shares reads among concurrent requests. A request that arrives during a read waits for the next read.
+// That read begins after the request, so it finds every reservation that existed at the request. Without a running
+// read, a request is served immediately. Thousands of reconnects therefore cause few reads.
 type waitingReads struct {
 	mu       sync.Mutex
 	requests []*waitingRequest
@@ -33,8 +33,8 @@ type waitingRequest struct {
 	err   error
 }
 
-// Waiting lists the user's unsettled reservations over all partitions. With a PartitionsUnreachable, those of its
-// partitions may be missing.
+// Waiting lists the user's unsettled reservations over all partitions. With the error PartitionsUnreachable,
+// reservations in the unreachable partitions may be missing.
 func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	request := &waitingRequest{user: user, done: make(chan struct{})}
 	reads := &l.reads
@@ -80,8 +80,8 @@ type waitingResult struct {
 func (l *Inventory) readRequests(requests []*waitingRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingTimeout)
 	defer cancel()
-	read := func(ctx context.Context, some []int) ([]waitingResult, error) {
-		return l.waitingOf(ctx, some, requests)
+	read := func(ctx context.Context, partitions []int) ([]waitingResult, error) {
+		return l.waitingOf(ctx, partitions, requests)
 	}
 	groups, err := readPartitions(ctx, l, l.all(), readReplyWait, read)
 	for i, request := range requests {
@@ -110,11 +110,11 @@ func (l *Inventory) waitingOf(
 	if err != nil {
 		return nil, err
 	}
-	left, err := l.unsettled(ctx, entries)
+	remaining, err := l.unsettled(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
-	return results, l.readWaiting(ctx, left, results)
+	return results, l.readWaiting(ctx, remaining, results)
 }
 
 // unsettledSales lists the sales of some partitions with unsettled reservations.
@@ -153,7 +153,7 @@ type waitingEntry struct {
 // usersPerRead is the maximum number of users' records per command.
 const usersPerRead = 500
 
-// waitingEntries returns the entries of the users' reservations in the sales, by partition.
+// waitingEntries returns the entries in the users' records of the sales, by partition.
 func (l *Inventory) waitingEntries(
 	ctx context.Context, sales []shop.SaleRef, requests []*waitingRequest,
 ) (entries [][]waitingEntry, err error) {
@@ -165,9 +165,9 @@ func (l *Inventory) waitingEntries(
 	var reads []read
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for from := 0; from < len(requests); from += usersPerRead {
-			of := requests[from:min(from+usersPerRead, len(requests))]
-			users := make([]string, len(of))
-			for i, request := range of {
+			chunk := requests[from:min(from+usersPerRead, len(requests))]
+			users := make([]string, len(chunk))
+			for i, request := range chunk {
 				users[i] = request.user.String()
 			}
 			for _, sale := range sales {
@@ -183,14 +183,14 @@ func (l *Inventory) waitingEntries(
 	}
 	entries = make([][]waitingEntry, len(l.parts))
 	for _, r := range reads {
-		of := &entries[r.sale.Partition]
+		found := &entries[r.sale.Partition]
 		for i, record := range r.cmd.Val() {
 			parts := strings.SplitN(text(record), "|", 5) // the last part may be the pass
 			if len(parts) < 4 {
 				continue
 			}
 			for _, id := range strings.Fields(parts[3]) {
-				*of = append(*of, waitingEntry{entryRef{r.sale.Partition, id}, r.from + i})
+				*found = append(*found, waitingEntry{entryRef{r.sale.Partition, id}, r.from + i})
 			}
 		}
 	}
@@ -201,16 +201,17 @@ func (l *Inventory) waitingEntries(
 const entriesPerCall = 500
 
 // unsettled returns the entries that are not settled.
-func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (left []waitingEntry, err error) {
+func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (remaining []waitingEntry, err error) {
 	var calls []call
-	var of [][]waitingEntry
+	var chunks [][]waitingEntry
 	for partition, all := range entries {
-		for some := range slices.Chunk(all, entriesPerCall) {
-			ids := make([]any, len(some))
-			for i, e := range some {
+		for chunk := range slices.Chunk(all, entriesPerCall) {
+			ids := make([]any, len(chunk))
+			for i, e := range chunk {
 				ids[i] = e.id
 			}
-			calls, of = append(calls, call{[]string{l.parts[partition].keys.orders}, ids}), append(of, some)
+			calls = append(calls, call{[]string{l.parts[partition].keys.orders}, ids})
+			chunks = append(chunks, chunk)
 		}
 	}
 	replies, err := unsettledScript.runAll(ctx, l.client, calls)
@@ -218,14 +219,14 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (le
 		return nil, err
 	}
 	for c, reply := range replies {
-		if err := l.rejection(of[c][0].partition, integer(reply[0])); err != nil {
+		if err := l.rejection(chunks[c][0].partition, integer(reply[0])); err != nil {
 			return nil, err
 		}
 		for _, number := range reply[1:] {
-			left = append(left, of[c][integer(number)-1])
+			remaining = append(remaining, chunks[c][integer(number)-1])
 		}
 	}
-	return left, nil
+	return remaining, nil
 }
 
 // readWaiting reads the entries. An unreadable entry is an error for its user only. A missing entry was settled and
@@ -238,13 +239,13 @@ func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, res
 	found, err := l.fetch(ctx, refs)
 	for i, e := range found {
 		switch result := &results[entries[i].request]; {
-		case e.Bad == nil:
+		case e.ParseErr == nil:
 			result.found = append(result.found, shop.Reservation{
 				Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: shop.Reserved,
 				CreatedAt: e.ReservedAt, Entry: e,
 			})
-		case !errors.Is(e.Bad, errContentGone):
-			result.err = fmt.Errorf("%w: waiting entry %s: %w", shop.ErrPermanent, e.StreamID, e.Bad)
+		case !errors.Is(e.ParseErr, errContentGone):
+			result.err = fmt.Errorf("%w: waiting entry %s: %w", shop.ErrPermanent, e.StreamID, e.ParseErr)
 		}
 	}
 	return err

@@ -22,7 +22,8 @@ func drainContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return work, func() { stop(); cancel() }
 }
 
-// runWithInterval runs work, and calls also once per interval until work ends. It returns when both have ended.
+// runWithInterval runs work, and calls repeat once per interval until work ends. It returns when work and the last call
+// of repeat have ended.
 func runWithInterval(
 	ctx context.Context, interval time.Duration, repeat func(context.Context), work func(context.Context) error,
 ) error {
@@ -41,13 +42,13 @@ func runWithInterval(
 // backoff is a growing pause with jitter, so that calls that failed together are not retried together.
 type backoff struct {
 	first, maxDelay time.Duration
-	now             time.Duration
+	delay           time.Duration
 }
 
 // next returns a random pause between half of a value and the value, which doubles each time.
 func (b *backoff) next() time.Duration {
-	b.now = min(max(b.first, b.now*2), b.maxDelay)
-	return b.now/2 + rand.N(b.now/2+1)
+	b.delay = min(max(b.first, b.delay*2), b.maxDelay)
+	return b.delay/2 + rand.N(b.delay/2+1)
 }
 
-func (b *backoff) reset() { b.now = 0 }
+func (b *backoff) reset() { b.delay = 0 }

@@ -34,9 +34,9 @@ func (f *fixture) registerAll(workers []*Workers) {
 	}
 }
 
-// uneven describes an uneven assignment of eight partitions, "" if it is even: each partition has one worker, and the
-// workers' numbers of partitions differ by at most one.
-func uneven(workers []*Workers) string {
+// unevenness describes an uneven assignment of eight partitions, "" if the assignment is even: each partition has one
+// worker, and the workers' numbers of partitions differ by at most one.
+func unevenness(workers []*Workers) string {
 	least, most := 8, 0
 	for _, w := range workers {
 		least, most = min(least, w.OwnedPartitions()), max(most, w.OwnedPartitions())
@@ -67,38 +67,38 @@ func TestWorkersShareThePartitions(t *testing.T) {
 		}
 		for n := 1; n <= len(workers); n++ {
 			f.registerAll(workers[:n])
-			if wrong := uneven(workers[:n]); wrong != "" {
-				t.Errorf("%d workers: %s", n, wrong)
+			if problem := unevenness(workers[:n]); problem != "" {
+				t.Errorf("%d workers: %s", n, problem)
 			}
 		}
 		_, err := workers[1].register(f.ctx, 0)
 		f.must(err)
 		rest := append(workers[:1:1], workers[2:]...)
 		f.registerAll(rest)
-		if wrong := uneven(rest); wrong != "" {
-			t.Errorf("after one worker left: %s", wrong)
+		if problem := unevenness(rest); problem != "" {
+			t.Errorf("after one worker left: %s", problem)
 		}
 		workers[4].life = time.Millisecond
 		f.must(workers[4].runOnce(f.ctx)) // the last registration of a worker that stalls
 		kit.Eventually(t, testTimeout, func() (bool, string) {
 			f.registerAll(rest[:3])
-			wrong := uneven(rest[:3])
-			return wrong == "", "after one worker became silent: " + wrong
+			problem := unevenness(rest[:3])
+			return problem == "", "after one worker became silent: " + problem
 		})
 		if !workers[0].gone("worker-4") || !workers[0].gone("worker-1") || workers[0].gone("worker-2") {
-			t.Error("gone must be true of workers 1 and 4 and false of worker 2")
+			t.Error("got wrong gone workers, want workers 1 and 4 gone and worker 2 present")
 		}
 	})
 }
 
-// A worker without a reply waits on all partitions once its last registration has expired, not earlier.
-func TestWorkerWithoutAListAttendsAllPartitions(t *testing.T) {
+// A worker without a reply waits on all partitions after its last registration has expired, not earlier.
+func TestWorkerWithoutAListOwnsAllPartitions(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	workers := f.newWorkers(2, time.Hour)
 	f.registerAll(workers)
-	if wrong := uneven(workers); wrong != "" {
-		t.Fatal(wrong)
+	if problem := unevenness(workers); problem != "" {
+		t.Fatal(problem)
 	}
 	ended, cancel := context.WithCancel(f.ctx)
 	cancel()
@@ -106,7 +106,7 @@ func TestWorkerWithoutAListAttendsAllPartitions(t *testing.T) {
 		t.Fatal("an unreachable list was read")
 	}
 	if n := workers[0].OwnedPartitions(); n != 4 {
-		t.Errorf("%d partitions after one lost beat, want 4 as before", n)
+		t.Errorf("%d partitions after one failed registration, want 4 as before", n)
 	}
 	workers[0].life = time.Millisecond
 	kit.Eventually(t, testTimeout, func() (bool, string) {
@@ -122,21 +122,21 @@ func TestWorkerWithoutAListAttendsAllPartitions(t *testing.T) {
 func TestEntriesOfStalledWorkerAreTakenOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
-		stalled, looks := NewWorkers(f.inventory, "a-1"), NewWorkers(f.inventory, "a-2")
-		f.registerAll([]*Workers{stalled, looks})
-		if stalled.owns(1) == looks.owns(1) {
+		stalled, other := NewWorkers(f.inventory, "a-1"), NewWorkers(f.inventory, "a-2")
+		f.registerAll([]*Workers{stalled, other})
+		if stalled.owns(1) == other.owns(1) {
 			t.Fatal("partition 1 has two workers, or none")
 		}
-		if looks.owns(1) {
-			stalled, looks = looks, stalled
+		if other.owns(1) {
+			stalled, other = other, stalled
 		}
-		box := newFakeHandler()
-		c := f.consumer(looks.name, box)
-		c.options.Workers = looks
+		handler := newFakeHandler()
+		c := f.consumer(other.name, handler)
+		c.options.Workers = other
 		f.run(c)
 		f.reserveMany(s, 5)
 		kit.Eventually(t, testTimeout, func() (bool, string) {
-			return box.count() == 5, fmt.Sprintf("%d of 5 rows", box.count())
+			return handler.count() == 5, fmt.Sprintf("%d of 5 rows", handler.count())
 		})
 	})
 }
@@ -161,8 +161,8 @@ func TestEntriesOfDeadWorkerAreClaimedEarlier(t *testing.T) {
 		idle time.Duration
 		want int
 	}{{29 * time.Minute, 0}, {31 * time.Minute, 1}, {61 * time.Minute, 1}} {
-		f.keepIdle("dead", step.idle)
-		f.keepIdle("living", step.idle)
+		f.setIdle("dead", step.idle)
+		f.setIdle("living", step.idle)
 		if got, err := c.claim(f.ctx); err != nil || len(got) != step.want {
 			t.Errorf("idle for %v: claimed %d entries (%v), want %d", step.idle, len(got), err, step.want)
 		}
@@ -174,8 +174,8 @@ func TestEntriesOfDeadWorkerAreClaimedEarlier(t *testing.T) {
 	}
 }
 
-// keepIdle sets the idle time of the pending entries of a consumer of partition 1.
-func (f *fixture) keepIdle(consumer string, idle time.Duration) {
+// setIdle sets the idle time of the pending entries of a consumer of partition 1.
+func (f *fixture) setIdle(consumer string, idle time.Duration) {
 	f.t.Helper()
 	key := f.inventory.parts[1].keys.orders
 	pending, err := f.client.XPendingExt(f.ctx, &redis.XPendingExtArgs{

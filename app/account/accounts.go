@@ -20,8 +20,8 @@ const (
 	resetLife    = time.Hour
 	// maxEmailsPerHour is the number of e-mails that anonymous requests can send to one address per hour.
 	maxEmailsPerHour = 5
-	// minResponseTime is the minimum response time of requests that depend on whether an e-mail has an account. It is
-	// ten times the time that an existing account needs.
+	// minResponseTime is the minimum response time of requests whose work depends on whether an e-mail has an account.
+	// The work for an existing account takes a tenth of this time.
 	minResponseTime = 250 * time.Millisecond
 )
 
@@ -56,7 +56,7 @@ func errCaptcha() error {
 	return shop.Fail(shop.CaptchaRequired, "a captcha is needed: get one from /api/v1/auth/captcha")
 }
 
-// checkCaptcha checks the solution of a picture and uses it up.
+// checkCaptcha checks the solution of a picture. The picture is invalid afterwards.
 func (a *Accounts) checkCaptcha(ctx context.Context, answer *CaptchaSolution) error {
 	if answer == nil {
 		return errCaptcha()
@@ -67,7 +67,7 @@ func (a *Accounts) checkCaptcha(ctx context.Context, answer *CaptchaSolution) er
 	return nil
 }
 
-// padResponseTime waits until evenly has passed since began.
+// padResponseTime waits until minResponseTime has passed since began.
 func padResponseTime(ctx context.Context, began time.Time) {
 	shop.Sleep(ctx, minResponseTime-time.Since(began))
 }
@@ -87,7 +87,7 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.User{}, false, nil
 	}
-	return u, err == nil, shop.Unreadable("accounts", err)
+	return u, err == nil, shop.Unavailable("accounts", err)
 }
 
 // mail sends an e-mail unless its address has reached maxEmailsPerHour.
@@ -95,10 +95,10 @@ func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
 	if a.Counters.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > maxEmailsPerHour {
 		return nil
 	}
-	return shop.Unreadable("the queue of e-mails", a.Mailer.Send(ctx, l))
+	return shop.Unavailable("the queue of e-mails", a.Mailer.Send(ctx, l))
 }
 
-// mailLink sends an e-mail with the link of a new secret.
+// mailLink sends an e-mail with a link that contains the secret.
 func (a *Accounts) mailLink(ctx context.Context, u *shop.User, kind shop.MailTokenKind, secret string) error {
 	l := outbox.Email{Kind: outbox.EmailActivate, About: hashOf(secret), To: u.Email, Name: u.Name, Lang: u.Lang}
 	if kind == shop.TokenReset {
@@ -109,8 +109,8 @@ func (a *Accounts) mailLink(ctx context.Context, u *shop.User, kind shop.MailTok
 	return a.mail(ctx, l)
 }
 
-// token returns a new secret and its stored form.
-func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.MailToken) {
+// newMailToken returns the secret of a new e-mailed link and its stored form.
+func (a *Accounts) newMailToken(user shop.ID, kind shop.MailTokenKind) (string, shop.MailToken) {
 	secret, life := newSecret(), activateLife
 	if kind == shop.TokenReset {
 		life = resetLife
@@ -120,13 +120,13 @@ func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.Ma
 
 // mailNewLink sends another link to the user, unless the account has changed since it was read.
 func (a *Accounts) mailNewLink(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
-	secret, token := a.token(u.ID, kind)
+	secret, token := a.newMailToken(u.ID, kind)
 	err := a.Store.AddMailToken(ctx, token, u)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil
 	}
 	if err != nil {
-		return shop.Unreadable("accounts", err)
+		return shop.Unavailable("accounts", err)
 	}
 	return a.mailLink(ctx, u, kind, secret)
 }
@@ -148,7 +148,7 @@ func ParseName(s string) (string, error) {
 	return s, nil
 }
 
-// ParseLang accepts the languages of e-mails and page.
+// ParseLang accepts the languages of the e-mails and the page: en and zh.
 func ParseLang(s string) (string, error) {
 	if s == "en" || s == "zh" {
 		return s, nil

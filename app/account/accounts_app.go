@@ -25,8 +25,8 @@ type CaptchaSolution struct {
 type Registration struct {
 	Email    string           `json:"email"`
 	Password string           `json:"password"`
-	Name     string           `json:"name"` // "": a generated name
-	Lang     string           `json:"lang"` // en or zh; "": en
+	Name     string           `json:"name"` // "": a name is generated
+	Lang     string           `json:"lang"` // en or zh; "" means en
 	Captcha  *CaptchaSolution `json:"captcha"`
 
 	Guest shop.Identity `json:"-"` // the caller, if authenticated; see LogIn.Guest
@@ -38,7 +38,7 @@ type LogIn struct {
 	Password string           `json:"password"`
 	Captcha  *CaptchaSolution `json:"captcha"` // required after failures or while many logins are queued
 	Client   string           `json:"client"`  // "app": the refresh token is in the response; otherwise in a cookie
-	Device   string           `json:"device"`  // name of the login in the list of devices
+	Device   string           `json:"device"`  // name of the device in the list of logins
 
 	Addr  netip.Addr    `json:"-"` // client address
 	Guest shop.Identity `json:"-"` // the caller, if authenticated: a guest who registered keeps id and orders
@@ -50,25 +50,26 @@ type ResetRequest struct {
 	Captcha *CaptchaSolution `json:"captcha"`
 }
 
-// Activation activates the account of an e-mailed link. It requires the password chosen at registration.
+// Activation is a request to activate the account of an e-mailed link. It requires the password chosen at registration.
 type Activation struct {
 	Token    string `json:"token"`
 	Password string `json:"password"`
 }
 
-// NewPassword sets a password with an e-mailed link.
+// NewPassword is a request to set a password with an e-mailed link.
 type NewPassword struct {
 	Token    string `json:"token"`
 	Password string `json:"password"`
 }
 
-// PasswordChange sets a password with the old one.
+// PasswordChange is a request to replace the old password with a new password.
 type PasswordChange struct {
 	Old string `json:"old"`
 	New string `json:"new"`
 }
 
-// LogOut ends a session, or all sessions of a user. Either a refresh token or the bearer token identifies the user.
+// LogOut is a request to end a session, or all sessions of a user. Either a refresh token or the bearer token
+// identifies the user.
 type LogOut struct {
 	Refresh    string
 	Who        shop.Identity // from the bearer token
@@ -102,13 +103,13 @@ type Me struct {
 	Guest     bool        `json:"guest"`
 }
 
-// MeEdit changes the caller's account. nil: unchanged.
+// MeEdit is a change of the caller's account. Fields with nil are not changed.
 type MeEdit struct {
 	Name *string `json:"name"`
 	Lang *string `json:"lang"`
 }
 
-// MyDevice is a login as its user sees it.
+// MyDevice is a login in the list of its user.
 type MyDevice struct {
 	ID         shop.ID     `json:"id"`
 	Name       string      `json:"name"`

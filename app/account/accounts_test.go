@@ -25,47 +25,47 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 		email := newEmail()
 		w.must(w.Register(w.ctx, Registration{
 			Email: " " + strings.ToUpper(email), Password: goodPassword, Name: "  王小明 ", Lang: "zh", Captcha: w.solution(),
-			Guest: w.who(guest.Access),
+			Guest: w.identity(guest.Access),
 		}))
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: "wrong " + goodPassword})
 		w.wantCode("a wrong password before activation", err, shop.Unauthorized)
 		first := w.takeEmails(email)
 		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/#activate=") {
-			w.t.Fatalf("got the e-mails %+v", first)
+			w.t.Fatalf("got the e-mails %+v, want one activation link in Chinese", first)
 		}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.wantCode("log in before activation", err, shop.Forbidden)
+		w.wantCode("a login before activation", err, shop.Forbidden)
 		secret := w.link(email, outbox.EmailActivate)
 		if got, err := w.activate(secret); err != nil || got != email {
 			w.t.Fatalf("activated %q, %v, want %v", got, err, email)
 		}
 		w.advance(2 * time.Minute)
 		_, err = w.activate(secret)
-		w.wantCode("the link again", err, shop.NotFound)
+		w.wantCode("a second use of the link", err, shop.NotFound)
 
-		s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: w.who(guest.Access)})
+		s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: w.identity(guest.Access)})
 		w.must(err)
 		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != shop.Shopper {
-			w.t.Errorf("logged in as %+v", s.User)
+			w.t.Errorf("logged in as %+v, want the guest's id and the name and e-mail of the account", s.User)
 		}
 		_, err = w.Issuer.Verify(guest.Access)
 		w.wantCode("the guest's token", err, shop.Unauthorized)
 		_, err = w.guests.LogIn(guest.Access)
 		w.wantCode("a new token for the guest", err, shop.Unauthorized)
 		_, err = w.guests.LogIn(s.Access)
-		w.wantCode("a guest's token for the account", err, shop.Forbidden)
+		w.wantCode("a guest login with the token of the account", err, shop.Forbidden)
 
-		me, err := w.Me(w.ctx, w.who(s.Access))
+		me, err := w.Me(w.ctx, w.identity(s.Access))
 		if err != nil || me.Email != email || me.Guest || me.Lang != "zh" || me.CreatedAt == 0 {
 			w.t.Errorf("me: got %+v, %v, want the account", me, err)
 		}
 		name, lang := "Ada", "en"
-		if me, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &name, Lang: &lang}); err != nil ||
+		if me, err = w.EditMe(w.ctx, w.identity(s.Access), MeEdit{Name: &name, Lang: &lang}); err != nil ||
 			me.Name != name || me.Lang != lang {
-			w.t.Errorf("edited: %+v, %v", me, err)
+			w.t.Errorf("edited: got %+v, %v, want name %s and lang %s", me, err, name, lang)
 		}
 		tooLong := strings.Repeat("马", 41)
-		_, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &tooLong})
+		_, err = w.EditMe(w.ctx, w.identity(s.Access), MeEdit{Name: &tooLong})
 		w.wantCode("a name of 41 characters", err, shop.BadRequest)
 	})
 }
@@ -74,10 +74,10 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 // password and address book.
 func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 	onBoth(t, func(w *world) {
-		plant := func() (email, link string, guest shop.Identity) {
+		registerForeignEmail := func() (email, link string, guest shop.Identity) {
 			entered, err := w.guests.LogIn("")
 			w.must(err)
-			email, guest = newEmail(), w.who(entered.Access)
+			email, guest = newEmail(), w.identity(entered.Access)
 			w.must(w.Register(w.ctx, Registration{
 				Email: email, Password: goodPassword, Captcha: w.solution(), Guest: guest,
 			}))
@@ -88,41 +88,41 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 			return s.User.ID, err
 		}
 		// The owner of the e-mail cannot supply the password, and deletes the account.
-		email, link, attacker := plant()
+		email, link, attacker := registerForeignEmail()
 		_, err := w.Activate(w.ctx, Activation{Token: link, Password: "the owner's own 马"})
 		w.wantCode("activation without the chosen password", err, shop.Forbidden)
 		_, err = logIn(email, attacker)
-		w.wantCode("a log in of the attacker", err, shop.Forbidden)
+		w.wantCode("a login of the attacker", err, shop.Forbidden)
 		w.must(w.Unregister(w.ctx, link))
 		_, err = logIn(email, attacker)
-		w.wantCode("a log in of the attacker after that", err, shop.Unauthorized)
-		w.wantCode("the link again", w.Unregister(w.ctx, link), shop.NotFound)
-		w.wantCode("an invented link", w.Unregister(w.ctx, newSecret()), shop.NotFound)
+		w.wantCode("a login of the attacker after the account was deleted", err, shop.Unauthorized)
+		w.wantCode("a second use of the link", w.Unregister(w.ctx, link), shop.NotFound)
+		w.wantCode("a forged link", w.Unregister(w.ctx, newSecret()), shop.NotFound)
 
 		// A link limits the number of passwords that can be tried with it.
-		_, link, _ = plant()
+		_, link, _ = registerForeignEmail()
 		for range maxActivateTries {
 			_, err = w.Activate(w.ctx, Activation{Token: link, Password: "wrong"})
-			w.wantCode("an attempt", err, shop.Forbidden)
+			w.wantCode("an attempt with a wrong password", err, shop.Forbidden)
 		}
 		_, err = w.activate(link)
 		w.wantCode("an attempt over the limit", err, shop.NotFound)
 
-		// A first login with the token of another guest takes nothing from either guest, then and later.
-		email, link, attacker = plant()
+		// A first login with the token of another guest does not change either guest, at that login or at later logins.
+		email, link, attacker = registerForeignEmail()
 		_, err = w.activate(link)
 		w.must(err)
 		w.wantCode("deletion of an active account", w.Unregister(w.ctx, link), shop.NotFound)
-		_, _, other := plant()
+		_, _, other := registerForeignEmail()
 		own, err := logIn(email, other)
 		if err != nil || own == attacker.User || own == other.User {
-			w.t.Errorf("the account has the id of a guest: %v", err)
+			w.t.Errorf("got account id %d, %v, want a new id", own, err)
 		}
 		if again, err := logIn(email, attacker); err != nil || again != own {
-			w.t.Errorf("a later log in of the guest: id %d, %v, want %d", again, err, own)
+			w.t.Errorf("a later login of the guest: got id %d, %v, want %d", again, err, own)
 		}
 		// A guest registers two accounts. Only one of them gets the id.
-		first, link, guest := plant()
+		first, link, guest := registerForeignEmail()
 		_, err = w.activate(link)
 		w.must(err)
 		second := newEmail()
@@ -134,7 +134,7 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 		a, errA := logIn(first, guest)
 		b, errB := logIn(second, guest)
 		if errA != nil || errB != nil || a != guest.User || b == guest.User {
-			w.t.Errorf("two accounts of guest %d: %d, %v and %d, %v", guest.User, a, errA, b, errB)
+			w.t.Errorf("got account ids %d, %v and %d, %v, want %d for the first account only", a, errA, b, errB, guest.User)
 		}
 	})
 }
@@ -159,11 +159,11 @@ func TestResponsesDoNotRevealAccounts(t *testing.T) {
 			}
 		}
 		if l := w.takeEmails(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
-			w.t.Errorf("the owner received %+v", l)
+			w.t.Errorf("the owner received %+v, want one e-mail of kind %v", l, outbox.EmailTaken)
 		}
 		if l := w.takeEmails(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate ||
 			l[1].Kind != outbox.EmailActivate {
-			w.t.Errorf("the registrant received %+v", l)
+			w.t.Errorf("the registrant received %+v, want two e-mails of kind %v", l, outbox.EmailActivate)
 		}
 		for _, email := range []string{known, unknown, pending} {
 			if took, err := forgot(email); err != nil || took < minResponseTime {
@@ -171,7 +171,7 @@ func TestResponsesDoNotRevealAccounts(t *testing.T) {
 			}
 		}
 		if l := w.takeEmails(unknown); len(l) != 0 {
-			w.t.Errorf("an unknown address received %+v", l)
+			w.t.Errorf("an unknown address received %+v, want no e-mail", l)
 		}
 		// Alternate between the e-mails, below the captcha limit, and compare the fastest logins, so that other load
 		// affects all alike. Without a hash, a response would take a hundredth of the time.
@@ -184,10 +184,10 @@ func TestResponsesDoNotRevealAccounts(t *testing.T) {
 				if took := time.Since(began); turn == 0 || took < fastest[i] {
 					fastest[i] = took
 				}
-				messages[i] = w.wantCode("log in", err, shop.Unauthorized)
+				messages[i] = w.wantCode("a login", err, shop.Unauthorized)
 			}
 		}
-		for i, who := range []string{"known", "nobody", "pending"} {
+		for i, who := range []string{"known", "unknown", "pending"} {
 			if messages[i] != messages[0] || fastest[i] < fastest[0]/4 {
 				w.t.Errorf("%s: %q after %v; known: %q after %v", who, messages[i], fastest[i], messages[0], fastest[0])
 			}
@@ -214,18 +214,18 @@ func TestResetLinkSetsPasswordOnce(t *testing.T) {
 		s := w.logIn(email)
 		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		secret := w.link(email, outbox.EmailReset)
-		w.wantCode("a short one", w.Reset(w.ctx, NewPassword{Token: secret, Password: "short"}), shop.BadRequest)
+		w.wantCode("a short password", w.Reset(w.ctx, NewPassword{Token: secret, Password: "short"}), shop.BadRequest)
 		w.must(w.Reset(w.ctx, NewPassword{Token: secret, Password: "another 马 dances"}))
 		for what, token := range map[string]string{
-			"again": secret, "empty": "", "cut": secret[:42], "invented": newSecret(), "long": strings.Repeat("A", 9000),
+			"that was used": secret, "that is empty": "", "that is truncated": secret[:42], "that is forged": newSecret(), "that is too long": strings.Repeat("A", 9000),
 		} {
 			err := w.Reset(w.ctx, NewPassword{Token: token, Password: "a third 马 dances"})
 			w.wantCode("a link "+what, err, shop.NotFound)
 		}
 		_, err := w.Issuer.Verify(s.Access)
-		w.wantCode("the access token of before", err, shop.Unauthorized)
+		w.wantCode("the access token from before the reset", err, shop.Unauthorized)
 		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-		w.wantCode("the refresh token of before", err, shop.Unauthorized)
+		w.wantCode("the refresh token from before the reset", err, shop.Unauthorized)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
 		w.wantCode("the old password", err, shop.Unauthorized)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: "another 马 dances"})
@@ -234,20 +234,20 @@ func TestResetLinkSetsPasswordOnce(t *testing.T) {
 		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		secret = w.link(email, outbox.EmailReset)
 		w.advance(resetLife)
-		w.wantCode("a link that has ended", w.Reset(w.ctx, NewPassword{Token: secret, Password: goodPassword}), shop.NotFound)
+		w.wantCode("an expired link", w.Reset(w.ctx, NewPassword{Token: secret, Password: goodPassword}), shop.NotFound)
 	})
 }
 
-// TestRequestsWithoutCaptchaLeaveQueuePlaces: invented links compute no hash, and requests without a captcha leave
-// places for logins with one.
+// TestRequestsWithoutCaptchaLeaveQueuePlaces: forged links compute no hash, and requests without a captcha leave places
+// for logins with one.
 func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
-		w.Hasher.slot <- struct{}{} // a hash that runs for the whole attack
+		w.Hasher.slot <- struct{}{} // occupies the only slot for hashes during the requests with forged links
 		for range 2 * hashQueue {
 			err := w.Reset(w.ctx, NewPassword{Token: newSecret(), Password: goodPassword})
-			w.wantCode("an invented link", err, shop.NotFound)
+			w.wantCode("a forged link", err, shop.NotFound)
 		}
 		<-w.Hasher.slot
 		for range maxWithoutCaptcha {
@@ -255,17 +255,17 @@ func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 			w.must(err)
 		}
 		change := PasswordChange{Old: goodPassword, New: "another 马 dances"}
-		w.wantCode("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), shop.Busy)
-		w.wantCode("a proof", w.VerifyPassword(w.ctx, &shop.User{ID: s.User.ID}, goodPassword), shop.Busy)
+		w.wantCode("a change of the password", w.ChangePassword(w.ctx, w.identity(s.Access), change), shop.Busy)
+		w.wantCode("a password check", w.VerifyPassword(w.ctx, &shop.User{ID: s.User.ID}, goodPassword), shop.Busy)
 		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		pending := newEmail()
 		w.must(w.Register(w.ctx, Registration{Email: pending, Password: goodPassword, Captcha: w.solution()}))
 		_, err := w.activate(w.link(pending, outbox.EmailActivate))
 		w.wantCode("an activation", err, shop.Busy)
 		link := w.link(email, outbox.EmailReset)
-		w.wantCode("a link", w.Reset(w.ctx, NewPassword{Token: link, Password: goodPassword}), shop.Busy)
+		w.wantCode("a reset", w.Reset(w.ctx, NewPassword{Token: link, Password: goodPassword}), shop.Busy)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.wantCode("a log in without a captcha", err, shop.CaptchaRequired)
+		w.wantCode("a login without a captcha", err, shop.CaptchaRequired)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
 		err = w.Register(w.ctx, Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
@@ -274,52 +274,52 @@ func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 			_, err := w.Hasher.Enter(true, 0, netip.Addr{})
 			w.must(err)
 		}
-		invented := &CaptchaSolution{ID: w.solution().ID, Answer: "654321"}
-		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: invented})
-		w.wantCode("an invented captcha, which needs no place,", err, shop.CaptchaRequired)
+		wrongSolution := &CaptchaSolution{ID: w.solution().ID, Answer: "654321"}
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: wrongSolution})
+		w.wantCode("a wrong captcha solution, which is rejected before it takes a queue place,", err, shop.CaptchaRequired)
 	})
 }
 
 func TestChangePassword(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
-		here, there := w.logIn(email), w.logIn(email)
-		who := w.who(here.Access)
-		w.wantCode("a wrong old one", w.ChangePassword(w.ctx, who, PasswordChange{Old: "wrong", New: "another 马 dances"}),
+		thisDevice, otherDevice := w.logIn(email), w.logIn(email)
+		who := w.identity(thisDevice.Access)
+		w.wantCode("a wrong old password", w.ChangePassword(w.ctx, who, PasswordChange{Old: "wrong", New: "another 马 dances"}),
 			shop.Forbidden)
-		w.wantCode("a bad new one", w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: email}),
+		w.wantCode("an invalid new password", w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: email}),
 			shop.BadRequest)
 		w.must(w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: "another 马 dances"}))
-		_, err := w.Refresh(w.ctx, there.Refresh, "Firefox")
+		_, err := w.Refresh(w.ctx, otherDevice.Refresh, "Firefox")
 		w.wantCode("the other device", err, shop.Unauthorized)
-		_, err = w.Refresh(w.ctx, here.Refresh, "Firefox")
+		_, err = w.Refresh(w.ctx, thisDevice.Refresh, "Firefox")
 		w.must(err)
 		guest, err := w.guests.LogIn("")
 		w.must(err)
-		err = w.ChangePassword(w.ctx, w.who(guest.Access), PasswordChange{Old: goodPassword, New: "another 马 dances"})
-		w.wantCode("a guest", err, shop.Forbidden)
+		err = w.ChangePassword(w.ctx, w.identity(guest.Access), PasswordChange{Old: goodPassword, New: "another 马 dances"})
+		w.wantCode("a change by a guest", err, shop.Forbidden)
 	})
 }
 
 // TestPasswordTriesWithAccessTokenAreLimited: a stolen access token can try only a few passwords.
 func TestPasswordTriesWithAccessTokenAreLimited(t *testing.T) {
 	onBoth(t, func(w *world) {
-		who := w.who(w.logIn(w.account()).Access)
+		who := w.identity(w.logIn(w.account()).Access)
 		change := func(old string) error {
 			return w.ChangePassword(w.ctx, who, PasswordChange{Old: old, New: "another 马 dances"})
 		}
 		for range maxPasswordTries {
 			err := change("wrong")
-			if w.wantCode("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "is wrong") {
-				w.t.Error(err)
+			if w.wantCode("a wrong password", err, shop.Forbidden); !strings.Contains(err.Error(), "is wrong") {
+				w.t.Errorf("got %v, want the message of a wrong password", err)
 			}
 		}
-		w.wantCode("the right one, too late,", change(goodPassword), shop.Forbidden)
+		w.wantCode("the right password after the limit", change(goodPassword), shop.Forbidden)
 	})
 }
 
-// TestAccountChangeDuringLoginRejectsIt: a login that waits for its hash fails if the account changes.
-func TestAccountChangeDuringLoginRejectsIt(t *testing.T) {
+// TestLoginFailsIfAccountChanges: a login that waits for its hash fails if the account changes.
+func TestLoginFailsIfAccountChanges(t *testing.T) {
 	onBoth(t, func(w *world) {
 		for what, change := range map[string]func(u shop.User) error{
 			"password": func(u shop.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
@@ -329,17 +329,19 @@ func TestAccountChangeDuringLoginRejectsIt(t *testing.T) {
 			email := w.account()
 			u, err := w.store.UserByEmail(w.ctx, email)
 			w.must(err)
-			w.store.Around = faults.Transactions(func(_ context.Context, name string, call func() error) error {
+			w.store.WrapTransaction = faults.Transactions(func(_ context.Context, name string,
+				call func() error,
+			) error {
 				if name == "Store.AddDevice" {
 					w.must(change(u))
 				}
 				return call()
 			})
 			_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-			w.store.Around = nil
-			w.wantCode("a log in during a change: "+what, err, shop.Unauthorized)
+			w.store.WrapTransaction = nil
+			w.wantCode("a login during a change: "+what, err, shop.Unauthorized)
 			if live, err := w.store.DevicesOf(w.ctx, u.ID, w.now()); err != nil || len(live) != 0 {
-				w.t.Errorf("%s: logged in as %+v, %v", what, live, err)
+				w.t.Errorf("%s: got logins %+v, %v, want none", what, live, err)
 			}
 		}
 	})
@@ -348,45 +350,47 @@ func TestAccountChangeDuringLoginRejectsIt(t *testing.T) {
 func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email, otherEmail := w.account(), w.account()
-		here, there, foreign := w.logIn(email), w.logIn(email), w.logIn(otherEmail)
-		mine, err := w.MyDevices(w.ctx, w.who(here.Access))
+		thisDevice, otherDevice, foreign := w.logIn(email), w.logIn(email), w.logIn(otherEmail)
+		mine, err := w.MyDevices(w.ctx, w.identity(thisDevice.Access))
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
 			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
-		w.wantCode("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), shop.NotFound)
-		w.must(w.RemoveDevice(w.ctx, w.who(here.Access), w.who(there.Access).Device))
-		_, err = w.Issuer.Verify(there.Access)
+		w.wantCode("a device of another user",
+			w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(foreign.Access).Device), shop.NotFound)
+		w.must(w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(otherDevice.Access).Device))
+		_, err = w.Issuer.Verify(otherDevice.Access)
 		w.wantCode("a removed device", err, shop.Unauthorized)
 
-		other := w.node() // reads the revocation later
-		if _, err := other.Issuer.Verify(here.Access); err != nil {
+		other := w.node() // another node, which reads the revocation later
+		if _, err := other.Issuer.Verify(thisDevice.Access); err != nil {
 			w.t.Error(err)
 		}
-		w.must(w.LogOut(w.ctx, LogOut{Refresh: here.Refresh}))
-		w.must(w.LogOut(w.ctx, LogOut{Refresh: here.Refresh})) // a repeat changes nothing
+		w.must(w.LogOut(w.ctx, LogOut{Refresh: thisDevice.Refresh}))
+		w.must(w.LogOut(w.ctx, LogOut{Refresh: thisDevice.Refresh})) // a repeated logout succeeds and changes nothing
 		w.must(other.Watch.RunOnce(w.ctx))
-		_, err = other.Issuer.Verify(here.Access)
-		w.wantCode("logged out, on another node", err, shop.Unauthorized)
+		_, err = other.Issuer.Verify(thisDevice.Access)
+		w.wantCode("the token of a closed session, on another node", err, shop.Unauthorized)
 		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
 			w.t.Errorf("the token of another user: got %v, want it valid", err)
 		}
-		here, there = w.logIn(email), w.logIn(email)
-		w.must(w.LogOut(w.ctx, LogOut{Who: w.who(here.Access), Everywhere: true}))
-		for _, s := range []Session{here, there} {
+		thisDevice, otherDevice = w.logIn(email), w.logIn(email)
+		w.must(w.LogOut(w.ctx, LogOut{Who: w.identity(thisDevice.Access), Everywhere: true}))
+		for _, s := range []Session{thisDevice, otherDevice} {
 			_, err = w.Issuer.Verify(s.Access)
-			w.wantCode("logged out everywhere", err, shop.Unauthorized)
+			w.wantCode("a token after a logout everywhere", err, shop.Unauthorized)
 			_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-			w.wantCode("logged out everywhere", err, shop.Unauthorized)
+			w.wantCode("a token after a logout everywhere", err, shop.Unauthorized)
 		}
 		last := w.logIn(email)
-		err = w.LogOut(w.ctx, LogOut{Refresh: here.Refresh, Everywhere: true})
+		err = w.LogOut(w.ctx, LogOut{Refresh: thisDevice.Refresh, Everywhere: true})
 		if _, verifyErr := w.Issuer.Verify(last.Access); verifyErr != nil {
-			w.t.Errorf("an ended log in has ended another one: %v, %v", err, verifyErr)
+			w.t.Errorf("the refresh token of a closed session closed another session: %v, %v", err, verifyErr)
 		}
 	})
 }
 
-// TestFailedLoginsRequireCaptcha: a captcha accepts one attempt, right or wrong. Failures make a captcha necessary.
+// TestFailedLoginsRequireCaptcha: after failures a login requires a captcha. A captcha accepts one attempt, right or
+// wrong.
 func TestFailedLoginsRequireCaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
 		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
@@ -398,24 +402,24 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 			return err
 		}
 		for range emailFailures {
-			w.wantCode("wrong", try("wrong one", nil, "192.0.2.1"), shop.Unauthorized)
+			w.wantCode("a wrong password", try("wrong one", nil, "192.0.2.1"), shop.Unauthorized)
 		}
-		w.wantCode("right, after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
+		w.wantCode("the right password after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
 		c := w.solution()
 		w.wantCode("a wrong solution", try(goodPassword, &CaptchaSolution{ID: c.ID, Answer: "654321"}, ""), shop.CaptchaRequired)
-		w.wantCode("the right one then", try(goodPassword, c, ""), shop.CaptchaRequired)
+		w.wantCode("the right solution of the used captcha", try(goodPassword, c, ""), shop.CaptchaRequired)
 		c = w.solution()
 		w.must(try(goodPassword, c, "192.0.2.1"))
 		w.must(try(goodPassword, nil, "192.0.2.1")) // the count was reset
-		w.wantCode("the picture again", try(goodPassword, c, ""), shop.CaptchaRequired)
-		w.wantCode("registering with it", w.Register(w.ctx, Registration{
+		w.wantCode("the used captcha again", try(goodPassword, c, ""), shop.CaptchaRequired)
+		w.wantCode("a registration with the used captcha", w.Register(w.ctx, Registration{
 			Email: newEmail(), Password: goodPassword, Captcha: c,
 		}), shop.CaptchaRequired)
-		for what, none := range map[string]*CaptchaSolution{"none": nil, "empty": {}, "long": {
+		for what, captcha := range map[string]*CaptchaSolution{"no captcha": nil, "an empty captcha": {}, "a long captcha": {
 			ID:     strings.Repeat("A", 26),
 			Answer: strings.Repeat("1", 9000),
 		}} {
-			w.wantCode(what, w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: none}), shop.CaptchaRequired)
+			w.wantCode(what, w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: captcha}), shop.CaptchaRequired)
 		}
 		// Failures in every network of an IPv6 site count for the whole site.
 		site := newSite()
@@ -425,7 +429,7 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 		}
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for _, addr := range []string{site + ":ffff::1", site + ":1::2"} {
-			w.wantCode("from "+addr, try(goodPassword, nil, addr), shop.CaptchaRequired)
+			w.wantCode("a login from "+addr, try(goodPassword, nil, addr), shop.CaptchaRequired)
 		}
 		w.must(try(goodPassword, w.solution(), site+":ffff::1"))
 		w.must(try(goodPassword, nil, newSite()+"::1"))
@@ -433,7 +437,7 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.9"))
 			w.Counters.count(w.ctx, failureWindow, counts...)
 		}
-		w.wantCode("from a failing address", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
+		w.wantCode("a login from an address with failures", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
 		// A few failures of an address are enough while the hash budget is low.
 		for range addressSuspect {
@@ -442,7 +446,7 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 		}
 		w.must(try(goodPassword, nil, "192.0.2.10"))
 		w.Hasher.budget.level = 0
-		w.wantCode("from a suspect address", try(goodPassword, nil, "192.0.2.10"), shop.CaptchaRequired)
+		w.wantCode("a login from a suspect address", try(goodPassword, nil, "192.0.2.10"), shop.CaptchaRequired)
 		w.must(try(goodPassword, nil, "192.0.2.11"))
 	})
 }
@@ -453,8 +457,8 @@ func newSite() string {
 	return fmt.Sprintf("fd%02x:%x:%x", byte(id>>32), uint16(id>>16), uint16(id))
 }
 
-// TestLoginsAreLimitedWithoutRedis: while Redis is unreachable each node counts failures itself. Logins work, and
-// guessing is still limited.
+// TestLoginsAreLimitedWithoutRedis: while Redis is unreachable each node counts failures in its memory. Logins work,
+// and the number of guessed passwords is still limited.
 func TestLoginsAreLimitedWithoutRedis(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -462,10 +466,10 @@ func TestLoginsAreLimitedWithoutRedis(t *testing.T) {
 		w.logIn(email)
 		for range emailFailures {
 			_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: "wrong one"})
-			w.wantCode("wrong", err, shop.Unauthorized)
+			w.wantCode("a wrong password", err, shop.Unauthorized)
 		}
 		_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.wantCode("right, after failures", err, shop.CaptchaRequired)
+		w.wantCode("the right password after failures", err, shop.CaptchaRequired)
 		picture, err := w.Captcha(w.ctx, admission.PictureClient{})
 		if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 			w.t.Fatalf("captcha: got %+v, %v, want a PNG", picture, err)
@@ -482,12 +486,12 @@ func TestUnavailableDatabaseReturnsBusy(t *testing.T) {
 		s := w.logIn(email)
 		w.must(w.store.Close())
 		_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.wantCode("log in", err, shop.Busy)
+		w.wantCode("a login", err, shop.Busy)
 		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-		w.wantCode("refresh", err, shop.Busy)
-		w.wantCode("log out", w.LogOut(w.ctx, LogOut{Refresh: s.Refresh}), shop.Busy)
+		w.wantCode("a refresh", err, shop.Busy)
+		w.wantCode("a logout", w.LogOut(w.ctx, LogOut{Refresh: s.Refresh}), shop.Busy)
 		if _, err := w.Issuer.Verify(s.Access); err != nil {
-			w.t.Errorf("verify needs no store: %v", err)
+			w.t.Errorf("Verify without a store: got %v, want no error", err)
 		}
 		if err := w.Watch.RunOnce(w.ctx); !errors.Is(err, shop.ErrTransient) {
 			w.t.Errorf("watch: %v, want ErrTransient", err)

@@ -20,25 +20,25 @@ type AddressBook struct {
 // Addresses lists the addresses of a user, the default first.
 func (b *AddressBook) Addresses(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	all, err := b.Store.AddressesOf(ctx, user)
-	return all, shop.Unreadable("the address book", err)
+	return all, shop.Unavailable("the address book", err)
 }
 
 // AddAddress adds an address. Adding the same address again returns the existing entry, so a repeated request adds no
-// second one. Conflict: the address book is full.
+// second entry. Conflict: the address book is full.
 func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	if err := a.Clean(); err != nil {
 		return shop.SavedAddress{}, err
 	}
 	id, err := b.Mint()
 	if err != nil {
-		return shop.SavedAddress{}, shop.Unreadable("the address book", err)
+		return shop.SavedAddress{}, shop.Unavailable("the address book", err)
 	}
 	a.ID = id
 	saved, err := b.Store.AddAddress(ctx, user, a, maxAddresses)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.SavedAddress{}, shop.Fail(shop.Conflict, "the address book is full: remove an address first")
 	}
-	return saved, shop.Unreadable("the address book", err)
+	return saved, shop.Unavailable("the address book", err)
 }
 
 // ChangeAddress replaces the content of an entry. NotFound: no such entry.
@@ -59,5 +59,5 @@ func addressError(err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.NotFound, "no such address")
 	}
-	return shop.Unreadable("the address book", err)
+	return shop.Unavailable("the address book", err)
 }

@@ -22,13 +22,13 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is the share of a core for drawing. captchaMaxBudget is the largest saved budget: about 300 pictures
-	// at once, then 15 per second, also on a busy machine.
+	// captchaShare is the share of a core for drawing. captchaMaxBudget is the maximum of the unused budget. It allows
+	// about 300 pictures at once, then 15 per second, also on a busy machine.
 	captchaShare     = 0.05
 	captchaMaxBudget = time.Second
 	captchaRetry     = 2 * time.Second
 	// captchaLimitBelow is the budget above which every request is served. Below it, addresses are limited and callers
-	// with an unread picture are rejected, so that they do not delay others.
+	// with an unsolved picture are rejected, so that they do not delay others.
 	captchaLimitBelow = captchaMaxBudget / 2
 )
 
@@ -46,7 +46,7 @@ type Captchas struct {
 	driver  *base64Captcha.DriverDigit
 }
 
-// NewCaptchas returns captchas that store hashed solutions in the shelf.
+// NewCaptchas returns captchas that store hashed solutions in the counters.
 func NewCaptchas(counters *Counters, now func() shop.Millis) *Captchas {
 	return &Captchas{
 		Counters: counters, Now: now, drawing: newBudget(captchaShare, captchaMaxBudget, time.Now),
@@ -83,10 +83,10 @@ func (c *Captchas) admit(client admission.PictureClient) bool {
 		return false
 	}
 	allowed := !client.From.IsValid() || c.shares.Take(client.From) == 0
-	return left >= captchaLimitBelow || allowed && client.Unread == 0
+	return left >= captchaLimitBelow || allowed && client.Unsolved == 0
 }
 
-// Check reports whether the solution is right and uses up the picture. See admission.Captcha.
+// Check reports whether the solution is right and invalidates the picture. See admission.Captcha.
 func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil
@@ -100,7 +100,7 @@ const idLength = 26
 
 func captchaHash(id, answer string) string { return hashOf(id + ":" + answer) }
 
-// digits returns n unpredictable digits. Their position in the picture may be predictable.
+// digits returns n unpredictable digits. The position of the digits in the picture may be predictable.
 func digits(n int) (string, error) {
 	var b strings.Builder
 	for range n {

@@ -12,34 +12,35 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Keys of counters and short-lived texts in Redis, where all nodes share them. While Redis is unreachable each node
-// keeps its own in memory.
+// Keys of counters and short-lived texts in Redis, shared by all nodes. While Redis is unreachable, each node uses
+// counters in its own memory.
 //
-//	stampede:{login}:<what>:<whose>   string  a count of failures or e-mails, with a TTL
-//	stampede:{captcha}:<id>           string  hash of the solution of a picture, with a TTL; read once
+//	stampede:{login}:<kind>:<subject>   string  a count of failures or e-mails, with a TTL
+//	stampede:{captcha}:<id>             string  hash of the solution of a picture, with a TTL; deleted by the first read
 const (
 	countPrefix   = "stampede:{login}:"
 	captchaPrefix = "stampede:{captcha}:"
 )
 
-// Counters stores counters and short-lived texts in Redis or, while that is unreachable, in the memory of this node.
+// Counters stores counters and short-lived texts in Redis. While Redis is unreachable, it stores them in the memory of
+// this node.
 type Counters struct {
 	redis  redis.UniversalClient // nil: memory only
 	memory memoryCounters
 	warned rate.Sometimes
 }
 
-// NewCounters returns a shelf; client may be nil.
+// NewCounters returns counters in Redis; if client is nil, they are only in memory.
 func NewCounters(client redis.UniversalClient) *Counters {
 	return &Counters{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
 }
 
-// countersTimeout limits a call, because a user waits for it.
+// countersTimeout is the timeout of a call to Redis. It is short, because a user waits for the result.
 const countersTimeout = 500 * time.Millisecond
 
 // try runs a call on Redis and reports whether it succeeded.
-func (s *Counters) try(ctx context.Context, call func(ctx context.Context) error) bool {
-	if s.redis == nil {
+func (c *Counters) try(ctx context.Context, call func(ctx context.Context) error) bool {
+	if c.redis == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, countersTimeout)
@@ -48,21 +49,21 @@ func (s *Counters) try(ctx context.Context, call func(ctx context.Context) error
 	if err == nil || errors.Is(err, redis.Nil) {
 		return true
 	}
-	s.warned.Do(func() {
+	c.warned.Do(func() {
 		slog.WarnContext(ctx, "Redis is unreachable: this node counts logins alone", "err", err)
 	})
 	return false
 }
 
-// count increments counters and returns their new values. A counter expires `within` after its first increment.
-func (s *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
+// count increments counters and returns their new values. A counter expires ttl after its first increment.
+func (c *Counters) count(ctx context.Context, ttl time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
-	succeeded := s.try(ctx, func(ctx context.Context) error {
+	succeeded := c.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.IntCmd, len(keys))
-		_, err := s.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := c.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
-				// Both in one transaction and EXPIRE after INCR: otherwise a crash or an expiry could leave a counter
+				// INCR and then EXPIRE run in one transaction. Otherwise a crash or an expiry could leave a counter
 				// without a TTL.
 				p.ExpireNX(ctx, countPrefix+key, ttl)
 			}
@@ -75,18 +76,19 @@ func (s *Counters) count(ctx context.Context, ttl time.Duration, keys ...string)
 	})
 	if !succeeded {
 		for i, key := range keys {
-			counts[i] = s.memory.count(countPrefix+key, ttl)
+			counts[i] = c.memory.count(countPrefix+key, ttl)
 		}
 	}
 	return counts
 }
 
-// counts reads counters. It adds the counts in this node's memory from times when Redis rejected writes.
-func (s *Counters) counts(ctx context.Context, keys ...string) []int64 {
+// counts returns the values of counters. It adds the counts in the memory of this node, which were counted while Redis
+// rejected writes.
+func (c *Counters) counts(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
-	s.try(ctx, func(ctx context.Context) error {
+	c.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.StringCmd, len(keys))
-		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := c.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Get(ctx, countPrefix+key)
 			}
@@ -98,43 +100,44 @@ func (s *Counters) counts(ctx context.Context, keys ...string) []int64 {
 		return err
 	})
 	for i, key := range keys {
-		counts[i] += s.memory.read(countPrefix + key)
+		counts[i] += c.memory.read(countPrefix + key)
 	}
 	return counts
 }
 
 // reset deletes a counter.
-func (s *Counters) reset(ctx context.Context, key string) {
-	s.memory.take(countPrefix + key)
-	s.try(ctx, func(ctx context.Context) error { return s.redis.Del(ctx, countPrefix+key).Err() })
+func (c *Counters) reset(ctx context.Context, key string) {
+	c.memory.take(countPrefix + key)
+	c.try(ctx, func(ctx context.Context) error { return c.redis.Del(ctx, countPrefix+key).Err() })
 }
 
 // put stores a text for the given time.
-func (s *Counters) put(ctx context.Context, key, text string, ttl time.Duration) {
-	stored := s.try(ctx, func(ctx context.Context) error {
-		return s.redis.Set(ctx, captchaPrefix+key, text, ttl).Err()
+func (c *Counters) put(ctx context.Context, key, text string, ttl time.Duration) {
+	stored := c.try(ctx, func(ctx context.Context) error {
+		return c.redis.Set(ctx, captchaPrefix+key, text, ttl).Err()
 	})
 	if !stored {
-		s.memory.put(captchaPrefix+key, text, ttl)
+		c.memory.put(captchaPrefix+key, text, ttl)
 	}
 }
 
 // take returns and deletes a text.
-func (s *Counters) take(ctx context.Context, key string) (text string) {
-	s.try(ctx, func(ctx context.Context) (err error) {
-		text, err = s.redis.GetDel(ctx, captchaPrefix+key).Result()
+func (c *Counters) take(ctx context.Context, key string) (text string) {
+	c.try(ctx, func(ctx context.Context) (err error) {
+		text, err = c.redis.GetDel(ctx, captchaPrefix+key).Result()
 		return err
 	})
 	if text != "" {
 		return text
 	}
-	return s.memory.take(captchaPrefix + key)
+	return c.memory.take(captchaPrefix + key)
 }
 
 // maxMemoryItems is the maximum number of entries in memory, about 10 MB.
 const maxMemoryItems = 65_536
 
-// memoryCounters is the in-memory shelf of one node. It drops expired entries only when it needs space.
+// memoryCounters contains the counters and texts in the memory of one node. It drops expired entries only if it needs
+// space.
 type memoryCounters struct {
 	mu    sync.Mutex
 	items map[string]*memoryItem
@@ -201,7 +204,7 @@ func (m *memoryCounters) add(key string, ttl time.Duration) *memoryItem {
 	return item
 }
 
-// shrink drops expired entries and then arbitrary ones until half of the maximum is left.
+// shrink drops expired entries, and then arbitrary entries until at most half of the maximum is left.
 func (m *memoryCounters) shrink() {
 	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.live(key) == nil })
 	for key := range m.items {

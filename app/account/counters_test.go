@@ -23,17 +23,17 @@ func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 			ctx, client := kit.Context(t), redis.NewClient(options)
 			t.Cleanup(func() { _ = client.Close() })
 			counters := NewCounters(client)
-			first, cutOff := t.Name()+":first", t.Name()+":cut off"
-			kit.Must(t, client.Set(ctx, countPrefix+cutOff, 6, 0).Err())
-			if n := counters.count(ctx, time.Hour, first, cutOff); n[0] != 1 || n[1] != 7 {
-				t.Errorf("counted %v, want 1 and 7", n)
+			first, withoutTTL := t.Name()+":first", t.Name()+":without TTL"
+			kit.Must(t, client.Set(ctx, countPrefix+withoutTTL, 6, 0).Err())
+			if n := counters.count(ctx, time.Hour, first, withoutTTL); n[0] != 1 || n[1] != 7 {
+				t.Errorf("got %v, want 1 and 7", n)
 			}
 			if n := counters.count(ctx, 2*time.Hour, first); n[0] != 2 {
-				t.Errorf("counted %v, want 2", n)
+				t.Errorf("got %v, want 2", n)
 			}
-			for _, key := range []string{first, cutOff} {
+			for _, key := range []string{first, withoutTTL} {
 				if left := client.TTL(ctx, countPrefix+key).Val(); left <= 0 || left > time.Hour {
-					t.Errorf("%s ends in %v, want within an hour", key, left)
+					t.Errorf("%s expires in %v, want within an hour", key, left)
 				}
 			}
 		})
@@ -41,7 +41,7 @@ func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 }
 
 // TestCountersWorkWhileRedisRejectsWrites: while Redis serves reads and rejects writes, this node counts in memory.
-// These counts are still added afterwards.
+// After Redis accepts writes again, reads still add the counts in memory to the counts in Redis.
 func TestCountersWorkWhileRedisRejectsWrites(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.StartRedis(t, kit.RedisOptions{}).URL)
@@ -55,7 +55,7 @@ func TestCountersWorkWhileRedisRejectsWrites(t *testing.T) {
 	for _, memory := range []string{"1", "0"} {
 		kit.Must(t, client.ConfigSet(ctx, "maxmemory", memory).Err())
 		if n := counters.counts(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
-			t.Errorf("counted %v, want 2 and 0", n)
+			t.Errorf("got %v, want 2 and 0", n)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Limits of an e-mail address, in bytes (RFC 5321).
+// Maximum lengths of an e-mail address and its parts, in bytes (RFC 5321).
 const (
 	maxEmail = 254
 	maxLocal = 64
@@ -18,11 +18,12 @@ const (
 )
 
 // ParseEmail validates an e-mail address and returns its stored form: lower case, domain in DNS form. It rejects
-// ambiguous texts, possible headers, and non-ASCII before the @, which some mail servers reject.
+// ambiguous texts and texts that could add e-mail headers. It rejects non-ASCII characters before the @, because some
+// mail servers reject them.
 func ParseEmail(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	local, domain, found := strings.Cut(s, "@")
-	if ascii(local) && !ascii(domain) && len(s) <= maxEmail {
+	if isASCII(local) && !isASCII(domain) && len(s) <= maxEmail {
 		var err error
 		if domain, err = dnsForm(domain); err != nil {
 			return "", shop.Fail(shop.BadRequest, "the e-mail has a domain that cannot exist")
@@ -34,18 +35,18 @@ func ParseEmail(s string) (string, error) {
 		return "", shop.Fail(shop.BadRequest, "the e-mail is missing")
 	case len(s) > maxEmail:
 		return "", shop.Fail(shop.BadRequest, "the e-mail is longer than 254 characters")
-	case !ascii(s):
+	case !isASCII(s):
 		return "", shop.Fail(shop.BadRequest, "the e-mail has characters outside ASCII before the @, which are not supported")
-	case !found || !plainLocal(local) || !plainDomain(domain):
+	case !found || !isPlainLocal(local) || !isPlainDomain(domain):
 		return "", shop.Fail(shop.BadRequest, "the e-mail is not valid: want name@example.com")
 	}
 	return strings.ToLower(s), nil
 }
 
-// dnsForm returns the DNS form (xn--…) of a domain in other scripts. It rejects invisible characters although the
-// standard drops them, because the input is probably a mistake.
+// dnsForm returns the DNS form (xn--…) of a domain in other scripts. The standard drops invisible characters; dnsForm
+// rejects them, because the input is probably a mistake.
 func dnsForm(domain string) (string, error) {
-	if strings.ContainsFunc(domain, invisible) {
+	if strings.ContainsFunc(domain, isInvisible) {
 		return "", errInvisible
 	}
 	return idna.Lookup.ToASCII(domain)
@@ -53,16 +54,16 @@ func dnsForm(domain string) (string, error) {
 
 var errInvisible = errors.New("characters that are neither letters nor digits")
 
-func invisible(r rune) bool {
+func isInvisible(r rune) bool {
 	return r >= 0x80 && !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune("。．｡", r)
 }
 
-func ascii(s string) bool {
+func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
-// plainLocal accepts dot-separated words without characters that require quotes.
-func plainLocal(s string) bool {
+// isPlainLocal accepts dot-separated words without characters that require quotes.
+func isPlainLocal(s string) bool {
 	if len(s) > maxLocal {
 		return false
 	}
@@ -76,8 +77,8 @@ func plainLocal(s string) bool {
 
 const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// plainDomain accepts names with a dot that do not end in a number, and localhost. It rejects IP addresses.
-func plainDomain(s string) bool {
+// isPlainDomain accepts names with a dot that do not end in a number, and localhost. It rejects IP addresses.
+func isPlainDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, label := range labels {
 		if label == "" || len(label) > maxLabel || strings.Trim(label, lettersAndDigits+"-") != "" ||

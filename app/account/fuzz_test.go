@@ -35,7 +35,7 @@ func FuzzVerify(f *testing.F) {
 			return
 		}
 		if who.User != 42 || who.Role != shop.Shopper {
-			t.Fatalf("%q was accepted as %+v", token, who)
+			t.Fatalf("%q: got %+v, want user 42", token, who)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// FuzzRefresh: read accepts only refresh tokens that this server has made for the device in the token.
+// FuzzRefresh: parse accepts only refresh tokens that this server has issued for the device in the token.
 func FuzzRefresh(f *testing.F) {
 	r := refresher{[]byte("a key for tests")}
 	first := r.first(42)
@@ -79,7 +79,7 @@ func FuzzRefresh(f *testing.F) {
 	f.Add("eyJhbGciOiJIUzI1NiJ9.e30.AAAA")
 	f.Add("-1." + first)
 	f.Fuzz(func(t *testing.T, token string) {
-		device, secret, ok := r.read(token)
+		device, secret, ok := r.parse(token)
 		if !ok {
 			if device != 0 || secret != "" {
 				t.Fatalf("%q: got device %s, secret %q, want none", token, device, secret)
@@ -95,7 +95,7 @@ func FuzzRefresh(f *testing.F) {
 	})
 }
 
-// FuzzHash: foreign, malformed or too expensive hashes return errHash and not just a mismatch.
+// FuzzHash: a stored text that is not a hash of this package, or that is too expensive, returns errHash.
 func FuzzHash(f *testing.F) {
 	for _, s := range []string{
 		dummyHash, "$argon2id$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=4294967295,t=4294967295,p=255$a$b", "$",
@@ -105,7 +105,7 @@ func FuzzHash(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, hash string) {
 		if salt, sum, err := saltAndSum(hash); err == nil && (len(salt) < saltBytes || len(sum) != hashBytes) {
-			t.Fatalf("%q: a salt of %d bytes, a sum of %d", hash, len(salt), len(sum))
+			t.Fatalf("%q: got a salt of %d bytes and a sum of %d, want at least %d and %d", hash, len(salt), len(sum), saltBytes, hashBytes)
 		}
 		if ok, err := matches(hash, "a password"); ok || err != nil && err != errHash {
 			t.Fatalf("hash %q: got %v, %v, want no match", hash, ok, err)

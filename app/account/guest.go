@@ -11,7 +11,7 @@ import (
 // GuestLife is the lifetime of a guest's token. The page renews the token after half of it.
 const GuestLife = 12 * time.Hour
 
-// Guests issues tokens to clients without an account. Without the token a guest's orders are lost.
+// Guests issues tokens to clients without an account. A guest who loses the token loses access to the orders.
 type Guests struct {
 	Issuer *Issuer
 	Mint   func() (shop.ID, error) // returns the next user id
@@ -30,10 +30,10 @@ type Guest struct {
 }
 
 // LogIn creates a guest if bearer is empty, otherwise it renews the guest's token. The role is always Shopper.
-// Forbidden: tokens of accounts or bound to a sale. Unauthorized: an invalid token; a new identity would lose the
-// orders.
+// Forbidden: the token belongs to an account or is bound to a sale. Unauthorized: the token is invalid. It gets no new
+// identity, because the guest would lose access to the orders.
 func (g *Guests) LogIn(bearer string) (GuestSession, error) {
-	user, err := g.who(bearer)
+	user, err := g.identify(bearer)
 	if err != nil {
 		return GuestSession{}, err
 	}
@@ -44,16 +44,16 @@ func (g *Guests) LogIn(bearer string) (GuestSession, error) {
 	return GuestSession{Access: access, User: user}, nil
 }
 
-func (g *Guests) who(bearer string) (Guest, error) {
+func (g *Guests) identify(bearer string) (Guest, error) {
 	if bearer != "" {
-		known, err := g.Issuer.Verify(bearer)
-		if err == nil && known.Device != 0 {
+		verified, err := g.Issuer.Verify(bearer)
+		if err == nil && verified.Device != 0 {
 			err = shop.Fail(shop.Forbidden, "this token belongs to an account: refresh it, or log out")
 		}
-		if err == nil && known.Sale != 0 {
+		if err == nil && verified.Sale != 0 {
 			err = shop.Fail(shop.Forbidden, "a token that is bound to a sale cannot be renewed")
 		}
-		return Guest{ID: known.User, Name: known.Name}, err
+		return Guest{ID: verified.User, Name: verified.Name}, err
 	}
 	id, err := g.Mint()
 	if err != nil {
@@ -65,7 +65,7 @@ func (g *Guests) who(bearer string) (Guest, error) {
 
 // BoundToken returns the token of a new guest that is bound to the sale.
 func (g *Guests) BoundToken(sale shop.ID) (string, error) {
-	user, err := g.who("")
+	user, err := g.identify("")
 	if err != nil {
 		return "", err
 	}

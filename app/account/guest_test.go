@@ -10,16 +10,16 @@ import (
 	"stampede/app/test/kit"
 )
 
-func guests(t *testing.T) *Guests {
+func newGuests(t *testing.T) *Guests {
 	t.Helper()
 	next := shop.ID(7_000_000_000_000_000_000)
-	return &Guests{Issuer: issuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
+	return &Guests{Issuer: newIssuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
 }
 
-// TestRenewedGuestTokenKeepsID: two guests have different ids. Renewing a token keeps the id.
+// TestRenewedGuestTokenKeepsID: two guests have different ids. A renewed token keeps the id.
 func TestRenewedGuestTokenKeepsID(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	a, errA := g.LogIn("")
 	b, errB := g.LogIn("")
 	renewed, err := g.LogIn(a.Access)
@@ -27,7 +27,7 @@ func TestRenewedGuestTokenKeepsID(t *testing.T) {
 		t.Fatal(errA, errB, err)
 	}
 	if a.User.ID == b.User.ID || renewed.User != a.User || !regexp.MustCompile(`^Guest [1-9]\d{3}$`).MatchString(a.User.Name) {
-		t.Errorf("%+v, another guest %+v, renewed %+v", a.User, b.User, renewed.User)
+		t.Errorf("got guests %+v and %+v, renewed %+v; want two ids, and the first guest renewed", a.User, b.User, renewed.User)
 	}
 	if who, err := g.Issuer.Verify(a.Access); err != nil || who.User != a.User.ID || who.Role != shop.Shopper {
 		t.Errorf("got %+v, %v, want the guest as a shopper", who, err)
@@ -38,28 +38,28 @@ func TestRenewedGuestTokenKeepsID(t *testing.T) {
 // guest.
 func TestInvalidGuestTokenCreatesNoGuest(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	minted := 0
 	mint := g.Mint
 	g.Mint = func() (shop.ID, error) { minted++; return mint() }
-	ended, err := g.Issuer.Issue(42, "Guest 4242", shop.Shopper, -time.Minute)
+	expiredToken, err := g.Issuer.Issue(42, "Guest 4242", shop.Shopper, -time.Minute)
 	kit.Must(t, err)
-	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
+	foreign, err := newIssuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
 	kit.Must(t, err)
-	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
+	for name, token := range map[string]string{"an expired token": expiredToken, "a token of another key": foreign, "a text that is no token": "hello"} {
 		s, err := g.LogIn(token)
 		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || s != (GuestSession{}) {
 			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)
 		}
 	}
 	if minted != 0 {
-		t.Errorf("%d guests were created", minted)
+		t.Errorf("got %d new guests, want 0", minted)
 	}
 }
 
 func TestRenewedGuestTokenIsForShopper(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	token, err := g.Issuer.Issue(42, "boss", shop.Admin, time.Hour)
 	kit.Must(t, err)
 	s, err := g.LogIn(token)
@@ -71,7 +71,7 @@ func TestRenewedGuestTokenIsForShopper(t *testing.T) {
 
 func TestGuestLoginWithoutIDReturnsBusy(t *testing.T) {
 	t.Parallel()
-	g := guests(t)
+	g := newGuests(t)
 	g.Mint = func() (shop.ID, error) { return 0, errors.New("lease ended") }
 	if _, err := g.LogIn(""); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("got %v, want busy", err)

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Parameters of argon2id: OWASP's first choice, about 25 ms of one core per password.
+// Parameters of argon2id as recommended by OWASP. A hash takes about 25 ms of one core.
 const (
 	hashMemory  = 19 << 10 // KiB
 	hashTime    = 2
 	hashThreads = 1
 	saltBytes   = 16
 	hashBytes   = 32
-	// Stored hashes with more than four times the memory or passes are rejected.
+	// A stored hash with more memory or more passes is rejected.
 	maxHashMemory = 4 * hashMemory
 	maxHashTime   = 4 * hashTime
 )
@@ -44,11 +44,11 @@ func phc(salt, sum []byte) string {
 // dummyHash matches no password and costs as much as any other hash.
 var dummyHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 
-// errHash reports a stored text that is not a hash of this package.
+// errHash means that a stored text is not a hash of this package.
 var errHash = errors.New("not an argon2id hash with an accepted cost")
 
-// matches reports whether the password matches the hash. It cuts overlong passwords to limit the work. The rest is
-// still longer than any valid password, so it cannot match.
+// matches reports whether the password matches the hash. It truncates overlong passwords to limit the work. The
+// truncated text is still longer than any valid password, so it cannot match.
 func matches(hash, password string) (bool, error) {
 	var version int
 	var memory, passes uint32

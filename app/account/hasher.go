@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// hashShare is the share of a core for passwords. A flood of logins cannot take more from the sale.
+	// hashShare is the share of a core for passwords. A flood of logins cannot use more processor time.
 	hashShare = 0.15
-	// hashMaxBudget is the largest saved budget, enough for about 20 passwords.
+	// hashMaxBudget is the maximum of the unused budget, enough for about 20 passwords.
 	hashMaxBudget = 500 * time.Millisecond
-	// hashQueue is the maximum number of waiting callers. They are served within about three seconds.
+	// hashQueue is the maximum number of waiting callers. Each of them is served within about three seconds.
 	hashQueue = 16
-	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are for solved captchas.
-	// Of maxWithoutCaptcha, maxWithoutCaptchaPerAddr limits concurrent logins of one address, and
-	// maxWithoutCaptchaPerUser limits concurrent password proofs of one account.
+	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are reserved for callers
+	// with a solved captcha. maxWithoutCaptchaPerAddr is the maximum for concurrent logins of one address,
+	// maxWithoutCaptchaPerUser the maximum for concurrent password checks of one account.
 	maxWithoutCaptcha        = hashQueue / 2
 	maxWithoutCaptchaPerAddr = 2
 	maxWithoutCaptchaPerUser = 1
 	hashRetry                = 3 * time.Second
-	// pressureAfter is the time with a non-empty queue after which logins are under pressure.
+	// pressureAfter is the time with a non-empty queue after which UnderPressure reports true.
 	pressureAfter = time.Second
 )
 
@@ -38,7 +38,7 @@ type Hasher struct {
 	mu             sync.Mutex
 	callers        int           // callers that compute or wait
 	withoutCaptcha limits.Places // callers without a captcha
-	waiting        time.Time     // start of the time with a non-empty queue; zero: the queue is empty
+	queuedSince    time.Time     // start of the time with a non-empty queue; zero: the queue is empty
 }
 
 // NewHasher returns the hasher of a node.
@@ -66,7 +66,7 @@ func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(
 		if !captcha {
 			h.withoutCaptcha.Add(user, addr, n)
 		}
-		h.updateWaiting()
+		h.updateQueuedSince()
 	}
 	count(1)
 	return func() {
@@ -76,13 +76,13 @@ func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(
 	}, nil
 }
 
-// updateWaiting updates waiting. Callers hold mu.
-func (h *Hasher) updateWaiting() {
-	switch waits := h.callers > 1; {
-	case !waits:
-		h.waiting = time.Time{}
-	case h.waiting.IsZero():
-		h.waiting = h.now()
+// updateQueuedSince updates queuedSince. Callers hold mu.
+func (h *Hasher) updateQueuedSince() {
+	switch hasQueue := h.callers > 1; {
+	case !hasQueue:
+		h.queuedSince = time.Time{}
+	case h.queuedSince.IsZero():
+		h.queuedSince = h.now()
 	}
 }
 
@@ -90,10 +90,10 @@ func (h *Hasher) updateWaiting() {
 func (h *Hasher) UnderPressure() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressureAfter
+	return !h.queuedSince.IsZero() && h.now().Sub(h.queuedSince) >= pressureAfter
 }
 
-// budgetLow reports whether less than half of the largest budget is left. The rest is reserved for captchas and for
+// budgetLow reports whether less than half of hashMaxBudget is left. The rest is reserved for captchas and for
 // addresses with few failures.
 func (h *Hasher) budgetLow() bool { return h.budget.left() < hashMaxBudget/2 }
 
@@ -103,16 +103,17 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 	return hash, err
 }
 
-// Matches reports whether the password matches the hash. "" means an unknown user and takes as long as a hash.
+// Matches reports whether the password matches the hash. The hash "" stands for an unknown user: the result is false,
+// after the same time as for a hash.
 func (h *Hasher) Matches(ctx context.Context, hash, password string) (match bool, err error) {
 	if hash == "" {
 		hash = dummyHash
 	}
-	var wrong error
-	if err := h.compute(ctx, func() { match, wrong = matches(hash, password) }); err != nil {
+	var matchErr error
+	if err := h.compute(ctx, func() { match, matchErr = matches(hash, password) }); err != nil {
 		return false, err
 	}
-	return match, wrong
+	return match, matchErr
 }
 
 func errQueueFull() error {
@@ -132,8 +133,8 @@ func (h *Hasher) compute(ctx context.Context, work func()) error {
 	return nil
 }
 
-// budget limits the processor time of expensive work. It is a bucket that refills with time. Work starts while the
-// level is not negative, and its measured time is subtracted afterwards.
+// budget limits the processor time of expensive work. It is a bucket that refills with time. Work starts only while the
+// level is not negative; its measured time is subtracted afterwards.
 type budget struct {
 	share float64       // share of a core
 	limit time.Duration // maximum level
@@ -180,8 +181,8 @@ func (b *budget) fill() {
 	b.at = now
 }
 
-// spend waits until work may start, runs it and subtracts its wall-clock time, so that a busy machine does less.
-// Callers run one at a time.
+// spend waits until work may start, runs it and subtracts its wall-clock time, so that a busy machine computes fewer
+// hashes. Callers run one at a time.
 func (b *budget) spend(ctx context.Context, work func()) error {
 	for pause := b.wait(); pause > 0; pause = b.wait() {
 		if !shop.Sleep(ctx, pause) {

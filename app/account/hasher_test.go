@@ -20,7 +20,8 @@ func (c *testClock) now() time.Time { return time.Unix(1_800_000_000, c.at.Load(
 
 func (c *testClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
-// TestBudgetLimitsWorkToItsShare: the saved budget is used first. Over a long time the work takes at most its share.
+// TestBudgetLimitsWorkToItsShare: the unused budget allows work without a wait. Over a long time the work takes at most
+// its share.
 func TestBudgetLimitsWorkToItsShare(t *testing.T) {
 	t.Parallel()
 	var c testClock
@@ -37,11 +38,12 @@ func TestBudgetLimitsWorkToItsShare(t *testing.T) {
 		b.pay(step)
 	}
 	if maximum := time.Minute/4 + time.Second + 2*step; worked > maximum || worked < maximum-time.Second {
-		t.Errorf("%v of a minute were worked, want about %v", worked, maximum)
+		t.Errorf("got %v of work in a minute, want about %v", worked, maximum)
 	}
 }
 
-// TestFullHasherRejectsCallers: a full queue rejects callers before any computation. A free place is available again.
+// TestFullHasherRejectsCallers: a full queue rejects callers before any computation. A place that is left is free for
+// the next caller.
 func TestFullHasherRejectsCallers(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
@@ -62,8 +64,8 @@ func TestFullHasherRejectsCallers(t *testing.T) {
 	}
 }
 
-// TestOneClientCannotFillHasherQueue: without a captcha, logins of one address take at most two places and password
-// proofs of one account at most one. Other callers and solved captchas still find places.
+// TestOneClientCannotFillHasherQueue: without a captcha, logins of one address take at most two places, and password
+// checks of one account at most one place. Other callers, and callers with a captcha, still get places.
 func TestOneClientCannotFillHasherQueue(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
@@ -74,18 +76,18 @@ func TestOneClientCannotFillHasherQueue(t *testing.T) {
 			entered++
 		}
 	}
-	_, proof := h.Enter(false, 1, netip.Addr{})
-	if _, err := h.Enter(false, 1, netip.Addr{}); proof != nil || err == nil {
-		t.Errorf("a proof of an account: %v; another at the same time: %v, want one busy", proof, err)
+	_, firstErr := h.Enter(false, 1, netip.Addr{})
+	if _, err := h.Enter(false, 1, netip.Addr{}); firstErr != nil || err == nil {
+		t.Errorf("two concurrent password checks of an account: got %v and %v, want only the second rejected", firstErr, err)
 	}
-	_, failed := h.Enter(false, 0, other)
-	_, solved := h.Enter(true, 0, one)
-	if err := errors.Join(failed, solved); entered != maxWithoutCaptchaPerAddr || err != nil {
-		t.Errorf("%d log ins of one address entered, want %d; others: %v", entered, maxWithoutCaptchaPerAddr, err)
+	_, loginErr := h.Enter(false, 0, other)
+	_, captchaErr := h.Enter(true, 0, one)
+	if err := errors.Join(loginErr, captchaErr); entered != maxWithoutCaptchaPerAddr || err != nil {
+		t.Errorf("got %d logins of one address, want %d; other callers: %v", entered, maxWithoutCaptchaPerAddr, err)
 	}
 }
 
-// TestHasherReportsPressureAfterOneSecond: pressure means that the queue has not been empty for a second.
+// TestHasherReportsPressureAfterOneSecond: UnderPressure reports true if the queue has been non-empty for a second.
 func TestHasherReportsPressureAfterOneSecond(t *testing.T) {
 	t.Parallel()
 	var c testClock

@@ -13,12 +13,12 @@ import (
 	"stampede/app/shop"
 )
 
-// MaxLife is the longest lifetime of users' tokens, which is that of guests. A replaced key stays accepted for this
-// time.
+// MaxLife is the maximum lifetime of an access token, which is the lifetime of a guest's token. A replaced key stays
+// accepted for this time.
 const MaxLife = GuestLife
 
 // signingKey is one generation of the key. The kid of its tokens is its fingerprint, so tokens of other keys are
-// rejected without a signature check. All its tokens start with the same header.
+// rejected without a signature check. All tokens of a key start with the same header.
 type signingKey struct {
 	generation int64
 	key        []byte
@@ -26,11 +26,11 @@ type signingKey struct {
 	header     string // encoded, with the trailing dot
 }
 
-// keyring contains the accepted keys: the current one, the next one, which other nodes may already use, and the
-// previous one while its tokens live.
+// keyring contains the accepted keys: the current key, the next key, which other nodes may already use, and the
+// previous key until its tokens have expired.
 type keyring struct {
 	shop.KeyGeneration
-	keys []signingKey // the current one first
+	keys []signingKey // the current key first
 }
 
 func newKeyring(secret []byte, g shop.KeyGeneration) *keyring {
@@ -49,7 +49,7 @@ func newKeyring(secret []byte, g shop.KeyGeneration) *keyring {
 func newSigningKey(secret []byte, salt string, generation int64) signingKey {
 	key := secret
 	if generation > 0 {
-		key = derive(secret, strings.TrimSpace("stampede signing key "+strconv.FormatInt(generation, 10)+" "+salt))
+		key = deriveKey(secret, strings.TrimSpace("stampede signing key "+strconv.FormatInt(generation, 10)+" "+salt))
 	}
 	k := signingKey{generation: generation, key: key, kid: fingerprint(key)}
 	text, err := k.token(nil).SigningString()
@@ -68,8 +68,8 @@ func (k *signingKey) token(c jwt.Claims) *jwt.Token {
 	return t
 }
 
-// derive returns the key for one purpose, derived from the secret.
-func derive(secret []byte, purpose string) []byte {
+// deriveKey returns the key for one purpose, derived from the secret.
+func deriveKey(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, MinKeyBytes)
 	if err != nil {
 		panic("account: " + err.Error()) // impossible with this length
@@ -93,9 +93,9 @@ func (r *keyring) byHeader(token string, now shop.Millis) *signingKey {
 	return r.find(now, func(k *signingKey) bool { return strings.HasPrefix(token, k.header) })
 }
 
-func (r *keyring) find(now shop.Millis, is func(k *signingKey) bool) *signingKey {
+func (r *keyring) find(now shop.Millis, matches func(k *signingKey) bool) *signingKey {
 	for i := range r.keys {
-		if k := &r.keys[i]; is(k) && r.accepts(k.generation, now) {
+		if k := &r.keys[i]; matches(k) && r.accepts(k.generation, now) {
 			return k
 		}
 	}

@@ -11,48 +11,49 @@ import (
 )
 
 // TestRotatedKeyStaysValidForMaxLife: while nodes read a new key one after the other, every node accepts tokens of both
-// keys. Tokens of the old key are accepted for MaxLife after the rotation, or not at all if only the new key counts.
+// keys. Tokens of the old key are accepted for MaxLife after the rotation, or not at all if the oldest accepted key is
+// the new key.
 func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	t.Parallel()
 	var c testClock
-	nodes := []*Issuer{issuer(t, testKey, c.now), issuer(t, testKey, c.now)}
+	nodes := []*Issuer{newIssuer(t, testKey, c.now), newIssuer(t, testKey, c.now)}
 	issue := func(i *Issuer, life time.Duration) string {
 		t.Helper()
 		token, err := i.Issue(42, "Ada", shop.Shopper, life)
 		kit.Must(t, err)
 		return token
 	}
-	counts := func(what, token string, on *Issuer, want bool) {
+	wantValid := func(what, token string, on *Issuer, want bool) {
 		t.Helper()
 		if who, err := on.Verify(token); (err == nil) != want || err == nil && who.User != 42 {
 			t.Errorf("%s: got %+v, %v, want valid %v", what, who, err, want)
 		}
 	}
 	first := issue(nodes[0], 48*time.Hour)
-	one := shop.KeyGeneration{Number: 1, Since: shop.MillisOf(c.now())}
-	nodes[0].UseKeys(one)
+	firstGeneration := shop.KeyGeneration{Number: 1, Since: shop.MillisOf(c.now())}
+	nodes[0].UseKeys(firstGeneration)
 	second := issue(nodes[0], 48*time.Hour)
-	for what, token := range map[string]string{"of the old key": first, "of the new key": second} {
-		counts(what+", on a node with the new key", token, nodes[0], true)
-		counts(what+", on a node without the new key", token, nodes[1], true)
+	for what, token := range map[string]string{"a token of the old key": first, "a token of the new key": second} {
+		wantValid(what+", on a node with the new key", token, nodes[0], true)
+		wantValid(what+", on a node without the new key", token, nodes[1], true)
 	}
-	nodes[1].UseKeys(one)
-	counts("of the old key, both nodes have the new key", first, nodes[1], true)
+	nodes[1].UseKeys(firstGeneration)
+	wantValid("a token of the old key, on a node with the new key", first, nodes[1], true)
 	c.advance(MaxLife + 2*time.Minute)
-	counts("of the old key, after its tokens expired", first, nodes[0], false)
-	counts("of the new key, then", second, nodes[0], true)
+	wantValid("a token of the old key, after MaxLife", first, nodes[0], false)
+	wantValid("a token of the new key, after MaxLife", second, nodes[0], true)
 
-	two := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
-	nodes[0].UseKeys(two)
+	secondGeneration := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
+	nodes[0].UseKeys(secondGeneration)
 	third := issue(nodes[0], time.Hour)
-	counts("of the previous key, when only the new one is valid", second, nodes[0], false)
-	counts("of the new key, when only that is valid", third, nodes[0], true)
+	wantValid("a token of the previous key, when only the new key is accepted", second, nodes[0], false)
+	wantValid("a token of the new key, when only this key is accepted", third, nodes[0], true)
 	for generation := range int64(5) {
-		forged := issue(issuerWith(t, c.now, generation), time.Hour)
-		counts(fmt.Sprintf("of generation %d, by a thief of the secret", generation), forged, nodes[0], false)
+		forged := issue(newIssuerWithGeneration(t, c.now, generation), time.Hour)
+		wantValid(fmt.Sprintf("a token of generation %d, forged with the stolen secret", generation), forged, nodes[0], false)
 	}
 	if who, err := nodes[0].Verify(third); err != nil || nodes[0].Revoked(who) {
-		t.Errorf("%+v is revoked: %v", who, err)
+		t.Errorf("a token of the new key: got %+v, %v, revoked; want it valid", who, err)
 	}
 	old := shop.Identity{User: 42, Device: 1, KeyNumber: 1}
 	if !nodes[0].Revoked(old) {
@@ -60,9 +61,9 @@ func TestRotatedKeyStaysValidForMaxLife(t *testing.T) {
 	}
 }
 
-func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
+func newIssuerWithGeneration(t *testing.T, now func() time.Time, generation int64) *Issuer {
 	t.Helper()
-	i := issuer(t, testKey, now)
+	i := newIssuer(t, testKey, now)
 	i.UseKeys(shop.KeyGeneration{Number: generation})
 	return i
 }
@@ -72,25 +73,25 @@ func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
 func TestExpiredAndRevokedTokensAreRejected(t *testing.T) {
 	t.Parallel()
 	for what, invalidate := range map[string]func(c *testClock, i *Issuer){
-		"ended": func(c *testClock, _ *Issuer) { c.advance(time.Hour + 2*leeway) },
+		"its lifetime is over": func(c *testClock, _ *Issuer) { c.advance(time.Hour + 2*leeway) },
 		"its device was revoked": func(_ *testClock, i *Issuer) {
 			i.revoked.Store(&map[shop.ID]shop.Millis{7: 1 << 60})
 		},
 		"its key was replaced": func(_ *testClock, i *Issuer) { i.UseKeys(shop.KeyGeneration{Number: 1, Oldest: 1}) },
 	} {
 		var c testClock
-		i := issuer(t, testKey, c.now)
+		i := newIssuer(t, testKey, c.now)
 		token, _, err := i.sign(42, claims{Name: "Ada", Role: shop.Shopper, Device: "7"}, time.Hour)
 		kit.Must(t, err)
 		for range 2 {
 			if who, err := i.Verify(token); err != nil || who.Device != 7 {
-				t.Fatalf("%+v, %v, want device 7", who, err)
+				t.Fatalf("got %+v, %v, want device 7", who, err)
 			}
 		}
 		invalidate(&c, i)
 		for range 2 {
 			if _, err := i.Verify(token); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
-				t.Errorf("%s: %v, want Unauthorized", what, err)
+				t.Errorf("%s: got %v, want Unauthorized", what, err)
 			}
 		}
 	}
@@ -108,13 +109,13 @@ func BenchmarkVerify(b *testing.B) {
 	u := shop.User{ID: 7301444300000000007, Name: "Guest 7301", Role: shop.Shopper}
 	token, _, err := i.IssueTo(&u, 7301444300000000008)
 	kit.Must(b, err)
-	b.Run("ours", func(b *testing.B) {
+	b.Run("fast parser", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			kit.Must(b, errOf(i.Verify(token)))
 		}
 	})
-	b.Run("all by the library", func(b *testing.B) {
+	b.Run("library", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, _, err := i.parseWithLibrary(token); err != nil {

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// Number of failures per e-mail or address after which a login requires a captcha. An office may share an address.
-	// After addressSuspect failures, an address needs a captcha while the hash budget is low.
+	// emailFailures and addressFailures are the numbers of failures per e-mail and per address after which a login
+	// requires a captcha. An office may share an address. After addressSuspect failures, an address needs a captcha
+	// while the hash budget is low.
 	emailFailures   = 3
 	addressFailures = 20
 	addressSuspect  = 3
@@ -22,7 +23,7 @@ const (
 	maxDeviceName   = 80
 )
 
-// LogIn opens a session. Checks are ordered by cost: request, Redis, place in the queue, database, hash.
+// LogIn opens a session. The cheapest check comes first: request, Redis, place in the queue, database, hash.
 func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	email, err := ParseEmail(l.Email)
 	switch {
@@ -52,9 +53,9 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 		return Session{}, errCredentials()
 	}
 	if err != nil {
-		return Session{}, shop.Unreadable("accounts", err)
+		return Session{}, shop.Unavailable("accounts", err)
 	}
-	return a.open(ctx, &u, l.Device)
+	return a.openLogin(ctx, &u, l.Device)
 }
 
 // authenticate returns the account with this e-mail and password. A caller without a required captcha takes no place in
@@ -83,7 +84,7 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	if err != nil {
 		return shop.User{}, err
 	}
-	match, err := a.Hasher.Matches(ctx, u.Password, l.Password) // also for unknown users, so that the time is the same
+	match, err := a.Hasher.Matches(ctx, u.Password, l.Password) // also for unknown users: equal response times
 	if err != nil {
 		return shop.User{}, err
 	}
@@ -97,8 +98,8 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	return u, nil
 }
 
-// failureCounts returns the keys of the failure counters of a login, that of the e-mail first. thresholds contains the
-// values from which each requires a captcha.
+// failureCounts returns the keys of the failure counters of a login, the counter of the e-mail first. thresholds
+// contains the value of each counter at which a captcha is required.
 func failureCounts(email string, addr netip.Addr) (counts []string, thresholds []int64) {
 	own, wide := shop.Networks(addr)
 	counts, thresholds = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
@@ -108,12 +109,12 @@ func failureCounts(email string, addr netip.Addr) (counts []string, thresholds [
 	return counts, thresholds
 }
 
-// open creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
+// openLogin creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
 // would give access without the password.
-func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session, error) {
+func (a *Accounts) openLogin(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
 	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {
-		return Session{}, shop.Unreadable("logins", err)
+		return Session{}, shop.Unavailable("logins", err)
 	}
 	defer a.readRevocationsNow(ctx)
 	id, err := a.mint()
@@ -126,11 +127,11 @@ func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
 	err = a.Store.AddDevice(ctx, d, u)
-	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed while the login waited for its hash
+	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed during the login
 		return Session{}, errCredentials()
 	}
 	if err != nil {
-		return Session{}, shop.Unreadable("logins", err)
+		return Session{}, shop.Unavailable("logins", err)
 	}
 	return a.session(u, id, secret)
 }

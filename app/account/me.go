@@ -21,7 +21,7 @@ func (a *Accounts) Me(ctx context.Context, who shop.Identity) (Me, error) {
 	return Me{ID: u.ID, Name: u.Name, Role: u.Role, Email: u.Email, Lang: u.Lang, CreatedAt: u.CreatedAt}, nil
 }
 
-// account reads the caller's account. Guests have none, which is an error.
+// account reads the caller's account. Forbidden: the caller is a guest.
 func (a *Accounts) account(ctx context.Context, who *shop.Identity) (shop.User, error) {
 	if who.Device == 0 {
 		return shop.User{}, shop.Fail(shop.Forbidden, "this needs an account: log in")
@@ -48,7 +48,7 @@ func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me,
 		}
 	}
 	if err := a.Store.EditUser(ctx, u.ID, e.Name, e.Lang); err != nil {
-		return Me{}, shop.Unreadable("accounts", err)
+		return Me{}, shop.Unavailable("accounts", err)
 	}
 	return a.Me(ctx, who)
 }
@@ -85,7 +85,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 	if err == nil {
 		a.readRevocationsNow(ctx)
 	}
-	return shop.Unreadable("accounts", err)
+	return shop.Unavailable("accounts", err)
 }
 
 // VerifyPassword checks the account's password, for operations that require more than an access token.
@@ -101,7 +101,7 @@ func (a *Accounts) VerifyPassword(ctx context.Context, u *shop.User, password st
 // verifyPassword is VerifyPassword for a caller that has a place in the hasher's queue.
 func (a *Accounts) verifyPassword(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
-	// counted first, because attempts may run concurrently
+	// The attempt is counted before the check, because attempts may run concurrently.
 	if a.Counters.count(ctx, failureWindow, key)[0] > maxPasswordTries {
 		return shop.Fail(shop.Forbidden, "too many attempts: try again in 15 minutes, or reset the password by e-mail")
 	}
@@ -120,7 +120,7 @@ func (a *Accounts) MyDevices(ctx context.Context, who shop.Identity) ([]MyDevice
 	}
 	found, err := a.Store.DevicesOf(ctx, u.ID, a.Now())
 	if err != nil {
-		return nil, shop.Unreadable("logins", err)
+		return nil, shop.Unavailable("logins", err)
 	}
 	out := make([]MyDevice, len(found))
 	for i, d := range found {
@@ -145,5 +145,5 @@ func (a *Accounts) RemoveDevice(ctx context.Context, who shop.Identity, device s
 	if err == nil {
 		a.readRevocationsNow(ctx)
 	}
-	return shop.Unreadable("logins", err)
+	return shop.Unavailable("logins", err)
 }

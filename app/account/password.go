@@ -16,7 +16,8 @@ const (
 	maxPassword = 128
 )
 
-// normalized composes the letters of a password (NFC), because keyboards differ in that. It does not cut, fold or trim.
+// normalized composes the letters of a password (NFC), because some keyboards send composed and others decomposed
+// letters. It does not truncate, fold case or trim.
 func normalized(password string) string { return norm.NFC.String(password) }
 
 // CheckPassword validates a new password.
@@ -34,18 +35,18 @@ func CheckPassword(password, email string) error {
 		return shop.Fail(shop.BadRequest, "the password is too long: want at most 128 characters")
 	case folded == email, folded == local:
 		return shop.Fail(shop.BadRequest, "the password must not be the e-mail")
-	case commonPasswordSet[folded], oneCharacter(password):
+	case commonPasswordSet[folded], repeatsOneCharacter(password):
 		return shop.Fail(shop.BadRequest, "the password is too common: choose another one")
 	}
 	return nil
 }
 
-func oneCharacter(s string) bool {
+func repeatsOneCharacter(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != first })
 }
 
-// commonPasswords lists the most frequent stolen passwords with at least eight characters.
+// commonPasswords lists the most common passwords of data leaks with at least eight characters.
 //
 //go:embed common_passwords.txt
 var commonPasswords string

@@ -9,8 +9,8 @@ import (
 	"stampede/app/outbox"
 )
 
-// TestLongestPasswordActivatesAccount: the longest password activates an account, also if its letters are sent
-// decomposed.
+// TestPasswordOfMaxLengthActivatesAccount: a password of the maximum length activates an account, also if its letters
+// are sent decomposed.
 func TestPasswordOfMaxLengthActivatesAccount(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email, password := newEmail(), "x"+strings.Repeat("ệ", maxPassword-1)

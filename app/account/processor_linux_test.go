@@ -12,7 +12,7 @@ import (
 func TestProcessorTimeExcludesWaiting(t *testing.T) {
 	t.Parallel()
 	if slept := processorTime(func() { time.Sleep(200 * time.Millisecond) }); slept > 20*time.Millisecond {
-		t.Errorf("sleeping used %v of processor time", slept)
+		t.Errorf("200 ms of sleep used %v of processor time, want at most 20 ms", slept)
 	}
 	c := NewCaptchas(NewCounters(nil), func() shop.Millis { return 0 })
 	began := time.Now()
@@ -24,6 +24,6 @@ func TestProcessorTimeExcludesWaiting(t *testing.T) {
 		}
 	})
 	if all := time.Since(began); drawn < 5*time.Millisecond || drawn > all+time.Millisecond {
-		t.Errorf("twenty pictures used %v of processor time within %v", drawn, all)
+		t.Errorf("twenty pictures used %v of processor time, want at least 5 ms and at most the elapsed %v", drawn, all)
 	}
 }

@@ -16,9 +16,9 @@ import (
 // maxActivateTries is the number of passwords that can be tried with one link.
 const maxActivateTries = 10
 
-// Register adds a pending account and e-mails its activation link. The account gets an id of its own until the guest
-// logs in: a link activated by another person must not take the guest's orders and addresses. If the e-mail has an
-// account, its owner gets a message instead of the link; the response is the same.
+// Register adds a pending account and e-mails its activation link. The account has a new id until the guest logs in:
+// another person who activates the link must not get the guest's orders and addresses. If the e-mail has an account,
+// its owner gets a message instead of the link; the response is the same.
 func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	if u.ID, err = a.mint(); err != nil {
 		return err
 	}
-	secret, token := a.token(u.ID, shop.TokenActivate)
+	secret, token := a.newMailToken(u.ID, shop.TokenActivate)
 	tokens, guest := []shop.MailToken{token}, unboundGuest(&r.Guest)
 	if guest != 0 {
 		tokens = append(tokens, shop.MailToken{
@@ -62,7 +62,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 		return a.mailTaken(ctx, email)
 	}
 	if err != nil {
-		return shop.Unreadable("accounts", err)
+		return shop.Unavailable("accounts", err)
 	}
 	return a.mailLink(ctx, &u, shop.TokenActivate, secret)
 }
@@ -92,7 +92,7 @@ func unboundGuest(who *shop.Identity) shop.ID {
 	return who.User
 }
 
-// guestHash returns the hash that ties an account to its guest.
+// guestHash returns the hash that binds an account to the guest who registered it.
 func guestHash(account, guest shop.ID) string {
 	return hashOf("guest:" + account.String() + ":" + guest.String())
 }
@@ -111,8 +111,8 @@ func (a *Accounts) mailTaken(ctx context.Context, email string) error {
 }
 
 // Activate activates the account of an e-mailed link and returns its e-mail. It requires the password chosen at
-// registration: the owner of an e-mail must not activate an account with the password of another person. An invented
-// link costs one read, as in Reset.
+// registration: the owner of an e-mail must not activate an account with the password of another person. A forged link
+// costs one read, as in Reset.
 func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	if !looksLikeSecret(n.Token) {
 		return "", errLink()
@@ -127,7 +127,8 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 		return "", err
 	}
 	defer leave()
-	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > maxActivateTries { // before the hash: concurrent attempts
+	// The attempt is counted before the hash is computed, because attempts may run concurrently.
+	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > maxActivateTries {
 		return "", errLink()
 	}
 	match, err := a.Hasher.Matches(ctx, u.Password, n.Password)
@@ -150,7 +151,7 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 }
 
 // RequestReset e-mails a link that sets a new password, or the activation link if the account is pending. The response
-// is the same without an account.
+// is the same if the e-mail has no account.
 func (a *Accounts) RequestReset(ctx context.Context, f ResetRequest) error {
 	email, err := ParseEmail(f.Email)
 	if err != nil {
@@ -172,7 +173,7 @@ func (a *Accounts) RequestReset(ctx context.Context, f ResetRequest) error {
 }
 
 // Reset sets the password of the account of an e-mailed link and ends all its logins. It reads the link before it
-// computes the hash, so an invented link costs one read. The transaction that sets the password also uses up the link.
+// computes the hash, so a forged link costs one read. The transaction that sets the password also invalidates the link.
 func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if !looksLikeSecret(n.Token) {
 		return errLink()
@@ -208,20 +209,21 @@ func linkError(err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
 		return errLink()
 	}
-	return shop.Unreadable("accounts", err)
+	return shop.Unavailable("accounts", err)
 }
 
 // NewUser is an account that an operator adds.
 type NewUser struct {
 	Email    string
-	Name     string // "": a generated name
-	Lang     string // "": en
+	Name     string // "": a name is generated
+	Lang     string // "" means en
 	Role     shop.Role
-	Password string // "": send a link by e-mail
+	Password string // "": a link is sent by e-mail
 }
 
-// Add adds an active account: the operator vouches for its e-mail. Without a password its owner gets a link by e-mail
-// that sets one, after the COMMIT. Conflict: the e-mail has an account, or the actor's key was used before.
+// Add adds an active account: the operator has verified its e-mail. If the password is empty, the owner gets a link by
+// e-mail that sets the password. The e-mail is sent after the COMMIT. Conflict: the e-mail has an account, or the
+// idempotency key of the actor was used before.
 func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (shop.User, error) {
 	u, err := n.user()
 	if err != nil {
@@ -238,7 +240,7 @@ func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (sho
 	}
 	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
-	secret, token := a.token(u.ID, shop.TokenReset)
+	secret, token := a.newMailToken(u.ID, shop.TokenReset)
 	done, err := a.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		err := tx.AddUser(ctx, u)
 		if err == nil && n.Password == "" {

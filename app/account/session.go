@@ -17,11 +17,12 @@ import (
 const (
 	// refreshLife is the lifetime of an unused refresh token.
 	refreshLife = 30 * 24 * time.Hour
-	// reissueWindow is the time in which the previous token still returns the current one, once and to the same kind of
-	// client. Causes are a lost reply or concurrent requests of two pages of a browser. Other uses count as theft.
+	// reissueWindow is the time in which the previous refresh token can be exchanged for the current one, once, by the
+	// same kind of client. A token is used twice after a lost reply, or by concurrent requests of two pages of a
+	// browser. Other uses count as theft.
 	reissueWindow = 10 * time.Second
-	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. A finer one would show a
-	// thief when the owner refreshes.
+	// lastSeenStep is the resolution of last_seen_at and expires_at, which users can read. With a finer resolution, a
+	// thief could read when the owner refreshes.
 	lastSeenStep = time.Hour
 )
 
@@ -36,14 +37,14 @@ func (a *Accounts) session(u *shop.User, device shop.ID, secret string) (Session
 	}, err
 }
 
-func errSession() error {
+func errLoginEnded() error {
 	return shop.Fail(shop.Unauthorized, "this login has ended: log in again")
 }
 
-// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older one means that
-// it was stolen, and ends the login. client is the kind of the client, such as its browser.
+// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older token means
+// that the token was stolen, and ends the login. client is the kind of the client, for example the browser.
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
-	id, secret, ok := a.refresher().read(token)
+	id, secret, ok := a.refresher().parse(token)
 	if !ok {
 		return Session{}, shop.Fail(shop.Unauthorized, "this is not a refresh token")
 	}
@@ -73,19 +74,19 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		rotated.ExpiresAt = rotated.LastSeenAt.Add(refreshLife)
 		done, err := a.Store.RotateDevice(ctx, rotated, d.RefreshHash)
 		if err != nil {
-			return shop.User{}, "", shop.Unreadable("logins", err)
+			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
 		if done {
 			return u, next, nil
 		}
-		if d, err = a.validDevice(ctx, id); err != nil { // a concurrent request with the same token was faster
+		if d, err = a.validDevice(ctx, id); err != nil { // a concurrent request replaced the secret first
 			return shop.User{}, "", err
 		}
 	}
 	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < reissueWindow {
 		done, err := a.Store.ReissueDevice(ctx, id, previous)
 		if err != nil {
-			return shop.User{}, "", shop.Unreadable("logins", err)
+			return shop.User{}, "", shop.Unavailable("logins", err)
 		}
 		if done {
 			return u, next, nil
@@ -98,10 +99,10 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 func (a *Accounts) endReusedLogin(ctx context.Context, d *shop.Device) error {
 	slog.WarnContext(ctx, "an old refresh token was used again; its login is ended", "user", d.User, "device", d.ID)
 	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
-		return shop.Unreadable("logins", err)
+		return shop.Unavailable("logins", err)
 	}
 	a.readRevocationsNow(ctx)
-	return errSession()
+	return errLoginEnded()
 }
 
 // validDevice reads a device that is neither revoked nor expired.
@@ -109,11 +110,11 @@ func (a *Accounts) validDevice(ctx context.Context, id shop.ID) (shop.Device, er
 	d, err := a.Store.Device(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
-		return d, errSession()
+		return d, errLoginEnded()
 	case err != nil:
-		return d, shop.Unreadable("logins", err)
+		return d, shop.Unavailable("logins", err)
 	case d.RevokedAt != 0 || d.ExpiresAt <= a.Now():
-		return d, errSession()
+		return d, errLoginEnded()
 	}
 	return d, nil
 }
@@ -122,19 +123,19 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 	u, err := a.Store.UserByID(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && u.State != shop.UserActive:
-		return u, errSession()
+		return u, errLoginEnded()
 	case err != nil:
-		return u, shop.Unreadable("accounts", err)
+		return u, shop.Unavailable("accounts", err)
 	}
 	return u, nil
 }
 
-// LogOut ends a login, or all logins of its user. A refresh token of any age ends its own login. Ending all of them
-// requires the current refresh token or an access token.
+// LogOut ends a login, or all logins of its user. An old refresh token also ends its login. Ending all logins requires
+// the current refresh token or an access token.
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	who := o.Who
 	if o.Refresh != "" {
-		id, _, ok := a.refresher().read(o.Refresh)
+		id, _, ok := a.refresher().parse(o.Refresh)
 		if !ok {
 			return shop.Fail(shop.Unauthorized, "this is not a refresh token")
 		}
@@ -143,7 +144,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 			return nil // already logged out
 		}
 		if err != nil {
-			return shop.Unreadable("logins", err)
+			return shop.Unavailable("logins", err)
 		}
 		if o.Everywhere {
 			if _, _, err := a.rotate(ctx, id, secretOf(o.Refresh), ""); err != nil {
@@ -153,11 +154,11 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		who = shop.Identity{User: d.User, Device: id}
 	}
 	defer a.readRevocationsNow(ctx)
-	return shop.Unreadable("logins", a.end(ctx, &who, o.Everywhere))
+	return shop.Unavailable("logins", a.revokeLogin(ctx, &who, o.Everywhere))
 }
 
-// end revokes the login of a verified token, or all logins of its user.
-func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool) error {
+// revokeLogin revokes the login of a verified token, or all logins of its user.
+func (a *Accounts) revokeLogin(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
 	case who.Device == 0:
 		return a.Store.Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(MaxLife)).Add(leeway))
@@ -168,19 +169,20 @@ func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool)
 	if err := a.Store.RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, shop.ErrNoRow) {
 		return err
 	}
-	return nil // the row was deleted long after the login had expired
+	return nil // the row was deleted after the login had expired
 }
 
-// readRevocationsNow reads revocations now. If that fails, this node reads them within two seconds, like the others.
+// readRevocationsNow reads revocations immediately. If that fails, this node reads them within two seconds, like all
+// nodes.
 func (a *Accounts) readRevocationsNow(ctx context.Context) {
 	if err := a.Watch.RunOnce(ctx); err != nil {
 		slog.DebugContext(ctx, "cannot read revoked tokens", "err", err)
 	}
 }
 
-// refresher makes and reads refresh tokens of the form <device>.<secret>. The secret has a random half and a seal of
-// this server, which distinguishes old tokens of the device from invented ones. The next secret is derived from the
-// current one, so that a repeated request gets the same reply (I6).
+// refresher issues and parses refresh tokens of the form <device>.<secret>. The secret consists of a random half and a
+// MAC of this server, which distinguishes old tokens of the device from forged tokens. The next secret is derived from
+// the current one, so that a repeated request gets the same reply (I6).
 type refresher struct{ key []byte }
 
 const (
@@ -200,7 +202,7 @@ func (r refresher) next(device shop.ID, secret string) string {
 	return r.sealed(device, r.mac("next", device, []byte(secret)))
 }
 
-// isGenuine reports whether this server has made the secret for the device at any time.
+// isGenuine reports whether this server has issued the secret for the device, also if it was replaced later.
 func (r refresher) isGenuine(device shop.ID, secret string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(secret)
 	return err == nil && len(b) == secretBytes && hmac.Equal(b[halfBytes:], r.mac("seal", device, b[:halfBytes]))
@@ -211,9 +213,9 @@ func (r refresher) sealed(device shop.ID, half []byte) string {
 }
 
 // mac returns a MAC of half the length of a secret.
-func (r refresher) mac(what string, device shop.ID, text []byte) []byte {
+func (r refresher) mac(purpose string, device shop.ID, text []byte) []byte {
 	h := hmac.New(sha256.New, r.key)
-	h.Write([]byte(what + ":" + device.String() + ":"))
+	h.Write([]byte(purpose + ":" + device.String() + ":"))
 	h.Write(text)
 	return h.Sum(nil)[:halfBytes]
 }
@@ -226,8 +228,8 @@ func secretOf(token string) string {
 	return secret
 }
 
-// read parses a refresh token. ok is false for invalid tokens.
-func (r refresher) read(token string) (device shop.ID, secret string, ok bool) {
+// parse parses a refresh token. ok is false for invalid tokens.
+func (r refresher) parse(token string) (device shop.ID, secret string, ok bool) {
 	id, secret, found := strings.Cut(token, ".")
 	device, err := shop.ParseID(id)
 	if !found || len(token) > maxRefresh || err != nil || !r.isGenuine(device, secret) {

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token is
-// returned (I6).
+// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token returns
+// the same successor (I6).
 func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -32,14 +32,14 @@ func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 		}
 		next, err := w.Refresh(w.ctx, first, "Firefox")
 		w.must(err)
-		if who := w.who(next.Access); who.User != s.User.ID || who.Device != w.who(s.Access).Device {
+		if who := w.identity(next.Access); who.User != s.User.ID || who.Device != w.identity(s.Access).Device {
 			w.t.Errorf("refreshed as %+v, want the same user and device", who)
 		}
 	})
 }
 
-// TestReusedRefreshTokenEndsLogin: a later use of an old refresh token ends its login, however old the token is.
-// Thief and owner must log in again, and only the owner can. Other logins of the user stay valid.
+// TestReusedRefreshTokenEndsLogin: a later use of an old refresh token ends its login, however old the token is. Thief
+// and owner are logged out, and only the owner has the password to log in again. Other logins of the user stay valid.
 func TestReusedRefreshTokenEndsLogin(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -66,7 +66,7 @@ func TestReusedRefreshTokenEndsLogin(t *testing.T) {
 }
 
 // TestRefreshIsReissuedOnceToTheSameClient: a token replaced within reissueWindow is reissued once, to the same kind of
-// client. A third use or another client ends the login. The times that users see do not reveal the time of a refresh.
+// client. A third use, or a use by another client, ends the login. Times that users can read are rounded to the hour.
 func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -93,13 +93,13 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 		d, err := w.store.Device(w.ctx, w.deviceOf(s))
 		hour := shop.Millis(time.Hour.Milliseconds())
 		if err != nil || d.LastSeenAt%hour != 0 || d.ExpiresAt%hour != 0 {
-			w.t.Errorf("wrong times of the refresh: %+v, %v", d, err)
+			w.t.Errorf("got the device %+v, %v, want times rounded to the hour", d, err)
 		}
 	})
 }
 
-// TestStolenRefreshTokenIsDetected: owner and thief use the same token and get the same successor. The second one to
-// use that successor is detected.
+// TestStolenRefreshTokenIsDetected: owner and thief use the same token and get the same successor. The second use of
+// this successor is detected.
 func TestStolenRefreshTokenIsDetected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -108,14 +108,14 @@ func TestStolenRefreshTokenIsDetected(t *testing.T) {
 		thief, err := w.node().Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		if owner.Refresh != thief.Refresh {
-			w.t.Errorf("one token has two successors")
+			w.t.Errorf("got the successors %s and %s, want the same", owner.Refresh, thief.Refresh)
 		}
 		w.advance(reissueWindow)
 		_, err = w.Refresh(w.ctx, thief.Refresh, "Firefox")
 		w.must(err)
 		w.advance(reissueWindow)
 		_, err = w.Refresh(w.ctx, owner.Refresh, "Firefox")
-		w.wantCode("the slower one", err, shop.Unauthorized)
+		w.wantCode("the second use of the successor", err, shop.Unauthorized)
 		d, err := w.store.Device(w.ctx, w.deviceOf(s))
 		if err != nil || d.RevokedAt == 0 {
 			w.t.Errorf("the login is still valid: %+v, %v", d, err)
@@ -125,7 +125,7 @@ func TestStolenRefreshTokenIsDetected(t *testing.T) {
 
 // deviceOf returns the device of a session, even if its tokens have expired.
 func (w *world) deviceOf(s Session) shop.ID {
-	id, _, _ := w.refresher().read(s.Refresh)
+	id, _, _ := w.refresher().parse(s.Refresh)
 	return id
 }
 
@@ -134,48 +134,48 @@ func TestInvalidRefreshTokensAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s, foreign := w.logIn(email), w.logIn(w.account())
-		device := w.who(s.Access).Device
+		device := w.identity(s.Access).Device
 		_, secret, _ := strings.Cut(s.Refresh, ".")
 		_, otherSecret, _ := strings.Cut(foreign.Refresh, ".")
 		for what, token := range map[string]string{
 			"nothing": "", "an access token": s.Access, "the secret alone": secret, "the device alone": device.String(),
-			"no secret": device.String() + ".", "an invented secret": refreshToken(device, newSecret()),
-			"another device's secret": refreshToken(device, otherSecret), "of an unknown device": refreshToken(12345, secret),
-			"changed": s.Refresh[:len(s.Refresh)-2] + "AA", "padded": s.Refresh + "=", "spaced": " " + s.Refresh,
-			"long": s.Refresh + strings.Repeat("A", 100_000), "of another server": refreshToken(device,
-				refresher{derive(otherKey, "stampede refresh tokens")}.first(device)),
+			"a device without a secret": device.String() + ".", "a forged secret": refreshToken(device, newSecret()),
+			"another device's secret": refreshToken(device, otherSecret), "a token of an unknown device": refreshToken(12345, secret),
+			"a changed token": s.Refresh[:len(s.Refresh)-2] + "AA", "a padded token": s.Refresh + "=", "a token after a space": " " + s.Refresh,
+			"a long token": s.Refresh + strings.Repeat("A", 100_000), "a token of another server": refreshToken(device,
+				refresher{deriveKey(otherKey, "stampede refresh tokens")}.first(device)),
 		} {
 			_, err := w.Refresh(w.ctx, token, "Firefox")
 			w.wantCode(what, err, shop.Unauthorized)
 			if token != "" {
-				w.wantCode(what+", to log out", w.LogOut(w.ctx, LogOut{Refresh: token}), shop.Unauthorized)
+				w.wantCode("a logout with "+what, w.LogOut(w.ctx, LogOut{Refresh: token}), shop.Unauthorized)
 			}
 		}
 		if _, err := w.Issuer.Verify(s.Refresh); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
-			w.t.Errorf("a refresh token used for access: %v", err)
+			w.t.Errorf("a refresh token as an access token: got %v, want unauthorized", err)
 		}
 		next, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		w.advance(refreshLife)
 		_, err = w.Refresh(w.ctx, next.Refresh, "Firefox")
-		w.wantCode("after thirty days", err, shop.Unauthorized)
+		w.wantCode("a refresh token after thirty days", err, shop.Unauthorized)
 	})
 }
 
-// TestAccessTokenExpiresBeforeLogin: an access token of an account lives for shop.AccessLife (15 minutes). The login
-// outlives it.
+// TestAccessTokenExpiresBeforeLogin: an access token of an account is valid for shop.AccessLife (15 minutes). The login
+// stays valid longer.
 func TestAccessTokenExpiresBeforeLogin(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
 		if life := s.Expires.Sub(w.now()); life > shop.AccessLife || life < shop.AccessLife-time.Minute {
-			w.t.Errorf("the token lives for %v, want about %v", life, shop.AccessLife)
+			w.t.Errorf("got a lifetime of %v, want about %v", life, shop.AccessLife)
 		}
 		w.advance(shop.AccessLife + 2*leeway)
 		_, err := w.Issuer.Verify(s.Access)
-		w.wantCode("after its end", err, shop.Unauthorized)
+		w.wantCode("an access token after its expiry", err, shop.Unauthorized)
 		next, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
-		w.who(next.Access)
+		w.identity(next.Access)
 	})
 }
 
@@ -187,9 +187,9 @@ func TestRoleChangeRevokesTokens(t *testing.T) {
 		w.must(w.store.SetRole(w.ctx, s.User.ID, shop.Operator))
 		w.must(w.Watch.RunOnce(w.ctx))
 		_, err := w.Issuer.Verify(s.Access)
-		w.wantCode("with the old role", err, shop.Unauthorized)
-		if again := w.logIn(email); w.who(again.Access).Role != shop.Operator {
-			w.t.Errorf("logged in as %+v", again.User)
+		w.wantCode("a token with the old role", err, shop.Unauthorized)
+		if again := w.logIn(email); w.identity(again.Access).Role != shop.Operator {
+			w.t.Errorf("logged in as %+v, want an operator", again.User)
 		}
 	})
 }

@@ -12,12 +12,12 @@ import (
 
 const (
 	// MinKeyBytes is the minimum length of the signing key: the output length of its hash.
-	MinKeyBytes = 32
-	issuerName  = "stampede"
-	audience    = "stampede"
-	leeway      = 5 * time.Second // tolerance for different clocks
-	maxToken    = 2048            // bytes; our own tokens have about 300
-	expired     = "the token has expired"
+	MinKeyBytes    = 32
+	issuerName     = "stampede"
+	audience       = "stampede"
+	leeway         = 5 * time.Second // tolerance for different clocks
+	maxToken       = 2048            // bytes; tokens of this server have about 300
+	expiredMessage = "the token has expired"
 )
 
 // ParseRole accepts exactly the three roles.
@@ -30,19 +30,20 @@ func ParseRole(s string) (shop.Role, error) {
 	return "", fmt.Errorf("role %q: want shopper, operator or admin", s)
 }
 
-// Issuer signs and verifies access tokens (HS256). Watch updates keys and revocations. Readers take no lock.
+// Issuer signs and verifies access tokens (HS256). Watch updates keys and revocations. Verify takes no lock.
 type Issuer struct {
 	secret  []byte
 	now     func() time.Time
 	parser  *jwt.Parser
 	rules   *jwt.Validator // claim checks of the parser
 	keys    atomic.Pointer[keyring]
-	revoked atomic.Pointer[map[shop.ID]shop.Millis] // expiry by subject; the map is replaced, never modified
+	revoked atomic.Pointer[map[shop.ID]shop.Millis] // until when subjects are revoked; never modified
 
 	refresher refresher // its key is never rotated, because refresh tokens are also checked in the database
 }
 
-// NewIssuer rejects keys shorter than MinKeyBytes. now is the clock shared by all nodes; nil: the wall clock.
+// NewIssuer returns an issuer with the signing key. It rejects keys shorter than MinKeyBytes. now is the clock shared
+// by all nodes; nil: the wall clock.
 func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	if len(key) < MinKeyBytes {
 		return nil, fmt.Errorf("the signing key has %d bytes, at least %d are needed", len(key), MinKeyBytes)
@@ -58,7 +59,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	}
 	i := &Issuer{
 		secret: append([]byte(nil), key...), now: now,
-		refresher: refresher{derive(key, "stampede refresh tokens")},
+		refresher: refresher{deriveKey(key, "stampede refresh tokens")},
 		parser:    jwt.NewParser(rules...), rules: jwt.NewValidator(rules...),
 	}
 	i.UseKeys(shop.KeyGeneration{})
@@ -66,7 +67,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	return i, nil
 }
 
-// UseKeys sets the key generation for signing and the accepted ones.
+// UseKeys sets the key generation for signing and the accepted generations.
 func (i *Issuer) UseKeys(g shop.KeyGeneration) {
 	if current := i.keys.Load(); current == nil || current.KeyGeneration != g {
 		i.keys.Store(newKeyring(i.secret, g))
@@ -87,7 +88,7 @@ func (i *Issuer) Issue(user shop.ID, name string, role shop.Role, ttl time.Durat
 	return token, err
 }
 
-// IssueTo signs an access token for a device of an account. It also returns the expiry.
+// IssueTo signs an access token for a device of an account. It also returns the expiry of the token.
 func (i *Issuer) IssueTo(u *shop.User, device shop.ID) (token string, expires shop.Millis, err error) {
 	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, shop.AccessLife)
 }
@@ -110,12 +111,13 @@ func (i *Issuer) sign(user shop.ID, c claims, ttl time.Duration) (string, shop.M
 	return signed, shop.MillisOf(ends.Time), nil
 }
 
-// Verify reads a token. Unauthorized: any failure; the message distinguishes expired tokens, which can be renewed.
+// Verify reads a token. Every failure returns Unauthorized; the message distinguishes expired tokens, which can be
+// renewed.
 func (i *Issuer) Verify(token string) (shop.Identity, error) {
 	if len(token) > maxToken {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is too long")
 	}
-	who, err := i.read(token)
+	who, err := i.parse(token)
 	if err != nil {
 		return shop.Identity{}, err
 	}

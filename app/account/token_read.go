@@ -13,17 +13,17 @@ import (
 	"stampede/app/shop"
 )
 
-// read checks a token except for revocation.
-func (i *Issuer) read(token string) (shop.Identity, error) {
+// parse checks a token except for revocation.
+func (i *Issuer) parse(token string) (shop.Identity, error) {
 	if token == "" {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "a token is needed")
 	}
-	c, key, err := i.readOwn(token)
+	c, key, err := i.parseFast(token)
 	if c == nil {
 		c, key, err = i.parseWithLibrary(token)
 	}
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return shop.Identity{}, shop.Fail(shop.Unauthorized, expired)
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, expiredMessage)
 	}
 	if err != nil {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is not valid")
@@ -31,10 +31,10 @@ func (i *Issuer) read(token string) (shop.Identity, error) {
 	return c.identity(key)
 }
 
-// readOwn reads a token that has the header of one of our keys, without decoding the header. The library verifies the
-// signature and then the claims. A result without claims means that the token has another form; parseWithLibrary then
-// parses it.
-func (i *Issuer) readOwn(token string) (*claims, *signingKey, error) {
+// parseFast parses a token that has the header of an accepted key, without decoding the header. The library verifies
+// the signature and then the claims. Without claims in the result, the token has another form, and parseWithLibrary
+// must parse it.
+func (i *Issuer) parseFast(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
 	if key == nil || dot < len(key.header) {
@@ -126,7 +126,7 @@ func claimsOf(text string) *claims {
 	return &c
 }
 
-var ourAudience = jwt.ClaimStrings{audience} // never modified
+var ourAudience = jwt.ClaimStrings{audience} // shared by all claims, never modified
 
 // claimsReader reads a text once. malformed is set at the first unexpected byte.
 type claimsReader struct {
@@ -134,12 +134,12 @@ type claimsReader struct {
 	malformed bool
 }
 
-func (r *claimsReader) skipText(w string) {
-	rest, found := strings.CutPrefix(r.rest, w)
+func (r *claimsReader) skipText(text string) {
+	rest, found := strings.CutPrefix(r.rest, text)
 	r.rest, r.malformed = rest, r.malformed || !found
 }
 
-// readUntil returns the text before the next occurrence of end and skips both.
+// readUntil returns the text before the next occurrence of end and skips this text and end.
 func (r *claimsReader) readUntil(end string) string {
 	value, rest, found := strings.Cut(r.rest, end)
 	if !found || strings.ContainsFunc(value, needsEscape) {
@@ -160,5 +160,5 @@ func (r *claimsReader) readTime() *jwt.NumericDate {
 	return &jwt.NumericDate{Time: time.Unix(int64(n), 0)}
 }
 
-// needsEscape reports whether our JSON always escapes the character.
+// needsEscape reports whether the JSON of sign always escapes the character.
 func needsEscape(c rune) bool { return c < ' ' || c == '\\' || c == utf8.RuneError }

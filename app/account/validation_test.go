@@ -84,14 +84,14 @@ func TestCheckPassword(t *testing.T) {
 // stored hash stays valid.
 func TestPasswordsAreNormalized(t *testing.T) {
 	t.Parallel()
-	const composed, put, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
-	for a, b := range map[string]string{composed: put, put: composed} {
+	const composed, decomposed, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
+	for a, b := range map[string]string{composed: decomposed, decomposed: composed} {
 		if match, err := matches(hashPassword(a), b); err != nil || !match {
 			t.Errorf("%q does not match the hash of %q: %v", b, a, err)
 		}
 	}
 	if match, err := matches(hashPassword(composed), folded); err != nil || match {
-		t.Errorf("a full-width letter must be a different letter: %t, %v", match, err)
+		t.Errorf("a full-width letter: got %t, %v, want no match", match, err)
 	}
 	const stored = "$argon2id$v=19$m=19456,t=2,p=1$AAECAwQFBgcICQoLDA0ODw$czBZertpfA3mGtGtkPFbn2WOoat7TW4jYB9Dpv4EugM"
 	if match, err := matches(stored, "correct horse 9"); err != nil || !match {
@@ -101,7 +101,7 @@ func TestPasswordsAreNormalized(t *testing.T) {
 		t.Error("a password of one repeated letter was accepted")
 	}
 	if err := CheckPassword(strings.Repeat("u\u0308a\u0308", maxPassword/2), "a@b.example"); err != nil {
-		t.Errorf("composed letters must count once: %v", err)
+		t.Errorf("composed letters: got %v, want each counted as one character", err)
 	}
 	if err := CheckPassword("a\u0308b\u0323\u0307c\u0308de", "a@b.example"); err == nil {
 		t.Error("a password of seven letters, typed as nine characters, was accepted")
@@ -122,8 +122,8 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// TestHashMatchesOnlyItsPassword: a hash matches its password only, also if another one differs only at its end or in
-// case.
+// TestHashMatchesOnlyItsPassword: a hash matches its password only, even if another password differs only at its end or
+// in case.
 func TestHashMatchesOnlyItsPassword(t *testing.T) {
 	t.Parallel()
 	hash := hashPassword(goodPassword)
@@ -141,7 +141,7 @@ func TestHashMatchesOnlyItsPassword(t *testing.T) {
 		}
 	}
 	if match, err := matches(dummyHash, ""); err != nil || match {
-		t.Errorf("the hash of an absent user: %v, %v", match, err)
+		t.Errorf("the hash of an unknown user: got %v, %v, want no match", match, err)
 	}
 	for _, bad := range []string{
 		"", "plain", "$argon2i$v=19$m=19456,t=2,p=1$a$b", "$argon2id$v=19$m=1000000,t=2,p=1$" + hash[len(hash)-66:],

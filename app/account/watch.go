@@ -14,8 +14,8 @@ import (
 const (
 	// WatchEvery is the interval at which a node reads revocations.
 	WatchEvery = 2 * time.Second
-	// watchOverlap is the overlap of consecutive reads: transactions set timestamps up to ten seconds before they
-	// commit.
+	// watchOverlap is the overlap of consecutive reads. It exceeds ten seconds, because a transaction may set its
+	// timestamp up to ten seconds before its commit.
 	watchOverlap = 15 * time.Second
 	watchTimeout = 2 * time.Second
 )
@@ -26,7 +26,7 @@ type Watch struct {
 	Issuer *Issuer
 
 	mu    sync.Mutex
-	since shop.Millis // in database time; 0: read all
+	since shop.Millis // start of the next read, in database time; 0: read all revocations
 }
 
 // Run calls RunOnce every two seconds until ctx ends.
@@ -34,7 +34,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, WatchEvery, "read revoked tokens", w.RunOnce)
 }
 
-// RunOnce reads the keys and the revocations since the previous read. A node runs it before it serves clients.
+// RunOnce reads the keys and the revocations since the previous read. A node calls RunOnce before it serves clients.
 func (w *Watch) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
@@ -50,7 +50,7 @@ func (w *Watch) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// add adds the subjects to the issuer's set and removes expired ones. It replaces the set only if that changes it.
+// add adds the subjects to the issuer's set and removes expired ones. It replaces the set only if the content differs.
 // Callers hold mu.
 func (w *Watch) add(subjects []shop.Revocation, now shop.Millis) {
 	known := *w.Issuer.revoked.Load()

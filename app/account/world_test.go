@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// world is a shop's accounts on their own stores, with a clock that tests advance.
+// world contains the accounts of a shop, with separate stores for each test and a clock that tests advance.
 type world struct {
 	*Accounts
 	t      *testing.T
@@ -30,7 +30,7 @@ type world struct {
 	store  *store.Store
 	redis  *redis.Client
 	guests *Guests
-	ahead  atomic.Int64
+	offset atomic.Int64
 
 	mu     sync.Mutex
 	emails []outbox.Email
@@ -81,17 +81,17 @@ func (w *world) node() *Accounts {
 }
 
 // newHasherWithoutBudget returns a hasher without the wait for processor time. The budget counts wall-clock time, so on
-// a busy machine a test with ten passwords exceeded its deadline. The budget has its own tests.
+// a busy machine a test with ten passwords would exceed its deadline. Other tests cover the budget.
 func newHasherWithoutBudget() *Hasher {
 	h := NewHasher()
 	h.budget = newBudget(1e6, hashMaxBudget, time.Now)
 	return h
 }
 
-func (w *world) now() shop.Millis { return shop.MillisOf(time.Now()) + shop.Millis(w.ahead.Load()) }
+func (w *world) now() shop.Millis { return shop.MillisOf(time.Now()) + shop.Millis(w.offset.Load()) }
 
 // advance advances the clock.
-func (w *world) advance(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
+func (w *world) advance(d time.Duration) { w.offset.Add(d.Milliseconds()) }
 
 // Send collects the e-mails.
 func (w *world) Send(_ context.Context, emails ...outbox.Email) error {
@@ -146,7 +146,7 @@ func (w *world) wantCode(what string, err error, code shop.Code) string {
 	w.t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != code {
-		w.t.Errorf("%s: %v, want %s", what, err, code)
+		w.t.Errorf("%s: got %v, want %s", what, err, code)
 		return ""
 	}
 	return e.Message
@@ -164,12 +164,12 @@ func (w *world) account() (email string) {
 	w.must(w.Register(w.ctx, Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
 	got, err := w.activate(w.link(email, outbox.EmailActivate))
 	if err != nil || got != email {
-		w.t.Fatalf("activated %q, %v, want %v", got, err, email)
+		w.t.Fatalf("activate: got %q, %v, want %v", got, err, email)
 	}
 	return email
 }
 
-// activate activates the account of a link with the password of account.
+// activate activates the account of a link with goodPassword.
 func (w *world) activate(link string) (email string, err error) {
 	return w.Activate(w.ctx, Activation{Token: link, Password: goodPassword})
 }
@@ -181,7 +181,7 @@ func (w *world) logIn(email string) Session {
 	return s
 }
 
-func (w *world) who(access string) shop.Identity {
+func (w *world) identity(access string) shop.Identity {
 	w.t.Helper()
 	who, err := w.Issuer.Verify(access)
 	w.must(err)

@@ -7,17 +7,18 @@ import (
 	"stampede/app/shop"
 )
 
-// Captcha issues pictures that people can read and programs hardly can. Each picture is checked once; after that it is
-// invalid. Errors wrap ErrTransient, or are *Error for clients.
+// Captcha issues pictures that are easy to read for people and hard to read for programs. A picture is invalid after
+// the first check. Errors wrap ErrTransient, or are *Error for clients.
 type Captcha interface {
 	// New makes a picture. It returns its ID, the image as a data URL (data:image/png;base64,…), and the end of its
-	// validity. Busy: there are not enough pictures now, and other clients have priority over asker.
+	// validity. Busy: pictures are scarce, and other clients have priority over this client.
 	New(ctx context.Context, client PictureClient) (id, image string, until shop.Millis, err error)
+	// Check reports whether the solution is right. It also invalidates the picture.
 	Check(ctx context.Context, id, answer string) (bool, error)
 }
 
-// PictureClient describes the client of a picture. It determines the priority while pictures are scarce.
+// PictureClient describes the client that requests a picture. It determines the priority while pictures are scarce.
 type PictureClient struct {
-	From   netip.Addr // zero: unknown
-	Unread int        // pictures of the user without a submitted solution in the present minute, on this node
+	From     netip.Addr // zero: unknown
+	Unsolved int        // pictures of the user without a submitted solution in the present minute, on this node
 }

@@ -14,8 +14,8 @@ const (
 )
 
 // Passes issues and verifies passes. A pass is bound to the user, the sale and the time, and is not stored. It is valid
-// once: the Lua step accepts only a pass that was issued later than the last one that the buyer used in the sale. A
-// rejected buy does not use it.
+// once: the Lua step accepts only a pass that was issued later than the last pass that the buyer used in the sale. A
+// rejected buy does not use its pass.
 type Passes struct {
 	key []byte
 }
@@ -28,12 +28,13 @@ func (p *Passes) issue(sale, user shop.ID, issued, until shop.Millis) string {
 	return seal{kind: sealPass, sale: sale, user: user, issued: issued, until: until}.text(p.key)
 }
 
-// Issued returns when the pass was issued; 0 if it is invalid, expired, or of another user or sale.
+// Issued returns the instant at which the pass was issued. It returns 0 for a pass that is invalid, expired, or of
+// another user or sale.
 func (p *Passes) Issued(pass string, sale, user shop.ID, now shop.Millis) shop.Millis {
 	if p == nil || pass == "" {
 		return 0
 	}
-	s, ok := seal{kind: sealPass, sale: sale, user: user}.read(p.key, pass, now)
+	s, ok := seal{kind: sealPass, sale: sale, user: user}.verify(p.key, pass, now)
 	if !ok {
 		return 0
 	}

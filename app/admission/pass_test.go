@@ -17,7 +17,7 @@ var (
 	otherPasses = NewPasses([]byte("fedcba9876543210fedcba9876543210"))
 )
 
-// A pass is valid for its user, its sale and its time, and only if our key signed it as a pass.
+// A pass is valid for its user, its sale and its time, and only if it was signed as a pass with the key.
 func TestPassIsBoundToUserSaleAndTime(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
@@ -28,27 +28,27 @@ func TestPassIsBoundToUserSaleAndTime(t *testing.T) {
 		at         shop.Millis
 		want       shop.Millis
 	}{
-		"valid":               {pass, sale, user, until - 1, now},
-		"ended":               {pass, sale, user, until, 0},
-		"another user":        {pass, sale, user + 1, now, 0},
-		"another sale":        {pass, sale + 1, user, now, 0},
-		"swapped":             {pass, user, sale, now, 0},
-		"another key":         {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
-		"a task":              {testPasses.work(sale, user, now, 16).Text, sale, user, now, 0},
-		"none":                {"", sale, user, now, 0},
-		"cut off":             {pass[:len(pass)-1], sale, user, now, 0},
-		"longer":              {pass + "A", sale, user, now, 0},
-		"not base64":          {strings.Repeat("!", len(pass)), sale, user, now, 0},
-		"very long":           {strings.Repeat("A", 1<<16), sale, user, now, 0},
-		"several line breaks": {pass[:20] + strings.Repeat("\r\n", 13), sale, user, now, 0},
-		"one line break":      {pass[:10] + "\n" + pass[11:], sale, user, now, 0},
+		"a valid pass":          {pass, sale, user, until - 1, now},
+		"an expired pass":       {pass, sale, user, until, 0},
+		"another user":          {pass, sale, user + 1, now, 0},
+		"another sale":          {pass, sale + 1, user, now, 0},
+		"user and sale swapped": {pass, user, sale, now, 0},
+		"another key":           {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
+		"a task":                {testPasses.newTask(sale, user, now, 16).Text, sale, user, now, 0},
+		"no pass":               {"", sale, user, now, 0},
+		"a truncated pass":      {pass[:len(pass)-1], sale, user, now, 0},
+		"one more character":    {pass + "A", sale, user, now, 0},
+		"not base64":            {strings.Repeat("!", len(pass)), sale, user, now, 0},
+		"a very long text":      {strings.Repeat("A", 1<<16), sale, user, now, 0},
+		"several line breaks":   {pass[:20] + strings.Repeat("\r\n", 13), sale, user, now, 0},
+		"one line break":        {pass[:10] + "\n" + pass[11:], sale, user, now, 0},
 	} {
 		if got := testPasses.Issued(c.pass, c.sale, c.user, c.at); got != c.want {
-			t.Errorf("%s: issued %d, want %d", name, got, c.want)
+			t.Errorf("%s: got the instant %d, want %d", name, got, c.want)
 		}
 	}
 	if (*Passes)(nil).Issued(pass, sale, user, now) != 0 {
-		t.Error("a service without a key accepts a pass")
+		t.Error("nil Passes accept a pass, want 0")
 	}
 }
 
@@ -75,12 +75,12 @@ func TestForgedPassIsRejected(t *testing.T) {
 	}
 }
 
-// A proof of work is checked against its user, sale, time and difficulty. The same solution returns the same pass, and
-// so does another solution of the same task.
+// A proof of work is checked against its user, sale, time and difficulty. All solutions of one task return the same
+// pass.
 func TestWorkSolutionsReturnOnePass(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, bits = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), 10
-	task := testPasses.work(sale, user, now, bits)
+	task := testPasses.newTask(sale, user, now, bits)
 	nonce := Solve(task.Text, bits)
 	pass, until, ok := testPasses.passForWork(task.ID, nonce, sale, user, now+5_000)
 	if !ok || testPasses.Issued(pass, sale, user, until-1) != now {
@@ -96,23 +96,23 @@ func TestWorkSolutionsReturnOnePass(t *testing.T) {
 	if other, _, ok := testPasses.passForWork(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
 		t.Error("two solutions of one task return different passes")
 	}
-	easy := testPasses.work(sale, user, now, 1)
+	easy := testPasses.newTask(sale, user, now, 1)
 	for name, c := range map[string]struct {
 		task, nonce string
 		sale, user  shop.ID
 		at          shop.Millis
 	}{
-		"wrong":            {task.ID, wrongNonce(task), sale, user, now},
-		"another user":     {task.ID, nonce, sale, user + 1, now},
-		"another sale":     {task.ID, nonce, sale + 1, user, now},
-		"too late":         {task.ID, nonce, sale, user, task.Until},
-		"of another task":  {easy.ID, wrongNonce(easy), sale, user, now},
-		"another key":      {otherPasses.work(sale, user, now, 1).ID, "1", sale, user, now},
-		"a pass as a task": {pass, Solve(pass, 1), sale, user, now},
-		"not a number":     {task.ID, "x" + nonce, sale, user, now},
-		"a leading zero":   {task.ID, "0" + nonce, sale, user, now},
-		"empty":            {task.ID, "", sale, user, now},
-		"very long":        {task.ID, strings.Repeat("1", 1<<16), sale, user, now},
+		"a wrong nonce":                 {task.ID, wrongNonce(task), sale, user, now},
+		"another user":                  {task.ID, nonce, sale, user + 1, now},
+		"another sale":                  {task.ID, nonce, sale + 1, user, now},
+		"an expired task":               {task.ID, nonce, sale, user, task.Until},
+		"a wrong nonce of an easy task": {easy.ID, wrongNonce(easy), sale, user, now},
+		"another key":                   {otherPasses.newTask(sale, user, now, 1).ID, "1", sale, user, now},
+		"a pass as a task":              {pass, Solve(pass, 1), sale, user, now},
+		"not a number":                  {task.ID, "x" + nonce, sale, user, now},
+		"a leading zero":                {task.ID, "0" + nonce, sale, user, now},
+		"no nonce":                      {task.ID, "", sale, user, now},
+		"a very long nonce":             {task.ID, strings.Repeat("1", 1<<16), sale, user, now},
 	} {
 		if pass, _, ok := testPasses.passForWork(c.task, c.nonce, c.sale, c.user, c.at); ok || pass != "" {
 			t.Errorf("%s: got a pass, want none", name)
@@ -128,64 +128,65 @@ func wrongNonce(task *Task) string {
 	}
 }
 
-// A moderate rate, such as 200 people behind one address, does not add bits. A flood adds bits, is never rejected, and
-// is forgotten after a while. Other addresses are not affected.
+// A moderate rate, such as 200 people behind one address, does not add bits. A flood of requests adds bits, which are
+// removed 30 s after the flood. Other addresses are not affected.
 func TestPressureAddsBitsPerNetwork(t *testing.T) {
 	t.Parallel()
 	var p pressure
 	began := time.Now()
 	office, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	for i := range 200 {
-		if more := p.count(office, began.Add(time.Duration(i)*50*time.Millisecond)); more != 0 {
-			t.Fatalf("request %d of the office has %d more bits, want 0", i+1, more)
+		if addedBits := p.count(office, began.Add(time.Duration(i)*50*time.Millisecond)); addedBits != 0 {
+			t.Fatalf("request %d of the office: got %d added bits, want 0", i+1, addedBits)
 		}
 	}
 	last := 0
 	for i := range 20_000 {
-		more := p.count(flood, began.Add(time.Duration(i)*500*time.Microsecond))
-		if more < last {
-			t.Fatalf("request %d has %d more bits, fewer than the %d of the previous request", i+1, more, last)
+		addedBits := p.count(flood, began.Add(time.Duration(i)*500*time.Microsecond))
+		if addedBits < last {
+			t.Fatalf("request %d: got %d added bits, want at least the %d of the previous request", i+1, addedBits, last)
 		}
-		last = more
+		last = addedBits
 	}
 	if last != maxAddedBits {
-		t.Errorf("20,000 requests add %d bits, want %d", last, maxAddedBits)
+		t.Errorf("20,000 requests: got %d added bits, want %d", last, maxAddedBits)
 	}
-	if more := p.count(flood, began.Add(11*time.Second)); more == 0 {
-		t.Error("got no more bits 1 s after the flood, want some")
+	if addedBits := p.count(flood, began.Add(11*time.Second)); addedBits == 0 {
+		t.Error("got no added bits 1 s after the flood, want some")
 	}
-	if more := p.count(flood, began.Add(40*time.Second)); more != 0 {
-		t.Errorf("got %d more bits 30 s after the flood, want 0", more)
+	if addedBits := p.count(flood, began.Add(40*time.Second)); addedBits != 0 {
+		t.Errorf("got %d added bits 30 s after the flood, want 0", addedBits)
 	}
-	if more := p.count(office, began.Add(10*time.Second)); more != 0 {
-		t.Errorf("the flood of another address adds %d bits, want 0", more)
+	if addedBits := p.count(office, began.Add(10*time.Second)); addedBits != 0 {
+		t.Errorf("the flood of another address adds %d bits, want 0", addedBits)
 	}
 	six := func(host int) netip.Addr { return netip.MustParseAddr("2001:db8::" + strconv.Itoa(host)) }
-	more := 0
+	addedBits := 0
 	for i := range 2 * maxCalmRequests {
-		more = p.count(six(i), began)
+		addedBits = p.count(six(i), began)
 	}
-	if more == 0 {
-		t.Error("a /64 counts as many addresses, want one")
+	if addedBits == 0 {
+		t.Error("got no added bits for a flood from one /64, want the /64 counted as one network")
 	}
 	// Another /48: each request comes from its own /64.
 	for i := range 2 * maxCalmRequests * shop.WideFactor {
-		more = p.count(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
+		addedBits = p.count(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
 	}
-	if more == 0 {
-		t.Error("a /48 counts as 65,536 clients, want one site")
+	if addedBits == 0 {
+		t.Error("got no added bits for a flood from one /48, want the /48 counted as one network")
 	}
 	for i := range 4 * maxCalmRequests {
 		if p.count(netip.Addr{}, began.Add(time.Duration(i))) != 0 {
-			t.Fatal("an unknown address gets more bits, want 0")
+			t.Fatal("an unknown address gets added bits, want 0")
 		}
 	}
 }
 
-// Only a pass signed by our key is valid, and a solution only if it solves the task, for arbitrary input.
+// For arbitrary input, a pass is accepted only if it was signed with the key, and a solution only if it solves the
+// task.
 func FuzzPass(f *testing.F) {
 	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
-	pass, task := testPasses.issue(sale, user, now, until), testPasses.work(sale, user, now, MinWorkBits)
+	pass, task := testPasses.issue(sale, user, now, until), testPasses.newTask(sale, user, now, MinWorkBits)
 	f.Add(pass, Solve(task.Text, task.Bits))
 	f.Add(task.Text, Solve(task.Text, task.Bits))
 	f.Add(task.Text, "01")
@@ -193,7 +194,7 @@ func FuzzPass(f *testing.F) {
 	f.Add(otherPasses.issue(sale, user, now, until), "18446744073709551616")
 	f.Fuzz(func(t *testing.T, text, nonce string) {
 		if issued := testPasses.Issued(text, sale, user, now+1); (issued != 0) != (text == pass) {
-			t.Fatalf("%q is accepted as a pass of %d", text, issued)
+			t.Fatalf("pass %q: got the instant %d, want only the signed pass accepted", text, issued)
 		}
 		given, _, ok := testPasses.passForWork(text, nonce, sale, user, now+1)
 		if ok != (text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)) || ok != (given != "") {

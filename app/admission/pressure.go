@@ -12,16 +12,16 @@ import (
 const (
 	// pressureWindow is the time over which the pass requests of an address are counted.
 	pressureWindow = 10 * time.Second
-	// maxCalmRequests is the maximum number of pass requests per address in that time without harder tasks. An office
-	// of 200 people sends fewer. The limit of a wide network (Networks) is WideFactor times as high.
+	// maxCalmRequests is the maximum number of pass requests per address and pressureWindow without harder tasks. An
+	// office of 200 people sends fewer. For a wide network (see shop.Networks) it is shop.WideFactor times as high.
 	maxCalmRequests = 256
 	// maxAddedBits is the maximum number of added bits.
 	maxAddedBits = 6
-	// maxCountedNetworks limits the memory to about 5 MB. Beyond it all counts restart.
+	// maxCountedNetworks limits the memory to about 5 MB. At this number all counts are reset.
 	maxCountedNetworks = 65_536
 )
 
-// pressure counts, on this node, the pass requests from each of the Networks of an address.
+// pressure counts, on this node, the pass requests from each network of an address (see shop.Networks).
 type pressure struct {
 	mu        sync.Mutex
 	own, wide map[netip.Prefix]*requestCounts
@@ -34,31 +34,34 @@ type requestCounts struct {
 	now, before int
 }
 
-// count counts a request and returns the bits to add to the difficulty: 0 up to the limit, then one more for each
-// doubling. It returns 0 for the zero address.
-func (p *pressure) count(from netip.Addr, now time.Time) (more int) {
+// count counts a request and returns the bits to add to the difficulty: 0 up to the limit, then one bit for each
+// doubling of the requests. It returns 0 for the zero address.
+func (p *pressure) count(from netip.Addr, now time.Time) (addedBits int) {
 	if !from.IsValid() {
 		return 0
 	}
 	own, wide := shop.Networks(from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	more = countRequest(&p.own, own, maxCalmRequests, now)
+	addedBits = countRequest(&p.own, own, maxCalmRequests, now)
 	if wide.IsValid() {
-		more = max(more, countRequest(&p.wide, wide, maxCalmRequests*shop.WideFactor, now))
+		addedBits = max(addedBits, countRequest(&p.wide, wide, maxCalmRequests*shop.WideFactor, now))
 	}
-	return more
+	return addedBits
 }
 
-// countRequest counts a request of one network with the limit calm. The caller holds mu.
-func countRequest(of *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time) (more int) {
-	a := (*of)[network]
+// countRequest counts a request of one network; limit is the number of requests without added bits. The caller holds
+// mu.
+func countRequest(
+	counts *map[netip.Prefix]*requestCounts, network netip.Prefix, limit int, now time.Time,
+) (addedBits int) {
+	a := (*counts)[network]
 	if a == nil {
-		if *of == nil || len(*of) >= maxCountedNetworks {
-			*of = make(map[netip.Prefix]*requestCounts)
+		if *counts == nil || len(*counts) >= maxCountedNetworks {
+			*counts = make(map[netip.Prefix]*requestCounts)
 		}
 		a = &requestCounts{began: now}
-		(*of)[network] = a
+		(*counts)[network] = a
 	}
 	switch since := now.Sub(a.began); {
 	case since >= 2*pressureWindow:

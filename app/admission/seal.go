@@ -9,21 +9,21 @@ import (
 	"stampede/app/shop"
 )
 
-// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale, which the reader must
-// provide. Each node with the key can verify it.
+// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale. The caller of verify must set
+// these fields. Each node with the key can verify a seal.
 //
-//	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these, the sale, the user
-//	and about
+//	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these fields, sale,
+//	user and binding
 //
-// 34 bytes, 46 characters: with a nonce of eight digits appended, a proof of work hashes one SHA-256 block.
+// A seal has 34 bytes and 46 characters. Its text, a colon and a nonce of up to eight digits fit in one SHA-256 block.
 type seal struct {
-	kind   byte
-	sale   shop.ID
-	user   shop.ID
-	about  string // further binding that is sent next to the seal: the picture ID of a captcha
-	issued shop.Millis
-	until  shop.Millis // invalid from this instant on
-	bits   byte        // difficulty of a proof of work
+	kind    byte
+	sale    shop.ID
+	user    shop.ID
+	binding string // sent next to the seal: the picture ID of a captcha
+	issued  shop.Millis
+	until   shop.Millis // invalid from this instant on
+	bits    byte        // difficulty of a proof of work
 }
 
 // The kinds also identify the version of the layout.
@@ -38,7 +38,7 @@ const (
 	sealMAC  = 16
 )
 
-var sealText = base64.RawURLEncoding.Strict() // strict, so that each seal has exactly one text form
+var sealEncoding = base64.RawURLEncoding.Strict() // strict, so that each seal has exactly one text form
 
 func (s seal) body() []byte {
 	b := append(make([]byte, 0, sealBody+sealMAC), s.kind)
@@ -53,23 +53,23 @@ func (s seal) mac(key, body []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write(body)
 	h.Write(owner)
-	h.Write([]byte(s.about))
+	h.Write([]byte(s.binding))
 	return h.Sum(nil)[:sealMAC]
 }
 
 // text returns the text form of the seal.
 func (s seal) text(key []byte) string {
 	body := s.body()
-	return sealText.EncodeToString(append(body, s.mac(key, body)...))
+	return sealEncoding.EncodeToString(append(body, s.mac(key, body)...))
 }
 
-// read decodes text as a seal of this kind, sale, user and about. It returns false if the key did not sign it for
-// exactly these, or if it has expired.
-func (s seal) read(key []byte, text string, now shop.Millis) (seal, bool) {
-	if len(text) != sealText.EncodedLen(sealBody+sealMAC) {
+// verify decodes text as a seal with the kind, sale, user and binding of s. It returns false if the MAC does not match
+// these values, or if the seal has expired.
+func (s seal) verify(key []byte, text string, now shop.Millis) (seal, bool) {
+	if len(text) != sealEncoding.EncodedLen(sealBody+sealMAC) {
 		return seal{}, false
 	}
-	raw, err := sealText.DecodeString(text)
+	raw, err := sealEncoding.DecodeString(text)
 	if err != nil || len(raw) != sealBody+sealMAC { // the decoder ignores line breaks, so the length may differ
 		return seal{}, false
 	}

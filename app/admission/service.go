@@ -40,7 +40,7 @@ type PassSettings interface {
 //	          ├ pass, many requests from the address; work ─→ a task ── solve ─→ a pass issued at the task's instant
 //	          └ captcha ─→ a picture ── solve, one try ─→ a pass
 //
-// An address under pressure gets harder tasks but is never rejected: it may belong to a whole office.
+// An address with too many requests gets harder tasks but is never rejected: a whole office may share the address.
 type PassService struct {
 	Catalogue *catalog.Catalogue
 	Clock     *shop.Clock
@@ -48,56 +48,57 @@ type PassService struct {
 	Captcha   Captcha // nil: work replaces captchas
 	Settings  PassSettings
 
-	bits     atomic.Int64 // last difficulty read; 0: not read yet
-	pressure pressure
-	tries    tries
+	bits          atomic.Int64 // the last difficulty that was read; 0: none was read yet
+	pressure      pressure
+	captchaCounts captchaCounts
 }
 
-// settingsEvery is the interval between reads of the task difficulty.
+// settingsEvery is the interval at which Run reads the task difficulty.
 const settingsEvery = 500 * time.Millisecond
 
-// Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, they stay unchanged.
-func (d *PassService) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, settingsEvery, "read the task difficulty", d.RunOnce)
+// Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, the settings stay
+// unchanged.
+func (s *PassService) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, settingsEvery, "read the task difficulty", s.RunOnce)
 }
 
 // RunOnce reads the settings.
-func (d *PassService) RunOnce(ctx context.Context) error {
-	bits, err := d.Settings.WorkBits(ctx)
+func (s *PassService) RunOnce(ctx context.Context) error {
+	bits, err := s.Settings.WorkBits(ctx)
 	if err != nil {
 		return fmt.Errorf("read the task difficulty: %w", err)
 	}
-	d.bits.Store(int64(bits))
+	s.bits.Store(int64(bits))
 	return nil
 }
 
 // RequestPass returns a pass, or the task that must be solved first.
-func (d *PassService) RequestPass(ctx context.Context, q PassRequest) (PassResult, error) {
-	sale, now, err := d.admit(ctx, q)
+func (s *PassService) RequestPass(ctx context.Context, q PassRequest) (PassResult, error) {
+	sale, now, err := s.admit(ctx, q)
 	if err != nil {
 		return PassResult{}, err
 	}
-	more := d.pressure.count(q.From, time.Now())
+	addedBits := s.pressure.count(q.From, time.Now())
 	switch {
-	case sale.Challenge == shop.ChallengePass && more == 0:
+	case sale.Challenge == shop.ChallengePass && addedBits == 0:
 		until := now.Add(passLife)
-		return PassResult{Pass: d.Passes.issue(sale.ID, q.User, now, until), Until: until}, nil
-	case sale.Challenge == shop.ChallengeCaptcha && d.Captcha != nil:
-		return d.picture(ctx, q)
+		return PassResult{Pass: s.Passes.issue(sale.ID, q.User, now, until), Until: until}, nil
+	case sale.Challenge == shop.ChallengeCaptcha && s.Captcha != nil:
+		return s.newCaptchaTask(ctx, q)
 	}
-	return PassResult{Task: d.Passes.work(sale.ID, q.User, now, d.workBits(more))}, nil
+	return PassResult{Task: s.Passes.newTask(sale.ID, q.User, now, s.workBits(addedBits))}, nil
 }
 
-// SolvePass returns the pass for a solved task. For proofs of work a repeat of the solution returns the same pass.
-func (d *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult, error) {
-	sale, now, err := d.admit(ctx, q)
+// SolvePass returns the pass for a solved task. A solved proof of work that is sent again returns the same pass.
+func (s *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult, error) {
+	sale, now, err := s.admit(ctx, q)
 	if err != nil {
 		return PassResult{}, err
 	}
-	if sale.Challenge == shop.ChallengeCaptcha && d.Captcha != nil {
-		return d.solvePicture(ctx, q, now)
+	if sale.Challenge == shop.ChallengeCaptcha && s.Captcha != nil {
+		return s.solvePicture(ctx, q, now)
 	}
-	pass, until, ok := d.Passes.passForWork(q.Task, q.Answer, sale.ID, q.User, now)
+	pass, until, ok := s.Passes.passForWork(q.Task, q.Answer, sale.ID, q.User, now)
 	if !ok {
 		return PassResult{}, shop.Fail(shop.PassRequired,
 			"the nonce does not solve a task of this user and sale; request a new task")
@@ -105,17 +106,17 @@ func (d *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult,
 	return PassResult{Pass: pass, Until: until}, nil
 }
 
-// admit reports whether passes are available for the sale now. WrongState: the sale requires no pass. NotOpen, Closed:
-// too early, too late.
-func (d *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, shop.Millis, error) {
+// admit returns the sale and the present time if passes are available for the sale now. WrongState: the sale requires
+// no pass. NotOpen: it is too early. Closed: it is too late.
+func (s *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, shop.Millis, error) {
 	if q.Sale <= 0 {
 		return nil, 0, shop.Fail(shop.BadRequest, "sale is missing")
 	}
-	sale, err := d.Catalogue.VisibleSale(ctx, q.Sale)
+	sale, err := s.Catalogue.VisibleSale(ctx, q.Sale)
 	if err != nil {
 		return nil, 0, err
 	}
-	now := d.Clock.Now()
+	now := s.Clock.Now()
 	switch early := sale.OpensAt.Sub(now) - PassBefore; {
 	case !sale.Challenge.NeedsPass():
 		return nil, 0, shop.Fail(shop.WrongState, "this sale requires no pass: buy without one")
@@ -127,7 +128,7 @@ func (d *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, sho
 	return sale, now, nil
 }
 
-// workBits returns the task difficulty in bits, with more bits added for pressure.
-func (d *PassService) workBits(more int) int {
-	return min(cmp.Or(int(d.bits.Load()), DefaultWorkBits)+more, MaxWorkBits)
+// workBits returns the task difficulty in bits, with addedBits for an address with too many requests.
+func (s *PassService) workBits(addedBits int) int {
+	return min(cmp.Or(int(s.bits.Load()), DefaultWorkBits)+addedBits, MaxWorkBits)
 }

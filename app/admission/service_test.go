@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// passWorld has the sales that a test sets. Its captchas show their own IDs and are valid once.
+// passWorld contains the sales that a test sets. The solution of its captchas is their ID, and each is checked once.
 type passWorld struct {
 	catalog.Store
 	sales map[shop.ID]shop.Sale
@@ -58,9 +58,9 @@ func newPassWorld() (*passWorld, *PassService) {
 		id := shop.ID(i + 1)
 		w.sales[id] = shop.Sale{ID: id, Challenge: kind, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour)}
 	}
-	early, over := w.sales[5], w.sales[6]
-	early.OpensAt, over.ClosesAt = now.Add(10*time.Minute), now.Add(-time.Second)
-	w.sales[5], w.sales[6] = early, over
+	early, closed := w.sales[5], w.sales[6]
+	early.OpensAt, closed.ClosesAt = now.Add(10*time.Minute), now.Add(-time.Second)
+	w.sales[5], w.sales[6] = early, closed
 	return w, &PassService{
 		Catalogue: catalog.NewCatalogue(w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w,
 		Settings: w,
@@ -71,7 +71,7 @@ func wantCode(t *testing.T, what string, err error, want shop.Code) *shop.Error 
 	t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != want {
-		t.Fatalf("%s: %v, want %s", what, err, want)
+		t.Fatalf("%s: got %v, want %s", what, err, want)
 	}
 	return e
 }
@@ -79,20 +79,20 @@ func wantCode(t *testing.T, what string, err error, want shop.Code) *shop.Error 
 // A request that is too early, too late, without a sale, or for a sale without a pass gets the matching error.
 func TestPassRequestsOutsideSaleAreRejected(t *testing.T) {
 	t.Parallel()
-	_, d := newPassWorld()
-	ask := func(sale shop.ID) error {
-		_, err := d.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale})
-		_, solving := d.SolvePass(t.Context(), PassRequest{User: 42, Sale: sale, Task: "x", Answer: "1"})
+	_, s := newPassWorld()
+	requestPass := func(sale shop.ID) error {
+		_, err := s.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale})
+		_, solving := s.SolvePass(t.Context(), PassRequest{User: 42, Sale: sale, Task: "x", Answer: "1"})
 		if shop.AsError(err).Code != shop.AsError(solving).Code {
 			t.Errorf("sale %d: RequestPass returned %v, SolvePass returned %v; want the same code", sale, err, solving)
 		}
 		return err
 	}
-	wantCode(t, "none", ask(1), shop.WrongState)
-	wantCode(t, "over", ask(6), shop.Closed)
-	wantCode(t, "unknown", ask(77), shop.NotFound)
-	wantCode(t, "no sale", ask(0), shop.BadRequest)
-	e := wantCode(t, "early", ask(5), shop.NotOpen)
+	wantCode(t, "a sale without passes", requestPass(1), shop.WrongState)
+	wantCode(t, "a closed sale", requestPass(6), shop.Closed)
+	wantCode(t, "an unknown sale", requestPass(77), shop.NotFound)
+	wantCode(t, "a request without a sale", requestPass(0), shop.BadRequest)
+	e := wantCode(t, "a sale that opens in ten minutes", requestPass(5), shop.NotOpen)
 	if wait := time.Duration(e.RetryMS) * time.Millisecond; wait > 9*time.Minute || wait < 8*time.Minute {
 		t.Errorf("got retry_ms %v, want the time until 1 min before the opening", wait)
 	}
@@ -101,135 +101,135 @@ func TestPassRequestsOutsideSaleAreRejected(t *testing.T) {
 // A picture can be solved once, by the user and for the sale of its request. Repeated wrong solutions are rate limited.
 func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 	t.Parallel()
-	w, d := newPassWorld()
+	w, s := newPassWorld()
 	w.sales[7] = w.sales[3]
 	other := w.sales[7]
 	other.ID = 7
 	w.sales[7] = other
 	picture := func(user shop.ID) *Task {
 		t.Helper()
-		a, err := d.RequestPass(t.Context(), PassRequest{User: user, Sale: 3})
+		a, err := s.RequestPass(t.Context(), PassRequest{User: user, Sale: 3})
 		if err != nil || a.Task == nil || a.Task.Kind != shop.ChallengeCaptcha || a.Task.Image == "" || a.Pass != "" {
-			t.Fatalf("got %+v, %v", a, err)
+			t.Fatalf("got %+v, %v, want a captcha task", a, err)
 		}
 		return a.Task
 	}
-	read := func(user, sale shop.ID, task, answer string) (PassResult, error) {
-		return d.SolvePass(t.Context(), PassRequest{User: user, Sale: sale, Task: task, Answer: answer})
+	solve := func(user, sale shop.ID, task, answer string) (PassResult, error) {
+		return s.SolvePass(t.Context(), PassRequest{User: user, Sale: sale, Task: task, Answer: answer})
 	}
 	task := picture(42)
 	right := task.ID[:len("picture0")]
-	for name, wrong := range map[string]func() (PassResult, error){
-		"another user":             func() (PassResult, error) { return read(43, 3, task.ID, right) },
-		"another sale":             func() (PassResult, error) { return read(42, 7, task.ID, right) },
-		"an id without a seal":     func() (PassResult, error) { return read(42, 3, right, right) },
-		"the seal of another user": func() (PassResult, error) { return read(44, 3, right+picture(45).ID[len(right):], right) },
-		"nothing":                  func() (PassResult, error) { return read(46, 3, "", "") },
+	for name, attempt := range map[string]func() (PassResult, error){
+		"another user":             func() (PassResult, error) { return solve(43, 3, task.ID, right) },
+		"another sale":             func() (PassResult, error) { return solve(42, 7, task.ID, right) },
+		"an id without a seal":     func() (PassResult, error) { return solve(42, 3, right, right) },
+		"the seal of another user": func() (PassResult, error) { return solve(44, 3, right+picture(45).ID[len(right):], right) },
+		"an empty solution":        func() (PassResult, error) { return solve(46, 3, "", "") },
 	} {
-		a, err := wrong()
+		a, err := attempt()
 		wantCode(t, name, err, shop.CaptchaRequired)
 		if a.Pass != "" {
 			t.Errorf("%s: got a pass, want none", name)
 		}
 	}
-	a, err := read(42, 3, task.ID, right)
-	if err != nil || testPasses.Issued(a.Pass, 3, 42, d.Clock.Now()) == 0 {
-		t.Fatalf("right solution: got %+v, %v", a, err)
+	a, err := solve(42, 3, task.ID, right)
+	if err != nil || testPasses.Issued(a.Pass, 3, 42, s.Clock.Now()) == 0 {
+		t.Fatalf("right solution: got %+v, %v, want a pass", a, err)
 	}
-	_, err = read(42, 3, task.ID, right)
+	_, err = solve(42, 3, task.ID, right)
 	wantCode(t, "a repeated solution", err, shop.CaptchaRequired)
 
-	for range maxWrong {
-		_, err = read(50, 3, picture(50).ID, "wrong")
-		wantCode(t, "wrong", err, shop.CaptchaRequired)
+	for range maxWrongSolutions {
+		_, err = solve(50, 3, picture(50).ID, "wrong")
+		wantCode(t, "a wrong solution", err, shop.CaptchaRequired)
 	}
-	_, err = d.RequestPass(t.Context(), PassRequest{User: 50, Sale: 3})
+	_, err = s.RequestPass(t.Context(), PassRequest{User: 50, Sale: 3})
 	if e := wantCode(t, "after five wrong solutions", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
 		t.Errorf("got retry_ms %d, want 1 to 60,000", e.RetryMS)
 	}
-	_, err = read(50, 3, task.ID, right)
+	_, err = solve(50, 3, task.ID, right)
 	wantCode(t, "a solution after five wrong ones", err, shop.RateLimited)
 	for range maxPictures {
 		picture(51)
 	}
-	_, err = d.RequestPass(t.Context(), PassRequest{User: 51, Sale: 3})
+	_, err = s.RequestPass(t.Context(), PassRequest{User: 51, Sale: 3})
 	wantCode(t, "the eleventh captcha", err, shop.RateLimited)
 	picture(52) // other users are not affected
 
 	w.err = shop.ErrTransient
-	_, err = d.RequestPass(t.Context(), PassRequest{User: 53, Sale: 3})
-	wantCode(t, "no captchas", err, shop.Busy)
+	_, err = s.RequestPass(t.Context(), PassRequest{User: 53, Sale: 3})
+	wantCode(t, "an unavailable captcha service", err, shop.Busy)
 }
 
 // The captcha service receives the client's address and its number of pictures without a solution. When pictures are
 // scarce, other clients have priority.
-func TestCaptchaServiceReceivesUnreadCount(t *testing.T) {
+func TestCaptchaServiceReceivesUnsolvedCount(t *testing.T) {
 	t.Parallel()
-	w, d := newPassWorld()
+	w, s := newPassWorld()
 	from := netip.MustParseAddr("192.0.2.7")
-	ask := func() (task string) {
+	requestPass := func() (task string) {
 		t.Helper()
-		a, err := d.RequestPass(t.Context(), PassRequest{User: 42, Sale: 3, From: from})
+		a, err := s.RequestPass(t.Context(), PassRequest{User: 42, Sale: 3, From: from})
 		fakes.Must(t, err)
 		return a.Task.ID
 	}
 	answer := func(task, solution string) {
-		_, _ = d.SolvePass(t.Context(), PassRequest{User: 42, Sale: 3, Task: task, Answer: solution})
+		_, _ = s.SolvePass(t.Context(), PassRequest{User: 42, Sale: 3, Task: task, Answer: solution})
 	}
-	first := ask()
-	second := ask()
+	first := requestPass()
+	second := requestPass()
 	answer(first, "wrong")
 	answer(second, "picture1")
-	ask()
-	ask()
-	for i, unread := range []int{0, 1, 0, 1} {
-		if want := (PictureClient{From: from, Unread: unread}); w.clients[i] != want {
-			t.Errorf("captcha %d was requested by %+v, want %+v", i, w.clients[i], want)
+	requestPass()
+	requestPass()
+	for i, unsolved := range []int{0, 1, 0, 1} {
+		if want := (PictureClient{From: from, Unsolved: unsolved}); w.clients[i] != want {
+			t.Errorf("captcha %d: got the client %+v, want %+v", i, w.clients[i], want)
 		}
 	}
 }
 
-// The newest difficulty setting applies. An address under pressure gets a harder task instead of a rejection, even if
-// passes need no task.
+// The newest difficulty setting applies. An address with too many requests gets a harder task instead of a rejection,
+// even if the sale requires no task.
 func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	t.Parallel()
-	w, d := newPassWorld()
-	work := func(sale shop.ID, from netip.Addr) int {
+	w, s := newPassWorld()
+	workBits := func(sale shop.ID, from netip.Addr) int {
 		t.Helper()
-		a, err := d.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale, From: from})
+		a, err := s.RequestPass(t.Context(), PassRequest{User: 42, Sale: sale, From: from})
 		if err != nil || a.Task == nil == (a.Pass == "") {
-			t.Fatalf("got %+v, %v", a, err)
+			t.Fatalf("got %+v, %v, want either a pass or a task", a, err)
 		}
 		if a.Task == nil {
 			return 0
 		}
 		return a.Task.Bits
 	}
-	calm, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
-	if bits := work(4, calm); bits != DefaultWorkBits {
+	normalAddr, busyAddr := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	if bits := workBits(4, normalAddr); bits != DefaultWorkBits {
 		t.Errorf("got %d bits before the setting was read, want the default", bits)
 	}
 	for _, bits := range []int{4, 9} {
 		w.bits = bits
-		if err := d.RunOnce(t.Context()); err != nil || work(4, calm) != bits {
-			t.Errorf("got %d bits, want %d (%v)", work(4, calm), bits, err)
+		if err := s.RunOnce(t.Context()); err != nil || workBits(4, normalAddr) != bits {
+			t.Errorf("got %d bits, want %d (%v)", workBits(4, normalAddr), bits, err)
 		}
 	}
 	w.err = shop.ErrTransient
-	if err := d.RunOnce(t.Context()); err == nil || work(4, calm) != 9 {
-		t.Errorf("got %d bits and error %v while the database is unreachable, want 9 bits and an error", work(4, calm), err)
+	if err := s.RunOnce(t.Context()); err == nil || workBits(4, normalAddr) != 9 {
+		t.Errorf("got %d bits and error %v while the database is unreachable, want 9 bits and an error", workBits(4, normalAddr), err)
 	}
 	for range 2 * maxCalmRequests {
-		work(2, flood)
+		workBits(2, busyAddr)
 	}
-	if bits := work(2, flood); bits <= 9 {
-		t.Errorf("an address under pressure has %d bits of work, want more than 9", bits)
+	if bits := workBits(2, busyAddr); bits <= 9 {
+		t.Errorf("an address with too many requests: got %d bits, want more than 9", bits)
 	}
-	if bits := work(2, calm); bits != 0 {
-		t.Errorf("another address has %d bits of work, want 0", bits)
+	if bits := workBits(2, normalAddr); bits != 0 {
+		t.Errorf("another address: got %d bits, want 0", bits)
 	}
 	w.bits, w.err = MaxWorkBits, nil
-	if err := d.RunOnce(t.Context()); err != nil || work(4, flood) != MaxWorkBits {
-		t.Errorf("got %d bits, want %d (%v)", work(4, flood), MaxWorkBits, err)
+	if err := s.RunOnce(t.Context()); err != nil || workBits(4, busyAddr) != MaxWorkBits {
+		t.Errorf("got %d bits, want %d (%v)", workBits(4, busyAddr), MaxWorkBits, err)
 	}
 }

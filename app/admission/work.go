@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Limits of the difficulty in bits. Each bit doubles the work. 16 bits are 65,536 hashes on average: a moment for a
-// browser, negligible for a bot farm. 26 bits are minutes for a browser.
+// Limits of the difficulty in bits. Each bit doubles the work. 16 bits are 65,536 hashes on average: less than a second
+// in a browser, negligible for a bot farm. 26 bits take minutes in a browser.
 const (
 	DefaultWorkBits = 16
 	MinWorkBits     = 1
@@ -32,26 +32,27 @@ const (
 //   - captcha: the solution is the text in Image.
 type Task struct {
 	Kind  shop.Challenge `json:"kind"`
-	ID    string         `json:"id"` // sent back with the solution
+	ID    string         `json:"id"` // to be sent with the solution
 	Text  string         `json:"text,omitempty"`
 	Bits  int            `json:"bits,omitempty"`
 	Image string         `json:"image,omitempty"` // data URL: data:image/png;base64,…
 	Until shop.Millis    `json:"until"`           // invalid from this instant on
 }
 
-// work returns a new proof-of-work task.
-func (p *Passes) work(sale, user shop.ID, now shop.Millis, bits int) *Task {
+// newTask returns a new proof-of-work task.
+func (p *Passes) newTask(sale, user shop.ID, now shop.Millis, bits int) *Task {
 	s := seal{kind: sealWork, sale: sale, user: user, issued: now, until: now.Add(workTime), bits: byte(bits)}
 	text := s.text(p.key)
 	return &Task{Kind: shop.ChallengeWork, ID: text, Text: text, Bits: bits, Until: s.until}
 }
 
 // passForWork returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The
-// pass is derived from the task: the same solution gives the same pass on any node, and both allow one buy in total.
+// pass is derived from the task, so a solution that is sent twice returns the same pass, on any node. That pass allows
+// one buy.
 func (p *Passes) passForWork(
 	task, nonce string, sale, user shop.ID, now shop.Millis,
 ) (pass string, until shop.Millis, ok bool) {
-	s, ok := seal{kind: sealWork, sale: sale, user: user}.read(p.key, task, now)
+	s, ok := seal{kind: sealWork, sale: sale, user: user}.verify(p.key, task, now)
 	if !ok || !isNonce(nonce) || !Solves(task, nonce, int(s.bits)) {
 		return "", 0, false
 	}
@@ -65,15 +66,15 @@ func isNonce(s string) bool {
 }
 
 // Solves reports whether the nonce solves the proof of work with this text.
-func Solves(text, nonce string, zeros int) bool {
+func Solves(text, nonce string, minBits int) bool {
 	sum := sha256.Sum256([]byte(text + ":" + nonce))
-	return bits.LeadingZeros64(binary.BigEndian.Uint64(sum[:])) >= zeros
+	return bits.LeadingZeros64(binary.BigEndian.Uint64(sum[:])) >= minBits
 }
 
 // Solve solves a proof of work: it returns the smallest nonce.
-func Solve(text string, zeros int) (nonce string) {
+func Solve(text string, minBits int) (nonce string) {
 	for n := int64(0); ; n++ {
-		if nonce = strconv.FormatInt(n, 10); Solves(text, nonce, zeros) {
+		if nonce = strconv.FormatInt(n, 10); Solves(text, nonce, minBits) {
 			return nonce
 		}
 	}

@@ -34,7 +34,8 @@ func IsReal(gateway string) bool {
 // DefaultTimeout limits one call to the gateway.
 const DefaultTimeout = 5 * time.Second
 
-// Options has the shop's agreement with Alipay. Keys are texts: PEM, or plain base64 as written by Alipay's key tool.
+// Options contains the settings of the shop's account at Alipay. Keys are texts: PEM, or plain base64 as written by
+// Alipay's key tool.
 type Options struct {
 	Gateway    string // address; Production if empty
 	AppID      string
@@ -47,15 +48,15 @@ type Options struct {
 	Cert      string // the gateway's certificate
 	RootCert  string // the bundle of root certificates
 
-	NotifyURL string // target of notifications; empty: none are sent
-	ReturnURL string // the page after a page or wap payment; empty: none
+	NotifyURL string // target of notifications; empty: the gateway sends no notifications
+	ReturnURL string // the page that the browser opens after a page or wap payment; empty: no page
 
-	Timeout time.Duration // of one call; 0: DefaultTimeout
+	Timeout time.Duration // timeout of one call; 0: DefaultTimeout
 }
 
 // KeyError names the option that cannot be read.
 type KeyError struct {
-	Option string // as in Options
+	Option string // name of the field in Options
 	Err    error
 }
 
@@ -74,7 +75,7 @@ type Alipay struct {
 
 var _ payment.Gateway = (*Alipay)(nil)
 
-// New reads the keys; a *KeyError names the first invalid one. It makes no call.
+// New reads the keys and makes no call. A *KeyError names the first invalid key.
 func New(o Options) (*Alipay, error) {
 	o.Gateway, o.Timeout = cmp.Or(o.Gateway, Production), cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	zone, err := time.LoadLocation("Asia/Shanghai")

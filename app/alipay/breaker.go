@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// openAfter is how many consecutive faults open the breaker: a single lost reply is normal.
+	// openAfter is the number of consecutive faults that open the breaker. It exceeds 1, because a single lost reply is
+	// normal.
 	openAfter = 5
 	// retryPause is the pause before one call tries the gateway again. It is short because reconciliation must find a
 	// missed payment within a minute.
 	retryPause = 2 * time.Second
 )
 
-// newBreaker protects callers from an unavailable gateway: after openAfter consecutive faults, calls fail at once for
-// retryPause, then one call may try. A signed rejection counts as a success, a timeout as a fault, and a cancelled call
-// as neither.
+// newBreaker returns a breaker that protects callers from an unavailable gateway. After openAfter consecutive faults,
+// calls fail immediately for retryPause; then one call is sent as a test. A signed rejection counts as a success, and a
+// timeout counts as a fault. A cancelled call does not count.
 func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: "alipay", MaxRequests: 1, Timeout: retryPause,
@@ -30,7 +31,7 @@ func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	})
 }
 
-// rejected reports whether the breaker rejected the call without trying it.
+// rejected reports whether the breaker rejected the call without sending it.
 func rejected(err error) bool {
 	return errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)
 }

@@ -11,43 +11,43 @@ import (
 	"stampede/app/payment"
 )
 
-// P8: consecutive faults open the breaker, one call at a time checks whether the gateway is available again, and
-// neither a signed rejection nor a cancelled call counts as a fault.
+// P8: consecutive faults open the breaker. After the pause one call tests whether the gateway is available again.
+// Signed rejections and cancelled calls do not count as faults.
 func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker()
-		end := func(err error) error {
+		execute := func(err error) error {
 			_, err = b.Execute(func() (struct{}, error) { return struct{}{}, err })
 			return err
 		}
 		fault := errUnknown("test", context.DeadlineExceeded)
 		for range openAfter - 1 {
-			if rejected(end(fault)) {
-				t.Fatal("the breaker opened too early")
+			if rejected(execute(fault)) {
+				t.Fatal("the breaker is open before openAfter faults, want closed")
 			}
 		}
-		_ = end(errUnknown("test", context.Canceled))
+		_ = execute(errUnknown("test", context.Canceled))
 		if b.State() != gobreaker.StateClosed {
-			t.Fatal("an abandoned call must not count")
+			t.Fatal("the breaker is open after a cancelled call, want closed")
 		}
-		_ = end(fault)
-		if !rejected(end(nil)) {
+		_ = execute(fault)
+		if !rejected(execute(nil)) {
 			t.Fatal("the breaker is closed, want open")
 		}
 		time.Sleep(retryPause + 1)
 		_, err := b.Execute(func() (struct{}, error) {
-			if !rejected(end(nil)) {
-				t.Error("after the pause one call is allowed and the others are rejected")
+			if !rejected(execute(nil)) {
+				t.Error("a second call after the pause was not rejected")
 			}
 			return struct{}{}, fault
 		})
-		if rejected(err) || !rejected(end(nil)) {
-			t.Fatal("the breaker is closed after a failed attempt, want open")
+		if rejected(err) || !rejected(execute(nil)) {
+			t.Fatal("the breaker is closed after a failed test call, want open")
 		}
 		time.Sleep(retryPause + 1)
-		_ = end(errUnknown("test", context.Canceled))
-		if rejected(end(&businessError{})) || rejected(end(payment.ErrGatewayRefused)) {
+		_ = execute(errUnknown("test", context.Canceled))
+		if rejected(execute(&businessError{})) || rejected(execute(payment.ErrGatewayRefused)) {
 			t.Fatal("the breaker is open after a refusal, want closed")
 		}
 	})

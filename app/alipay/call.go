@@ -13,13 +13,13 @@ import (
 // timeFormat is the gateway's time format, in Asia/Shanghai.
 const timeFormat = "2006-01-02 15:04:05"
 
-// head has the common fields of every reply. The other fields are decoded into our own structs: those of the library
-// reject a whole reply for the format of a field that is not used here.
+// head has the common fields of every reply. The other fields are decoded into structs of this package: a struct of the
+// library rejects a whole reply if a field that is not used here has an unexpected format.
 type head struct{ alipay.Error }
 
 func (h *head) result() *alipay.Error { return &h.Error }
 
-// A reply struct embeds head.
+// reply is implemented by the reply structs, because they embed head.
 type reply interface{ result() *alipay.Error }
 
 // call sends one request to the gateway and decodes its verified reply into out. A *businessError is a signed
@@ -32,8 +32,8 @@ func (a *Alipay) call(ctx context.Context, request alipay.Param, out reply) erro
 	return err
 }
 
-// exchange makes a call without the breaker. The library returns no error for a signed rejection. A reply without a
-// valid signature is unknown.
+// exchange is `call` without the breaker. The library returns no error for a signed rejection. If a reply has no valid
+// signature, the result is unknown.
 func (a *Alipay) exchange(ctx context.Context, request alipay.Param, out reply) error {
 	if err := a.client.Request(ctx, request, out); err != nil {
 		return errUnknown(request.APIName(), err)
@@ -44,13 +44,13 @@ func (a *Alipay) exchange(ctx context.Context, request alipay.Param, out reply) 
 	return nil
 }
 
-// errUnknown reports that the gateway may have executed the request (I6). The text is formatted here: the library
-// returns an error that is a nil pointer; formatting works with it, but calling Error panics.
+// errUnknown reports that the gateway may have executed the request (I6). The error is formatted here, because the
+// library can return a nil pointer as an error: fmt can format it, but a call of its method Error panics.
 func errUnknown(method string, err error) error {
 	return fmt.Errorf("%s: %w: %w", method, err, shop.ErrTransient)
 }
 
-// parseTime parses a time of the gateway; 0 if there is no valid time.
+// parseTime parses a time of the gateway. It returns 0 for an invalid time.
 func (a *Alipay) parseTime(text string) shop.Millis {
 	t, err := time.ParseInLocation(timeFormat, text, a.zone)
 	if err != nil {

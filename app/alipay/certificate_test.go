@@ -32,7 +32,8 @@ func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) s
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// Certificate mode: signed requests name both certificates, and the gateway's key is that of its certificate.
+// In certificate mode, signed requests name the shop's certificate and the root certificates, and the gateway's
+// certificate contains its key.
 func TestCertificateModeSignsAndVerifies(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()
@@ -48,7 +49,7 @@ func TestCertificateModeSignsAndVerifies(t *testing.T) {
 	kit.Must(t, err)
 	signed := address.Query()
 	if len(signed.Get("app_cert_sn")) != 32 || len(signed.Get("alipay_root_cert_sn")) != 32 {
-		t.Errorf("signed: %v", signed)
+		t.Errorf("got the request %v, want serial numbers of 32 digits", signed)
 	}
 	c.pay(t, 1, payment.ViaPage)
 	kit.Must(t, c.sim.Pay("1"))
@@ -57,11 +58,11 @@ func TestCertificateModeSignsAndVerifies(t *testing.T) {
 	}
 	form := c.notifications(t, 1)[0]
 	if _, err := c.VerifyNotification(form); err != nil {
-		t.Errorf("notified: %v", err)
+		t.Errorf("notification: got %v, want no error", err)
 	}
 	form.Set("alipay_cert_sn", strings.Repeat("0", 32))
 	if _, err := c.VerifyNotification(form); !errors.Is(err, payment.ErrForged) {
-		t.Errorf("an unknown certificate: %v, want forged", err)
+		t.Errorf("an unknown certificate: got %v, want forged", err)
 	}
 }
 
@@ -88,9 +89,9 @@ func TestInvalidKeyErrorNamesOption(t *testing.T) {
 		o := good
 		change(&o)
 		_, err := alipay.New(o)
-		var wrong *alipay.KeyError
-		if !errors.As(err, &wrong) || wrong.Option != option {
-			t.Errorf("%s: %v", option, err)
+		var keyErr *alipay.KeyError
+		if !errors.As(err, &keyErr) || keyErr.Option != option {
+			t.Errorf("%s: got %v, want a KeyError for this option", option, err)
 		}
 	}
 }

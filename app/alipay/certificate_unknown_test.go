@@ -25,7 +25,7 @@ func (c *countingReply) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // P8: a certificate named in a message is never fetched, even at the production address, where the library would fetch
-// it.
+// the certificate.
 func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	t.Parallel()
 	keys, err := sim.NewKeys()
@@ -47,10 +47,10 @@ func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	var out struct{ head }
 	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, shop.ErrTransient) ||
 		transport.calls != 1 {
-		t.Errorf("a reply: %v after %d calls, want unknown after one", err, transport.calls)
+		t.Errorf("a reply: got %v after %d calls, want a transient fault after 1", err, transport.calls)
 	}
 	form := url.Values{"app_id": {keys.AppID}, "sign_type": {"RSA2"}, "sign": {"YQ=="}, "alipay_cert_sn": {"5e1f0f6c"}}
 	if _, err := a.VerifyNotification(form); !errors.Is(err, payment.ErrForged) || transport.calls != 1 {
-		t.Errorf("a notification: %v after %d calls, want forged and no call", err, transport.calls-1)
+		t.Errorf("a notification: got %v after %d calls, want forged and no call", err, transport.calls-1)
 	}
 }

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	maxReply = 1 << 20 // maximum size of a reply, bytes; real ones are below 10 KB
+	maxReply = 1 << 20 // maximum size of a reply, bytes; real replies are below 10 KB
 	maxIdle  = 128     // idle connections: about the number of concurrent calls
 )
 
-// newHTTP returns the client for the library, which by itself has no timeout, no limit for replies and no check of the
-// status.
+// newHTTP returns the HTTP client for the library. The default client of the library has no timeout, no size limit for
+// replies and no check of the status.
 func newHTTP(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: guard{&http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute,

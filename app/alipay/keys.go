@@ -19,8 +19,8 @@ func (a *Alipay) readKeys() error {
 	if err != nil {
 		return &KeyError{"PrivateKey", err}
 	}
-	// Never the production mode of the library: it fetches and trusts every certificate that a message names. Apart
-	// from that, the modes differ only in the address.
+	// The sandbox mode of the library is used also in production: in production mode the library fetches and trusts
+	// every certificate that a message names. The modes differ only in this and in the address.
 	a.client, err = alipay.New(
 		a.options.AppID, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private)), false,
 		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(a.zone),
@@ -45,19 +45,19 @@ func (a *Alipay) readKeys() error {
 
 // readCertificates sets up certificate mode.
 func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
-	own, err := rsa2.ParseCertificate(a.options.AppCert)
+	shopCert, err := rsa2.ParseCertificate(a.options.AppCert)
 	if err != nil {
 		return &KeyError{"AppCert", err}
 	}
-	if key, ok := own.PublicKey.(*rsa.PublicKey); !ok || !key.Equal(&private.PublicKey) {
-		return &KeyError{"AppCert", fmt.Errorf("it does not belong to the private key")}
+	if key, ok := shopCert.PublicKey.(*rsa.PublicKey); !ok || !key.Equal(&private.PublicKey) {
+		return &KeyError{"AppCert", fmt.Errorf("the certificate does not belong to the private key")}
 	}
 	gatewayCert, err := rsa2.ParseCertificate(a.options.Cert)
 	if err != nil {
 		return &KeyError{"Cert", err}
 	}
 	if _, ok := gatewayCert.PublicKey.(*rsa.PublicKey); !ok {
-		return &KeyError{"Cert", fmt.Errorf("it has a %T, and RSA2 needs an RSA key", gatewayCert.PublicKey)}
+		return &KeyError{"Cert", fmt.Errorf("the certificate has a %T, and RSA2 needs an RSA key", gatewayCert.PublicKey)}
 	}
 	if _, err := rsa2.RootSerialNumber(a.options.RootCert); err != nil {
 		return &KeyError{"RootCert", err}
@@ -72,8 +72,8 @@ func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
 	return keyError("RootCert", a.client.LoadAliPayRootCert(onlyPEM(a.options.RootCert)))
 }
 
-// onlyPEM keeps the PEM blocks of a text and drops the text between them: the library would skip such a root without an
-// error.
+// onlyPEM keeps the PEM blocks of a text and drops the text between them: otherwise the library skips the root
+// certificate after such text, without an error.
 func onlyPEM(text string) string {
 	var blocks []byte
 	for rest := []byte(text); ; {

@@ -31,7 +31,7 @@ type shopSide struct {
 
 	mu       sync.Mutex
 	received []url.Values
-	reply    string // the mailbox's reply
+	reply    string // of the mailbox
 }
 
 func newShopSide(t testing.TB, change func(*alipay.Options)) *shopSide {
@@ -107,7 +107,7 @@ func (c *shopSide) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 		return
 	}
 	if got, err := c.sim.Open(p.URL + p.OrderString); err != nil || got != order.String() {
-		t.Fatalf("the buyer comes with %+v: %q, %v", p, got, err)
+		t.Fatalf("opening %+v: got the order %q, %v, want %v", p, got, err, order)
 	}
 }
 

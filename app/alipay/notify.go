@@ -13,37 +13,37 @@ import (
 	"stampede/app/shop"
 )
 
-// VerifyNotification verifies the signature, app and seller of a notification and returns its trade, or ErrForged. The
-// flow checks order, amount and state. The library checks only the signature; cheap checks of the other fields come
-// first. It makes no outgoing call: a notification that names an unknown certificate is forged, and the certificate is
-// not fetched.
+// VerifyNotification verifies the signature, app and seller of a notification and returns its trade, or
+// payment.ErrForged. The package payment checks order, amount and state. The library checks only the signature; this
+// function checks the other fields first, because that is cheap. It makes no outgoing call: a notification that names
+// an unknown certificate is forged, and the certificate is not fetched.
 func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
-			return payment.Trade{}, errForged("%q occurs %d times", name, len(values))
+			return payment.Trade{}, errForged("the field %q occurs %d times", name, len(values))
 		}
 	}
 	switch {
 	case form.Get("sign_type") != "RSA2":
 		return payment.Trade{}, errForged("sign_type is %q", form.Get("sign_type"))
 	case !a.acceptsCert(form.Get(rsa2.CertSN)):
-		return payment.Trade{}, errForged("it names the certificate %q, want %q", form.Get(rsa2.CertSN), a.certSN)
+		return payment.Trade{}, errForged("the notification names the certificate %q, want %q", form.Get(rsa2.CertSN), a.certSN)
 	case form.Get("app_id") != a.options.AppID:
-		return payment.Trade{}, errForged("it is for the app %q", form.Get("app_id"))
+		return payment.Trade{}, errForged("the notification is for the app %q", form.Get("app_id"))
 	case a.options.SellerID != "" && form.Get("seller_id") != a.options.SellerID:
-		return payment.Trade{}, errForged("it is for the seller %q", form.Get("seller_id"))
+		return payment.Trade{}, errForged("the notification is for the seller %q", form.Get("seller_id"))
 	case form.Has("charset") && !strings.EqualFold(form.Get("charset"), "utf-8"):
-		return payment.Trade{}, errForged("its charset is %q", form.Get("charset"))
+		return payment.Trade{}, errForged("the charset is %q", form.Get("charset"))
 	}
 	n, err := a.client.DecodeNotification(context.Background(), form)
 	if err != nil {
-		return payment.Trade{}, errForged("its signature: %v", err)
+		return payment.Trade{}, errForged("invalid signature: %v", err)
 	}
 	return a.readNotification(n)
 }
 
-// readNotification reads a verified notification. A signed but unreadable one is not forged: the reply to its error is
-// `failure`, and the gateway sends it again.
+// readNotification reads a verified notification. An unreadable notification with a valid signature is not forged: the
+// shop replies `failure`, and the gateway sends the notification again.
 func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error) {
 	id, err := shop.ParseID(n.OutTradeNo)
 	if err != nil {
@@ -64,8 +64,8 @@ func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error)
 	return t, nil
 }
 
-// Reports whether certSN may name the signer's certificate. The gateway may omit the name; in public-key mode no name
-// is valid. In both modes, only our own copy of the gateway's key verifies.
+// acceptsCert reports whether certSN is an accepted name of the gateway's certificate. An empty name is accepted in
+// both modes; public-key mode accepts no other name. Signatures are always verified with the configured key.
 func (a *Alipay) acceptsCert(certSN string) bool { return certSN == "" || certSN == a.certSN }
 
 func errForged(format string, args ...any) error {

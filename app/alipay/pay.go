@@ -10,10 +10,10 @@ import (
 	"stampede/app/shop"
 )
 
-// maxSubject is the gateway's limit, in characters.
+// maxSubject is the maximum length of a subject at the gateway, in characters.
 const maxSubject = 256
 
-// products has the agreed Alipay product for each way to pay.
+// products maps each payment method to its Alipay product.
 var products = map[payment.PayVia]string{
 	payment.ViaPage: "FAST_INSTANT_TRADE_PAY",
 	payment.ViaWap:  "QUICK_WAP_WAY",
@@ -21,8 +21,8 @@ var products = map[payment.PayVia]string{
 	payment.ViaQR:   "FACE_TO_FACE_PAYMENT",
 }
 
-// Pay returns the address for the payment. Page, wap and app only sign, without a call; QR calls the gateway. The
-// gateway has a resolution of one second, so the end is rounded down: it is never later than requested.
+// Pay returns the address for the payment. Page, wap and app payments are signed without a call; a QR payment calls the
+// gateway. The gateway has a resolution of one second, so the expiry is rounded down and is never later than requested.
 func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment, error) {
 	trade := alipay.Trade{
 		NotifyURL: a.options.NotifyURL, ReturnURL: a.options.ReturnURL,
@@ -33,7 +33,8 @@ func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment
 	case payment.ViaPage:
 		return a.pageURL(alipay.TradePagePay{Trade: trade})
 	case payment.ViaWap:
-		return a.pageURL(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides Trade's
+		// The field TimeExpire of TradeWapPay hides the field of Trade.
+		return a.pageURL(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire})
 	case payment.ViaApp:
 		text, err := a.client.EncodeParam(alipay.TradeAppPay{Trade: trade})
 		return payment.Payment{OrderString: text}, err

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// states maps the gateway's trade states.
+// states maps the gateway's trade states to the states of the package payment.
 var states = map[alipay.TradeStatus]payment.TradeState{
 	alipay.TradeStatusWaitBuyerPay: payment.TradeWaiting,
 	alipay.TradeStatusSuccess:      payment.TradePaid,
@@ -55,7 +55,7 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	return t, nil
 }
 
-// Close ends an unpaid trade and returns its resulting state: closed, absent, or paid because the buyer was faster.
+// Close ends an unpaid trade and returns its resulting state: closed, absent, or paid if the buyer paid first.
 func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	request := alipay.TradeClose{OutTradeNo: id.String()}
 	var reply struct {
@@ -67,7 +67,7 @@ func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	switch {
 	case isRejection(err, noSuchTrade):
 		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
-	case isRejection(err, wrongStatus): // paid, or closed before: a query returns which
+	case isRejection(err, wrongStatus): // the trade is paid or was closed earlier; Query returns the state
 		return a.Query(ctx, id)
 	case err != nil:
 		return payment.Trade{}, err

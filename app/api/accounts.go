@@ -20,13 +20,13 @@ type (
 	emailResponse struct {
 		Email string `json:"email"`
 	}
-	// emptyResult is an empty result.
+	// emptyResult is the response {}.
 	emptyResult struct{}
 )
 
 // accountRoutes registers the routes for registration, login and account management.
 func (a *api) accountRoutes(v1 fiber.Router) {
-	auth := v1.Group("/auth", a.in(limits.Auth), a.requireOwnPage)
+	auth := v1.Group("/auth", a.limit(limits.Auth), a.requireOwnPage)
 	auth.Get("/captcha", a.captcha)
 	auth.Post("/register", a.register)
 	auth.Post("/activate", withBody(a.activate))
@@ -46,17 +46,17 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 		return emptyResult{}, a.Accounts.Reset(ctx, n)
 	}))
 
-	v1.Get("/me", a.in(limits.Orders), a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
-		return flow(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
+	v1.Get("/me", a.limit(limits.Orders), a.asIdentity(func(c *fiber.Ctx, who shop.Identity) error {
+		return respond(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
 	}))
-	v1.Patch("/me", a.in(limits.Orders), a.asIdentity(onMyAccount(a.Accounts.EditMe)))
+	v1.Patch("/me", a.limit(limits.Orders), a.asIdentity(onMyAccount(a.Accounts.EditMe)))
 	// This route and /me/delete use the login limits, because they could be used to guess passwords.
-	v1.Post("/me/password", a.in(limits.Auth), a.asIdentity(onMyAccount(
+	v1.Post("/me/password", a.limit(limits.Auth), a.asIdentity(onMyAccount(
 		func(ctx context.Context, who shop.Identity, p account.PasswordChange) (emptyResult, error) {
 			return emptyResult{}, a.Accounts.ChangePassword(ctx, who, p)
 		})))
-	v1.Get("/me/devices", a.in(limits.Orders), a.asIdentity(a.devices))
-	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asIdentity(a.removeDevice))
+	v1.Get("/me/devices", a.limit(limits.Orders), a.asIdentity(a.devices))
+	v1.Delete("/me/devices/:id", a.limit(limits.Orders), a.asIdentity(a.removeDevice))
 }
 
 // requireOwnPage rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only
@@ -74,14 +74,14 @@ func (a *api) requireOwnPage(c *fiber.Ctx) error {
 	return shop.Fail(shop.Forbidden, "requests from pages of other sites are not allowed")
 }
 
-// withBody returns the handler of a flow that needs only the body.
+// withBody returns the handler of a service call whose only input is the body.
 func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var body B
 		if err := decode(raw(c), &body); err != nil {
 			return err
 		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, body) })
+		return respond(c, func(ctx context.Context) (T, error) { return call(ctx, body) })
 	}
 }
 
@@ -94,7 +94,7 @@ func alwaysAccepted[B any](call func(ctx context.Context, body B) error) fiber.H
 	}
 }
 
-// onMyAccount returns the handler of an operation on the caller's account. B is the body.
+// onMyAccount returns the handler of an operation on the caller's account. B is the type of the body.
 func onMyAccount[B, T any](
 	call func(ctx context.Context, who shop.Identity, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.Identity) error {
@@ -106,11 +106,11 @@ func onMyAccount[B, T any](
 // captcha draws a captcha picture, with a limit per address.
 func (a *api) captcha(c *fiber.Ctx) error {
 	client := admission.PictureClient{From: hostAddr(c.IP())}
-	return flow(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, client) })
+	return respond(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, client) })
 }
 
-// register links the account to the guest whose token is in the request. An invalid token is rejected, so that no
-// orders are lost silently.
+// register links the account to the guest whose token is in the request. An invalid token is rejected: otherwise the
+// guest would lose the orders without an error.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest shop.Identity
 	if bearer(c) != "" {
@@ -142,14 +142,14 @@ func (a *api) logIn(c *fiber.Ctx) error {
 	// Clients may send an expired token; the login then has no guest.
 	l.Guest, _ = a.identity(c)
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
-	return flow(c, func(ctx context.Context) (account.Session, error) {
+	return respond(c, func(ctx context.Context) (account.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)
 		return a.placeRefreshToken(c, session, l.Client == appClient), err
 	})
 }
 
 func (a *api) devices(c *fiber.Ctx, who shop.Identity) error {
-	return flowList(c, "devices", func(ctx context.Context) ([]account.MyDevice, error) {
+	return respondList(c, "devices", func(ctx context.Context) ([]account.MyDevice, error) {
 		return a.Accounts.MyDevices(ctx, who)
 	})
 }
@@ -160,16 +160,16 @@ func (a *api) removeDevice(c *fiber.Ctx, who shop.Identity) error {
 	})(c)
 }
 
-// addressRoutes registers the routes of the caller's address book; guests have one, too.
+// addressRoutes registers the routes of the caller's address book. Guests also have an address book.
 func (a *api) addressRoutes(v1 fiber.Router) {
-	v1.Get("/me/addresses", a.in(limits.Orders), a.asUser(a.addresses))
-	v1.Post("/me/addresses", a.in(limits.Orders), a.asUser(a.addAddress))
-	v1.Put("/me/addresses/:id", a.in(limits.Orders), a.asUser(onMyObject(a.changeAddress)))
-	v1.Delete("/me/addresses/:id", a.in(limits.Orders), a.asUser(a.removeAddress))
+	v1.Get("/me/addresses", a.limit(limits.Orders), a.asUser(a.addresses))
+	v1.Post("/me/addresses", a.limit(limits.Orders), a.asUser(a.addAddress))
+	v1.Put("/me/addresses/:id", a.limit(limits.Orders), a.asUser(onMyObject(a.changeAddress)))
+	v1.Delete("/me/addresses/:id", a.limit(limits.Orders), a.asUser(a.removeAddress))
 }
 
 func (a *api) addresses(c *fiber.Ctx, user shop.ID) error {
-	return flowList(c, "addresses", func(ctx context.Context) ([]shop.SavedAddress, error) {
+	return respondList(c, "addresses", func(ctx context.Context) ([]shop.SavedAddress, error) {
 		return a.Addresses.Addresses(ctx, user)
 	})
 }
@@ -197,14 +197,14 @@ type deleteBody struct {
 
 // dataRoutes registers the routes for personal data of accounts and guests.
 func (a *api) dataRoutes(v1 fiber.Router) {
-	v1.Get("/me/export", a.in(limits.Orders), a.asIdentity(a.export))
-	v1.Post("/me/delete", a.in(limits.Auth), a.asIdentity(a.deleteMe))
+	v1.Get("/me/export", a.limit(limits.Orders), a.asIdentity(a.export))
+	v1.Post("/me/delete", a.limit(limits.Auth), a.asIdentity(a.deleteMe))
 }
 
 // export sends the data as one file download.
 func (a *api) export(c *fiber.Ctx, who shop.Identity) error {
 	c.Attachment("stampede-data.json")
-	return flow(c, func(ctx context.Context) (privacy.Export, error) { return a.Data.Export(ctx, who) })
+	return respond(c, func(ctx context.Context) (privacy.Export, error) { return a.Data.Export(ctx, who) })
 }
 
 func (a *api) deleteMe(c *fiber.Ctx, who shop.Identity) error {
@@ -212,7 +212,7 @@ func (a *api) deleteMe(c *fiber.Ctx, who shop.Identity) error {
 	if err := decodeOptional(c, &b); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (emptyResult, error) {
+	return respond(c, func(ctx context.Context) (emptyResult, error) {
 		err := a.Data.Delete(ctx, who, b.Password)
 		if err == nil {
 			a.setRefresh(c, "")

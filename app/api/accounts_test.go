@@ -39,7 +39,7 @@ func (a response) token() string {
 	return token
 }
 
-// A browser gets its refresh token in a cookie that scripts cannot read, an app gets it in the body; neither gets both.
+// A browser gets its refresh token only in a cookie that scripts cannot read. An app gets its token only in the body.
 func TestLoginReturnsRefreshTokenInCookieOrBody(t *testing.T) {
 	t.Parallel()
 	s, w := openAccounts(t)
@@ -81,8 +81,8 @@ func TestLoginReturnsRefreshTokenInCookieOrBody(t *testing.T) {
 	}
 }
 
-// The cookie is accepted only from pages of this shop: they send ownHeader, and the browser reports the site of the
-// page.
+// The cookie is accepted only from pages of this shop: these pages send ownHeader, and the browser reports the site of
+// the page.
 func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	t.Parallel()
 	s, _ := openAccounts(t)
@@ -96,7 +96,7 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 		}
 		s.want(s.request("POST", path, ""), 401, "unauthorized")
 	}
-	for _, site := range []string{"same-origin", "none", ""} { // the first shows that no earlier request used the token
+	for _, site := range []string{"same-origin", "none", ""} { // the first: no rejected request has used the token
 		a := s.request("POST", "/api/v1/auth/refresh", "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site)
 		s.want(a, 200, `"access"`)
 		if token = a.token(); token == "" || strings.Contains(a.body, `"refresh"`) {
@@ -158,17 +158,17 @@ func TestLogoutAcceptsBodyBearerOrCookie(t *testing.T) {
 func TestAccountRoutesCheckTokensAndInput(t *testing.T) {
 	t.Parallel()
 	s, _ := openAccounts(t)
-	const as = "Authorization"
+	const authorization = "Authorization"
 	registration := `{"email":"new@shop.example","password":"` + testPassword + `","captcha":{"id":"c","answer":"1"}}`
 	s.want(s.request("GET", "/api/v1/auth/captcha", ""), 200, `"image":"data:image/png`)
-	s.want(s.request("POST", "/api/v1/auth/register", registration, as, "Bearer ended"), 401, "unauthorized")
+	s.want(s.request("POST", "/api/v1/auth/register", registration, authorization, "Bearer ended"), 401, "unauthorized")
 	s.want(s.request("POST", "/api/v1/auth/register", registration), 403, "captcha")
 	s.want(s.request("POST", "/api/v1/auth/register", "nonsense"), 400, "bad_request")
 	s.want(s.request("POST", "/api/v1/auth/activate", `{"token":"bad"}`), 404, "not_found")
 	s.want(s.request("POST", "/api/v1/auth/unregister", `{"token":"bad"}`), 404, "not_found")
 	eve := `{"email":"eve@shop.example","password":"` + testPassword + `"}`
-	s.want(s.request("POST", "/api/v1/auth/login", eve, as, "Bearer user-50"), 200, `"user":{"id":"7"`)
-	s.want(s.request("POST", "/api/v1/auth/login", adaLogin+"}", as, "Bearer ended"), 200, `"user":{"id":"42"`)
+	s.want(s.request("POST", "/api/v1/auth/login", eve, authorization, "Bearer user-50"), 200, `"user":{"id":"7"`)
+	s.want(s.request("POST", "/api/v1/auth/login", adaLogin+"}", authorization, "Bearer ended"), 200, `"user":{"id":"42"`)
 	s.want(s.request("POST", "/api/v1/auth/forgot", `{"email":"a@b.co","captcha":{"id":"c","answer":"1"}}`), 403, "captcha")
 	s.want(s.request("POST", "/api/v1/auth/reset", `{"token":"t","password":"`+testPassword+`"}`), 404, "not_found")
 	for _, route := range []string{
@@ -177,14 +177,14 @@ func TestAccountRoutesCheckTokensAndInput(t *testing.T) {
 		method, path, _ := strings.Cut(route, " ")
 		s.want(s.request(method, path, "{}"), 401, "unauthorized")
 	}
-	s.want(s.request("GET", "/api/v1/me", "", as, "Bearer user-42"), 200, `"id":"42","name":"Ada","role":"shopper"`)
-	s.want(s.request("GET", "/api/v1/me", "", as, "Bearer user-43"), 200, `"guest":true}`)
-	s.want(s.request("PATCH", "/api/v1/me", `{"name":"Eve"}`, as, "Bearer user-42"), 200, `"name":"Eve"`)
-	wrong := s.request("POST", "/api/v1/me/password", `{"old":"a","new":"`+testPassword+`!"}`, as, "Bearer user-42")
+	s.want(s.request("GET", "/api/v1/me", "", authorization, "Bearer user-42"), 200, `"id":"42","name":"Ada","role":"shopper"`)
+	s.want(s.request("GET", "/api/v1/me", "", authorization, "Bearer user-43"), 200, `"guest":true}`)
+	s.want(s.request("PATCH", "/api/v1/me", `{"name":"Eve"}`, authorization, "Bearer user-42"), 200, `"name":"Eve"`)
+	wrong := s.request("POST", "/api/v1/me/password", `{"old":"a","new":"`+testPassword+`!"}`, authorization, "Bearer user-42")
 	s.want(wrong, 403, "password")
-	s.want(s.request("GET", "/api/v1/me/devices", "", as, "Bearer user-42"), 200, `{"devices":[{"id":"`)
-	s.want(s.request("DELETE", "/api/v1/me/devices/7", "", as, "Bearer user-42"), 200, "{}")
-	s.want(s.request("DELETE", "/api/v1/me/devices/8", "", as, "Bearer user-42"), 404, "not_found")
+	s.want(s.request("GET", "/api/v1/me/devices", "", authorization, "Bearer user-42"), 200, `{"devices":[{"id":"`)
+	s.want(s.request("DELETE", "/api/v1/me/devices/7", "", authorization, "Bearer user-42"), 200, "{}")
+	s.want(s.request("DELETE", "/api/v1/me/devices/8", "", authorization, "Bearer user-42"), 404, "not_found")
 }
 
 // Logins of an address use the same limits as guest logins.

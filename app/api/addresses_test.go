@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The token determines the owner of an address and the path determines the entry; the body cannot change them.
+// The token determines the owner of an address, and the path determines the entry. The body changes neither.
 func TestAddressRoutesUseOwnerOfToken(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)

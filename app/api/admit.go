@@ -19,7 +19,7 @@ import (
 const socketLimitRetry = 5 * time.Second
 
 // admitSocket checks a handshake and counts the socket for its address. An Origin, which browsers send, must be
-// allowed: otherwise any page could act with a buyer's token. Programs send no Origin and are admitted.
+// allowed: otherwise any page could use a buyer's token. Programs send no Origin and are admitted.
 func (a *api) admitSocket(c *fiber.Ctx) error {
 	if !strings.EqualFold(c.Get(fiber.HeaderUpgrade), "websocket") {
 		return fiber.ErrUpgradeRequired
@@ -57,8 +57,8 @@ func (a *api) rejectBlocked(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// originAllowed accepts the configured origins, and the host of the request with any scheme: if a proxy terminates TLS,
-// the scheme here differs from the page's.
+// originAllowed accepts the configured origins. It also accepts the host of the request with any scheme: if a proxy
+// terminates TLS, the scheme of the request differs from the scheme of the page.
 func (a *api) originAllowed(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
@@ -69,7 +69,7 @@ func (a *api) originAllowed(origin, host string) bool {
 	})
 }
 
-// originsOf returns the origin of the page and the configured additional ones.
+// originsOf returns the origin of the page and the configured additional origins.
 func originsOf(o *Options) []url.URL {
 	origins := []url.URL{o.Public}
 	for _, text := range o.Origins {
@@ -82,7 +82,7 @@ func originsOf(o *Options) []url.URL {
 
 var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 
-// sameHost compares two host[:port] and ignores the default port of the scheme.
+// sameHost compares two texts of the form host[:port] and ignores the default port of the scheme.
 func sameHost(scheme, a, b string) bool {
 	port := defaultPorts[scheme]
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
@@ -105,7 +105,7 @@ func warnUntrustedProxy(peer string) {
 }
 
 // checkForwarding counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy
-// sends no X-Real-IP, it sets that header, which c.IP reads.
+// sends no X-Real-IP, checkForwarding sets this header, because c.IP reads it.
 func (a *api) checkForwarding(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	headerBytes := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))

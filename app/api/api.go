@@ -30,9 +30,9 @@ import (
 )
 
 const (
-	// flowTimeout is the timeout of one flow call.
-	flowTimeout = 10 * time.Second
-	// maxWait is the longest duration of a long poll in seconds.
+	// callTimeout is the timeout of one service call.
+	callTimeout = 10 * time.Second
+	// maxWait is the maximum duration of a long poll, in seconds.
 	maxWait = 30
 )
 
@@ -56,8 +56,8 @@ type Options struct {
 	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	SetAddress    func(ctx context.Context, user, order shop.ID, address shop.Address) (shop.OrderState, error)
 	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil:
-	// there is no gateway.
+	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. The
+	// field is nil if there is no gateway.
 	HandleNotification func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers use Shipping as well.
@@ -77,7 +77,7 @@ type Options struct {
 	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
 	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
-	// Mount serves sockets at the path, after the given handlers.
+	// Mount serves sockets at the path. The handlers in front run before the upgrade.
 	Mount    func(web *fiber.App, path string, front ...fiber.Handler)
 	Page     fs.FS          // the built page; nil: not built
 	Zone     *time.Location // zone of times in exported files
@@ -89,8 +89,8 @@ type Options struct {
 
 	Public     url.URL        // origin of the page: scheme and host
 	Origins    []string       // further origins that may open sockets
-	Proxies    []netip.Prefix // trusted to set X-Real-IP or X-Forwarded-For
-	Handshakes limits.Pace    // per address, admitted or not
+	Proxies    []netip.Prefix // trusted proxies, whose X-Real-IP or X-Forwarded-For is used
+	Handshakes limits.Pace    // limit of handshakes per address; rejected handshakes also count
 	// Admit admits a request of a class or fails with RateLimited. User 0 means unknown.
 	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
 	// AdmitBuy admits a buy or fails with RateLimited. It shares its limits with the sockets.
@@ -108,12 +108,12 @@ type Options struct {
 
 type api struct {
 	Options
-	origins        []url.URL // that may open sockets and log in
+	origins        []url.URL // origins that may open sockets and log in
 	handshakes     *limiter
 	pollers        *pollers
 	forgeries      *limiter
 	suspects       *rate.Limiter // limits notifications of addresses that have sent too many forgeries
-	notices        chan struct{}
+	notifications  chan struct{}
 	untrustedProxy *untrustedProxy
 	lists          *listCache
 }
@@ -130,15 +130,15 @@ func newApp(o Options) *fiber.App {
 	a := &api{
 		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), untrustedProxy: newUntrustedProxy(),
 		lists: newListCache(), origins: originsOf(&o),
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, maxNotices),
+		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, maxNotifications),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {
 		proxies[i] = p.String()
 	}
 	f := fiber.New(fiber.Config{
-		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
-		// Each route has exactly one spelling, also for the proxies and checks in front of the routes.
+		Immutable: true, DisableStartupMessage: true, ErrorHandler: handleError,
+		// Each route has exactly one spelling, so that proxies and checks in front of the routes can match paths.
 		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
@@ -154,48 +154,49 @@ func (a *api) routes(f *fiber.App) {
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Next()
 	})
-	v1.Post("/auth/guest", a.in(limits.Auth), a.guest)
+	v1.Post("/auth/guest", a.limit(limits.Auth), a.guest)
 	a.accountRoutes(v1)
 	v1.Get("/time", a.time)
-	v1.Get("/slots", a.in(limits.List), a.slots)
-	v1.Get("/slots/:id/sales", a.in(limits.List), a.salesOfSlot)
-	v1.Get("/sales", a.in(limits.List), a.sales)
-	v1.Get("/sales/:id", a.in(limits.List), byID(a.Storefront.Sale))
+	v1.Get("/slots", a.limit(limits.List), a.slots)
+	v1.Get("/slots/:id/sales", a.limit(limits.List), a.salesOfSlot)
+	v1.Get("/sales", a.limit(limits.List), a.sales)
+	v1.Get("/sales/:id", a.limit(limits.List), byID(a.Storefront.Sale))
 	v1.Post("/sales/:id/buy", a.asIdentity(a.buy))
-	v1.Post("/sales/:id/pass", a.in(limits.Pass), a.asIdentity(a.requestPass))
-	v1.Post("/sales/:id/solve", a.in(limits.Pass), a.asIdentity(a.solvePass))
-	v1.Get("/products", a.in(limits.List), a.products)
-	v1.Get("/products/:id", a.in(limits.List), byID(a.Storefront.Product))
-	v1.Get("/categories", a.in(limits.List), a.categories)
-	v1.Get("/orders", a.in(limits.Orders), a.asUser(a.orders))
-	v1.Get("/orders/:id", a.in(limits.Orders), a.asUser(a.order))
-	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(stateHandler(a.Cancel)))
-	v1.Post("/orders/:id/pay", a.in(limits.Pay), a.asUser(onMyObject(a.pay)))
-	v1.Post("/orders/:id/address", a.in(limits.Orders), a.asUser(onMyObject(a.setAddress)))
-	v1.Post("/orders/:id/refund", a.in(limits.Refund), a.asUser(onMyObject(a.refund)))
-	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(stateHandler(a.Shipping.ConfirmReceipt)))
+	v1.Post("/sales/:id/pass", a.limit(limits.Pass), a.asIdentity(a.requestPass))
+	v1.Post("/sales/:id/solve", a.limit(limits.Pass), a.asIdentity(a.solvePass))
+	v1.Get("/products", a.limit(limits.List), a.products)
+	v1.Get("/products/:id", a.limit(limits.List), byID(a.Storefront.Product))
+	v1.Get("/categories", a.limit(limits.List), a.categories)
+	v1.Get("/orders", a.limit(limits.Orders), a.asUser(a.orders))
+	v1.Get("/orders/:id", a.limit(limits.Orders), a.asUser(a.order))
+	v1.Post("/orders/:id/cancel", a.limit(limits.Cancel), a.asUser(stateHandler(a.Cancel)))
+	v1.Post("/orders/:id/pay", a.limit(limits.Pay), a.asUser(onMyObject(a.pay)))
+	v1.Post("/orders/:id/address", a.limit(limits.Orders), a.asUser(onMyObject(a.setAddress)))
+	v1.Post("/orders/:id/refund", a.limit(limits.Refund), a.asUser(onMyObject(a.refund)))
+	v1.Post("/orders/:id/receipt", a.limit(limits.Orders), a.asUser(stateHandler(a.Shipping.ConfirmReceipt)))
 	a.addressRoutes(v1)
 	a.dataRoutes(v1)
 	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.handleNotification)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
-	f.Get("/images/:file", a.in(limits.Pictures), a.image)
+	f.Get("/images/:file", a.limit(limits.Pictures), a.image)
 	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 
-// byID returns the handler of a flow on the object in the path.
+// byID returns the handler of a service call on the object in the path.
 func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := pathID(c)
 		if err != nil {
 			return err
 		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, id) })
+		return respond(c, func(ctx context.Context) (T, error) { return call(ctx, id) })
 	}
 }
 
-// onMyObject returns the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
+// onMyObject returns the handler of an operation on an object of the caller, whose ID is in the path. B is the type of
+// the body.
 func onMyObject[B, T any](
 	call func(ctx context.Context, who, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.ID) error {
@@ -208,12 +209,12 @@ func onMyObject[B, T any](
 	}
 }
 
-// flow calls a flow with a timeout and sends its result or its error.
-func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	return flowWithTimeout(c, flowTimeout, call)
+// respond calls a service with a timeout and sends the result. It returns the error of the service.
+func respond[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
+	return respondWithTimeout(c, callTimeout, call)
 }
 
-func flowWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ctx context.Context) (T, error)) error {
+func respondWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ctx context.Context) (T, error)) error {
 	ctx, cancel := context.WithTimeout(logContext(c), timeout)
 	defer cancel()
 	result, err := call(ctx)
@@ -223,17 +224,17 @@ func flowWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ctx c
 	return c.JSON(result)
 }
 
-// flowList sends a list as a named field of an object, so that responses can get further fields.
-func flowList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, error)) error {
-	return flow(c, func(ctx context.Context) (map[string][]T, error) {
+// respondList sends a list as a named field of an object, so that responses can get further fields.
+func respondList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, error)) error {
+	return respond(c, func(ctx context.Context) (map[string][]T, error) {
 		items, err := call(ctx)
 		return map[string][]T{name: list(items)}, err
 	})
 }
 
-// flowPage is flowList with the field `more`, which reports whether further items exist.
-func flowPage[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, bool, error)) error {
-	return flow(c, func(ctx context.Context) (pageOf[T], error) {
+// respondPage is respondList with the additional field `more`, which reports whether further items exist.
+func respondPage[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, bool, error)) error {
+	return respond(c, func(ctx context.Context) (pageOf[T], error) {
 		items, more, err := call(ctx)
 		return pageOf[T]{name, items, more}, err
 	})

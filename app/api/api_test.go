@@ -89,7 +89,7 @@ func TestInvalidInputIsRejectedBeforeService(t *testing.T) {
 		`{"qty":1,"key":5}`:       "key must be a string",
 		`{"qty":1,"address":"x"}`: "address must be",
 		`{"qty":-99999999999999999999,"key":"12345678"}`: "qty",
-		// Bodies nested as deep as the limit allows, and a number whose exponent would fill the memory.
+		// Bodies with the maximum nesting within the limit, and a number whose decimal form would fill the memory.
 		strings.Repeat("[", bodyLimit): "must be a JSON object",
 		`{"address":` + strings.Repeat(`{"name":`, 1500) + "1" + strings.Repeat("}", 1501): "address",
 		strings.Repeat(`{"a":`, 3000):          "must be a JSON object",
@@ -102,7 +102,7 @@ func TestInvalidInputIsRejectedBeforeService(t *testing.T) {
 	}
 	s.want(s.request("POST", "/api/v1/sales/5/buy", `{"qty":99999999999999999999,"key":"12345678"}`, me...), 200, "order")
 	if got := checkout.got.Load(); got == nil || got.Qty != math.MaxInt || got.Sale != 5 {
-		t.Errorf("a huge quantity: got %+v, want the maximum int", got)
+		t.Errorf("a quantity above the range of int: got %+v, want the maximum int", got)
 	}
 	s.want(s.request("POST", "/api/v1/sales/x/pass", "", me...), 400, "positive decimal")
 	s.want(s.request("POST", "/api/v1/sales/5/solve", `{"task":7}`, me...), 400, "task must be a string")
@@ -138,13 +138,13 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 		got := s.request("POST", "/api/v1/sales/5/buy", validBuy, "Authorization", "Bearer user-42")
 		s.want(got, want, `{"error":{"code":"`+string(code)+`","message":`)
 		if code != shop.Internal && got.header.Get("Retry-After") != "2" {
-			t.Errorf("%s: got Retry-After %q", code, got.header.Get("Retry-After"))
+			t.Errorf("%s: got Retry-After %q, want 2", code, got.header.Get("Retry-After"))
 		}
 	}
 }
 
-// TestInternalErrorsHideDetails: responses to unknown errors and panics do not contain their text, but an id for the
-// log.
+// TestInternalErrorsHideDetails: responses to unknown errors and panics do not contain the text of the error. They
+// contain the request id for the log.
 func TestInternalErrorsHideDetails(t *testing.T) {
 	t.Parallel()
 	for _, buy := range []func() error{
@@ -157,7 +157,7 @@ func TestInternalErrorsHideDetails(t *testing.T) {
 		got := s.request("POST", "/api/v1/sales/5/buy", validBuy, "Authorization", "Bearer user-42")
 		s.want(got, 500, `"code":"internal"`)
 		if strings.Contains(got.body, "secret") || got.header.Get("X-Request-Id") == "" {
-			t.Errorf("got %s %v", got.body, got.header)
+			t.Errorf("got %s %v, want a request id and no detail of the error", got.body, got.header)
 		}
 	}
 }
@@ -270,14 +270,14 @@ func TestPageHasSecurityAndCacheHeaders(t *testing.T) {
 func TestDocsAreServedWithPolicy(t *testing.T) {
 	t.Parallel()
 	dist := fstest.MapFS{
-		"index.html": {}, "docs/index.html": {Data: []byte("of HTTP")}, "docs/socket.html": {Data: []byte("of the socket")},
+		"index.html": {}, "docs/index.html": {Data: []byte("docs of HTTP")}, "docs/socket.html": {Data: []byte("docs of the socket")},
 		"docs/docs.css": {Data: []byte("a{}")},
 	}
 	s := open(t, func(o *Options) { o.Page, o.AsyncAPI = dist, []byte("asyncapi: 3.0.0\n") })
 	for path, want := range map[string][2]string{
-		"/docs":               {"text/html", "of HTTP"},
-		"/docs/":              {"text/html", "of HTTP"},
-		"/docs/socket":        {"text/html", "of the socket"},
+		"/docs":               {"text/html", "docs of HTTP"},
+		"/docs/":              {"text/html", "docs of HTTP"},
+		"/docs/socket":        {"text/html", "docs of the socket"},
 		"/docs/docs.css":      {"text/css", "a{}"},
 		"/docs/openapi.yaml":  {"text/yaml", "openapi: 3.0.3"},
 		"/docs/asyncapi.yaml": {"text/yaml", "asyncapi: 3.0.0"},
@@ -319,13 +319,13 @@ func TestNginxTimeoutExceedsMaxPoll(t *testing.T) {
 		t.Fatal("nginx.conf sets no proxy_read_timeout for /")
 	}
 	seconds, err := strconv.Atoi(string(found[1]))
-	if minimum := maxWait*time.Second + flowTimeout; err != nil || time.Duration(seconds)*time.Second <= minimum {
+	if minimum := maxWait*time.Second + callTimeout; err != nil || time.Duration(seconds)*time.Second <= minimum {
 		t.Errorf("got proxy_read_timeout %d s, want more than %v, the longest poll", seconds, minimum)
 	}
 }
 
-// Every path below /console returns the console with its own policy; the console routes by path. Build files are served
-// as files or are not found.
+// Every path below /console returns the console with its own policy; the console selects its view by the path. Build
+// files are served as files or are not found.
 func TestConsolePathsReturnConsole(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

@@ -17,7 +17,7 @@ func bearer(c *fiber.Ctx) string {
 	return strings.TrimSpace(token)
 }
 
-// identityKey is the key of an identified value in the locals of a request.
+// identityKey is the key of the verifiedToken in the locals of a request.
 type identityKey struct{}
 
 // verifiedToken is the result of Verify for the token of a request.
@@ -26,7 +26,7 @@ type verifiedToken struct {
 	err error
 }
 
-// identity verifies the bearer token once per request: both the limit class and the handler need it.
+// identity verifies the bearer token once per request, although the limit class and the handler need the identity.
 func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
 	known, ok := c.Locals(identityKey{}).(verifiedToken)
 	if !ok {
@@ -52,7 +52,7 @@ func (a *api) asIdentity(handle func(c *fiber.Ctx, who shop.Identity) error) fib
 	}
 }
 
-// guest logs a client in without an account. A valid token keeps its user; an invalid one is unauthorized.
+// guest logs a client in without an account. A valid token keeps its user; an invalid token is unauthorized.
 func (a *api) guest(c *fiber.Ctx) error {
 	if a.Guest == nil {
 		return shop.Fail(shop.Forbidden, "this shop requires an account; guests are not allowed")

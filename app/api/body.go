@@ -9,7 +9,7 @@ import (
 
 // A small compressed body can expand to gigabytes (809 bytes of brotli to 3 GB). No client of this shop compresses
 // bodies, so the server never decodes one: rejectEncoded rejects encoded bodies, and handlers read raw bodies.
-// deploy/tools/bodies enforces it.
+// deploy/tools/bodies enforces this rule.
 
 // raw returns the body as sent, at most bodyLimit bytes. It is valid during the request. Fiber's own methods decode
 // without a limit.

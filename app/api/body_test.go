@@ -18,7 +18,7 @@ import (
 // Decoding any bomb below would allocate at least seven times as much.
 const maxPerRequest = 1 << 20
 
-// bomb is a body that exceeds bodyLimit by far when it is decoded.
+// bomb is a body whose decoded size is many times bodyLimit.
 type bomb struct {
 	encodings []string // one Content-Encoding header each
 	body      []byte
@@ -55,7 +55,7 @@ func bombs(t *testing.T) map[string]bomb {
 	return all
 }
 
-// everyRoute returns method and path of all routes, including those of HTTPServer.
+// everyRoute returns the method and the path of all routes, including those of HTTPServer.
 func everyRoute(t *testing.T) [][2]string {
 	t.Helper()
 	s := &site{t: t}

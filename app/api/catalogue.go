@@ -27,7 +27,7 @@ func (a *api) slots(c *fiber.Ctx) error {
 		day = &parsed
 	}
 	return a.cached(c, "slots", day, 0, func() error {
-		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) {
+		return respondList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) {
 			return a.Storefront.Slots(ctx, day)
 		})
 	})
@@ -39,7 +39,7 @@ func (a *api) salesOfSlot(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "sales of slot", slot, 0, func() error {
-		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
+		return respondPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
 			sales, err := a.Storefront.SalesOfSlot(ctx, slot)
 			return sales, false, err
 		})
@@ -56,7 +56,7 @@ func (a *api) sales(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "sales", []any{phase, page, size}, 0, func() error {
-		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
+		return respondPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
 			return a.Storefront.SalesByPhase(ctx, phase, page, size)
 		})
 	})
@@ -72,14 +72,14 @@ func (a *api) products(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "products", []any{category, page, size}, 0, func() error {
-		return flowPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
+		return respondPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
 			return a.Storefront.Products(ctx, category, page, size)
 		})
 	})
 }
 
 func (a *api) categories(c *fiber.Ctx) error {
-	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Storefront.Categories) })
+	return a.cached(c, "categories", nil, 0, func() error { return respondList(c, "categories", a.Storefront.Categories) })
 }
 
 // pathID parses the id in the path.
@@ -91,7 +91,7 @@ func pathID(c *fiber.Ctx) (shop.ID, error) {
 	return id, nil
 }
 
-// queryID parses an optional id; absent is 0.
+// queryID parses an optional id. It returns 0 if the parameter is absent.
 func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 	text := c.Query(name)
 	if text == "" {
@@ -107,10 +107,10 @@ func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 const (
 	defaultSize = 20
 	maxSize     = 100
-	maxRow      = 10_000 // of a paged list: the database reads and drops all rows before a page
+	maxRow      = 10_000 // maximum row of a paged list: for each page the database reads all rows before it
 )
 
-// paging parses page (from 1) and size.
+// paging parses the query parameters page (first page: 1) and size.
 func paging(c *fiber.Ctx) (page, size int, err error) {
 	if size, err = queryInt(c, "size", defaultSize, 1, maxSize); err != nil {
 		return 0, 0, err
@@ -119,7 +119,7 @@ func paging(c *fiber.Ctx) (page, size int, err error) {
 	return page, size, err
 }
 
-// parseBefore parses the start and the length of a list that is sorted newest first.
+// parseBefore parses the query parameters before and limit of a list that starts with the newest item.
 func parseBefore(c *fiber.Ctx) (id shop.ID, limit int, err error) {
 	if id, err = queryID(c, "before"); err != nil {
 		return 0, 0, err

@@ -10,8 +10,8 @@ import (
 )
 
 // LimitConns wraps a listener so that one address has at most n connections, including sockets. Further connections,
-// and connections of blocked addresses, are closed at once. The limit of an IPv6 /48 is shop.WideFactor times as high.
-// Connections of proxies do not count until they become the socket of a client (countFor).
+// and connections of blocked addresses, are closed immediately. The limit of an IPv6 /48 is shop.WideFactor times as
+// high. A connection of a proxy is not counted until it becomes the socket of a client (see countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
 	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
 }
@@ -33,7 +33,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &limitedConn{Conn: conn, listener: l}
-		if addr, is := peerOf(conn); !is || l.isProxy(addr) || !l.blocked(addr) && c.enter(addr) {
+		if addr, isTCP := peerOf(conn); !isTCP || l.isProxy(addr) || !l.blocked(addr) && c.enter(addr) {
 			return c, nil
 		}
 		_ = conn.Close()
@@ -94,8 +94,9 @@ func (c *limitedConn) Close() error {
 // SetWriteBuffer sets the kernel's send buffer, which limits the data that is buffered for a peer that does not read.
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
-// countFor counts a proxy's connection for the client whose socket it becomes, and reports whether it is within the
-// limit. A client's own connection is counted already. undo removes it from the count if it does not become a socket.
+// countFor counts a connection of a proxy for the client whose socket the connection becomes. room reports whether the
+// client is within its limit. A connection without a proxy is already counted; for it room is true. undo removes the
+// connection from the count if it does not become a socket.
 func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
 	if replay, ok := conn.(*replayedConn); ok {
 		conn = replay.Conn
@@ -104,7 +105,7 @@ func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
 	if !ok {
 		return func() {}, true
 	}
-	if peer, is := peerOf(c.Conn); !is || !c.listener.isProxy(peer) {
+	if peer, isTCP := peerOf(c.Conn); !isTCP || !c.listener.isProxy(peer) {
 		return func() {}, true
 	}
 	c.leave(false)

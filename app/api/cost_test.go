@@ -14,29 +14,30 @@ import (
 )
 
 // publicRoutes lists the routes for callers without a token, and the cost of a request before the caller is identified.
-// All check the limits of the address in memory first. "flow" routes call a flow; its first steps follow the colon.
+// All routes first check the limits of the address in memory. A route with "service" calls a service; the first steps
+// of the service follow the colon.
 var publicRoutes = map[string]string{
-	"GET /ws": "memory: counters of the address", "GET /api/v1/auth/captcha": "flow: the budget for drawing, in memory",
+	"GET /ws": "memory: counters of the address", "GET /api/v1/auth/captcha": "service: the budget for drawing, in memory",
 	"POST /api/v1/auth/guest":             "memory: a signature",
-	"POST /api/v1/auth/register":          "flow: a captcha, then a hash",
-	"POST /api/v1/auth/activate":          "flow: one indexed read of the token, then a hash",
-	"POST /api/v1/auth/unregister":        "flow: one indexed read of the token",
-	"POST /api/v1/auth/login":             "flow: counters of failures, a captcha, a place in the queue, an indexed read, then a hash",
-	"POST /api/v1/auth/forgot":            "flow: a captcha, then an indexed read",
-	"POST /api/v1/auth/reset":             "flow: one indexed read of the token, then a hash",
+	"POST /api/v1/auth/register":          "service: a captcha, then a hash",
+	"POST /api/v1/auth/activate":          "service: one indexed read of the token, then a hash",
+	"POST /api/v1/auth/unregister":        "service: one indexed read of the token",
+	"POST /api/v1/auth/login":             "service: counters of failures, a captcha, a place in the queue, an indexed read, then a hash",
+	"POST /api/v1/auth/forgot":            "service: a captcha, then an indexed read",
+	"POST /api/v1/auth/reset":             "service: one indexed read of the token, then a hash",
 	"POST /api/v1/payments/alipay/notify": "memory: a signature, within the limit of suspect addresses",
-	"GET /api/v1/time":                    "memory: a clock", "GET /api/v1/slots": "flow: memory",
-	"GET /api/v1/slots/:id/sales": "flow: memory", "GET /api/v1/sales": "flow: memory",
-	"GET /api/v1/sales/:id": "flow: memory", "GET /api/v1/products": "flow: memory",
-	"GET /api/v1/products/:id": "flow: memory", "GET /api/v1/categories": "flow: memory",
-	"GET /images/:file": "flow: one indexed read", "GET /*": "memory: files of the page",
+	"GET /api/v1/time":                    "memory: a clock", "GET /api/v1/slots": "service: memory",
+	"GET /api/v1/slots/:id/sales": "service: memory", "GET /api/v1/sales": "service: memory",
+	"GET /api/v1/sales/:id": "service: memory", "GET /api/v1/products": "service: memory",
+	"GET /api/v1/products/:id": "service: memory", "GET /api/v1/categories": "service: memory",
+	"GET /images/:file": "service: one indexed read", "GET /*": "memory: files of the page",
 }
 
-// wellFormed is a body that no flow rejects before its first read.
+// wellFormed is a body that no service rejects before its first read.
 const wellFormed = `{"email":"ada@shop.example","password":"` + testPassword + `","token":"` + sampleToken +
 	`","captcha":` + captchaJSON + `}`
 
-// Every route rejects a caller without a token before it calls a flow, or its cost is in the table.
+// Every route rejects a caller without a token before it calls a service, unless its cost is in publicRoutes.
 func TestPublicRoutesAreListedWithCost(t *testing.T) {
 	t.Parallel()
 	var routes []string
@@ -59,7 +60,7 @@ func TestPublicRoutesAreListedWithCost(t *testing.T) {
 			continue
 		}
 		public = append(public, route)
-		want, calls := strings.HasPrefix(publicRoutes[route], "flow: "), got.code == http.StatusInternalServerError
+		want, calls := strings.HasPrefix(publicRoutes[route], "service: "), got.code == http.StatusInternalServerError
 		if calls != want {
 			t.Errorf("%s: got %d; calls a service: got %t, want %t", route, got.code, calls, want)
 		}

@@ -1,4 +1,4 @@
-// Package api serves the platform over HTTP: thin routes under /api/v1 with one flow call each, the page, and the
+// Package api serves the platform over HTTP: thin routes under /api/v1 with one service call each, the page, and the
 // checks before a socket opens. It only decides which requests are admitted and how responses are encoded.
 //
 //	http_server.go, handshake.go  the HTTP server, also before the shop is open; conns.go: connections per address

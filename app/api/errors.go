@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// status is the only mapping from error code to HTTP status.
+// status maps each error code to its HTTP status. It is the only such table.
 var status = map[shop.Code]int{
 	shop.BadRequest: fiber.StatusBadRequest, shop.Unauthorized: fiber.StatusUnauthorized,
 	shop.Forbidden: fiber.StatusForbidden, shop.PassRequired: fiber.StatusForbidden,
@@ -32,14 +32,14 @@ type body struct {
 	Error failure `json:"error"`
 }
 
-// failure is an error with the id of its request.
+// failure is an error with the id of the request that caused it.
 type failure struct {
 	*shop.Error
 	Request string `json:"request"`
 }
 
-// fail sends an error. Fiber's own errors (no such route, wrong method, no upgrade) keep their status.
-func fail(c *fiber.Ctx, err error) error {
+// handleError sends an error. Fiber's own errors (no such route, wrong method, no upgrade) keep their status.
+func handleError(c *fiber.Ctx, err error) error {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {
 		return send(c, framework.Code, frameworkError(framework))

@@ -26,8 +26,8 @@ func (s *site) dialFrom(from string) (net.Conn, error) {
 }
 
 // An address that opens thousands of connections never holds more than its limit. Memory does not grow with the
-// attempts, and requests of another address succeed in the meantime. The test is not parallel, because it measures the
-// memory of the process.
+// attempts, and requests of another address succeed during the attack. The test is not parallel, because it measures
+// the memory of the process.
 func TestConnectionFloodStaysWithinLimit(t *testing.T) {
 	const attempts, maxConns, dialers = 4_000, 50, 4
 	s := openWith(t, maxConns, nil, func(f *HTTPServer) { f.server.ReadTimeout = 10 * time.Minute })
@@ -80,10 +80,10 @@ func TestConnectionFloodStaysWithinLimit(t *testing.T) {
 		case <-pause.C:
 		}
 	}
-	t.Logf("%d closed, %d dials failed, %d other requests succeeded in the meantime", closed.Load(), failed.Load(),
+	t.Logf("%d closed, %d dials failed, %d other requests succeeded during the flood", closed.Load(), failed.Load(),
 		requests)
 	if opened() != maxConns || closed.Load() < attempts*9/10 || closed.Load()+failed.Load() != attempts {
-		t.Errorf("got %d open, %d of %d closed, %d dials failed; want %d open", opened(), closed.Load(), attempts, failed.Load(), maxConns)
+		t.Errorf("got %d open, %d of %d attempts closed, %d dials failed; want %d open", opened(), closed.Load(), attempts, failed.Load(), maxConns)
 	}
 	for _, conn := range held {
 		_ = conn.Close()
@@ -100,15 +100,15 @@ func TestConnectionFloodStaysWithinLimit(t *testing.T) {
 }
 
 // Idle connections and requests that arrive byte by byte, in header or body, are closed at a deadline that received
-// bytes do not extend. Other requests succeed in the meantime.
+// bytes do not extend. Other requests succeed at the same time.
 func TestSlowRequestsAreClosedAtDeadline(t *testing.T) {
 	t.Parallel()
 	const within = 400 * time.Millisecond
 	s := openWith(t, 1000, nil, func(f *HTTPServer) { f.server.ReadTimeout = within })
 	for name, begin := range map[string]string{
-		"nothing": "",
-		"header":  "GET /api/v1/time HTTP/1.1\r\nHost: shop\r\nX-Slow: ",
-		"body":    "POST /api/v1/auth/guest HTTP/1.1\r\nHost: shop\r\nContent-Length: 10000\r\n\r\n",
+		"no bytes":    "",
+		"slow header": "GET /api/v1/time HTTP/1.1\r\nHost: shop\r\nX-Slow: ",
+		"slow body":   "POST /api/v1/auth/guest HTTP/1.1\r\nHost: shop\r\nContent-Length: 10000\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestSlowRequestsAreClosedAtDeadline(t *testing.T) {
 					}
 				}()
 			}
-			_ = conn.SetReadDeadline(began.Add(time.Minute)) // longer than the slow requests last
+			_ = conn.SetReadDeadline(began.Add(time.Minute)) // longer than the duration of the slow requests
 			reply, readErr := io.ReadAll(conn)
 			if err != nil || errors.Is(readErr, os.ErrDeadlineExceeded) {
 				t.Errorf("the connection is open after %v: write %v, read %v", time.Since(began), err, readErr)
@@ -139,11 +139,11 @@ func TestSlowRequestsAreClosedAtDeadline(t *testing.T) {
 	}
 }
 
-// Clients cannot forge their address with a header. From a trusted proxy, X-Real-IP is used, or else the address that
-// it has appended to X-Forwarded-For.
+// Clients cannot forge their address with a header. From a trusted proxy, X-Real-IP is used. Without X-Real-IP, the
+// address that the proxy has appended to X-Forwarded-For is used.
 func TestForgedForwardingHeadersAreIgnored(t *testing.T) {
 	t.Parallel()
-	one := func() func(limits.Class, shop.ID, netip.Addr) error {
+	newAdmit := func() func(limits.Class, shop.ID, netip.Addr) error {
 		pace := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
 		return limits.NewLimiter(limits.Classes{limits.Auth: {Addr: pace}}, nil).Take
 	}
@@ -154,13 +154,13 @@ func TestForgedForwardingHeadersAreIgnored(t *testing.T) {
 			"X-Client-IP", ip, "X_Real_IP", ip, "X-Real_IP", ip, "X-Real-IP-", ip,
 		}
 	}
-	direct := open(t, func(o *Options) { o.Admit = one() })
+	direct := open(t, func(o *Options) { o.Admit = newAdmit() })
 	direct.want(direct.request("POST", "/api/v1/auth/guest", ""), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", fmt.Sprintf("198.51.100.%d", n))
 		direct.want(direct.request("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
-	proxied := open(t, func(o *Options) { o.Admit, o.Proxies = one(), loopback })
+	proxied := open(t, func(o *Options) { o.Admit, o.Proxies = newAdmit(), loopback })
 	proxied.want(proxied.request("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", "192.0.2.8")

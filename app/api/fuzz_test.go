@@ -54,8 +54,8 @@ func FuzzRequest(f *testing.F) {
 	o := (&site{}).options()
 	openWorld(f, &o)
 	o.HandleNotification = func(context.Context, url.Values) error { return payment.ErrForged }
-	front := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
-	front.Open(New(o))
+	server := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
+	server.Open(New(o))
 	sampleRequest, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
 	if err != nil {
 		f.Fatal(err)
@@ -71,9 +71,9 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			handleParseError(&ctx, err)
 		} else {
-			front.handle(&ctx)
+			server.handle(&ctx)
 		}
-		if ctx.Hijacked() { // a handshake, which is repeated on its connection
+		if ctx.Hijacked() { // a handshake, which is moved to the server of sockets
 			return
 		}
 		res := &http.Response{StatusCode: ctx.Response.StatusCode(), Header: make(http.Header)}
@@ -93,7 +93,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// A body is parsed or is a bad request, whose message contains no internals.
+// A body is either parsed or rejected as bad_request. The message contains no names of Go types.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{
 		validBuy, `{"qty":1e400,"key":5,"address":[]}`, `{"qty":99999999999999999999,"key":"k","address":{"name":"a"}}`,
@@ -103,7 +103,7 @@ func FuzzBody(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		bad := func(err error) {
+		checkError := func(err error) {
 			var e *shop.Error
 			if err != nil && (!errors.As(err, &e) || e.Code != shop.BadRequest || strings.Contains(e.Message, "api.")) {
 				t.Fatalf("%q: %v", text, err)
@@ -111,18 +111,18 @@ func FuzzBody(f *testing.F) {
 		}
 		var buy buyBody
 		err := decode(text, &buy)
-		bad(err)
+		checkError(err)
 		if err == nil {
 			n, err := parseQuantity(buy.Qty)
-			bad(err)
+			checkError(err)
 			if whole := json.Number(buy.Qty); err == nil && n != math.MaxInt {
 				if exact, err := whole.Int64(); err != nil || int(exact) != n {
 					t.Fatalf("the quantity %q was parsed as %d", buy.Qty, n)
 				}
 			}
 		}
-		bad(decode(text, &payBody{}))
-		bad(decode(text, &refundBody{}))
-		bad(decode(text, &noteBody{}))
+		checkError(decode(text, &payBody{}))
+		checkError(decode(text, &refundBody{}))
+		checkError(decode(text, &noteBody{}))
 	})
 }

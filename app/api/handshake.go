@@ -15,21 +15,21 @@ import (
 
 const (
 	socketPath      = "/ws"
-	handshakeBuffer = 512 // every socket keeps a buffer of this size
+	handshakeBuffer = 512 // bytes; every socket keeps a buffer of this size
 )
 
-// moveHandshake hands the connection of a handshake over to the server of sockets, and reports whether it handled the
+// moveHandshake passes the connection of a handshake to the server of sockets. It reports whether it handled the
 // request. A web server keeps its read buffer for the life of a socket: up to 16 KB per idle socket, because browsers
 // send long headers. So the handshake is repeated without unused headers to a server with small buffers, and the large
 // buffer is released. Handshakes that cannot be repeated are rejected.
-func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
+func (s *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
 	if !ctx.IsGet() || !strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
-		return false // admitSocket rejects it
+		return false // admitSocket rejects the request
 	}
-	handshake, server := repeatHandshake(r), f.sockets
+	handshake, server := repeatHandshake(r), s.sockets
 	if len(handshake) > handshakeBuffer {
-		server = f.longSockets
+		server = s.longSockets
 	}
 	if !r.IsHTTP11() || len(ctx.Request.Body()) > 0 || len(handshake) > headerLimit {
 		writeError(ctx, fasthttp.StatusBadRequest, shop.Fail(shop.BadRequest,
@@ -39,26 +39,26 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(c net.Conn) {
 		conn := c.(interface{ UnsafeConn() net.Conn }).UnsafeConn()
-		after, err := readPending(c)
+		pending, err := readPending(c)
 		if err != nil {
 			_ = conn.Close() // the peer has closed it
 			return
 		}
-		if err := server.ServeConn(&replayedConn{Conn: conn, handshake: handshake, after: after}); err != nil {
+		if err := server.ServeConn(&replayedConn{Conn: conn, handshake: handshake, pending: pending}); err != nil {
 			debugLogger{}.Printf("handshake: %v", err)
 		}
 	})
 	return true
 }
 
-// handshakeHeaders lists the headers that are used later.
+// handshakeHeaders lists the headers that the repeated handshake contains.
 var handshakeHeaders = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
 	fasthttp.HeaderXForwardedFor, fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey,
 	fasthttp.HeaderSecWebSocketProtocol, fiber.HeaderXRequestID,
 }
 
-// repeatHandshake returns the handshake with the headers that are used later.
+// repeatHandshake returns the text of the handshake with only the headers in handshakeHeaders.
 func repeatHandshake(r *fasthttp.RequestHeader) []byte {
 	b := append([]byte("GET "), r.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\n"...)
@@ -95,7 +95,7 @@ func readPending(c net.Conn) ([]byte, error) {
 type replayedConn struct {
 	net.Conn
 	handshake     []byte    // not yet read
-	after         []byte    // not yet read
+	pending       []byte    // not yet read
 	writeDeadline time.Time // current write deadline; used only by the writer
 }
 
@@ -108,12 +108,12 @@ func (c *replayedConn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	c.handshake = nil
-	if len(c.after) == 0 {
-		c.after = nil
+	if len(c.pending) == 0 {
+		c.pending = nil
 		return c.Conn.Read(p)
 	}
-	n := copy(p, c.after)
-	c.after = c.after[n:]
+	n := copy(p, c.pending)
+	c.pending = c.pending[n:]
 	return n, nil
 }
 

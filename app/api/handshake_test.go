@@ -64,7 +64,7 @@ func TestMovedHandshakeLosesNoBytes(t *testing.T) {
 	})
 	long := strings.Repeat("c", 3000)
 	for name, after := range map[string]string{
-		"nothing": "", "a first frame": "hello", "more than the buffer of a socket holds": strings.Repeat("frame",
+		"no bytes": "", "a first frame": "hello", "more bytes than the buffer of a socket": strings.Repeat("frame",
 			3*handshakeBuffer),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,10 +73,10 @@ func TestMovedHandshakeLosesNoBytes(t *testing.T) {
 				t.Fatalf("got %s, want 101 and a socket without the headers", res.Status)
 			}
 			if got := readBytes(t, r, len(after)); got != after {
-				t.Errorf("got other bytes than the %d bytes after the handshake", len(after))
+				t.Errorf("got %.20q, want the %d bytes after the handshake", got, len(after))
 			}
-			if _, err := io.WriteString(conn, "and on"); err != nil || readBytes(t, r, 6) != "and on" {
-				t.Errorf("later bytes were lost: %v", err)
+			if _, err := io.WriteString(conn, "later"); err != nil || readBytes(t, r, 5) != "later" {
+				t.Errorf("got other bytes than the later bytes: %v", err)
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func TestHeaderLimitAllowsLongHeaders(t *testing.T) {
 		"a body":       "GET /ws HTTP/1.1\r\nContent-Length: 1\r\n",
 		"HTTP/1.0":     "GET /ws HTTP/1.0\r\n",
 	} {
-		res, text := s.raw(request + "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nx")
+		res, text := s.sendAndRead(request + "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nx")
 		if res.StatusCode != http.StatusBadRequest {
 			t.Errorf("a handshake with %s: got %d %s, want 400", name, res.StatusCode, text)
 		}
@@ -120,19 +120,22 @@ func TestRejectedHandshakeClosesConnection(t *testing.T) {
 	}
 }
 
-// deadlines is a connection that records its deadlines.
-type deadlines struct {
+// deadlineRecorder is a connection that records its deadlines.
+type deadlineRecorder struct {
 	net.Conn
 	write []time.Time
 }
 
-func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
-func (d *deadlines) SetDeadline(t time.Time) error      { return d.SetWriteDeadline(t) }
+func (d *deadlineRecorder) SetWriteDeadline(t time.Time) error {
+	d.write = append(d.write, t)
+	return nil
+}
+func (d *deadlineRecorder) SetDeadline(t time.Time) error { return d.SetWriteDeadline(t) }
 
-// The write deadline moves seldom, but every write has at least four fifths of its time.
+// The write deadline does not move at every write, but every write has at least four fifths of its time.
 func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	t.Parallel()
-	recorded := &deadlines{}
+	recorded := &deadlineRecorder{}
 	c := &replayedConn{Conn: recorded}
 	now := time.Now()
 	const within = 5 * time.Minute // long, so that the duration of the test is negligible
@@ -147,10 +150,10 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 			t.Fatal(err)
 		}
 		if moved := len(recorded.write) > before; moved != step.moves {
-			t.Fatalf("after %v: deadline moved: got %v, want %v", step.after, moved, step.moves)
+			t.Fatalf("after %v: got deadline moved %v, want %v", step.after, moved, step.moves)
 		}
 	}
-	_ = c.SetDeadline(time.Time{}) // remains from the handshake
+	_ = c.SetDeadline(time.Time{}) // as after the handshake
 	_ = c.SetWriteDeadline(now.Add(-time.Second))
 	late := time.Now().Add(time.Hour)
 	_ = c.SetWriteDeadline(late)

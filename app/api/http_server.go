@@ -19,8 +19,8 @@ import (
 const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 15 * time.Second
-	bodyLimit    = 16 << 10
-	headerLimit  = 4 << 10 // the minimum setting; also the limit of a handshake
+	bodyLimit    = 16 << 10 // bytes
+	headerLimit  = 4 << 10  // bytes; the minimum of the setting, and the limit of a handshake
 	drainRetry   = 2 * time.Second
 )
 
@@ -31,33 +31,34 @@ type HTTPServer struct {
 	Ready func() error
 
 	server *fasthttp.Server
-	// sockets and longSockets serve handed-over handshakes of up to handshakeBuffer and headerLimit bytes.
+	// sockets serves moved handshakes of up to handshakeBuffer bytes, longSockets of up to headerLimit bytes.
 	sockets, longSockets *fasthttp.Server
 	handler              atomic.Pointer[fasthttp.RequestHandler]
-	// isOperator reports whether a token belongs to an operator; nil: no token does. See AllowLongBodies.
+	// isOperator reports whether a token belongs to an operator. While it is nil, long bodies are rejected. See
+	// AllowLongBodies.
 	isOperator atomic.Pointer[func(token string) bool]
 }
 
 // NewHTTPServer creates a server that is not open yet. header is the limit of request headers in bytes; idle is the
 // timeout of connections without a request.
 func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServer {
-	f := &HTTPServer{Ready: ready}
-	f.server = newServer(f.handle, header, idle)
-	f.server.HeaderReceived = f.configure
-	f.sockets = newServer(f.handleHandshake, handshakeBuffer, idle)
-	f.longSockets = newServer(f.handleHandshake, headerLimit, idle)
-	return f
+	s := &HTTPServer{Ready: ready}
+	s.server = newServer(s.handle, header, idle)
+	s.server.HeaderReceived = s.configure
+	s.sockets = newServer(s.handleHandshake, handshakeBuffer, idle)
+	s.longSockets = newServer(s.handleHandshake, headerLimit, idle)
+	return s
 }
 
-// newServer creates one of the web servers. None may stream bodies and all must reduce their memory: otherwise a server
-// keeps reading through the request of a socket that left its handler (see replayed).
+// newServer creates one of the web servers. No server may stream bodies, and each must use ReduceMemoryUsage. Otherwise
+// a server continues to read the connection of a socket after its handler has returned (see replayedConn).
 func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: handleParseError, Name: "stampede",
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idle,
 		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
 		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
-		// Sockets outlive their request; without this option, Close does not close them.
+		// Sockets stay open longer than their request; without this option, Close does not close them.
 		KeepHijackedConns: true,
 		Logger:            debugLogger{},
 		// Parsed forms need more memory than their length, and their raw body is lost.
@@ -66,64 +67,64 @@ func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) 
 }
 
 // Serve serves requests on the listener until Shutdown.
-func (f *HTTPServer) Serve(l net.Listener) error {
-	if err := f.server.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
+func (s *HTTPServer) Serve(l net.Listener) error {
+	if err := s.server.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve HTTP on %s: %w", l.Addr(), err)
 	}
 	return nil
 }
 
 // Open passes all requests except health to the handler.
-func (f *HTTPServer) Open(h fasthttp.RequestHandler) { f.handler.Store(&h) }
+func (s *HTTPServer) Open(h fasthttp.RequestHandler) { s.handler.Store(&h) }
 
 // Shutdown stops listening and waits for running requests, but not for sockets.
-func (f *HTTPServer) Shutdown(ctx context.Context) error {
-	if err := f.server.ShutdownWithContext(ctx); err != nil {
+func (s *HTTPServer) Shutdown(ctx context.Context) error {
+	if err := s.server.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("shut down HTTP: %w", err)
 	}
 	return nil
 }
 
-func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
+func (s *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	setRequestID(ctx)
 	setSecurityHeaders(ctx)
 	if encoded(&ctx.Request.Header) {
-		f.pass(ctx) // pass rejects it
+		s.forward(ctx) // the handler of the shop rejects it
 		return
 	}
 	switch string(ctx.Path()) {
 	case "/healthz":
 		ctx.SetBodyString("ok\n")
 	case "/readyz":
-		if err := f.Ready(); err != nil {
+		if err := s.Ready(); err != nil {
 			ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 			ctx.SetBodyString(err.Error() + "\n")
 			return
 		}
 		ctx.SetBodyString("ready\n")
 	case socketPath:
-		if !f.moveHandshake(ctx) {
-			f.pass(ctx)
+		if !s.moveHandshake(ctx) {
+			s.forward(ctx)
 		}
 	default:
-		f.pass(ctx)
+		s.forward(ctx)
 	}
 }
 
-// handleHandshake serves a handed-over connection. It closes the connection without an upgrade: the next request may be
+// handleHandshake serves a moved connection. If there is no upgrade, it closes the connection: the next request may be
 // too large for the small buffer.
-func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
+func (s *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	setRequestID(ctx) // the repeated request already has its id
 	setSecurityHeaders(ctx)
-	f.pass(ctx)
+	s.forward(ctx)
 	if !ctx.Hijacked() {
 		ctx.SetConnectionClose()
 	}
 }
 
-// pass calls the shop's handler if the shop is open.
-func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
-	if h := f.handler.Load(); h != nil {
+// forward calls the shop's handler if the shop is open.
+func (s *HTTPServer) forward(ctx *fasthttp.RequestCtx) {
+	if h := s.handler.Load(); h != nil {
 		(*h)(ctx)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// limiter is a token bucket per client address; unreadable addresses share one.
+// limiter is a token bucket per client address; unreadable addresses share one bucket.
 type limiter struct{ buckets *limits.Addrs }
 
 // newLimiter creates a limiter; a pace without a limit admits everything.
@@ -23,18 +23,18 @@ func (l *limiter) take(ip string) error {
 	return nil
 }
 
-// spent reports whether take would fail now, without consuming a token.
-func (l *limiter) spent(ip string) bool { return l.buckets.Wait(hostAddr(ip)) > 0 }
+// exhausted reports whether take would fail now. It takes no token from the bucket.
+func (l *limiter) exhausted(ip string) bool { return l.buckets.Wait(hostAddr(ip)) > 0 }
 
-// hostAddr parses an address; the result is invalid if that fails.
+// hostAddr parses an address. It returns the zero Addr for an invalid address.
 func hostAddr(ip string) netip.Addr {
 	addr, _ := netip.ParseAddr(ip)
 	return addr
 }
 
-// in applies the limits of a class to a route. With an invalid token only the address is counted; routes that need a
-// user reject it later.
-func (a *api) in(class limits.Class) fiber.Handler {
+// limit returns a handler that applies the limits of a class. For a request with an invalid token only the address is
+// counted; routes that need a user reject the token later.
+func (a *api) limit(class limits.Class) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var user shop.ID
 		if bearer(c) != "" {

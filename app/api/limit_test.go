@@ -36,7 +36,7 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.take("::ffff:192.0.2.1"); err == nil {
-		t.Error("the same address in another notation has its own bucket")
+		t.Error("an address in another notation has a second bucket, want the same bucket")
 	}
 	admitted := 0
 	for n := range 1000 {
@@ -86,7 +86,7 @@ func TestLimitConnsClosesExcessConnections(t *testing.T) {
 		t.Errorf("the third connection: got %v, want it closed", err)
 	}
 	_ = first.Close()
-	_ = first.Close() // counts once
+	_ = first.Close() // a second Close changes nothing
 	dial()
 	fourth := <-accepted
 	_, _ = second.Close(), fourth.Close()
@@ -96,7 +96,7 @@ func TestLimitConnsClosesExcessConnections(t *testing.T) {
 	}
 }
 
-// An untrusted proxy is reported once, regardless of the number of clients behind it; a trusted one is not reported.
+// An untrusted proxy is reported once, regardless of the number of clients behind it; a trusted proxy is not reported.
 func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	// Requests of app.Test come from 0.0.0.0.
@@ -125,8 +125,8 @@ func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 	}
 }
 
-// Sockets through a proxy count for the client's address, from the handshake to the end of the socket, and only if the
-// handshake succeeds.
+// Sockets through a proxy count for the client's address, from the handshake to the end of the socket. A handshake that
+// fails is not counted.
 func TestProxiedSocketsCountForClient(t *testing.T) {
 	t.Parallel()
 	s := openWith(t, 2, func(o *Options) {
@@ -145,7 +145,7 @@ func TestProxiedSocketsCountForClient(t *testing.T) {
 			})...)
 		}
 	})
-	as := func(ip, more string, want int) (net.Conn, *http.Response) {
+	openSocket := func(ip, more string, want int) (net.Conn, *http.Response) {
 		t.Helper()
 		conn, _, res := s.handshake("X-Real-IP: "+ip+"\r\n"+more, "")
 		if res.StatusCode != want {
@@ -154,29 +154,29 @@ func TestProxiedSocketsCountForClient(t *testing.T) {
 		return conn, res
 	}
 	for range 5 {
-		as("192.0.2.1", "Sec-WebSocket-Protocol: refuse\r\n", 503)
-		as("192.0.2.1", "Origin: https://evil.example\r\n", 403)
+		openSocket("192.0.2.1", "Sec-WebSocket-Protocol: refuse\r\n", 503)
+		openSocket("192.0.2.1", "Origin: https://evil.example\r\n", 403)
 	}
-	first, _ := as("192.0.2.1", "", 101)
-	as("192.0.2.1", "", 101)
-	if _, res := as("192.0.2.1", "", 429); res.Header.Get("Retry-After") == "" {
-		t.Error("the rejection has no Retry-After")
+	first, _ := openSocket("192.0.2.1", "", 101)
+	openSocket("192.0.2.1", "", 101)
+	if _, res := openSocket("192.0.2.1", "", 429); res.Header.Get("Retry-After") == "" {
+		t.Error("got no Retry-After, want one in the rejection")
 	}
-	as("192.0.2.2", "", 101)
+	openSocket("192.0.2.2", "", 101)
 	for last, want := range map[string]int{"192.0.2.1": 429, "192.0.2.3": 101} {
 		headers := "X-Forwarded-For: 192.0.2.2, " + last + "\r\nX-Forwarded-For: 127.0.0.1\r\n"
 		if _, _, res := s.handshake(headers, ""); res.StatusCode != want {
 			t.Errorf("a socket forwarded for %s: got %s, want %d", last, res.Status, want)
 		}
 	}
-	as("2001:db8::1", "", 101)
-	as("2001:db8::2", "", 101)
-	as("2001:db8::3", "", 429)
+	openSocket("2001:db8::1", "", 101)
+	openSocket("2001:db8::2", "", 101)
+	openSocket("2001:db8::3", "", 429)
 	for n := range 2*shop.WideFactor - 2 {
-		as(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
+		openSocket(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
 	}
-	as("2001:db8:0:ffff::1", "", 429) // the /48 is full
-	as("2001:db8:1::1", "", 101)
+	openSocket("2001:db8:0:ffff::1", "", 429) // the /48 is full
+	openSocket("2001:db8:1::1", "", 101)
 	_ = first.Close()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, _, res := s.handshake("X-Real-IP: 192.0.2.1\r\n", "")
@@ -223,7 +223,7 @@ func TestHandshakesPerAddressAreLimited(t *testing.T) {
 	s := open(t, func(o *Options) {
 		o.Proxies, o.Handshakes = loopback, limits.Pace{Rate: 1, Period: time.Hour, Burst: 2}
 	})
-	for i, want := range []int{200, 200, 429, 429} { // the test site treats a handshake as a normal request
+	for i, want := range []int{200, 200, 429, 429} { // the test server treats a handshake as a normal request
 		_, _, res := s.handshake("X-Real-IP: 192.0.2.1\r\n", "")
 		if res.StatusCode != want || want == 429 && res.Header.Get("Retry-After") == "" {
 			t.Errorf("handshake %d: got %s, %v; want %d", i+1, res.Status, res.Header, want)
@@ -234,7 +234,8 @@ func TestHandshakesPerAddressAreLimited(t *testing.T) {
 	}
 }
 
-// Each route counts in a class before its handler runs, or its reason is listed here.
+// Each route counts in a limit class before its handler runs. Routes without a class are listed in exempt with the
+// reason.
 func TestRoutesHaveALimitClass(t *testing.T) {
 	t.Parallel()
 	exempt := map[string]string{
@@ -275,7 +276,7 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 	}
 }
 
-// Routes have one spelling: another spelling would bypass limits by path, here or in a proxy.
+// Each route has one spelling. Another spelling would bypass rules by path, in this server or in a proxy.
 func TestRoutesHaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -308,7 +309,7 @@ func TestLongPollsAreLimitedPerUserAndAddress(t *testing.T) {
 	}
 	p.leave(1<<40, addr(0))
 	if !p.enter(1<<40, addr(0)) {
-		t.Error("a released place is not free")
+		t.Error("got no place, want the released place")
 	}
 	n := pollersPerAddr
 	for i := 1; i < 20; i++ {

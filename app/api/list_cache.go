@@ -15,26 +15,27 @@ import (
 const (
 	// listMaxAge is the maximum age of a cached list.
 	listMaxAge = 3 * time.Second
-	// Limits in bytes for all lists, and per user or network. Lists beyond them are not cached.
+	// listBytes is the limit for all lists in bytes, listBytesPerUser the limit per user or network. A list that
+	// exceeds a limit is not cached.
 	listBytes        = 16 << 20
 	listBytesPerUser = 512 << 10
 	// listOverhead is the approximate memory of an entry without its key and its body, in bytes.
 	listOverhead = 200
 )
 
-// listCache caches list responses by their parsed queries, so that spelling and unknown parameters make no difference.
-// It is used only while its switch is on, to reduce the load of the stores.
+// listCache caches list responses by their parsed queries, so that the spelling of a query and unknown parameters make
+// no difference. The cache is used only while its switch is on. It reduces the load of the stores.
 type listCache struct {
 	mu        sync.Mutex
 	lists     map[string]cachedList
-	bytes     map[any]int // by user or network (shop.ID or netip.Prefix); nil: total
+	bytes     map[any]int // by owner; the key nil has the total
 	lastSweep time.Time   // last removal of expired lists, at most once per second
 }
 
 type cachedList struct {
-	body []byte
-	at   time.Time
-	by   any
+	body  []byte
+	at    time.Time
+	owner any
 }
 
 func newListCache() *listCache {
@@ -44,55 +45,55 @@ func newListCache() *listCache {
 func (l *listCache) find(key string, now time.Time) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if k, found := l.lists[key]; found && now.Sub(k.at) < listMaxAge {
-		return k.body
+	if entry, found := l.lists[key]; found && now.Sub(entry.at) < listMaxAge {
+		return entry.body
 	}
 	return nil
 }
 
 // keep stores a list if it fits the limits.
-func (l *listCache) keep(key string, by any, body []byte, now time.Time) {
+func (l *listCache) keep(key string, owner any, body []byte, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.lastSweep) > time.Second {
 		l.lastSweep = now
-		for key, k := range l.lists {
-			if now.Sub(k.at) >= listMaxAge {
+		for key, entry := range l.lists {
+			if now.Sub(entry.at) >= listMaxAge {
 				l.drop(key)
 			}
 		}
 	}
 	l.drop(key)
 	size := listSize(key, body)
-	if l.bytes[nil]+size > listBytes || l.bytes[by]+size > listBytesPerUser {
+	if l.bytes[nil]+size > listBytes || l.bytes[owner]+size > listBytesPerUser {
 		return
 	}
-	l.lists[key] = cachedList{body, now, by}
+	l.lists[key] = cachedList{body, now, owner}
 	l.bytes[nil] += size
-	l.bytes[by] += size
+	l.bytes[owner] += size
 }
 
 // drop removes a list. The caller holds mu.
 func (l *listCache) drop(key string) {
-	k, found := l.lists[key]
+	entry, found := l.lists[key]
 	if !found {
 		return
 	}
 	delete(l.lists, key)
-	for _, of := range []any{nil, k.by} {
-		if l.bytes[of] -= listSize(key, k.body); l.bytes[of] == 0 {
-			delete(l.bytes, of)
+	for _, owner := range []any{nil, entry.owner} {
+		if l.bytes[owner] -= listSize(key, entry.body); l.bytes[owner] == 0 {
+			delete(l.bytes, owner)
 		}
 	}
 }
 
 func listSize(key string, body []byte) int { return len(key) + len(body) + listOverhead }
 
-// cached sends the list of a parsed query from the cache if the switch is on; otherwise read sends it. A list belongs
-// to the user. 0: the list is public, and its bytes count for the address of the request.
-func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, read func() error) error {
+// cached sends the list of a parsed query from the cache if the switch is on; otherwise `send` sends it. A list belongs
+// to the user. User 0: the list is public, and its bytes count for the network of the request.
+func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, send func() error) error {
 	if a.Switches().Lists != backoffice.ListsCached {
-		return read()
+		return send()
 	}
 	key := fmt.Sprintf("%s %d %v", list, user, query)
 	now := time.Now()
@@ -100,13 +101,13 @@ func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, read fu
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return c.Send(body)
 	}
-	if err := read(); err != nil {
+	if err := send(); err != nil {
 		return err
 	}
-	var by any = user
+	var owner any = user
 	if user == 0 {
-		by, _ = shop.Networks(hostAddr(c.IP()))
+		owner, _ = shop.Networks(hostAddr(c.IP()))
 	}
-	a.lists.keep(key, by, bytes.Clone(c.Response().Body()), now)
+	a.lists.keep(key, owner, bytes.Clone(c.Response().Body()), now)
 	return nil
 }

@@ -14,14 +14,14 @@ import (
 // Metrics counts requests by route and status, and payment notifications by outcome. Register it as a Prometheus
 // collector.
 type Metrics struct {
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	notices  *prometheus.CounterVec
+	requests      *prometheus.CounterVec
+	seconds       *prometheus.HistogramVec
+	notifications *prometheus.CounterVec
 
 	untrustedForwards prometheus.Counter
 }
 
-// NewMetrics creates the counters; they count once they are passed to New.
+// NewMetrics creates the metrics of the handler that New returns.
 func NewMetrics() *Metrics {
 	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -31,7 +31,7 @@ func NewMetrics() *Metrics {
 			Name: "stampede_http_seconds", Help: "Response time of HTTP requests, by route.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 		}, []string{"route"}),
-		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+		notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stampede_payment_notifications_total",
 			Help: "Payment notifications, by outcome: success, forged, unreadable, failed, turned_away.",
 		}, []string{"outcome"}),
@@ -46,7 +46,7 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.requests.Describe(ch)
 	m.seconds.Describe(ch)
-	m.notices.Describe(ch)
+	m.notifications.Describe(ch)
 	m.untrustedForwards.Describe(ch)
 }
 
@@ -54,11 +54,12 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.requests.Collect(ch)
 	m.seconds.Collect(ch)
-	m.notices.Collect(ch)
+	m.notifications.Collect(ch)
 	m.untrustedForwards.Collect(ch)
 }
 
-// count wraps all handlers. The label is the pattern of the route, so that clients cannot create labels.
+// count counts and measures requests; it wraps all handlers. The route label is the pattern of the route, so that
+// clients cannot create labels.
 func (m *Metrics) count(c *fiber.Ctx) error {
 	began := time.Now()
 	err := c.Next()
@@ -72,7 +73,7 @@ func (m *Metrics) count(c *fiber.Ctx) error {
 	return err
 }
 
-// statusOf returns the status that fail sends.
+// statusOf returns the status that handleError sends.
 func statusOf(err error) int {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {

@@ -21,39 +21,42 @@ const (
 	// one CPU core. They are not all rejected: behind an untrusted proxy the gateway has the same address as the
 	// forgers.
 	suspectsPerSecond = 100
-	// maxNotices limits concurrent notifications, so that buys keep the database. The gateway repeats rejected ones.
-	maxNotices = 16
+	// maxNotifications limits concurrent notifications, so that the database is free for buys. The gateway repeats
+	// rejected notifications.
+	maxNotifications = 16
 )
 
-// The replies to the gateway. It repeats a notification unless the reply is exactly success.
+// replySuccess and replyFailure are the replies to the gateway. The gateway repeats a notification unless the reply is
+// exactly success.
 const (
-	noticeAccepted = "success"
-	noticeFailed   = "failure"
+	replySuccess = "success"
+	replyFailure = "failure"
 )
 
 // handleNotification processes a payment notification. It parses the raw body, because the fields are signed. The
-// outcome goes to log and metrics; the status is always 200.
+// metrics contain the outcome; the HTTP status is always 200.
 func (a *api) handleNotification(c *fiber.Ctx) error {
 	if a.HandleNotification == nil {
 		return fiber.ErrNotFound
 	}
-	outcome := a.processNotice(c.IP(), string(raw(c)))
-	a.Metrics.notices.WithLabelValues(outcome).Inc()
+	outcome := a.processNotification(c.IP(), string(raw(c)))
+	a.Metrics.notifications.WithLabelValues(outcome).Inc()
 	c.Type("txt", "utf-8")
-	if outcome == noticeAccepted {
-		return c.SendString(noticeAccepted)
+	if outcome == replySuccess {
+		return c.SendString(replySuccess)
 	}
-	return c.SendString(noticeFailed)
+	return c.SendString(replyFailure)
 }
 
-// processNotice returns success, turned_away, unreadable, forged or failed.
-func (a *api) processNotice(ip, body string) string {
-	if a.forgeries.spent(ip) && !a.suspects.Allow() {
+// processNotification processes a notification and returns its outcome: success, turned_away, unreadable, forged or
+// failed.
+func (a *api) processNotification(ip, body string) string {
+	if a.forgeries.exhausted(ip) && !a.suspects.Allow() {
 		return "turned_away"
 	}
 	select {
-	case a.notices <- struct{}{}:
-		defer func() { <-a.notices }()
+	case a.notifications <- struct{}{}:
+		defer func() { <-a.notifications }()
 	default:
 		return "turned_away"
 	}
@@ -62,11 +65,11 @@ func (a *api) processNotice(ip, body string) string {
 		_ = a.forgeries.take(ip)
 		return "unreadable"
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	switch err := a.HandleNotification(ctx, form); {
 	case err == nil:
-		return noticeAccepted
+		return replySuccess
 	case errors.Is(err, payment.ErrForged):
 		_ = a.forgeries.take(ip)
 		slog.Debug("forged payment notification", "from", ip, "err", err)

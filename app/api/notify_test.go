@@ -15,7 +15,7 @@ import (
 
 const notifyPath = "/api/v1/payments/alipay/notify"
 
-// The reply to the gateway is exactly success or failure, and the flow receives the fields as sent.
+// The reply to the gateway is exactly success or failure, and the service receives the fields as sent.
 func TestNotifyRepliesSuccessOrFailure(t *testing.T) {
 	t.Parallel()
 	var got atomic.Pointer[url.Values]
@@ -36,13 +36,13 @@ func TestNotifyRepliesSuccessOrFailure(t *testing.T) {
 		"what=forged":                           "failure",
 		"what=database":                         "failure",
 		"what=%zz":                              "failure",
-		"":                                      "success", // the flow receives an empty form
+		"":                                      "success", // the service receives an empty form
 	} {
 		if a := s.request("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 ||
 			a.body != want {
 			t.Errorf("%q: got %d %q, want %s", body, a.code, a.body, want)
 		}
-		// Unreadable bodies never reach the flow; the bodies are sent in any order.
+		// The service receives no unreadable body. The bodies are sent in random order.
 		if form := got.Load(); form != nil && form.Get("what") == "good" && form.Get("subject") != "水 &=+" {
 			t.Errorf("got the fields %v, want the decoded subject", form)
 		}
@@ -69,7 +69,7 @@ func newNotifyAPI(verified *atomic.Int64) *api {
 				return payment.ErrForged
 			},
 		},
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, maxNotices),
+		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, maxNotifications),
 	}
 }
 
@@ -80,41 +80,42 @@ func TestForgedNotificationsAreLimited(t *testing.T) {
 	a := newNotifyAPI(&verified)
 	began := time.Now()
 	for range 10 * (forgeriesPerMinute + suspectsPerSecond) {
-		a.processNotice("192.0.2.1", "bad=1")
+		a.processNotification("192.0.2.1", "bad=1")
 	}
-	took := time.Since(began) // the verification limit for this time
+	took := time.Since(began) // determines the maximum number of verifications
 	limit := forgeriesPerMinute*(1+took.Minutes()) + suspectsPerSecond*(1+took.Seconds())
 	if n := verified.Load(); n < forgeriesPerMinute || float64(n) > limit {
 		t.Errorf("got %d verified forgeries within %v, want %d to %.1f", n, took, forgeriesPerMinute, limit)
 	}
-	if got := a.processNotice("192.0.2.2", "good=1"); got != noticeAccepted {
-		t.Errorf("another address: got %s, want %s", got, noticeAccepted)
+	if got := a.processNotification("192.0.2.2", "good=1"); got != replySuccess {
+		t.Errorf("another address: got %s, want %s", got, replySuccess)
 	}
 }
 
-// Behind an untrusted proxy the gateway shares the forgers' address (P8): its notifications are delayed, not lost.
+// Behind an untrusted proxy the gateway shares the forgers' address (P8): the notifications of the gateway are delayed,
+// not lost.
 func TestForgeriesDoNotBlockGateway(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64
 	a := newNotifyAPI(&verified)
-	// With the real refill rate the address would become unsuspected during the test.
+	// With the real rate, the address would no longer be suspect before the end of the test.
 	a.forgeries = newLimiter(limits.Pace{Rate: 1, Period: 24 * time.Hour, Burst: forgeriesPerMinute})
 	for range forgeriesPerMinute + suspectsPerSecond/2 {
-		a.processNotice("192.0.2.1", "bad=1")
+		a.processNotification("192.0.2.1", "bad=1")
 	}
-	if got := a.processNotice("192.0.2.1", "good=1"); got != noticeAccepted {
-		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, noticeAccepted)
+	if got := a.processNotification("192.0.2.1", "good=1"); got != replySuccess {
+		t.Errorf("after the forgeries of a minute and of half a second: got %s, want %s", got, replySuccess)
 	}
 	for range 10 * suspectsPerSecond {
-		a.processNotice("192.0.2.1", "bad=1")
+		a.processNotification("192.0.2.1", "bad=1")
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) { // rejected notifications are repeated
-		got := a.processNotice("192.0.2.1", "good=1")
-		return got == noticeAccepted, got
+		got := a.processNotification("192.0.2.1", "good=1")
+		return got == replySuccess, got
 	})
 }
 
-// At most maxNotices notifications run concurrently.
+// At most maxNotifications notifications run concurrently.
 func TestConcurrentNotificationsAreLimited(t *testing.T) {
 	t.Parallel()
 	a := &api{
@@ -122,14 +123,14 @@ func TestConcurrentNotificationsAreLimited(t *testing.T) {
 			Metrics:            NewMetrics(),
 			HandleNotification: func(context.Context, url.Values) error { return nil },
 		},
-		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, 1),
+		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, 1),
 	}
-	a.notices <- struct{}{}
-	if got := a.processNotice("192.0.2.1", "a=1"); got != "turned_away" {
+	a.notifications <- struct{}{}
+	if got := a.processNotification("192.0.2.1", "a=1"); got != "turned_away" {
 		t.Errorf("while another notification runs: got %s, want turned_away", got)
 	}
-	<-a.notices
-	if got := a.processNotice("192.0.2.1", "a=1"); got != noticeAccepted {
-		t.Errorf("a single notification: got %s, want %s", got, noticeAccepted)
+	<-a.notifications
+	if got := a.processNotification("192.0.2.1", "a=1"); got != replySuccess {
+		t.Errorf("a single notification: got %s, want %s", got, replySuccess)
 	}
 }

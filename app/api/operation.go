@@ -11,11 +11,11 @@ import (
 	"stampede/app/shop"
 )
 
-// operationKey is the header with the idempotency key of an operation: an operation with the same key is performed
-// once.
+// operationKey is the header with the idempotency key of an operation: operations with the same key are performed once.
 const operationKey = "Idempotency-Key"
 
-// asActor passes the actor with its key to the handler. It is the only place where routes create a journal.Actor.
+// asActor passes the operator and the idempotency key as a journal.Actor to the handler. It is the only place where
+// routes create a journal.Actor.
 func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asOperator(func(c *fiber.Ctx, who shop.Identity) error {
 		key := c.Get(operationKey)
@@ -33,7 +33,7 @@ func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fibe
 	})
 }
 
-// noteOf returns the optional note in a JSON body: the operator's reason. Files have no note.
+// noteOf returns the optional note in a JSON body, which is the reason of the operator. It returns "" for files.
 func noteOf(c *fiber.Ctx) (string, error) {
 	var b noteBody
 	if body := raw(c); len(body) == 0 || body[0] != '{' {
@@ -60,7 +60,7 @@ func operationWith[B, T any](
 	}
 }
 
-// operationOn returns the handler of an operation on the object in the path. B is the body.
+// operationOn returns the handler of an operation on the object in the path. B is the type of the body.
 func operationOn[B, T any](
 	call func(ctx context.Context, actor journal.Actor, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {
@@ -73,6 +73,6 @@ func operationOn[B, T any](
 		if err := decodeOptional(c, &body); err != nil {
 			return err
 		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id, body) })
+		return respond(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id, body) })
 	}
 }

@@ -48,7 +48,7 @@ type operation struct {
 }
 
 // TestOperatorRoutesRejectOtherUsers: every operator route in openapi.yaml rejects all other users before it calls a
-// service, and the routes of admins reject operators. There is no service, so a call would panic.
+// service. Routes for admins also reject operators. There is no service, so a call would panic.
 func TestOperatorRoutesRejectOtherUsers(t *testing.T) {
 	t.Parallel()
 	ops := operatorOperations(t)
@@ -75,8 +75,8 @@ func TestOperatorRoutesRejectOtherUsers(t *testing.T) {
 	}
 }
 
-// TestOperationsRequireIdempotencyKey: every operator route that changes something requires an Idempotency-Key, is
-// documented so, and calls no service without a valid key.
+// TestOperationsRequireIdempotencyKey: every operator route that changes something requires an Idempotency-Key, also in
+// openapi.yaml. Without a valid key it calls no service.
 func TestOperationsRequireIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	ops := operatorOperations(t)

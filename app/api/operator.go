@@ -50,7 +50,7 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Post("/sales/:id/stock", a.asActor(operationOn(a.changeStock)))
 	r.Post("/sales/:id/challenge", a.asActor(operationOn(a.setChallenge)))
 	r.Post("/sales/:id/guests", a.asActor(operationOn(a.addGuests)))
-	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.Settings.Switches) }))
+	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return respond(c, a.Settings.Switches) }))
 	r.Patch("/switches", a.asActor(operationWith(a.Settings.EditSwitches)))
 	r.Get("/notice", a.anyOperator(a.currentBanner))
 	r.Post("/notice", a.asActor(operationWith(a.Settings.PublishBanner)))
@@ -73,7 +73,7 @@ func (a *api) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fib
 	})
 }
 
-// asAdmin passes the actor to the handler if it is an admin.
+// asAdmin is asActor for operations that require the role admin.
 func (a *api) asAdmin(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asActor(func(c *fiber.Ctx, actor journal.Actor) error {
 		if actor.Role != shop.Admin {
@@ -89,7 +89,7 @@ func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
 }
 
 func (a *api) board(c *fiber.Ctx) error {
-	return flow(c, func(ctx context.Context) (board.History, error) { return a.Board(ctx), nil })
+	return respond(c, func(ctx context.Context) (board.History, error) { return a.Board(ctx), nil })
 }
 
 func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
@@ -110,7 +110,7 @@ func (a *api) refunds(c *fiber.Ctx) error {
 	if q.Before, q.Limit, err = parseBefore(c); err != nil {
 		return err
 	}
-	return flowPage(c, "refunds", func(ctx context.Context) ([]payment.Refund, bool, error) {
+	return respondPage(c, "refunds", func(ctx context.Context) ([]payment.Refund, bool, error) {
 		return a.Refunds.List(ctx, q)
 	})
 }
@@ -134,14 +134,14 @@ type noticeResponse struct {
 }
 
 func (a *api) currentBanner(c *fiber.Ctx) error {
-	return flow(c, func(ctx context.Context) (noticeResponse, error) {
+	return respond(c, func(ctx context.Context) (noticeResponse, error) {
 		n, err := a.Settings.CurrentBanner(ctx, a.Now())
 		return noticeResponse{n}, err
 	})
 }
 
 func (a *api) removeBanner(c *fiber.Ctx, actor journal.Actor) error {
-	return flow(c, func(ctx context.Context) (shop.Notice, error) { return a.Settings.RemoveBanner(ctx, actor) })
+	return respond(c, func(ctx context.Context) (shop.Notice, error) { return a.Settings.RemoveBanner(ctx, actor) })
 }
 
 // journal lists the operations of operators.
@@ -158,7 +158,7 @@ func (a *api) journal(c *fiber.Ctx) error {
 		Before: int64(before), Limit: limit, Object: c.Query("object"), Actor: c.Query("actor"), Kind: c.Query("kind"),
 		Since: shop.Millis(since),
 	}
-	return flowPage(c, "entries", func(ctx context.Context) ([]journal.Entry, bool, error) {
+	return respondPage(c, "entries", func(ctx context.Context) ([]journal.Entry, bool, error) {
 		return a.Journal.ListJournal(ctx, q)
 	})
 }
@@ -166,12 +166,12 @@ func (a *api) journal(c *fiber.Ctx) error {
 // verifyJournal verifies the whole journal.
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
-	return slowFlow(
+	return respondSlowly(
 		c, func(ctx context.Context) (journal.Report, error) { return a.Journal.VerifyJournal(ctx, head) },
 	)
 }
 
-// shipBody is a parcel.
+// shipBody is the parcel of an order.
 type shipBody struct {
 	Carrier  string `json:"carrier"`
 	Tracking string `json:"tracking"`
@@ -192,7 +192,7 @@ type shipManyBody struct {
 }
 
 func (a *api) shipMany(ctx context.Context, actor journal.Actor, b shipManyBody) (backoffice.ShipReport, error) {
-	actor.Dry = b.DryRun
+	actor.DryRun = b.DryRun
 	report, err := a.Shipping.ShipMany(ctx, actor, []byte(b.CSV), b.Replace)
 	report.Lines = list(report.Lines)
 	return report, err
@@ -205,7 +205,7 @@ type newBlock struct {
 	Until  shop.Millis     `json:"until"` // 0: no end
 }
 
-func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Blocks.ListBlocks) }
+func (a *api) blocks(c *fiber.Ctx) error { return respondList(c, "blocks", a.Blocks.ListBlocks) }
 
 func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (store.Block, error) {
 	duration := time.Duration(0)

@@ -88,7 +88,7 @@ func dryRun(c *fiber.Ctx) (bool, error) {
 // withDryRun returns a handler that supports ?dry_run=true.
 func withDryRun(handle func(c *fiber.Ctx, actor journal.Actor) error) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) (err error) {
-		if actor.Dry, err = dryRun(c); err != nil {
+		if actor.DryRun, err = dryRun(c); err != nil {
 			return err
 		}
 		return handle(c, actor)
@@ -104,7 +104,7 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "products", func(ctx context.Context) ([]store.ProductRecord, bool, error) {
+	return respondPage(c, "products", func(ctx context.Context) ([]store.ProductRecord, bool, error) {
 		return a.Catalogue.ProductRecords(ctx, q)
 	})
 }
@@ -123,7 +123,7 @@ func (a *api) setProductImages(
 }
 
 func (a *api) categoryRecords(c *fiber.Ctx) error {
-	return flowList(c, "categories", a.Catalogue.CategoryRecords)
+	return respondList(c, "categories", a.Catalogue.CategoryRecords)
 }
 
 func (a *api) createCategory(
@@ -132,7 +132,7 @@ func (a *api) createCategory(
 	return a.Catalogue.CreateCategory(ctx, actor, b.Name)
 }
 
-// slotCalendar sends the slots of a range of local days; without `to`, of one day.
+// slotCalendar sends the slots of the local days from `from` to `to`; without `to`, the slots of one day.
 func (a *api) slotCalendar(c *fiber.Ctx) error {
 	from, to := backoffice.Day(c.Query("from")), backoffice.Day(c.Query("to"))
 	if to == "" {
@@ -145,7 +145,7 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (calendarResponse, error) {
+	return respond(c, func(ctx context.Context) (calendarResponse, error) {
 		slots, err := a.Catalogue.SlotCalendar(ctx, begin, end)
 		return calendarResponse{list(slots), a.Catalogue.TimeZone()}, err
 	})
@@ -154,7 +154,7 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 func (a *api) applyTemplate(
 	ctx context.Context, actor journal.Actor, b templateBody,
 ) (backoffice.SlotPlan, error) {
-	actor.Dry = actor.Dry || b.DryRun
+	actor.DryRun = actor.DryRun || b.DryRun
 	return a.Catalogue.ApplyTemplate(ctx, actor, b.SlotTemplate)
 }
 
@@ -180,7 +180,7 @@ func (a *api) saleRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "sales", func(ctx context.Context) ([]store.SaleRecord, bool, error) {
+	return respondPage(c, "sales", func(ctx context.Context) ([]store.SaleRecord, bool, error) {
 		return a.Catalogue.SaleRecords(ctx, q)
 	})
 }

@@ -19,7 +19,7 @@ func operatorHeaders(key string) []string {
 	return []string{"Authorization", "Bearer user-1", "Idempotency-Key", key}
 }
 
-// A dry run is passed to the flow, null differs from an absent field, and a conflict contains the current record.
+// A dry run is passed to the service, null differs from an absent field, and a conflict contains the current record.
 func TestCatalogueRoutesPassDryRunAndNull(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, nil)
@@ -33,7 +33,7 @@ func TestCatalogueRoutesPassDryRunAndNull(t *testing.T) {
 		"dry_run must be true or false")
 	s.want(s.request("POST", products, draft, operatorHeaders("key-00003")...), 200, `"images":[{"url":"/products/lamp.svg"`)
 	if op := w.lastEntry(); op.Key != "key-00003" {
-		t.Errorf("an operation without dry_run: got the last entry %+v", op)
+		t.Errorf("an operation without dry_run: got the last entry %+v, want the key key-00003", op)
 	}
 	s.want(s.request("POST", products, draft, "Authorization", "Bearer user-1"), 400, "Idempotency-Key")
 	s.want(s.request("POST", products, draft, "Authorization", "Bearer user-42", "Idempotency-Key", "key-00004"), 403,
@@ -61,7 +61,7 @@ func TestCatalogueRoutesPassDryRunAndNull(t *testing.T) {
 		operatorHeaders("key-00008")...), 200, `"dry_run":true`)
 }
 
-// The note in a body becomes the note of the operation, with any other fields.
+// The note in a body becomes the note of the operation. It can be combined with all other fields.
 func TestCatalogueNotesReachJournal(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, nil)
@@ -98,20 +98,20 @@ func TestOnlyOperatorsSendLongBodies(t *testing.T) {
 		w.FormDataContentType())...), 200, `"kind":"png","width":8,"height":8`)
 	tooLong := strings.Repeat("x", uploadLimit+1)
 	s.want(s.request("POST", images, tooLong, append(operatorHeaders("key-00003"), "Content-Type", "image/jpeg")...), 413, "8 MiB")
-	// Bodies that are too long are rejected before they are sent.
+	// Bodies that are too long are rejected before the client sends them.
 	for name, c := range map[string]struct {
 		path, token string
 		length      int
 	}{
-		"a shopper":          {images, "user-42", bodyLimit + 1},
-		"no token":           {images, "", bodyLimit + 1},
-		"far too large":      {images, "user-1", 9 << 20},
-		"another route":      {"/api/v1/sales/5/buy", "user-1", bodyLimit + 1},
-		"of operators, long": {"/api/v1/operator/products", "user-1", operatorLimit + 1},
+		"a shopper":                   {images, "user-42", bodyLimit + 1},
+		"no token":                    {images, "", bodyLimit + 1},
+		"far too large":               {images, "user-1", 9 << 20},
+		"another route":               {"/api/v1/sales/5/buy", "user-1", bodyLimit + 1},
+		"an operator route, too long": {"/api/v1/operator/products", "user-1", operatorLimit + 1},
 	} {
 		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
 			c.path, c.token, c.length)
-		if res, _ := s.raw(head); res.StatusCode != http.StatusRequestEntityTooLarge {
+		if res, _ := s.sendAndRead(head); res.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: got %d, want 413", name, res.StatusCode)
 		}
 	}
@@ -166,7 +166,7 @@ func samplePNG(t *testing.T) string {
 	return b.String()
 }
 
-// Pictures are cached without limit, and their media type cannot be changed or guessed.
+// Pictures are cached without limit, and browsers must not guess their media type.
 func TestUploadedPicturesAreCached(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)

@@ -14,7 +14,11 @@ func (a *api) failedJobRoutes(r fiber.Router) {
 	r.Get("/dead", a.anyOperator(failedJobs("letters", a.FailedJobs.ListDead)))
 	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
 		id := c.Params("id")
-		return flow(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.FailedJobs.DeadLetter(ctx, id) })
+		return respond(c, func(ctx context.Context) (shop.DeadLetter,
+			error,
+		) {
+			return a.FailedJobs.DeadLetter(ctx, id)
+		})
 	}))
 	r.Post("/dead/:id/replay", a.asActor(operationOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
 		order, err := a.FailedJobs.ReplayDead(ctx, actor, id)
@@ -29,14 +33,14 @@ func (a *api) failedJobRoutes(r fiber.Router) {
 	r.Post("/mails/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropEmail))))
 }
 
-// failedJobs returns the handler of a list.
+// failedJobs returns the handler of a list of failed jobs.
 func failedJobs[T any](name string, list func(ctx context.Context, limit int) ([]T, bool, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		limit, err := queryInt(c, "limit", defaultSize, 1, maxSize)
 		if err != nil {
 			return err
 		}
-		return flowPage(c, name, func(ctx context.Context) ([]T, bool, error) { return list(ctx, limit) })
+		return respondPage(c, name, func(ctx context.Context) ([]T, bool, error) { return list(ctx, limit) })
 	}
 }
 
@@ -52,11 +56,11 @@ func operationOnEntry[T any](
 		if len(id) > maxEntry {
 			return shop.Fail(shop.NotFound, "no such entry")
 		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id) })
+		return respond(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id) })
 	}
 }
 
-// withoutResult gives an operation an empty result.
+// withoutResult adapts an operation without a result to operationOnEntry.
 func withoutResult(
 	op func(ctx context.Context, actor journal.Actor, id string) error,
 ) func(ctx context.Context, actor journal.Actor, id string) (struct{}, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 type (
-	// saleBody contains the version of the sale that the operator has seen, and a note.
+	// saleBody contains the version of the sale that the operator has read, and a note.
 	saleBody struct {
 		Version int64  `json:"version"`
 		Note    string `json:"note"`
@@ -43,7 +43,7 @@ func (b saleBody) operation() (backoffice.SaleOperation, error) {
 	return backoffice.SaleOperation{Version: b.Version, Note: b.Note}, nil
 }
 
-// saleOperation returns the handler of an operation that needs only the sale.
+// saleOperation adapts an operation that needs only the sale and its version to operationOn.
 func saleOperation(
 	do func(
 		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleOperation,

@@ -22,7 +22,7 @@ type (
 		Lang      string         `json:"lang"`
 		CreatedAt shop.Millis    `json:"created_at"`
 	}
-	// userData is the data of one user; a guest has no account.
+	// userData contains the data of one user. Guest is true and Account is nil for a guest.
 	userData struct {
 		ID      shop.ID                  `json:"id"`
 		Guest   bool                     `json:"guest"`
@@ -58,7 +58,7 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 		return err
 	}
 	text := c.Query("q")
-	return flowPage(c, "orders", func(ctx context.Context) ([]operatorOrder, bool, error) {
+	return respondPage(c, "orders", func(ctx context.Context) ([]operatorOrder, bool, error) {
 		orders, more, err := a.Search.SearchOrders(ctx, q, text)
 		out := make([]operatorOrder, len(orders))
 		for i, o := range orders {
@@ -80,7 +80,7 @@ func (a *api) searchUsers(c *fiber.Ctx) error {
 		return err
 	}
 	text := c.Query("q")
-	return flowPage(c, "users", func(ctx context.Context) ([]operatorUser, bool, error) {
+	return respondPage(c, "users", func(ctx context.Context) ([]operatorUser, bool, error) {
 		users, more, err := a.Search.SearchUsers(ctx, q, text)
 		out := make([]operatorUser, len(users))
 		for i := range users {
@@ -129,7 +129,7 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 		return err
 	}
 	text := c.Query("q")
-	return flowPage(c, "payments", func(ctx context.Context) ([]payment.ReceivedPayment, bool, error) {
+	return respondPage(c, "payments", func(ctx context.Context) ([]payment.ReceivedPayment, bool, error) {
 		return a.Search.SearchPayments(ctx, q, text)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"stampede/app/journal"
 )
 
-// tableTimeout is the timeout of an import or an export: each of 10,000 lines may be one statement.
+// tableTimeout is the timeout of an import or an export: a file may have 10,000 lines, with one statement each.
 const tableTimeout = 50 * time.Second
 
 func (a *api) exportProducts(c *fiber.Ctx) error {
@@ -48,15 +48,15 @@ func (a *api) saleReportCSV(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return sendTable(c, flowTimeout, "sale-"+id.String()+".csv", func(ctx context.Context) ([]byte, error) {
+	return sendTable(c, callTimeout, "sale-"+id.String()+".csv", func(ctx context.Context) ([]byte, error) {
 		report, err := a.SaleReport(ctx, id)
 		return report.CSV(a.Zone), err
 	})
 }
 
-// slowFlow is flow with the timeout for tables.
-func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	return flowWithTimeout(c, tableTimeout, call)
+// respondSlowly is respond with the timeout for tables.
+func respondSlowly[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
+	return respondWithTimeout(c, tableTimeout, call)
 }
 
 // importFile returns the handler of an import.
@@ -68,7 +68,7 @@ func (a *api) importFile(
 		if err != nil {
 			return err
 		}
-		return slowFlow(
+		return respondSlowly(
 			c, func(ctx context.Context) (backoffice.ImportReport, error) { return do(ctx, actor, file) },
 		)
 	}

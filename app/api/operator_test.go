@@ -147,7 +147,7 @@ func TestRefundDecisionsAreJournaled(t *testing.T) {
 		s.want(s.request("POST", "/api/v1/operator/refunds/7/"+decision, `{"note":"n"}`, asAda...), 200,
 			`"state":"`+state+`"`)
 		if op := w.lastEntry(); op.Kind != "refund."+decision || op.ActorID != 1 || op.Note != "n" {
-			t.Errorf("%s: got the last entry %+v", decision, op)
+			t.Errorf("%s: got the last entry %+v, want refund.%s by user 1", decision, op, decision)
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 const (
 	// pollEvery is the interval at which a long poll reads the order.
 	pollEvery = 500 * time.Millisecond
-	// Limits of concurrent long polls per node, user and address; further polls return at once.
+	// Limits of concurrent long polls per node, user and address; further polls return immediately.
 	maxPollers     = 512
 	pollersPerUser = 3
 	pollersPerAddr = 64
@@ -79,7 +79,7 @@ func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 		Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass,
 		Span: a.Tracer.Sample("http", c.Context().Time()),
 	}
-	return flow(c, func(ctx context.Context) (order.Receipt, error) {
+	return respond(c, func(ctx context.Context) (order.Receipt, error) {
 		return a.Buy(shop.BoundTo(ctx, &who), who.User, req)
 	})
 }
@@ -106,7 +106,7 @@ func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
 		return err
 	}
 	return a.cached(c, "orders", q, user, func() error {
-		return flowPage(c, "orders", func(ctx context.Context) ([]shop.Order, bool, error) {
+		return respondPage(c, "orders", func(ctx context.Context) ([]shop.Order, bool, error) {
 			return a.Orders.OrdersOf(ctx, q)
 		})
 	})
@@ -129,7 +129,7 @@ func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (st
 	return stateResponse{state}, err
 }
 
-// order sends an order of the user. With wait it responds when the order changes, or after that many seconds.
+// order sends an order of the user. With the parameter wait it responds when the order changes, or after wait seconds.
 func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	id, err := pathID(c)
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 		return err
 	}
 	addr := hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (shop.Order, error) {
+	return respond(c, func(ctx context.Context) (shop.Order, error) {
 		order, err := a.Orders.Order(ctx, user, id)
 		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
 			return order, err
@@ -150,7 +150,7 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	})
 }
 
-// waitForChange polls until the order has changed or the time is over. It ignores errors and retries.
+// waitForChange reads the order every pollEvery until it has changed or the time is over. It retries after errors.
 func (a *api) waitForChange(user shop.ID, order shop.Order, within time.Duration) shop.Order {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -181,7 +181,7 @@ func newPollers() *pollers {
 	return &pollers{places: limits.Places{Max: maxPollers, User: pollersPerUser, Addr: pollersPerAddr}}
 }
 
-// enter reserves a place, which leave releases. It reports false if all places are taken.
+// enter reserves a place and reports whether one was free. leave releases the place.
 func (p *pollers) enter(user shop.ID, addr netip.Addr) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func decode(text []byte, target any) error {
 	return nil
 }
 
-// parseQuantity parses an integer. It clamps values above the range of int: the flow rejects them.
+// parseQuantity parses an integer. For values above the range of int it returns the maximum, which the service rejects.
 func parseQuantity(raw json.RawMessage) (int, error) {
 	text := string(raw)
 	n, err := strconv.Atoi(text)
@@ -255,7 +255,7 @@ func (a *api) handlePass(
 		return err
 	}
 	q.User, q.From = who.User, hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (admission.PassResult, error) {
+	return respond(c, func(ctx context.Context) (admission.PassResult, error) {
 		return requestPass(shop.BoundTo(ctx, &who), q)
 	})
 }

@@ -28,16 +28,16 @@ const (
 	socketDocsPath = "docs/socket"
 )
 
-// page holds the built page, the console and the API documentation in memory. Files are compressed at their first
-// request, so that a node starts quickly.
+// page contains the built page, the console and the API documentation. A file is compressed at its first request, so
+// that a node starts quickly.
 type page struct{ files map[string]*file }
 
 type file struct {
 	kind       string // media type
 	plain      []byte
-	compressed func() []byte // gzip; nil if it saves too little
-	tag        string
-	cache      string
+	compressed func() []byte // returns the gzip form; nil: compression saves too little
+	tag        string        // ETag
+	cache      string        // Cache-Control
 }
 
 func newPage(dist fs.FS, asyncAPI []byte) *page {
@@ -106,7 +106,7 @@ func newFile(name string, content []byte) *file {
 	return f
 }
 
-// compress compresses the content; nil if that saves less than a tenth.
+// compress returns the content in gzip, or nil if that saves less than a tenth.
 func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a valid level
@@ -151,8 +151,8 @@ const (
 	consoleAssets = consolePath + "/assets/"
 )
 
-// inConsole reports whether the path is a page of the operators' console, which routes in the browser. Build files are
-// not pages.
+// inConsole reports whether the path is a page of the operators' console, where the browser selects the view by the
+// path. Build files are not pages.
 func inConsole(name string) bool {
 	return name == consolePath || strings.HasPrefix(name, consolePath+"/") && !strings.HasPrefix(name, consoleAssets)
 }
@@ -167,8 +167,8 @@ func (p *page) console(c *fiber.Ctx) *file {
 	return f
 }
 
-// consolePolicy is the page's policy plus trusted types: only templates of the framework create HTML, because operators
-// have many rights and see text written by other users.
+// consolePolicy returns the policy of the page and adds trusted types, so that only templates of the framework create
+// HTML. The reason is that operators have many rights and see texts of other users.
 func consolePolicy(host string) string {
 	return policy(host) + "; require-trusted-types-for 'script'; trusted-types vue"
 }

@@ -15,8 +15,8 @@ import (
 // maxRequestID is the maximum length of a request id from a client or a proxy, in bytes.
 const maxRequestID = 64
 
-// setRequestID sets the request id on request and response. It keeps the client's id if that is short and clean, and
-// creates one otherwise.
+// setRequestID sets the request id on request and response. It keeps the id of the client if validRequestID accepts it;
+// otherwise it creates an id.
 func setRequestID(ctx *fasthttp.RequestCtx) {
 	id := string(ctx.Request.Header.Peek(fiber.HeaderXRequestID))
 	if !validRequestID(id) {
@@ -26,7 +26,8 @@ func setRequestID(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fiber.HeaderXRequestID, id)
 }
 
-// validRequestID reports whether the id needs no escapes in a header, a log line or JSON.
+// validRequestID reports whether the id has at most maxRequestID bytes and needs no escapes in a header, a log line or
+// JSON.
 func validRequestID(id string) bool {
 	return id != "" && len(id) <= maxRequestID && strings.IndexFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
@@ -39,11 +40,11 @@ func newRequestID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// requestID returns the id set by identify.
+// requestID returns the id that setRequestID has set.
 func requestID(c *fiber.Ctx) string { return c.GetRespHeader(fiber.HeaderXRequestID) }
 
-// logContext returns a context whose log lines contain the request id, and the order or sale in the path. Both are
-// copied, because the request must not be used after its handler has returned.
+// logContext returns a context whose log lines contain the request id, and the order or sale in the path. The values
+// are copied, because the request must not be used after its handler has returned.
 func logContext(c *fiber.Ctx) context.Context {
 	ids := []any{"request", strings.Clone(requestID(c))}
 	parts := strings.Split(strings.TrimPrefix(c.Path(), apiPath), "/")

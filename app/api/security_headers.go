@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// setSecurityHeaders sets the security headers of every response, including responses to unreadable requests: only own
-// scripts, styles and pictures, no framing, no MIME sniffing.
+// setSecurityHeaders sets the security headers of every response, including responses to unreadable requests. They
+// allow only scripts and styles of this server, and forbid framing and MIME sniffing.
 func setSecurityHeaders(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.Set(fiber.HeaderContentSecurityPolicy, policy(string(ctx.Request.Header.Host())))

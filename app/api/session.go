@@ -13,13 +13,13 @@ import (
 	"stampede/app/shop"
 )
 
-// Browsers hold the refresh token in a cookie that scripts cannot read and that is sent only to the routes that use it.
-// Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps store the token themselves
-// and log in with client "app".
+// Browsers store the refresh token in a cookie. Scripts cannot read it, and it is sent only to the routes under
+// refreshPath. Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps store the
+// token themselves and log in with client "app".
 const (
 	refreshCookie = "stampede_refresh"
 	refreshPath   = "/api/v1/auth"
-	// cookieLife is at least the lifetime of the token in the cookie.
+	// cookieLife must be at least the lifetime of the token in the cookie.
 	cookieLife = 30 * 24 * time.Hour
 	ownHeader  = "X-Stampede"
 	appClient  = "app"
@@ -35,7 +35,8 @@ type (
 	}
 )
 
-// refresh returns new tokens in the same way as the current one was sent: body or cookie.
+// refresh returns new tokens. The new refresh token is sent in the same way as the current token: in the body or in the
+// cookie.
 func (a *api) refresh(c *fiber.Ctx) error {
 	var b refreshBody
 	if err := decodeOptional(c, &b); err != nil {
@@ -55,7 +56,7 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	if inBody {
 		client += appClient
 	}
-	return flow(c, func(ctx context.Context) (account.Session, error) {
+	return respond(c, func(ctx context.Context) (account.Session, error) {
 		session, err := a.Accounts.Refresh(ctx, token, client)
 		if !inBody && errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 			a.setRefresh(c, "")
@@ -64,7 +65,8 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	})
 }
 
-// logOut ends the session of the token in the body, the bearer or the cookie, in this order, and removes the cookie.
+// logOut ends the session of the first token that the request has: in the body, as bearer or in the cookie. It removes
+// the cookie.
 func (a *api) logOut(c *fiber.Ctx) error {
 	var b logOutBody
 	if err := decodeOptional(c, &b); err != nil {
@@ -86,7 +88,7 @@ func (a *api) logOut(c *fiber.Ctx) error {
 			return shop.Fail(shop.Unauthorized, "you are not logged in")
 		}
 	}
-	return flow(c, func(ctx context.Context) (emptyResult, error) {
+	return respond(c, func(ctx context.Context) (emptyResult, error) {
 		err := a.Accounts.LogOut(ctx, o)
 		if code := shop.AsError(err).Code; b.Refresh == "" && (err == nil || code == shop.Unauthorized) {
 			a.setRefresh(c, "")
@@ -162,11 +164,11 @@ func browserName(agent string) string {
 	return name + ", " + system
 }
 
-// firstIn returns the name of the first mark that the text contains.
+// firstIn returns the name for the first mark that the text contains. An element of marks is a mark and its name.
 func firstIn(text string, marks [][2]string) string {
-	for _, w := range marks {
-		if strings.Contains(text, w[0]) {
-			return w[1]
+	for _, m := range marks {
+		if strings.Contains(text, m[0]) {
+			return m[1]
 		}
 	}
 	return ""

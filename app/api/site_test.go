@@ -25,8 +25,8 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// fasthttp keeps one clock and its compression workers until the process ends. The cleaner of each server ends up to
-// ten seconds after the server.
+// TestMain ignores goroutines of fasthttp. Its clock and its compression workers run until the process ends. The worker
+// cleaner of each server stops at most ten seconds after the server.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp/stackless.funcWorker"),
@@ -60,6 +60,7 @@ func (b *fakeCheckout) buy(_ context.Context, _ shop.ID, req order.BuyRequest) (
 	return order.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: shop.Reserved}, b.fail
 }
 
+// site is a running server with the routes, and its HTTP client.
 type site struct {
 	t          *testing.T
 	httpServer *HTTPServer
@@ -67,11 +68,10 @@ type site struct {
 	conns      *limitedListener
 	close      chan struct{} // Options.Closing
 
-	anyCode bool // allows errors of flows that the specification does not list
+	anyCode bool // allows error codes that openapi.yaml does not list for the route
 }
 
-// options returns the options of an open shop without services, before a test changes them: a route that calls a
-// service panics.
+// options returns the options of an open shop without services: a route that calls a service panics.
 func (s *site) options() Options {
 	return Options{
 		Verify: verify, Now: func() shop.Millis { return shop.MillisOf(time.Now()) },
@@ -134,7 +134,7 @@ func openWith(t *testing.T, maxConns int, change func(*Options), tune ...func(f 
 	}
 	s.url = "http://" + l.Addr().String()
 	s.httpServer = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
-	s.httpServer.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not interrupt
+	s.httpServer.server.WriteTimeout = 2 * time.Second // shorter than a long poll; must not interrupt it
 	for _, do := range tune {
 		do(s.httpServer)
 	}
@@ -198,8 +198,8 @@ func (s *site) send(text string) net.Conn {
 	return conn
 }
 
-// raw sends a text and reads one reply.
-func (s *site) raw(text string) (*http.Response, []byte) {
+// sendAndRead sends a text and reads one reply.
+func (s *site) sendAndRead(text string) (*http.Response, []byte) {
 	s.t.Helper()
 	conn := s.send(text)
 	defer func() { _ = conn.Close() }()

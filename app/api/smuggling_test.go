@@ -10,8 +10,8 @@ import (
 )
 
 // A request whose end is ambiguous for a proxy is the last one on its connection. It gets 400 or, with both
-// Content-Length and chunks, a reply to its chunks (RFC 9112, 6.3). The bytes after it are never handled as a request,
-// whose reply a proxy would send to another client.
+// Content-Length and chunks, a reply to its chunks (RFC 9112, 6.3). The bytes after it are not handled as a request: a
+// proxy would send the reply to another client.
 func TestAmbiguousRequestEndsConnection(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

@@ -52,15 +52,15 @@ func TestRoutesAreDescribed(t *testing.T) {
 	}
 }
 
-// withoutSample lists operations without a sample of a JSON success: a socket, a form of the gateway, and files; and an
-// operation with a solved challenge, which e2e covers.
+// withoutSample lists operations that have no sample with a JSON response: a socket, a form of the gateway, and files.
+// It also lists an operation that needs a solved challenge; e2e tests cover this operation.
 var withoutSample = []string{
 	"openSocket", "notifyOfPayment", "uploadImage", "showImage",
 	"exportProducts", "exportSales", "importProducts", "importSales", "solvePass",
 	"refresh", // TestRefreshByCookieNeedsOurPage
 }
 
-// example replaces the sample of an operation if that does not fit the world.
+// example replaces the sample of an operation if the sample does not fit the world.
 type example struct {
 	before func(w *world) // creates the objects that the operation needs
 	id     string         // in the path; "": 7
@@ -70,8 +70,8 @@ type example struct {
 
 const sampleToken = "Zm9yIGV4YW1wbGUgb25seSwgMzIgcmFuZG9tIGJ5dGU"
 
-// soon is an instant without a slot, in seconds.
-var soon = time.Now().Unix() + 400_000
+// freeInstant is an instant without a slot, in seconds.
+var freeInstant = time.Now().Unix() + 400_000
 
 // inAMonth is a day without slots.
 var inAMonth = time.Now().AddDate(0, 1, 0).Format(time.DateOnly)
@@ -118,7 +118,7 @@ var examples = map[string]example{
 	"addGuests":        {before: func(w *world) { w.exec("UPDATE sales SET hidden = 1") }},
 	"copySale":         {body: `{"slot":"8"}`},
 	"createSale":       {body: `{"slot":"8","product":"7","price_fen":9900,"stock":1,"limit":1}`},
-	"createSlot":       {body: fmt.Sprintf(`{"opens_at":%d000,"closes_at":%d000}`, soon, soon+3600)},
+	"createSlot":       {body: fmt.Sprintf(`{"opens_at":%d000,"closes_at":%d000}`, freeInstant, freeInstant+3600)},
 	"removeSlot":       {id: "8"},
 	"listSlotCalendar": {query: "?from=2026-11-21"},
 	"applySlotTemplate": {
@@ -139,7 +139,7 @@ var examples = map[string]example{
 	"retryMail":     {before: (*world).failJobs, id: "1-0"}, "dropMail": {before: (*world).failJobs, id: "1-0"},
 }
 
-// TestEveryOperationReturnsSuccess: each operation returns a success in the form of its description.
+// TestEveryOperationReturnsSuccess: each operation returns a success that matches its description.
 func TestEveryOperationReturnsSuccess(t *testing.T) {
 	t.Parallel()
 	doc, err := contract.Document()
@@ -205,7 +205,7 @@ func (w *world) exec(statement string, args ...any) {
 	w.must(err)
 }
 
-// operator performs the operations that a test needs.
+// operator is the actor of the operations that a test needs.
 var operator = journal.Actor{User: 1, Name: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, Key: "act-0000"}
 
 func (w *world) ship() {
@@ -291,7 +291,7 @@ func TestCodesAreDescribed(t *testing.T) {
 	}
 }
 
-// Pages translate each code of a check, based on this list.
+// openapi.yaml lists the codes of all checks. Pages translate each code of this list.
 func TestCheckCodesAreDescribed(t *testing.T) {
 	t.Parallel()
 	doc, err := contract.Document()
@@ -307,7 +307,7 @@ func TestCheckCodesAreDescribed(t *testing.T) {
 	}
 }
 
-// A request keeps a client id that is short and clean, and gets a new one otherwise; an error response contains the id.
+// A request keeps a valid id of the client; otherwise it gets a new id. An error response contains the id.
 func TestRequestIDIsKeptOrReplaced(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -355,7 +355,7 @@ func TestUnreadableRequestsGetUsualErrorBody(t *testing.T) {
 		"GET /api/v1/sales/1'%20OR%20'1'='1 HTTP/1.1\r\nHost: \"><script>alert(1)</script>\r\n\r\n":    400,
 		"POST /api/v1/sales/5/buy HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n": 400,
 	} {
-		res, text := s.raw(request)
+		res, text := s.sendAndRead(request)
 		sampleRequest, err := http.NewRequest("GET", s.url+"/nowhere", nil)
 		if err != nil {
 			t.Fatal(err)

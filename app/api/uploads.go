@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	uploadLimit   = 8 << 20     // file of an operator, bytes
-	formMargin    = 16 << 10    // form around a file, bytes
-	operatorLimit = 512 << 10   // other bodies of operators, such as descriptions, bytes
-	uploadTimeout = time.Minute // to read a file and to send the response
+	uploadLimit   = 8 << 20     // maximum size of an operator's file, bytes
+	formMargin    = 16 << 10    // maximum size of the form around a file, bytes
+	operatorLimit = 512 << 10   // maximum size of other bodies of operators, bytes
+	uploadTimeout = time.Minute // for reading a file and for sending the response
 )
 
 const operatorPath = apiPath + "/operator/"
@@ -33,13 +33,13 @@ var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
 // AllowLongBodies permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator
 // reports true. isOperator is called before the body is read, so rejected bodies take no memory.
-func (f *HTTPServer) AllowLongBodies(isOperator func(token string) bool) {
-	f.isOperator.Store(&isOperator)
+func (s *HTTPServer) AllowLongBodies(isOperator func(token string) bool) {
+	s.isOperator.Store(&isOperator)
 }
 
 // configure sets the limits of a request after its header was read.
-func (f *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
-	isOperator, path := f.isOperator.Load(), string(h.RequestURI())
+func (s *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+	isOperator, path := s.isOperator.Load(), string(h.RequestURI())
 	if isOperator == nil || h.IsGet() || !strings.HasPrefix(path, operatorPath) {
 		return c
 	}
@@ -56,7 +56,7 @@ func (f *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestCon
 	return c
 }
 
-// fileOf returns the body, or the first file of a form. Its name and type are ignored.
+// fileOf returns the body, or the first file of a form. The name and the type of the file are ignored.
 func fileOf(c *fiber.Ctx) ([]byte, error) {
 	body := raw(c)
 	kind, parameters, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType))
@@ -104,17 +104,17 @@ func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
+	return respond(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
 		return a.Catalogue.UploadImage(ctx, actor, file)
 	})
 }
 
 var imageTypes = map[store.ImageKind]string{store.ImageJPEG: "image/jpeg", store.ImagePNG: "image/png"}
 
-// image sends a picture. It never changes, so browsers and proxies may cache it.
+// image sends a picture. The picture of a name never changes, so browsers and proxies may cache it.
 func (a *api) image(c *fiber.Ctx) error {
 	name := c.Params("file")
-	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	content, kind, err := a.Picture(ctx, name)
 	if err != nil {

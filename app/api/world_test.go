@@ -50,7 +50,7 @@ type world struct {
 	services  *Options
 }
 
-// shopFile returns the database of the world before its server starts. All tests copy it.
+// shopFile returns the file of a database with the objects of the world. All tests copy it.
 var shopFile = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "api")
 	if err != nil {
@@ -71,7 +71,7 @@ var shopFile = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// fill writes the objects of the world.
+// fill inserts the objects of the world.
 func fill(ctx context.Context, db *store.Store) error {
 	now := shop.MillisOf(time.Now().Truncate(time.Second))
 	hash, err := account.NewHasher().Hash(ctx, testPassword)
@@ -219,7 +219,7 @@ func openWorld(t testing.TB, o *Options) *world {
 		Catalogue: catalogue, Warmer: warmer, Redis: w.inventory, Clock: w.clock,
 		Ticker: &catalog.Ticker{
 			Node: "node", Catalogue: catalogue, Redis: w.inventory, Clock: w.clock,
-			Every: func() time.Duration { return time.Second },
+			Interval: func() time.Duration { return time.Second },
 		},
 	}
 	o.Picture = backoffice.NewPictures(db).Picture
@@ -233,7 +233,9 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Orders = reader
 	o.Cancel = (&order.Expirer{Redis: w.inventory, Store: db, Effects: effects, Reader: reader}).Cancel
 	o.Pay = w.payments.Pay
-
+	o.SetAddress = (&order.Addresses{
+		Redis: w.inventory, Store: db, Effects: effects, Reader: reader, PayWindow: time.Minute,
+	}).SetAddress
 	o.RequestRefund = (&payment.RefundRequests{
 		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects,
 	}).RequestRefund

@@ -30,13 +30,13 @@ const (
 	archiveMinPause    = 20 * time.Millisecond
 	archivePauseFactor = 4
 
-	// Nothing is archived from archiveAhead before a sale opens until archiveBehind after it, or while
-	// archiveMaxWaiting reservations wait for their rows.
+	// No order is archived from archiveAhead before the opening of a sale until archiveBehind after the opening. No
+	// order is archived while archiveMaxWaiting reservations wait for their rows.
 	archiveAhead      = 10 * time.Minute
 	archiveBehind     = 5 * time.Minute
 	archiveMaxWaiting = 1000
 
-	// A sale with unsettled orders is checked again after a day, or after a week if nothing moved.
+	// A sale with unsettled orders is checked again after a day, or after a week if the last check changed no order.
 	archiveRecheck, archiveIdleRecheck = 24 * time.Hour, 7 * 24 * time.Hour
 )
 
@@ -49,9 +49,9 @@ type Archived struct {
 	Postpone       string // reason why the run ended early
 }
 
-// Archiver moves orders of sales that closed long ago to the archive, and removes personal data. Only one process does
-// so at a time. It uses short transactions with pauses, and none around openings. It may crash at any point: the next
-// run continues.
+// Archiver moves orders of sales that closed long ago to the archive, and removes personal data. One process at a time
+// runs it. It uses short transactions with pauses, and no transaction around openings. After a crash at any point the
+// next run continues.
 type Archiver struct {
 	Store *store.Store
 	// PartitionFigures reads the state of all streams from Redis.
@@ -80,12 +80,12 @@ func (a *Archiver) Run(ctx context.Context) error {
 	})
 }
 
-// RunOnce performs all due archive work until a sale is about to open. ErrArchiveLocked: another process does this
-// work.
+// RunOnce performs all due archive work. It stops early if a sale is about to open. ErrArchiveLocked: another process
+// works on the archive.
 func (a *Archiver) RunOnce(ctx context.Context) (done Archived, err error) {
 	err = a.Store.LockArchive(ctx, func(ctx context.Context) error {
 		r := &archiveRun{Archiver: a, done: &done}
-		return r.all(ctx)
+		return r.runTasks(ctx)
 	})
 	return done, err
 }
@@ -97,7 +97,7 @@ func durationOrNever(d time.Duration) string {
 	return d.String()
 }
 
-// before returns the instant now - after; if after is 0, it returns 0, which precedes everything.
+// before returns the instant now - after. If after is 0, it returns 0, an instant before all orders.
 func before(now shop.Millis, after time.Duration) shop.Millis {
 	if after == 0 {
 		return 0
@@ -111,7 +111,7 @@ type archiveRun struct {
 	done *Archived
 }
 
-func (r *archiveRun) all(ctx context.Context) error {
+func (r *archiveRun) runTasks(ctx context.Context) error {
 	if r.done.Postpone = r.postponeReason(ctx); r.done.Postpone != "" {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (r *archiveRun) move(ctx context.Context) error {
 	return r.eachSale(ctx, r.ArchiveAfter, r.Store.SalesToArchive, r.moveSale)
 }
 
-// eachSale calls work for all due sales; work sets the next check of its sale. If after is 0, no sale is due.
+// eachSale calls `work` for all due sales. `work` sets the next check of its sale. If `after` is 0, no sale is due.
 func (r *archiveRun) eachSale(
 	ctx context.Context, after time.Duration,
 	due func(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error),
@@ -190,7 +190,8 @@ func (r *archiveRun) steps(ctx context.Context, step func() (more bool, err erro
 	return nil
 }
 
-// nextArchiveCheck returns the time of the next check of a sale with remaining orders.
+// nextArchiveCheck returns the time of the next check of a sale with remaining orders. moving reports whether the last
+// check changed an order.
 func nextArchiveCheck(now shop.Millis, moving bool) shop.Millis {
 	if moving {
 		return now.Add(archiveRecheck)

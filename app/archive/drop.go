@@ -9,21 +9,21 @@ import (
 	"stampede/app/store"
 )
 
-// Drop contains the totals of the deleted months. In a dry run they would be deleted.
+// Drop contains the totals of the deleted months; in a dry run, of the months that the operation would delete.
 type Drop struct {
 	Before shop.Month            `json:"before"`
 	DryRun bool                  `json:"dry_run"`
 	Months []store.ArchivedMonth `json:"months"`
 }
 
-// Service shows the archive to operators and drops months of it.
+// Service shows the archive to operators and deletes whole months of archived orders.
 type Service struct {
 	Archiver *Archiver
 }
 
 // ArchiveState counts rows per table and month.
-func (d *Service) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
-	a := d.Archiver
+func (s *Service) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
+	a := s.Archiver
 	now, err := a.Store.Clock(ctx)
 	if err != nil {
 		return store.ArchiveState{}, err
@@ -44,24 +44,24 @@ func (d *Service) ArchiveState(ctx context.Context) (store.ArchiveState, error) 
 // to the journal. Then it deletes the orders in short transactions, except orders whose late payments are not settled.
 // If it fails with Busy (timeout, or the database is unreachable), a repeat of the request continues. A dry run changes
 // nothing. Conflict: orders are being moved.
-func (d *Service) DropArchive(
+func (s *Service) DropArchive(
 	ctx context.Context, actor journal.Actor, month shop.Month,
 ) (out Drop, err error) {
-	db := d.Archiver.Store
+	db := s.Archiver.Store
 	now, err := db.Clock(ctx)
 	if err != nil {
-		return out, shop.Unreadable("the archive", err)
+		return out, shop.Unavailable("the archive", err)
 	}
 	if month > shop.MonthOf(now.At) {
 		return out, shop.Failf(shop.BadRequest, "%s is not over: only complete months can be dropped", month)
 	}
 	sums := func(ctx context.Context) (Drop, error) {
 		months, err := db.ArchivedMonths(ctx, month)
-		return Drop{Before: month, DryRun: actor.Dry, Months: months}, err
+		return Drop{Before: month, DryRun: actor.DryRun, Months: months}, err
 	}
-	if actor.Dry {
+	if actor.DryRun {
 		out, err = sums(ctx)
-		return out, shop.Unreadable("the archive", err)
+		return out, shop.Unavailable("the archive", err)
 	}
 	err = db.LockArchive(ctx, func(ctx context.Context) error {
 		plan, err := sums(ctx) // before the journal's transaction, which must be short

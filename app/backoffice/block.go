@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// minV4 and minV6 are the shortest prefix lengths that can be blocked: a typing error must not block most
-	// buyers.
-	minV4      = 8
-	minV6      = 16
-	maxReason  = 200 // characters
-	maxBlocker = 80
+	// minPrefixV4 and minPrefixV6 are the shortest prefix lengths that can be blocked: a typing error must not block
+	// most buyers.
+	minPrefixV4 = 8
+	minPrefixV6 = 16
+	maxReason   = 200 // characters
+	maxBlocker  = 80
 )
 
 // NormalizeBlock validates a block and writes its value in canonical form. An IPv6 address becomes its /64 network,
@@ -59,9 +59,9 @@ func normalizeNetwork(b *store.Block, value string) error {
 	if addr := network.Addr(); addr.Is4In6() && network.Bits() >= 96 {
 		network = netip.PrefixFrom(addr.Unmap(), network.Bits()-96)
 	}
-	minBits := minV4
+	minBits := minPrefixV4
 	if network.Addr().Is6() {
-		minBits = minV6
+		minBits = minPrefixV6
 	}
 	if network.Bits() < minBits {
 		return shop.Fail(shop.BadRequest, "the network is too wide: the minimum prefix is /8, for IPv6 /16")

@@ -47,7 +47,7 @@ func (l *BlockList) User(user shop.ID) bool {
 		return false
 	}
 	until, found := set.users[user]
-	return found && l.holds(until)
+	return found && l.inForce(until)
 }
 
 // Address reports whether the address or a network that contains it is blocked.
@@ -57,7 +57,7 @@ func (l *BlockList) Address(addr netip.Addr) bool {
 		return false
 	}
 	addr = addr.Unmap().WithZone("")
-	if until, found := set.addresses[addr]; found && l.holds(until) {
+	if until, found := set.addresses[addr]; found && l.inForce(until) {
 		return true
 	}
 	for _, length := range set.lengths {
@@ -65,14 +65,14 @@ func (l *BlockList) Address(addr netip.Addr) bool {
 			break
 		}
 		network, _ := addr.Prefix(length)
-		if until, found := set.networks[network]; found && l.holds(until) {
+		if until, found := set.networks[network]; found && l.inForce(until) {
 			return true
 		}
 	}
 	return false
 }
 
-func (l *BlockList) holds(until shop.Millis) bool { return until == 0 || l.Clock.Now() < until }
+func (l *BlockList) inForce(until shop.Millis) bool { return until == 0 || l.Clock.Now() < until }
 
 // Run refreshes the list until ctx ends.
 func (l *BlockList) Run(ctx context.Context) error {

@@ -37,7 +37,7 @@ func (d *BlockService) AddBlock(
 	number, err := store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		added, err := tx.AddBlock(ctx, b, duration)
 		return journal.Operation{
-			Kind: "block.add", Object: objectOf(&added), After: journaledBlock(&added),
+			Kind: "block.add", Object: blockObject(&added), After: journaledBlock(&added),
 			Result: added.ID,
 		}, err
 	})
@@ -46,32 +46,32 @@ func (d *BlockService) AddBlock(
 	}
 	// The journal stores only a part of the block, and the block may have been removed since.
 	all, err := d.Store.Blocks(ctx, 0)
-	if i := slices.IndexFunc(all, func(one store.Block) bool { return one.ID == number }); i >= 0 {
+	if i := slices.IndexFunc(all, func(stored store.Block) bool { return stored.ID == number }); i >= 0 {
 		return all[i], nil
 	}
 	b.ID = number
-	return b, shop.Unreadable("the block list", err)
+	return b, shop.Unavailable("the block list", err)
 }
 
 // ListBlocks returns the blocks in force, oldest first.
 func (d *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
 	blocks, err := d.Store.Blocks(ctx, d.Time())
-	return blocks, shop.Unreadable("the block list", err)
+	return blocks, shop.Unavailable("the block list", err)
 }
 
 // RemoveBlock removes a block. NotFound: no such block is in force.
 func (d *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
 	_, err := d.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		removed, err := tx.RemoveBlock(ctx, id)
-		return journal.Operation{Kind: "block.remove", Object: objectOf(&removed), Before: journaledBlock(&removed)}, err
+		return journal.Operation{Kind: "block.remove", Object: blockObject(&removed), Before: journaledBlock(&removed)}, err
 	})
 	return err
 }
 
-func objectOf(b *store.Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
+func blockObject(b *store.Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
 
-// journaledBlock returns the part of a block that the journal stores. It omits addresses, which are personal data; the
-// row of the block contains them.
+// journaledBlock returns the part of a block that the journal stores. It omits addresses, which are personal data. The
+// row of the block contains the address.
 func journaledBlock(b *store.Block) any {
 	kept := struct {
 		Kind  store.BlockKind `json:"kind"`

@@ -169,7 +169,8 @@ func FuzzBlock(f *testing.F) {
 		if err := NormalizeBlock(&again); err != nil || again != b {
 			t.Fatalf("normalized again: got %+v, %v; want %+v", again, err, b)
 		}
-		if p, err := netip.ParsePrefix(b.Value); b.Kind == store.BlockNetwork && (err != nil || p.Bits() < minV4) {
+		if p, err := netip.ParsePrefix(b.Value); b.Kind == store.BlockNetwork &&
+			(err != nil || p.Bits() < minPrefixV4) {
 			t.Fatalf("%q blocks %v, %v", value, p, err)
 		}
 	})

@@ -41,23 +41,23 @@ const (
 // object returns the journal's name of a record.
 func object(kind string, id shop.ID) string { return kind + ":" + id.String() }
 
-// published calls OnSale, except after a dry run.
-func (d *CatalogueService) published(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
-	if !actor.Dry && d.OnSale != nil {
+// callOnSale calls OnSale, except after a dry run.
+func (d *CatalogueService) callOnSale(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
+	if !actor.DryRun && d.OnSale != nil {
 		d.OnSale(context.WithoutCancel(ctx), sales)
 	}
 }
 
-// missing turns ErrNoRow into NotFound.
-func missing(what string, id shop.ID, err error) error {
+// notFound turns ErrNoRow into NotFound.
+func notFound(record string, id shop.ID, err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
-		return shop.Fail(shop.NotFound, "there is no "+what+" "+id.String())
+		return shop.Fail(shop.NotFound, "there is no "+record+" "+id.String())
 	}
 	return err
 }
 
-// checkText rejects text that has invalid characters, is longer than limit, or is empty although required. lines
-// allows line breaks.
+// checkText rejects text that has invalid characters, is longer than limit, or is empty although required. The
+// parameter lines allows line breaks.
 func checkText(name, text string, limit int, required, lines bool) error {
 	bare := text
 	if lines {
@@ -74,19 +74,19 @@ func checkText(name, text string, limit int, required, lines bool) error {
 	return nil
 }
 
-func checkFen(name string, fen, least int64) error {
-	if fen < least || fen > maxFen {
-		return shop.Failf(shop.BadRequest, "%s must be from %s to %s yuan", name, shop.FormatFen(least), shop.FormatFen(maxFen))
+func checkFen(name string, fen, minFen int64) error {
+	if fen < minFen || fen > maxFen {
+		return shop.Failf(shop.BadRequest, "%s must be from %s to %s yuan", name, shop.FormatFen(minFen), shop.FormatFen(maxFen))
 	}
 	return nil
 }
 
 // checkVersion rejects an edit of a record that does not exist or has another version. err is the error of the read.
-func checkVersion[T versioned](what string, id shop.ID, current T, seen int64, err error) error {
+func checkVersion[T versioned](record string, id shop.ID, current T, seen int64, err error) error {
 	if err == nil && versionOf(current) != seen {
-		return journal.Changed("the "+what, current)
+		return journal.Changed("the "+record, current)
 	}
-	return missing(what, id, err)
+	return notFound(record, id, err)
 }
 
 // set assigns a field if the edit contains it.

@@ -18,13 +18,13 @@ type CategoryEdit struct {
 	Archived *bool   `json:"archived"`
 }
 
-// lastPosition is the highest position. Positions are only used for sorting.
-const lastPosition = 1_000_000
+// maxPosition is the highest position. Positions are only used for sorting.
+const maxPosition = 1_000_000
 
 // CategoryRecords returns all categories by position, including archived ones.
 func (d *CatalogueService) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
 	all, err := d.Store.CategoryRecords(ctx)
-	return all, shop.Unreadable("categories", err)
+	return all, shop.Unavailable("categories", err)
 }
 
 // CategoryRecord reads one category. NotFound: no such category.
@@ -36,7 +36,7 @@ func (d *CatalogueService) CategoryRecord(ctx context.Context, id shop.ID) (stor
 	if i := slices.IndexFunc(all, func(c store.CategoryRecord) bool { return c.ID == id }); i >= 0 {
 		return all[i], nil
 	}
-	return store.CategoryRecord{}, missing("category", id, shop.ErrNoRow)
+	return store.CategoryRecord{}, notFound("category", id, shop.ErrNoRow)
 }
 
 // CreateCategory creates a category after the existing ones.
@@ -49,7 +49,7 @@ func (d *CatalogueService) CreateCategory(
 	}
 	id, err := d.Mint()
 	if err != nil {
-		return store.CategoryRecord{}, shop.Unreadable("the catalogue", err)
+		return store.CategoryRecord{}, shop.Unavailable("the catalogue", err)
 	}
 	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
@@ -98,7 +98,7 @@ func (d *CatalogueService) applyCategoryEdit(c *store.CategoryRecord, edit *Cate
 	set(&c.Position, edit.Position)
 	c.Name = strings.TrimSpace(c.Name)
 	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, d.Now())
-	if c.Position < 0 || c.Position > lastPosition {
+	if c.Position < 0 || c.Position > maxPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
 	return checkText("name", c.Name, maxCategory, true, false)

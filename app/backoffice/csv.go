@@ -22,9 +22,9 @@ const (
 	bom         = "\ufeff"
 	// separators end a cell in spreadsheets that use ; as separator or ignore quotes.
 	separators = ";\t\r\n"
-	// computed lists the characters that start a formula. The apostrophe is guarded as well, so that unguardCell is
-	// unambiguous.
-	computed = "=+-@＝＋－＠'"
+	// formulaStarts lists the characters that start a formula. The apostrophe is guarded as well, so that unguardCell
+	// is unambiguous.
+	formulaStarts = "=+-@＝＋－＠'"
 )
 
 // ImportProblem is one error in a table and its position.
@@ -49,7 +49,7 @@ type ImportReport struct {
 func guardCell(text string) string {
 	var guarded strings.Builder
 	for i := range len(text) {
-		if startsPart(text, i) && computes(text[i:], i == 0) {
+		if startsPart(text, i) && startsFormula(text[i:], i == 0) {
 			guarded.WriteByte('\'')
 		}
 		guarded.WriteByte(text[i])
@@ -61,7 +61,7 @@ func guardCell(text string) string {
 func unguardCell(text string) string {
 	var plain strings.Builder
 	for i := 0; i < len(text); i++ {
-		if startsPart(text, i) && text[i] == '\'' && computes(text[i+1:], i == 0) {
+		if startsPart(text, i) && text[i] == '\'' && startsFormula(text[i+1:], i == 0) {
 			i++ // an apostrophe after the guard belongs to the cell
 		}
 		plain.WriteByte(text[i])
@@ -73,14 +73,14 @@ func startsPart(text string, i int) bool {
 	return i == 0 || strings.IndexByte(separators, text[i-1]) >= 0
 }
 
-// computes reports whether a spreadsheet could evaluate a part of a cell. A spreadsheet may ignore quotes and, at the
-// start of the cell, white space.
-func computes(part string, first bool) bool {
+// startsFormula reports whether a spreadsheet could evaluate a part of a cell. A spreadsheet may ignore quotes and, at
+// the start of the cell, white space.
+func startsFormula(part string, first bool) bool {
 	if first && strings.IndexAny(part, "\t\r\n") == 0 {
 		return true
 	}
 	r, size := utf8.DecodeRuneInString(strings.TrimLeft(part, `"`))
-	return size > 0 && strings.ContainsRune(computed, r)
+	return size > 0 && strings.ContainsRune(formulaStarts, r)
 }
 
 // writeTable writes the header and the lines as CSV.
@@ -174,11 +174,11 @@ func (r *ImportReport) rejection() error {
 	const named = 5
 	var lines []string
 	for _, p := range r.Problems[:min(named, len(r.Problems))] {
-		where := fmt.Sprintf("line %d", p.Line)
+		position := fmt.Sprintf("line %d", p.Line)
 		if p.Column != "" {
-			where += ", " + p.Column
+			position += ", " + p.Column
 		}
-		lines = append(lines, where+": "+p.Message)
+		lines = append(lines, position+": "+p.Message)
 	}
 	text := "nothing was imported. " + strings.Join(lines, "; ")
 	if more := len(r.Problems) - len(lines); more > 0 {
@@ -188,8 +188,8 @@ func (r *ImportReport) rejection() error {
 }
 
 // yesNo formats a boolean cell; readYesNo parses it.
-func yesNo(is bool) string {
-	if is {
+func yesNo(value bool) string {
+	if value {
 		return "yes"
 	}
 	return "no"

@@ -22,13 +22,13 @@ func (d *CatalogueService) ExportProducts(ctx context.Context) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.ProductRecord, bool, error) {
 		return d.Store.ProductRecords(ctx, store.ProductsQuery{Archived: archived, Page: page, Size: tablePage})
 	}, productLine)
-	return writeTable(productsHead, lines), shop.Unreadable("products", err)
+	return writeTable(productsHead, lines), shop.Unavailable("products", err)
 }
 
 const tablePage = 500
 
-// tableLines reads all pages, first the active records, then the archived ones. It omits records for which line returns
-// nil.
+// tableLines reads all pages, first the active records, then the archived ones. It omits records for which the function
+// line returns nil.
 func tableLines[T any](
 	read func(archived bool, page int) (found []T, more bool, err error), line func(*T) []string,
 ) (lines [][]string, err error) {
@@ -57,8 +57,8 @@ func productLine(p *store.ProductRecord) []string {
 	}
 }
 
-// ImportProducts creates the products of lines without an id and changes the products of lines with one: all of them or
-// none. A dry run reports all problems.
+// ImportProducts creates the products of lines without an id and changes the products of lines with an id: all of them
+// or none. A dry run reports all problems.
 func (d *CatalogueService) ImportProducts(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
@@ -71,37 +71,37 @@ func (d *CatalogueService) ImportProducts(
 
 // importTable runs an import as one operation.
 func (d *CatalogueService) importTable(
-	ctx context.Context, actor journal.Actor, what string, read *table,
-	do func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
+	ctx context.Context, actor journal.Actor, kind string, read *table,
+	importLines func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
 ) (ImportReport, error) {
 	report, err := store.RunOperationFor[ImportReport](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
 			r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
-			err := do(ctx, tx, t, &r)
+			err := importLines(ctx, tx, t, &r)
 			slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
 			r.Problems = append(r.Problems, t.problems[:min(len(t.problems), maxProblems)]...)
-			if err == nil && len(r.Problems) > 0 && !actor.Dry {
+			if err == nil && len(r.Problems) > 0 && !actor.DryRun {
 				err = r.rejection()
 			}
 			return journal.Operation{
-				Kind: what + ".import", Object: what, After: map[string]int{"created": r.Created, "changed": r.Changed},
+				Kind: kind + ".import", Object: kind, After: map[string]int{"created": r.Created, "changed": r.Changed},
 				Result: r,
 			}, err
 		})
-	report.DryRun = actor.Dry
+	report.DryRun = actor.DryRun
 	return report, err
 }
 
 // lineReader turns the lines of a table into records.
 type lineReader[T versioned] struct {
-	what     string
+	kind     string
 	existing map[shop.ID]T // the records to which lines refer by id
-	begin    func(line *tableLine) (T,
-		bool) // starts the record of a line without an id; false: it has recorded an error
-	fill  func(line *tableLine, record *T) // sets fields, records errors in the table
-	check func(before, after *T) error     // rejects an invalid record
-	same  func(before, after *T) bool      // reports whether the line changes nothing
+	// newRecord starts the record of a line without an id; false: an error was recorded.
+	newRecord func(line *tableLine) (T, bool)
+	fill      func(line *tableLine, record *T) // sets fields, records errors in the table
+	check     func(before, after *T) error     // rejects an invalid record
+	same      func(before, after *T) bool      // reports whether the line changes nothing
 }
 
 // read returns the records to create and to change, and records errors in the table.
@@ -114,7 +114,7 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (drafts, changed []T) {
 		if line.has("id") {
 			record, ok = l.existingRecord(t, line, seen)
 		} else {
-			record, ok = l.begin(line)
+			record, ok = l.newRecord(line)
 		}
 		if !ok {
 			continue
@@ -152,8 +152,8 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 		return err
 	}
 	lines := &lineReader[store.ProductRecord]{
-		what: "product", existing: existing, same: sameProduct,
-		begin: func(*tableLine) (store.ProductRecord, bool) {
+		kind: "product", existing: existing, same: sameProduct,
+		newRecord: func(*tableLine) (store.ProductRecord, bool) {
 			return store.ProductRecord{Product: shop.Product{Ships: true}}, true
 		},
 		fill:  func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
@@ -232,7 +232,7 @@ func (l *lineReader[T]) existingRecord(t *table, line *tableLine, seen map[shop.
 	found, ok = l.existing[id]
 	switch {
 	case !ok:
-		t.addProblem(line, "id", "there is no "+l.what+" "+id.String())
+		t.addProblem(line, "id", "there is no "+l.kind+" "+id.String())
 	case seen[id]:
 		t.addProblem(line, "id", "is also in another line")
 	case line.has("version") && line.cells["version"] != number(versionOf(found)):

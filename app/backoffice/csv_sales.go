@@ -11,8 +11,9 @@ import (
 	"stampede/app/store"
 )
 
-// salesHead is the header of the table of sales. Prices are in yuan; slot, opens and closes are local times of the
-// shop. A new sale refers to its slot by slot_id or by opening time, and to its product by product_id or by name.
+// salesHead is the header of the table of sales. Prices are in yuan. The columns slot, opens and closes have local
+// times of the shop. A new sale refers to its slot by slot_id or by opening time, and to its product by product_id or
+// by name.
 var salesHead = []string{
 	"id", "version", "slot_id", "slot", "product_id", "product", "price", "stock", "limit", "cap", "opens", "closes",
 	"challenge", "position", "archived",
@@ -29,7 +30,7 @@ func (d *CatalogueService) ExportSales(ctx context.Context, slot shop.ID) ([]byt
 	lines, err := tableLines(func(archived bool, page int) ([]store.SaleRecord, bool, error) {
 		return d.Store.SaleRecords(ctx, store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
 	}, d.saleLine)
-	return writeTable(salesHead, lines), shop.Unreadable("sales", err)
+	return writeTable(salesHead, lines), shop.Unavailable("sales", err)
 }
 
 // saleLine returns the cells of a sale; nil for a hidden sale.
@@ -38,15 +39,16 @@ func (d *CatalogueService) saleLine(s *store.SaleRecord) []string {
 		return nil
 	}
 	return []string{
-		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.wall(s.Slot.OpensAt, wallMinute),
+		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.localTime(s.Slot.OpensAt, wallMinute),
 		s.Product.ID.String(), s.Product.Name, shop.FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
-		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.wall(s.OpensAt, wallSecond), d.wall(s.ClosesAt, wallSecond),
+		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.localTime(s.OpensAt, wallSecond),
+		d.localTime(s.ClosesAt, wallSecond),
 		string(s.Challenge), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
 	}
 }
 
-// wall formats an instant as local time of the shop.
-func (d *CatalogueService) wall(at shop.Millis, form string) string {
+// localTime formats an instant as local time of the shop.
+func (d *CatalogueService) localTime(at shop.Millis, form string) string {
 	return at.Time().In(d.Zone).Format(form)
 }
 
@@ -64,8 +66,8 @@ func (d *CatalogueService) Instant(text string) (shop.Millis, error) {
 	return 0, shop.Fail(shop.BadRequest, "must be a time like 2026-11-21 10:00")
 }
 
-// ImportSales creates the sales of lines without an id and changes the sales of lines with one: all of them or none. A
-// dry run reports all problems.
+// ImportSales creates the sales of lines without an id and changes the sales of lines with an id: all of them or none.
+// A dry run reports all problems.
 func (d *CatalogueService) ImportSales(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
@@ -80,7 +82,7 @@ func (d *CatalogueService) ImportSales(
 			return err
 		})
 	if err == nil {
-		d.published(ctx, &actor, imported...)
+		d.callOnSale(ctx, &actor, imported...)
 	}
 	return report, err
 }
@@ -100,15 +102,15 @@ type offers struct {
 func (d *CatalogueService) importSales(
 	ctx context.Context, tx *store.Store, t *table, r *ImportReport,
 ) ([]shop.ID, error) {
-	o, err := d.offersOf(ctx, tx, t)
+	o, err := d.readOffers(ctx, tx, t)
 	if err != nil {
 		return nil, err
 	}
 	lines := &lineReader[store.SaleRecord]{
-		what: "sale", existing: o.sales, check: d.checkLine,
-		begin: func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
-		fill:  func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) },
-		same:  func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 },
+		kind: "sale", existing: o.sales, check: d.checkLine,
+		newRecord: func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
+		fill:      func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) },
+		same:      func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 },
 	}
 	drafts, changed := lines.read(t, r)
 	if len(t.problems) > 0 {
@@ -176,8 +178,8 @@ func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID)
 	}
 }
 
-// offersOf reads the slots, sales and products to which the lines refer.
-func (d *CatalogueService) offersOf(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
+// readOffers reads the slots, sales and products to which the lines refer.
+func (d *CatalogueService) readOffers(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
 	now := d.Now()
 	slots, err := tx.LockSlots(ctx, now, now.Add(maxAhead))
 	if err != nil {
@@ -327,7 +329,7 @@ func parseWhole(text string) (int64, error) {
 
 func parseSmall(text string) (int, error) {
 	n, err := parseWhole(text)
-	if err == nil && n > lastPosition {
+	if err == nil && n > maxPosition {
 		err = shop.Fail(shop.BadRequest, "is too large")
 	}
 	return int(n), err

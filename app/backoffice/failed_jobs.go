@@ -30,10 +30,10 @@ type Quarantine[M any] interface {
 	Drop(ctx context.Context, id string) (bool, error)
 }
 
-// ListDead returns the oldest dead letters, up to most, and reports whether there are more.
-func (l *FailedJobs) ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error) {
+// ListDead returns the oldest dead letters, up to limit, and reports whether there are more.
+func (l *FailedJobs) ListDead(ctx context.Context, limit int) ([]shop.DeadLetter, bool, error) {
 	all, err := l.Letters.Redis.DeadLetters(ctx)
-	return shop.FirstOf("dead letters", all, most, err)
+	return shop.FirstOf("dead letters", all, limit, err)
 }
 
 // DeadLetter reads one dead letter. NotFound: no such dead letter.
@@ -42,7 +42,7 @@ func (l *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter
 	if errors.Is(err, shop.ErrNoRow) {
 		return letter, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 	}
-	return letter, shop.Unreadable("the dead letter", err)
+	return letter, shop.Unavailable("the dead letter", err)
 }
 
 // ReplayDead processes the order of a dead letter once more. See recovery.DeadLetters.
@@ -58,7 +58,7 @@ func (l *FailedJobs) ReplayDead(ctx context.Context, actor journal.Actor, id str
 	return order, shop.UnknownOutcome("replay dead letter "+shop.Clip(id, 40), err)
 }
 
-// DropDead deletes a dead letter; its order stays rejected.
+// DropDead deletes a dead letter; its order stays refused.
 func (l *FailedJobs) DropDead(ctx context.Context, actor journal.Actor, id string) error {
 	if _, _, err := l.runOnDeadLetter(ctx, actor, "dead.drop", id); err != nil {
 		return err
@@ -76,32 +76,32 @@ type letterOrder struct {
 // runOnDeadLetter writes the operation to the journal before it is performed, and returns the order of the dead letter.
 func (l *FailedJobs) runOnDeadLetter(
 	ctx context.Context, actor journal.Actor, kind, id string,
-) (done journal.Done, about letterOrder, err error) {
+) (done journal.Done, entry letterOrder, err error) {
 	done, err = l.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 		letter, err := l.DeadLetter(ctx, id)
-		about := letterOrder{letter.Order, letter.Sale}
-		return journal.Operation{Kind: kind, Object: "dead:" + id, Before: about, Result: about}, err
+		entry := letterOrder{letter.Order, letter.Sale}
+		return journal.Operation{Kind: kind, Object: "dead:" + id, Before: entry, Result: entry}, err
 	})
 	if err == nil {
-		err = done.Into(&about)
+		err = done.Decode(&entry)
 	}
-	return done, about, shop.UnknownOutcome(kind, err)
+	return done, entry, shop.UnknownOutcome(kind, err)
 }
 
-// ListMessages returns the oldest quarantined postings, up to most, and reports whether there are more.
-func (l *FailedJobs) ListMessages(ctx context.Context, most int) ([]outbox.QuarantinedMessage, bool, error) {
+// ListMessages returns the oldest quarantined postings, up to limit, and reports whether there are more.
+func (l *FailedJobs) ListMessages(ctx context.Context, limit int) ([]outbox.QuarantinedMessage, bool, error) {
 	all, err := l.Postings.Quarantined(ctx)
-	return shop.FirstOf("quarantined postings", all, most, err)
+	return shop.FirstOf("quarantined postings", all, limit, err)
 }
 
 // ReplayMessage delivers a quarantined posting again.
 func (l *FailedJobs) ReplayMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, failedJob{"parked.replay", "parked:", id, l.message}, l.Postings.Replay)
+	return l.runOnEntry(ctx, actor, failedJob{"parked.replay", "parked:", id, l.journaledMessage}, l.Postings.Replay)
 }
 
 // DropMessage deletes a quarantined posting.
 func (l *FailedJobs) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, failedJob{"parked.drop", "parked:", id, l.message}, withoutResult(l.Postings.Drop))
+	return l.runOnEntry(ctx, actor, failedJob{"parked.drop", "parked:", id, l.journaledMessage}, withoutResult(l.Postings.Drop))
 }
 
 // Repost appends every posting that reached the back office since the instant to its stream once more, and returns the
@@ -114,32 +114,32 @@ func (l *FailedJobs) Repost(ctx context.Context, actor journal.Actor, since shop
 	})
 }
 
-func (l *FailedJobs) message(ctx context.Context, id string) (any, error) {
+func (l *FailedJobs) journaledMessage(ctx context.Context, id string) (any, error) {
 	all, err := l.Postings.Quarantined(ctx)
-	return named(all, err, func(m *outbox.QuarantinedMessage) (any, bool) {
+	return findEntry(all, err, func(m *outbox.QuarantinedMessage) (any, bool) {
 		return map[string]any{"order": m.Message.Order, "rev": m.Message.Rev}, m.ID == id
 	})
 }
 
-// ListEmails returns the oldest quarantined e-mails, up to most, and reports whether there are more.
-func (l *FailedJobs) ListEmails(ctx context.Context, most int) ([]outbox.QuarantinedEmail, bool, error) {
+// ListEmails returns the oldest quarantined e-mails, up to limit, and reports whether there are more.
+func (l *FailedJobs) ListEmails(ctx context.Context, limit int) ([]outbox.QuarantinedEmail, bool, error) {
 	all, err := l.Mails.Quarantined(ctx)
-	return shop.FirstOf("quarantined e-mails", all, most, err)
+	return shop.FirstOf("quarantined e-mails", all, limit, err)
 }
 
 // ReplayEmail sends a quarantined e-mail again.
 func (l *FailedJobs) ReplayEmail(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, failedJob{"mail.retry", "mail:", id, l.email}, l.Mails.Replay)
+	return l.runOnEntry(ctx, actor, failedJob{"mail.retry", "mail:", id, l.journaledEmail}, l.Mails.Replay)
 }
 
 // DropEmail deletes a quarantined e-mail.
 func (l *FailedJobs) DropEmail(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, failedJob{"mail.drop", "mail:", id, l.email}, withoutResult(l.Mails.Drop))
+	return l.runOnEntry(ctx, actor, failedJob{"mail.drop", "mail:", id, l.journaledEmail}, withoutResult(l.Mails.Drop))
 }
 
-func (l *FailedJobs) email(ctx context.Context, id string) (any, error) {
+func (l *FailedJobs) journaledEmail(ctx context.Context, id string) (any, error) {
 	all, err := l.Mails.Quarantined(ctx)
-	return named(all, err, func(m *outbox.QuarantinedEmail) (any, bool) {
+	return findEntry(all, err, func(m *outbox.QuarantinedEmail) (any, bool) {
 		return map[string]any{"kind": m.Kind}, m.ID == id // the address is personal data
 	})
 }
@@ -150,10 +150,10 @@ type failedJob struct {
 	existing         func(ctx context.Context, id string) (any, error)
 }
 
-// do writes the operation to the journal and then performs it. If the entry is missing when an operation is repeated,
-// the first attempt has completed.
-func (l *FailedJobs) do(
-	ctx context.Context, actor journal.Actor, e failedJob, work func(ctx context.Context, id string) error,
+// runOnEntry writes the operation to the journal and then performs it. If the entry is missing when an operation is
+// repeated, the first attempt has completed.
+func (l *FailedJobs) runOnEntry(
+	ctx context.Context, actor journal.Actor, e failedJob, change func(ctx context.Context, id string) error,
 ) error {
 	done, err := l.Store.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 		before, err := e.existing(ctx, e.id)
@@ -163,7 +163,7 @@ func (l *FailedJobs) do(
 		return journal.Operation{Kind: e.kind, Object: e.object + e.id, Before: before}, err
 	})
 	if err == nil {
-		err = work(ctx, e.id)
+		err = change(ctx, e.id)
 	}
 	switch {
 	case errors.Is(err, shop.ErrNoRow) && done.Repeated:
@@ -184,14 +184,15 @@ func withoutResult(drop func(ctx context.Context, id string) (bool, error)) func
 	}
 }
 
-// named finds the entry for which is reports true, and returns its part for the journal. ErrNoRow: no such entry.
-func named[T any](all []T, err error, is func(one *T) (any, bool)) (any, error) {
+// findEntry finds the entry for which match returns true, and returns the part of it that the journal stores. ErrNoRow:
+// no such entry.
+func findEntry[T any](all []T, err error, match func(one *T) (any, bool)) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
-		if what, it := is(&all[i]); it {
-			return what, nil
+		if kept, ok := match(&all[i]); ok {
+			return kept, nil
 		}
 	}
 	return nil, shop.ErrNoRow

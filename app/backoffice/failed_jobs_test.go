@@ -73,27 +73,28 @@ func (e *failedEntries) Drop(_ context.Context, id string) (bool, error) { retur
 // repeat completes an operation that crashed before its effect.
 func TestFailedMessagesAreReplayedOrDroppedOnce(t *testing.T) {
 	t.Parallel()
-	type act func(ctx context.Context, actor journal.Actor, id string) error
-	for kind, of := range map[string]func(l *FailedJobs) act{
-		"parked.replay": func(l *FailedJobs) act { return l.ReplayMessage },
-		"parked.drop":   func(l *FailedJobs) act { return l.DropMessage },
-		"mail.retry":    func(l *FailedJobs) act { return l.ReplayEmail },
-		"mail.drop":     func(l *FailedJobs) act { return l.DropEmail },
+	type operation func(ctx context.Context, actor journal.Actor, id string) error
+	for kind, choose := range map[string]func(l *FailedJobs) operation{
+		"parked.replay": func(l *FailedJobs) operation { return l.ReplayMessage },
+		"parked.drop":   func(l *FailedJobs) operation { return l.DropMessage },
+		"mail.retry":    func(l *FailedJobs) operation { return l.ReplayEmail },
+		"mail.drop":     func(l *FailedJobs) operation { return l.DropEmail },
 	} {
 		e, w := &failedEntries{names: []string{"1-0", "2-0"}}, &world{Store: kit.SQLite(t), t: t, ctx: kit.Context(t)}
-		do := of(&FailedJobs{Store: w.Store, Postings: failedMessages{e}, Mails: failedEmails{e}})
+		operate := choose(&FailedJobs{Store: w.Store, Postings: failedMessages{e}, Mails: failedEmails{e}})
 		actor := ada()
-		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound ||
+		if err := operate(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound ||
 			len(w.journalRows()) != 0 {
 			t.Errorf("%s of an unknown entry: got %v, %d journal rows; want not_found, 0 rows", kind, err, len(w.journalRows()))
 		}
 		e.fail = shop.ErrTransient
-		if err := do(w.ctx, actor, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy || len(w.journalRows()) != 1 {
+		if err := operate(w.ctx, actor, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy ||
+			len(w.journalRows()) != 1 {
 			t.Errorf("%s while Redis is unreachable: got %v, %d journal rows; want busy, 1 row", kind, err, len(w.journalRows()))
 		}
 		e.fail = nil
 		for range 2 {
-			if err := do(w.ctx, actor, "2-0"); err != nil {
+			if err := operate(w.ctx, actor, "2-0"); err != nil {
 				t.Errorf("%s repeated: %v", kind, err)
 			}
 		}
@@ -105,7 +106,7 @@ func TestFailedMessagesAreReplayedOrDroppedOnce(t *testing.T) {
 			t.Errorf("%s: got the journal row %+v, want the entry without an e-mail address", kind, row)
 		}
 		e.fail = shop.ErrPermanent
-		if err := do(w.ctx, ada(), "1-0"); err == nil || shop.AsError(err).Code != shop.WrongState {
+		if err := operate(w.ctx, ada(), "1-0"); err == nil || shop.AsError(err).Code != shop.WrongState {
 			t.Errorf("%s of an entry that cannot be sent: got %v, want wrong_state", kind, err)
 		}
 	}
@@ -155,7 +156,7 @@ func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 		jobs := &FailedJobs{Store: w.Store, Letters: &recovery.DeadLetters{
 			Redis: r, Store: w.Store, Effects: w.effects(), PayWindow: time.Minute,
 		}}
-		do := func(actor journal.Actor, id string) (state shop.OrderState, err error) {
+		operate := func(actor journal.Actor, id string) (state shop.OrderState, err error) {
 			if kind == "dead.drop" {
 				return shop.Refused, jobs.DropDead(w.ctx, actor, id)
 			}
@@ -163,7 +164,7 @@ func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 			return o.State, err
 		}
 		before := len(w.journalRows())
-		if _, err := do(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound ||
+		if _, err := operate(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound ||
 			len(w.journalRows()) != before {
 			t.Errorf("%s of an unknown dead letter: got %v, want not_found and no journal row", kind, err)
 		}
@@ -173,7 +174,7 @@ func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 		}
 		actor := ada()
 		for range 2 {
-			if state, err := do(actor, "0-1-0"); err != nil || state != want {
+			if state, err := operate(actor, "0-1-0"); err != nil || state != want {
 				t.Errorf("%s: got %s, %v; want %s", kind, state, err, want)
 			}
 		}
@@ -181,7 +182,7 @@ func TestDeadLettersAreReplayedOrDroppedOnce(t *testing.T) {
 		if len(rows) != 1 || rows[0].Kind != kind || string(rows[0].Before) != fmt.Sprintf(`{"order":"1","sale":"%s"}`, w.sale) {
 			t.Errorf("%s: got the journal rows %+v, want one with the order and the sale", kind, rows)
 		}
-		if _, err := do(ada(), "0-1-0"); err == nil || shop.AsError(err).Code != shop.NotFound {
+		if _, err := operate(ada(), "0-1-0"); err == nil || shop.AsError(err).Code != shop.NotFound {
 			t.Errorf("%s of a dropped dead letter: got %v, want not_found", kind, err)
 		}
 	}

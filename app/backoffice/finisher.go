@@ -20,7 +20,7 @@ const (
 )
 
 // FinisherJob sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
-// After a crash it repeats both. Several nodes may run it.
+// After a crash, the job repeats an unfinished step. Several nodes may run the job.
 type FinisherJob struct {
 	Store     *store.Store
 	RedisTime func(ctx context.Context) (shop.Millis, error)
@@ -43,11 +43,11 @@ func (f *FinisherJob) Run(ctx context.Context) error {
 
 // RunOnce processes everything that is due.
 func (f *FinisherJob) RunOnce(ctx context.Context) error {
-	return errors.Join(f.recoverMails(ctx), f.write(ctx), f.finish(ctx))
+	return errors.Join(f.recoverMails(ctx), f.sendEmails(ctx), f.finishOverdue(ctx))
 }
 
 // recoverMails repeats the recent e-mails about orders if Redis may have lost some. Marks in Redis prevent duplicates
-// of the e-mails that survived. OutboxSender repeats lost postings.
+// of the e-mails that survived. outbox.Sender repeats lost postings.
 func (f *FinisherJob) recoverMails(ctx context.Context) error {
 	err := f.Queue.Check(ctx)
 	var lost *outbox.LostError
@@ -65,7 +65,7 @@ func (f *FinisherJob) recoverMails(ctx context.Context) error {
 	return f.Queue.Confirm(ctx, lost)
 }
 
-func (f *FinisherJob) finish(ctx context.Context) error {
+func (f *FinisherJob) finishOverdue(ctx context.Context) error {
 	for {
 		now, err := f.RedisTime(ctx)
 		if err != nil {
@@ -84,8 +84,8 @@ func (f *FinisherJob) finish(ctx context.Context) error {
 	}
 }
 
-// write enqueues the e-mails that are due and marks each one afterwards.
-func (f *FinisherJob) write(ctx context.Context) error {
+// sendEmails enqueues the e-mails that are due and marks each one afterwards.
+func (f *FinisherJob) sendEmails(ctx context.Context) error {
 	for {
 		now, err := f.RedisTime(ctx)
 		if err != nil {
@@ -97,7 +97,7 @@ func (f *FinisherJob) write(ctx context.Context) error {
 		}
 		var failed []error // one failure does not delay the others
 		for i := range due {
-			failed = append(failed, f.writeOf(ctx, &due[i], now))
+			failed = append(failed, f.sendEmail(ctx, &due[i], now))
 		}
 		if err := errors.Join(failed...); err != nil || len(due) < parcelBatch {
 			return err
@@ -105,7 +105,7 @@ func (f *FinisherJob) write(ctx context.Context) error {
 	}
 }
 
-func (f *FinisherJob) writeOf(ctx context.Context, s *store.Shipment, claimed shop.Millis) error {
+func (f *FinisherJob) sendEmail(ctx context.Context, s *store.Shipment, claimed shop.Millis) error {
 	o, err := f.Store.Order(ctx, s.Order)
 	if err != nil {
 		return err

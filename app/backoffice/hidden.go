@@ -9,16 +9,16 @@ import (
 	"stampede/app/store"
 )
 
-// AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the hidden sale (see BoundTo). NotFound:
-// no such sale. WrongState: the sale is not hidden. Conflict: this idempotency key has already added guests; tokens are
-// not stored.
+// AddGuests returns the tokens of n new guests, 1 to shop.MaxGuests, each bound to the hidden sale (see shop.BoundTo).
+// NotFound: no such sale. WrongState: the sale is not hidden. Conflict: this idempotency key has already added guests;
+// tokens are not stored.
 func (d *SaleService) AddGuests(ctx context.Context, actor journal.Actor, sale shop.ID, n int) ([]string, error) {
 	if n < 1 || n > shop.MaxGuests {
 		return nil, shop.Failf(shop.BadRequest, "guests must be from 1 to %d", shop.MaxGuests)
 	}
 	s, err := d.Store.Sale(ctx, sale)
 	if err != nil {
-		return nil, shop.Unreadable("the sale", missing("sale", sale, err))
+		return nil, shop.Unavailable("the sale", notFound("sale", sale, err))
 	}
 	if !s.Hidden {
 		return nil, shop.Fail(shop.WrongState, "only a hidden sale has guests")

@@ -105,7 +105,7 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 	case errors.Is(err, shop.ErrNoRow):
 		return nil, "", shop.Fail(shop.NotFound, "no such picture")
 	case err != nil:
-		return nil, "", shop.Unreadable("pictures", err)
+		return nil, "", shop.Unavailable("pictures", err)
 	}
 	p.cache(&pictureFile{name, content})
 	return content, kind, nil
@@ -142,8 +142,8 @@ func (p *Pictures) cache(f *pictureFile) {
 	p.files[f.name] = p.used.PushFront(f)
 	for p.bytes += len(f.content); p.bytes > picturesInMemory; {
 		oldest := p.used.Back()
-		gone := p.used.Remove(oldest).(*pictureFile)
-		delete(p.files, gone.name)
-		p.bytes -= len(gone.content)
+		evicted := p.used.Remove(oldest).(*pictureFile)
+		delete(p.files, evicted.name)
+		p.bytes -= len(evicted.content)
 	}
 }

@@ -20,11 +20,11 @@ func (d Day) parse() (time.Time, error) {
 	return day, nil
 }
 
-var wallForm = regexp.MustCompile(`^([0-9]{2}):([0-9]{2})$`)
+var timeOfDay = regexp.MustCompile(`^([0-9]{2}):([0-9]{2})$`)
 
-// parseWall parses a local time of day, up to 24:00, and returns minutes since midnight.
-func parseWall(text string) (int, error) {
-	if parts := wallForm.FindStringSubmatch(text); parts != nil {
+// parseTimeOfDay parses a local time of day, up to 24:00, and returns minutes since midnight.
+func parseTimeOfDay(text string) (int, error) {
+	if parts := timeOfDay.FindStringSubmatch(text); parts != nil {
 		hour, _ := strconv.Atoi(parts[1]) // the pattern allows only digits
 		minute, _ := strconv.Atoi(parts[2])
 		if hour < 24 && minute < 60 || hour == 24 && minute == 0 {

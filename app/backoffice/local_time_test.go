@@ -49,7 +49,7 @@ func TestSkippedAndRepeatedLocalTimesAreErrors(t *testing.T) {
 	} {
 		day, err := Day(c.day).parse()
 		fakes.Must(t, err)
-		minutes, err := parseWall(c.time)
+		minutes, err := parseTimeOfDay(c.time)
 		fakes.Must(t, err)
 		at, err := instantOf(day, minutes, zoneOf(t, c.zone))
 		got := at.Time().Format(time.RFC3339)
@@ -60,17 +60,17 @@ func TestSkippedAndRepeatedLocalTimesAreErrors(t *testing.T) {
 			t.Errorf("%s %s in %s: got %s, want %s", c.day, c.time, c.zone, got, c.want)
 		}
 	}
-	for _, wrong := range []string{
+	for _, invalid := range []string{
 		"", "8:00", "08.00", "24:01", "25:00", "08:60", "-1:00", "08:00:00", "noon",
 		"٠٨:٠٠",
 	} {
-		if _, err := parseWall(wrong); err == nil {
-			t.Errorf("the invalid time %q was accepted", wrong)
+		if _, err := parseTimeOfDay(invalid); err == nil {
+			t.Errorf("the invalid time %q was accepted", invalid)
 		}
 	}
-	for _, wrong := range []Day{"", "2026-02-30", "2026-1-1", "1999-12-31", "2201-01-01", "21.11.2026", "today"} {
-		if _, err := wrong.parse(); err == nil {
-			t.Errorf("the invalid day %q was accepted", wrong)
+	for _, invalid := range []Day{"", "2026-02-30", "2026-1-1", "1999-12-31", "2201-01-01", "21.11.2026", "today"} {
+		if _, err := invalid.parse(); err == nil {
+			t.Errorf("the invalid day %q was accepted", invalid)
 		}
 	}
 }

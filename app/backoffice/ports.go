@@ -29,5 +29,5 @@ type Reader interface {
 	FindUsers(ctx context.Context, q store.UserSearch) (users []shop.User, more bool, err error)
 	FindPayments(ctx context.Context, q store.PaymentSearch) (payments []payment.ReceivedPayment, more bool, err error)
 	Payment(ctx context.Context, tradeNo string) (payment.ReceivedPayment, error)
-	SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (store.SaleSums, error)
+	SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (store.ReportSums, error)
 }

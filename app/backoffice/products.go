@@ -41,16 +41,16 @@ func (d *CatalogueService) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
 ) ([]store.ProductRecord, bool, error) {
 	page, more, err := d.Store.ProductRecords(ctx, q)
-	return page, more, shop.Unreadable("products", err)
+	return page, more, shop.Unavailable("products", err)
 }
 
 // ProductRecord reads one product. NotFound: no such product.
 func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
 	p, err := d.Store.ProductRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
-		return p, missing("product", id, err)
+		return p, notFound("product", id, err)
 	}
-	return p, shop.Unreadable("the product", err)
+	return p, shop.Unavailable("the product", err)
 }
 
 // CreateProduct creates a product.
@@ -82,7 +82,7 @@ func (d *CatalogueService) CreateProduct(
 func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return shop.Product{}, shop.Unreadable("the catalogue", err)
+		return shop.Product{}, shop.Unavailable("the catalogue", err)
 	}
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
@@ -148,8 +148,8 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 	return 0
 }
 
-// SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as unused
-// new ones, so that an edit can restore them.
+// SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as new
+// pictures that no product uses, so that an edit can restore the removed pictures.
 func (d *CatalogueService) SetProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, version int64, images []shop.Image,
 ) (store.ProductRecord, error) {
@@ -224,8 +224,8 @@ func checkImageTexts(images []shop.Image) error {
 	return nil
 }
 
-// checkImages rejects pictures that are not stored. It locks the others until the operation ends, so that they are not
-// removed.
+// checkImages rejects pictures that are not stored. It locks the stored ones until the operation ends, so that no job
+// removes them.
 func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) error {
 	ids := imageIDs(images)
 	if len(ids) == 0 {

@@ -56,15 +56,15 @@ type Checklist struct {
 }
 
 const (
-	// checkWithin is the timeout of one check: a store that does not respond is a finding.
-	checkWithin = 3 * time.Second
+	// checkTimeout is the timeout of one check: a store that does not respond is a finding.
+	checkTimeout = 3 * time.Second
 	// clockWarn and clockFail limit the difference between clocks.
 	clockWarn = 2 * time.Second
 	clockFail = 30 * time.Second
 )
 
-// checkParts maps each check to a section of the runbook.
-var checkParts = map[string]string{
+// checkSections maps each check to a section of the runbook.
+var checkSections = map[string]string{
 	"offer":      "setting-up-a-sale",
 	"stock":      "stock-audit",
 	"partition":  "redis-data-loss",
@@ -107,7 +107,7 @@ func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error
 			if found.Name == "" {
 				found.Name = check.name
 			}
-			found.Link = board.Runbook + checkParts[check.name]
+			found.Link = board.Runbook + checkSections[check.name]
 			r.Checks = append(r.Checks, found)
 			r.OK = r.OK && found.State != CheckFail
 		}
@@ -118,25 +118,25 @@ func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error
 func (c *Checklist) run(
 	ctx context.Context, s *store.SaleRecord, check func(ctx context.Context, s *store.SaleRecord) []Check,
 ) []Check {
-	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	return check(ctx, s)
 }
 
-func passed(code CheckCode, of Facts, format string, args ...any) []Check {
-	return []Check{{State: CheckOK, Code: code, Of: of, Message: fmt.Sprintf(format, args...)}}
+func passed(code CheckCode, facts Facts, format string, args ...any) []Check {
+	return []Check{{State: CheckOK, Code: code, Of: facts, Message: fmt.Sprintf(format, args...)}}
 }
 
-func warned(code CheckCode, of Facts, do, format string, args ...any) []Check {
-	return []Check{{State: CheckWarn, Code: code, Of: of, Message: fmt.Sprintf(format, args...), Do: do}}
+func warned(code CheckCode, facts Facts, do, format string, args ...any) []Check {
+	return []Check{{State: CheckWarn, Code: code, Of: facts, Message: fmt.Sprintf(format, args...), Do: do}}
 }
 
-func failed(code CheckCode, of Facts, do, format string, args ...any) []Check {
-	return []Check{{State: CheckFail, Code: code, Of: of, Message: fmt.Sprintf(format, args...), Do: do}}
+func failed(code CheckCode, facts Facts, do, format string, args ...any) []Check {
+	return []Check{{State: CheckFail, Code: code, Of: facts, Message: fmt.Sprintf(format, args...), Do: do}}
 }
 
-// unreadable returns the finding of a check that could not read its data. It hides the cause, because that contains
-// host names.
+// unreadable returns the finding of a check that could not read its data. It hides the cause, because the cause
+// contains host names.
 func unreadable(what string) []Check {
 	return failed(FoundUnreadable, Facts{"what": what},
 		"Check that the stores respond: stampede checkconfig, and the log of the node",
@@ -216,12 +216,12 @@ func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check 
 	if err != nil {
 		return unreadable("the epoch of the partition")
 	}
-	of := Facts{"partition": partition}
+	facts := Facts{"partition": partition}
 	switch {
 	case !state.Exists:
-		return failed(FoundNoPartition, of, do, "partition %d is not in Redis", partition)
+		return failed(FoundNoPartition, facts, do, "partition %d is not in Redis", partition)
 	case state.Recovering:
-		return failed(FoundRecovering, of, do, "partition %d is being recovered", partition)
+		return failed(FoundRecovering, facts, do, "partition %d is being recovered", partition)
 	case state.Epoch != epoch:
 		return failed(FoundEpochsDiffer, Facts{"partition": partition, "redis": state.Epoch, "database": epoch}, do,
 			"partition %d is at epoch %d in Redis and %d in the database", partition, state.Epoch, epoch)
@@ -250,18 +250,18 @@ func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
 	f := &all[s.Partition]
 	const do = "Run stampede status. Check that workers run, and check the database"
 	waiting := f.Lag + f.Pending
-	of := Facts{"waiting": waiting}
+	facts := Facts{"waiting": waiting}
 	switch {
 	case waiting >= c.Backlog/2:
 		return failed(FoundBacklogFull, Facts{"waiting": waiting, "most": c.Backlog}, do,
 			"reservations that wait for the database: %d; at %d, buys are rejected", waiting, c.Backlog)
 	case waiting >= c.Backlog/10:
-		return warned(FoundBacklogGrows, of, do, "reservations that wait for the database: %d", waiting)
+		return warned(FoundBacklogGrows, facts, do, "reservations that wait for the database: %d", waiting)
 	case f.Dead > 0:
 		return warned(FoundDeadLetters, Facts{"dead": f.Dead}, "Run stampede dead list",
 			"dead letters of the partition that need a decision: %d", f.Dead)
 	}
-	return passed(FoundBacklog, of, "reservations that wait for the database: %d", waiting)
+	return passed(FoundBacklog, facts, "reservations that wait for the database: %d", waiting)
 }
 
 // nodes checks the number of nodes per role.
@@ -297,8 +297,8 @@ func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
 	return found
 }
 
-// clock compares the clocks of Redis, the database and this node. The clock of Redis decides; the others only display
-// and record times.
+// clock compares the clocks of Redis, the database and this node. The clock of Redis decides; the other clocks are only
+// used to display and record times.
 func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 	redis, err := c.Redis.Now(ctx)
 	if err != nil {
@@ -311,15 +311,15 @@ func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 	}
 	difference := max(redis.Sub(local).Abs(), redis.Sub(database).Abs())
 	const do = "Synchronize all machines with a time server. The clock of Redis decides when a sale opens"
-	of := Facts{"apart_ms": difference.Milliseconds()}
-	const says = "the clocks of Redis, the database and this node differ by %v"
+	facts := Facts{"apart_ms": difference.Milliseconds()}
+	const message = "the clocks of Redis, the database and this node differ by %v"
 	switch {
 	case difference > clockFail:
-		return failed(FoundClocksApart, of, do, says, difference.Round(time.Second))
+		return failed(FoundClocksApart, facts, do, message, difference.Round(time.Second))
 	case difference > clockWarn:
-		return warned(FoundClocksApart, of, do, says, difference.Round(time.Millisecond))
+		return warned(FoundClocksApart, facts, do, message, difference.Round(time.Millisecond))
 	}
-	return passed(FoundClocks, of, says, difference.Round(time.Millisecond))
+	return passed(FoundClocks, facts, message, difference.Round(time.Millisecond))
 }
 
 // payment queries the gateway for a trade that does not exist. Any definite response passes.

@@ -12,7 +12,7 @@ import (
 	"stampede/app/store"
 )
 
-// RefundService decides on refunds for operators. Buyers request them (see payment.RefundRequests); payment.Refunder
+// RefundService decides on refunds for operators. Buyers request refunds (see payment.RefundRequests); payment.Refunder
 // pays the money back.
 type RefundService struct {
 	Store     *store.Store
@@ -24,7 +24,7 @@ type RefundService struct {
 // WrongState: the order is not paid, or there is no request to decline. The journal stores only the state of the order,
 // so a repeated decision returns the current order.
 func (s *RefundService) Decide(
-	ctx context.Context, actor journal.Actor, order shop.ID, yes bool, note string,
+	ctx context.Context, actor journal.Actor, order shop.ID, approve bool, note string,
 ) (shop.Order, error) {
 	if utf8.RuneCountInString(note) > payment.MaxRefundText || !shop.Printable(note) {
 		return shop.Order{}, shop.Failf(
@@ -35,7 +35,7 @@ func (s *RefundService) Decide(
 	if err != nil {
 		return shop.Order{}, shop.UnknownOutcome("read Redis time", err)
 	}
-	decision := payment.RefundDecision{Order: order, By: actor.User, Approved: yes, Note: note, At: now}
+	decision := payment.RefundDecision{Order: order, By: actor.User, Approved: approve, Note: note, At: now}
 	var row shop.Order
 	done, err := s.Store.RunOperation(ctx, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.Order(ctx, order)
@@ -43,20 +43,20 @@ func (s *RefundService) Decide(
 			return journal.Operation{}, err
 		}
 		row, err = tx.DecideRefund(ctx, decision)
-		act := journal.Operation{
+		operation := journal.Operation{
 			Kind: "refund.decline", Object: object("order", order), Note: note, Before: stateOf(&before),
 			After: stateOf(&row),
 		}
-		if yes {
-			act.Kind = "refund.approve"
+		if approve {
+			operation.Kind = "refund.approve"
 		}
-		return act, err
+		return operation, err
 	})
 	if err == nil && done.Repeated {
 		row, err = s.Store.Order(ctx, order)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
-		return shop.Order{}, s.decisionError(ctx, order, yes)
+		return shop.Order{}, s.decisionError(ctx, order, approve)
 	}
 	if err != nil {
 		return shop.Order{}, shop.UnknownOutcome("decide on the refund of order "+order.String(), err)
@@ -74,14 +74,14 @@ func stateOf(o *shop.Order) any {
 }
 
 // decisionError returns the reason why a decision changed no order.
-func (s *RefundService) decisionError(ctx context.Context, order shop.ID, yes bool) error {
+func (s *RefundService) decisionError(ctx context.Context, order shop.ID, approve bool) error {
 	row, err := s.Store.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return shop.Fail(shop.NotFound, "no such order")
 	case err != nil:
-		return shop.Unreadable("the order", err)
-	case !yes && (row.State == shop.Paid || row.State == shop.Shipped):
+		return shop.Unavailable("the order", err)
+	case !approve && (row.State == shop.Paid || row.State == shop.Shipped):
 		return shop.Fail(shop.WrongState, "the order has no refund request to decline")
 	default:
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
@@ -108,7 +108,7 @@ func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order sh
 // List pages through refunds, those of the newest orders first.
 func (s *RefundService) List(ctx context.Context, q payment.RefundsQuery) ([]payment.Refund, bool, error) {
 	refunds, more, err := s.Store.Refunds(ctx, q)
-	return refunds, more, shop.Unreadable("refunds", err)
+	return refunds, more, shop.Unavailable("refunds", err)
 }
 
 // Order reads an order of any user with its refund; nil: it has no refund. NotFound: no such order.
@@ -118,11 +118,11 @@ func (s *RefundService) Order(ctx context.Context, order shop.ID) (shop.Order, *
 		return row, nil, shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
-		return row, nil, shop.Unreadable("the order", err)
+		return row, nil, shop.Unavailable("the order", err)
 	}
 	refund, err := s.Store.RefundOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return row, nil, nil
 	}
-	return row, &refund, shop.Unreadable("the refund", err)
+	return row, &refund, shop.Unavailable("the refund", err)
 }

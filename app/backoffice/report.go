@@ -56,19 +56,19 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 		return SaleReport{}, shop.ErrNoSale
 	}
 	if err != nil {
-		return SaleReport{}, shop.Unreadable("the sale", err)
+		return SaleReport{}, shop.Unavailable("the sale", err)
 	}
-	sums, err := d.Reader.SumUp(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
+	sums, err := d.Reader.SumSale(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
 	if err != nil {
-		return SaleReport{}, shop.Unreadable("the orders of the sale", err)
+		return SaleReport{}, shop.Unavailable("the orders of the sale", err)
 	}
 	balance, err := d.Auditor.Sale(ctx, id)
 	if err != nil {
-		return SaleReport{}, shop.Unreadable("the stock of the sale", err)
+		return SaleReport{}, shop.Unavailable("the stock of the sale", err)
 	}
 	figures, err := d.Redis.SaleFigures(ctx, id)
 	if err != nil {
-		return SaleReport{}, shop.Unreadable("the counts of the sale", err)
+		return SaleReport{}, shop.Unavailable("the counts of the sale", err)
 	}
 	r := SaleReport{
 		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,
@@ -78,10 +78,10 @@ func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport,
 	for _, s := range sums.Seconds {
 		r.Speed.Peak = max(r.Speed.Peak, s.Orders)
 	}
-	if sums.ToPay.Orders > 0 {
+	if sums.TimeToPay.Orders > 0 {
 		// The gateway's clock has a resolution of one second, so a payment can appear to precede its reservation.
-		sums.ToPay.P50, sums.ToPay.P99 = max(0, sums.ToPay.P50), max(0, sums.ToPay.P99)
-		r.ToPay = &sums.ToPay
+		sums.TimeToPay.P50, sums.TimeToPay.P99 = max(0, sums.TimeToPay.P50), max(0, sums.TimeToPay.P99)
+		r.ToPay = &sums.TimeToPay
 	}
 	r.Money.NetFen = r.Money.PaidFen - r.Money.RefundedFen
 	return r, nil

@@ -11,7 +11,7 @@ import (
 func TestChecksLinkToRunbookSections(t *testing.T) {
 	t.Parallel()
 	parts := fakes.RunbookAnchors(t)
-	for name, part := range checkParts {
+	for name, part := range checkSections {
 		if !parts[part] {
 			t.Errorf("%s links to %s%s, which does not exist", name, board.Runbook, part)
 		}

@@ -26,8 +26,8 @@ type OperatorSale struct {
 //
 //	COMMIT (terms, version + 1, journal) ──▶ terms.lua, by version ──▶ ticks and `sale` events
 //
-// Units are added in the same order: the guard of the database has them before they are sold (I2). Units are withdrawn
-// in the opposite order, see WithdrawStock.
+// Units are added in the same order: the guard of the database has new units before Redis sells them (I2). Units are
+// withdrawn in the opposite order, see WithdrawStock.
 type SaleService struct {
 	Store *store.Store
 	Redis Redis
@@ -46,7 +46,7 @@ type SaleOperation struct {
 // Terms reads the terms of a sale. NotFound: no such sale.
 func (d *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
 	s, err := d.Store.Sale(ctx, sale)
-	return shop.TermsOf(&s), shop.Unreadable("the sale", missing("sale", sale, err))
+	return shop.TermsOf(&s), shop.Unavailable("the sale", notFound("sale", sale, err))
 }
 
 // PauseSale stops buys. Holds stay valid and orders can still be paid.
@@ -138,13 +138,13 @@ func (d *SaleService) edit(
 	}
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
-		return OperatorSale{}, shop.Unreadable("Redis time", err)
+		return OperatorSale{}, shop.Unavailable("Redis time", err)
 	}
 	terms, err := store.RunOperationFor[shop.SaleTerms](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
 			before, err := tx.LockTerms(ctx, sale, a.Version)
 			if err != nil {
-				return journal.Operation{}, missing("sale", sale, err)
+				return journal.Operation{}, notFound("sale", sale, err)
 			}
 			after := before
 			if err := change(&after, now); err != nil {
@@ -158,7 +158,7 @@ func (d *SaleService) edit(
 			}, err
 		})
 	if err != nil {
-		return OperatorSale{}, d.conflictError(ctx, sale, err)
+		return OperatorSale{}, d.conflictWithCounters(ctx, sale, err)
 	}
 	d.PushTerms(ctx, sale)
 	return d.show(ctx, sale, terms)
@@ -168,7 +168,7 @@ func (d *SaleService) edit(
 func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
 	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
-		return OperatorSale{}, shop.Unreadable("the sale", missing("sale", id, err))
+		return OperatorSale{}, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
 	shown := OperatorSale{
 		SaleTerms: terms, Slot: sale.Slot, ProductName: sale.Product.Name,
@@ -176,12 +176,12 @@ func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms
 	}
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
-		return shown, shop.Unreadable("Redis time", err)
+		return shown, shop.Unavailable("Redis time", err)
 	}
 	shown.Phase = shop.PhaseAt(now, terms.OpensAt, terms.ClosesAt)
 	counters, err := d.Redis.Counters(ctx, []shop.SaleRef{sale.Ref()})
 	if err != nil {
-		return shown, shop.Unreadable("the sale", err)
+		return shown, shop.Unavailable("the sale", err)
 	}
 	if c := counters[0]; c.Loaded {
 		shown.Stock, shown.Held, shown.Sold = c.Stock, c.Held, c.Sold
@@ -189,8 +189,8 @@ func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms
 	return shown, nil
 }
 
-// conflictError replaces the terms in a conflict by the sale with its counters.
-func (d *SaleService) conflictError(ctx context.Context, id shop.ID, err error) error {
+// conflictWithCounters replaces the terms in a conflict by the sale with its counters.
+func (d *SaleService) conflictWithCounters(ctx context.Context, id shop.ID, err error) error {
 	var conflict *shop.Error
 	if errors.As(err, &conflict) {
 		if terms, is := conflict.Current.(shop.SaleTerms); is {
@@ -202,7 +202,7 @@ func (d *SaleService) conflictError(ctx context.Context, id shop.ID, err error) 
 	return err
 }
 
-// PushTerms sends the terms of sales to Redis. They are committed: SaleFinisherJob repeats failed calls.
+// PushTerms sends the terms of sales to Redis. The terms are committed; SaleFinisherJob repeats failed calls.
 func (d *SaleService) PushTerms(ctx context.Context, sales ...shop.ID) {
 	for _, id := range sales {
 		sale, err := d.Store.Sale(ctx, id)

@@ -48,7 +48,7 @@ func (d *CatalogueService) EditSale(
 			}, err
 		})
 	if err == nil {
-		d.published(ctx, &actor, id)
+		d.callOnSale(ctx, &actor, id)
 	}
 	return edited, err
 }
@@ -89,14 +89,15 @@ func differences(a, b *store.SaleRecord) []string {
 	return names
 }
 
-// editableWhileOpen lists the fields that can change while buyers buy: none of them revokes a promise to a buyer.
+// editableWhileOpen lists the fields that can change while buyers buy. A change of these fields revokes no promise to a
+// buyer.
 var editableWhileOpen = []string{"limit", "cap", "challenge", "position"}
 
 // checkEdit rejects changes that are no longer safe. Each error names an alternative.
 func (d *CatalogueService) checkEdit(before, after *store.SaleRecord) error {
 	changed := differences(before, after)
 	now := d.Now()
-	if after.Position < 0 || after.Position > lastPosition {
+	if after.Position < 0 || after.Position > maxPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
 	for _, name := range changed {

@@ -11,7 +11,8 @@ import (
 	"stampede/app/store"
 )
 
-// SaleDraft is an operator's input for a new sale. The window defaults to the slot's, the cap to six times the limit.
+// SaleDraft is an operator's input for a new sale. The default window is the window of the slot; the default cap is six
+// times the limit.
 type SaleDraft struct {
 	Slot      shop.ID        `json:"slot"`
 	Product   shop.ID        `json:"product"`
@@ -38,7 +39,8 @@ type SaleEdit struct {
 	Archived  *bool           `json:"archived"`
 }
 
-// SaleCopy copies a sale into another slot. Omitted fields are copied; the window becomes the new slot's.
+// SaleCopy copies a sale into another slot. Omitted fields are copied; the default window is the window of the new
+// slot.
 type SaleCopy struct {
 	Slot      shop.ID         `json:"slot"`
 	Product   *shop.ID        `json:"product"`
@@ -69,17 +71,17 @@ func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) 
 	for i := range page {
 		setPhases(&page[i], q.Now)
 	}
-	return page, more, shop.Unreadable("sales", err)
+	return page, more, shop.Unavailable("sales", err)
 }
 
 // SaleRecord reads one sale. NotFound: no such sale.
 func (d *CatalogueService) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
 	s, err := d.Store.SaleRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
-		return s, missing("sale", id, err)
+		return s, notFound("sale", id, err)
 	}
 	setPhases(&s, d.Now())
-	return s, shop.Unreadable("the sale", err)
+	return s, shop.Unavailable("the sale", err)
 }
 
 // setPhases sets the phases of the sale and its slot at an instant.
@@ -94,7 +96,7 @@ func (d *CatalogueService) CreateSale(
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
+		return store.SaleRecord{}, shop.Unavailable("the catalogue", err)
 	}
 	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
@@ -102,7 +104,7 @@ func (d *CatalogueService) CreateSale(
 			return journal.Operation{Kind: "sale.create", Object: object("sale", id), After: made, Result: made}, err
 		})
 	if err == nil {
-		d.published(ctx, &actor, made.ID)
+		d.callOnSale(ctx, &actor, made.ID)
 	}
 	return made, err
 }
@@ -113,30 +115,30 @@ func (d *CatalogueService) CopySale(
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
+		return store.SaleRecord{}, shop.Unavailable("the catalogue", err)
 	}
 	made, err := store.RunOperationFor[store.SaleRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			like, err := tx.SaleRecord(ctx, from)
+			original, err := tx.SaleRecord(ctx, from)
 			if err != nil {
-				return journal.Operation{}, missing("sale", from, err)
+				return journal.Operation{}, notFound("sale", from, err)
 			}
-			made, err := d.addSale(ctx, tx, id, c.of(&like))
+			made, err := d.addSale(ctx, tx, id, c.draft(&original))
 			return journal.Operation{
 				Kind: "sale.create", Object: object("sale", id), After: made, Result: made, Note: "like sale " + from.String(),
 			}, err
 		})
 	if err == nil {
-		d.published(ctx, &actor, made.ID)
+		d.callOnSale(ctx, &actor, made.ID)
 	}
 	return made, err
 }
 
-// of returns the draft of the copy. Its stock is the initial stock of the original.
-func (c SaleCopy) of(like *store.SaleRecord) SaleDraft {
+// draft returns the draft of the copy. Its stock is the initial stock of the original.
+func (c SaleCopy) draft(original *store.SaleRecord) SaleDraft {
 	draft := SaleDraft{
-		Slot: c.Slot, Product: like.Product.ID, PriceFen: like.PriceFen, Stock: like.Initial,
-		Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
+		Slot: c.Slot, Product: original.Product.ID, PriceFen: original.PriceFen, Stock: original.Initial,
+		Limit: original.Limit, Cap: original.Cap, Challenge: original.Challenge,
 	}
 	set(&draft.Product, c.Product)
 	set(&draft.PriceFen, c.PriceFen)

@@ -26,16 +26,16 @@ const maxSearch = 254
 func (d *SearchService) SearchOrders(
 	ctx context.Context, q store.OrderSearch, text string,
 ) ([]shop.Order, bool, error) {
-	found, err := d.narrow(ctx, &q, strings.TrimSpace(text))
+	found, err := d.restrictToText(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
-		return nil, false, shop.Unreadable("orders", err)
+		return nil, false, shop.Unavailable("orders", err)
 	}
 	orders, more, err := d.Reader.FindOrders(ctx, q)
-	return orders, more, shop.Unreadable("orders", err)
+	return orders, more, shop.Unavailable("orders", err)
 }
 
-// narrow adds the condition for the text to the query, and reports whether the text matches anything.
-func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
+// restrictToText adds the condition for the text to the query, and reports whether the text matches anything.
+func (d *SearchService) restrictToText(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
 	switch {
 	case text == "":
 		return true, nil
@@ -43,15 +43,15 @@ func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text s
 		return false, nil
 	case strings.Contains(text, "@"):
 		u, err := d.Store.UserByEmail(ctx, strings.ToLower(text))
-		return d.of(q, u.ID, err)
+		return d.restrictToUser(q, u.ID, err)
 	}
 	p, err := d.Reader.Payment(ctx, text)
 	if err == nil {
 		q.ID = p.Order
 		return true, nil
 	}
-	id, wrong := shop.ParseID(text)
-	if !errors.Is(err, shop.ErrNoRow) || wrong != nil {
+	id, parseErr := shop.ParseID(text)
+	if !errors.Is(err, shop.ErrNoRow) || parseErr != nil {
 		return false, shop.IgnoreNoRow(err)
 	}
 	one, _, err := d.Reader.FindOrders(ctx, store.OrderSearch{ID: id, Limit: 1})
@@ -59,11 +59,11 @@ func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text s
 		q.ID = id
 		return true, nil
 	}
-	return d.of(q, id, err)
+	return d.restrictToUser(q, id, err)
 }
 
-// of restricts a query to a user's orders. It reports false if the query is about another user.
-func (d *SearchService) of(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
+// restrictToUser restricts a query to a user's orders. It reports false if the query is about another user.
+func (d *SearchService) restrictToUser(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
 	if err != nil {
 		return false, shop.IgnoreNoRow(err)
 	}
@@ -80,17 +80,17 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 	if len(text) > maxSearch {
 		return nil, false, nil
 	}
-	if id, wrong := shop.ParseID(text); wrong == nil {
+	if id, parseErr := shop.ParseID(text); parseErr == nil {
 		u, err := d.Store.UserByID(ctx, id)
 		if err != nil || u.State == shop.UserDeleted {
-			return nil, false, shop.Unreadable("users", shop.IgnoreNoRow(err))
+			return nil, false, shop.Unavailable("users", shop.IgnoreNoRow(err))
 		}
 		return []shop.User{u}, false, nil
 	}
 	if text != "" && !strings.Contains(text, "@") { // a name must not hide the account with that e-mail
 		named, _, err := d.Reader.FindUsers(ctx, store.UserSearch{Name: text, Limit: 1})
 		if err != nil {
-			return nil, false, shop.Unreadable("users", err)
+			return nil, false, shop.Unavailable("users", err)
 		}
 		if len(named) > 0 {
 			q.Name = text
@@ -100,7 +100,7 @@ func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, tex
 		q.Email = strings.ToLower(text)
 	}
 	users, more, err := d.Reader.FindUsers(ctx, q)
-	return users, more, shop.Unreadable("users", err)
+	return users, more, shop.Unavailable("users", err)
 }
 
 // SearchPayments pages through payments. text is the number of a trade or of an order; "": all payments.
@@ -114,16 +114,16 @@ func (d *SearchService) SearchPayments(
 		case err == nil && (q.Outcome == "" || q.Outcome == one.Outcome):
 			return []payment.ReceivedPayment{one}, false, nil
 		case shop.IgnoreNoRow(err) != nil:
-			return nil, false, shop.Unreadable("payments", err)
+			return nil, false, shop.Unavailable("payments", err)
 		}
-		id, wrong := shop.ParseID(text)
-		if wrong != nil {
+		id, parseErr := shop.ParseID(text)
+		if parseErr != nil {
 			return nil, false, nil
 		}
 		q.Order = id
 	}
 	payments, more, err := d.Reader.FindPayments(ctx, q)
-	return payments, more, shop.Unreadable("payments", err)
+	return payments, more, shop.Unavailable("payments", err)
 }
 
 // ordersShown is the number of orders in a UserFile.
@@ -144,18 +144,18 @@ func (d *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, e
 	f.User, err = d.Store.UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)
 	if shop.IgnoreNoRow(err) != nil {
-		return f, shop.Unreadable("the user", err)
+		return f, shop.Unavailable("the user", err)
 	}
 	f.User.ID = id
 	if f.Devices, err = d.Store.DevicesOf(ctx, id, d.Clock.Now()); err != nil {
-		return f, shop.Unreadable("devices", err)
+		return f, shop.Unavailable("devices", err)
 	}
 	if f.Orders, f.More, err = d.Reader.FindOrders(ctx, store.OrderSearch{User: id, Limit: ordersShown}); err != nil {
-		return f, shop.Unreadable("orders", err)
+		return f, shop.Unavailable("orders", err)
 	}
 	blocks, err := d.Store.Blocks(ctx, d.Clock.Now())
 	if err != nil {
-		return f, shop.Unreadable("blocks", err)
+		return f, shop.Unavailable("blocks", err)
 	}
 	for _, b := range blocks {
 		if b.Kind == store.BlockUser && b.Value == id.String() {

@@ -13,10 +13,10 @@ import (
 
 // ShippingService records parcels for operators and receipts for buyers:
 //
-//	paid ── operator: carrier, number ──▶ shipped ── its buyer, or the Finisher ──▶ finished
+//	paid ── operator: carrier, number ──▶ shipped ── its buyer, or the FinisherJob ──▶ finished
 //
-// The order is: COMMIT, an event to the buyer's sockets, then the Finisher's e-mail. A requested refund is decided
-// before either step, because a finished order is not refunded.
+// The order is: COMMIT, an event to the buyer's sockets, then the e-mail of the FinisherJob. A requested refund is
+// decided before either step, because a finished order is not refunded.
 type ShippingService struct {
 	Store       *store.Store
 	RedisTime   func(ctx context.Context) (shop.Millis, error)
@@ -32,7 +32,7 @@ func (d *ShippingService) Ship(
 	if err := checkParcel(&p); err != nil {
 		return shop.Order{}, err
 	}
-	how, err := d.shipping(ctx, actor, replace)
+	shipping, err := d.shipping(ctx, actor, replace)
 	if err != nil {
 		return shop.Order{}, err
 	}
@@ -42,12 +42,12 @@ func (d *ShippingService) Ship(
 		if err != nil {
 			return journal.Operation{}, err
 		}
-		all, err := tx.Ship(ctx, how, []store.Parcel{p})
+		all, err := tx.Ship(ctx, shipping, []store.Parcel{p})
 		if err != nil {
 			return journal.Operation{}, err
 		}
-		if refused := refusal(&all[0]); refused != nil {
-			return journal.Operation{}, refused
+		if rejection := refusal(&all[0]); rejection != nil {
+			return journal.Operation{}, rejection
 		}
 		row = all[0].Order
 		return journal.Operation{
@@ -63,14 +63,14 @@ func (d *ShippingService) Ship(
 	if err != nil {
 		return shop.Order{}, shop.UnknownOutcome("ship order "+p.Order.String(), err)
 	}
-	return row, d.publish(ctx, how.At, &row)
+	return row, d.publish(ctx, shipping.At, &row)
 }
 
 // shipping returns the operator and the times for parcels that are recorded now.
 func (d *ShippingService) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
 	now, err := d.RedisTime(ctx)
-	how := store.Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
-	return how, shop.UnknownOutcome("read Redis time", err)
+	shipping := store.Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
+	return shipping, shop.UnknownOutcome("read Redis time", err)
 }
 
 func (d *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
@@ -84,13 +84,13 @@ func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.I
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, asked, err := d.Store.ConfirmReceipt(ctx, order, user)
+	row, refundRequested, err := d.Store.ConfirmReceipt(ctx, order, user)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return "", shop.Fail(shop.NotFound, "no such order")
 	case err != nil:
 		return "", shop.UnknownOutcome("confirm the receipt of order "+order.String(), err)
-	case asked:
+	case refundRequested:
 		return "", shop.Fail(shop.WrongState, "you have requested your money back; the shop decides on the refund first")
 	case row.State != shop.Finished:
 		return "", shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be confirmed")
@@ -104,5 +104,5 @@ func (d *ShippingService) ShipmentOf(ctx context.Context, order shop.ID) (*store
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}
-	return &s, shop.Unreadable("the shipment", err)
+	return &s, shop.Unavailable("the shipment", err)
 }

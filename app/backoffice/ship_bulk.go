@@ -51,11 +51,11 @@ func (d *ShippingService) ShipMany(
 	if err != nil {
 		return ShipReport{}, err
 	}
-	how, err := d.shipping(ctx, actor, replace)
+	shipping, err := d.shipping(ctx, actor, replace)
 	if err != nil {
 		return ShipReport{}, err
 	}
-	report := ShipReport{DryRun: actor.Dry, Lines: lines}
+	report := ShipReport{DryRun: actor.DryRun, Lines: lines}
 	var valid []int // indexes of lines with a parcel
 	for i := range lines {
 		if lines[i].Result == "" {
@@ -64,7 +64,7 @@ func (d *ShippingService) ShipMany(
 	}
 	for n, part := range slices.Collect(slices.Chunk(valid, parcelsPerBatch)) {
 		batch := shop.Mapped(part, func(line int) store.Parcel { return parcels[line] })
-		results, err := d.shipBatch(ctx, actor, how, batch, n)
+		results, err := d.shipBatch(ctx, actor, shipping, batch, n)
 		if err != nil {
 			return ShipReport{}, err
 		}
@@ -76,7 +76,7 @@ func (d *ShippingService) ShipMany(
 		switch l.Result {
 		case store.ShipDone:
 			report.Shipped++
-		case store.ShipSame:
+		case store.ShipUnchanged:
 			report.Unchanged++
 		default:
 			report.Failed++
@@ -87,16 +87,16 @@ func (d *ShippingService) ShipMany(
 
 // shipBatch records one part of the parcels.
 func (d *ShippingService) shipBatch(
-	ctx context.Context, actor journal.Actor, how store.Shipping, parcels []store.Parcel, part int,
+	ctx context.Context, actor journal.Actor, shipping store.Shipping, parcels []store.Parcel, part int,
 ) ([]ShipLine, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
 	results, err := store.RunOperationFor[[]ShipLine](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			shipped, err := tx.Ship(ctx, how, parcels)
+			shipped, err := tx.Ship(ctx, shipping, parcels)
 			return journal.Operation{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Result: resultsOf(shipped)}, err
 		})
-	if err != nil || actor.Dry {
+	if err != nil || actor.DryRun {
 		return results, shop.UnknownOutcome("ship orders", err)
 	}
 	var ids []shop.ID
@@ -109,15 +109,15 @@ func (d *ShippingService) shipBatch(
 	if err != nil {
 		return nil, shop.UnknownOutcome("read shipped orders", err)
 	}
-	return results, d.publish(ctx, how.At, shop.Pointers(rows)...)
+	return results, d.publish(ctx, shipping.At, shop.Pointers(rows)...)
 }
 
 func resultsOf(shipped []store.ShippedOrder) []ShipLine {
 	out := make([]ShipLine, len(shipped))
 	for i := range shipped {
 		out[i].Result = shipped[i].Outcome
-		if refused := refusal(&shipped[i]); refused != nil {
-			out[i].Message = refused.Message
+		if rejection := refusal(&shipped[i]); rejection != nil {
+			out[i].Message = rejection.Message
 		}
 	}
 	return out
@@ -150,9 +150,9 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err er
 		if errors.Is(err, io.EOF) {
 			return lines, parcels, nil
 		}
-		var wrong *csv.ParseError
-		if errors.As(err, &wrong) {
-			return nil, nil, shop.Failf(shop.BadRequest, "line %d, column %d: %s", wrong.Line, wrong.Column, wrong.Err)
+		var parseErr *csv.ParseError
+		if errors.As(err, &parseErr) {
+			return nil, nil, shop.Failf(shop.BadRequest, "line %d, column %d: %s", parseErr.Line, parseErr.Column, parseErr.Err)
 		}
 		if len(lines) == maxParcels {
 			return nil, nil, shop.Failf(shop.BadRequest, "the file has more than %d lines: split the file", maxParcels)

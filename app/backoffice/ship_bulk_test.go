@@ -31,7 +31,7 @@ func TestShipManyShipsValidLinesOnce(t *testing.T) {
 			t.Fatalf("got %+v, %v; want %d lines, 4 of them failed", got, err, len(want))
 		}
 		if i == 2 {
-			want[0].Result = store.ShipSame
+			want[0].Result = store.ShipUnchanged
 		}
 		for j, l := range got.Lines {
 			w := want[j]
@@ -41,9 +41,9 @@ func TestShipManyShipsValidLinesOnce(t *testing.T) {
 			}
 		}
 	}
-	acts := w.journalRows()
-	if len(acts) != 2 || journal.CheckOperationKey(acts[0].Key) != nil {
-		t.Errorf("got the journal rows %+v, want 2 rows with valid keys", acts)
+	rows := w.journalRows()
+	if len(rows) != 2 || journal.CheckOperationKey(rows[0].Key) != nil {
+		t.Errorf("got the journal rows %+v, want 2 rows with valid keys", rows)
 	}
 	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "RunOperation", "sell 1", "Touch", "publish 1")
 }

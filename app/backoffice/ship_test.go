@@ -119,7 +119,7 @@ func TestOnlyTheBuyerConfirmsTheReceipt(t *testing.T) {
 	for _, c := range []struct {
 		order, user shop.ID
 		code        shop.Code
-		says        string
+		message     string
 		steps       []string
 	}{
 		{1, 8, shop.NotFound, "no such order", nil},
@@ -132,7 +132,7 @@ func TestOnlyTheBuyerConfirmsTheReceipt(t *testing.T) {
 		w.redis.Steps = nil
 		state, err := service.ConfirmReceipt(w.ctx, c.user, c.order)
 		if (c.code == "") != (err == nil) || err == nil && state != shop.Finished ||
-			err != nil && (shop.AsError(err).Code != c.code || !strings.Contains(err.Error(), c.says)) {
+			err != nil && (shop.AsError(err).Code != c.code || !strings.Contains(err.Error(), c.message)) {
 			t.Errorf("%+v: got %s, %v", c, state, err)
 		}
 		fakes.WantSteps(t, w.redis.Trace, c.steps...)

@@ -9,7 +9,7 @@ import (
 	"stampede/app/store"
 )
 
-// Limits of a parcel, in characters. The buyer's order contains both parts, separated by a space.
+// Limits of a parcel, in characters. The order of the buyer contains carrier and tracking, separated by a space.
 const (
 	maxCarrier  = 24
 	maxTracking = 39
@@ -35,9 +35,9 @@ func checkParcel(p *store.Parcel) error {
 // refusal returns the reason why an order was not shipped; nil: it was shipped.
 func refusal(s *store.ShippedOrder) *shop.Error {
 	switch s.Outcome {
-	case store.ShipDone, store.ShipSame:
+	case store.ShipDone, store.ShipUnchanged:
 		return nil
-	case store.ShipOther:
+	case store.ShipAnotherParcel:
 		return shop.Fail(shop.WrongState, "the order is already shipped with another parcel; to correct the parcel, set replace")
 	case store.ShipRefund:
 		return shop.Fail(shop.WrongState, "the buyer has requested a refund: decide on the refund first")

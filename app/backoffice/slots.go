@@ -25,7 +25,7 @@ const (
 type SlotDraft struct {
 	OpensAt  shop.Millis `json:"opens_at"`
 	ClosesAt shop.Millis `json:"closes_at"`
-	Hidden   bool        `json:"hidden,omitempty"` // it may overlap others that begin at another instant
+	Hidden   bool        `json:"hidden,omitempty"` // it may overlap slots that begin at another instant
 }
 
 // SlotTemplate describes the slots of each day in a period, in local time of the shop.
@@ -81,7 +81,7 @@ func (d *CatalogueService) SlotCalendar(ctx context.Context, from, to shop.Milli
 	for i := range slots {
 		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
 	}
-	return slots, shop.Unreadable("slots", err)
+	return slots, shop.Unavailable("slots", err)
 }
 
 // Days returns the beginning of the first day and the end of the last day in the zone of the shop.
@@ -111,7 +111,7 @@ func (d *CatalogueService) CreateSlot(
 	}
 	id, err := d.Mint()
 	if err != nil {
-		return shop.Slot{}, shop.Unreadable("the catalogue", err)
+		return shop.Slot{}, shop.Unavailable("the catalogue", err)
 	}
 	slot := shop.Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
 	slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
@@ -163,7 +163,7 @@ func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, 
 	return store.RunOperationFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		slot, err := tx.LockSlot(ctx, id)
 		if err != nil {
-			return journal.Operation{}, missing("slot", id, err)
+			return journal.Operation{}, notFound("slot", id, err)
 		}
 		slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 		if slot.Sales > 0 {
@@ -178,18 +178,18 @@ func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, 
 	})
 }
 
-// ApplyTemplate creates the missing slots of a template: all of them or none. A dry run returns the state of each.
+// ApplyTemplate creates the missing slots of a template: all of them or none. A dry run returns the state of each slot.
 func (d *CatalogueService) ApplyTemplate(
 	ctx context.Context, actor journal.Actor, t SlotTemplate,
 ) (SlotPlan, error) {
-	lines, err := t.lines(d.Zone)
+	lines, err := t.planSlots(d.Zone)
 	if err != nil {
 		return SlotPlan{}, err
 	}
 	plan, err := store.RunOperationFor[SlotPlan](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		plan := SlotPlan{Slots: slices.Clone(lines)}
 		slots, err := d.planTemplate(ctx, tx, &plan)
-		if err == nil && plan.Wrong > 0 && !actor.Dry {
+		if err == nil && plan.Wrong > 0 && !actor.DryRun {
 			err = shop.Fail(shop.Conflict, plan.problemText())
 		}
 		if err == nil && plan.Wrong == 0 && len(slots) > 0 {
@@ -199,12 +199,12 @@ func (d *CatalogueService) ApplyTemplate(
 			Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t, Result: plan,
 		}, err
 	})
-	plan.DryRun = actor.Dry
+	plan.DryRun = actor.DryRun
 	return plan, err
 }
 
-// lines returns the planned slots in order; slots with impossible local times are marked.
-func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
+// planSlots returns the planned slots in order; slots with impossible local times are marked.
+func (t SlotTemplate) planSlots(zone *time.Location) ([]PlannedSlot, error) {
 	first, err := t.From.parse()
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
 	var lines []PlannedSlot
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		for _, slot := range t.Times {
-			line, err := slot.on(day, zone)
+			line, err := slot.plan(day, zone)
 			if err != nil {
 				return nil, err
 			}
@@ -235,24 +235,24 @@ func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
 	return lines, nil
 }
 
-// on returns the slot on a day.
-func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
+// plan returns the slot of a day.
+func (t SlotTime) plan(day time.Time, zone *time.Location) (PlannedSlot, error) {
 	line := PlannedSlot{Day: Day(day.Format(time.DateOnly)), Opens: t.Opens, Closes: t.Closes, State: PlanNew}
-	opens, err := parseWall(t.Opens)
+	opens, err := parseTimeOfDay(t.Opens)
 	if err != nil {
 		return line, err
 	}
-	closes, err := parseWall(t.Closes)
+	closes, err := parseTimeOfDay(t.Closes)
 	if err != nil {
 		return line, err
 	}
 	if opens >= closes {
 		return line, shop.Failf(shop.BadRequest, "the slot %s–%s must close after it opens, and at 24:00 at the latest", t.Opens, t.Closes)
 	}
-	var wrong [2]error
-	line.OpensAt, wrong[0] = instantOf(day, opens, zone)
-	line.ClosesAt, wrong[1] = instantOf(day, closes, zone)
-	if err := errors.Join(wrong[:]...); err != nil {
+	var errs [2]error
+	line.OpensAt, errs[0] = instantOf(day, opens, zone)
+	line.ClosesAt, errs[1] = instantOf(day, closes, zone)
+	if err := errors.Join(errs[:]...); err != nil {
 		line.State, line.Message, line.OpensAt, line.ClosesAt = PlanImpossible, shop.AsError(err).Message, 0, 0
 	}
 	return line, nil
@@ -286,7 +286,7 @@ func (d *CatalogueService) planTemplate(ctx context.Context, tx *store.Store, pl
 		}
 		id, err := d.Mint()
 		if err != nil {
-			return nil, shop.Unreadable("the catalogue", err)
+			return nil, shop.Unavailable("the catalogue", err)
 		}
 		created = append(created, shop.Slot{ID: id, OpensAt: line.OpensAt, ClosesAt: line.ClosesAt})
 	}

@@ -18,8 +18,8 @@ import (
 //	COMMIT (pending, journal) ──▶ take_out.lua, once per withdrawal ──▶ COMMIT (withdrawn + taken, done)
 //
 // The second COMMIT requires the epoch under which Redis decided, because a restored Redis decides again. A recovery
-// writes settled withdrawals into Redis (SaleState.Acts), so that a late call does not withdraw twice. After a crash
-// SaleFinisherJob completes the withdrawal.
+// writes settled withdrawals into Redis (SaleState.Withdrawals), so that a late call does not withdraw twice. After a
+// crash SaleFinisherJob completes the withdrawal.
 func (d *SaleService) WithdrawStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
 ) (shown OperatorSale, withdrawal shop.StockWithdrawal, err error) {
@@ -31,10 +31,10 @@ func (d *SaleService) WithdrawStock(
 	}
 	id, err := d.requestWithdrawal(ctx, actor, sale, a, units)
 	if err != nil {
-		return shown, withdrawal, d.conflictError(ctx, sale, err)
+		return shown, withdrawal, d.conflictWithCounters(ctx, sale, err)
 	}
 	if withdrawal, err = d.Store.Withdrawal(ctx, id); err != nil {
-		return shown, withdrawal, shop.Unreadable("the withdrawal", err)
+		return shown, withdrawal, shop.Unavailable("the withdrawal", err)
 	}
 	if settled, err := d.settle(ctx, withdrawal); err != nil {
 		slog.WarnContext(ctx, "units are not withdrawn yet; a background job retries", "act", id, "sale", sale, "err", err)
@@ -53,14 +53,14 @@ func (d *SaleService) WithdrawStock(
 func (d *SaleService) requestWithdrawal(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleOperation, units int64,
 ) (int64, error) {
-	now, err := d.loaded(ctx, sale)
+	now, err := d.ensureLoaded(ctx, sale)
 	if err != nil {
 		return 0, err
 	}
 	return store.RunOperationFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
 		before, err := tx.LockTerms(ctx, sale, a.Version)
 		if err != nil {
-			return journal.Operation{}, missing("sale", sale, err)
+			return journal.Operation{}, notFound("sale", sale, err)
 		}
 		if shop.PhaseAt(now, before.OpensAt, before.ClosesAt) == shop.Ended {
 			return journal.Operation{}, shop.Fail(shop.WrongState, "the sale is closed, so its stock can no longer change")
@@ -80,20 +80,21 @@ func (d *SaleService) requestWithdrawal(
 	})
 }
 
-// loaded loads the sale into Redis if necessary, because Redis decides about its units. It returns the time of Redis.
-func (d *SaleService) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
+// ensureLoaded loads the sale into Redis if necessary, because Redis decides about its units. It returns the time of
+// Redis.
+func (d *SaleService) ensureLoaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
-		return 0, shop.Unreadable("Redis time", err)
+		return 0, shop.Unavailable("Redis time", err)
 	}
 	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
-		return now, shop.Unreadable("the sale", missing("sale", id, err))
+		return now, shop.Unavailable("the sale", notFound("sale", id, err))
 	}
 	if sale.Epoch == 0 {
 		err = d.Load(ctx, id)
 	}
-	return now, shop.Unreadable("the sale", err)
+	return now, shop.Unavailable("the sale", err)
 }
 
 // settle completes a withdrawal; a settled one is returned unchanged.

@@ -24,7 +24,8 @@ const (
 	ListsCached Lists = "cached" // from a cache, for a few seconds
 )
 
-// Switches reduce the load of the shop step by step while it continues to sell. All nodes apply them within a second.
+// Switches reduce the load of the shop step by step while it continues to sell. All nodes apply changed switches within
+// a second.
 type Switches struct {
 	TickMS         int            `json:"tick_ms"`         // interval of ticks, 100–2000
 	HTTPBuy        bool           `json:"http_buy"`        // buys over HTTP are accepted
@@ -139,7 +140,7 @@ type SettingsService struct {
 // Switches reads the current switches.
 func (d *SettingsService) Switches(ctx context.Context) (Switches, error) {
 	s, err := readSwitches(ctx, d.Store)
-	return s, shop.Unreadable("the switches", err)
+	return s, shop.Unavailable("the switches", err)
 }
 
 func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
@@ -214,7 +215,7 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
 	all, err := d.Store.Documents(ctx)
 	if err != nil {
-		return nil, shop.Unreadable("the notice", err)
+		return nil, shop.Unavailable("the notice", err)
 	}
 	var n shop.Notice
 	if err := readDocument(all[bannerDocument], &n); err != nil || !n.VisibleAt(now) {
@@ -223,8 +224,8 @@ func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*
 	return &n, nil
 }
 
-// PublishBanner publishes a banner to all clients, and to new clients until it ends. It replaces the previous banner,
-// unless it is a translation of it.
+// PublishBanner publishes a banner to all clients, and to new clients until it ends. A translation extends the current
+// banner; any other banner replaces it.
 func (d *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
 	if err := n.check(); err != nil {
 		return shop.Notice{}, err

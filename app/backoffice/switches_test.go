@@ -97,9 +97,9 @@ func TestTranslationsExtendTheCurrentBanner(t *testing.T) {
 	service := &SettingsService{Store: s}
 	past, ahead := shop.MillisOf(time.Now().Add(-time.Second)), shop.MillisOf(time.Now().Add(time.Hour))
 	for _, step := range []struct {
-		say  NewNotice
-		text string
-		in   map[string]string
+		input        NewNotice
+		text         string
+		translations map[string]string
 	}{
 		{NewNotice{Level: "info", Text: "中午", Lang: "zh"}, "", map[string]string{"zh": "中午"}},
 		{NewNotice{Level: "info", Text: "at noon"}, "at noon", nil},
@@ -117,10 +117,11 @@ func TestTranslationsExtendTheCurrentBanner(t *testing.T) {
 		{NewNotice{Level: "info", Text: "一点", Lang: "zh"}, "", map[string]string{"zh": "一点"}},
 		{NewNotice{Level: "info", Text: "at one"}, "at one", nil},
 	} {
-		n, err := service.PublishBanner(ctx, ada(), step.say)
-		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.in) || n.Level != step.say.Level ||
-			n.Until != step.say.Until {
-			t.Errorf("published %+v: got %+v, %v", step.say, n, err)
+		n, err := service.PublishBanner(ctx, ada(), step.input)
+		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.translations) ||
+			n.Level != step.input.Level ||
+			n.Until != step.input.Until {
+			t.Errorf("published %+v: got %+v, %v", step.input, n, err)
 		}
 	}
 	for n := range maxLangs + 1 {

@@ -68,5 +68,5 @@ func account(ctx context.Context, db *store.Store, id shop.ID) (shop.User, error
 	if errors.Is(err, shop.ErrNoRow) || err == nil && u.State == shop.UserDeleted {
 		return u, shop.Fail(shop.NotFound, "no account has that id")
 	}
-	return u, shop.Unreadable("the account", err)
+	return u, shop.Unavailable("the account", err)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // world is a database with one sale, and a Redis whose clock tests set. Its trace contains the transactions committed
-// after noted, and the calls to Redis.
+// after startTrace, and the calls to Redis.
 type world struct {
 	*store.Store
 	t     *testing.T
@@ -39,7 +39,7 @@ func newWorld(t *testing.T) *world {
 
 // startTrace starts the trace.
 func (w *world) startTrace() {
-	w.Around = faults.Transactions(func(_ context.Context, name string, call func() error) error {
+	w.WrapTransaction = faults.Transactions(func(_ context.Context, name string, call func() error) error {
 		if name == w.fail {
 			w.fail = ""
 			return shop.ErrTransient

@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Alarm is a problem that an operator must check now. The alert rules of Prometheus (deploy/prometheus/alerts.yml) are
-// the same.
+// Alarm is a problem that an operator must check now. The alert rules of Prometheus (deploy/prometheus/alerts.yml) have
+// the same conditions.
 type Alarm struct {
 	Name    string      `json:"name"`  // one of the Alarm constants
 	Since   shop.Millis `json:"since"` // approximate
@@ -41,19 +41,19 @@ const (
 	growthMin = 30 * time.Second
 	// maxDatabaseSilence is how long a node may have no response from the database.
 	maxDatabaseSilence = 5 * time.Second
-	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed past it.
+	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed beyond this entry.
 	stuckAfter = 5 * time.Minute
 	// closedMin is how long a partition may be closed for a recovery.
 	closedMin = 10 * time.Second
-	// pointGap is the longest distance between two consecutive points; a larger one ends a streak.
+	// pointGap is the maximum distance between two consecutive points; a larger one ends a streak.
 	pointGap = PointEvery + PointEvery/2
 
 	// Runbook is the common prefix of the links in alarms and checks.
 	Runbook = "deploy/RUNBOOK.md#"
 )
 
-// alarmParts maps each alarm to its section of the runbook.
-var alarmParts = map[string]string{
+// alarmSections maps each alarm to its section of the runbook.
+var alarmSections = map[string]string{
 	AlarmStandstill:          "nothing-is-moving",
 	AlarmGrowingLag:          "the-lag-grows",
 	AlarmRedisUnreachable:    "redis-is-away",
@@ -68,13 +68,13 @@ var alarmParts = map[string]string{
 
 // newAlarm returns an alarm with the link to its section of the runbook.
 func newAlarm(name string, since shop.Millis, message, do string) Alarm {
-	return Alarm{Name: name, Since: since, Message: message, Do: do, Link: Runbook + alarmParts[name]}
+	return Alarm{Name: name, Since: since, Message: message, Do: do, Link: Runbook + alarmSections[name]}
 }
 
 // alarmsOf returns the alarms for the last points of the history, the oldest first, and the newest figures.
 func alarmsOf(points []Point, b *Board) []Alarm {
 	alarms := []Alarm{}
-	if since, is := standstill(points); is {
+	if since, holds := standstill(points); holds {
 		alarms = append(alarms, newAlarm(AlarmStandstill, since,
 			"Buys arrive or wait for their rows, but none was confirmed for 10 s.",
 			"Check that workers run, that the database responds, and that no row is locked."))
@@ -83,8 +83,8 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 		alarms = append(alarms, newAlarm(AlarmGrowingLag, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
 			"Start more workers, or find out why they are slow. Until then buyers wait longer for their orders."))
 	}
-	if unreachable, maxTime := nodesWithoutDatabase(b.Nodes); len(unreachable) > 0 {
-		alarms = append(alarms, newAlarm(AlarmDatabaseUnreachable, b.Now.Add(-maxTime),
+	if unreachable, maxSilence := nodesWithoutDatabase(b.Nodes); len(unreachable) > 0 {
+		alarms = append(alarms, newAlarm(AlarmDatabaseUnreachable, b.Now.Add(-maxSilence),
 			fmt.Sprintf("The database does not respond to %s.", strings.Join(unreachable, ", ")),
 			"Restore the database. Reservations wait in Redis. When the backlog is full, buys return busy."))
 	}
@@ -94,7 +94,7 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 				partitions, oldest.Round(time.Second)),
 			"Find the cause, usually a locked row of a sale. Until then the stream is not trimmed."))
 	}
-	if since, is := streak(points, 0, func(p *Point) bool { return p.Dead > 0 }); is {
+	if since, holds := streak(points, 0, func(p *Point) bool { return p.Dead > 0 }); holds {
 		alarms = append(alarms, newAlarm(AlarmDeadLetters, since,
 			"Orders that could not be written are dead letters.",
 			"Read the reasons with `stampede dead list`, then replay or drop the orders."))
@@ -140,15 +140,15 @@ func partitionsUnreachable(partitions partitionList, since shop.Millis) Alarm {
 		"Restore it with its disk, or promote its replica. Until then buys of its sales must be retried.")
 }
 
-// writesRejected returns the alarm for a Redis that accepts reads and rejects writes; the first argument is its text
-// for operators.
+// writesRejected returns the alarm for a Redis that accepts reads and rejects writes; message is its text for
+// operators.
 func writesRejected(message string, since shop.Millis) Alarm {
 	return newAlarm(AlarmWritesRejected, since, message,
 		"Check that the disk and the memory of Redis are not full. Until then buys return busy, and clients retry them.")
 }
 
-// busyNode returns the alarm for a node that reserves nothing. Its own counters show that while no history can be
-// written.
+// busyNode returns the alarm for a node that reserves nothing. The counters of the node show this even while no history
+// can be written.
 func busyNode(since shop.Millis) Alarm {
 	return newAlarm(AlarmStandstill, since, "For 10 s all buys of this node have returned busy.",
 		"Check that Redis accepts writes, that no partition is in recovery, and that no backlog is full.")
@@ -156,11 +156,11 @@ func busyNode(since shop.Millis) Alarm {
 
 // standstill returns since when nothing was confirmed although entries wait for their rows, or a sale is open and
 // buys are reserved or fail with busy or internal. Buys rejected for other reasons do not count.
-func standstill(points []Point) (since shop.Millis, is bool) {
+func standstill(points []Point) (since shop.Millis, holds bool) {
 	return streak(points, standstillMin, func(p *Point) bool {
-		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
+		hasDemand := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
 			p.Open > 0 && p.ReservedS+p.RefusedS[shop.Busy]+p.RefusedS[shop.Internal] > 0
-		return wants && p.ConfirmedS+p.HiddenS == 0
+		return hasDemand && p.ConfirmedS+p.HiddenS == 0
 	})
 }
 
@@ -195,9 +195,9 @@ func growingLags(points []Point) (partitions partitionList, since shop.Millis) {
 // partitionList is a list of partitions for texts.
 type partitionList []int
 
-func (g partitionList) String() string {
-	words := strings.Join(shop.Mapped(g, strconv.Itoa), ", ")
-	if len(g) == 1 {
+func (l partitionList) String() string {
+	words := strings.Join(shop.Mapped(l, strconv.Itoa), ", ")
+	if len(l) == 1 {
 		return "partition " + words
 	}
 	return "partitions " + words
@@ -205,9 +205,9 @@ func (g partitionList) String() string {
 
 // streak reports whether the condition holds for all the last points, without a gap, for at least the given time, and
 // since when. A point covers the time before it.
-func streak(points []Point, atLeast time.Duration, is func(p *Point) bool) (since shop.Millis, long bool) {
+func streak(points []Point, atLeast time.Duration, holds func(p *Point) bool) (since shop.Millis, enough bool) {
 	first := len(points)
-	for first > 0 && is(&points[first-1]) &&
+	for first > 0 && holds(&points[first-1]) &&
 		(first == len(points) || points[first].At.Sub(points[first-1].At) <= pointGap) {
 		first--
 	}
@@ -218,7 +218,7 @@ func streak(points []Point, atLeast time.Duration, is func(p *Point) bool) (sinc
 	return since, points[len(points)-1].At.Sub(since) >= atLeast
 }
 
-// stuckEntries returns the partitions whose oldest entry has waited longer than stuckAfter, and the longest wait.
+// stuckEntries returns the partitions whose oldest entry has waited longer than stuckAfter, and the maximum wait.
 func stuckEntries(all []PartitionFigures) (partitions partitionList, oldest time.Duration) {
 	for _, p := range all {
 		if waits := time.Duration(p.OldestMS) * time.Millisecond; waits > stuckAfter {
@@ -229,12 +229,12 @@ func stuckEntries(all []PartitionFigures) (partitions partitionList, oldest time
 }
 
 // nodesWithoutDatabase returns the nodes without a response from the database for longer than maxDatabaseSilence, and
-// the longest time.
-func nodesWithoutDatabase(nodes []NodeFigures) (names []string, maxTime time.Duration) {
+// the maximum time.
+func nodesWithoutDatabase(nodes []NodeFigures) (names []string, maxSilence time.Duration) {
 	for _, n := range nodes {
 		if unreachable := time.Duration(n.DatabaseMS) * time.Millisecond; unreachable > maxDatabaseSilence {
-			names, maxTime = append(names, n.Name), max(maxTime, unreachable)
+			names, maxSilence = append(names, n.Name), max(maxSilence, unreachable)
 		}
 	}
-	return names, maxTime
+	return names, maxSilence
 }

@@ -84,7 +84,7 @@ type Sale struct {
 type PartitionFigures struct {
 	P         int   `json:"p"`
 	Lag       int64 `json:"lag"`       // not yet delivered
-	Pending   int64 `json:"pending"`   // delivered, not settled; lag + pending wait
+	Pending   int64 `json:"pending"`   // delivered, not settled; lag + pending entries wait for their rows
 	OldestMS  int64 `json:"oldest_ms"` // age of the oldest waiting entry; 0: none
 	Dead      int64 `json:"dead"`      // dead letters
 	Deadlines int64 `json:"deadlines"` // unpaid orders in the delay queue

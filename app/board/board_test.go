@@ -12,16 +12,17 @@ import (
 )
 
 // points returns a history whose last point is at the instant 1,000,000.
-func points(some ...Point) []Point {
-	for i := range some {
-		if some[i].At == 0 {
-			some[i].At = shop.Millis(1_000_000).Add(-time.Duration(len(some)-1-i) * PointEvery)
+func points(listed ...Point) []Point {
+	for i := range listed {
+		if listed[i].At == 0 {
+			listed[i].At = shop.Millis(1_000_000).Add(-time.Duration(len(listed)-1-i) * PointEvery)
 		}
 	}
-	return some
+	return listed
 }
 
-// An alarm is raised when all its conditions hold for long enough, not before. Its start is when they began to hold.
+// An alarm is raised only when all its conditions have held for long enough. Its start is the instant at which the
+// conditions began to hold.
 func TestStandstillRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	still := Point{Open: 1, ReservedS: 3}
@@ -30,8 +31,8 @@ func TestStandstillRaisesAnAlarm(t *testing.T) {
 		since  shop.Millis
 	}{
 		"reservations without rows":           {points(still, still), 990_000},
-		"for longer":                          {points(Point{ConfirmedS: 1}, still, still, still), 985_000},
-		"for five seconds only":               {points(Point{Open: 1, ConfirmedS: 1}, still), 0},
+		"reservations without rows, 15 s":     {points(Point{ConfirmedS: 1}, still, still, still), 985_000},
+		"reservations without rows, 5 s":      {points(Point{Open: 1, ConfirmedS: 1}, still), 0},
 		"no buys":                             {points(Point{Open: 1}, Point{Open: 1}), 0},
 		"sold out":                            {points(soldOutPoint(), soldOutPoint()), 0},
 		"buys with the result busy":           {points(busyPoint(), busyPoint()), 990_000},
@@ -46,7 +47,7 @@ func TestStandstillRaisesAnAlarm(t *testing.T) {
 	} {
 		since, is := standstill(c.points)
 		if is != (c.since != 0) || is && since != c.since {
-			t.Errorf("%s: %v since %d, want %d", name, is, since, c.since)
+			t.Errorf("%s: got alarm %v since %d, want since %d (0: no alarm)", name, is, since, c.since)
 		}
 	}
 }
@@ -62,25 +63,25 @@ func busyPoint() Point {
 func TestGrowingLagRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	lags := func(of ...int64) []Point {
-		some := make([]Point, len(of))
+		listed := make([]Point, len(of))
 		for i, lag := range of {
-			some[i] = Point{Lags: []int64{0, lag}}
+			listed[i] = Point{Lags: []int64{0, lag}}
 		}
-		return points(some...)
+		return points(listed...)
 	}
 	for name, c := range map[string]struct {
 		points []Point
 		since  shop.Millis
 	}{
-		"for 30 s":               {lags(5, 0, 1, 2, 3, 4, 5, 6), 970_000},
-		"for 25 s":               {lags(0, 1, 2, 3, 4, 5), 0},
-		"large, but not growing": {lags(900, 900, 900, 900, 900, 900, 900, 900), 0},
-		"it fell in between":     {lags(0, 1, 2, 3, 2, 3, 4, 5), 0},
-		"no history":             {nil, 0},
+		"a lag that grows for 30 s":  {lags(5, 0, 1, 2, 3, 4, 5, 6), 970_000},
+		"a lag that grows for 25 s":  {lags(0, 1, 2, 3, 4, 5), 0},
+		"a large, constant lag":      {lags(900, 900, 900, 900, 900, 900, 900, 900), 0},
+		"a lag that fell in between": {lags(0, 1, 2, 3, 2, 3, 4, 5), 0},
+		"no history":                 {nil, 0},
 	} {
 		partitions, since := growingLags(c.points)
 		if since != c.since || (c.since != 0) != slices.Equal(partitions, partitionList{1}) {
-			t.Errorf("%s: %v since %d, want %d", name, partitions, since, c.since)
+			t.Errorf("%s: got partitions %v since %d, want since %d (0: no alarm)", name, partitions, since, c.since)
 		}
 	}
 }
@@ -103,18 +104,20 @@ func TestAlarmsAreComplete(t *testing.T) {
 	all = append(all, (&Reader{}).partitionAlarms([]PartitionFigures{{Unreachable: true}, {Rejects: true}}, 1)...)
 	var names []string
 	for _, alarm := range all {
-		if alarm.Message == "" || alarm.Do == "" || alarm.Since == 0 || alarm.Link != Runbook+alarmParts[alarm.Name] ||
-			alarmParts[alarm.Name] == "" {
+		if alarm.Message == "" || alarm.Do == "" || alarm.Since == 0 ||
+			alarm.Link != Runbook+alarmSections[alarm.Name] ||
+			alarmSections[alarm.Name] == "" {
 			t.Errorf("%+v is not complete", alarm)
 		}
 		names = append(names, alarm.Name)
 	}
-	if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(alarmParts) {
-		t.Errorf("not all alarms were seen: %v", names)
+	if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(alarmSections) {
+		t.Errorf("got the alarms %v, want %d different ones", names, len(alarmSections))
 	}
 }
 
-// The reports of nodes are added up. A node that is gone is left out, and one that has been gone for long is named.
+// The reports of nodes are added up. A node that is gone is excluded. The id of a node that has been gone for a long
+// time is returned.
 func TestBoardAddsUpNodeReports(t *testing.T) {
 	t.Parallel()
 	node := func(id int, at shop.Millis, f Flow) NodeFigures {
@@ -169,12 +172,12 @@ func TestBoardTotalsExcludeHiddenSales(t *testing.T) {
 		counters.Of(sale).Count(false, soldOut)
 	}
 	if all := &counters.All; all.Attempts() != 2 || all.Refused()[shop.SoldOut] != 2 {
-		t.Errorf("%d buys, %v; want 2", all.Attempts(), all.Refused())
+		t.Errorf("got %d buys, rejected %v; want 2 buys, all sold out", all.Attempts(), all.Refused())
 	}
 	(*Counters)(nil).Of(7).Count(false, soldOut)
 	flow := Flow{Confirmed: 5, Hidden: 3}
 	if d := (&Flow{Confirmed: 4, Hidden: 9}).since(&flow, time.Second); d.Confirmed != 0 || d.Hidden != 6 {
-		t.Errorf("confirmed %d, hidden %d; want 0 and 6", d.Confirmed, d.Hidden)
+		t.Errorf("got %d confirmed, %d hidden; want 0 and 6", d.Confirmed, d.Hidden)
 	}
 }
 
@@ -190,7 +193,7 @@ func TestCounterAllocatesNothing(t *testing.T) {
 		}
 		clock.Observe(12 * time.Millisecond)
 	}); n != 0 {
-		t.Errorf("%v allocations per buy attempt", n)
+		t.Errorf("got %v allocations per buy attempt, want 0", n)
 	}
 	counter.Count(false, refusals[3])
 	refused := counter.Refused()
@@ -206,30 +209,30 @@ func TestCounterAllocatesNothing(t *testing.T) {
 // fakeBoard is a store with at most one node.
 type fakeBoard struct {
 	Redis
-	away    bool
-	full    bool // accepts reads and rejects writes
-	said    []NodeFigures
-	points  []Point
-	claimed map[shop.Millis]bool
+	unreachable   bool
+	rejectsWrites bool // accepts reads and rejects writes
+	reports       []NodeFigures
+	points        []Point
+	claimed       map[shop.Millis]bool
 }
 
-var errUnreachable = errors.New("away")
+var errUnreachable = errors.New("unreachable")
 
 func (f *fakeBoard) PublishFigures(_ context.Context, n NodeFigures, duePoint shop.Millis) (bool, error) {
-	if f.away || f.full {
+	if f.unreachable || f.rejectsWrites {
 		return false, errUnreachable
 	}
 	first := duePoint != 0 && !f.claimed[duePoint]
 	f.claimed[duePoint] = true
-	f.said = []NodeFigures{n}
+	f.reports = []NodeFigures{n}
 	return first, nil
 }
 
 func (f *fakeBoard) Figures(context.Context) ([]NodeFigures, error) {
-	if f.away {
+	if f.unreachable {
 		return nil, errUnreachable
 	}
-	return slices.Clone(f.said), nil
+	return slices.Clone(f.reports), nil
 }
 
 func (f *fakeBoard) PartitionFigures(context.Context) ([]PartitionFigures, error) {
@@ -253,8 +256,8 @@ func (f *fakeViewers) BoardWatched() bool { return true }
 
 func (f *fakeViewers) ShowBoard(b *Board) { f.shown = append(f.shown, b) }
 
-// While Redis is unavailable or rejects writes, the board shows the figures of the node itself, and drops them
-// afterwards.
+// While Redis is unavailable or rejects writes, the board shows only the figures of the node itself. Afterwards it
+// shows the figures in Redis again.
 func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	store, viewers := &fakeBoard{claimed: make(map[shop.Millis]bool)}, &fakeViewers{}
@@ -272,29 +275,29 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	runFeed := func(wantErr bool) *Board {
 		t.Helper()
 		if err := feed.RunOnce(t.Context()); (err != nil) != wantErr {
-			t.Fatalf("beat: %v", err)
+			t.Fatalf("RunOnce: got %v, want an error: %v", err, wantErr)
 		}
 		return viewers.shown[len(viewers.shown)-1]
 	}
 	runFeed(false)
 	total.Buys = 5
 	if b := runFeed(false); b.BuysS == 0 || len(b.Nodes) != 1 || len(b.Alarms) != 0 || b.Nodes[0].Report != nil {
-		t.Errorf("with Redis: %+v", b)
+		t.Errorf("with Redis: got the board %+v, want one node with buys and no alarm", b)
 	}
-	store.away = true
+	store.unreachable = true
 	now += 2000
 	b := runFeed(true)
 	if len(b.Nodes) != 1 || b.Nodes[0].ID != 7 || len(b.Alarms) != 1 || b.Alarms[0].Name != AlarmRedisUnreachable {
-		t.Errorf("without Redis: %+v", b)
+		t.Errorf("without Redis: got the board %+v, want node 7 and the alarm %s", b, AlarmRedisUnreachable)
 	}
 	now += 5000
 	if b := runFeed(true); b.Alarms[0].Since != 1_002_000 {
-		t.Errorf("away since %d", b.Alarms[0].Since)
+		t.Errorf("got Redis unreachable since %d, want since 1002000", b.Alarms[0].Since)
 	}
-	store.away = false
+	store.unreachable = false
 	now += 5000
 	if b := runFeed(false); len(b.Alarms) != 0 {
-		t.Errorf("with Redis again: %+v", b.Alarms)
+		t.Errorf("with Redis again: got the alarms %+v, want none", b.Alarms)
 	}
 
 	// While Redis rejects writes, the age of the node's own figures and its own counters raise alarms.
@@ -308,14 +311,14 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 			got = append(got, a.Name)
 		}
 		if !slices.Equal(got, want) || len(want) > 0 && b.Alarms[0].Since != wrote {
-			t.Errorf("alarms %+v, want %v since %d", b.Alarms, want, wrote)
+			t.Errorf("got the alarms %+v, want %v since %d", b.Alarms, want, wrote)
 		}
 	}
-	store.full = true
+	store.rejectsWrites = true
 	runAndCheck(4000, true)
 	runAndCheck(2000, true, AlarmWritesRejected)
 	runAndCheck(8000, true, AlarmWritesRejected, AlarmStandstill)
-	store.full = false
+	store.rejectsWrites = false
 	total.Reserved++
 	runAndCheck(1000, false)
 	if len(store.points) != 2 || store.points[0].At != 1_000_000 || store.points[1].At != 1_010_000 {

@@ -25,7 +25,8 @@ var codeNumbers = func() map[shop.Code]int {
 // soldOutNumber is the index of the most frequent code in a popular sale; it is not looked up each time.
 var soldOutNumber = codeNumbers[shop.SoldOut]
 
-// Counter counts the results of all buys. Each count is an addition and allocates nothing. A nil Tally counts nothing.
+// Counter counts the results of all buys. Each count is an addition and allocates nothing. A nil Counter counts
+// nothing.
 type Counter struct {
 	attempts atomic.Int64
 	reserved atomic.Int64
@@ -33,57 +34,57 @@ type Counter struct {
 }
 
 // Count counts a buy by its result. A nil error means reserved now, or a repeat of a reservation.
-func (t *Counter) Count(reserved bool, err error) {
-	if t == nil {
+func (c *Counter) Count(reserved bool, err error) {
+	if c == nil {
 		return
 	}
-	t.attempts.Add(1)
+	c.attempts.Add(1)
 	switch {
 	case err != nil:
-		t.refuse(err)
+		c.refuse(err)
 	case reserved:
-		t.reserved.Add(1)
+		c.reserved.Add(1)
 	}
 }
 
-func (t *Counter) refuse(err error) {
+func (c *Counter) refuse(err error) {
 	code := shop.AsError(err).Code
 	if code == shop.SoldOut {
-		t.refused[soldOutNumber].Add(1)
+		c.refused[soldOutNumber].Add(1)
 		return
 	}
 	number, known := codeNumbers[code]
 	if !known {
 		number = codeNumbers[shop.Internal]
 	}
-	t.refused[number].Add(1)
+	c.refused[number].Add(1)
 }
 
-// Counters counts the buys of all sales that are not hidden. A nil Tallies counts nothing.
+// Counters counts the buys of all sales that are not hidden. A nil Counters counts nothing.
 type Counters struct {
 	All      Counter
 	IsHidden func(sale shop.ID) bool // nil: no sale is hidden
 }
 
-// Of returns the tally for buys of the sale; nil, which counts nothing, for a hidden sale.
-func (t *Counters) Of(sale shop.ID) *Counter {
-	if t == nil || t.IsHidden != nil && t.IsHidden(sale) {
+// Of returns the counter for buys of the sale. For a hidden sale it returns nil, which counts nothing.
+func (c *Counters) Of(sale shop.ID) *Counter {
+	if c == nil || c.IsHidden != nil && c.IsHidden(sale) {
 		return nil
 	}
-	return &t.All
+	return &c.All
 }
 
 // Attempts returns the number of buy attempts.
-func (t *Counter) Attempts() int64 { return t.attempts.Load() }
+func (c *Counter) Attempts() int64 { return c.attempts.Load() }
 
 // Reserved returns the number of accepted buys. A repeat is neither reserved nor refused.
-func (t *Counter) Reserved() int64 { return t.reserved.Load() }
+func (c *Counter) Reserved() int64 { return c.reserved.Load() }
 
 // Refused returns the number of rejected buys for each code.
-func (t *Counter) Refused() map[shop.Code]int64 {
+func (c *Counter) Refused() map[shop.Code]int64 {
 	refused := make(map[shop.Code]int64, len(codes))
 	for i, code := range codes {
-		refused[code] = t.refused[i].Load()
+		refused[code] = c.refused[i].Load()
 	}
 	return refused
 }

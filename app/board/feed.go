@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// boardTimeout limits the Redis calls of one beat, which must end before the next one.
+// boardTimeout limits the Redis calls of one RunOnce, which must end before the next one.
 const boardTimeout = 800 * time.Millisecond
 
 // Feed publishes the figures of this node once a second and sends the board to its viewers on this node. For each point
@@ -26,12 +26,12 @@ type Feed struct {
 
 	mu               sync.Mutex
 	samples          []sampleTotals // the newest last
-	own              NodeFigures    // as last published
+	ownFigures       NodeFigures    // as last published
 	duePoint         shop.Millis    // the newest claimed point of the history
 	unreachableSince shop.Millis    // since when Redis is unreachable; 0: reachable
 	// The following fields raise alarms that figures in Redis cannot raise while Redis rejects writes.
-	written shop.Millis // when this node's figures were last written, initially its start
-	busy    shop.Millis // since when buys on this node were busy and none was reserved; 0: no such time
+	writtenAt shop.Millis // when this node's figures were last written, initially its start
+	busySince shop.Millis // since when buys on this node were busy and none was reserved; 0: no such time
 }
 
 // sampleTotals has the totals of this node at an instant.
@@ -40,7 +40,7 @@ type sampleTotals struct {
 	total Flow
 }
 
-// Run beats until ctx ends.
+// Run calls RunOnce every UpdateInterval until ctx ends.
 func (f *Feed) Run(ctx context.Context) error {
 	ticker := time.NewTicker(UpdateInterval)
 	defer ticker.Stop()
@@ -61,7 +61,7 @@ func (f *Feed) Run(ctx context.Context) error {
 func (f *Feed) RunOnce(ctx context.Context) error {
 	own, duePoint := f.sample(time.Now())
 	report := f.publish(ctx, own, duePoint)
-	f.noteRedis(report)
+	f.recordRedisState(report)
 	if f.Audience == nil || !f.Audience.BoardWatched() {
 		return report
 	}
@@ -70,14 +70,14 @@ func (f *Feed) RunOnce(ctx context.Context) error {
 	return report
 }
 
-// Publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
+// publish publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
 func (f *Feed) publish(ctx context.Context, own NodeFigures, duePoint shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
 	first, err := f.Redis.PublishFigures(ctx, own, duePoint)
 	if err == nil {
 		f.mu.Lock()
-		f.written = own.Report.At
+		f.writtenAt = own.Report.At
 		f.mu.Unlock()
 	}
 	if err != nil || !first {
@@ -95,20 +95,20 @@ func (f *Feed) Read(ctx context.Context) Board {
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
 	b, err := f.Reader.Read(ctx)
-	f.noteRedis(err)
+	f.recordRedisState(err)
 	if err == nil {
 		f.addNodeAlarms(&b)
 		return b
 	}
-	partitions := f.somePartitions(ctx)
+	partitions := f.reachablePartitions(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b = Board{Now: f.Reader.Now()}
-	b.sum([]NodeFigures{f.own})
+	b.sum([]NodeFigures{f.ownFigures})
 	b.Partitions = append(b.Partitions, partitions...)
 	b.Alarms = append(alarmsOf(nil, &b), redisUnreachable(f.unreachableSince))
 	b.Alarms = append(b.Alarms, f.Reader.partitionAlarms(partitions, b.Now)...)
-	b.roundAndLimit()
+	b.removeReports()
 	return b
 }
 
@@ -119,18 +119,18 @@ func (f *Feed) addNodeAlarms(b *Board) {
 	raised := func(name string) bool {
 		return slices.ContainsFunc(b.Alarms, func(a Alarm) bool { return a.Name == name })
 	}
-	if b.Now.Sub(f.written) > figuresLife && !raised(AlarmWritesRejected) {
+	if b.Now.Sub(f.writtenAt) > figuresLife && !raised(AlarmWritesRejected) {
 		b.Alarms = append(b.Alarms,
-			writesRejected("Redis responds, but this node could not write its figures for 5 s.", f.written))
+			writesRejected("Redis responds, but this node could not write its figures for 5 s.", f.writtenAt))
 	}
-	if f.busy != 0 && b.Now.Sub(f.busy) >= standstillMin && !raised(AlarmStandstill) {
-		b.Alarms = append(b.Alarms, busyNode(f.busy))
+	if f.busySince != 0 && b.Now.Sub(f.busySince) >= standstillMin && !raised(AlarmStandstill) {
+		b.Alarms = append(b.Alarms, busyNode(f.busySince))
 	}
 }
 
-// somePartitions reads the reachable partitions while the figures of the nodes cannot be read: in a cluster the figures
-// are on one server and the partitions on all. Nil if none is reachable.
-func (f *Feed) somePartitions(ctx context.Context) []PartitionFigures {
+// reachablePartitions reads the reachable partitions while the figures of the nodes cannot be read: in a cluster the
+// figures are on one server and the partitions on all. Nil if none is reachable.
+func (f *Feed) reachablePartitions(ctx context.Context) []PartitionFigures {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -157,8 +157,8 @@ func (f *Feed) Points(ctx context.Context) []Point {
 	return points
 }
 
-// noteRedis stores since when Redis is unreachable.
-func (f *Feed) noteRedis(err error) {
+// recordRedisState stores since when Redis is unreachable.
+func (f *Feed) recordRedisState(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -185,12 +185,12 @@ func (f *Feed) sample(now time.Time) (own NodeFigures, duePoint shop.Millis) {
 		f.samples = f.samples[len(f.samples)-limit:]
 	}
 	own.Report = report
-	f.own = own
-	if f.written == 0 {
-		f.written = report.At
+	f.ownFigures = own
+	if f.writtenAt == 0 {
+		f.writtenAt = report.At
 	}
 	five := &report.FiveSeconds
-	sinceFirst(&f.busy, five.Reserved == 0 && five.Refused[shop.Busy]+five.Refused[shop.Internal] > 0, report.At)
+	sinceFirst(&f.busySince, five.Reserved == 0 && five.Refused[shop.Busy]+five.Refused[shop.Internal] > 0, report.At)
 	due := report.At - report.At%shop.Millis(PointEvery.Milliseconds())
 	if due > f.duePoint {
 		f.duePoint, duePoint = due, due

@@ -8,7 +8,7 @@ import (
 )
 
 // latencyBounds has the upper bounds, in milliseconds, of the histogram classes for times from buy attempt to order;
-// one more class has the longer times. The bounds are closer together where people notice a difference.
+// one more class has all longer times. The bounds are closer together where people notice a difference.
 var latencyBounds = [...]float64{
 	2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 30_000,
 }
@@ -31,31 +31,31 @@ type BuyLatency struct {
 }
 
 // Observe counts one order.
-func (p *BuyLatency) Observe(took time.Duration) {
-	ms := float64(took) / float64(time.Millisecond)
+func (l *BuyLatency) Observe(duration time.Duration) {
+	ms := float64(duration) / float64(time.Millisecond)
 	i, _ := slices.BinarySearch(latencyBounds[:], ms)
-	p.counts[i].Add(1)
-	p.sum.Add(max(0, took.Milliseconds()))
+	l.counts[i].Add(1)
+	l.sum.Add(max(0, duration.Milliseconds()))
 }
 
 // Counts returns the counts since the start.
-func (p *BuyLatency) Counts() (counts LatencyCounts) {
+func (l *BuyLatency) Counts() (counts LatencyCounts) {
 	for i := range counts {
-		counts[i] = p.counts[i].Load()
+		counts[i] = l.counts[i].Load()
 	}
 	return counts
 }
 
 // Histogram returns the counts for Prometheus: cumulative counts by upper bound in seconds, the total count, and the
 // sum in seconds.
-func (p *BuyLatency) Histogram() (upTo map[float64]uint64, count uint64, sum float64) {
+func (l *BuyLatency) Histogram() (upTo map[float64]uint64, count uint64, sum float64) {
 	upTo = make(map[float64]uint64, len(latencyBounds))
-	counts := p.Counts()
+	counts := l.Counts()
 	for i, bound := range latencyBounds {
 		count += uint64(counts[i])
 		upTo[bound/1000] = count
 	}
-	return upTo, count + uint64(counts[len(latencyBounds)]), float64(p.sum.Load()) / 1000
+	return upTo, count + uint64(counts[len(latencyBounds)]), float64(l.sum.Load()) / 1000
 }
 
 // add adds the counts of another node.

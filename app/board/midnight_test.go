@@ -73,7 +73,7 @@ func TestMidnightSaleIsLoadedBeforeItOpens(t *testing.T) {
 		_ = (&catalog.Warmer{Catalogue: catalogue, Store: loads, Clock: clock}).RunOnce(ctx)
 		board := (&Reader{Catalogue: catalogue}).boardSales(ctx, clock.Now())
 		if !slices.Equal(loads.ids, []shop.ID{1, 2}) || len(board) != 2 {
-			t.Errorf("three minutes before: loaded %v, %d sales on the board, want 1 and 2", loads.ids, len(board))
+			t.Errorf("three minutes before: loaded %v, %d sales on the board; want sales 1 and 2 loaded and 2 sales on the board", loads.ids, len(board))
 		}
 		refresh(time.Second)
 		refresh(0)
@@ -82,7 +82,7 @@ func TestMidnightSaleIsLoadedBeforeItOpens(t *testing.T) {
 			got[slot.ID] = slot.Phase
 		}
 		if n := catalogue.OpenSales(ctx, clock.Now()); got[10] != shop.Ended || got[20] != shop.Open || n != 1 {
-			t.Errorf("at midnight: announced %v, %d open sales, want 10 closed, 20 open and 1", got, n)
+			t.Errorf("at midnight: announced %v, %d open sales; want slot 10 closed, slot 20 open and 1 open sale", got, n)
 		}
 	})
 }

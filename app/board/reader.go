@@ -20,8 +20,8 @@ type Reader struct {
 
 	mu               sync.Mutex
 	rates            map[shop.ID]*saleRate
-	unreachableSince shop.Millis // approximate time when the first unreachable partition became unreachable; 0: none is
-	rejectedSince    shop.Millis // approximate time when the first partition began to reject writes; 0: none does
+	unreachableSince shop.Millis // approximate start of the first outage of a partition; 0: no outage
+	rejectedSince    shop.Millis // approximate start of rejected writes in a partition; 0: all accept writes
 }
 
 // saleRate stores the number of settled orders at the previous read.
@@ -48,18 +48,18 @@ func (r *Reader) Read(ctx context.Context) (Board, error) {
 		return Board{}, fmt.Errorf("read the history of the board: %w", err)
 	}
 	b.Alarms = append(alarmsOf(points, &b), r.partitionAlarms(b.Partitions, b.Now)...)
-	b.roundAndLimit()
+	b.removeReports()
 	return b, nil
 }
 
-// figures returns the board without alarms, and the nodes that have been gone for long.
+// figures returns the board without alarms, and the ids of the nodes that have been gone for longer than nodeLife.
 func (r *Reader) figures(ctx context.Context) (b Board, gone []int, err error) {
-	said, err := r.Redis.Figures(ctx)
+	reports, err := r.Redis.Figures(ctx)
 	if err != nil {
 		return Board{}, nil, fmt.Errorf("read the figures of the nodes: %w", err)
 	}
 	b = Board{Now: r.Now()}
-	gone = b.sum(said)
+	gone = b.sum(reports)
 	if b.Partitions, err = r.Redis.PartitionFigures(ctx); err != nil {
 		return Board{}, nil, fmt.Errorf("read the partitions: %w", err)
 	}
@@ -92,10 +92,10 @@ func (r *Reader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarm
 	return alarms
 }
 
-// sinceFirst stores since when a condition holds without interruption; 0: it does not hold.
-func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
+// sinceFirst stores and returns since when a condition holds without interruption; 0: it does not hold.
+func sinceFirst(since *shop.Millis, holds bool, now shop.Millis) shop.Millis {
 	switch {
-	case !is:
+	case !holds:
 		*since = 0
 	case *since == 0:
 		*since = now
@@ -103,12 +103,13 @@ func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
 	return *since
 }
 
-// sum adds up the figures of the current nodes and returns the nodes that have been gone for long.
-func (b *Board) sum(said []NodeFigures) (gone []int) {
+// sum adds up the figures of the current nodes and returns the ids of the nodes that have been gone for longer than
+// nodeLife.
+func (b *Board) sum(reports []NodeFigures) (gone []int) {
 	b.RefusedS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
 	b.Sales, b.Partitions, b.Alarms = []Sale{}, []PartitionFigures{}, []Alarm{}
 	var latency LatencyCounts
-	for _, n := range said {
+	for _, n := range reports {
 		if n.Report == nil {
 			continue
 		}
@@ -131,7 +132,7 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 		latency.add(&n.Report.FiveSeconds.Latency)
 		p := &n.Report.Payments
 		b.Payments.InDoubt += p.InDoubt
-		b.Payments.Open = max(b.Payments.Open, p.Open) // counted in the database, by each node
+		b.Payments.Open = max(b.Payments.Open, p.Open) // each node counts the open payments of the whole database
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
 	}
 	b.BuysS, b.ReservedS = roundTenth(b.BuysS), roundTenth(b.ReservedS)
@@ -174,8 +175,8 @@ func (b *Board) point(at shop.Millis) Point {
 	return p
 }
 
-// roundAndLimit removes the fields that were needed only for the sums.
-func (b *Board) roundAndLimit() {
+// removeReports removes the fields that were needed only for the sums.
+func (b *Board) removeReports() {
 	for i := range b.Nodes {
 		b.Nodes[i].Report = nil
 	}

@@ -10,7 +10,7 @@ import (
 func TestAlarmsLinkToRunbookSections(t *testing.T) {
 	t.Parallel()
 	parts := fakes.RunbookAnchors(t)
-	for name, part := range alarmParts {
+	for name, part := range alarmSections {
 		if !parts[part] {
 			t.Errorf("%s links to %s%s, which does not exist", name, Runbook, part)
 		}
@@ -20,7 +20,7 @@ func TestAlarmsLinkToRunbookSections(t *testing.T) {
 		AlarmEntryStuck,
 		AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmDatabaseRisk,
 	} {
-		if alarmParts[alarm] == "" {
+		if alarmSections[alarm] == "" {
 			t.Errorf("the alarm %s has no link", alarm)
 		}
 	}

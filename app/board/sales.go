@@ -51,14 +51,14 @@ type SaleCounts struct {
 type saleCounts struct {
 	Counter
 	rejected [len(shop.Layers)]Counter // rejected buys by layer
-	waits    BuyLatency
+	latency  BuyLatency
 	by       string
 
 	published int64       // the sum of all counts when last published; used only by RunOnce
 	changedAt shop.Millis // when the sum last changed; used only by RunOnce
 }
 
-// Count counts a buy of an existing sale, by its result (see Tally.Count) and the rejecting layer.
+// Count counts a buy of an existing sale, by its result (see Counter.Count) and the rejecting layer.
 func (c *SaleCounts) Count(sale shop.ID, layer shop.Layer, reserved bool, err error) {
 	if c == nil {
 		return
@@ -90,7 +90,7 @@ func (t *saleCounts) count(layer shop.Layer, reserved bool, err error) {
 // OrderPublished counts the time from the buy attempt until the buyer received the order event.
 func (c *SaleCounts) OrderPublished(sale shop.ID, took time.Duration) {
 	if t := c.counter(sale); t != nil {
-		t.waits.Observe(took)
+		t.latency.Observe(took)
 	}
 }
 
@@ -189,7 +189,7 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 
 // figures returns all counts and their sum, which grows with each count.
 func (t *saleCounts) figures() (f SaleFigures, sum int64) {
-	f = SaleFigures{By: t.by, Attempts: t.Attempts(), Reserved: t.Reserved(), Latency: t.waits.Counts()}
+	f = SaleFigures{By: t.by, Attempts: t.Attempts(), Reserved: t.Reserved(), Latency: t.latency.Counts()}
 	sum = f.Attempts + f.Reserved
 	for i := range t.rejected {
 		for code, n := range t.rejected[i].Refused() {

@@ -11,8 +11,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// fakeFigures stores the published counts of sales. With away, it stores them and then returns an error, like a lost
-// reply.
+// fakeFigures stores the published counts of sales. With lostReply, it stores them and then returns an error.
 type fakeFigures struct {
 	Redis
 	published map[shop.ID]map[string]SaleFigures
@@ -29,7 +28,7 @@ func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []SaleFigures) e
 		f.published[one.Sale][one.By] = one
 	}
 	if f.lostReply {
-		return errors.New("away")
+		return errors.New("lost reply")
 	}
 	return nil
 }
@@ -75,7 +74,7 @@ func TestSaleCountsOfProcessesAddUp(t *testing.T) {
 		}
 	}
 	if store.writes != 4 || len(store.published[8]) != 0 {
-		t.Errorf("written %d times, for another sale %v", store.writes, store.published[8])
+		t.Errorf("got %d writes and the counts %v for sale 8, want 4 writes and no counts", store.writes, store.published[8])
 	}
 	figures, _ := store.SaleFigures(t.Context(), 7)
 	want := &SaleBuys{
@@ -88,10 +87,10 @@ func TestSaleCountsOfProcessesAddUp(t *testing.T) {
 		},
 	}
 	if got := BuysOf(figures); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v %+v, want %+v %+v", got, got.ToOrder, want, want.ToOrder)
+		t.Errorf("got %+v %+v, want %+v %+v", got, got.ToOrder, want, want.ToOrder)
 	}
 	if BuysOf(nil) != nil {
-		t.Error("nothing was counted, but there are counters")
+		t.Error("BuysOf(nil): got counters, want nil")
 	}
 }
 
@@ -105,7 +104,7 @@ func TestSaleCountsAreBounded(t *testing.T) {
 		c.Count(sale+1, shop.LayerRedis, true, nil)
 	}
 	if n := len(*c.counted.Load()); n != maxCounted {
-		t.Errorf("counters of %d sales", n)
+		t.Errorf("got counters of %d sales, want %d", n, maxCounted)
 	}
 	step := func(d time.Duration) {
 		*now = now.Add(d)
@@ -114,15 +113,15 @@ func TestSaleCountsAreBounded(t *testing.T) {
 	step(0)
 	c.Count(3, shop.LayerRedis, true, nil)
 	step(idleLimit)
-	step(2 * time.Millisecond) // sale 3 has moved meanwhile
+	step(2 * time.Millisecond) // sale 3 was counted meanwhile
 	if n := len(*c.counted.Load()); n != 1 {
-		t.Errorf("still counters of %d sales", n)
+		t.Errorf("got counters of %d sales after the idle limit, want 1", n)
 	}
 	c.Count(1, shop.LayerRedis, true, nil)
 	step(time.Second)
 	figures, _ := store.SaleFigures(t.Context(), 1)
 	if p := BuysOf(figures); len(figures) != 2 || p.Attempts != 2 {
-		t.Errorf("%d writes, %+v", len(figures), p)
+		t.Errorf("got %d counts of the sale with the sum %+v, want 2 counts with 2 attempts", len(figures), p)
 	}
 }
 
@@ -139,9 +138,9 @@ func TestSaleCountsAllocateNothing(t *testing.T) {
 		c.OrderPublished(7, time.Millisecond)
 		c.Reject(8, shop.LayerNode, soldOut)
 	}); n != 0 {
-		t.Errorf("%v allocations per buy attempt", n)
+		t.Errorf("got %v allocations per buy attempt, want 0", n)
 	}
-	var nonBuyer *SaleCounts
-	nonBuyer.Count(7, shop.LayerNode, false, soldOut)
-	nonBuyer.Reject(7, shop.LayerPace, busy)
+	var nilCounts *SaleCounts
+	nilCounts.Count(7, shop.LayerNode, false, soldOut)
+	nilCounts.Reject(7, shop.LayerPace, busy)
 }

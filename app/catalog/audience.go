@@ -10,7 +10,7 @@ type Audience interface {
 	Watched() []shop.ID
 	// WatchedBy counts this node's watchers per sale.
 	WatchedBy() map[shop.ID]int64
-	// Tick passes on the newest counters of the watched sales. It never waits for a slow client.
+	// Tick sends the newest counters of the watched sales. It never waits for a slow client.
 	Tick(now shop.Millis, counters []shop.Counters)
 	// SlotChanged notifies all clients of a slot that has changed its phase or has appeared.
 	SlotChanged(s shop.Slot)

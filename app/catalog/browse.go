@@ -26,19 +26,19 @@ func (f *Storefront) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale
 }
 
 // SalesByPhase lists one page of sales; page starts at 1. It does not warm up sales, because a reader of these pages
-// does not watch them.
+// does not watch the sales.
 func (f *Storefront) SalesByPhase(
 	ctx context.Context, phase shop.Phase, page, size int,
 ) ([]shop.SaleView, bool, error) {
 	now := f.Clock.Now()
 	rows, more, err := f.Catalogue.source.SalesByPhase(ctx, phase, now, page, size)
 	if err != nil {
-		return nil, false, shop.Unreadable("sales", err)
+		return nil, false, shop.Unavailable("sales", err)
 	}
 	sales := shop.Pointers(rows)
 	counters, err := f.readCounters(ctx, sales)
 	if err != nil && shop.UnreachableIn(err) == nil {
-		return nil, false, shop.Unreadable("live counters", err)
+		return nil, false, shop.Unavailable("live counters", err)
 	}
 	return f.join(sales, counters, now), more, nil
 }
@@ -46,7 +46,7 @@ func (f *Storefront) SalesByPhase(
 // Products lists one page of the products of a category; category 0: all; page starts at 1.
 func (f *Storefront) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
 	products, more, err := f.Catalogue.source.Products(ctx, category, page, size)
-	return products, more, shop.Unreadable("products", err)
+	return products, more, shop.Unavailable("products", err)
 }
 
 // Product returns one product with description and rules. NotFound: no such product.
@@ -55,11 +55,11 @@ func (f *Storefront) Product(ctx context.Context, id shop.ID) (shop.Product, err
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Product{}, shop.Fail(shop.NotFound, "no such product")
 	}
-	return product, shop.Unreadable("the product", err)
+	return product, shop.Unavailable("the product", err)
 }
 
 // Categories lists all categories in their order.
 func (f *Storefront) Categories(ctx context.Context) ([]shop.Category, error) {
 	categories, err := f.Catalogue.source.Categories(ctx)
-	return categories, shop.Unreadable("categories", err)
+	return categories, shop.Unavailable("categories", err)
 }

@@ -54,8 +54,9 @@ type Catalogue struct {
 	known         snapshot
 }
 
-// loadKey includes the version, so that no caller waits for a load that started before a change that it may have seen.
-type loadKey struct{ version, of int64 }
+// loadKey includes the version, so that no caller waits for a load that started before a change that the caller may
+// have seen.
+type loadKey struct{ version, id int64 }
 
 // snapshot has the data read for one version.
 type snapshot struct {
@@ -117,7 +118,7 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 		return fmt.Errorf("read sale ids: %w", err)
 	}
 	filter := c.newFilter(ids)
-	known, err := c.reread(ctx)
+	known, err := c.readSnapshot(ctx)
 	if err != nil {
 		return fmt.Errorf("reread the catalogue: %w", err)
 	}
@@ -127,9 +128,9 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// reread reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than
+// readSnapshot reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than
 // saleRetention ago.
-func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
+func (c *Catalogue) readSnapshot(ctx context.Context) (snapshot, error) {
 	clock := time.Now() // the node's clock is precise enough: missing data are read on demand
 	now := shop.MillisOf(clock)
 	c.mu.RLock()
@@ -201,12 +202,12 @@ func (c *Catalogue) raiseChallenge(sale *shop.Sale) {
 // Sale returns a sale by ID. NotFound: no such sale. For IDs that never existed it does not read from the database.
 func (c *Catalogue) Sale(ctx context.Context, id shop.ID) (*shop.Sale, error) {
 	c.mu.RLock()
-	sale, filter, seen := c.known.sales[id], c.filter, c.versionReadAt
+	sale, filter, readAt := c.known.sales[id], c.filter, c.versionReadAt
 	c.mu.RUnlock()
 	if sale != nil {
 		return sale, nil
 	}
-	if filter != nil && !filter(id) && time.Since(seen) < maxCatalogueAge {
+	if filter != nil && !filter(id) && time.Since(readAt) < maxCatalogueAge {
 		return nil, shop.ErrNoSale
 	}
 	return loadOnce(ctx, c, &c.loadingSale, int64(id), func(ctx context.Context, version int64) (*shop.Sale, error) {
@@ -217,11 +218,11 @@ func (c *Catalogue) Sale(ctx context.Context, id shop.ID) (*shop.Sale, error) {
 // loadOnce shares one read of the database between concurrent callers. The read has its own time limit and does not end
 // with the caller that started it.
 func loadOnce[V any](
-	ctx context.Context, c *Catalogue, loads *shop.SharedLoad[loadKey, V], of int64,
+	ctx context.Context, c *Catalogue, loads *shop.SharedLoad[loadKey, V], id int64,
 	load func(ctx context.Context, version int64) (V, error),
 ) (V, error) {
 	version := c.currentVersion()
-	return loads.Do(ctx, loadKey{version, of}, func() (V, error) {
+	return loads.Do(ctx, loadKey{version, id}, func() (V, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
 		return load(ctx, version)
@@ -234,7 +235,7 @@ func (c *Catalogue) load(ctx context.Context, version int64, id shop.ID) (*shop.
 		return nil, shop.ErrNoSale
 	}
 	if err != nil {
-		return nil, shop.Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
+		return nil, shop.Unavailable("the sale", fmt.Errorf("sale %s: %w", id, err))
 	}
 	c.raiseChallenge(&sale)
 	c.keep(version, func(known *snapshot) { known.sales[id] = &sale })
@@ -281,7 +282,7 @@ func (c *Catalogue) loadSlot(ctx context.Context, version int64, slot shop.ID) (
 	}
 	sales, err := c.readSlot(ctx, slot)
 	if err != nil {
-		return nil, shop.Unreadable("the slot", err)
+		return nil, shop.Unavailable("the slot", err)
 	}
 	c.keep(version, func(known *snapshot) { known.putSlot(slot, sales) })
 	return sales, nil
@@ -320,8 +321,8 @@ func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, er
 	return slotsAround(shown, now), nil
 }
 
-// SlotsBetween lists the slots that are open within [from, to], with their phases at from. to is at most the end of the
-// next day. Background jobs use it; Today is a selection for shoppers.
+// SlotsBetween lists the slots that are open within [from, to], with their phases at `from`. The latest `to` is the end
+// of the next day. Background jobs use it; Today is a selection for shoppers.
 func (c *Catalogue) SlotsBetween(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	slots, err := c.slotsFrom(ctx, c.dayOf(from.Time()))
 	if err != nil {
@@ -364,11 +365,11 @@ func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]shop.Slot, 
 	if ok {
 		return slots, nil
 	}
-	of := int64(shop.MillisOf(day))
-	return loadOnce(ctx, c, &c.loadingSlots, of, func(ctx context.Context, version int64) ([]shop.Slot, error) {
+	id := int64(shop.MillisOf(day))
+	return loadOnce(ctx, c, &c.loadingSlots, id, func(ctx context.Context, version int64) ([]shop.Slot, error) {
 		slots, err := c.readDays(ctx, day)
 		if err != nil {
-			return nil, shop.Unreadable("the slots", err)
+			return nil, shop.Unavailable("the slots", err)
 		}
 		c.keep(version, func(known *snapshot) { known.today, known.firstDay = slots, day.Format(time.DateOnly) })
 		return slots, nil
@@ -388,7 +389,7 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Mill
 	start := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, c.zone)
 	slots, err := c.source.Slots(ctx, shop.MillisOf(start), shop.MillisOf(start.AddDate(0, 0, 1)))
 	if err != nil {
-		return nil, shop.Unreadable("the slots", err)
+		return nil, shop.Unavailable("the slots", err)
 	}
 	for i := range slots {
 		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
@@ -396,7 +397,7 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Mill
 	return slots, nil
 }
 
-// OpenSales returns the number of sales that are open and not paused, as far as they are readable.
+// OpenSales returns the number of readable sales that are open and not paused.
 func (c *Catalogue) OpenSales(ctx context.Context, now shop.Millis) (n int) {
 	slots, err := c.SlotsBetween(ctx, now, now)
 	if err != nil {

@@ -51,24 +51,24 @@ func TestVersionChangeReloadsTheSnapshot(t *testing.T) {
 		t.Helper()
 		fakes.Must(t, c.Refresh(ctx))
 	}
-	reads := func(what string, want int64, check int) {
+	checkReads := func(step string, want int64, wantReads int) {
 		t.Helper()
 		before := source.Reads
 		fakes.Must(t, fakes.ErrOf(c.Today(ctx, now)))
 		fakes.Must(t, fakes.ErrOf(c.SalesOfSlot(ctx, 7)))
 		for _, id := range []shop.ID{1, 2, 3} {
 			if sale, err := c.Sale(ctx, id); err != nil || sale.PriceFen != want {
-				t.Errorf("%s: sale %s has price %d (%v), want %d", what, id, sale.PriceFen, err, want)
+				t.Errorf("%s: sale %s has price %d (%v), want %d", step, id, sale.PriceFen, err, want)
 			}
 		}
-		if n := source.Reads - before; n != check {
-			t.Errorf("%s: %d reads of the database, want %d", what, n, check)
+		if n := source.Reads - before; n != wantReads {
+			t.Errorf("%s: %d reads of the database, want %d", step, n, wantReads)
 		}
 	}
 	refresh()
-	reads("first read", 100, 3)
+	checkReads("first read", 100, 3)
 	refresh()
-	reads("same version", 100, 0)
+	checkReads("same version", 100, 0)
 
 	for id, sale := range source.OnSale {
 		sale.PriceFen = 90
@@ -76,7 +76,7 @@ func TestVersionChangeReloadsTheSnapshot(t *testing.T) {
 	}
 	source.At++
 	refresh()
-	reads("after an edit", 90, 1)
+	checkReads("after an edit", 90, 1)
 	delete(source.OnSale, 2)
 	source.At++
 	refresh()
@@ -100,7 +100,7 @@ func TestSnapshotStaysWithoutTheDatabase(t *testing.T) {
 				t.Errorf("Refresh returned %v, want ErrTransient", err)
 			}
 		},
-		"while the derived snapshot is dropped": func(_ *testing.T, source *fakes.SaleData, c *Catalogue) {
+		"after Invalidate": func(_ *testing.T, source *fakes.SaleData, c *Catalogue) {
 			source.Fail(false)
 			c.Invalidate()
 		},
@@ -113,7 +113,7 @@ func TestSnapshotStaysWithoutTheDatabase(t *testing.T) {
 				OnSale:  map[shop.ID]shop.Sale{1: {ID: 1, Slot: 7, ClosesAt: now.Add(time.Hour)}},
 			}
 			c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
-			check := func(when string) {
+			wantSnapshot := func(when string) {
 				t.Helper()
 				if _, err := c.Sale(t.Context(), 1); err != nil {
 					t.Errorf("%s: sale: %v", when, err)
@@ -126,15 +126,15 @@ func TestSnapshotStaysWithoutTheDatabase(t *testing.T) {
 				}
 			}
 			fakes.Must(t, c.Refresh(t.Context()))
-			check("before")
+			wantSnapshot("before")
 			source.At++
 			breakDatabase(t, source, c)
-			check("without the database")
+			wantSnapshot("without the database")
 			source.Repair()
 			if err := c.Refresh(t.Context()); err != nil || c.version != source.At {
-				t.Errorf("version %d, want %d (%v)", c.version, source.At, err)
+				t.Errorf("got version %d, want %d (%v)", c.version, source.At, err)
 			}
-			check("with the database")
+			wantSnapshot("with the database")
 		})
 	}
 }
@@ -153,11 +153,11 @@ func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 	now := shop.MillisOf(day.Add(12 * time.Hour))
 	slots, err := c.Today(context.Background(), now)
 	if err != nil || len(slots) != maxSlotsShown {
-		t.Fatalf("unexpected %d slots (%v)", len(slots), err)
+		t.Fatalf("got %d slots (%v), want %d", len(slots), err, maxSlotsShown)
 	}
 	if slots[0].Phase != shop.Ended || slots[maxPastShown].Phase != shop.Open ||
 		slots[maxPastShown+1].Phase != shop.Upcoming {
-		t.Fatalf("unexpected phases %s, %s, %s", slots[0].Phase, slots[maxPastShown].Phase, slots[maxPastShown+1].Phase)
+		t.Fatalf("got the phases %s, %s, %s, want closed, open, upcoming", slots[0].Phase, slots[maxPastShown].Phase, slots[maxPastShown+1].Phase)
 	}
 }
 
@@ -186,22 +186,22 @@ func TestConcurrentCallersShareOneRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Delay: 5 * time.Millisecond}
 		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
-		leaves, leave := context.WithCancel(t.Context())
+		firstCtx, cancelFirst := context.WithCancel(t.Context())
 		var callers sync.WaitGroup
 		read := func(ctx context.Context) {
 			callers.Go(func() {
-				if sale, err := c.Sale(ctx, 2); ctx != leaves && (err != nil || sale.ID != 2) {
+				if sale, err := c.Sale(ctx, 2); ctx != firstCtx && (err != nil || sale.ID != 2) {
 					t.Errorf("got sale %v, error %v", sale, err)
 				}
 			})
 			callers.Go(func() { _, _ = c.SalesOfSlot(ctx, 20) })
 		}
-		read(leaves)
+		read(firstCtx)
 		synctest.Wait()
 		for range 5000 {
 			read(t.Context())
 		}
-		leave()
+		cancelFirst()
 		callers.Wait()
 		if source.Reads != 2 {
 			t.Errorf("%d reads of the database, want 2: the sale and its slot", source.Reads)

@@ -6,7 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// VisibleSale is Sale for shoppers. NotFound: the sale is hidden, or the token is bound to another sale (shop.BoundTo).
+// VisibleSale is like Sale, but for shoppers. NotFound: the sale is hidden, or the token is bound to another sale
+// (shop.BoundTo).
 //
 // A hidden slot is in no list, and its sales are hidden. Only a guest token that an operator has bound to a hidden sale
 // can watch it and buy in it. Its orders cannot be paid. Reports, board totals and the stream of paid orders exclude

@@ -34,75 +34,75 @@ type announcedSale struct {
 }
 
 // Run announces changes until ctx ends.
-func (t *PhaseWatcher) Run(ctx context.Context) error {
+func (w *PhaseWatcher) Run(ctx context.Context) error {
 	for {
-		if err := t.RunOnce(ctx); err != nil && ctx.Err() == nil {
+		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "timetable", "err", err)
 		}
-		if !shop.Sleep(ctx, t.pause()) {
+		if !shop.Sleep(ctx, w.pause()) {
 			return ctx.Err()
 		}
 	}
 }
 
 // pause returns the pause until the next check: at most maxPause, and at most until just after the next full second.
-func (t *PhaseWatcher) pause() time.Duration {
-	ms := time.Duration(int64(t.Clock.Now())%1000) * time.Millisecond
+func (w *PhaseWatcher) pause() time.Duration {
+	ms := time.Duration(int64(w.Clock.Now())%1000) * time.Millisecond
 	return min(maxPause, time.Second-ms+time.Millisecond)
 }
 
 // RunOnce announces each slot and sale that has changed since the last check.
-func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
-	if time.Since(t.sampled) >= clockInterval {
-		t.sampled = time.Now()
-		if err := t.Clock.Sample(ctx, t.Redis); err != nil {
+func (w *PhaseWatcher) RunOnce(ctx context.Context) error {
+	if time.Since(w.sampled) >= clockInterval {
+		w.sampled = time.Now()
+		if err := w.Clock.Sample(ctx, w.Redis); err != nil {
 			slog.WarnContext(ctx, "sample the Redis clock", "err", err)
 		}
 	}
-	return t.announce(ctx)
+	return w.announce(ctx)
 }
 
-func (t *PhaseWatcher) announce(ctx context.Context) error {
-	now := t.Clock.Now()
-	slots, err := t.Catalogue.Today(ctx, now)
+func (w *PhaseWatcher) announce(ctx context.Context) error {
+	now := w.Clock.Now()
+	slots, err := w.Catalogue.Today(ctx, now)
 	if err != nil {
 		return err
 	}
-	first := t.slots == nil
+	first := w.slots == nil
 	seen := make(map[shop.ID]shop.Slot, len(slots))
 	watched := make(map[shop.ID]announcedSale)
 	for _, slot := range slots {
 		seen[slot.ID] = slot
-		if before, ok := t.slots[slot.ID]; !first && (!ok || before.Phase != slot.Phase) {
-			t.Audience.SlotChanged(slot)
+		if before, ok := w.slots[slot.ID]; !first && (!ok || before.Phase != slot.Phase) {
+			w.Audience.SlotChanged(slot)
 		}
 	}
-	for id, slot := range t.slots { // a slot that closes at midnight is absent the next day
+	for id, slot := range w.slots { // a slot that closes at midnight is absent the next day
 		if _, ok := seen[id]; !ok && slot.Phase == shop.Open && slot.ClosesAt <= now {
 			slot.Phase = shop.Ended
-			t.Audience.SlotChanged(slot)
+			w.Audience.SlotChanged(slot)
 		}
 	}
-	for _, id := range t.Audience.Watched() {
-		sale, err := t.Catalogue.Sale(ctx, id)
+	for _, id := range w.Audience.Watched() {
+		sale, err := w.Catalogue.Sale(ctx, id)
 		if err != nil {
 			continue
 		}
 		watched[id] = announcedSale{shop.PhaseAt(now, sale.OpensAt, sale.ClosesAt), sale.Version}
-		if before, ok := t.sales[id]; ok && before != watched[id] {
-			t.announceSale(ctx, sale)
+		if before, ok := w.sales[id]; ok && before != watched[id] {
+			w.announceSale(ctx, sale)
 		}
 	}
-	t.slots, t.sales = seen, watched
+	w.slots, w.sales = seen, watched
 	return nil
 }
 
 // announceSale sends the complete present view of a sale.
-func (t *PhaseWatcher) announceSale(ctx context.Context, sale *shop.Sale) {
-	views, err := t.Storefront.Views(ctx, []*shop.Sale{sale})
+func (w *PhaseWatcher) announceSale(ctx context.Context, sale *shop.Sale) {
+	views, err := w.Storefront.Views(ctx, []*shop.Sale{sale})
 	if err != nil {
 		slog.WarnContext(ctx, "announce sale", "sale", sale.ID, "err", err)
 		return
 	}
-	t.Audience.SaleChanged(views[0])
+	w.Audience.SaleChanged(views[0])
 }

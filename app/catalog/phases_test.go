@@ -85,16 +85,16 @@ func TestEditsAndPhasesOfWatchedSalesArePublished(t *testing.T) {
 }
 
 // P3, I11: a slot and a sale that open at midnight are announced within a second while the database hangs or returns
-// errors, even if that starts at midnight.
+// errors, even if the failure starts at midnight.
 func TestOpeningIsPublishedWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		hangs   bool
 		earlier time.Duration
 	}{
-		"the database hangs":          {true, time.Minute},
-		"the database is unreachable": {false, time.Minute},
-		"it hangs at midnight":        {true, 0},
+		"the database hangs":             {true, time.Minute},
+		"the database is unreachable":    {false, time.Minute},
+		"the database hangs at midnight": {true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,15 +112,15 @@ func TestOpeningIsPublishedWithoutTheDatabase(t *testing.T) {
 				w := watcher(catalogue, clock, audience)
 				time.Sleep(time.Until(midnight) - 2*time.Minute)
 				fakes.Must(t, errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})))
-				var duties sync.WaitGroup
+				var jobs sync.WaitGroup
 				for _, run := range []func(context.Context) error{catalogue.Run, w.Run} {
-					duties.Go(func() { _ = run(ctx) })
+					jobs.Go(func() { _ = run(ctx) })
 				}
 				time.Sleep(time.Until(midnight) - c.earlier - time.Nanosecond)
 				source.Fail(c.hangs)
 				time.Sleep(time.Until(midnight) + time.Second)
 				stop()
-				duties.Wait()
+				jobs.Wait()
 				if len(audience.slots) != 1 || audience.slots[0].ID != 7 || audience.slots[0].Phase != shop.Open {
 					t.Errorf("got slot events %+v, want slot 7 open", audience.slots)
 				}

@@ -95,11 +95,11 @@ func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop
 func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
 	counters, err := f.readCounters(ctx, sales)
 	if err != nil && shop.UnreachableIn(err) == nil {
-		return nil, shop.Unreadable("live counters", err)
+		return nil, shop.Unavailable("live counters", err)
 	}
-	warmed, away := false, shop.UnreachableIn(err)
+	warmed, unreachable := false, shop.UnreachableIn(err)
 	for i, c := range counters {
-		if !c.Loaded && !away.Has(sales[i].Partition) && f.Clock.Now() < sales[i].ClosesAt {
+		if !c.Loaded && !unreachable.Has(sales[i].Partition) && f.Clock.Now() < sales[i].ClosesAt {
 			if err := f.Warmer.Ensure(ctx, sales[i].ID); err == nil {
 				warmed = true
 			}
@@ -118,8 +118,8 @@ func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.C
 // has read.
 func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
 	counters, err := f.Redis.Counters(ctx, shop.RefsOf(sales))
-	away := shop.UnreachableIn(err)
-	if err != nil && away == nil {
+	unreachable := shop.UnreachableIn(err)
+	if err != nil && unreachable == nil {
 		return nil, err
 	}
 	f.lastMu.Lock()
@@ -128,7 +128,7 @@ func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]sh
 		f.last = make(map[shop.ID]shop.Counters)
 	}
 	for i, sale := range sales {
-		if away.Has(sale.Partition) {
+		if unreachable.Has(sale.Partition) {
 			if last, seen := f.last[sale.ID]; seen {
 				counters[i] = last
 			}

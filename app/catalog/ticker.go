@@ -15,15 +15,15 @@ const (
 	viewersInterval = time.Second            // interval between publications of this node's viewers
 )
 
-// Ticker is the only loop of a node that reads the counters of watched sales. It sends every tick. A tick is encoded
-// once per watch set, for any number of clients.
+// Ticker is the only loop of a node that reads the counters of watched sales. Ticks are sent only by it. A tick is
+// encoded once per watch set, for any number of clients.
 type Ticker struct {
 	Node      string
 	Catalogue *Catalogue
 	Redis     Redis
 	Audience  Audience
 	Clock     *shop.Clock
-	Every     func() time.Duration // interval between ticks, at least tickInterval; nil: tickInterval
+	Interval  func() time.Duration // interval between ticks, at least tickInterval; nil: tickInterval
 
 	lastTick time.Time // start of the last tick; used only by RunOnce
 
@@ -34,52 +34,52 @@ type Ticker struct {
 
 // doneSeries has the settled tickets of a sale over the last seconds, and the last state sent to its clients.
 type doneSeries struct {
-	at      [int(rateWindow/tickInterval) + 1]time.Time
-	done    [int(rateWindow/tickInterval) + 1]int64
-	next    int
-	filled  int
-	lastUse time.Time
-	known   bool
-	paused  bool
-	version int64
-	added   int64
-	rate    float64
+	at          [int(rateWindow/tickInterval) + 1]time.Time
+	done        [int(rateWindow/tickInterval) + 1]int64
+	next        int
+	filled      int
+	lastUse     time.Time
+	initialized bool
+	paused      bool
+	version     int64
+	added       int64
+	rate        float64
 }
 
 // Run ticks until ctx ends.
-func (p *Ticker) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, tickInterval, "ticker", p.RunOnce)
+func (t *Ticker) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, tickInterval, "ticker", t.RunOnce)
 }
 
 // RunOnce reads the counters once and sends them to the audience.
-func (p *Ticker) RunOnce(ctx context.Context) error {
+func (t *Ticker) RunOnce(ctx context.Context) error {
 	// Half a tick of tolerance: a late timer must not cost a whole tick.
-	if p.Every != nil && time.Since(p.lastTick) < p.Every()-tickInterval/2 {
+	if t.Interval != nil && time.Since(t.lastTick) < t.Interval()-tickInterval/2 {
 		return nil
 	}
-	p.lastTick = time.Now()
-	sales := p.sales(ctx, p.Audience.Watched())
+	t.lastTick = time.Now()
+	sales := t.sales(ctx, t.Audience.Watched())
 	if len(sales) == 0 {
 		return nil
 	}
 	refs := shop.RefsOf(sales)
-	counters, err := p.Redis.Counters(ctx, refs)
+	counters, err := t.Redis.Counters(ctx, refs)
 	if err != nil && shop.UnreachableIn(err) == nil {
 		return err
 	}
 	// sales of unavailable partitions get no tick
 	counters = shop.RepliedCounters(refs, counters, shop.UnreachableIn(err))
-	changed := p.updateRates(time.Now(), counters)
-	p.Audience.Tick(p.Clock.Now(), counters)
-	p.announce(ctx, changed)
-	return p.publishViewers(ctx)
+	changed := t.updateRates(time.Now(), counters)
+	t.Audience.Tick(t.Clock.Now(), counters)
+	t.announce(ctx, changed)
+	return t.publishViewers(ctx)
 }
 
 // sales returns the watched sales. It omits those that cannot be found.
-func (p *Ticker) sales(ctx context.Context, watched []shop.ID) []*shop.Sale {
+func (t *Ticker) sales(ctx context.Context, watched []shop.ID) []*shop.Sale {
 	sales := make([]*shop.Sale, 0, len(watched))
 	for _, id := range watched {
-		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {
+		if sale, err := t.Catalogue.Sale(ctx, id); err == nil {
 			sales = append(sales, sale)
 		}
 	}
@@ -87,31 +87,31 @@ func (p *Ticker) sales(ctx context.Context, watched []shop.ID) []*shop.Sale {
 }
 
 // updateRates sets the rates and returns the sales that an operator has changed since the last tick.
-func (p *Ticker) updateRates(now time.Time, counters []shop.Counters) (changed []shop.Counters) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.series == nil {
-		p.series = make(map[shop.ID]*doneSeries)
+func (t *Ticker) updateRates(now time.Time, counters []shop.Counters) (changed []shop.Counters) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.series == nil {
+		t.series = make(map[shop.ID]*doneSeries)
 	}
 	for i := range counters {
 		c := &counters[i]
 		if !c.Loaded {
 			continue
 		}
-		s := p.series[c.Sale]
+		s := t.series[c.Sale]
 		if s == nil {
 			s = &doneSeries{}
-			p.series[c.Sale] = s
+			t.series[c.Sale] = s
 		}
 		c.Rate = s.push(now, c.Done)
-		if s.known && (s.paused != c.Paused || s.version != c.Version || s.added != c.Added) {
+		if s.initialized && (s.paused != c.Paused || s.version != c.Version || s.added != c.Added) {
 			changed = append(changed, *c)
 		}
-		s.known, s.paused, s.version, s.added = true, c.Paused, c.Version, c.Added
+		s.initialized, s.paused, s.version, s.added = true, c.Paused, c.Version, c.Added
 	}
-	for id, s := range p.series {
+	for id, s := range t.series {
 		if now.Sub(s.lastUse) > 2*rateWindow {
-			delete(p.series, id)
+			delete(t.series, id)
 		}
 	}
 	return changed
@@ -132,38 +132,38 @@ func (s *doneSeries) push(now time.Time, done int64) float64 {
 }
 
 // WithRate sets the last rate of this node, for views between two ticks.
-func (p *Ticker) WithRate(c shop.Counters) shop.Counters {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.series[c.Sale]; s != nil {
+func (t *Ticker) WithRate(c shop.Counters) shop.Counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.series[c.Sale]; s != nil {
 		c.Rate = s.rate
 	}
 	return c
 }
 
 // announce sends the complete view of a sale to its watchers after an operator's change.
-func (p *Ticker) announce(ctx context.Context, changed []shop.Counters) {
+func (t *Ticker) announce(ctx context.Context, changed []shop.Counters) {
 	for _, c := range changed {
-		if sale, err := p.Catalogue.Sale(ctx, c.Sale); err == nil {
-			p.Audience.SaleChanged(shop.ViewOf(sale, c, p.Clock.Now()))
+		if sale, err := t.Catalogue.Sale(ctx, c.Sale); err == nil {
+			t.Audience.SaleChanged(shop.ViewOf(sale, c, t.Clock.Now()))
 		}
 	}
 }
 
 // publishViewers publishes the viewers per sale of this node once per second.
-func (p *Ticker) publishViewers(ctx context.Context) error {
-	if time.Since(p.viewersPublished) < viewersInterval {
+func (t *Ticker) publishViewers(ctx context.Context) error {
+	if time.Since(t.viewersPublished) < viewersInterval {
 		return nil
 	}
-	p.viewersPublished = time.Now()
+	t.viewersPublished = time.Now()
 	counts := make(map[shop.SaleRef]int64)
-	for id, n := range p.Audience.WatchedBy() {
-		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {
+	for id, n := range t.Audience.WatchedBy() {
+		if sale, err := t.Catalogue.Sale(ctx, id); err == nil {
 			counts[sale.Ref()] = n
 		}
 	}
 	if len(counts) == 0 {
 		return nil
 	}
-	return p.Redis.SetWatching(ctx, p.Node, counts)
+	return t.Redis.SetWatching(ctx, t.Node, counts)
 }

@@ -22,8 +22,8 @@ const (
 //
 //	create (unarmed, create-only) → mark loaded in the database, if it was not edited since → arm
 //
-// After a crash between the steps they are repeated: an unarmed sale has sold nothing. A sale that is marked as loaded
-// but missing in Redis was lost, and only a recovery may restore it.
+// After a crash between the steps, the next load repeats them, because an unarmed sale has sold nothing. A sale that is
+// marked as loaded but missing in Redis was lost, and only a recovery may restore it.
 type Warmer struct {
 	Catalogue *Catalogue
 	Store     Store
@@ -34,7 +34,7 @@ type Warmer struct {
 	loads shop.SharedLoad[shop.ID, struct{}]
 
 	mu    sync.Mutex
-	known map[shop.ID]int64 // epochs of the sales that this node has armed
+	armed map[shop.ID]int64 // epochs of the sales that this node has armed
 }
 
 // Ensure loads the sale unless it is loaded. Concurrent callers share one load.
@@ -75,10 +75,10 @@ func (w *Warmer) load(ctx context.Context, id shop.ID) error {
 		return fmt.Errorf("arm sale %s: %w", id, err)
 	}
 	w.mu.Lock()
-	if w.known == nil {
-		w.known = make(map[shop.ID]int64)
+	if w.armed == nil {
+		w.armed = make(map[shop.ID]int64)
 	}
-	w.known[id] = epoch
+	w.armed[id] = epoch
 	w.mu.Unlock()
 	return nil
 }
@@ -98,7 +98,7 @@ func (w *Warmer) RunOnce(ctx context.Context) error {
 			continue
 		}
 		for _, sale := range sales {
-			if !w.warm(sale.ID) {
+			if !w.isArmed(sale.ID) {
 				failed = append(failed, w.Ensure(ctx, sale.ID))
 			}
 		}
@@ -106,10 +106,10 @@ func (w *Warmer) RunOnce(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (w *Warmer) warm(sale shop.ID) bool {
+func (w *Warmer) isArmed(sale shop.ID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, ok := w.known[sale]
+	_, ok := w.armed[sale]
 	return ok
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// referenceSlot is the slot length of the paces below; in shorter slots everything is faster.
+	// referenceSlot is the slot length for which the times below are set; in shorter slots the times are shorter.
 	referenceSlot = 5 * time.Minute
 	// crowdRate is the number of buys per second by the whole crowd. It does not grow with the crowd, so that a slot of
 	// five minutes sells over minutes.
@@ -32,7 +32,7 @@ const (
 type Crowd struct {
 	Base  string // http://host:port of the shop
 	Count int
-	Seed  string        // the same seed makes the same characters
+	Seed  string        // the same seed produces the same behaviour
 	Slot  time.Duration // length of slots; 0: five minutes
 }
 
@@ -56,7 +56,7 @@ func (c *Crowd) pace() time.Duration {
 	return c.scaled(max(minMeanPause, time.Duration(float64(c.Count)/crowdRate*float64(time.Second))))
 }
 
-// scaled converts a time for a slot of ordinary length to the slots of this shop. The minimum is shortest.
+// scaled converts a time for a slot of ordinary length to the slots of this shop. The minimum is minPause.
 func (c *Crowd) scaled(d time.Duration) time.Duration {
 	if c.Slot == 0 || c.Slot >= referenceSlot {
 		return d

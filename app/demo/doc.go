@@ -2,7 +2,7 @@
 //
 //   - Products (seeder.go, products.go, bulk.go): twelve products, and any number of further ones for size tests.
 //   - Slots (schedule.go, schedule_job.go): for the days of a real shop, or a rolling schedule without end.
-//   - Shoppers (crowd.go, shopper.go, refusal.go): simulated people, each with their own WebSocket. They log in as
+//   - Shoppers (crowd.go, shopper.go, refusal.go): simulated people. Each shopper has a WebSocket. They log in as
 //     guests, watch the current slot, buy now and then, sometimes cancel and mostly do not pay. They use only the public
 //     API.
 //

@@ -22,9 +22,9 @@ func (s *shopper) handleRejection(r wsclient.Request, e *shop.Error) (pause time
 	case shop.RateLimited, shop.Busy, shop.Internal:
 		return s.retry(r, e)
 	case shop.SoldOut:
-		if one, ok := s.sales[r.Sale]; ok {
-			one.Stock = 0 // until a tick reports returned units
-			s.sales[r.Sale] = one
+		if sale, ok := s.sales[r.Sale]; ok {
+			sale.Stock = 0 // until a tick reports returned units
+			s.sales[r.Sale] = sale
 		}
 	case shop.Paused, shop.LimitReached, shop.PassRequired, shop.CaptchaRequired:
 		delete(s.sales, r.Sale)

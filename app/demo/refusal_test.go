@@ -47,7 +47,7 @@ func newConnectedShopper(t *testing.T) (s *shopper, received <-chan wsclient.Req
 	return s, ops
 }
 
-// Sends an op and passes a rejection of it to the shopper.
+// sendRejected sends an op and passes a rejection of this op to the shopper.
 func (s *shopper) sendRejected(t *testing.T, r wsclient.Request, e *shop.Error) (time.Duration, error) {
 	t.Helper()
 	if err := s.conn.Send(r); err != nil {
@@ -64,7 +64,7 @@ func TestRejectedWatchIsRepeated(t *testing.T) {
 		s.slot = 7
 		pause, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Watch}, e)
 		if err != nil || pause < minRetryPause || pause < time.Duration(e.RetryMS)*time.Millisecond {
-			t.Fatalf("%s: pause %v, %v", e.Code, pause, err)
+			t.Fatalf("%s: got the pause %v, %v; want at least the retry time and no error", e.Code, pause, err)
 		}
 		if err := s.move(); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestRejectedWatchIsRepeated(t *testing.T) {
 		}
 		for _, op := range want {
 			if r := <-received; r.Op != op {
-				t.Fatalf("%s: %+v, want %s", e.Code, r, op)
+				t.Fatalf("%s: got the request %+v, want %s", e.Code, r, op)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestRejectedBuyIsRepeatedWithItsKey(t *testing.T) {
 	buy := wsclient.Request{Op: wsclient.Buy, Sale: 5, Qty: 2, Key: "demo-key-1"}
 	if pause, err := s.sendRejected(t, buy, shop.FailBusy("unknown", 500*time.Millisecond)); err != nil ||
 		pause < minRetryPause {
-		t.Fatalf("pause %v, %v", pause, err)
+		t.Fatalf("got the pause %v, %v; want at least %v and no error", pause, err, minRetryPause)
 	}
 	if err := s.move(); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestRejectedBuyIsRepeatedWithItsKey(t *testing.T) {
 	first, second := <-received, <-received
 	if second.ID == first.ID || second.Op != wsclient.Buy || second.Key != buy.Key || second.Sale != buy.Sale ||
 		second.Qty != buy.Qty {
-		t.Fatalf("%+v after %+v", second, first)
+		t.Fatalf("got %+v after %+v, want the same buy with another id", second, first)
 	}
 }
 
@@ -120,17 +120,17 @@ func TestPermanentRejectionIsNotRepeated(t *testing.T) {
 	}
 	for _, op := range []wsclient.Op{wsclient.Buy, wsclient.Buy, wsclient.Buy, wsclient.Watch} {
 		if r := <-received; r.Op != op {
-			t.Fatalf("%+v, want %s", r, op)
+			t.Fatalf("got the request %+v, want %s", r, op)
 		}
 	}
 	s.token = "old"
 	if _, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Hello},
 		shop.Fail(shop.Unauthorized, "ended")); err == nil ||
 		s.token != "" {
-		t.Fatalf("token %q, %v", s.token, err)
+		t.Fatalf("after a rejected token: got the token %q, %v; want no token and an error", s.token, err)
 	}
 	if _, err := s.sendRejected(t, wsclient.Request{Op: wsclient.Hello}, shop.FailBusy("later", time.Second)); err == nil {
-		t.Fatal("continues without hello")
+		t.Fatal("a rejected hello did not end the visit")
 	}
 }
 
@@ -154,7 +154,7 @@ func TestShopperWatchesOneSlot(t *testing.T) {
 		{Op: wsclient.Watch}, {Op: wsclient.Watch}, {Op: wsclient.Watch}, {Op: wsclient.Unwatch, Slot: 5},
 	} {
 		if r := <-received; r.Op != op.Op || r.Slot != op.Slot {
-			t.Fatalf("%+v, want %+v", r, op)
+			t.Fatalf("got the request %+v, want %+v", r, op)
 		}
 	}
 }

@@ -20,8 +20,8 @@ type Window struct{ Opens, Closes shop.Millis }
 type Hours struct{ Opens, Closes time.Duration }
 
 // Rolling plans consecutive slots of the given length, continuing existing ones, until a slot closes at or after until.
-// Without existing slots, or after a gap, it starts with one that has just closed and a shortened one that is open, so
-// that the next one opens soon: with slots of five minutes, 90 seconds from now.
+// Without existing slots, or after a gap, it starts with a slot that has just closed and a shortened slot that is open,
+// so that the next slot opens soon: 90 seconds from now if slots last five minutes.
 func Rolling(existing []shop.Slot, now, until shop.Millis, length time.Duration) []Window {
 	var last shop.Millis
 	for _, s := range existing {

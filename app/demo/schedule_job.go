@@ -23,10 +23,10 @@ type ScheduleJob struct {
 }
 
 // RunOnce adds the missing slots.
-func (k *ScheduleJob) RunOnce(ctx context.Context) error {
-	now := k.Now()
-	until := now.Add(slotsAhead * k.Slot)
-	existing, err := k.Seeder.Store.Slots(ctx, now.Add(-k.Slot), until.Add(k.Slot))
+func (j *ScheduleJob) RunOnce(ctx context.Context) error {
+	now := j.Now()
+	until := now.Add(slotsAhead * j.Slot)
+	existing, err := j.Seeder.Store.Slots(ctx, now.Add(-j.Slot), until.Add(j.Slot))
 	if err != nil {
 		return fmt.Errorf("read slots: %w", err)
 	}
@@ -36,14 +36,14 @@ func (k *ScheduleJob) RunOnce(ctx context.Context) error {
 			plan = append(plan, Window{slot.OpensAt, slot.ClosesAt})
 		}
 	}
-	plan = append(plan, Rolling(existing, now, until, k.Slot)...)
-	if _, err := k.Seeder.Schedule(ctx, plan); err != nil {
+	plan = append(plan, Rolling(existing, now, until, j.Slot)...)
+	if _, err := j.Seeder.Schedule(ctx, plan); err != nil {
 		return fmt.Errorf("extend the schedule: %w", err)
 	}
 	return nil
 }
 
 // Run extends the schedule until ctx ends.
-func (k *ScheduleJob) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, k.Slot/checksPerSlot, "keep the schedule rolling", k.RunOnce)
+func (j *ScheduleJob) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, j.Slot/checksPerSlot, "extend the schedule", j.RunOnce)
 }

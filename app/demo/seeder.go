@@ -91,11 +91,11 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 			continue
 		}
 		filled++
-		made, err := s.sales(slot)
+		added, err := s.sales(slot)
 		if err != nil {
 			return 0, err
 		}
-		sales = append(sales, made...)
+		sales = append(sales, added...)
 	}
 	if len(sales) == 0 {
 		return 0, nil
@@ -106,22 +106,22 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	return filled, nil
 }
 
-// sales returns the slot's part of the offers, after that of the previous slot of the same length.
+// sales returns the new sales of a slot. Consecutive slots of the same length get consecutive parts of the offers.
 func (s *Seeder) sales(slot shop.Slot) ([]shop.Sale, error) {
 	first := int(slot.OpensAt/(slot.ClosesAt-slot.OpensAt)) * salesPerSlot
-	made := make([]shop.Sale, salesPerSlot)
-	for i := range made {
+	added := make([]shop.Sale, salesPerSlot)
+	for i := range added {
 		id, err := s.Mint()
 		if err != nil {
 			return nil, fmt.Errorf("mint sale id: %w", err)
 		}
 		o := offers[(first+i)%len(offers)]
-		made[i] = shop.Sale{
+		added[i] = shop.Sale{
 			ID: id, Slot: slot.ID, Partition: (first + i) % s.Partitions, Product: o.product,
 			PriceFen: o.product.ListPriceFen * o.percent / 100 / 100 * 100, // whole yuan
 			Initial:  o.units, Limit: o.limit, Cap: backoffice.DefaultCap(o.limit),
 			OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: s.Challenge, Version: 1,
 		}
 	}
-	return made, nil
+	return added, nil
 }

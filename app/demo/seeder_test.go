@@ -30,13 +30,13 @@ func TestProductsAreAddedOnce(t *testing.T) {
 	products, more, err := s.Store.Products(t.Context(), 0, 1, 100)
 	categories, failed := s.Store.Categories(t.Context())
 	if err != nil || failed != nil || more || len(products) != 12 || len(categories) != 4 {
-		t.Errorf("%d products in %d categories: %v, %v", len(products), len(categories), err, failed)
+		t.Errorf("got %d products in %d categories, %v, %v; want 12 in 4", len(products), len(categories), err, failed)
 	}
 	for _, short := range products {
 		p, err := s.Store.Product(t.Context(), short.ID)
 		if err != nil || p.Description == "" || p.Rules == "" || !strings.HasPrefix(p.Images[0].URL, "/products/") ||
 			p.Images[0].Alt == "" {
-			t.Errorf("%s is not complete", p.Name)
+			t.Errorf("product %s: got %+v, want a description, rules and a picture", p.Name, p)
 		}
 	}
 }
@@ -56,11 +56,11 @@ func TestRollingWithoutSlotsStartsWithAShortSlot(t *testing.T) {
 		{start + 690*second, start + 990*second},
 	}
 	if len(plan) != len(want) {
-		t.Fatalf("%d windows: %v", len(plan), plan)
+		t.Fatalf("got %d windows %v, want %d", len(plan), plan, len(want))
 	}
 	for i := range want {
 		if plan[i] != want[i] {
-			t.Errorf("window %d: %v, want %v", i, plan[i], want[i])
+			t.Errorf("window %d: got %v, want %v", i, plan[i], want[i])
 		}
 	}
 }
@@ -69,7 +69,8 @@ func TestRollingContinuesWithoutGapOrOverlap(t *testing.T) {
 	t.Parallel()
 	now := 1_000_000 * minute
 	for name, last := range map[string]shop.Millis{
-		"long ago": now - 60*minute, "a moment ago": now - 500, "a minute ago": now - minute, "open": now + minute,
+		"a slot closed long ago": now - 60*minute, "a slot closed 0.5 s ago": now - 500,
+		"a slot closed a minute ago": now - minute, "an open slot": now + minute,
 	} {
 		existing := []shop.Slot{{ID: 1, OpensAt: last - 5*minute, ClosesAt: last}}
 		plan := Rolling(existing, now, now+20*minute, RollingSlot)
@@ -81,7 +82,7 @@ func TestRollingContinuesWithoutGapOrOverlap(t *testing.T) {
 			end = w.Closes
 		}
 		if end < now+20*minute {
-			t.Errorf("%s: ends too early", name)
+			t.Errorf("%s: the plan ends at %d, want at least %d", name, end-now, 20*minute)
 		}
 	}
 }
@@ -97,13 +98,13 @@ func TestScheduleJobFillsEverySlot(t *testing.T) {
 	readSlots := func() (slots []shop.Slot, last shop.Millis) {
 		slots, err := s.Store.Slots(t.Context(), start-60*minute, now+600*minute)
 		if err != nil || len(slots) == 0 {
-			t.Fatal(len(slots), err)
+			t.Fatalf("got %d slots, %v; want at least 1", len(slots), err)
 		}
 		return slots, slots[len(slots)-1].ClosesAt
 	}
-	k := &ScheduleJob{Seeder: s, Slot: RollingSlot, Now: func() shop.Millis { return now }}
+	j := &ScheduleJob{Seeder: s, Slot: RollingSlot, Now: func() shop.Millis { return now }}
 	for range 3 {
-		if err := k.RunOnce(t.Context()); err != nil {
+		if err := j.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		now += 7 * minute
@@ -114,7 +115,7 @@ func TestScheduleJobFillsEverySlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := k.RunOnce(t.Context()); err != nil {
+	if err := j.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	slots, _ := readSlots()
@@ -125,11 +126,11 @@ func TestScheduleJobFillsEverySlot(t *testing.T) {
 			products[sale.Product.ID] = true
 			if sale.PriceFen <= 0 || sale.PriceFen >= sale.Product.ListPriceFen || sale.Cap < sale.Limit ||
 				sale.Initial < 1 || sale.Partition > 7 {
-				t.Errorf("sale %+v", sale)
+				t.Errorf("got the invalid sale %+v", sale)
 			}
 		}
 		if err != nil || len(products) < 6 {
-			t.Errorf("slot %d has %d products: %v", slot.ID, len(products), err)
+			t.Errorf("slot %d: got %d products, %v; want at least 6", slot.ID, len(products), err)
 		}
 	}
 }
@@ -160,6 +161,6 @@ func TestBulkReportsProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if products != 4500 || len(progress) != 3 || progress[2] != 4500 {
-		t.Errorf("%d products, progress %v", products, progress)
+		t.Errorf("got %d products and the progress %v, want 4500 products in 3 batches", products, progress)
 	}
 }

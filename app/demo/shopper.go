@@ -61,11 +61,11 @@ func (s *shopper) visit(ctx context.Context) error {
 	defer close(ended)
 	s.repeat, s.slot = nil, 0
 	s.sales, s.cancelAt = make(map[shop.ID]shop.SaleView), make(map[shop.ID]time.Time)
-	return s.shop(ctx, frames)
+	return s.handleFrames(ctx, frames)
 }
 
 // shop handles frames and makes a move now and then.
-func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error {
+func (s *shopper) handleFrames(ctx context.Context, frames <-chan *wsclient.Frame) error {
 	err := s.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: s.token})
 	if err == nil {
 		err = s.watch()
@@ -110,7 +110,7 @@ func (s *shopper) firstMove() time.Duration { return s.randomUpTo(max(s.rush, s.
 // watch requests the current slot.
 func (s *shopper) watch() error { return s.conn.Send(wsclient.Request{Op: wsclient.Watch}) }
 
-// Handles a frame. A pause above 0 is the time until the next move.
+// onFrame handles a frame. A pause above 0 is the time until the next move.
 func (s *shopper) onFrame(f *wsclient.Frame) (pause time.Duration, err error) {
 	switch {
 	case f.Error != nil:
@@ -144,8 +144,8 @@ func (s *shopper) storeSnapshot(snapshot json.RawMessage) error {
 		return fmt.Errorf("read the sales: %w", err)
 	}
 	clear(s.sales)
-	for _, one := range view.Sales {
-		s.sales[one.ID] = one
+	for _, sale := range view.Sales {
+		s.sales[sale.ID] = sale
 	}
 	if len(view.Sales) == 0 || view.Sales[0].Slot == s.slot {
 		return nil
@@ -160,9 +160,9 @@ func (s *shopper) storeSnapshot(snapshot json.RawMessage) error {
 // updateStock stores new numbers of watched sales.
 func (s *shopper) updateStock(lines []wsclient.TickLine) {
 	for _, line := range lines {
-		if one, ok := s.sales[line.ID]; ok {
-			one.Stock = line.Stock
-			s.sales[line.ID] = one
+		if sale, ok := s.sales[line.ID]; ok {
+			sale.Stock = line.Stock
+			s.sales[line.ID] = sale
 		}
 	}
 }
@@ -181,9 +181,9 @@ func (s *shopper) move() error {
 		}
 	}
 	var available []shop.SaleView
-	for _, one := range s.sales {
-		if one.Phase == shop.Open && one.Stock > 0 {
-			available = append(available, one)
+	for _, sale := range s.sales {
+		if sale.Phase == shop.Open && sale.Stock > 0 {
+			available = append(available, sale)
 		}
 	}
 	if len(available) == 0 {

@@ -54,7 +54,7 @@ func TestTickUpdatesWatchedStock(t *testing.T) {
 		}
 	}
 	if got := s.sales[7]; len(s.sales) != 1 || got.Stock != 3 || got.Limit != 2 || got.Phase != shop.Open {
-		t.Errorf("got %+v", s.sales)
+		t.Errorf("got the sales %+v, want sale 7 with the stock of the tick", s.sales)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestCrowdRateDoesNotGrowWithItsSize(t *testing.T) {
 	for _, n := range []int{1, 50, 500, 10_000} {
 		rate := float64(n) / (&Crowd{Count: n}).pace().Seconds()
 		if rate > 5.1 {
-			t.Errorf("%d shoppers buy %.1f times per second", n, rate)
+			t.Errorf("%d shoppers: got %.1f buys per second, want at most 5.1", n, rate)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package journal is the audit log of operations by operators. A change, its row in the journal and its result are one
 // transaction. An operation with the same key is performed once. Each row contains the hash of the previous row, so
-// that a removed or changed row is found.
+// that the verification finds a removed or changed row.
 //
-//	Act ─▶ lock the head ─▶ key exists: stored result │ change, row, result ─▶ COMMIT ─▶ effects, at least once
+//	RunOperation ─▶ lock the head ─▶ key exists: stored result │ change, row, result ─▶ COMMIT ─▶ effects, at least once
 //
 // Entry points: store.Store.RunOperation and store.RunOperationFor (perform an operation), [Journal.VerifyJournal]
 // (verify the hashes).

@@ -17,7 +17,7 @@ import (
 // row. To change, remove or insert a row, an attacker must rewrite all later rows. A comparison with a stored hash (a
 // head) then finds the change.
 
-// Entry is one row.
+// Entry is one row of the journal.
 type Entry struct {
 	Seq         int64           `json:"seq"` // 1, 2, 3 …, without a gap
 	At          shop.Millis     `json:"at"`
@@ -68,7 +68,7 @@ func (h Head) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Ha
 func ParseHead(text string) (Head, error) {
 	number, hash, _ := strings.Cut(text, ":")
 	seq, err := strconv.ParseInt(number, 10, 64)
-	if raw, wrong := hex.DecodeString(hash); err != nil || wrong != nil || seq < 1 || len(raw) != sha256.Size {
+	if raw, hashErr := hex.DecodeString(hash); err != nil || hashErr != nil || seq < 1 || len(raw) != sha256.Size {
 		return Head{}, shop.Fail(shop.BadRequest, "a head must be the number of a row, a colon and its hash, as verify prints it")
 	}
 	return Head{seq, strings.ToLower(hash)}, nil
@@ -86,11 +86,11 @@ type Query struct {
 
 // Report is the result of a verification.
 type Report struct {
-	Rows  int64  `json:"rows"` // verified rows
-	Head  Head   `json:"head"` // the last verified row; store it elsewhere
-	OK    bool   `json:"ok"`
-	Wrong string `json:"wrong,omitempty"` // the first error
-	At    int64  `json:"at,omitempty"`    // the row of the error
+	Rows    int64  `json:"rows"` // number of verified rows
+	Head    Head   `json:"head"` // of the last verified row; operators store it outside the database
+	OK      bool   `json:"ok"`
+	Problem string `json:"wrong,omitempty"` // the first error
+	At      int64  `json:"at,omitempty"`    // the row of the error
 }
 
 // journalPage is the number of rows per read.
@@ -101,7 +101,7 @@ type Journal struct {
 	Store Store
 }
 
-// ListJournal returns rows, newest first; more reports whether older ones exist.
+// ListJournal returns rows, newest first; more reports whether older rows exist.
 func (j *Journal) ListJournal(ctx context.Context, q Query) (page []Entry, more bool, err error) {
 	limit := q.Limit
 	q.Limit++
@@ -111,29 +111,29 @@ func (j *Journal) ListJournal(ctx context.Context, q Query) (page []Entry, more 
 
 // VerifyJournal reads the whole journal and reports the first invalid row. The journal must also contain the given head
 // from an earlier report ("": no head).
-func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, error) {
+func (j *Journal) VerifyJournal(ctx context.Context, headText string) (Report, error) {
 	var givenHead Head
-	if written != "" {
+	if headText != "" {
 		var err error
-		if givenHead, err = ParseHead(written); err != nil {
+		if givenHead, err = ParseHead(headText); err != nil {
 			return Report{}, err
 		}
 	}
-	// Read the head first. Operations continue during the verification, so the rows may go beyond the head, but must
-	// contain it.
+	// Read the head first. Operations continue during the verification, so there may be newer rows than the head. The
+	// row of the head must exist.
 	head, err := j.Store.JournalHead(ctx)
 	if err != nil {
-		return Report{}, shop.Unreadable("the journal", err)
+		return Report{}, shop.Unavailable("the journal", err)
 	}
 	w := journalWalk{required: []Head{head, givenHead}}
 	for {
 		rows, err := j.Store.JournalFrom(ctx, w.last.Seq+1, journalPage)
 		if err != nil {
-			return Report{}, shop.Unreadable("the journal", err)
+			return Report{}, shop.Unavailable("the journal", err)
 		}
 		for i := range rows {
 			if wrong := w.step(&rows[i]); wrong != "" {
-				return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: rows[i].Seq}, nil
+				return Report{Rows: w.last.Seq, Head: w.last, Problem: wrong, At: rows[i].Seq}, nil
 			}
 		}
 		if len(rows) < journalPage {
@@ -143,7 +143,7 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, er
 	for _, h := range w.required {
 		if h.Seq > w.last.Seq {
 			wrong := fmt.Sprintf("the journal ends with row %d, but row %d existed before", w.last.Seq, h.Seq)
-			return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: w.last.Seq + 1}, nil
+			return Report{Rows: w.last.Seq, Head: w.last, Problem: wrong, At: w.last.Seq + 1}, nil
 		}
 	}
 	return Report{Rows: w.last.Seq, Head: w.last, OK: true}, nil

@@ -13,13 +13,13 @@ import (
 	"stampede/app/shop"
 )
 
-// rows is a journal in memory.
-type rows struct {
+// memoryJournal is a journal in memory.
+type memoryJournal struct {
 	journal.Store
 	all []journal.Entry
 }
 
-func (r *rows) JournalHead(context.Context) (journal.Head, error) {
+func (r *memoryJournal) JournalHead(context.Context) (journal.Head, error) {
 	if len(r.all) == 0 {
 		return journal.Head{}, nil
 	}
@@ -27,13 +27,13 @@ func (r *rows) JournalHead(context.Context) (journal.Head, error) {
 	return journal.Head{Seq: last.Seq, Hash: last.Hash}, nil
 }
 
-func (r *rows) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.Entry, error) {
+func (r *memoryJournal) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.Entry, error) {
 	from := min(int(seq)-1, len(r.all))
 	return r.all[from:min(from+limit, len(r.all))], nil
 }
 
-// rewrite recomputes the hashes of all rows, starting at one.
-func (r *rows) rewrite(from int) {
+// rewrite recomputes the hashes of the rows, starting at index from.
+func (r *memoryJournal) rewrite(from int) {
 	for i := from; i < len(r.all); i++ {
 		if r.all[i].PrevHash = ""; i > 0 {
 			r.all[i].PrevHash = r.all[i-1].Hash
@@ -42,9 +42,9 @@ func (r *rows) rewrite(from int) {
 	}
 }
 
-// written returns a journal of n operations.
-func written(n int) *rows {
-	r := &rows{}
+// newJournal returns a journal of n operations.
+func newJournal(n int) *memoryJournal {
+	r := &memoryJournal{}
 	for i := range n {
 		r.all = append(r.all, journal.Entry{
 			Seq: int64(i) + 1, ActorName: "ada", Kind: "sale.pause", Object: "sale:5", Note: "n",
@@ -59,37 +59,37 @@ func written(n int) *rows {
 func TestVerifyFindsEveryChange(t *testing.T) {
 	t.Parallel()
 	const total = journal.Page + 20 // more than one page
-	good := written(total)
+	good := newJournal(total)
 	head, _ := good.JournalHead(t.Context())
 	earlyHead := journal.Head{Seq: 7, Hash: good.all[6].Hash}
 	for name, c := range map[string]struct {
-		change func(r *rows)
+		change func(r *memoryJournal)
 		head   string
 		at     int64 // 0: valid
 	}{
-		"no change":                    {func(*rows) {}, "", 0},
-		"no change, with a head":       {func(*rows) {}, earlyHead.String(), 0},
-		"actor changed":                {func(r *rows) { r.all[3].ActorName = "eve" }, "", 4},
-		"kind changed on a later page": {func(r *rows) { r.all[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
-		"time changed":                 {func(r *rows) { r.all[0].At = 1 }, "", 1},
-		"result changed":               {func(r *rows) { r.all[4].Result = json.RawMessage(`{}`) }, "", 5},
-		"row and its hash changed":     {func(r *rows) { r.all[3].Note = "m"; r.all[3].Hash = r.all[3].Sum() }, "", 5},
-		"row removed":                  {func(r *rows) { r.all = slices.Delete(r.all, 3, 4) }, "", 5},
-		"last row removed":             {func(r *rows) { r.all = r.all[:total-1] }, head.String(), total},
-		"all rows removed":             {func(r *rows) { r.all = nil }, earlyHead.String(), 1},
-		"two rows exchanged":           {func(r *rows) { r.all[3], r.all[4] = r.all[4], r.all[3] }, "", 5},
-		"rewritten before the head":    {func(r *rows) { r.all[3].Note = "m"; r.rewrite(3) }, earlyHead.String(), 7},
-		"rewritten after the head":     {func(r *rows) { r.all[9].Note = "m"; r.rewrite(9) }, earlyHead.String(), 0},
+		"no change":                    {func(*memoryJournal) {}, "", 0},
+		"no change, with a head":       {func(*memoryJournal) {}, earlyHead.String(), 0},
+		"actor changed":                {func(r *memoryJournal) { r.all[3].ActorName = "eve" }, "", 4},
+		"kind changed on a later page": {func(r *memoryJournal) { r.all[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
+		"time changed":                 {func(r *memoryJournal) { r.all[0].At = 1 }, "", 1},
+		"result changed":               {func(r *memoryJournal) { r.all[4].Result = json.RawMessage(`{}`) }, "", 5},
+		"row and its hash changed":     {func(r *memoryJournal) { r.all[3].Note = "m"; r.all[3].Hash = r.all[3].Sum() }, "", 5},
+		"row removed":                  {func(r *memoryJournal) { r.all = slices.Delete(r.all, 3, 4) }, "", 5},
+		"last row removed":             {func(r *memoryJournal) { r.all = r.all[:total-1] }, head.String(), total},
+		"all rows removed":             {func(r *memoryJournal) { r.all = nil }, earlyHead.String(), 1},
+		"two rows exchanged":           {func(r *memoryJournal) { r.all[3], r.all[4] = r.all[4], r.all[3] }, "", 5},
+		"rewritten before the head":    {func(r *memoryJournal) { r.all[3].Note = "m"; r.rewrite(3) }, earlyHead.String(), 7},
+		"rewritten after the head":     {func(r *memoryJournal) { r.all[9].Note = "m"; r.rewrite(9) }, earlyHead.String(), 0},
 	} {
-		r := &rows{all: slices.Clone(good.all)}
+		r := &memoryJournal{all: slices.Clone(good.all)}
 		c.change(r)
 		report, err := (&journal.Journal{Store: r}).VerifyJournal(t.Context(), c.head)
-		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Wrong == "") != report.OK {
+		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Problem == "") != report.OK {
 			t.Errorf("%s: got %+v, %v; want an error at row %d (0: none)", name, report, err, c.at)
 		}
 	}
-	// The journal's head is stored separately, so rows removed at the end are found without a head from elsewhere.
-	cut := &truncatedRows{rows{all: good.all[:5]}, head}
+	// The head of the journal is stored separately, so rows removed at the end are found without a given head.
+	cut := &truncatedRows{memoryJournal{all: good.all[:5]}, head}
 	report, err := (&journal.Journal{Store: cut}).VerifyJournal(t.Context(), "")
 	if err != nil || report.OK || report.At != 6 {
 		t.Errorf("rows removed at the end: got %+v, %v; want an error at row 6", report, err)
@@ -97,7 +97,7 @@ func TestVerifyFindsEveryChange(t *testing.T) {
 }
 
 type truncatedRows struct {
-	rows
+	memoryJournal
 	head journal.Head
 }
 

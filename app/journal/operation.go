@@ -31,8 +31,8 @@ type Actor struct {
 	Request string // the request id, for the log; "" from the command line
 	Key     string // idempotency key: 8–64 characters of A-Z a-z 0-9 _ -
 	Hash    string // of the request, hex: the same key with another hash is rejected
-	Note    string // the reason, for operations without a note of their own
-	Dry     bool   // validate only: roll back and write no journal row
+	Note    string // the reason; used if the Operation has no note
+	DryRun  bool   // validate only: roll back and write no journal row
 }
 
 // Check rejects an invalid key or note.
@@ -56,13 +56,13 @@ type Operation struct {
 
 // Done is the outcome of an operation.
 type Done struct {
-	Seq      int64           // of its row in the journal
-	Result   json.RawMessage // as returned the first time
-	Repeated bool            // it was performed before; nothing was changed now
+	Seq      int64           // number of the row in the journal
+	Result   json.RawMessage // the result of the first run
+	Repeated bool            // an earlier request performed the operation; this request changed nothing
 }
 
-// Into decodes the result of an operation.
-func (d *Done) Into(target any) error {
+// Decode decodes the result of an operation.
+func (d *Done) Decode(target any) error {
 	if err := json.Unmarshal(d.Result, target); err != nil {
 		return fmt.Errorf("decode the result of operation %d: %w", d.Seq, err)
 	}

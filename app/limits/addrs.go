@@ -7,8 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Addrs has a token bucket for each network of a client (shop.Networks), in a table each, so that a flood of narrow
-// networks cannot evict the bucket of the wide one that bounds it. A nil one admits everything.
+// Addrs has a token bucket for each network of a client (shop.Networks). Own networks and wide networks have separate
+// tables, so that a flood of own networks cannot evict the bucket of their wide network. A nil Addrs admits everything.
 type Addrs struct{ own, wide *Table[netip.Prefix] }
 
 // NewAddrs returns nil for a pace without a limit.
@@ -54,7 +54,7 @@ func (a *Addrs) GiveBack(addr netip.Addr) {
 	}
 }
 
-// Wait returns how long Take would reject now; it takes nothing.
+// Wait returns how long Take would reject the address. It takes no token.
 func (a *Addrs) Wait(addr netip.Addr) time.Duration {
 	if a == nil {
 		return 0

@@ -78,14 +78,14 @@ func TestPlacesAreLimitedPerUserAndAddress(t *testing.T) {
 		}
 		return n
 	}
-	at := func(addr netip.Addr) func(int) netip.Addr { return func(int) netip.Addr { return addr } }
+	sameAddr := func(addr netip.Addr) func(int) netip.Addr { return func(int) netip.Addr { return addr } }
 	site := func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0xfd, 7: byte(i)}) }
-	elsewhere := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}) }
+	otherAddr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}) }
 	for name, c := range map[string]struct{ got, want int }{
-		"a user":         {fill(7, at(home)), 3},
-		"an address":     {fill(0, at(office)), 4},
-		"a site":         {fill(0, site), 50}, // half of all
-		"all the others": {fill(0, elsewhere), 100 - 3 - 4 - 50},
+		"a user":          {fill(7, sameAddr(home)), 3},
+		"an address":      {fill(0, sameAddr(office)), 4},
+		"a site":          {fill(0, site), 50}, // half of Max
+		"other addresses": {fill(0, otherAddr), 100 - 3 - 4 - 50},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s holds %d, want %d", name, c.got, c.want)

@@ -98,7 +98,7 @@ type buckets struct {
 	users  *Table[shop.ID]
 	addrs  *Addrs
 	all    *bucket      // nil: no limit
-	now    func() int64 // one reading of the clock for all three
+	now    func() int64 // the clock; one reading for all three limits
 }
 
 func newBuckets(l Limits) *buckets {

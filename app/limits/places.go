@@ -15,8 +15,8 @@ type Places struct {
 	nets            map[netip.Prefix]int // see shop.Networks
 }
 
-// HasRoom reports whether a user (0: unknown) may hold one more from an address (zero: unknown). An IPv6 site may hold
-// shop.WideFactor times as many as an address, and at most half of the total.
+// HasRoom reports whether a user (0: unknown) at an address (zero: unknown) may hold one more resource. An IPv6 site
+// may hold shop.WideFactor times as many as an address, and at most half of Max.
 func (p *Places) HasRoom(user shop.ID, addr netip.Addr) bool {
 	own, wide := shop.Networks(addr)
 	site := p.Addr * shop.WideFactor
@@ -30,13 +30,13 @@ func (p *Places) HasRoom(user shop.ID, addr netip.Addr) bool {
 
 func hasRoom(taken, limit int) bool { return limit <= 0 || taken < limit }
 
-// Held returns how many an address holds.
+// Held returns how many resources an address holds.
 func (p *Places) Held(addr netip.Addr) int {
 	own, _ := shop.Networks(addr)
 	return p.nets[own]
 }
 
-// Add counts n more; n is negative for released ones.
+// Add counts n more resources; n is negative for released resources.
 func (p *Places) Add(user shop.ID, addr netip.Addr, n int) {
 	if p.nets == nil {
 		p.users, p.nets = make(map[shop.ID]int), make(map[netip.Prefix]int)

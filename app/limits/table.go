@@ -17,7 +17,8 @@ const (
 )
 
 // Table has a token bucket for each key and drops full ones. A nil table admits everything. Under a flood of keys it
-// drops others as well, the fullest first; their owners get a full bucket. So memory stays bounded.
+// also drops other buckets, the fullest first; their keys start with a full bucket again. Memory therefore stays
+// bounded.
 type Table[K comparable] struct {
 	steps steps
 	now   func() int64 // nanoseconds of a monotonic clock
@@ -63,11 +64,11 @@ func (t *Table[K]) takeAt(key K, now int64) (wait time.Duration) {
 }
 
 // takeWith is Take with a pace for this key.
-func (t *Table[K]) takeWith(key K, now int64, by steps) (wait time.Duration) {
-	s := t.of(key)
+func (t *Table[K]) takeWith(key K, now int64, pace steps) (wait time.Duration) {
+	s := t.shardOf(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, wait := by.take(s.buckets[key], now)
+	next, wait := pace.take(s.buckets[key], now)
 	if wait == 0 {
 		s.set(key, next, now)
 	}
@@ -81,21 +82,21 @@ func (t *Table[K]) GiveBack(key K) {
 	}
 }
 
-func (t *Table[K]) giveBackWith(key K, by steps) {
-	s := t.of(key)
+func (t *Table[K]) giveBackWith(key K, pace steps) {
+	s := t.shardOf(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bucket, known := s.buckets[key]; known {
-		s.buckets[key] = bucket - by.every
+		s.buckets[key] = bucket - pace.every
 	}
 }
 
-// Wait returns how long Take would reject now; it takes nothing.
+// Wait returns how long Take would reject the key. It takes no token.
 func (t *Table[K]) Wait(key K) time.Duration {
 	if t == nil {
 		return 0
 	}
-	s := t.of(key)
+	s := t.shardOf(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, wait := t.steps.take(s.buckets[key], t.now())
@@ -105,13 +106,13 @@ func (t *Table[K]) Wait(key K) time.Duration {
 // Hold makes Take reject for the given wait.
 func (t *Table[K]) Hold(key K, wait time.Duration) {
 	now := t.now()
-	s := t.of(key)
+	s := t.shardOf(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set(key, now+t.steps.slack+int64(wait), now)
 }
 
-func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }
+func (t *Table[K]) shardOf(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }
 
 // set stores a bucket. A full shard first drops full buckets and, under a flood, the fullest until half are left.
 // Callers hold mu.
@@ -130,7 +131,7 @@ func (s *shard[K]) shrink(now int64) {
 	}
 }
 
-// bucket is a single token bucket with a variable pace. A nil one admits everything.
+// bucket is a single token bucket with a variable pace. A nil bucket admits everything.
 type bucket struct {
 	mu    sync.Mutex
 	steps steps
@@ -164,7 +165,7 @@ type Pace struct {
 	Burst  int
 }
 
-// Shared returns one node's part of a shared pace.
+// Shared returns the pace of one node if the given number of nodes share p.
 func (p Pace) Shared(nodes int) Pace {
 	if nodes <= 1 || p.Rate <= 0 {
 		return p
@@ -175,10 +176,10 @@ func (p Pace) Shared(nodes int) Pace {
 }
 
 // steps are a pace in nanoseconds. A bucket is one number: the instant at which it is full again (generic cell rate
-// algorithm), so a full one need not be stored.
+// algorithm), so a full bucket need not be stored.
 type steps struct {
 	every int64 // between two tokens
-	slack int64 // how far ahead of now a bucket may be when one more is taken
+	slack int64 // how far ahead of now a bucket may be when one more token is taken
 }
 
 func (p Pace) steps() steps {
@@ -186,7 +187,7 @@ func (p Pace) steps() steps {
 	return steps{every: every, slack: every * int64(max(1, p.Burst)-1)}
 }
 
-// take returns the bucket after one token was taken, or the wait until one can be.
+// take returns the bucket after one token was taken, or the wait until a token can be taken.
 func (s steps) take(bucket, now int64) (next int64, wait time.Duration) {
 	bucket = max(bucket, now)
 	if early := bucket - now - s.slack; early > 0 {

@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// clocked returns a table whose clock the test moves.
-func clocked[K comparable](p Pace) (*Table[K], func(d time.Duration)) {
+// tableWithClock returns a table, and a function that advances its clock.
+func tableWithClock[K comparable](p Pace) (*Table[K], func(d time.Duration)) {
 	t := NewTable[K](p)
 	now := int64(0)
 	t.now = func() int64 { return now }
@@ -19,7 +19,7 @@ func clocked[K comparable](p Pace) (*Table[K], func(d time.Duration)) {
 
 func TestTableRefills(t *testing.T) {
 	t.Parallel()
-	table, pass := clocked[string](Pace{2, time.Second, 2})
+	table, advance := tableWithClock[string](Pace{2, time.Second, 2})
 	for i, want := range []time.Duration{0, 0, 500 * time.Millisecond, 500 * time.Millisecond} {
 		if wait := table.Take("a"); wait != want {
 			t.Errorf("token %d: wait %v, want %v", i+1, wait, want)
@@ -28,7 +28,7 @@ func TestTableRefills(t *testing.T) {
 	if wait := table.Take("b"); wait != 0 {
 		t.Errorf("another key waits %v, want 0", wait)
 	}
-	pass(600 * time.Millisecond)
+	advance(600 * time.Millisecond)
 	if wait := table.Take("a"); wait != 0 || table.Wait("a") == 0 {
 		t.Errorf("after the refill: got waits %v and %v, want 0 and more", wait, table.Wait("a"))
 	}
@@ -37,7 +37,7 @@ func TestTableRefills(t *testing.T) {
 // The burst and the rate after it are independent. A rejected call takes no token.
 func TestPaceAllowsABurst(t *testing.T) {
 	t.Parallel()
-	table, pass := clocked[int](Pace{Rate: 60, Period: time.Minute, Burst: 300})
+	table, advance := tableWithClock[int](Pace{Rate: 60, Period: time.Minute, Burst: 300})
 	for i := range 300 {
 		if wait := table.Take(1); wait != 0 {
 			t.Fatalf("token %d waits %v, want 0", i+1, wait)
@@ -48,22 +48,22 @@ func TestPaceAllowsABurst(t *testing.T) {
 			t.Fatalf("after the burst: got wait %v, want 1 s", wait)
 		}
 	}
-	pass(time.Second)
+	advance(time.Second)
 	if wait := table.Take(1); wait != 0 {
 		t.Errorf("after the pause: got wait %v, want 0", wait)
 	}
-	pass(time.Hour)
+	advance(time.Hour)
 	for i := range 300 {
 		if wait := table.Take(1); wait != 0 {
 			t.Fatalf("token %d of the next burst waits %v, want 0", i+1, wait)
 		}
 	}
 	if wait := table.Take(1); wait != time.Second {
-		t.Errorf("the next burst is larger than 300: wait %v", wait)
+		t.Errorf("after the next burst: got wait %v, want 1 s", wait)
 	}
 }
 
-// A flood of keys does not grow memory, and an active key is reset at most once in a while.
+// A flood of keys does not increase the number of buckets beyond maxBuckets.
 func TestTableMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	table := NewTable[int](Pace{1, time.Hour, 1})
@@ -75,7 +75,7 @@ func TestTableMemoryIsBounded(t *testing.T) {
 		kept += len(table.shard[i].buckets)
 	}
 	if kept > maxBuckets {
-		t.Errorf("unexpected number of buckets: %d", kept)
+		t.Errorf("got %d buckets, want at most %d", kept, maxBuckets)
 	}
 }
 
@@ -111,8 +111,8 @@ var (
 	home   = netip.MustParseAddr("192.0.2.2")
 )
 
-// limited checks that the error is that of a limit, with the wait.
-func limited(t *testing.T, err error, want time.Duration) {
+// wantLimited checks that the error is rate_limited with the given wait.
+func wantLimited(t *testing.T, err error, want time.Duration) {
 	t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != shop.RateLimited || e.RetryMS != want.Milliseconds() {
@@ -120,7 +120,7 @@ func limited(t *testing.T, err error, want time.Duration) {
 	}
 }
 
-func clockedBuys(p Limits) (*buckets, func(d time.Duration)) {
+func bucketsWithClock(p Limits) (*buckets, func(d time.Duration)) {
 	b, now := newBuckets(p), int64(0)
 	b.now = func() int64 { return now }
 	return b, func(d time.Duration) { now += int64(d) }
@@ -130,7 +130,7 @@ func clockedBuys(p Limits) (*buckets, func(d time.Duration)) {
 // call rejected by a wide limit keeps the caller's own token.
 func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 	t.Parallel()
-	b, pass := clockedBuys(Limits{
+	b, advance := bucketsWithClock(Limits{
 		User: Pace{1, time.Second, 1}, Addr: Pace{10, time.Second, 4}, All: Pace{1000, time.Second, 6},
 	})
 	take := func(user shop.ID, addr netip.Addr) error { return b.take(user, addr) }
@@ -138,7 +138,7 @@ func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		limited(t, take(7, office), time.Second)
+		wantLimited(t, take(7, office), time.Second)
 	}
 	for user := shop.ID(11); user <= 13; user++ {
 		if err := take(user, office); err != nil {
@@ -146,7 +146,7 @@ func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 		}
 	}
 	for range 1000 {
-		limited(t, take(14, office), 100*time.Millisecond)
+		wantLimited(t, take(14, office), 100*time.Millisecond)
 	}
 	for user := shop.ID(21); user <= 22; user++ {
 		if err := take(user, home); err != nil {
@@ -154,9 +154,9 @@ func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 		}
 	}
 	for range 1000 {
-		limited(t, take(23, home), time.Millisecond)
+		wantLimited(t, take(23, home), time.Millisecond)
 	}
-	pass(100 * time.Millisecond)
+	advance(100 * time.Millisecond)
 	for user, addr := range map[shop.ID]netip.Addr{14: office, 23: home} {
 		if err := take(user, addr); err != nil {
 			t.Errorf("user %d was rejected because of other users and lost tokens: %v", user, err)
@@ -167,7 +167,7 @@ func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 // A shop's pace is divided among its serving nodes.
 func TestShopPaceIsDividedAmongNodes(t *testing.T) {
 	t.Parallel()
-	b, _ := clockedBuys(Limits{
+	b, _ := bucketsWithClock(Limits{
 		User: Pace{1, time.Hour, 1}, Addr: Pace{1, time.Hour, 1e6}, All: Pace{1000, time.Second, 100},
 	})
 	b.setNodes(4)
@@ -178,7 +178,7 @@ func TestShopPaceIsDividedAmongNodes(t *testing.T) {
 		}
 	}
 	if admitted != 25 {
-		t.Errorf("one of four nodes accepted %d of 100 requests at once", admitted)
+		t.Errorf("one of four nodes accepted %d of 100 requests at once, want 25", admitted)
 	}
 }
 

@@ -3,7 +3,7 @@
 -- KEYS[1]  hash  one subject's window: w = number of the newest window, n = requests in it, p = in the one before
 -- ARGV[1]  length of the window, milliseconds
 -- ARGV[2]  limit of requests per window
--- ARGV[3]  1: count one; -1: take back a counted one that another limit has rejected
+-- ARGV[3]  1: count the request; -1: take back a counted request that another limit has rejected
 --
 -- Returns the wait in milliseconds; 0: counted. A rejected request is not counted, so a client that keeps sending is
 -- accepted as early as one that waits. The window slides: requests of the previous window count in proportion to the
@@ -11,7 +11,7 @@
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local length, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local length, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
 local window = math.floor(now / length)
 local into = now - window * length
 
@@ -28,12 +28,12 @@ end
 
 if ARGV[3] == '-1' then
   count = math.max(0, count - 1)
-elseif count + before * (length - into) / length + 1 <= most then
+elseif count + before * (length - into) / length + 1 <= limit then
   count = count + 1
-elseif count + 1 <= most then -- the previous window counts too much: wait until its part is small enough
-  return math.max(1, math.ceil(length - (most - count - 1) * length / before - into))
+elseif count + 1 <= limit then -- the previous window counts too much: wait until its part is small enough
+  return math.max(1, math.ceil(length - (limit - count - 1) * length / before - into))
 else -- this window is full: wait for the next one, until the part of this one leaves room for one
-  return math.max(1, math.ceil(length - into + math.max(0, length - (most - 1) * length / count)))
+  return math.max(1, math.ceil(length - into + math.max(0, length - (limit - 1) * length / count)))
 end
 
 redis.call('HSET', KEYS[1], 'w', string.format('%.0f', window), 'n', string.format('%.0f', count), 'p',

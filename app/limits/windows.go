@@ -20,8 +20,8 @@ var windowText string
 var windowScript = redis.NewScript(windowText)
 
 const (
-	countTimeout = 250 * time.Millisecond // limit for a count in Redis; then the node counts alone
-	skipTime     = time.Second            // how long it counts alone before it tries Redis again
+	countTimeout = 250 * time.Millisecond // time limit for a count in Redis; after it, the node counts alone
+	skipTime     = time.Second            // how long the node counts alone before it tries Redis again
 )
 
 // Window is the limit of requests of a class per window, for a user and for an address (0: no limit).
@@ -34,7 +34,7 @@ type subject struct {
 	net   netip.Prefix
 }
 
-// Each key has its own hash tag: no script uses two keys.
+// key returns the Redis key of the subject. Each key has its own hash tag, because no script uses two keys.
 func (s *subject) key() string {
 	if s.user != 0 {
 		return "stampede:{w:u:" + s.user.String() + "}:" + string(s.class)
@@ -50,13 +50,13 @@ type Windows struct {
 	length time.Duration
 	now    func() int64
 
-	rejected   *Table[subject] // until when rejected subjects wait
+	rejected   *Table[subject] // the remaining waits of rejected subjects
 	nodes      atomic.Int64    // nodes that share the limits without Redis
-	own        *Table[subject] // this node's own counts, see share
+	local      *Table[subject] // counts of this node alone, see share
 	localCount atomic.Int64    // requests counted by this node alone
 
 	mu           sync.Mutex
-	skippedUntil map[string]int64 // server → until when the node counts its subjects alone
+	skippedUntil map[string]int64 // server → instant until which the node counts the server's subjects alone
 }
 
 // NewWindows returns windows of one length.
@@ -64,7 +64,7 @@ func NewWindows(client redis.UniversalClient, length time.Duration) *Windows {
 	w := &Windows{
 		redis: client, length: length, now: sinceStart(), skippedUntil: make(map[string]int64),
 		rejected: NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
-		own:      NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
+		local:    NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
 	}
 	w.nodes.Store(1)
 	return w
@@ -108,8 +108,8 @@ func subjects(c Class, limit Window, user shop.ID, addr netip.Addr) (subjectList
 	return subjectList, maxCount
 }
 
-// applyCounts rejects if one of the counts does, and then takes back the others. The node counts the subjects that
-// Redis has not counted.
+// applyCounts rejects the request if one of its counts does, and then takes back the other counts. The node counts the
+// subjects that Redis has not counted.
 func (w *Windows) applyCounts(
 	ctx context.Context, subjectList []subject, maxCount []int, waits []time.Duration, local []bool,
 ) (failed error) {
@@ -120,7 +120,7 @@ func (w *Windows) applyCounts(
 	var counted, countedLocally []int
 	for i := range subjectList {
 		if local[i] {
-			waits[i] = w.own.takeWith(subjectList[i], now, w.share(maxCount[i]))
+			waits[i] = w.local.takeWith(subjectList[i], now, w.share(maxCount[i]))
 		}
 		switch {
 		case waits[i] == 0 && local[i]:
@@ -138,10 +138,10 @@ func (w *Windows) applyCounts(
 		return nil
 	}
 	for _, i := range countedLocally {
-		w.own.giveBackWith(subjectList[i], w.share(maxCount[i]))
+		w.local.giveBackWith(subjectList[i], w.share(maxCount[i]))
 	}
 	for _, i := range counted {
-		// If this is lost, one request too many is counted for one window.
+		// If this call fails, one request too many is counted for one window.
 		_, _ = w.count(ctx, subjectList[i:i+1], maxCount[i:i+1], -1)
 	}
 	return failed
@@ -154,8 +154,9 @@ func limitErrorOf(s *subject, wait time.Duration) error {
 	return RateLimitError("too many requests from your address", wait)
 }
 
-// count counts in Redis, in one pipeline, and returns which subjects the node has to count alone. Only calls that
-// failed because the script was missing on a server, and counted nothing, are repeated in full.
+// count counts in Redis, in one pipeline, and returns which subjects the node has to count alone. A call that failed
+// because the script was missing on its server has counted nothing. Only such calls are repeated, with the script's
+// text.
 func (w *Windows) count(
 	ctx context.Context, subjectList []subject, maxCount []int, n int,
 ) (waits []time.Duration, local []bool) {

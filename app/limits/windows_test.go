@@ -38,13 +38,13 @@ func onBoth(t *testing.T, test func(t *testing.T, client *redis.Client)) {
 	t.Run("embedded", func(t *testing.T) { test(t, openRedis(t, "redis://"+miniredis.RunT(t).Addr())) })
 }
 
-// An address that no other test uses.
+// newAddr returns an address that no other test uses.
 func newAddr() netip.Addr {
 	id := uint64(kit.NewID())
 	return netip.AddrFrom4([4]byte{10, byte(id >> 16), byte(id >> 8), byte(id)})
 }
 
-func waitOf(t *testing.T, err error) time.Duration {
+func wantRateLimited(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != shop.RateLimited || e.RetryMS < 1 {
@@ -69,7 +69,7 @@ func TestWindowsAreShared(t *testing.T) {
 			}
 		}
 		for _, w := range []*Windows{a, b, a, b} {
-			if wait := waitOf(t, w.Take(ctx, List, limit, user, addr)); wait > 2*length {
+			if wait := wantRateLimited(t, w.Take(ctx, List, limit, user, addr)); wait > 2*length {
 				t.Errorf("the fourth request of a user has the unexpected wait %v", wait)
 			}
 		}
@@ -79,7 +79,7 @@ func TestWindowsAreShared(t *testing.T) {
 			}
 		}
 		other := kit.NewID()
-		waitOf(t, b.Take(ctx, List, limit, other, addr))
+		wantRateLimited(t, b.Take(ctx, List, limit, other, addr))
 		for i := range 3 { // requests that the address rejected did not count for the user
 			if err := a.Take(ctx, List, limit, other, newAddr()); err != nil {
 				t.Errorf("request %d of the same user from another address: got %v, want no error", i+1, err)
@@ -101,7 +101,7 @@ func TestWindowsCountSitesOfIPv6(t *testing.T) {
 			t.Fatalf("network %d: got %v, want no error", i+1, err)
 		}
 	}
-	waitOf(t, w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: 255})))
+	wantRateLimited(t, w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: 255})))
 	if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 5: 1})); err != nil {
 		t.Errorf("another site: got %v, want no error", err)
 	}
@@ -143,7 +143,7 @@ func TestWindowsWithoutRedis(t *testing.T) {
 			t.Fatalf("request %d without Redis: got %v, want no error", i+1, err)
 		}
 	}
-	waitOf(t, w.Take(ctx, List, limit, 0, addr))
+	wantRateLimited(t, w.Take(ctx, List, limit, 0, addr))
 	if w.CountedLocally() != 5 {
 		t.Errorf("%d requests counted alone, want 5", w.CountedLocally())
 	}
@@ -168,10 +168,10 @@ func TestRejectedRequestsSendNoCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	waitOf(t, w.Take(ctx, List, limit, 0, addr))
+	wantRateLimited(t, w.Take(ctx, List, limit, 0, addr))
 	before := server.CommandCount()
 	for range 1000 {
-		waitOf(t, w.Take(ctx, List, limit, 0, addr))
+		wantRateLimited(t, w.Take(ctx, List, limit, 0, addr))
 	}
 	if n := server.CommandCount() - before; n > 0 {
 		t.Errorf("1000 rejected requests cost %d commands, want none", n)

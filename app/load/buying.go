@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// warmUp is the load time before the measured window.
+// warmUp is the length of the load before the measured window.
 const warmUp = 500 * time.Millisecond
 
 // Upper limits of the throughput of a crowd on one machine, in ops per second. They determine the units on sale.
@@ -54,44 +54,44 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	}
 	r.setMeasured(p)
 	if p.Unsent > 0 {
-		r.figure("unsent", float64(p.Unsent))
+		r.setFigure("unsent", float64(p.Unsent))
 	}
 	if p.Repeats > 0 {
-		r.figure("repeated_busy", float64(p.Repeats))
+		r.setFigure("repeated_busy", float64(p.Repeats))
 	}
 	if p.Ops > 0 {
 		all := float64(p.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds() // including the warm-up
 		for name, d := range spent {
-			r.figure(name+"_cpu_us_per_op", d.Seconds()*1e6/all)
+			r.setFigure(name+"_cpu_us_per_op", d.Seconds()*1e6/all)
 		}
 	}
 	return nil
 }
 
-// saleRounds is the number of rounds of fresh sales. Within a round a shopper buys several times (twice in the
-// benchmark), so that the records in Redis have a real length and the server is not busy loading sales.
+// saleRounds is the number of rounds; each round uses new sales. Within a round a shopper buys several times (twice in
+// the benchmark), so that the records in Redis have a realistic length and the server is not busy loading sales.
 const saleRounds = 24
 
-// shopping creates sales for a crowd that buys at most at the rate fastest for the given length. Hot sales are in use
-// at a time.
+// shopping creates sales for a crowd that buys for the given length, at most at maxRate. Options.Hot sales are in use
+// at the same time. It returns the work that buys in these sales.
 func (b *bench) shopping(ctx context.Context, maxRate float64, length time.Duration) (work, error) {
 	if b.Rate > 0 {
 		maxRate = b.Rate
 	}
-	each := int(maxRate*length.Seconds())/b.Sockets + 2 // buys per shopper
-	limit := (each + saleRounds - 1) / saleRounds
+	buysPerShopper := int(maxRate*length.Seconds())/b.Sockets + 2 // buys per shopper
+	limit := (buysPerShopper + saleRounds - 1) / saleRounds
 	ids, err := b.offer(ctx, b.Hot*saleRounds, 1<<30, limit)
 	if err != nil {
 		return work{}, err
 	}
-	sales := texts(ids)
+	sales := idTexts(ids)
 	first := make([]int, len(b.crowd.sockets)) // buys of each shopper before this work
 	for i, s := range b.crowd.sockets {
 		first[i] = s.bought
 	}
 	hot := b.Hot
 	return work{
-		can: func(s *socket) bool { return s.bought-first[s.index] < saleRounds*limit },
+		canSend: func(s *socket) bool { return s.bought-first[s.index] < saleRounds*limit },
 		op: func(l *loop, s *socket, at time.Duration) {
 			round := (s.bought - first[s.index]) / limit
 			l.sendBuy(s, sales[round*hot+s.index/len(b.crowd.loops)%hot], at)
@@ -142,14 +142,14 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 		time.Sleep(300 * time.Millisecond) // the server finishes the work of the last burst first
 	}
 	r.setMeasured(&buys)
-	of := times.Replies.latency()
-	if of == nil || r.Latency == nil {
+	timeLatency := times.Replies.latency()
+	if timeLatency == nil || r.Latency == nil {
 		return errors.New("no op got a reply")
 	}
-	r.figure("time_p50_ms", of.P50)
-	r.figure("time_p99_ms", of.P99)
-	if of.P99 > 0 {
-		r.figure("p99_ratio", r.Latency.P99/of.P99)
+	r.setFigure("time_p50_ms", timeLatency.P50)
+	r.setFigure("time_p99_ms", timeLatency.P99)
+	if timeLatency.P99 > 0 {
+		r.setFigure("p99_ratio", r.Latency.P99/timeLatency.P99)
 	}
 	return nil
 }

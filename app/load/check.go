@@ -12,8 +12,8 @@ import (
 // drainWithin limits how long the server takes to turn all reservations into orders.
 const drainWithin = 2 * time.Minute
 
-// expected maps a scenario to the error code that it provokes.
-var expected = map[string]string{"soldout": string(shop.SoldOut)}
+// expectedErrors maps a scenario to the error code that it causes on purpose.
+var expectedErrors = map[string]string{"soldout": string(shop.SoldOut)}
 
 // check runs after every scenario. It fails the result for unexpected errors, lost connections and audit failures. With
 // Wait, every reservation must become an order and its shopper must receive the order event.
@@ -21,12 +21,12 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	refusals, losses := b.crowd.takeRefusalsAndLosses()
 	r.Refusals, r.Losses = refusals, losses
 	for code, n := range refusals {
-		if code != expected[r.Scenario] {
+		if code != expectedErrors[r.Scenario] {
 			r.fail(fmt.Sprintf("%d ops were rejected: %s", n, code))
 		}
 	}
-	for why, n := range losses {
-		r.fail(fmt.Sprintf("%d connections were lost: %s", n, why))
+	for reason, n := range losses {
+		r.fail(fmt.Sprintf("%d connections were lost: %s", n, reason))
 	}
 	r.Reserved, r.Orders = b.crowd.countOrders()
 	if b.Wait {
@@ -46,7 +46,7 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	for _, f := range failures {
 		r.fail("audit: " + f)
 	}
-	r.figure("waiting", float64(waiting))
+	r.setFigure("waiting", float64(waiting))
 	if b.Wait && waiting > 0 {
 		r.fail(fmt.Sprintf("%d reservations have no order", waiting))
 	}

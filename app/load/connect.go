@@ -12,20 +12,21 @@ import (
 // connectTimeout limits how long the crowd takes to connect.
 const connectTimeout = 2 * time.Minute
 
-// connectPhase is the phase that opens sockets, sends hello with the token and the cursor of the last connection, and
-// sends watch. It limits the number of concurrent connections to fit into the backlog of the listener.
+// connectPhase is the phase that opens sockets, sends the op `hello` with the token and the cursor of the last
+// connection, and sends the op `watch`. It limits the number of connections that are opened at the same time, because
+// they must fit into the backlog of the listener.
 type connectPhase struct {
 	target  *target
 	watch   []byte // the encoded op; nil: no watch
-	maxOpen int    // limit of concurrent connections
+	maxOpen int    // maximum number of sockets with pending first ops
 	queue   []*socket
 	open    int
 	until   time.Time
 
 	handshakes histogram
 	retries    int             // retries after the server was busy
-	resets     int             // hello replies with reset
-	missed     map[*socket]int // order events in the hello reply
+	resets     int             // number of hello replies with the field `reset`
+	missed     map[*socket]int // number of order events in the hello reply
 }
 
 // The ids of a shopper's first ops.
@@ -34,7 +35,7 @@ const (
 	watchID = 2
 )
 
-// connect opens the sockets and waits until hello and watch of each have a reply.
+// connect opens the sockets and waits until each of them has received the replies to hello and watch.
 func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, maxOpen int) ([]*connectPhase, error) {
 	var op []byte
 	if len(watch) > 0 {
@@ -54,7 +55,7 @@ func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, max
 	return parts, runPhase(ctx, c, parts)
 }
 
-func (p *connectPhase) act(l *loop) (time.Duration, bool) {
+func (p *connectPhase) step(l *loop) (time.Duration, bool) {
 	p.retryLost(l)
 	for len(p.queue) > 0 && p.open < p.maxOpen {
 		s := p.queue[0]
@@ -99,7 +100,7 @@ func (p *connectPhase) onFrame(l *loop, s *socket, m message) {
 	}
 }
 
-// retryLost retries the sockets that the server closed before their greeting was complete. The server closes a
+// retryLost retries the sockets that the server closed before all replies to their first ops. The server closes a
 // connection without hello after five seconds, and a busy server may not read hello in that time.
 func (p *connectPhase) retryLost(l *loop) {
 	if len(l.losses) == 0 {
@@ -116,7 +117,7 @@ func (p *connectPhase) retryLost(l *loop) {
 		}
 	}
 	if lost == 0 {
-		clear(l.losses) // otherwise a greeted shopper lost its connection, which is a failure
+		clear(l.losses) // otherwise a shopper lost its connection after the first ops, which is a failure
 	}
 }
 
@@ -140,8 +141,8 @@ func (p *connectPhase) requeue(s *socket) {
 	p.retries++
 }
 
-// onHelloReply reads the reply to hello: a cursor and the missed orders. It searches the text, because decoding a
-// wsclient.Welcome would dominate the generator's work when thousands return at once.
+// onHelloReply reads the reply to hello: a cursor and the missed orders. It searches the text. Decoding of a
+// wsclient.Welcome would take most of the generator's time when thousands of shoppers reconnect at the same time.
 func (p *connectPhase) onHelloReply(s *socket, m message) {
 	for rest := m; ; p.missed[s]++ {
 		rest = message{text: rest.after(`{"ev":"order"`)}

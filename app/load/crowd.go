@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// maxLoops limits the event loops that share the crowd: more would only take cores from the server.
+// maxLoops limits the number of event loops that share the crowd. More loops would only take cores from the server.
 const maxLoops = 2
 
 // crowd contains all simulated shoppers.
@@ -67,7 +67,7 @@ func runPhase[P phase](ctx context.Context, c *crowd, parts []P) error {
 	return g.Wait()
 }
 
-// share returns the part of n for the loop with this number.
+// share returns the part of n that the loop with this number gets.
 func (c *crowd) share(n, number int) int {
 	return n/len(c.loops) + min(1, max(0, n%len(c.loops)-number))
 }

@@ -15,23 +15,23 @@ const (
 	// perAddress is the number of flood requests per source address. It is below the server's limits per address, so
 	// that the server processes each request completely.
 	perAddress = 50
-	// perConnection is the number of requests per connection. Each waits for the response to the one before, so more
-	// would only queue behind a slow login.
+	// perConnection is the number of requests per connection. Each request waits for the response to the request
+	// before, so more requests would only queue behind a slow login.
 	perConnection = 5
-	// maxSilence is the longest pause between two responses. A login waits up to ten seconds in the server's queue,
-	// on a busy machine longer. Requests may queue on one connection, so the total time has no limit.
+	// maxSilence is the maximum pause between two responses. A login waits up to ten seconds in the server's queue, and
+	// longer on a busy machine. Requests may queue on one connection, so the total time has no limit.
 	maxSilence = 30 * time.Second
 )
 
 // flood sends requests at a fixed rate over its own connections.
 type flood struct {
-	poller  *poller
-	request func(n int) []byte
-	rate    float64
-	silent  time.Duration // see maxSilence
-	conns   map[int]*floodConn
-	open    []*floodConn // in round-robin order
-	buffer  []byte
+	poller       *poller
+	request      func(n int) []byte
+	rate         float64
+	silenceLimit time.Duration // see maxSilence
+	conns        map[int]*floodConn
+	open         []*floodConn // in round-robin order
+	buffer       []byte
 
 	addresses int // number of source addresses
 
@@ -56,7 +56,7 @@ func newFlood(to *target, request func(n int) []byte, rate float64, length time.
 		return nil, err
 	}
 	f := &flood{
-		poller: p, request: request, rate: rate, silent: maxSilence, conns: make(map[int]*floodConn),
+		poller: p, request: request, rate: rate, silenceLimit: maxSilence, conns: make(map[int]*floodConn),
 		buffer: make([]byte, 64<<10), responses: make(map[string]int), losses: make(map[string]int),
 	}
 	now, requests := time.Now(), rate*length.Seconds()
@@ -84,8 +84,8 @@ func (f *flood) close() {
 	f.poller.close()
 }
 
-// run sends requests until stop is closed, then waits for the remaining responses. It returns the time during which it
-// sent.
+// run sends requests until stop is closed, then waits for the remaining responses. It returns how long it sent
+// requests.
 func (f *flood) run(ctx context.Context, stop <-chan struct{}) (time.Duration, error) {
 	began := time.Now()
 	for {
@@ -101,7 +101,7 @@ func (f *flood) run(ctx context.Context, stop <-chan struct{}) (time.Duration, e
 				return 0, err
 			}
 		}
-		time.Sleep(time.Millisecond) // not until the next response: that would wake up twice as often
+		time.Sleep(time.Millisecond) // a wait for the next response would wake up twice as often
 		if err := f.poller.wait(0, f.readable); err != nil {
 			return 0, err
 		}
@@ -125,16 +125,16 @@ func (f *flood) send() error {
 	return nil
 }
 
-// drain waits for the remaining responses as long as any arrive. Connections without a pending response are closed:
-// the server would close them as idle, which must not count as a loss.
+// drain waits for the remaining responses as long as responses arrive. It closes connections without a pending
+// response: the server would close them as idle, and that must not count as a loss.
 func (f *flood) drain(ctx context.Context) error {
-	left, until := f.waiting, time.Now().Add(f.silent)
+	remaining, until := f.waiting, time.Now().Add(f.silenceLimit)
 	for f.closeFinished(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.closeFinished() {
 		if err := f.poller.wait(10*time.Millisecond, f.readable); err != nil {
 			return err
 		}
-		if f.waiting < left {
-			left, until = f.waiting, time.Now().Add(f.silent)
+		if f.waiting < remaining {
+			remaining, until = f.waiting, time.Now().Add(f.silenceLimit)
 		}
 	}
 	return ctx.Err()
@@ -179,8 +179,8 @@ func (f *flood) readable(fd int) {
 }
 
 // lose closes a connection and drops its pending responses.
-func (f *flood) lose(c *floodConn, why error) {
-	f.losses[why.Error()]++
+func (f *flood) lose(c *floodConn, reason error) {
+	f.losses[reason.Error()]++
 	f.waiting -= c.waiting
 	delete(f.conns, c.fd)
 	closeSocket(c.fd)

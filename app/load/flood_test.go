@@ -55,7 +55,7 @@ func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 		"rejected":   {http.StatusOK, "failure", ""},
 		"accepted":   {http.StatusOK, "success", "were accepted"},
 		"no gateway": {http.StatusNotFound, "Not Found", "has no gateway"},
-		"something":  {http.StatusBadGateway, "oh", `got "502 oh"`},
+		"bad status": {http.StatusBadGateway, "oh", `got "502 oh"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,11 +91,11 @@ func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 			r.recordForged(f, planned.Seconds())
 			if slow.checkFlood(f, forgedRate, 2*planned); !slices.ContainsFunc(slow.Failures,
 				func(s string) bool { return strings.Contains(s, "the flood was too small") }) {
-				t.Errorf("half of the requests count as a flood: %q", slow.Failures)
+				t.Errorf("half of the requests: got failures %q, want that the flood was too small", slow.Failures)
 			}
 			matched := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) })
 			if matched != (c.fails != "") || len(r.Failures) > 1 {
-				t.Errorf("failures: %q", r.Failures)
+				t.Errorf("got failures %q, want at most one, with %q", r.Failures, c.fails)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -110,19 +110,19 @@ func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 func TestIncompleteFloodFailsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]*flood{
-		"89 %":       {sent: 1780, responses: map[string]int{rejectedResponse: 1780}},
-		"unanswered": {sent: 2000, waiting: 1, responses: map[string]int{rejectedResponse: 1999}},
-		"lost":       {sent: 2000, responses: map[string]int{rejectedResponse: 2000}, losses: map[string]int{"read: reset": 1}},
+		"89 % of the requests": {sent: 1780, responses: map[string]int{rejectedResponse: 1780}},
+		"a missing response":   {sent: 2000, waiting: 1, responses: map[string]int{rejectedResponse: 1999}},
+		"a lost connection":    {sent: 2000, responses: map[string]int{rejectedResponse: 2000}, losses: map[string]int{"read: reset": 1}},
 	} {
 		var r Result
 		if r.checkFlood(f, 1000, 2*time.Second); len(r.Failures) != 1 {
-			t.Errorf("%s: failures %q", name, r.Failures)
+			t.Errorf("%s: got failures %q, want one", name, r.Failures)
 		}
 	}
 	var r Result
 	enough := &flood{sent: 1800, responses: map[string]int{rejectedResponse: 1800}}
 	if r.checkFlood(enough, 1000, 2*time.Second); len(r.Failures) != 0 {
-		t.Errorf("nine tenths of the requests: %q", r.Failures)
+		t.Errorf("nine tenths of the requests: got failures %q, want none", r.Failures)
 	}
 }
 
@@ -142,24 +142,24 @@ func TestFloodWaitsForSlowResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stopped := make(chan struct{})
-			answered := make(chan int, 1) // responses so far; the handler that holds it sends the next one
-			answered <- 0
+			responseCount := make(chan int, 1) // responses so far; the handler that holds it sends the next one
+			responseCount <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				select {
-				case n := <-answered:
+				case n := <-responseCount:
 					if n == c.responses {
 						<-stopped
 						return
 					}
 					time.Sleep(pause)
-					answered <- n + 1
+					responseCount <- n + 1
 				case <-stopped:
 				}
 				_, _ = io.WriteString(w, "failure")
 			}))
 			defer close(stopped)
 			f := newTestFlood(t, server, 1000, many*time.Millisecond)
-			f.silent = silent
+			f.silenceLimit = silent
 			sendAndReceive(t, f, many)
 			if f.waiting != c.waiting || f.responses[rejectedResponse] != c.responses {
 				t.Errorf("of %d requests, %v got a response and %d did not, want %d and %d", f.sent, f.responses, f.waiting, c.responses, c.waiting)
@@ -177,11 +177,11 @@ func TestOnlyConnectionsClosedBeforeResponseAreLost(t *testing.T) {
 		last   http.HandlerFunc // handles the last request
 		losses int
 	}{
-		"idle": {func(w http.ResponseWriter, _ *http.Request) {
+		"an idle connection": {func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(20 * idle)
 			_, _ = io.WriteString(w, "failure")
 		}, 0},
-		"unanswered": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 1},
+		"closed without a response": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +198,7 @@ func TestOnlyConnectionsClosedBeforeResponseAreLost(t *testing.T) {
 			f := newTestFlood(t, server, 2*perConnection, time.Second)
 			sendAndReceive(t, f, len(f.open))
 			if len(f.losses) != c.losses || f.responses[rejectedResponse] != f.sent-c.losses {
-				t.Errorf("of %d requests %v got a response, lost %v", f.sent, f.responses, f.losses)
+				t.Errorf("of %d requests, %v got a response; got losses %v, want %d", f.sent, f.responses, f.losses, c.losses)
 			}
 		})
 	}
@@ -210,12 +210,12 @@ func TestCutResponseWaitsForACompleteResponse(t *testing.T) {
 	const complete = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nfailure"
 	for i := range complete {
 		if _, rest, ok, err := cutResponse([]byte(complete[:i])); ok || err != nil || len(rest) != i {
-			t.Fatalf("%d bytes: %v, %v, %d left", i, ok, err, len(rest))
+			t.Fatalf("%d bytes: got complete %v, error %v, %d remaining bytes", i, ok, err, len(rest))
 		}
 	}
 	response, rest, ok, err := cutResponse([]byte(complete + complete[:9]))
 	if response != rejectedResponse || string(rest) != complete[:9] || !ok || err != nil {
-		t.Errorf("%q, %q, %v, %v", response, rest, ok, err)
+		t.Errorf("got response %q, rest %q, complete %v, error %v", response, rest, ok, err)
 	}
 	if _, _, _, err := cutResponse([]byte("HTTP/1.1 200 OK\r\n\r\nfailure")); err == nil {
 		t.Error("a response without a length was accepted")

@@ -14,7 +14,7 @@ import (
 // forgedRate is the number of forged notifications per second.
 const forgedRate = 1000.0
 
-// Responses of the server to a notification: accepted, rejected, and the status without a gateway.
+// Responses of the server to a notification: accepted, rejected, and the status of a server without a gateway.
 const acceptedResponse, rejectedResponse, notFoundStatus = "200 success", "200 failure", "404"
 
 // forged measures reservations in alternating windows with and without a flood of forged payment notifications.
@@ -32,8 +32,8 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 
 // recordForged records the responses to forged notifications. An accepted one fails the run.
 func (r *Result) recordForged(all *flood, seconds float64) {
-	r.figure("forged_sent_per_second", float64(all.sent)/seconds)
-	r.figure("forged_answered_failure_per_second", float64(all.responses[rejectedResponse])/seconds)
+	r.setFigure("forged_sent_per_second", float64(all.sent)/seconds)
+	r.setFigure("forged_answered_failure_per_second", float64(all.responses[rejectedResponse])/seconds)
 	if n := all.responses[acceptedResponse]; n > 0 {
 		r.fail(fmt.Sprintf("%d forged notifications were accepted", n))
 	}
@@ -48,7 +48,7 @@ func (r *Result) recordForged(all *flood, seconds float64) {
 }
 
 // forgedNotification returns a notification request that is valid except for its signature. The signature has the
-// length of a 2048-bit key and is below its modulus, so that the server must compute the verification.
+// length of a 2048-bit key and is below the modulus of the key, so that the server must compute the verification.
 func forgedNotification(host, appID, sellerID string) []byte {
 	form := url.Values{
 		"app_id": {appID}, "auth_app_id": {appID}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},

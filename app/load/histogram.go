@@ -14,15 +14,15 @@ const (
 // histogram counts latencies in microseconds with three significant digits. The zero value is empty. A copy shares its
 // counts. Only the first record allocates.
 type histogram struct {
-	of      *hdrhistogram.Histogram
-	maximum int64 // maximum in µs, exact
+	hdr     *hdrhistogram.Histogram
+	maximum int64 // exact maximum in µs
 }
 
 func (h *histogram) counts() *hdrhistogram.Histogram {
-	if h.of == nil {
-		h.of = hdrhistogram.New(1, maxLatencyMicros, precision)
+	if h.hdr == nil {
+		h.hdr = hdrhistogram.New(1, maxLatencyMicros, precision)
 	}
-	return h.of
+	return h.hdr
 }
 
 // record counts one latency; negative values count as 0.

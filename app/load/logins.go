@@ -14,14 +14,14 @@ const loginRate = 500.0
 // logins measures reservations in alternating windows with and without a flood of logins. Each login uses another
 // account, so that no failure counter of an account rejects it before the password check.
 func (b *bench) logins(ctx context.Context, r *Result) error {
-	began := strconv.FormatInt(time.Now().UnixMilli(), 36)
+	runID := strconv.FormatInt(time.Now().UnixMilli(), 36)
 	all, seconds, err := b.underFlood(ctx, r, loginRate, func(n int) []byte {
-		return loginAttempt(b.Address, fmt.Sprintf("nobody-%s-%d@shop.example", began, n))
+		return loginAttempt(b.Address, fmt.Sprintf("nobody-%s-%d@shop.example", runID, n))
 	})
 	if err != nil {
 		return err
 	}
-	r.figure("logins_sent_per_second", float64(all.sent)/seconds)
+	r.setFigure("logins_sent_per_second", float64(all.sent)/seconds)
 	statuses := make(map[string]int)
 	for response, n := range all.responses {
 		status, _, _ := strings.Cut(response, " ")
@@ -30,7 +30,7 @@ func (b *bench) logins(ctx context.Context, r *Result) error {
 	for status, n := range statuses {
 		switch status {
 		case "401", "403", "429", "503": // wrong password, captcha required, rate limited, busy
-			r.figure("logins_answered_"+status+"_per_second", float64(n)/seconds)
+			r.setFigure("logins_answered_"+status+"_per_second", float64(n)/seconds)
 		default:
 			r.fail(fmt.Sprintf("%d logins got %s", n, status))
 		}

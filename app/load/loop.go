@@ -22,25 +22,25 @@ type socket struct {
 	index   int // in the whole crowd
 	user    shop.ID
 	token   string
-	cursor  string // of the last personal event or hello
+	cursor  string // cursor of the last personal event or hello
 	nextID  int64
 	partial []byte // the start of an incomplete frame
 
 	upgraded        bool
-	firstOpsPending bool // some replies to the greeting are pending
+	firstOpsPending bool // some replies to the first ops are pending
 
 	// Counters and times of the phases.
-	sentAt     time.Duration // when the newest op was sent, or was due
+	sentAt     time.Duration // time at which the newest op was sent, or was due
 	pendingOps int           // ops without a reply
 	bought     int           // buys sent
-	reserved   int           // buys with the reply reserved
+	reserved   int           // buys whose reply has the state `reserved`
 	orders     int           // distinct orders received in events and hello replies
 	known      []int64       // ids of those orders, in order of arrival
 	last       []byte        // the newest op, repeated if the server is busy
 }
 
-// recentOrders is the number of last orders that are searched for a repeated event: a redelivery arrives soon. Orders
-// in the hello reply are compared with all orders.
+// recentOrders is the number of last orders that are searched for a repeated event. A redelivery arrives soon after the
+// first delivery. Orders in the reply to hello are compared with all orders.
 const recentOrders = 8
 
 func (s *socket) addOrder(order int64, lastN int) (isNew bool) {
@@ -73,12 +73,12 @@ func (s *socket) resend(l *loop) {
 // phase is the behaviour of a loop's sockets for some time. All calls come from the loop's goroutine.
 type phase interface {
 	onFrame(l *loop, s *socket, m message)
-	// act sends all due ops. It returns how long to wait for frames, or that the phase is done.
-	act(l *loop) (wait time.Duration, done bool)
+	// step sends all due ops. It returns the maximum wait for frames, and whether the phase is done.
+	step(l *loop) (wait time.Duration, done bool)
 }
 
-// idlePause is the pause of a loop that has read all data. Without it, waking the loop would cost the server an eighth
-// of each write. Measured latencies are up to one breath too long.
+// idlePause is the pause of a loop that has read all data. Without the pause, an eighth of the time of each write of
+// the server would go into waking the loop. Measured latencies are up to one idlePause too long.
 const idlePause = time.Millisecond
 
 // loop runs a share of the crowd on one goroutine.
@@ -92,8 +92,8 @@ type loop struct {
 	scratch []byte
 	op      []byte
 
-	refusals map[string]int // by error code
-	losses   map[string]int // connections lost, by reason
+	refusals map[string]int // number of refused ops by error code
+	losses   map[string]int // number of lost connections by reason
 	failed   error
 }
 
@@ -108,14 +108,14 @@ func newLoop(began time.Time) (*loop, error) {
 	}, nil
 }
 
-// now is the time since the run began.
+// now returns the time since the run began.
 func (l *loop) now() time.Duration { return time.Since(l.began) }
 
 // run runs a phase to its end, or until ctx ends.
 func (l *loop) run(ctx context.Context, p phase) error {
 	l.phase = p
 	for ctx.Err() == nil && l.failed == nil {
-		wait, done := p.act(l)
+		wait, done := p.step(l)
 		if done {
 			return nil
 		}
@@ -161,9 +161,9 @@ func (l *loop) drop(s *socket) {
 }
 
 // lose records an unexpected end of a connection.
-func (l *loop) lose(s *socket, why error) {
+func (l *loop) lose(s *socket, reason error) {
 	if s.fd >= 0 {
-		l.losses[why.Error()]++
+		l.losses[reason.Error()]++
 		l.drop(s)
 	}
 }
@@ -272,8 +272,8 @@ func buyOp(sale string) func(l *loop, s *socket, at time.Duration) {
 	return func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
 }
 
-// dueAt returns the instant from the key of an order event.
-func dueAt(m message) time.Duration {
+// dueTimeOf returns the time at which the buy of an order event was due. The key of the event contains this time.
+func dueTimeOf(m message) time.Duration {
 	at, _ := number(m.after(`"key":"load-`))
 	return time.Duration(at)
 }

@@ -44,17 +44,17 @@ func checkMessage(t *testing.T, m message) {
 	now, _ := number(m.after(`"now":`))
 	switch {
 	case m.kind == replied && m.accepted() != (frame.OK.Order != ""):
-		t.Errorf("accepted is %v of %s", m.accepted(), m.text)
+		t.Errorf("got accepted %v for %s", m.accepted(), m.text)
 	case m.id != frame.ID:
-		t.Errorf("id %d of %s", m.id, m.text)
+		t.Errorf("got id %d, want %d of %s", m.id, frame.ID, m.text)
 	case m.kind == refused && string(m.word(`"code":"`)) != frame.Error.Code:
-		t.Errorf("code of %s", m.text)
+		t.Errorf("got code %s, want %s of %s", m.word(`"code":"`), frame.Error.Code, m.text)
 	case m.kind == ticked && now != frame.Now:
-		t.Errorf("now is %d in %s", now, m.text)
+		t.Errorf("got now %d, want %d of %s", now, frame.Now, m.text)
 	case m.kind == ordered && cursor != frame.Cursor:
-		t.Errorf("cursor %q of %s", cursor, m.text)
+		t.Errorf("got cursor %q, want %q of %s", cursor, frame.Cursor, m.text)
 	case m.kind == replied && frame.OK.Cursor != "" && cursor != frame.OK.Cursor:
-		t.Errorf("cursor %q of %s", cursor, m.text)
+		t.Errorf("got cursor %q, want %q of %s", cursor, frame.OK.Cursor, m.text)
 	}
 }
 
@@ -75,13 +75,13 @@ func TestForeignTargetNeedsConfirmation(t *testing.T) {
 	t.Parallel()
 	if _, err := newTarget("192.0.2.1:8080", 4, false); err == nil || !strings.Contains(err.Error(),
 		"--i-own-this-host") {
-		t.Errorf("a foreign host: %v", err)
+		t.Errorf("a foreign host: got %v, want an error that names --i-own-this-host", err)
 	}
 	to, err := newTarget("192.0.2.1:8080", 4, true)
 	if err != nil || to.source(7) != [4]byte{} {
-		t.Errorf("a foreign host with --i-own-this-host: %v", err)
+		t.Errorf("a foreign host with --i-own-this-host: got error %v, want a source chosen by the kernel", err)
 	}
 	if to, err = newTarget("127.0.0.1:8080", 4, false); err != nil || to.source(5) != [4]byte{127, 0, 0, 3} {
-		t.Errorf("this machine: %v", err)
+		t.Errorf("this machine: got error %v, want the source 127.0.0.3", err)
 	}
 }

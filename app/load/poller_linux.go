@@ -12,7 +12,7 @@ import (
 type poller struct {
 	fd     int
 	events []syscall.EpollEvent
-	more   bool // the last wait filled events: more may be ready
+	more   bool // the last wait filled the list events, so more sockets may be ready
 }
 
 func newPoller() (*poller, error) {

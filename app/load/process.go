@@ -37,7 +37,7 @@ func statistics[T any](pid int, read func(procfs.Proc) (T, error)) (T, error) {
 	return read(proc)
 }
 
-// processes share the machine of a measurement. Their names are unique.
+// processes lists the processes whose processor time is measured. They run on one machine and have unique names.
 type processes []Process
 
 // measureCPU measures the processor time of each process during the work.

@@ -6,7 +6,7 @@ type Result struct {
 	Sockets  int      `json:"sockets"`
 	Rate     float64  `json:"rate,omitempty"` // ops per second of an open loop; 0: closed loop
 	Seconds  float64  `json:"seconds"`        // measured time
-	Ops      int64    `json:"ops"`            // ended in that time; for fanout, frames received
+	Ops      int64    `json:"ops"`            // number of ops that ended in that time; for fanout, of received frames
 	PerSec   float64  `json:"per_second"`
 	Latency  *Latency `json:"latency,omitempty"` // from op to reply; for fanout, the age of a tick on arrival
 	Order    *Latency `json:"order,omitempty"`   // from op to order event
@@ -14,24 +14,24 @@ type Result struct {
 	// Figures contains values of single scenarios. Each name includes the unit.
 	Figures map[string]float64 `json:"figures,omitempty"`
 
-	// Reserved counts buys with the reply reserved, over all scenarios of the run so far.
+	// Reserved counts buys whose reply has the state `reserved`, in all scenarios of the run so far.
 	Reserved int            `json:"reserved,omitempty"`
-	Orders   int            `json:"orders,omitempty"`   // distinct orders received by then
-	Refusals map[string]int `json:"refusals,omitempty"` // by error code
+	Orders   int            `json:"orders,omitempty"`   // distinct orders received so far
+	Refusals map[string]int `json:"refusals,omitempty"` // refused ops by error code
 	Losses   map[string]int `json:"losses,omitempty"`   // lost connections by reason
 	Failures []string       `json:"failures,omitempty"` // failed checks; empty on success
 }
 
-func (r *Result) figure(name string, value float64) {
+func (r *Result) setFigure(name string, value float64) {
 	if r.Figures == nil {
 		r.Figures = make(map[string]float64)
 	}
 	r.Figures[name] = value
 }
 
-func (r *Result) fail(what string) { r.Failures = append(r.Failures, what) }
+func (r *Result) fail(message string) { r.Failures = append(r.Failures, message) }
 
-// setMeasured sets the fields that come from pressed.
+// setMeasured sets the fields that come from a workResult.
 func (r *Result) setMeasured(p *workResult) {
 	r.Ops, r.Seconds = p.Ops, p.Seconds
 	if r.Seconds > 0 {

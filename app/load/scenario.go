@@ -19,9 +19,9 @@ type Options struct {
 	Sockets        int           // shoppers; each has its own socket
 	For            time.Duration // measured time per scenario
 	Rate           float64       // ops per second; 0: closed loop
-	Hot            int           // sales in use at the same time, each in the next partition
-	Stalled        float64       // share of watchers that do not read
-	Sources        int           // source addresses in 127.0.0.0/8
+	Hot            int           // number of sales in use at the same time; they are spread over the partitions
+	Stalled        float64       // share of watchers that do not read, 0 to 1
+	Sources        int           // number of source addresses in 127.0.0.0/8
 	PID            int           // the server's process, for memory and processor time; 0: unknown
 	OtherProcesses []Process     // other processes of this machine whose processor time is measured, such as the stores
 	Own            bool          // the caller may put load on a target that is not this machine
@@ -68,7 +68,7 @@ type bench struct {
 // Run connects the crowd, runs the named scenarios in that order and returns a result for each. After an error, the
 // failed scenario has no result. A failed check is part of the result.
 func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Result, error) {
-	chosen, err := choose(names)
+	chosen, err := scenariosByName(names)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func measuredProcesses(o Options) processes {
 	return append(processes{{serverName, o.PID}, {generatorName, os.Getpid()}}, o.OtherProcesses...)
 }
 
-func choose(names []string) ([]Scenario, error) {
+func scenariosByName(names []string) ([]Scenario, error) {
 	all, chosen := Scenarios(), make([]Scenario, len(names))
 	for i, name := range names {
 		at := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
@@ -139,7 +139,7 @@ func (b *bench) connectCrowd(ctx context.Context, chosen []Scenario) error {
 	return err
 }
 
-// maxConcurrentDials limits the concurrent connections of arrive.
+// maxConcurrentDials limits the number of connections that are opened at the same time.
 const maxConcurrentDials = 256
 
 // offer creates sales and makes the server load them, so that no measured buy includes the load.
@@ -155,8 +155,8 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]sho
 	return sales, err
 }
 
-// loadSales watches the sales once on its own socket, at most 20 at a time. It retries sales that the server has not
-// loaded yet: its catalogue is up to a second old.
+// loadSales watches the sales once on a separate socket, at most 20 sales at a time. It retries sales that the server
+// has not read yet: the catalogue of the server is up to a second old.
 func (b *bench) loadSales(ctx context.Context, sales []shop.ID) error {
 	conn, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {
@@ -179,8 +179,8 @@ func (b *bench) loadSales(ctx context.Context, sales []shop.ID) error {
 	return nil
 }
 
-// texts converts the ids to their text in frames.
-func texts(ids []shop.ID) []string {
+// idTexts converts the ids to their text in frames.
+func idTexts(ids []shop.ID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = id.String()

@@ -14,8 +14,8 @@ import (
 // saleLength is how long the sales are open.
 const saleLength = time.Hour
 
-// Shop gives the generator access to the shop; the caller with the configuration creates it. It creates sales for a
-// crowd. Its products and slots stay in the catalogue.
+// Shop gives the generator access to the shop and creates sales for a crowd. The command that has read the
+// configuration creates the Shop. The products and slots that Shop creates stay in the catalogue.
 type Shop struct {
 	Store      *store.Store
 	Mint       func() (shop.ID, error)
@@ -28,7 +28,7 @@ type Shop struct {
 	AlipayAppID, AlipaySellerID string
 
 	product shop.Product
-	offered int // sales so far; determines the partition of the next one
+	offered int // number of sales so far; determines the partition of the next sale
 }
 
 // offer adds n sales that are open now. It uses the open slot or a new one and assigns partitions round-robin.

@@ -33,7 +33,8 @@ func newTarget(address string, sources int, own bool) (*target, error) {
 	return &target{address: to, handshake: wsclient.Handshake(address), sources: sources}, nil
 }
 
-// source returns the source address of a shopper, from 127.0.0.2 on. Several addresses avoid running out of ports.
+// source returns the source address of a shopper, from 127.0.0.2 on. One address would not have enough ports for the
+// whole crowd.
 func (t *target) source(index int) [4]byte {
 	if t.sources == 0 {
 		return [4]byte{}

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	floodWindows = 2   // number of windows with the flood, and of windows without it
+	floodWindows = 2   // number of windows with the flood; there are as many windows without it
 	floodShare   = 0.9 // minimum share of the planned requests that must be sent
 )
 
 // underFlood measures reservations in alternating windows with and without a flood. The flood sends rate requests per
-// second; request returns the n-th. The results are the merged flood and its total duration in seconds.
+// second; the function request returns the n-th request. The results are the merged counts of all floods and their
+// total duration in seconds.
 func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request func(n int) []byte) (
 	all *flood, seconds float64, err error,
 ) {
@@ -28,7 +29,7 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 	w.finish, w.window = replied, window
 	baseline, flooded := &windowResults{}, &windowResults{}
 	all = &flood{responses: make(map[string]int), losses: make(map[string]int)}
-	var lasted time.Duration
+	var duration time.Duration
 	addresses := 0
 	for i := range 2 * floodWindows {
 		if i%4 == 0 || i%4 == 3 { // alternate the order, so that a gradual slowdown affects both sides equally
@@ -45,7 +46,7 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 		addresses += f.addresses
 		err = flooded.measure(b.measured, func() (*workResult, error) {
 			p, took, err := b.runUnderFlood(ctx, w, f)
-			lasted += took
+			duration += took
 			return p, err
 		})
 		f.close()
@@ -55,19 +56,19 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 		all.add(f)
 	}
 	r.setMeasured(&flooded.all)
-	without, with := median(baseline.rates), median(flooded.rates)
-	r.figure("buys_per_second_without", without)
-	r.figure("buys_per_second_with", with)
-	if without > 0 {
-		r.figure("ratio", with/without)
+	rateWithout, rateWith := median(baseline.rates), median(flooded.rates)
+	r.setFigure("buys_per_second_without", rateWithout)
+	r.setFigure("buys_per_second_with", rateWith)
+	if rateWithout > 0 {
+		r.setFigure("ratio", rateWith/rateWithout)
 	}
 	if b.PID != 0 {
-		r.figure("server_cpu_us_per_buy_without", baseline.microsPerBuy(w))
-		r.figure("server_cpu_us_per_buy_with", flooded.microsPerBuy(w))
+		r.setFigure("server_cpu_us_per_buy_without", baseline.microsPerBuy(w))
+		r.setFigure("server_cpu_us_per_buy_with", flooded.microsPerBuy(w))
 	}
-	r.figure(r.Scenario+"_addresses", float64(addresses))
-	r.checkFlood(all, rate, lasted)
-	return all, lasted.Seconds(), nil
+	r.setFigure(r.Scenario+"_addresses", float64(addresses))
+	r.checkFlood(all, rate, duration)
+	return all, duration.Seconds(), nil
 }
 
 // windowResults is the result of the windows with or without the flood.
@@ -99,11 +100,13 @@ func (s *windowResults) microsPerBuy(w work) float64 {
 }
 
 // runUnderFlood runs the work during the flood and returns how long the flood sent.
-func (b *bench) runUnderFlood(ctx context.Context, w work, f *flood) (p *workResult, lasted time.Duration, err error) {
+func (b *bench) runUnderFlood(
+	ctx context.Context, w work, f *flood,
+) (p *workResult, duration time.Duration, err error) {
 	stop := make(chan struct{})
 	var g errgroup.Group
 	g.Go(func() (err error) {
-		lasted, err = f.run(ctx, stop)
+		duration, err = f.run(ctx, stop)
 		return err
 	})
 	p, err = b.crowd.runWork(ctx, w)
@@ -111,17 +114,17 @@ func (b *bench) runUnderFlood(ctx context.Context, w work, f *flood) (p *workRes
 	if err != nil {
 		return nil, 0, errors.Join(err, g.Wait())
 	}
-	// Shoppers must reply to pings here: the last responses may take longer than the server keeps silent sockets.
+	// Meanwhile, shoppers must reply to pings: the last responses may take longer than the server keeps silent sockets.
 	err = b.whileReceiving(ctx, g.Wait)
-	return p, lasted, err
+	return p, duration, err
 }
 
 // checkFlood fails the result if connections were lost, too few requests were sent, or responses are missing.
-func (r *Result) checkFlood(f *flood, rate float64, lasted time.Duration) {
-	for why, n := range f.losses {
-		r.fail(fmt.Sprintf("%d connections of the flood were lost: %s", n, why))
+func (r *Result) checkFlood(f *flood, rate float64, duration time.Duration) {
+	for reason, n := range f.losses {
+		r.fail(fmt.Sprintf("%d connections of the flood were lost: %s", n, reason))
 	}
-	if planned := rate * lasted.Seconds(); float64(f.sent) < floodShare*planned {
+	if planned := rate * duration.Seconds(); float64(f.sent) < floodShare*planned {
 		r.fail(fmt.Sprintf("the flood was too small: of %.0f requests %d were sent", planned, f.sent))
 	}
 	if f.waiting > 0 {
@@ -129,9 +132,8 @@ func (r *Result) checkFlood(f *flood, rate float64, lasted time.Duration) {
 	}
 }
 
-// median returns the median.
-func median(of []float64) float64 {
-	slices.Sort(of)
-	n := len(of)
-	return (of[(n-1)/2] + of[n/2]) / 2
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }

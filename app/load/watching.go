@@ -9,7 +9,7 @@ import (
 const (
 	minSettleTime           = 4 * time.Second        // minimum wait after the last connection before memory is measured
 	buyInterval             = 200 * time.Millisecond // interval between changes of the watched sale
-	maxConcurrentReconnects = 1024                   // limit of concurrent connections of reconnect
+	maxConcurrentReconnects = 1024                   // connections that the scenario reconnect opens at the same time
 )
 
 // idle measures the server's memory per idle socket.
@@ -27,9 +27,9 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.figure("resident_before_mb", float64(b.memoryBefore)/(1<<20))
-	r.figure("resident_after_mb", float64(after)/(1<<20))
-	r.figure("kb_per_socket", float64(after-b.memoryBefore)/1024/float64(r.Sockets))
+	r.setFigure("resident_before_mb", float64(b.memoryBefore)/(1<<20))
+	r.setFigure("resident_after_mb", float64(after)/(1<<20))
+	r.setFigure("kb_per_socket", float64(after-b.memoryBefore)/1024/float64(r.Sockets))
 	return nil
 }
 
@@ -58,10 +58,10 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 	}
 	r.setMeasured(&workResult{Ops: ages.total(), Seconds: b.For.Seconds(), Replies: ages})
 	if b.PID != 0 && frames > 0 {
-		r.figure("server_cpu_us_per_frame", spent[serverName].Seconds()*1e6/float64(frames))
+		r.setFigure("server_cpu_us_per_frame", spent[serverName].Seconds()*1e6/float64(frames))
 	}
-	r.figure("stalled", float64(stalled))
-	r.figure("ticks_per_second", r.PerSec/float64(r.Sockets-stalled))
+	r.setFigure("stalled", float64(stalled))
+	r.setFigure("ticks_per_second", r.PerSec/float64(r.Sockets-stalled))
 	if ages.total() == 0 {
 		r.fail("no tick arrived")
 	}
@@ -77,11 +77,11 @@ type watchPhase struct {
 	from    time.Time
 	until   time.Time
 	lastBuy time.Time
-	frames  int // all received ticks, including those before the window
+	frames  int // number of received ticks, including the ticks before the window
 	ages    histogram
 }
 
-func (p *watchPhase) act(l *loop) (time.Duration, bool) {
+func (p *watchPhase) step(l *loop) (time.Duration, bool) {
 	now := time.Now()
 	if !p.started {
 		p.started = true
@@ -119,14 +119,14 @@ func (p *watchPhase) onFrame(_ *loop, _ *socket, m message) {
 // ordersPerShopper is the number of orders per shopper before the reconnect.
 const ordersPerShopper = 10
 
-// reconnect buys in one sale after the other with all shoppers, drops all connections after the last reply, and
-// measures the time until all are connected again. Every order event must arrive, before or after the drop.
+// reconnect buys in one sale after the other with all shoppers and drops all connections after the last reply. It
+// measures the time until all shoppers are connected again. Every order event must arrive, before or after the drop.
 func (b *bench) reconnect(ctx context.Context, r *Result) error {
 	sales, err := b.offer(ctx, ordersPerShopper, int64(b.Sockets), 1)
 	if err != nil {
 		return err
 	}
-	for _, sale := range texts(sales) {
+	for _, sale := range idTexts(sales) {
 		if _, err := b.crowd.runWork(ctx, work{op: buyOp(sale), finish: replied, burst: true}); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 		return err
 	}
 	for name, d := range spent {
-		r.figure(name+"_cpu_us_per_op", d.Seconds()*1e6/float64(b.Sockets))
+		r.setFigure(name+"_cpu_us_per_op", d.Seconds()*1e6/float64(b.Sockets))
 	}
 	reconnectSeconds := time.Since(began).Seconds()
 	var handshakes histogram
@@ -158,10 +158,10 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 		rejected += p.retries
 	}
 	r.setMeasured(&workResult{Ops: int64(b.Sockets), Seconds: reconnectSeconds, Replies: handshakes})
-	r.figure("all_back_s", reconnectSeconds)
-	r.figure("heard_before_drop", float64(ordersBefore))
-	r.figure("heard_by_hello", float64(missed))
-	r.figure("turned_away_busy", float64(rejected))
+	r.setFigure("all_back_s", reconnectSeconds)
+	r.setFigure("heard_before_drop", float64(ordersBefore))
+	r.setFigure("heard_by_hello", float64(missed))
+	r.setFigure("turned_away_busy", float64(rejected))
 	if resets > 0 {
 		r.fail(fmt.Sprintf("%d shoppers received reset", resets))
 	}

@@ -14,20 +14,20 @@ const (
 	opPause = 51 * time.Millisecond
 	// settleWithin limits the wait for pending ops after the last op was sent.
 	settleWithin = time.Minute
-	// repeatAfter is the pause before an op is repeated after the error busy.
+	// repeatAfter is the pause before an op is repeated after the error `busy`.
 	repeatAfter = 250 * time.Millisecond
 )
 
 // work describes the ops of a measurement.
 type work struct {
-	op     func(l *loop, s *socket, at time.Duration) // sends one op
-	joins  func(s *socket) bool                       // shoppers that take part; nil: all
-	can    func(s *socket) bool                       // whether the shopper has ops left to send; nil: always
-	finish kind                                       // the frame that ends an op: replied (or refused), or ordered
-	code   string                                     // the error code that counts as a reply; "": none
+	op      func(l *loop, s *socket, at time.Duration) // sends one op
+	joins   func(s *socket) bool                       // whether the shopper takes part; nil: all shoppers
+	canSend func(s *socket) bool                       // whether the shopper has ops left to send; nil: always
+	finish  kind                                       // the frame that ends an op: replied (or refused), or ordered
+	code    string                                     // the error code that counts as a reply; "": none
 
 	rate   float64       // ops per second of the whole crowd; 0: closed loop
-	warmUp time.Duration // before the measured window
+	warmUp time.Duration // load time before the measured window
 	window time.Duration
 	burst  bool // all shoppers send one op at the same instant; window and rate are ignored
 }
@@ -35,14 +35,14 @@ type work struct {
 // workPhase is one loop's part of the work.
 type workPhase struct {
 	work
-	rate  float64 // of this loop
+	rate  float64 // ops per second of this loop; 0: closed loop
 	begin time.Duration
 	next  int       // open loop: index of the next socket
 	sent  int       // open loop: ops sent so far
 	due   []*socket // closed loop: sockets that wait for opPause, in order
 
 	started bool
-	stopped time.Duration // when the last op was sent
+	stopped time.Duration // time at which the phase stopped sending; 0: it still sends
 	replies histogram     // latency to the reply, of ops within the window
 	orders  histogram     // latency to the order event
 	done    int64         // ops that ended within the window
@@ -51,7 +51,7 @@ type workPhase struct {
 	repeats int
 }
 
-// repeat is an op that got the error busy.
+// repeat is an op that got the error `busy`, with the time of its repeat.
 type repeat struct {
 	socket *socket
 	at     time.Duration
@@ -59,13 +59,13 @@ type repeat struct {
 
 // workResult is the result of some work.
 type workResult struct {
-	Ops             int64   // ended within the window
-	Seconds         float64 // of the window; for a burst, until the last reply
+	Ops             int64   // number of ops that ended within the window
+	Seconds         float64 // length of the window; for a burst, the time until the last reply
 	Replies, Orders histogram
 	Unsent, Repeats int
 }
 
-// add merges the result of the same kind of work.
+// add merges the result of other work of the same kind.
 func (p *workResult) add(other *workResult) {
 	p.Ops, p.Seconds = p.Ops+other.Ops, p.Seconds+other.Seconds
 	p.Replies.merge(&other.Replies)
@@ -95,7 +95,7 @@ func (c *crowd) runWork(ctx context.Context, w work) (*workResult, error) {
 	return result, nil
 }
 
-func (p *workPhase) act(l *loop) (time.Duration, bool) {
+func (p *workPhase) step(l *loop) (time.Duration, bool) {
 	now := l.now()
 	if now < p.begin {
 		return p.begin - now, false
@@ -107,7 +107,7 @@ func (p *workPhase) act(l *loop) (time.Duration, bool) {
 	switch {
 	case p.burst:
 		for _, s := range l.sockets {
-			p.first(l, s, p.begin)
+			p.sendFirst(l, s, p.begin)
 		}
 		p.stopped = l.now()
 		return 0, false
@@ -121,7 +121,8 @@ func (p *workPhase) act(l *loop) (time.Duration, bool) {
 	return p.sendClosedLoop(l, now), false
 }
 
-// sendOpenLoop sends all ops that are due. An op without a free shopper stays due; its latency starts when it was due.
+// sendOpenLoop sends all due ops. If no shopper is free, the op stays due. Its latency starts at the time at which it
+// was due.
 func (p *workPhase) sendOpenLoop(l *loop, now time.Duration) time.Duration {
 	for {
 		at := p.dueAt(p.sent)
@@ -137,7 +138,7 @@ func (p *workPhase) sendOpenLoop(l *loop, now time.Duration) time.Duration {
 	}
 }
 
-// dueAt returns when op number n of the open loop is due.
+// dueAt returns the time at which the op with this number of the open loop is due.
 func (p *workPhase) dueAt(number int) time.Duration {
 	return p.begin + time.Duration(float64(number)/p.rate*float64(time.Second))
 }
@@ -156,7 +157,7 @@ func (p *workPhase) countUnsent(now time.Duration) {
 	}
 }
 
-// repeatBusy repeats the ops that got the error busy, after their pause.
+// repeatBusy repeats the ops that got the error `busy`, after repeatAfter.
 func (p *workPhase) repeatBusy(l *loop, now time.Duration) {
 	for len(p.busy) > 0 && p.busy[0].at <= now {
 		if s := p.busy[0].socket; s.fd >= 0 {
@@ -172,23 +173,23 @@ func (p *workPhase) freeSocket(l *loop) *socket {
 	for range l.sockets {
 		s := l.sockets[p.next%len(l.sockets)]
 		p.next++
-		if s.fd >= 0 && p.takesPart(s) && p.idle(s) && p.may(s) {
+		if s.fd >= 0 && p.takesPart(s) && p.isIdle(s) && p.maySend(s) {
 			return s
 		}
 	}
 	return nil
 }
 
-func (p *workPhase) idle(s *socket) bool {
+func (p *workPhase) isIdle(s *socket) bool {
 	return s.pendingOps == 0 && (p.finish != ordered || s.orders >= s.reserved)
 }
 
-// sendClosedLoop starts all shoppers, and then sends the next op of each when its pause is over.
+// sendClosedLoop first sends one op of each shopper. Then it sends the next op of each shopper whose pause is over.
 func (p *workPhase) sendClosedLoop(l *loop, now time.Duration) time.Duration {
 	if !p.started {
 		p.started = true
 		for _, s := range l.sockets {
-			p.first(l, s, l.now())
+			p.sendFirst(l, s, l.now())
 		}
 	}
 	for len(p.due) > 0 {
@@ -202,8 +203,8 @@ func (p *workPhase) sendClosedLoop(l *loop, now time.Duration) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// first sends a shopper's first op if the shopper takes part.
-func (p *workPhase) first(l *loop, s *socket, at time.Duration) {
+// sendFirst sends a shopper's first op if the shopper takes part.
+func (p *workPhase) sendFirst(l *loop, s *socket, at time.Duration) {
 	if p.takesPart(s) {
 		p.send(l, s, at)
 	}
@@ -211,12 +212,12 @@ func (p *workPhase) first(l *loop, s *socket, at time.Duration) {
 
 func (p *workPhase) takesPart(s *socket) bool { return p.joins == nil || p.joins(s) }
 
-func (p *workPhase) may(s *socket) bool { return p.can == nil || p.can(s) }
+func (p *workPhase) maySend(s *socket) bool { return p.canSend == nil || p.canSend(s) }
 
 func (p *workPhase) send(l *loop, s *socket, at time.Duration) {
 	switch {
 	case s.fd < 0:
-	case !p.may(s):
+	case !p.maySend(s):
 		p.unsent++
 	default:
 		p.op(l, s, at)
@@ -244,7 +245,7 @@ func (p *workPhase) onFrame(l *loop, s *socket, m message) {
 		p.recordLatency(&p.replies, now, s.sentAt)
 		p.finishOp(l, s, now, replied)
 	case ordered:
-		p.recordLatency(&p.orders, now, dueAt(m))
+		p.recordLatency(&p.orders, now, dueTimeOf(m))
 		p.finishOp(l, s, now, ordered)
 	}
 }
@@ -277,7 +278,7 @@ func (p *workPhase) finishOp(l *loop, s *socket, now time.Duration, by kind) {
 
 // settled reports whether all pending ops have ended.
 func (p *workPhase) settled(l *loop, now time.Duration) bool {
-	busy := slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.idle(s) })
+	busy := slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.isIdle(s) })
 	if busy && now > p.stopped+settleWithin {
 		l.failed = fmt.Errorf("ops or orders are still pending %v after the last op", settleWithin)
 	}

@@ -3,15 +3,16 @@
 // repeats and quarantines e-mails.
 //
 //	outcome of Deliver       means
-//	nil                      the server has accepted it, or the file is on disk
+//	nil                      the server has accepted the e-mail, or the file is on disk
 //	outbox.ErrRejected       a permanent failure of this e-mail (5xx to its address or its text)
 //	*outbox.PauseError       the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
-//	any other                unknown or temporary (4xx, a broken connection): try again
+//	any other error          an unknown outcome or a temporary failure (4xx, a broken connection): try again
 //
 // Connections are reused for the next e-mail (pool.go). The outcome of one e-mail does not affect another: a connection
 // with any error is not reused.
 //
-// Every attempt sends the same bytes: Message-ID and Date are derived from the subject matter and the time of posting,
-// so that a repeat is recognized. Text from a person is one line of the body or part of the encoded subject, without
-// control characters. Addresses are checked again. Errors contain no address, because they are logged.
+// Every attempt sends the same bytes, so that receivers recognize a repeat. Message-ID is derived from the kind, the
+// identity (About) and the recipient; Date is the time of posting. Text from a person is one line of the body or part
+// of the encoded subject, without control characters. Addresses are checked again. Errors contain no address, because
+// they are logged.
 package mail

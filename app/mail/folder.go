@@ -21,7 +21,7 @@ type Folder struct {
 	Written func(l outbox.Email, file string)
 }
 
-// Deliver writes an e-mail to its own file; a repeat replaces it with the same content.
+// Deliver writes an e-mail to its own file. A repeat replaces the file with the same content.
 func (f *Folder) Deliver(_ context.Context, l outbox.Email, posted shop.Millis) error {
 	m, err := message(f.From, &l, posted)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // headersOf lists all headers of an e-mail.
-var headersOf = []string{
+var allowedHeaders = []string{
 	"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject",
 	"To",
 }
@@ -44,16 +44,16 @@ func FuzzMessage(f *testing.F) {
 			if _, err := m.WriteTo(&text); err != nil {
 				t.Fatalf("%+v: %v", l, err)
 			}
-			read, err := netmail.ReadMessage(&text)
+			parsed, err := netmail.ReadMessage(&text)
 			if err != nil {
 				t.Fatalf("%+v: %v", l, err)
 			}
-			for header, values := range read.Header {
-				if len(values) != 1 || !slices.Contains(headersOf, header) {
+			for header, values := range parsed.Header {
+				if len(values) != 1 || !slices.Contains(allowedHeaders, header) {
 					t.Fatalf("%+v has the header %s: %q", l, header, values)
 				}
 			}
-			if got := strings.NewReplacer("<", "", ">", "", `"`, "").Replace(read.Header.Get("To")); got != to {
+			if got := strings.NewReplacer("<", "", ">", "", `"`, "").Replace(parsed.Header.Get("To")); got != to {
 				t.Fatalf("%+v goes to %q, want %q", l, got, to)
 			}
 		}

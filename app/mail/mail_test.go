@@ -25,21 +25,21 @@ func TestMain(m *testing.M) { kit.Main(m) }
 
 const posted shop.Millis = 1_795_000_000_123
 
-func sender(t testing.TB) *netmail.Address {
+func fromAddress(t testing.TB) *netmail.Address {
 	t.Helper()
 	from, err := ParseFrom("闪购 <noreply@shop.example>")
 	kit.Must(t, err)
 	return from
 }
 
-func reset() outbox.Email {
+func resetEmail() outbox.Email {
 	return outbox.Email{
 		Kind: outbox.EmailReset, About: "f00d", To: "li.lei@mail.example", Name: "李雷", Lang: "zh",
 		Link: "https://shop.example/#reset=" + strings.Repeat("k", 43),
 	}
 }
 
-func paid() outbox.Email {
+func paidEmail() outbox.Email {
 	return outbox.Email{
 		Kind: outbox.EmailPaid, About: "17", To: "ada@mail.example", Name: "Ada", Lang: "en",
 		Order: &outbox.OrderFacts{ID: 17, ProductName: "Teapot", Qty: 2, AmountFen: 9805},
@@ -47,29 +47,29 @@ func paid() outbox.Email {
 }
 
 // serverFor returns a mail server for a TLS mode that requires a password.
-func serverFor(t testing.TB, way TLS) *kit.MailServer {
+func serverFor(t testing.TB, mode TLS) *kit.MailServer {
 	t.Helper()
 	return kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
-		s.Implicit = way == ImplicitTLS
+		s.Implicit = mode == ImplicitTLS
 		s.User, s.Password = "shop", "secret"
 	})
 }
 
 // senderFor returns a sender for the server.
-func senderFor(t testing.TB, s *kit.MailServer, way TLS) *Sender {
+func senderFor(t testing.TB, s *kit.MailServer, mode TLS) *Sender {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.Addr)
 	kit.Must(t, err)
 	n, err := strconv.Atoi(port)
 	kit.Must(t, err)
-	out := NewSender(Server{Host: host, Port: n, User: s.User, Password: s.Password, TLS: way}, sender(t))
+	out := NewSender(Server{Host: host, Port: n, User: s.User, Password: s.Password, TLS: mode}, fromAddress(t))
 	out.tls.RootCAs = s.Roots
 	t.Cleanup(out.Close)
 	return out
 }
 
 // read parses an e-mail like a mail client.
-func read(t testing.TB, text string) (header netmail.Header, subject, body string) {
+func parseEmail(t testing.TB, text string) (header netmail.Header, subject, body string) {
 	t.Helper()
 	m, err := netmail.ReadMessage(strings.NewReader(text))
 	if err != nil {
@@ -86,15 +86,15 @@ func read(t testing.TB, text string) (header netmail.Header, subject, body strin
 // Each kind, in both languages, states its purpose and has its complete link or order. It is sent in every TLS mode.
 func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 	t.Parallel()
-	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
-		server := serverFor(t, way)
-		s := senderFor(t, server, way)
-		for i, l := range []outbox.Email{reset(), paid()} {
+	for _, mode := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
+		server := serverFor(t, mode)
+		s := senderFor(t, server, mode)
+		for i, l := range []outbox.Email{resetEmail(), paidEmail()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
-				t.Fatalf("way %d: %v", way, err)
+				t.Fatalf("TLS mode %d: %v", mode, err)
 			}
 			got := server.Mails()[i]
-			header, subject, body := read(t, got.Text)
+			header, subject, body := parseEmail(t, got.Text)
 			want, words := "Your order 17 is paid", "Hello Ada,\n\nThank you. Your order is paid."
 			if l.Kind == outbox.EmailReset {
 				want, words = "设置新密码", l.Link
@@ -103,7 +103,7 @@ func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 				t.Errorf("to %s: got subject %q, want %q, body\n%s", got.To, subject, want, body)
 			}
 			if date := header.Get("Date"); date != "Wed, 18 Nov 2026 11:06:40 +0000" {
-				t.Errorf("got date %q, want that of the posting", date)
+				t.Errorf("got date %q, want the time of the posting", date)
 			}
 		}
 	}
@@ -114,20 +114,20 @@ func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
 	s := senderFor(t, server, NoTLS)
-	other := reset()
+	other := resetEmail()
 	other.About = "f00e"
-	for _, l := range []outbox.Email{reset(), reset(), other} {
+	for _, l := range []outbox.Email{resetEmail(), resetEmail(), other} {
 		kit.Must(t, s.Deliver(kit.Context(t), l, posted))
 	}
 	mails := server.Mails()
-	first, _, _ := read(t, mails[0].Text)
-	third, _, _ := read(t, mails[2].Text)
+	first, _, _ := parseEmail(t, mails[0].Text)
+	third, _, _ := parseEmail(t, mails[2].Text)
 	if mails[0].Text != mails[1].Text {
 		t.Errorf("the repeat differs:\n%s\n%s", mails[0].Text, mails[1].Text)
 	}
 	id := first.Get("Message-Id")
 	if id == third.Get("Message-Id") || !strings.HasPrefix(id, "<reset.") || !strings.HasSuffix(id, "@shop.example>") {
-		t.Errorf("Message-ID %s, of another e-mail %s", id, third.Get("Message-Id"))
+		t.Errorf("got Message-ID %s, and %s for another e-mail; want two ids of shop.example", id, third.Get("Message-Id"))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestEveryEmailKindHasTexts(t *testing.T) {
 				l.Link = "https://shop.example/?x=1"
 			}
 			if isAboutOrder(kind) {
-				l.Order = paid().Order
+				l.Order = paidEmail().Order
 			}
 			subject, body, err := compose(&l)
 			if err != nil || !strings.Contains(body, l.Link) || strings.Contains(subject+body, "%!") {
@@ -161,65 +161,65 @@ func TestEveryEmailKindHasTexts(t *testing.T) {
 				t.Errorf("%s in %s contains a name that is not verified:\n%s", kind, lang, body)
 			}
 			if _, _, err := compose(&bare); kind != outbox.EmailTaken && !errors.Is(err, outbox.ErrRejected) {
-				t.Errorf("%s without its link or order: %v", kind, err)
+				t.Errorf("%s without its link or order: got %v, want ErrRejected", kind, err)
 			}
 			subjects[subject] = true
 		}
 	}
 	if len(subjects) != 12 {
-		t.Errorf("%d different subjects, want one for each kind and language: %v", len(subjects), subjects)
+		t.Errorf("got %d different subjects, want 12, one for each kind and language: %v", len(subjects), subjects)
 	}
 	if _, _, err := compose(&outbox.Email{Kind: "advert"}); !errors.Is(err, outbox.ErrRejected) {
-		t.Errorf("an unknown kind: %v", err)
+		t.Errorf("an unknown kind: got %v, want ErrRejected", err)
 	}
 }
 
-// User input becomes neither a header nor a separate line, and an address never becomes two.
+// User input becomes neither a header nor a separate line, and one address never becomes two addresses.
 func TestUserInputCannotInjectHeaders(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
 	s := senderFor(t, server, NoTLS)
-	for _, evil := range []string{
+	for _, input := range []string{
 		"x\r\nBcc: victim@mail.example", "x\nSubject: other", "x\r\n.\r\nMAIL FROM:<a@b>", "x\u2028Bcc: v@m.example",
 		"\u202Egnp.exe", "x\x00\x1b[31m", "=?utf-8?q?=0D=0ABcc:_v@m.example?=", strings.Repeat("长", 5000),
 	} {
-		l := paid()
-		l.Name, l.Order.ProductName, l.About = evil, evil, evil
+		l := paidEmail()
+		l.Name, l.Order.ProductName, l.About = input, input, input
 		if err := s.Deliver(kit.Context(t), l, posted); err != nil {
-			t.Fatalf("%q: %v", evil, err)
+			t.Fatalf("%q: %v", input, err)
 		}
 		mails := server.Mails()
 		got := mails[len(mails)-1]
-		header, _, body := read(t, got.Text)
+		header, _, body := parseEmail(t, got.Text)
 		if len(header) != 9 || header.Get("Bcc") != "" || len(header["Subject"]) != 1 {
-			t.Errorf("%.40q: headers %v", evil, header)
+			t.Errorf("%.40q: headers %v", input, header)
 		}
 		for line := range strings.SplitSeq(body, "\n") {
 			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Subject") || len([]rune(line)) > 130 {
-				t.Errorf("%.40q made the line %.80q", evil, line)
+				t.Errorf("%.40q made the line %.80q", input, line)
 			}
 		}
 		if strings.ContainsAny(body, "\x00\x1b\u202E\u2028") {
-			t.Errorf("%.40q: control characters in\n%q", evil, body)
+			t.Errorf("%.40q: control characters in\n%q", input, body)
 		}
 	}
-	taken := len(server.Mails())
+	mailsBefore := len(server.Mails())
 	for _, to := range []string{
 		"", "ada", "@b", "a@", "a@b@c", "a@b.example, v@m.example", "a@b.example>\r\nRCPT TO:<v@m.example", "a b@c.example",
 		"<a@b.example>", "a@b.example\r\nBcc: v@m.example", "ädä@b.example", strings.Repeat("a", 250) + "@b.example",
 	} {
-		l := reset()
+		l := resetEmail()
 		l.To = to
 		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, outbox.ErrRejected) {
-			t.Errorf("to %q: %v, want ErrRejected", to, err)
+			t.Errorf("recipient %q: got %v, want ErrRejected", to, err)
 		}
 	}
-	if n := len(server.Mails()); n != taken {
-		t.Errorf("%d e-mails went to such addresses", n-taken)
+	if n := len(server.Mails()); n != mailsBefore {
+		t.Errorf("%d e-mails went to invalid addresses, want 0", n-mailsBefore)
 	}
 	for _, from := range []string{"", "shop", "Shop <a@b>\r\nBcc: v@m.example", "a@b.example, c@d.example", "Shop <ä@b.example>"} {
 		if _, err := ParseFrom(from); err == nil {
-			t.Errorf("e-mails could be from %q", from)
+			t.Errorf("ParseFrom accepted the sender %q", from)
 		}
 	}
 }
@@ -228,8 +228,8 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 // contains an address or the password.
 func TestServerReplyDecidesOutcome(t *testing.T) {
 	t.Parallel()
-	const sent, again, never, pause = "sent", "again", "never", "pause"
-	for _, c := range []struct{ step, answer, want string }{
+	const sent, retry, rejected, pause = "sent", "again", "never", "pause"
+	for _, c := range []struct{ step, reply, want string }{
 		{kit.SMTPGreeting, "", sent},
 		{kit.SMTPGreeting, "554 5.3.2 not today", pause},
 		{kit.SMTPGreeting, kit.SMTPHangUp, pause},
@@ -238,45 +238,45 @@ func TestServerReplyDecidesOutcome(t *testing.T) {
 		{"AUTH", "454 4.7.0 for the moment", pause},
 		{kit.SMTPMailFrom, "550 5.7.1 you may not send as that", pause},
 		{kit.SMTPMailFrom, "451 4.3.0 later", pause},
-		{kit.SMTPMailFrom, kit.SMTPHangUp, again},
-		{kit.SMTPRcptTo, "550 5.1.1 no li.lei@mail.example here", never},
-		{kit.SMTPRcptTo, "450 4.2.0 <li.lei@mail.example> greylisted", again},
+		{kit.SMTPMailFrom, kit.SMTPHangUp, retry},
+		{kit.SMTPRcptTo, "550 5.1.1 no li.lei@mail.example here", rejected},
+		{kit.SMTPRcptTo, "450 4.2.0 <li.lei@mail.example> greylisted", retry},
 		{kit.SMTPRcptTo, "421 too busy", pause},
-		{kit.SMTPData, "554 5.7.1 no", never},
-		{kit.SMTPData, kit.SMTPSilent, again},
-		{kit.SMTPBody, "552 5.3.4 too big", never},
-		{kit.SMTPBody, "451 4.3.0 disk full", again},
-		{kit.SMTPBody, kit.SMTPHangUp, again},
-		{kit.SMTPBody, kit.SMTPSilent, again},
+		{kit.SMTPData, "554 5.7.1 no", rejected},
+		{kit.SMTPData, kit.SMTPSilent, retry},
+		{kit.SMTPBody, "552 5.3.4 too big", rejected},
+		{kit.SMTPBody, "451 4.3.0 disk full", retry},
+		{kit.SMTPBody, kit.SMTPHangUp, retry},
+		{kit.SMTPBody, kit.SMTPSilent, retry},
 		{"RSET", kit.SMTPHangUp, sent},
 		{kit.SMTPQuit, kit.SMTPSilent, sent},
 	} {
-		t.Run(c.step+" "+c.answer, func(t *testing.T) {
+		t.Run(c.step+" "+c.reply, func(t *testing.T) {
 			t.Parallel()
 			server := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
 			server.SetReply(func(step, _ string) string {
 				if step == c.step {
-					return c.answer
+					return c.reply
 				}
 				return ""
 			})
 			s := senderFor(t, server, NoTLS)
-			if c.answer == kit.SMTPSilent {
+			if c.reply == kit.SMTPSilent {
 				s.timeout = 3 * time.Second // a busy server may be late with its other replies
 			}
-			err := s.Deliver(kit.Context(t), reset(), posted)
+			err := s.Deliver(kit.Context(t), resetEmail(), posted)
 			var pauseErr *outbox.PauseError
-			got := again
+			got := retry
 			switch {
 			case err == nil:
 				got = sent
 			case errors.As(err, &pauseErr):
 				got = pause
 			case errors.Is(err, outbox.ErrRejected):
-				got = never
+				got = rejected
 			}
 			if got != c.want {
-				t.Errorf("%s, want %s: %v", got, c.want, err)
+				t.Errorf("got outcome %s, want %s: %v", got, c.want, err)
 			}
 			if text := fmt.Sprint(err); strings.Contains(text, "li.lei") || strings.Contains(text, "secret") {
 				t.Errorf("the error contains the address or the password: %s", text)
@@ -294,23 +294,24 @@ func TestUnusableServerPausesDelivery(t *testing.T) {
 	_ = closed.Close()
 	plain := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
 	untrusted := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.Roots = nil })
-	locked := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.User, s.Password = "shop", "other" })
-	wrong := senderFor(t, locked, StartTLS)
-	wrong.server.Password = "secret"
+	otherPassword := kit.NewMailServer(t, kit.WithCertificate(t),
+		func(s *kit.MailServer) { s.User, s.Password = "shop", "other" })
+	wrongPassword := senderFor(t, otherPassword, StartTLS)
+	wrongPassword.server.Password = "secret"
 	for name, s := range map[string]*Sender{
 		"no server":           senderFor(t, &kit.MailServer{Addr: closed.Addr().String()}, NoTLS),
 		"no STARTTLS":         senderFor(t, plain, StartTLS),
 		"unknown certificate": senderFor(t, untrusted, StartTLS),
-		"wrong password":      wrong,
+		"wrong password":      wrongPassword,
 	} {
-		err := s.Deliver(kit.Context(t), reset(), posted)
+		err := s.Deliver(kit.Context(t), resetEmail(), posted)
 		var pauseErr *outbox.PauseError
 		if !errors.As(err, &pauseErr) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want a PauseError without the password", name, err)
 		}
 	}
-	if n := len(plain.Mails()) + len(untrusted.Mails()) + len(locked.Mails()); n != 0 {
-		t.Errorf("%d e-mails were sent there", n)
+	if n := len(plain.Mails()) + len(untrusted.Mails()) + len(otherPassword.Mails()); n != 0 {
+		t.Errorf("%d e-mails were sent to unusable servers, want 0", n)
 	}
 }
 
@@ -323,7 +324,7 @@ func TestParseServerRejectsInvalidAddresses(t *testing.T) {
 		"smtp://u:p@127.0.0.1:25?tls=none":      {Host: "127.0.0.1", Port: 25, User: "u", Password: "p", TLS: NoTLS},
 	} {
 		if got, err := ParseServer(address); err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %v", address, got, err, want)
+			t.Errorf("%s: got %+v, error %v; want %+v", address, got, err, want)
 		}
 	}
 	for _, address := range []string{
@@ -332,7 +333,7 @@ func TestParseServerRejectsInvalidAddresses(t *testing.T) {
 		"smtp://relay/path", "smtp://u:hid den@%zz", "smtp://relay?tls=none&verify=no",
 	} {
 		if got, err := ParseServer(address); err == nil || strings.Contains(err.Error(), "hid") {
-			t.Errorf("%s: %+v, %v", address, got, err)
+			t.Errorf("%s: got %+v, %v; want an error without the password", address, got, err)
 		}
 	}
 }
@@ -342,10 +343,10 @@ func TestFolderWritesOnePrivateFilePerEmail(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mail")
 	var received []string
-	f := &Folder{Path: path, From: sender(t), Written: func(l outbox.Email, file string) {
+	f := &Folder{Path: path, From: fromAddress(t), Written: func(l outbox.Email, file string) {
 		received = append(received, l.Link+" "+file)
 	}}
-	for _, l := range []outbox.Email{reset(), reset(), paid()} {
+	for _, l := range []outbox.Email{resetEmail(), resetEmail(), paidEmail()} {
 		kit.Must(t, f.Deliver(context.Background(), l, posted))
 	}
 	files, err := os.ReadDir(path)
@@ -355,19 +356,19 @@ func TestFolderWritesOnePrivateFilePerEmail(t *testing.T) {
 	for _, file := range files {
 		info, err := file.Info()
 		if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(file.Name(), ".eml") {
-			t.Errorf("%s %v %v", file.Name(), info.Mode(), err)
+			t.Errorf("got file %s with mode %v, error %v; want an .eml file with mode 0600", file.Name(), info.Mode(), err)
 		}
 		text, err := os.ReadFile(filepath.Join(path, file.Name()))
 		kit.Must(t, err)
-		if _, _, body := read(t, string(text)); !strings.Contains(body, "\n-- \nStampede\n") {
-			t.Errorf("%s", text)
+		if _, _, body := parseEmail(t, string(text)); !strings.Contains(body, "\n-- \nStampede\n") {
+			t.Errorf("got an e-mail without the signature of the shop:\n%s", text)
 		}
 	}
 	// A folder that cannot be created does not reject the e-mail.
 	file := filepath.Join(path, "x")
 	kit.Must(t, os.WriteFile(file, nil, 0o600))
 	var pauseErr *outbox.PauseError
-	err = (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted)
+	err = (&Folder{Path: file, From: fromAddress(t)}).Deliver(context.Background(), paidEmail(), posted)
 	if !errors.As(err, &pauseErr) {
 		t.Errorf("without a folder: got %v, want a PauseError", err)
 	}

@@ -30,8 +30,8 @@ func plainAddress(s string) bool {
 			return false
 		}
 	}
-	local, domain, two := strings.Cut(s, "@")
-	return two && local != "" && domain != "" && !strings.Contains(domain, "@") && len(s) <= 254
+	local, domain, hasAt := strings.Cut(s, "@")
+	return hasAt && local != "" && domain != "" && !strings.Contains(domain, "@") && len(s) <= 254
 }
 
 // message returns the MIME message for an e-mail posted at the given time.
@@ -49,7 +49,7 @@ func message(from *netmail.Address, l *outbox.Email, posted shop.Millis) (*gomai
 	m.Subject(subject)
 	m.SetDateWithValue(posted.Time())
 	m.SetMessageIDWithValue(messageID(l, from))
-	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no automatic replies, please
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: receivers send no automatic replies
 	m.SetBodyString(gomail.TypeTextPlain, body)
 	return m, nil
 }
@@ -59,7 +59,7 @@ func messageID(l *outbox.Email, from *netmail.Address) string {
 	return emailName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }
 
-// emailName returns a fixed name for the e-mail that is safe in headers and file names.
+// emailName returns a name that is always the same for this e-mail and is safe in headers and file names.
 func emailName(l *outbox.Email) string {
 	sum := sha256.Sum256([]byte(string(l.Kind) + "\n" + l.About + "\n" + l.To))
 	return clean(string(l.Kind), 10) + "." + hex.EncodeToString(sum[:16])

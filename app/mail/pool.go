@@ -13,8 +13,8 @@ import (
 const (
 	// maxEmailsPerConn is the maximum number of e-mails on one connection; servers close connections with too many.
 	maxEmailsPerConn = 100
-	// keepIdle is how long a connection waits for its next e-mail: longer than a deliverer's pause between two reads of
-	// its queue.
+	// keepIdle is how long a connection waits for its next e-mail. It is longer than the pause of streams.Deliverer
+	// between two reads of its queue.
 	keepIdle = 5 * time.Second
 	// quitTimeout limits the QUIT command.
 	quitTimeout = 2 * time.Second
@@ -26,18 +26,18 @@ type connection struct {
 	client     *gomail.Client
 	session    *smtp.Client
 	mails      int
-	closeTimer *time.Timer // set while it is kept
+	closeTimer *time.Timer // set while the connection is in the pool
 }
 
 // end sends QUIT, as servers expect, and closes the connection.
-func (l *connection) end() {
-	_ = l.conn.SetDeadline(time.Now().Add(quitTimeout))
-	_ = l.session.Quit()
-	_ = l.conn.Close()
+func (c *connection) end() {
+	_ = c.conn.SetDeadline(time.Now().Add(quitTimeout))
+	_ = c.session.Quit()
+	_ = c.conn.Close()
 }
 
-// pool has the idle connections. There are at most as many as there were concurrent e-mails. A connection ends after
-// idle without an e-mail, or after most e-mails.
+// pool has the idle connections. Their number is at most the highest number of concurrent e-mails. A connection ends
+// after the time idle without an e-mail, or after maxEmails e-mails.
 type pool struct {
 	maxEmails int
 	idle      time.Duration
@@ -48,54 +48,54 @@ type pool struct {
 }
 
 // take returns the most recently used connection; nil: no idle connection.
-func (k *pool) take() *connection {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.idleConns) == 0 {
+func (p *pool) take() *connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idleConns) == 0 {
 		return nil
 	}
-	last := len(k.idleConns) - 1
-	l := k.idleConns[last]
-	k.idleConns = k.idleConns[:last]
-	l.closeTimer.Stop()
-	return l
+	last := len(p.idleConns) - 1
+	c := p.idleConns[last]
+	p.idleConns = p.idleConns[:last]
+	c.closeTimer.Stop()
+	return c
 }
 
-// put keeps a connection for the next e-mail, or ends it.
-func (k *pool) put(l *connection) {
-	k.mu.Lock()
-	keep := !k.closed && l.mails < k.maxEmails
+// put keeps a connection for the next e-mail. It ends the connection if the pool is closed or maxEmails is reached.
+func (p *pool) put(c *connection) {
+	p.mu.Lock()
+	keep := !p.closed && c.mails < p.maxEmails
 	if keep {
-		l.closeTimer = time.AfterFunc(k.idle, func() { k.drop(l) })
-		k.idleConns = append(k.idleConns, l)
+		c.closeTimer = time.AfterFunc(p.idle, func() { p.drop(c) })
+		p.idleConns = append(p.idleConns, c)
 	}
-	k.mu.Unlock()
+	p.mu.Unlock()
 	if !keep {
-		l.end()
+		c.end()
 	}
 }
 
-// drop ends a connection unless it was taken meanwhile.
-func (k *pool) drop(l *connection) {
-	k.mu.Lock()
-	at := slices.Index(k.idleConns, l)
+// drop ends a connection, unless take has already removed it from the pool.
+func (p *pool) drop(c *connection) {
+	p.mu.Lock()
+	at := slices.Index(p.idleConns, c)
 	if at >= 0 {
-		k.idleConns = slices.Delete(k.idleConns, at, at+1)
+		p.idleConns = slices.Delete(p.idleConns, at, at+1)
 	}
-	k.mu.Unlock()
+	p.mu.Unlock()
 	if at >= 0 {
-		l.end()
+		c.end()
 	}
 }
 
-// close ends all connections, and later those in use.
-func (k *pool) close() {
-	k.mu.Lock()
-	idleConns := k.idleConns
-	k.idleConns, k.closed = nil, true
-	k.mu.Unlock()
-	for _, l := range idleConns {
-		l.closeTimer.Stop()
-		l.end()
+// close ends all idle connections. Connections in use end when they are put back.
+func (p *pool) close() {
+	p.mu.Lock()
+	idleConns := p.idleConns
+	p.idleConns, p.closed = nil, true
+	p.mu.Unlock()
+	for _, c := range idleConns {
+		c.closeTimer.Stop()
+		c.end()
 	}
 }

@@ -14,12 +14,13 @@ import (
 
 // numberedEmail returns a distinct e-mail.
 func numberedEmail(n int) outbox.Email {
-	l := paid()
+	l := paidEmail()
 	l.About = fmt.Sprint("order-", n)
 	return l
 }
 
-// deliver sends e-mails, concurrency of them concurrently, and checks that each arrives once, under its own name.
+// deliver sends count e-mails, at most concurrency at the same time, and checks that each e-mail arrives once, with its
+// own Message-ID.
 func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency int) {
 	t.Helper()
 	before := len(server.Mails())
@@ -37,7 +38,7 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency
 	all.Wait()
 	names := make(map[string]bool)
 	for _, m := range server.Mails() {
-		header, _, _ := read(t, m.Text)
+		header, _, _ := parseEmail(t, m.Text)
 		names[header.Get("Message-Id")] = true
 	}
 	if got := len(server.Mails()); got != before+count || len(names) != got {
@@ -49,13 +50,13 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency
 // limit of e-mails.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
-	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
-		server := serverFor(t, way)
-		s := senderFor(t, server, way)
+	for _, mode := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
+		server := serverFor(t, mode)
+		s := senderFor(t, server, mode)
 		s.pool.idle = time.Hour
 		deliver(t, s, server, 60, 4)
 		if n := server.Connections(); n > 4 {
-			t.Errorf("way %d: %d connections for 60 e-mails, 4 at once", way, n)
+			t.Errorf("TLS mode %d: got %d connections for 60 e-mails, 4 at once; want at most 4", mode, n)
 		}
 	}
 	server := kit.NewMailServer(t)
@@ -63,14 +64,14 @@ func TestConnectionsAreReused(t *testing.T) {
 	s.pool.idle, s.pool.maxEmails = time.Hour, 10
 	deliver(t, s, server, 35, 1)
 	if n := server.Connections(); n != 4 {
-		t.Errorf("%d connections for 35 e-mails, ten on each", n)
+		t.Errorf("got %d connections for 35 e-mails, at most 10 on each; want 4", n)
 	}
 }
 
 // An e-mail does not fail because the server has closed a kept connection or accepts no more e-mails on it.
 func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many e-mails"} {
+	for _, reply := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many e-mails"} {
 		server := kit.NewMailServer(t)
 		s := senderFor(t, server, NoTLS)
 		s.pool.idle = time.Hour
@@ -78,24 +79,24 @@ func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 		var once atomic.Bool
 		server.SetReply(func(step, _ string) string {
 			if step == kit.SMTPMailFrom && once.CompareAndSwap(false, true) {
-				return answer
+				return reply
 			}
 			return ""
 		})
 		deliver(t, s, server, 3, 1)
 		if n := server.Connections(); n != 2 || !once.Load() {
-			t.Errorf("%q: %d connections, want 2", answer, n)
+			t.Errorf("%q: %d connections, want 2", reply, n)
 		}
 	}
 }
 
-// If the connection breaks after the server has begun to receive an e-mail, the outcome is unknown. The sender repeats
-// neither such an e-mail nor a rejected one: the queue does.
+// If the connection breaks after the server has begun to receive an e-mail, the outcome is unknown. The sender does not
+// repeat such an e-mail; the queue repeats it. The sender does not repeat a rejected e-mail either.
 func TestStartedEmailIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		step, answer string
-		refused      bool
+		step, reply string
+		refused     bool
 	}{
 		{kit.SMTPRcptTo, kit.SMTPHangUp, false},
 		{kit.SMTPData, kit.SMTPHangUp, false},
@@ -113,15 +114,16 @@ func TestStartedEmailIsNotRepeated(t *testing.T) {
 				return ""
 			}
 			attempts.Add(1)
-			return c.answer
+			return c.reply
 		})
 		err := s.Deliver(t.Context(), numberedEmail(7), posted)
 		var pause *outbox.PauseError
 		if err == nil || errors.As(err, &pause) || errors.Is(err, outbox.ErrRejected) != c.refused {
-			t.Errorf("%s %s: %v", c.step, c.answer, err)
+			t.Errorf("%s %s: got %v, want an error; ErrRejected: %t", c.step, c.reply, err, c.refused)
 		}
 		if attempts.Load() != 1 || server.Connections() != 1 {
-			t.Errorf("%s %s: tried %d times on %d connections", c.step, c.answer, attempts.Load(), server.Connections())
+			t.Errorf("%s %s: got %d attempts on %d connections, want one attempt on one connection", c.step, c.reply,
+				attempts.Load(), server.Connections())
 		}
 	}
 }

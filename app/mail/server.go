@@ -23,7 +23,7 @@ type TLS int
 
 // The TLS modes.
 const (
-	StartTLS    TLS = iota // the connection switches to TLS before anything is sent, else it fails
+	StartTLS    TLS = iota // the connection switches to TLS before it sends the login or an e-mail, or it fails
 	ImplicitTLS            // TLS from the first byte
 	NoTLS                  // for a relay on this machine or in a private network
 )
@@ -35,7 +35,7 @@ const (
 //	smtp://relay.internal:25?tls=none                not encrypted, so a login is not allowed
 //	smtp://user:password@127.0.0.1:25?tls=none       a login is allowed on this machine
 //
-// Errors do not contain the address: it has a password.
+// Errors do not contain the address, because it may contain a password.
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Opaque != "" || u.Hostname() == "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
@@ -65,14 +65,14 @@ func ParseServer(address string) (Server, error) {
 	switch {
 	case (s.User == "") != (s.Password == ""):
 		return Server{}, errors.New("has a user or a password, but not both")
-	case s.User != "" && s.TLS == NoTLS && !s.local():
+	case s.User != "" && s.TLS == NoTLS && !s.isLocal():
 		return Server{}, errors.New("would send the password without encryption: remove tls=none or the password")
 	}
 	return s, nil
 }
 
 // local reports whether the server is on this machine.
-func (s *Server) local() bool {
+func (s *Server) isLocal() bool {
 	ip, err := netip.ParseAddr(s.Host)
 	return s.Host == "localhost" || err == nil && ip.IsLoopback()
 }

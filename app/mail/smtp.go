@@ -39,7 +39,7 @@ func NewSender(s Server, from *netmail.Address) *Sender {
 	}
 }
 
-// Close ends the kept connections. Later e-mails use a new connection each.
+// Close ends the kept connections. Each later e-mail uses a new connection.
 func (s *Sender) Close() { s.pool.close() }
 
 // Deliver sends an e-mail that was posted at the given time. The package documentation explains its errors.
@@ -51,11 +51,11 @@ func (s *Sender) Deliver(ctx context.Context, l outbox.Email, posted shop.Millis
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	if reused := s.pool.take(); reused != nil {
-		// The server may have closed it or accept no more e-mails on it: then a new connection is used.
+		// If the server has closed this connection or accepts no more e-mails on it, the e-mail is sent on a new one.
 		if err = s.send(ctx, reused, m); !notStarted(err) {
 			return outcome(m, err)
 		}
-		if m, err = message(s.from, &l, posted); err != nil { // the library has stored the failure in the other message
+		if m, err = message(s.from, &l, posted); err != nil { // the first message has stored the failure
 			return err
 		}
 	}
@@ -72,8 +72,8 @@ func (s *Sender) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, &outbox.PauseError{Err: fmt.Errorf("reach the mail server %s: %w", &s.server, err)}
 	}
-	stopWatch := closeOnDone(ctx, conn)
-	defer stopWatch()
+	cancelClose := closeOnDone(ctx, conn)
+	defer cancelClose()
 	client, session, err := s.login(ctx, conn)
 	if err != nil {
 		_ = conn.Close()
@@ -85,27 +85,27 @@ func (s *Sender) connect(ctx context.Context) (*connection, error) {
 
 // send sends one e-mail, and keeps the connection after a success.
 func (s *Sender) send(ctx context.Context, l *connection, m *gomail.Msg) error {
-	keep := closeOnDone(ctx, l.conn)
+	cancelClose := closeOnDone(ctx, l.conn)
 	err := l.client.SendWithSMTPClient(l.session, m)
 	l.mails++
-	if keep() && err == nil {
+	if cancelClose() && err == nil {
 		s.pool.put(l)
 	} else {
-		_ = l.conn.Close() // sent data is not affected
+		_ = l.conn.Close() // an accepted e-mail is not affected
 	}
 	return err
 }
 
 // closeOnDone closes the connection when ctx ends, because the library sets new deadlines at each step. The returned
-// function cancels that and reports whether it was in time.
+// function cancels the close and reports whether the close had not started yet.
 func closeOnDone(ctx context.Context, conn net.Conn) func() bool {
 	return context.AfterFunc(ctx, func() { _ = conn.Close() })
 }
 
 // notStarted reports whether the server has received nothing of the e-mail, or has rejected its sender.
 func notStarted(err error) bool {
-	sending, ok := errors.AsType[*gomail.SendError](err)
-	return ok && (sending.Reason == gomail.ErrConnCheck || sending.Reason == gomail.ErrSMTPMailFrom)
+	sendErr, ok := errors.AsType[*gomail.SendError](err)
+	return ok && (sendErr.Reason == gomail.ErrConnCheck || sendErr.Reason == gomail.ErrSMTPMailFrom)
 }
 
 func (s *Sender) dial(ctx context.Context) (net.Conn, error) {
@@ -146,21 +146,22 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	return client, session, err
 }
 
-// outcome returns the result of an e-mail that was begun. Errors after the server has accepted it are ignored.
+// outcome returns the result of Deliver for an e-mail that was sent. It ignores errors after the server has accepted
+// the e-mail.
 func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
 		return nil
 	}
-	sending, ok := errors.AsType[*gomail.SendError](err)
+	sendErr, ok := errors.AsType[*gomail.SendError](err)
 	if !ok {
 		return fmt.Errorf("send: %s", withoutAddresses(err))
 	}
-	replyErr := fmt.Errorf("the mail server returned %d: %s", sending.ErrorCode(), withoutAddresses(err))
-	if sending.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted it
+	replyErr := fmt.Errorf("the mail server returned %d: %s", sendErr.ErrorCode(), withoutAddresses(err))
+	if sendErr.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted the e-mail
 		replyErr = fmt.Errorf("the connection to the mail server broke: %s", withoutAddresses(err))
 	}
-	switch code := sending.ErrorCode(); {
-	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // concerns the sender, not this e-mail
+	switch code := sendErr.ErrorCode(); {
+	case code == 421, sendErr.Reason == gomail.ErrSMTPMailFrom && code >= 400: // concerns the sender, not this e-mail
 		return &outbox.PauseError{Err: replyErr}
 	case code >= 500:
 		return fmt.Errorf("%w: %w", outbox.ErrRejected, replyErr)

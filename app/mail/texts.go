@@ -55,8 +55,8 @@ const (
 	maxLink    = 1000
 )
 
-// clean returns one line of plain characters: without line breaks, so that no header or line can be added, and without
-// characters that change the text direction.
+// clean returns s as one line of printable characters, shortened to maxLength. The result has no line breaks, so that s
+// cannot add a header or a line, and no characters that change the text direction.
 func clean(s string, maxLength int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -73,8 +73,8 @@ func clean(s string, maxLength int) string {
 
 const signature = "\n-- \nStampede\n"
 
-// The e-mails before activation use no name: a stranger can enter any name and any address, and the shop must send only
-// its own words to strangers.
+// english has the texts by kind. The e-mails before activation contain no name: a stranger can enter any name and any
+// address, so the shop must send only its own words to an address that is not verified.
 var english = map[outbox.EmailKind]text{
 	outbox.EmailActivate: {"Confirm your e-mail address", "Hello,\n\n" +
 		"This e-mail address was used to register an account at Stampede.\n" +

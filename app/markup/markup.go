@@ -10,8 +10,8 @@ import (
 
 var policy = strictPolicy()
 
-// strictPolicy allows a few elements, without attributes except the address of a link. Links open in a new tab, without
-// access to the page.
+// strictPolicy allows a few elements, without attributes except the address of a link. Links open in a new tab, which
+// cannot access the page.
 func strictPolicy() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "strong", "em", "ul", "ol", "li")

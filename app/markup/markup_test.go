@@ -62,7 +62,7 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		clean := Clean(text)
 		if again := Clean(clean); again != clean {
-			t.Fatalf("%q became %q, and then %q", text, clean, again)
+			t.Fatalf("%q became %q, and the second call returned %q, want no change", text, clean, again)
 		}
 		body := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
 		nodes, err := html.ParseFragment(strings.NewReader(clean), body)
@@ -78,13 +78,13 @@ func FuzzClean(f *testing.F) {
 func checkNode(t *testing.T, from string, n *html.Node) {
 	t.Helper()
 	if n.Type != html.TextNode && (n.Type != html.ElementNode || !slices.Contains(allowed, n.Data)) {
-		t.Fatalf("%q leaves a node %v %q", from, n.Type, n.Data)
+		t.Fatalf("result of %q has the node %v %q, which is not allowed", from, n.Type, n.Data)
 	}
 	for _, a := range n.Attr {
 		fine := n.Data == "a" && (a.Key == "href" && strings.HasPrefix(strings.ToLower(a.Val), "https:") ||
 			a.Key == "rel" && a.Val == "nofollow noopener" || a.Key == "target" && a.Val == "_blank")
 		if !fine {
-			t.Fatalf("%q leaves %s=%q on %s", from, a.Key, a.Val, n.Data)
+			t.Fatalf("result of %q has %s=%q on %s, which is not allowed", from, a.Key, a.Val, n.Data)
 		}
 	}
 	for child := range n.ChildNodes() {

@@ -24,7 +24,7 @@ import (
 type BuyRequest struct {
 	Sale    shop.ID       `json:"sale"`
 	Qty     int           `json:"qty"`
-	Key     string        `json:"key"` // chosen by the client, 8–64 characters; the same for every retry
+	Key     string        `json:"key"` // chosen by the client, 8–64 characters; retries use the same key
 	Address *shop.Address `json:"address,omitempty"`
 	Pass    string        `json:"pass,omitempty"`
 	Span    *trace.Span   `json:"-"` // started when the buy arrived; it ends with the reply; nil: not traced
@@ -35,31 +35,31 @@ type Receipt struct {
 	Order  shop.ID         `json:"order"`
 	Ticket int64           `json:"ticket"`
 	Place  int64           `json:"place"`
-	State  shop.OrderState `json:"state"` // reserved, or the present state
+	State  shop.OrderState `json:"state"` // reserved; for a repeated key, the current state of the order
 }
 
 const (
 	// windowMargin is the assumed maximum clock error of a node that rejects a buy by its own clock.
 	windowMargin = 2 * time.Second
-	// gateTimeout is how long a buy may wait for its Lua step when its caller sets no limit.
+	// gateTimeout is how long a buy may wait for its Lua step if the context of the caller has no deadline.
 	gateTimeout = 10 * time.Second
-	// maxOrderIDs is the maximum number of IDs per buy: an ID is in use if another node generated the same one.
+	// maxOrderIDs is the maximum number of IDs that a buy tries. An ID is in use if another node generated the same ID.
 	maxOrderIDs = 4
-	// maxQty keeps a quantity within the range of every layer. The limit per buyer is far below.
+	// maxQty keeps a quantity within the range of every layer. The limit per buyer is much lower.
 	maxQty = 1_000_000
 )
 
 // errSoldOut is the most frequent result of a hot sale. It is shared and never changed.
 var errSoldOut = shop.Fail(shop.SoldOut, "sold out")
 
-// errPassRequired is the one error for all invalid passes, so that callers cannot probe which check failed. It is
-// never changed.
+// errPassRequired is the error for all invalid passes, so that callers cannot find out which check failed. It is never
+// changed.
 var errPassRequired = shop.Fail(shop.PassRequired, "this sale requires an unused pass; request one first")
 
 // Gate reserves units for buys. It groups waiting buys of the same sale into one Lua call.
 type Gate interface {
-	// Reserve calls then exactly once, at once or from another goroutine, with the result, or with an error when the
-	// outcome is unknown. then must not block: other callers wait behind it.
+	// Reserve calls the function `then` exactly once, at once or from another goroutine, with the result, or with an
+	// error if the outcome is unknown. This function must not block, because other callers wait for it.
 	Reserve(b shop.Buy, until time.Time, then func(shop.GateResult, error))
 }
 
@@ -70,7 +70,7 @@ type Gate interface {
 //	                     └── warm: sale not in Redis ──┤
 //	                                                   └── a repeat or a limit reads Redis or the database ─→ end
 //
-// Nothing in memory may reject a buyer who already has something in this sale (I9).
+// No check in memory may reject a buyer who already has a reservation or an order in this sale (I9).
 type Checkout struct {
 	Catalogue *catalog.Catalogue
 	Gate      Gate
@@ -81,8 +81,8 @@ type Checkout struct {
 	Clock     *shop.Clock
 	Passes    *admission.Passes       // nil: every pass is invalid
 	Mint      func() (shop.ID, error) // returns the next order ID
-	Counters  *board.Counters         // nil: not counted
-	Counts    *board.SaleCounts       // counts by sale; nil: not counted
+	Counters  *board.Counters         // counters of this node; nil: buys are not counted
+	Counts    *board.SaleCounts       // counters by sale; nil: buys are not counted
 
 	background sync.WaitGroup // steps that read Redis or the database
 }
@@ -102,8 +102,9 @@ func (t *Checkout) Buy(ctx context.Context, user shop.ID, req BuyRequest) (recei
 	return receipt, err
 }
 
-// BuyAsync is Buy without waiting. reply is called exactly once, at once or from another goroutine, and must not block:
-// other callers wait behind it. ctx must last until then; the Lua step uses only its deadline.
+// BuyAsync is Buy without waiting. It calls the function `reply` exactly once, at once or from another goroutine. This
+// function must not block, because other callers wait for it. ctx must stay valid until the reply; the Lua step uses
+// only its deadline.
 func (t *Checkout) BuyAsync(ctx context.Context, user shop.ID, req BuyRequest, reply func(Receipt, error)) {
 	req.Span.NoteID("sale", int64(req.Sale))
 	b := buying{Checkout: t, ctx: ctx, reply: reply}
@@ -112,7 +113,7 @@ func (t *Checkout) BuyAsync(ctx context.Context, user shop.ID, req BuyRequest, r
 		b.end(Receipt{}, shop.LayerNode, err)
 		return
 	}
-	sent := new(buying) // allocated only now: a refusal in memory allocates nothing
+	sent := new(buying) // allocated after the checks: a rejection in memory allocates nothing
 	*sent = b
 	sent.reserve()
 }
@@ -126,11 +127,11 @@ type buying struct {
 	reply func(Receipt, error)
 
 	ids      int  // number of IDs tried
-	warmed   bool // warm-up of its sale was tried
-	reserved bool // accepted now, not a repeat
+	warmed   bool // the sale was loaded into Redis for this buy
+	reserved bool // accepted by this buy, not by an earlier buy with the same key
 }
 
-// end is the only exit: it counts the result, with the layer of a refusal, replies, and ends the span.
+// end is the only exit of a buy. It counts the result, with the layer of a rejection, replies, and ends the span.
 func (b *buying) end(r Receipt, layer shop.Layer, err error) {
 	b.count(layer, err)
 	b.reply(r, err)
@@ -294,7 +295,7 @@ func (b *buying) unknownOutcome(err error) error {
 // warm loads a missing sale into Redis, once, and sends the buy again.
 func (b *buying) warm() {
 	_, err := recoverPanic(func() (Receipt, error) {
-		if b.Clock.Now().Sub(b.sale.ClosesAt) > windowMargin { // its keys are removed long after it closed
+		if b.Clock.Now().Sub(b.sale.ClosesAt) > windowMargin { // the keys of a sale stay in Redis long after its close
 			return Receipt{}, shop.Fail(shop.Closed, "the sale is closed")
 		}
 		if err := b.Warmer.Ensure(b.ctx, b.sale.ID); err != nil {
@@ -318,7 +319,7 @@ func (b *buying) query(query func() (Receipt, error)) {
 	})
 }
 
-// recoverPanic turns a panic into an internal error, without its text.
+// recoverPanic turns a panic into an internal error without the text of the panic.
 func recoverPanic(step func() (Receipt, error)) (r Receipt, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -330,8 +331,8 @@ func recoverPanic(step func() (Receipt, error)) (r Receipt, err error) {
 }
 
 // currentState returns the receipt of a repeated key: the same order in its present state. If the database is
-// unavailable, it returns "reserved", the weaker claim (P3). An order whose ID belongs to another order becomes refused
-// (ErrIDTaken).
+// unavailable, it returns "reserved", the weaker claim (P3). If the ID belongs to the order of another buyer, the state
+// is refused (ErrIDTaken).
 func (b *buying) currentState(receipt Receipt) Receipt {
 	order, err := b.Store.Order(b.ctx, receipt.Order)
 	switch {
@@ -408,8 +409,9 @@ var keyCharacters = func() (ok [256]bool) {
 	return ok
 }()
 
-// contentHash identifies the content of a buy, so that reuse of a key for another buy is detected. Each reservation
-// stores it in three places. Without an address it is the quantity, which is always shorter than a hash.
+// contentHash identifies the content of a buy, so that reuse of a key for another buy is detected. It is short, because
+// each reservation stores it in three places. Without an address it is the quantity, which is always shorter than a
+// hash.
 func (r *BuyRequest) contentHash() string {
 	a, qty := r.Address, strconv.Itoa(r.Qty)
 	if a == nil {

@@ -63,7 +63,7 @@ func (g scriptedGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateResult
 	go then(d, g.err)
 }
 
-// usedIDs is a gate that rejects the first left order IDs as used.
+// usedIDs is a gate that rejects the first order IDs as used; `left` is their number.
 type usedIDs struct {
 	left int
 	sent []shop.Buy
@@ -85,12 +85,12 @@ func TestUsedOrderIDsAreReplaced(t *testing.T) {
 		g, last := &usedIDs{left: used}, shop.ID(10)
 		checkout := tracedCheckout(t, g)
 		checkout.Mint = func() (shop.ID, error) { last++; return last, nil }
-		receipt, err := checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
+		receipt, err := checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-0001"})
 		if err == nil && (want != "" || receipt.Order != last) || err != nil && shop.AsError(err).Code != want {
 			t.Errorf("%d used IDs: got %+v, %v; want code %q", used, receipt, err, want)
 		}
 		for i, b := range g.sent {
-			if b.Key != "key-of-it" || b.Order != shop.ID(11+i) || len(g.sent) != maxOrderIDs {
+			if b.Key != "key-0001" || b.Order != shop.ID(11+i) || len(g.sent) != maxOrderIDs {
 				t.Errorf("%d used IDs: unexpected calls %+v", used, g.sent)
 			}
 		}
@@ -130,17 +130,17 @@ func TestEveryBuyGetsOneReply(t *testing.T) {
 	}{
 		{"reserved", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
 		{"sold out", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictSoldOut}}, rows, shop.SoldOut},
-		{"limit", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictLimit}}, rows, shop.LimitReached},
+		{"limit reached", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictLimit}}, rows, shop.LimitReached},
 		{"unknown outcome", scriptedGate{err: shop.ErrTransient}, rows, shop.Busy},
 		{"backlog full", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictBacklog}}, rows, shop.Busy},
-		{"rebuild", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictRecovering}}, rows, shop.Busy},
+		{"partition recovering", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictRecovering}}, rows, shop.Busy},
 		{
-			"a repeat while the database fails",
+			"repeated key while the database fails",
 			scriptedGate{result: shop.GateResult{Verdict: shop.VerdictRepeated}},
 			brokenStore{},
 			shop.Internal,
 		},
-		{"not in Redis, closed long ago", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictNotLoaded}}, rows, shop.Closed},
+		{"sale not in Redis, closed long ago", scriptedGate{result: shop.GateResult{Verdict: shop.VerdictNotLoaded}}, rows, shop.Closed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,23 +152,23 @@ func TestEveryBuyGetsOneReply(t *testing.T) {
 				Redis: &settlingWorld{}, Store: c.order, Clock: clock,
 				Mint: func() (shop.ID, error) { return 11, nil },
 			}
-			published := make(chan error, 2)
-			checkout.BuyAsync(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
+			replies := make(chan error, 2)
+			checkout.BuyAsync(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-0001"}, func(r Receipt, err error) {
 				if err == nil && (r.Order != 11 || r.State != shop.Reserved || r.Place != 1) {
 					t.Errorf("got receipt %+v, want order 11 reserved at place 1", r)
 				}
-				published <- err
+				replies <- err
 			})
 			var code shop.Code
-			if err := <-published; err != nil {
+			if err := <-replies; err != nil {
 				code = shop.AsError(err).Code
 				if code == shop.Busy && shop.AsError(err).RetryMS <= 0 {
 					t.Errorf("busy without retry_ms: %v", err)
 				}
 			}
 			checkout.Close()
-			if code != c.want || len(published) > 0 {
-				t.Errorf("got code %q, want %q; %d more results, want none", code, c.want, len(published))
+			if code != c.want || len(replies) > 0 {
+				t.Errorf("got code %q, want %q; %d more results, want none", code, c.want, len(replies))
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// fakeFigures stores the figures of sales. If away is set, it stores them and returns an error.
+// fakeFigures stores the figures of sales. If lostReply is set, it stores the figures and returns an error.
 type fakeFigures struct {
 	board.Redis
 	published map[shop.ID]map[string]board.SaleFigures
@@ -20,13 +20,13 @@ type fakeFigures struct {
 	lostReply bool
 }
 
-func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []board.SaleFigures) error {
+func (f *fakeFigures) PublishSaleFigures(_ context.Context, figures []board.SaleFigures) error {
 	f.writes++
-	for _, one := range all {
-		if f.published[one.Sale] == nil {
-			f.published[one.Sale] = map[string]board.SaleFigures{}
+	for _, figure := range figures {
+		if f.published[figure.Sale] == nil {
+			f.published[figure.Sale] = map[string]board.SaleFigures{}
 		}
-		f.published[one.Sale][one.By] = one
+		f.published[figure.Sale][figure.By] = figure
 	}
 	if f.lostReply {
 		return errors.New("unreachable")
@@ -34,11 +34,11 @@ func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []board.SaleFigu
 	return nil
 }
 
-func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []board.SaleFigures, err error) {
-	for _, one := range f.published[sale] {
-		all = append(all, one)
+func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (figures []board.SaleFigures, err error) {
+	for _, figure := range f.published[sale] {
+		figures = append(figures, figure)
 	}
-	return all, nil
+	return figures, nil
 }
 
 func newCounts(process string, store *fakeFigures) (*board.SaleCounts, *shop.Millis) {
@@ -47,7 +47,7 @@ func newCounts(process string, store *fakeFigures) (*board.SaleCounts, *shop.Mil
 	return &board.SaleCounts{Redis: store, Process: process, Now: func() shop.Millis { return *now }}, now
 }
 
-// A checkout counts a rejected buy under its layer: this node or the script.
+// A checkout counts a rejected buy for the layer that rejected it: this node or the Lua script in Redis.
 func TestCheckoutCountsByLayer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -57,13 +57,13 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 		want *board.Rejected
 	}{
 		{
-			"sold out by the flag",
+			"rejected as sold out by the flag of this node",
 			scriptedGate{result: shop.GateResult{Verdict: shop.VerdictSoldOut, Free: 1, Local: true}},
 			shop.Sale{OpensAt: 1},
 			&board.Rejected{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 1},
 		},
 		{
-			"sold out by the script",
+			"rejected as sold out by the script",
 			scriptedGate{result: shop.GateResult{Verdict: shop.VerdictSoldOut, Free: 1}},
 			shop.Sale{OpensAt: 1},
 			&board.Rejected{Layer: shop.LayerRedis, Code: shop.SoldOut, Buys: 1},
@@ -91,13 +91,13 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 				Catalogue: catalogueOf(t, c.sale), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
 				Clock: shop.NewClock(), Mint: func() (shop.ID, error) { return 11, nil }, Counts: counts,
 			}
-			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
+			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-0001"})
 			fakes.Must(t, counts.RunOnce(t.Context()))
-			said, _ := store.SaleFigures(t.Context(), 7)
-			got := board.BuysOf(said)
+			figures, _ := store.SaleFigures(t.Context(), 7)
+			got := board.BuysOf(figures)
 			if got.Attempts != 1 || (c.want == nil) != (got.Reserved == 1) ||
 				c.want != nil && (len(got.Rejected) != 1 || got.Rejected[0] != *c.want) {
-				t.Errorf("got %+v, want one attempt, rejected as %+v", got, c.want)
+				t.Errorf("got %+v, want one attempt with the rejection %+v", got, c.want)
 			}
 		})
 	}

@@ -14,9 +14,9 @@ import (
 //	new rows   units of refused orders back → one step: deadlines, message, acknowledgement (Finish)
 //	others     units back │ sold │ withdrawn → deadline → message → mark as published
 //
-// Each step is keyed, so that a repeat changes nothing: units by (order, hold) (I3), a deadline by its order, a message
-// by (order, rev). Until a step is done, some state causes its repetition (F3): for a new row its pending entry, for a
-// later state the unpublished row and its hold or deadline.
+// Each step has a key, so that a repeat changes nothing: units have the key (order, hold) (I3), a deadline has its
+// order, a message has (order, rev). Until a step is done, stored state causes its repetition (F3): for a new row the
+// pending entry, for a later state the unpublished row and its hold or deadline.
 type Effects struct {
 	Redis        Redis
 	Notifier     Notifier
@@ -29,8 +29,8 @@ type Notifier interface {
 	Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error
 }
 
-// Do performs the effects of committed rows. asOf is Redis time, read before the transaction that changed the rows
-// began. Do skips published rows that the caller did not change.
+// Do performs the effects of committed rows. asOf is the Redis time before the transaction that changed the rows. Do
+// skips published rows that the caller did not change.
 func (e *Effects) Do(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
 	rows = slices.DeleteFunc(rows, func(o *shop.Order) bool { return !o.Touched && o.PublishedRev >= o.Rev })
 	if err := e.Units(ctx, rows); err != nil {
@@ -42,8 +42,9 @@ func (e *Effects) Do(ctx context.Context, asOf shop.Millis, rows ...*shop.Order)
 	return e.Publish(ctx, asOf, rows)
 }
 
-// Finish performs the effects of new rows of a partition and acknowledges their entries. Rows that existed before get a
-// new change timestamp before they are published: their writer may have crashed long ago without publishing (F2).
+// Finish performs the effects of new rows of a partition and acknowledges their entries. Rows that already existed get
+// a new change timestamp before they are published: the node that wrote them may have crashed long ago, before it
+// published them (F2).
 func (e *Effects) Finish(
 	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
@@ -64,8 +65,8 @@ func (e *Effects) Finish(
 	return nil
 }
 
-// publishFresh publishes rows. If it is too late for them, for example after a database stall, it renews their change
-// timestamps and publishes the present rows, once (F2).
+// publishFresh publishes rows. If their change timestamps are too old, for example after a database stall, it renews
+// the timestamps and publishes the current rows, once (F2).
 func (e *Effects) publishFresh(
 	ctx context.Context, asOf shop.Millis, rows []*shop.Order, publish func(asOf shop.Millis, rows []*shop.Order) error,
 ) error {
@@ -82,13 +83,14 @@ func (e *Effects) publishFresh(
 	return publish(asOf, rows)
 }
 
-// laterStates returns the rows that are past their first state: the row has to record that this state was published.
+// laterStates returns the rows in an unpublished state after the first one. The row must record that such a state was
+// published.
 func laterStates(rows []*shop.Order) []*shop.Order {
 	return shop.Where(rows, func(o *shop.Order) bool { return o.PublishedRev < o.Rev })
 }
 
-// Units moves units in Redis according to the rows: back to the stock, from held to sold, or out of the sale. A failure
-// does not stop the other moves, which may be in other partitions. The same applies to deadlines and messages.
+// Units moves units in Redis according to the rows: back to the stock, from held to sold, or out of the sale. A failed
+// move does not stop the other moves, which may be in other partitions. The same applies to Schedule and Publish.
 func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
 	sold := soldHolds(rows, func(o *shop.Order) bool { return o.State.Sold() && o.HoldsUnits() })
 	// An order whose late money was refunded never held units.
@@ -98,18 +100,18 @@ func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
 }
 
 // moveUnits moves units of orders with one Redis call. It does nothing for an empty list.
-func moveUnits[T any](ctx context.Context, by func(context.Context, []T) ([]bool, error), units []T) error {
+func moveUnits[T any](ctx context.Context, move func(context.Context, []T) ([]bool, error), units []T) error {
 	if len(units) == 0 {
 		return nil
 	}
-	if _, err := by(ctx, units); err != nil {
+	if _, err := move(ctx, units); err != nil {
 		return fmt.Errorf("move units of %d orders: %w", len(units), errors.Join(shop.ErrTransient, err))
 	}
 	return nil
 }
 
-// returnUnits returns the units of every row that ended without keeping them. It skips orders that late money may
-// revive; the late-payment flow handles their holds.
+// returnUnits returns the units of every ended order that does not keep its units. It skips orders that late money may
+// revive; the late-payment flow (app/payment) handles their holds.
 func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 	var returns []shop.Return
 	for _, o := range rows {
@@ -133,12 +135,12 @@ func soldHolds(rows []*shop.Order, selects func(*shop.Order) bool) []shop.SoldHo
 func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 	pending := shop.Where(rows, func(o *shop.Order) bool { return o.State == shop.Pending })
 	var failed []error
-	for partition, some := range shop.ByPartition(pending) {
+	for partition, group := range shop.ByPartition(pending) {
 		deadlines := shop.Mapped(
-			some, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} },
+			group, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} },
 		)
 		if err := e.Redis.Schedule(ctx, partition, deadlines); err != nil {
-			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(some), errors.Join(shop.ErrTransient, err)))
+			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(group), errors.Join(shop.ErrTransient, err)))
 		}
 	}
 	return errors.Join(failed...)
@@ -151,21 +153,21 @@ func (e *Effects) Publish(ctx context.Context, asOf shop.Millis, rows []*shop.Or
 		return err
 	}
 	var failed []error
-	for partition, some := range shop.ByPartition(unpublished) {
-		err := e.publishFresh(ctx, asOf, some, func(asOf shop.Millis, rows []*shop.Order) error {
+	for partition, group := range shop.ByPartition(unpublished) {
+		err := e.publishFresh(ctx, asOf, group, func(asOf shop.Millis, rows []*shop.Order) error {
 			return e.Notifier.Publish(ctx, partition, asOf, rows)
 		})
 		if err != nil {
-			failed = append(failed, fmt.Errorf("publish %d orders: %w", len(some), errors.Join(shop.ErrTransient, err)))
+			failed = append(failed, fmt.Errorf("publish %d orders: %w", len(group), errors.Join(shop.ErrTransient, err)))
 			continue
 		}
-		e.PublishMarks.Add(some)
+		e.PublishMarks.Add(group)
 	}
 	return errors.Join(failed...)
 }
 
-// ensureTouched renews the change timestamps of rows that the caller's own transaction did not change. asOf was read
-// earlier, so it is valid for them, too.
+// ensureTouched renews the change timestamps of rows that the transaction of the caller did not change. The caller read
+// asOf earlier, so asOf is valid for the new timestamps, too.
 func (e *Effects) ensureTouched(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	old := shop.Where(rows, func(o *shop.Order) bool { return !o.Touched })
 	if len(old) == 0 {
@@ -175,7 +177,7 @@ func (e *Effects) ensureTouched(ctx context.Context, rows []*shop.Order) ([]*sho
 	return append(fresh, shop.Where(rows, func(o *shop.Order) bool { return o.Touched })...), err
 }
 
-// touch sets the change timestamps of the rows to now and returns the present rows.
+// touch sets the change timestamps of the rows to now and returns the current rows.
 func (e *Effects) touch(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	ids := shop.Mapped(rows, func(o *shop.Order) shop.ID { return o.ID })
 	fresh, err := e.Store.Touch(ctx, ids)

@@ -9,12 +9,14 @@ import (
 	"stampede/app/shop"
 )
 
-// PaymentCloser ends orders whose payment was opened. The gateway decides whether they end.
+// PaymentCloser ends orders whose payment was opened. The reply of the gateway decides whether an order ends.
 type PaymentCloser interface {
 	// NotClosing returns the orders of a list that are not being ended now.
 	NotClosing(orders []shop.ID) []shop.ID
-	// Offer accepts the orders that are due at the instant now and can end only at the gateway. It never blocks.
+	// Offer accepts rows. It queues the orders that are due at the instant `now` and can end only after a reply of the
+	// gateway. It never blocks.
 	Offer(rows []shop.Order, now shop.Millis)
+	// Cancel ends an order for its buyer and returns the order: cancelled, or paid if the payment came first.
 	Cancel(ctx context.Context, o shop.Order) (shop.Order, error)
 }
 
@@ -23,8 +25,8 @@ type PaymentCloser interface {
 //	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
 //
 // The database alone decides whether the order ended (I1). The deadline stays in the queue until all steps are done, so
-// that the next sweep completes them. An order whose payment was opened ends at the gateway first. This runs in
-// parallel to the sweep (PaymentCloser), because the gateway may be slow.
+// that the next sweep completes them. For an order whose payment was opened, the trade is closed at the gateway first.
+// PaymentCloser does this in parallel to the sweep, because the gateway may be slow.
 type Expirer struct {
 	Redis   Redis
 	Store   Store
@@ -35,7 +37,7 @@ type Expirer struct {
 	units unitGate
 }
 
-// Due handles orders whose deadline has passed. See DeadlineHandler.
+// Due handles orders whose deadline has passed. It returns the orders that leave the delay queue.
 func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
 	now, err := x.Redis.Now(ctx)
 	if err != nil {
@@ -60,7 +62,7 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, 
 }
 
 // expire ends the unpaid orders and returns the units of all ended orders. For orders that were paid in time it
-// completes the interrupted effects.
+// completes interrupted effects.
 func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	x.units.begin()
 	defer x.units.end()
@@ -85,7 +87,7 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 	if err != nil {
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
-	row, err := x.Reader.change(ctx, user, id, change{
+	row, err := changeOrder(ctx, x.Reader, user, id, change{
 		row: func() (shop.Order, error) { return x.Store.Cancel(ctx, id, user, now) },
 		reservation: func(o *shop.Order) {
 			o.State, o.Rev, o.CancelledAt = shop.Cancelled, shop.FirstRev, now

@@ -24,7 +24,7 @@ func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis
 }
 
 // I1, I3, P5: the row is committed, then its units are returned, then the buyer is notified. An unexpired order keeps
-// its units and its deadline. The units of a paid order count as sold, even if a crash has interrupted that step.
+// its units and its deadline. The units of a paid order become sold, even if a crash has interrupted this step before.
 func TestUnitsAreReturnedAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	x, dueStore, inventory, _ := newTestExpirer(
@@ -39,7 +39,7 @@ func TestUnitsAreReturnedAfterTheCommit(t *testing.T) {
 		t.Fatalf("steps %v, want %v", dueStore.Steps, want)
 	}
 	if r := inventory.Returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
-		t.Fatalf("unexpected return %+v", r)
+		t.Fatalf("got return %+v, want order 1 with hold 3 and without Burn", r)
 	}
 }
 
@@ -58,11 +58,11 @@ func TestUnknownCommitReturnsNoUnits(t *testing.T) {
 		t.Errorf("Cancel returned %v, want ErrTransient with busy", err)
 	}
 	if len(inventory.Returned) != 0 || len(dueStore.Steps) != 0 {
-		t.Fatalf("unexpected steps %v", dueStore.Steps)
+		t.Fatalf("got steps %v and returns %v, want none", dueStore.Steps, inventory.Returned)
 	}
 }
 
-// cancelStore is an order without a row. It records the inserted row and its epoch.
+// cancelStore has an order without a row. It records the inserted row and its epoch.
 type cancelStore struct {
 	Store
 	epoch int64
@@ -88,15 +88,15 @@ func TestCancelFindsAnOrderThatJustGotItsRow(t *testing.T) {
 		want shop.Code
 	}{
 		"no reservation":              {err: shop.ErrNoRow, want: shop.NotFound},
-		"another user's":              {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
-		"its row exists":              {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
+		"an order of another user":    {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
+		"the row exists":              {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
 		"the database is unreachable": {err: shop.ErrTransient, want: shop.Busy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			orders := &rowStore{row: c.row, err: c.err}
 			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
-			x := &Expirer{Redis: inventory, Store: orders, Reader: &Reader{Store: orders}}
+			x := &Expirer{Redis: inventory, Store: orders, Reader: &Reader{Redis: inventory, Store: orders}}
 			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
 				t.Errorf("Cancel returned %v, want %s", err, c.want)
 			}
@@ -104,7 +104,7 @@ func TestCancelFindsAnOrderThatJustGotItsRow(t *testing.T) {
 	}
 }
 
-// rowStore is an order whose row is missing when it is to be changed. Later reads return row and err.
+// rowStore has an order without a row when Cancel is called. Later reads return row and err.
 type rowStore struct {
 	cancelStore
 	row shop.Order
@@ -122,8 +122,8 @@ func (l reservedInventory) Waiting(context.Context, shop.ID) ([]shop.Reservation
 	return []shop.Reservation{l.waiting}, nil
 }
 
-// P2, I8: the row of a cancelled reservation is written under the reservation's epoch. So no row appears after a
-// rebuild has begun, which would not restore it. The cancelling buyer receives Busy.
+// P2, I8: the row of a cancelled reservation is written with the epoch of the reservation. After a recovery has begun,
+// such a row is rejected, because the recovery would not restore its reservation. The cancelling buyer receives Busy.
 func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	t.Parallel()
 	dueStore := &cancelStore{}
@@ -134,7 +134,7 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	}
 	x := &Expirer{
 		Redis: inventory, Store: dueStore, Reader: &Reader{
-			Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC),
+			Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: inventory, Store: dueStore,
 		},
 	}
 	_, err := x.Cancel(context.Background(), 9, 1)
@@ -142,6 +142,6 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 		t.Errorf("got state %s at epoch %d, error %v; want cancelled at epoch 4 and busy", dueStore.row.State, dueStore.epoch, err)
 	}
 	if len(inventory.Returned) != 0 {
-		t.Errorf("unexpected returns %v", inventory.Returned)
+		t.Errorf("got returns %v, want none", inventory.Returned)
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"stampede/app/trace"
 )
 
-// Fulfiller is flow 2: entries of the stream become rows, and their buyers are notified. The order of its steps makes a
-// crash between any two of them harmless (I4):
+// Fulfiller is flow 2: entries of the stream become rows, and their buyers are notified. The order of the steps makes a
+// crash between any two steps harmless (I4):
 //
 //	COMMIT → units of refused orders go back → deadlines, message and acknowledgement in one step
 //
-// A row is written once by its ID. Until its first state is published, its entry stays pending and is redelivered. If
-// Redis loses the entry, the recovery renews the change timestamp of the row.
+// A row is written once, because its ID is unique. Until its first state is published, its entry stays pending and is
+// redelivered. If Redis loses the entry, the recovery renews the change timestamp of the row.
 type Fulfiller struct {
 	Catalogue *catalog.Catalogue
 	Redis     Redis
@@ -29,12 +29,12 @@ type Fulfiller struct {
 	PayWindow time.Duration
 	Tracer    *trace.Tracer // nil: no tracing
 
-	hidden atomic.Int64
+	hidden atomic.Int64 // settled entries of hidden sales
 }
 
-// Fulfil settles a batch of one partition. See EntryHandler.
+// Fulfil settles a batch of one partition. See streams.EntryHandler.
 func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts []error, err error) {
-	spans := f.follow(entries)
+	spans := f.startSpans(entries)
 	defer func() { spans.finish(verdicts, err) }()
 	until := f.writeDeadline()
 	now, err := f.Redis.Now(ctx)
@@ -45,8 +45,8 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 	// A batch may span a recovery, so its entries may have different epochs. Each epoch is written separately.
 	byEpoch := make(map[int64][]int, 1)
 	for i, e := range entries {
-		if e.Bad != nil {
-			verdicts[i] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.Bad)
+		if e.ParseErr != nil {
+			verdicts[i] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.ParseErr)
 			continue
 		}
 		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
@@ -64,29 +64,29 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 // remain when a stalled database commits.
 func (f *Fulfiller) writeDeadline() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
 
-// batchWrite is one pass over a batch.
+// batchWrite has the data for writing the entries of one epoch of a batch.
 type batchWrite struct {
 	epoch    int64
 	now      shop.Millis // Redis time, from which the deadlines count
-	until    time.Time   // rows that are not written by then are given up: now is too old
+	until    time.Time   // end of the insert: rows that are not written by then would have too little time to pay
 	entries  []shop.Entry
 	verdicts []error // per entry; nil means settled
 	spans    batchSpans
 }
 
-// dropSale removes the entries of a stuck sale from the batch, so that only they wait.
+// dropSale removes the entries of a stuck sale from the batch, so that only these entries wait.
 func (w *batchWrite) dropSale(batch []int, stuck *shop.StuckSale) []int {
-	return slices.DeleteFunc(slices.Clone(batch), func(at int) bool {
-		waits := w.entries[at].Sale == stuck.Sale
+	return slices.DeleteFunc(slices.Clone(batch), func(position int) bool {
+		waits := w.entries[position].Sale == stuck.Sale
 		if waits {
-			w.verdicts[at] = stuck
+			w.verdicts[position] = stuck
 		}
 		return waits
 	})
 }
 
-// write inserts the entries at the positions in batch. After a permanent fault it halves the batch until the bad entry
-// is alone. Only then does the fault count against that entry.
+// write inserts the entries at the positions in `batch`. After a permanent fault it halves the batch until the bad
+// entry is alone. Only then the fault becomes the verdict of that entry.
 func (f *Fulfiller) write(ctx context.Context, w *batchWrite, batch []int) error {
 	if len(batch) == 0 {
 		return nil
@@ -94,8 +94,8 @@ func (f *Fulfiller) write(ctx context.Context, w *batchWrite, batch []int) error
 	writeCtx, cancel := context.WithDeadline(ctx, w.until)
 	defer cancel()
 	rows := make([]shop.NewOrder, len(batch))
-	for i, at := range batch {
-		row, err := f.row(writeCtx, &w.entries[at])
+	for i, position := range batch {
+		row, err := f.row(writeCtx, &w.entries[position])
 		if err != nil {
 			return err
 		}
@@ -140,8 +140,8 @@ func (f *Fulfiller) row(ctx context.Context, e *shop.Entry) (shop.Order, error) 
 // finish performs the effects of the committed rows of a batch and acknowledges their entries.
 func (f *Fulfiller) finish(ctx context.Context, w *batchWrite, batch []int, inserted []shop.Inserted) error {
 	entries := make([]*shop.Entry, len(batch))
-	for i, at := range batch {
-		entries[i] = w.spans.withParentSpan(at, &w.entries[at])
+	for i, position := range batch {
+		entries[i] = w.spans.withParentSpan(position, &w.entries[position])
 	}
 	finished := w.spans.step("finish.lua", batch)
 	err := f.Effects.Finish(ctx, entries[0].Partition, w.now, unpublishedRows(inserted), entries)
@@ -170,10 +170,10 @@ func unpublishedRows(inserted []shop.Inserted) []*shop.Order {
 	return rows
 }
 
-// Refuse writes the refused row of an entry that failed permanently, see EntryHandler.
+// Refuse writes the refused row of an entry that failed permanently. See streams.EntryHandler.
 func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) error {
-	if e.Bad != nil || e.Order == 0 {
-		return nil // only its stream ID is known; the dead letter stores it
+	if e.ParseErr != nil || e.Order == 0 {
+		return nil // only the stream ID of the entry is known, and the dead letter stores it
 	}
 	now, err := f.Redis.Now(ctx)
 	if err != nil {
@@ -187,8 +187,8 @@ func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) err
 }
 
 // refusedRow writes the refused row. If the buyer's texts cannot be stored, it omits them. A reservation whose ID
-// belongs to another order gets no row. The returned row is not stored; it causes the return of the units and the
-// notification of the buyer. The row of the other order is not read.
+// belongs to another order gets no row. In this case the returned row is not stored; it only causes the return of the
+// units and the notification of the buyer. The row of the other order is not read.
 func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string) ([]shop.Inserted, error) {
 	row, err := f.row(ctx, &e)
 	if err != nil {
@@ -216,9 +216,9 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 // traced.
 type batchSpans map[int]*trace.Span
 
-// follow starts the spans of the traced entries: the time that each waited in its stream, which ends now, and the
-// duration of the batch. Redelivered entries get a new span.
-func (f *Fulfiller) follow(entries []shop.Entry) batchSpans {
+// startSpans starts the spans of the traced entries. The span `entry` covers the wait in the stream and ends now. Its
+// child `fulfil` covers the work on the batch. Redelivered entries get new spans.
+func (f *Fulfiller) startSpans(entries []shop.Entry) batchSpans {
 	if f.Tracer == nil {
 		return nil
 	}
@@ -243,14 +243,14 @@ func (f *Fulfiller) follow(entries []shop.Entry) batchSpans {
 	return s
 }
 
-// step starts a step of the batch in each of its traces and returns the function that ends it.
+// step starts a span for a step of the batch in each trace and returns the function that ends these spans.
 func (s batchSpans) step(name string, batch []int) (finish func(err error)) {
 	if s == nil {
 		return func(error) {}
 	}
 	var steps []*trace.Span
-	for _, at := range batch {
-		if span := s[at]; span != nil {
+	for _, position := range batch {
+		if span := s[position]; span != nil {
 			steps = append(steps, span.Child(name))
 		}
 	}
@@ -265,10 +265,10 @@ func (s batchSpans) step(name string, batch []int) (finish func(err error)) {
 // finish ends the spans of a batch with the error of the whole batch, or with the verdict of each entry.
 func (s batchSpans) finish(verdicts []error, err error) {
 	now := time.Now()
-	for at, span := range s {
+	for position, span := range s {
 		failed := err
 		if failed == nil {
-			failed = verdicts[at]
+			failed = verdicts[position]
 		}
 		span.FinishAt(now, failed)
 	}
@@ -276,8 +276,8 @@ func (s batchSpans) finish(verdicts []error, err error) {
 
 // withParentSpan returns the entry for the next step: if the entry has a span, that span becomes the parent of later
 // spans.
-func (s batchSpans) withParentSpan(at int, e *shop.Entry) *shop.Entry {
-	span := s[at]
+func (s batchSpans) withParentSpan(position int, e *shop.Entry) *shop.Entry {
+	span := s[position]
 	if span == nil {
 		return e
 	}

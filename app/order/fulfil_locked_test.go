@@ -26,12 +26,11 @@ func (b *lockedStore) Insert(ctx context.Context, epoch int64, rows []shop.NewOr
 	return b.faultyStore.Insert(ctx, epoch, rows)
 }
 
-// P2: entries of a locked sale wait with a transient fault that counts against none of them. The other entries of the
-// batch are written.
+// P2: the entries of a locked sale get a transient fault and wait. The other entries of the batch are written.
 func TestLockedSaleDoesNotDelayOtherEntries(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()
-	entries := entries(6)
+	entries := newEntries(6)
 	for i := range entries {
 		entries[i].Sale = shop.ID(1 + i%2)
 	}
@@ -42,7 +41,7 @@ func TestLockedSaleDoesNotDelayOtherEntries(t *testing.T) {
 		stuck := entries[i].Sale == 2
 		if stuck != errors.Is(verdict, shop.ErrTransient) || errors.Is(verdict, shop.ErrPermanent) || !stuck &&
 			verdict != nil {
-			t.Errorf("entry %d of sale %s: unexpected verdict %v", i, entries[i].Sale, verdict)
+			t.Errorf("entry %d of sale %s: got verdict %v, want a transient fault only for sale 2", i, entries[i].Sale, verdict)
 		}
 	}
 	if got := fmt.Sprint(faulty.sizes); got != "[6 3]" {

@@ -17,8 +17,8 @@ import (
 type faultyStore struct {
 	Store
 	*fakes.Trace
-	failing   map[shop.ID]bool // orders that fail with ErrPermanent
-	transient error            // returned by each insert
+	failing   map[shop.ID]bool // orders whose insert fails with ErrPermanent
+	transient error            // returned by each insert; nil: none
 	existing  map[shop.ID]shop.Order
 	sizes     []int
 	marked    []*shop.Order
@@ -88,7 +88,7 @@ func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier
 	}, faulty, inventory, notifier
 }
 
-func entries(n int) []shop.Entry {
+func newEntries(n int) []shop.Entry {
 	list := make([]shop.Entry, n)
 	for i := range list {
 		list[i] = shop.Entry{
@@ -103,7 +103,7 @@ func entries(n int) []shop.Entry {
 func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, notifier := newTestFulfiller()
-	verdicts, err := f.Fulfil(context.Background(), entries(3))
+	verdicts, err := f.Fulfil(context.Background(), newEntries(3))
 	if err != nil || slices.ContainsFunc(verdicts, func(e error) bool { return e != nil }) {
 		t.Fatal(verdicts, err)
 	}
@@ -112,7 +112,7 @@ func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 	}
 	if o := notifier.Published[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
 		o.AmountFen != 500 {
-		t.Fatalf("unexpected event %+v", o)
+		t.Fatalf("got event %+v, want a pending order of a Lamp for 500 fen, pay_by 1060000", o)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 func TestStalledInsertIsCancelledAtHalfThePayWindow(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(1))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(1))))
 	if faulty.within <= 0 || faulty.within > f.PayWindow/2 {
 		t.Errorf("the limit of the insert is %v with a pay window of %v, want half of it", faulty.within, f.PayWindow)
 	}
@@ -131,11 +131,11 @@ func TestFulfilIsolatesTheBadEntry(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, notifier := newTestFulfiller()
 	faulty.failing[6] = true
-	verdicts, err := f.Fulfil(context.Background(), entries(16))
+	verdicts, err := f.Fulfil(context.Background(), newEntries(16))
 	fakes.Must(t, err)
 	for i, v := range verdicts {
-		if blamed := v != nil; blamed != (i == 5) {
-			t.Errorf("entry %d: unexpected verdict %v", i, v)
+		if isBad := v != nil; isBad != (i == 5) {
+			t.Errorf("entry %d: got verdict %v, want an error only for entry 5", i, v)
 		}
 		if v != nil && !errors.Is(v, shop.ErrPermanent) {
 			t.Errorf("entry %d: want ErrPermanent, got %v", i, v)
@@ -149,18 +149,18 @@ func TestFulfilIsolatesTheBadEntry(t *testing.T) {
 	}
 }
 
-// P2: a transient fault counts against no entry.
+// P2: a transient fault gives no entry a verdict.
 func TestTransientFaultCountsAgainstNoEntry(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()
 	faulty.failing[1] = true
 	faulty.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
-	verdicts, err := f.Fulfil(context.Background(), entries(4))
+	verdicts, err := f.Fulfil(context.Background(), newEntries(4))
 	if verdicts != nil || !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("unexpected verdicts %v or error %v", verdicts, err)
+		t.Fatalf("got verdicts %v and error %v, want no verdicts and ErrTransient", verdicts, err)
 	}
 	if len(faulty.sizes) != 1 {
-		t.Errorf("a transient fault must not split the batch: got batches of %v", faulty.sizes)
+		t.Errorf("got batches of %v, want one batch: a transient fault does not split it", faulty.sizes)
 	}
 }
 
@@ -171,13 +171,13 @@ func TestFulfilBurnsUnitsThatTheGuardRejected(t *testing.T) {
 	faulty.existing[1] = shop.Order{ID: 1, Sale: 7, State: shop.Refused, Reason: shop.ReasonGuard, Hold: 1, Rev: 1}
 	faulty.existing[2] = shop.Order{ID: 2, Sale: 7, State: shop.Refused, Reason: shop.ReasonKey, Hold: 1, Rev: 1}
 	faulty.existing[3] = shop.Order{ID: 3, Sale: 7, State: shop.Cancelled, Hold: 1, Rev: 2, PublishedRev: 2}
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(4))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(4))))
 	burnt := map[shop.ID]bool{}
 	for _, r := range inventory.Returned {
 		burnt[r.Order] = r.Burn
 	}
 	if len(burnt) != 2 || !burnt[1] || burnt[2] {
-		t.Fatalf("unexpected returns %+v", inventory.Returned)
+		t.Fatalf("got returns %+v, want order 1 with Burn and order 2 without", inventory.Returned)
 	}
 	if want := []string{"commit 4", "return 2", "touch 2", "finish 3 of 4"}; !slices.Equal(faulty.Steps, want) {
 		t.Fatalf("steps %v, want %v (the effects of the cancelled order belong to its own flow)", faulty.Steps, want)
@@ -189,13 +189,13 @@ func TestRefuseWritesARowWithoutTexts(t *testing.T) {
 	t.Parallel()
 	f, faulty, inventory, notifier := newTestFulfiller()
 	faulty.failing[1] = true
-	e := entries(1)[0]
+	e := newEntries(1)[0]
 	e.Address = `{"name":"a","phone":"1","text":"x"}`
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
 	o := notifier.Published[0]
 	if o.State != shop.Refused || o.Reason != shop.ReasonDead || o.Address != nil || len(inventory.Returned) != 1 ||
 		inventory.Returned[0].Burn {
-		t.Fatalf("unexpected event %+v or returns %+v", o, inventory.Returned)
+		t.Fatalf("got event %+v and returns %+v, want a refused order without address and one return", o, inventory.Returned)
 	}
 }
 
@@ -205,22 +205,23 @@ func TestRefuseWritesNoRowIfTheIDIsTaken(t *testing.T) {
 	t.Parallel()
 	f, faulty, inventory, notifier := newTestFulfiller()
 	faulty.transient = shop.ErrIDTaken
-	e := entries(1)[0]
+	e := newEntries(1)[0]
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
 	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(faulty.Steps, want) || len(faulty.sizes) != 1 {
 		t.Fatalf("steps %v, want %v", faulty.Steps, want)
 	}
 	if o := notifier.Published[0]; o.State != shop.Refused || o.User != e.User || len(faulty.marked) != 0 ||
 		inventory.Returned[0].Hold != e.Hold || inventory.Returned[0].Sale.ID != e.Sale || inventory.Returned[0].Burn {
-		t.Fatalf("unexpected event %+v, returns %+v or marks %v", o, inventory.Returned, faulty.marked)
+		t.Fatalf("got event %+v, returns %+v and marks %v, want a refused order, one return, no mark", o,
+			inventory.Returned, faulty.marked)
 	}
 }
 
 func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	t.Parallel()
 	f, _, _, _ := newTestFulfiller()
-	list := entries(2)
-	list[0].Bad = errors.New("field qty: \"x\"")
+	list := newEntries(2)
+	list[0].ParseErr = errors.New("field qty: \"x\"")
 	verdicts, err := f.Fulfil(context.Background(), list)
 	if err != nil || !errors.Is(verdicts[0], shop.ErrPermanent) || verdicts[1] != nil {
 		t.Fatal(verdicts, err)
@@ -234,7 +235,7 @@ func TestRedeliveredEntryIsPublishedAgain(t *testing.T) {
 	f, faulty, _, notifier := newTestFulfiller()
 	faulty.existing[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1}
 	faulty.existing[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2}
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(3))))
 	fakes.WantSteps(t, faulty.Trace, "commit 3", "touch 1", "finish 2 of 3")
 	for _, o := range notifier.Published {
 		if !o.Touched {
@@ -246,12 +247,13 @@ func TestRedeliveredEntryIsPublishedAgain(t *testing.T) {
 	}
 }
 
-// F2: rows with an old change timestamp get a new one before they are published, in a batch and for a later state.
+// F2: rows with an old change timestamp get a new timestamp before they are published, in a batch and for a later
+// state.
 func TestLateRowsAreTouchedBeforePublication(t *testing.T) {
 	t.Parallel()
 	f, faulty, inventory, notifier := newTestFulfiller()
 	inventory.Late = 1
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(2))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(2))))
 	fakes.WantSteps(t, faulty.Trace, "commit 2", "touch 2", "finish 2 of 2")
 	faulty.Steps, notifier.Late = nil, 1
 	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, PublishedRev: 1, Touched: true}
@@ -260,14 +262,14 @@ func TestLateRowsAreTouchedBeforePublication(t *testing.T) {
 	fakes.WantSteps(t, faulty.Trace, "touch 1", "publish 1")
 }
 
-// Marks of published later states are grouped, and kept after a database failure.
+// Marks of published later states are written in one batch, and no mark is written twice.
 func TestPublishMarksAreGroupedAndKept(t *testing.T) {
 	t.Parallel()
 	f, faulty, _, _ := newTestFulfiller()
 	for id := range shop.ID(3) {
 		faulty.existing[id+1] = shop.Order{ID: id + 1, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1}
 	}
-	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(3))))
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 3 {
 		t.Fatalf("marked %d rows (%v), want 3", len(faulty.marked), err)
 	}

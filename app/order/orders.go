@@ -16,13 +16,13 @@ type Reader struct {
 	Store     Store
 }
 
-// ReservationsOf lists the user's reservations that have no row yet, each with its place. Those of an unavailable
-// partition are missing. A buyer who misses one repeats the buy with its key and receives Busy until the partition is
+// ReservationsOf lists the user's reservations that have no row yet, each with its place. The reservations of an
+// unavailable partition are missing. A buyer who repeats such a buy with its key receives Busy until the partition is
 // available.
 func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	waiting, err := r.Redis.Waiting(ctx, user)
 	if err != nil && shop.UnreachableIn(err) == nil {
-		return nil, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+		return nil, shop.Unavailable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	if len(waiting) == 0 {
 		return []shop.Reservation{}, nil
@@ -33,7 +33,7 @@ func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reser
 	)
 	counters, err := r.Redis.Counters(ctx, refs)
 	if err != nil && shop.UnreachableIn(err) == nil {
-		return nil, shop.Unreadable("reservations", fmt.Errorf("places: %w", err))
+		return nil, shop.Unavailable("reservations", fmt.Errorf("places: %w", err))
 	}
 	for i := range waiting {
 		waiting[i].Place = shop.PlaceOf(waiting[i].Ticket, counters[i].Done)
@@ -41,8 +41,8 @@ func (r *Reader) ReservationsOf(ctx context.Context, user shop.ID) ([]shop.Reser
 	return waiting, nil
 }
 
-// Order reads one order of the user, or the reservation that has no row yet. NotFound: it belongs to another user or
-// does not exist.
+// Order reads one order of the user, or the reservation that has no row yet. NotFound: the order belongs to another
+// user or does not exist.
 func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.row(ctx, user, id)
 	if !errors.Is(err, shop.ErrNoRow) {
@@ -55,9 +55,9 @@ func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error
 		}
 	}
 	if err != nil {
-		return shop.Order{}, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+		return shop.Order{}, shop.Unavailable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
-	// It may have become a row and left the waiting list between the two reads.
+	// The reservation may have become a row and left the waiting list between the two reads.
 	order, err = r.row(ctx, user, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
@@ -72,7 +72,7 @@ func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) 
 	case errors.Is(err, shop.ErrNoRow):
 		return shop.Order{}, err
 	case err != nil:
-		return shop.Order{}, shop.Unreadable("orders", fmt.Errorf("order %s: %w", id, err))
+		return shop.Order{}, shop.Unavailable("orders", fmt.Errorf("order %s: %w", id, err))
 	case order.User != user:
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
 	}
@@ -81,7 +81,7 @@ func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) 
 
 // reserved converts a reservation to an order in the state reserved.
 func (r *Reader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
-	o := w.Entry.BareRow()
+	o := w.Entry.OrderFields()
 	o.State = shop.Reserved
 	if sale, err := r.Catalogue.Sale(ctx, w.Sale); err == nil {
 		o.ProductName = sale.Product.Name
@@ -95,5 +95,5 @@ func (r *Reader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order
 		q.Limit = 20
 	}
 	orders, more, err := r.Store.OrdersOf(ctx, q)
-	return orders, more, shop.Unreadable("orders", err)
+	return orders, more, shop.Unavailable("orders", err)
 }

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	markEvery = time.Second // long before the reconciler would publish them again
+	markEvery = time.Second // much shorter than the time after which the reconciler publishes unmarked rows again
 	markBatch = 1000
-	maxMarks  = 100_000 // marks beyond it are dropped: the reconciler publishes again, clients ignore repeats
+	maxMarks  = 100_000 // further marks are dropped: the reconciler publishes again, clients ignore repeats
 )
 
-// PublishMarks records in batches which later states were published, so that no order waits for this commit. If a crash
-// loses a mark, the state is published twice.
+// PublishMarks records in the database which later states were published. It works in batches after the publication, so
+// that no order waits for this commit. If a crash loses a mark, the state is published twice.
 type PublishMarks struct {
 	Store Store
 
@@ -50,7 +50,7 @@ func (t *PublishMarks) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run marks rows every markEvery until ctx ends, and once more after that.
+// Run marks rows at the interval markEvery until ctx ends, and once more after that.
 func (t *PublishMarks) Run(ctx context.Context) error {
 	err := shop.Repeat(ctx, markEvery, "mark orders as published", t.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

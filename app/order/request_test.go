@@ -17,20 +17,20 @@ func TestBuyRequestErrorNamesTheField(t *testing.T) {
 		code    shop.Code
 		message string
 	}{
-		"no sale":      {func(r *BuyRequest) { r.Sale = 0 }, shop.BadRequest, "sale"},
-		"quantity 0":   {func(r *BuyRequest) { r.Qty = 0 }, shop.BadRequest, "qty"},
-		"negative":     {func(r *BuyRequest) { r.Qty = -3 }, shop.BadRequest, "qty"},
-		"huge":         {func(r *BuyRequest) { r.Qty = 1 << 40 }, shop.LimitReached, "limit"},
-		"short key":    {func(r *BuyRequest) { r.Key = "abc" }, shop.BadRequest, "key"},
-		"long key":     {func(r *BuyRequest) { r.Key = strings.Repeat("a", 65) }, shop.BadRequest, "key"},
-		"odd key":      {func(r *BuyRequest) { r.Key = "abcd|efgh" }, shop.BadRequest, "key"},
-		"half address": {func(r *BuyRequest) { r.Address = &shop.Address{Name: "a", Phone: "1"} }, shop.BadRequest, "address.text"},
-		"long address": {func(r *BuyRequest) {
+		"no sale":              {func(r *BuyRequest) { r.Sale = 0 }, shop.BadRequest, "sale"},
+		"quantity 0":           {func(r *BuyRequest) { r.Qty = 0 }, shop.BadRequest, "qty"},
+		"quantity -3":          {func(r *BuyRequest) { r.Qty = -3 }, shop.BadRequest, "qty"},
+		"quantity 2^40":        {func(r *BuyRequest) { r.Qty = 1 << 40 }, shop.LimitReached, "limit"},
+		"short key":            {func(r *BuyRequest) { r.Key = "abc" }, shop.BadRequest, "key"},
+		"long key":             {func(r *BuyRequest) { r.Key = strings.Repeat("a", 65) }, shop.BadRequest, "key"},
+		"key with a |":         {func(r *BuyRequest) { r.Key = "abcd|efgh" }, shop.BadRequest, "key"},
+		"address without text": {func(r *BuyRequest) { r.Address = &shop.Address{Name: "a", Phone: "1"} }, shop.BadRequest, "address.text"},
+		"long name in the address": {func(r *BuyRequest) {
 			r.Address = &shop.Address{
 				Name: strings.Repeat("a", 101), Phone: "1", Text: "x",
 			}
 		}, shop.BadRequest, "address.name"},
-		"broken address": {func(r *BuyRequest) { r.Address = &shop.Address{Name: "a\x00b", Phone: "1", Text: "x"} }, shop.BadRequest, "address.name"},
+		"NUL in the address": {func(r *BuyRequest) { r.Address = &shop.Address{Name: "a\x00b", Phone: "1", Text: "x"} }, shop.BadRequest, "address.name"},
 	} {
 		r := good
 		c.change(&r)
@@ -41,14 +41,14 @@ func TestBuyRequestErrorNamesTheField(t *testing.T) {
 	}
 }
 
-// P4: the same key with other content is detected, for a difference in any part.
+// P4: reuse of a key is detected if any part of the content differs.
 func TestContentHashCoversEveryPart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for name, r := range map[string]BuyRequest{
-		"one":                     {Qty: 1},
-		"eleven":                  {Qty: 11},
-		"address":                 {Qty: 1, Address: &shop.Address{Name: "ab", Phone: "c", Text: "d"}},
+		"one unit":                {Qty: 1},
+		"eleven units":            {Qty: 11},
+		"an address":              {Qty: 1, Address: &shop.Address{Name: "ab", Phone: "c", Text: "d"}},
 		"parts split differently": {Qty: 1, Address: &shop.Address{Name: "a", Phone: "bc", Text: "d"}},
 		"another text":            {Qty: 1, Address: &shop.Address{Name: "ab", Phone: "c", Text: "e"}},
 	} {

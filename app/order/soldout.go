@@ -34,7 +34,7 @@ const (
 //	   └──────────── no rejection for 30 s ───────────────┼───┘                                              │ and again
 //	                                                      └── units are back, or no read succeeds in 200 ms ─┘
 //
-// The buyers of a sale are read once and kept. After returned units are sold again, only their new buyers are read.
+// The buyers of a sale are read once and kept. After returned units are sold again, only the new buyers are read.
 type SoldOutFlags struct {
 	inventory Redis
 	rejected  atomic.Int64
@@ -49,11 +49,11 @@ func NewSoldOutFlags(inventory Redis) *SoldOutFlags {
 	return &SoldOutFlags{inventory: inventory, wake: make(chan struct{}, 1), flags: make(map[shop.ID]*soldOutFlag)}
 }
 
-// Run reads the counters of suspected sales, at once and then every renewEvery, until ctx ends.
+// Run reads the counters of suspected sales, at once and then at the interval renewEvery, until ctx ends.
 func (s *SoldOutFlags) Run(ctx context.Context) error {
 	var reads sync.WaitGroup
 	defer reads.Wait()
-	free := make(chan struct{}, maxReads)
+	slots := make(chan struct{}, maxReads)
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
 	for {
@@ -70,9 +70,9 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 			continue
 		}
 		select {
-		case free <- struct{}{}:
+		case slots <- struct{}{}:
 			reads.Go(func() {
-				defer func() { <-free }()
+				defer func() { <-slots }()
 				s.readCounters(ctx, suspects)
 			})
 		default: // maxReads reads are already running
@@ -99,7 +99,7 @@ func (s *SoldOutFlags) readCounters(ctx context.Context, sales []shop.SaleRef) {
 func (s *SoldOutFlags) Rejects(sale, user shop.ID) bool {
 	s.mu.RLock()
 	f := s.flags[sale]
-	if f == nil { // the usual case: reading the clock costs more than the rest
+	if f == nil { // the usual case, without the clock, because reading it costs more than the lookup
 		s.mu.RUnlock()
 		return false
 	}
@@ -108,7 +108,7 @@ func (s *SoldOutFlags) Rejects(sale, user shop.ID) bool {
 	stale := rejected && now.Sub(f.lastRejection) > suspicionLife/4
 	s.mu.RUnlock()
 	if stale {
-		s.touch(sale, now)
+		s.noteRejection(sale, now)
 	}
 	if rejected {
 		s.rejected.Add(1)
@@ -119,7 +119,7 @@ func (s *SoldOutFlags) Rejects(sale, user shop.ID) bool {
 // Rejected returns the number of buys rejected without Redis since the start.
 func (s *SoldOutFlags) Rejected() int64 { return s.rejected.Load() }
 
-func (s *SoldOutFlags) touch(sale shop.ID, now time.Time) {
+func (s *SoldOutFlags) noteRejection(sale shop.ID, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.flags[sale]; f != nil {
@@ -159,8 +159,8 @@ func (s *SoldOutFlags) suspects() []shop.SaleRef {
 	return refs
 }
 
-// confirm processes the counters of a read that began at began. If a sale is sold out and its list of buyers is
-// incomplete, it reads the buyers: all the first time, then only later ones.
+// confirm processes the counters of a read that started at the time `began`. If a sale is sold out and its list of
+// buyers is incomplete, it reads the buyers: the first time all buyers, then only later buyers.
 func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c shop.Counters) {
 	s.mu.Lock()
 	f := s.flags[c.Sale]
@@ -192,20 +192,20 @@ func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since shop.Buy
 	f.addBuyers(began, since, buyers, users)
 }
 
-// soldOutFlag is the state of one sold-out sale on this node. The buyers are kept while the flag is down: after
-// returned units are sold again, only later buyers are read.
+// soldOutFlag is the state of one sold-out sale on this node. If the flag is up, it rejects buys. The buyers are kept
+// while the flag is down: after returned units are sold again, only later buyers are read.
 type soldOutFlag struct {
 	sale          shop.SaleRef
-	lastRejection time.Time // time of the last rejected buy, with an error of up to suspicionLife/4
+	lastRejection time.Time // time of the last rejected buy; it may be up to suspicionLife/4 too early
 	read          time.Time // start of the newest read that has returned
-	until         time.Time // end of the flag's validity; zero while it is down
+	until         time.Time // the flag is up until this time; zero: the flag is down
 	loading       bool      // buyers are being read
 	mark          shop.BuyersMark
-	buyers        map[shop.ID]struct{} // all buyers up to the mark known
+	buyers        map[shop.ID]struct{} // all buyers up to `mark`
 }
 
-// confirm processes the counters of a read that began at began: it renews the flag or takes it down. It reports whether
-// the sale is sold out and its buyers must be read before the flag may go up.
+// confirm processes the counters of a read that started at the time `began`: it renews the flag or takes it down. It
+// reports whether the sale is sold out and its buyers must be read before the flag may go up.
 func (f *soldOutFlag) confirm(began time.Time, c shop.Counters) (unknown bool) {
 	if began.Before(f.read) {
 		return false // a newer read returned first
@@ -220,8 +220,8 @@ func (f *soldOutFlag) confirm(began time.Time, c shop.Counters) (unknown bool) {
 	return c.Loaded && c.Stock == 0 && f.until.IsZero()
 }
 
-// addBuyers adds the buyers after the mark since, from a read that began at began. It raises the flag if the stock is
-// empty.
+// addBuyers adds the buyers after the mark `since`, from a read that started at the time `began`. It raises the flag if
+// the stock is empty.
 func (f *soldOutFlag) addBuyers(began time.Time, since shop.BuyersMark, b shop.Buyers, users map[shop.ID]struct{}) {
 	switch {
 	case b.All:
@@ -229,7 +229,7 @@ func (f *soldOutFlag) addBuyers(began time.Time, since shop.BuyersMark, b shop.B
 	case f.mark == since:
 		maps.Copy(f.buyers, users)
 	default:
-		return // they do not continue the present mark
+		return // these buyers do not follow the current mark
 	}
 	f.mark = b.Mark
 	if began.After(f.read) {

@@ -16,8 +16,8 @@ type buyersInventory struct {
 	Redis
 	users     []shop.ID
 	c         shop.Counters
-	reads     int           // of all buyers or only later ones
-	fullReads int           // of all buyers
+	reads     int           // reads of buyers
+	fullReads int           // reads of all buyers, not only of later buyers
 	delay     time.Duration // delay of a read of the counters
 	returned  atomic.Int64  // returned units
 }
@@ -29,7 +29,8 @@ func (l *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Coun
 	return []shop.Counters{now}, nil
 }
 
-// Buyers assigns one ticket to each of users, in their order. They follow the tickets of unlisted buyers.
+// Buyers returns the buyers after the mark. Each of `users` has one ticket, in this order; earlier tickets belong to
+// unlisted buyers.
 func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	l.reads++
 	b := shop.Buyers{
@@ -79,8 +80,7 @@ func TestSoldOutFlagAdmitsBuyersAndExpires(t *testing.T) {
 	})
 }
 
-// I9: units are returned and sold again to unlisted buyers, several times. All buyers are read once, then only later
-// ones.
+// I9: units are returned and sold again to new buyers, several times. All buyers are read once, then only later buyers.
 func TestSoldOutFlagReadsOnlyLaterBuyers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,9 +121,9 @@ func TestSoldOutFlagReadsOnlyLaterBuyers(t *testing.T) {
 func TestSoldOutFlagDropsBuyersAfterARecovery(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *shop.Counters){
-		"rebuilt": func(c *shop.Counters) { c.Epoch++ },
-		"lost":    func(c *shop.Counters) { c.Tickets-- },
-		"retired": func(c *shop.Counters) { *c = shop.Counters{Sale: 1} },
+		"partition recovered": func(c *shop.Counters) { c.Epoch++ },
+		"ticket lost":         func(c *shop.Counters) { c.Tickets-- },
+		"sale retired":        func(c *shop.Counters) { *c = shop.Counters{Sale: 1} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,11 +157,11 @@ func TestSuspectedSalesExpireWithoutBuys(t *testing.T) {
 		flags := NewSoldOutFlags(&buyersInventory{})
 		flags.Suspect(shop.SaleRef{ID: 1})
 		if len(flags.suspects()) != 1 {
-			t.Fatal("suspected")
+			t.Fatal("the sale is not suspected after Suspect")
 		}
 		time.Sleep(suspicionLife + time.Second)
 		if len(flags.suspects()) != 0 {
-			t.Fatal("forgotten")
+			t.Fatal("the sale is still suspected after suspicionLife without a buy")
 		}
 	})
 }

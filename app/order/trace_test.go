@@ -92,7 +92,7 @@ func TestBuysAreTraced(t *testing.T) {
 			[]trace.SpanNote{{Name: "via", Text: "socket"}, {Name: "sale", Text: "7"}},
 		},
 		{
-			"unknown",
+			"unknown outcome",
 			inlineGate{err: fmt.Errorf("ada@example.com: %w", shop.ErrTransient)},
 			shop.Busy,
 			[]trace.SpanNote{{Name: "via", Text: "socket"}, {Name: "sale", Text: "7"}},
@@ -101,19 +101,19 @@ func TestBuysAreTraced(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			spans := &spanRecorder{}
-			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
-			req.Span = (&trace.Tracer{Ratio: 1, To: spans}).Sample("socket", time.Now())
-			published := 0
+			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-0001", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
+			req.Span = (&trace.Tracer{Ratio: 1, Recorder: spans}).Sample("socket", time.Now())
+			replies := 0
 			tracedCheckout(t, &c.gate).BuyAsync(t.Context(), 5, req, func(Receipt, error) {
-				published++
+				replies++
 				if len(spans.spans) != 0 {
 					t.Error("the span ended before the buyer got the result")
 				}
 			})
 			span := spans.named(t, "buy")
-			if published != 1 || span.ErrorCode != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
+			if replies != 1 || span.ErrorCode != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
 				span.End.Before(span.Begin) {
-				t.Errorf("got %d results and span %+v, want 1, notes %+v and failed %q", published, span, c.notes, c.failed)
+				t.Errorf("got %d replies and span %+v, want 1 reply, notes %+v and error code %q", replies, span, c.notes, c.failed)
 			}
 			if c.gate.attempt.Span != req.Span {
 				t.Error("the gate call has no span")
@@ -122,26 +122,26 @@ func TestBuysAreTraced(t *testing.T) {
 	}
 }
 
-// An untraced buy allocates as much as without a tracer: untracedAllocations.
+// An untraced buy allocates as much as a buy without a tracer: untracedAllocations.
 func TestUntracedBuysAllocateNoMoreThanWithoutTracer(t *testing.T) {
 	checkout := tracedCheckout(t, &inlineGate{result: shop.GateResult{Verdict: shop.VerdictReserved, Ticket: 1}})
 	ctx := context.Background()
 	buying := func(tracer *trace.Tracer) float64 {
 		return testing.AllocsPerRun(200, func() {
-			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Span: tracer.Sample("socket", time.Time{})}
+			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-0001", Span: tracer.Sample("socket", time.Time{})}
 			checkout.BuyAsync(ctx, 5, req, func(Receipt, error) {})
 		})
 	}
 	none, off, on := buying(nil), buying(
-		&trace.Tracer{Ratio: 0, To: &spanRecorder{}},
-	), buying(&trace.Tracer{Ratio: 1, To: &spanRecorder{}})
+		&trace.Tracer{Ratio: 0, Recorder: &spanRecorder{}},
+	), buying(&trace.Tracer{Ratio: 1, Recorder: &spanRecorder{}})
 	if none != untracedAllocations || off != none || on <= none {
 		t.Errorf("allocations: %v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
 			untracedAllocations)
 	}
 }
 
-// untracedAllocations counts the buying and the callback of the gate.
+// untracedAllocations is the number of allocations of an untraced buy: the buying and the callback of the gate.
 const untracedAllocations = 2
 
 // A rejection by the sold-out flag allocates nothing. It is the result of most buys in a hot sale.
@@ -158,7 +158,7 @@ func TestSoldOutRejectionAllocatesNothing(t *testing.T) {
 		}
 	}
 	if n := testing.AllocsPerRun(200, func() {
-		checkout.BuyAsync(ctx, 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, reply)
+		checkout.BuyAsync(ctx, 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-0001"}, reply)
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
@@ -172,13 +172,13 @@ func TestFulfilmentIsTraced(t *testing.T) {
 		fault error // from the database
 		spans []string
 	}{
-		{"written", nil, []string{"commit", "entry", "finish.lua", "fulfil"}},
-		{"unreachable", fmt.Errorf("host db-1: %w", shop.ErrTransient), []string{"commit", "entry", "fulfil"}},
+		{"row written", nil, []string{"commit", "entry", "finish.lua", "fulfil"}},
+		{"database unreachable", fmt.Errorf("host db-1: %w", shop.ErrTransient), []string{"commit", "entry", "fulfil"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			spans := &spanRecorder{}
-			tracer := &trace.Tracer{Ratio: 1, To: spans}
+			tracer := &trace.Tracer{Ratio: 1, Recorder: spans}
 			bought := tracer.Sample("socket", time.Now())
 			tr := &fakes.Trace{}
 			store := &faultyStore{Trace: tr, transient: c.fault}
@@ -214,10 +214,11 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			}
 			if failed := c.fault != nil; failed != (commit.ErrorCode == string(shop.Internal)) ||
 				failed != (fulfil.ErrorCode == string(shop.Internal)) {
-				t.Errorf("got failed %q of commit and %q of fulfil", commit.ErrorCode, fulfil.ErrorCode)
+				t.Errorf("got error codes %q of commit and %q of fulfil, want errors: %v", commit.ErrorCode, fulfil.ErrorCode,
+					failed)
 			}
 			if c.fault == nil && (tracedRedis.traces[0] != nil || *tracedRedis.traces[1] != fulfil.SpanRef) {
-				t.Errorf("published orders continue the traces %v", tracedRedis.traces)
+				t.Errorf("got the traces %v of the published orders, want none and the span fulfil", tracedRedis.traces)
 			}
 			if entries[1].Trace != &bought.SpanRef {
 				t.Error("Fulfil changed the batch, but a retry needs it unchanged")

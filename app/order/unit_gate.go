@@ -9,12 +9,12 @@ import (
 // publishDelay is the maximum time that publishing a batch waits for the units of other batches.
 const publishDelay = 300 * time.Millisecond
 
-// unitGate delays events until units are returned. After a deadline of thousands of orders both need the same CPUs,
-// and the units must be back within a second (P5). The zero value is ready.
+// unitGate delays order events until units are returned. When thousands of orders expire together, events and returns
+// need the same CPUs, and the units must be back within a second (P5). The zero value is ready.
 type unitGate struct {
 	mu   sync.Mutex
 	open int           // batches whose units are not returned yet
-	idle chan struct{} // closed when under becomes 0; nil: no waiter
+	idle chan struct{} // closed when the field open becomes 0; nil: no call of wait
 }
 
 // begin registers a batch. The caller calls end after the units are returned or their return has failed.

@@ -11,11 +11,11 @@ import (
 
 const watermarkEvery = 5 * time.Second
 
-// PublishedWatermark stores the instant up to which the new rows of each partition are published, because Redis may
-// lose their entries. A recovery processes only rows with later change timestamps.
+// PublishedWatermark stores for each partition the instant up to which its new rows are published. Redis may lose the
+// entries of rows, and a recovery then processes only rows with later change timestamps.
 //
-// Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row with
-// a change timestamp up to T comes from an entry up to N. So all these rows are published once all entries up to N are
+// Proof for an instant T of the database's clock: after T was read, N is the newest entry of the stream. Every row with
+// a change timestamp up to T comes from an entry up to N. So all these rows are published when all entries up to N are
 // acknowledged.
 type PublishedWatermark struct {
 	Partitions int
@@ -24,17 +24,17 @@ type PublishedWatermark struct {
 	// SetPublishedUntil moves the stored instant of a partition forward. It ignores an instant before the stored one.
 	SetPublishedUntil func(ctx context.Context, partition int, at shop.Millis) error
 
-	candidates map[int]candidate // the unproven claim of each partition
+	candidates map[int]candidate // by partition
 }
 
-// candidate is an instant that is proven once the entry until and all earlier entries are acknowledged.
+// candidate is an instant that becomes the watermark when lastEntry and all earlier entries are acknowledged.
 type candidate struct {
-	epoch int64
-	at    shop.Millis
-	until shop.EntryID
+	epoch     int64
+	at        shop.Millis
+	lastEntry shop.EntryID
 }
 
-// Run advances the watermarks every watermarkEvery until ctx ends.
+// Run advances the watermarks at the interval watermarkEvery until ctx ends.
 func (w *PublishedWatermark) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, watermarkEvery, "advance the watermarks of published orders", w.RunOnce)
 }
@@ -60,18 +60,19 @@ func (w *PublishedWatermark) RunOnce(ctx context.Context) error {
 func (w *PublishedWatermark) checkPartition(ctx context.Context, partition int, now shop.Millis) error {
 	d, err := w.Redis.Delivery(ctx, partition)
 	if err != nil {
-		delete(w.candidates, partition) // the next read may be of another stream
+		delete(w.candidates, partition) // the next read may return another stream
 		return err
 	}
 	// A restarted stream proves nothing about the old one. The recovery has processed the old rows.
 	if c, known := w.candidates[partition]; known && c.epoch == d.Epoch {
-		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.until); !settled {
+		if settled := d.OldestUnacknowledged == (shop.EntryID{}) ||
+			d.OldestUnacknowledged.After(c.lastEntry); !settled {
 			return nil
 		}
 		if err := w.SetPublishedUntil(ctx, partition, c.at); err != nil {
 			return err
 		}
 	}
-	w.candidates[partition] = candidate{epoch: d.Epoch, at: now, until: d.Newest}
+	w.candidates[partition] = candidate{epoch: d.Epoch, at: now, lastEntry: d.Newest}
 	return nil
 }

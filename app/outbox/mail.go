@@ -35,8 +35,8 @@ type OrderMail struct {
 	Now    func() shop.Millis
 }
 
-// Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. It is idempotent: order and state
-// identify the e-mail.
+// Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. Deliver is idempotent: order and
+// state identify the e-mail.
 func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 	if m.Now().Sub(p.At) > OrderMailMaxAge { // an old posting that was reposted
 		return nil
@@ -45,23 +45,23 @@ func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 	if p.State == shop.Refunded {
 		kind = EmailRefunded
 	}
-	return m.write(ctx, p.User, kind, p.Order.String(),
+	return m.enqueue(ctx, p.User, kind, p.Order.String(),
 		OrderFacts{ID: p.Order, ProductName: p.ProductName, Qty: p.Qty, AmountFen: p.AmountFen})
 }
 
-// Shipped enqueues the e-mail about a parcel, if the buyer has an e-mail address and the order is still shipped. It is
-// idempotent: the order and the time of the shipment identify the e-mail.
+// Shipped enqueues the e-mail about a parcel, if the buyer has an e-mail address and the order is still in the state
+// `shipped`. Shipped is idempotent: the order and the time of the shipment identify the e-mail.
 func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Millis, carrier, tracking string) error {
 	if o.State != shop.Shipped || m.Now().Sub(shipped) > OrderMailMaxAge {
 		return nil
 	}
-	return m.write(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, shipped), OrderFacts{
+	return m.enqueue(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, shipped), OrderFacts{
 		ID: o.ID, ProductName: o.ProductName, Qty: o.Qty, AmountFen: o.AmountFen, Carrier: carrier, Tracking: tracking,
 	})
 }
 
-// write enqueues an e-mail, unless the buyer has no verified e-mail address.
-func (m *OrderMail) write(ctx context.Context, buyer shop.ID, kind EmailKind, about string, facts OrderFacts) error {
+// enqueue enqueues an e-mail, unless the buyer has no verified e-mail address.
+func (m *OrderMail) enqueue(ctx context.Context, buyer shop.ID, kind EmailKind, about string, facts OrderFacts) error {
 	user, err := m.Users.UserByID(ctx, buyer)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):

@@ -43,41 +43,41 @@ func TestOrderMailsGoToVerifiedAddresses(t *testing.T) {
 		3: {ID: 3, State: shop.UserDeleted},
 	}}
 	m := &OrderMail{Users: r, Mailer: r, Now: func() shop.Millis { return now }}
-	about := func(user shop.ID, state shop.OrderState, ago time.Duration) Message {
+	messageFor := func(user shop.ID, state shop.OrderState, ago time.Duration) Message {
 		return Message{
 			Order: 70 + user, State: state, User: user, At: now.Add(-ago), ProductName: "Lamp", Qty: 2, AmountFen: 9800,
 		}
 	}
 	for _, p := range []Message{
-		about(1, shop.Paid, 0), about(
+		messageFor(1, shop.Paid, 0), messageFor(
 			1, shop.Refunded, 6*24*time.Hour,
-		), about(1, shop.Paid, 8*24*time.Hour), about(2, shop.Paid, 0),
-		about(3, shop.Paid, 0), about(4, shop.Paid, 0),
+		), messageFor(1, shop.Paid, 8*24*time.Hour), messageFor(2, shop.Paid, 0),
+		messageFor(3, shop.Paid, 0), messageFor(4, shop.Paid, 0),
 	} {
 		if err := m.Deliver(t.Context(), p); err != nil {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
 	if len(r.sent) != 2 || r.sent[0].Kind != EmailPaid || r.sent[1].Kind != EmailRefunded {
-		t.Fatalf("%+v", r.sent)
+		t.Fatalf("got e-mails %+v, want one about the payment and one about the refund", r.sent)
 	}
 	l := r.sent[0]
 	want := OrderFacts{ID: 71, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
 	if l.To != "ada@mail.example" || l.Lang != "zh" || l.About != "71" || l.Name != "Ada" || *l.Order != want {
-		t.Errorf("%+v %+v", l, l.Order)
+		t.Errorf("got e-mail %+v about order %+v, want order %+v", l, l.Order, want)
 	}
 	o := &shop.Order{ID: 71, State: shop.Shipped, User: 1, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
 	for state, emails := range map[shop.OrderState]int{shop.Shipped: 1, shop.Finished: 0, shop.Refunding: 0} {
 		o.State, r.sent = state, nil
 		if err := m.Shipped(t.Context(), o, now-5, "顺丰", "SF-1"); err != nil || len(r.sent) != emails {
-			t.Errorf("a parcel of an order that is %s: %d e-mails, %v", state, len(r.sent), err)
+			t.Errorf("parcel of an order in state %s: got %d e-mails, error %v; want %d e-mails", state, len(r.sent), err, emails)
 		}
 		if emails > 0 && (r.sent[0].Kind != EmailShipped || r.sent[0].Order.Tracking != "SF-1") {
-			t.Errorf("%+v", r.sent[0])
+			t.Errorf("got e-mail %+v, want kind shipped with tracking number SF-1", r.sent[0])
 		}
 	}
 	r.fail = shop.ErrTransient
-	if err := m.Deliver(t.Context(), about(1, shop.Paid, 0)); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("accounts cannot be read: %v", err)
+	if err := m.Deliver(t.Context(), messageFor(1, shop.Paid, 0)); !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("unreadable accounts: got %v, want ErrTransient", err)
 	}
 }

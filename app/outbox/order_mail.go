@@ -7,7 +7,7 @@ import (
 // EmailKind is the type of an e-mail.
 type EmailKind string
 
-// The kinds of e-mails. Each except EmailTaken carries a link or an order.
+// The kinds of e-mails. Each kind except EmailTaken carries a link or an order.
 const (
 	EmailActivate EmailKind = "activate" // Link verifies the e-mail address
 	EmailTaken    EmailKind = "taken"    // a registration used the address of an existing account

@@ -52,9 +52,9 @@ type Stream interface {
 // LostError means that Redis may have lost appended messages: the server has another history, or the high-water mark of
 // the messages is missing or behind the database. No postings are appended until the loss is confirmed.
 type LostError struct {
-	History string      // of the server
-	Mark    shop.Millis // 0: missing
-	Since   shop.Millis // messages appended later may be missing
+	History string      // history of the Redis server
+	Mark    shop.Millis // high-water mark in Redis; 0: missing
+	Since   shop.Millis // messages that were appended after this time may be missing
 }
 
 func (e *LostError) Error() string {
@@ -66,7 +66,7 @@ func (e *LostError) Unwrap() error { return shop.ErrTransient }
 // QuarantinedMessage is an entry of the back office's stream that a receiver has rejected.
 type QuarantinedMessage struct {
 	ID         string      `json:"id"`
-	Group      string      `json:"group"` // of the receiver
+	Group      string      `json:"group"` // consumer group of the receiver
 	Reason     string      `json:"reason"`
 	Deliveries int         `json:"deliveries"`
 	At         shop.Millis `json:"at"`
@@ -96,8 +96,9 @@ func (p *Sender) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, postEvery, "post to the back office", p.RunOnce)
 }
 
-// RunOnce appends all due postings and marks them as sent afterwards: a crash in between appends them again. The mark
-// in the database is read before the mark in Redis, so an intact Redis is never behind it.
+// RunOnce appends all due postings and then marks them as sent. After a crash in between, the postings are appended
+// again. The mark in the database is read before the mark in Redis, so the mark of an intact Redis is never behind the
+// mark of the database.
 func (p *Sender) RunOnce(ctx context.Context) error {
 	last, err := p.Store.LastSent(ctx)
 	if err != nil {
@@ -106,7 +107,7 @@ func (p *Sender) RunOnce(ctx context.Context) error {
 	groups, err := p.Stream.Check(ctx, last)
 	var lost *LostError
 	if errors.As(err, &lost) {
-		return p.repair(ctx, lost) // the next pass appends them
+		return p.repair(ctx, lost) // the next call of RunOnce appends the postings
 	}
 	if err != nil {
 		return err
@@ -133,8 +134,9 @@ func (p *Sender) RunOnce(ctx context.Context) error {
 	}
 }
 
-// repair schedules the postings that Redis may have lost, and creates the consumer groups again. No node appends until
-// the loss is confirmed, so the mark stays unchanged; a crash before the confirmation repeats everything.
+// repair makes the postings due that Redis may have lost, and creates the consumer groups again. No node appends until
+// the loss is confirmed, so the mark stays unchanged. After a crash before the confirmation, the next call repeats all
+// these steps.
 func (p *Sender) repair(ctx context.Context, lost *LostError) error {
 	n, err := p.Store.Repost(ctx, lost.Since)
 	if err != nil {
@@ -153,8 +155,8 @@ func (p *Sender) repair(ctx context.Context, lost *LostError) error {
 	return p.Stream.Confirm(ctx, lost)
 }
 
-// count periodically counts the postings in the outbox, of all nodes. It also stores the names of the consumer groups,
-// which otherwise exist only in Redis.
+// count counts the waiting postings of all nodes, at most once per countEvery. It also stores the names of the consumer
+// groups in the database, because otherwise they exist only in Redis.
 func (p *Sender) count(ctx context.Context, groups []string) error {
 	if time.Since(p.counted) < countEvery {
 		return nil

@@ -15,8 +15,8 @@ type outbox struct {
 	Store
 	*fakes.Trace
 	waiting int
-	fail    error // of Append
-	lost    error // of Check
+	fail    error // result of Append
+	lost    error // result of Check
 }
 
 func (o *outbox) ClaimOutbox(_ context.Context, _ shop.Millis, limit int) ([]Message, error) {
@@ -73,13 +73,13 @@ func TestPostingsAreMarkedAfterAppend(t *testing.T) {
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "append 500", "mark 500 at 6", "append 3", "mark 3 at 6", "note [found]")
 	if p.Waiting() != 7 {
-		t.Error("the waiting postings were not counted")
+		t.Errorf("got %d waiting postings, want 7", p.Waiting())
 	}
 
 	box = &outbox{Trace: &fakes.Trace{}, waiting: 3, fail: shop.ErrTransient}
 	p.Store, p.Stream = box, box
 	if err := p.RunOnce(context.Background()); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("%v, want ErrTransient", err)
+		t.Errorf("RunOnce returned %v, want ErrTransient", err)
 	}
 	fakes.WantSteps(t, box.Trace, "append 3")
 }

@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// end ends a pending order whose trade was opened: first at the gateway, then in the row, then it returns the units.
-// The returned row is ended, or paid if the buyer was faster. Errors are transient: retry.
+// end ends a pending order whose trade was opened. It closes the trade at the gateway, ends the row, and returns the
+// units. The returned order has ended, or is paid if the payment came first. Errors are transient: retry.
 func (c *PaymentService) end(ctx context.Context, o shop.Order, to shop.OrderState) (shop.Order, error) {
 	row, closed, err := c.closeAtGateway(ctx, o, to)
 	if err != nil || !closed {
@@ -28,10 +28,10 @@ func (c *PaymentService) end(ctx context.Context, o shop.Order, to shop.OrderSta
 	return rows[0], nil
 }
 
-// closeAtGateway ends the trade at the gateway. over: nothing was paid and nothing can be paid later; otherwise row is
-// the result of the payment. A trade starts when the buyer opens the gateway. So an absent trade is over only at the
-// deadline, Margin after the gateway stopped accepting money. A buyer who cancels earlier gives up an unstarted
-// payment; money that arrives nevertheless is late money.
+// closeAtGateway closes the trade at the gateway. If closed is true, nothing was paid and nothing can be paid later.
+// Otherwise row is the order after its payment was settled. A trade starts when the buyer opens the page of the
+// gateway. So an absent trade is closed only at the deadline, Margin after the gateway stopped accepting money. If the
+// buyer cancels earlier, an absent trade also counts as closed; money that still arrives is late money.
 func (c *PaymentService) closeAtGateway(
 	ctx context.Context, o shop.Order, to shop.OrderState,
 ) (row shop.Order, closed bool, err error) {
@@ -62,7 +62,7 @@ func (c *PaymentService) closeAtGateway(
 
 var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTransient)
 
-// endOrders ends pending orders whose trades are over, returns their units and publishes their states. It returns the
+// endOrders ends pending orders whose trades are closed, returns their units and publishes their states. It returns the
 // rows that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
 func (c *PaymentService) endOrders(
 	ctx context.Context, orders []shop.ID, to shop.OrderState,

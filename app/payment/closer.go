@@ -11,37 +11,37 @@ import (
 )
 
 const (
-	// maxEnders is the number of batches of closed trades whose orders are ended at the same time.
-	maxEnders   = 4
-	endersBatch = 500
-	// maxClosers is the number of trades that a node closes at the gateway at the same time. With replies after 100
-	// ms it ends three hundred orders per second. A silent gateway blocks only these calls.
+	// maxEnders is the number of batches of orders with closed trades that are ended at the same time.
+	maxEnders = 4
+	endBatch  = 500
+	// maxClosers is the number of trades that a node closes at the gateway at the same time. If the gateway replies
+	// after 100 ms, the node ends three hundred orders per second. A gateway without replies blocks only these calls.
 	maxClosers = 32
-	// closerQueue is the capacity of the queue before the closers. Further orders are offered again after their lease
+	// closerQueue is the capacity of the queue of the closers. If it is full, an order is offered again when its lease
 	// in the delay queue ends.
 	closerQueue = 20_000
-	// closePause is the pause after a close without a reply, per order.
+	// closePause is the pause of an order after a failed attempt to end it.
 	closePause = 2 * time.Second
 	// closeTimeout is the time limit of the gateway and the stores for one order or batch.
 	closeTimeout = 15 * time.Second
 )
 
-// TradeCloser ends due orders whose payment was opened, in parallel to the sweep. Closers call the gateway for one
-// order each. Enders commit the results in batches, so that thousands of results do not queue for the row of one sale.
-// Orders in work are not offered again. After a crash they are still in the delay queue.
+// TradeCloser ends due orders whose payment was opened, in parallel to the sweep. Each closer calls the gateway for one
+// order. Enders commit the results in batches, so that thousands of results do not wait for the row of one sale. An
+// order that is being ended is not offered again. After a crash the order is still in the delay queue.
 type TradeCloser struct {
 	payments *PaymentService
 	queue    chan shop.Order // due orders
 	closed   chan shop.ID    // orders whose trades are closed at the gateway
 
 	mu     sync.Mutex
-	inWork map[shop.ID]time.Time // zero: in work; otherwise the end of its pause
+	inWork map[shop.ID]time.Time // zero time: the order is being ended; otherwise the end of its pause
 }
 
-// NewTradeCloser returns a closer for a cashier with a gateway.
+// NewTradeCloser returns a closer for a PaymentService with a gateway.
 func NewTradeCloser(c *PaymentService) *TradeCloser {
 	return &TradeCloser{
-		payments: c, queue: make(chan shop.Order, closerQueue), closed: make(chan shop.ID, endersBatch),
+		payments: c, queue: make(chan shop.Order, closerQueue), closed: make(chan shop.ID, endBatch),
 		inWork: make(map[shop.ID]time.Time),
 	}
 }
@@ -73,14 +73,15 @@ func (t *TradeCloser) RunOnce(ctx context.Context) {
 	}
 }
 
-// Waiting returns the number of orders on this node that need the gateway to end, including those in their pause.
+// Waiting returns the number of orders of this node whose end waits for the gateway, including orders in their pause.
 func (t *TradeCloser) Waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.inWork)
 }
 
-// removeEnded drops orders that were not offered again within a minute of their pause: another node has ended them.
+// removeEnded removes orders from memory that were not offered again within a minute after their pause: another node
+// has ended them.
 func (t *TradeCloser) removeEnded(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,18 +91,18 @@ func (t *TradeCloser) removeEnded(context.Context) error {
 }
 
 // forEach calls do with each received value, until ctx ends.
-func forEach[T any](ctx context.Context, from <-chan T, do func(ctx context.Context, one T)) {
+func forEach[T any](ctx context.Context, from <-chan T, handle func(ctx context.Context, item T)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case one := <-from:
-			do(ctx, one)
+		case item := <-from:
+			handle(ctx, item)
 		}
 	}
 }
 
-// close closes the trade of one order at the gateway. If the trade is over, it passes the order to end.
+// close closes the trade of one order at the gateway. If the trade is closed, it queues the order for the enders.
 func (t *TradeCloser) close(ctx context.Context, o shop.Order) {
 	limitedCtx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -116,10 +117,10 @@ func (t *TradeCloser) close(ctx context.Context, o shop.Order) {
 	}
 }
 
-// end ends the order first and all others whose trades are over now.
+// end ends the order `first`, together with the other orders in the queue `closed`, up to endBatch.
 func (t *TradeCloser) end(ctx context.Context, first shop.ID) {
 	batch := []shop.ID{first}
-	for more := true; more && len(batch) < endersBatch; {
+	for more := true; more && len(batch) < endBatch; {
 		select {
 		case id := <-t.closed:
 			batch = append(batch, id)
@@ -136,7 +137,7 @@ func (t *TradeCloser) end(ctx context.Context, first shop.ID) {
 	}
 }
 
-// release removes finished orders. After a fault they are not offered for closePause.
+// release removes orders from inWork if err is nil. Otherwise their pause begins.
 func (t *TradeCloser) release(ctx context.Context, orders []shop.ID, err error) {
 	if err != nil && ctx.Err() == nil {
 		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0],
@@ -153,7 +154,7 @@ func (t *TradeCloser) release(ctx context.Context, orders []shop.ID, err error) 
 	}
 }
 
-// NotClosing returns the orders that are neither in work nor in their pause. See PaymentCloser.
+// NotClosing returns the orders that are neither being ended nor in their pause. See order.PaymentCloser.
 func (t *TradeCloser) NotClosing(orders []shop.ID) []shop.ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,7 +168,7 @@ func (t *TradeCloser) NotClosing(orders []shop.ID) []shop.ID {
 	})
 }
 
-// Offer queues due orders with an opened payment. See PaymentCloser.
+// Offer queues due orders with an opened payment. See order.PaymentCloser.
 func (t *TradeCloser) Offer(rows []shop.Order, now shop.Millis) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,7 +188,7 @@ func (t *TradeCloser) Offer(rows []shop.Order, now shop.Millis) {
 	}
 }
 
-// Cancel closes the trade of an order and ends the order. See PaymentCloser.
+// Cancel closes the trade of an order and ends the order. See order.PaymentCloser.
 func (t *TradeCloser) Cancel(ctx context.Context, o shop.Order) (shop.Order, error) {
 	row, err := t.payments.end(ctx, o, shop.Cancelled)
 	return row, shop.UnknownOutcome("cancel order "+o.ID.String(), err)

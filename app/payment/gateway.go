@@ -13,11 +13,12 @@ type PayVia string
 const (
 	ViaPage PayVia = "page" // a page of the gateway in a desktop browser
 	ViaWap  PayVia = "wap"  // a page of the gateway in a phone's browser
-	ViaApp  PayVia = "app"  // the gateway's app, opened by ours with a signed order string
+	ViaApp  PayVia = "app"  // the app of the gateway, opened by the app of the shop with a signed order string
 	ViaQR   PayVia = "qr"   // a code on the desktop, scanned with the phone
 )
 
-// PayRequest requests a payment from the gateway. Our trade number is the order ID: there is one trade per order.
+// PayRequest requests a payment from the gateway. The trade number of the shop is the order ID: there is one trade per
+// order.
 type PayRequest struct {
 	Order     shop.ID
 	Via       PayVia
@@ -26,7 +27,7 @@ type PayRequest struct {
 	ExpiresAt shop.Millis // after this instant the gateway accepts no money for the trade
 }
 
-// Payment has the address at which the buyer pays. One field is set, depending on the way.
+// Payment has the address at which the buyer pays. One field is set; PayVia selects it.
 type Payment struct {
 	URL         string `json:"url,omitempty"`          // page, wap
 	OrderString string `json:"order_string,omitempty"` // app
@@ -45,12 +46,12 @@ type Payable struct {
 type TradeState int
 
 // The states of a trade. TradeAbsent does not prove that no payment follows: a trade starts when the buyer opens the
-// gateway with our signed request, and that is possible until ExpiresAt.
+// gateway with the signed request of the shop, and that is possible until ExpiresAt.
 const (
 	TradeAbsent  TradeState = iota // the gateway has no such trade
 	TradeWaiting                   // the buyer has not paid yet
-	TradePaid                      // we have the money (Alipay: TRADE_SUCCESS, TRADE_FINISHED)
-	TradeClosed                    // over: nothing was paid, or everything was refunded
+	TradePaid                      // the shop has the money (Alipay: TRADE_SUCCESS, TRADE_FINISHED)
+	TradeClosed                    // final: nothing was paid, or everything was refunded
 )
 
 // Trade is the state of one trade from a verified reply or a verified notification of the gateway.
@@ -72,11 +73,12 @@ type RefundRequest struct {
 	Reason    string
 }
 
-// Errors of a Gateway. ErrTransient is also possible: the outcome is unknown, query or repeat with the same ID (I6).
+// Errors of a Gateway. After shop.ErrTransient the outcome is unknown: query the trade, or repeat the call with the
+// same ID (I6).
 var (
-	// ErrForged: the notification is not from the gateway to this shop: bad signature, another shop's app or seller,
-	// certificate of another mode. The reply is `failure`, and nothing changes.
+	// ErrForged means that a notification is not from the gateway, or not for this shop: invalid signature, app or
+	// seller of another shop, certificate of another mode. The shop replies `failure`, and nothing changes.
 	ErrForged = errors.New("not a notification of the gateway to this shop")
-	// ErrGatewayRefused: a signed, final rejection. A repeat of the request gets the same result.
+	// ErrGatewayRefused means a signed, final rejection. A repeat of the request gets the same result.
 	ErrGatewayRefused = errors.New("the gateway refuses")
 )

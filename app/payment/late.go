@@ -14,17 +14,18 @@ import (
 //	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid again, through the guard (database) → held → sold → event
 //	                                                         └▶ not free: refunding (database) → event → Refunder
 //
-// The limit per buyer applies, the sale window does not. The last claimed number resolves the order. An older hold gets
-// the new number, or its units are returned. After a crash the payment is unsettled, and PayReconciler repeats resolve.
+// The limit per buyer applies, the sale window does not. Only the hold with the last claimed number can revive the
+// order. An older hold gets the new number, or its units are returned. After a crash the payment is still unresolved,
+// and PayReconciler repeats resolve.
 func (c *PaymentService) resolve(ctx context.Context, o shop.Order) error {
-	// Read before the hold: if a recovery changes the epoch in between, nothing is revived.
+	// The epoch is read before the hold: if a recovery changes the epoch in between, ReviveLate fails.
 	sale, err := c.Store.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}
 	claimed, err := c.Store.ClaimHold(ctx, o.ID, o.State)
 	switch {
-	case errors.Is(err, shop.ErrArchived): // its sale left Redis long ago
+	case errors.Is(err, shop.ErrArchived): // the sale of the order was removed from Redis long ago
 		return c.refundLate(ctx, o, shop.ReasonLateOver)
 	case errors.Is(err, shop.ErrNoRow):
 		return c.settleResolved(ctx, o.ID)
@@ -63,7 +64,7 @@ func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch i
 	switch {
 	case err == nil:
 	case errors.Is(err, shop.ErrNoRow), errors.Is(err, shop.ErrPermanent), errors.Is(err, shop.ErrStaleEpoch):
-		// The order was certainly not revived under this number.
+		// The order was certainly not revived with this hold number.
 		units := []shop.Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold, User: claimed.User}}
 		if _, returnErr := c.Redis.Return(ctx, units); returnErr != nil {
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, returnErr)
@@ -72,7 +73,7 @@ func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch i
 			return c.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
 		}
 		return fmt.Errorf("%w: revive order %s: %w", shop.ErrTransient, claimed.ID, err)
-	default: // unknown: the next claim takes over the hold, or finds the order paid (I6)
+	default: // unknown outcome: the next claim takes over the hold, or finds the order paid (I6)
 		return fmt.Errorf("revive order %s: %w", claimed.ID, err)
 	}
 	c.counts.Revived.Add(1)
@@ -80,7 +81,8 @@ func (c *PaymentService) revive(ctx context.Context, claimed shop.Order, epoch i
 	return c.Effects.Do(ctx, now, &paid)
 }
 
-// refundLate starts the refund. Its number depends only on the order, so that a second refund is impossible.
+// refundLate starts the refund. The number of the refund depends only on the order, so that a second refund is
+// impossible.
 func (c *PaymentService) refundLate(ctx context.Context, o shop.Order, reason string) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
@@ -101,7 +103,7 @@ func (c *PaymentService) refundLate(ctx context.Context, o shop.Order, reason st
 	return c.settleResolved(ctx, o.ID)
 }
 
-// settleResolved settles the late payment of an order that this node or another one has resolved.
+// settleResolved stores the outcome of the late payment of an order that this node or another node has resolved.
 func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
@@ -112,7 +114,7 @@ func (c *PaymentService) settleResolved(ctx context.Context, id shop.ID) error {
 		return fmt.Errorf("read order %s: %w", id, err)
 	}
 	switch {
-	case o.RevivalPending(): // not yet: another node holds the claim
+	case o.RevivalPending(): // unresolved: another node has the claim
 		return fmt.Errorf("%w: order %s is being resolved", shop.ErrTransient, id)
 	case o.CancelledAt == 0: // revived; that transaction also settled the payment
 		return c.Effects.Do(ctx, now, &o)

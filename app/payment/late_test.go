@@ -34,16 +34,16 @@ type (
 	}
 )
 
-// lateWorld is an order with late money: its row and the results of its stores.
+// lateWorld has an order with late money: its row and the results of its stores.
 type lateWorld struct {
 	stores
 	*fakes.Trace
-	row      shop.Order
-	claim    error
-	verdict  shop.Verdict
-	revive   error
-	begin    error
-	closesAt shop.Millis
+	row       shop.Order
+	claimErr  error
+	verdict   shop.Verdict
+	reviveErr error
+	beginErr  error
+	closesAt  shop.Millis
 }
 
 func (w *lateWorld) Sale(context.Context, shop.ID) (shop.Sale, error) {
@@ -54,15 +54,15 @@ func (w *lateWorld) Order(context.Context, shop.ID) (shop.Order, error) { return
 
 func (w *lateWorld) ClaimHold(context.Context, shop.ID, shop.OrderState) (shop.Order, error) {
 	w.Add("claim")
-	if w.claim != nil {
-		return shop.Order{}, w.claim
+	if w.claimErr != nil {
+		return shop.Order{}, w.claimErr
 	}
 	w.row.Hold++
 	return w.row, nil
 }
 
 func (w *lateWorld) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
-	w.Add("stamp %d", len(ids))
+	w.Add("touch %d", len(ids))
 	w.row.Touched = true
 	return []shop.Order{w.row}, nil
 }
@@ -71,8 +71,8 @@ func (w *lateWorld) BeginRefund(
 	_ context.Context, order shop.ID, _ []shop.OrderState, reason string, _ shop.Millis,
 ) (shop.Order, error) {
 	w.Add("refund %s: %s", order, reason)
-	if w.begin != nil {
-		return shop.Order{}, w.begin
+	if w.beginErr != nil {
+		return shop.Order{}, w.beginErr
 	}
 	w.row.State, w.row.Reason, w.row.Rev, w.row.Touched = shop.Refunding, reason, w.row.Rev+1, true
 	return w.row, nil
@@ -80,8 +80,8 @@ func (w *lateWorld) BeginRefund(
 
 func (w *lateWorld) ReviveLate(_ context.Context, claimed shop.Order, epoch int64, _ shop.Millis) (shop.Order, error) {
 	w.Add("revive hold %d at epoch %d", claimed.Hold, epoch)
-	if w.revive != nil {
-		return shop.Order{}, w.revive
+	if w.reviveErr != nil {
+		return shop.Order{}, w.reviveErr
 	}
 	w.row.State, w.row.CancelledAt, w.row.Rev, w.row.Touched = shop.Paid, 0, w.row.Rev+1, true
 	return w.row, nil
@@ -102,21 +102,22 @@ func (l lateInventory) Hold(_ context.Context, h shop.HoldRequest) (shop.Verdict
 	return l.w.verdict, nil
 }
 
-// P8, I3, I6: how late money is resolved. A new hold number is claimed before the hold. A hold is returned if the order
-// was certainly not revived under it, and kept if the outcome is unknown. Unresolved payments are retried.
+// P8, I3, I6: late money revives the order or is refunded. A new hold number is claimed before the hold. A hold is
+// returned if the order was certainly not revived with it, and kept if the outcome is unknown. Unresolved payments are
+// retried.
 func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 	t.Parallel()
 	const now, longAgo = 1_000_000 + shop.Millis(100*24*3600*1000), 1_000_000
 	for name, c := range map[string]struct {
-		change func(*lateWorld)
-		retry  bool // a retry is required
-		want   []string
+		change    func(*lateWorld)
+		wantRetry bool // a retry is required
+		want      []string
 	}{
-		"free": {
+		"units are free": {
 			func(w *lateWorld) { w.verdict = shop.VerdictReserved }, false,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "publish 1"},
 		},
-		"held by an attempt that died": {
+		"units are held by an attempt that crashed": {
 			func(w *lateWorld) { w.verdict = shop.VerdictRepeated }, false,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "publish 1"},
 		},
@@ -124,7 +125,7 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			func(w *lateWorld) { w.verdict = shop.VerdictSoldOut }, false,
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateSoldOut, "return 1", "publish 1", "resolved: refunded"},
 		},
-		"limit": {
+		"limit reached": {
 			func(w *lateWorld) { w.verdict = shop.VerdictLimit }, false,
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateLimit, "return 1", "publish 1", "resolved: refunded"},
 		},
@@ -132,51 +133,51 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.closesAt = shop.VerdictNotLoaded, longAgo }, false,
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
-		"archived": {
-			func(w *lateWorld) { w.claim = shop.ErrArchived }, false,
+		"order archived": {
+			func(w *lateWorld) { w.claimErr = shop.ErrArchived }, false,
 			[]string{"claim", "refund 1: " + shop.ReasonLateOver, "return 1", "publish 1", "resolved: refunded"},
 		},
-		"sale lost for a moment": {func(w *lateWorld) { w.verdict = shop.VerdictNotLoaded }, true, []string{
+		"sale not loaded for a moment": {func(w *lateWorld) { w.verdict = shop.VerdictNotLoaded }, true, []string{
 			"claim", "hold 2",
 		}},
-		"rebuilding": {func(w *lateWorld) { w.verdict = shop.VerdictRecovering }, true, []string{"claim", "hold 2"}},
-		"resting for too long": {func(w *lateWorld) { w.verdict = shop.VerdictCooldown }, true, []string{
+		"partition recovering": {func(w *lateWorld) { w.verdict = shop.VerdictRecovering }, true, []string{"claim", "hold 2"}},
+		"units in cooldown for too long": {func(w *lateWorld) { w.verdict = shop.VerdictCooldown }, true, []string{
 			"claim", "hold 2",
 		}},
 		"a newer hold is open": {func(w *lateWorld) { w.verdict = shop.VerdictOtherHash }, true, []string{
 			"claim", "hold 2",
 		}},
 		"no unit in the database": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrPermanent }, false,
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrPermanent }, false,
 			[]string{
 				"claim", "hold 2", "revive hold 2 at epoch 3", "return 1",
 				"refund 1: " + shop.ReasonLateSoldOut, "return 1", "publish 1", "resolved: refunded",
 			},
 		},
-		"rebuilt meanwhile": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrStaleEpoch }, true,
+		"partition recovered meanwhile": {
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrStaleEpoch }, true,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "return 1"},
 		},
 		"another attempt claimed later": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrNoRow }, true,
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrNoRow }, true,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "return 1"},
 		},
-		"commit unknown": {
-			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrTransient }, true,
+		"outcome of the commit unknown": {
+			func(w *lateWorld) { w.verdict, w.reviveErr = shop.VerdictReserved, shop.ErrTransient }, true,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3"},
 		},
-		"resolved by another": {
-			func(w *lateWorld) { w.claim, w.row.State = shop.ErrNoRow, shop.Refunding }, false,
+		"refunded by another node": {
+			func(w *lateWorld) { w.claimErr, w.row.State = shop.ErrNoRow, shop.Refunding }, false,
 			[]string{"claim", "resolved: refunded"},
 		},
-		"revived by another": {
+		"revived by another node": {
 			func(w *lateWorld) {
-				w.claim, w.row.State, w.row.CancelledAt, w.row.PublishedRev = shop.ErrNoRow, shop.Paid, 0, 1
+				w.claimErr, w.row.State, w.row.CancelledAt, w.row.PublishedRev = shop.ErrNoRow, shop.Paid, 0, 1
 			}, false,
-			[]string{"claim", "sell 1", "stamp 1", "publish 1"},
+			[]string{"claim", "sell 1", "touch 1", "publish 1"},
 		},
-		"being resolved by another": {
-			func(w *lateWorld) { w.verdict, w.begin = shop.VerdictSoldOut, shop.ErrNoRow }, true,
+		"being resolved by another node": {
+			func(w *lateWorld) { w.verdict, w.beginErr = shop.VerdictSoldOut, shop.ErrNoRow }, true,
 			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateSoldOut},
 		},
 	} {
@@ -194,8 +195,8 @@ func TestLateMoneyRevivesOrRefundsOrder(t *testing.T) {
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}
 			err := payments.resolve(context.Background(), w.row)
-			if retry := errors.Is(err, shop.ErrTransient); retry != c.retry || (err == nil) == c.retry {
-				t.Errorf("%v; to be tried again: want %v", err, c.retry)
+			if retry := errors.Is(err, shop.ErrTransient); retry != c.wantRetry || (err == nil) == c.wantRetry {
+				t.Errorf("got error %v, want a transient error: %v", err, c.wantRetry)
 			}
 			fakes.WantSteps(t, tr, c.want...)
 		})

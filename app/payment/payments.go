@@ -11,10 +11,10 @@ type Outcome string
 
 // The outcomes. From OutcomeUnknownOrder on they are anomalies: they change nothing, and an operator must check them.
 const (
-	OutcomeTaken    Outcome = "taken"    // it paid the order
-	OutcomeLate     Outcome = "late"     // the order had ended and is not resolved yet
-	OutcomeRevived  Outcome = "revived"  // it arrived late and paid the order
-	OutcomeRefunded Outcome = "refunded" // it arrived too late and is refunded, see the refund
+	OutcomeTaken    Outcome = "taken"    // the money paid the order
+	OutcomeLate     Outcome = "late"     // the money arrived after the order had ended; the order is not resolved yet
+	OutcomeRevived  Outcome = "revived"  // the money arrived late and paid the order
+	OutcomeRefunded Outcome = "refunded" // the money arrived too late and is refunded, see the refund
 
 	OutcomeUnknownOrder Outcome = "unknown_order" // the order does not exist
 	OutcomeWrongAmount  Outcome = "wrong_amount"  // the amount differs from the order's
@@ -46,10 +46,10 @@ type ReceivedPayment struct {
 	Outcome   Outcome     `json:"outcome"`
 }
 
-// OpenedTrade is an order for which the gateway may have been contacted.
+// OpenedTrade is an order for which the gateway may have a trade.
 type OpenedTrade struct {
 	Order     shop.ID
 	OpenedAt  shop.Millis
 	ExpiresAt shop.Millis // after this instant the gateway accepts no money for the trade
-	DueAt     shop.Millis // when its query was due
+	DueAt     shop.Millis // time at which the query of the trade was due
 }

@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	payWatchEvery = time.Second
-	payWatchBatch = 200 // late payments per round
-	// payWatchLease is how long a node owns the trades that it claimed. It is longer than queryTimeout plus the wait
+	reconcileEvery = time.Second
+	lateBatch      = 200 // late payments per round
+	// queryLease is how long a node owns the trades that it claimed. It is longer than queryTimeout plus the wait
 	// for the pace.
-	payWatchLease = 30 * time.Second
-	// queryTimeout is the time limit of one look: at most a query and a close.
+	queryLease = 30 * time.Second
+	// queryTimeout is the time limit of the gateway calls for one trade: a query, and possibly a close.
 	queryTimeout = 12 * time.Second
 	// The pauses between two queries of a trade grow with its age. A new payment is found soon, and a lost notification
 	// is found within a minute.
 	firstPayPause, lastPayPause = 5 * time.Second, 30 * time.Second
-	// watchedPause is the pause for orders without a known opened payment (app/recovery). All pending orders may be
-	// watched, so their queries must leave the pace to the others.
+	// watchedPause is the pause for orders without a known opened payment, which a recovery watches (app/recovery). All
+	// pending orders may be watched, so their queries must be rare: they share the rate limit with the other trades.
 	watchedPause = 2 * time.Minute
-	// latePayQueries is how long an ended order's trade is still queried, in pauses that double. The gateway has closed
-	// the trade by then. These queries find a gateway that accepts money nevertheless and does not report it.
+	// latePayQueries is how long the trade of an ended order is still queried, with pauses that double. The gateway
+	// should have closed such a trade. The queries detect a gateway that still accepts money and does not report it.
 	latePayQueries = 24 * time.Hour
-	// unresolvedFor is how long a late payment may be unresolved before this job resolves it.
+	// unresolvedFor is the age from which an unresolved late payment is resolved by this job.
 	unresolvedFor = 5 * time.Second
 )
 
 // PayReconciler is the second half of flow 3. It queries trades without a final state, so that a lost notification does
 // not lose a payment (P8). It also completes late payments after a crash. Nodes share the trades by claiming them.
 //
-//	claim a trade per free place ─▶ read their orders ─▶ query each trade ─▶ schedule the next queries
+//	claim one trade per free place ─▶ read the orders ─▶ query each trade ─▶ schedule the next queries
 //	                 ▲                                          │ a place is free again
 //	                 └──────────────────────────────────────────┘
 //
-// Trades that can still be paid come first, then those due for the longest time.
+// Trades that can still be paid come first, then the trades with the earliest due time.
 type PayReconciler struct {
 	Payments *PaymentService
-	// Pace limits the rate of queries; each waits for it. nil: no limit.
+	// Pace limits the rate of queries; each query waits for it. nil: no limit.
 	Pace interface {
 		Wait(ctx context.Context) error
 	}
@@ -67,7 +67,7 @@ func (r *PayReconciler) Overdue() time.Duration { return time.Duration(r.overdue
 // Run queries trades and resolves late payments until ctx ends.
 func (r *PayReconciler) Run(ctx context.Context) error {
 	var late sync.WaitGroup
-	late.Go(func() { _ = shop.Repeat(ctx, payWatchEvery, "resolve late payments", r.resolveLate) })
+	late.Go(func() { _ = shop.Repeat(ctx, reconcileEvery, "resolve late payments", r.resolveLate) })
 	defer late.Wait()
 	defer r.claims.Wait()
 	for ctx.Err() == nil {
@@ -75,7 +75,7 @@ func (r *PayReconciler) Run(ctx context.Context) error {
 		warn(ctx, err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(payWatchEvery):
+		case <-time.After(reconcileEvery):
 		case <-r.window.changed():
 		}
 	}
@@ -105,14 +105,14 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	}
 }
 
-// resolveLate resumes late payments that a crash left unresolved. The next call skips those that fail until it has
-// processed the rest, so that they do not hide later ones.
+// resolveLate resolves late payments that a crash left unresolved. Payments that fail are skipped by the next calls,
+// until the end of the list is reached. So they do not block later payments.
 func (r *PayReconciler) resolveLate(ctx context.Context) error {
 	now, err := r.Payments.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, payWatchBatch)
+	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, lateBatch)
 	if err != nil {
 		return fmt.Errorf("list unresolved payments: %w", err)
 	}
@@ -129,15 +129,15 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 		}
 	}
 	r.skip += len(failed)
-	if len(list) < payWatchBatch {
+	if len(list) < lateBatch {
 		r.skip = 0
 	}
 	return errors.Join(failed...)
 }
 
 // claimAndQuery claims as many trades as there are free places, returns their number, and starts their queries. It does
-// not wait for the results. After a failed claim it calls done once, with the errors of its queries.
-func (r *PayReconciler) claimAndQuery(ctx context.Context, done func(error)) (int, error) {
+// not wait for the results. If queries fail later, it calls onError once, with the errors of all these queries.
+func (r *PayReconciler) claimAndQuery(ctx context.Context, onError func(error)) (int, error) {
 	r.window.limit = r.MaxQueries
 	places := r.window.enter(time.Now())
 	if places == 0 {
@@ -150,7 +150,7 @@ func (r *PayReconciler) claimAndQuery(ctx context.Context, done func(error)) (in
 	}
 	r.claims.Go(func() {
 		if err := r.queryAll(ctx, trades, orders, now); err != nil {
-			done(err)
+			onError(err)
 		}
 	})
 	return len(trades), nil
@@ -163,7 +163,7 @@ func (r *PayReconciler) claim(
 	if now, err = r.Payments.Redis.Now(ctx); err != nil {
 		return nil, nil, 0, fmt.Errorf("read Redis time: %w", err)
 	}
-	if trades, err = r.Payments.Store.ClaimTrades(ctx, now, now.Add(payWatchLease), limit); err != nil {
+	if trades, err = r.Payments.Store.ClaimTrades(ctx, now, now.Add(queryLease), limit); err != nil {
 		return nil, nil, now, err
 	}
 	overdue := time.Duration(0)
@@ -248,8 +248,8 @@ func isUnpaid(o shop.Order) bool {
 	return o.State == shop.Pending || (o.State == shop.Expired || o.State == shop.Cancelled) && o.TradeNo == ""
 }
 
-// nextQuery returns when the trade is queried next; 0: never, its state is final. It uses the row from before the look.
-// A payment found by this look ends the queries at the next look, unless its settlement already did.
+// nextQuery returns the time of the next query of the trade; 0: never, its state is final. o is the order as it was
+// before the last query. If that query found a payment, the settlement ends the queries, or the next query does.
 func nextQuery(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.Millis {
 	age := now.Sub(t.OpenedAt)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// openTrades is the database of a shop with many open trades, and its gateway. It uses the clock of synctest.
+// openTrades simulates the database of a shop with many open trades, and its gateway. It uses the clock of synctest.
 type openTrades struct {
 	Redis
 	Store
@@ -25,16 +25,16 @@ type openTrades struct {
 	paidAt      map[shop.ID]time.Time // at the gateway, without a notification
 	found       map[shop.ID]time.Time
 	lastQuery   map[shop.ID]time.Time
-	maxPause    time.Duration // between two queries of the same trade
-	down        bool
+	maxPause    time.Duration // longest pause between two queries of the same trade
+	unavailable bool
 	running     int
 	maxRunning  int // maximum concurrent queries
 	queries     int
-	overlapping int // queries of a trade during another query of it
+	overlapping int // queries of a trade that began during another query of the same trade
 	inQuery     map[shop.ID]bool
 	byNode      [2]int
 	claims      int
-	plans       int
+	schedules   int
 }
 
 func newOpenTrades(n int, latency time.Duration) *openTrades {
@@ -47,7 +47,7 @@ func newOpenTrades(n int, latency time.Duration) *openTrades {
 	for i := range n {
 		id := shop.ID(i + 1)
 		b.orders[id] = shop.Order{ID: id, State: shop.Pending, TradeOpened: shop.MillisOf(now.Add(-time.Minute))}
-		b.plan(id, shop.MillisOf(now))
+		b.schedule(id, shop.MillisOf(now))
 		b.lastQuery[id] = now
 	}
 	return b
@@ -73,25 +73,26 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limi
 		due = append(due, OpenedTrade{
 			Order: next.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: next.at,
 		})
-		b.plan(next.order, until)
+		b.schedule(next.order, until)
 	}
 	return due, nil
 }
 
-// plan sets when the trade is due; 0: never.
-func (b *openTrades) plan(id shop.ID, at shop.Millis) {
+// schedule sets when the trade is due; 0: never.
+func (b *openTrades) schedule(id shop.ID, at shop.Millis) {
 	b.checkAt[id] = at
 	if at != 0 {
 		heap.Push(&b.queue, dueTrade{at, id})
 	}
 }
 
-// dueTrade is the due time of a trade; it is obsolete after rescheduling. turns is a heap of them, the earliest first.
+// dueTrade is the due time of a trade; it is obsolete after rescheduling.
 type dueTrade struct {
 	at    shop.Millis
 	order shop.ID
 }
 
+// dueTrades is a heap of due times, the earliest first.
 type dueTrades []dueTrade
 
 func (q dueTrades) Len() int { return len(q) }
@@ -121,10 +122,10 @@ func (b *openTrades) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order,
 func (b *openTrades) CheckTrades(_ context.Context, _ shop.Millis, next map[shop.ID]shop.Millis) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.plans++
+	b.schedules++
 	for id, at := range next {
 		if b.checkAt[id] != 0 {
-			b.plan(id, at)
+			b.schedule(id, at)
 		}
 	}
 	return nil
@@ -138,7 +139,7 @@ func (b *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
 		b.overlapping++
 	}
 	b.inQuery[id] = true
-	down := b.down
+	down := b.unavailable
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
@@ -175,8 +176,9 @@ func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Or
 	return o, OutcomeTaken, nil
 }
 
-// watch runs nodes reconcilers while during runs, each with at most perSecond queries per second.
-func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
+// runReconcilers runs one reconciler per node while the function `during` runs, each with at most perSecond queries per
+// second.
+func (b *openTrades) runReconcilers(t *testing.T, nodes, perSecond int, during func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
@@ -239,9 +241,9 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 		for i := range 400 { // paid at any time within a minute
 			b.paidAt[shop.ID(50*i+1)] = began.Add(time.Duration(i) * 150 * time.Millisecond)
 		}
-		b.watch(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
+		b.runReconcilers(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
 		if wait := b.maxWait(); wait > time.Minute {
-			t.Errorf("a trade was not queried for %v", wait)
+			t.Errorf("a trade was not queried for %v, want at most a minute", wait)
 		}
 		late := time.Duration(0)
 		for id, paid := range b.paidAt {
@@ -251,15 +253,17 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 			late = max(late, b.found[id].Sub(paid))
 		}
 		if late > time.Minute {
-			t.Errorf("a payment was found after %v", late)
+			t.Errorf("a payment was found after %v, want at most a minute", late)
 		}
 		if allowed := perSecond * int(time.Since(began).Seconds()); b.queries > allowed+perSecond ||
 			b.maxRunning > maxQueries ||
 			b.overlapping > 0 {
-			t.Errorf("%d queries, at most %d allowed; %d at the same time; %d twice", b.queries, allowed, b.maxRunning, b.overlapping)
+			t.Errorf("got %d queries, want at most %d; %d at the same time, want at most %d; %d overlapping, want 0", b.queries,
+				allowed+perSecond, b.maxRunning, maxQueries, b.overlapping)
 		}
-		if perClaim := b.queries / b.claims; perClaim < 20 || b.plans > b.claims {
-			t.Errorf("%d queries in %d claims and %d plans", b.queries, b.claims, b.plans)
+		if perClaim := b.queries / b.claims; perClaim < 20 || b.schedules > b.claims {
+			t.Errorf("got %d queries in %d claims with %d schedules, want at least 20 queries per claim and at most one "+
+				"schedule per claim", b.queries, b.claims, b.schedules)
 		}
 		t.Logf("not queried for at most %v, found after at most %v; %d queries in %v, at most %d at the same time, %d claims",
 			b.maxWait(), late, b.queries, time.Since(began), b.maxRunning, b.claims)
@@ -272,10 +276,10 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(2_000, 100*time.Millisecond)
-		b.watch(t, 1, 50, func() {
+		b.runReconcilers(t, 1, 50, func() {
 			time.Sleep(10 * time.Second)
 			b.mu.Lock()
-			b.down = true
+			b.unavailable = true
 			b.mu.Unlock()
 			time.Sleep(time.Minute) // running queries and first pauses
 			b.mu.Lock()
@@ -284,49 +288,51 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			b.mu.Lock()
 			if perSecond := float64(b.queries-before) / 300; perSecond > 5 || perSecond < 0.5 {
-				t.Errorf("the gateway gets %v queries per second", perSecond)
+				t.Errorf("the gateway gets %v queries per second, want 0.5 to 5", perSecond)
 			}
-			b.down, b.maxPause = false, 0
+			b.unavailable, b.maxPause = false, 0
 			for id := range b.lastQuery {
 				b.lastQuery[id] = time.Now()
 			}
 			b.mu.Unlock()
 			time.Sleep(2 * time.Minute)
 			if wait := b.maxWait(); wait > time.Minute {
-				t.Errorf("after the recovery a trade was not queried for %v", wait)
+				t.Errorf("after the recovery a trade was not queried for %v, want at most a minute", wait)
 			}
 		})
 	})
 }
 
-// With a stalled gateway the running queries never exceed the places, and none exceeds the lease.
+// With a stalled gateway the number of running queries never exceeds the places, and no query exceeds its lease.
 func TestStalledGatewayLimitsRunningQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(5_000, time.Hour)
-		b.watch(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
+		b.runReconcilers(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
 		if b.maxRunning > maxQueries || b.overlapping > 0 || b.queries < 50 {
-			t.Errorf("%d queries at the same time, %d twice, %d in total", b.maxRunning, b.overlapping, b.queries)
+			t.Errorf("got %d queries at the same time, want at most %d; %d overlapping, want 0; %d in total, want at least 50",
+				b.maxRunning, maxQueries, b.overlapping, b.queries)
 		}
 	})
 }
 
-// Two nodes share the trades: no trade is queried by both at the same time, and together they query twice as many.
+// Two nodes share the trades: no trade is queried by both nodes at the same time, and two nodes query twice as many
+// trades as one node.
 func TestNodesShareOpenTrades(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(4_000, 100*time.Millisecond)
-		b.watch(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
+		b.runReconcilers(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
 		if wait := b.maxWait(); wait > time.Minute || b.overlapping > 0 {
-			t.Errorf("a trade was not queried for %v; %d were queried twice", wait, b.overlapping)
+			t.Errorf("a trade was not queried for %v, want at most a minute; %d overlapping queries, want 0", wait, b.overlapping)
 		}
-		if less := min(b.byNode[0], b.byNode[1]); less < b.queries/3 {
-			t.Errorf("one node sent %d of %d queries", less, b.queries)
+		if fewer := min(b.byNode[0], b.byNode[1]); fewer < b.queries/3 {
+			t.Errorf("one node sent %d of %d queries, want at least a third", fewer, b.queries)
 		}
 	})
 }
 
-// unresolvedStore has late payments, of which the first stuck ones cannot be resolved.
+// unresolvedStore has late payments. The first `failing` payments cannot be resolved until repaired is true.
 type unresolvedStore struct {
 	Store
 	Redis
@@ -360,22 +366,22 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 	return nil
 }
 
-// P8: unresolvable late payments do not hide later ones, and are resolved later.
+// P8: late payments that fail do not block later payments, and are resolved after the repair.
 func TestUnresolvablePaymentsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	b := &unresolvedStore{failing: 3*payWatchBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
+	b := &unresolvedStore{failing: 3*lateBatch + 7, resolvable: 50, resolved: make(map[shop.ID]bool)}
 	r := &PayReconciler{Payments: &PaymentService{Redis: b, Store: b}}
 	for range 4 {
 		_ = r.resolveLate(t.Context())
 	}
 	if len(b.resolved) != b.resolvable {
-		t.Errorf("%d of %d are resolved", len(b.resolved), b.resolvable)
+		t.Errorf("got %d resolved payments, want %d", len(b.resolved), b.resolvable)
 	}
 	b.repaired = true
 	for range 5 {
 		_ = r.resolveLate(t.Context())
 	}
-	if len(b.resolved) != b.resolvable+3*payWatchBatch+7 {
-		t.Errorf("%d are resolved, want %d", len(b.resolved), b.resolvable+3*payWatchBatch+7)
+	if len(b.resolved) != b.resolvable+3*lateBatch+7 {
+		t.Errorf("after the repair: got %d resolved payments, want %d", len(b.resolved), b.resolvable+3*lateBatch+7)
 	}
 }

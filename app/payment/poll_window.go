@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// maxQueries is the maximum number of running queries per node: with replies after 100 ms, a thousand per second.
+	// maxQueries is the maximum number of running queries per node. If the gateway replies after 100 ms, these are
+	// about a thousand queries per second.
 	maxQueries     = 128
 	initialQueries = 8
 	// After faultsToPause consecutive faults the gateway counts as unavailable, and claims pause for faultPause.
@@ -22,23 +23,24 @@ const (
 //	a result    + 2 / size      2 places each time that all places were used once
 //	a fault     − 1 / 10        and a pause of all queries after faultsToPause consecutive faults
 type queryWindow struct {
-	mu      sync.Mutex
-	limit   int     // 0: maxQueries
-	size    float64 // 0: no query yet
-	running int
-	faults  int // consecutive
-	until   time.Time
-	freed   chan struct{} // buffered; signals that places may be free
+	mu          sync.Mutex
+	limit       int     // 0: maxQueries
+	size        float64 // 0: no query yet
+	running     int
+	faults      int // consecutive
+	pausedUntil time.Time
+	freed       chan struct{} // buffered; signals that places may be free
 }
 
-// enter reserves the free places if they are at least half of all, which makes a database read worthwhile. 0: wait.
+// enter reserves all free places and returns their number. It returns 0 while fewer than half of the places are free,
+// so that a database read is worthwhile, and during a pause.
 func (w *queryWindow) enter(now time.Time) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.size = min(cmp.Or(w.size, initialQueries), float64(cmp.Or(w.limit, maxQueries)))
 	places := int(w.size)
 	free := places - w.running
-	if now.Before(w.until) || free < 1 || 2*free < places {
+	if now.Before(w.pausedUntil) || free < 1 || 2*free < places {
 		return 0
 	}
 	w.running += free
@@ -66,7 +68,7 @@ func (w *queryWindow) finished(fault bool, now time.Time) {
 	w.faults++
 	w.size = math.Max(1, w.size*0.9)
 	if w.faults >= faultsToPause {
-		w.until = now.Add(faultPause)
+		w.pausedUntil = now.Add(faultPause)
 	}
 }
 
@@ -74,19 +76,19 @@ func (w *queryWindow) finished(fault bool, now time.Time) {
 func (w *queryWindow) changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.prepare()
+	w.ensureChannel()
 	return w.freed
 }
 
 func (w *queryWindow) signal() {
-	w.prepare()
+	w.ensureChannel()
 	select {
 	case w.freed <- struct{}{}:
 	default:
 	}
 }
 
-func (w *queryWindow) prepare() {
+func (w *queryWindow) ensureChannel() {
 	if w.freed == nil {
 		w.freed = make(chan struct{}, 1)
 	}

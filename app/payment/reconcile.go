@@ -22,9 +22,9 @@ type PayDifference struct {
 type ReconciliationReport struct {
 	Day         string          `json:"day"`
 	Orders      int             `json:"orders"`       // compared orders
-	Paid        int             `json:"paid"`         // those paid on the day
-	TakenFen    int64           `json:"taken_fen"`    // received by the gateway for these
-	ReturnedFen int64           `json:"returned_fen"` // refunded of that until now, on any day
+	Paid        int             `json:"paid"`         // orders that were paid on the day
+	TakenFen    int64           `json:"taken_fen"`    // money that the gateway received for the paid orders
+	ReturnedFen int64           `json:"returned_fen"` // part of TakenFen that was refunded until now, on any day
 	Differences []PayDifference `json:"differences"`
 	// Next is the last order of this part; the next part starts after it. 0: this is the last part.
 	Next shop.ID `json:"next,omitzero"`
@@ -48,10 +48,11 @@ type DailyReconciliation struct {
 	Gateway Gateway        // nil: the shop takes no payments
 	Zone    *time.Location // time zone of the days
 
-	pause time.Duration // before the second look at differences; 0: recheckPause
+	pause time.Duration // pause before differing orders are compared again; 0: recheckPause
 }
 
-// ReconcileDay compares the part of a day's orders after the given one, 0: the first part. WrongState: no gateway.
+// ReconcileDay compares the next part of a day's orders: those after the order `after`; 0: the first part. WrongState:
+// the shop has no gateway.
 func (p *DailyReconciliation) ReconcileDay(
 	ctx context.Context, day time.Time, after shop.ID,
 ) (ReconciliationReport, error) {
@@ -61,7 +62,7 @@ func (p *DailyReconciliation) ReconcileDay(
 	from, to := CalendarDay(day, p.Zone)
 	report, err := p.part(ctx, shop.MillisOf(from), shop.MillisOf(to), after)
 	report.Day = from.Format(time.DateOnly)
-	return report, shop.Unreadable("the payments of the day", err)
+	return report, shop.Unavailable("the payments of the day", err)
 }
 
 // part compares some orders of [from, to). It compares differing orders twice, because they may be changing. An error
@@ -77,12 +78,12 @@ func (p *DailyReconciliation) part(
 	if len(orders) == payDayBatch {
 		report.Next = orders[payDayBatch-1]
 	}
-	within := func(at shop.Millis) bool { return from <= at && at < to }
-	return report, p.compare(ctx, &report, within, orders)
+	onDay := func(at shop.Millis) bool { return from <= at && at < to }
+	return report, p.compare(ctx, &report, onDay, orders)
 }
 
 func (p *DailyReconciliation) compare(
-	ctx context.Context, report *ReconciliationReport, within func(shop.Millis) bool, orders []shop.ID,
+	ctx context.Context, report *ReconciliationReport, onDay func(shop.Millis) bool, orders []shop.ID,
 ) error {
 	seen, err := p.readCases(ctx, orders)
 	if err != nil {
@@ -108,7 +109,7 @@ func (p *DailyReconciliation) compare(
 			c = newer
 		}
 		report.Orders++
-		if c.received() && within(c.paidAt()) {
+		if c.received() && onDay(c.paidAt()) {
 			report.Paid++
 			report.TakenFen += c.trade.AmountFen
 			report.ReturnedFen += c.trade.RefundedFen

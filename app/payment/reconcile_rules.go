@@ -20,8 +20,9 @@ func (c *payDayCase) received() bool {
 	return c.queryErr == nil && (c.trade.State == TradePaid || c.trade.RefundedFen > 0)
 }
 
-// paidAt returns when the gateway received the money: its own time, else the time in the payments row, else the time
-// when the trade was opened. Each trade has exactly one such instant, so the sums of all days are complete.
+// paidAt returns when the gateway received the money: the time that the gateway reports, else the time in the payments
+// row, else the time when the trade was opened. Each trade has exactly one such instant, so the sums of all days are
+// complete.
 func (c *payDayCase) paidAt() shop.Millis {
 	if c.trade.PaidAt != 0 {
 		return c.trade.PaidAt
@@ -37,7 +38,7 @@ func (c *payDayCase) paidAt() shop.Millis {
 	return 0
 }
 
-// differences returns the differences, nil if both sides agree.
+// differences returns the differences between the shop and the gateway; nil if they agree.
 func (c *payDayCase) differences() []PayDifference {
 	var out []PayDifference
 	addDifference := func(kind, format string, args ...any) {

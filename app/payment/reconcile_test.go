@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// reconciliationStores has the records of both sides in memory.
+// reconciliationStores has the records of the shop and the gateway in memory.
 type reconciliationStores struct {
 	Store
 	Gateway
@@ -27,15 +27,15 @@ type reconciliationStores struct {
 func (b *reconciliationStores) OrdersOfDay(
 	_ context.Context, from, to shop.Millis, after shop.ID, limit int,
 ) ([]shop.ID, error) {
-	of := make(map[shop.ID]bool)
+	listed := make(map[shop.ID]bool)
 	for _, p := range b.payments {
-		of[p.Order] = of[p.Order] || from <= p.PaidAt && p.PaidAt < to
+		listed[p.Order] = listed[p.Order] || from <= p.PaidAt && p.PaidAt < to
 	}
 	for _, o := range b.orders {
-		of[o.ID] = of[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLife) >= from
+		listed[o.ID] = listed[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLife) >= from
 	}
-	maps.DeleteFunc(of, func(id shop.ID, listed bool) bool { return !listed || id <= after })
-	ids := slices.Sorted(maps.Keys(of))
+	maps.DeleteFunc(listed, func(id shop.ID, listed bool) bool { return !listed || id <= after })
+	ids := slices.Sorted(maps.Keys(listed))
 	return ids[:min(limit, len(ids))], nil
 }
 
@@ -75,8 +75,8 @@ func (s serialGateway) Query(_ context.Context, id shop.ID) (Trade, error) {
 	return Trade{Order: id}, nil
 }
 
-// P8: each kind of difference between the two sides is reported. Records that agree, at once or a moment later, are
-// not.
+// P8: each kind of difference between the shop and the gateway is reported. Records that agree, at once or a moment
+// later, are not reported.
 func TestReconciliationReportsEveryDifference(t *testing.T) {
 	t.Parallel()
 	paid := func(id shop.ID, fen int64) Trade {
@@ -124,7 +124,7 @@ func TestReconciliationReportsEveryDifference(t *testing.T) {
 	for _, d := range report.Differences {
 		got = append(got, d.Order.String()+" "+d.Kind)
 		if strings.Contains(d.Message, "%!") || d.Message == "" {
-			t.Errorf("%s: %q", d.Kind, d.Message)
+			t.Errorf("%s: got message %q, want a formatted text", d.Kind, d.Message)
 		}
 	}
 	want := []string{
@@ -132,10 +132,10 @@ func TestReconciliationReportsEveryDifference(t *testing.T) {
 		"7 not_given_back", "8 amount", "9 other_trade", "10 unanswered", "12 odd", "12 money_without_order",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
+		t.Errorf("got  differences %v\nwant %v", got, want)
 	}
 	if report.Orders != 12 || report.TakenFen != 500*7+499+400 || report.ReturnedFen != 500 {
-		t.Errorf("%+v", report)
+		t.Errorf("got report %+v, want 12 orders, %d fen taken, 500 fen returned", report, 500*7+499+400)
 	}
 }
 
@@ -162,12 +162,12 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 		}
 	}
 	addTrade(1, midnight-4*minute, midnight-1, 1, shop.Paid, true) // the last moment of the day
-	// opened before midnight, paid after
+	// opened before midnight, paid after midnight
 	addTrade(2, midnight-minute, midnight, 10, shop.Paid, true)
 	addTrade(3, midnight-minute, midnight+minute, 100, shop.Pending, false)         // the same, without a notification
 	addTrade(4, midnight-2*minute, midnight-minute, 1_000, shop.Refunded, true)     // refunded on the next day
 	addTrade(5, midnight+minute, midnight+2*minute, 10_000, shop.Refunded, true)    // within the day
-	addTrade(6, midnight+day-minute, midnight+day+minute, 100_000, shop.Paid, true) // the next midnight
+	addTrade(6, midnight+day-minute, midnight+day+minute, 100_000, shop.Paid, true) // paid after the next midnight
 	// the gateway does not report the time
 	addTrade(7, midnight+minute, 0, 1_000_000, shop.Paid, false)
 
@@ -185,7 +185,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 		fakes.Must(t, err)
 		if report.Orders != c.orders || report.Paid != c.paid || report.TakenFen != c.taken ||
 			report.ReturnedFen != c.returned {
-			t.Errorf("from %d: %+v, want %+v", c.from, report, c)
+			t.Errorf("from %d: got report %+v, want %+v", c.from, report, c)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (s RefundState) Valid() bool {
 	return slices.Contains([]RefundState{RefundRequested, RefundOpen, RefundStuck, RefundDone, RefundDeclined}, s)
 }
 
-// Refund is a row of the refunds table. An order has at most one, for the full payment.
+// Refund is a row of the refunds table. An order has at most one refund, for the full payment.
 type Refund struct {
 	Order       shop.ID     `json:"order"`
 	Request     string      `json:"request"` // the request number at the gateway
@@ -53,7 +53,7 @@ func RefundNumber(order shop.ID) string { return "R" + order.String() }
 // Reasons in the row of an order about its refund, shown to the buyer.
 const (
 	ReasonRefundRequested = "refund_asked"    // the buyer requested a refund, an operator decides
-	ReasonRefundDeclined  = "refund_declined" // an operator declined it
+	ReasonRefundDeclined  = "refund_declined" // an operator declined the refund
 	ReasonRefundBuyer     = "refund_by_buyer" // refunded at the buyer's request
 	ReasonRefundShop      = "refund_by_shop"  // refunded by an operator
 )
@@ -85,11 +85,11 @@ type RefundsQuery struct {
 // RefundBacklog counts the refunds that wait for an operator (new requests, stuck) or for the gateway (open).
 type RefundBacklog struct {
 	Requested, Open, Stuck int64
-	Oldest                 shop.Millis // since when the oldest open one waits; 0: no open refund
+	Oldest                 shop.Millis // time since which the oldest open refund waits; 0: no open refund
 }
 
 const (
-	firstRefundPause = 15 * time.Second // longer than two gateway calls, so that no other node sends in between
+	firstRefundPause = 15 * time.Second // longer than two gateway calls, so that no other node sends the same refund
 	lastRefundPause  = 10 * time.Minute
 )
 

@@ -10,15 +10,15 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func (b *refundStore) RequestRefund(_ context.Context, ask BuyerRefundRequest) (shop.Order, error) {
-	if ask.Order != b.Row.ID || ask.User != b.Row.User {
+func (b *refundStore) RequestRefund(_ context.Context, request BuyerRefundRequest) (shop.Order, error) {
+	if request.Order != b.Row.ID || request.User != b.Row.User {
 		return shop.Order{}, shop.ErrNoRow
 	}
 	if b.Row.State == shop.Paid || b.Row.State == shop.Shipped {
-		b.Add("ask")
+		b.Add("request")
 		b.Row.Reason, b.Row.Rev, b.Row.Touched = ReasonRefundRequested, b.Row.Rev+1, true
 	}
-	return b.Row, b.FailAt("ask")
+	return b.Row, b.FailAt("request")
 }
 
 func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Order, error) {
@@ -53,9 +53,9 @@ func TestAutoPolicyRefundsUnshippedOrders(t *testing.T) {
 		code   shop.Code
 		steps  []string
 	}{
-		{RefundAuto, shop.Paid, shop.Refunding, "", []string{"ask", "decide", "sell 1", "publish 1"}},
-		{RefundAuto, shop.Shipped, shop.Shipped, "", []string{"ask", "sell 1", "publish 1"}},
-		{RefundByOperator, shop.Paid, shop.Paid, "", []string{"ask", "sell 1", "publish 1"}},
+		{RefundAuto, shop.Paid, shop.Refunding, "", []string{"request", "decide", "sell 1", "publish 1"}},
+		{RefundAuto, shop.Shipped, shop.Shipped, "", []string{"request", "sell 1", "publish 1"}},
+		{RefundByOperator, shop.Paid, shop.Paid, "", []string{"request", "sell 1", "publish 1"}},
 		{RefundByOperator, shop.Refunding, shop.Refunding, "", nil},
 		{RefundAuto, shop.Refunded, shop.Refunded, "", nil},
 		{RefundAuto, shop.Pending, "", shop.WrongState, nil},
@@ -65,7 +65,8 @@ func TestAutoPolicyRefundsUnshippedOrders(t *testing.T) {
 		requests, refunds := newTestRequests(c.policy, c.from)
 		state, err := requests.RequestRefund(context.Background(), 9, 1, "too large")
 		if state != c.state || (c.code == "") != (err == nil) || err != nil && shop.AsError(err).Code != c.code {
-			t.Errorf("%s, %s: %s, %v", c.policy, c.from, state, err)
+			t.Errorf("policy %s, %s order: got state %q, error %v; want state %q, code %q", c.policy, c.from, state, err,
+				c.state, c.code)
 		}
 		fakes.WantSteps(t, refunds.Trace, c.steps...)
 	}
@@ -87,15 +88,15 @@ func TestRefundRequestNeedsBuyerAndReason(t *testing.T) {
 	} {
 		if _, err := requests.RequestRefund(context.Background(), c.user, c.order, c.text); err == nil ||
 			shop.AsError(err).Code != c.code {
-			t.Errorf("user %s, order %s, %.10q: %v", c.user, c.order, c.text, err)
+			t.Errorf("user %s, order %s, text %.10q: got %v, want %s", c.user, c.order, c.text, err, c.code)
 		}
 	}
 	fakes.WantSteps(t, refunds.Trace)
-	refunds.FailStep = "ask"
+	refunds.FailStep = "request"
 	if _, err := requests.RequestRefund(
 		context.Background(), 9, 1, strings.Repeat("长", 200),
 	); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
-		t.Errorf("unknown outcome: got %v, want ErrTransient", err)
+		t.Errorf("unknown outcome: got %v, want ErrTransient with busy", err)
 	}
 }

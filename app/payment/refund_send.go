@@ -18,15 +18,15 @@ const (
 	refundEvery    = time.Second
 	refundBatch    = 32
 	maxRefundCalls = 4 // running gateway calls: few, so that a recovering gateway is not flooded
-	// refundTimeout is the time limit of one attempt, at most three calls. The outcome of a cancelled call is unknown;
-	// it is retried.
+	// refundTimeout is the time limit of one attempt, which makes at most three gateway calls. The outcome of a
+	// cancelled call is unknown; the refund is retried.
 	refundTimeout = 30 * time.Second
 	backlogEvery  = 10 * time.Second
 )
 
 // Refunder executes refunds: refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event. The gateway
 // identifies a refund by its request number, so that a repeat does not refund twice (I6). After a crash the next
-// attempt or the Reconciler completes it. Several nodes may run it.
+// attempt or the Reconciler completes the refund. Several nodes may run a Refunder.
 type Refunder struct {
 	Gateway Gateway
 	Store   Store
@@ -131,7 +131,7 @@ func (r *Refunder) finish(ctx context.Context, order shop.ID) error {
 	return r.Effects.Do(ctx, now, &row)
 }
 
-// count reads the backlog, at most every backlogEvery.
+// count reads the backlog, at most once per backlogEvery.
 func (r *Refunder) count(ctx context.Context) error {
 	if time.Since(r.counted) < backlogEvery {
 		return nil
@@ -144,7 +144,7 @@ func (r *Refunder) count(ctx context.Context) error {
 	return err
 }
 
-// Backlog returns the last counted backlog; zero before the first count.
+// Backlog returns the last backlog that was read; zero before the first read.
 func (r *Refunder) Backlog() RefundBacklog {
 	return *cmp.Or(r.backlog.Load(), &RefundBacklog{})
 }

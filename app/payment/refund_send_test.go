@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// refundStore also has the refund of the order.
+// refundStore has an order and its refund.
 type refundStore struct {
 	unexpected
 	*fakes.OneOrder
@@ -54,9 +54,9 @@ type fakeGateway struct {
 	Gateway
 	*fakes.Trace
 	refunded  map[string]int64
-	refusal   error // of Refund, before the refund
-	lostReply error // of Refund, after the refund
-	queryErr  error // of Refunded
+	refusal   error // error of Refund, without a refund
+	lostReply error // error of Refund, after the refund
+	queryErr  error // error of Refunded
 }
 
 func (g *fakeGateway) Refund(_ context.Context, r RefundRequest) error {
@@ -72,7 +72,7 @@ func (g *fakeGateway) Refund(_ context.Context, r RefundRequest) error {
 }
 
 func (g *fakeGateway) Refunded(_ context.Context, r RefundRequest) (bool, error) {
-	g.Add("ask")
+	g.Add("query")
 	return g.refunded[r.Request] != 0, g.queryErr
 }
 
@@ -117,14 +117,14 @@ func TestLostRefundReplyIsQueried(t *testing.T) {
 	if refunds.refund.State != RefundOpen || refunds.refund.Note == "" {
 		t.Fatalf("got the refund %+v, want it open with a note", refunds.refund)
 	}
-	if err := r.RunOnce(context.Background()); err != nil { // its pause has not ended
+	if err := r.RunOnce(context.Background()); err != nil { // the pause of the refund has not ended
 		t.Fatal(err)
 	}
-	fakes.WantSteps(t, refunds.Trace, "refund", "ask")
+	fakes.WantSteps(t, refunds.Trace, "refund", "query")
 	gateway.queryErr = nil
 	skipPause(inventory)
 	fakes.Must(t, r.RunOnce(context.Background()))
-	fakes.WantSteps(t, refunds.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "publish 1")
+	fakes.WantSteps(t, refunds.Trace, "refund", "query", "query", "commit", "withdraw 1", "publish 1")
 	if gateway.refunded["R1"] != 500 {
 		t.Errorf("refunded: %v, want 500 fen by R1", gateway.refunded)
 	}
@@ -145,7 +145,7 @@ func TestRejectedRefundIsStuckUnlessDone(t *testing.T) {
 			skipPause(inventory)
 		}
 		if refunds.refund.State != want {
-			t.Errorf("done before: %v; it is %s: %s", done, refunds.refund.State, refunds.refund.Note)
+			t.Errorf("refunded before: %v: got state %s (%s), want %s", done, refunds.refund.State, refunds.refund.Note, want)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestRefundPauseGrowsToMaximum(t *testing.T) {
 		1: 15 * time.Second, 2: 30 * time.Second, 3: time.Minute, 7: 10 * time.Minute, 1000: 10 * time.Minute,
 	} {
 		if got := RefundPause(attempt); got != want {
-			t.Errorf("after attempt %d: %v, want %v", attempt, got, want)
+			t.Errorf("after attempt %d: got pause %v, want %v", attempt, got, want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // HandleNotification processes a notification of the gateway, parsed from the raw body. ErrForged: the notification is
-// invalid. Only verified notifications are settled. Only a shop that TakesPayments receives notifications.
+// invalid. Only verified notifications are settled. Call it only if TakesPayments is true.
 func (c *PaymentService) HandleNotification(ctx context.Context, form url.Values) error {
 	trade, err := c.Gateway.VerifyNotification(form)
 	if err != nil {
@@ -20,7 +20,8 @@ func (c *PaymentService) HandleNotification(ctx context.Context, form url.Values
 	return c.Settle(ctx, trade)
 }
 
-// Settle processes a verified trade from a notification, a query or a close. nil: done, no repeat is needed.
+// Settle processes a verified trade from a notification, a query or a close. nil: the trade is settled, no repeat is
+// needed.
 // ErrTradeMismatch: the trade does not fit the order. Any other error is transient. Only paid trades change an order
 // here; waiting, closed and absent trades do not. Unpaid orders end at their deadline or when their buyer cancels.
 func (c *PaymentService) Settle(ctx context.Context, t Trade) error {
@@ -35,7 +36,7 @@ func (c *PaymentService) Settle(ctx context.Context, t Trade) error {
 	if err != nil {
 		return fmt.Errorf("receive trade %s: %w", t.No, err)
 	}
-	c.counts.Taken.Add(1)
+	c.counts.PaidTrades.Add(1)
 	switch {
 	case outcome.IsAnomaly():
 		c.counts.Anomalies.Add(1)

@@ -18,7 +18,7 @@ type PaymentService struct {
 	Redis   Redis
 	Store   Store
 	Effects *order.Effects
-	// Margin is how long before the deadline of an order payment ends, see TradeMargin.
+	// Margin is the time between the end of payments at the gateway and the deadline of the order, see TradeMargin.
 	Margin time.Duration
 	// MayCall admits a gateway call for a QR payment of the user, or fails with RateLimited; nil: no limit.
 	MayCall func(user shop.ID) error
@@ -29,22 +29,23 @@ type PaymentService struct {
 
 // PayCounts counts payment events on this node.
 type PayCounts struct {
-	Opened    atomic.Int64 // pay requests that returned a payment
-	Taken     atomic.Int64 // verified paid trades, including repeats
-	Revived   atomic.Int64 // orders that late money paid
-	Refunded  atomic.Int64 // late payments refunded
-	Anomalies atomic.Int64 // trades that do not fit their order; an operator must check them
-	Closed    atomic.Int64 // orders ended after the gateway had closed their trade
-	Unknown   atomic.Int64 // closes without a reply
+	Opened     atomic.Int64 // pay requests that returned a payment
+	PaidTrades atomic.Int64 // verified paid trades, including repeats
+	Revived    atomic.Int64 // orders that late money paid
+	Refunded   atomic.Int64 // late payments refunded
+	Anomalies  atomic.Int64 // trades that do not fit their order; an operator must check them
+	Closed     atomic.Int64 // orders ended after the gateway had closed their trade
+	Unknown    atomic.Int64 // closes without a reply
 }
 
-// TakesPayments reports whether the shop takes payments. If not, Pay rejects, and no order has an opened trade.
+// TakesPayments reports whether the shop takes payments. If not, Pay returns an error, and no order has an opened
+// trade.
 func (c *PaymentService) TakesPayments() bool { return c.Gateway != nil }
 
 // Counts returns the counters for metrics.
 func (c *PaymentService) Counts() *PayCounts { return &c.counts }
 
-// maxMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
+// maxMargin covers the rounding of the gateway's time_expire to seconds, clock differences of a few seconds, and the
 // delivery of a last payment. So at pay_by a trade that is absent at the gateway can never be paid, and the unit is
 // free at once (P5).
 const maxMargin = 10 * time.Second
@@ -53,12 +54,13 @@ const maxMargin = 10 * time.Second
 // sixth of the time to pay.
 func TradeMargin(payWindow time.Duration) time.Duration { return min(maxMargin, payWindow/6) }
 
-// ErrTradeMismatch means that a trade does not fit its order: nothing has changed, and an operator must check it.
+// ErrTradeMismatch means that a trade does not match its order. Nothing has changed, and an operator must check the
+// trade.
 var ErrTradeMismatch = errors.New("the trade does not match its order")
 
 // Pay returns the address and the time limit for paying the order. A repeat, even with another way to pay, uses the
 // same trade. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy: the outcome is
-// unknown, retry. A stored payment is returned only after reading the row, because the order may have been paid or
+// unknown, retry. Pay reads the row even if it has a stored payment, because the order may have been paid or
 // cancelled.
 func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
 	if !c.TakesPayments() {
@@ -132,7 +134,7 @@ func (c *PaymentService) noRow(ctx context.Context, user, order shop.ID) error {
 	if err != nil {
 		return shop.UnknownOutcome("read reservations", err)
 	}
-	// It may have become a row and left the waiting list between the two reads.
+	// The reservation may have become a row and left the waiting list between the two reads.
 	row, err := c.Store.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:

@@ -19,7 +19,7 @@ type fixedGateway struct {
 	*fakes.Trace
 	trade   Trade
 	err     error
-	wait    chan struct{} // closed: it replies; nil: it replies at once
+	wait    chan struct{} // the gateway replies when it is closed; nil: at once
 	request PayRequest
 }
 
@@ -105,7 +105,7 @@ func (b *tradeStore) EndTraded(
 
 const payWindow = 5 * time.Minute
 
-// newTestPayments returns a cashier with the pending order 1 of user 9, created a minute ago.
+// newTestPayments returns a PaymentService with the pending order 1 of user 9, created a minute ago.
 func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redis) {
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
@@ -122,7 +122,7 @@ func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redi
 	}, gateway, trades, inventory
 }
 
-// lateTrade is an order whose row is missing when it is to be paid. Later reads return row and err.
+// lateTrade has an order without a row when OpenTrade is called. Later reads return row and err.
 type lateTrade struct {
 	Store
 	row shop.Order
@@ -135,7 +135,7 @@ func (r *lateTrade) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis, ti
 
 func (r *lateTrade) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
 
-// P2: as TestCancelFindsAnOrderThatJustGotItsRow, for payments.
+// P2: like TestCancelFindsAnOrderThatJustGotItsRow, for payments.
 func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -144,21 +144,21 @@ func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {
 		want shop.Code
 	}{
 		"no such order":               {err: shop.ErrNoRow, want: shop.NotFound},
-		"another user's":              {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
-		"its row is there":            {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
+		"an order of another user":    {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
+		"the row exists":              {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
 		"the database is unreachable": {err: shop.ErrTransient, want: shop.Busy},
 	} {
 		orders := &lateTrade{row: c.row, err: c.err}
 		payments, _, _, _ := newTestPayments()
 		payments.Store = orders
 		if _, err := payments.Pay(t.Context(), 9, 1, ViaPage); shop.AsError(err).Code != c.want {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
+			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 	}
 }
 
-// P8: the trade is stored before the gateway is contacted, and ends before the order does. The reply contains that
-// time.
+// P8: the trade is stored before the gateway is called, and it ends before the order ends. The reply contains the end
+// of the trade.
 func TestPayStoresTradeBeforeGatewayCall(t *testing.T) {
 	t.Parallel()
 	c, gateway, trades, _ := newTestPayments()
@@ -166,7 +166,7 @@ func TestPayStoresTradeBeforeGatewayCall(t *testing.T) {
 	until := trades.row.PayBy - 750 - 10_000 // the gateway uses whole seconds
 	got, err := c.Pay(context.Background(), 9, 1, ViaWap)
 	if err != nil || got.URL == "" || got.PayBy != trades.row.PayBy || got.Until != until {
-		t.Fatalf("%+v, %v; want until %d", got, err, until)
+		t.Fatalf("got %+v, %v; want until %d", got, err, until)
 	}
 	if want := []string{"open", "gateway pay"}; !slices.Equal(trades.Steps, want) {
 		t.Errorf("steps %v, want %v", trades.Steps, want)
@@ -199,14 +199,14 @@ func TestRepeatedPayMakesNoGatewayCall(t *testing.T) {
 		}
 	}
 	if n := len(trades.Steps); n != 102 || calls != 1 {
-		t.Errorf("%d steps, %d calls; want 101 reads and a call of the gateway", n, calls)
+		t.Errorf("got %d steps and %d QR calls, want 102 (101 reads, 1 gateway call) and 1", n, calls)
 	}
 	c.payables.stored = nil
 	if _, err := c.Pay(context.Background(), 9, 1, ViaQR); shop.AsError(err).Code != shop.RateLimited {
 		t.Errorf("got %v, want rate_limited", err)
 	}
 	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); err != nil {
-		t.Errorf("a way without a call: %v", err)
+		t.Errorf("payment without a gateway call: got %v, want no error", err)
 	}
 	trades.row.State = shop.Cancelled
 	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); shop.AsError(err).Code != shop.WrongState {
@@ -218,13 +218,13 @@ func TestRepeatedPayMakesNoGatewayCall(t *testing.T) {
 // rejection (I6).
 func TestPayRejectsUnpayableOrders(t *testing.T) {
 	t.Parallel()
-	is := func(state shop.OrderState) func(*PaymentService, *fixedGateway, *tradeStore) {
+	inState := func(state shop.OrderState) func(*PaymentService, *fixedGateway, *tradeStore) {
 		return func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.State = state }
 	}
 	gatewayError := func(err error) func(*PaymentService, *fixedGateway, *tradeStore) {
 		return func(_ *PaymentService, g *fixedGateway, _ *tradeStore) { g.err = err }
 	}
-	late := func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
+	nearDeadline := func(_ *PaymentService, _ *fixedGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
 	for name, c := range map[string]struct {
 		change func(*PaymentService, *fixedGateway, *tradeStore)
 		user   shop.ID
@@ -232,7 +232,7 @@ func TestPayRejectsUnpayableOrders(t *testing.T) {
 		via    PayVia
 		want   shop.Code
 	}{
-		"no such way": {nil, 9, 1, "cash", shop.BadRequest},
+		"unknown way to pay": {nil, 9, 1, "cash", shop.BadRequest},
 		"no gateway": {func(
 			c *PaymentService, _ *fixedGateway, _ *tradeStore,
 		) {
@@ -240,9 +240,9 @@ func TestPayRejectsUnpayableOrders(t *testing.T) {
 		}, 9, 1, ViaPage, shop.UnknownOp},
 		"another user":       {nil, 8, 1, ViaPage, shop.NotFound},
 		"still reserved":     {nil, 8, 77, ViaPage, shop.Busy},
-		"paid":               {is(shop.Paid), 9, 1, ViaPage, shop.WrongState},
-		"expired":            {is(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
-		"in the last moment": {late, 9, 1, ViaPage, shop.OrderExpired},
+		"paid order":         {inState(shop.Paid), 9, 1, ViaPage, shop.WrongState},
+		"expired order":      {inState(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
+		"in the last moment": {nearDeadline, 9, 1, ViaPage, shop.OrderExpired},
 		"database unreachable": {func(
 			_ *PaymentService, _ *fixedGateway, b *tradeStore,
 		) {
@@ -278,13 +278,13 @@ func TestSettlePublishesAfterCommit(t *testing.T) {
 	}
 	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {
 		if err := c.Settle(context.Background(), Trade{Order: 1, State: state}); err != nil || len(trades.Steps) != 4 {
-			t.Errorf("state %d had effects: %v, %v", state, trades.Steps, err)
+			t.Errorf("state %d: got steps %v and error %v, want no further effects", state, trades.Steps, err)
 		}
 	}
 	trades.outcome = OutcomeWrongAmount
 	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeMismatch) ||
 		c.Counts().Anomalies.Load() != 1 {
-		t.Errorf("a trade that does not match: %v", err)
+		t.Errorf("a trade that does not match: got %v, want ErrTradeMismatch and one anomaly", err)
 	}
 }
 
@@ -297,15 +297,15 @@ func TestOrderEndsOnlyAfterGatewayReply(t *testing.T) {
 		err   error
 		payBy shop.Millis
 		to    shop.OrderState
-		want  shop.OrderState // "": no known end
+		want  shop.OrderState // "": the order does not end
 	}{
 		"closed":                     {Trade{State: TradeClosed}, nil, at, shop.Expired, shop.Expired},
 		"absent at the deadline":     {Trade{State: TradeAbsent}, nil, at, shop.Expired, shop.Expired},
 		"absent before the deadline": {Trade{State: TradeAbsent}, nil, at + 1, shop.Expired, ""},
-		"absent, buyer gives up":     {Trade{State: TradeAbsent}, nil, at + 1, shop.Cancelled, shop.Cancelled},
-		"still waiting":              {Trade{State: TradeWaiting}, nil, before, shop.Expired, ""},
+		"absent, buyer cancels":      {Trade{State: TradeAbsent}, nil, at + 1, shop.Cancelled, shop.Cancelled},
+		"waiting for the buyer":      {Trade{State: TradeWaiting}, nil, before, shop.Expired, ""},
 		"no reply":                   {Trade{}, shop.ErrTransient, before, shop.Expired, ""},
-		"refuses the query":          {Trade{}, ErrGatewayRefused, before, shop.Cancelled, ""},
+		"gateway refuses the query":  {Trade{}, ErrGatewayRefused, before, shop.Cancelled, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -317,13 +317,13 @@ func TestOrderEndsOnlyAfterGatewayReply(t *testing.T) {
 				t.Fatalf("got %s, %v; want %q", row.State, err, c.want)
 			}
 			if returned := len(inventory.Returned); returned != 0 != (c.want != "") {
-				t.Errorf("returned %d, steps %v", returned, trades.Steps)
+				t.Errorf("got %d returns, want them only if the order ends; steps %v", returned, trades.Steps)
 			}
 		})
 	}
 }
 
-// P5: an order that waits for a silent gateway delays no other order, is closed once, and pauses if there is no reply.
+// P5: an order that waits for a gateway without replies delays no other order, is closed once, and then pauses.
 func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -345,12 +345,12 @@ func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 			t.Fatalf("finished %v, %v, want order 2", finished, err)
 		}
 		if others := x.Closer.NotClosing([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
-			t.Errorf("offered again while queued: %v", others)
+			t.Errorf("orders that are not closing: got %v, want 2 and 3", others)
 		}
 		time.Sleep(closeTimeout + time.Millisecond) // by the clock of synctest
 		synctest.Wait()
 		if others := x.Closer.NotClosing([]shop.ID{1}); len(others) != 0 || len(inventory.Returned) != 0 {
-			t.Errorf("offered without a pause after no reply: %v, returned %v", others, inventory.Returned)
+			t.Errorf("after no reply: got orders %v without a pause and returns %v, want none", others, inventory.Returned)
 		}
 		time.Sleep(closePause)
 		close(gateway.wait)
@@ -359,7 +359,8 @@ func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(inventory.Returned) != 1 || trades.row.State != shop.Expired {
-			t.Errorf("%s, returned %v, steps %v %v", trades.row.State, inventory.Returned, trades.Steps, due.Steps)
+			t.Errorf("got state %s and returns %v, want expired and one return; steps %v %v", trades.row.State,
+				inventory.Returned, trades.Steps, due.Steps)
 		}
 		stop()
 	})
@@ -379,7 +380,7 @@ func TestOrderOfLockedSaleStaysPending(t *testing.T) {
 	closer.RunOnce(t.Context())
 	if others := closer.NotClosing([]shop.ID{1}); len(others) != 0 || closer.Waiting() != 1 ||
 		c.counts.Closed.Load() != 0 {
-		t.Errorf("offered again at once: %v; waiting %d, want 1", others, closer.Waiting())
+		t.Errorf("got orders %v without a pause, want none; waiting %d, want 1", others, closer.Waiting())
 	}
 }
 
@@ -394,17 +395,17 @@ func TestNextQueryPauseGrowsWithAge(t *testing.T) {
 		fault bool
 		want  shop.Millis // from now; 0: never
 	}{
-		"fresh": {shop.Order{State: shop.Pending}, 1_002_000, false, 5_000},
-		"older": {shop.Order{State: shop.Pending}, 1_040_000, false, 20_000},
-		"old":   {shop.Order{State: shop.Pending}, 1_200_000, false, 30_000},
-		"watched": {
+		"opened 2 s ago":   {shop.Order{State: shop.Pending}, 1_002_000, false, 5_000},
+		"opened 40 s ago":  {shop.Order{State: shop.Pending}, 1_040_000, false, 20_000},
+		"opened 200 s ago": {shop.Order{State: shop.Pending}, 1_200_000, false, 30_000},
+		"watched by a recovery": {
 			shop.Order{State: shop.Pending, CreatedAt: 1_000_000, TradeOpened: 1_000_000}, 1_002_000, false, 120_000,
 		},
 		"cancelled early":             {shop.Order{State: shop.Cancelled}, 1_200_000, false, 30_000},
-		"just over":                   {shop.Order{State: shop.Expired}, 1_300_000, false, 30_000},
-		"over for long":               {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, false, 3_600_000},
+		"ended 10 s ago":              {shop.Order{State: shop.Expired}, 1_300_000, false, 30_000},
+		"ended an hour ago":           {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, false, 3_600_000},
 		"no reply":                    {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, true, 30_000},
-		"over for a day":              {shop.Order{State: shop.Expired}, 1_290_000 + 90_000_000, false, 0},
+		"ended a day ago":             {shop.Order{State: shop.Expired}, 1_290_000 + 90_000_000, false, 0},
 		"paid":                        {shop.Order{State: shop.Paid}, 1_200_000, false, 0},
 		"a late payment was received": {shop.Order{State: shop.Expired, TradeNo: "T1"}, 1_300_000, false, 0},
 	} {
@@ -413,7 +414,7 @@ func TestNextQueryPauseGrowsWithAge(t *testing.T) {
 			got -= c.now
 		}
 		if got != c.want {
-			t.Errorf("%s: in %d ms, want %d", name, got, c.want)
+			t.Errorf("%s: got the next query in %d ms, want %d", name, got, c.want)
 		}
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"stampede/app/shop"
 )
 
-// maxPayables is the maximum number of stored payments per node: about 6 MB, a signed address has 1.5 KB.
+// maxPayables is the maximum number of stored payments per node. They use about 6 MB, because a signed address has
+// 1.5 KB.
 const maxPayables = 4096
 
-// payables caches this node's payments by order and way until the gateway stops accepting money. Repeated pay requests
-// then need no signature and no gateway call. Another node, or this one after a restart, requests the payment again and
-// gets the same trade.
+// payables caches the payments of this node, by order and PayVia, until the gateway stops accepting money. Repeated pay
+// requests then need no signature and no gateway call. Another node, or this node after a restart, requests the payment
+// again and gets the same trade.
 type payables struct {
 	mu     sync.Mutex
 	stored map[payableKey]Payable
@@ -30,7 +31,8 @@ func (p *payables) find(order shop.ID, via PayVia) (found Payable, ok bool) {
 	return found, ok
 }
 
-// store makes room by dropping expired payments. If that is not enough, it drops arbitrary ones until half are left.
+// store adds a payment. If the cache is full, store removes expired payments first. If that is not enough, it removes
+// arbitrary payments until half of maxPayables are left.
 func (p *payables) store(order shop.ID, via PayVia, payable Payable, now shop.Millis) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,20 +8,21 @@ import (
 	"stampede/app/shop"
 )
 
-// Gateway is the payment provider. All methods except VerifyNotification call it, each within the adapter's timeout. An
-// error that wraps ErrTransient means that the outcome is unknown.
+// Gateway is the payment provider. All methods except VerifyNotification and most payments of Pay call the provider,
+// each within the timeout of the adapter. An error that wraps ErrTransient means that the outcome is unknown.
 type Gateway interface {
-	// Pay returns the address where the buyer pays. page, wap and app only sign; qr calls the gateway.
+	// Pay returns the address where the buyer pays. ViaPage, ViaWap and ViaApp only sign; ViaQR calls the gateway.
 	Pay(ctx context.Context, r PayRequest) (Payment, error)
 	// Query reads a trade. If the gateway has no trade, it returns TradeAbsent and no error.
 	Query(ctx context.Context, order shop.ID) (Trade, error)
+	// Close closes an unpaid trade and returns its state. ErrGatewayRefused: query the state.
 	Close(ctx context.Context, order shop.ID) (Trade, error)
-	// Refund refunds money. nil: refunded, now or earlier under the same request.
+	// Refund refunds money. nil: the money is refunded, now or earlier under the same request number.
 	Refund(ctx context.Context, r RefundRequest) error
 	// Refunded reports whether a refund was done.
 	Refunded(ctx context.Context, r RefundRequest) (bool, error)
-	// VerifyNotification verifies signature, app and seller of a notification and returns its trade, or ErrForged. The
-	// caller must check order, amount and state. It makes no outgoing call.
+	// VerifyNotification verifies signature, app and seller of a notification and returns its trade, or ErrForged. It
+	// makes no outgoing call. The caller must check order, amount and state.
 	VerifyNotification(form url.Values) (Trade, error)
 }
 
@@ -51,7 +52,7 @@ type Store interface {
 	BeginRefund(
 		ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 	) (shop.Order, error)
-	RequestRefund(ctx context.Context, ask BuyerRefundRequest) (shop.Order, error)
+	RequestRefund(ctx context.Context, request BuyerRefundRequest) (shop.Order, error)
 	DecideRefund(ctx context.Context, d RefundDecision) (shop.Order, error)
 	ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]Refund, error)
 	RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error

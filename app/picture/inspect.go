@@ -105,6 +105,6 @@ func pngCost(_ []byte, model color.Model) int64 {
 	return 4
 }
 
-// webpCost: a lossless pixel takes four bytes, and so does a pixel of losslessly packed alpha. The planes take at most
-// four more.
+// webpCost returns 8: a lossless pixel takes four bytes, and so does a pixel of losslessly packed alpha. The planes
+// take at most four bytes more.
 func webpCost([]byte, color.Model) int64 { return 8 }

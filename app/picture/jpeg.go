@@ -22,7 +22,7 @@ func segments(file []byte, fn func(marker byte, content []byte) bool) {
 		if skip < 0 {
 			return
 		}
-		for at += skip; at < len(file) && file[at] == 0xff; { // further ones are fill bytes
+		for at += skip; at < len(file) && file[at] == 0xff; { // further 0xff bytes are fill bytes
 			at++
 		}
 		if at+3 > len(file) {
@@ -55,15 +55,15 @@ func scans(file []byte) (n int) {
 // progressive reports whether the decoder keeps all coefficients until the end of the file. A file that is unreadable
 // up to its frame counts as progressive.
 func progressive(file []byte) bool {
-	is := true
+	keepsAll := true
 	segments(file, func(marker byte, _ []byte) bool {
 		frame := marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 		if frame {
-			is = marker == markerProgressive
+			keepsAll = marker == markerProgressive
 		}
 		return !frame && marker != markerScan
 	})
-	return is
+	return keepsAll
 }
 
 // orientation reads the camera orientation, the only EXIF value that is used. Without it, phone pictures would be

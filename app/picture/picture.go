@@ -46,8 +46,8 @@ type Maker struct {
 // NewMaker returns a Maker that spends at most decodeTimeout on a picture.
 func NewMaker() *Maker { return &Maker{make(chan struct{}, 1), decodeTimeout} }
 
-// Make converts a JPEG, PNG or WebP file. BadRequest: the file is invalid, with the reason. Busy: other conversions ran
-// until ctx ended.
+// Make converts a JPEG, PNG or WebP file. BadRequest: the file is invalid; the error has the reason. Busy: other
+// conversions ran until ctx ended.
 func (m *Maker) Make(ctx context.Context, file []byte) (store.StoredImage, error) {
 	s, err := inspect(file)
 	if err != nil {
@@ -59,7 +59,7 @@ func (m *Maker) Make(ctx context.Context, file []byte) (store.StoredImage, error
 	case <-ctx.Done():
 		return store.StoredImage{}, shop.FailBusy("other pictures are being processed right now; try again", busyRetry)
 	}
-	return s.make(&timedReader{bytes.NewReader(file), time.Now().Add(m.timeout)})
+	return s.convert(&timedReader{bytes.NewReader(file), time.Now().Add(m.timeout)})
 }
 
 var errTimeout = errors.New("decoding takes too long")
@@ -79,7 +79,7 @@ func (r *timedReader) Read(p []byte) (int, error) {
 	return r.file.Read(p[:min(len(p), 256)])
 }
 
-func (s *source) make(file io.Reader) (store.StoredImage, error) {
+func (s *source) convert(file io.Reader) (store.StoredImage, error) {
 	decoded, err := s.format.decode(file)
 	if errors.Is(err, errTimeout) {
 		return store.StoredImage{}, errRejected("it takes too long to decode: save it as a baseline JPEG or reduce its size")
@@ -144,6 +144,6 @@ func kindOf(img *image.RGBA) store.ImageKind {
 	return store.ImagePNG
 }
 
-func errRejected(what string) error {
-	return shop.Fail(shop.BadRequest, "the picture is not accepted: "+what)
+func errRejected(reason string) error {
+	return shop.Fail(shop.BadRequest, "the picture is not accepted: "+reason)
 }

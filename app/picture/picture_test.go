@@ -20,8 +20,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// half returns a picture with a red left half and a blue right half; alpha is that of the left half.
-func half(w, h int, alpha uint8) *image.NRGBA {
+// redBlue returns a picture with a red left half and a blue right half. alpha is the alpha value of the left half.
+func redBlue(w, h int, alpha uint8) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		for x := range w {
@@ -62,7 +62,7 @@ func withExif(file []byte, orientation uint16) []byte {
 // pngWithSize returns a complete PNG whose header has another size, with a correct checksum.
 func pngWithSize(t testing.TB, w, h uint32) []byte {
 	t.Helper()
-	file := bytes.Clone(asPNG(t, half(2, 2, 255)))
+	file := bytes.Clone(asPNG(t, redBlue(2, 2, 255)))
 	binary.BigEndian.PutUint32(file[16:], w)
 	binary.BigEndian.PutUint32(file[20:], h)
 	binary.BigEndian.PutUint32(file[29:], crc32.ChecksumIEEE(file[12:29]))
@@ -85,21 +85,21 @@ const (
 // pixels.
 func TestMakeConvertsEveryFormat(t *testing.T) {
 	t.Parallel()
-	photo := asJPEG(t, half(1000, 500, 255))
+	photo := asJPEG(t, redBlue(1000, 500, 255))
 	for name, c := range map[string]struct {
 		file          []byte
 		kind          store.ImageKind
 		width, height int
 	}{
 		"photo":           {photo, store.ImageJPEG, 1000, 500},
-		"larger":          {asJPEG(t, half(3200, 400, 255)), store.ImageJPEG, 1600, 200},
-		"very narrow":     {asPNG(t, half(4000, 2, 255)), store.ImageJPEG, 1600, 1},
-		"opaque PNG":      {asPNG(t, half(40, 20, 255)), store.ImageJPEG, 40, 20},
-		"transparent PNG": {asPNG(t, half(40, 20, 0)), store.ImagePNG, 40, 20},
-		"one pixel":       {asPNG(t, half(1, 1, 255)), store.ImageJPEG, 1, 1},
+		"large photo":     {asJPEG(t, redBlue(3200, 400, 255)), store.ImageJPEG, 1600, 200},
+		"very narrow":     {asPNG(t, redBlue(4000, 2, 255)), store.ImageJPEG, 1600, 1},
+		"opaque PNG":      {asPNG(t, redBlue(40, 20, 255)), store.ImageJPEG, 40, 20},
+		"transparent PNG": {asPNG(t, redBlue(40, 20, 0)), store.ImagePNG, 40, 20},
+		"one pixel":       {asPNG(t, redBlue(1, 1, 255)), store.ImageJPEG, 1, 1},
 		"lossy WebP":      {fromBase64(t, webpLossy), store.ImageJPEG, 1, 1},
 		"lossless WebP":   {fromBase64(t, webpLossless), store.ImagePNG, 1, 1},
-		"on its side":     {withExif(photo, 6), store.ImageJPEG, 500, 1000},
+		"rotated photo":   {withExif(photo, 6), store.ImageJPEG, 500, 1000},
 		"a second file": {
 			append(bytes.Clone(photo), "PK\x03\x04 <script>alert(1)</script>"...), store.ImageJPEG,
 			1000, 500,
@@ -126,11 +126,11 @@ func TestMakeConvertsEveryFormat(t *testing.T) {
 			t.Errorf("%s became %s %d × %d (%s %v)", name, got.Kind, got.Width, got.Height, kind, b)
 		}
 		if b := small.Bounds(); b.Dx() > smallSide || b.Dy() > smallSide {
-			t.Errorf("%s: the small one has %v", name, b)
+			t.Errorf("%s: the small picture has %v, want at most %d per side", name, b, smallSide)
 		}
 		for _, removed := range []string{"Exif", "GPS", "script", "PK\x03\x04"} {
 			if bytes.Contains(got.Large, []byte(removed)) || bytes.Contains(got.Small, []byte(removed)) {
-				t.Errorf("%s: %q is still in it", name, removed)
+				t.Errorf("%s: the result contains %q", name, removed)
 			}
 		}
 		again, err := m.Make(t.Context(), c.file)
@@ -143,7 +143,7 @@ func TestMakeConvertsEveryFormat(t *testing.T) {
 // A picture is turned according to EXIF: the red half is where a viewer would show it.
 func TestOrientationFollowsEXIF(t *testing.T) {
 	t.Parallel()
-	file := asJPEG(t, half(64, 32, 255))
+	file := asJPEG(t, redBlue(64, 32, 255))
 	for orientation, red := range map[uint16]image.Point{
 		1: {16, 16}, 2: {48, 16}, 3: {48, 16}, 4: {16, 16}, 5: {16, 16}, 6: {16, 16}, 7: {16, 48}, 8: {16, 48},
 		0: {16, 16}, 9: {16, 16}, 65535: {16, 16},
@@ -166,8 +166,8 @@ func TestOrientationFollowsEXIF(t *testing.T) {
 func TestInvalidFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	var animated bytes.Buffer
-	kit.Must(t, gif.Encode(&animated, half(2, 2, 255), nil))
-	photo := asJPEG(t, half(64, 64, 255))
+	kit.Must(t, gif.Encode(&animated, redBlue(2, 2, 255), nil))
+	photo := asJPEG(t, redBlue(64, 64, 255))
 	hugeWebP := fromBase64(t, webpLossy)
 	binary.LittleEndian.PutUint16(hugeWebP[26:], 16383)
 	binary.LittleEndian.PutUint16(hugeWebP[28:], 16383)
@@ -175,23 +175,23 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"nothing": {nil, "not a JPEG, PNG or WebP"},
-		"GIF":     {animated.Bytes(), "not a JPEG, PNG or WebP"},
+		"empty file": {nil, "not a JPEG, PNG or WebP"},
+		"GIF":        {animated.Bytes(), "not a JPEG, PNG or WebP"},
 		"SVG": {
 			[]byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`),
 			"not a JPEG, PNG or WebP",
 		},
-		"a page":             {[]byte("<html><script>alert(1)</script>"), "not a JPEG, PNG or WebP"},
-		"the first bytes":    {[]byte("\xff\xd8\xff\xe0"), "header cannot be read"},
-		"half a JPEG":        {photo[:len(photo)-20], "ends too early"},
-		"half a PNG":         {asPNG(t, half(64, 64, 255))[:60], "ends too early"},
-		"gigapixels":         {pngWithSize(t, 50_000, 50_000), "at most 8000 per side"},
-		"a long line":        {pngWithSize(t, 8001, 1), "at most 8000 per side"},
-		"too many pixels":    {pngWithSize(t, 8000, 8000), "at most 40 million"},
-		"more than it has":   {pngWithSize(t, 4000, 4000), "ends too early"},
-		"a negative size":    {pngWithSize(t, 1<<31, 1), "header cannot be read"},
-		"WebP of gigapixels": {hugeWebP, "at most 8000 per side"},
-		"a WebP head alone":  {[]byte("RIFF\x04\x00\x00\x00WEBP"), "header cannot be read"},
+		"HTML page":             {[]byte("<html><script>alert(1)</script>"), "not a JPEG, PNG or WebP"},
+		"first bytes of a JPEG": {[]byte("\xff\xd8\xff\xe0"), "header cannot be read"},
+		"half a JPEG":           {photo[:len(photo)-20], "ends too early"},
+		"half a PNG":            {asPNG(t, redBlue(64, 64, 255))[:60], "ends too early"},
+		"gigapixels":            {pngWithSize(t, 50_000, 50_000), "at most 8000 per side"},
+		"a long line":           {pngWithSize(t, 8001, 1), "at most 8000 per side"},
+		"too many pixels":       {pngWithSize(t, 8000, 8000), "at most 40 million"},
+		"missing pixels":        {pngWithSize(t, 4000, 4000), "ends too early"},
+		"a negative size":       {pngWithSize(t, 1<<31, 1), "header cannot be read"},
+		"WebP of gigapixels":    {hugeWebP, "at most 8000 per side"},
+		"a WebP head alone":     {[]byte("RIFF\x04\x00\x00\x00WEBP"), "header cannot be read"},
 	} {
 		_, err := NewMaker().Make(t.Context(), c.file)
 		if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), c.want) {
@@ -200,9 +200,9 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 	}
 }
 
-// emptyScans returns a small progressive JPEG, gray, with n empty scans. Stray bytes precede each scan, as decoders
-// accept. In the Huffman table the bit 0 means a run of 16,384 empty blocks.
-func emptyScans(n int, side uint16) []byte {
+// jpegWithEmptyScans returns a small gray progressive JPEG with n empty scans. Stray bytes precede each scan, as
+// decoders accept. In the Huffman table the bit 0 means a run of 16,384 empty blocks.
+func jpegWithEmptyScans(n int, side uint16) []byte {
 	head := []byte("\xff\xd8\xff\xc2\x00\x0b\x08hhww\x01\x01\x11\x00" +
 		"\xff\xc4\x00\x14\x10\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe0")
 	binary.BigEndian.PutUint16(head[7:], side)
@@ -215,15 +215,15 @@ func emptyScans(n int, side uint16) []byte {
 // nevertheless takes too long ends, for every format, and the error names the picture as the cause.
 func TestDecodingWorkIsBounded(t *testing.T) {
 	t.Parallel()
-	_, err := NewMaker().Make(t.Context(), emptyScans(1000, 5000))
+	_, err := NewMaker().Make(t.Context(), jpegWithEmptyScans(1000, 5000))
 	if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), "1000 scans: at most 64") {
 		t.Errorf("1000 scans: %v", err)
 	}
-	if _, err := NewMaker().Make(t.Context(), emptyScans(maxScans, 500)); err != nil {
+	if _, err := NewMaker().Make(t.Context(), jpegWithEmptyScans(maxScans, 500)); err != nil {
 		t.Errorf("%d scans: %v", maxScans, err)
 	}
 	for name, file := range map[string][]byte{
-		"JPEG": asJPEG(t, half(64, 64, 255)), "PNG": asPNG(t, half(64, 64, 255)),
+		"JPEG": asJPEG(t, redBlue(64, 64, 255)), "PNG": asPNG(t, redBlue(64, 64, 255)),
 		"lossy WebP": fromBase64(t, webpLossy), "lossless WebP": fromBase64(t, webpLossless),
 	} {
 		m := NewMaker()
@@ -247,7 +247,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if _, err := inspect(deep); err != nil {
 		t.Errorf("40 million pixels of 16 bits: %v", err)
 	}
-	photo := asJPEG(t, half(64, 64, 255))
+	photo := asJPEG(t, redBlue(64, 64, 255))
 	frame := bytes.Index(photo, []byte{0xff, 0xc0})
 	withSize := func(marker byte, w, h uint16) []byte {
 		file := bytes.Clone(photo)
@@ -274,20 +274,20 @@ func TestPicturesAreConvertedOneAtATime(t *testing.T) {
 	m.slot <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Make(ctx, asPNG(t, half(2, 2, 255))); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
-		t.Errorf("while another is made: %v", err)
+	if _, err := m.Make(ctx, asPNG(t, redBlue(2, 2, 255))); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
+		t.Errorf("during another conversion: got %v, want busy", err)
 	}
 	<-m.slot
-	if _, err := m.Make(t.Context(), asPNG(t, half(2, 2, 255))); err != nil {
+	if _, err := m.Make(t.Context(), asPNG(t, redBlue(2, 2, 255))); err != nil {
 		t.Error(err)
 	}
 }
 
 // An upload is either rejected as invalid or becomes a picture within all limits. There is no panic.
 func FuzzMake(f *testing.F) {
-	photo := asJPEG(f, half(16, 8, 255))
+	photo := asJPEG(f, redBlue(16, 8, 255))
 	for _, file := range [][]byte{
-		photo, withExif(photo, 6), asPNG(f, half(4, 4, 0)), fromBase64(f, webpLossy), fromBase64(f, webpLossless),
+		photo, withExif(photo, 6), asPNG(f, redBlue(4, 4, 0)), fromBase64(f, webpLossy), fromBase64(f, webpLossless),
 		pngWithSize(f, 200, 100), photo[:40], []byte("GIF89a"),
 	} {
 		f.Add(file)

@@ -7,12 +7,12 @@ import (
 	scaler "golang.org/x/image/draw"
 )
 
-// shrink scales the picture to a longer side of at most side pixels; a smaller picture keeps its size. The good scaler
-// needs 32 bytes per pixel between its two passes, so a simpler scaler first reduces much larger pictures.
+// shrink scales the picture to a longer side of at most side pixels; a smaller picture keeps its size. CatmullRom needs
+// 32 bytes per pixel between its two passes, so ApproxBiLinear first reduces much larger pictures.
 func shrink(img image.Image, side int) *image.RGBA {
 	b := img.Bounds()
-	if near := 2 * side; b.Dx() > near || b.Dy() > near {
-		img = scaled(scaler.ApproxBiLinear, img, near)
+	if double := 2 * side; b.Dx() > double || b.Dy() > double {
+		img = scaled(scaler.ApproxBiLinear, img, double)
 	}
 	if b := img.Bounds(); b.Dx() > side || b.Dy() > side {
 		return scaled(scaler.CatmullRom, img, side)

@@ -11,11 +11,12 @@ import (
 	"stampede/app/store"
 )
 
-// PersonalData exports and deletes the data of a user. The holder of a guest's token may do both for the guest.
+// PersonalData exports and deletes the data of a user. The token of a guest is sufficient for both operations on the
+// guest's data.
 type PersonalData struct {
 	Store *store.Store
 	Now   func() shop.Millis
-	// CheckPassword returns an error if the password is not the account's. It counts failed attempts.
+	// CheckPassword returns an error if the password is not the password of the account. It counts failed attempts.
 	CheckPassword func(ctx context.Context, u *shop.User, password string) error
 }
 
@@ -74,30 +75,30 @@ const (
 )
 
 // Export reads all data of a user.
-func (p *PersonalData) Export(ctx context.Context, who shop.Identity) (Export, error) {
-	out, err := p.export(ctx, &who)
-	return out, shop.Unreadable("your data", err)
+func (p *PersonalData) Export(ctx context.Context, identity shop.Identity) (Export, error) {
+	out, err := p.export(ctx, &identity)
+	return out, shop.Unavailable("your data", err)
 }
 
-func (p *PersonalData) export(ctx context.Context, who *shop.Identity) (out Export, err error) {
+func (p *PersonalData) export(ctx context.Context, identity *shop.Identity) (out Export, err error) {
 	out = Export{At: p.Now(), Devices: []ExportedDevice{}, Orders: []ExportedOrder{}}
-	if out.User, err = p.exportUser(ctx, who); err != nil {
+	if out.User, err = p.exportUser(ctx, identity); err != nil {
 		return out, err
 	}
-	devices, err := p.Store.DevicesOf(ctx, who.User, out.At)
+	devices, err := p.Store.DevicesOf(ctx, identity.User, out.At)
 	if err != nil {
 		return out, err
 	}
 	out.Devices = shop.Mapped(devices, func(d shop.Device) ExportedDevice {
 		return ExportedDevice{d.ID, d.Name, d.CreatedAt, d.LastSeenAt, d.ExpiresAt}
 	})
-	addresses, err := p.Store.AddressesOf(ctx, who.User)
+	addresses, err := p.Store.AddressesOf(ctx, identity.User)
 	if err != nil {
 		return out, err
 	}
 	out.Addresses = append([]shop.SavedAddress{}, addresses...)
 	for more := true; more && len(out.Orders) < maxExportedOrders; {
-		q := shop.OrdersQuery{User: who.User, Limit: exportPage}
+		q := shop.OrdersQuery{User: identity.User, Limit: exportPage}
 		if n := len(out.Orders); n > 0 {
 			q.Before = out.Orders[n-1].ID
 		}
@@ -116,10 +117,10 @@ func (p *PersonalData) export(ctx context.Context, who *shop.Identity) (out Expo
 	return out, nil
 }
 
-func (p *PersonalData) exportUser(ctx context.Context, who *shop.Identity) (ExportedUser, error) {
-	u, err := p.Store.UserByID(ctx, who.User)
+func (p *PersonalData) exportUser(ctx context.Context, identity *shop.Identity) (ExportedUser, error) {
+	u, err := p.Store.UserByID(ctx, identity.User)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && u.State == shop.UserPending {
-		return ExportedUser{ID: who.User, Guest: true, Name: who.Name, Role: who.Role}, nil
+		return ExportedUser{ID: identity.User, Guest: true, Name: identity.Name, Role: identity.Role}, nil
 	}
 	return ExportedUser{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Lang: u.Lang, State: u.State, CreatedAt: u.CreatedAt,
@@ -139,24 +140,24 @@ func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*Export
 	return &ExportedRefund{r.State, r.AmountFen, r.Reason, r.RequestedAt, r.DoneAt}, err
 }
 
-// Delete deletes all data of a user except orders, which remain without a name. Orders that are over lose their address
-// within a minute, the others once they are over. An account must prove its identity by its password.
-func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password string) error {
-	u, err := p.Store.UserByID(ctx, who.User)
+// Delete deletes all data of a user except orders. The orders remain without a name. The address of a finished order is
+// removed within a minute, the address of an unfinished order after its end. For an account the password is required.
+func (p *PersonalData) Delete(ctx context.Context, identity shop.Identity, password string) error {
+	u, err := p.Store.UserByID(ctx, identity.User)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 	case err != nil:
-		return shop.Unreadable("accounts", err)
+		return shop.Unavailable("accounts", err)
 	case u.State == shop.UserActive:
 		if err := p.CheckPassword(ctx, &u, password); err != nil {
 			return err
 		}
 	}
-	err = p.Erase(ctx, p.Store, who.User, &u)
-	if errors.Is(err, shop.ErrNoRow) { // activated or given a new password since the read
+	err = p.Erase(ctx, p.Store, identity.User, &u)
+	if errors.Is(err, shop.ErrNoRow) { // since the read, the account was activated or its password changed
 		return shop.Fail(shop.Forbidden, "the password is wrong")
 	}
-	return shop.Unreadable("your data", err)
+	return shop.Unavailable("your data", err)
 }
 
 // Erase deletes the personal data of a user through db; see store.Store.Erase.

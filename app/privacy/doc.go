@@ -1,3 +1,3 @@
-// Package privacy exports and deletes personal data. After a deletion only orders that are not over contain personal
-// data; their addresses are removed when they are over ([Eraser]).
+// Package privacy exports and deletes personal data. After a deletion only unfinished orders contain personal data.
+// [EraserJob] removes the address of an order after the order has ended.
 package privacy

@@ -19,7 +19,7 @@ const (
 	minErasure, maxErasure = time.Minute, 6 * time.Hour
 )
 
-// EraserJob removes the addresses from the orders of deleted users once these orders are over.
+// EraserJob removes the addresses from the orders of deleted users after the orders have ended.
 type EraserJob struct {
 	Store *store.Store
 	Now   func() shop.Millis
@@ -56,9 +56,9 @@ func (e *EraserJob) RunOnce(ctx context.Context) error {
 	}
 }
 
-// nextErasure returns the time of the next check; 0: no check is needed. left is the number of orders that still have
-// an address. Most orders are over within minutes, some wait weeks for their shipment, so the interval grows with the
-// time since the deletion.
+// nextErasure returns the time of the next check; 0: no check is needed. remaining is the number of orders that still
+// have an address. Most orders end within minutes; some wait weeks for their shipment. The interval therefore grows
+// with the time since the deletion.
 func nextErasure(requestedAt, now shop.Millis, remaining int64) shop.Millis {
 	age := now.Sub(requestedAt)
 	if remaining == 0 && age >= erasureWindow {

@@ -35,8 +35,8 @@ type AuditColumn struct {
 }
 
 // Auditor checks the stock equation. Each store is read at one instant (one Redis script, one MySQL snapshot) and must
-// balance exactly. Free units in Redis must not exceed those in MySQL (I2). When the sale is drained, both must be
-// equal.
+// balance exactly. Free units in Redis must not exceed those in MySQL (I2). When no reservation of the sale is in
+// progress, the free units of both stores must be equal, except for burnt units and unfinished withdrawals.
 type Auditor struct {
 	Redis Redis
 	Store Store
@@ -51,14 +51,14 @@ func (a *Auditor) Sale(ctx context.Context, id shop.ID) (AuditReport, error) {
 			return report, ctx.Err()
 		}
 		var err error
-		if report, err = a.once(ctx, id); err != nil || len(report.Failures) == 0 {
+		if report, err = a.auditOnce(ctx, id); err != nil || len(report.Failures) == 0 {
 			return report, err
 		}
 	}
 	return report, nil
 }
 
-func (a *Auditor) once(ctx context.Context, id shop.ID) (AuditReport, error) {
+func (a *Auditor) auditOnce(ctx context.Context, id shop.ID) (AuditReport, error) {
 	sale, err := a.Store.Sale(ctx, id)
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("read sale %s: %w", id, err)
@@ -84,23 +84,23 @@ func (a *Auditor) once(ctx context.Context, id shop.ID) (AuditReport, error) {
 	r.checkDatabase(totals)
 	if redis.Loaded {
 		r.checkRedis(sale.Limit, redis)
-		r.checkBetween(redis, outOf(&redis, totals.Pending))
+		r.compareStores(redis, pendingWithdrawalUnits(&redis, totals.Pending))
 		return r, a.checkHolds(ctx, &r, redis)
 	}
 	if sale.Epoch == 0 && totals.Orders > 0 {
-		r.fail("the sale was never loaded into Redis but has %d orders", totals.Orders)
+		r.addFailure("the sale was never loaded into Redis but has %d orders", totals.Orders)
 	}
 	return r, nil
 }
 
-func (r *AuditReport) fail(format string, args ...any) {
+func (r *AuditReport) addFailure(format string, args ...any) {
 	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
 }
 
 // checkBalance checks the stock equation of one store.
 func (r *AuditReport) checkBalance(side string, c AuditColumn) {
 	if c.Initial+c.Added != c.Stock+c.Held+c.Sold+c.Withdrawn || c.Stock < 0 || c.Held < 0 {
-		r.fail("%s: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
+		r.addFailure("%s: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
 			side, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn)
 	}
 }
@@ -108,16 +108,16 @@ func (r *AuditReport) checkBalance(side string, c AuditColumn) {
 func (r *AuditReport) checkDatabase(t shop.SaleTotals) {
 	r.checkBalance("database", r.Database)
 	if units := t.HeldUnits + t.SoldUnits + t.RefundedUnits; t.Taken != units {
-		r.fail("database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
+		r.addFailure("database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
 	}
 	if len(t.OverLimit) > 0 {
-		r.fail("database: %d buyers are over the limit, first %s", len(t.OverLimit), t.OverLimit[0])
+		r.addFailure("database: %d buyers are over the limit, first %s", len(t.OverLimit), t.OverLimit[0])
 	}
 	if t.Duplicates > 0 {
-		r.fail("database: %d orders repeat a key of their buyer", t.Duplicates)
+		r.addFailure("database: %d orders repeat a key of their buyer", t.Duplicates)
 	}
 	if t.WithoutPayment > 0 {
-		r.fail("database: %d orders are paid without a payment", t.WithoutPayment)
+		r.addFailure("database: %d orders are paid without a payment", t.WithoutPayment)
 	}
 }
 
@@ -128,39 +128,40 @@ func (r *AuditReport) checkRedis(limit int, s shop.SaleAudit) {
 		held += int64(h.Qty)
 	}
 	if held != s.Held+s.Sold {
-		r.fail("redis: holds add up to %d units, held + sold is %d", held, s.Held+s.Sold)
+		r.addFailure("redis: holds add up to %d units, held + sold is %d", held, s.Held+s.Sold)
 	}
 	for user, units := range s.Units {
 		if units > int64(limit) || units < 0 {
-			r.fail("redis: buyer %s counts %d units, the limit is %d", user, units, limit)
+			r.addFailure("redis: buyer %s counts %d units, the limit is %d", user, units, limit)
 		}
 	}
 }
 
-// outOf returns how many units Redis has taken out for pending withdrawals that the database does not count yet.
-func outOf(s *shop.SaleAudit, pending []int64) (units int64) {
-	for _, act := range pending {
-		units += s.WithdrawnUnits[act]
+// pendingWithdrawalUnits returns how many units Redis has taken out for pending withdrawals that the database does not
+// count yet.
+func pendingWithdrawalUnits(s *shop.SaleAudit, pending []int64) (units int64) {
+	for _, id := range pending {
+		units += s.WithdrawnUnits[id]
 	}
 	return units
 }
 
-// checkBetween compares the two stores. The inequality must always hold. Equality must hold once nothing is in
-// progress, except units that operators are withdrawing.
-func (r *AuditReport) checkBetween(s shop.SaleAudit, leaving int64) {
+// compareStores compares the two stores. Redis must never have more free units than the database. When no reservation
+// is in progress, both must have the same units, except for units that operators are withdrawing.
+func (r *AuditReport) compareStores(s shop.SaleAudit, beingWithdrawn int64) {
 	if r.Redis.Stock > r.Database.Stock {
-		r.fail("redis has %d units free, the database only %d", r.Redis.Stock, r.Database.Stock)
+		r.addFailure("redis has %d units free, the database only %d", r.Redis.Stock, r.Database.Stock)
 	}
 	if r.Waiting != 0 {
 		return
 	}
 	if r.Redis.Held != r.Database.Held || r.Redis.Sold != r.Database.Sold {
-		r.fail("drained, but redis holds %d and sold %d, the database holds %d and sold %d",
+		r.addFailure("drained, but redis holds %d and sold %d, the database holds %d and sold %d",
 			r.Redis.Held, r.Redis.Sold, r.Database.Held, r.Database.Sold)
 	}
-	if r.Redis.Stock+s.Burnt+leaving != r.Database.Stock {
-		r.fail("drained, but redis has %d free, %d burnt and %d that are being withdrawn, the database %d free",
-			r.Redis.Stock, s.Burnt, leaving, r.Database.Stock)
+	if r.Redis.Stock+s.Burnt+beingWithdrawn != r.Database.Stock {
+		r.addFailure("drained, but redis has %d free, %d burnt and %d that are being withdrawn, the database %d free",
+			r.Redis.Stock, s.Burnt, beingWithdrawn, r.Database.Stock)
 	}
 }
 
@@ -179,13 +180,13 @@ func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s shop.SaleAud
 		case !ok:
 			noRow++
 		case !o.HoldsUnits():
-			r.fail("redis holds %d units for order %s, which is %s", h.Qty, h.Order, o.State)
+			r.addFailure("redis holds %d units for order %s, which is %s", h.Qty, h.Order, o.State)
 		case h.Sold != o.State.Sold():
-			r.fail("redis counts %d units of order %s as %s, which is %s", h.Qty, h.Order, heldOrSold(h), o.State)
+			r.addFailure("redis counts %d units of order %s as %s, which is %s", h.Qty, h.Order, heldOrSold(h), o.State)
 		}
 	}
 	if noRow > r.Waiting {
-		r.fail("redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
+		r.addFailure("redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
 	}
 	return nil
 }

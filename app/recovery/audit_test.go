@@ -48,14 +48,14 @@ func validSides() *auditSides {
 	}
 }
 
-// P1, P4, I1, I2: the audit passes sound stores, and reports each single defect by name.
+// P1, P4, I1, I2: the audit accepts valid stores, and reports each defect by name.
 func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		damage   func(*auditSides)
+		change   func(*auditSides)
 		wantText string // "": must pass
 	}{
-		"sound":                {func(*auditSides) {}, ""},
+		"valid stores":         {func(*auditSides) {}, ""},
 		"unit lost in redis":   {func(s *auditSides) { s.redis.Stock-- }, "redis: initial"},
 		"unit twice in redis":  {func(s *auditSides) { s.redis.Stock++ }, "redis: initial"},
 		"stock returned twice": {func(s *auditSides) { s.redis.Stock++; s.redis.Held-- }, "holds add up to 3"},
@@ -64,16 +64,16 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 			s.totals.Taken, s.totals.HeldUnits = 4, 4
 		}, "redis has 7 units free, the database only 6"},
 		"hold without units":      {func(s *auditSides) { s.redis.Holds = s.redis.Holds[:1] }, "holds add up"},
-		"guard off the rows":      {func(s *auditSides) { s.totals.Taken++ }, "the guard counts 4"},
+		"guard above the rows":    {func(s *auditSides) { s.totals.Taken++ }, "the guard counts 4"},
 		"buyer over limit, redis": {func(s *auditSides) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
 		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers are over the limit"},
-		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "1 orders repeat a key"},
-		"paid without money":      {func(s *auditSides) { s.totals.WithoutPayment = 1 }, "1 orders are paid without a payment"},
-		"open without living":     {func(s *auditSides) { s.rows[1].State = shop.Expired }, "which is expired"},
+		"duplicate key":           {func(s *auditSides) { s.totals.Duplicates = 1 }, "1 orders repeat a key"},
+		"paid without a payment":  {func(s *auditSides) { s.totals.WithoutPayment = 1 }, "1 orders are paid without a payment"},
+		"hold of an ended order":  {func(s *auditSides) { s.rows[1].State = shop.Expired }, "which is expired"},
 		"paid but not sold":       {func(s *auditSides) { s.rows[1].State = shop.Paid }, "counts 1 units of order 2 as held, which is paid"},
 		"sold but not paid":       {func(s *auditSides) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},
-		"open without row":        {func(s *auditSides) { s.rows = s.rows[:1] }, "without a row"},
-		"under way is no defect": {func(s *auditSides) {
+		"hold without a row":      {func(s *auditSides) { s.rows = s.rows[:1] }, "without a row"},
+		"reservation in progress": {func(s *auditSides) {
 			s.redis.Done, s.rows = 2, s.rows[:1]
 			s.totals.Taken, s.totals.HeldUnits = 2, 2
 		}, ""},
@@ -83,7 +83,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				sides := validSides()
-				c.damage(sides)
+				c.change(sides)
 				report, err := (&Auditor{Redis: sides, Store: sides}).Sale(context.Background(), 7)
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")

@@ -14,17 +14,17 @@ const compareTries = 3
 // Otherwise the sale is stuck until an operator has settled its orders. Units that Redis neither holds nor counts as
 // sold were withdrawn by lost commits (refunds, operations): they are written off.
 //
-// After end and write, every row that holds units has its hold, so equal sums need no scan of the holds. Orders that
-// end meanwhile only increase the free units of the database. So after compareTries, the free units before the scan
-// limit how many are written off, and the free units after it decide whether the sale is stuck.
-func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
+// After endOrders and writeMissingRows, every row that holds units has its hold, so equal sums need no scan of the
+// holds. Orders that end meanwhile only increase the free units of the database. So after compareTries, the free units
+// before the scan limit how many are written off, and the free units after it decide whether the sale is stuck.
+func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
 		before, err := p.Store.FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
-		t := tally{pass: p, sale: sale}
-		if t.mark, err = p.Redis.Mark(ctx, sale.Ref()); err != nil {
+		t := tally{recoveryRun: p, sale: sale}
+		if t.mark, err = p.Redis.HoldsMark(ctx, sale.Ref()); err != nil {
 			return err
 		}
 		if !t.mark.Loaded { // the sale has left Redis
@@ -49,16 +49,16 @@ func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 
 // tally adds up the holds of a sale and compares them with their rows.
 type tally struct {
-	*pass
-	sale     *shop.Sale
-	mark     shop.HoldsMark
-	owed     int64 // units in holds of ended orders: they are returned after the recovery
-	problems []Problem
-	harmless []Problem // the subset of problems that do not stop the sale
+	*recoveryRun
+	sale       *shop.Sale
+	mark       shop.HoldsMark
+	unreturned int64 // units in holds of ended orders: they are returned after the recovery
+	problems   []Problem
+	harmless   []Problem // problems that do not stop the sale
 }
 
 func (t *tally) run(ctx context.Context) error {
-	return t.eachHolds(ctx, t.sale.Ref(), func(holds []shop.OpenHold) error {
+	return t.eachHoldBatch(ctx, t.sale.Ref(), func(holds []shop.OpenHold) error {
 		ids := make([]shop.ID, len(holds))
 		for i, h := range holds {
 			ids[i] = h.Order
@@ -72,13 +72,13 @@ func (t *tally) run(ctx context.Context) error {
 			found[rows[i].ID] = &rows[i]
 		}
 		for _, h := range holds {
-			t.hold(h, found[h.Order])
+			t.addHold(h, found[h.Order])
 		}
 		return nil
 	})
 }
 
-func (t *tally) hold(h shop.OpenHold, row *shop.Order) {
+func (t *tally) addHold(h shop.OpenHold, row *shop.Order) {
 	switch {
 	case row == nil:
 		t.problems = append(t.problems, Problem{t.sale.ID, h.Order, fmt.Sprintf(
@@ -87,11 +87,11 @@ func (t *tally) hold(h shop.OpenHold, row *shop.Order) {
 		t.problems = append(t.problems, Problem{t.sale.ID, h.Order, fmt.Sprintf(
 			"it holds %d units, but its row belongs to sale %s and has %d units", h.Qty, row.Sale, row.Qty)})
 	case row.LostRevival(h):
-		t.owed += int64(h.Qty)
+		t.unreturned += int64(h.Qty)
 		t.harmless = append(t.harmless, Problem{t.sale.ID, h.Order, fmt.Sprintf(
 			"it is %s and holds %d units again: the database has lost a late payment or a replay", row.State, h.Qty)})
 	case !row.HoldsUnits():
-		t.owed += int64(h.Qty)
+		t.unreturned += int64(h.Qty)
 	}
 }
 
@@ -100,10 +100,10 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 	if err := t.queryGatewayAgain(ctx); err != nil {
 		return err
 	}
-	for _, one := range t.problems {
-		t.stop(one.Sale, one.Order, "%s", one.Text)
+	for _, problem := range t.problems {
+		t.markStuck(problem.Sale, problem.Order, "%s", problem.Text)
 	}
-	taken := t.mark.Stock + t.mark.Burnt + t.owed
+	taken := t.mark.Stock + t.mark.Burnt + t.unreturned
 	if before > taken && t.stuck[t.sale.ID] == "" {
 		pendingUnits, err := t.pendingUnits(ctx)
 		if err != nil {
@@ -116,27 +116,27 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 		}
 	}
 	if after < taken {
-		t.stop(t.sale.ID, 0, "Redis has %d free units, %d of which are taken in the database", t.mark.Stock,
+		t.markStuck(t.sale.ID, 0, "Redis has %d free units, %d of which are taken in the database", t.mark.Stock,
 			taken-after)
 	}
 	return t.Redis.SetStuck(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
-// queryGatewayAgain schedules an early gateway query for orders that hold units again: a late payment may have revived
-// them.
+// queryGatewayAgain schedules an early gateway query for orders that hold units again, because a late payment may have
+// revived these orders.
 func (t *tally) queryGatewayAgain(ctx context.Context) error {
 	if len(t.harmless) == 0 {
 		return nil
 	}
 	checks := make(map[shop.ID]shop.Millis, len(t.harmless))
-	for _, one := range t.harmless {
-		checks[one.Order] = t.closedAt
+	for _, problem := range t.harmless {
+		checks[problem.Order] = t.closedAt
 	}
 	return t.Store.CheckTrades(ctx, t.closedAt, checks)
 }
 
-// pendingUnits returns how many units only one store counts for pending operations: Redis has taken them out for a
-// withdrawal that the database has not settled, or the database has added them and Redis has not.
+// pendingUnits returns how many units only one store counts for pending operations: Redis has taken out units for a
+// withdrawal that the database has not settled, or the database has added units that Redis has not added.
 func (t *tally) pendingUnits(ctx context.Context) (units int64, err error) {
 	totals, err := t.Store.SaleTotals(ctx, t.sale.ID)
 	if err != nil {
@@ -150,8 +150,8 @@ func (t *tally) pendingUnits(ctx context.Context) (units int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, act := range totals.Pending {
-		units += audit.WithdrawnUnits[act]
+	for _, id := range totals.Pending {
+		units += audit.WithdrawnUnits[id]
 	}
 	return units, nil
 }

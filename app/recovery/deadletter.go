@@ -57,7 +57,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
 	}
-	if err := complete(&row, letter, &sale); err != nil {
+	if err := restoreFields(&row, letter, &sale); err != nil {
 		return shop.Order{}, err
 	}
 	if err := d.hold(ctx, row); err != nil {
@@ -73,8 +73,8 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	return revived, nil
 }
 
-// complete restores the fields that the refused row could not store: the dead letter still has the buyer's texts.
-func complete(row *shop.Order, letter shop.DeadLetter, sale *shop.Sale) error {
+// restoreFields restores the fields that the refused row could not store: the dead letter still has the buyer's texts.
+func restoreFields(row *shop.Order, letter shop.DeadLetter, sale *shop.Sale) error {
 	if row.Key == "" {
 		row.Key, row.ContentHash = letter.Fields["key"], letter.Fields["hash"]
 	}

@@ -4,7 +4,7 @@
 // The largest part restores a partition after a store has lost writes: a replica of the database or of Redis was
 // promoted, a backup was restored, or Redis is empty (P1, P2, P8, I8).
 //
-//	inspect ─▶ nothing lost: clear the suspicion, raise the beat                               inspect.go, driver.go
+//	inspect ─▶ nothing lost: confirm the history of Redis, raise the beat                      inspect.go, driver.go
 //	    └─▶ lost: new generation of the database, query payments of pending orders          history.go
 //	         └─▶ per partition, under one lock and one claim:                               pass.go
 //	             close ─▶ import ─▶ end ─▶ write ─▶ compare │ restore ─▶ open
@@ -13,7 +13,7 @@
 // The steps rely on these facts:
 //
 //   - Redis has its own equation: holds + stock + withdrawn = initial + added. After the database has released the
-//     units whose holds are gone, every missing row fits, in any order.
+//     units whose holds are gone, its units suffice for all missing rows, in any order.
 //   - A missing hold proves that the order ended, if this Redis has accepted the order and has lost nothing: units are
 //     returned only after a committed final row (I1). A hold without a row proves an order.
 //   - Redis does not store opened payments and sent refunds. So the gateway is queried about every order that was

@@ -31,19 +31,19 @@ type Driver struct {
 	// PayWindow is the time to pay for an order that is written again and has no deadline. Margin is how long before a
 	// deadline the gateway stops accepting payments.
 	PayWindow, Margin time.Duration
-	// Spread is the time over which the gateway is queried about the orders that were pending. Each is the interval
-	// between queries when there are many orders.
-	Spread, Each time.Duration
-	// Trust is called before this node works on another history of the database: only the server of that history may be
-	// used, and no id is minted and no row is written under the history before it. Nil: no callback.
+	// Spread is the period over which the gateway queries about pending orders are distributed. The field
+	// MinTimePerOrder is the minimum time per order: many orders extend the period.
+	Spread, MinTimePerOrder time.Duration
+	// Trust is called before this node works on another history of the database. After the call, the node uses only the
+	// server of that history. It mints no id and writes no row under the previous history. Nil: no callback.
 	Trust func(ctx context.Context, server string, generation int64) error
 
-	counts  Counts
-	one     sync.Mutex // held while a partition is recovered
-	trusted atomic.Pointer[shop.DatabaseHistory]
-	blocked atomic.Pointer[error] // why this node must not work on its database; nil: it may
+	counts     Counts
+	recovering sync.Mutex // held while a partition is recovered
+	trusted    atomic.Pointer[shop.DatabaseHistory]
+	blocked    atomic.Pointer[error] // why this node must not work on its database; nil: no reason
 
-	uncertain atomic.Bool // the last look at the database failed or found lost commits
+	uncertain atomic.Bool // the last check of the database failed or found lost commits
 
 	mu      sync.Mutex
 	checked map[int]bool // partitions whose loaded sales were all found in Redis; Suspect removes one
@@ -53,7 +53,7 @@ type Driver struct {
 type Counts struct {
 	Passes   atomic.Int64 // partitions that were recovered
 	Written  atomic.Int64 // orders that the database had lost, written again
-	Ended    atomic.Int64 // orders that had ended and were pending again
+	Ended    atomic.Int64 // orders that were ended again: their rows were pending again
 	SetAside atomic.Int64 // entries that became dead letters
 	Problems atomic.Int64 // for an operator to settle
 }
@@ -64,7 +64,7 @@ func (d *Driver) Counts() *Counts { return &d.counts }
 // ErrReplaced means that the database server was replaced by another one and lacks the later commits.
 var ErrReplaced = errors.New("the database server was replaced")
 
-// Blocked returns why this node must not work on its database; nil: it may.
+// Blocked returns why this node must not work on its database; nil: no reason.
 func (d *Driver) Blocked() error {
 	if err := d.blocked.Load(); err != nil {
 		return *err
@@ -92,7 +92,7 @@ func (d *Driver) Risk() string {
 }
 
 // Certain reports whether this node trusts the history of its database. Data that a recovery would need is trimmed only
-// while it is true.
+// while Certain returns true.
 func (d *Driver) Certain() bool {
 	return d.Blocked() == nil && !d.uncertain.Load()
 }
@@ -120,7 +120,7 @@ func (d *Driver) Check(ctx context.Context) error {
 		return err
 	}
 	epochs, behind := make([]int64, d.Partitions), make([]bool, d.Partitions)
-	checked := d.each(d.All(), func(p int) (err error) {
+	checked := d.eachPartition(d.All(), func(p int) (err error) {
 		epochs[p], behind[p], err = d.check(ctx, p, h)
 		return err
 	})
@@ -139,8 +139,8 @@ func (d *Driver) Check(ctx context.Context) error {
 	return checked
 }
 
-// each runs do for the partitions, at most maxConcurrentChecks at a time.
-func (d *Driver) each(partitions []int, do func(p int) error) error {
+// eachPartition runs work for the partitions, at most maxConcurrentChecks at a time.
+func (d *Driver) eachPartition(partitions []int, work func(p int) error) error {
 	failed := make([]error, len(partitions))
 	free := make(chan struct{}, maxConcurrentChecks)
 	var running sync.WaitGroup
@@ -148,7 +148,7 @@ func (d *Driver) each(partitions []int, do func(p int) error) error {
 		free <- struct{}{}
 		running.Go(func() {
 			defer func() { <-free }()
-			if err := do(p); err != nil {
+			if err := work(p); err != nil {
 				failed[i] = fmt.Errorf("partition %d: %w", p, err)
 			}
 		})
@@ -170,14 +170,14 @@ func (d *Driver) check(
 		epoch, err = d.confirm(ctx, partition, seen)
 		return epoch, false, err
 	}
-	d.one.Lock()
-	defer d.one.Unlock()
+	d.recovering.Lock()
+	defer d.recovering.Unlock()
 	err = d.Store.LockPartition(ctx, partition, func(ctx context.Context) error {
 		again, err := d.inspect(ctx, partition, h) // another node may have recovered it meanwhile
 		switch {
 		case err != nil:
 		case again.lost():
-			epoch, _, err = d.pass(ctx, partition, h, again)
+			epoch, _, err = d.recoverPartition(ctx, partition, h, again)
 		default:
 			epoch, err = d.confirm(ctx, partition, again)
 		}
@@ -198,7 +198,7 @@ func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch i
 	return f.epoch, nil
 }
 
-// Recover runs a pass for the partitions on request, regardless of the result of a look, and returns the report.
+// Recover recovers the partitions on request, even if inspect finds no loss, and returns one report for all of them.
 func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, err error) {
 	h, err := d.workOnHistory(ctx)
 	if err != nil {
@@ -211,7 +211,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 				return err
 			}
 			seen.database = true
-			epoch, report, err := d.pass(ctx, p, h, seen)
+			epoch, report, err := d.recoverPartition(ctx, p, h, seen)
 			all.add(report)
 			if err == nil {
 				d.Redis.SetEpoch(p, epoch)
@@ -239,10 +239,10 @@ func (d *Driver) watch(now shop.Millis) *shop.PaymentWatch {
 	if !d.TakesPayments {
 		return nil
 	}
-	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.Each}
+	return &shop.PaymentWatch{Now: now, Margin: d.Margin, Spread: d.Spread, PerOrder: d.MinTimePerOrder}
 }
 
-// Suspect makes the next look check every loaded sale of the partition, as the first look does.
+// Suspect makes the next inspection check every loaded sale of the partition, like the first inspection.
 func (d *Driver) Suspect(partition int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

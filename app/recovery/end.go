@@ -8,15 +8,15 @@ import (
 	"stampede/app/shop"
 )
 
-// end ends rows that hold units in the database and whose holds are gone. The gateway is queried about them for a day,
-// as about every ended order, so payment.Cashier handles a payment that did arrive. A sold row without a hold may have
-// been refunded. A refund needs positive evidence, so an operator decides, and until then the order is not shipped. A
-// sale that has left Redis proves nothing.
-func (p *pass) end(ctx context.Context, sale *shop.Sale) error {
+// endOrders ends orders whose rows hold units in the database and whose holds are gone. The gateway is queried about
+// these orders for a day, as about every ended order, so payment.PayReconciler handles a payment that did arrive. A
+// sold row without a hold may have been refunded. A refund needs positive evidence, so an operator decides, and until
+// then the order is not shipped. A sale that is no longer in Redis proves nothing.
+func (p *recoveryRun) endOrders(ctx context.Context, sale *shop.Sale) error {
 	return p.eachPage(ctx, sale, func(page []shop.Order) error { return p.endPage(ctx, sale, page) })
 }
 
-func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) error {
+func (p *recoveryRun) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) error {
 	var holding []shop.Order
 	for i := range page {
 		if o := &page[i]; o.HoldsUnits() && o.State != shop.Refunded && o.State != shop.Refunding {
@@ -31,7 +31,7 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 	for i := range holding {
 		o, e := &holding[i], &evidence[i]
 		switch {
-		case e.Hold != nil: // a late payment may have revived it, and the database has lost that
+		case e.Hold != nil: // a late payment may have revived the order, and the database has lost the revival
 			if err := p.raiseHold(ctx, o, e.Hold.Hold); err != nil {
 				return err
 			}
@@ -39,10 +39,10 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 			if err := p.requestRefund(ctx, o); err != nil {
 				return err
 			}
-		case e.Named && o.Hold == 1:
+		case e.InRecord && o.Hold == 1:
 			ended = append(ended, o.ID)
 		default:
-			p.stop(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
+			p.markStuck(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
 		}
 	}
 	rows, err := p.Store.EndLost(ctx, ended, p.closedAt)
@@ -59,7 +59,7 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 
 // requestRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the
 // gateway recognizes an earlier refund by its number (I6).
-func (p *pass) requestRefund(ctx context.Context, o *shop.Order) error {
+func (p *recoveryRun) requestRefund(ctx context.Context, o *shop.Order) error {
 	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
 		return nil
 	}
@@ -69,6 +69,6 @@ func (p *pass) requestRefund(ctx context.Context, o *shop.Order) error {
 	if err != nil {
 		return fmt.Errorf("request the refund of order %s: %w", o.ID, err)
 	}
-	p.problem(o.Sale, o.ID, "it is %s, and its units were withdrawn, as after a refund: decide on its refund", o.State)
+	p.addProblem(o.Sale, o.ID, "it is %s, and its units were withdrawn, as after a refund: decide on its refund", o.State)
 	return nil
 }

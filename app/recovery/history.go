@@ -15,13 +15,14 @@ import (
 // ErrReplaced: the server must not be used.
 func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	defer func() { d.uncertain.Store(err != nil) }()
-	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
+	// The recorded histories are read first: a database that has lost nothing is never behind them.
+	recorded, epochs := d.recordedHistories(ctx)
 	if h, err = d.Store.History(ctx); err != nil {
-		d.Store.Pin("", 0) // the next look may reach another server
+		d.Store.Pin("", 0) // the next check may reach another server
 		return h, err
 	}
 	d.Store.Pin(h.Server, h.Generation)
-	if by, is := replacedBy(h, recorded); is {
+	if by, found := replacedBy(h, recorded); found {
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
 		d.blocked.Store(&err)
@@ -33,7 +34,7 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 			return h, fmt.Errorf("%w: the database has lost commits, and cannot be recovered yet: %s", shop.ErrTransient,
 				h.UnfitReason)
 		}
-		if err := d.begin(ctx, h, recorded, epochs); err != nil {
+		if err := d.beginGeneration(ctx, h, recorded, epochs); err != nil {
 			return h, err
 		}
 		if h, err = d.Store.History(ctx); err != nil {
@@ -47,12 +48,12 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 	return h, nil
 }
 
-// recorded reads the database histories that the partitions have recorded, and the epochs of the partitions.
+// recordedHistories reads the database histories that the partitions have recorded, and the epochs of the partitions.
 // Unreachable partitions are omitted: they are compared when they are reachable.
-func (d *Driver) recorded(ctx context.Context) (recorded []shop.RecordedHistory, epochs map[int]int64) {
+func (d *Driver) recordedHistories(ctx context.Context) (recorded []shop.RecordedHistory, epochs map[int]int64) {
 	epochs = make(map[int]int64)
 	var mu sync.Mutex
-	_ = d.each(d.All(), func(p int) error {
+	_ = d.eachPartition(d.All(), func(p int) error {
 		s, err := d.Redis.State(ctx, p)
 		if err != nil {
 			return err
@@ -70,34 +71,34 @@ func (d *Driver) recorded(ctx context.Context) (recorded []shop.RecordedHistory,
 
 // replacedBy reports whether the server was replaced: another server has a later generation that replaced it, or a
 // recovery has started on another server.
-func replacedBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) (by shop.RecordedHistory, is bool) {
+func replacedBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) (by shop.RecordedHistory, found bool) {
 	for _, r := range recorded {
 		if r.Generation > h.Generation && r.Generation > by.Generation && slices.Contains(r.Replaced, h.Server) {
-			by, is = r, true
+			by, found = r, true
 		}
 		if r.Server == h.Server && r.ClaimServer != h.Server && r.ClaimGeneration > max(h.Generation, by.Generation) {
-			by, is = shop.RecordedHistory{Server: r.ClaimServer, Generation: r.ClaimGeneration}, true
+			by, found = shop.RecordedHistory{Server: r.ClaimServer, Generation: r.ClaimGeneration}, true
 		}
 	}
-	return by, is
+	return by, found
 }
 
 // lostBy reports whether the database may lack commits: the server is not the one of the last recovery, or it is behind
 // the recorded history. A generation that a partition has not reached yet is not a loss: its recovery is in progress.
 func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
-	return h.Server != h.Of || slices.ContainsFunc(recorded, func(r shop.RecordedHistory) bool {
+	return h.Server != h.RecoveredServer || slices.ContainsFunc(recorded, func(r shop.RecordedHistory) bool {
 		return r.Generation > h.Generation || r.Generation == h.Generation && (r.Server != h.Server || r.Beat > h.Beat)
 	})
 }
 
-// begin schedules gateway queries about every pending order and starts a generation. If no commit can be lost, it only
-// starts the generation. From then on, no transaction of an older epoch takes units, in any partition.
-func (d *Driver) begin(
+// beginGeneration schedules gateway queries about every pending order and starts a generation. If no commit can be
+// lost, it only starts the generation. From then on, no transaction of an older epoch takes units, in any partition.
+func (d *Driver) beginGeneration(
 	ctx context.Context, h shop.DatabaseHistory, recorded []shop.RecordedHistory, epochs map[int]int64,
 ) error {
-	lossless, above := len(recorded) > 0, h.Generation
+	nothingLost, above := len(recorded) > 0, h.Generation
 	for _, r := range recorded {
-		lossless = lossless && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat // else a backup
+		nothingLost = nothingLost && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat // else: a backup
 		above = max(above, r.Generation, r.ClaimGeneration)
 	}
 	watched := 0
@@ -105,7 +106,7 @@ func (d *Driver) begin(
 	if err != nil {
 		return err
 	}
-	if watch := d.watch(now); watch != nil && !lossless {
+	if watch := d.watch(now); watch != nil && !nothingLost {
 		if watched, err = d.Store.WatchPayments(ctx, *watch); err != nil {
 			return fmt.Errorf("watch pending orders for payments: %w", err)
 		}
@@ -118,7 +119,7 @@ func (d *Driver) begin(
 		return fmt.Errorf("begin a generation: %w", err)
 	}
 	slog.WarnContext(ctx, "another history of the database began: a replica was promoted, or a backup restored",
-		"server", h.Server, "was", h.Of, "above", above, "lossless", lossless, "watched", watched)
+		"server", h.Server, "was", h.RecoveredServer, "above", above, "lossless", nothingLost, "watched", watched)
 	return nil
 }
 
@@ -149,7 +150,7 @@ func (d *Driver) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.each(d.All(), func(p int) error { return d.Redis.Note(ctx, p, h) })
+	return d.eachPartition(d.All(), func(p int) error { return d.Redis.RecordDatabase(ctx, p, h) })
 }
 
 func (d *Driver) now(ctx context.Context) (shop.Millis, error) {

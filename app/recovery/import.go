@@ -8,11 +8,11 @@ import (
 	"stampede/app/shop"
 )
 
-// load imports from Redis the facts about sales that the database has lost, upwards only, and lists the loaded sales.
-// The facts are: the loaded mark, the terms set by operators, and the units added by operators. Each of these is
-// committed in the database first, so a newer value in Redis proves a lost commit. Challenges are not in Redis. compare
-// checks withdrawals at the end.
-func (p *pass) load(ctx context.Context) error {
+// importFacts imports from Redis the facts about sales that the database has lost, and lists the loaded sales. It never
+// replaces a newer value. The facts are: the loaded mark, the terms set by operators, and the units added by operators.
+// Each of these is committed in the database first, so a newer value in Redis proves a lost commit. Challenges are not
+// in Redis. compare checks withdrawals at the end.
+func (p *recoveryRun) importFacts(ctx context.Context) error {
 	if err := p.importLoaded(ctx); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (p *pass) load(ctx context.Context) error {
 
 // importLoaded marks sales as loaded that are loaded only in Redis. A sale with tickets was armed, and it was marked
 // before that. A sale without tickets counts if its version is at least that of the database (see catalog.Warmer).
-func (p *pass) importLoaded(ctx context.Context) error {
+func (p *recoveryRun) importLoaded(ctx context.Context) error {
 	sales, err := p.Store.UnloadedSales(ctx, p.partition, p.closedAt)
 	if err != nil {
 		return err
@@ -67,17 +67,19 @@ func (p *pass) importLoaded(ctx context.Context) error {
 
 // importTerms imports the terms and the added units of a sale that the database has lost. Without the version of the
 // terms, the next edit would reuse an older version in Redis.
-func (p *pass) importTerms(ctx context.Context, sale *shop.Sale, has shop.Counters) (imported bool, err error) {
-	if !has.Loaded {
+func (p *recoveryRun) importTerms(
+	ctx context.Context, sale *shop.Sale, counters shop.Counters,
+) (imported bool, err error) {
+	if !counters.Loaded {
 		return false, nil
 	}
 	added, edited := int64(0), false
-	if has.Added > sale.Added {
-		if added, err = p.Store.RestoreAdded(ctx, sale.ID, has.Added); err != nil {
+	if counters.Added > sale.Added {
+		if added, err = p.Store.RestoreAdded(ctx, sale.ID, counters.Added); err != nil {
 			return false, err
 		}
 	}
-	if has.Version > sale.Version {
+	if counters.Version > sale.Version {
 		terms, err := p.Redis.Terms(ctx, sale.Ref())
 		if err != nil {
 			return false, err

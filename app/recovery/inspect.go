@@ -7,19 +7,19 @@ import (
 	"stampede/app/shop"
 )
 
-// finding is the result of a look at a partition.
+// finding is the result of an inspection of a partition.
 type finding struct {
-	redisLost string // why Redis must be restored from rows; "": it has lost nothing
+	redisLost string // why Redis must be restored from rows; "": Redis has lost nothing
 	database  bool   // the database may have lost commits of the partition
 	epoch     int64  // of the partition in the database
-	seq       int64  // the highest of its rows
+	seq       int64  // the highest seq of the partition's rows
 	redis     shop.PartitionState
 }
 
 func (f *finding) lost() bool { return f.redisLost != "" || f.database }
 
-// why returns the reason for the recovery of the partition.
-func (f *finding) why() string {
+// reason returns why the partition must be recovered.
+func (f *finding) reason() string {
 	switch {
 	case f.redisLost == "":
 		return "the database may have lost commits"
@@ -31,9 +31,9 @@ func (f *finding) why() string {
 }
 
 // inspect checks whether Redis has all facts of the partition that rows and this node have seen (I8), and whether the
-// partition was opened after the history of the database began. The database is read first: a healthy Redis has seen
-// every fact of the database before. Other nodes check their own facts, with every call of the gate and with their own
-// looks.
+// partition was opened after the history of the database began. The database is read first, because a healthy Redis has
+// each fact earlier than the database. Other nodes check the facts that they have seen, with every call of the gate and
+// with their own inspections.
 func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
 	if f.epoch, f.seq, err = d.Store.PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
@@ -69,19 +69,20 @@ func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHist
 	return f, err
 }
 
-// promoted reports whether the partition moved to a server that was a replica at the last look. A replica lacks the
-// writes that were in progress. The node that has seen them may be gone or may not have reported yet, and their rows
-// may be on their way into the database. So nothing is compared: a new epoch rejects all of them.
+// promoted reports whether the partition moved to a server that was a replica at the last inspection. A replica lacks
+// the writes that were in progress. The node that has seen these writes may be gone or may not have reported them yet.
+// The rows of these writes may be on their way into the database. So the data are not compared: a new epoch rejects all
+// these writes and rows.
 func promoted(s *shop.PartitionState) bool {
 	return s.Confirmed != "" && s.History != s.Confirmed && s.Followed != ""
 }
 
 // missing returns which accepted order or which loaded sale is not in Redis. A sale is written to Redis before it is
-// marked as loaded, so a missing sale was lost. Sales are checked at the first look, in a new history and after
-// Suspect, not every time.
+// marked as loaded, so a missing sale was lost. Sales are checked only at the first inspection, in a new history and
+// after Suspect.
 func (d *Driver) missing(
 	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.LastOrder,
-) (why string, err error) {
+) (reason string, err error) {
 	lost, err := d.Redis.Missing(ctx, partition, s.Epoch, rows)
 	if err != nil {
 		return "", fmt.Errorf("look for newest orders: %w", err)
@@ -99,8 +100,8 @@ func (d *Driver) missing(
 	if checked {
 		return "", nil
 	}
-	if why, err = d.missingSale(ctx, partition); why != "" || err != nil {
-		return why, err
+	if reason, err = d.missingSale(ctx, partition); reason != "" || err != nil {
+		return reason, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,9 +112,9 @@ func (d *Driver) missing(
 	return "", nil
 }
 
-// missingSale ignores sales that ended so long ago that their keys were retired: a crash, or a promoted or restored
-// database, may have lost that mark.
-func (d *Driver) missingSale(ctx context.Context, partition int) (why string, err error) {
+// missingSale returns which loaded sale is not in Redis. It ignores sales that ended so long ago that their keys may be
+// retired: a crash, or a promoted or restored database, may have lost the mark of a retired sale.
+func (d *Driver) missingSale(ctx context.Context, partition int) (reason string, err error) {
 	now, err := d.now(ctx)
 	if err != nil {
 		return "", err

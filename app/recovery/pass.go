@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// pass is one recovery of a partition.
-type pass struct {
+// recoveryRun is one recovery of a partition.
+type recoveryRun struct {
 	*Driver
 	partition int
 	claim     int64 // the epoch that the recovery will start
@@ -23,10 +23,10 @@ type pass struct {
 
 // Report counts the changes of a recovery and lists the problems for an operator.
 type Report struct {
-	Written  int       `json:"written"`   // orders that have their row again
-	Ended    int       `json:"ended"`     // orders that had ended and were pending again
+	Written  int       `json:"written"`   // orders whose lost rows were written again
+	Ended    int       `json:"ended"`     // orders that were ended again: their rows were pending again
 	SetAside int       `json:"set_aside"` // entries that became dead letters
-	Imported int       `json:"imported"`  // sales whose terms, units or loading the database had lost
+	Imported int       `json:"imported"`  // sales whose terms, units or loaded mark were restored from Redis
 	Problems []Problem `json:"problems"`  // for an operator to settle
 }
 
@@ -45,24 +45,24 @@ func (r *Report) add(other Report) {
 	r.Problems = append(r.Problems, other.Problems...)
 }
 
-func (p *pass) problem(sale, order shop.ID, format string, args ...any) {
+func (p *recoveryRun) addProblem(sale, order shop.ID, format string, args ...any) {
 	p.report.Problems = append(p.report.Problems, Problem{sale, order, fmt.Sprintf(format, args...)})
 }
 
-// stop records a problem that keeps the sale stuck.
-func (p *pass) stop(sale, order shop.ID, format string, args ...any) {
-	p.problem(sale, order, format, args...)
+// markStuck records a problem that keeps the sale stuck until an operator has settled the problem.
+func (p *recoveryRun) markStuck(sale, order shop.ID, format string, args ...any) {
+	p.addProblem(sale, order, format, args...)
 	if p.stuck[sale] == "" {
 		p.stuck[sale] = "order " + order.String() + ": " + fmt.Sprintf(format, args...)
 	}
 }
 
-// pass recovers a partition. The caller holds the lock of the partition.
-func (d *Driver) pass(
+// recoverPartition recovers a partition. The caller holds the lock of the partition.
+func (d *Driver) recoverPartition(
 	ctx context.Context, partition int, h shop.DatabaseHistory, found finding,
 ) (epoch int64, r Report, err error) {
-	p := &pass{Driver: d, partition: partition, found: found, stuck: make(map[shop.ID]string)}
-	if err := p.run(ctx, h); err != nil {
+	p := &recoveryRun{Driver: d, partition: partition, found: found, stuck: make(map[shop.ID]string)}
+	if err := p.runSteps(ctx, h); err != nil {
 		return 0, p.report, err
 	}
 	d.counts.Passes.Add(1)
@@ -70,17 +70,17 @@ func (d *Driver) pass(
 	d.counts.Ended.Add(int64(p.report.Ended))
 	d.counts.SetAside.Add(int64(p.report.SetAside))
 	d.counts.Problems.Add(int64(len(p.report.Problems)))
-	slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.why(), "epoch", p.claim,
+	slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.reason(), "epoch", p.claim,
 		"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
 		"imported", p.report.Imported, "problems", len(p.report.Problems))
-	for _, one := range p.report.Problems {
-		slog.ErrorContext(ctx, "a recovery found a problem that an operator has to settle", "sale", one.Sale,
-			"order", one.Order, "what", one.Text)
+	for _, problem := range p.report.Problems {
+		slog.ErrorContext(ctx, "a recovery found a problem that an operator has to settle", "sale", problem.Sale,
+			"order", problem.Order, "what", problem.Text)
 	}
 	return p.claim, p.report, nil
 }
 
-func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
+func (p *recoveryRun) runSteps(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	above := max(p.found.redis.Epoch, p.found.redis.Claim)
 	if p.claim, err = p.Store.AdvanceEpoch(ctx, p.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
@@ -96,15 +96,15 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
-	if err := p.load(ctx); err != nil {
+	if err := p.importFacts(ctx); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
 	if !r.Lost {
-		if err := p.eachSale(ctx, "end orders", p.end); err != nil {
+		if err := p.eachSale(ctx, "end orders", p.endOrders); err != nil {
 			return err
 		}
 	}
-	if err := p.write(ctx); err != nil {
+	if err := p.writeMissingRows(ctx); err != nil {
 		return fmt.Errorf("write rows of the stream: %w", err)
 	}
 	if r.Lost {
@@ -135,33 +135,33 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 }
 
 // eachPage reads all orders of a sale in pages, the oldest first.
-func (p *pass) eachPage(ctx context.Context, sale *shop.Sale, do func([]shop.Order) error) error {
+func (p *recoveryRun) eachPage(ctx context.Context, sale *shop.Sale, use func([]shop.Order) error) error {
 	for after := shop.ID(0); ; {
 		page, err := p.Store.OrdersOfSale(ctx, sale.ID, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
-		if err := do(page); err != nil || len(page) < pageSize {
+		if err := use(page); err != nil || len(page) < pageSize {
 			return err
 		}
 		after = page[len(page)-1].ID
 	}
 }
 
-// eachHolds scans all holds of a sale in batches and passes each hold once.
-func (p *pass) eachHolds(ctx context.Context, sale shop.SaleRef, do func([]shop.OpenHold) error) error {
+// eachHoldBatch scans all holds of a sale in batches. Each hold is in exactly one batch.
+func (p *recoveryRun) eachHoldBatch(ctx context.Context, sale shop.SaleRef, use func([]shop.OpenHold) error) error {
 	seen := make(map[shop.ID]bool) // a scan may return a hold twice
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		holds, next, err := p.Redis.Holds(ctx, sale, cursor)
 		if err != nil {
-			return fmt.Errorf("walk through holds: %w", err)
+			return fmt.Errorf("scan holds: %w", err)
 		}
 		holds = slices.DeleteFunc(holds, func(h shop.OpenHold) bool {
-			met := seen[h.Order]
+			repeated := seen[h.Order]
 			seen[h.Order] = true
-			return met
+			return repeated
 		})
-		if err := do(holds); err != nil {
+		if err := use(holds); err != nil {
 			return err
 		}
 		cursor = next
@@ -170,10 +170,12 @@ func (p *pass) eachHolds(ctx context.Context, sale shop.SaleRef, do func([]shop.
 }
 
 // eachSale runs step for each loaded sale.
-func (p *pass) eachSale(ctx context.Context, what string, step func(ctx context.Context, sale *shop.Sale) error) error {
+func (p *recoveryRun) eachSale(
+	ctx context.Context, task string, step func(ctx context.Context, sale *shop.Sale) error,
+) error {
 	for i := range p.sales {
 		if err := step(ctx, &p.sales[i]); err != nil {
-			return fmt.Errorf("%s of sale %s: %w", what, p.sales[i].ID, err)
+			return fmt.Errorf("%s of sale %s: %w", task, p.sales[i].ID, err)
 		}
 	}
 	return nil

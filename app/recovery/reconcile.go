@@ -31,11 +31,11 @@ type Reconciler struct {
 	Store      Store
 	Effects    *order.Effects
 
-	// at is the sale, and place the cursor in its holds, where the next scan continues; zero: at the first sale. count
-	// is the recount of that sale, nil if it is not counted in this cycle.
-	at     shop.SaleRef
-	cursor uint64
-	count  *recount
+	// nextSale is the sale in which the next scan continues; zero: the first sale. cursor is the position in the holds
+	// of this sale. count is the recount of this sale; nil: the sale is not counted in this cycle.
+	nextSale shop.SaleRef
+	cursor   uint64
+	count    *recount
 
 	mu         sync.Mutex
 	suspicions map[shop.ID]suspicion // differences found by the last cycles
@@ -60,16 +60,16 @@ func (r *Reconciler) RunOnce(ctx context.Context) error {
 // overdue puts pending orders with a passed deadline back into the delay queue for the sweeper.
 func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list overdue orders",
-		func(but []int) ([]shop.Order, error) {
-			return r.Store.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, but...)
+		func(except []int) ([]shop.Order, error) {
+			return r.Store.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, except...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Schedule(ctx, rows) })
 }
 
 func (r *Reconciler) unpublished(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list unpublished orders",
-		func(but []int) ([]shop.Order, error) {
-			return r.Store.Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, but...)
+		func(except []int) ([]shop.Order, error) {
+			return r.Store.Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, except...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Publish(ctx, now, rows) })
 }
@@ -77,22 +77,22 @@ func (r *Reconciler) unpublished(ctx context.Context, now shop.Millis) error {
 // eachPartition repairs the listed rows by partition. Rows of a partition whose primary is unavailable stay the oldest,
 // so a full list is read again without that partition.
 func (r *Reconciler) eachPartition(
-	what string, list func(but []int) ([]shop.Order, error), repair func([]*shop.Order) error,
+	task string, list func(except []int) ([]shop.Order, error), repair func([]*shop.Order) error,
 ) error {
 	var failed []error
-	var away []int
+	var unreachable []int
 	for {
-		rows, err := list(away)
+		rows, err := list(unreachable)
 		if err != nil {
-			return errors.Join(append(failed, fmt.Errorf("%s: %w", what, err))...)
+			return errors.Join(append(failed, fmt.Errorf("%s: %w", task, err))...)
 		}
-		known := len(away)
-		for partition, some := range shop.ByPartition(shop.Pointers(rows)) {
-			if err := repair(some); err != nil {
-				failed, away = append(failed, err), append(away, partition)
+		before := len(unreachable)
+		for partition, partitionRows := range shop.ByPartition(shop.Pointers(rows)) {
+			if err := repair(partitionRows); err != nil {
+				failed, unreachable = append(failed, err), append(unreachable, partition)
 			}
 		}
-		if len(rows) < reconcileBatch || len(away) == known {
+		if len(rows) < reconcileBatch || len(unreachable) == before {
 			return errors.Join(failed...)
 		}
 	}
@@ -121,33 +121,34 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 // effects. It returns the units or counts them as sold. It continues where the last scan stopped, and stops after a
 // full cycle or holdsPerScan. free has the free units of each sale in the database.
 func (r *Reconciler) repairHolds(ctx context.Context, sales []shop.SaleRef, free map[shop.ID]int64) error {
-	first := slices.Index(sales, r.at)
+	first := slices.Index(sales, r.nextSale)
 	if first < 0 { // the first scan, or the sale was retired meanwhile
 		first, r.cursor, r.count = 0, 0, nil
 	}
 	var failed []error
 	read := 0
 	for i := 0; i < len(sales) && read < holdsPerScan; i++ {
-		r.at = sales[(first+i)%len(sales)]
-		n, err := r.repairHoldsOf(ctx, r.at, holdsPerScan-read, free)
+		r.nextSale = sales[(first+i)%len(sales)]
+		n, err := r.repairHoldsOf(ctx, r.nextSale, holdsPerScan-read, free)
 		if err != nil {
 			failed = append(failed, err)
 			r.cursor, r.count = 0, nil
 		}
 		if r.cursor == 0 {
-			r.at = sales[(first+i+1)%len(sales)]
+			r.nextSale = sales[(first+i+1)%len(sales)]
 		}
 		read += n
 	}
 	return errors.Join(failed...)
 }
 
-// repairHoldsOf scans the holds of one sale from r.place on, up to the end (then r.place is 0) or about most holds.
+// repairHoldsOf scans the holds of one sale from r.cursor on. It stops at the end, where it sets r.cursor to 0, or
+// after about maxHolds holds.
 func (r *Reconciler) repairHoldsOf(
 	ctx context.Context, sale shop.SaleRef, maxHolds int, free map[shop.ID]int64,
 ) (read int, err error) {
 	if r.cursor == 0 {
-		if r.count, err = r.begin(ctx, sale, free); err != nil {
+		if r.count, err = r.beginRecount(ctx, sale, free); err != nil {
 			return 0, err
 		}
 	}
@@ -173,10 +174,10 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 	if len(holds) == 0 {
 		return nil
 	}
-	held := make(map[shop.ID]shop.OpenHold, len(holds))
+	byOrder := make(map[shop.ID]shop.OpenHold, len(holds))
 	ids := make([]shop.ID, len(holds))
 	for i, h := range holds {
-		held[h.Order], ids[i] = h, h.Order
+		byOrder[h.Order], ids[i] = h, h.Order
 	}
 	rows, err := r.Store.OrdersByID(ctx, ids)
 	if err != nil {
@@ -185,11 +186,11 @@ func (r *Reconciler) repairBatch(ctx context.Context, sale shop.SaleRef, holds [
 	r.count.add(holds, rows)
 	var moved []*shop.Order
 	for _, row := range rows {
-		switch h := held[row.ID]; {
-		case row.LostRevival(h): // lost by the database: see compare.go
+		switch h := byOrder[row.ID]; {
+		case row.LostRevival(h): // the database has lost the revival: see compare.go
 		case !row.HoldsUnits() && h.Sold && row.TradeNo == "": // refunded by a commit that the database has lost
-			gone := []shop.SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
-			if _, err := r.Redis.Withdraw(ctx, gone); err != nil {
+			removed := []shop.SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
+			if _, err := r.Redis.Withdraw(ctx, removed); err != nil {
 				return err
 			}
 		case !row.HoldsUnits():
@@ -226,10 +227,10 @@ func (r *Reconciler) retire(ctx context.Context, sale *shop.Sale, now shop.Milli
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
-	// If the mark is missing after a crash or a recovery, the sale is retired again. Until then Checkout.reserve
-	// decides by the sale's window.
-	gone, err := r.Redis.Retire(ctx, sale.Ref())
-	if err != nil || !gone {
+	// If the mark is missing after a crash or a recovery, the sale is retired again. Until then order.Checkout rejects
+	// buys, because the sale has closed.
+	removed, err := r.Redis.Retire(ctx, sale.Ref())
+	if err != nil || !removed {
 		return err
 	}
 	return r.Store.MarkRetired(ctx, sale.ID, sale.Epoch)

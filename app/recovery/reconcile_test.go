@@ -19,9 +19,9 @@ func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifie
 	}
 }
 
-// rest has the calls that a test does not expect: they panic. It is embedded one level deeper than the fakes, so that
-// the methods of the fakes take precedence.
-type rest struct{ deeper }
+// unexpectedCalls has the calls that a test does not expect: they panic. It is embedded one level deeper than the
+// fakes, so that the methods of the fakes take precedence.
+type unexpectedCalls struct{ deeper }
 
 type (
 	deeper  struct{ deepest }
@@ -39,21 +39,23 @@ type (
 	}
 )
 
-// scanned has the holds of a sale and the rows of their orders.
-type scanned struct {
-	rest
+// scannedSale has the holds of a sale and the rows of their orders.
+type scannedSale struct {
+	unexpectedCalls
 	*fakes.Redis
 	holds []shop.OpenHold
 	rows  []shop.Order
 }
 
-func (s *scanned) Holds(context.Context, shop.SaleRef, uint64) ([]shop.OpenHold, uint64, error) {
+func (s *scannedSale) Holds(context.Context, shop.SaleRef, uint64) ([]shop.OpenHold, uint64, error) {
 	return s.holds, 0, nil
 }
 
-func (s *scanned) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return s.rows, nil }
+func (s *scannedSale) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) {
+	return s.rows, nil
+}
 
-func (s *scanned) ClaimHold(_ context.Context, order shop.ID, _ shop.OrderState) (shop.Order, error) {
+func (s *scannedSale) ClaimHold(_ context.Context, order shop.ID, _ shop.OrderState) (shop.Order, error) {
 	s.Add("claim %d", order)
 	return shop.Order{}, nil
 }
@@ -87,7 +89,7 @@ func TestScanMakesHoldsMatchTheirRows(t *testing.T) {
 			t.Parallel()
 			tr := &fakes.Trace{}
 			c.row.ID, c.hold.Order = 5, 5
-			s := &scanned{Redis: &fakes.Redis{Trace: tr}, holds: []shop.OpenHold{c.hold}, rows: []shop.Order{c.row}}
+			s := &scannedSale{Redis: &fakes.Redis{Trace: tr}, holds: []shop.OpenHold{c.hold}, rows: []shop.Order{c.row}}
 			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
 			fakes.Must(t, r.repairHolds(context.Background(), []shop.SaleRef{{ID: 7}}, nil))
 			fakes.WantSteps(t, tr, c.want...)
@@ -95,14 +97,14 @@ func TestScanMakesHoldsMatchTheirRows(t *testing.T) {
 	}
 }
 
-// paged has sales with many holds in pages of 1000.
-type paged struct {
-	scanned
+// pagedSales has sales with many holds in pages of 1000.
+type pagedSales struct {
+	scannedSale
 	pages map[shop.ID]uint64
 	seen  map[shop.ID]int
 }
 
-func (p *paged) Holds(_ context.Context, sale shop.SaleRef, page uint64) ([]shop.OpenHold, uint64, error) {
+func (p *pagedSales) Holds(_ context.Context, sale shop.SaleRef, page uint64) ([]shop.OpenHold, uint64, error) {
 	p.seen[sale.ID]++
 	if page+1 < p.pages[sale.ID] {
 		return make([]shop.OpenHold, 1000), page + 1, nil
@@ -113,7 +115,7 @@ func (p *paged) Holds(_ context.Context, sale shop.SaleRef, page uint64) ([]shop
 // A scan reads a limited number of holds. The scans of a cycle together read all of them.
 func TestScansOfACycleReadAllHolds(t *testing.T) {
 	t.Parallel()
-	p := &paged{pages: map[shop.ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[shop.ID]int)}
+	p := &pagedSales{pages: map[shop.ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[shop.ID]int)}
 	sales := []shop.SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
 	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
 	pages := 0
@@ -143,23 +145,23 @@ func TestSweepKeepsTheHoldOfARevivingOrder(t *testing.T) {
 	}
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
 	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {
-		t.Fatalf("finished %v, returned %v, %v, want order 1 and none", finished, inventory.Returned, err)
+		t.Fatalf("finished %v, returned %v, %v, want order 1 finished and no hold returned", finished, inventory.Returned, err)
 	}
 }
 
 // overdueStores has overdue orders and an unavailable primary.
 type overdueStores struct {
-	rest
+	unexpectedCalls
 	*fakes.Redis
 	rows        []shop.Order
 	unavailable int
 	scheduled   map[int]int // by partition
 }
 
-func (b *overdueStores) Overdue(_ context.Context, _ shop.Millis, limit int, but ...int) ([]shop.Order, error) {
+func (b *overdueStores) Overdue(_ context.Context, _ shop.Millis, limit int, except ...int) ([]shop.Order, error) {
 	var rows []shop.Order
 	for i := range b.rows {
-		if !slices.Contains(but, b.rows[i].Partition) && len(rows) < limit {
+		if !slices.Contains(except, b.rows[i].Partition) && len(rows) < limit {
 			rows = append(rows, b.rows[i])
 		}
 	}
@@ -174,19 +176,20 @@ func (b *overdueStores) Schedule(_ context.Context, partition int, deadlines []s
 	return nil
 }
 
-// P5: overdue orders of a partition with an unavailable primary do not block those of other partitions from the queue.
+// P5: a partition with an unavailable primary does not keep the overdue orders of other partitions out of the delay
+// queue.
 func TestUnavailablePrimaryDoesNotBlockOverdueOrders(t *testing.T) {
 	t.Parallel()
 	b := &overdueStores{Redis: &fakes.Redis{Trace: &fakes.Trace{}}, unavailable: 1, scheduled: make(map[int]int)}
 	for i := range 3 * reconcileBatch {
 		b.rows = append(b.rows, shop.Order{ID: shop.ID(i + 1), State: shop.Pending, Partition: 1})
 	}
-	for _, up := range []int{0, 2} {
-		b.rows = append(b.rows, shop.Order{ID: shop.ID(9000 + up), State: shop.Pending, Partition: up})
+	for _, partition := range []int{0, 2} {
+		b.rows = append(b.rows, shop.Order{ID: shop.ID(9000 + partition), State: shop.Pending, Partition: partition})
 	}
 	r := &Reconciler{Redis: b, Store: b, Effects: effectsOf(b, b, nil)}
 	if err := r.overdue(context.Background(), 0); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("the unreachable primary is not reported: %v", err)
+		t.Errorf("got %v, want ErrTransient for the unavailable primary", err)
 	}
 	if want := map[int]int{0: 1, 2: 1}; !maps.Equal(b.scheduled, want) {
 		t.Errorf("scheduled %v, want %v", b.scheduled, want)

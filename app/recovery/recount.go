@@ -8,12 +8,13 @@ import (
 	"stampede/app/shop"
 )
 
-// recount adds up the holds of a sale during one cycle of the scan, to find counts without a hold and rows without one:
+// recount adds up the holds of a sale during one cycle of the scan, to find counts without a hold and rows without a
+// hold:
 //
 //	free units in the database → mark → holds and their rows, page by page → differences
 //	    the next cycle finds the same → free units → correct, if the mark is unchanged (one script)
 //
-// A difference counts if two cycles in a row found it and nothing has changed meanwhile. In Redis, the mark proves
+// A difference is valid if two consecutive cycles found it and nothing has changed meanwhile. In Redis, the mark proves
 // this; in the database, the free units. The database takes units only for entries in progress, which are absent here,
 // and for holds, which change the mark. So equal free units mean that no order has ended.
 type recount struct {
@@ -26,7 +27,7 @@ type recount struct {
 
 // difference has the compared values of a recount; two recounts with the same result are equal.
 type difference struct {
-	free        int64 // free units by the database's guard before the cycle
+	free        int64 // free units according to the stock guard of the database, read before the cycle
 	held, sold  int64 // sums of the holds
 	unexplained int   // holds without a matching row
 }
@@ -35,16 +36,16 @@ type difference struct {
 type suspicion struct {
 	mark shop.HoldsMark
 	difference
-	published bool // operators were alerted
+	alerted bool // operators were alerted
 }
 
-// begin starts the recount of a sale; nil: the sale cannot be counted now.
-func (r *Reconciler) begin(ctx context.Context, sale shop.SaleRef, free map[shop.ID]int64) (*recount, error) {
+// beginRecount starts the recount of a sale; nil: the sale cannot be counted now.
+func (r *Reconciler) beginRecount(ctx context.Context, sale shop.SaleRef, free map[shop.ID]int64) (*recount, error) {
 	units, known := free[sale.ID]
 	if !known {
 		return nil, nil
 	}
-	mark, err := r.Redis.Mark(ctx, sale)
+	mark, err := r.Redis.HoldsMark(ctx, sale)
 	if err != nil {
 		return nil, fmt.Errorf("mark the holds of sale %s: %w", sale.ID, err)
 	}
@@ -95,8 +96,8 @@ func (c *recount) matches() bool {
 }
 
 // proven reports whether committed rows prove that the holds are all taken units: each hold has its row, and the units
-// that the guard counts as taken are those of the holds and of refunds. Then a counter above the holds belongs to no
-// order.
+// that the guard counts as taken are those of the holds and of refunds. Then the units that a counter has above the
+// holds belong to no order.
 func (c *recount) proven() bool {
 	return c.unexplained == 0 && c.stock() >= 0 && c.free == c.stock()+c.mark.Burnt
 }
@@ -110,7 +111,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 		r.clearSuspicion(c.sale.ID)
 		return nil
 	}
-	if !r.again(c) {
+	if !r.foundAgain(c) {
 		return nil
 	}
 	free, err := r.Store.FreeUnits(ctx, []shop.ID{c.sale.ID})
@@ -141,7 +142,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 
 // reportDifference reports a difference that no row proves, once, and does not repair it.
 func (r *Reconciler) reportDifference(ctx context.Context, c *recount) error {
-	mark, err := r.Redis.Mark(ctx, c.sale)
+	mark, err := r.Redis.HoldsMark(ctx, c.sale)
 	if err != nil || mark != c.mark {
 		return err
 	}
@@ -155,8 +156,8 @@ func (r *Reconciler) reportDifference(ctx context.Context, c *recount) error {
 	return nil
 }
 
-// again reports whether the last cycle found the same difference, and stores that of this cycle.
-func (r *Reconciler) again(c *recount) bool {
+// foundAgain reports whether the last cycle found the same difference, and stores the difference of this cycle.
+func (r *Reconciler) foundAgain(c *recount) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before, known := r.suspicions[c.sale.ID]
@@ -166,7 +167,7 @@ func (r *Reconciler) again(c *recount) bool {
 	if r.suspicions == nil {
 		r.suspicions = make(map[shop.ID]suspicion)
 	}
-	r.suspicions[c.sale.ID] = suspicion{mark: c.mark, difference: c.difference, published: before.published}
+	r.suspicions[c.sale.ID] = suspicion{mark: c.mark, difference: c.difference, alerted: before.alerted}
 	return false
 }
 
@@ -181,20 +182,20 @@ func (r *Reconciler) firstAlert(sale shop.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.suspicions[sale]
-	published := s.published
-	s.published = true
+	alerted := s.alerted
+	s.alerted = true
 	r.suspicions[sale] = s
-	return !published
+	return !alerted
 }
 
-// Mismatched returns how many sales have holds and rows that do not agree, as found by this node. An operator must
-// check them.
+// Mismatched returns the number of sales for which this node found that holds and rows differ. An operator must check
+// these sales.
 func (r *Reconciler) Mismatched() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
 	for _, s := range r.suspicions {
-		if s.published {
+		if s.alerted {
 			n++
 		}
 	}

@@ -10,24 +10,26 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// counted is a sale with one hold of a pending order and counters of two.
-type counted struct {
-	scanned
-	mark  shop.HoldsMark
-	free  int64
-	moves func(turn int) // called before each cycle
+// countedSale is a sale with one hold of a pending order. Its counter has two held units.
+type countedSale struct {
+	scannedSale
+	mark        shop.HoldsMark
+	free        int64
+	beforeCycle func(cycle int) // called before each cycle
 }
 
-func (c *counted) Mark(context.Context, shop.SaleRef) (shop.HoldsMark, error) { return c.mark, nil }
+func (c *countedSale) HoldsMark(context.Context, shop.SaleRef) (shop.HoldsMark, error) {
+	return c.mark, nil
+}
 
-func (c *counted) Correct(_ context.Context, _ shop.SaleRef, to shop.Correction) (bool, error) {
+func (c *countedSale) Correct(_ context.Context, _ shop.SaleRef, to shop.Correction) (bool, error) {
 	c.Add("held %d sold %d stock %d", to.Held, to.Sold, to.Stock)
 	c.mark.Held, c.mark.Sold, c.mark.Stock = to.Held, to.Sold, to.Stock
 	c.mark.HoldChanges++
 	return true, nil
 }
 
-func (c *counted) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, error) {
+func (c *countedSale) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, error) {
 	return map[shop.ID]int64{7: c.free}, nil
 }
 
@@ -36,36 +38,42 @@ func (c *counted) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, erro
 func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change     func(c *counted)
-		turns      int
+		change     func(c *countedSale)
+		cycles     int
 		want       []string
 		mismatched int
 	}{
-		"one turn":              {func(*counted) {}, 1, nil, 0},
-		"a unit without a hold": {func(*counted) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
-		"no difference":         {func(c *counted) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
-		"held where it is sold": {func(c *counted) { c.holds[0].Sold, c.rows[0].State, c.free = true, shop.Paid, 2 }, 3, []string{"held 0 sold 1 stock 2"}, 0},
-		"too few counted":       {func(c *counted) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
-		"units burnt": {func(c *counted) {
+		"one cycle":             {func(*countedSale) {}, 1, nil, 0},
+		"a unit without a hold": {func(*countedSale) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
+		"no difference":         {func(c *countedSale) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
+		"sold unit counted as held": {func(c *countedSale) {
+			c.holds[0].Sold, c.rows[0].State, c.free = true, shop.Paid,
+				2
+		}, 3, []string{"held 0 sold 1 stock 2"}, 0},
+		"held unit not counted": {func(c *countedSale) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
+		"burnt unit": {func(c *countedSale) {
 			c.mark.Burnt, c.mark.Withdrawn, c.mark.Stock, c.free = 1, 1, 0, 2
 		}, 3, []string{"held 1 sold 0 stock 1"}, 0},
-		"the database has less":    {func(c *counted) { c.free = 1 }, 4, nil, 1},
-		"the database has more":    {func(c *counted) { c.free = 3 }, 4, nil, 1},
-		"a hold without a row":     {func(c *counted) { c.rows = nil }, 4, nil, 1},
-		"a row without a hold":     {func(c *counted) { c.mark.Held, c.mark.Stock, c.free = 1, 2, 1 }, 4, nil, 1},
-		"reservations under way":   {func(c *counted) { c.mark.Tickets++ }, 4, nil, 0},
-		"not in Redis":             {func(c *counted) { c.mark = shop.HoldsMark{} }, 4, nil, 0},
-		"late payment":             {func(c *counted) { c.rows[0].State, c.rows[0].TradeNo = shop.Expired, "T" }, 4, nil, 0},
-		"holds move in every turn": {func(c *counted) { c.moves = func(int) { c.mark.HoldChanges++ } }, 4, nil, 0},
-		"the database moves": {func(c *counted) {
-			c.moves = func(turn int) {
-				c.free = int64(2 + turn%2)
+		"fewer free units in the database": {func(c *countedSale) { c.free = 1 }, 4, nil, 1},
+		"more free units in the database":  {func(c *countedSale) { c.free = 3 }, 4, nil, 1},
+		"a hold without a row":             {func(c *countedSale) { c.rows = nil }, 4, nil, 1},
+		"a row without a hold":             {func(c *countedSale) { c.mark.Held, c.mark.Stock, c.free = 1, 2, 1 }, 4, nil, 1},
+		"reservations in progress":         {func(c *countedSale) { c.mark.Tickets++ }, 4, nil, 0},
+		"a sale that is not in Redis":      {func(c *countedSale) { c.mark = shop.HoldsMark{} }, 4, nil, 0},
+		"late payment": {func(c *countedSale) {
+			c.rows[0].State, c.rows[0].TradeNo = shop.Expired,
+				"T"
+		}, 4, nil, 0},
+		"holds change in every cycle": {func(c *countedSale) { c.beforeCycle = func(int) { c.mark.HoldChanges++ } }, 4, nil, 0},
+		"free units in the database change": {func(c *countedSale) {
+			c.beforeCycle = func(cycle int) {
+				c.free = int64(2 + cycle%2)
 			}
 		}, 4, nil, 0},
-		"reported, then corrected": {func(c *counted) {
+		"reported, then corrected": {func(c *countedSale) {
 			c.free = 1
-			c.moves = func(turn int) {
-				if turn == 3 {
+			c.beforeCycle = func(cycle int) {
+				if cycle == 3 {
 					c.free, c.mark.Held, c.mark.Stock = 2, 1, 2
 				}
 			}
@@ -74,8 +82,8 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := &fakes.Trace{}
-			s := &counted{
-				scanned: scanned{
+			s := &countedSale{
+				scannedSale: scannedSale{
 					Redis: &fakes.Redis{Trace: tr},
 					holds: []shop.OpenHold{{Order: 5, Hold: 1, Qty: 1}},
 					rows:  []shop.Order{{ID: 5, User: 9, Qty: 1, Hold: 1, State: shop.Pending}},
@@ -87,15 +95,15 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 			}
 			c.change(s)
 			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
-			for turn := range c.turns {
-				if s.moves != nil {
-					s.moves(turn)
+			for cycle := range c.cycles {
+				if s.beforeCycle != nil {
+					s.beforeCycle(cycle)
 				}
 				fakes.Must(t, r.repairHolds(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 			}
 			if !slices.Equal(tr.Steps, c.want) || r.Mismatched() != c.mismatched ||
 				r.Corrected() != int64(len(c.want)) {
-				t.Errorf("steps %v, want %v; %d mismatched, want %d; %d corrected", tr.Steps, c.want, r.Mismatched(),
+				t.Errorf("got steps %v, want %v; got %d mismatched, want %d; got %d corrected", tr.Steps, c.want, r.Mismatched(),
 					c.mismatched, r.Corrected())
 			}
 		})
@@ -107,10 +115,10 @@ func TestRecountCountsEachHoldOnce(t *testing.T) {
 	t.Parallel()
 	const holds = 2*holdsPerScan + 500
 	tr := &fakes.Trace{}
-	s := &counted{
-		scanned: scanned{Redis: &fakes.Redis{Trace: tr}},
-		mark:    shop.HoldsMark{Counters: shop.Counters{Loaded: true, Held: holds + 1, Initial: holds + 1}},
-		free:    1,
+	s := &countedSale{
+		scannedSale: scannedSale{Redis: &fakes.Redis{Trace: tr}},
+		mark:        shop.HoldsMark{Counters: shop.Counters{Loaded: true, Held: holds + 1, Initial: holds + 1}},
+		free:        1,
 	}
 	for i := range shop.ID(holds) {
 		s.holds = append(s.holds, shop.OpenHold{Order: i + 1, Hold: 1, Qty: 1})
@@ -118,7 +126,7 @@ func TestRecountCountsEachHoldOnce(t *testing.T) {
 	}
 	p := pagedHolds{s}
 	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
-	for range 6 { // three scans a cycle
+	for range 6 { // a cycle has three scans
 		fakes.Must(t, r.repairHolds(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 	}
 	if want := []string{fmt.Sprintf("held %d sold 0 stock 1", holds)}; !slices.Equal(tr.Steps, want) {
@@ -127,7 +135,7 @@ func TestRecountCountsEachHoldOnce(t *testing.T) {
 }
 
 // pagedHolds returns the holds in pages of 1000, with the first hold of each page twice.
-type pagedHolds struct{ *counted }
+type pagedHolds struct{ *countedSale }
 
 func (p pagedHolds) Holds(_ context.Context, _ shop.SaleRef, from uint64) ([]shop.OpenHold, uint64, error) {
 	to := min(from+1000, uint64(len(p.holds)))

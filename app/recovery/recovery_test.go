@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// fakeStores has the state of both stores for partition 0; calls of a pass panic.
+// fakeStores has the state of both stores for partition 0; the calls of a recovery panic.
 type fakeStores struct {
 	Store
 	Redis
@@ -53,8 +53,8 @@ func (s *fakeStores) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.C
 	return found, nil
 }
 
-// inUse is the history of a database that has lost nothing.
-var inUse = shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
+// currentDatabase is the history of a database that has lost nothing.
+var currentDatabase = shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 2, Beat: 9}
 
 // I7, I8: a Redis that has lost a known fact is never trusted: with another epoch, behind the highest seq of a row or
 // of this node, without an accepted order, without its stream, without a loaded sale, or after the promotion of a
@@ -74,28 +74,28 @@ func TestLostWritesAreDetected(t *testing.T) {
 		"nothing lost":         {func(*fakeStores) {}, "", false},
 		"rows not yet written": {func(s *fakeStores) { s.redis.Seq = 95 }, "", false},
 		"everything lost":      {func(s *fakeStores) { s.redis = shop.PartitionState{} }, "no data of it", false},
-		"a restore was broken off": {func(s *fakeStores) {
+		"an unfinished restore": {func(s *fakeStores) {
 			s.redis.Recovering, s.redis.Lost = true, true
 		}, "did not finish", false},
-		"a comparison was broken off": {func(s *fakeStores) { s.redis.Recovering = true }, "", true},
-		"an older copy":               {func(s *fakeStores) { s.redis.Seq = 89 }, "seq 89", false},
-		"a copy from before":          {func(s *fakeStores) { s.redis.Epoch = 3 }, "epoch 3", false},
-		"of another database":         {func(s *fakeStores) { s.redis.Epoch = 5 }, "epoch 5", false},
-		"one sale lost":               {func(s *fakeStores) { s.absent = map[shop.ID]bool{8: true} }, "sale 8", false},
-		"one sale was let go": {func(s *fakeStores) {
+		"an unfinished comparison":   {func(s *fakeStores) { s.redis.Recovering = true }, "", true},
+		"an older copy of Redis":     {func(s *fakeStores) { s.redis.Seq = 89 }, "seq 89", false},
+		"a copy with an older epoch": {func(s *fakeStores) { s.redis.Epoch = 3 }, "epoch 3", false},
+		"a copy with a newer epoch":  {func(s *fakeStores) { s.redis.Epoch = 5 }, "epoch 5", false},
+		"a lost sale":                {func(s *fakeStores) { s.absent = map[shop.ID]bool{8: true} }, "sale 8", false},
+		"a retired sale": {func(s *fakeStores) {
 			s.absent, s.now = map[shop.ID]bool{8: true}, shop.Millis(0).Add(shop.RetireAfter)
 		}, "", false},
-		"behind this node":    {func(s *fakeStores) { s.redis.Seen = 91 }, "has seen 91", false},
-		"caught up by others": {func(s *fakeStores) { s.unknown = []shop.LastOrder{{Order: 55}} }, "order 55", false},
+		"behind this node": {func(s *fakeStores) { s.redis.Seen = 91 }, "has seen 91", false},
+		"a lost order":     {func(s *fakeStores) { s.unknown = []shop.LastOrder{{Order: 55}} }, "order 55", false},
 		"a replica was promoted": {func(s *fakeStores) {
 			s.redis.History, s.redis.Followed = "def", "abc"
 		}, "promoted", false},
 		"promoted more than once": {func(s *fakeStores) {
 			s.redis.History, s.redis.Followed = "def", "fed"
 		}, "promoted", false},
-		"promoted long ago": {func(s *fakeStores) { s.redis.Followed = "fed" }, "", false},
-		"started again":     {func(s *fakeStores) { s.redis.History = "def" }, "", false},
-		"first look of all": {func(s *fakeStores) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, "", false},
+		"promoted long ago":    {func(s *fakeStores) { s.redis.Followed = "fed" }, "", false},
+		"a restarted server":   {func(s *fakeStores) { s.redis.History = "def" }, "", false},
+		"the first inspection": {func(s *fakeStores) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, "", false},
 		"a generation has begun": {func(s *fakeStores) {
 			s.redis.Database.Generation, s.redis.Epoch = 1, 3
 		}, "", true},
@@ -105,10 +105,10 @@ func TestLostWritesAreDetected(t *testing.T) {
 	} {
 		s := &fakeStores{epoch: 4, seq: 90, redis: fine, loaded: []shop.Sale{{ID: 7}, {ID: 8}}}
 		c.change(s)
-		f, err := driverOf(s).inspect(t.Context(), 0, inUse)
+		f, err := driverOf(s).inspect(t.Context(), 0, currentDatabase)
 		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.wantText == "") ||
 			!strings.Contains(f.redisLost, c.wantText) || f.database != c.database {
-			t.Errorf("%s: %+v, %v; want %q, %v", name, f, err, c.wantText, c.database)
+			t.Errorf("%s: got the finding %+v, %v; want redisLost %q, database %v", name, f, err, c.wantText, c.database)
 		}
 	}
 }
@@ -125,15 +125,24 @@ func TestLostHistoriesAreDetected(t *testing.T) {
 		database       shop.DatabaseHistory
 		lost, replaced bool
 	}{
-		"the one in use":                       {inUse, false, false},
-		"later beats":                          {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
-		"a generation that has just begun":     {shop.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
-		"a backup under the same name":         {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
-		"an older backup":                      {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
-		"a replica of it":                      {shop.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
-		"a replica from before":                {shop.DatabaseHistory{Server: "c", Of: "a", Generation: 1, Beat: 5}, true, false},
-		"the one before":                       {shop.DatabaseHistory{Server: "a", Of: "a", Generation: 1, Beat: 99}, true, true},
-		"the one before, a replica since then": {shop.DatabaseHistory{Server: "a", Of: "b", Generation: 2, Beat: 9}, true, false},
+		"the current server": {currentDatabase, false, false},
+		"later beats": {shop.DatabaseHistory{
+			Server: "b", RecoveredServer: "b", Generation: 2,
+			Beat: 12,
+		}, false, false},
+		"a generation that has just begun": {shop.DatabaseHistory{Server: "c", RecoveredServer: "c", Generation: 3}, false, false},
+		"a backup under the same name":     {shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Generation: 2, Beat: 8}, true, false},
+		"an older backup": {shop.DatabaseHistory{
+			Server: "b", RecoveredServer: "b", Generation: 1,
+			Beat: 90,
+		}, true, false},
+		"a replica of the current server": {shop.DatabaseHistory{Server: "c", RecoveredServer: "b", Generation: 2, Beat: 9}, true, false},
+		"an older replica": {shop.DatabaseHistory{
+			Server: "c", RecoveredServer: "a", Generation: 1,
+			Beat: 5,
+		}, true, false},
+		"the replaced server":              {shop.DatabaseHistory{Server: "a", RecoveredServer: "a", Generation: 1, Beat: 99}, true, true},
+		"the replaced server as a replica": {shop.DatabaseHistory{Server: "a", RecoveredServer: "b", Generation: 2, Beat: 9}, true, false},
 	} {
 		all := []shop.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
 		if lost := lostBy(c.database, all); lost != c.lost {
@@ -143,30 +152,30 @@ func TestLostHistoriesAreDetected(t *testing.T) {
 			t.Errorf("%s: got replaced %v by %+v, want %v", name, replaced, by, c.replaced)
 		}
 	}
-	if lostBy(inUse, nil) {
-		t.Error("the first start of all")
+	if lostBy(currentDatabase, nil) {
+		t.Error("without recorded histories: got lost, want not lost")
 	}
 }
 
-// A sale that goes missing later is found after Suspect.
+// After Suspect, an inspection finds a sale that was lost after the first inspection.
 func TestSuspectChecksAllSalesAgain(t *testing.T) {
 	t.Parallel()
 	s := &fakeStores{epoch: 4, redis: shop.PartitionState{Exists: true, Epoch: 4}, loaded: []shop.Sale{{ID: 7}}}
 	d := driverOf(s)
-	ask := func(want bool) {
+	wantLost := func(want bool) {
 		t.Helper()
-		if f, err := d.inspect(t.Context(), 0, inUse); err != nil || f.lost() != want {
-			t.Fatalf("lost because %q, %v; wanted: %v", f.redisLost, err, want)
+		if f, err := d.inspect(t.Context(), 0, currentDatabase); err != nil || f.lost() != want {
+			t.Fatalf("got redisLost %q, %v; want lost %v", f.redisLost, err, want)
 		}
 	}
-	ask(false)
+	wantLost(false)
 	s.absent = map[shop.ID]bool{7: true}
-	ask(false) // all sales were found once: the second look does not check them
+	wantLost(false) // all sales were found once: the second inspection does not check them
 	d.Suspect(0)
-	ask(true)
+	wantLost(true)
 }
 
-// I8: a restarted server may sell after a look that has checked every loaded sale.
+// I8: a restarted server may sell after an inspection that has checked every loaded sale.
 func TestNewHistoryIsConfirmedAfterACheck(t *testing.T) {
 	t.Parallel()
 	s := &fakeStores{
@@ -176,8 +185,8 @@ func TestNewHistoryIsConfirmedAfterACheck(t *testing.T) {
 	d := driverOf(s)
 	check := func(want string) {
 		t.Helper()
-		if _, _, err := d.check(t.Context(), 0, inUse); err != nil || s.confirmed != want {
-			t.Fatalf("confirmed %q, %v; want %q", s.confirmed, err, want)
+		if _, _, err := d.check(t.Context(), 0, currentDatabase); err != nil || s.confirmed != want {
+			t.Fatalf("got the confirmed history %q, %v; want %q", s.confirmed, err, want)
 		}
 	}
 	check("")
@@ -185,8 +194,8 @@ func TestNewHistoryIsConfirmedAfterACheck(t *testing.T) {
 	check("def")
 	s.redis.Confirmed = "def"
 	s.redis.History, s.absent = "ghi", map[shop.ID]bool{7: true}
-	if f, err := d.inspect(t.Context(), 0, inUse); err != nil || !strings.Contains(f.redisLost, "sale 7") {
-		t.Fatalf("lost because %q, %v; sale 7 is missing", f.redisLost, err)
+	if f, err := d.inspect(t.Context(), 0, currentDatabase); err != nil || !strings.Contains(f.redisLost, "sale 7") {
+		t.Fatalf("got redisLost %q, %v; want sale 7", f.redisLost, err)
 	}
 }
 
@@ -219,7 +228,7 @@ func (l *lostData) TouchSince(_ context.Context, ids []shop.ID, since shop.Milli
 }
 
 // P6, F3: the entry proves that a new row was published, and the entries are lost. So new rows that may be unpublished
-// get a new change time. Rows in later states record their publication themselves.
+// get a new change time. For later states, the row itself records the publication.
 func TestRestoreTouchesNewRows(t *testing.T) {
 	t.Parallel()
 	data := &lostData{rows: []shop.Order{
@@ -228,11 +237,11 @@ func TestRestoreTouchesNewRows(t *testing.T) {
 		{ID: 3, User: 5, State: shop.Refused, Rev: 1, PublishedRev: 1},
 		{ID: 4, User: 7, State: shop.Expired, Rev: 2, PublishedRev: 1},
 	}}
-	p := &pass{Driver: &Driver{Redis: data, Store: data}}
+	p := &recoveryRun{Driver: &Driver{Redis: data, Store: data}}
 	if err := p.restore(t.Context(), &shop.Sale{ID: 7, Initial: 9}, 4711); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(data.touched, []shop.ID{1, 3}) || data.since != 4711 {
-		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", data.touched, data.since)
+		t.Errorf("touched %v since %d, want 1 and 3 since 4711", data.touched, data.since)
 	}
 }

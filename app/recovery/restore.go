@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-func (p *pass) restoreAll(ctx context.Context) error {
+func (p *recoveryRun) restoreAll(ctx context.Context) error {
 	publishedUntil, err := p.Store.PublishedUntil(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read the publish mark: %w", err)
@@ -22,7 +22,7 @@ func (p *pass) restoreAll(ctx context.Context) error {
 // restore writes a sale into Redis from its rows, deadlines included. Held, sold and withdrawn units are summed from
 // the same rows that become the holds: a row that changes later keeps its hold until its effects release it. All
 // tickets count as settled: an order without a row was lost or was written again.
-func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
+func (p *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
 	// the list equals sale.Withdrawn.
 	withdrawals, err := p.Store.SettledWithdrawals(ctx, sale.ID)
@@ -32,7 +32,7 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 	state := shop.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Withdrawals: withdrawals}
 	err = p.eachPage(ctx, sale, func(page []shop.Order) error {
 		addOrders(&state, page)
-		return p.touch(ctx, page, publishedUntil)
+		return p.touchNewRows(ctx, page, publishedUntil)
 	})
 	if err != nil {
 		return err
@@ -41,10 +41,10 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 		return fmt.Errorf("keep holds without a row: %w", err)
 	}
 	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
-	if state.Stock < 0 { // a hold without a row that does not fit; otherwise the guard makes this impossible
+	if state.Stock < 0 { // the cause is a hold without a row; for rows, the guard makes this impossible
 		state.BlockedReason = fmt.Sprintf("%d more units are taken than exist", -state.Stock)
 		state.Stock = 0
-		p.problem(sale.ID, 0, "%s", state.BlockedReason)
+		p.addProblem(sale.ID, 0, "%s", state.BlockedReason)
 		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.BlockedReason)
 	}
 	if err := p.Redis.Restore(ctx, p.claim, state); err != nil {
@@ -54,15 +54,15 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 }
 
 // keepHolds keeps the holds of orders without a row, from the records of their buyers. The sale is stuck until an
-// operator has settled them.
-func (p *pass) keepHolds(ctx context.Context, s *shop.SaleState) error {
-	known := make(map[shop.ID]bool, len(s.Orders))
+// operator has settled these orders.
+func (p *recoveryRun) keepHolds(ctx context.Context, s *shop.SaleState) error {
+	hasRow := make(map[shop.ID]bool, len(s.Orders))
 	for i := range s.Orders {
-		known[s.Orders[i].ID] = true
+		hasRow[s.Orders[i].ID] = true
 	}
-	return p.eachHolds(ctx, s.Sale.Ref(), func(holds []shop.OpenHold) error {
+	return p.eachHoldBatch(ctx, s.Sale.Ref(), func(holds []shop.OpenHold) error {
 		for _, h := range holds {
-			if known[h.Order] {
+			if hasRow[h.Order] {
 				continue
 			}
 			e, err := p.Redis.Record(ctx, s.Sale.Ref(), h.Order)
@@ -73,14 +73,14 @@ func (p *pass) keepHolds(ctx context.Context, s *shop.SaleState) error {
 				return err
 			}
 			addOrders(s, []shop.Order{e.Row()})
-			p.stop(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
+			p.markStuck(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
 			s.BlockedReason = p.stuck[s.Sale.ID]
 		}
 		return nil
 	})
 }
 
-// addOrders adds the units of orders according to their rows, and keeps the orders.
+// addOrders adds the orders to the state, and adds their units to the counters according to their rows.
 func addOrders(s *shop.SaleState, orders []shop.Order) {
 	for i := range orders {
 		o := &orders[i]
@@ -108,10 +108,10 @@ func deadlines(s *shop.SaleState) []shop.Deadline {
 	return due
 }
 
-// touch sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry
+// touchNewRows sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry
 // proves the publication, and Redis has lost the entries. In the new epoch, every node reads the changed rows, and
 // clients that reconnect find them. A client that has received the state recognizes it by its rev.
-func (p *pass) touch(ctx context.Context, rows []shop.Order, since shop.Millis) error {
+func (p *recoveryRun) touchNewRows(ctx context.Context, rows []shop.Order, since shop.Millis) error {
 	var ids []shop.ID
 	for i := range rows {
 		if rows[i].Rev == 1 {

@@ -10,13 +10,13 @@ import (
 	"stampede/app/shop"
 )
 
-// Settlement is the decision of an operator about an order whose end no data proves.
+// Settlement is the decision of an operator about an order if no data proves whether the order has ended.
 type Settlement string
 
 const (
-	SettleEnd    Settlement = "end"    // it has ended: its units are for sale again
-	SettleWrite  Settlement = "write"  // it is pending: its row is written from the data in Redis
-	SettleRefund Settlement = "refund" // it was refunded: the refund is entered and sent, once
+	SettleEnd    Settlement = "end"    // the order has ended: its units are for sale again
+	SettleWrite  Settlement = "write"  // the order is pending: its row is written from the data in Redis
+	SettleRefund Settlement = "refund" // the order was refunded: the refund is entered and sent once
 )
 
 // Settle applies an operator's decision about an order and recovers its partition, so that the sale continues if this
@@ -124,7 +124,7 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if err != nil {
 		return err
 	}
-	if letter.ID != "" { // it has the fields that the buyer's record lacks
+	if letter.ID != "" { // the letter has the fields that the buyer's record lacks
 		e.Address = letter.Fields["addr"]
 		price, priceErr := strconv.ParseInt(letter.Fields["price"], 10, 64)
 		version, versionErr := strconv.ParseInt(letter.Fields["version"], 10, 64)

@@ -17,7 +17,7 @@ type Redis interface {
 	Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error)
 	Schedule(ctx context.Context, partition int, deadlines []shop.Deadline) error
 	Holds(ctx context.Context, sale shop.SaleRef, cursor uint64) ([]shop.OpenHold, uint64, error)
-	Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error)
+	HoldsMark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error)
 	Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error)
 	Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudit, error)
 	Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error)
@@ -28,8 +28,8 @@ type Redis interface {
 	State(ctx context.Context, partition int) (shop.PartitionState, error)
 	Missing(ctx context.Context, partition int, epoch int64, rows []shop.LastOrder) ([]shop.LastOrder, error)
 	Confirm(ctx context.Context, partition int, s shop.PartitionState) error
-	Note(ctx context.Context, partition int, h shop.DatabaseHistory) error
-	Accept(ctx context.Context, partition int, server string) error
+	RecordDatabase(ctx context.Context, partition int, h shop.DatabaseHistory) error
+	AcceptServer(ctx context.Context, partition int, server string) error
 	SetEpoch(partition int, epoch int64)
 	Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error
 	EachEntry(ctx context.Context, partition int, each func([]shop.Entry) error) error

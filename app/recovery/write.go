@@ -9,11 +9,11 @@ import (
 	"stampede/app/shop"
 )
 
-// write writes the missing rows of stream entries, the oldest first. A row is pending, with the hold and the deadline
-// from Redis. If its hold is gone, the row is cancelled: an end returned the hold, or a refund withdrew it and compare
-// writes off its units. No row is refused: an entry that does not fit becomes a dead letter and keeps its hold. The
-// Reconciler publishes the rows afterwards, like every unpublished state.
-func (p *pass) write(ctx context.Context) error {
+// writeMissingRows writes the missing rows of stream entries, the oldest first. A row is pending, with the hold and the
+// deadline from Redis. If its hold is gone, the row is cancelled: the end of the order returned the hold, or a refund
+// withdrew the hold and compare writes off its units. No row is refused: an entry whose row cannot be written becomes a
+// dead letter and keeps its hold. The Reconciler publishes the rows afterwards, like every unpublished state.
+func (p *recoveryRun) writeMissingRows(ctx context.Context) error {
 	return p.Redis.EachEntry(ctx, p.partition, func(entries []shop.Entry) error {
 		missing, err := p.withoutRow(ctx, entries)
 		if err != nil {
@@ -23,8 +23,8 @@ func (p *pass) write(ctx context.Context) error {
 		for _, e := range missing {
 			bySale[e.Sale] = append(bySale[e.Sale], e)
 		}
-		for _, of := range bySale {
-			if err := p.writeSome(ctx, of); err != nil {
+		for _, saleEntries := range bySale {
+			if err := p.writeSaleRows(ctx, saleEntries); err != nil {
 				return err
 			}
 		}
@@ -33,10 +33,10 @@ func (p *pass) write(ctx context.Context) error {
 }
 
 // withoutRow returns the entries without a row. Unreadable entries are left to the consumer.
-func (p *pass) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Entry, error) {
+func (p *recoveryRun) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Entry, error) {
 	ids := make([]shop.ID, 0, len(entries))
 	for i := range entries {
-		if entries[i].Bad == nil {
+		if entries[i].ParseErr == nil {
 			ids = append(ids, entries[i].Order)
 		}
 	}
@@ -50,14 +50,14 @@ func (p *pass) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Ent
 	}
 	var missing []shop.Entry
 	for _, e := range entries {
-		if e.Bad == nil && !written[e.Order] {
+		if e.ParseErr == nil && !written[e.Order] {
 			missing = append(missing, e)
 		}
 	}
 	return missing, nil
 }
 
-func (p *pass) writeSome(ctx context.Context, entries []shop.Entry) error {
+func (p *recoveryRun) writeSaleRows(ctx context.Context, entries []shop.Entry) error {
 	rows := make([]shop.NewOrder, len(entries))
 	for i := range entries {
 		rows[i] = entries[i].Row()
@@ -84,9 +84,9 @@ func (p *pass) writeSome(ctx context.Context, entries []shop.Entry) error {
 	return p.insert(ctx, entries, rows)
 }
 
-// insert splits the batch in half on a permanent error until the entry that does not fit is alone. If only Redis has
-// lost writes, no payment was opened for an order without a row.
-func (p *pass) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
+// insert splits the batch in half on a permanent error until a batch has only the entry that cannot be written. If only
+// Redis has lost writes, no payment was opened for an order without a row.
+func (p *recoveryRun) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
 	var watch *shop.PaymentWatch
 	if p.found.database {
 		watch = p.watch(p.closedAt)
@@ -112,7 +112,7 @@ func (p *pass) insert(ctx context.Context, entries []shop.Entry, rows []shop.New
 	return p.insert(ctx, entries[half:], rows[half:])
 }
 
-func (p *pass) setAside(ctx context.Context, e *shop.Entry, why error) error {
+func (p *recoveryRun) setAside(ctx context.Context, e *shop.Entry, cause error) error {
 	written, err := p.Redis.SetAside(ctx, p.claim, e, reasonSetAside)
 	if err != nil {
 		return fmt.Errorf("set the entry of order %s aside: %w", e.Order, err)
@@ -120,7 +120,7 @@ func (p *pass) setAside(ctx context.Context, e *shop.Entry, why error) error {
 	if written {
 		p.report.SetAside++
 		slog.ErrorContext(ctx, "an entry cannot become a row and is a dead letter", "order", e.Order, "sale", e.Sale,
-			"err", why)
+			"err", cause)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (p *pass) setAside(ctx context.Context, e *shop.Entry, why error) error {
 // reasonSetAside is the reason of dead letters for entries that a recovery could not write.
 const reasonSetAside = "recovery"
 
-func (p *pass) productOf(sale shop.ID) string {
+func (p *recoveryRun) productOf(sale shop.ID) string {
 	for i := range p.sales {
 		if p.sales[i].ID == sale {
 			return p.sales[i].Product.Name

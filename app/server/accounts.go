@@ -28,7 +28,7 @@ func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
 // removeInterval is the interval between deletions of expired rows.
 const removeInterval = time.Hour
 
-// removeExpiredAccounts deletes accounts that were never activated and expired logins, links and revocations.
+// removeExpiredAccounts deletes accounts that were never activated, and expired logins, links and revocations.
 func (p *parts) removeExpiredAccounts(ctx context.Context) error {
 	return shop.Repeat(ctx, removeInterval, "remove expired data of accounts", func(ctx context.Context) error {
 		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())

@@ -29,7 +29,7 @@ type backOffice struct {
 // composeOutbox connects the flows after a payment and adds their services.
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
-	p.services.askRefund = &payment.RefundRequests{
+	p.services.refundRequests = &payment.RefundRequests{
 		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 	}
 	p.services.refunds = &backoffice.RefundService{Store: p.stores.db, RedisTime: p.inventory.Now, Effects: p.effects}
@@ -42,12 +42,12 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 			Gateway: p.gateway, Store: p.stores.db, Redis: p.inventory,
 			Effects: p.effects,
 		}
-		showRefunds(registry, b.refunder)
+		exportRefunds(registry, b.refunder)
 	}
 	if c.WebhookURL != "" {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
 		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
-		showDeliveries(registry, b.delivery, "stampede_webhook_deliveries_total",
+		exportDeliveries(registry, b.delivery, "stampede_webhook_deliveries_total",
 			"Deliveries to the webhook: `taken`, `parked` (rejected permanently) or `undelivered` (retried).",
 			[3]string{"taken", "parked", "undelivered"})
 	}
@@ -75,15 +75,16 @@ func (b *backOffice) start(d *jobs, c *Config) {
 	}
 }
 
-// showDeliveries exports the results of this node's attempts, under their names in the order of Deliverer.Counts.
-func showDeliveries(registry *prometheus.Registry, d *streams.Deliverer, name, help string, results [3]string) {
+// exportDeliveries exports the results of this node's attempts. `results` has the label values, in the order of
+// Deliverer.Counts.
+func exportDeliveries(registry *prometheus.Registry, d *streams.Deliverer, name, help string, results [3]string) {
 	for i, result := range results {
 		counter(registry, name, help, func() int64 { return d.Counts()[i] }, "result", result)
 	}
 }
 
-// showRefunds exports the refunds that wait for an operator or for the gateway.
-func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
+// exportRefunds exports the refunds that wait for an operator or for the gateway.
+func exportRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 	for state, count := range map[payment.RefundState]func(payment.RefundBacklog) int64{
 		payment.RefundRequested: func(b payment.RefundBacklog) int64 { return b.Requested },
 		payment.RefundOpen:      func(b payment.RefundBacklog) int64 { return b.Open },

@@ -7,7 +7,7 @@ import (
 	"stampede/streams"
 )
 
-// Builds with the tag bench can also run the simple mode for comparison. This build cannot.
+// Builds with the tag bench also have a simple mode for comparison. This build does not have it.
 
 func setBenchMode(map[string]string) {}
 

@@ -16,7 +16,7 @@ import (
 	"stampede/streams"
 )
 
-// boardParts holds the figures of this node and the feed of the operators' board.
+// boardParts holds the counters of this node and the feed of the live board.
 type boardParts struct {
 	counters *board.Counters
 	latency  *board.BuyLatency
@@ -27,13 +27,13 @@ type boardParts struct {
 }
 
 // composeBoard connects the live board and exports its counts as metrics.
-func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics, registry *prometheus.Registry) {
+func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.Metrics, registry *prometheus.Registry) {
 	b := &p.board
 	b.feed = &board.Feed{
 		Reader: &board.Reader{
 			Redis: p.inventory, Catalogue: p.catalogue, Now: p.clock.Now,
 		},
-		Redis: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, counted),
+		Redis: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, streamMetrics),
 	}
 	all := &b.counters.All
 	counter(registry, "stampede_buys_total",
@@ -55,7 +55,7 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
 }
 
-// firstPublished records the time from buy to order event, for orders whose id this node minted.
+// firstPublished records the time from buy to order event, for orders whose id this node generated.
 func (p *parts) firstPublished(order, sale shop.ID) {
 	if age, own := p.lease.Age(order); own {
 		if !p.catalogue.IsHidden(sale) {
@@ -83,7 +83,7 @@ func (p *parts) countRejected(sale shop.ID, layer shop.Layer, err error) {
 // sampler returns a function that reads the state and the counters of this node. CPU load is measured between two
 // calls.
 func (p *parts) sampler(
-	c *Config, version string, counted *streams.Metrics,
+	c *Config, version string, streamMetrics *streams.Metrics,
 ) func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
 	start, roles, all := time.Now(), c.Roles.names(), &p.board.counters.All
 	busy, measuredAt := cpuTime(), time.Now()
@@ -98,15 +98,15 @@ func (p *parts) sampler(
 		n.Sockets, n.Users = p.hub.Sizes()
 		n.Risk = p.recovery.Risk()
 		used, now := cpuTime(), time.Now()
-		if over := now.Sub(measuredAt); over > 0 {
-			n.CPU = float64((used-busy)*100/over) / 100
+		if elapsed := now.Sub(measuredAt); elapsed > 0 {
+			n.CPU = float64((used-busy)*100/elapsed) / 100
 		}
 		busy, measuredAt = used, now
 		f := board.Flow{
 			Buys: all.Attempts(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
 			Errors: loggedErrors.Load(), Refused: all.Refused(), Latency: p.board.latency.Counts(),
 		}
-		f.Confirmed = counted.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
+		f.Confirmed = streamMetrics.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
 		return n, p.paymentFigures(), f
 	}
 }

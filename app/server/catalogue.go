@@ -38,12 +38,12 @@ func (p *parts) removeUnusedPictures(ctx context.Context) error {
 	})
 }
 
-// falsePositives is the fraction of unknown sale ids that pass the filter and cause a database read.
-const falsePositives = 0.001
+// falsePositiveRate is the fraction of unknown sale ids that pass the filter and cause a database read.
+const falsePositiveRate = 0.001
 
 // newIDFilter returns a Bloom filter of all sale ids.
 func newIDFilter(ids []shop.ID) catalog.IDFilter {
-	bits := bloom.NewWithEstimates(uint(max(len(ids), 1024)), falsePositives)
+	bits := bloom.NewWithEstimates(uint(max(len(ids), 1024)), falsePositiveRate)
 	for _, id := range ids {
 		bits.Add(idBytes(id))
 	}

@@ -30,7 +30,7 @@ import (
 	"stampede/streams"
 )
 
-// parts holds the connected parts of a node. None of them runs before startJobs.
+// parts holds the connected parts of a node. No part runs before startJobs, except the exporter of traces.
 type parts struct {
 	stores    *stores
 	lease     *store.NodeLease
@@ -73,7 +73,8 @@ type parts struct {
 	stale chan int // partitions whose state in Redis differs from this node's view
 }
 
-// compose connects the parts. Flows define the ports; streams and realtime are connected only here.
+// compose connects the parts. The packages of the flows define interfaces; compose implements them with streams, store
+// and realtime.
 func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
 	c, registry, version := &s.config, s.registry, s.options.Version
 	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
@@ -138,7 +139,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		"Buys rejected with sold_out by a flag of this node, without Redis.", p.soldOut.Rejected)
 	p.ticker = &catalog.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Clock: p.clock,
-		Every: p.switches.TickEvery,
+		Interval: p.switches.TickEvery,
 	}
 	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
@@ -212,7 +213,7 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 			Watch:               s.storefront.Watch, BuyAsync: s.checkout.BuyAsync,
 			RequestPass: p.passService.RequestPass,
 			SolvePass:   p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
-			RequestRefund: s.askRefund.RequestRefund,
+			RequestRefund: s.refundRequests.RequestRefund,
 			SetAddress:    s.orderAddresses.SetAddress,
 			OrdersOf:      s.orders.OrdersOf,
 		},
@@ -231,7 +232,7 @@ func newSeeder(db *store.Store, lease *store.NodeLease, partitions int) *demo.Se
 	return &demo.Seeder{Store: db, Mint: lease.Mint, Partitions: partitions}
 }
 
-// onStale requests a check of the partition. It runs on the path of a buy, so it never blocks.
+// onStale requests a check of the partition. It never blocks, because buys call it.
 func (p *parts) onStale(partition int) {
 	select {
 	case p.stale <- partition:
@@ -239,8 +240,8 @@ func (p *parts) onStale(partition int) {
 	}
 }
 
-// onLost handles a sale that the database records as loaded and Redis does not have. It requests recovery of the
-// partition.
+// onLost requests the recovery of a partition. It is called for a sale that is loaded according to the database, but
+// missing in Redis.
 func (p *parts) onLost(partition int) {
 	slog.Error("Redis has lost a loaded sale; the partition needs a recovery", "partition", partition)
 	p.recovery.Suspect(partition)

@@ -10,7 +10,7 @@ import (
 
 // Config holds all settings. Each field is one environment variable: the tag env is its name after the prefix, the tag
 // does describes effect and unit (stampede serve --help). Load fills Config and reports invalid values. No other code
-// reads the environment. Secrets can also come from a file, named by the same variable with _FILE.
+// reads the environment. Secrets can also come from a file, whose path is in the same variable with _FILE.
 type Config struct {
 	// Stores. With both addresses the server uses real stores, with neither it uses embedded ones.
 	RedisURL        Secret `env:"REDIS_URL" secret:"true" does:"redis://[user:password@]host:port/db; redis-cluster://…@host:port,host:port; redis-sentinel://…@host:port,host:port/MASTER?db=0; rediss… for TLS"`
@@ -37,8 +37,8 @@ type Config struct {
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"more origins that may open sockets, e.g. https://shop.example"`
 	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front, whose X-Real-IP, or else X-Forwarded-For, the node trusts; unset: all clients behind a proxy count as one address"`
 
-	// Rate limits (package limits). The preset applies to every limit below that is not set itself. The tag strict is
-	// the value of the preset strict. 0 disables a limit where its description states so.
+	// Rate limits (package limits). The preset applies to every limit below that is not set itself. The tag `strict` is
+	// the value of the preset `strict`. 0 disables a limit if its description states this.
 	Limits         string `env:"LIMITS" envDefault:"default" does:"preset of the limits from here to MAX_CONNS_PER_IP: default (admits an office of 200 people behind one address) or strict; a limit with its own value overrides the preset"`
 	AuthRate       int    `env:"AUTH_RATE" envDefault:"600" strict:"60" does:"logins per minute and client address, after the burst; 0: no limit"`
 	AuthBurst      int    `env:"AUTH_BURST" envDefault:"1000" strict:"20" does:"burst of logins per client address; an office or a mobile carrier shares one address"`
@@ -119,7 +119,7 @@ const prefix = "STAMPEDE_"
 // Embedded reports whether no real stores are configured.
 func (c *Config) Embedded() bool { return c.RedisURL == "" && c.MySQLDSN == "" }
 
-// check validates ranges and relations. It returns at most one problem per variable.
+// check validates single values and combinations of values. It returns at most one problem per variable.
 func (c *Config) check() []Problem {
 	var p problems
 	switch {
@@ -207,8 +207,8 @@ func checkAddress(address string) string {
 
 // checkLoopback accepts loopback addresses only: the embedded Redis has no password.
 func checkLoopback(address string) string {
-	if wrong := checkAddress(address); wrong != "" {
-		return wrong
+	if problem := checkAddress(address); problem != "" {
+		return problem
 	}
 	host, _, _ := net.SplitHostPort(address)
 	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {

@@ -10,7 +10,7 @@ type Variable struct {
 	Name        string `json:"name"`
 	Description string `json:"does"`
 	Default     string `json:"default"`
-	Strict      string `json:"strict,omitempty"` // default with the preset strict
+	Strict      string `json:"strict,omitempty"` // default with the preset `strict`
 	Secret      bool   `json:"secret"`           // can also be given as Name_FILE
 
 	field  string // name of the field of Config

@@ -71,16 +71,16 @@ func (p *problems) checkDuration(name string, d, low, high time.Duration) {
 // lists every invalid variable.
 func Load(environ []string) (Config, error) {
 	var p problems
-	vars, known := stampedeVariables(environ), names()
+	vars, known := stampedeVariables(environ), variablesByName()
 	exposed := readSecretFiles(vars, known, &p)
 	setCrashPoint(vars, &p)
 	setBenchMode(vars)
 	for name := range vars {
 		if _, ok := known[name]; !ok && !slices.Contains(ignoredVariables, name) {
-			p.add(name, unknown(name, known))
+			p.add(name, unknownMessage(name, known))
 		}
 	}
-	presets(vars)
+	applyPreset(vars)
 	var c Config
 	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
 	unreadable := parseProblems(err, vars, known, &p)
@@ -98,7 +98,8 @@ func Load(environ []string) (Config, error) {
 	return c, nil
 }
 
-// stampedeVariables returns the variables with the program's prefix, without it. Empty values count as not set.
+// stampedeVariables returns the values of the variables with the program's prefix, by their names without the prefix.
+// Empty values count as not set.
 func stampedeVariables(environ []string) map[string]string {
 	vars := make(map[string]string)
 	for _, line := range environ {
@@ -110,8 +111,8 @@ func stampedeVariables(environ []string) map[string]string {
 	return vars
 }
 
-// names returns all variables by their names without the prefix.
-func names() map[string]Variable {
+// variablesByName returns all variables by their names without the prefix.
+func variablesByName() map[string]Variable {
 	known := make(map[string]Variable)
 	for _, v := range Variables() {
 		known[strings.TrimPrefix(v.Name, prefix)] = v
@@ -127,10 +128,10 @@ func parseProblems(err error, vars map[string]string, known map[string]Variable,
 	if !ok {
 		return unreadable
 	}
-	for _, one := range all.Errors {
-		parse, ok := errors.AsType[env.ParseError](one)
+	for _, failure := range all.Errors {
+		parse, ok := errors.AsType[env.ParseError](failure)
 		if !ok {
-			p.add("…", one.Error())
+			p.add("…", failure.Error())
 			continue
 		}
 		for name, v := range known {
@@ -143,8 +144,8 @@ func parseProblems(err error, vars map[string]string, known map[string]Variable,
 	return unreadable
 }
 
-// parseErrorText describes the expected value. Our own types supply their own message. Secrets are strings, which
-// always parse, so the message never contains a secret.
+// parseErrorText describes the expected value. The types in config_types.go and slot_times.go supply their own
+// messages. Secrets are strings, which always parse, so the message never contains a secret.
 func parseErrorText(e env.ParseError, value string) string {
 	switch {
 	case e.Type == reflect.TypeFor[time.Duration]():
@@ -159,8 +160,8 @@ func parseErrorText(e env.ParseError, value string) string {
 	return e.Err.Error()
 }
 
-// unknown reports an unknown variable and suggests the most similar name.
-func unknown(name string, known map[string]Variable) string {
+// unknownMessage returns the message about an unknown variable, with the most similar name.
+func unknownMessage(name string, known map[string]Variable) string {
 	best, distance := "", 4
 	for candidate := range known {
 		if d := editDistance(name, candidate); d < distance {

@@ -38,7 +38,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 				// Most values are invalid for their variable: the test covers only the reading of files.
 				var p problems
 				vars := map[string]string{strings.TrimPrefix(v.Name, prefix) + "_FILE": secretFile(t, secret+end, 0o400)}
-				readSecretFiles(vars, names(), &p)
+				readSecretFiles(vars, variablesByName(), &p)
 				if got := vars[strings.TrimPrefix(v.Name, prefix)]; got != secret || len(vars) != 1 || p.found != nil {
 					t.Errorf("file that ends with %q: %v, problems %v", end, vars, p.found)
 				}
@@ -55,7 +55,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 		})
 	}
 	if found < 10 {
-		t.Errorf("%d secrets", found)
+		t.Errorf("got %d secrets, want at least 10", found)
 	}
 }
 
@@ -63,22 +63,22 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 func TestInvalidSecretFilesAreReportedWithoutContent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ path, want string }{
-		"absent":   {filepath.Join(t.TempDir(), "absent"), "no such file"},
-		"a folder": {t.TempDir(), "is a directory"},
-		"empty":    {secretFile(t, "\r\n", 0o400), "empty file"},
-		"endless":  {"/dev/zero", "longer than 1 MiB"},
-		"no text":  {secretFile(t, goodSecret+"\x00", 0o400), "no text"},
+		"absent file":  {filepath.Join(t.TempDir(), "absent"), "no such file"},
+		"a folder":     {t.TempDir(), "is a directory"},
+		"empty file":   {secretFile(t, "\r\n", 0o400), "empty file"},
+		"endless file": {"/dev/zero", "longer than 1 MiB"},
+		"no text":      {secretFile(t, goodSecret+"\x00", 0o400), "no text"},
 	} {
 		_, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + c.path})
 		if err == nil || !strings.Contains(err.Error(), "STAMPEDE_JWT_SECRET_FILE") || !strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), goodSecret) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %q and no content", name, err, c.want)
 		}
 	}
 	path := secretFile(t, goodSecret, 0o400)
 	_, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path, "STAMPEDE_JWT_SECRET=" + goodSecret})
 	if err == nil || !strings.Contains(err.Error(), "is set together with STAMPEDE_JWT_SECRET") {
-		t.Errorf("both: %v", err)
+		t.Errorf("variable and file: got %v, want an error about both", err)
 	}
 	if _, err := Load([]string{"STAMPEDE_LISTEN_FILE=" + path}); err == nil || !strings.Contains(err.Error(), "_FILE") {
 		t.Errorf("a _FILE variable of a setting that is not secret: %v", err)
@@ -104,7 +104,7 @@ func TestPublicSecretFilesAreReported(t *testing.T) {
 		warned := fmt.Sprint(c.Warnings())
 		if strings.Contains(warned, "STAMPEDE_JWT_SECRET_FILE names a file that all users") != exposed ||
 			strings.Contains(warned, path) != exposed {
-			t.Errorf("%04o: %s", mode, warned)
+			t.Errorf("secret file with mode %04o: got warnings %s, want one: %v", mode, warned, exposed)
 		}
 	}
 	for mode, exposed := range map[os.FileMode]bool{0o700: false, 0o750: false, 0o755: true, 0o701: true} {
@@ -115,13 +115,13 @@ func TestPublicSecretFilesAreReported(t *testing.T) {
 		c, err := Load([]string{"STAMPEDE_DATA=" + data})
 		warned := fmt.Sprint(c.Warnings())
 		if err != nil || strings.Contains(warned, "STAMPEDE_DATA is a folder") != exposed {
-			t.Errorf("a data folder %04o: %s, %v", mode, warned, err)
+			t.Errorf("data folder with mode %04o: got warnings %s, %v, want one: %v", mode, warned, err, exposed)
 		}
 	}
 	var p problems
 	public := map[string]string{"MYSQL_CA_FILE": secretFile(t, "-----BEGIN CERTIFICATE-----", 0o644)}
-	if warned := readSecretFiles(public, names(), &p); warned != nil || p.found != nil {
-		t.Errorf("a certificate: %v, %v", warned, p.found)
+	if warned := readSecretFiles(public, variablesByName(), &p); warned != nil || p.found != nil {
+		t.Errorf("certificate: got warnings %v, problems %v, want none", warned, p.found)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestTrivialSecretsAndOpenProxiesAreReported(t *testing.T) {
 			}
 		}
 		if (warned != "") != (want != "") || !strings.Contains(warned, want) {
-			t.Errorf("%s: %q, want %q", setting, warned, want)
+			t.Errorf("%s: got warning %q, want %q", setting, warned, want)
 		}
 	}
 }
@@ -200,9 +200,9 @@ func TestMySQLReplicaNeedsAPrimary(t *testing.T) {
 		environ []string
 		want    string
 	}{
-		"of nothing": {with(replica(dsn)), "STAMPEDE_MYSQL_DSN is not"},
-		"no address": {with(database, replica("replica:3306")), "STAMPEDE_MYSQL_REPLICA_DSN"},
-		"of any server's": {
+		"replica without a primary": {with(replica(dsn)), "STAMPEDE_MYSQL_DSN is not"},
+		"invalid DSN":               {with(database, replica("replica:3306")), "STAMPEDE_MYSQL_REPLICA_DSN"},
+		"replica without TLS verification": {
 			with(database, replica(dsn), "STAMPEDE_MYSQL_CA_FILE="+filepath.Join("testdata", "ca.pem")),
 			"STAMPEDE_MYSQL_REPLICA_DSN does not end with ?tls=true",
 		},

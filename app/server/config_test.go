@@ -21,14 +21,14 @@ func TestLoadAppliesTheDefaults(t *testing.T) {
 	}
 	if !c.Embedded() || c.Listen != "127.0.0.1:8080" || c.PayWindow != 5*time.Minute || c.Partitions != 8 ||
 		c.GuestLogin {
-		t.Errorf("got %+v", c)
+		t.Errorf("got %+v, want the default values", c)
 	}
 	if c.Roles != (Roles{API: true, Worker: true, Sweeper: true}) {
-		t.Errorf("roles %v", c.Roles)
+		t.Errorf("got roles %v, want all roles", c.Roles)
 	}
 	if len(c.Slots) != 8 || c.Slots[0] != (demo.Hours{Opens: 8 * time.Hour, Closes: 10 * time.Hour}) ||
 		c.Slots[7].Closes != 24*time.Hour {
-		t.Errorf("slots %v", c.Slots)
+		t.Errorf("got slots %v, want 8 from 08:00 to 24:00", c.Slots)
 	}
 }
 
@@ -44,7 +44,7 @@ func TestLoadAcceptsRealStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Embedded() || c.Roles.Worker || c.Proxies.String() != "10.0.0.0/8,127.0.0.1/32" {
-		t.Errorf("got %+v", c)
+		t.Errorf("got %+v, want real stores, no worker and two proxies", c)
 	}
 }
 
@@ -92,21 +92,21 @@ func TestInvalidValuesNameTheVariable(t *testing.T) {
 		"REDIS_REPLICAS=9":                       "want 0 to 5",
 		"MYSQL_DSN=nonsense":                     "want user:password@tcp",
 		"LISTN=:80":                              "did you mean STAMPEDE_LISTEN?",
-		"COLOUR_OF_THE_DOOR=red":                 "is not a variable",
+		"UNRELATED_SETTING=red":                  "is not a variable",
 	} {
 		_, err := Load([]string{prefix + line})
-		var wrong *ConfigError
-		if !errors.As(err, &wrong) {
-			t.Errorf("%s: got %v", line, err)
+		var configErr *ConfigError
+		if !errors.As(err, &configErr) {
+			t.Errorf("%s: got %v, want a ConfigError", line, err)
 			continue
 		}
 		name, _, _ := strings.Cut(line, "=")
 		found := false
-		for _, p := range wrong.Problems {
+		for _, p := range configErr.Problems {
 			found = found || p.Variable == prefix+name && strings.Contains(p.Message, want)
 		}
 		if !found {
-			t.Errorf("%s: %v, want %q", line, err, want)
+			t.Errorf("%s: got %v, want %q", line, err, want)
 		}
 	}
 }
@@ -130,16 +130,17 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 		"STAMPEDE_LISTEN=x", "STAMPEDE_PARTITIONS=x", "STAMPEDE_PAY_WINDOW=x",
 		"STAMPEDE_REDIS_URL=redis://127.0.0.1:6379",
 	})
-	var wrong *ConfigError
-	if !errors.As(err, &wrong) {
+	var configErr *ConfigError
+	if !errors.As(err, &configErr) {
 		t.Fatal(err)
 	}
 	var named []string
-	for _, p := range wrong.Problems {
+	for _, p := range configErr.Problems {
 		named = append(named, strings.TrimPrefix(p.Variable, prefix))
 	}
-	if got := fmt.Sprint(named); got != "[JWT_SECRET LISTEN MYSQL_DSN PARTITIONS PAY_WINDOW]" {
-		t.Errorf("problems of %s", got)
+	const want = "[JWT_SECRET LISTEN MYSQL_DSN PARTITIONS PAY_WINDOW]"
+	if got := fmt.Sprint(named); got != want {
+		t.Errorf("got problems of %s, want %s", got, want)
 	}
 }
 
@@ -147,7 +148,7 @@ func TestEveryVariableHasADescription(t *testing.T) {
 	t.Parallel()
 	for _, v := range Variables() {
 		if v.Description == "" || v.Name == prefix {
-			t.Errorf("%+v", v)
+			t.Errorf("variable without a name or a description: %+v", v)
 		}
 	}
 }
@@ -182,25 +183,25 @@ func TestVariablesOverrideTheLimitPreset(t *testing.T) {
 	}
 	defaults, strict := load(), load("STAMPEDE_LIMITS=strict")
 	if defaults.BuyRate != 100 || defaults.BuyUserRate != 5 || defaults.BuyAllRate != 100_000 {
-		t.Errorf("default: %+v", defaults.classes()[limits.Buy])
+		t.Errorf("preset default: got %+v, want 100, 5 and 100000 buys per second", defaults.classes()[limits.Buy])
 	}
 	if strict.BuyAllRate != 1000 || strict.BuyRate != 10 || strict.BuyUserRate != 1 || strict.BuyUserBurst != 1 {
-		t.Errorf("strict: %+v", strict.classes()[limits.Buy])
+		t.Errorf("preset strict: got %+v, want 10, 1 and 1000 buys per second", strict.classes()[limits.Buy])
 	}
-	own := load("STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_RATE=77", "STAMPEDE_BUY_USER_RATE=0")
-	if own.BuyRate != 77 || own.BuyUserRate != 0 || own.BuyAllRate != 1000 {
-		t.Errorf("strict with own figures: %+v", own.classes()[limits.Buy])
+	overridden := load("STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_RATE=77", "STAMPEDE_BUY_USER_RATE=0")
+	if overridden.BuyRate != 77 || overridden.BuyUserRate != 0 || overridden.BuyAllRate != 1000 {
+		t.Errorf("preset strict with overrides: got %+v, want 77, 0 and 1000 buys per second", overridden.classes()[limits.Buy])
 	}
-	figures := 0
+	strictValues := 0
 	for _, v := range Variables() {
 		if v.Strict != "" {
-			figures++
+			strictValues++
 			if v.Strict == v.Default {
 				t.Errorf("%s is no stricter in the preset strict", v.Name)
 			}
 		}
 	}
-	if figures < 14 {
-		t.Errorf("the preset strict sets %d figures", figures)
+	if strictValues < 14 {
+		t.Errorf("the preset strict sets %d values, want at least 14", strictValues)
 	}
 }

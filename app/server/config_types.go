@@ -36,11 +36,11 @@ type List []string
 
 // UnmarshalText never fails.
 func (l *List) UnmarshalText(text []byte) error {
-	*l = listOf(text)
+	*l = splitList(text)
 	return nil
 }
 
-func listOf(text []byte) (l List) {
+func splitList(text []byte) (l List) {
 	for part := range strings.SplitSeq(string(text), ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			l = append(l, part)
@@ -57,7 +57,7 @@ type CIDRs []netip.Prefix
 // UnmarshalText parses a comma-separated list. The error names the invalid part.
 func (c *CIDRs) UnmarshalText(text []byte) error {
 	*c = nil
-	for _, part := range listOf(text) {
+	for _, part := range splitList(text) {
 		if ip, err := netip.ParseAddr(part); err == nil {
 			*c = append(*c, netip.PrefixFrom(ip, ip.BitLen()))
 			continue
@@ -83,8 +83,8 @@ func (c CIDRs) String() string {
 // unpaid orders and repairs missed work.
 type Roles struct{ API, Worker, Sweeper bool }
 
-// byName returns the roles in their fixed order.
-func (r *Roles) byName() []role {
+// inOrder returns the roles in their fixed order.
+func (r *Roles) inOrder() []role {
 	return []role{{"api", &r.API}, {"worker", &r.Worker}, {"sweeper", &r.Sweeper}}
 }
 
@@ -96,7 +96,7 @@ type role struct {
 // UnmarshalText requires at least one role and rejects unknown ones.
 func (r *Roles) UnmarshalText(text []byte) error {
 	*r = Roles{}
-	parts, all := listOf(text), r.byName()
+	parts, all := splitList(text), r.inOrder()
 	for _, part := range parts {
 		i := slices.IndexFunc(all, func(known role) bool { return known.name == part })
 		if i < 0 {
@@ -113,7 +113,7 @@ func (r *Roles) UnmarshalText(text []byte) error {
 // names returns the enabled roles, never nil.
 func (r Roles) names() []string {
 	names := []string{}
-	for _, known := range r.byName() {
+	for _, known := range r.inOrder() {
 		if *known.on {
 			names = append(names, known.name)
 		}

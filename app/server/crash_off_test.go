@@ -15,7 +15,7 @@ func TestShippedProgramHasNoCrashPoints(t *testing.T) {
 	for _, point := range faults.Names() {
 		_, err := Load([]string{"STAMPEDE_CRASH_AT=" + point})
 		if err == nil || !strings.Contains(err.Error(), "STAMPEDE_CRASH_AT is not a variable") {
-			t.Errorf("armed at %s: %v", point, err)
+			t.Errorf("crash point %s: got %v, want an unknown variable", point, err)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func sendSignal(point string, signal syscall.Signal) {
 
 func hookStore(db *store.Store) {
 	if a := crashPoint.Load(); a != nil {
-		db.Around = faults.Transactions(a.Fault)
+		db.WrapTransaction = faults.Transactions(a.Fault)
 	}
 }
 

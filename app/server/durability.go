@@ -29,8 +29,8 @@ type MissingFeature struct {
 	Message string `json:"message"` // the attempted operation and the store's error
 }
 
-// missing tries every required operation. Migrations can run under another account, so privileges that only migrations
-// need are missing only while migrations are pending.
+// missing tries every required operation and returns the failed operations. Migrations can run under another account.
+// So privileges that only migrations need are reported only while migrations are pending.
 func (s *stores) missing(ctx context.Context) []MissingFeature {
 	var found []MissingFeature
 	for _, err := range streams.CheckCommands(ctx, s.client) {
@@ -65,7 +65,8 @@ var redisRequirements = []redisRequirement{
 // maxClockSkew is the largest tolerated difference between the clocks of a cluster's primaries.
 const maxClockSkew = 100 * time.Millisecond
 
-// weaknesses checks both stores. A managed Redis may hide its settings: they are reported, but the server starts.
+// weaknesses checks the settings of Redis and MySQL. A managed Redis may hide settings: hidden settings are reported,
+// but the server starts.
 func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	var found []Weakness
 	err := s.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
@@ -93,8 +94,8 @@ func redisWeaknesses(
 	ctx context.Context, name string, server *redis.Client, wants []redisRequirement,
 ) (found []Weakness) {
 	for _, w := range wants {
-		if is, ok := redisSetting(ctx, server, w.setting); is != w.want {
-			weak := store.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}
+		if value, ok := redisSetting(ctx, server, w.setting); value != w.want {
+			weak := store.WeakSetting{Setting: w.setting, Is: value, Want: w.want, Risk: w.risk}
 			found = append(found, weaknessOf(name, weak, w.refused && ok))
 		}
 	}
@@ -112,7 +113,7 @@ func redisSetting(ctx context.Context, client *redis.Client, name string) (strin
 	return value, ok && err == nil
 }
 
-// refuseWeak logs every weakness. It returns an error for those that break promises, unless allow is true.
+// refuseWeak logs weaknesses. It returns an error for refused weaknesses, unless `allow` is true.
 func refuseWeak(ctx context.Context, found []Weakness, allow bool) error {
 	var refused []string
 	for _, w := range found {
@@ -158,10 +159,10 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 			online, s.replicas)}, false))
 	case s.replicas == 0 && online > 0:
 		const setting = "min-replicas-to-write"
-		if is, ok := redisSetting(ctx, server, setting); ok && is == "0" {
+		if value, ok := redisSetting(ctx, server, setting); ok && value == "0" {
 			const risk = "a promoted replica may lack any number of confirmed buys" +
 				" (with STAMPEDE_REDIS_REPLICAS, each buy waits for replicas)"
-			weak := store.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
+			weak := store.WeakSetting{Setting: setting, Is: value, Want: "1", Risk: risk}
 			found = append(found, weaknessOf(name, weak, false))
 		}
 	}

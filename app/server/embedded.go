@@ -36,7 +36,7 @@ func (f folder) redisAddr() string { return filepath.Join(string(f), "redis.addr
 
 func (f folder) mails() string { return filepath.Join(string(f), "mail") }
 
-func (f folder) make() error {
+func (f folder) create() error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return fmt.Errorf("create the data folder (STAMPEDE_DATA): %w", err)
 	}
@@ -58,8 +58,8 @@ func (f folder) lock() (*os.File, error) {
 	return file, nil
 }
 
-// removeRedisAddress deletes the database but keeps the signing key, so that users stay logged in.
-func (f folder) removeRedisAddress() error {
+// removeDatabase deletes the database but keeps the signing key, so that users stay logged in.
+func (f folder) removeDatabase() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(f.database() + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("delete the earlier shop: %w", err)
@@ -131,21 +131,21 @@ func (e *embeddedRedis) run(ctx context.Context) error {
 }
 
 func (e *embeddedRedis) close() {
-	_ = os.Remove(e.folder.redisAddr()) // tools detect a stale file: the address does not respond
+	_ = os.Remove(e.folder.redisAddr()) // if this fails, tools detect the old file: its address does not respond
 	e.mini.Close()
 }
 
 // acquireFolder locks the data folder. Without a configured signing key it uses the key of the folder.
 func (s *Server) acquireFolder() (err error) {
 	f := folder(s.config.Data)
-	if err := f.make(); err != nil {
+	if err := f.create(); err != nil {
 		return err
 	}
 	if s.lock, err = f.lock(); err != nil {
 		return err
 	}
 	if s.options.Fresh {
-		if err := f.removeRedisAddress(); err != nil {
+		if err := f.removeDatabase(); err != nil {
 			return err
 		}
 	}

@@ -36,11 +36,11 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		var wrong *ConfigError
-		if !errors.As(err, &wrong) || len(wrong.Problems) == 0 {
+		var configErr *ConfigError
+		if !errors.As(err, &configErr) || len(configErr.Problems) == 0 {
 			t.Fatalf("%v names nothing", err)
 		}
-		for _, p := range wrong.Problems {
+		for _, p := range configErr.Problems {
 			if !strings.HasPrefix(p.Variable, "STAMPEDE_") || p.Message == "" ||
 				strings.Contains(p.Message, goodSecret) {
 				t.Fatalf("%+v", p)

@@ -8,16 +8,16 @@ import (
 	"stampede/app/shop"
 )
 
-// presetStrict is the alternative to default in STAMPEDE_LIMITS: limits that are usual against bots. They reject most
-// users of an office behind one address.
+// presetStrict is the alternative to the value default of STAMPEDE_LIMITS: limits that are usual against bots. These
+// limits reject most users of an office behind one address.
 const presetStrict = "strict"
 
-// presets applies the values of the preset to variables that are not set.
-func presets(vars map[string]string) {
+// applyPreset applies the values of the preset to variables that are not set.
+func applyPreset(vars map[string]string) {
 	if vars["LIMITS"] != presetStrict {
 		return
 	}
-	for name, v := range names() {
+	for name, v := range variablesByName() {
 		if _, set := vars[name]; !set && v.Strict != "" {
 			vars[name] = v.Strict
 		}
@@ -96,8 +96,8 @@ func (c *Config) classes() limits.Classes {
 }
 
 const (
-	// sharesEvery is the interval at which a node counts the serving nodes. After a start, the nodes use too large
-	// shares for at most that long.
+	// sharesEvery is the interval at which a node counts the serving nodes. When a node starts, the shares of the other
+	// nodes are too large for at most this time.
 	sharesEvery = 5 * time.Second
 	// sharesTimeout limits one count.
 	sharesTimeout = 3 * time.Second

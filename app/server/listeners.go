@@ -88,14 +88,15 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 // maxResponseTime limits a response of the private listener. It also limits the seconds of a profile.
 const maxResponseTime = 75 * time.Second
 
-// notReadyReason is the reason why the node is not ready.
+// notReadyReason is a reason for both listeners.
 type notReadyReason struct {
 	reason string // for the public endpoint, without details
-	err    error  // hosts and causes, for the private endpoint; may be nil
+	err    error  // details with hosts and causes, for the private endpoint; may be nil
 }
 
-// ready returns the reason why the node is not ready, without internal details. An unreachable store does not make the
-// node unready: all nodes have lost it, and the reply busy is better than no reply.
+// ready returns the reason why the node is not ready, without internal details; nil: ready. After the start an
+// unreachable store does not make the node unready: no other node can reach the store either, and the reply busy is
+// better than no reply.
 func (s *Server) ready() error {
 	if o := s.notReady.Load(); o != nil {
 		return errors.New(o.reason)
@@ -118,10 +119,13 @@ func (s *Server) readyInDetail() error {
 	return s.ready()
 }
 
-func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&notReadyReason{what, err}) }
+func (s *Server) setNotReady(reason string, err error) {
+	s.notReady.Store(&notReadyReason{reason, err})
+}
 
-// closeListeners shuts down both servers. fasthttp's Shutdown does not close a listener whose Serve starts later. That
-// can happen when a store rejects the start at once; without the Close here, that Serve would not return.
+// closeListeners shuts down both servers. The Shutdown of fasthttp does not close a listener whose Serve starts later.
+// This order occurs if a store rejects the start at once. Therefore closeListeners also closes the listener, so that
+// Serve returns.
 func (s *Server) closeListeners() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

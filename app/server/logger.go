@@ -35,7 +35,7 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 // loggedErrors counts the error lines of this process. It is global, like slog's default logger.
 var loggedErrors atomic.Int64
 
-// logHandler counts errors. It adds the ids of the context and of the error (shop.LogIDs) to lines that lack them.
+// logHandler counts errors. It adds the ids of the context and of the error (shop.LogIDs) to lines without these ids.
 type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.

@@ -16,7 +16,7 @@ type mails struct {
 	stream     *streams.MailStream // accepts e-mails
 	folder     *mail.Folder        // nil: a mail server is configured
 	delivery   *streams.Deliverer
-	orders     *streams.Deliverer // e-mails about orders
+	orders     *streams.Deliverer // reads the paid stream and creates e-mails about orders
 	disconnect func()             // closes the connection to the mail server
 	orderMail  *outbox.OrderMail
 }
@@ -37,7 +37,7 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	m.orderMail = &outbox.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
 	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
 		m.orderMail.Deliver)
-	showDeliveries(registry, m.delivery, "stampede_mails_total",
+	exportDeliveries(registry, m.delivery, "stampede_mails_total",
 		"Attempts of this node to send an e-mail: sent, dead (permanent failure), or unsent (retried).",
 		[3]string{"sent", "dead", "unsent"})
 	const help = "Unsent e-mails: waiting ones are retried, dead ones wait for an operator. NaN: Redis was unreachable."
@@ -89,7 +89,7 @@ func (c *Config) warnMail(p *problems) {
 	}
 }
 
-// mailer returns a sender with a configured mail server, otherwise a folder. The other result is nil.
+// mailer returns a sender if a mail server is configured, otherwise a folder. The other result is nil.
 func (c *Config) mailer() (*mail.Sender, *mail.Folder, error) {
 	from, err := mail.ParseFrom(cmp.Or(c.MailFrom, defaultFrom))
 	if err != nil {

@@ -18,7 +18,7 @@ func newRegistry(version string) *prometheus.Registry {
 	return registry
 }
 
-// counter exports a counter that is kept elsewhere. labels are pairs of name and value.
+// counter exports the counter that the function `count` reads. labels are pairs of name and value.
 func counter(r *prometheus.Registry, name, help string, count func() int64, labels ...string) {
 	o := prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelled(labels)}
 	r.MustRegister(prometheus.NewCounterFunc(o, func() float64 { return float64(count()) }))
@@ -42,7 +42,7 @@ func labelled(pairs []string) prometheus.Labels {
 const scrapeWait = 250 * time.Millisecond
 
 // storeMetrics reads its metrics from the stores at each scrape, concurrently. Unreachable stores delay a scrape by
-// scrapeWait in total. Register it after all metrics were added.
+// scrapeWait in total. Register the collector after all metrics were added.
 type storeMetrics struct{ all []prometheus.Collector }
 
 func (m *storeMetrics) add(c prometheus.Collector) { m.all = append(m.all, c) }
@@ -74,9 +74,9 @@ func (m *storeMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m *storeMetrics) Collect(ch chan<- prometheus.Metric) {
-	var asked sync.WaitGroup
+	var collecting sync.WaitGroup
 	for _, c := range m.all {
-		asked.Go(func() { c.Collect(ch) })
+		collecting.Go(func() { c.Collect(ch) })
 	}
-	asked.Wait()
+	collecting.Wait()
 }

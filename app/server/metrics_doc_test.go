@@ -44,12 +44,12 @@ var (
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	private, public := alipayKeys(t)
-	n := startNode(t, embedded(t, t.TempDir(), "STAMPEDE_ALIPAY_APP_ID=2021000000000001",
+	n := startNode(t, embeddedConfig(t, t.TempDir(), "STAMPEDE_ALIPAY_APP_ID=2021000000000001",
 		"STAMPEDE_ALIPAY_PRIVATE_KEY="+private, "STAMPEDE_ALIPAY_PUBLIC_KEY="+public,
 		"STAMPEDE_ALIPAY_GATEWAY=http://127.0.0.1:9/gateway.do", "STAMPEDE_ALIPAY_SIMULATOR=true",
 		"STAMPEDE_WEBHOOK_URL=http://127.0.0.1:9/", "STAMPEDE_WEBHOOK_SECRET="+strings.Repeat("s", 32),
 	), Options{Rolling: true}).ready().logInGuest()
-	n.waitSettled(n.buy(n.open().ID, "a-buy-for-metrics").Order)
+	n.waitSettled(n.buy(n.firstOpenSale().ID, "a-buy-for-metrics").Order)
 	types := make(map[string]string)
 	families, err := n.server.registry.Gather()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for desc := range described(n.server.registry) {
 		parts := describedAs.FindStringSubmatch(desc)
 		if parts == nil {
-			t.Fatalf("unreadable: %s", desc)
+			t.Fatalf("unreadable description of a metric: %s", desc)
 		}
 		name := parts[1]
 		if !strings.HasPrefix(name, "stampede_") {
@@ -107,7 +107,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	alertsUse(t, rows)
+	checkUsedMetrics(t, rows)
 }
 
 const metricsHead = `# Metrics
@@ -145,8 +145,8 @@ func unitOf(name string) string {
 	return ""
 }
 
-// alertsUse checks that rules and dashboard use only existing metrics.
-func alertsUse(t *testing.T, rows map[string]string) {
+// checkUsedMetrics checks that alerts and dashboard use only existing metrics.
+func checkUsedMetrics(t *testing.T, rows map[string]string) {
 	t.Helper()
 	used := regexp.MustCompile(`stampede_[a-z_]+`)
 	for _, path := range []string{"../../deploy/prometheus/alerts.yml", "../../deploy/grafana/stampede.json"} {
@@ -156,7 +156,7 @@ func alertsUse(t *testing.T, rows map[string]string) {
 		}
 		for _, name := range used.FindAllString(string(text), -1) {
 			if rows[strings.TrimSuffix(name, "_bucket")] == "" {
-				t.Errorf("%s uses %s, which is no metric", path, name)
+				t.Errorf("%s uses %s, which is not a metric of the registry", path, name)
 			}
 		}
 	}
@@ -165,15 +165,15 @@ func alertsUse(t *testing.T, rows map[string]string) {
 // TestProfilesAreServedOnlyIfEnabled: profiles are served only if enabled, and without the command line.
 func TestProfilesAreServedOnlyIfEnabled(t *testing.T) {
 	t.Parallel()
-	without := startNode(t, embedded(t, t.TempDir()), Options{}).ready()
-	if text := without.private("/debug/pprof/goroutine?debug=1"); strings.Contains(text, "goroutine profile") {
+	without := startNode(t, embeddedConfig(t, t.TempDir()), Options{}).ready()
+	if text := without.getPrivatePage("/debug/pprof/goroutine?debug=1"); strings.Contains(text, "goroutine profile") {
 		t.Error("profiles are shown without STAMPEDE_PROFILES")
 	}
-	with := startNode(t, embedded(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
-	if text := with.private("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {
+	with := startNode(t, embeddedConfig(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
+	if text := with.getPrivatePage("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {
 		t.Errorf("no profile: %s", text)
 	}
-	if text := with.private("/debug/pprof/cmdline"); strings.Contains(text, os.Args[0]) {
+	if text := with.getPrivatePage("/debug/pprof/cmdline"); strings.Contains(text, os.Args[0]) {
 		t.Errorf("the command line is shown: %s", text)
 	}
 }

@@ -22,33 +22,33 @@ import (
 
 // money holds the jobs for opened payments. Its fields are nil if the shop takes no payments.
 type money struct {
-	closer *payment.TradeCloser
-	watch  *payment.PayReconciler
+	closer     *payment.TradeCloser
+	reconciler *payment.PayReconciler
 }
 
 // composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
-	cashier := &payment.PaymentService{
+	payments := &payment.PaymentService{
 		Gateway: p.gateway, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 		Margin:  payment.TradeMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
-	p.services.payments = cashier
+	p.services.payments = payments
 	p.services.reconciliation = &payment.DailyReconciliation{
 		Store: p.stores.db, Gateway: p.gateway, Zone: c.TimeZone.Location,
 	}
-	if !cashier.TakesPayments() {
+	if !payments.TakesPayments() {
 		return
 	}
-	p.money = money{closer: payment.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
+	p.money = money{closer: payment.NewTradeCloser(payments), reconciler: newPayReconciler(payments, c.AlipayQueryRate)}
 	p.expirer.Closer = p.money.closer
-	counts := cashier.Counts()
+	counts := payments.Counts()
 	for _, c := range []struct {
 		name, help string
 		n          *atomic.Int64
 	}{
 		{"payments_opened", "Pay requests that returned a payment.", &counts.Opened},
-		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.Taken},
+		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.PaidTrades},
 		{"payments_revived", "Ended orders that became paid by late money.", &counts.Revived},
 		{"payments_late_refunds", "Late payments that are refunded.", &counts.Refunded},
 		{"payments_odd", "Paid trades that do not match their order: inspect them.", &counts.Anomalies},
@@ -58,33 +58,34 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		counter(registry, "stampede_"+c.name+"_total", c.help, c.n.Load)
 	}
 	counter(registry, "stampede_trades_asked_total",
-		"Queries of this node about opened payments without a final result.", p.money.watch.Queries)
+		"Queries of this node about opened payments without a final result.", p.money.reconciler.Queries)
 	gauge(registry, "stampede_trades_behind_seconds",
 		"Time since the most overdue payment query was due. Above 25, a lost notification may take more than a minute.",
-		func() float64 { return p.money.watch.Overdue().Seconds() })
+		func() float64 { return p.money.reconciler.Overdue().Seconds() })
 	gauge(registry, "stampede_trades_waiting",
 		"Orders past their deadline that this node cannot end before the gateway's response.", p.money.closer.Waiting)
 }
 
-// payWatchFull is the rate per second from which a node sends all its queries within a few seconds.
-const payWatchFull = 25
+// fullQueryRate is the rate, in queries per second, from which the default of PayReconciler.MaxQueries is suitable.
+// Below it, that many queries would take longer than ten seconds.
+const fullQueryRate = 25
 
-// newPayWatch returns the job that queries the gateway about open payments, at most perSecond times a second.
-func newPayWatch(cashier *payment.PaymentService, perSecond int) *payment.PayReconciler {
-	watch := &payment.PayReconciler{
-		Payments: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
+// newPayReconciler returns the job that queries the gateway about open payments, at most perSecond times a second.
+func newPayReconciler(payments *payment.PaymentService, perSecond int) *payment.PayReconciler {
+	reconciler := &payment.PayReconciler{
+		Payments: payments, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
 	}
-	if perSecond < payWatchFull {
-		watch.MaxQueries = max(1, perSecond*5)
+	if perSecond < fullQueryRate {
+		reconciler.MaxQueries = max(1, perSecond*5)
 	}
-	return watch
+	return reconciler
 }
 
 // start starts the payment jobs on nodes with the role sweeper.
 func (m *money) start(d *jobs, c *Config) {
 	if c.Roles.Sweeper && m.closer != nil {
 		d.start("trade closer", m.closer.Run)
-		d.start("payment reconciler", m.watch.Run)
+		d.start("payment reconciler", m.reconciler.Run)
 	}
 }
 
@@ -107,8 +108,8 @@ func (c *Config) gateway() (payment.Gateway, error) {
 	})
 }
 
-// setLocalAddresses sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway,
-// the notification and return addresses. They are meant for clients on this machine.
+// setLocalAddresses sets missing addresses to the local address of this node: the links in e-mails and, with a
+// simulated gateway, the notification and return addresses. Only clients on this machine can use them.
 func (c *Config) setLocalAddresses(local string) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + local
@@ -124,7 +125,7 @@ func (c *Config) setLocalAddresses(local string) {
 	}
 }
 
-// checkAlipay parses the keys, so that an invalid one prevents the start and its variable is reported. It separates
+// checkAlipay parses the keys, so that an invalid key prevents the start and its variable is reported. It separates
 // real payments from simulators: an address that is not Alipay's requires STAMPEDE_ALIPAY_SIMULATOR=true.
 func (c *Config) checkAlipay(p *problems) {
 	if c.AlipayAppID == "" {
@@ -157,8 +158,8 @@ func (c *Config) checkAlipay(p *problems) {
 		return
 	}
 	_, err := c.gateway()
-	if wrong, ok := errors.AsType[*alipay.KeyError](err); ok {
-		p.add(keyVariables[wrong.Option], "cannot be used: "+wrong.Err.Error())
+	if keyErr, ok := errors.AsType[*alipay.KeyError](err); ok {
+		p.add(keyVariables[keyErr.Option], "cannot be used: "+keyErr.Err.Error())
 	}
 }
 
@@ -199,8 +200,8 @@ func (c *Config) Warnings() []Problem {
 // minProxyBits is the prefix length of fc00::/7, the largest private network.
 const minProxyBits = 7
 
-// trivialSecret reports whether the secret is set and easy to guess: it has fewer than 10 different characters, repeats
-// a part, or contains a word of examples.
+// trivialSecret reports whether the secret is set and easy to guess: it has fewer than 10 different characters,
+// consists of a repeated part, or contains a typical word such as password.
 func trivialSecret(s string) bool {
 	different := map[rune]bool{}
 	for _, r := range s {
@@ -220,7 +221,8 @@ func (c *Config) checkNoAlipay(p *problems) {
 	}
 }
 
-// checkURL accepts an absolute http or https URL, or "".
+// checkURL accepts an absolute http or https URL, or "". It returns an error message with the example `like`; "":
+// valid.
 func checkURL(address, like string) string {
 	if address == "" {
 		return ""

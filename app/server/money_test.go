@@ -33,7 +33,7 @@ func TestAlipayWarningsNameMissingVariables(t *testing.T) {
 	if c, err := Load(nil); err != nil {
 		t.Fatal(err)
 	} else if gateway, err := c.gateway(); err != nil || gateway != nil {
-		t.Errorf("without settings: gateway %v, %v", gateway, err)
+		t.Errorf("without settings: got gateway %v, %v, want none", gateway, err)
 	}
 	private, public := alipayKeys(t)
 	keys := []string{
@@ -46,11 +46,11 @@ func TestAlipayWarningsNameMissingVariables(t *testing.T) {
 		more []string
 		want string
 	}{
-		"everything set":     {[]string{notify, "ALIPAY_SELLER_ID=2088000000000001"}, "[]"},
-		"no seller":          {[]string{notify}, "[ALIPAY_SELLER_ID]"},
-		"no seller, sandbox": {[]string{notify, sandbox}, "[ALIPAY_SELLER_ID]"},
-		"no notifications":   {[]string{"ALIPAY_SELLER_ID=2088000000000001"}, "[ALIPAY_NOTIFY_URL]"},
-		"a simulator":        {[]string{"ALIPAY_GATEWAY=http://127.0.0.1:8091/gateway.do", "ALIPAY_SIMULATOR=true"}, "[ALIPAY_SIMULATOR]"},
+		"everything set":        {[]string{notify, "ALIPAY_SELLER_ID=2088000000000001"}, "[]"},
+		"no seller id":          {[]string{notify}, "[ALIPAY_SELLER_ID]"},
+		"sandbox, no seller id": {[]string{notify, sandbox}, "[ALIPAY_SELLER_ID]"},
+		"no notify URL":         {[]string{"ALIPAY_SELLER_ID=2088000000000001"}, "[ALIPAY_NOTIFY_URL]"},
+		"a simulator":           {[]string{"ALIPAY_GATEWAY=http://127.0.0.1:8091/gateway.do", "ALIPAY_SIMULATOR=true"}, "[ALIPAY_SIMULATOR]"},
 	} {
 		var environ []string
 		for _, line := range slices.Concat(keys, c.more) {
@@ -61,14 +61,14 @@ func TestAlipayWarningsNameMissingVariables(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if gateway, err := config.gateway(); err != nil || gateway == nil {
-			t.Errorf("%s: %v, %v", name, gateway, err)
+			t.Errorf("%s: got gateway %v, %v, want a gateway", name, gateway, err)
 		}
 		named := []string{}
 		for _, w := range config.Warnings() {
 			named = append(named, strings.TrimPrefix(w.Variable, prefix))
 		}
 		if got := fmt.Sprint(named); got != c.want {
-			t.Errorf("%s: warned about %s, want %s", name, got, c.want)
+			t.Errorf("%s: got warnings about %s, want %s", name, got, c.want)
 		}
 	}
 }
@@ -88,13 +88,13 @@ func TestInvalidAlipaySettingsNameTheVariable(t *testing.T) {
 		"no private key":                  {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "is not set"},
 		"a wrong private key":             {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "not a private key"},
 		"a wrong public key":              {map[string]string{"PUBLIC_KEY": "nonsense"}, "PUBLIC_KEY", "cannot be used"},
-		"neither mode":                    {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},
-		"both modes":                      {map[string]string{"CERT": "x"}, "PUBLIC_KEY", "together"},
-		"half a certificate mode":         {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no PEM certificate"},
+		"no public key, no certificates":  {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},
+		"a public key and a certificate":  {map[string]string{"CERT": "x"}, "PUBLIC_KEY", "together"},
+		"only one of three certificates":  {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no PEM certificate"},
 		"simulator, not set as simulator": {map[string]string{"GATEWAY": "http://127.0.0.1:8091/gateway.do"}, "GATEWAY", "SIMULATOR=true"},
-		"a name like the real one":        {map[string]string{"GATEWAY": "https://openapi.alipay.com.evil.example/"}, "GATEWAY", "not Alipay's"},
+		"a host similar to Alipay's":      {map[string]string{"GATEWAY": "https://openapi.alipay.com.evil.example/"}, "GATEWAY", "not Alipay's"},
 		"real gateway, set as simulator":  {map[string]string{"SIMULATOR": "true"}, "SIMULATOR", "real money"},
-		"no address":                      {map[string]string{"NOTIFY_URL": "shop.example/notify"}, "NOTIFY_URL", "complete address"},
+		"an address without a scheme":     {map[string]string{"NOTIFY_URL": "shop.example/notify"}, "NOTIFY_URL", "complete address"},
 		"timeout too short":               {map[string]string{"TIMEOUT": "1ms"}, "TIMEOUT", "want 100ms"},
 	} {
 		var environ []string
@@ -107,15 +107,15 @@ func TestInvalidAlipaySettingsNameTheVariable(t *testing.T) {
 			environ = append(environ, "STAMPEDE_ALIPAY_"+variable+"="+value)
 		}
 		_, err := Load(environ)
-		var wrong *ConfigError
-		if !errors.As(err, &wrong) || len(wrong.Problems) != 1 {
-			t.Errorf("%s: %v", name, err)
+		var configErr *ConfigError
+		if !errors.As(err, &configErr) || len(configErr.Problems) != 1 {
+			t.Errorf("%s: got %v, want a ConfigError with one problem", name, err)
 			continue
 		}
-		p := wrong.Problems[0]
+		p := configErr.Problems[0]
 		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.message) ||
 			strings.Contains(err.Error(), private) {
-			t.Errorf("%s: %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.message)
+			t.Errorf("%s: got %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.message)
 		}
 	}
 }

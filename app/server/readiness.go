@@ -23,7 +23,7 @@ func checklist(
 	}
 }
 
-// readinessDeps are the stores and the configuration that the checklist examines.
+// readinessDeps has the stores and the configuration that the checklist examines.
 type readinessDeps struct {
 	stores *stores
 	config *Config
@@ -35,7 +35,7 @@ func (s *readinessDeps) mail(ctx context.Context) (server bool, dead int64, err 
 	return s.config.SMTPURL != "", dead, err
 }
 
-// durability lists settings that are too weak for the promises and data with a single copy.
+// durability lists settings that are too weak for the promises, and missing copies of the data.
 func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, error) {
 	if s.config.Embedded() {
 		return []backoffice.Check{{
@@ -55,12 +55,13 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 	return append(found, copies...), err
 }
 
-// replicas checks the copies that survive the loss of a disk: log and replicas of Redis, binary log of MySQL.
+// replicas checks the copies of the data that survive the loss of a disk: log and replicas of Redis, binary log of
+// MySQL.
 func (s *readinessDeps) replicas(ctx context.Context) ([]backoffice.Check, error) {
 	var found []backoffice.Check
 	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
-		of, err := replicasOf(ctx, name, server)
-		found = append(found, of...)
+		checks, err := replicasOf(ctx, name, server)
+		found = append(found, checks...)
 		if err != nil && name != singleServer { // the other servers of the cluster are still checked
 			found = append(found, backoffice.Check{
 				State: backoffice.CheckFail, Code: backoffice.FoundUnreadable, Of: backoffice.Facts{"what": name},

@@ -39,8 +39,8 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 		func() int { return boolGauge(p.recovery.Database().Fallback) })
 }
 
-func boolGauge(is bool) int {
-	if is {
+func boolGauge(value bool) int {
+	if value {
 		return 1
 	}
 	return 0
@@ -51,10 +51,10 @@ func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPa
 	return &recovery.Driver{
 		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: takesPayments,
 		PayWindow: c.PayWindow, Margin: payment.TradeMargin(c.PayWindow), Spread: watchSpread,
-		Each: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
+		MinTimePerOrder: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}
 }
 
-// watchSpread is the time over which queries about recovered pending orders are spread, so that they do not delay
-// queries about current payments. These orders were pending when the database lost commits.
+// watchSpread is the time over which the queries about recovered orders are spread, so that they do not delay queries
+// about current payments. A recovered order was pending when the database lost commits.
 const watchSpread = 30 * time.Second

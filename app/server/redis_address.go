@@ -92,8 +92,8 @@ func sentinelAddress(rest string, encrypted bool) (redisAddress, error) {
 	}}, nil
 }
 
-// trust verifies server certificates against the given ones instead of the system's.
-func (a *redisAddress) trust(certificates Secret) error {
+// useCA makes the client verify server certificates with the given CA certificates instead of those of the system.
+func (a *redisAddress) useCA(certificates Secret) error {
 	switch {
 	case certificates == "":
 		return nil
@@ -146,11 +146,11 @@ func parseHosts(rest, port string) (hostsURL, error) {
 	parsed := hostsURL{user: u.User.Username(), path: strings.Trim(u.Path, "/"), query: query}
 	parsed.password, _ = u.User.Password()
 	for host := range strings.SplitSeq(hosts, ",") {
-		one, err := hostPort(host, port)
+		complete, err := hostPort(host, port)
 		if err != nil {
 			return hostsURL{}, err
 		}
-		parsed.hosts = append(parsed.hosts, one)
+		parsed.hosts = append(parsed.hosts, complete)
 	}
 	return parsed, nil
 }
@@ -167,7 +167,7 @@ func hostPort(host, port string) (string, error) {
 	return net.JoinHostPort(name, number), nil
 }
 
-// allow rejects settings other than the known ones. The program itself sets the other options of the driver.
+// allow returns an error for settings that are not in `known`. The program itself sets the other options of the driver.
 func (u *hostsURL) allow(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(u.query)) {
 		if !slices.Contains(known, name) {

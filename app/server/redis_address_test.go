@@ -8,7 +8,7 @@ import (
 // TestParseRedisURLReadsEveryForm covers every form of STAMPEDE_REDIS_URL.
 func TestParseRedisURLReadsEveryForm(t *testing.T) {
 	t.Parallel()
-	read := func(text string) redisAddress {
+	parse := func(text string) redisAddress {
 		t.Helper()
 		a, err := parseRedisURL(text)
 		if err != nil {
@@ -16,23 +16,23 @@ func TestParseRedisURLReadsEveryForm(t *testing.T) {
 		}
 		return a
 	}
-	if a := read("rediss://shop:secret@10.0.0.5:6380/3"); a.where() != "10.0.0.5:6380" || a.DB != 3 ||
+	if a := parse("rediss://shop:secret@10.0.0.5:6380/3"); a.where() != "10.0.0.5:6380" || a.DB != 3 ||
 		a.TLSConfig == nil {
-		t.Errorf("one server with TLS: %+v", a)
+		t.Errorf("one server with TLS: got %+v", a)
 	}
-	if a := read("unix:///run/redis.sock?db=2"); a.where() != "/run/redis.sock" || a.DB != 2 {
+	if a := parse("unix:///run/redis.sock?db=2"); a.where() != "/run/redis.sock" || a.DB != 2 {
 		t.Errorf("a socket: %+v", a)
 	}
-	a := read("redis-cluster://shop:s%40cret@10.0.0.1:7001,10.0.0.2,[::1]:7003/")
+	a := parse("redis-cluster://shop:s%40cret@10.0.0.1:7001,10.0.0.2,[::1]:7003/")
 	if !a.IsClusterMode || a.Username != "shop" || a.Password != "s@cret" || a.TLSConfig != nil ||
 		strings.Join(a.Addrs, " ") != "10.0.0.1:7001 10.0.0.2:6379 [::1]:7003" {
 		t.Errorf("a cluster: %+v", a)
 	}
-	if c := read("rediss-cluster://:secret@redis.example:7001"); c.TLSConfig == nil || !c.IsClusterMode ||
+	if c := parse("rediss-cluster://:secret@redis.example:7001"); c.TLSConfig == nil || !c.IsClusterMode ||
 		c.TLSConfig.ServerName != "" || c.Username != "" || c.Password != "secret" {
 		t.Errorf("a cluster with TLS, each certificate for its own host: %+v", c)
 	}
-	a = read("redis-sentinel://shop:secret@s1.example,s2.example:26380/main?db=4&" +
+	a = parse("redis-sentinel://shop:secret@s1.example,s2.example:26380/main?db=4&" +
 		"sentinel_username=watch&sentinel_password=other")
 	if a.MasterName != "main" || a.IsClusterMode || a.DB != 4 || a.Username != "shop" ||
 		a.Password != "secret" || a.SentinelUsername != "watch" || a.SentinelPassword != "other" ||
@@ -40,14 +40,14 @@ func TestParseRedisURLReadsEveryForm(t *testing.T) {
 		t.Errorf("sentinels: %+v", a)
 	}
 	if where := a.where(); strings.Contains(where, "secret") || !strings.Contains(where, "s1.example:26379") {
-		t.Errorf("errors name the hosts and no password: %s", where)
+		t.Errorf("got hosts %s, want all hosts and no password", where)
 	}
 }
 
 // TestInvalidRedisAddressesHideThePassword: the error describes the problem and shows no password.
 func TestInvalidRedisAddressesHideThePassword(t *testing.T) {
 	t.Parallel()
-	for address, words := range map[string]string{
+	for address, want := range map[string]string{
 		"redis-clusters://:hunter2@h:1":                       "want redis://",
 		"redis-cluster://:hunter2@":                           "names the host",
 		"redis-cluster://:hunter2@h1:7001,,h2:7001":           "names the host",
@@ -62,8 +62,8 @@ func TestInvalidRedisAddressesHideThePassword(t *testing.T) {
 		"redis-sentinel://:hunter2@s1:26379/main?master=main": `"master"`,
 	} {
 		_, err := parseRedisURL(address)
-		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: error %v, want one with %q and no password", address, err, words)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: error %v, want one with %q and no password", address, err, want)
 		}
 	}
 }

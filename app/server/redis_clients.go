@@ -19,7 +19,7 @@ func (c *Config) redisAddress() (redisAddress, error) {
 	if err != nil {
 		return redisAddress{}, fmt.Errorf("STAMPEDE_REDIS_URL %w", err)
 	}
-	if err := address.trust(c.RedisCA); err != nil {
+	if err := address.useCA(c.RedisCA); err != nil {
 		return redisAddress{}, fmt.Errorf("STAMPEDE_REDIS_CA %w", err)
 	}
 	return address, nil
@@ -30,7 +30,7 @@ func (c *Config) checkRedis(p *problems) {
 	if err != nil && c.RedisURL != "" {
 		p.add("REDIS_URL", err.Error())
 	}
-	if err := address.trust(c.RedisCA); err != nil {
+	if err := address.useCA(c.RedisCA); err != nil {
 		p.add("REDIS_CA", err.Error())
 	}
 }
@@ -58,8 +58,8 @@ func (a *redisAddress) where() string {
 }
 
 // open returns a client with at most the given number of connections per server. The client never retries a command:
-// the caller decides (I6). A cluster client follows moved slots with up to three retries. Scripts carry an identity
-// that makes those safe.
+// the caller decides (I6). A cluster client follows moved slots with up to three retries. These retries are safe,
+// because scripts have keys that detect repeats.
 func (a *redisAddress) open(connections int) redis.UniversalClient {
 	o := a.UniversalOptions
 	o.MaxRetries = -1
@@ -122,21 +122,21 @@ func (l *unreachableHook) reload(ctx context.Context) {
 // singleServer is the display name of a single server that has all partitions.
 const singleServer = "Redis"
 
-// eachServer calls the function for the single server, or sequentially for every server of a cluster. Replicas are
-// included, because any of them may be promoted. name is "Redis", in a cluster followed by the address.
+// eachServer calls the function `visit` for the single server, or sequentially for every server of a cluster. Replicas
+// are included, because each replica may be promoted. name is "Redis", in a cluster followed by the address.
 func (s *stores) eachServer(
-	ctx context.Context, ask func(ctx context.Context, name string, server *redis.Client) error,
+	ctx context.Context, visit func(ctx context.Context, name string, server *redis.Client) error,
 ) error {
 	switch c := s.client.(type) {
 	case *redis.ClusterClient:
-		var one sync.Mutex
+		var serial sync.Mutex
 		return c.ForEachShard(ctx, func(ctx context.Context, server *redis.Client) error {
-			one.Lock()
-			defer one.Unlock()
-			return ask(ctx, "Redis "+server.Options().Addr, server)
+			serial.Lock()
+			defer serial.Unlock()
+			return visit(ctx, "Redis "+server.Options().Addr, server)
 		})
 	case *redis.Client:
-		return ask(ctx, singleServer, c)
+		return visit(ctx, singleServer, c)
 	}
 	return fmt.Errorf("a Redis client of type %T", s.client)
 }

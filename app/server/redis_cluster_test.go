@@ -22,12 +22,12 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	cluster := kit.StartRedisCluster(t, 3, 3)
 	dsn := kit.MySQL(t)
 	environ := func(address string) Config {
-		return embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+dsn,
+		return embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+dsn,
 			"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=8")
 	}
 	config := environ(cluster.URL)
 	n := startNode(t, config, Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	sale := n.open().ID
+	sale := n.firstOpenSale().ID
 	n.waitSettled(n.buy(sale, "key-cluster-1").Order)
 
 	ctx := kit.Context(t)
@@ -55,13 +55,13 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 		}
 	}
 	checkFailoverWarnings(t, config, cluster)
-	places, err := tools.Places(ctx)
+	places, err := tools.PartitionPlaces(ctx)
 	on := make(map[string]int)
 	for _, p := range places {
 		on[p.Primary]++
 	}
 	if err != nil || len(places) != config.Partitions || len(on) != 3 {
-		t.Errorf("partitions are not on three primaries: %+v, %v", places, err)
+		t.Errorf("got partitions at %+v, %v, want them on three primaries", places, err)
 	}
 	for primary, partitions := range on {
 		if least := config.Partitions / 3; partitions < least || partitions > least+1 {
@@ -77,7 +77,7 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	defer plain.Close()
 	err = streams.CheckReachable(ctx, plain)
 	if !errors.Is(err, shop.ErrMisconfigured) || !strings.Contains(err.Error(), "redis-cluster://") {
-		t.Errorf("one node under a plain address: %v", err)
+		t.Errorf("plain address of one cluster node: got %v, want ErrMisconfigured with redis-cluster://", err)
 	}
 	single, err := OpenTools(ctx, environ(cluster.Primaries[1].URL))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	}
 	defer single.Close()
 	if _, _, err := single.CheckStores(ctx); err == nil || !strings.Contains(err.Error(), "redis-cluster://") {
-		t.Errorf("checkconfig of one node under a plain address: %v", err)
+		t.Errorf("checkconfig with a plain address of one cluster node: got %v, want redis-cluster://", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestClusterAddressOfSingleServerIsRejected(t *testing.T) {
 	t.Cleanup(func() { _ = s.close() })
 	err = s.ping(kit.Context(t))
 	if !errors.Is(err, shop.ErrMisconfigured) || !strings.Contains(err.Error(), "cluster") {
-		t.Errorf("a server without a cluster: %v", err)
+		t.Errorf("a server without cluster mode: got %v, want ErrMisconfigured", err)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestClusterAddressOfSingleServerIsRejected(t *testing.T) {
 func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	t.Helper()
 	ctx := kit.Context(t)
-	published := func(replicas int, of string) int {
+	countWarnings := func(replicas int, text string) int {
 		t.Helper()
 		with := config
 		with.RedisReplicas = replicas
@@ -126,7 +126,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 		}
 		n := 0
 		for _, w := range weak {
-			if strings.Contains(w.Message, of) && strings.HasPrefix(w.Store, "Redis 127.0.0.1:") && !w.Refused {
+			if strings.Contains(w.Message, text) && strings.HasPrefix(w.Store, "Redis 127.0.0.1:") && !w.Refused {
 				n++
 			}
 		}
@@ -134,7 +134,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 	}
 	for _, c := range []struct {
 		replicas, want int
-		of             string
+		text           string
 	}{
 		{0, 3, "min-replicas-to-write is 0"},
 		{1, 0, "min-replicas-to-write"},
@@ -142,23 +142,23 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 		{2, 3, "1 replicas are online, and STAMPEDE_REDIS_REPLICAS is 2"},
 		{0, 0, "cluster-require-full-coverage"},
 	} {
-		if n := published(c.replicas, c.of); n != c.want {
-			t.Errorf("%q with %d replicas: warnings about %d servers, want %d", c.of, c.replicas, n, c.want)
+		if n := countWarnings(c.replicas, c.text); n != c.want {
+			t.Errorf("%q with %d replicas: warnings about %d servers, want %d", c.text, c.replicas, n, c.want)
 		}
 	}
 	options, err := redis.ParseURL(cluster.Primaries[0].URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := redis.NewClient(options)
-	defer one.Close()
+	client := redis.NewClient(options)
+	defer client.Close()
 	const coverage = "cluster-require-full-coverage"
-	if err := one.ConfigSet(ctx, coverage, "yes").Err(); err != nil {
+	if err := client.ConfigSet(ctx, coverage, "yes").Err(); err != nil {
 		t.Fatal(err)
 	}
-	defer one.ConfigSet(ctx, coverage, "no")
-	if n := published(0, coverage+" is yes"); n != 1 {
-		t.Errorf("\"one primary stops all\": warnings about %d servers, want 1", n)
+	defer client.ConfigSet(ctx, coverage, "no")
+	if n := countWarnings(0, coverage+" is yes"); n != 1 {
+		t.Errorf("%s is yes: warnings about %d servers, want 1", coverage, n)
 	}
 }
 

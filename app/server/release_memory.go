@@ -16,12 +16,12 @@ const gcPercent = 200
 
 const (
 	memoryInterval = time.Second
-	idlePeriod     = 10 * time.Second // calm: the next collection is at least this far away
-	minGain        = 16 << 20         // minimum gain, bytes
+	idlePeriod     = 10 * time.Second // a node is idle if its next collection is not due within this time
+	minGain        = 16 << 20         // minimum size of memory worth a collection, in bytes
 )
 
-// releaseResources returns memory to the operating system while the node is idle. Under load the collector keeps its
-// slow pace, because earlier collections would cost processor time.
+// releaseMemory returns memory to the operating system while the node is idle. Under load it does nothing, because more
+// collections would cost processor time.
 func releaseMemory(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
@@ -40,8 +40,8 @@ func releaseMemory(ctx context.Context) error {
 // heap is a sample of the runtime's memory figures, in bytes.
 type heap struct {
 	allocated float64 // total since the start
-	objects   float64 // live or not yet collected
-	live      float64 // live at the last collection
+	objects   float64 // live objects and dead objects that are not collected yet
+	live      float64 // live objects at the last collection
 	free      float64 // unused and not returned to the system
 	stacks    float64
 	goal      float64 // size of objects at which the next collection starts
@@ -61,13 +61,13 @@ func readHeap() heap {
 	return heap{allocated: read(0), objects: read(1), live: read(2), free: read(3), stacks: read(4), goal: read(5)}
 }
 
-// idleSince reports whether, at the allocation rate since before, no collection is due within idlePeriod.
+// idleSince reports whether no collection is due within idlePeriod, at the allocation rate since the sample `before`.
 func (h heap) idleSince(before heap, passed time.Duration) bool {
 	perSecond := (h.allocated - before.allocated) / passed.Seconds()
 	return h.goal-h.objects > perSecond*idlePeriod.Seconds()
 }
 
-// worthReleasing reports whether a collection returns more than worthwhile and an eighth of the remaining memory.
+// worthReleasing reports whether a collection returns more than minGain, and more than an eighth of the live memory.
 func (h heap) worthReleasing() bool {
 	gain := h.objects - h.live + h.free
 	return gain > minGain && gain > (h.live+h.stacks)/8

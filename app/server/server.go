@@ -26,7 +26,8 @@ import (
 const (
 	// closeTimeout limits each step of a shutdown.
 	closeTimeout = 10 * time.Second
-	// warmUpTimeout limits one attempt to get ready: a recovery reads every order of every loaded sale.
+	// warmUpTimeout limits one attempt to get ready. It is long, because a recovery reads all orders of all loaded
+	// sales.
 	warmUpTimeout = 10 * time.Minute
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	Migrate bool          // migrate real stores at the start; embedded ones always migrate
 	Rolling bool          // maintain the rolling demo schedule
 	Slot    time.Duration // length of a rolling slot; 0: five minutes
-	Fresh   bool          // delete the embedded database first
+	Fresh   bool          // delete the embedded database before the start
 	OnReady func(About)   // called once, when the node is ready; must not block
 	// OnMail is called for each e-mail that is written to a file because no mail server is configured. It must not
 	// block.
@@ -46,9 +47,9 @@ type Options struct {
 // About contains the addresses of a running node.
 type About struct {
 	Addr     string // host:port of page, API and sockets
-	Metrics  string // host:port, "" for none
-	Redis    string // host:port of the embedded Redis, "" for a real one
-	Database string // file of the embedded database, "" for a real one
+	Metrics  string // host:port of the private listener; "": no private listener
+	Redis    string // host:port of the embedded Redis; "": a real Redis
+	Database string // file of the embedded database; "": a real database
 }
 
 // Local returns the address for clients on this machine: loopback if the node listens on all addresses.
@@ -79,8 +80,8 @@ type Server struct {
 	release  func() error  // releases the resources of New, once
 }
 
-// New validates the secret and acquires the addresses and the data folder, so that these problems are reported at once.
-// It starts nothing. Call Close also if Run is not called.
+// New validates the secret and acquires the addresses and the data folder, so that problems with them are reported at
+// once. It starts no goroutine. Call Close also if Run is not called.
 func New(c Config, o Options) (*Server, error) {
 	s := &Server{
 		config: c, options: o, clock: shop.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
@@ -140,11 +141,11 @@ func (s *Server) releaseResources() error {
 // Addr returns the host:port of the public listener.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close releases the resources of New. Use it for servers that never ran or have ended.
+// Close releases the resources of New. Call it only if Run was not called or has returned.
 func (s *Server) Close() error { return s.release() }
 
-// Run serves until ctx ends, then shuts down in order and returns nil. An error means that the start failed or that a
-// listener broke.
+// Run serves until ctx ends, then shuts down gracefully and returns nil. An error means that the start failed or that a
+// listener failed.
 //
 // Order of the start: listeners → wait for the stores → schema, partitions, node number → flows → clock, catalogue,
 // partitions → background jobs → ready. The listeners start first, so that clients can read why the node is not ready.
@@ -175,7 +176,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return startResult(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stores.close()) }()
-	return startResult(ctx, s.work(ctx, stores))
+	return startResult(ctx, s.runWithStores(ctx, stores))
 }
 
 // listenerError ends Run because a listener failed.
@@ -193,8 +194,8 @@ func startResult(ctx context.Context, err error) error {
 	return err
 }
 
-// work is the part of Run while the stores are open.
-func (s *Server) work(ctx context.Context, stores *stores) error {
+// runWithStores is the part of Run while the stores are open.
+func (s *Server) runWithStores(ctx context.Context, stores *stores) error {
 	c := &s.config
 	if err := s.prepare(ctx, stores); err != nil {
 		return err
@@ -231,13 +232,14 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 			s.public.AllowLongBodies(p.auth.isOperator)
 			s.public.Open(p.handler(c, s.closing, s.registry))
 		}
-		s.open(stores, lease.Node())
+		s.setReady(stores, lease.Node())
 		<-ctx.Done()
 	}
 	return errors.Join(err, s.shutDown(p, d, stopJobs))
 }
 
-func (s *Server) open(stores *stores, node int) {
+// setReady makes the node ready, logs its addresses and calls Options.OnReady.
+func (s *Server) setReady(stores *stores, node int) {
 	s.notReady.Store(nil)
 	about := About{Addr: s.Addr()}
 	if s.private != nil {
@@ -253,7 +255,7 @@ func (s *Server) open(stores *stores, node int) {
 	}
 }
 
-// shutDown stops the node in an order that leaves no client waiting for a stopped part:
+// shutDown stops the parts of the node in this order, so that no client waits for a stopped part:
 //
 //  1. readiness off: load balancers send no new work; new sockets are refused; long polls reply
 //  2. sockets receive a request to reconnect to another node and are drained

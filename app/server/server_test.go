@@ -19,8 +19,8 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// TestMain ignores two goroutines of fasthttp: one clock that never ends, and the cleaner of each server, which ends up
-// to ten seconds after it.
+// TestMain ignores two goroutines of fasthttp: a clock that never stops, and the worker cleaner of each server, which
+// stops at most ten seconds after its server.
 func TestMain(m *testing.M) {
 	kit.Main(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
@@ -35,8 +35,8 @@ type node struct {
 	token  string
 }
 
-// embedded returns a configuration with embedded stores in the folder and free ports.
-func embedded(t *testing.T, dir string, more ...string) Config {
+// embeddedConfig returns a configuration with embedded stores in the folder and free ports.
+func embeddedConfig(t *testing.T, dir string, more ...string) Config {
 	t.Helper()
 	c, err := Load(append([]string{
 		"STAMPEDE_DATA=" + dir, "STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
@@ -48,7 +48,7 @@ func embedded(t *testing.T, dir string, more ...string) Config {
 	return c
 }
 
-// startNode runs a server until the end of the test or a call of end.
+// startNode runs a server until the end of the test or a call of node.end.
 func startNode(t *testing.T, c Config, o Options) *node {
 	t.Helper()
 	s, err := New(c, o)
@@ -62,7 +62,7 @@ func startNode(t *testing.T, c Config, o Options) *node {
 	return n
 }
 
-// end shuts the server down in order. Further calls have no effect.
+// end shuts the server down gracefully. Further calls have no effect.
 func (n *node) end() {
 	n.t.Helper()
 	n.stop()
@@ -88,7 +88,7 @@ func (n *node) ready() *node {
 	return n
 }
 
-// try returns status 0 if the server does not respond.
+// try sends a request and returns status and body of the response. It returns status 0 if the server does not respond.
 func (n *node) try(method, path string, body any) (int, string) {
 	n.t.Helper()
 	text, err := json.Marshal(body)
@@ -112,8 +112,8 @@ func (n *node) try(method, path string, body any) (int, string) {
 	return res.StatusCode, string(response)
 }
 
-// private reads a page of the private listener.
-func (n *node) private(path string) string {
+// getPrivatePage reads a page of the private listener.
+func (n *node) getPrivatePage(path string) string {
 	n.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	res, err := client.Get("http://" + n.server.private.listener.Addr().String() + path)
@@ -128,13 +128,13 @@ func (n *node) private(path string) string {
 	return string(text)
 }
 
-// requestOK requires status 200 and returns the decoded body.
+// requestOK sends a request, requires status 200, and returns the decoded body.
 func requestOK[T any](n *node, method, path string, body any) T {
 	n.t.Helper()
 	code, text := n.try(method, path, body)
 	var response T
 	if err := json.Unmarshal([]byte(text), &response); code != 200 || err != nil {
-		n.t.Fatalf("%s %s: %d %s %v", method, path, code, text, err)
+		n.t.Fatalf("%s %s: got %d %s %v, want 200", method, path, code, text, err)
 	}
 	return response
 }
@@ -148,12 +148,12 @@ func (n *node) logInGuest() *node {
 
 type salesPage struct{ Sales []shop.SaleView }
 
-// open returns the first open sale.
-func (n *node) open() shop.SaleView {
+// firstOpenSale returns the first open sale.
+func (n *node) firstOpenSale() shop.SaleView {
 	n.t.Helper()
 	sales := requestOK[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales
 	if len(sales) == 0 {
-		n.t.Fatal("nothing is open")
+		n.t.Fatal("no sale is open")
 	}
 	return sales[0]
 }
@@ -179,45 +179,45 @@ func (n *node) waitSettled(id shop.ID) shop.Order {
 func TestOrdersAndLoginsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := embedded(t, dir)
+	c := embeddedConfig(t, dir)
 	n := startNode(t, c, Options{Rolling: true}).ready().logInGuest()
-	sale := n.open()
-	repeated := n.buy(sale.ID, "key-kept")
-	if o := n.waitSettled(repeated.Order); o.State != shop.Pending || o.PayBy == 0 ||
+	sale := n.firstOpenSale()
+	firstReceipt := n.buy(sale.ID, "key-repeated")
+	if o := n.waitSettled(firstReceipt.Order); o.State != shop.Pending || o.PayBy == 0 ||
 		o.ProductName != sale.Product.Name {
-		t.Errorf("order %+v", o)
+		t.Errorf("got order %+v, want it pending with a deadline and the name of the product", o)
 	}
-	if again := n.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
-		t.Errorf("the same key made another order: %v and %v", repeated, again)
+	if again := n.buy(sale.ID, "key-repeated"); again.Order != firstReceipt.Order {
+		t.Errorf("the same key created another order: %v and %v", firstReceipt, again)
 	}
-	cancelled := n.buyNewOrder(sale.ID)
+	cancelled := n.buyFromOtherSale(sale.ID)
 	if o := requestOK[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+cancelled.String()+"/cancel",
 		nil); o.State != shop.Cancelled {
-		t.Errorf("cancelled order is %s", o.State)
+		t.Errorf("got state %s of the cancelled order, want cancelled", o.State)
 	}
 	n.checkAudit(c)
 	n.end()
 
 	m := startNode(t, c, Options{Rolling: true}).ready()
 	m.token = n.token
-	if o := requestOK[shop.Order](m, "GET", "/api/v1/orders/"+repeated.Order.String(), nil); o.State != shop.Pending {
-		t.Errorf("after the restart the order is %s", o.State)
+	if o := requestOK[shop.Order](m, "GET", "/api/v1/orders/"+firstReceipt.Order.String(), nil); o.State != shop.Pending {
+		t.Errorf("after the restart: got state %s, want pending", o.State)
 	}
-	if again := m.buy(sale.ID, "key-kept"); again.Order != repeated.Order {
-		t.Errorf("after the restart the same key made another order: %v", again)
+	if again := m.buy(sale.ID, "key-repeated"); again.Order != firstReceipt.Order {
+		t.Errorf("after the restart the same key created another order: %v", again)
 	}
 	view := requestOK[shop.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
 	if view.Held != 1 || view.Stock != sale.Initial-1 {
-		t.Errorf("after the restart: stock %d, held %d of %d", view.Stock, view.Held, sale.Initial)
+		t.Errorf("after the restart: got stock %d and %d held units of %d, want one held unit", view.Stock, view.Held, sale.Initial)
 	}
 	m.checkAudit(c)
 }
 
-// buyNewOrder buys from a sale other than the given one.
-func (n *node) buyNewOrder(not shop.ID) shop.ID {
+// buyFromOtherSale buys from an open sale other than the excluded sale.
+func (n *node) buyFromOtherSale(excluded shop.ID) shop.ID {
 	n.t.Helper()
 	for _, s := range requestOK[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
-		if s.ID != not {
+		if s.ID != excluded {
 			return n.buy(s.ID, "key-"+s.ID.String()).Order
 		}
 	}
@@ -240,14 +240,14 @@ func (n *node) checkAudit(c Config) {
 		}
 	}
 	if err != nil || len(reports) == 0 {
-		n.t.Errorf("%d sales audited: %v", len(reports), err)
+		n.t.Errorf("got %d audited sales, %v, want at least one", len(reports), err)
 	}
 }
 
 func TestStartErrorsNameTheConflict(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := embedded(t, dir)
+	c := embeddedConfig(t, dir)
 	first, err := New(c, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -257,13 +257,13 @@ func TestStartErrorsNameTheConflict(t *testing.T) {
 		config  Config
 		message string
 	}{
-		"folder in use":  {embedded(t, dir), "another server uses the data folder"},
-		"port in use":    {embedded(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop the program that uses it, or choose another address with STAMPEDE_LISTEN"},
-		"metrics in use": {embedded(t, t.TempDir(), "STAMPEDE_METRICS_LISTEN="+first.Addr()), "STAMPEDE_METRICS_LISTEN"},
+		"folder in use":  {embeddedConfig(t, dir), "another server uses the data folder"},
+		"port in use":    {embeddedConfig(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop the program that uses it, or choose another address with STAMPEDE_LISTEN"},
+		"metrics in use": {embeddedConfig(t, t.TempDir(), "STAMPEDE_METRICS_LISTEN="+first.Addr()), "STAMPEDE_METRICS_LISTEN"},
 	} {
 		s, err := New(want.config, Options{})
 		if err == nil || !strings.Contains(err.Error(), want.message) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %q", name, err, want.message)
 		}
 		if err == nil {
 			s.Close()
@@ -283,7 +283,7 @@ func TestStartErrorsNameTheConflict(t *testing.T) {
 // be stopped.
 func TestServerWaitsForUnreachableStores(t *testing.T) {
 	t.Parallel()
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
+	c := embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
 		"STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:1)/shop",
 		"STAMPEDE_JWT_SECRET="+goodSecret)
 	n := startNode(t, c, Options{})
@@ -292,19 +292,19 @@ func TestServerWaitsForUnreachableStores(t *testing.T) {
 		return code == 503 && strings.Contains(body, "waiting for"), body
 	})
 	if code, body := n.try("GET", "/healthz", nil); code != 200 {
-		t.Errorf("health: %d %s", code, body)
+		t.Errorf("/healthz: got %d %s, want 200", code, body)
 	}
 	// The private listener shows address and error; the public one shows neither.
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, public := n.try("GET", "/readyz", nil)
 		if strings.Contains(public, "127.0.0.1") || strings.Contains(public, "refused") {
-			t.Errorf("the public readiness is %q", public)
+			t.Errorf("the public /readyz shows internal details: %q", public)
 		}
-		private := n.private("/readyz")
+		private := n.getPrivatePage("/readyz")
 		return strings.Contains(private, "127.0.0.1:1") && strings.Contains(private, "refused"), private
 	})
 	if code, body := n.try("GET", "/api/v1/time", nil); code != 503 || !strings.Contains(body, `"busy"`) {
-		t.Errorf("api: %d %s", code, body)
+		t.Errorf("API: got %d %s, want 503 with busy", code, body)
 	}
 	n.end()
 }
@@ -314,7 +314,7 @@ func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	realConfig := func(redis string, more ...string) Config {
-		return embedded(t, t.TempDir(), append([]string{
+		return embeddedConfig(t, t.TempDir(), append([]string{
 			"STAMPEDE_REDIS_URL=" + redis, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + goodSecret,
 		}, more...)...)
 	}
@@ -327,16 +327,16 @@ func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 	}
 	durable := kit.Redis(t)
 	if err := runs(realConfig(durable), Options{}); err == nil || !strings.Contains(err.Error(), "stampede migrate up") {
-		t.Errorf("without a schema: %v", err)
+		t.Errorf("without a schema: got %v, want an error with `stampede migrate up`", err)
 	}
 	weak := kit.StartRedis(t, kit.RedisOptions{})
 	if err := runs(realConfig(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(),
 		"appendonly is no") {
-		t.Errorf("on a Redis without AOF: %v", err)
+		t.Errorf("Redis without AOF: got %v, want `appendonly is no`", err)
 	}
 	n := startNode(t, realConfig(durable), Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	if o := n.waitSettled(n.buy(n.open().ID, "key-real").Order); o.State != shop.Pending {
-		t.Errorf("order %+v", o)
+	if o := n.waitSettled(n.buy(n.firstOpenSale().ID, "key-real").Order); o.State != shop.Pending {
+		t.Errorf("got order %+v, want it pending", o)
 	}
 	res, err := http.Get(fmt.Sprintf("http://%s/metrics", n.server.private.listener.Addr()))
 	if err != nil {
@@ -354,26 +354,26 @@ func TestRealStoresNeedSchemaAndDurability(t *testing.T) {
 	}
 	if err := runs(realConfig(durable, "STAMPEDE_PARTITIONS=3"), Options{}); err == nil || !strings.Contains(err.Error(),
 		"STAMPEDE_PARTITIONS=2") {
-		t.Errorf("with other partitions: %v", err)
+		t.Errorf("another number of partitions: got %v, want STAMPEDE_PARTITIONS=2", err)
 	}
 }
 
-// TestRedisOutageReturnsBusyAndRecovers: while Redis is down, buys return busy and the node stays ready. It recovers by
-// itself (I6).
+// TestRedisOutageReturnsBusyAndRecovers: while Redis is unreachable, buys return busy. Afterwards the node accepts buys
+// again without a restart (I6).
 func TestRedisOutageReturnsBusyAndRecovers(t *testing.T) {
 	t.Parallel()
 	proxy := kit.NewProxy(t, kit.Redis(t))
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+proxy.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
+	c := embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+proxy.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
 		"STAMPEDE_JWT_SECRET="+goodSecret)
 	n := startNode(t, c, Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	sale := n.open()
+	sale := n.firstOpenSale()
 	n.buy(sale.ID, "key-before")
 	proxy.Cut()
 	buy := map[string]any{"qty": 1, "key": "key-during"}
 	path := "/api/v1/sales/" + sale.ID.String() + "/buy"
 	code, body := n.try("POST", path, buy)
 	if code != 503 || !strings.Contains(body, `"busy"`) || !strings.Contains(body, "retry_ms") {
-		t.Errorf("without Redis: %d %s", code, body)
+		t.Errorf("without Redis: got %d %s, want 503 with busy and retry_ms", code, body)
 	}
 	proxy.Restore()
 	kit.Eventually(t, time.Minute, func() (bool, string) {

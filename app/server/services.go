@@ -23,14 +23,14 @@ import (
 	"stampede/realtime"
 )
 
-// services holds the flows that routes and sockets call, except those that other parts also use.
+// services holds the services that routes and sockets call, except services that other parts also use.
 type services struct {
 	storefront     *catalog.Storefront
 	orders         *order.Reader
 	checkout       *order.Checkout
 	payments       *payment.PaymentService
 	reconciliation *payment.DailyReconciliation
-	askRefund      *payment.RefundRequests
+	refundRequests *payment.RefundRequests
 	refunds        *backoffice.RefundService
 	shipping       *backoffice.ShippingService
 	addresses      *account.AddressBook
@@ -56,7 +56,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
 		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
 		Passes: p.passService, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.payments.Pay,
-		RequestRefund: s.askRefund.RequestRefund, SetAddress: s.orderAddresses.SetAddress,
+		RequestRefund: s.refundRequests.RequestRefund, SetAddress: s.orderAddresses.SetAddress,
 
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
 		SaleReport: s.reports.SaleReport,

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// shipped reads a file of the folder deploy.
-func shipped(t *testing.T, name string) string {
+// readDeployFile reads a file of the folder deploy.
+func readDeployFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
 	if err != nil {
@@ -28,14 +28,14 @@ func TestShippedDeploymentsListTheirProxy(t *testing.T) {
 		"stampede.service":  `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
 		"stampede@.service": `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
 	} {
-		found := regexp.MustCompile(setting).FindStringSubmatch(shipped(t, name))
+		found := regexp.MustCompile(setting).FindStringSubmatch(readDeployFile(t, name))
 		if found == nil {
 			t.Errorf("%s does not set STAMPEDE_TRUSTED_PROXIES", name)
 			continue
 		}
 		c, err := Load([]string{"STAMPEDE_TRUSTED_PROXIES=" + found[1]})
 		if err != nil || len(c.Proxies) == 0 {
-			t.Errorf("%s: %v trusts %v", name, err, c.Proxies)
+			t.Errorf("%s: got proxies %v, %v, want at least one", name, c.Proxies, err)
 		}
 		for _, p := range c.Proxies {
 			if !p.IsSingleIP() {
@@ -45,19 +45,19 @@ func TestShippedDeploymentsListTheirProxy(t *testing.T) {
 	}
 }
 
-// TestShippedUnitsLetNodesDrain: systemd waits longer than a node needs to drain. Each of its three steps has a
-// timeout.
+// TestShippedUnitsLetNodesDrain: systemd waits longer than a node needs to shut down. A shutdown has three steps with
+// the timeout closeTimeout.
 func TestShippedUnitsLetNodesDrain(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stampede.service", "stampede@.service"} {
-		unit := shipped(t, name)
+		unit := readDeployFile(t, name)
 		found := regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)$`).FindStringSubmatch(unit)
 		if found == nil {
 			t.Errorf("%s does not set TimeoutStopSec", name)
 			continue
 		}
 		if seconds, _ := strconv.Atoi(found[1]); time.Duration(seconds)*time.Second <= 3*closeTimeout {
-			t.Errorf("%s kills after %d s, want at least %v", name, seconds, 3*closeTimeout)
+			t.Errorf("%s kills after %d s, want more than %v", name, seconds, 3*closeTimeout)
 		}
 		for _, line := range []string{"KillSignal=SIGTERM", "KillMode=mixed"} {
 			if !strings.Contains(unit, "\n"+line+"\n") {
@@ -78,16 +78,16 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 		"compose.yaml", "stampede.service", "stampede@.service", "kubernetes/base/kustomization.yaml",
 		"kubernetes/migrate/job.yaml",
 	} {
-		found := regexp.MustCompile(`(STAMPEDE_\w+)_FILE[=:,]`).FindAllStringSubmatch(shipped(t, name), -1)
+		found := regexp.MustCompile(`(STAMPEDE_\w+)_FILE[=:,]`).FindAllStringSubmatch(readDeployFile(t, name), -1)
 		if len(found) < 2 {
-			t.Errorf("%s: %v", name, found)
+			t.Errorf("%s: got secret files %v, want at least two", name, found)
 		}
 		for _, file := range found {
 			if !secret[file[1]] {
 				t.Errorf("%s sets %s_FILE, but %s is not a secret", name, file[1], file[1])
 			}
 		}
-		if regexp.MustCompile(`STAMPEDE_(JWT_SECRET|MYSQL_DSN)[=:,]`).MatchString(shipped(t, name)) {
+		if regexp.MustCompile(`STAMPEDE_(JWT_SECRET|MYSQL_DSN)[=:,]`).MatchString(readDeployFile(t, name)) {
 			t.Errorf("%s has a secret in the environment, where every process of the node's user can read it", name)
 		}
 	}
@@ -101,8 +101,8 @@ func TestNginxLimitsAreLooserThanProgramLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := shipped(t, "nginx.conf")
-	figure := func(pattern string) int {
+	site := readDeployFile(t, "nginx.conf")
+	number := func(pattern string) int {
 		t.Helper()
 		found := regexp.MustCompile(pattern).FindAllStringSubmatch(site, -1)
 		if len(found) != 1 {
@@ -114,14 +114,14 @@ func TestNginxLimitsAreLooserThanProgramLimits(t *testing.T) {
 		}
 		return n
 	}
-	if sockets := figure(`limit_conn stampede_connections (\d+);`); sockets < 2*c.AddrConns {
+	if sockets := number(`limit_conn stampede_connections (\d+);`); sockets < 2*c.AddrConns {
 		t.Errorf("nginx allows %d sockets per address, the program allows %d", sockets, c.AddrConns)
 	}
-	if burst := figure(`location / \{\s+limit_req zone=stampede_http burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
+	if burst := number(`location / \{\s+limit_req zone=stampede_http burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
 		t.Errorf("nginx allows a burst of %d requests per address, the program allows %d logins and %d buys", burst, c.AuthBurst,
 			c.BuyBurst)
 	}
-	if perSecond := figure(`rate=(\d+)r/s;`); perSecond < c.BuyRate+c.AuthPerAddr+c.ListPerAddr+c.OrdersPerAddr {
+	if perSecond := number(`rate=(\d+)r/s;`); perSecond < c.BuyRate+c.AuthPerAddr+c.ListPerAddr+c.OrdersPerAddr {
 		t.Errorf("nginx allows %d requests per second and address, the program allows %d buys and counts %d, %d and %d of other kinds",
 			perSecond, c.BuyRate, c.AuthPerAddr, c.ListPerAddr, c.OrdersPerAddr)
 	}

@@ -19,7 +19,7 @@ type SlotTimes []demo.Hours
 
 // UnmarshalText returns an error that names the slot that is invalid, out of order or overlapping.
 func (s *SlotTimes) UnmarshalText(text []byte) error {
-	parts := listOf(text)
+	parts := splitList(text)
 	if len(parts) == 0 {
 		return fmt.Errorf("is empty: want opening times like 08,10,12 or windows like 08:00-10:00")
 	}

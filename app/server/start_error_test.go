@@ -24,7 +24,7 @@ func TestStartEndsOnAPermanentStoreError(t *testing.T) {
 		"no such database":       {redisURL, dsn + "_gone", "STAMPEDE_MYSQL_DSN"},
 		"wrong account of Redis": {strings.Replace(redisURL, "redis://", "redis://nobody:wrong@", 1), dsn, "STAMPEDE_REDIS_URL"},
 	} {
-		s, err := New(embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+c.redis, "STAMPEDE_MYSQL_DSN="+c.dsn,
+		s, err := New(embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+c.redis, "STAMPEDE_MYSQL_DSN="+c.dsn,
 			"STAMPEDE_JWT_SECRET="+goodSecret), Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestStartEndsOnAPermanentStoreError(t *testing.T) {
 // must still return.
 func TestServeEndsAfterAnEarlyShutdown(t *testing.T) {
 	t.Parallel()
-	s, err := New(embedded(t, t.TempDir()), Options{})
+	s, err := New(embeddedConfig(t, t.TempDir()), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestServeEndsAfterAnEarlyShutdown(t *testing.T) {
 				t.Error(err)
 			}
 		case <-time.After(time.Minute):
-			t.Fatal("a listener is still served")
+			t.Fatal("Serve has not returned for a closed listener")
 		}
 	}
 }
@@ -77,11 +77,12 @@ func TestWaitEndsOnAPermanentFault(t *testing.T) {
 		return errors.Join(shop.ErrTransient, fmt.Errorf("partition 1: %w", shop.ErrMisconfigured))
 	})
 	if !errors.Is(err, errNoRetry) || tries != 3 {
-		t.Errorf("after %d tries: %v", tries, err)
+		t.Errorf("got %v after %d attempts, want errNoRetry after 3", err, tries)
 	}
 }
 
-// TestExamineReportsMissingStoreFeatures: checkconfig reports the problems that would stop serve.
+// TestExamineReportsMissingStoreFeatures: Tools.CheckStores, which checkconfig uses, reports the problems that would
+// stop serve.
 func TestExamineReportsMissingStoreFeatures(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
@@ -99,7 +100,7 @@ func TestExamineReportsMissingStoreFeatures(t *testing.T) {
 	missing := func(redisURL, dsn string) string {
 		t.Helper()
 		tools, err := OpenTools(ctx,
-			embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn,
+			embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn,
 				"STAMPEDE_JWT_SECRET="+goodSecret))
 		if err != nil {
 			t.Fatal(err)
@@ -113,11 +114,11 @@ func TestExamineReportsMissingStoreFeatures(t *testing.T) {
 	}
 	node := kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE")
 	if found := missing(server.URL, dsn); found != "[]" {
-		t.Errorf("all rights: %s", found)
+		t.Errorf("account with all rights: got missing operations %s, want none", found)
 	}
 	limited := strings.Replace(server.URL, "redis://", "redis://shop:secret@", 1)
 	if found := missing(limited, node); !strings.Contains(found, "XAUTOCLAIM") ||
 		!strings.Contains(found, "make tables (CREATE)") {
-		t.Errorf("before the migrations, with the account of a node: %s", found)
+		t.Errorf("limited accounts before the migrations: got missing operations %s, want XAUTOCLAIM and CREATE", found)
 	}
 }

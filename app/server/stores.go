@@ -43,12 +43,12 @@ type stores struct {
 	database   int                   // database number in Redis
 	redisHosts string                // hosts of Redis, for errors
 	replicas   int                   // number of replicas that a buy waits for
-	embedded   *embeddedRedis
+	embedded   *embeddedRedis        // nil with real stores
 }
 
 // openStores connects to the configured stores. It waits for unreachable real stores until ctx ends. The callback
-// receives the name of the store and the last error.
-func openStores(ctx context.Context, c *Config, report func(what string, err error)) (*stores, error) {
+// `report` receives the name of the store and the last error.
+func openStores(ctx context.Context, c *Config, report func(name string, err error)) (*stores, error) {
 	s := &stores{replicas: c.RedisReplicas}
 	address, err := s.redisAddress(c)
 	if err != nil {
@@ -149,11 +149,11 @@ var (
 		"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL set the stores and their accounts")
 )
 
-// waitFor repeats try with growing pauses until it succeeds, ctx ends, or it returns shop.ErrMisconfigured. Each
-// attempt takes at most within. Every few seconds waitFor reports the error. The name is public, so it contains no
-// hosts.
+// waitFor calls the function `try` with growing pauses until it succeeds, ctx ends, or it returns
+// shop.ErrMisconfigured. Each attempt takes at most the duration `within`. Every few seconds waitFor reports the error.
+// The name must not contain hosts, because it is public.
 func waitFor(
-	ctx context.Context, what string, within time.Duration, report func(what string, err error),
+	ctx context.Context, name string, within time.Duration, report func(name string, err error),
 	try func(ctx context.Context) error,
 ) error {
 	pause := 50 * time.Millisecond
@@ -166,22 +166,22 @@ func waitFor(
 			return nil
 		}
 		if errors.Is(err, shop.ErrMisconfigured) {
-			return fmt.Errorf("%s: %w\n%w", what, err, errNoRetry)
+			return fmt.Errorf("%s: %w\n%w", name, err, errNoRetry)
 		}
 		if time.Since(loggedAt) > logInterval {
 			loggedAt = time.Now()
-			report("waiting for "+what, err)
-			slog.WarnContext(ctx, "cannot reach "+what+"; retrying", "err", err)
+			report("waiting for "+name, err)
+			slog.WarnContext(ctx, "cannot reach "+name+"; retrying", "err", err)
 		}
 		if !shop.Sleep(ctx, pause) {
-			return fmt.Errorf("%w for %s: %w", errWaitCancelled, what, err)
+			return fmt.Errorf("%w for %s: %w", errWaitCancelled, name, err)
 		}
 		pause = min(2*pause, maxPause)
 	}
 }
 
-// prepareDatabase applies pending migrations if migrate is true, otherwise it fails if there are any. It also checks
-// that the database was created for this number of partitions.
+// prepareDatabase applies pending migrations if `migrate` is true. Otherwise it fails if migrations are pending. It
+// also checks that the database was created for this number of partitions.
 func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partitions int) error {
 	if migrate {
 		names, err := migrations.Up(ctx, db.DB())
@@ -211,7 +211,7 @@ func (s *stores) readStore() backoffice.Reader {
 	return s.db
 }
 
-// replicaWeaknesses reports why a configured replica would not be read. The shop works without it.
+// replicaWeaknesses reports why the node would not read from a configured replica. The shop works without a replica.
 func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
 	if s.replica == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestRedisClientsDoNotRetry: a lost reply returns an error after one call (I6). A client that retried a script
-// by itself could not check that the repetition is safe, and would exceed the deadline of its caller.
+// TestRedisClientsDoNotRetry: a lost reply returns an error after one call (I6). A retry inside the client would not
+// check that the repetition is safe, and would exceed the deadline of the caller.
 func TestRedisClientsDoNotRetry(t *testing.T) {
 	t.Parallel()
 	proxy := kit.NewProxy(t, kit.Redis(t))
@@ -33,7 +33,7 @@ func TestRedisClientsDoNotRetry(t *testing.T) {
 			t.Errorf("%s: got the reply %d although it was lost", name, n)
 		}
 		if n, err := client.Get(ctx, name).Int(); err != nil || n != 1 {
-			t.Errorf("%s: called %d times, want once, %v", name, n, err)
+			t.Errorf("%s: the script ran %d times, want once, %v", name, n, err)
 		}
 	}
 }
@@ -43,10 +43,10 @@ func TestRedisClientsDoNotRetry(t *testing.T) {
 func TestNodeRestoresTheLagOfItsGroup(t *testing.T) {
 	t.Parallel()
 	address := kit.Redis(t)
-	n := startNode(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
+	n := startNode(t, embeddedConfig(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
 		"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=1"),
 		Options{Migrate: true, Rolling: true}).ready().logInGuest()
-	n.waitSettled(n.buy(n.open().ID, "key-lag-1").Order)
+	n.waitSettled(n.buy(n.firstOpenSale().ID, "key-lag-1").Order)
 	options, err := redis.ParseURL(address)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func (r clockOffset) Now(context.Context) (shop.Millis, error) {
 func TestTokensExpireByRedisTime(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{5 * time.Minute, -5 * time.Minute} {
-		s, err := New(embedded(t, t.TempDir()), Options{})
+		s, err := New(embeddedConfig(t, t.TempDir()), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestTokensExpireByRedisTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		paths := map[string]struct{ from, to *account.Issuer }{
-			"its own": {s.issuer, right}, "another's": {right, s.issuer},
+			"of this node": {s.issuer, right}, "of another node": {right, s.issuer},
 		}
 		for name, path := range paths {
 			token, err := path.from.Issue(7, "Tester", shop.Shopper, time.Minute)
@@ -42,7 +42,7 @@ func TestTokensExpireByRedisTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := path.to.Verify(token); err != nil {
-				t.Errorf("Redis %v ahead, %s token: %v", ahead, name, err)
+				t.Errorf("Redis %v ahead, token %s: got %v, want it accepted", ahead, name, err)
 			}
 		}
 	}

@@ -20,8 +20,8 @@ import (
 // toolWait limits the time that a command tries to reach a store.
 const toolWait = 5 * time.Second
 
-// Tools are the parts of the program for commands. With real stores they work on any machine. With embedded stores they
-// need the data folder, and for Redis also the running server.
+// Tools has the parts of the program for commands. With real stores, the commands work on any machine. With embedded
+// stores, they need the data folder; for Redis they also need the running server.
 type Tools struct {
 	config       Config
 	stores       stores
@@ -33,7 +33,7 @@ type Tools struct {
 func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	t := &Tools{config: c, stores: stores{replicas: c.RedisReplicas}}
 	if c.Embedded() {
-		if err := folder(c.Data).make(); err != nil {
+		if err := folder(c.Data).create(); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Of == h.Server { // revs of later states depend on the generation
+	if h.RecoveredServer == h.Server { // revs of later states depend on the generation
 		t.stores.db.Trust(h.Server, h.Generation)
 	}
 	for p := range t.config.Partitions {
@@ -152,29 +152,31 @@ func (t *Tools) CheckStores(ctx context.Context) ([]MissingFeature, []Weakness, 
 // PartitionPlace is the location of a partition's keys in a Redis cluster.
 type PartitionPlace = streams.Placement
 
-// Places lists the locations of the partitions in a Redis cluster; empty for a single server.
-func (t *Tools) Places(ctx context.Context) ([]PartitionPlace, error) {
+// PartitionPlaces lists the locations of the partitions in a Redis cluster; empty for a single server.
+func (t *Tools) PartitionPlaces(ctx context.Context) ([]PartitionPlace, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, err
 	}
 	return streams.Placements(ctx, t.stores.client, t.config.Partitions)
 }
 
-// act runs do and its audit log entry in one transaction.
-func (t *Tools) act(ctx context.Context, do func(tx *store.Store) (journal.Operation, error)) (journal.Done, error) {
+// runOperation runs the function `operation` and writes its row of the journal in the same transaction.
+func (t *Tools) runOperation(
+	ctx context.Context, operation func(tx *store.Store) (journal.Operation, error),
+) (journal.Done, error) {
 	if err := t.prepared(ctx); err != nil {
 		return journal.Done{}, err
 	}
-	return t.stores.db.RunOperation(ctx, t.Actor, do)
+	return t.stores.db.RunOperation(ctx, t.Actor, operation)
 }
 
-// writeJournal records an operation outside the database in the audit log, before the operation runs.
-func (t *Tools) writeJournal(ctx context.Context, act journal.Operation) error {
-	_, err := t.act(ctx, func(*store.Store) (journal.Operation, error) { return act, nil })
+// writeJournal records an operation outside the database in the journal, before the operation runs.
+func (t *Tools) writeJournal(ctx context.Context, operation journal.Operation) error {
+	_, err := t.runOperation(ctx, func(*store.Store) (journal.Operation, error) { return operation, nil })
 	return err
 }
 
-// Seeding records in the audit log that demo data is added.
-func (t *Tools) Seeding(ctx context.Context, how any) error {
+// RecordSeeding records in the journal that demo data is added.
+func (t *Tools) RecordSeeding(ctx context.Context, how any) error {
 	return t.writeJournal(ctx, journal.Operation{Kind: "shop.seed", Object: "shop", After: how})
 }

@@ -15,14 +15,14 @@ import (
 	"stampede/streams"
 )
 
-// Issuer returns an issuer that signs tokens as the nodes do, for guests. With embedded stores it uses or creates the
-// key in the data folder. It reads the generation of the key from the database. An embedded database that does not
-// exist yet has only the first generation.
+// Issuer returns an issuer that signs access tokens like the nodes. With embedded stores it uses the key in the data
+// folder, or creates it. It reads the generation of the key from the database. If an embedded database does not exist
+// yet, the first generation is used.
 func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 	key, err := c.JWTSecret, error(nil)
 	f := folder(c.Data)
 	if key == "" {
-		if err := f.make(); err != nil {
+		if err := f.create(); err != nil {
 			return nil, err
 		}
 		if key, err = f.secret(); err != nil {
@@ -46,8 +46,8 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 }
 
 // RotateKey makes the nodes sign with the next generation of the key and returns it. Tokens of the previous generation
-// stay valid until they expire, unless only is true. Tokens of the generation before that become invalid. Without only,
-// RotateKey therefore fails while such tokens may exist.
+// stay valid until they expire, unless `only` is true. Tokens of older generations become invalid. If `only` is false,
+// RotateKey therefore fails while tokens of an older generation may still be valid.
 func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, error) {
 	if err := t.prepared(ctx); err != nil {
 		return shop.KeyGeneration{}, err
@@ -66,12 +66,12 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
 	next := present
-	done, err := t.act(ctx, func(tx *store.Store) (journal.Operation, error) {
+	done, err := t.runOperation(ctx, func(tx *store.Store) (journal.Operation, error) {
 		next, err := tx.RotateKey(ctx, present.Number, only)
 		return journal.Operation{Kind: "key.rotate", Object: "key", Before: present, After: next, Result: next}, err
 	})
 	if err == nil {
-		err = done.Into(&next)
+		err = done.Decode(&next)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return present, errors.New("another operator has rotated the key at the same time; check it and retry")
@@ -93,8 +93,8 @@ type UserSummary struct {
 	CreatedAt shop.Millis    `json:"created_at"`
 }
 
-// AddUser adds an account. Without a password it appends an e-mail with a link that sets one to the mail stream. A
-// running server sends it.
+// AddUser adds an account. Without a password it queues an e-mail with a link that sets the password. A running server
+// sends the e-mail.
 func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	if err := t.prepared(ctx); err != nil {
 		return UserSummary{}, err

@@ -21,7 +21,7 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 	}
 	if accept != "" {
 		for _, p := range d.All() {
-			if err := d.Redis.Accept(ctx, p, accept); err != nil {
+			if err := d.Redis.AcceptServer(ctx, p, accept); err != nil {
 				return recovery.Report{}, err
 			}
 		}
@@ -38,8 +38,8 @@ func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settleme
 	return d.Settle(ctx, order, how)
 }
 
-// driver records the operation in the audit log and returns the recovery driver.
-func (t *Tools) driver(ctx context.Context, act journal.Operation) (*recovery.Driver, error) {
+// driver records the operation in the journal and returns the recovery driver.
+func (t *Tools) driver(ctx context.Context, operation journal.Operation) (*recovery.Driver, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (t *Tools) driver(ctx context.Context, act journal.Operation) (*recovery.Dr
 	if err != nil {
 		return nil, err
 	}
-	if err := t.writeJournal(ctx, act); err != nil {
+	if err := t.writeJournal(ctx, operation); err != nil {
 		return nil, err
 	}
 	db := t.stores.recoveryDB

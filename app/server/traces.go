@@ -34,7 +34,7 @@ func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Re
 	if err != nil {
 		return err
 	}
-	p.traces, p.tracer.To = traces, traces
+	p.traces, p.tracer.Recorder = traces, traces
 	return nil
 }
 

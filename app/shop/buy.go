@@ -14,7 +14,7 @@ type Buy struct {
 	Sale    SaleRef
 	Qty     int
 	Key     string // the buyer's idempotency key, 8–64 characters of A-Z a-z 0-9 . _ -
-	Hash    string // of the content under that key, 16 hex digits
+	Hash    string // hash of the buy's content under Key, 16 hex digits
 	Address string // JSON of Address, or ""
 
 	// NeedsPass: the sale requires a pass. Passed is the time when the buy's valid pass was issued; 0: no valid pass.
@@ -31,7 +31,7 @@ type Verdict int
 // Verdicts of reserve.lua. The numbers are part of the script's contract.
 const (
 	VerdictReserved   Verdict = 1  // accepted now
-	VerdictRepeated   Verdict = 2  // the same key was accepted before: the stored result
+	VerdictRepeated   Verdict = 2  // the same key was accepted earlier; the result is the stored one
 	VerdictOtherHash  Verdict = 3  // the same key with other content
 	VerdictNotOpen    Verdict = 4  // before the window, by Redis time
 	VerdictClosed     Verdict = 5  // after the window
@@ -48,8 +48,8 @@ const (
 	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written (16–21: codes of calls)
 )
 
-// GateResult is the result of a buy. Order and Ticket are those of the first acceptance. Done is used to compute the
-// place.
+// GateResult is the result of a buy. With VerdictRepeated, Order and Ticket are those of the first acceptance. PlaceOf
+// computes the place from Ticket and Done.
 type GateResult struct {
 	Verdict Verdict
 	Order   ID

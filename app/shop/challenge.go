@@ -38,13 +38,13 @@ func (c Challenge) task() Challenge {
 }
 
 const (
-	ChallengeNone    Challenge = "none"    // nothing
+	ChallengeNone    Challenge = "none"    // no check
 	ChallengePass    Challenge = "pass"    // a pass, issued on request
 	ChallengeCaptcha Challenge = "captcha" // a pass, issued for a solved picture captcha
 	ChallengeWork    Challenge = "work"    // a pass, issued for a proof of work
 )
 
-// ParseChallenge accepts exactly these four values.
+// ParseChallenge accepts exactly the four values above.
 func ParseChallenge(s string) (Challenge, error) {
 	switch c := Challenge(s); c {
 	case ChallengeNone, ChallengePass, ChallengeCaptcha, ChallengeWork:

@@ -11,7 +11,7 @@ func TestAtLeastReturnsTheStrongerChallenge(t *testing.T) {
 	for i, c := range order {
 		for j, least := range order[:4] {
 			if got := c.AtLeast(least); got != order[max(i, j)] {
-				t.Errorf("unexpected result for %s, at least %s: %s", c, least, got)
+				t.Errorf("%s.AtLeast(%s) = %s, want %s", c, least, got, order[max(i, j)])
 			}
 		}
 	}

@@ -4,20 +4,21 @@ import (
 	"time"
 )
 
-// DatabaseHistory identifies the current database server and the progress of its data. The database keeps one row of
-// it, and each partition in Redis keeps a copy. The two differ if the database has lost commits (app/recovery).
+// DatabaseHistory identifies the current database server and the progress of its data. The database stores it in one
+// row, and each partition in Redis stores a copy. The row and a copy differ if the database has lost commits (see
+// app/recovery).
 type DatabaseHistory struct {
-	Server     string // the current server, 8 hex digits
-	Of         string // the server of the last recovery, from the row
-	Generation int64  // incremented by each recovery of the database
-	Beat       int64  // incremented every two seconds while nodes run
+	Server          string // the current server, 8 hex digits
+	RecoveredServer string // the server on which the last recovery ran, from the row
+	Generation      int64  // incremented by each recovery of the database
+	Beat            int64  // incremented every two seconds while nodes run
 	// Lossless: no acknowledged commit is lost when this server fails. Either semi-synchronous replication (AFTER_SYNC)
 	// is active, or the server is a member of a Galera cluster.
 	Lossless bool
 	// Fallback: semi-synchronous replication is configured but not active, so a failover may lose commits.
 	Fallback bool
 	// UnfitReason is the reason why no recovery may run on the server now: it is read-only or still applies a relay
-	// log. "": fit.
+	// log. "": a recovery may run.
 	UnfitReason string
 }
 
@@ -29,7 +30,7 @@ type PaymentWatch struct {
 	Margin, Spread, PerOrder time.Duration
 }
 
-// RecordedHistory is the copy that a partition keeps in Redis. Server "": no copy is recorded.
+// RecordedHistory is the copy of a DatabaseHistory that a partition keeps in Redis. Server "": no copy is recorded.
 type RecordedHistory struct {
 	Server     string
 	Generation int64

@@ -26,12 +26,12 @@ type Entry struct {
 	Address     string
 	ReservedAt  Millis
 	Trace       *trace.SpanRef // parent of the next span; nil: not traced
-	Bad         error          // why the entry is unreadable; then only StreamID and Partition are valid
+	ParseErr    error          // not nil: the entry is unreadable, and only StreamID and Partition are valid
 }
 
 // Row returns the pending order for the entry, without product name and deadline.
 func (e *Entry) Row() Order {
-	o := e.BareRow()
+	o := e.OrderFields()
 	o.State, o.Rev = Pending, FirstRev
 	if e.Address != "" {
 		o.Address = new(Address)
@@ -42,8 +42,8 @@ func (e *Entry) Row() Order {
 	return o
 }
 
-// BareRow returns the order of the entry. The caller sets state, rev and deadline.
-func (e *Entry) BareRow() Order {
+// OrderFields returns the order of the entry without state, rev, deadline, product name and address.
+func (e *Entry) OrderFields() Order {
 	return Order{
 		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,
 		PriceFen: e.PriceFen, AmountFen: e.PriceFen * int64(e.Qty), Ticket: e.Ticket, Seq: e.Seq, Hold: e.Hold,
@@ -54,14 +54,14 @@ func (e *Entry) BareRow() Order {
 // EntryID is the ID of an entry in its stream: Redis time in milliseconds and a number.
 type EntryID struct{ Time, Number int64 }
 
-// After reports whether the entry was added after the other one.
+// After reports whether the entry is newer than the other one.
 func (e EntryID) After(other EntryID) bool {
 	return e.Time > other.Time || e.Time == other.Time && e.Number > other.Number
 }
 
 // Delivery is the progress of the consumers of a partition.
 type Delivery struct {
-	Epoch  int64   // epoch of the partition that owns the stream
-	Newest EntryID // the last entry added
-	Open   EntryID // the oldest entry that is not acknowledged; zero: all are
+	Epoch                int64   // epoch of the partition that owns the stream
+	Newest               EntryID // the newest entry of the stream
+	OldestUnacknowledged EntryID // the oldest entry that is not acknowledged; zero: all entries are acknowledged
 }

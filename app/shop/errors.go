@@ -34,13 +34,13 @@ const (
 )
 
 // Error is an error for clients: a code for programs, a sentence for people, and details. All other errors are wrapped
-// with a verb phrase and become Internal at the edge.
+// with a verb phrase; AsError turns them into Internal for clients.
 type Error struct {
 	Code    Code       `json:"code"`
 	Message string     `json:"message"`
-	RetryMS int64      `json:"retry_ms"`          // pause before a retry, milliseconds; 0: retry at once, or never
+	RetryMS int64      `json:"retry_ms"`          // pause before a retry; 0: no pause
 	Orders  []OrderRef `json:"orders,omitempty"`  // with limit_reached: orders that the buyer holds
-	Current any        `json:"current,omitempty"` // with a conflict of operators: the present object
+	Current any        `json:"current,omitempty"` // with a conflict between operators: the current object
 }
 
 // OrderRef names an order and its present state.
@@ -73,18 +73,18 @@ func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
 }
 
-// Unreadable wraps a failed read: clients receive Busy with the name of the unreadable thing, and the log contains the
-// cause. An Error in err takes precedence. nil stays nil.
-func Unreadable(what string, err error) error {
+// Unavailable wraps the error of a failed read. Clients receive Busy with a message that names the subject. The log
+// contains the cause. An Error in err takes precedence. A nil err stays nil.
+func Unavailable(subject string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("read %s: %w", what, errors.Join(err, FailBusy(what+" cannot be read right now", BusyRetry)))
+	return fmt.Errorf("read %s: %w", subject, errors.Join(err, FailBusy(subject+" cannot be read right now", BusyRetry)))
 }
 
 // AsError returns the Error in err. Any other error becomes Internal without its text, so that no internal text leaks.
 func AsError(err error) *Error {
-	if e, plain := err.(*Error); plain { // the usual case: errors.As costs as much as the rest of a refusal
+	if e, direct := err.(*Error); direct { // the usual case: errors.As costs as much as the rest of a refusal
 		return e
 	}
 	var e *Error
@@ -112,7 +112,7 @@ var (
 	// ErrLost means that Redis lacks state that was loaded according to the database. The partition needs a recovery.
 	ErrLost = errors.New("partition lost its state")
 	// ErrTooLate means that the change timestamps of the rows are too old to publish: reconnecting nodes would miss
-	// them.
+	// these changes.
 	ErrTooLate = errors.New("touched too long ago")
 	// ErrStockShort means that the database has fewer units of a sale than its orders need, or does not have the sale.
 	ErrStockShort = errors.New("the database has fewer units than Redis has sold")
@@ -129,14 +129,14 @@ type StuckSale struct {
 
 func (s *StuckSale) Error() string { return "sale " + s.Sale.String() + " is stuck: " + s.Err.Error() }
 
-// Unwrap makes it match ErrTransient.
+// Unwrap makes the error match ErrTransient.
 func (s *StuckSale) Unwrap() []error { return []error{ErrTransient, s.Err} }
 
 type misconfigured struct{}
 
 func (misconfigured) Error() string { return "fault that a retry does not resolve" }
 
-// Is makes it match ErrTransient, for callers that only decide whether to retry.
+// Is makes the error match ErrTransient, for callers that only decide whether to retry.
 func (misconfigured) Is(target error) bool { return target == ErrTransient }
 
 const (
@@ -151,8 +151,8 @@ func OpensIn(wait time.Duration) error {
 	return e
 }
 
-// UnknownOutcome returns an err that contains an Error unchanged. Any other err becomes Busy: the outcome is unknown.
-// nil stays nil.
+// UnknownOutcome returns an err that contains an Error unchanged. Any other err becomes Busy: the outcome is unknown. A
+// nil err stays nil.
 func UnknownOutcome(operation string, err error) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) {
@@ -172,7 +172,7 @@ func IgnoreNoRow(err error) error {
 // ErrArchived means that the order is in the archive. An archived order cannot hold units again.
 var ErrArchived = errors.New("the order is in the archive")
 
-// ErrNoSale is returned both for missing and for hidden sales, so that callers cannot distinguish them.
+// ErrNoSale is returned both for missing and for hidden sales, so that a caller cannot detect hidden sales.
 var ErrNoSale = Fail(NotFound, "no such sale")
 
 // ErrTaken means that an e-mail address or an ID belongs to another user.

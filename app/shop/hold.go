@@ -52,8 +52,8 @@ type Correction struct {
 	Held, Sold, Stock int64
 }
 
-// BuyersMark is a position in the history of a sale: all buyers accepted before it are included. The zero mark includes
-// no buyer.
+// BuyersMark is a position in the history of a sale: all buyers that were accepted before the position are included.
+// The zero mark includes no buyer.
 type BuyersMark struct {
 	Epoch   int64  // epoch of the partition
 	Tickets int64  // the last ticket at the mark

@@ -37,8 +37,8 @@ func (i *Identity) Subject() ID {
 	return i.User
 }
 
-// BoundTo returns the context for an operation of the caller. If the token is bound to a sale, Offered finds only that
-// sale.
+// BoundTo returns the context for an operation of the caller. If the token is bound to a sale, Catalogue.VisibleSale
+// finds only that sale.
 func BoundTo(ctx context.Context, who *Identity) context.Context {
 	if who.Sale == 0 {
 		return ctx

@@ -17,8 +17,8 @@ func WithLogIDs(ctx context.Context, ids ...any) context.Context {
 	return context.WithValue(ctx, logIDsKey{}, ids)
 }
 
-// IsLogIDs reports whether key is the context key of the log IDs. It serves custom context types. The value is a []any
-// of names and values.
+// IsLogIDs reports whether key is the context key of the log IDs. Custom context types use it. The value is a []any of
+// names and values.
 func IsLogIDs(key any) bool { return key == logIDsKey{} }
 
 // namedError is an error with log IDs.
@@ -32,7 +32,7 @@ func (n *namedError) Unwrap() error { return n.error }
 // WithErrorIDs adds IDs to the log lines about err. ids are alternating names and values, as in slog. An *Error stays
 // unchanged: it goes to clients and has no IDs.
 func WithErrorIDs(err error, ids ...any) error {
-	if _, plain := err.(*Error); plain || err == nil {
+	if _, direct := err.(*Error); direct || err == nil {
 		return err
 	}
 	return &namedError{err, ids}
@@ -41,8 +41,8 @@ func WithErrorIDs(err error, ids ...any) error {
 // LogIDs returns the IDs of the error and the context. For equal names the error precedes the context, and an outer
 // error precedes an inner one. err may be nil.
 func LogIDs(ctx context.Context, err error) []slog.Attr {
-	of, _ := ctx.Value(logIDsKey{}).([]any)
-	return appendIDs(logAttrs(err, nil), of)
+	ctxIDs, _ := ctx.Value(logIDsKey{}).([]any)
+	return appendIDs(logAttrs(err, nil), ctxIDs)
 }
 
 // logAttrs collects the IDs of the whole error tree, outer errors first.
@@ -54,8 +54,8 @@ func logAttrs(err error, ids []slog.Attr) []slog.Attr {
 	case interface{ Unwrap() error }:
 		return logAttrs(e.Unwrap(), ids)
 	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			ids = logAttrs(one, ids)
+		for _, joined := range e.Unwrap() {
+			ids = logAttrs(joined, ids)
 		}
 	}
 	return ids

@@ -15,13 +15,13 @@ func TestLogIDsComeFromErrorThenContext(t *testing.T) {
 	ctx := WithLogIDs(context.Background(), "request", "abc", "order", ID(9))
 	want := "[order=5 entry=1-0 request=abc]"
 	if got := fmt.Sprint(LogIDs(ctx, err)); got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got the fields %s, want %s", got, want)
 	}
 	if !errors.Is(err, inner) || err.Error() != "reserve: other\nand lost" {
-		t.Errorf("Named changed the error to %v", err)
+		t.Errorf("WithErrorIDs changed the error to %v", err)
 	}
 	// An *Error and nil stay unchanged.
 	if e := Fail(SoldOut, "sold out"); WithErrorIDs(e, "order", ID(7)) != error(e) || WithErrorIDs(nil, "order", ID(7)) != nil {
-		t.Error("Named wrapped an Error or nil")
+		t.Error("WithErrorIDs wrapped an Error or nil")
 	}
 }

@@ -53,7 +53,7 @@ func AppendTraced(b []byte, user ID, frame []byte, trace trace.SpanRef) []byte {
 	return append(append(b, traceEnd...), '\n')
 }
 
-// untracedFrame splits a frame into the frame without its trace field and the trace; nil: no trace.
+// untracedFrame returns the frame without its trace field, and the trace. The trace is nil if the frame has none.
 func untracedFrame(frame string) (string, *trace.SpanRef) {
 	at := len(frame) - traceTail
 	if at <= 0 || !strings.HasSuffix(frame, traceEnd) || !strings.HasPrefix(frame[at:], traceField) {
@@ -69,26 +69,27 @@ func untracedFrame(frame string) (string, *trace.SpanRef) {
 // ParseMessage reads the first line of a message. Changes reads the rest.
 func ParseMessage(text string) (Message, error) {
 	head, lines, ok := strings.Cut(text, "\n")
-	before, number, two := strings.Cut(head, " ")
+	before, number, hasNumber := strings.Cut(head, " ")
 	m := Message{lines: lines}
 	var errBefore, errNumber error
 	m.Before, errBefore = strconv.ParseInt(before, 10, 64)
 	m.Number, errNumber = strconv.ParseInt(number, 10, 64)
-	if !ok || !two || errBefore != nil || errNumber != nil || m.Before < 0 || m.Number != m.Before+1 {
+	if !ok || !hasNumber || errBefore != nil || errNumber != nil || m.Before < 0 || m.Number != m.Before+1 {
 		return Message{}, fmt.Errorf("message %.60q: want two numbers, one after the other: %w", text, ErrPermanent)
 	}
 	return m, nil
 }
 
-// Changes yields the changes in order, without allocating: most are for users who are not connected to this node. It
-// yields an error for an unreadable line and stops; the caller then reads the rows from there on.
+// Changes yields the changes in order. It does not allocate, because most changes are for users who are not connected
+// to this node. It yields an error for an unreadable line and stops; the caller then reads the remaining changes from
+// the rows.
 func (m Message) Changes() iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for rest := m.lines; rest != ""; {
 			line, after, ok := strings.Cut(rest, "\n")
-			who, frame, two := strings.Cut(line, " ")
+			who, frame, hasNumber := strings.Cut(line, " ")
 			user, known := readID(who)
-			if !ok || !two || !known || frame == "" {
+			if !ok || !hasNumber || !known || frame == "" {
 				err := fmt.Errorf("message %d, line %.60q: want a user and a frame: %w", m.Number, line, ErrPermanent)
 				yield(Change{}, err)
 				return
@@ -117,9 +118,9 @@ type Instant struct {
 
 // SequenceEnd is the end of the message sequence of a partition, as stored in Redis.
 type SequenceEnd struct {
-	Last  int64 // number of the last message; 0: no message yet, or Redis has no state of the partition
-	Epoch int64 // epoch of the partition; 0: Redis has no state of it
-	Away  bool  // the partition's Redis is unreachable: the end is unknown
+	Last        int64 // number of the last message; 0: no message yet, or Redis has no state of the partition
+	Epoch       int64 // epoch of the partition; 0: Redis has no state of it
+	Unreachable bool  // the partition's Redis is unreachable: the end is unknown
 }
 
 // ChangesQuery selects the orders of a user whose newest state has the change timestamp Since or a later one.

@@ -57,7 +57,7 @@ func TestUnreadableMessagesAreErrors(t *testing.T) {
 		"", "1 2", "1\n", "1 3\n", "2 1\n", "-1 0\n", "x 1\n", "0 x\n", "9223372036854775807 9223372036854775808\n",
 	} {
 		if _, err := ParseMessage(text); !errors.Is(err, ErrPermanent) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("message %q: got %v, want ErrPermanent", text, err)
 		}
 	}
 	// Changes before an unreadable line are still delivered.
@@ -67,7 +67,7 @@ func TestUnreadableMessagesAreErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := changesOf(m); !errors.Is(err, ErrPermanent) || len(got) != 1 || got[0].User != 5 {
-			t.Errorf("line %q: changes %v, %v", line, got, err)
+			t.Errorf("line %q: got changes %v, %v; want the change of user 5 and ErrPermanent", line, got, err)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestChangesCarryTraces(t *testing.T) {
 	}
 	for i, c := range changes {
 		if c.User != ID(i+1) || c.Frame != frame {
-			t.Errorf("unexpected change %+v", c)
+			t.Errorf("change %d: got %+v, want user %d and the frame %s", i, c, i+1, frame)
 		}
 		if traced := c.Trace != nil; traced != (i == 1) || traced && *c.Trace != ref {
 			t.Errorf("change of user %s has the unexpected trace %v", c.User, c.Trace)

@@ -3,7 +3,7 @@ package shop
 // Notice is the banner that all shoppers see.
 type Notice struct {
 	Level string `json:"level"` // info or warning
-	Text  string `json:"text"`  // for readers of no language in Texts; empty: they see no banner
+	Text  string `json:"text"`  // for readers whose language is not in Texts; empty: these readers see no banner
 	// Texts has the banner text by language.
 	Texts   map[string]string `json:"texts,omitempty"`
 	Until   Millis            `json:"until,omitempty"` // 0: until it is removed

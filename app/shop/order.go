@@ -21,7 +21,8 @@ import (
 //	             cancelled │ expired ─▶ refunding           (no units are free: refunded at once)
 //
 // Once a payment was opened, a pending order becomes cancelled or expired only after the gateway has reported that the
-// trade has ended (Cashier). Replaying a dead letter changes its row from refused to pending, with a new hold number.
+// trade has ended (payment.TradeCloser). Replaying a dead letter changes its row from refused to pending, with a new
+// hold number.
 type OrderState string
 
 // The states; Reserved is the only one without a row.
@@ -48,7 +49,7 @@ func (s OrderState) HasRow() bool {
 	}, s)
 }
 
-// Sold reports whether the units of an order in this state count as sold, if it holds any.
+// Sold reports whether the units of an order in this state count as sold, if the order holds units.
 func (s OrderState) Sold() bool {
 	return s == Paid || s == Shipped || s == Finished || s == Refunding
 }
@@ -68,7 +69,7 @@ type Order struct {
 	CreatedAt   Millis     `json:"created_at"`
 	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
 	PaidAt      Millis     `json:"paid_at,omitempty"`
-	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also set on expiry; reset when late money revives it
+	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also set on expiry; reset by a revival
 	TradeNo     string     `json:"trade_no,omitempty"`
 	Tracking    string     `json:"tracking,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
@@ -98,8 +99,8 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// RevivalPending reports whether late money of an ended order is unresolved. A hold with its hold number may be created
-// soon.
+// RevivalPending reports whether late money of an ended order is unresolved. A hold with the hold number of its row may
+// be created soon.
 func (o *Order) RevivalPending() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
@@ -127,7 +128,7 @@ const ReasonRecovered = "recovered"
 const (
 	ReasonGuard  = "stock_guard"   // the database had fewer units than Redis: the units are burnt (I2)
 	ReasonNoSale = "unknown_sale"  // the sale does not exist in the database
-	ReasonKey    = "duplicate_key" // another order of the buyer has this key, which Redis had lost
+	ReasonKey    = "duplicate_key" // another order of the buyer has this key; Redis had lost that key
 	ReasonDead   = "undeliverable" // the entry failed because of its own content, see the dead letters
 )
 
@@ -137,7 +138,7 @@ type NewOrder = Order
 // Inserted is the result of inserting one row.
 type Inserted struct {
 	Order Order // the present row in the database, regardless of its writer
-	Fresh bool  // this call inserted it; false: it existed before and is unchanged
+	Fresh bool  // this call inserted the row; false: the row already existed and is unchanged
 }
 
 // OrdersQuery pages through the orders of one user, newest first.

@@ -19,7 +19,8 @@ type SaleState struct {
 	Orders    []Order // all orders of the sale with a row: for keys, limits, holds
 	// Withdrawals are the settled withdrawals of operators. Withdrawn includes their units.
 	Withdrawals []StockWithdrawal
-	// BlockedReason is the reason why an operator has to settle orders before the sale continues; "": it is not stuck.
+	// BlockedReason is the reason why an operator has to settle orders before the sale continues; "": the sale is not
+	// stuck.
 	BlockedReason string
 }
 
@@ -33,7 +34,7 @@ type PartitionState struct {
 	Epoch      int64
 	Seq        int64
 	Seen       int64  // the highest seq that this node has seen in this epoch
-	History    string // of the connected server: changes when it starts or is promoted; "": not reported
+	History    string // run of the connected server: changes at its start and promotion; "": not reported
 	Followed   string // the history that a promoted replica continued; "" for any other server
 	Confirmed  string // the history in which the partition may sell; "": none
 	Database   RecordedHistory
@@ -41,16 +42,16 @@ type PartitionState struct {
 
 // PartitionRecovery is a recovery of a partition.
 type PartitionRecovery struct {
-	Claim    int64 // the epoch that it starts
+	Claim    int64 // the epoch that the recovery starts
 	Lost     bool  // Redis has lost writes: the sales are restored from rows, and the stream restarts
 	Database DatabaseHistory
 }
 
 // Evidence is the state of an order in its Redis partition.
 type Evidence struct {
-	Hold  *OpenHold // nil: no open hold
-	Named bool      // the buyer's record contains the order, so this partition accepted it
-	DueAt Millis    // its deadline in the delay queue; 0: not in the queue
+	Hold     *OpenHold // nil: no open hold
+	InRecord bool      // the buyer's record contains the order, so this partition accepted it
+	DueAt    Millis    // its deadline in the delay queue; 0: not in the queue
 }
 
 // LastOrder names an accepted order. A Redis that lacks it has lost writes (I8).
@@ -86,20 +87,20 @@ func UnreachableIn(err error) *PartitionsUnreachable {
 }
 
 // Has reports whether the partition did not reply. It is false for a nil receiver.
-func (a *PartitionsUnreachable) Has(partition int) bool {
-	return a != nil && a.Partitions[partition] != nil
+func (e *PartitionsUnreachable) Has(partition int) bool {
+	return e != nil && e.Partitions[partition] != nil
 }
 
-func (a *PartitionsUnreachable) Error() string {
-	texts := make([]string, 0, len(a.Partitions))
-	for _, p := range slices.Sorted(maps.Keys(a.Partitions)) {
-		texts = append(texts, fmt.Sprintf("partition %d: %v", p, a.Partitions[p]))
+func (e *PartitionsUnreachable) Error() string {
+	texts := make([]string, 0, len(e.Partitions))
+	for _, p := range slices.Sorted(maps.Keys(e.Partitions)) {
+		texts = append(texts, fmt.Sprintf("partition %d: %v", p, e.Partitions[p]))
 	}
 	return strings.Join(texts, "; ")
 }
 
 // Unwrap returns the errors of the partitions, usually transient faults.
-func (a *PartitionsUnreachable) Unwrap() []error { return slices.Collect(maps.Values(a.Partitions)) }
+func (e *PartitionsUnreachable) Unwrap() []error { return slices.Collect(maps.Values(e.Partitions)) }
 
 // RepliedCounters returns the counters of the sales whose partitions replied.
 func RepliedCounters(refs []SaleRef, counters []Counters, unreachable *PartitionsUnreachable) []Counters {

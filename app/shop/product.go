@@ -12,7 +12,8 @@ type Image struct {
 	Alt string `json:"alt"`
 }
 
-// Product is a product of the shop. Description is sanitised HTML, Rules is plain text. Lists omit both.
+// Product is a product of the shop. Description is sanitised HTML, Rules is plain text. Lists omit Description and
+// Rules.
 type Product struct {
 	ID           ID      `json:"id"`
 	Name         string  `json:"name"`

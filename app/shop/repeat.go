@@ -18,12 +18,12 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Repeat calls work at once and then after each pause, until ctx ends. It logs an error with the message what and tries
-// again after the pause.
-func Repeat(ctx context.Context, pause time.Duration, what string, work func(ctx context.Context) error) error {
+// Repeat calls work at once and then after each pause, until ctx ends. It logs an error with the given message and
+// tries again after the pause.
+func Repeat(ctx context.Context, pause time.Duration, message string, work func(ctx context.Context) error) error {
 	for ctx.Err() == nil {
 		if err := work(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, what, "err", err)
+			slog.WarnContext(ctx, message, "err", err)
 		}
 		Sleep(ctx, pause)
 	}

@@ -25,5 +25,5 @@ type KeyGeneration struct {
 	Number int64  // generation of the signing key; 0: the configured key itself
 	Since  Millis // when the generation started, by the database's clock; 0: no rotation yet
 	Oldest int64  // the first generation that may be accepted
-	Salt   string `json:"-"` // of all accepted generations; secret. "": no rotation has ended all tokens yet
+	Salt   string `json:"-"` // secret salt of all accepted generations; "": no rotation has invalidated all tokens yet
 }

@@ -52,7 +52,7 @@ type Sale struct {
 	Paused    bool
 	Challenge Challenge
 	Version   int64 // incremented by each edit
-	Hidden    bool  // copied from the slot; see catalog.Offered
+	Hidden    bool  // copied from the slot; see Catalogue.VisibleSale
 	Epoch     int64 // epoch of the partition when the sale was loaded into Redis; 0: never loaded (I7)
 }
 
@@ -76,7 +76,7 @@ type Counters struct {
 	Tickets   int64  // tickets issued
 	Done      int64  // tickets settled
 	Paused    bool   // by an operator, or because it is stuck
-	Stuck     string // why an operator has to settle orders before it continues; "": not stuck
+	Stuck     string // why an operator has to settle orders before the sale continues; "": not stuck
 	Version   int64
 	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where no caller compares it
 	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the ticker

@@ -21,27 +21,27 @@ type loading[V any] struct {
 // load continues for the others.
 func (s *SharedLoad[K, V]) Do(ctx context.Context, key K, load func() (V, error)) (V, error) {
 	s.mu.Lock()
-	one := s.running[key]
-	if one == nil {
+	running := s.running[key]
+	if running == nil {
 		if s.running == nil {
 			s.running = make(map[K]*loading[V])
 		}
-		one = &loading[V]{done: make(chan struct{})}
-		s.running[key] = one
+		running = &loading[V]{done: make(chan struct{})}
+		s.running[key] = running
 		go func() {
-			one.value, one.err = load()
+			running.value, running.err = load()
 			s.mu.Lock()
 			delete(s.running, key)
 			s.mu.Unlock()
-			close(one.done)
+			close(running.done)
 		}()
 	}
 	s.mu.Unlock()
 	select {
-	case <-one.done:
-		return one.value, one.err
+	case <-running.done:
+		return running.value, running.err
 	case <-ctx.Done():
 		var none V
-		return none, Unreadable("the sale", ctx.Err())
+		return none, Unavailable("the sale", ctx.Err())
 	}
 }

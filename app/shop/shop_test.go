@@ -17,11 +17,11 @@ func TestIDsAreStringsInJSON(t *testing.T) {
 	if err != nil || string(text) != `{"id":"9007199254740993"}` {
 		t.Fatalf("got %s, %v", text, err)
 	}
-	for _, bad := range []string{
+	for _, invalid := range []string{
 		"", "0", "-1", "+1", "1e3", "01", " 1", "99999999999999999999", "9223372036854775808", "1x",
 	} {
-		if id, err := ParseID(bad); err == nil {
-			t.Errorf("ParseID(%q) = %s, want an error", bad, id)
+		if id, err := ParseID(invalid); err == nil {
+			t.Errorf("ParseID(%q) = %s, want an error", invalid, id)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestCurrentSlotIsOpenOrNextOrLast(t *testing.T) {
 		}
 	}
 	if CurrentSlot(nil, 1) != nil {
-		t.Error("no slots: want none")
+		t.Error("without slots: got a current slot, want nil")
 	}
 }
 
@@ -63,7 +63,7 @@ func TestPhaseStartsAtOpeningAndEndsBeforeClosing(t *testing.T) {
 	t.Parallel()
 	for now, want := range map[Millis]Phase{99: Upcoming, 100: Open, 199: Open, 200: Ended} {
 		if got := PhaseAt(now, 100, 200); got != want {
-			t.Errorf("at %d: %s, want %s", now, got, want)
+			t.Errorf("phase at %d: got %s, want %s", now, got, want)
 		}
 	}
 }

@@ -19,15 +19,15 @@ func ByPartition(rows []*Order) map[int][]*Order {
 }
 
 // Mapped converts each element.
-func Mapped[T, U any](all []T, one func(T) U) []U {
+func Mapped[T, U any](all []T, convert func(T) U) []U {
 	out := make([]U, len(all))
 	for i := range all {
-		out[i] = one(all[i])
+		out[i] = convert(all[i])
 	}
 	return out
 }
 
-// Where returns the elements that fit, nil if no element fits.
+// Where returns the elements that match, nil if no element matches.
 func Where[T any](all []T, match func(T) bool) (matching []T) {
 	for i := range all {
 		if match(all[i]) {
@@ -46,7 +46,8 @@ func ByID(rows []Order) map[ID]*Order {
 	return found
 }
 
-// FirstOf returns the first most elements and whether all has more. The caller reads most + 1 elements.
-func FirstOf[T any](what string, all []T, limit int, err error) ([]T, bool, error) {
-	return all[:min(len(all), limit)], len(all) > limit, Unreadable(what, err)
+// FirstOf returns the first elements, up to limit, and whether there are more. The caller reads limit + 1 elements; err
+// is the error of this read.
+func FirstOf[T any](subject string, all []T, limit int, err error) ([]T, bool, error) {
+	return all[:min(len(all), limit)], len(all) > limit, Unavailable(subject, err)
 }

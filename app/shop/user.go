@@ -26,7 +26,7 @@ type User struct {
 	DeletedAt   Millis // 0: not deleted
 }
 
-// Device is one login of a user: a family of refresh tokens, of which one is valid at a time.
+// Device is one login of a user. Its refresh tokens replace each other: one is valid at a time.
 type Device struct {
 	ID           ID
 	User         ID

@@ -43,17 +43,17 @@ type Grant struct {
 type Minter struct {
 	node  int64
 	clock func() time.Time
-	start time.Time // reading of the monotonic clock
+	start time.Time // reading of the monotonic clock at which Now is base
 	base  shop.Millis
 
 	mu       sync.Mutex
 	grant    Grant
 	last     shop.Millis
-	sequence int64 // within last; initially the maximum, so that the milliseconds of others are not used
+	sequence int64 // of the last id in `last`; initially the maximum, so that the first id has a later millisecond
 }
 
-// New returns a Minter whose ids are later than the millisecond above. Its time starts at the later one of now and
-// above + 1 ms. It generates no ids before the first grant. clock is time.Now except in tests. New fails if node is
+// New returns a Minter whose ids are later than the millisecond `above`. Its time starts at `now`, or at `above` + 1 ms
+// if that is later. It generates no ids before the first grant. clock is time.Now except in tests. New fails if node is
 // outside 1–MaxNode.
 func New(node int, above, now shop.Millis, clock func() time.Time) (*Minter, error) {
 	if node < 1 || node > MaxNode {

@@ -98,12 +98,12 @@ func TestIDsAreUniqueUnderConcurrency(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Renew(Grant{Until: time.Now().Add(time.Hour), Ceiling: start + 3_600_000})
-	const callers, each = 8, 5000
+	const callers, perCaller = 8, 5000
 	all := make([][]shop.ID, callers)
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Go(func() {
-			for range each {
+			for range perCaller {
 				id, err := m.Mint()
 				if err != nil {
 					t.Error(err)
@@ -114,7 +114,7 @@ func TestIDsAreUniqueUnderConcurrency(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	seen := make(map[shop.ID]bool, callers*each)
+	seen := make(map[shop.ID]bool, callers*perCaller)
 	for _, ids := range all {
 		for _, id := range ids {
 			if seen[id] {
@@ -130,29 +130,29 @@ func TestMintingNeedsAGrant(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	m := minter(t, 1, 0, c)
-	refused := func(when string) {
+	wantNoGrant := func(when string) {
 		t.Helper()
 		if id, err := m.Mint(); !errors.Is(err, ErrNoGrant) {
-			t.Errorf("%s: minted %d (%v)", when, id, err)
+			t.Errorf("%s: got id %d, %v, want ErrNoGrant", when, id, err)
 		}
 	}
-	refused("before the first grant")
+	wantNoGrant("before the first grant")
 	m.Renew(c.lease(10 * time.Second))
 	mint(t, m)
 	c.step(10 * time.Second)
-	refused("at the end of the lease")
+	wantNoGrant("at the end of the lease")
 	m.Renew(c.lease(10 * time.Second))
 	mint(t, m)
 	m.Renew(Grant{Until: c.now().Add(time.Hour), Ceiling: start + 11_000})
 	c.step(2 * time.Second)
-	refused("above the ceiling")
+	wantNoGrant("above the ceiling")
 	c.step(-2 * time.Second)
 	m.Renew(c.lease(time.Second))
 	mint(t, m)
 	if last := m.Stop(); last != start+10_000 {
-		t.Errorf("the last millisecond was %d after the start", last-start)
+		t.Errorf("the last millisecond is %d after the start, want 10000", last-start)
 	}
-	refused("after the stop")
+	wantNoGrant("after the stop")
 }
 
 // I10: the next holder of a node number starts above all ids that its predecessor was allowed to generate, even if its
@@ -168,7 +168,7 @@ func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
 	c.step(-time.Hour)
 	second := minter(t, 5, grant.Ceiling, c)
 	second.Renew(Grant{Until: c.now().Add(time.Minute), Ceiling: grant.Ceiling + 60_000})
-	c.step(-time.Minute) // and the clock keeps stepping
+	c.step(-time.Minute) // the clock steps backwards again
 	if id := mint(t, second); id <= highest || Time(id) <= grant.Ceiling {
 		t.Errorf("id %d at %d follows %d at %d", id, Time(id), highest, Time(highest))
 	}

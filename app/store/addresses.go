@@ -30,22 +30,23 @@ func (r *addressRow) address() shop.SavedAddress {
 
 // AddressesOf lists the addresses of a user, the default first, then the newest first.
 func (s *Store) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
-	book, err := readAddresses(ctx, s.db.NewSelect(), user)
-	return convert(book, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
+	rows, err := readAddresses(ctx, s.db.NewSelect(), user)
+	return convert(rows, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
 }
 
 // readAddresses reads a user's addresses, the default first, then the newest first.
-func readAddresses(ctx context.Context, q *bun.SelectQuery, user shop.ID) (book []addressRow, err error) {
-	err = q.Model(&book).Where("user_id = ?", user).OrderExpr("COALESCE(is_default, 0) DESC, id DESC").Scan(ctx)
-	return book, err
+func readAddresses(ctx context.Context, q *bun.SelectQuery, user shop.ID) (rows []addressRow, err error) {
+	err = q.Model(&rows).Where("user_id = ?", user).OrderExpr("COALESCE(is_default, 0) DESC, id DESC").Scan(ctx)
+	return rows, err
 }
 
 // changeAddresses runs a change of a user's addresses under a lock of their rows. The rows are locked in the order of
 // their ids, because a scan along the other index can miss a row whose default changes. Without addresses there is no
-// row to lock: of two concurrent first entries the second violates the unique key of the default and is repeated.
+// row to lock. If two calls add a first address concurrently, the second call violates the unique key of the default
+// and is repeated.
 func (s *Store) changeAddresses(
 	ctx context.Context, what string, user shop.ID,
-	change func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error),
+	change func(tx bun.Conn, rows []addressRow) (shop.SavedAddress, error),
 ) (out shop.SavedAddress, err error) {
 	for range deadlockTries {
 		out, err = inTx(ctx, s, what, func(tx bun.Conn) (shop.SavedAddress, error) {
@@ -54,11 +55,11 @@ func (s *Store) changeAddresses(
 			if err := s.locking(lock.Where("user_id = ?", user).Order("id")).Scan(ctx, &ids); err != nil {
 				return shop.SavedAddress{}, err
 			}
-			book, err := readAddresses(ctx, tx.NewSelect(), user)
+			rows, err := readAddresses(ctx, tx.NewSelect(), user)
 			if err != nil {
 				return shop.SavedAddress{}, err
 			}
-			return change(tx, book)
+			return change(tx, rows)
 		})
 		if !isDuplicate(err) {
 			break
@@ -67,22 +68,22 @@ func (s *Store) changeAddresses(
 	return out, err
 }
 
-// AddAddress adds an address, unless the user has the same one already, and returns the entry. ErrNoRow: the user has
-// limit addresses already. The first address becomes the default; a later one does if a.Default is set.
+// AddAddress adds an address, unless the user has the same address already, and returns the entry. ErrNoRow: the user
+// has limit addresses already. The first address becomes the default; a later one does if a.Default is set.
 func (s *Store) AddAddress(
 	ctx context.Context, user shop.ID, a shop.SavedAddress, limit int,
 ) (shop.SavedAddress, error) {
 	return s.changeAddresses(ctx, "add an address of user "+user.String(), user,
-		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
-			same := slices.IndexFunc(book, func(r addressRow) bool { return r.address().Address == a.Address })
+		func(tx bun.Conn, rows []addressRow) (shop.SavedAddress, error) {
+			same := slices.IndexFunc(rows, func(r addressRow) bool { return r.address().Address == a.Address })
 			if same >= 0 {
-				return makeDefault(ctx, tx, user, &book[same], a.Default)
+				return makeDefault(ctx, tx, user, &rows[same], a.Default)
 			}
-			if len(book) >= limit {
+			if len(rows) >= limit {
 				return shop.SavedAddress{}, shop.ErrNoRow
 			}
 			row := addressRow{ID: a.ID, User: user, Name: a.Name, Phone: a.Phone, Text: a.Text, CreatedAt: wallClock()}
-			if len(book) == 0 {
+			if len(rows) == 0 {
 				row.IsDefault = new(1)
 			}
 			if err := insert(ctx, tx, &row); err != nil {
@@ -95,12 +96,12 @@ func (s *Store) AddAddress(
 // ChangeAddress replaces an entry, which may become the default, and returns it. ErrNoRow: no such entry.
 func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	return s.changeAddresses(ctx, "change address "+a.ID.String(), user,
-		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
-			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == a.ID })
+		func(tx bun.Conn, rows []addressRow) (shop.SavedAddress, error) {
+			i := slices.IndexFunc(rows, func(r addressRow) bool { return r.ID == a.ID })
 			if i < 0 {
 				return shop.SavedAddress{}, shop.ErrNoRow
 			}
-			row := &book[i]
+			row := &rows[i]
 			row.Name, row.Phone, row.Text = a.Name, a.Phone, a.Text
 			err := execMatching(ctx, tx, 1, "change a locked address",
 				"UPDATE addresses SET name = ?, phone = ?, text = ? WHERE id = ? AND user_id = ?", a.Name, a.Phone, a.Text, a.ID,
@@ -115,23 +116,24 @@ func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAdd
 // RemoveAddress removes an entry. If it was the default, the newest one becomes the default. ErrNoRow: no such entry.
 func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 	_, err := s.changeAddresses(ctx, "remove address "+id.String(), user,
-		func(tx bun.Conn, book []addressRow) (none shop.SavedAddress, err error) {
-			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == id })
+		func(tx bun.Conn, rows []addressRow) (none shop.SavedAddress, err error) {
+			i := slices.IndexFunc(rows, func(r addressRow) bool { return r.ID == id })
 			if i < 0 {
 				return none, shop.ErrNoRow
 			}
 			err = execMatching(ctx, tx, 1, "remove a locked address",
 				"DELETE FROM addresses WHERE id = ? AND user_id = ?", id, user)
-			if err != nil || book[i].IsDefault == nil || len(book) == 1 {
+			if err != nil || rows[i].IsDefault == nil || len(rows) == 1 {
 				return none, err
 			}
-			return makeDefault(ctx, tx, user, &book[1], true) // the default was the first; this is the newest other one
+			// rows[0] was the default; rows[1] is the newest of the other addresses.
+			return makeDefault(ctx, tx, user, &rows[1], true)
 		})
 	return err
 }
 
-// makeDefault returns the entry, as the default if wanted. It clears the old default first, because the unique key
-// allows only one.
+// makeDefault makes the entry the default if isDefault is set, and returns it. It clears the old default first, because
+// the unique key allows only one default.
 func makeDefault(
 	ctx context.Context, tx bun.Conn, user shop.ID, row *addressRow, isDefault bool,
 ) (shop.SavedAddress, error) {

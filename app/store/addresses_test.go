@@ -17,8 +17,8 @@ func savedAddress(text string, isDefault bool) shop.SavedAddress {
 	return shop.SavedAddress{ID: nextID(), Address: shop.Address{Name: "王小明", Phone: "138", Text: text}, Default: isDefault}
 }
 
-// addressTexts reads a user's addresses as texts, the default in brackets. It checks that exactly one is the default if
-// there are any.
+// addressTexts reads a user's addresses as texts, the default in brackets. If there are addresses, it checks that
+// exactly one is the default.
 func addressTexts(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 	t.Helper()
 	all, err := s.AddressesOf(kit.Context(t), user)
@@ -56,7 +56,7 @@ func TestAddressBookAlwaysHasOneDefault(t *testing.T) {
 		want()
 		one := must(s.AddAddress(ctx, user, savedAddress("one", false), 3))
 		if !one.Default || one.Name != "王小明" {
-			t.Errorf("%+v", one)
+			t.Errorf("first address: got %+v, want the default of 王小明", one)
 		}
 		two := must(s.AddAddress(ctx, user, savedAddress("two", false), 3))
 		want("[one]", "two")
@@ -64,14 +64,14 @@ func TestAddressBookAlwaysHasOneDefault(t *testing.T) {
 		want("[three]", "two", "one")
 		wantErr(t, "a fourth address with a limit of three", errOf(s.AddAddress(ctx, user, savedAddress("four", false), 3)), shop.ErrNoRow)
 		if again := must(s.AddAddress(ctx, user, savedAddress("two", true), 3)); again.ID != two.ID || !again.Default {
-			t.Errorf("two again: got %+v, want the same id as the default", again)
+			t.Errorf("address two added again: got %+v, want the same id as the default", again)
 		}
 		want("[two]", "three", "one")
 		one.Text, one.Default = "uno", false
 		must(s.ChangeAddress(ctx, user, one))
 		two.Text, two.Default = "dos", false
 		if changed := must(s.ChangeAddress(ctx, user, two)); !changed.Default {
-			t.Errorf("the default address changed: %+v", changed)
+			t.Errorf("got %+v after a change of the default address, want the default", changed)
 		}
 		want("[dos]", "three", "uno")
 		one.Default = true

@@ -13,15 +13,15 @@ import (
 )
 
 // An order is in one of two tables (I1): in orders or, long after its sale closed, in orders_archive. A statement sees
-// both tables at the same instant, so one that reads both misses no row that moves meanwhile. Both tables have the same
-// columns and, on MySQL, the same index names. In the archive an order changes only by a late payment, which is
-// refunded, and by the removal of personal data.
+// both tables at the same instant. A statement that reads both tables therefore misses no row during a move. Both
+// tables have the same columns and, on MySQL, the same index names. In the archive an order changes only by a late
+// payment, which is refunded, and by the removal of personal data.
 const (
 	liveOrders     = "orders AS ?TableAlias"
 	archivedOrders = "orders_archive AS ?TableAlias"
 )
 
-// readBoth reads at most limit orders of both tables. narrow should also limit each half.
+// readBoth reads at most limit orders of both tables. narrow should also limit the query of each table.
 func (s *Store) readBoth(
 	ctx context.Context, what, order string, limit int, narrow func(q *bun.SelectQuery, table string) *bun.SelectQuery,
 ) ([]shop.Order, error) {
@@ -56,7 +56,7 @@ func (s *Store) withArchived(ctx context.Context, what string, rows []shop.Order
 
 // missing returns the ids without a row, without duplicates.
 func missing(rows []shop.Order, ids []shop.ID) []shop.ID {
-	if len(rows) == len(ids) { // the usual case: rows are distinct and only of these ids
+	if len(rows) == len(ids) { // the usual case: rows contains each of these ids once
 		return nil
 	}
 	known := make(map[shop.ID]bool, len(rows))
@@ -84,7 +84,8 @@ var sumColumns = []string{
 	"ticket", "seq",
 }
 
-// rowsOfSale selects all orders of a sale, for sums. moved: some are in the archive, which is rare.
+// rowsOfSale selects all orders of a sale, for sums. moved reports whether some of them are in the archive, which is
+// rare.
 func rowsOfSale(tx bun.IDB, moved bool, sale shop.ID) *bun.SelectQuery {
 	// Without the hint MySQL may scan all orders along orders_key to group by buyer. SQLite ignores the hint.
 	part := func(table string) *bun.SelectQuery {
@@ -98,7 +99,7 @@ func rowsOfSale(tx bun.IDB, moved bool, sale shop.ID) *bun.SelectQuery {
 		part(liveOrders).Column(sumColumns...), part(archivedOrders).Column(sumColumns...))
 }
 
-// movedAt returns when an order of the sale first moved to the archive; 0: never.
+// movedAt returns the instant at which the first order of the sale was moved to the archive; 0: no order was moved.
 func movedAt(ctx context.Context, tx bun.IDB, sale shop.ID) (at shop.Millis, err error) {
 	err = tx.NewRaw("SELECT COALESCE(MAX(moved_at), 0) FROM sales WHERE id = ?", sale).Scan(ctx, &at)
 	return at, err
@@ -115,17 +116,17 @@ type ArchivedMonth struct {
 
 // dropSums sums archived orders of a sale.
 type dropSums struct {
-	Sale        shop.ID `bun:"sale_id"`
-	Orders      int64   `bun:"orders"`
-	Sold        int64   `bun:"sold"` // units
-	Gone        int64   `bun:"gone"` // units of refunded orders
-	MaxTicket   int64   `bun:"max_ticket"`
-	MaxSeq      int64   `bun:"max_seq"`
-	PaidFen     int64   `bun:"paid_fen"`
-	RefundedFen int64   `bun:"refunded_fen"`
+	Sale          shop.ID `bun:"sale_id"`
+	Orders        int64   `bun:"orders"`
+	Sold          int64   `bun:"sold"` // units
+	RefundedUnits int64   `bun:"gone"` // units of refunded orders
+	MaxTicket     int64   `bun:"max_ticket"`
+	MaxSeq        int64   `bun:"max_seq"`
+	PaidFen       int64   `bun:"paid_fen"`
+	RefundedFen   int64   `bun:"refunded_fen"`
 }
 
-const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
+const archivedSumsQuery = `SELECT sale_id, COUNT(*) AS orders,
 	SUM(CASE WHEN state = 'finished' AND cancelled_at = 0 THEN qty ELSE 0 END) AS sold,
 	SUM(CASE WHEN state = 'refunded' AND cancelled_at = 0 THEN qty ELSE 0 END) AS gone,
 	MAX(ticket) AS max_ticket, MAX(seq) AS max_seq,
@@ -134,7 +135,7 @@ const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
 	FROM orders_archive WHERE ? GROUP BY sale_id ORDER BY sale_id`
 
 // ArchivedMonths sums archived orders by the month of their creation, which ids contain, the oldest first. before
-// excludes that month and later ones; 0: all months.
+// excludes this month and later months; 0: all months.
 func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]ArchivedMonth, error) {
 	out := []ArchivedMonth{}
 	var first, last sql.NullInt64
@@ -148,7 +149,7 @@ func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]Archiv
 	}
 	for m := shop.MonthOf(snowflake.Time(shop.ID(first.Int64))); m < end; m = m.Next() {
 		var sums []dropSums
-		err := s.db.NewRaw(archivedSums, bun.SafeQuery("id >= ? AND id < ?", snowflake.First(m.Start()),
+		err := s.db.NewRaw(archivedSumsQuery, bun.SafeQuery("id >= ? AND id < ?", snowflake.First(m.Start()),
 			snowflake.First(m.Next().Start()))).Scan(ctx, &sums)
 		if err != nil {
 			return nil, wrap("sum the archived orders of "+m.String(), err)
@@ -167,9 +168,9 @@ func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]Archiv
 }
 
 // DropOrders deletes the next settled archived orders, with ids above after and created before the given instant,
-// together with their shipments, postings and trades, in one transaction. Their sums are added to those of their sales,
-// which therefore balance at each instant. Payments and refunds stay. It returns the last id that it checked, 0 at the
-// end.
+// together with their shipments, postings and trades, in one transaction. Their sums are added to the sums of their
+// sales, so that the sales balance at each instant. Payments and refunds stay. It returns the last id that it checked,
+// or 0 at the end.
 func (s *Store) DropOrders(
 	ctx context.Context, before shop.Millis, after shop.ID, now shop.Millis, limit int,
 ) (last shop.ID, err error) {
@@ -190,11 +191,11 @@ func (s *Store) DropOrders(
 	})
 }
 
-// dropOrders deletes locked orders with their shipments, postings and trades, and adds their sums to those of their
+// dropOrders deletes locked orders with their shipments, postings and trades, and adds their sums to the sums of their
 // sales. Payments and refunds stay, so that a repeated payment notification does not count as new money.
 func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now shop.Millis) error {
 	var sums []dropSums
-	if err := tx.NewRaw(archivedSums, bun.SafeQuery("id IN (?)", bun.List(ids))).Scan(ctx, &sums); err != nil {
+	if err := tx.NewRaw(archivedSumsQuery, bun.SafeQuery("id IN (?)", bun.List(ids))).Scan(ctx, &sums); err != nil {
 		return err
 	}
 	for i := range sums {
@@ -205,8 +206,8 @@ func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now 
 			" max_ticket = "+s.d.greatest+"(archive_drops.max_ticket, ?),"+
 			" max_seq = "+s.d.greatest+"(archive_drops.max_seq, ?),"+
 			" paid_fen = archive_drops.paid_fen + ?, refunded_fen = archive_drops.refunded_fen + ?, dropped_at = ?",
-			n.Sale, n.Orders, n.Sold, n.Gone, n.MaxTicket, n.MaxSeq, n.PaidFen, n.RefundedFen, now,
-			n.Orders, n.Sold, n.Gone, n.MaxTicket, n.MaxSeq, n.PaidFen, n.RefundedFen, now)
+			n.Sale, n.Orders, n.Sold, n.RefundedUnits, n.MaxTicket, n.MaxSeq, n.PaidFen, n.RefundedFen, now,
+			n.Orders, n.Sold, n.RefundedUnits, n.MaxTicket, n.MaxSeq, n.PaidFen, n.RefundedFen, now)
 		if err != nil {
 			return err
 		}

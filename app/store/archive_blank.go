@@ -28,15 +28,15 @@ const blankableCondition = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
 
 // BlankOrders removes personal data from the next settled orders of a sale with an id above after, in both tables and
-// in their shipments and refunds, in one transaction. It returns the last id, 0 at the end.
+// in their shipments and refunds, in one transaction. It returns the last id, or 0 at the end.
 func (s *Store) BlankOrders(
 	ctx context.Context, sale, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	return s.blank(ctx, "sale_id", sale, after, limit)
 }
 
-// BlankAddresses removes personal data from a user's orders that are over, in both tables. It returns the number of
-// changed orders and the number of orders that still have personal data.
+// BlankAddresses removes personal data from the settled orders of a user, in both tables. blanked is the number of
+// changed orders; left is the number of orders that still have personal data.
 func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error) {
 	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
@@ -54,9 +54,9 @@ func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left
 }
 
 // blank removes personal data from the next orders of a sale or a user, in both tables, and from their shipments and
-// refunds. Orders outside the archive are found before any lock, so that the lock of an order never waits for that of a
-// trade; their state is checked again. orders changes first, so that an order that moves meanwhile is found in the
-// archive.
+// refunds. Orders outside the archive are found before any lock, so that the lock of an order never waits for the lock
+// of a trade. The UPDATE checks their state again. The table `orders` is updated first: an order that is moved
+// meanwhile is then found in the archive.
 func (s *Store) blank(
 	ctx context.Context, column string, id, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
@@ -99,13 +99,14 @@ func blankRelated(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	return err
 }
 
-// PlanBlank sets the next check of a sale, or none if it has no personal data. left: some personal data remains.
+// PlanBlank sets the next check of a sale, or none if it has no personal data. left reports whether some personal data
+// remains.
 func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	return s.planSale(ctx, blankTask, sale, next)
 }
 
-// DeleteGuestAddresses deletes addresses of guests that were entered before the given instant, because no client can
-// open them any longer. It checks a page of ids above after and returns the last one, 0 at the end.
+// DeleteGuestAddresses deletes addresses of guests that were entered before the given instant: the tokens of these
+// guests have expired. It checks one page of ids above `after` and returns the last id, or 0 at the end.
 func (s *Store) DeleteGuestAddresses(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (deleted int64, last shop.ID, err error) {
@@ -125,7 +126,8 @@ func (s *Store) DeleteGuestAddresses(
 			old = append(old, r.ID)
 		}
 	}
-	if len(rows) == limit && len(old) > 0 { // ids grow with time: after a page of young addresses there are no old ones
+	// Ids grow with time: after a page of recent addresses all addresses are recent.
+	if len(rows) == limit && len(old) > 0 {
 		last = rows[len(rows)-1].ID
 	}
 	if len(old) == 0 {

@@ -30,7 +30,7 @@ func (h *testShop) wantNoPersonalData(where string) {
 	}
 }
 
-func (h *testShop) blank(sale shop.ID, limit int) (blanked int64) {
+func (h *testShop) blankAll(sale shop.ID, limit int) (blanked int64) {
 	h.t.Helper()
 	for after := shop.ID(0); ; {
 		n, last, err := h.BlankOrders(h.ctx, sale, after, limit)
@@ -42,8 +42,8 @@ func (h *testShop) blank(sale shop.ID, limit int) (blanked int64) {
 	}
 }
 
-// Personal data is removed from orders in both tables, and from their shipments and refunds, in steps of any size. Open
-// orders keep it until they are over.
+// Personal data is removed from orders in both tables, and from their shipments and refunds, in steps of any size.
+// Unfinished orders keep their personal data until they end.
 func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50)
@@ -54,49 +54,49 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 			h.cancelled(sale)
 		}
 		h.clearPending()
-		h.close(sale)
+		h.closeLongAgo(sale)
 		if moved := h.archive(sale, 100); moved != 9 {
-			t.Fatalf("%d moved, want 9", moved)
+			t.Fatalf("moved %d orders, want 9", moved)
 		}
 		for range 3 {
 			h.finished(sale)
 		}
 		waiting := h.paid(sale, 1)
 		h.clearPending()
-		if blanked := h.blank(sale, 2); blanked != 12 {
+		if blanked := h.blankAll(sale, 2); blanked != 12 {
 			t.Errorf("%d orders blanked, want 12", blanked)
 		}
 		if o := h.read(waiting.ID); o.Address == nil {
 			t.Error("an order that is to be shipped has lost its address")
 		}
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || !left {
-			t.Errorf("with an unfinished order: left %v (%v)", left, err)
+			t.Errorf("with an unfinished order: left %v (%v), want true", left, err)
 		}
 		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
 		h.must(err)
 		h.clearPending()
-		if blanked := h.blank(sale, 2); blanked != 1 {
+		if blanked := h.blankAll(sale, 2); blanked != 1 {
 			t.Errorf("%d orders blanked afterwards, want 1", blanked)
 		}
 		h.wantNoPersonalData("blanked")
 		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || left {
-			t.Errorf("after the last order: left %v (%v)", left, err)
+			t.Errorf("after the last order: left %v (%v), want false", left, err)
 		}
-		if again := h.blank(sale, 2); again != 0 {
-			t.Errorf("%d blanked once more", again)
+		if again := h.blankAll(sale, 2); again != 0 {
+			t.Errorf("blanked %d orders again, want 0", again)
 		}
 		h.wantTaken(sale, 10)
 	})
 }
 
-// The erasure of a user removes the same personal data from both tables and from shipments and refunds; orders of
-// others keep theirs.
+// The erasure of a user removes the same personal data from both tables and from shipments and refunds; orders of other
+// users keep their data.
 func TestErasureBlanksBothTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 20, 20)
 		user := nextID()
-		mine := func(o shop.Order) shop.Order {
+		giveToUser := func(o shop.Order) shop.Order {
 			t.Helper()
 			for _, set := range []string{
 				"orders SET user_id = ?, changed_at = changed_at WHERE id = ?", "refunds SET asked_by = ? WHERE order_id = ?",
@@ -106,37 +106,38 @@ func TestErasureBlanksBothTables(t *testing.T) {
 			return o
 		}
 		for _, sale := range h.sales {
-			mine(h.finished(sale))
-			mine(h.refunded(sale))
-			mine(h.cancelled(sale))
+			giveToUser(h.finished(sale))
+			giveToUser(h.refunded(sale))
+			giveToUser(h.cancelled(sale))
 		}
-		sent := mine(h.paid(h.sales[0], 1)) // and refunded: its shipment is not finished, its email not sent
+		sent := giveToUser(h.paid(h.sales[0],
+			1)) // later refunded: its shipment is not finished, and its email is not sent
 		h.ship(shippingOptions, parcel(sent.ID))
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Approved: true, At: opens})))
 		h.must(errOf(h.FinishRefund(h.ctx, sent.ID, opens)))
-		waiting := mine(h.paid(h.sales[0], 1))
+		waiting := giveToUser(h.paid(h.sales[0], 1))
 		h.clearPending()
-		h.close(h.sales[1])
+		h.closeLongAgo(h.sales[1])
 		if moved := h.archive(h.sales[1], 10); moved != 3 {
-			t.Fatalf("%d moved, want 3", moved)
+			t.Fatalf("moved %d orders, want 3", moved)
 		}
 		h.must(h.Erase(h.ctx, user, nil, opens, opens))
 		blanked, left, err := h.BlankAddresses(h.ctx, user)
 		h.must(err)
 		if blanked != 7 || left != 1 || h.read(waiting.ID).Address == nil {
-			t.Errorf("%d blanked, %d left", blanked, left)
+			t.Errorf("blanked %d orders, %d left; want 7 and 1, the unfinished order with its address", blanked, left)
 		}
 		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user)
 		h.must(err)
 		h.clearPending()
 		if blanked, left, err = h.BlankAddresses(h.ctx, user); err != nil || blanked != 1 || left != 0 {
-			t.Errorf("received: %d blanked, %d left (%v)", blanked, left, err)
+			t.Errorf("after the receipt: blanked %d orders, %d left (%v); want 1 and 0", blanked, left, err)
 		}
 		h.wantNoPersonalData("erased")
 		others := h.cancelled(h.sales[0])
 		if _, _, err = h.BlankAddresses(h.ctx, user); err != nil || h.read(others.ID).Address == nil {
-			t.Errorf("an order of another user (%v): %+v", err, h.read(others.ID))
+			t.Errorf("an order of another user lost its address (%v): %+v", err, h.read(others.ID))
 		}
 	})
 }
@@ -166,8 +167,8 @@ func TestOldGuestAddressesAreDeleted(t *testing.T) {
 			}
 			after = last
 		}
-		if deleted != 3 || h.count("addresses") != 2 {
-			t.Errorf("%d deleted, %d left", deleted, h.count("addresses"))
+		if deleted != 3 || h.countRows("addresses") != 2 {
+			t.Errorf("deleted %d addresses, %d left; want 3 and 2", deleted, h.countRows("addresses"))
 		}
 	})
 }

@@ -30,20 +30,20 @@ func newArchivedShop(t *testing.T, s *store.Store, n int, months ...shop.Month) 
 		}
 	}
 	h.clearPending()
-	h.close(h.sales[0])
+	h.closeLongAgo(h.sales[0])
 	if moved := h.archive(h.sales[0], 50); moved != len(all) {
-		t.Fatalf("%d moved, want %d", moved, len(all))
+		t.Fatalf("moved %d orders, want %d", moved, len(all))
 	}
 	return h, all
 }
 
 // dropAll deletes archived orders in steps of limit, and returns their number.
 func (h *testShop) dropAll(ctx context.Context, before shop.Month, limit int) (orders int, err error) {
-	there, after := h.count("orders_archive"), shop.ID(0)
+	rowsBefore, after := h.countRows("orders_archive"), shop.ID(0)
 	for {
 		last, err := h.DropOrders(ctx, before.Start(), after, h.clock().At, limit)
 		if after = last; err != nil || last == 0 {
-			return there - h.count("orders_archive"), err
+			return rowsBefore - h.countRows("orders_archive"), err
 		}
 	}
 }
@@ -54,9 +54,9 @@ func (h *testShop) wantBalance(when string, n int64) {
 	h.t.Helper()
 	t := h.totals(h.sales[0])
 	if t.Orders != n || t.SoldUnits != n || t.Taken != n || t.WithoutPayment != 0 {
-		h.t.Errorf("%s: %+v, want %d orders", when, t, n)
+		h.t.Errorf("%s: got totals %+v, want %d orders", when, t, n)
 	}
-	sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
+	sums, err := h.SumSale(h.ctx, h.sales[0], opens, opens+120_000)
 	h.must(err)
 	if sums.Money.PaidFen != n*4900 {
 		h.t.Errorf("%s: %d fen paid, want %d", when, sums.Money.PaidFen, n*4900)
@@ -72,7 +72,7 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 		before := h.totals(h.sales[0])
 		months, err := h.ArchivedMonths(h.ctx, third)
 		h.must(err)
-		same(t, "months (-want +got)", []store.ArchivedMonth{
+		wantEqual(t, "months (-want +got)", []store.ArchivedMonth{
 			{Month: first, Orders: 2, Sales: 1, PaidFen: 9800}, {Month: second, Orders: 2, Sales: 1, PaidFen: 9800},
 		}, months)
 		if months, err = h.ArchivedMonths(h.ctx, 0); err != nil || len(months) != 3 {
@@ -80,21 +80,21 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 		}
 		dropped, err := h.dropAll(h.ctx, third, 3)
 		h.must(err)
-		if dropped != 4 || h.count("orders_archive") != 2 || h.count("shipments") != 2 || h.count("trades") > 2 ||
-			h.count("payments") != 6 {
-			t.Errorf("dropped %d; %d orders, %d parcels, %d trades, %d payments", dropped, h.count("orders_archive"),
-				h.count("shipments"), h.count("trades"), h.count("payments"))
+		if dropped != 4 || h.countRows("orders_archive") != 2 || h.countRows("shipments") != 2 || h.countRows("trades") > 2 ||
+			h.countRows("payments") != 6 {
+			t.Errorf("dropped %d; %d orders, %d parcels, %d trades, %d payments", dropped, h.countRows("orders_archive"),
+				h.countRows("shipments"), h.countRows("trades"), h.countRows("payments"))
 		}
 		found, err := h.OrdersByID(h.ctx, all)
 		h.must(err)
 		if len(found) != 2 || found[0].ID != all[4] {
-			t.Errorf("left are %v", ids(found))
+			t.Errorf("found the orders %v, want the last two of %v", ids(found), all)
 		}
 		h.wantBalance("dropped", 6)
 		if after := h.totals(h.sales[0]); after.MaxSeq != before.MaxSeq || after.MaxTicket != before.MaxTicket {
 			t.Errorf("got totals %+v, want the maxima of %+v", after, before)
 		}
-		sums, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
+		sums, err := h.SumSale(h.ctx, h.sales[0], opens, opens+120_000)
 		if err != nil || sums.Dropped != 4 {
 			t.Errorf("sums %+v (%v), want dropped 4", sums, err)
 		}
@@ -102,7 +102,7 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 			Order: all[0], No: "T" + all[0].String(), State: payment.TradePaid, AmountFen: 4900,
 		}, payment.OutcomeTaken, "")
 		if dropped, err = h.dropAll(h.ctx, third.Next(), 3); err != nil || dropped != 2 {
-			t.Errorf("dropped the last month: %v (%v)", dropped, err)
+			t.Errorf("dropped %d orders of the last month (%v), want 2", dropped, err)
 		}
 		h.wantBalance("all dropped", 6)
 	})
@@ -122,7 +122,7 @@ func TestLatePaymentAndDropArchiveExcludeEachOther(t *testing.T) {
 			late = append(late, o)
 		}
 		h.clearPending()
-		h.close(h.sales[0])
+		h.closeLongAgo(h.sales[0])
 		h.archive(h.sales[0], 50)
 		outcomes := make(chan payment.Outcome, len(late))
 		for i := range late {
@@ -143,16 +143,16 @@ func TestLatePaymentAndDropArchiveExcludeEachOther(t *testing.T) {
 		for range late {
 			found[<-outcomes]++
 		}
-		if left := h.count("orders_archive"); found[payment.OutcomeLate] != left ||
+		if left := h.countRows("orders_archive"); found[payment.OutcomeLate] != left ||
 			found[payment.OutcomeUnknownOrder] != dropped || left+dropped != len(late) {
 			t.Errorf("%v, %d orders left, %d deleted", found, left, dropped)
 		}
 	})
 }
 
-// I1, I5: the command journals the sums of the months before it deletes their orders. It is killed at each of its
-// statements: the sale balances, no order counts twice, and the same request continues with the result in the journal.
-// At its time limit it returns Busy. A dry run and an open month change nothing.
+// I1, I5: the command journals the sums of the months before it deletes their orders. The test kills the command at
+// each of its statements. The sale then balances, no order counts twice, and the same request continues with the result
+// in the journal. The killed command returns Busy. A dry run and an open month change nothing.
 func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		d := &queryKiller{}
@@ -160,28 +160,28 @@ func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 		h, _ := newArchivedShop(t, s, 3, 202602)
 		service := &archive.Service{Archiver: h.archiver()}
 		const next shop.Month = 202603
-		dry, err := service.DropArchive(h.ctx, dryRun(ada("drop-dry-run")), next)
+		dry, err := service.DropArchive(h.ctx, dryRun(operatorWithKey("drop-dry-run")), next)
 		h.must(err)
-		_, err = service.DropArchive(h.ctx, ada("drop-open-month"), shop.MonthOf(h.clock().At).Next())
-		if shop.AsError(err).Code != shop.BadRequest || h.count("journal") != 0 || h.count("orders_archive") != 3 {
-			t.Errorf("%v; %d in the journal, %d in the archive", err, h.count("journal"), h.count("orders_archive"))
+		_, err = service.DropArchive(h.ctx, operatorWithKey("drop-open-month"), shop.MonthOf(h.clock().At).Next())
+		if shop.AsError(err).Code != shop.BadRequest || h.countRows("journal") != 0 || h.countRows("orders_archive") != 3 {
+			t.Errorf("%v; %d in the journal, %d in the archive", err, h.countRows("journal"), h.countRows("orders_archive"))
 		}
 		busy := 0
 		for at := int64(1); ; at++ {
 			ctx, die := context.WithCancel(h.ctx)
 			d.die = die
 			d.at.Store(at)
-			drop, err := service.DropArchive(ctx, ada("drop-february"), next)
+			drop, err := service.DropArchive(ctx, operatorWithKey("drop-february"), next)
 			done := d.at.Swap(0) > 0
 			die()
-			if left := h.count("orders_archive"); left < 3 && h.count("journal") != 1 {
+			if left := h.countRows("orders_archive"); left < 3 && h.countRows("journal") != 1 {
 				t.Fatalf("died at %s: %d orders are left, and the journal has nothing", d.last, left)
 			}
 			h.wantBalance("died at "+d.last, 3)
 			if done {
 				h.must(err)
 				dry.DryRun = false
-				same(t, "result (-dry run +drop)", dry, drop)
+				wantEqual(t, "result (-dry run +drop)", dry, drop)
 				break
 			}
 			if shop.AsError(err).Code == shop.Busy {
@@ -193,9 +193,9 @@ func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 				t.Fatal("the loop does not end")
 			}
 		}
-		if busy == 0 || h.count("orders_archive") != 0 || h.count("journal") != 1 {
-			t.Errorf("busy %d times; %d orders are left, %d in the journal", busy, h.count("orders_archive"),
-				h.count("journal"))
+		if busy == 0 || h.countRows("orders_archive") != 0 || h.countRows("journal") != 1 {
+			t.Errorf("busy %d times; %d orders are left, %d in the journal", busy, h.countRows("orders_archive"),
+				h.countRows("journal"))
 		}
 	})
 }

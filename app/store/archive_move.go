@@ -12,7 +12,7 @@ import (
 	"stampede/migrations/sqllock"
 )
 
-// ArchiveState counts archived orders, sales that are due or kept, and their remaining orders.
+// ArchiveState counts archived orders, sales that are due, sales with unsettled orders, and their remaining orders.
 type ArchiveState struct {
 	ArchiveAfter string          `json:"archive_after"`
 	PersonalData string          `json:"personal_data_after"`
@@ -21,7 +21,7 @@ type ArchiveState struct {
 	SalesKept    int64           `json:"sales_kept"`     // with orders that were not settled at the last check
 	PaidLeft     int64           `json:"paid_left"`      // unshipped orders of these sales
 	ShippedLeft  int64           `json:"shipped_left"`   // shipped, but not received, orders of these sales
-	SalesToBlank int64           `json:"sales_to_blank"` // with personal data, possibly
+	SalesToBlank int64           `json:"sales_to_blank"` // that may have personal data
 	Months       []ArchivedMonth `json:"months"`
 }
 
@@ -47,8 +47,9 @@ const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_
 	" published_rev, unpublished_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
 	" tracking, reason, product_name, address, changed_at"
 
-// archivableCondition matches orders that do not change by themselves: they are in a final state, and have no open
-// trade, unsettled payment, open refund, unpublished state, unsent posting or pending shipment job.
+// archivableCondition matches settled orders, which do not change without an operator or a late payment. A settled
+// order is in a final state, and has no open trade, unsettled payment, open refund, unpublished state, unsent posting
+// or pending shipment job.
 const archivableCondition = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +
@@ -57,13 +58,13 @@ const archivableCondition = "o.state IN ('finished', 'cancelled', 'expired', 're
 	" AND NOT EXISTS (SELECT 1 FROM shipments h WHERE h.order_id = o.id" +
 	" AND (h.finish_at IS NOT NULL OR h.mail_at IS NOT NULL))"
 
-// archiveLockMaxIdle is how long the holder of the archive's lock may go without a statement.
+// archiveLockMaxIdle is the maximum time without a statement of the process that holds the lock of the archive.
 const archiveLockMaxIdle = 30 * time.Second
 
 // LockArchive runs fn while no other process moves, blanks or drops orders. ErrArchiveLocked: another process holds the
 // lock; MySQL waits up to one second for it.
 func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) error) error {
-	if s.writer != nil { // SQLite: only this process, apart from commands
+	if s.writer != nil { // SQLite: only this process and commands use the file
 		select {
 		case s.archiving <- struct{}{}:
 			defer func() { <-s.archiving }()
@@ -72,7 +73,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 			return ErrArchiveLocked
 		}
 	}
-	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveLockMaxIdle}
+	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, MaxIdle: archiveLockMaxIdle}
 	began := false
 	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true
@@ -101,9 +102,9 @@ func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore shop.Milli
 
 // saleTask is a task of the archive that repeats for a sale until no order is left to process.
 type saleTask struct {
-	column string // of sales: the instant of the next check, or NULL
-	index  string // on the column
-	left   string // condition: sale ?0 has orders left
+	column string // column of sales: the instant of the next check, or NULL
+	index  string // the index on the column
+	left   string // condition: sale ?0 has orders to process
 }
 
 var moveTask = saleTask{"archive_at", "sales_archive", "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?0)"}
@@ -154,7 +155,7 @@ func (s *Store) settledOrders(
 }
 
 // move checks the orders again under their locks, copies the rows, deletes them and returns their ids. Both row counts
-// must equal that of the locked rows, so that each order is in exactly one table when the transaction ends (I1).
+// must equal the number of locked rows, so that each order is in exactly one table when the transaction ends (I1).
 func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []shop.ID) ([]shop.ID, error) {
 	if _, err := s.lockLive(ctx, tx, ids); err != nil {
 		return nil, err
@@ -178,13 +179,13 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []s
 	return ids, err
 }
 
-// PlanArchive sets the next check of a sale, or none if all its orders have moved. left: some have not.
+// PlanArchive sets the next check of a sale, or none if all its orders have moved. left reports whether orders remain.
 func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	return s.planSale(ctx, moveTask, sale, next)
 }
 
-// planSale sets the next check of a sale, or none if nothing is left to do. The sale is locked first, because an order
-// that is inserted meanwhile resets the plan.
+// planSale sets the next check of a sale, or none if no order is left to process. The sale is locked first, because an
+// order that is inserted meanwhile resets the plan.
 func (s *Store) planSale(
 	ctx context.Context, task saleTask, sale shop.ID, next shop.Millis,
 ) (left bool, err error) {
@@ -206,7 +207,8 @@ func (s *Store) planSale(
 	return left, err
 }
 
-// errMoved means that the sale of inserted orders has orders in the archive: look for existing rows there first.
+// errMoved means that the sale of the inserted orders has orders in the archive. The caller must look for existing rows
+// in the archive first.
 var errMoved = fmt.Errorf("%w: orders of the sale are in the archive", shop.ErrTransient)
 
 // ArchiveState counts due sales and remaining orders.
@@ -228,7 +230,7 @@ func (s *Store) ArchiveState(
 	if err != nil {
 		return state, wrap("count sales with orders that are not at rest", err)
 	}
-	// All other orders of these sales have moved, so few rows are read.
+	// Few rows are read, because all other orders of these sales have moved.
 	err = s.db.NewRaw("SELECT COALESCE(SUM(o.state = 'paid'), 0), COALESCE(SUM(o.state = 'shipped'), 0) FROM sales s"+
 		" JOIN orders o ON o.sale_id = s.id WHERE s.archive_at > ? AND s.retired_at > 0", now).
 		Scan(ctx, &state.PaidLeft, &state.ShippedLeft)

@@ -21,15 +21,15 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archiver archives and blanks all orders older than the shortest configurable time.
+// archiver returns an archiver with the minimum delays.
 func (h *testShop) archiver() *archive.Archiver {
 	return &archive.Archiver{
 		Store: h.Store, PartitionFigures: kit.NoBacklog, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
 
-// old makes all rows old enough to move.
-func (h *testShop) old() {
+// makeArchivable makes all rows old enough for the archive.
+func (h *testShop) makeArchivable() {
 	h.t.Helper()
 	h.clearPending()
 	h.setChangedAtWhere("id > ?", "?", h.clock().At.Add(-1000*time.Hour), 0)
@@ -53,10 +53,10 @@ func (h *testShop) wantEachOnce(all []shop.ID) {
 	}
 }
 
-// queryKiller cancels a context at a query, before the query reaches the server. Like a process that dies there, it
-// leaves its transaction to the database.
+// queryKiller cancels a context at a query, before the query reaches the server. The database must then end the
+// transaction, as after the crash of a process.
 type queryKiller struct {
-	at   atomic.Int64 // queries left; 0: disabled
+	at   atomic.Int64 // number of queries until the kill; 0: disabled
 	die  context.CancelFunc
 	last string
 }
@@ -71,7 +71,8 @@ func (d *queryKiller) BeforeQuery(ctx context.Context, q *bun.QueryEvent) contex
 
 func (d *queryKiller) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// I1: a run is killed at each of its statements. The next run continues, and each order is always in exactly one table.
+// I1: the test kills a run at each of its statements. The next run continues, and each order is always in exactly one
+// table.
 func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		d := &queryKiller{}
@@ -84,9 +85,9 @@ func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 			}
 		}
 		all = append(all, h.paid(h.sales[0], 1).ID)
-		h.old()
+		h.makeArchivable()
 		for _, sale := range h.sales {
-			h.close(sale)
+			h.closeLongAgo(sale)
 		}
 		for n := int64(1); ; n++ {
 			ctx, die := context.WithCancel(h.ctx)
@@ -106,8 +107,8 @@ func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 				t.Fatal("the loop does not end")
 			}
 		}
-		if live, archived := h.count("orders"), h.count("orders_archive"); live != 1 || archived != len(all)-1 {
-			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+		if live, archived := h.countRows("orders"), h.countRows("orders_archive"); live != 1 || archived != len(all)-1 {
+			t.Errorf("got %d rows in orders and %d in the archive, want 1 and %d", live, archived, len(all)-1)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "DELETE FROM orders"))) // the order that still has to be shipped
 		h.wantNoPersonalData("after all runs")
@@ -129,8 +130,8 @@ func TestOrdersChangedDuringAMoveAreKept(t *testing.T) {
 			all = append(all, h.finished(sale), h.cancelled(sale))
 		}
 		h.must(errOf(h.EndTraded(h.ctx, ids(late), shop.Expired, payBy)))
-		h.old()
-		h.close(sale)
+		h.makeArchivable()
+		h.closeLongAgo(sale)
 
 		var g, moving errgroup.Group
 		stop := make(chan struct{})
@@ -184,7 +185,7 @@ func TestOrdersChangedDuringAMoveAreKept(t *testing.T) {
 		}
 		h.clearPending()
 		h.archive(sale, 10)
-		if left := h.count("orders"); left != 0 {
+		if left := h.countRows("orders"); left != 0 {
 			t.Errorf("%d orders are left", left)
 		}
 		h.wantTaken(sale, 24)
@@ -196,7 +197,7 @@ func (h *testShop) payLate(o *shop.Order) error {
 	trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
 	for range 2 {
 		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != payment.OutcomeLate {
-			return errors.Join(err, errors.New("late money is "+string(outcome)))
+			return errors.Join(err, errors.New("the outcome of a late payment is "+string(outcome)))
 		}
 	}
 	ended := []shop.OrderState{shop.Expired}
@@ -226,7 +227,7 @@ func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 	return err
 }
 
-// settleAll publishes and posts all due rows, and reads some orders back: each must exist.
+// settleAll publishes and posts all due rows, and reads some orders. Each of these orders must exist.
 func (h *testShop) settleAll(all []shop.Order) error {
 	for range 5 {
 		unpublished, err := h.Unpublished(h.ctx, shop.Millis(1)<<42, 100)
@@ -260,13 +261,13 @@ func (h *testShop) settleAll(all []shop.Order) error {
 	return nil
 }
 
-// No order moves around openings, while many reservations wait, or with both times set to never.
+// No order is moved shortly before or after an opening, while many reservations wait for rows, or if both delays are 0.
 func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)
 		h.finished(h.sales[0])
-		h.old()
-		h.close(h.sales[0])
+		h.makeArchivable()
+		h.closeLongAgo(h.sales[0])
 		run := func(a *archive.Archiver, moved int64, reason string) {
 			t.Helper()
 			done, err := a.RunOnce(h.ctx)
@@ -283,12 +284,12 @@ func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 			return []board.PartitionFigures{{Pending: 5000}}, nil
 		}
 		run(waiting, 0, "5000 reservations")
-		opens := func(at shop.Millis) {
+		setOpening := func(at shop.Millis) {
 			h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET opens_at = ? WHERE id = ?", at, h.sales[1])))
 		}
-		opens(h.clock().At.Add(time.Minute))
+		setOpening(h.clock().At.Add(time.Minute))
 		run(h.archiver(), 0, "opens within minutes")
-		opens(closedAt)
+		setOpening(closedAt)
 		run(h.archiver(), 1, "")
 		state, err := (&archive.Service{Archiver: h.archiver()}).ArchiveState(h.ctx)
 		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.ArchiveAfter != "48h0m0s" ||

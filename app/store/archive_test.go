@@ -18,8 +18,8 @@ const closedAt shop.Millis = 1_700_000_000_000
 // longAfter is long after the last change of a sale, by the database's clock.
 func (h *testShop) longAfter() shop.Millis { return h.clock().At.Add(1000 * time.Hour) }
 
-// close makes a sale one that closed long ago and has left Redis.
-func (h *testShop) close(sale shop.ID) {
+// closeLongAgo changes a sale so that it closed long ago and has left Redis.
+func (h *testShop) closeLongAgo(sale shop.ID) {
 	h.t.Helper()
 	h.must(h.MarkRetired(h.ctx, sale, h.epoch))
 	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, sale)))
@@ -41,7 +41,7 @@ func (h *testShop) archive(sale shop.ID, limit int) (moved int) {
 	}
 }
 
-func (h *testShop) count(table string) (n int) {
+func (h *testShop) countRows(table string) (n int) {
 	h.t.Helper()
 	h.must(h.DB().NewRaw("SELECT COUNT(*) FROM "+table).Scan(h.ctx, &n))
 	return n
@@ -89,26 +89,26 @@ func (h *testShop) cancelled(sale shop.ID) shop.Order {
 func (h *testShop) allReads(user shop.ID, all []shop.ID) map[string]any {
 	h.t.Helper()
 	out := map[string]any{}
-	read := func(name string, v any, err error) {
+	add := func(name string, v any, err error) {
 		h.must(err)
 		out[name] = v
 	}
 	for _, id := range all {
 		o, err := h.Order(h.ctx, id)
-		read("order "+id.String(), o, err)
+		add("order "+id.String(), o, err)
 		found, _, err := h.FindOrders(h.ctx, store.OrderSearch{ID: id, Limit: 2})
-		read("found "+id.String(), found, err)
-		read("parcel "+id.String(), h.tryShip(shippingOptions, parcel(id)), nil)
+		add("found "+id.String(), found, err)
+		add("parcel "+id.String(), h.tryShip(shippingOptions, parcel(id)), nil)
 	}
 	rows, err := h.OrdersByID(h.ctx, append(all, all[0], nextID()))
-	read("by id", rows, err)
+	add("by id", rows, err)
 	for _, sale := range h.sales {
 		rows, err := h.OrdersOfSale(h.ctx, sale, all[1], 3)
-		read("of sale "+sale.String(), rows, err)
+		add("of sale "+sale.String(), rows, err)
 		totals, err := h.SaleTotals(h.ctx, sale)
-		read("totals "+sale.String(), totals, err)
-		sums, err := h.SumUp(h.ctx, sale, opens, opens+120_000)
-		read("sums "+sale.String(), sums, err)
+		add("totals "+sale.String(), totals, err)
+		sums, err := h.SumSale(h.ctx, sale, opens, opens+120_000)
+		add("sums "+sale.String(), sums, err)
 	}
 	for name, q := range map[string]store.OrderSearch{
 		"user": {User: user}, "sale": {Sale: h.sales[0]}, "finished": {State: shop.Finished}, "all": {},
@@ -117,7 +117,7 @@ func (h *testShop) allReads(user shop.ID, all []shop.ID) map[string]any {
 		for page := 1; ; page++ {
 			q.Limit = 2
 			found, more, err := h.FindOrders(h.ctx, q)
-			read("search "+name+" "+string(rune('0'+page)), found, err)
+			add("search "+name+" "+string(rune('0'+page)), found, err)
 			if !more {
 				break
 			}
@@ -126,29 +126,29 @@ func (h *testShop) allReads(user shop.ID, all []shop.ID) map[string]any {
 	}
 	for q := (shop.OrdersQuery{User: user, Limit: 2}); ; {
 		page, more, err := h.OrdersOf(h.ctx, q)
-		read("list before "+q.Before.String(), page, err)
+		add("list before "+q.Before.String(), page, err)
 		if !more {
 			break
 		}
 		q.Before = page[len(page)-1].ID
 	}
 	payments, err := h.PaymentsOf(h.ctx, all)
-	read("payments", payments, err)
+	add("payments", payments, err)
 	ofDay, err := h.OrdersOfDay(h.ctx, opens-1000, opens+10_000_000, 0, 100)
-	read("of the day", ofDay, err)
+	add("of the day", ofDay, err)
 	return out
 }
 
-// I1, P1: every read returns the same for an archived order as before, during a move and afterwards. Sums and the guard
-// always agree. Only the sale's plan changes.
+// I1, P1: every read returns the same result before, during and after the move of orders to the archive. Sums and the
+// guard always agree.
 func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)
 		user := nextID()
 		var all []shop.ID
 		for i := range 3 {
-			for _, make := range []func(shop.ID) shop.Order{h.finished, h.refunded, h.cancelled} {
-				o := make(h.sales[0])
+			for _, newEndedOrder := range []func(shop.ID) shop.Order{h.finished, h.refunded, h.cancelled} {
+				o := newEndedOrder(h.sales[0])
 				all = append(all, o.ID)
 			}
 			mine := h.order(h.sales[i%2], 1)
@@ -159,25 +159,25 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		h.must(errOf(h.Expire(h.ctx, all[:4], payBy+1)))
 		h.clearPending()
 		for _, sale := range h.sales {
-			h.close(sale)
+			h.closeLongAgo(sale)
 		}
 		before := h.allReads(user, all)
 		now := h.longAfter()
-		half, err := h.MoveOrders(h.ctx, store.ArchiveStep{
+		firstStep, err := h.MoveOrders(h.ctx, store.ArchiveStep{
 			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,
 		})
 		h.must(err)
-		if half.Moved == 0 || half.Checked != 5 {
-			t.Errorf("half a move: %+v", half)
+		if firstStep.Moved == 0 || firstStep.Checked != 5 {
+			t.Errorf("first step: got %+v, want 5 checked orders and some moved", firstStep)
 		}
-		same(t, "in the middle of a move (-before +now)", before, h.allReads(user, all))
-		moved := half.Moved + h.archive(h.sales[0], 2)
-		if want := 10; moved != want || h.count("orders_archive") != want {
-			t.Errorf("%d moved, %d rows in the archive, want %d", moved, h.count("orders_archive"), want)
+		wantEqual(t, "in the middle of a move (-before +now)", before, h.allReads(user, all))
+		moved := firstStep.Moved + h.archive(h.sales[0], 2)
+		if want := 10; moved != want || h.countRows("orders_archive") != want {
+			t.Errorf("%d moved, %d rows in the archive, want %d", moved, h.countRows("orders_archive"), want)
 		}
-		same(t, "afterwards (-before +now)", before, h.allReads(user, all))
+		wantEqual(t, "afterwards (-before +now)", before, h.allReads(user, all))
 		if again := h.archive(h.sales[0], 100); again != 0 {
-			t.Errorf("%d moved once more", again)
+			t.Errorf("moved %d orders again, want 0", again)
 		}
 	})
 }
@@ -219,7 +219,7 @@ func TestUnsettledOrdersAreNotArchived(t *testing.T) {
 			" VALUES (?, 1, 2, 3)", queries.ID)
 		h.must(err)
 		h.setChangedAt(young.ID, h.longAfter().Add(time.Hour))
-		h.close(sale)
+		h.closeLongAgo(sale)
 		if moved := h.archive(sale, 3); moved != 0 {
 			var which []shop.ID
 			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
@@ -251,7 +251,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		o := h.opened(sale, 1)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)))
 		h.clearPending()
-		h.close(sale)
+		h.closeLongAgo(sale)
 		h.setChangedAt(o.ID, h.clock().At.Add(-1000*time.Hour))
 		if moved := h.archive(sale, 10); moved != 1 {
 			t.Fatalf("%d moved, want 1", moved)
@@ -274,7 +274,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 			}
 		}
 		if now := h.read(o.ID); now.TradeNo != trade.No || now.Rev != before.Rev || now.PaidAt == 0 {
-			t.Errorf("with the money: %+v", now)
+			t.Errorf("after the late payment: got %+v, want the payment and rev %d", now, before.Rev)
 		}
 		wantErr(t, "hold units for it", errOf(h.ClaimHold(h.ctx, o.ID, shop.Expired)), shop.ErrArchived)
 		wantErr(t, "hold units for another state", errOf(h.ClaimHold(h.ctx, o.ID, shop.Refused)), shop.ErrNoRow)
@@ -290,7 +290,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		}
 		got := h.read(o.ID)
 		if got.State != shop.Refunded || got.Rev != before.Rev+2 || got.Hold != before.Hold {
-			t.Errorf("it is %+v, was %+v", got, before)
+			t.Errorf("got the order %+v, want it refunded, two revs after %+v", got, before)
 		}
 		changes, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: o.User, Since: start}}, 9)
 		h.must(err)
@@ -309,7 +309,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		if again, err := h.Touch(h.ctx, []shop.ID{o.ID}); err != nil || len(again) != 1 {
 			t.Errorf("touched %v (%v), want 1 of them", ids(again), err)
 		}
-		if live, archived := h.count("orders"), h.count("orders_archive"); live != 0 || archived != 1 {
+		if live, archived := h.countRows("orders"), h.countRows("orders_archive"); live != 0 || archived != 1 {
 			t.Errorf("%d rows in orders, %d in the archive", live, archived)
 		}
 		h.wantTaken(sale, 0)
@@ -323,7 +323,7 @@ func TestInsertFindsArchivedOrders(t *testing.T) {
 		sale := h.sales[0]
 		o := h.finished(sale)
 		h.clearPending()
-		h.close(sale)
+		h.closeLongAgo(sale)
 		if moved := h.archive(sale, 10); moved != 1 {
 			t.Fatalf("%d moved, want 1", moved)
 		}
@@ -345,7 +345,7 @@ func TestInsertFindsArchivedOrders(t *testing.T) {
 		if again := h.insert(o, other); again[0].Fresh || again[1].Fresh {
 			t.Errorf("written twice: %+v", again)
 		}
-		if live, archived := h.count("orders"), h.count("orders_archive"); live != 2 || archived != 1 {
+		if live, archived := h.countRows("orders"), h.countRows("orders_archive"); live != 2 || archived != 1 {
 			t.Errorf("%d rows in orders, %d in the archive", live, archived)
 		}
 		h.wantTaken(sale, 2)
@@ -358,20 +358,20 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 		h := newShop(t, s, 10)
 		o := h.finished(h.sales[0])
 		h.clearPending()
-		long := h.clock().At.Add(-100 * 24 * time.Hour)
-		h.setChangedAt(o.ID, long)
-		h.close(h.sales[0])
+		changedAt := h.clock().At.Add(-100 * 24 * time.Hour)
+		h.setChangedAt(o.ID, changedAt)
+		h.closeLongAgo(h.sales[0])
 		if moved := h.archive(h.sales[0], 10); moved != 1 {
 			t.Fatalf("%d moved, want 1", moved)
 		}
 		for since, more := range map[shop.Millis]bool{
-			long - 1: true, long: true, long + 1: false, h.clock().At: false,
+			changedAt - 1: true, changedAt: true, changedAt + 1: false, h.clock().At: false,
 		} {
 			queries := []shop.ChangesQuery{{User: o.User, Since: since}, {User: nextID(), Since: since}}
 			changes, _, err := h.Changed(h.ctx, queries, 9)
 			h.must(err)
 			if changes[0].More != more || len(changes[0].Orders) != 0 || changes[1].More {
-				t.Errorf("since %d: %+v", since-long, changes)
+				t.Errorf("since %d: %+v", since-changedAt, changes)
 			}
 		}
 	})
@@ -410,7 +410,7 @@ func TestSalesToArchiveListsRetiredSales(t *testing.T) {
 			t.Errorf("sales that are in Redis: %v", got)
 		}
 		for _, sale := range h.sales {
-			h.close(sale)
+			h.closeLongAgo(sale)
 		}
 		h.insert(h.order(h.sales[1], 1))
 		for _, sale := range h.sales[:2] {

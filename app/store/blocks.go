@@ -97,7 +97,7 @@ func (s *Store) AddBlock(ctx context.Context, b Block, duration time.Duration) (
 	})
 }
 
-// checkNewBlock rejects a block that exists already, and one beyond maxBlocks.
+// checkNewBlock rejects a block that exists already, and a block beyond maxBlocks.
 func (s *Store) checkNewBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
 	var same []int64
 	err := inForce(tx.NewSelect().Model((*blockRow)(nil)).Column("id"), row.CreatedAt).

@@ -38,8 +38,8 @@ func TestBlockChangesRaiseTheVersion(t *testing.T) {
 			must(t, err)
 			return blocks
 		}
-		same(t, "listed (-want +got)", []store.Block{eve, net}, listed(net.CreatedAt))
-		same(t, "after one has ended (-want +got)", []store.Block{eve}, listed(net.Until))
+		wantEqual(t, "listed (-want +got)", []store.Block{eve, net}, listed(net.CreatedAt))
+		wantEqual(t, "after one has ended (-want +got)", []store.Block{eve}, listed(net.Until))
 
 		_, err = s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if !errors.Is(err, &shop.Error{Code: shop.Conflict}) || version() != before+2 {

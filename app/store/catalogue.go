@@ -15,7 +15,7 @@ func (s *Store) SaleIDs(ctx context.Context) ([]shop.ID, error) {
 	return ids, wrap("read sale ids", err)
 }
 
-// slotRow is the row of a shop.Slot. The query computes Sales, the number of sales of the slot.
+// slotRow is the row of a shop.Slot. Sales is the number of sales of the slot, which the query computes.
 type slotRow struct {
 	bun.BaseModel `bun:"table:slots,alias:slot"`
 
@@ -47,7 +47,7 @@ func (s *Store) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, e
 	return s.slots(ctx, "read slots", where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 }
 
-// AllSlots is Slots including the hidden ones.
+// AllSlots is like Slots, but includes hidden slots.
 func (s *Store) AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	return s.slots(ctx, "read slots", where("opens_at < ? AND closes_at > ?", to, from))
 }
@@ -66,8 +66,8 @@ func (s *Store) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, err
 	})
 }
 
-// SalesByPhase returns one page of the sales of a phase, and whether more follow. Upcoming sales that open first and
-// open sales that close first come first; closed sales start with the last one to close. A page beyond the end is
+// SalesByPhase returns one page of the sales of a phase, and whether more follow. Upcoming sales are sorted by their
+// opening, open sales by their closing, ended sales by their closing with the last first. A page beyond the end is
 // empty.
 func (s *Store) SalesByPhase(
 	ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,

@@ -65,7 +65,7 @@ func TestProductsAreListedByCategory(t *testing.T) {
 		must(t, s.AddCategories(ctx, []shop.Category{tea}))
 		must(t, s.AddCategories(ctx, []shop.Category{pots}))
 		got := val(s.Categories(ctx))(t)
-		same(t, "(-want +got)", []shop.Category{tea, pots}, got)
+		wantEqual(t, "(-want +got)", []shop.Category{tea, pots}, got)
 		var all []shop.Product
 		for i := range 5 {
 			all = append(all, shop.Product{
@@ -78,7 +78,7 @@ func TestProductsAreListedByCategory(t *testing.T) {
 		all[4].Category, all[4].CategoryID, all[4].Images = "", 0, []shop.Image{}
 		must(t, s.AddProducts(ctx, all))
 		one := val(s.Product(ctx, all[1].ID))(t)
-		same(t, "product (-want +got)", all[1], one)
+		wantEqual(t, "product (-want +got)", all[1], one)
 		for i := range all {
 			all[i].Description, all[i].Rules = "", ""
 		}
@@ -101,7 +101,7 @@ func TestProductsAreListedByCategory(t *testing.T) {
 				t.Errorf("category %s, page %d, more %v (-want +got):\n%s", c.category, c.page, more, diff)
 			}
 		}
-		wantErr(t, "a product that is not there", errOf(s.Product(ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "a missing product", errOf(s.Product(ctx, 4242)), shop.ErrNoRow)
 		wantErr(t, "a product twice", s.AddProducts(ctx, all[:1]), shop.ErrPermanent)
 	})
 }
@@ -114,7 +114,7 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 		first, second := slot(1000, 2000), slot(2000, 3000)
 		must(t, s.AddSlots(ctx, []shop.Slot{second, first}))
 		must(t, s.AddSlots(ctx, []shop.Slot{slot(1000, 2000), slot(3000, 4000)}))
-		for _, wrong := range [][]shop.Slot{
+		for _, invalid := range [][]shop.Slot{
 			{slot(1500, 1600)},
 			{slot(500, 1001)},
 			{slot(3999, 5000)},
@@ -122,15 +122,15 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 			{slot(1000, 1500)},
 			{slot(6000, 7000), slot(6500, 7500)},
 		} {
-			wantErr(t, fmt.Sprintf("%v was added", wrong), s.AddSlots(ctx, wrong), &shop.Error{Code: shop.Conflict})
+			wantErr(t, fmt.Sprintf("%v was added", invalid), s.AddSlots(ctx, invalid), &shop.Error{Code: shop.Conflict})
 		}
 		wantErr(t, "an empty window", s.AddSlots(ctx, []shop.Slot{slot(9000, 9000)}), &shop.Error{Code: shop.BadRequest})
 		got := val(s.Slots(ctx, 1999, 2001))(t)
-		same(t, "(-want +got)", []shop.Slot{first, second}, got)
+		wantEqual(t, "(-want +got)", []shop.Slot{first, second}, got)
 		if all, err := s.Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
 			t.Errorf("%d slots (%v), want 3", len(all), err)
 		}
-		wantErr(t, "a slot that is not there", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "a missing slot", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
 	})
 }
 
@@ -141,16 +141,16 @@ func TestSalesAreListedBySlotAndPhase(t *testing.T) {
 		if slot.Sales != 3 || slot.OpensAt != opens {
 			t.Errorf("slot %+v", slot)
 		}
-		of := val(h.SalesOfSlot(h.ctx, h.slot))(h.t)
-		for i, sale := range of {
+		ofSlot := val(h.SalesOfSlot(h.ctx, h.slot))(h.t)
+		for i, sale := range ofSlot {
 			want := val(h.Sale(h.ctx, h.sales[i]))(h.t)
-			same(t, fmt.Sprintf("sale %d (-alone +of slot)", i), want, sale)
+			wantEqual(t, fmt.Sprintf("sale %d (-alone +of slot)", i), want, sale)
 		}
-		if s := of[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != shop.ChallengeNone ||
+		if s := ofSlot[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != shop.ChallengeNone ||
 			s.Version != 1 {
 			t.Errorf("defaults: %+v", s)
 		}
-		narrow := of[0]
+		narrow := ofSlot[0]
 		narrow.ID, narrow.OpensAt = nextID(), opens+1000
 		h.must(h.AddSales(h.ctx, []shop.Sale{narrow}))
 		for _, c := range []struct {
@@ -197,10 +197,10 @@ func TestAddSalesRejectsInvalidSales(t *testing.T) {
 			"id":        func(s *shop.Sale) { s.ID = 0 },
 			"challenge": func(s *shop.Sale) { s.Challenge = "riddle" },
 		} {
-			fine, wrong := good, good
-			fine.ID, wrong.ID = nextID(), nextID()
-			invalidate(&wrong)
-			wantErr(t, name, h.AddSales(h.ctx, []shop.Sale{fine, wrong}), &shop.Error{Code: shop.BadRequest})
+			fine, invalid := good, good
+			fine.ID, invalid.ID = nextID(), nextID()
+			invalidate(&invalid)
+			wantErr(t, name, h.AddSales(h.ctx, []shop.Sale{fine, invalid}), &shop.Error{Code: shop.BadRequest})
 			if _, err := h.Sale(h.ctx, fine.ID); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("%s: its neighbour was added (%v)", name, err)
 			}

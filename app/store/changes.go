@@ -22,9 +22,9 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err er
 	return now, err
 }
 
-// Changed returns at most `most` orders for each query, in one statement for many users. It reads the instant first, on
-// the connection that reads the rows, so that both are from one server. A later commit has a changed_at no older than
-// this instant, apart from the length of a transaction, which the caller's margin covers (F5, F6).
+// Changed returns at most limit orders for each query, in one statement for many users. It reads the instant first, on
+// the connection that reads the rows, so that both are from one server. The changed_at of a later commit is at or after
+// this instant, or at most the length of a transaction before it. The caller's margin covers this length (F5, F6).
 func (s *Store) Changed(
 	ctx context.Context, queries []shop.ChangesQuery, limit int,
 ) (changes []shop.Changes, now shop.Instant, err error) {
@@ -36,16 +36,16 @@ func (s *Store) Changed(
 	if now, err = s.clock(ctx, conn); err != nil {
 		return nil, now, wrap("read the clock before changed orders", err)
 	}
-	for some := range slices.Chunk(queries, idsAtOnce) {
-		rows, err := s.latest(ctx, conn, some, limit+1)
+	for chunk := range slices.Chunk(queries, idsAtOnce) {
+		rows, err := s.latest(ctx, conn, chunk, limit+1)
 		if err != nil {
 			return nil, now, wrap("read changed orders", err)
 		}
-		archived, err := s.archivedSince(ctx, conn, some)
+		archived, err := s.archivedSince(ctx, conn, chunk)
 		if err != nil {
 			return nil, now, wrap("look for archived orders that changed", err)
 		}
-		for _, q := range some {
+		for _, q := range chunk {
 			c := changesOf(rows[q.User], q.Since, limit)
 			at, found := archived[q.User]
 			c.More = c.More || found && at >= q.Since
@@ -55,8 +55,8 @@ func (s *Store) Changed(
 	return changes, now, nil
 }
 
-// archivedSince finds users with archived orders that changed since the earliest requested instant: they must read all
-// orders. It runs after the rows of orders are read, so that an order that moves in between is found here.
+// archivedSince finds users with archived orders that changed since the earliest requested instant. These users must
+// read all orders. It runs after the rows of `orders` are read, so that it finds an order that is moved in between.
 func (s *Store) archivedSince(
 	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery,
 ) (map[shop.ID]shop.Millis, error) {
@@ -91,9 +91,9 @@ type changedRow struct {
 	Changed shop.Millis `bun:"changed,scanonly"`
 }
 
-// latest reads the newest changes of each user since the earliest requested instant. It reads at most `most` per user,
-// so that a buyer with thousands of orders does not delay the others. The result includes the changes for every later
-// instant.
+// latest reads the newest changes of each user since the earliest requested instant. It reads at most limit rows per
+// user, so that a buyer with thousands of orders does not delay other buyers. The result includes the changes since
+// every later instant.
 func (s *Store) latest(
 	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery, limit int,
 ) (map[shop.ID][]changedRow, error) {
@@ -120,7 +120,7 @@ func (s *Store) latest(
 }
 
 // changesOf returns the result of one query from the user's rows, the newest first. It skips a row that cannot be
-// decoded and sets More: the list of all orders then reports the row to its buyer alone.
+// decoded and sets More: the list of all orders then returns an error, but only to the buyer of this row.
 func changesOf(rows []changedRow, since shop.Millis, limit int) shop.Changes {
 	var c shop.Changes
 	for i := range rows {
@@ -142,22 +142,23 @@ func changesOf(rows []changedRow, since shop.Millis, limit int) shop.Changes {
 	return c
 }
 
-// keepChangedAt is part of every change of a row that gives it no new state: changed_at stays, because the buyer sees
-// no change.
+// keepChangedAt is part of every UPDATE that does not set a new state. It keeps changed_at, because the buyer sees no
+// change.
 const keepChangedAt = "changed_at = changed_at"
 
-// Touch sets changed_at of the rows to now, so that absent nodes find them, and returns the rows. It locks the rows
-// first, so that no changed_at is older than that of a change it waited for.
+// Touch sets changed_at of the rows to now, and returns the rows. Nodes that missed the events then find the rows. It
+// locks the rows first: if it waits for another change, the new changed_at is not older than the changed_at of that
+// change.
 func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
-	for some := range sortedChunks(ids) {
+	for chunk := range sortedChunks(ids) {
 		rows, err := inTx(ctx, s, "touch orders", func(tx bun.Conn) ([]shop.Order, error) {
-			rows, err := s.lockOrders(ctx, tx, some)
+			rows, err := s.lockOrders(ctx, tx, chunk)
 			if err != nil || len(rows) == 0 {
 				return nil, err
 			}
 			return rows, updateLocked(ctx, tx, len(rows), "touch locked orders", "SET "+s.d.touch+" WHERE id IN (?)",
-				bun.List(some))
+				bun.List(chunk))
 		})
 		if err != nil {
 			return nil, err
@@ -170,11 +171,11 @@ func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) 
 	return out, nil
 }
 
-// TouchSince sets changed_at to now for those of the orders that changed at or after the given instant.
+// TouchSince sets changed_at to now in the given orders that changed at or after the given instant.
 func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
-	for some := range sortedChunks(ids) {
+	for chunk := range sortedChunks(ids) {
 		_, err := s.run(ctx, "touch recently changed orders",
-			"UPDATE orders SET "+s.d.touch+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)
+			"UPDATE orders SET "+s.d.touch+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(chunk), since)
 		if err != nil {
 			return err
 		}
@@ -183,15 +184,15 @@ func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis
 }
 
 // MarkPublished marks the rows as published, with one statement per revision. A row with a newer state stays
-// unpublished for that state. A row that is already marked stays as it is.
+// unpublished. A row that is already marked does not change.
 func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) error {
 	byRev := make(map[int][]shop.ID, 4)
 	for _, o := range published {
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
 	}
 	for rev, ids := range byRev {
-		for some := range sortedChunks(ids) {
-			if err := s.markPublished(ctx, rev, some); err != nil {
+		for chunk := range sortedChunks(ids) {
+			if err := s.markPublished(ctx, rev, chunk); err != nil {
 				return err
 			}
 		}
@@ -211,13 +212,14 @@ func (s *Store) markPublished(ctx context.Context, rev int, orders []shop.ID) er
 	})
 }
 
-// PublishedUntil reads until when the new rows of a partition have been published. ErrNoRow: no such partition.
+// PublishedUntil reads the publish mark of a partition: the new rows with an earlier changed_at have been published.
+// ErrNoRow: no such partition.
 func (s *Store) PublishedUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
 	return at, wrap(fmt.Sprintf("read the publish mark of partition %d", partition), err)
 }
 
-// SetPublishedUntil moves that instant forward only. ErrNoRow: no such partition.
+// SetPublishedUntil raises the publish mark; it never lowers it. ErrNoRow: no such partition.
 func (s *Store) SetPublishedUntil(ctx context.Context, partition int, at shop.Millis) error {
 	return s.changeRow(ctx, fmt.Sprintf("advance the publish mark of partition %d", partition),
 		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)

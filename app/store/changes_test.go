@@ -20,9 +20,9 @@ func since(user shop.ID, at shop.Millis) shop.ChangesQuery {
 	return shop.ChangesQuery{User: user, Since: at}
 }
 
-// ofUser writes n orders of one buyer. The first changed at the given instant, each later one a millisecond after the
-// previous one.
-func (h *testShop) ofUser(n int, from shop.Millis) []shop.Order {
+// insertForUser inserts n orders of one buyer. The first changed at the given instant, each later one a millisecond
+// after the previous one.
+func (h *testShop) insertForUser(n int, from shop.Millis) []shop.Order {
 	h.t.Helper()
 	rows := h.orders(n, h.sales[0], 1)
 	for i := range rows {
@@ -45,7 +45,7 @@ func wantChanges(t *testing.T, what string, got shop.Changes, more bool, want ..
 // in its newest state. Two devices of one buyer may use different instants.
 func TestChangedReturnsChangesPerQuery(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
-		one, two, three := h.ofUser(4, longAgo), h.ofUser(3, longAgo+100), h.ofUser(2, longAgo)
+		one, two, three := h.insertForUser(4, longAgo), h.insertForUser(3, longAgo+100), h.insertForUser(2, longAgo)
 		h.setChangedAt(one[0].ID, longAgo+50) // the last change, although the oldest order
 		got, now, err := h.Changed(h.ctx, []shop.ChangesQuery{
 			since(one[0].User, longAgo+2), since(two[0].User, longAgo+102), since(three[0].User, longAgo+2),
@@ -58,7 +58,7 @@ func TestChangedReturnsChangesPerQuery(t *testing.T) {
 		wantChanges(t, "first", got[0], false, one[2].ID, one[3].ID, one[0].ID)
 		wantChanges(t, "second", got[1], false, two[2].ID)
 		wantChanges(t, "nothing changed", got[2], false)
-		wantChanges(t, "a stranger", got[3], false)
+		wantChanges(t, "a user without orders", got[3], false)
 		wantChanges(t, "the first one's other device", got[4], false, one[0].ID)
 		wantChanges(t, "the second one's other device", got[5], false, two[0].ID, two[1].ID, two[2].ID)
 
@@ -66,7 +66,7 @@ func TestChangedReturnsChangesPerQuery(t *testing.T) {
 		got, later, err := h.Changed(h.ctx, []shop.ChangesQuery{since(one[0].User, now.At)}, 100)
 		h.must(err)
 		wantChanges(t, "after a cancellation", got[0], false, one[1].ID)
-		same(t, "(-row +result)", h.read(one[1].ID), got[0].Orders[0])
+		wantEqual(t, "(-row +result)", h.read(one[1].ID), got[0].Orders[0])
 		if later.At < now.At || later.History != now.History {
 			t.Errorf("%+v after %+v", later, now)
 		}
@@ -82,8 +82,8 @@ func TestChangedLimitsEachQuerySeparately(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const limit = 100
 		h := newShop(t, s, 1e6)
-		many, full := h.ofUser(400, longAgo), h.ofUser(limit, longAgo)
-		over, few := h.ofUser(limit+1, longAgo), h.ofUser(2, longAgo)
+		many, full := h.insertForUser(400, longAgo), h.insertForUser(limit, longAgo)
+		over, few := h.insertForUser(limit+1, longAgo), h.insertForUser(2, longAgo)
 		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{
 			since(many[0].User, 0), since(full[0].User, 0), since(over[0].User, 0), since(few[0].User, 0),
 			since(many[0].User, longAgo+395), since(over[0].User, longAgo+1),
@@ -91,13 +91,13 @@ func TestChangedLimitsEachQuerySeparately(t *testing.T) {
 		}, limit)
 		h.must(err)
 		wantChanges(t, "400 orders", got[0], true, ids(many[300:])...)
-		wantChanges(t, "as many as the bound", got[1], false, ids(full)...)
-		wantChanges(t, "one more", got[2], true, ids(over[1:])...)
-		wantChanges(t, "two", got[3], false, ids(few)...)
-		wantChanges(t, "the last five of 400", got[4], false, ids(many[395:])...)
-		wantChanges(t, "all but the first", got[5], false, ids(over[1:])...)
-		wantChanges(t, "the last hundred of 400", got[6], false, ids(many[300:])...)
-		wantChanges(t, "one more than that", got[7], true, ids(many[300:])...)
+		wantChanges(t, "as many orders as the limit", got[1], false, ids(full)...)
+		wantChanges(t, "one order more than the limit", got[2], true, ids(over[1:])...)
+		wantChanges(t, "two orders", got[3], false, ids(few)...)
+		wantChanges(t, "the last five of 400 orders", got[4], false, ids(many[395:])...)
+		wantChanges(t, "all but the first order", got[5], false, ids(over[1:])...)
+		wantChanges(t, "the last hundred of 400 orders", got[6], false, ids(many[300:])...)
+		wantChanges(t, "the last 101 of 400 orders", got[7], true, ids(many[300:])...)
 	})
 }
 
@@ -132,7 +132,7 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 	}
 	queries := make([]shop.ChangesQuery, users)
 	for i := range queries {
-		queries[i] = since(h.ofUser(each, longAgo)[0].User, longAgo+each-1)
+		queries[i] = since(h.insertForUser(each, longAgo)[0].User, longAgo+each-1)
 	}
 	h.must(h.analyze())
 	h.DB().SetMaxOpenConns(1) // the counters are per connection
@@ -144,21 +144,21 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 		Count int64  `bun:"Value"`
 	}
 	h.must(h.DB().NewRaw("SHOW SESSION STATUS LIKE 'Handler_read%'").Scan(h.ctx, &counters))
-	read := int64(0)
+	reads := int64(0)
 	for _, c := range counters {
-		read += c.Count
+		reads += c.Count
 	}
-	t.Logf("%d reads for %d orders of %d buyers among %d", read, users*each, users, others)
-	if read < users*each || read >= others {
+	t.Logf("%d reads for %d orders of %d buyers among %d", reads, users*each, users, others)
+	if reads < users*each || reads >= others {
 		t.Errorf("got %d reads, want at least one for each of %d orders and fewer than the %d other orders: %+v",
-			read, users*each, others, counters)
+			reads, users*each, others, counters)
 	}
 }
 
 // P6: an unreadable row does not hide the changes of other buyers. Its own buyer must read all orders.
 func TestChangedSkipsUnreadableRows(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
-		unreadable, readable := h.ofUser(2, longAgo), h.ofUser(1, longAgo)
+		unreadable, readable := h.insertForUser(2, longAgo), h.insertForUser(1, longAgo)
 		_, err := h.DB().ExecContext(h.ctx,
 			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", unreadable[0].ID)
 		h.must(err)
@@ -167,8 +167,8 @@ func TestChangedSkipsUnreadableRows(t *testing.T) {
 		},
 			100)
 		h.must(err)
-		wantChanges(t, "with a torn row", got[0], true, unreadable[1].ID)
-		wantChanges(t, "the other", got[1], false, readable[0].ID)
+		wantChanges(t, "the buyer of the unreadable row", got[0], true, unreadable[1].ID)
+		wantChanges(t, "the other buyer", got[1], false, readable[0].ID)
 	}, 100)
 }
 
@@ -178,8 +178,8 @@ type betweenQueries struct{}
 func (betweenQueries) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (betweenQueries) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
-	if do, ok := ctx.Value(betweenQueries{}).(func()); ok {
-		do()
+	if hook, ok := ctx.Value(betweenQueries{}).(func()); ok {
+		hook()
 	}
 }
 
@@ -187,13 +187,13 @@ func (betweenQueries) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
 // older than the instant.
 func TestChangedReadsTheInstantFirst(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
-		rows := h.ofUser(8, longAgo)
+		rows := h.insertForUser(8, longAgo)
 		h.HookQueries(betweenQueries{})
 		var ended []shop.Order
 		ctx := context.WithValue(h.ctx, betweenQueries{}, func() {
 			o := val(h.Cancel(h.ctx, rows[len(ended)].ID, rows[0].User, payBy))(h.t)
 			ended = append(ended, o)
-			for since := h.clock(); h.clock().At <= since.At; { // all later reads are younger
+			for since := h.clock(); h.clock().At <= since.At; { // wait until the clock advances
 				continue
 			}
 		})
@@ -202,7 +202,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 		if len(ended) < 2 {
 			t.Fatalf("%d orders ended between the queries, want some before the rows and some after", len(ended))
 		}
-		younger := h.changed(rows[0].User, now.At)
+		younger := h.changedOrders(rows[0].User, now.At)
 		for _, o := range ended {
 			if !slices.Contains(ids(got[0].Orders), o.ID) && !slices.Contains(ids(younger), o.ID) {
 				t.Errorf("order %s is not in the result, but its change time is older than the instant", o.ID)

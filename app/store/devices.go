@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxDevices limits the active logins of an account. The least recently used one is revoked first.
+	// maxDevices limits the active logins of an account. The least recently used login is revoked first.
 	maxDevices = 20
 	// revokedMargin is added to the life of access tokens, because nodes tolerate small clock differences.
 	revokedMargin = time.Minute
@@ -44,9 +44,10 @@ func (r *deviceRow) device() shop.Device {
 	}
 }
 
-// AddDevice adds a login, and revokes the least recently used ones beyond maxDevices. ErrNoRow: the account is no
-// longer active, or its password or role differs from that of proven. The login is written under the lock of its
-// account. A change of password, role or state therefore either precedes it and makes it fail, or revokes it.
+// AddDevice adds a login, and revokes the least recently used logins beyond maxDevices. ErrNoRow: the account is no
+// longer active, or its password or role differs from that in proven. The login is written under the lock of its
+// account. A concurrent change of password, role or state therefore either commits first and makes AddDevice fail, or
+// revokes the new login.
 func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
@@ -78,8 +79,8 @@ func (s *Store) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
 	return row.device(), wrap("read device "+id.String(), err)
 }
 
-// RotateDevice writes d, whose hash replaces old, and reports whether it did. The single conditional statement succeeds
-// only if old is the current hash and the login is valid: of two requests with one token, one succeeds.
+// RotateDevice replaces the hash old by the values of d, and reports whether it did. The single conditional statement
+// succeeds only if old is the current hash and the login is valid: of two requests with the same token, one succeeds.
 func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bool, error) {
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
@@ -130,7 +131,7 @@ func (s *Store) RevokeDevices(ctx context.Context, user, except shop.ID) ([]shop
 	})
 }
 
-// revokeDevices is RevokeDevices inside a larger transaction.
+// revokeDevices is RevokeDevices within the transaction of the caller.
 func (s *Store) revokeDevices(ctx context.Context, tx bun.Conn, user, except shop.ID) ([]shop.ID, error) {
 	var rows []deviceRow
 	err := s.locking(tx.NewSelect().Model(&rows)).Where("user_id = ? AND id <> ? AND revoked_at IS NULL", user, except).
@@ -222,8 +223,8 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 			k.Salt = r.Value
 			continue
 		}
-		n, wrong := strconv.ParseInt(r.Value, 10, 64)
-		switch err = cmp.Or(err, wrong); r.Name {
+		n, parseErr := strconv.ParseInt(r.Value, 10, 64)
+		switch err = cmp.Or(err, parseErr); r.Name {
 		case settingGeneration:
 			k.Number = n
 		case settingSince:
@@ -235,9 +236,9 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 	return k, err
 }
 
-// RotateKey starts the generation after from. ErrNoRow: from is not the current one. only: tokens of older generations
-// no longer count, and the salt changes.
-func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (shop.KeyGeneration, error) {
+// RotateKey starts the generation after from. ErrNoRow: from is not the current generation. If invalidateOlder is set,
+// tokens of older generations become invalid, and the salt changes.
+func (s *Store) RotateKey(ctx context.Context, from int64, invalidateOlder bool) (shop.KeyGeneration, error) {
 	return inTx(ctx, s, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
 		// The first rotation inserts the row. Its lock excludes other rotations until the commit.
 		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '0') "+s.d.onDuplicate+" value = value",
@@ -245,8 +246,8 @@ func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (shop.KeyG
 		if err != nil {
 			return shop.KeyGeneration{}, err
 		}
-		present, err := keyGeneration(ctx, tx)
-		if err == nil && present.Number != from {
+		current, err := keyGeneration(ctx, tx)
+		if err == nil && current.Number != from {
 			err = shop.ErrNoRow
 		}
 		if err != nil {
@@ -256,9 +257,9 @@ func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (shop.KeyG
 		if err != nil {
 			return shop.KeyGeneration{}, err
 		}
-		next := present
+		next := current
 		next.Number, next.Since = from+1, now.At
-		if only {
+		if invalidateOlder {
 			next.Oldest, next.Salt = next.Number, rand.Text()
 		}
 		return next, s.putKeyGeneration(ctx, tx, next)

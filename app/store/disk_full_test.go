@@ -20,7 +20,7 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), serviceOf(s)
-	d.MakeImage = func(context.Context, []byte) (store.StoredImage, error) { // as large as a real one
+	d.MakeImage = func(context.Context, []byte) (store.StoredImage, error) { // as large as a real picture
 		return store.StoredImage{
 			ID: strings.Repeat("e", 64), Kind: store.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),
 			Small: []byte("small"),
@@ -30,22 +30,22 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	s.DB().SetMaxOpenConns(1) // the page limit is per connection
 	var pages int
 	must(t, s.DB().QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
-	bound := func(limit int) {
+	setMaxPages := func(limit int) {
 		t.Helper()
 		must(t, errOf(s.DB().ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", limit))))
 	}
-	bound(pages + 8)
-	who := operator()
-	if _, err := d.UploadImage(ctx, who, nil); code(err) != shop.Busy || !errors.Is(err, shop.ErrTransient) {
+	setMaxPages(pages + 8)
+	actor := operator()
+	if _, err := d.UploadImage(ctx, actor, nil); code(err) != shop.Busy || !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("an upload onto a full disk: %v", err)
 	}
 	if known, err := s.LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||
 		countJournal(t, s) != 1 {
-		t.Errorf("half of it is there: %v, %v", known, err)
+		t.Errorf("a failed upload stored a picture or a journal row: %v, %v", known, err)
 	}
-	bound(1 << 20)
-	shown := val(d.UploadImage(ctx, who, nil))(t)
-	again, err := d.UploadImage(ctx, who, nil)
+	setMaxPages(1 << 20)
+	shown := val(d.UploadImage(ctx, actor, nil))(t)
+	again, err := d.UploadImage(ctx, actor, nil)
 	if err != nil || again != shown || countJournal(t, s) != 2 {
 		t.Errorf("afterwards %+v, and again %+v, %v", shown, again, err)
 	}

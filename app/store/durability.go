@@ -15,10 +15,10 @@ import (
 	"stampede/migrations/sqllock"
 )
 
-// WeakSetting is a database setting that is too weak for the promises.
+// WeakSetting is a database setting that is too weak for the promises of the program.
 type WeakSetting struct {
 	Setting string
-	Is      string // empty: it cannot be read
+	Is      string // "": the setting cannot be read
 	Want    string
 	Risk    string
 }
@@ -78,7 +78,7 @@ func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
 	return now.At, wrap("read the database's clock", err)
 }
 
-// scratchName begins the name of the table that Needs creates and drops. It is also the key of the row that Needs
+// scratchName is the prefix of the name of the table that Needs creates and drops, and the key of the row that Needs
 // writes.
 const scratchName = "stampede_checkconfig"
 
@@ -95,7 +95,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
 		return nil
 	}
-	lock := sqllock.Lock{Name: "stampede:checkconfig", Wait: 5 * time.Second, Silence: 10 * time.Second}
+	lock := sqllock.Lock{Name: "stampede:checkconfig", Wait: 5 * time.Second, MaxIdle: 10 * time.Second}
 	var needs []Need
 	try := func(what string, migrate bool, err error) {
 		needs = append(needs, Need{What: what, Err: wrap(what, err), Migrate: migrate})
@@ -103,11 +103,11 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	try("take locks by name", false, lock.Hold(ctx, s.conns, func(context.Context) error { return nil }))
 	try("reach one server with all connections", false, s.oneServer(ctx))
 	own := scratchName + "_" + strings.ToLower(rand.Text()[:10])
-	made := s.execDDL(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
+	created := s.execDDL(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
 		" ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin")
-	try("make tables (CREATE)", true, made)
+	try("make tables (CREATE)", true, created)
 	table := "settings" // exists once the schema is migrated
-	if made == nil {
+	if created == nil {
 		table = own
 		try("change tables (ALTER)", true, s.execDDL(ctx, "ALTER TABLE "+own+" ALTER COLUMN value SET DEFAULT ''"))
 		try("make indexes (INDEX)", true, s.execDDL(ctx, "CREATE INDEX scratch_value ON "+own+" (value)"))
@@ -117,7 +117,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 		var n int64
 		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
 	}))
-	if made == nil {
+	if created == nil {
 		try("drop tables (DROP)", true, s.execDDL(ctx, "DROP TABLE "+own))
 	}
 	return needs
@@ -154,8 +154,8 @@ func (s *Store) tryRows(ctx context.Context, table string) error {
 	return err
 }
 
-// connectionsCompared is the number of connections that oneServer compares. A balancer that distributes connections
-// uses two servers within this number.
+// connectionsCompared is the number of connections that oneServer compares. A load balancer sends this number of
+// connections to at least two servers.
 const connectionsCompared = 6
 
 // oneServer opens several connections at once and compares their servers. Named locks (GET_LOCK) hold on one server
@@ -168,7 +168,7 @@ func (s *Store) oneServer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close() // all stay open until the end: otherwise the pool returns the first one each time
+		defer conn.Close() // all stay open until the end, otherwise the pool returns the first connection each time
 		var name string
 		err = conn.QueryRowContext(ctx, "SELECT CONCAT_WS('/', @@hostname, @@port, @@server_id)").Scan(&name)
 		if err != nil {

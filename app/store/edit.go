@@ -26,8 +26,8 @@ func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) erro
 
 // insertAll inserts the rows in chunks of rowsAtOnce.
 func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
-	for some := range slices.Chunk(rows, rowsAtOnce) {
-		if err := insert(ctx, tx, &some); err != nil {
+	for chunk := range slices.Chunk(rows, rowsAtOnce) {
+		if err := insert(ctx, tx, &chunk); err != nil {
 			return err
 		}
 	}
@@ -100,13 +100,13 @@ func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 		from, to = min(from, slot.OpensAt), max(to, slot.ClosesAt)
 	}
 	return s.edit(ctx, "add slots", func(tx bun.Conn) error {
-		var there []slotRow
-		err := tx.NewSelect().Model(&there).Where("hidden = 0").Where("opens_at < ?", to).Where("closes_at > ?", from).
+		var existing []slotRow
+		err := tx.NewSelect().Model(&existing).Where("hidden = 0").Where("opens_at < ?", to).Where("closes_at > ?", from).
 			Scan(ctx)
 		if err != nil {
 			return err
 		}
-		rows, err := fit(there, slots)
+		rows, err := newSlots(existing, slots)
 		if err != nil {
 			return err
 		}
@@ -114,10 +114,10 @@ func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	})
 }
 
-// fit returns the new slots. Conflict: two overlap. Hidden slots may overlap any.
-func fit(there []slotRow, slots []shop.Slot) ([]slotRow, error) {
-	known := make(map[[2]shop.Millis]bool, len(there))
-	for _, r := range there {
+// newSlots returns the slots that do not exist yet. Conflict: two slots overlap. Hidden slots may overlap others.
+func newSlots(existing []slotRow, slots []shop.Slot) ([]slotRow, error) {
+	known := make(map[[2]shop.Millis]bool, len(existing))
+	for _, r := range existing {
 		known[[2]shop.Millis{r.OpensAt, r.ClosesAt}] = true
 	}
 	var rows, hidden []slotRow
@@ -131,7 +131,7 @@ func fit(there []slotRow, slots []shop.Slot) ([]slotRow, error) {
 			rows = append(rows, slotRow{ID: slot.ID, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
 		}
 	}
-	all := slices.Concat(there, rows)
+	all := slices.Concat(existing, rows)
 	slices.SortFunc(all, func(a, b slotRow) int { return int(a.OpensAt - b.OpensAt) })
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; b.OpensAt < a.ClosesAt {

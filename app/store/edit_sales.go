@@ -27,7 +27,7 @@ type newSale struct {
 }
 
 // AddSales adds sales after those of their slots, all or none. A zero window becomes the slot's window, an empty
-// challenge becomes "none". BadRequest names the first sale that does not fit. ErrPermanent: an id exists.
+// challenge becomes "none". BadRequest names the first invalid sale. ErrPermanent: an id exists.
 func (s *Store) AddSales(ctx context.Context, sales []shop.Sale) error {
 	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
 		limits, err := readSaleLimits(ctx, tx, sales)
@@ -59,7 +59,7 @@ func newSaleRow(s *shop.Sale, now shop.Millis) newSale {
 	return row
 }
 
-// saleLimits holds the slots, products and limits that new sales must fit.
+// saleLimits holds the slots, products and partitions that new sales refer to.
 type saleLimits struct {
 	slots      map[shop.ID]*slotRow
 	products   map[shop.ID]bool
@@ -68,15 +68,18 @@ type saleLimits struct {
 }
 
 func readSaleLimits(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*saleLimits, error) {
-	f := &saleLimits{slots: make(map[shop.ID]*slotRow), products: make(map[shop.ID]bool), last: make(map[shop.ID]int)}
+	limits := &saleLimits{
+		slots: make(map[shop.ID]*slotRow), products: make(map[shop.ID]bool),
+		last: make(map[shop.ID]int),
+	}
 	var slotIDs, productIDs []shop.ID
 	for i := range sales {
-		if _, ok := f.slots[sales[i].Slot]; !ok {
-			f.slots[sales[i].Slot] = nil
+		if _, ok := limits.slots[sales[i].Slot]; !ok {
+			limits.slots[sales[i].Slot] = nil
 			slotIDs = append(slotIDs, sales[i].Slot)
 		}
-		if id := sales[i].Product.ID; !f.products[id] {
-			f.products[id] = true
+		if id := sales[i].Product.ID; !limits.products[id] {
+			limits.products[id] = true
 			productIDs = append(productIDs, id)
 		}
 	}
@@ -85,7 +88,7 @@ func readSaleLimits(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*saleL
 		return nil, err
 	}
 	for i := range slots {
-		f.slots[slots[i].ID] = &slots[i]
+		limits.slots[slots[i].ID] = &slots[i]
 	}
 	var lasts []struct {
 		Slot shop.ID `bun:"slot_id"`
@@ -97,23 +100,23 @@ func readSaleLimits(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*saleL
 		return nil, err
 	}
 	for _, l := range lasts {
-		f.last[l.Slot] = l.Last
+		limits.last[l.Slot] = l.Last
 	}
 	var found []shop.ID
 	if err := tx.NewRaw("SELECT id FROM products WHERE id IN (?)", bun.List(productIDs)).Scan(ctx, &found); err != nil {
 		return nil, err
 	}
-	clear(f.products)
+	clear(limits.products)
 	for _, id := range found {
-		f.products[id] = true
+		limits.products[id] = true
 	}
-	f.partitions, err = counted(ctx, tx, settingPartitions)
-	return f, err
+	limits.partitions, err = counted(ctx, tx, settingPartitions)
+	return limits, err
 }
 
 // place completes a sale from its slot and validates it.
-func (f *saleLimits) place(row *newSale) error {
-	slot := f.slots[row.Slot]
+func (limits *saleLimits) place(row *newSale) error {
+	slot := limits.slots[row.Slot]
 	if slot == nil {
 		return fmt.Errorf("there is no slot %s", row.Slot)
 	}
@@ -121,17 +124,17 @@ func (f *saleLimits) place(row *newSale) error {
 		row.OpensAt, row.ClosesAt = slot.OpensAt, slot.ClosesAt
 	}
 	row.Hidden = slot.Hidden
-	f.last[row.Slot]++
-	row.Position = f.last[row.Slot]
+	limits.last[row.Slot]++
+	row.Position = limits.last[row.Slot]
 	switch {
 	case row.ID <= 0:
 		return errors.New("it has no id")
-	case !f.products[row.Product]:
+	case !limits.products[row.Product]:
 		return fmt.Errorf("there is no product %s", row.Product)
 	case row.OpensAt >= row.ClosesAt || row.OpensAt < slot.OpensAt || row.ClosesAt > slot.ClosesAt:
 		return errors.New("its window is not within its slot's")
-	case row.Partition < 0 || f.partitions > 0 && int64(row.Partition) >= f.partitions:
-		return fmt.Errorf("partition %d is not one of the %d partitions", row.Partition, f.partitions)
+	case row.Partition < 0 || limits.partitions > 0 && int64(row.Partition) >= limits.partitions:
+		return fmt.Errorf("partition %d is not one of the %d partitions", row.Partition, limits.partitions)
 	case row.Initial < 0 || row.Added < 0 || row.PriceFen < 0:
 		return errors.New("units and price cannot be negative")
 	case row.Limit < 1 || row.Cap < 1:

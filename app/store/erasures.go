@@ -17,7 +17,7 @@ type Erasure struct {
 	RequestedAt shop.Millis
 }
 
-// erasureLease limits the time of a node for the erasures it claimed.
+// erasureLease is the time that a node has to check the users it claimed.
 const erasureLease = time.Minute
 
 // erasureRow is the row of an Erasure.
@@ -30,8 +30,9 @@ type erasureRow struct {
 }
 
 // Erase deletes all data of a user except orders: account data, logins, links, saved addresses. It invalidates access
-// tokens, those of a guest until guestUntil. Addresses in orders are scheduled for blanking. A repeat is safe.
-// ErrNoRow: the account is active, and its password differs from that of proven (nil: no password is required).
+// tokens; the tokens of a guest are invalid until guestUntil. Addresses in orders are scheduled for blanking. A repeat
+// is safe. ErrNoRow: the account is active, and its password differs from that in proven. If proven is nil, no password
+// is required.
 func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, user)
@@ -89,9 +90,9 @@ func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis)
 }
 
 const (
-	// pendingRetention is how long an unactivated registration is kept; its links expire long before.
+	// pendingRetention is the time for which an unactivated registration is kept. Its links expire earlier.
 	pendingRetention = 7 * 24 * time.Hour
-	// endedRetention is how long expired logins and links are kept for support requests.
+	// endedRetention is the time for which expired logins and links are kept for support requests.
 	endedRetention = 7 * 24 * time.Hour
 )
 

@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A user with an account, a device, addresses and orders in many states.
+// testUser is a user with an account, a device, addresses and orders in many states.
 type testUser struct {
 	*testShop
 	data   *privacy.PersonalData
@@ -81,8 +81,8 @@ func (p *testUser) orderIn(state shop.OrderState) shop.ID {
 	return o.ID
 }
 
-// kept counts the user's orders that still have an address, by state.
-func (p *testUser) kept() map[shop.OrderState]int {
+// ordersWithAddress counts the user's orders that still have an address, by state.
+func (p *testUser) ordersWithAddress() map[shop.OrderState]int {
 	p.t.Helper()
 	all, _, err := p.OrdersOf(p.ctx, shop.OrdersQuery{User: p.user.ID, Limit: 100})
 	p.must(err)
@@ -100,8 +100,8 @@ func TestExportContainsOnlyDataOfTheUser(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		p := newTestUser(newShop(t, s, 100))
 		p.insert(p.order(p.sales[0], 1)) // another user's
-		who := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
-		all := val(p.data.Export(p.ctx, who))(p.t)
+		identity := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
+		all := val(p.data.Export(p.ctx, identity))(p.t)
 		if all.User.Email != p.user.Email || all.User.Guest || len(all.Devices) != 1 || len(all.Addresses) != 2 ||
 			len(all.Orders) != 11 || all.Orders[0].Address == nil {
 			t.Errorf("%+v", all)
@@ -119,14 +119,14 @@ func TestExportContainsOnlyDataOfTheUser(t *testing.T) {
 	})
 }
 
-// Deletion removes personal data at once, also from orders that are over, and from the other orders once they are over.
-// It requires the password, can be repeated, and affects no other user.
+// Deletion removes personal data at once, including the addresses of finished orders. The address of another order is
+// removed after the order has ended. It requires the password, can be repeated, and affects no other user.
 func TestDeletionRemovesPersonalData(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
 		p, other := newTestUser(h), newTestUser(h)
-		who := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
-		if err := p.data.Delete(p.ctx, who, "wrong"); !errors.Is(err, errWrongPassword) {
+		identity := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
+		if err := p.data.Delete(p.ctx, identity, "wrong"); !errors.Is(err, errWrongPassword) {
 			t.Fatalf("with a wrong password: %v", err)
 		}
 		for what, proven := range map[string]shop.User{
@@ -139,7 +139,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		}
 		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
 		for range 2 { // also after a lost reply
-			p.must(p.data.Delete(p.ctx, who, "secret"))
+			p.must(p.data.Delete(p.ctx, identity, "secret"))
 		}
 		u, err := s.UserByID(p.ctx, p.user.ID)
 		want := shop.User{
@@ -147,16 +147,17 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 			ActivatedAt: opens, DeletedAt: opens,
 		}
 		if err != nil || u != want {
-			t.Errorf("left is %+v, %v, want %v", u, err, want)
+			t.Errorf("got the user %+v, %v, want %v", u, err, want)
 		}
 		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
 		revoked := val(s.Revocations(p.ctx, 0))(p.t)
-		gone := make(map[shop.ID]bool)
+		revokedSubjects := make(map[shop.ID]bool)
 		for _, r := range revoked.Subjects {
-			gone[r.Subject] = true
+			revokedSubjects[r.Subject] = true
 		}
-		if len(devices) != 1 || !gone[devices[0].ID] || !gone[p.user.ID] || gone[other.user.ID] {
-			t.Errorf("revoked are %v", gone)
+		if len(devices) != 1 || !revokedSubjects[devices[0].ID] || !revokedSubjects[p.user.ID] ||
+			revokedSubjects[other.user.ID] {
+			t.Errorf("revoked are %v", revokedSubjects)
 		}
 		if left, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(left) != 0 {
 			t.Errorf("devices %v, %v, want none", left, err)
@@ -166,11 +167,11 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		}
 
 		p.must(p.eraser.RunOnce(p.ctx))
-		under := map[shop.OrderState]int{
+		unfinished := map[shop.OrderState]int{
 			shop.Pending: 1, shop.Paid: 1, shop.Shipped: 1, shop.Refunding: 1, shop.Expired: 1,
 		}
-		if kept := p.kept(); !maps.Equal(kept, under) {
-			t.Errorf("orders with an address: %v, want %v", kept, under)
+		if kept := p.ordersWithAddress(); !maps.Equal(kept, unfinished) {
+			t.Errorf("orders with an address: %v, want %v", kept, unfinished)
 		}
 		if o := p.read(p.opened); o.Address == nil {
 			t.Error("an order that may still be paid late has lost its address")
@@ -182,16 +183,17 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		p.must(errOf(s.DB().Exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", p.opened)))
 		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[shop.Shipped])))
 		p.must(p.eraser.RunOnce(p.ctx)) // not due yet
-		if kept := p.kept(); kept[shop.Finished] != 1 {
+		if kept := p.ordersWithAddress(); kept[shop.Finished] != 1 {
 			t.Errorf("before the due time: %v", kept)
 		}
 		p.now = p.now.Add(2 * time.Minute)
 		p.must(p.eraser.RunOnce(p.ctx))
-		if kept := p.kept(); kept[shop.Shipped]+kept[shop.Finished]+kept[shop.Expired] != 0 || kept[shop.Paid] != 1 {
+		if kept := p.ordersWithAddress(); kept[shop.Shipped]+kept[shop.Finished]+kept[shop.Expired] != 0 ||
+			kept[shop.Paid] != 1 {
 			t.Errorf("after their end: %v", kept)
 		}
-		if len(other.kept()) != 9 || len(addressTexts(t, s, other.user.ID)) != 2 {
-			t.Errorf("another user lost data: %v", other.kept())
+		if len(other.ordersWithAddress()) != 9 || len(addressTexts(t, s, other.user.ID)) != 2 {
+			t.Errorf("another user lost data: %v", other.ordersWithAddress())
 		}
 
 		// A week after the last address was removed the checks end. Until then a late row is found.
@@ -203,12 +205,12 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 			p.now = p.now.Add(6 * time.Hour)
 			p.must(p.eraser.RunOnce(p.ctx))
 		}
-		if o := p.read(late); len(p.kept()) != 0 || o.Address != nil {
-			t.Errorf("%v keep an address", p.kept())
+		if o := p.read(late); len(p.ordersWithAddress()) != 0 || o.Address != nil {
+			t.Errorf("%v keep an address", p.ordersWithAddress())
 		}
 		due, err := s.ClaimErasures(p.ctx, p.now.Add(1000*time.Hour), 10)
 		if err != nil || len(due) != 0 {
-			t.Errorf("still looked at: %v, %v", due, err)
+			t.Errorf("got due erasures %v, %v, want none", due, err)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Expire sets pending orders that are due at the instant now (pay_by ≤ now, no trade opened) to expired and returns
-// their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It
-// returns all rows that exist, in their new states.
+// their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending.
+// Expire returns all existing rows, in their new states.
 func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
@@ -41,20 +41,20 @@ func (s *Store) endDue(
 	ctx context.Context, ids []shop.ID, how ending, due func(o *shop.Order) bool,
 ) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
-	lockedSales := make(map[shop.ID]bool) // sales
+	lockedSales := make(map[shop.ID]bool)
 	for some := range sortedChunks(ids) {
 		part, err := s.endBatch(ctx, some, lockedSales, func(tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 			all, err := s.lockOrders(ctx, tx, ids)
 			if err != nil {
 				return nil, err
 			}
-			var some []*shop.Order
+			var dueOrders []*shop.Order
 			for i := range all {
 				if due(&all[i]) {
-					some = append(some, &all[i])
+					dueOrders = append(dueOrders, &all[i])
 				}
 			}
-			return all, s.end(ctx, tx, some, how)
+			return all, s.end(ctx, tx, dueOrders, how)
 		})
 		if err != nil {
 			return nil, err
@@ -64,12 +64,13 @@ func (s *Store) endDue(
 	return out, nil
 }
 
-// endBatch runs one transaction, and one more for each sale that turns out to be locked. It adds those to stuck.
+// endBatch ends the orders in one transaction. If the row of a sale is locked, it adds the sale to lockedSales and
+// repeats the transaction without the orders of this sale.
 func (s *Store) endBatch(
 	ctx context.Context, ids []shop.ID, lockedSales map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order,
 		error),
 ) ([]shop.Order, error) {
-	var waiting []shop.Order // of stuck sales, unchanged
+	var waiting []shop.Order // unchanged orders of locked sales
 	for {
 		if len(lockedSales) > 0 {
 			all, err := s.OrdersByID(ctx, ids)
@@ -97,8 +98,8 @@ func (s *Store) endBatch(
 	}
 }
 
-// Cancel flips a pending order of the user without an opened trade to cancelled, and returns its units to the guard. It
-// returns the resulting row, flipped or not. ErrNoRow: no such order of this user.
+// Cancel changes a pending order of the user without an opened trade to cancelled, and returns its units to the guard.
+// It returns the resulting row, changed or not. ErrNoRow: no such order of this user.
 func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
@@ -110,7 +111,7 @@ func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 }
 
 // lockOrders reads the existing rows of both tables, in the order of their ids, and locks them until the transaction
-// ends. In the archive an order changes state only to refunding and refunded, see flip.
+// ends. The state of an archived order can change only to refunding and refunded, see flip.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	rows, err := s.lockLive(ctx, tx, ids)
 	missing := missing(rows, ids)
@@ -160,8 +161,8 @@ func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) 
 	return o, err
 }
 
-// flip changes the state of an order whose row is locked, or only its reason; set lists the columns that change with
-// it. The order becomes unpublished.
+// flip changes the state of an order whose row is locked, or only its reason. set is SQL with the assignments of
+// further columns, values are its arguments. The order becomes unpublished.
 func (s *Store) flip(
 	ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState, set string, values ...any,
 ) error {
@@ -177,7 +178,8 @@ func (s *Store) flip(
 	return err
 }
 
-// end flips locked pending orders, and returns their units to the guards of their sales (I5).
+// end changes the state of locked pending orders to the values in `how`, and returns their units to the guards of their
+// sales (I5).
 func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how ending) error {
 	if len(due) == 0 {
 		return nil

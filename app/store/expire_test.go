@@ -56,7 +56,8 @@ func TestExpireEndsOnlyDueOrders(t *testing.T) {
 	}, 100, 100)
 }
 
-// I1, I5: a buyer cancels while the order expires. One of both wins, and the unit returns once.
+// I1, I5: a buyer cancels while the order expires. Either the cancellation or the expiry changes the order, and the
+// units return once.
 func TestCancelAndExpireReturnUnitsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -104,7 +105,7 @@ func TestReviveRequiresTheClaimedHold(t *testing.T) {
 		o := h.order(h.sales[0], 2)
 		o.State, o.Reason, o.PayBy = shop.Refused, shop.ReasonDead, 0
 		h.insert(o)
-		wantErr(t, "claimed in a state that it is not in", errOf(h.ClaimHold(h.ctx, o.ID, shop.Pending)), shop.ErrNoRow)
+		wantErr(t, "claimed in another state", errOf(h.ClaimHold(h.ctx, o.ID, shop.Pending)), shop.ErrNoRow)
 		claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Refused))(h.t)
 		if claimed.Hold != 2 || h.read(o.ID).Hold != 2 {
 			t.Errorf("hold %d, want 2", claimed.Hold)
@@ -114,16 +115,16 @@ func TestReviveRequiresTheClaimedHold(t *testing.T) {
 		h.insert(blocker)
 		wantErr(t, "revived without a unit", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), shop.ErrPermanent)
 		if row := h.read(o.ID); row.State != shop.Refused {
-			t.Errorf("it is %s after a failure", row.State)
+			t.Errorf("the order is %s after a failed revival, want refused", row.State)
 		}
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
 		wantErr(t, "revived at another epoch", errOf(h.Revive(h.ctx, claimed, h.epoch-1, payBy)), shop.ErrStaleEpoch)
 		if row := h.read(o.ID); row.State != shop.Refused {
-			t.Errorf("it is %s after a failure", row.State)
+			t.Errorf("the order is %s after a failed revival, want refused", row.State)
 		}
 		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // missing in the refused row
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
-		same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+		wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("%+v", got)
 		}
@@ -158,7 +159,7 @@ func TestLockedSaleDoesNotBlockOtherOrders(t *testing.T) {
 			states[o.Sale][o.State]++
 		}
 		want := map[shop.ID]map[shop.OrderState]int{h.sales[0]: {shop.Pending: 700}, h.sales[1]: {shop.Expired: 700}}
-		same(t, name+" (-want +got)", want, states)
+		wantEqual(t, name+" (-want +got)", want, states)
 		h.must(tx.Rollback())
 		h.must(errOf(end(ids(all))))
 		h.wantTaken(h.sales[0], 0)

@@ -15,8 +15,9 @@ import (
 	"stampede/app/shop"
 )
 
-// dataErrors are the MySQL and MariaDB error numbers that depend on the values, not on the moment. All other errors,
-// also unknown ones, are transient, so that no order is dropped on a guess. Exceptions are in misconfiguredErrors.
+// dataErrors are the MySQL and MariaDB error numbers that the values cause: a repeat fails again. All other errors,
+// including unknown errors, are transient, so that no order is dropped by mistake. The errors in misconfiguredErrors
+// are transient and also misconfigured.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry
@@ -38,7 +39,7 @@ const (
 	mysqlDeadlock  = 1213
 )
 
-// wrap adds the failed operation and the kind of the error. nil stays nil; an error that has its kind keeps it.
+// wrap adds the failed operation and the kind of the error. nil stays nil. An error that already has a kind keeps it.
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
@@ -49,24 +50,24 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// kindOf classifies an error of the drivers; nil: it has its kind already.
+// kindOf classifies an error of the drivers. It returns nil for an error that already has a kind.
 func kindOf(err error) error {
-	for _, sorted := range []error{
+	for _, kind := range []error{
 		shop.ErrTransient, shop.ErrPermanent, shop.ErrStaleEpoch, shop.ErrNoRow, shop.ErrArchived,
 	} {
-		if errors.Is(err, sorted) {
+		if errors.Is(err, kind) {
 			return nil
 		}
 	}
 	var shopErr *shop.Error
-	var my *mysql.MySQLError
+	var mysqlErr *mysql.MySQLError
 	var sqliteErr *sqlite.Error
 	switch {
 	case errors.As(err, &shopErr):
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return shop.ErrNoRow
-	case errors.As(err, &my) && dataErrors[my.Number], errors.Is(err, mysql.ErrPktTooLarge):
+	case errors.As(err, &mysqlErr) && dataErrors[mysqlErr.Number], errors.Is(err, mysql.ErrPktTooLarge):
 		return shop.ErrPermanent
 	case errors.As(err, &sqliteErr) && slices.Contains(sqliteDataErrors, sqliteErr.Code()&0xff):
 		return shop.ErrPermanent
@@ -92,8 +93,8 @@ func isDuplicate(err error) bool {
 
 // isMySQLError reports whether the error is a MySQL error with the given number.
 func isMySQLError(err error, number uint16) bool {
-	var my *mysql.MySQLError
-	return errors.As(err, &my) && my.Number == number
+	var mysqlErr *mysql.MySQLError
+	return errors.As(err, &mysqlErr) && mysqlErr.Number == number
 }
 
 // withLockedSale adds the sale to the error of a lock wait timeout; other errors stay as they are.
@@ -113,8 +114,9 @@ func clip(note string, runes int) string {
 	return string(r[:min(runes, len(r))])
 }
 
-// misconfiguredErrors are the MySQL and MariaDB error numbers that do not go away by waiting: an account, a setting or
-// the program must change. 1290 is not among them: a read-only server returns it until it is the primary again.
+// misconfiguredErrors are the MySQL and MariaDB error numbers that waiting does not repair: an account, a setting or
+// the program must change. 1290 is not in the list: a read-only server returns it until the server is the primary
+// again.
 var misconfiguredErrors = map[uint16]bool{
 	1044: true, // no access to the database
 	1045: true, // wrong user or password
@@ -146,12 +148,12 @@ var misconfiguredErrors = map[uint16]bool{
 	4151: true, // account locked (MariaDB)
 }
 
-// isMisconfigured reports whether the error does not go away by waiting.
+// isMisconfigured reports whether waiting does not repair the error.
 func isMisconfigured(err error) bool {
-	var my *mysql.MySQLError
+	var mysqlErr *mysql.MySQLError
 	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &my) {
-		return misconfiguredErrors[my.Number]
+	if errors.As(err, &mysqlErr) {
+		return misconfiguredErrors[mysqlErr.Number]
 	}
 	refusals := []error{
 		mysql.ErrNoTLS, mysql.ErrOldProtocol, mysql.ErrOldPassword, mysql.ErrNativePassword, mysql.ErrCleartextPassword,

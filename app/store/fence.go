@@ -10,20 +10,20 @@ import (
 	"stampede/app/shop"
 )
 
-// fence restricts a pool to one server, the one for which the last recovery ran. After a failover, a connection to
-// another server is rejected: a new one before its first statement, an open one before its next use.
+// fence restricts a pool to the server for which the last recovery ran. After a failover, connections to another server
+// are rejected: a new connection before its first statement, an open connection before its next use.
 type fence struct {
-	trusted atomic.Pointer[trusted] // nil: any server
+	trusted atomic.Pointer[trustedServer] // nil: any server
 }
 
-type trusted struct {
+type trustedServer struct {
 	server     string
 	generation int64
 }
 
 // Trust sets the only server that may be used from now on, and the generation of its history.
 func (s *Store) Trust(server string, generation int64) {
-	s.fence.trusted.Store(&trusted{server, generation})
+	s.fence.trusted.Store(&trustedServer{server, generation})
 }
 
 // generation returns the generation of the trusted server; 0: no server is trusted yet, or no data was ever lost.
@@ -59,7 +59,7 @@ type fencedConn struct {
 	server string
 }
 
-// fenced reads the server of a new connection. ErrTransient: the fence does not admit it.
+// fenced reads the id of the server of a new connection. ErrTransient: the fence does not admit it.
 func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, error) {
 	c := &fencedConn{mysqlConn: conn.(mysqlConn), fence: f}
 	rows, err := c.QueryContext(ctx, "SELECT "+mysqlDialect.server, nil)
@@ -101,7 +101,7 @@ func (s *Store) Unfenced() *Store {
 // Pin restricts an unfenced pool to one server and generation, so that no step of a recovery reaches another server. An
 // empty server permits any.
 func (s *Store) Pin(server string, generation int64) {
-	if s.connector == nil { // SQLite: Unfenced returned the shop's own store
+	if s.connector == nil { // SQLite: Unfenced returned this store itself
 		return
 	}
 	if server == "" {

@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// ConfirmReceipt flips a shipped order of the user to finished, unless a refund is requested; then the second result is
-// true. It returns the resulting row, flipped or not. ErrNoRow: no such order of this user.
+// ConfirmReceipt changes a shipped order of the user to finished, unless a refund is requested; refundRequested is then
+// true. It returns the resulting row, changed or not. ErrNoRow: no such order of this user.
 func (s *Store) ConfirmReceipt(
 	ctx context.Context, order, user shop.ID,
 ) (o shop.Order, refundRequested bool, err error) {
@@ -30,7 +30,7 @@ func (s *Store) ConfirmReceipt(
 }
 
 // FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them. Orders
-// with a requested refund become due again at the instant later. looked is the number of due orders.
+// with a requested refund become due again at the instant `later`. checked is the number of due orders.
 func (s *Store) FinishShipped(
 	ctx context.Context, now, later shop.Millis, limit int,
 ) (finished []shop.Order, checked int, err error) {
@@ -47,8 +47,8 @@ func (s *Store) FinishShipped(
 	return finished, len(due), err
 }
 
-// finishDue checks the due orders again under their locks: meanwhile a parcel may have been replaced, or a refund
-// requested or started.
+// finishDue checks the due orders again under their locks: since the first read, a parcel may have been replaced, or a
+// refund requested or started.
 func (s *Store) finishDue(
 	ctx context.Context, tx bun.Conn, due []shop.ID, now, later shop.Millis,
 ) (finished []shop.Order, err error) {
@@ -88,7 +88,7 @@ func (s *Store) finishDue(
 	return finished, nil
 }
 
-// finish flips a shipped order, whose row is locked, to finished.
+// finish changes a shipped order, whose row is locked, to finished.
 func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
 	if err := s.setState(ctx, tx, o, shop.Finished); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
 	return setFinishAt(ctx, tx, o.ID, nil)
 }
 
-// setFinishAt sets when an order, whose row is locked, finishes by itself; nil: never.
+// setFinishAt sets the instant at which an order, whose row is locked, finishes without the buyer; nil: never.
 func setFinishAt(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Millis) error {
 	return execMatching(ctx, tx, 1, "plan the end of a locked order",
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
@@ -116,8 +116,8 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*shipmentRow).shipment), err
 }
 
-// MarkEmailSent records that the email about a parcel was handed over, unless the parcel was replaced meanwhile.
-// mail_at identifies the claim.
+// MarkEmailSent records that the email about a parcel was given to the mail queue, unless the parcel was replaced
+// meanwhile. claimed is the instant of the claim, which mail_at identifies.
 func (s *Store) MarkEmailSent(ctx context.Context, sent Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the e-mail about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",

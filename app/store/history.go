@@ -13,8 +13,8 @@ import (
 	"stampede/app/shop"
 )
 
-// revsPerGeneration separates the revs of an order before and after a recovery: a state that was published and then
-// lost must not share its rev with a later one. An order has fewer states than this.
+// revsPerGeneration separates the revs of an order before a recovery from those after it. If the database loses a
+// published state, a later state must not have the same rev. An order has fewer states than this.
 const revsPerGeneration = 32
 
 // nextRev is the rev of the next state of an order, as SQL. nextRevOf computes the same value.
@@ -33,7 +33,7 @@ func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
 	return err
 }
 
-// History reads which server responds, its history and its replication state, all on one connection.
+// History reads the id of the server, its history and its replication state, all on one connection.
 func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	conn, err := s.conns.Conn(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error)
 
 func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHistory, err error) {
 	err = db.QueryRowContext(ctx, "SELECT "+s.d.server+", server, generation, beat FROM history").
-		Scan(&h.Server, &h.Of, &h.Generation, &h.Beat)
+		Scan(&h.Server, &h.RecoveredServer, &h.Generation, &h.Beat)
 	return h, err
 }
 
@@ -65,7 +65,7 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 	if err != nil {
 		return err
 	}
-	for _, role := range []string{"master", "source"} { // MySQL used both words, MariaDB uses the first
+	for _, role := range []string{"master", "source"} { // MySQL has used both words; MariaDB uses "master"
 		prefix := "rpl_semi_sync_" + role + "_"
 		if variables[prefix+"enabled"] != "on" && variables[prefix+"enabled"] != "1" {
 			continue
@@ -73,8 +73,9 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 		wait, _ := strconv.Atoi(variables[prefix+"timeout"])
 		active := status[prefix+"status"] == "on"
 		h.Fallback = !active
+		// The last two settings must not be "off", because the server would then not wait without a connected replica.
 		h.Lossless = active && variables[prefix+"wait_point"] == "after_sync" && wait >= minSemiSyncTimeout &&
-			variables[prefix+"wait_no_slave"] != "off" && variables[prefix+"wait_no_replica"] != "off" // else no timeout applies
+			variables[prefix+"wait_no_slave"] != "off" && variables[prefix+"wait_no_replica"] != "off"
 	}
 	h.Lossless = h.Lossless || variables["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
 	if variables["read_only"] == "on" || variables["read_only"] == "1" {
@@ -87,8 +88,8 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 	return nil
 }
 
-// minSemiSyncTimeout is the minimum timeout of semi-synchronous replication, in milliseconds. With a shorter one, it
-// could fall back and lose commits unnoticed between two beats.
+// minSemiSyncTimeout is the minimum timeout of semi-synchronous replication, in milliseconds. With a shorter timeout,
+// the replication could fall back to asynchronous and lose commits between two beats, and no node would notice.
 const minSemiSyncTimeout = 10_000
 
 // readPairs reads names and values, converted to lower case.
@@ -109,9 +110,9 @@ func readPairs(ctx context.Context, conn bun.Conn, query string) (map[string]str
 	return found, rows.Err()
 }
 
-// applyingRelayLog reports that the server still applies the relay log that it received as a replica; "": it does not.
-// Without the privilege for SHOW REPLICA STATUS the state is unknown: the operator must then make the server writable
-// only after its relay log is applied.
+// applyingRelayLog returns a reason if the server still applies the relay log that it received as a replica, otherwise
+// "". Without the privilege for SHOW REPLICA STATUS the state is unknown: the operator must then make the server
+// writable only after its relay log is applied.
 func applyingRelayLog(ctx context.Context, conn bun.Conn) string {
 	rows, err := conn.QueryContext(ctx, "SHOW REPLICA STATUS")
 	if err != nil {
@@ -129,19 +130,19 @@ func applyingRelayLog(ctx context.Context, conn bun.Conn) string {
 	if rows.Scan(into...) != nil {
 		return ""
 	}
-	of := make(map[string]string, len(names))
+	status := make(map[string]string, len(names))
 	for i, name := range names {
-		of[strings.NewReplacer("Slave", "Replica", "Master", "Source").Replace(name)] = values[i].String
+		status[strings.NewReplacer("Slave", "Replica", "Master", "Source").Replace(name)] = values[i].String
 	}
-	applied := of["Source_Log_File"] == of["Relay_Source_Log_File"] &&
-		of["Read_Source_Log_Pos"] == of["Exec_Source_Log_Pos"]
-	if of["Replica_SQL_Running"] != "Yes" || applied {
+	applied := status["Source_Log_File"] == status["Relay_Source_Log_File"] &&
+		status["Read_Source_Log_Pos"] == status["Exec_Source_Log_Pos"]
+	if status["Replica_SQL_Running"] != "Yes" || applied {
 		return ""
 	}
 	return "the server still applies its relay log"
 }
 
-// RaiseBeat raises the beat of the server that the history names, and returns the new history. ErrStaleEpoch: it names
+// RaiseBeat adds 1 to the beat of the history, and returns the new history. ErrStaleEpoch: the history belongs to
 // another server or generation.
 func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error) {
 	matched, err := exec(ctx, s.db, "UPDATE history SET beat = beat + 1 WHERE server = ? AND server = "+s.d.server+
@@ -156,15 +157,16 @@ func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.Dat
 	return s.History(ctx) // after the commit, which may have waited until semi-synchronous replication fell back
 }
 
-// NewGeneration sets the database's generation on this server to one above the larger of its own and the given one. It
-// also raises the epoch of every partition above its own and the given one, so that no transaction of an older epoch
-// takes units afterwards. ErrStaleEpoch: the history has changed since it was read; nothing is changed.
+// NewGeneration starts a generation of the database on this server. The new generation is 1 + the larger of the stored
+// generation and `above`. It also raises the epoch of every partition above the stored and the given epoch, so that no
+// transaction of an older epoch takes units afterwards. ErrStaleEpoch: the history has changed since it was read;
+// nothing is changed.
 func (s *Store) NewGeneration(
 	ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64,
 ) error {
 	return s.inTx(ctx, "begin a generation", func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE history SET generation = "+s.d.greatest+"(generation, ?) + 1, server = "+
-			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, read.Generation, read.Of,
+			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, read.Generation, read.RecoveredServer,
 			read.Server)
 		if err != nil {
 			return err
@@ -194,11 +196,11 @@ func (s *Store) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, 
 		return 0, wrap("list pending orders without a trade", err)
 	}
 	w.Spread = max(w.Spread, time.Duration(len(ids))*w.PerOrder)
-	for some := range sortedChunks(ids) {
+	for chunk := range sortedChunks(ids) {
 		err := s.inTx(ctx, "watch for payments", func(tx bun.Conn) error {
 			var open []shop.ID
 			err := tx.NewRaw("SELECT id FROM orders WHERE id IN (?) AND trade_opened = 0 ORDER BY id"+s.d.forUpdate,
-				bun.List(some)).Scan(ctx, &open)
+				bun.List(chunk)).Scan(ctx, &open)
 			if err != nil || len(open) == 0 {
 				return err
 			}
@@ -211,7 +213,7 @@ func (s *Store) WatchPayments(ctx context.Context, w shop.PaymentWatch) (n int, 
 	return len(ids), nil
 }
 
-// watch inserts trades for locked orders. Their first checks are spread over w.Spread.
+// watch inserts trades for locked orders. It spreads the first checks of the trades over w.Spread.
 func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.PaymentWatch) error {
 	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
 		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onDuplicate+
@@ -224,9 +226,9 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 		"UPDATE orders SET trade_opened = created_at, "+keepChangedAt+" WHERE id IN (?)", bun.List(orders))
 }
 
-// EndLost ends those pending orders that still have their first hold, which Redis no longer has: expired if they are
-// due at the instant now, otherwise cancelled (ReasonRecovered). It returns all rows that exist, in their new states.
-// ErrTransient: the row of a sale is locked.
+// EndLost ends the pending orders that still have their first hold, because Redis has lost these holds. Orders that are
+// due at the instant now become expired, the others cancelled (ReasonRecovered). It returns all existing rows, in their
+// new states. ErrTransient: the row of a sale is locked.
 func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	rows, err := s.endDue(ctx, orders, ending{shop.Expired, shop.ReasonRecovered, now}, func(o *shop.Order) bool {
 		return o.State == shop.Pending && o.Hold == 1 && o.PayBy <= now
@@ -244,8 +246,8 @@ func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) 
 	return rows, err
 }
 
-// WriteOff counts units that are neither held nor for sale in Redis as withdrawn, under the given epoch. ErrStaleEpoch:
-// the sale has another epoch, or fewer units are free.
+// WriteOff counts units as withdrawn that Redis neither holds nor sells, under the given epoch. ErrStaleEpoch: the sale
+// has another epoch, or fewer units are free.
 func (s *Store) WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error {
 	return s.inTx(ctx, fmt.Sprintf("write off %d units of sale %s", units, sale), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+

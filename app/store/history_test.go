@@ -14,7 +14,8 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
 		first := val(h.History(h.ctx))(h.t)
-		if first.Server == "" || first.Of != first.Server || first.Generation != 0 || first.UnfitReason != "" {
+		if first.Server == "" || first.RecoveredServer != first.Server || first.Generation != 0 ||
+			first.UnfitReason != "" {
 			t.Fatalf("%+v", first)
 		}
 		if next := val(h.RaiseBeat(h.ctx, first))(h.t); next.Beat != first.Beat+1 {
@@ -27,7 +28,7 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 		h.must(h.NewGeneration(h.ctx, read, 7, map[int]int64{0: 40}))
 		wantErr(t, "the same generation again", h.NewGeneration(h.ctx, read, 7, nil), shop.ErrStaleEpoch)
 		now := val(h.History(h.ctx))(h.t)
-		if now.Generation != 8 || now.Of != now.Server || now.Of != first.Server {
+		if now.Generation != 8 || now.RecoveredServer != now.Server || now.RecoveredServer != first.Server {
 			t.Errorf("%+v", now)
 		}
 		epoch, _, err := h.PartitionEpoch(h.ctx, 0)
@@ -62,7 +63,7 @@ func TestRecoveryEndsLostOrdersAndWritesOffFreeUnits(t *testing.T) {
 			}
 		}
 		h.must(h.WriteOff(h.ctx, h.sales[0], 3, h.epoch))
-		wantErr(t, "more than is free", h.WriteOff(h.ctx, h.sales[0], 2, h.epoch), shop.ErrStaleEpoch)
+		wantErr(t, "more units than are free", h.WriteOff(h.ctx, h.sales[0], 2, h.epoch), shop.ErrStaleEpoch)
 		wantErr(t, "under another epoch", h.WriteOff(h.ctx, h.sales[0], 1, h.epoch+1), shop.ErrStaleEpoch)
 		if free := val(h.FreeUnits(h.ctx, h.sales))(h.t); free[h.sales[0]] != 1 {
 			t.Errorf("%d units are free, want 1", free[h.sales[0]])

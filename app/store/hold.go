@@ -11,12 +11,12 @@ import (
 	"stampede/app/shop"
 )
 
-// ClaimHold raises the hold number of an order in the given state, so that a new hold can be taken under it, and
-// returns the row. ErrNoRow: it is not in that state. ErrArchived: it is in the archive.
-func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error) {
+// ClaimHold raises the hold number of an order in the given state, and returns the row. The caller can take a new hold
+// under the new number. ErrNoRow: the order is not in this state. ErrArchived: the order is in the archive.
+func (s *Store) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderState) (shop.Order, error) {
 	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
-		if err != nil || o.State != in {
+		if err != nil || o.State != state {
 			return o, cmp.Or(err, shop.ErrNoRow)
 		}
 		o.Hold++
@@ -28,11 +28,12 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState
 	})
 }
 
-// Revive flips a refused order to pending under its claimed hold number, with a new deadline and the given texts, and
-// takes its units through the guard, in one transaction. Read epoch before taking the hold.
+// Revive changes a refused order to pending under its claimed hold number, with a new deadline and the texts of
+// claimed. In the same transaction it takes the units through the guard. The caller must read epoch before it takes the
+// hold.
 //
 //   - ErrStaleEpoch: the sale has another epoch.
-//   - ErrNoRow: the order is not refused with that hold.
+//   - ErrNoRow: the order is not refused, or has another hold.
 //   - ErrPermanent: no unit is free, or the texts cannot be stored.
 func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
@@ -85,25 +86,25 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 	})
 }
 
-// retakeUnits takes the units of an order that had returned them through the guard. If the guard matches no row, it
-// reads the reason from the row, which it locks.
+// retakeUnits takes the units of an ended order through the guard again. If the guard matches no row, it locks the row
+// of the sale and returns the reason.
 func (s *Store) retakeUnits(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
 	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
 		return err
 	}
-	var at int64
-	err = tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?"+s.d.forUpdate, o.Sale).Scan(&at)
+	var current int64
+	err = tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?"+s.d.forUpdate, o.Sale).Scan(&current)
 	if err != nil {
 		return err
 	}
-	if at != epoch {
-		return fmt.Errorf("%w: sale %s is at %d, not at %d", shop.ErrStaleEpoch, o.Sale, at, epoch)
+	if current != epoch {
+		return fmt.Errorf("%w: sale %s is at %d, not at %d", shop.ErrStaleEpoch, o.Sale, current, epoch)
 	}
 	return fmt.Errorf("%w: take %d units of sale %s", shop.ErrPermanent, o.Qty, o.Sale)
 }
 
-// Resolve sets the final outcome of an order's late payment. A resolved one stays as it is.
+// Resolve sets the final outcome of an order's late payment. A resolved payment does not change.
 func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.Outcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.resolve(ctx, tx, order, outcome)
@@ -117,7 +118,8 @@ func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome
 	return err
 }
 
-// Unresolved lists late payments received before the given instant, the oldest first, after the first skip ones.
+// Unresolved lists late payments that were received before the given instant, the oldest first. It omits the first
+// `skip` payments.
 func (s *Store) Unresolved(
 	ctx context.Context, before shop.Millis, skip, limit int,
 ) ([]payment.ReceivedPayment, error) {

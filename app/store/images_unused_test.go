@@ -18,7 +18,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// inAnHour is an instant after the upload of all pictures.
+// inAnHour returns the instant one hour from now. All pictures are older.
 func inAnHour() shop.Millis { return shop.MillisOf(time.Now().Add(time.Hour)) }
 
 // removeUnused removes unused pictures that were stored before the given instant.
@@ -28,8 +28,8 @@ func removeUnused(t *testing.T, s *store.Store, before shop.Millis) int {
 	return removed
 }
 
-// kept reports whether a picture exists.
-func kept(t *testing.T, s *store.Store, letter string) bool {
+// pictureExists reports whether a picture is stored.
+func pictureExists(t *testing.T, s *store.Store, letter string) bool {
 	t.Helper()
 	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), store.ImageJPEG, false)
 	if !errors.Is(err, shop.ErrNoRow) {
@@ -39,7 +39,7 @@ func kept(t *testing.T, s *store.Store, letter string) bool {
 }
 
 // Unused pictures are removed when they are old enough, whether they were ever used or not. Pictures of archived
-// products stay. A picture that is uploaded again, or taken from a product, counts as new.
+// products stay. A picture that is uploaded again, or removed from a product, counts as new.
 func TestUnusedPicturesAreRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
@@ -52,13 +52,13 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 		if n := removeUnused(t, s, before); n != 0 {
 			t.Errorf("%d recent pictures were removed", n)
 		}
-		if n := removeUnused(t, s, inAnHour()); n != 1 || kept(t, s, "c") {
+		if n := removeUnused(t, s, inAnHour()); n != 1 || pictureExists(t, s, "c") {
 			t.Errorf("%d pictures were removed, want the unused one", n)
 		}
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		must(t, errOf(d.SetProductImages(ctx, operator(), made.ID, 1, []shop.Image{{URL: shown}})))
-		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
-			t.Errorf("%d were removed, and one was shown until just now", n)
+		if n := removeUnused(t, s, before); n != 0 || !pictureExists(t, s, "b") {
+			t.Errorf("%d pictures were removed, want 0: one was in use a moment ago", n)
 		}
 		yes := true
 		must(
@@ -67,26 +67,26 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 		)
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		picture(t, s, "b")
-		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
-			t.Errorf("%d were removed, and one was uploaded again just now", n)
+		if n := removeUnused(t, s, before); n != 0 || !pictureExists(t, s, "b") {
+			t.Errorf("%d pictures were removed, want 0: one was uploaded again a moment ago", n)
 		}
 		for _, want := range []int{1, 0} {
 			if n := removeUnused(t, s, inAnHour()); n != want {
-				t.Errorf("%d were removed, want %d", n, want)
+				t.Errorf("%d pictures were removed, want %d", n, want)
 			}
 		}
-		if !kept(t, s, "a") || kept(t, s, "b") {
+		if !pictureExists(t, s, "a") || pictureExists(t, s, "b") {
 			t.Error("the picture of an archived product was removed, or an unused one was kept")
 		}
 		picture(t, s, "b")
-		if !kept(t, s, "b") {
+		if !pictureExists(t, s, "b") {
 			t.Error("a picture that was removed cannot be uploaded again")
 		}
 	})
 }
 
-// pauseHook is a query hook. A query whose context has a pause, and whose text contains the pause's words, blocks after
-// it has run.
+// pauseHook is a query hook. A query blocks after it has run, if its context has a pause and the query contains the
+// text of the pause.
 type pauseHook struct{}
 
 type pause struct {
@@ -122,12 +122,12 @@ func waitForPictureLock(t *testing.T, s *store.Store, id string) {
 		var n int
 		err := s.DB().QueryRowContext(kit.Context(t), "SELECT COUNT(*) FROM information_schema.processlist"+
 			" WHERE id <> CONNECTION_ID() AND info LIKE ?", "%"+id+"%FOR UPDATE%").Scan(&n)
-		return err == nil && n > 0, fmt.Sprint("no transaction waits: ", n, err)
+		return err == nil && n > 0, fmt.Sprint("no transaction is waiting for the lock: ", n, err)
 	})
 }
 
-// A picture is added to a product during its removal. If the product is first, the picture stays; if the removal is
-// first, the product is rejected. No product ever shows a missing picture.
+// A picture is added to a product during its removal. If the edit of the product commits first, the picture stays. If
+// the removal commits first, the edit is rejected. No product ever shows a missing picture.
 func TestPictureInUseIsNeverRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
@@ -160,8 +160,8 @@ func TestPictureInUseIsNeverRemoved(t *testing.T) {
 		waitForPictureLock(t, s, strings.Repeat(letter, 64))
 		close(p.release)
 		must(t, <-addResult)
-		if got := <-removed; got.err != nil || got.n != 0 || !kept(t, s, letter) {
-			t.Errorf("given first: %d were removed (%v)", got.n, got.err)
+		if got := <-removed; got.err != nil || got.n != 0 || !pictureExists(t, s, letter) {
+			t.Errorf("product edited first: %d pictures were removed (%v), want 0", got.n, got.err)
 		}
 
 		letter = "b"
@@ -172,8 +172,8 @@ func TestPictureInUseIsNeverRemoved(t *testing.T) {
 		go func() { addResult <- addPicture(ctx, 2, url) }()
 		waitForPictureLock(t, s, strings.Repeat(letter, 64))
 		close(p.release)
-		if got := <-removed; got.err != nil || got.n != 1 || kept(t, s, letter) {
-			t.Errorf("removed first: %d were removed (%v)", got.n, got.err)
+		if got := <-removed; got.err != nil || got.n != 1 || pictureExists(t, s, letter) {
+			t.Errorf("picture removed first: %d pictures were removed (%v), want 1", got.n, got.err)
 		}
 		if err := <-addResult; code(err) != shop.BadRequest || !strings.Contains(err.Error(), "upload it first") {
 			t.Errorf("a removed picture was assigned: %v", err)

@@ -13,8 +13,8 @@ import (
 	"stampede/app/shop"
 )
 
-// insertTries limits the rounds of an insert that keeps meeting new rows. Each round finds at least one more existing
-// row, so the loop ends; the limit is for unforeseen cases.
+// insertTries limits the attempts of an insert. Each failed attempt finds at least one more existing row, so the loop
+// ends; the limit is for unforeseen cases.
 const insertTries = 16
 
 // Insert writes the rows and takes their units from the sales, in one transaction.
@@ -23,17 +23,19 @@ const insertTries = 16
 //   - A pending order becomes refused if the buyer has used its key (ReasonKey), or if no units or no sale are left for
 //     it (ReasonGuard, ReasonNoSale). Units go to the lowest tickets first.
 //   - ErrStaleEpoch: a sale has another epoch; nothing is written.
-//   - ErrPermanent does not name the row: halve the batch and repeat. For a single row, ErrIDTaken is final.
+//   - ErrPermanent does not name the row: the caller halves the batch and repeats. For a single row, ErrIDTaken is
+//     final.
 //
-// Rows count as published, which the pending entry guarantees (see order.Fulfiller). Redelivery is rare, so no row is
-// looked up in advance. Only when an existing key makes the statement fail, the existing rows are read and left out.
+// Rows count as published: their entries stay pending until the rows are published (see order.Fulfiller). Redelivery is
+// rare, so no row is looked up in advance. If an existing key makes the statement fail, the existing rows are read and
+// omitted.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }
 
-// InsertLost is Insert for orders that the database has lost: it refuses none. If units or the sale are missing, it
-// writes nothing and returns a *StuckSale that wraps ErrStockShort. The rows count as unpublished. With w their
-// payments are watched; nil: they are not.
+// InsertLost is Insert for orders that the database has lost. It refuses no order. If units or the sale are missing, it
+// writes nothing and returns a *StuckSale that wraps ErrStockShort. The rows count as unpublished. If w is not nil,
+// their payments are watched.
 func (s *Store) InsertLost(
 	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch,
 ) ([]shop.Inserted, error) {
@@ -110,21 +112,21 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 		}
 	}
 	var refused []refusal
-	for _, of := range bySale(fresh) {
-		some, err := s.take(ctx, tx, b, of)
+	for _, group := range bySale(fresh) {
+		refusals, err := s.take(ctx, tx, b, group)
 		if err != nil {
 			return nil, err
 		}
-		refused = append(refused, some...)
+		refused = append(refused, refusals...)
 	}
 	return refused, nil
 }
 
-// take takes the units of the orders from the guard of their sale; all orders are of one sale. Orders without units
-// become refused, if b permits it.
-func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order) ([]refusal, error) {
-	units, last := int64(0), of[0]
-	for _, o := range of {
+// take takes the units of a group of orders from the guard of their sale. All orders of the group are of one sale.
+// Orders without units become refused, if b permits it.
+func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, group []*shop.Order) ([]refusal, error) {
+	units, last := int64(0), group[0]
+	for _, o := range group {
 		if o.Seq > last.Seq {
 			last = o
 		}
@@ -134,9 +136,9 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*shop.Orde
 	}
 	matched, err := s.guard(ctx, tx, b.epoch, units, last)
 	if err != nil || matched == 1 {
-		return nil, withLockedSale(err, of[0].Sale)
+		return nil, withLockedSale(err, group[0].Sale)
 	}
-	return s.takeAvailable(ctx, tx, b, of, last)
+	return s.takeAvailable(ctx, tx, b, group, last)
 }
 
 // setLastOrder sets the highest seq of a sale and the order that has it. MySQL assigns from left to right, so
@@ -145,8 +147,8 @@ func (s *Store) setLastOrder() string {
 	return "last_order = CASE WHEN ? > seq THEN ? ELSE last_order END, seq = " + s.d.greatest + "(seq, ?)"
 }
 
-// guard is the statement that prevents overselling (P1). It matches no row if the sale is missing, has another epoch,
-// has too few units left, or has orders in the archive.
+// guard runs the statement that prevents overselling (P1), and returns the number of matched rows. It matches no row if
+// the sale is missing, has another epoch, has too few units left, or has orders in the archive.
 func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *shop.Order) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.setLastOrder()+
 		" WHERE id = ? AND epoch = ? AND moved_at = 0 AND taken + ? <= initial + added - withdrawn",

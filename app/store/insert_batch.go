@@ -11,14 +11,14 @@ import (
 	"stampede/app/shop"
 )
 
-// batch holds the orders that Insert still has to write and those that it found already written.
+// batch holds the orders that Insert still has to write, and the existing rows that it found.
 type batch struct {
 	epoch int64
 	fresh []shop.Order           // by id, without duplicates
 	known map[shop.ID]shop.Order // rows that exist
 
 	lookedUp bool // fresh was looked up in both tables
-	lost     bool // refuses no order, and counts all as unpublished: see InsertLost
+	lost     bool // no order is refused, and all count as unpublished: see InsertLost
 	watch    *shop.PaymentWatch
 }
 
@@ -38,7 +38,7 @@ func newBatch(epoch int64, rows []shop.NewOrder) *batch {
 // sameOrder reports whether two orders are the same. Nodes with the same node number generate the same ids.
 func sameOrder(a, b shop.Order) bool { return a.ID == b.ID && a.Sale == b.Sale && a.User == b.User }
 
-// result returns one entry for each requested row, after the fresh ones were written.
+// result returns one entry for each requested row. The fresh rows have been written.
 func (b *batch) result(requested []shop.NewOrder) []shop.Inserted {
 	out, given := make([]shop.Inserted, len(requested)), make([]bool, len(b.fresh))
 	for i := range requested {
@@ -61,9 +61,10 @@ func (b *batch) addKnown(o shop.Order) {
 	b.known[o.ID] = o
 }
 
-// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes rows that exist by
-// now. Orders whose key the buyer has used for another order become refused, without the key. An order that is not in
-// the archive now is not archived before it is written, because orders rest for a long time before they move.
+// removeExisting runs after a duplicate key, or for a sale with orders in the archive. It removes the orders whose rows
+// exist by now. Orders whose key the buyer has used for another order become refused, without the key. An order that is
+// not in the archive now cannot be moved there before it is written, because only orders without changes for a long
+// time are moved.
 func (s *Store) removeExisting(ctx context.Context, b *batch) error {
 	b.lookedUp = true
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
@@ -103,7 +104,8 @@ func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
 	sales := convert(fresh, func(o *shop.Order) shop.ID { return o.Sale })
 	users := convert(fresh, func(o *shop.Order) shop.ID { return o.User })
 	used := make(map[buyerKey]bool)
-	for _, table := range []string{"orders", "orders_archive"} { // in this order an order that moves meanwhile is found
+	// The archive is read last, so that an order that is moved meanwhile is found.
+	for _, table := range []string{"orders", "orders_archive"} {
 		var found []buyerKey // a superset of the keys: SQLite has no IN list for tuples
 		err := s.db.NewSelect().TableExpr(table).Column("sale_id", "user_id", "idem_key").
 			Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
@@ -131,10 +133,10 @@ func (s *Store) refuseUsedKeys(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// takeAvailable runs when the guard matched no row. It locks the sale, so that its numbers stay, and takes units order
-// by order, by ticket, until none are left.
+// takeAvailable runs when the guard matched no row. It locks the sale, so that its numbers do not change. It takes
+// units order by order, the lowest ticket first, until no units are left.
 func (s *Store) takeAvailable(
-	ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order, last *shop.Order,
+	ctx context.Context, tx bun.Conn, b *batch, group []*shop.Order, last *shop.Order,
 ) ([]refusal, error) {
 	var sales []struct {
 		Epoch int64       `bun:"epoch"`
@@ -142,30 +144,30 @@ func (s *Store) takeAvailable(
 		Moved shop.Millis `bun:"moved_at"`
 	}
 	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free, moved_at FROM sales WHERE id = ?"+
-		s.d.forUpdate, of[0].Sale).Scan(ctx, &sales)
+		s.d.forUpdate, group[0].Sale).Scan(ctx, &sales)
 	if err != nil {
 		return nil, err
 	}
 	if len(sales) == 0 {
-		return s.refuse(ctx, tx, b, of, shop.ReasonNoSale)
+		return s.refuse(ctx, tx, b, group, shop.ReasonNoSale)
 	}
 	if sales[0].Epoch != b.epoch {
-		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", shop.ErrStaleEpoch, of[0].Sale, sales[0].Epoch,
+		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", shop.ErrStaleEpoch, group[0].Sale, sales[0].Epoch,
 			b.epoch)
 	}
 	if sales[0].Moved != 0 && !b.lookedUp {
 		return nil, errMoved
 	}
-	slices.SortFunc(of, func(a, b *shop.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
+	slices.SortFunc(group, func(a, b *shop.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
 	units, free := int64(0), sales[0].Free
-	var over []*shop.Order
-	for _, o := range of {
+	var surplus []*shop.Order
+	for _, o := range group {
 		switch n := int64(o.Qty); {
 		case o.State != shop.Pending:
 		case n <= free:
 			units, free = units+n, free-n
 		default:
-			over = append(over, o)
+			surplus = append(surplus, o)
 		}
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
@@ -174,7 +176,7 @@ func (s *Store) takeAvailable(
 	if err != nil {
 		return nil, err
 	}
-	return s.refuse(ctx, tx, b, over, shop.ReasonGuard)
+	return s.refuse(ctx, tx, b, surplus, shop.ReasonGuard)
 }
 
 // refusal is a pending order for which its sale has no units, or which has no sale.
@@ -183,16 +185,16 @@ type refusal struct {
 	reason string
 }
 
-// apply updates the order to its row, once that is committed.
+// apply updates the order after its row is committed.
 func (r refusal) apply() { r.order.State, r.order.Reason, r.order.PayBy = shop.Refused, r.reason, 0 }
 
 // refuse changes pending orders of one sale to refused. Their rows were written earlier in the same transaction.
 func (s *Store) refuse(
-	ctx context.Context, tx bun.Conn, b *batch, over []*shop.Order, reason string,
+	ctx context.Context, tx bun.Conn, b *batch, surplus []*shop.Order, reason string,
 ) ([]refusal, error) {
 	var refused []refusal
 	var ids []shop.ID
-	for _, o := range over {
+	for _, o := range surplus {
 		if o.State == shop.Pending {
 			refused, ids = append(refused, refusal{o, reason}), append(ids, o.ID)
 		}
@@ -201,7 +203,7 @@ func (s *Store) refuse(
 		return nil, nil
 	}
 	if b.lost {
-		return nil, &shop.StuckSale{Sale: over[0].Sale, Err: shop.ErrStockShort}
+		return nil, &shop.StuckSale{Sale: surplus[0].Sale, Err: shop.ErrStockShort}
 	}
 	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
 		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", shop.Refused, reason, bun.List(ids))

@@ -288,7 +288,8 @@ func TestTooLongValueWritesNothing(t *testing.T) {
 		bad.ProductName, bad.Reason = strings.Repeat("茶", 200), strings.Repeat("long ", 100)
 		h.insert(good, bad) // 200 characters fit, also of several bytes; a longer reason is cut
 		if o := h.read(bad.ID); o.ProductName != bad.ProductName || len(o.Reason) != 200 {
-			t.Errorf("name has %d bytes, reason %d", len(o.ProductName), len(o.Reason))
+			t.Errorf("got a name of %d bytes and a reason of %d, want %d and 200", len(o.ProductName), len(o.Reason),
+				len(bad.ProductName))
 		}
 	}, 10)
 }
@@ -310,8 +311,8 @@ func TestCancelledRowTakesNoUnits(t *testing.T) {
 	}, 10)
 }
 
-// I8: the witness of a sale is the order with the highest seq, in any order and state of its rows, even if the guard
-// refuses some of them.
+// I8: the last order of a sale is the order with the highest seq, in any order and state of the rows, even if the guard
+// refuses some rows.
 func TestLastOrderHasTheHighestSeq(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		sale := h.sales[0]
@@ -348,6 +349,6 @@ func TestForeignOrderIsNotReturned(t *testing.T) {
 		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []shop.Order{other})), shop.ErrIDTaken)
 		third, fourth := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
 		fourth.ID = third.ID
-		wantErr(t, "of one batch", errOf(h.Insert(h.ctx, h.epoch, []shop.Order{third, fourth})), shop.ErrIDTaken)
+		wantErr(t, "two orders of one batch with one id", errOf(h.Insert(h.ctx, h.epoch, []shop.Order{third, fourth})), shop.ErrIDTaken)
 	}, 10, 10)
 }

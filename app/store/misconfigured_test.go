@@ -38,7 +38,7 @@ func TestWrongAccountOrDatabaseIsMisconfigured(t *testing.T) {
 	short, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := s.EnsurePartitions(short, 2); errors.Is(err, shop.ErrMisconfigured) {
-		t.Errorf("cut off: %v", err)
+		t.Errorf("a cancelled context: got %v, want an error other than ErrMisconfigured", err)
 	}
 }
 
@@ -68,9 +68,9 @@ func TestNeedsReportsMissingPrivileges(t *testing.T) {
 		dsn     string
 		missing []string
 	}{
-		"root":     {dsn, nil},
-		"a node's": {kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"), []string{"make tables (CREATE)"}},
-		"one that reads": {kit.Account(t, dsn, "SELECT"), []string{
+		"root":      {dsn, nil},
+		"of a node": {kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"), []string{"make tables (CREATE)"}},
+		"of a reader": {kit.Account(t, dsn, "SELECT"), []string{
 			"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE, DELETE)",
 		}},
 	} {
@@ -81,7 +81,7 @@ func TestNeedsReportsMissingPrivileges(t *testing.T) {
 			}
 		}
 		if !slices.Equal(missing, c.missing) {
-			t.Errorf("the account is %s: lacks %q, want %q", name, missing, c.missing)
+			t.Errorf("the account %s: got the missing privileges %q, want %q", name, missing, c.missing)
 		}
 	}
 	if n := tables(); n != before {

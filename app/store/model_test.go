@@ -44,7 +44,7 @@ type model struct {
 func (m *model) must(err error) {
 	m.Helper()
 	if err != nil {
-		m.fail("a result", "%v", err)
+		m.fail("a result", "unexpected error: %v", err)
 	}
 }
 
@@ -94,7 +94,7 @@ func (m *model) insert(*rapid.T) {
 	free := m.units - m.taken()
 	got, err := m.h.Insert(m.h.ctx, m.h.epoch, batch)
 	m.must(err)
-	for _, o := range fresh { // tickets grow in the order of creation
+	for _, o := range fresh { // ticket numbers increase in the order of creation
 		if n := int64(o.Qty); o.State == shop.Pending && n <= free {
 			free -= n
 		} else if o.State == shop.Pending {
@@ -120,14 +120,14 @@ func (m *model) expire(*rapid.T) {
 			due[o.ID] = true
 		}
 	}
-	asked := make([]shop.ID, 0, len(due))
+	requested := make([]shop.ID, 0, len(due))
 	for id := range due {
-		asked = append(asked, id)
+		requested = append(requested, id)
 		if o := m.rows[id]; o.State == shop.Pending && o.PayBy <= now {
 			o.State, o.CancelledAt, o.Rev = shop.Expired, now, o.Rev+1
 		}
 	}
-	_, err := m.h.Expire(m.h.ctx, asked, now)
+	_, err := m.h.Expire(m.h.ctx, requested, now)
 	m.must(err)
 }
 
@@ -136,9 +136,9 @@ func (m *model) cancel(*rapid.T) {
 	if o == nil {
 		return
 	}
-	if rapid.Bool().Draw(m.T, "stranger") {
+	if rapid.Bool().Draw(m.T, "another user") {
 		if _, err := m.h.Cancel(m.h.ctx, o.ID, o.User+1, payBy); !errors.Is(err, shop.ErrNoRow) {
-			m.fail("a cancellation", "a stranger cancelled order %s: %v", o.ID, err)
+			m.fail("a cancellation", "another user cancelled order %s: %v", o.ID, err)
 		}
 		return
 	}
@@ -154,7 +154,7 @@ func (m *model) revive(*rapid.T) {
 	if o == nil {
 		return
 	}
-	fits := int64(o.Qty) <= m.units-m.taken()
+	enoughUnits := int64(o.Qty) <= m.units-m.taken()
 	claimed, err := m.h.ClaimHold(m.h.ctx, o.ID, shop.Refused)
 	if o.State != shop.Refused {
 		if !errors.Is(err, shop.ErrNoRow) {
@@ -166,7 +166,7 @@ func (m *model) revive(*rapid.T) {
 	o.Hold++
 	_, err = m.h.Revive(m.h.ctx, claimed, m.h.epoch, payBy)
 	switch {
-	case fits:
+	case enoughUnits:
 		m.must(err)
 		o.State, o.Reason, o.PayBy, o.Rev = shop.Pending, "", payBy, o.Rev+1
 	case !errors.Is(err, shop.ErrPermanent):
@@ -178,7 +178,7 @@ func (m *model) check() {
 	totals, err := m.h.SaleTotals(m.h.ctx, m.sale)
 	m.must(err)
 	if want := m.taken(); totals.Taken != want || totals.HeldUnits != want || want > m.units {
-		m.fail("I5: the guard", "taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
+		m.fail("I5: the guard counter", "taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
 	}
 	rows, err := m.h.OrdersByID(m.h.ctx, m.ids)
 	m.must(err)

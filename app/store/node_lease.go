@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// leaseDuration is the duration of a lease. It is also how long ids can be minted while the database is
-	// unreachable; buys continue until the backlog is full.
+	// leaseDuration is the duration of a lease. While the database is unreachable, a node can mint ids for this time;
+	// buys continue until the backlog is full.
 	leaseDuration = 10 * time.Minute
-	// leaseMargin is how long before the end of the lease minting stops.
+	// leaseMargin is the time before the end of the lease at which minting stops.
 	leaseMargin = 10 * time.Second
 	renewEvery  = 10 * time.Second
 )
 
 // NodeLease holds this process's node number and mints its ids. The database's clock limits the lease; the holder
 // measures it by the monotonic clock. The last millisecond that ids may carry is stored before any of them is minted.
-// No clock, pause or crash can therefore make two processes mint the same id (I10).
+// Therefore two processes never mint the same id, even after a wrong clock, a pause or a crash (I10).
 type NodeLease struct {
 	store  *Store
 	holder string
@@ -66,13 +66,13 @@ func (l *NodeLease) Mint() (shop.ID, error) {
 // Node returns the number in the ids that are minted now.
 func (l *NodeLease) Node() int { return l.current().Node() }
 
-// Age returns how long ago an id was minted, by this node's clock; false: another node minted it.
+// Age returns the age of an id, by this node's clock. It returns false if another node minted the id.
 func (l *NodeLease) Age(id shop.ID) (time.Duration, bool) {
 	m := l.current()
 	return m.Now().Sub(snowflake.Time(id)), snowflake.Node(id) == m.Node()
 }
 
-// Until returns when other processes may take the number unless the lease is renewed.
+// Until returns the end of the lease. Another process may take the number then, unless the lease is renewed.
 func (l *NodeLease) Until() time.Time {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -137,7 +137,7 @@ func (l *NodeLease) Serve(ctx context.Context) error {
 	return l.RunOnce(ctx)
 }
 
-// servingTimeout is how long after its last renewal a node counts as serving.
+// servingTimeout is the time after its last renewal for which a node counts as serving.
 const servingTimeout = 3 * renewEvery
 
 // ServingNodes counts the nodes that serve buyers and renewed their lease within servingTimeout.
@@ -179,7 +179,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 	}
 }
 
-// lease makes one attempt to get a number: the lowest one whose lease has ended, else a new one.
+// lease makes one attempt to get a number: the lowest number whose lease has ended, otherwise a new number.
 func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, error) {
 	d := l.store.d
 	requestedAt := time.Now()

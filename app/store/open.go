@@ -24,10 +24,11 @@ const (
 	dialTimeout = 5 * time.Second
 	// ioTimeout ends the wait for a server that stopped responding. No statement of the program takes that long.
 	ioTimeout = 30 * time.Second
-	// connLifetime limits how long a connection stays with a server that was replaced or became read-only.
+	// connLifetime limits the lifetime of a connection, so that no connection stays with a server that was replaced or
+	// became read-only.
 	connLifetime = time.Minute
-	// maxIdle limits how long a connection of the pool may be idle. It is well below the session's wait_timeout, so
-	// that the server never closes a connection that is about to be used.
+	// maxIdle limits the idle time of a pooled connection. It is far below the session's wait_timeout, so that the
+	// server never closes a connection immediately before its use.
 	maxIdle    = 5 * time.Second
 	mysqlConns = 32
 	// unfencedConns allows one connection for the lock of a recovery and some for its reads.
@@ -41,7 +42,7 @@ const (
 //     relies on backslashes.
 //   - The server ends a transaction after ten seconds without a statement or progress, so that a frozen process blocks
 //     no rows. MariaDB does so by idle_transaction_timeout (a comment for MySQL), MySQL by wait_timeout (see maxIdle).
-//   - A lock wait ends after two seconds, so that a batch skips the row.
+//   - A lock wait ends after two seconds, so that a batch can skip the locked row.
 const sessionSettings = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
 	time_zone = '+00:00', innodb_lock_wait_timeout = 2, net_read_timeout = 10, net_write_timeout = 10
 	/*M! , idle_transaction_timeout = 10 */ /*!80000 , wait_timeout = 10 */`
@@ -57,7 +58,7 @@ func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
 }
 
 // OpenTrustedMySQL is OpenMySQL for a DSN with tls=true. One of the certificates (PEM) must have signed the server's
-// certificate. Without certificates, those of the machine are trusted.
+// certificate. Without certificates, the certificates of the machine are trusted.
 func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, error) {
 	cfg, err := mysqlConfig(dsn)
 	if err != nil {
@@ -78,7 +79,8 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 	return newPooledStore(db, connector, f, mysqlConns), nil
 }
 
-// newPooledStore makes a store of a pool that has reached its server, because bun reads the server's version only once.
+// newPooledStore makes a store of a pool. The pool must have reached its server, because bun reads the server's version
+// only once.
 func newPooledStore(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
@@ -102,7 +104,7 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	cfg.RejectReadOnly = true       // the server became a replica: the next attempt may reach the primary
 	cfg.InterpolateParams = true    // one round trip instead of three
 	cfg.ClientFoundRows = true      // counts matched rows, changed or not
-	cfg.Logger = &mysql.NopLogger{} // the driver also returns these errors, or has retried
+	cfg.Logger = &mysql.NopLogger{} // the driver also returns these errors, or has already retried
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("MySQL DSN: %w", err)

@@ -19,8 +19,8 @@ import (
 // operationTx is the transaction of an operation.
 type operationTx struct {
 	conn bun.Conn
-	// failed is the first error of a call that joined. The operation fails with it even if its author ignored it,
-	// because the database may have rolled back.
+	// failed is the first error of a call in the transaction. The operation fails with this error even if its function
+	// ignored the error, because the database may have rolled back.
 	failed error
 }
 
@@ -36,17 +36,17 @@ func (a *operationTx) join(fn func(tx bun.Conn) error) error {
 // errDryRun rolls back a dry run.
 var errDryRun = errors.New("this was a dry run")
 
-// RunOperation runs do and writes its journal row in one transaction, which all calls of tx join. do may run several
-// times. An error of do or of a call of tx rolls everything back. A dry run is always rolled back and returns the
-// result.
+// RunOperation calls `run` and writes the journal row in one transaction, which contains all calls of tx. `run` may be
+// called several times. An error of `run` or of a call of tx rolls everything back. A dry run is always rolled back and
+// returns the result.
 //
-// The head of the journal is locked first. Operations are therefore serial, and of two with one key the second finds
-// the result of the first.
+// The head of the journal is locked first. Operations are therefore serial. Of two operations with the same key, the
+// second finds the result of the first.
 //
 //   - DuplicateKey: the actor used the key for another request.
-//   - Busy, wrapping ErrTransient: the operation may be committed. Repeating it with the same key completes it.
+//   - Busy, wrapping ErrTransient: the operation may be committed. A repeat with the same key completes it.
 func (s *Store) RunOperation(
-	ctx context.Context, actor journal.Actor, do func(tx *Store) (journal.Operation, error),
+	ctx context.Context, actor journal.Actor, run func(tx *Store) (journal.Operation, error),
 ) (journal.Done, error) {
 	if s.operation != nil {
 		return journal.Done{}, errors.New("an operation cannot be part of another one")
@@ -56,7 +56,7 @@ func (s *Store) RunOperation(
 	}
 	var done journal.Done
 	err := s.inTx(ctx, "act", func(tx bun.Conn) (err error) {
-		if done, err = s.tryOperation(ctx, tx, &actor, do); err == nil && actor.Dry {
+		if done, err = s.tryOperation(ctx, tx, &actor, run); err == nil && actor.DryRun {
 			err = errDryRun
 		}
 		return err
@@ -70,26 +70,26 @@ func (s *Store) RunOperation(
 	return journal.Done{}, err
 }
 
-// tryOperation runs an operation once. If the journal has its key, it returns the recorded result instead.
+// tryOperation runs an operation once. If the journal has the key, tryOperation returns the recorded result instead.
 func (s *Store) tryOperation(
-	ctx context.Context, tx bun.Conn, actor *journal.Actor, do func(tx *Store) (journal.Operation, error),
+	ctx context.Context, tx bun.Conn, actor *journal.Actor, run func(tx *Store) (journal.Operation, error),
 ) (done journal.Done, err error) {
 	head, err := s.lockJournal(ctx, tx)
 	if err != nil {
 		return done, err
 	}
-	if !actor.Dry {
+	if !actor.DryRun {
 		if done, known, err := doneBefore(ctx, tx, actor); known || err != nil {
 			return done, err
 		}
 	}
 	joined := &Store{pool: s.pool, db: tx, operation: &operationTx{conn: tx}}
-	operation, err := do(joined)
+	operation, err := run(joined)
 	operation.Note = cmp.Or(operation.Note, actor.Note)
 	switch err = cmp.Or(err, joined.operation.failed); {
 	case err != nil:
 		return done, err
-	case actor.Dry:
+	case actor.DryRun:
 		done.Result, err = json.Marshal(operation.Result)
 		return done, err
 	}
@@ -98,11 +98,11 @@ func (s *Store) tryOperation(
 
 // RunOperationFor is Store.RunOperation for an operation whose result is a T.
 func RunOperationFor[T any](
-	ctx context.Context, s *Store, actor journal.Actor, do func(tx *Store) (journal.Operation, error),
+	ctx context.Context, s *Store, actor journal.Actor, run func(tx *Store) (journal.Operation, error),
 ) (result T, err error) {
-	done, err := s.RunOperation(ctx, actor, do)
+	done, err := s.RunOperation(ctx, actor, run)
 	if err == nil {
-		err = done.Into(&result)
+		err = done.Decode(&result)
 	}
 	return result, err
 }
@@ -118,7 +118,8 @@ func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.Head
 	return head, err
 }
 
-// doneBefore finds the operation that the actor has done under the key. DuplicateKey: it was another request.
+// doneBefore finds the earlier operation of the actor with the same key. DuplicateKey: the key belongs to another
+// request.
 func doneBefore(ctx context.Context, tx bun.Conn, actor *journal.Actor) (done journal.Done, known bool, err error) {
 	var rows []journalRow
 	err = tx.NewSelect().Model(&rows).
@@ -237,7 +238,8 @@ func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journa
 	return convert(rows, (*journalRow).entry), wrap("read the journal in order", err)
 }
 
-// JournalHead returns the number and the hash of the last row, from journal_head, which each operation locks.
+// JournalHead returns the number and the hash of the last row. It reads them from journal_head, which each operation
+// locks.
 func (s *Store) JournalHead(ctx context.Context) (head journal.Head, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1").Scan(&head.Seq, &head.Hash)
 	if errors.Is(err, sql.ErrNoRows) {

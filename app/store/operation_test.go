@@ -18,15 +18,15 @@ import (
 	"stampede/app/test/kit"
 )
 
-func ada(key string) journal.Actor {
+func operatorWithKey(key string) journal.Actor {
 	return journal.Actor{
 		User: 7, Name: "阿达", Role: shop.Operator, Via: journal.ViaHTTP, From: "2001:db8::1", Request: "r-1", Key: key,
 		Hash: strings.Repeat("a", 64),
 	}
 }
 
-// blocks returns an operation that blocks a user, and counts its runs.
-func blocks(ctx context.Context, user string, ran *int) func(tx *store.Store) (journal.Operation, error) {
+// blockUser returns an operation that blocks a user, and counts its runs.
+func blockUser(ctx context.Context, user string, ran *int) func(tx *store.Store) (journal.Operation, error) {
 	return func(tx *store.Store) (journal.Operation, error) {
 		*ran++
 		b, err := tx.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: user}, 0)
@@ -39,24 +39,25 @@ func blocks(ctx context.Context, user string, ran *int) func(tx *store.Store) (j
 func TestOperationRunsOncePerKey(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
-		first, err := s.RunOperation(ctx, ada("key-0001"), blocks(ctx, "42", &ran))
+		first, err := s.RunOperation(ctx, operatorWithKey("key-0001"), blockUser(ctx, "42", &ran))
 		must(t, err)
-		again, err := s.RunOperation(ctx, ada("key-0001"), blocks(ctx, "42", &ran))
+		again, err := s.RunOperation(ctx, operatorWithKey("key-0001"), blockUser(ctx, "42", &ran))
 		must(t, err)
 		if first.Repeated || !again.Repeated || string(again.Result) != string(first.Result) ||
 			again.Seq != 1 || ran != 1 {
 			t.Errorf("first %+v, again %+v, ran %d times", first, again, ran)
 		}
-		other := ada("key-0001")
+		other := operatorWithKey("key-0001")
 		other.Hash = strings.Repeat("b", 64)
 		wantErr(t, "the key with another request",
-			errOf(s.RunOperation(ctx, other, blocks(ctx, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
-		eve := ada("key-0001")
-		eve.User = 8
-		_, err = s.RunOperation(ctx, eve, blocks(ctx, "44", &ran)) // another actor's key
+			errOf(s.RunOperation(ctx, other, blockUser(ctx, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
+		otherActor := operatorWithKey("key-0001")
+		otherActor.User = 8
+		_, err = s.RunOperation(ctx, otherActor, blockUser(ctx, "44", &ran)) // the key of another actor
 		must(t, err)
 		wantErr(t, "a bad key",
-			errOf(s.RunOperation(ctx, ada("short"), blocks(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
+			errOf(s.RunOperation(ctx, operatorWithKey("short"),
+				blockUser(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
 		listed, err := s.Blocks(ctx, 0)
 		must(t, err)
 		rows, err := s.JournalPage(ctx, journal.Query{Limit: 10})
@@ -68,28 +69,28 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 	})
 }
 
-// A failed operation leaves nothing and its key is free, even if its author ignored the error of a part.
-func TestFailedOperationLeavesNothing(t *testing.T) {
+// A failed operation changes nothing and its key stays free, even if the function ignores the error of one statement.
+func TestFailedOperationChangesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
 		broken := errors.New("broken")
 		for name, after := range map[string]func(tx *store.Store) error{
 			"an error": func(*store.Store) error { return broken },
-			"a part whose failure is ignored": func(tx *store.Store) error {
+			"a statement whose error is ignored": func(tx *store.Store) error {
 				_, _ = tx.RemoveBlock(ctx, 99)
 				return nil
 			},
 			"an operation in an operation": func(tx *store.Store) error {
-				_, err := tx.RunOperation(ctx, ada("key-0002"), blocks(ctx, "43", &ran))
+				_, err := tx.RunOperation(ctx, operatorWithKey("key-0002"), blockUser(ctx, "43", &ran))
 				return err
 			},
 		} {
-			_, err := s.RunOperation(ctx, ada("key-0001"), func(tx *store.Store) (journal.Operation, error) {
-				act, err := blocks(ctx, "42", &ran)(tx)
+			_, err := s.RunOperation(ctx, operatorWithKey("key-0001"), func(tx *store.Store) (journal.Operation, error) {
+				operation, err := blockUser(ctx, "42", &ran)(tx)
 				if err != nil {
-					return act, err
+					return operation, err
 				}
-				return act, after(tx)
+				return operation, after(tx)
 			})
 			if err == nil {
 				t.Errorf("%s: got no error", name)
@@ -100,25 +101,27 @@ func TestFailedOperationLeavesNothing(t *testing.T) {
 			}
 			wantJournal(t, s, 0)
 		}
-		if done, err := s.RunOperation(ctx, ada("key-0001"), blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
+		if done, err := s.RunOperation(ctx, operatorWithKey("key-0001"), blockUser(ctx, "42", &ran)); err != nil ||
+			done.Seq != 1 {
 			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}
 	})
 }
 
-// A dry run returns the result of the operation and leaves nothing; its key stays free. It sees its own changes.
+// A dry run returns the result of the operation and changes nothing; its key stays free. Its reads return its own
+// changes.
 func TestDryOperationLeavesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
-		actor := dryRun(ada("key-0001"))
+		actor := dryRun(operatorWithKey("key-0001"))
 		for range 2 {
 			b, err := store.RunOperationFor[store.Block](ctx, s, actor,
 				func(tx *store.Store) (journal.Operation, error) {
-					act, err := blocks(ctx, "42", &ran)(tx)
+					operation, err := blockUser(ctx, "42", &ran)(tx)
 					if seen := val(tx.Blocks(ctx, 0))(t); len(seen) != 1 {
-						t.Errorf("it sees %d blocks", len(seen))
+						t.Errorf("the dry run reads %d blocks, want 1", len(seen))
 					}
-					return act, err
+					return operation, err
 				})
 			if err != nil || b.Value != "42" {
 				t.Errorf("%+v, %v", b, err)
@@ -128,8 +131,8 @@ func TestDryOperationLeavesNothing(t *testing.T) {
 			t.Errorf("%d blocks, ran %d times", len(listed), ran)
 		}
 		wantJournal(t, s, 0)
-		actor.Dry = false
-		if done, err := s.RunOperation(ctx, actor, blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
+		actor.DryRun = false
+		if done, err := s.RunOperation(ctx, actor, blockUser(ctx, "42", &ran)); err != nil || done.Seq != 1 {
 			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
 		}
 	})
@@ -140,7 +143,7 @@ func TestActorNoteIsTheDefaultNote(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		for i, c := range []struct{ actor, own, want string }{{"why", "", "why"}, {"why", "mine", "mine"}, {"", "", ""}} {
-			actor := ada(fmt.Sprintf("key-%04d", i))
+			actor := operatorWithKey(fmt.Sprintf("key-%04d", i))
 			actor.Note = c.actor
 			must(t, errOf(s.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 				return journal.Operation{Kind: "x", Note: c.own}, nil
@@ -150,7 +153,7 @@ func TestActorNoteIsTheDefaultNote(t *testing.T) {
 				t.Errorf("%+v: got the note %q", c, rows[0].Note)
 			}
 		}
-		actor := ada("key-0009")
+		actor := operatorWithKey("key-0009")
 		actor.Note = "a\x00b"
 		wantErr(t, "an invalid note", errOf(s.RunOperation(ctx, actor, func(*store.Store) (journal.Operation, error) {
 			t.Error("the operation ran")
@@ -169,14 +172,15 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 			g.Go(func() error {
 				n := i % operations
 				for {
-					_, err := s.RunOperation(ctx, ada(fmt.Sprintf("key-%04d", n)),
+					_, err := s.RunOperation(ctx, operatorWithKey(fmt.Sprintf("key-%04d", n)),
 						func(tx *store.Store) (journal.Operation, error) {
 							_, err := tx.AddBlock(
 								ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + n).String()}, 0,
 							)
 							return journal.Operation{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
 						})
-					if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil { // a lock may last longer than its wait
+					// The error is transient if another transaction holds the lock longer than the lock timeout.
+					if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil {
 						return err
 					}
 				}
@@ -211,7 +215,7 @@ func wantJournal(t *testing.T, s *store.Store, rows int64) {
 	t.Helper()
 	report, err := (&journal.Journal{Store: s}).VerifyJournal(kit.Context(t), "")
 	if err != nil || !report.OK || report.Rows != rows {
-		t.Errorf("journal: %+v, %v; want %d rows that fit", report, err, rows)
+		t.Errorf("journal: %+v, %v; want a valid hash chain of %d rows", report, err, rows)
 	}
 }
 
@@ -222,7 +226,7 @@ func TestJournalRowsAreNeverChanged(t *testing.T) {
 	if !changes.MatchString(`UPDATE journal SET`) || !changes.MatchString("tx.NewDelete().Model((*journalRow)(nil))") {
 		t.Fatal("the pattern finds nothing")
 	}
-	looked := 0
+	searched := 0
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -235,14 +239,14 @@ func TestJournalRowsAreNeverChanged(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			looked++
+			searched++
 			if found := changes.Find(text); found != nil {
 				t.Errorf("%s: %s", path, found)
 			}
 		}
 		return nil
 	})
-	if err != nil || looked < 100 {
-		t.Errorf("looked into %d files: %v", looked, err)
+	if err != nil || searched < 100 {
+		t.Errorf("searched %d files, want at least 100: %v", searched, err)
 	}
 }

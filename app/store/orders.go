@@ -19,12 +19,12 @@ func (s *Store) Order(ctx context.Context, id shop.ID) (shop.Order, error) {
 // OrdersByID reads the rows that exist, without duplicates.
 func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
-	for some := range sortedChunks(ids) {
+	for chunk := range sortedChunks(ids) {
 		rows, err := s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("id IN (?)", bun.List(some)).Order("id")
+			return q.Where("id IN (?)", bun.List(chunk)).Order("id")
 		})
 		if err == nil {
-			rows, err = s.withArchived(ctx, "read orders by id", rows, some)
+			rows, err = s.withArchived(ctx, "read orders by id", rows, chunk)
 		}
 		if err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, er
 	return out, nil
 }
 
-// OrdersOf returns one page of a user's orders, the newest first; more reports whether older ones exist.
+// OrdersOf returns one page of a user's orders, the newest first; more reports whether older orders exist.
 func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "read orders of user "+q.User.String(), "id DESC", q.Limit+1,
 		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
@@ -62,28 +62,28 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int
 		})
 }
 
-// Unpublished lists orders with an unpublished state, the oldest first, except those of the partitions but. They
-// include archived orders whose late payment is being refunded. before is compared with the wall clock of the process
-// that wrote the row.
-func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
+// Unpublished lists orders whose newest state has been unpublished since an instant before `before`, the oldest first.
+// It omits the orders of the partitions excluded, and includes archived orders whose late payment is being refunded.
+// The instants are by the wall clock of the process that wrote the row.
+func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
 	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
-			return outsidePartitions(but, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
+			return outsidePartitions(excluded, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
 		})
 }
 
-// Overdue lists pending orders with pay_by before the given instant, except those of the partitions but. Orders without
-// an opened trade come first, each kind the oldest first. Orders that wait for an unresponsive payment gateway
-// therefore never hide the others.
-func (s *Store) Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
+// Overdue lists pending orders with pay_by before the given instant, except the orders of the partitions excluded.
+// Orders without an opened trade come first. Within each group the oldest comes first. Orders that wait for an
+// unresponsive payment gateway therefore never displace other orders from the list.
+func (s *Store) Overdue(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
 	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		// The literal state lets SQLite use its partial index.
-		return outsidePartitions(but, q).Where("state = 'pending'").Where("pay_by < ?", before).
+		return outsidePartitions(excluded, q).Where("state = 'pending'").Where("pay_by < ?", before).
 			OrderExpr("CASE WHEN trade_opened = 0 THEN 0 ELSE 1 END, pay_by").Limit(int64(limit))
 	})
 }
 
-// outsidePartitions limits a query to orders in none of the partitions.
+// outsidePartitions excludes the orders of the partitions from a query.
 func outsidePartitions(partitions []int, q *bun.SelectQuery) *bun.SelectQuery {
 	if len(partitions) == 0 {
 		return q
@@ -145,7 +145,7 @@ func newRow(o *shop.Order) (orderRow, error) {
 		Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
 	}
 	if o.Key != "" {
-		row.Key = &o.Key // no copy: every insert runs this
+		row.Key = &o.Key // not copied, to save an allocation per insert
 	}
 	if o.Address != nil {
 		text, err := json.Marshal(o.Address)
@@ -160,7 +160,7 @@ func newRow(o *shop.Order) (orderRow, error) {
 // columnDefaults are the defaults of the table, which nearly every new order has.
 var columnDefaults = []struct {
 	column string
-	in     func(r *orderRow) bool // whether the row has the default
+	in     func(r *orderRow) bool // reports whether the row has the default
 }{
 	{"hold", func(r *orderRow) bool { return r.Hold == 1 }},
 	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
@@ -177,8 +177,8 @@ var columnDefaults = []struct {
 	{"address", func(r *orderRow) bool { return r.Address == nil }},
 }
 
-// defaultColumns lists the columns that have their default in all rows. Leaving them out halves the length of an
-// INSERT, and the database spends a quarter of its time parsing INSERTs.
+// defaultColumns lists the columns that have their default in all rows. Without them an INSERT is half as long. This
+// saves time, because the database spends a quarter of its time parsing INSERTs.
 func defaultColumns(rows []orderRow) []string {
 	columns := make([]string, 0, len(columnDefaults))
 	for _, d := range columnDefaults {

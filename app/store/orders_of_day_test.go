@@ -53,7 +53,7 @@ func TestOrdersOfDayIncludesPaymentsAndOpenTrades(t *testing.T) {
 				break
 			}
 		}
-		same(t, "(-want +got)", want, got)
+		wantEqual(t, "(-want +got)", want, got)
 		payments := val(h.PaymentsOf(h.ctx, append(got, 4242)))(h.t)
 		found := make(map[shop.ID]payment.ReceivedPayment)
 		for _, p := range payments {

@@ -53,7 +53,7 @@ func TestOrdersOfSalePagesForward(t *testing.T) {
 			seen = append(seen, ids(page)...)
 			after = page[len(page)-1].ID
 		}
-		same(t, "(-want +got)", all, seen)
+		wantEqual(t, "(-want +got)", all, seen)
 	}, 100, 100)
 }
 
@@ -78,7 +78,7 @@ func TestOrderStaysUnpublishedUntilItsNewestState(t *testing.T) {
 			t.Errorf("got %d unpublished orders, want the two expired ones", n)
 		}
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&rows[0].Order, &expired[1]})) // of one order only an earlier state
-		same(t, "(-want +got)", []shop.ID{rows[0].Order.ID}, unpublished())
+		wantEqual(t, "(-want +got)", []shop.ID{rows[0].Order.ID}, unpublished())
 		if got, err := h.Unpublished(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
 			t.Errorf("got %d orders unpublished for an hour (%v)", len(got), err)
 		}
@@ -100,7 +100,7 @@ func TestOverdueListsPendingOrders(t *testing.T) {
 		rows[3].PayBy, rows[3].State = payBy-9, shop.Cancelled
 		h.insert(rows...)
 		got := val(h.Overdue(h.ctx, payBy, 10))(h.t)
-		same(t, "(-want +got)", []shop.ID{rows[1].ID, rows[0].ID}, ids(got))
+		wantEqual(t, "(-want +got)", []shop.ID{rows[1].ID, rows[0].ID}, ids(got))
 		part := got[0].Partition
 		for but, want := range map[int]int{part: 0, part + 1: 2} {
 			if got, err := h.Overdue(h.ctx, payBy, 10, but); err != nil || len(got) != want {

@@ -26,21 +26,21 @@ type outboxRow struct {
 	SentAt *shop.Millis    `bun:"sent_at"`
 }
 
-// post records for the back office that an order was paid or refunded, in the same transaction.
+// post adds a message for the back office that an order was paid or refunded, in the transaction of the change.
 func (s *Store) post(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
 	return insert(ctx, tx, &outboxRow{Order: o.ID, Rev: o.Rev, State: o.State, At: now, NextAt: &now})
 }
 
-// ClaimOutbox claims due messages, the oldest first. A claim that is not marked is due again after outbox.Lease.
+// ClaimOutbox claims due messages, the oldest first. An unmarked message is due again after outbox.Lease.
 func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]outbox.Message, error) {
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim postings", due, func(tx bun.Conn, rows []outboxRow) error {
-		for some := range slices.Chunk(ordersOf(rows), idsAtOnce) {
+		for chunk := range slices.Chunk(ordersOf(rows), idsAtOnce) {
 			// This also postpones newer due revisions of these orders that are beyond the limit.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
-				now.Add(outbox.Lease), bun.List(some), now)
+				now.Add(outbox.Lease), bun.List(chunk), now)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]
 	return s.postings(ctx, rows)
 }
 
-// postings completes the revisions from the orders' rows, which are at least as new.
+// postings completes the messages with fields of the orders' rows. A row has the same revision or a later one.
 func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]outbox.Message, error) {
 	found, err := s.OrdersByID(ctx, ordersOf(rows))
 	if err != nil {
@@ -82,18 +82,18 @@ func ordersOf(rows []outboxRow) []shop.ID {
 	return convert(rows, func(r *outboxRow) shop.ID { return r.Order })
 }
 
-// MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips messages
-// that were claimed again or reposted since; next_at identifies the claim.
+// MarkSent records that messages were appended to the stream, where `sent` is the mark of the stream. `claimed` is the
+// instant of their claim, which next_at identifies. It skips messages that were claimed again or reposted since then.
 func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, sent shop.Millis) error {
 	byRev := make(map[int][]shop.ID, 2)
 	for i := range posted {
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
 	}
 	for rev, ids := range byRev {
-		for some := range sortedChunks(ids) {
+		for chunk := range sortedChunks(ids) {
 			_, err := s.run(ctx, "mark postings",
 				"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
-				sent, bun.List(some), rev, claimed.Add(outbox.Lease))
+				sent, bun.List(chunk), rev, claimed.Add(outbox.Lease))
 			if err != nil {
 				return err
 			}
@@ -109,8 +109,8 @@ func (s *Store) LastSent(ctx context.Context) (at shop.Millis, err error) {
 	return at, wrap("read the mark of the postings", err)
 }
 
-// Repost schedules all messages sent after the given instant again, and returns their number. It also ends all claims:
-// a node that appended claimed messages to a Redis that lost them must not mark them.
+// Repost schedules all messages with a later mark than `since` again, and returns their number. It also ends all
+// claims, because Redis may have lost messages that a node has appended and not yet marked.
 func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err error) {
 	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
 		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at IS NOT NULL AND next_at > at"); err != nil {
@@ -120,7 +120,7 @@ func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err err
 	})
 }
 
-// RecordGroups records the names of the groups in one setting.
+// RecordGroups records the names of the consumer groups of the back office's stream, in one setting.
 func (s *Store) RecordGroups(ctx context.Context, groups []string) error {
 	return s.inTx(ctx, "record the groups of the back office", func(tx bun.Conn) error {
 		return s.putSetting(ctx, tx, settingGroups, strings.Join(groups, "\n"))

@@ -31,7 +31,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 		return fmt.Errorf("number of partitions: %d is not in 1–%d", n, maxPartitions)
 	}
 	return s.inTx(ctx, "check the number of partitions", func(tx bun.Conn) error {
-		// Writing the value to itself locks an existing row, so that two first starts agree.
+		// Writing the value to itself locks an existing row, so that two concurrent first starts use the same number.
 		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onDuplicate+" value = settings.value",
 			settingPartitions, fmt.Sprint(n))
 		if err != nil {
@@ -76,8 +76,8 @@ func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (
 	return epoch, err
 }
 
-// PartitionEpoch reads the epoch and the highest seq of all rows, both of sales that Redis should have and of sales
-// that have left it. ErrNoRow: no such partition.
+// PartitionEpoch reads the epoch of a partition, and the highest seq of the orders of all its sales, including sales
+// that have left Redis. ErrNoRow: no such partition.
 func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT epoch, "+s.d.greatest+"(seq, (SELECT COALESCE(MAX(seq), 0) FROM sales"+
 		" WHERE part = partitions.id AND retired_at = 0 AND epoch > 0)) FROM partitions WHERE id = ?", partition).
@@ -85,8 +85,8 @@ func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq i
 	return epoch, seq, wrap(fmt.Sprintf("read epoch of partition %d", partition), err)
 }
 
-// keepSeq stores the highest seq of a sale that leaves Redis in its partition. Both rows stay locked until the
-// transaction ends, the partition's first, as everywhere.
+// keepSeq stores the highest seq of a sale that leaves Redis in its partition. It locks the row of the partition first
+// and then the row of the sale, like all transactions. Both rows stay locked until the transaction ends.
 func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	var part int
 	var seq int64
@@ -102,7 +102,7 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	}
 	err = tx.QueryRowContext(ctx, "SELECT seq FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // the process that removed it has stored its seq
+		return nil // another process removed the sale and stored its seq
 	}
 	if err != nil {
 		return err
@@ -118,8 +118,8 @@ type lastOrderRow struct {
 	User  shop.ID `bun:"user_id"`
 }
 
-// LastOrders returns, for each sale that Redis should have, the order with the highest seq in the database. Redis had
-// accepted this order before its row could be written.
+// LastOrders returns, for each sale that Redis should have, the order with the highest seq in the database. Redis must
+// contain this order, because it was accepted in Redis before its row was written.
 func (s *Store) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error) {
 	var rows []lastOrderRow
 	err := s.db.NewRaw("SELECT o.id, o.sale_id, o.user_id FROM sales AS s JOIN orders AS o ON o.id = s.last_order"+
@@ -129,8 +129,8 @@ func (s *Store) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder
 	}), wrap(fmt.Sprintf("read newest orders of partition %d", partition), err)
 }
 
-// AdvanceEpoch raises the epoch of the partition and of its loaded sales to one above the larger of the stored and the
-// given one. Transactions that took units under the old epoch have committed by then, or match no row.
+// AdvanceEpoch raises the epoch of the partition and of its loaded sales to 1 + the larger of the stored epoch and
+// `above`. After its commit, a transaction with the old epoch has already committed or matches no row.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	what := fmt.Sprintf("advance the epoch of partition %d", partition)
 	return inTx(ctx, s, what, func(tx bun.Conn) (int64, error) { return s.advanceEpoch(ctx, tx, partition, above) })
@@ -148,7 +148,7 @@ func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, ab
 	if _, err := exec(ctx, tx, "UPDATE partitions SET epoch = ? WHERE id = ?", next, partition); err != nil {
 		return 0, err
 	}
-	// Sales are locked in the order of their ids, as everywhere.
+	// All transactions lock sales in the order of their ids.
 	var sales []shop.ID
 	err = tx.NewRaw("SELECT id FROM sales WHERE part = ? AND epoch > 0 ORDER BY id"+s.d.forUpdate, partition).
 		Scan(ctx, &sales)
@@ -159,16 +159,17 @@ func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, ab
 	return next, err
 }
 
-// lockMaxIdle is how long a process may stall during a recovery before it loses the lock.
+// lockMaxIdle is the time after which a process that stalls during a recovery loses the lock.
 const lockMaxIdle = 10 * time.Second
 
-// LockPartition runs fn while no other process can recover the partition. It waits for the lock until ctx ends. fn's
-// context ends when the lock is lost; the epoch then rejects fn's remaining writes.
+// LockPartition runs fn while no other process can recover the partition. It waits for the lock until ctx ends. When
+// the lock is lost, the context of fn ends. The process that takes the lock raises the epoch, so that later writes of
+// fn are rejected.
 func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
 	if s.writer != nil { // SQLite: only one process
 		return s.lockInProcess(ctx, partition, fn)
 	}
-	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), Silence: lockMaxIdle}
+	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), MaxIdle: lockMaxIdle}
 	began := false
 	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true

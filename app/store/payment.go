@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// paymentRow is the row of a payment.Received.
+// paymentRow is the row of a payment.ReceivedPayment.
 type paymentRow struct {
 	bun.BaseModel `bun:"table:payments"`
 
@@ -33,10 +33,11 @@ func (r *paymentRow) received() payment.ReceivedPayment {
 	}
 }
 
-// Receive enters a paid trade once, by its number. In the same transaction it pays a pending order of that amount. The
-// payment of an ended order is stored in its row and is late until ReviveLate or Resolve. Receive returns the order
-// (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the trade was odd before. The
-// order's row is locked first, so that a concurrent receiver of the same trade waits and finds the result.
+// Receive enters a paid trade once, by its number. In the same transaction a pending order with this amount becomes
+// paid. For an ended order, the payment is stored in the row of the order, and is late until ReviveLate or Resolve.
+// Receive returns the order (none for OutcomeUnknownOrder) and the outcome. A repeat changes nothing, unless the
+// earlier outcome was an anomaly. The row of the order is locked first, so that a concurrent call for the same trade
+// waits and finds the result.
 func (s *Store) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
 ) (shop.Order, payment.Outcome, error) {
@@ -75,7 +76,7 @@ func (s *Store) Receive(
 	return out, outcome, err
 }
 
-// outcomeOf returns the outcome of a trade that was not received before, for the order, if it exists.
+// outcomeOf returns the outcome of a trade that was not received before. found contains its order, or nothing.
 func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	switch {
 	case len(found) == 0:
@@ -98,8 +99,9 @@ func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	}
 }
 
-// repeatedOutcome returns the outcome of a trade that was received before: the same, unless it no longer matches. It
-// changes only if it was odd and is now another.
+// repeatedOutcome returns the outcome of a trade that was received before: the recorded outcome, or an anomaly if order
+// or amount differ now. changes reports whether the recorded outcome must be replaced: it was an anomaly and differs
+// from the new outcome.
 func repeatedOutcome(
 	known paymentRow, t payment.Trade, outcome payment.Outcome,
 ) (now payment.Outcome, changes bool) {
@@ -115,7 +117,7 @@ func repeatedOutcome(
 	}
 }
 
-// credit stores the payment in the order's row. A pending order becomes paid; an ended one keeps its state.
+// credit stores the payment in the order's row. A pending order becomes paid; an ended order keeps its state.
 func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t payment.Trade, now shop.Millis) error {
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != shop.Pending {
@@ -132,7 +134,7 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t paymen
 	return s.post(ctx, tx, o, now)
 }
 
-// savePayment writes the row of a trade; it replaces the row of one that was odd before.
+// savePayment inserts the row of a trade. If fresh is false, it replaces the recorded anomaly.
 func (s *Store) savePayment(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
 	if row.Outcome == payment.OutcomeLate {
 		row.UnsettledSince = &row.SeenAt
@@ -154,13 +156,13 @@ func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (p
 // paidAt returns the gateway's time of payment, or now if it is missing.
 func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.PaidAt, now) }
 
-// maxTradeDuration is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long
-// before a day its trades can have been opened.
+// maxTradeDuration is the maximum time to pay (STAMPEDE_PAY_WINDOW). A trade that is open on a day was opened at most
+// this time before the day.
 const maxTradeDuration = 24 * time.Hour
 
-// OrdersOfDay lists orders by id, after the given one: those with a payment in [from, to), and those whose trade was
-// open in that time (opened before to, not over before from). The latter include orders whose payment is missing here.
-// The gateway may name orders that do not exist.
+// OrdersOfDay lists ids of orders above `after`, in their order. It lists orders with a payment in [from, to), and
+// orders whose trade was open in this time, because their payment may be missing in the shop. An id may belong to no
+// order, because the gateway can report a payment for an unknown order.
 func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
 	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
@@ -169,12 +171,12 @@ func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after sho
 	return ids, wrap("list the orders of a day's payments", err)
 }
 
-// PaymentsOf reads the payments of the orders, sorted by trade number within each idsAtOnce orders.
+// PaymentsOf reads the payments of the orders. For more than idsAtOnce orders, each part is sorted by trade number.
 func (s *Store) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.ReceivedPayment, error) {
 	var out []payment.ReceivedPayment
-	for some := range slices.Chunk(orders, idsAtOnce) {
+	for chunk := range slices.Chunk(orders, idsAtOnce) {
 		var rows []paymentRow
-		err := s.db.NewSelect().Model(&rows).Where("order_id IN (?)", bun.List(some)).Order("trade_no").Scan(ctx)
+		err := s.db.NewSelect().Model(&rows).Where("order_id IN (?)", bun.List(chunk)).Order("trade_no").Scan(ctx)
 		if err != nil {
 			return nil, wrap("read payments", err)
 		}

@@ -37,7 +37,7 @@ func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state 
 		h.t.Errorf("trade %+v: %s, order %s; want %s, %s", t, got, o.State, outcome, state)
 	}
 	if state != "" {
-		same(h.t, "(-result +row)", o, h.read(t.Order), ignoreTouched)
+		wantEqual(h.t, "(-result +row)", o, h.read(t.Order), ignoreTouched)
 	}
 	return o
 }
@@ -47,7 +47,7 @@ func TestOpenTradeRecordsTheTradeOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		h.insert(o)
-		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
+		wantErr(t, "a trade of another user's order", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
 		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil ||
 			got.TradeOpened != 0 {
 			t.Errorf("opened after the deadline: %+v, %v", got, err)
@@ -80,7 +80,7 @@ func TestEndTradedEndsUnpaidOrdersOnce(t *testing.T) {
 			if o := got[0]; o.State != shop.Expired || o.CancelledAt != payBy || o.Rev != 2 {
 				t.Errorf("%+v", o)
 			}
-			same(t, "(-result +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, ignoreTouched)
+			wantEqual(t, "(-result +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, ignoreTouched)
 		}
 		h.wantTaken(h.sales[0], 1)
 	}, 10)
@@ -106,7 +106,7 @@ func TestPaymentCountsOnce(t *testing.T) {
 	}, 10)
 }
 
-// P5: orders that wait for the gateway hide no others from the scan for missed deadlines.
+// P5: orders that wait for the gateway do not displace other orders from the scan for missed deadlines.
 func TestOverdueListsOrdersWithoutTradeFirst(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
@@ -121,27 +121,27 @@ func TestOverdueListsOrdersWithoutTradeFirst(t *testing.T) {
 	}, 10)
 }
 
-// P8: a payment that does not fit is stored and changes nothing. A later correct report of the trade corrects it. A
-// wrong report after the correct one changes nothing.
+// P8: a payment that does not match its order is stored and does not change the order. A later correct report of the
+// trade corrects it. A wrong report after the correct one changes nothing.
 func TestMismatchedPaymentChangesNoOrder(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
-		right := tradeOf(o)
-		wrong := right
-		wrong.AmountFen--
-		h.wantReceived(wrong, payment.OutcomeWrongAmount, shop.Pending)
-		h.wantReceived(wrong, payment.OutcomeWrongAmount, shop.Pending)
-		h.wantReceived(right, payment.OutcomeTaken, shop.Paid)
-		h.wantReceived(wrong, payment.OutcomeWrongAmount, shop.Paid)
-		h.wantReceived(right, payment.OutcomeTaken, shop.Paid)
+		rightTrade := tradeOf(o)
+		wrongTrade := rightTrade
+		wrongTrade.AmountFen--
+		h.wantReceived(wrongTrade, payment.OutcomeWrongAmount, shop.Pending)
+		h.wantReceived(wrongTrade, payment.OutcomeWrongAmount, shop.Pending)
+		h.wantReceived(rightTrade, payment.OutcomeTaken, shop.Paid)
+		h.wantReceived(wrongTrade, payment.OutcomeWrongAmount, shop.Paid)
+		h.wantReceived(rightTrade, payment.OutcomeTaken, shop.Paid)
 
-		second := right
+		second := rightTrade
 		second.No = "another"
 		h.wantReceived(second, payment.OutcomeSecondTrade, shop.Paid)
 		reused := tradeOf(other)
-		reused.No = right.No
+		reused.No = rightTrade.No
 		h.wantReceived(reused, payment.OutcomeSecondTrade, shop.Pending)
-		foreign := right
+		foreign := rightTrade
 		foreign.Order, foreign.No = 4242, "foreign"
 		h.wantReceived(foreign, payment.OutcomeUnknownOrder, "")
 		refused := h.order(h.sales[0], 1)
@@ -189,7 +189,7 @@ func TestLatePaymentRevivesOnlyAClaimedOrder(t *testing.T) {
 		h.wantTaken(h.sales[0], 2)
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
 		got := val(h.ReviveLate(h.ctx, claimed, 1, payBy+9))(h.t)
-		same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+		wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		if got.State != shop.Paid || got.Reason != shop.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 ||
 			got.Hold != 2 {
 			t.Errorf("%+v", got)

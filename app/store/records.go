@@ -101,7 +101,7 @@ func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err e
 }
 
 // RemoveSlot removes a slot without sales, and archives a slot that has only archived sales. It raises the version of
-// the catalogue, so that no sale is added meanwhile. WrongState: it has other sales, or does not exist.
+// the catalogue, so that no sale is added meanwhile. WrongState: the slot has other sales, or does not exist.
 func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
 	what := "remove slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -126,15 +126,15 @@ func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err 
 const salesAtOnce = 250
 
 // SaveSales writes the fields that operators can edit. A sale in Redis keeps its initial stock and cannot be archived
-// before its end. The statement checks this, because loading a sale takes no lock of operations. WrongState: a sale was
-// loaded, or has another version.
+// before its end. The UPDATE statement checks this, because a sale can be loaded during an operation. WrongState: a
+// sale was loaded, or has another version.
 func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
 		edits := slices.Clone(sales)
 		slices.SortFunc(edits, func(a, b SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
-		for some := range slices.Chunk(edits, salesAtOnce) {
-			if err := s.saveSales(ctx, tx, some); err != nil {
+		for chunk := range slices.Chunk(edits, salesAtOnce) {
+			if err := s.saveSales(ctx, tx, chunk); err != nil {
 				return err
 			}
 		}
@@ -143,8 +143,8 @@ func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 }
 
 func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []SaleRecord) error {
-	// limit_max keeps the former limit, because buyers within it have not broken the new one. This needs its own
-	// statement: an update from a table of values may assign its columns in any order.
+	// limit_max keeps the highest former limit, because earlier orders within a former limit stay valid. This needs its
+	// own statement: an update from a table of values may assign its columns in any order.
 	_, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit) WHERE id IN (?)",
 		bun.List(convert(edits, func(e *SaleRecord) shop.ID { return e.ID })))
 	if err != nil {

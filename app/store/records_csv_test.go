@@ -50,7 +50,7 @@ func TestProductTableImportsAllOrNothing(t *testing.T) {
 			t.Errorf("changed: %+v, %v, want one change", changed, err)
 		}
 		rows := countJournal(t, s)
-		wrong := "id,version,name,category,list_price,archived,images\n" +
+		invalid := "id,version,name,category,list_price,archived,images\n" +
 			pot + ",1,Pot,Tea,99,no,\n" + // changed meanwhile
 			"404,,Pan,,1,no,\n" + // missing product
 			",,,,1,no,\n" + // no name
@@ -58,7 +58,7 @@ func TestProductTableImportsAllOrNothing(t *testing.T) {
 			",,Pan,,1.234,maybe,\n" + // invalid price and flag
 			",,Pan,,1,no,https://evil.example/x.png\n" +
 			",,Fine,,1,no,\n"
-		report, err := d.ImportProducts(ctx, dryRun(operator()), []byte(wrong))
+		report, err := d.ImportProducts(ctx, dryRun(operator()), []byte(invalid))
 		if err != nil || len(report.Problems) != 7 {
 			t.Errorf("problems: %+v, %v, want 7", report, err)
 		}
@@ -67,7 +67,7 @@ func TestProductTableImportsAllOrNothing(t *testing.T) {
 				t.Errorf("problem %d is %+v, want line %d", i, report.Problems[i], line)
 			}
 		}
-		_, err = d.ImportProducts(ctx, operator(), []byte(wrong))
+		_, err = d.ImportProducts(ctx, operator(), []byte(invalid))
 		if code(err) != shop.BadRequest || !strings.Contains(err.Error(),
 			"nothing was imported. line 2, version: is outdated") {
 			t.Errorf("a table with problems: %v", err)
@@ -112,19 +112,19 @@ func TestSaleTableUsesNamesAndLocalTimes(t *testing.T) {
 		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
 			t.Errorf("imported again: %+v, %v\n%s", same, err, exported)
 		}
-		wrong := "id,slot,product,price,stock,limit,opens,product_id\n" +
+		invalid := "id,slot,product,price,stock,limit,opens,product_id\n" +
 			",2026-11-24 20:00,Pot,1,1,1,,\n" + // missing slot
 			",2026-11-24 21:00,Pan,1,1,1,,\n" + // missing product
 			",2026-11-24 21:00,Pot,1,-1,1,,\n" + // invalid stock
 			",2026-11-24 21:00,Pot,1,1,1,2026-11-24 20:59,\n" + // outside the slot
 			whole.ID.String() + ",,,0,,,,\n" + // invalid price
 			late.ID.String() + ",,,,,,,404\n" // another product
-		report, err := d.ImportSales(ctx, dryRun(operator()), []byte(wrong))
+		report, err := d.ImportSales(ctx, dryRun(operator()), []byte(invalid))
 		if err != nil || len(report.Problems) != 6 {
 			t.Errorf("problems: %+v, %v, want 6", report, err)
 		}
 		wantCode(t, "a table with problems",
-			errOf(d.ImportSales(ctx, operator(), []byte(wrong))), shop.BadRequest)
+			errOf(d.ImportSales(ctx, operator(), []byte(invalid))), shop.BadRequest)
 		_ = product
 	})
 }
@@ -134,7 +134,7 @@ func TestLongTablesAreImported(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const lines = 2_000
 		ctx, d := kit.Context(t), serviceOf(s)
-		counted := func(report backoffice.ImportReport, err error) {
+		wantImported := func(report backoffice.ImportReport, err error) {
 			t.Helper()
 			if err != nil || report.Created+report.Changed != lines {
 				t.Errorf("%+v, %v; want %d lines", report, err, lines)
@@ -148,9 +148,9 @@ func TestLongTablesAreImported(t *testing.T) {
 			fmt.Fprintf(&products, "Cup %d,12\n", i)
 			fmt.Fprintf(&sales, "%d,Cup %d,9,100,1\n", slot.ID, i)
 		}
-		counted(d.ImportProducts(ctx, operator(), []byte(products.String())))
-		counted(d.ImportSales(ctx, operator(), []byte(sales.String())))
+		wantImported(d.ImportProducts(ctx, operator(), []byte(products.String())))
+		wantImported(d.ImportSales(ctx, operator(), []byte(sales.String())))
 		file := val(d.ExportSales(ctx, slot.ID))(t)
-		counted(d.ImportSales(ctx, operator(), bytes.ReplaceAll(file, []byte(",9.00,"), []byte(",8.00,"))))
+		wantImported(d.ImportSales(ctx, operator(), bytes.ReplaceAll(file, []byte(",9.00,"), []byte(",8.00,"))))
 	})
 }

@@ -18,8 +18,8 @@ const (
 	ImagePNG  ImageKind = "png"
 )
 
-// StoredImage is a picture made of an upload. ID is the SHA-256 of Large, in hex: equal pictures are stored once, and
-// the content of a URL never changes.
+// StoredImage is an uploaded picture after re-encoding. ID is the SHA-256 of Large, in hex. Equal pictures are
+// therefore stored once, and the content of a URL never changes.
 type StoredImage struct {
 	ID            string
 	Kind          ImageKind
@@ -30,7 +30,8 @@ type StoredImage struct {
 // URL returns the path of the picture.
 func (i StoredImage) URL() string { return "/images/" + i.ID + "." + string(i.Kind) }
 
-// LockImages returns which of the pictures exist. RemoveUnusedImages does not remove them until the operation ends.
+// LockImages returns the ids of the existing pictures. RemoveUnusedImages does not remove these pictures until the
+// operation ends.
 func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
 	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
 		var found []string
@@ -45,7 +46,7 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 	return known, err
 }
 
-// RenewImages sets the age of pictures to zero.
+// RenewImages sets the age of the pictures to zero, so that RemoveUnusedImages keeps them.
 func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -64,7 +65,7 @@ func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
 	return err
 }
 
-// ImageFile reads the bytes of one form of a picture. ErrNoRow: no such picture.
+// ImageFile reads the large or the small form of a picture. ErrNoRow: no such picture.
 func (s *Store) ImageFile(
 	ctx context.Context, id string, kind ImageKind, small bool,
 ) (file []byte, err error) {
@@ -93,16 +94,16 @@ func (i oldImage) url() string { return StoredImage{ID: i.ID, Kind: i.Kind}.URL(
 // error.
 func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
 	for last := ""; ; {
-		some, err := s.oldImages(ctx, last, before)
-		if err != nil || len(some) == 0 {
+		chunk, err := s.oldImages(ctx, last, before)
+		if err != nil || len(chunk) == 0 {
 			return removed, wrap("list old pictures", err)
 		}
-		last = some[len(some)-1].ID
-		shown, err := s.shownURLs(ctx, some)
+		last = chunk[len(chunk)-1].ID
+		shown, err := s.shownURLs(ctx, chunk)
 		if err != nil {
 			return removed, wrap("read the pictures in use", err)
 		}
-		for _, image := range some {
+		for _, image := range chunk {
 			if shown[image.url()] {
 				continue
 			}
@@ -117,11 +118,11 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (rem
 	}
 }
 
-// oldImages returns the next pictures after an id.
-func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (some []oldImage, err error) {
+// oldImages returns the next pictures with an id above last that were stored before the given instant.
+func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (chunk []oldImage, err error) {
 	err = s.db.NewSelect().TableExpr("images").Column("id", "kind").Where("id > ?", last).
-		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &some)
-	return some, err
+		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &chunk)
+	return chunk, err
 }
 
 // shownURLs returns the URLs of the pictures that products show.
@@ -136,12 +137,13 @@ func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bo
 	return shown, err
 }
 
-// removeUnusedImage checks again under the lock of the picture's row, which LockImages holds until the commit of a
-// product. The DELETE follows the lock, so that it sees that commit.
+// removeUnusedImage removes a picture if it is still old and unused, and reports whether it did. It locks the row of
+// the picture first. An operation that adds the picture to a product holds the same lock until its commit, so the
+// DELETE sees that commit.
 func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before shop.Millis) (bool, error) {
 	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
-		var there string
-		err := tx.QueryRowContext(ctx, "SELECT id FROM images WHERE id = ?"+s.d.forUpdate, image.ID).Scan(&there)
+		var locked string
+		err := tx.QueryRowContext(ctx, "SELECT id FROM images WHERE id = ?"+s.d.forUpdate, image.ID).Scan(&locked)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil // another node was faster
 		}

@@ -104,8 +104,8 @@ func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, e
 
 // lockRow locks a row until the transaction ends. ErrNoRow: no such row.
 func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.ID) error {
-	var there shop.ID
-	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&there)
+	var locked shop.ID
+	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&locked)
 }
 
 // SaveProduct writes a product from LockProduct, without pictures, and raises its version. p.Version is the current
@@ -136,8 +136,8 @@ func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images [
 
 // ProductsByID reads the products that exist, in no particular order.
 func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error) {
-	return byIDs(ids, func(some []shop.ID) ([]ProductRecord, error) {
-		found, err := readProductRecords(ctx, s.db, where("p.id IN (?)", bun.List(some)))
+	return byIDs(ids, func(chunk []shop.ID) ([]ProductRecord, error) {
+		found, err := readProductRecords(ctx, s.db, where("p.id IN (?)", bun.List(chunk)))
 		return found, wrap("read products", err)
 	})
 }
@@ -145,20 +145,20 @@ func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecor
 // ProductsByName reads the products with one of the names that are not archived, in no particular order. The collation
 // of the database decides equality.
 func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error) {
-	return byIDs(names, func(some []string) ([]ProductRecord, error) {
-		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(some))
+	return byIDs(names, func(chunk []string) ([]ProductRecord, error) {
+		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(chunk))
 		found, err := readProductRecords(ctx, s.db, named)
 		return found, wrap("read products", err)
 	})
 }
 
-// byIDs reads in sorted lists of at most idsAtOnce keys, without duplicates.
-func byIDs[K cmp.Ordered, T any](ids []K, read func(some []K) ([]T, error)) ([]T, error) {
+// byIDs calls read for sorted lists of at most idsAtOnce keys without duplicates, and joins the results.
+func byIDs[K cmp.Ordered, T any](ids []K, read func(chunk []K) ([]T, error)) ([]T, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	var all []T
-	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
-		found, err := read(some)
+	for chunk := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
+		found, err := read(chunk)
 		if err != nil {
 			return nil, err
 		}

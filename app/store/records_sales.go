@@ -35,7 +35,7 @@ type SaleRecord struct {
 	ArchivedAt shop.Millis    `json:"archived_at,omitempty"`
 }
 
-// SalesQuery selects a page of sales, those that open last first. Page starts at 1.
+// SalesQuery selects a page of sales, sorted by their opening, the latest first. Page starts at 1.
 type SalesQuery struct {
 	Slot       shop.ID     // 0: all
 	Phase      shop.Phase  // "": all
@@ -93,7 +93,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 	return convert(rows, func(r *saleRecordRow) SaleRecord { return r.record(images) }), err
 }
 
-// SaleRecords returns one page of sales, those that open last first, and whether more follow.
+// SaleRecords returns one page of sales, sorted by their opening, the latest first, and whether more follow.
 func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
 	found, err := readSaleRecords(ctx, s.db, func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
@@ -142,9 +142,9 @@ func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, er
 	return record, err
 }
 
-// EmptiestPartition returns the partition with the fewest sales of a slot; of several, the lowest. of is the number of
-// partitions.
-func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, of int, err error) {
+// EmptiestPartition returns the partition with the fewest sales of a slot. If several partitions have the fewest, it
+// returns the lowest number. total is the number of partitions.
+func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, total int, err error) {
 	db := s.db
 	partitions, err := counted(ctx, db, settingPartitions)
 	if err != nil {
@@ -169,8 +169,8 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition,
 
 // SalesByID reads the sales that exist, in no particular order.
 func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error) {
-	return byIDs(ids, func(some []shop.ID) ([]SaleRecord, error) {
-		found, err := readSaleRecords(ctx, s.db, where("s.id IN (?)", bun.List(some)))
+	return byIDs(ids, func(chunk []shop.ID) ([]SaleRecord, error) {
+		found, err := readSaleRecords(ctx, s.db, where("s.id IN (?)", bun.List(chunk)))
 		return found, wrap("read sales", err)
 	})
 }

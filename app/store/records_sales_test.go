@@ -144,7 +144,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 		wantCode(t, "an old version",
 			errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1})), shop.Conflict)
 		must(t, s.MarkLoaded(ctx, sale.ID, 1, 2))
-		refused := func(when, want string, edit backoffice.SaleEdit) {
+		wantRejected := func(when, want string, edit backoffice.SaleEdit) {
 			t.Helper()
 			edit.Version = sale.Version
 			if _, err := d.EditSale(ctx, operator(), sale.ID, edit); code(err) != shop.WrongState ||
@@ -159,13 +159,13 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 				t.Fatalf("%s: %v", when, err)
 			}
 		}
-		refused("loaded", "add or withdraw units", backoffice.SaleEdit{Stock: &units})
-		refused("loaded", "cannot be archived", backoffice.SaleEdit{Archived: &yes})
+		wantRejected("loaded", "add or withdraw units", backoffice.SaleEdit{Stock: &units})
+		wantRejected("loaded", "cannot be archived", backoffice.SaleEdit{Archived: &yes})
 		edited("loaded", backoffice.SaleEdit{PriceFen: &units})
 		d.Now = func() shop.Millis { return later - 9_000 }
-		refused("about to open", "opens within 10s, so its price_fen cannot change. End it early",
+		wantRejected("about to open", "opens within 10s, so its price_fen cannot change. End it early",
 			backoffice.SaleEdit{PriceFen: &price})
-		refused("about to open", "its opens_at cannot change", backoffice.SaleEdit{OpensAt: &slot.OpensAt})
+		wantRejected("about to open", "its opens_at cannot change", backoffice.SaleEdit{OpensAt: &slot.OpensAt})
 		d.Now = func() shop.Millis { return later + minute }
 		more, work, place := 4, shop.ChallengeWork, 7
 		edited("open", backoffice.SaleEdit{Limit: &more, Challenge: &work, Position: &place})
@@ -173,7 +173,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 			t.Errorf("open and edited %+v", sale)
 		}
 		d.Now = func() shop.Millis { return slot.ClosesAt }
-		refused("over", "Copy it to another slot", backoffice.SaleEdit{Limit: &limit})
+		wantRejected("over", "Copy it to another slot", backoffice.SaleEdit{Limit: &limit})
 		place = 3
 		edited("over", backoffice.SaleEdit{Position: &place})
 	})
@@ -265,15 +265,15 @@ func TestRemovedSlotKeepsItsArchivedSales(t *testing.T) {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
 		wantErr(t, "it is found", errOf(s.Slot(ctx, slot.ID)), shop.ErrNoRow)
-		wantCode(t, "it is removed again", errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.NotFound)
-		wantCode(t, "a sale comes to it", errOf(d.CreateSale(ctx, operator(), draft)), shop.BadRequest)
+		wantCode(t, "the slot is removed again", errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.NotFound)
+		wantCode(t, "a sale is added to the removed slot", errOf(d.CreateSale(ctx, operator(), draft)), shop.BadRequest)
 		read, err := d.SaleRecord(ctx, sale.ID)
 		if err != nil || read.Slot.ID != slot.ID || read.Slot.OpensAt != slot.OpensAt || read.ArchivedAt == 0 {
 			t.Errorf("its sale is %+v, %v", read, err)
 		}
 		_, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: sale.Version, Archived: &no})
 		if code(err) != shop.WrongState {
-			t.Errorf("its sale is brought back: %v", err)
+			t.Errorf("a sale of a removed slot is restored: %v", err)
 		}
 		next, err := d.CreateSlot(
 			ctx, operator(), backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt},
@@ -309,8 +309,8 @@ func TestCopySaleChangesOnlyGivenFields(t *testing.T) {
 		made.Challenge != shop.ChallengeWork || made.Cap != 5 || made.Version != 1 {
 		t.Errorf("copied %+v", made)
 	}
-	wantCode(t, "a copy of nothing",
+	wantCode(t, "a copy of a missing sale",
 		errOf(d.CopySale(ctx, operator(), 404, backoffice.SaleCopy{Slot: next.ID})), shop.NotFound)
-	wantCode(t, "a copy into no slot",
+	wantCode(t, "a copy without a slot",
 		errOf(d.CopySale(ctx, operator(), sale.ID, backoffice.SaleCopy{})), shop.BadRequest)
 }

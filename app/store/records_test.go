@@ -17,7 +17,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// serviceOf returns a desk whose clock is fixed at noon of a day in 2026.
+// serviceOf returns a catalogue service whose clock is fixed at noon of a day in 2026.
 func serviceOf(s *store.Store) *backoffice.CatalogueService {
 	return &backoffice.CatalogueService{
 		Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
@@ -40,7 +40,7 @@ func operator() journal.Actor {
 
 // dryRun makes the actor's operation a dry run.
 func dryRun(actor journal.Actor) journal.Actor {
-	actor.Dry = true
+	actor.DryRun = true
 	return actor
 }
 
@@ -142,26 +142,26 @@ func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 func TestDryRunsLeaveNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		who := operator()
-		who.Note = "for 双十一"
-		tried, err := d.CreateProduct(ctx, dryRun(who), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
+		actor := operator()
+		actor.Note = "for 双十一"
+		tried, err := d.CreateProduct(ctx, dryRun(actor), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
 		wantCode(t, "a dry run created a product", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
 		wantCode(t, "a dry run with an unknown category",
-			errOf(d.CreateProduct(ctx, dryRun(who), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
+			errOf(d.CreateProduct(ctx, dryRun(actor), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
 			shop.BadRequest)
 		slot := backoffice.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
-		if _, err := d.CreateSlot(ctx, dryRun(who), slot); err != nil {
+		if _, err := d.CreateSlot(ctx, dryRun(actor), slot); err != nil {
 			t.Error(err)
 		}
-		made := val(d.CreateSlot(ctx, who, slot))(t)
+		made := val(d.CreateSlot(ctx, actor, slot))(t)
 		if slots, err := d.SlotCalendar(ctx, noon, noon+1); err != nil || len(slots) != 1 || slots[0].ID != made.ID {
 			t.Errorf("slots %v, %v", slots, err)
 		}
 		rows, err := s.JournalFrom(ctx, 1, 10)
-		if err != nil || len(rows) != 1 || rows[0].Kind != "slot.create" || rows[0].Note != who.Note {
+		if err != nil || len(rows) != 1 || rows[0].Kind != "slot.create" || rows[0].Note != actor.Note {
 			t.Errorf("rows %+v, %v; want one, with the note", rows, err)
 		}
 	})
@@ -193,7 +193,7 @@ func TestOneOfConcurrentEditsSucceeds(t *testing.T) {
 		}
 		must(t, g.Wait())
 		if won.Load() != 1 || lost.Load() != 7 {
-			t.Errorf("%d won, %d lost", won.Load(), lost.Load())
+			t.Errorf("%d edits succeeded and %d conflicted, want 1 and 7", won.Load(), lost.Load())
 		}
 	})
 }
@@ -234,7 +234,7 @@ func TestInvalidProductsAreRejected(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	wantCode(t, "an edit of nothing",
+	wantCode(t, "an edit of a missing product",
 		errOf(d.EditProduct(ctx, operator(), made.ID+1, backoffice.ProductEdit{Version: 1})), shop.NotFound)
 	if n := countJournal(t, s); n != 1 {
 		t.Errorf("%d rows of the journal, want 1", n)
@@ -253,7 +253,7 @@ func TestCategoriesHaveUniqueNamesAndVersions(t *testing.T) {
 		first, name, yes := 0, "Tea", true
 		if _, err := d.EditCategory(ctx, operator(), pots.ID,
 			backoffice.CategoryEdit{Version: 1, Name: &name}); code(err) != shop.Conflict {
-			t.Errorf("the name of another: %v", err)
+			t.Errorf("the name of another category: got %v, want conflict", err)
 		}
 		must(t, errOf(
 			d.EditCategory(ctx, operator(), pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first}),
@@ -374,7 +374,7 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 		if again, err := d.SlotCalendar(ctx, from, to); err != nil || len(again) != 6 {
 			t.Errorf("afterwards there are %d, %v", len(again), err)
 		}
-		for _, wrong := range []backoffice.SlotTemplate{
+		for _, invalid := range []backoffice.SlotTemplate{
 			{From: "2027-03-27", To: "2027-03-26", Times: day.Times},
 			{From: "2027-03-27", To: "2027-03-27"},
 			{From: "2027-01-01", To: "2027-12-31", Times: day.Times},
@@ -383,8 +383,8 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 			{From: "2027-03-27", To: "2027-03-27", Times: []backoffice.SlotTime{{Opens: "22:00", Closes: "02:00"}}},
 			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
-			if _, err := d.ApplyTemplate(ctx, dryRun(operator()), wrong); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v, want %v", wrong, err, shop.BadRequest)
+			if _, err := d.ApplyTemplate(ctx, dryRun(operator()), invalid); code(err) != shop.BadRequest {
+				t.Errorf("%+v: %v, want %v", invalid, err, shop.BadRequest)
 			}
 		}
 	})

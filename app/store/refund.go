@@ -13,9 +13,9 @@ import (
 	"stampede/app/shop"
 )
 
-// BeginRefund flips an order in one of the given states to refunding and enters its refund, in one transaction. A
-// repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps its units; a late
-// payment holds none.
+// BeginRefund changes an order in one of the given states to refunding and enters its refund, in one transaction. A
+// repeat returns the order. ErrNoRow: no such order, or it is in another state. A paid or shipped order keeps its
+// units; an ended order with a late payment has no units.
 func (s *Store) BeginRefund(
 	ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 ) (shop.Order, error) {
@@ -26,12 +26,12 @@ func (s *Store) BeginRefund(
 	})
 }
 
-// refundable lists the states from which an order can be refunded on request. A finished order was received and
-// confirmed.
+// refundable lists the states in which an order can be refunded on request. A finished order is not refundable, because
+// its receipt is confirmed.
 var refundable = []shop.OrderState{shop.Paid, shop.Shipped}
 
-// beginRefund enters the given refund, whose reason goes into the order. If the buyer had requested a refund, it opens
-// that one and keeps its requester, time and reason.
+// beginRefund enters the given refund and copies its reason to the order. If the buyer has requested a refund,
+// beginRefund opens the requested refund and keeps its requester, time and reason.
 func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from []shop.OrderState) (shop.Order, error) {
 	o, err := s.lockOrder(ctx, tx, r.Order)
 	if err != nil {
@@ -61,14 +61,16 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 
 // RequestRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It
 // returns the resulting row, changed or not. ErrNoRow: no such order of this user.
-func (s *Store) RequestRefund(ctx context.Context, ask payment.BuyerRefundRequest) (shop.Order, error) {
-	return inTx(ctx, s, "request the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
-		return s.requestRefund(ctx, tx, ask)
+func (s *Store) RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error) {
+	return inTx(ctx, s, "request the refund of order "+request.Order.String(), func(tx bun.Conn) (shop.Order, error) {
+		return s.requestRefund(ctx, tx, request)
 	})
 }
 
-func (s *Store) requestRefund(ctx context.Context, tx bun.Conn, ask payment.BuyerRefundRequest) (shop.Order, error) {
-	o, err := s.lockOrderOf(ctx, tx, ask.Order, ask.User)
+func (s *Store) requestRefund(
+	ctx context.Context, tx bun.Conn, request payment.BuyerRefundRequest,
+) (shop.Order, error) {
+	o, err := s.lockOrderOf(ctx, tx, request.Order, request.User)
 	if err != nil {
 		return o, err
 	}
@@ -82,12 +84,12 @@ func (s *Store) requestRefund(ctx context.Context, tx bun.Conn, ask payment.Buye
 	}
 	return o, s.putRefund(ctx, tx, known, &refundRow{
 		Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundRequested, AmountFen: o.AmountFen,
-		Reason: clip(ask.Text, maxReason), RequestedBy: ask.User, RequestedAt: ask.At,
+		Reason: clip(request.Text, maxReason), RequestedBy: request.User, RequestedAt: request.At,
 	})
 }
 
-// DecideRefund flips a paid or shipped order to refunding, or declines the requested refund. A repeat returns the order
-// unchanged. ErrNoRow: the order is in no such state, or there is no request to decline.
+// DecideRefund changes a paid or shipped order to refunding, or declines the requested refund. A repeat returns the
+// order unchanged. ErrNoRow: the order is in another state, or there is no request to decline.
 func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
 	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		if !d.Approved {
@@ -160,7 +162,7 @@ func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row
 	return row, err == nil, err
 }
 
-// putRefund replaces the locked refund (known), or inserts the order's first.
+// putRefund replaces the locked refund if known is set, otherwise it inserts the first refund of the order.
 func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refundRow) error {
 	if known {
 		_, err := tx.NewUpdate().Model(r).WherePK().Exec(ctx)
@@ -169,7 +171,7 @@ func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refun
 	return insert(ctx, tx, r)
 }
 
-// setState flips a locked order to another state with the same units, or changes only its reason. The order becomes
+// setState changes a locked order to another state with the same units, or changes only its reason. The order becomes
 // unpublished.
 func (s *Store) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
 	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
@@ -197,8 +199,8 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*refundRow).refund), err
 }
 
-// RecordRefundAttempt stores the result of an attempt. stuck: the gateway has rejected the refund finally, so it is not
-// retried.
+// RecordRefundAttempt stores the result of an attempt. If stuck is set, the gateway's rejection is final, and the
+// refund is not retried.
 func (s *Store) RecordRefundAttempt(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "record an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
@@ -211,16 +213,16 @@ func (s *Store) RecordRefundAttempt(ctx context.Context, order shop.ID, note str
 	})
 }
 
-// RetryRefund reopens a stuck refund. ErrNoRow: it is not stuck.
+// RetryRefund reopens a stuck refund. ErrNoRow: the refund is not stuck.
 func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
 	return s.changeRow(ctx, "retry the refund of order "+order.String(),
 		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
 		payment.RefundStuck)
 }
 
-// FinishRefund flips a refunding order to refunded and its refund to done, and records it for the back office, in one
-// transaction. A refunded order is returned unchanged. ErrNoRow: the order is in another state. Its units stay taken in
-// the guard: they count as withdrawn by the sum of the refunded rows (see SaleTotals).
+// FinishRefund changes a refunding order to refunded and its refund to done, and adds a message for the back office, in
+// one transaction. A refunded order is returned unchanged. ErrNoRow: the order is in another state. The guard still
+// counts its units as taken. SaleTotals reports them as refunded units.
 func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
@@ -250,7 +252,7 @@ func (s *Store) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, er
 	return row.refund(), wrap("read the refund of order "+order.String(), err)
 }
 
-// Refunds returns one page of refunds; more reports whether older ones exist.
+// Refunds returns one page of refunds; more reports whether older refunds exist.
 func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
 	var rows []refundRow
 	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
@@ -259,7 +261,8 @@ func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []pay
 	return page, more, wrap("read refunds", err)
 }
 
-// RefundBacklog counts the refunds that are requested, open or stuck. Oldest is the earliest decision of the open ones.
+// RefundBacklog counts the refunds that are requested, open or stuck. Oldest is the time of the earliest decision among
+// the open refunds.
 func (s *Store) RefundBacklog(ctx context.Context) (payment.RefundBacklog, error) {
 	var b payment.RefundBacklog
 	for state, n := range map[payment.RefundState]*int64{

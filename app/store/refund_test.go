@@ -33,14 +33,14 @@ func TestRefundBeginsOnce(t *testing.T) {
 			return h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20)
 		}
 		wantErr(t, "begun from another state", errOf(begin(shop.Expired, shop.Cancelled)), shop.ErrNoRow)
-		wantErr(t, "begun for no order",
+		wantErr(t, "begun for a missing order",
 			errOf(h.BeginRefund(h.ctx, o.ID+1_000_000, []shop.OrderState{shop.Paid}, "", opens)), shop.ErrNoRow)
 		for range 2 {
 			got := val(begin(shop.Paid, shop.Shipped))(h.t)
 			if got.State != shop.Refunding || got.Reason != payment.ReasonRefundShop || got.Rev != o.Rev+1 {
 				t.Errorf("%+v", got)
 			}
-			same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+			wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		}
 		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE refunds SET request = 'R3' WHERE order_id = ?", o.ID)))
 		wantErr(t, "a second refund of one order", errOf(begin(shop.Paid, shop.Shipped)), shop.ErrNoRow)
@@ -101,7 +101,7 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 		} {
 			for range 2 {
 				got := val(step.do())(h.t)
-				same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+				wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
 			}
 		}
@@ -112,7 +112,7 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 			Reason:      "too large",
 			RequestedBy: o.User, RequestedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
 		}}
-		same(t, "(-want +got)", want, all)
+		wantEqual(t, "(-want +got)", want, all)
 	}, 10)
 }
 
@@ -123,8 +123,8 @@ func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason strin
 	}
 }
 
-// P8: a claimed refund is due again after its pause, which grows, until it is finished. A stuck one is due only after
-// RetryRefund.
+// P8: a claimed refund is due again after its pause, which grows, until it is finished. A stuck refund is due only
+// after RetryRefund.
 func TestUnfinishedRefundIsClaimedAgain(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
@@ -176,13 +176,13 @@ func TestRefundFinishesOnce(t *testing.T) {
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Approved: true, At: opens + 60})))
 		for range 2 {
 			got := val(h.FinishRefund(h.ctx, o.ID, opens+70))(h.t)
-			same(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
+			wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 			h.wantRefund(o.ID, shop.Refunded, payment.ReasonRefundShop, 4)
 			h.wantRefund(other.ID, shop.Paid, "", 2)
 		}
 		h.wantTaken(h.sales[0], 3)
 		if sums := h.totals(h.sales[0]); sums.RefundedUnits != 2 || sums.SoldUnits != 1 {
-			t.Errorf("%d units gone, %d sold", sums.RefundedUnits, sums.SoldUnits)
+			t.Errorf("got %d refunded units and %d sold, want 2 and 1", sums.RefundedUnits, sums.SoldUnits)
 		}
 		got := val(h.ClaimOutbox(h.ctx, opens+70, 10))(h.t)
 		want := []outbox.Message{{
@@ -190,7 +190,7 @@ func TestRefundFinishesOnce(t *testing.T) {
 			Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}}
-		same(t, "(-want +got)", want, got)
+		wantEqual(t, "(-want +got)", want, got)
 	}, 10)
 }
 

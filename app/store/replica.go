@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// catchUpTimeout is how long a read waits until the replica has the primary's commits; whole seconds.
+	// catchUpTimeout is the maximum wait until the replica has the primary's commits, in whole seconds.
 	catchUpTimeout = time.Second
 	// positionTimeout limits each query for a position, in case the server has stopped responding.
 	positionTimeout = catchUpTimeout + time.Second
-	// replicaPause is how long all reads use the primary after the replica was behind or unreachable.
+	// replicaPause is the time for which all reads use the primary after the replica was behind or unreachable.
 	replicaPause = 5 * time.Second
 )
 
 // Replica reads lists and sums from a replica of the database. Each read waits until the replica has the primary's
-// commits. If the replica is late, unreachable or no replica, reads use the primary for replicaPause. No decision
-// relies on its results, and no event is replayed from them.
+// commits. If the replica is late, unreachable or not a replica of the primary, reads use the primary for replicaPause.
+// No decision and no replay of events uses data of the replica.
 type Replica struct {
 	primary *Store
 	open    func(ctx context.Context) (*Store, error)
 
-	openMu      sync.Mutex // held while opening; others do not wait
-	mu          sync.Mutex
-	store       *Store // nil: not open yet
-	position    positionSQL
-	pausedUntil time.Time
-	why         string // the logged reason for not reading it; "": it is read
+	openMu       sync.Mutex // held while the replica is opened; other callers do not wait
+	mu           sync.Mutex
+	store        *Store // nil: not open yet
+	position     positionSQL
+	pausedUntil  time.Time
+	loggedReason string // the logged reason for using the primary; "": the replica is read
 
 	fromReplica, fromPrimary atomic.Int64
 }
 
-// positionSQL are the statements to read a server's committed position and to wait for it on another server. They
-// need no privilege. MariaDB supports them with a binary log, MySQL with gtid_mode = ON.
+// positionSQL contains the statements that read a server's committed position and wait for it on another server. The
+// statements need no privilege. MariaDB supports them with a binary log, MySQL with gtid_mode = ON.
 type positionSQL struct {
 	committed string // returns a position; empty if the server keeps none
 	await     string // arguments: position, seconds; returns 0 when it was reached
@@ -72,15 +72,15 @@ func (r *Replica) Reads() (fromReplica, fromPrimary int64) {
 	return r.fromReplica.Load(), r.fromPrimary.Load()
 }
 
-// Check reports why the replica would not be read now. It checks the connection, the position and the privileges of the
-// account.
+// Check returns the reason why the replica cannot be read now. It checks the connection, the position and the
+// privileges of the account.
 func (r *Replica) Check(ctx context.Context) error {
 	replica, err := r.connect(ctx)
 	if err == nil {
 		err = r.awaitPrimary(ctx, replica)
 	}
 	if err == nil {
-		_, err = replica.SumUp(ctx, 0, 0, 0)
+		_, err = replica.SumSale(ctx, 0, 0, 0)
 	}
 	return wrap("read from the replica", err)
 }
@@ -111,7 +111,7 @@ func (r *Replica) FindPayments(ctx context.Context, q PaymentSearch) ([]payment.
 	return find(ctx, r, q.Order != 0, q, (*Store).FindPayments)
 }
 
-// find runs a search on the replica, or on the primary alone.
+// find runs a search on the primary if `primary` is set, otherwise like read.
 func find[Q, T any](
 	ctx context.Context, r *Replica, primary bool, q Q,
 	search func(s *Store, ctx context.Context, q Q) ([]T, bool, error),
@@ -131,27 +131,27 @@ func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.Received
 	return r.primary.Payment(ctx, tradeNo)
 }
 
-// SumUp is Store.SumUp.
-func (r *Replica) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums SaleSums, err error) {
+// SumSale is Store.SumSale.
+func (r *Replica) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums ReportSums, err error) {
 	err = r.read(ctx, func(s *Store) (err error) {
-		sums, err = s.SumUp(ctx, sale, from, to)
+		sums, err = s.SumSale(ctx, sale, from, to)
 		return err
 	})
 	return sums, err
 }
 
-// read reads from the replica, or from the primary if the replica is late or fails.
-func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
+// read calls query with the replica, or with the primary if the replica is late or fails.
+func (r *Replica) read(ctx context.Context, query func(s *Store) error) error {
 	if r.paused() {
 		r.fromPrimary.Add(1)
-		return from(r.primary)
+		return query(r.primary)
 	}
 	replica, err := r.connect(ctx)
 	if err == nil {
 		err = r.awaitPrimary(ctx, replica)
 	}
 	if err == nil {
-		err = from(replica)
+		err = query(replica)
 		if !errors.Is(err, shop.ErrTransient) && !errors.Is(err, shop.ErrMisconfigured) {
 			r.readSucceeded(ctx)
 			return err
@@ -161,7 +161,7 @@ func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
 		r.pause(ctx, err)
 	}
 	r.fromPrimary.Add(1)
-	return from(r.primary)
+	return query(r.primary)
 }
 
 // errOpening means that another caller is opening the replica.
@@ -231,8 +231,8 @@ func (r *Replica) pause(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pausedUntil = time.Now().Add(replicaPause)
-	if why := err.Error(); r.why != why {
-		r.why = why
+	if reason := err.Error(); r.loggedReason != reason {
+		r.loggedReason = reason
 		slog.WarnContext(ctx, "the replica is not read; lists and reports come from the primary", "err", err)
 	}
 }
@@ -241,8 +241,8 @@ func (r *Replica) readSucceeded(ctx context.Context) {
 	r.fromReplica.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.why != "" {
-		r.why = ""
+	if r.loggedReason != "" {
+		r.loggedReason = ""
 		slog.InfoContext(ctx, "the replica is read again")
 	}
 }

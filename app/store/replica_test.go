@@ -47,8 +47,8 @@ func (h *testShop) wantNewOrder(r *store.Replica) {
 	if !slices.Contains(ids(page), o.ID) {
 		h.t.Errorf("the list has %v, want %v in it", ids(page), o.ID)
 	}
-	sums := val(r.SumUp(h.ctx, o.Sale, 0, opens))(h.t)
-	want := val(h.SumUp(h.ctx, o.Sale, 0, opens))(h.t)
+	sums := val(r.SumSale(h.ctx, o.Sale, 0, opens))(h.t)
+	want := val(h.SumSale(h.ctx, o.Sale, 0, opens))(h.t)
 	if len(want.States) == 0 || !reflect.DeepEqual(sums, want) {
 		h.t.Errorf("summed up %+v, the primary %+v", sums, want)
 	}

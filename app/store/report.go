@@ -27,7 +27,8 @@ type SaleFunnel struct {
 	AmountFen int64           `json:"amount_fen" bun:"amount_fen"`
 }
 
-// SaleMoney sums the money of a sale's orders. PaidFen contains all payments; RefundingFen has not been refunded yet.
+// SaleMoney sums the money of a sale's orders. PaidFen contains all payments; RefundingFen is the money whose refund
+// has not finished.
 type SaleMoney struct {
 	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
 	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
@@ -35,10 +36,10 @@ type SaleMoney struct {
 	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
 }
 
-// SaleSums holds the sums over the rows of a sale at one instant.
-type SaleSums struct {
+// ReportSums holds the sums for the report of a sale, at one instant. Dropped is the number of deleted archived orders.
+type ReportSums struct {
 	Seconds, Minutes []SalePoint
-	ToPay            board.WaitTimes
+	TimeToPay        board.WaitTimes
 	States           []SaleFunnel
 	Dropped          int64
 	Money            SaleMoney
@@ -49,9 +50,9 @@ const (
 	minuteMs = 60 * secondMs
 )
 
-// SumUp sums up a sale's rows. Seconds covers the reservations in [from, to).
-func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error) {
-	sums := SaleSums{
+// SumSale returns the sums for the report of a sale. Seconds covers the reservations in [from, to).
+func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis) (ReportSums, error) {
+	sums := ReportSums{
 		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFunnel{},
 	}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
@@ -83,13 +84,13 @@ func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (
 		if err != nil {
 			return err
 		}
-		return payWaits(ctx, rows, &sums.ToPay)
+		return payWaits(ctx, rows, &sums.TimeToPay)
 	})
 	return sums, err
 }
 
 // addDropped adds the sums of archived orders that an operator deleted.
-func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) error {
+func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *ReportSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
 		" FROM archive_drops WHERE sale_id = ?", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
@@ -98,9 +99,9 @@ func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) er
 	return err
 }
 
-// salePoints counts orders by the second or minute of their reservation; each is in ms.
-func salePoints(ctx context.Context, rows *bun.SelectQuery, each int, into *[]SalePoint) error {
-	at := fmt.Sprintf("created_at - created_at %% %d", each)
+// salePoints counts orders by the second or minute of their reservation. intervalMs is the length of a point.
+func salePoints(ctx context.Context, rows *bun.SelectQuery, intervalMs int, into *[]SalePoint) error {
+	at := fmt.Sprintf("created_at - created_at %% %d", intervalMs)
 	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 		GroupExpr(at).OrderExpr(at).Scan(ctx, into)
 }
@@ -120,26 +121,27 @@ func payWaits(ctx context.Context, rows func() *bun.SelectQuery, into *board.Wai
 	return err
 }
 
-// timeAtRank returns the time of the order with the given rank, the fastest being 0.
+// timeAtRank returns the time from reservation to payment of the order with the given rank; rank 0 is the shortest
+// time.
 func timeAtRank(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int64, err error) {
 	err = paid.ColumnExpr("paid_at - created_at AS ms").OrderExpr("ms").Limit(1).Offset(rank).Scan(ctx, &ms)
 	return ms, err
 }
 
-// rowSums holds the sums over the rows of a sale.
-type rowSums struct {
-	Orders    int64 `bun:"orders"`
-	Pending   int64 `bun:"pending"`
-	Held      int64 `bun:"held"`
-	Sold      int64 `bun:"sold"`
-	Gone      int64 `bun:"gone"`
-	MaxTicket int64 `bun:"max_ticket"`
-	MaxSeq    int64 `bun:"max_seq"`
+// rowTotals holds the totals of the rows of a sale, for SaleTotals.
+type rowTotals struct {
+	Orders        int64 `bun:"orders"`
+	Pending       int64 `bun:"pending"`
+	Held          int64 `bun:"held"`
+	Sold          int64 `bun:"sold"`
+	RefundedUnits int64 `bun:"gone"`
+	MaxTicket     int64 `bun:"max_ticket"`
+	MaxSeq        int64 `bun:"max_seq"`
 }
 
-// sumRows does not GROUP BY state, because the optimizer might then read all orders along an index on it. An order that
-// had ended before its refund holds no units (shop.Order.HoldsUnits).
-const sumRows = `SELECT COUNT(*) AS orders,
+// rowTotalsQuery does not GROUP BY state, because the optimizer might then read all orders along an index on it. An
+// order that had ended before its refund holds no units (shop.Order.HoldsUnits).
+const rowTotalsQuery = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0) AS pending,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN qty ELSE 0 END), 0) AS held,
 	COALESCE(SUM(CASE WHEN state IN ('paid', 'shipped', 'finished', 'refunding') AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS sold,
@@ -147,28 +149,28 @@ const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(MAX(ticket), 0) AS max_ticket, COALESCE(MAX(seq), 0) AS max_seq
 	FROM ? AS o WHERE sale_id = ?`
 
-// droppedSums sums the archived orders of a sale that an operator deleted.
-const droppedSums = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
+// droppedTotalsQuery sums the archived orders of a sale that an operator deleted.
+const droppedTotalsQuery = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
 	COALESCE(SUM(gone), 0) AS gone, COALESCE(MAX(max_ticket), 0) AS max_ticket, COALESCE(MAX(max_seq), 0) AS max_seq
 	FROM archive_drops WHERE sale_id = ?`
 
-func (r *rowSums) add(more *rowSums) {
+func (r *rowTotals) add(more *rowTotals) {
 	r.Orders += more.Orders
 	r.Pending += more.Pending
 	r.Held += more.Held
 	r.Sold += more.Sold
-	r.Gone += more.Gone
+	r.RefundedUnits += more.RefundedUnits
 	r.MaxTicket, r.MaxSeq = max(r.MaxTicket, more.MaxTicket), max(r.MaxSeq, more.MaxSeq)
 }
 
-// sumUp sums up the rows of a sale in both tables, each table separately, and adds the dropped orders.
-func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSums, err error) {
-	parts := []*bun.RawQuery{tx.NewRaw(sumRows, bun.Ident("orders"), sale)}
+// readRowTotals sums the rows of a sale in both tables, each table separately, and adds the dropped orders.
+func readRowTotals(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowTotals, err error) {
+	parts := []*bun.RawQuery{tx.NewRaw(rowTotalsQuery, bun.Ident("orders"), sale)}
 	if moved {
-		parts = append(parts, tx.NewRaw(sumRows, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedSums, sale))
+		parts = append(parts, tx.NewRaw(rowTotalsQuery, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedTotalsQuery, sale))
 	}
 	for _, part := range parts {
-		var some rowSums
+		var some rowTotals
 		if err := part.Scan(ctx, &some); err != nil {
 			return sums, err
 		}
@@ -177,7 +179,8 @@ func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSu
 	return sums, nil
 }
 
-// SaleTotals sums the rows of one sale and reads its guard, all at one instant. ErrNoRow: no such sale.
+// SaleTotals sums the rows of one sale and reads its stock guard (the columns `taken` and `withdrawn`), all at one
+// instant. ErrNoRow: no such sale.
 func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
 	var t shop.SaleTotals
 	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
@@ -189,13 +192,13 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 		if err != nil {
 			return err
 		}
-		sums, err := sumUp(ctx, tx, sale, at != 0)
+		sums, err := readRowTotals(ctx, tx, sale, at != 0)
 		if err != nil {
 			return err
 		}
 		t = shop.SaleTotals{
 			Sale: read, Taken: row.Taken, Withdrawn: row.Withdrawn,
-			HeldUnits: sums.Held, SoldUnits: sums.Sold, RefundedUnits: sums.Gone,
+			HeldUnits: sums.Held, SoldUnits: sums.Sold, RefundedUnits: sums.RefundedUnits,
 			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
 		}
 		err = tx.NewSelect().Model((*withdrawalRow)(nil)).Column("id").
@@ -209,7 +212,7 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 }
 
 // findViolations looks for violations: buyers over the highest limit that the sale has had, several orders with one key
-// (P4), and goods without payment (P8).
+// (P4), and paid, shipped or finished orders without a payment (P8).
 func (s *Store) findViolations(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, moved bool) error {
 	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
 	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(statesWithoutUnits)).Where("cancelled_at = 0").

@@ -9,14 +9,14 @@ import (
 	"stampede/app/store"
 )
 
-// The sums of a sale match its own rows, by second, minute, fate and money.
+// The sums of a sale match its own rows, by second, minute, state and money.
 func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
-		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
-		want := store.SaleSums{
+		empty := val(h.SumSale(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
+		want := store.ReportSums{
 			Seconds: []store.SalePoint{}, Minutes: []store.SalePoint{}, States: []store.SaleFunnel{},
 		}
-		same(t, "of nothing (-want +got)", want, empty)
+		wantEqual(t, "a sale without orders (-want +got)", want, empty)
 		at := func(o shop.Order, ms shop.Millis) shop.Order {
 			o.CreatedAt = opens + ms
 			return o
@@ -38,13 +38,13 @@ func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
 		}
 		h.must(errOf(h.FinishRefund(h.ctx, second.ID, opens)))
 
-		got := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
-		want = store.SaleSums{
+		got := val(h.SumSale(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
+		want = store.ReportSums{
 			Seconds: []store.SalePoint{{At: opens, Orders: 2, Units: 3}, {At: opens + 1000, Orders: 1, Units: 1}},
 			Minutes: []store.SalePoint{
 				{At: opens, Orders: 3, Units: 4}, {At: opens + 120_000, Orders: 1, Units: 1},
 			},
-			ToPay: board.WaitTimes{Orders: 3, P50: 2000, P99: 3000},
+			TimeToPay: board.WaitTimes{Orders: 3, P50: 2000, P99: 3000},
 			States: []store.SaleFunnel{
 				{State: shop.Cancelled, Orders: 1, Units: 1, AmountFen: 4900},
 				{State: shop.Paid, Orders: 1, Units: 2, AmountFen: 9800},
@@ -53,6 +53,6 @@ func TestSumUpMatchesTheRowsOfASale(t *testing.T) {
 			},
 			Money: store.SaleMoney{PaidFen: 19_600, RefundedFen: 4900, RefundingFen: 4900},
 		}
-		same(t, "(-want +got)", want, got)
+		wantEqual(t, "(-want +got)", want, got)
 	}, 50, 50)
 }

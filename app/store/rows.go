@@ -47,14 +47,15 @@ func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.For("UPDATE")
 }
 
-// claimDue locks due rows and postpones them with postpone in the same transaction. postpone gets at least one row.
+// claimDue locks due rows and calls postpone in the same transaction. postpone gets at least one row and makes the rows
+// due later.
 func claimDue[R any](
 	ctx context.Context, s *Store, what string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
 	postpone func(tx bun.Conn, rows []R) error,
 ) ([]R, error) {
 	// Usually no row is due. This check takes no lock.
-	waits, err := due(s.db, &[]R{}).Exists(ctx)
-	if err != nil || !waits {
+	anyDue, err := due(s.db, &[]R{}).Exists(ctx)
+	if err != nil || !anyDue {
 		return nil, wrap(what, err)
 	}
 	return inTx(ctx, s, what, func(tx bun.Conn) (rows []R, err error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Sale reads one sale with its product. ErrNoRow: no such sale, or it was archived before it was loaded. An archived
-// sale that was loaded may have orders.
+// sale that was loaded is returned, because it may have orders.
 func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	what := "read sale " + id.String()
 	found, err := s.sales(ctx, what, where("s.id = ? AND "+withOrders, id))
@@ -21,13 +21,14 @@ func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 
 // Sales reads the sales that exist with their products, like Sale.
 func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
-	return byIDs(ids, func(some []shop.ID) ([]shop.Sale, error) {
-		what := fmt.Sprintf("read %d sales", len(some))
-		return s.sales(ctx, what, where("s.id IN (?) AND "+withOrders, bun.List(some)))
+	return byIDs(ids, func(chunk []shop.ID) ([]shop.Sale, error) {
+		what := fmt.Sprintf("read %d sales", len(chunk))
+		return s.sales(ctx, what, where("s.id IN (?) AND "+withOrders, bun.List(chunk)))
 	})
 }
 
-// withOrders excludes sales that were archived before they were loaded, because they have no orders.
+// withOrders is a condition that excludes sales that were archived before they were loaded, because these sales have no
+// orders.
 const withOrders = "(s.archived_at = 0 OR s.epoch > 0)"
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
@@ -38,7 +39,8 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, er
 	})
 }
 
-// UnloadedSales lists the sales of a partition that were never loaded and are open within a day of the given instant.
+// UnloadedSales lists the sales of a partition that were never loaded and that are open at some time from a day before
+// until a day after the given instant.
 func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
 	what := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -50,15 +52,15 @@ func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis
 // FreeUnits reads how many units the guard of each sale has left.
 func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error) {
 	left := make(map[shop.ID]int64, len(sales))
-	for some := range slices.Chunk(sales, idsAtOnce) {
+	for chunk := range slices.Chunk(sales, idsAtOnce) {
 		var rows []struct {
 			ID   shop.ID `bun:"id"`
 			Free int64   `bun:"free"`
 		}
 		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)",
-			bun.List(some)).Scan(ctx, &rows)
+			bun.List(chunk)).Scan(ctx, &rows)
 		if err != nil {
-			return nil, wrap(fmt.Sprintf("read the free units of %d sales", len(some)), err)
+			return nil, wrap(fmt.Sprintf("read the free units of %d sales", len(chunk)), err)
 		}
 		for _, r := range rows {
 			left[r.ID] = r.Free
@@ -69,7 +71,7 @@ func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int
 
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). It locks the partition's row first, so that the epoch
 // cannot advance meanwhile. ErrStaleEpoch: the partition or the sale has another epoch, or the sale was edited or
-// archived since; load it again.
+// archived since the caller read it. The caller must read and load it again.
 func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error {
 	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
 		return exec(ctx, tx, "UPDATE sales SET epoch = ?"+
@@ -77,8 +79,8 @@ func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int
 	})
 }
 
-// RestoreLoaded is MarkLoaded for a sale whose loading the database has lost. It restores the initial units. It also
-// clears archived_at, because a loaded sale cannot be archived before its end.
+// RestoreLoaded is MarkLoaded for a sale that is loaded in Redis although the database has lost this fact. It restores
+// the initial units. It also clears archived_at, because a loaded sale cannot be archived before its end.
 func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
 	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
 		return exec(ctx, tx, "UPDATE sales SET epoch = ?, archived_at = 0, initial = ?"+
@@ -114,8 +116,8 @@ func (s *Store) markLoaded(
 	})
 }
 
-// MarkRetired records that a sale's keys have left Redis permanently, if it still has that epoch. A repeat keeps the
-// first instant. The partition keeps the sale's highest seq (I8).
+// MarkRetired records that a sale's keys have left Redis permanently, if the sale still has this epoch. A repeat keeps
+// the first instant. The partition keeps the sale's highest seq (I8).
 func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
 		if err := s.keepSeq(ctx, tx, sale); err != nil {
@@ -127,7 +129,8 @@ func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) erro
 	})
 }
 
-// RestoreTerms sets price, limits, window and pause of a sale to those of a later version, and reports whether it did.
+// RestoreTerms sets price, limits, window and pause of a sale to the terms t, if t has a later version. It reports
+// whether it did.
 func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms) (restored bool, err error) {
 	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit), price_fen = ?,"+
@@ -140,7 +143,8 @@ func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms
 	return restored, err
 }
 
-// RestoreAdded raises the added units of a sale to a total that Redis has seen committed, and returns the difference.
+// RestoreAdded raises the added units of a sale to a total that was committed before a recovery, and returns the
+// difference.
 func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
 	what := "restore the units added to sale " + sale.String()
 	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {

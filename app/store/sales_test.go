@@ -114,7 +114,7 @@ func TestLoadedSalesOmitsOtherSales(t *testing.T) {
 		if len(got) != 2 || got[0].ID != h.sales[0] || got[1].ID != h.sales[2] {
 			t.Errorf("%d sales", len(got))
 		}
-		same(t, "(-read alone +read in the list)", product, got[0])
+		wantEqual(t, "(-read alone +read in the list)", product, got[0])
 		for at, want := range map[shop.Millis]int{product.OpensAt: 1, product.ClosesAt.Add(48 * time.Hour): 0} {
 			never := val(h.UnloadedSales(h.ctx, 0, at))(h.t)
 			if len(never) != want || want > 0 && never[0].ID != unloaded.ID {
@@ -164,7 +164,7 @@ func TestSaleTotalsMatchTheRows(t *testing.T) {
 			Sale: sale, Taken: 3, HeldUnits: 3, Orders: 4, MaxTicket: 4, MaxSeq: 4,
 			OverLimit: []shop.ID{overLimit}, PendingRows: 2,
 		}
-		same(t, "(-want +got)", want, got)
+		wantEqual(t, "(-want +got)", want, got)
 		wantErr(t, "an absent sale", errOf(h.Store.SaleTotals(h.ctx, 4242)), shop.ErrNoRow)
 	})
 }

@@ -28,7 +28,8 @@ type UserSearch struct {
 	Limit  int
 }
 
-// PaymentSearch selects a page of payments reported by the gateway, the newest first, by the fields that are not zero.
+// PaymentSearch selects a page of payments that the gateway reported, the newest first, by the fields that are not
+// zero.
 type PaymentSearch struct {
 	Outcome payment.Outcome
 	Order   shop.ID
@@ -57,8 +58,8 @@ func orderOf(q OrderSearch) string {
 	return "id DESC"
 }
 
-// findOrders builds the query for one table. It names the index, because MySQL does not always choose it; SQLite
-// ignores the hint. orders_due is sorted by deadline, which is nearly the order of ids.
+// findOrders builds the query for one table. It names the index, because MySQL does not always choose the right index;
+// SQLite ignores the hint. orders_due is sorted by deadline, which is nearly the order of ids.
 func findOrders(sel *bun.SelectQuery, q OrderSearch) *bun.SelectQuery {
 	sel = whereSet(sel.Limit(int64(q.Limit)+1), "id = ?", q.ID)
 	sel = whereSet(whereSet(sel, "user_id = ?", q.User), "sale_id = ?", q.Sale)

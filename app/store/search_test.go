@@ -61,7 +61,7 @@ func TestFindOrdersUsesFiltersAndIndexes(t *testing.T) {
 					wantNoScan(h, name, statement, c.q.User != 0)
 				}
 			}
-			same(t, name+" (-want +got)", c.want, got)
+			wantEqual(t, name+" (-want +got)", c.want, got)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestFindUsersMatchesEmailPrefixAndName(t *testing.T) {
 				}
 				wantNoScan(h, name, store.ExplainUsers(s, c.q), false)
 			}
-			same(t, name+" (-want +got)", c.want, got)
+			wantEqual(t, name+" (-want +got)", c.want, got)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestFindPaymentsUsesFiltersAndIndexes(t *testing.T) {
 				}
 				wantNoScan(h, name, store.ExplainPayments(s, c.q), c.q.Order != 0)
 			}
-			same(t, name+" (-want +got)", c.want, got)
+			wantEqual(t, name+" (-want +got)", c.want, got)
 		}
 		if p, err := h.Payment(h.ctx, "T2"); err != nil || p.Order != orders[2] {
 			t.Errorf("%+v, %v, want %v", p, err, orders[2])

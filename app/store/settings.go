@@ -32,7 +32,7 @@ func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// counted is setting with the default 0.
+// counted is like setting, but returns 0 for a setting that was never set.
 func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	n, err := setting(ctx, db, name)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -66,7 +66,7 @@ type Document struct {
 	Body    string // JSON
 }
 
-// documentRow is the row of a Kept.
+// documentRow is the row of a Document.
 type documentRow struct {
 	bun.BaseModel `bun:"table:versioned_settings"`
 
@@ -88,8 +88,8 @@ func (s *Store) Documents(ctx context.Context) (map[string]Document, error) {
 	return all, nil
 }
 
-// SaveDocument replaces the document if it is at the given version; 0 creates it. ErrNoRow: it is at another version.
-// ErrPermanent: version is 0 and the document exists.
+// SaveDocument replaces the document if it is at the given version; 0 creates it. ErrNoRow: the document has another
+// version. ErrPermanent: version is 0 and the document exists.
 func (s *Store) SaveDocument(ctx context.Context, name string, version int64, body string) error {
 	return s.inTx(ctx, "keep "+name, func(tx bun.Conn) error {
 		if version == 0 {
@@ -106,7 +106,7 @@ const settingWorkBits = "work_bits"
 // SetChallenge sets the entry check of a sale; every node applies it within a second. ErrNoRow: no such sale.
 func (s *Store) SetChallenge(ctx context.Context, sale shop.ID, c shop.Challenge) error {
 	return s.edit(ctx, "set the entry check of a sale", func(tx bun.Conn) error {
-		// The new version makes an edit of the older one fail with Changed.
+		// The new version makes an edit of the older version fail with journal.Changed.
 		return noRowIfUnmatched(exec(ctx, tx, "UPDATE sales SET challenge = ?, version = version + 1 WHERE id = ?", c, sale))
 	})
 }
@@ -117,7 +117,7 @@ func (s *Store) WorkBits(ctx context.Context) (int, error) {
 	return int(bits), wrap("read the difficulty of proofs of work", err)
 }
 
-// SetWorkBits sets the difficulty of new proofs of work. Challenges that were issued before keep theirs.
+// SetWorkBits sets the difficulty of new proofs of work. Challenges that were issued earlier keep their difficulty.
 func (s *Store) SetWorkBits(ctx context.Context, bits int) error {
 	if bits < admission.MinWorkBits || bits > admission.MaxWorkBits {
 		return shop.Fail(shop.BadRequest,

@@ -26,28 +26,28 @@ type Shipment struct {
 	Tracking  string      `json:"tracking"`
 	ShippedAt shop.Millis `json:"shipped_at"`
 	ShippedBy shop.ID     `json:"shipped_by,omitzero"` // an operator; absent: the command line
-	FinishAt  shop.Millis `json:"finish_at,omitempty"` // when the order finishes by itself; absent: it will not
+	FinishAt  shop.Millis `json:"finish_at,omitempty"` // when the order finishes without the buyer; absent: not planned
 }
 
-// ShipOutcome is the outcome for a parcel that was entered.
+// ShipOutcome is the outcome of entering a parcel.
 type ShipOutcome string
 
 // Outcomes of a parcel. Only the first one changes the order.
 const (
-	ShipDone       ShipOutcome = "shipped"        // the order is shipped now, or its parcel was replaced
-	ShipSame       ShipOutcome = "unchanged"      // already shipped with the same parcel
-	ShipOther      ShipOutcome = "another_parcel" // already shipped with another parcel
-	ShipRefund     ShipOutcome = "refund_asked"   // the buyer's refund request must be decided first
-	ShipState      ShipOutcome = "wrong_state"    // neither paid nor shipped
-	ShipNoOrder    ShipOutcome = "not_found"      // no such order
-	ShipUnreadable ShipOutcome = "bad_request"    // the line cannot be parsed
+	ShipDone          ShipOutcome = "shipped"        // the order is shipped now, or its parcel was replaced
+	ShipUnchanged     ShipOutcome = "unchanged"      // already shipped with the same parcel
+	ShipAnotherParcel ShipOutcome = "another_parcel" // already shipped with another parcel
+	ShipRefund        ShipOutcome = "refund_asked"   // the buyer's refund request must be decided first
+	ShipState         ShipOutcome = "wrong_state"    // neither paid nor shipped
+	ShipNoOrder       ShipOutcome = "not_found"      // no such order
+	ShipUnreadable    ShipOutcome = "bad_request"    // the line cannot be parsed
 )
 
 // Shipping holds the options for entering parcels.
 type Shipping struct {
 	By      shop.ID     // the operator; 0: the command line
 	At      shop.Millis // now
-	Finish  shop.Millis // when the orders finish by themselves
+	Finish  shop.Millis // when the orders finish without the buyer
 	Replace bool        // replaces the parcel of an order that is shipped already
 }
 
@@ -77,16 +77,16 @@ func (r *shipmentRow) shipment() Shipment {
 	}
 }
 
-// Ship flips paid orders to shipped and enters their parcels, all in one transaction. It returns the resulting orders,
-// in the order of the parcels. Repeating the same parcel changes nothing. The orders' rows are locked first, in the
-// order of their ids; shipments change only under these locks.
+// Ship changes paid orders to shipped and enters their parcels, all in one transaction. It returns the resulting
+// orders, in the order of the parcels. Repeating the same parcel changes nothing. The orders' rows are locked first, in
+// the order of their ids; shipments change only under these locks.
 func (s *Store) Ship(
 	ctx context.Context, how Shipping, parcels []Parcel,
 ) ([]ShippedOrder, error) {
 	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]ShippedOrder, error) {
 		var rows []shop.Order
-		for some := range sortedChunks(ordersOfParcels(parcels)) {
-			part, err := s.lockOrders(ctx, tx, some)
+		for chunk := range sortedChunks(ordersOfParcels(parcels)) {
+			part, err := s.lockOrders(ctx, tx, chunk)
 			if err != nil {
 				return nil, err
 			}
@@ -113,7 +113,7 @@ func (s *Store) Ship(
 	})
 }
 
-// ship flips the order of a parcel, whose row is locked, to shipped and enters the parcel.
+// ship changes the order of a parcel, whose row is locked, to shipped and enters the parcel.
 func (s *Store) ship(
 	ctx context.Context, tx bun.Conn, known *shipping, how Shipping, p *Parcel,
 ) error {
@@ -156,17 +156,17 @@ func (k *shipping) outcomeOf(p *Parcel, replace bool) (*shop.Order, ShipOutcome)
 	return o, shipOutcome(o, k.shipments[o.ID], k.refundRequested[o.ID], p, replace)
 }
 
-// shipOutcome returns the outcome of a parcel for an order. sent is the shipment of the order (nil: none); the flag
-// reports a refund request.
-func shipOutcome(o *shop.Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
+// shipOutcome returns the outcome of a parcel for an order. sent is the shipment of the order (nil: none). requested
+// reports whether a refund request awaits a decision.
+func shipOutcome(o *shop.Order, sent *Shipment, requested bool, p *Parcel, replace bool) ShipOutcome {
 	switch {
 	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
-		return ShipSame
+		return ShipUnchanged
 	case o.State == shop.Shipped && !replace:
-		return ShipOther
+		return ShipAnotherParcel
 	case o.State != shop.Paid && o.State != shop.Shipped:
 		return ShipState
-	case o.State == shop.Paid && asked:
+	case o.State == shop.Paid && requested:
 		return ShipRefund
 	default:
 		return ShipDone
@@ -180,20 +180,20 @@ func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, 
 	for i := range rows {
 		k.orders[rows[i].ID] = &rows[i]
 	}
-	for some := range sortedChunks(convert(rows, func(o *shop.Order) shop.ID { return o.ID })) {
+	for chunk := range sortedChunks(convert(rows, func(o *shop.Order) shop.ID { return o.ID })) {
 		var sent []shipmentRow
-		if err := db.NewSelect().Model(&sent).Where("order_id IN (?)", bun.List(some)).Scan(ctx); err != nil {
+		if err := db.NewSelect().Model(&sent).Where("order_id IN (?)", bun.List(chunk)).Scan(ctx); err != nil {
 			return nil, err
 		}
 		for i := range sent {
 			one := sent[i].shipment()
 			k.shipments[one.Order] = &one
 		}
-		asked, err := requestedRefunds(ctx, db, some)
+		requested, err := requestedRefunds(ctx, db, chunk)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range asked {
+		for _, id := range requested {
 			k.refundRequested[id] = true
 		}
 	}
@@ -201,10 +201,10 @@ func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, 
 }
 
 // requestedRefunds returns the orders whose refund request awaits a decision.
-func requestedRefunds(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []shop.ID, err error) {
+func requestedRefunds(ctx context.Context, db bun.IDB, orders []shop.ID) (requested []shop.ID, err error) {
 	err = db.NewSelect().Model((*refundRow)(nil)).Column("order_id").Where("order_id IN (?)", bun.List(orders)).
-		Where("state = ?", payment.RefundRequested).Scan(ctx, &asked)
-	return asked, err
+		Where("state = ?", payment.RefundRequested).Scan(ctx, &requested)
+	return requested, err
 }
 
 // ShipmentOf reads the parcel of an order. ErrNoRow: none was sent.

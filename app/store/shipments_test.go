@@ -44,14 +44,14 @@ func (h *testShop) ship(how store.Shipping, p store.Parcel) store.ShippedOrder {
 	return all[0]
 }
 
-// An order is shipped once, only from paid, and keeps its units. The same parcel again changes nothing; another one
-// needs Replace. A dry run returns the same outcomes before.
+// An order is shipped once, only from paid, and keeps its units. The same parcel again changes nothing; another parcel
+// needs Replace. A dry run returns the same outcomes as the later call.
 func TestOrderIsShippedOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
-		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
+		paid, withRequest, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(unpaid)
 		_, err := h.RequestRefund(h.ctx,
-			payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
+			payment.BuyerRefundRequest{Order: withRequest.ID, User: withRequest.User, Text: "too large", At: opens + 30})
 		h.must(err)
 		other := parcel(paid.ID)
 		other.Tracking = "SF-other"
@@ -65,30 +65,30 @@ func TestOrderIsShippedOnce(t *testing.T) {
 			rev   int
 		}{
 			{shippingOptions, parcel(paid.ID), store.ShipDone, shop.Shipped, 3},
-			{shippingOptions, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
-			{replace, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
-			{shippingOptions, other, store.ShipOther, shop.Shipped, 3},
+			{shippingOptions, parcel(paid.ID), store.ShipUnchanged, shop.Shipped, 3},
+			{replace, parcel(paid.ID), store.ShipUnchanged, shop.Shipped, 3},
+			{shippingOptions, other, store.ShipAnotherParcel, shop.Shipped, 3},
 			{replace, other, store.ShipDone, shop.Shipped, 4},
-			{shippingOptions, parcel(asked.ID), store.ShipRefund, shop.Paid, 3},
+			{shippingOptions, parcel(withRequest.ID), store.ShipRefund, shop.Paid, 3},
 			{shippingOptions, parcel(unpaid.ID), store.ShipState, shop.Pending, 1},
 			{shippingOptions, parcel(nextID()), store.ShipNoOrder, "", 0},
 		} {
-			look := h.tryShip(step.how, step.p)
+			dryRunResult := h.tryShip(step.how, step.p)
 			got := h.ship(step.how, step.p)
-			if look[0].Outcome != step.want || got.Outcome != step.want || got.Order.State != step.state ||
+			if dryRunResult[0].Outcome != step.want || got.Outcome != step.want || got.Order.State != step.state ||
 				got.Order.Rev != step.rev {
-				t.Errorf("%+v: tried as %s; %+v", step, look[0].Outcome, got)
+				t.Errorf("%+v: tried as %s; %+v", step, dryRunResult[0].Outcome, got)
 			}
 			if step.state == "" {
 				continue
 			}
-			same(t, "(-result +row)", got.Order, h.read(step.p.Order), ignoreTouched)
+			wantEqual(t, "(-result +row)", got.Order, h.read(step.p.Order), ignoreTouched)
 		}
 		sent := val(h.ShipmentOf(h.ctx, paid.ID))(h.t)
 		want := store.Shipment{
 			Order: paid.ID, Carrier: "顺丰速运", Tracking: "SF-other", ShippedAt: shippedAt, ShippedBy: 7, FinishAt: finishAt,
 		}
-		same(t, "(-want +got)", want, sent)
+		wantEqual(t, "(-want +got)", want, sent)
 		if o := h.read(paid.ID); o.Tracking != "顺丰速运 SF-other" {
 			t.Errorf("its buyer reads %q", o.Tracking)
 		}
@@ -106,7 +106,7 @@ func TestConcurrentShipEntersEachParcelOnce(t *testing.T) {
 			list = append(list, parcel(h.paid(h.sales[0], 1).ID))
 		}
 		list = append(list, list[0], parcel(nextID()))
-		look := h.tryShip(shippingOptions, list...)
+		dryRunResult := h.tryShip(shippingOptions, list...)
 		done := make([]map[store.ShipOutcome]int, 2)
 		var g errgroup.Group
 		for i := range done {
@@ -121,13 +121,13 @@ func TestConcurrentShipEntersEachParcelOnce(t *testing.T) {
 		}
 		h.must(g.Wait())
 		both, same := done[0][store.ShipDone]+done[1][store.ShipDone],
-			done[0][store.ShipSame]+done[1][store.ShipSame]
+			done[0][store.ShipUnchanged]+done[1][store.ShipUnchanged]
 		if both != 6 || same != 8 || done[0][store.ShipNoOrder] != 1 {
 			t.Errorf("%v", done)
 		}
-		if look[0].Outcome != store.ShipDone || look[6].Outcome != store.ShipSame ||
-			look[7].Outcome != store.ShipNoOrder {
-			t.Errorf("tried: %v", look)
+		if dryRunResult[0].Outcome != store.ShipDone || dryRunResult[6].Outcome != store.ShipUnchanged ||
+			dryRunResult[7].Outcome != store.ShipNoOrder {
+			t.Errorf("tried: %v", dryRunResult)
 		}
 	}, 20)
 }
@@ -138,15 +138,15 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 20)
 		mine, slow := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
-		asked, refunding := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
+		withRequest, refunding := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
 		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User); err != nil || got.State != shop.Paid {
 			t.Errorf("a receipt of an unshipped order: %s, %v", got.State, err)
 		}
-		for _, o := range []shop.Order{mine, slow, asked, refunding} {
+		for _, o := range []shop.Order{mine, slow, withRequest, refunding} {
 			h.ship(shippingOptions, parcel(o.ID))
 		}
 		h.must(errOf(h.RequestRefund(h.ctx,
-			payment.BuyerRefundRequest{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
+			payment.BuyerRefundRequest{Order: withRequest.ID, User: withRequest.User, Text: "late", At: shippedAt})))
 		h.must(
 			errOf(h.DecideRefund(h.ctx,
 				payment.RefundDecision{Order: refunding.ID, By: 7, Approved: true, At: shippedAt})),
@@ -155,7 +155,7 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("a receipt by another user: %v", err)
 		}
-		o, waits, err := h.ConfirmReceipt(h.ctx, asked.ID, asked.User)
+		o, waits, err := h.ConfirmReceipt(h.ctx, withRequest.ID, withRequest.User)
 		if err != nil || !waits || o.State != shop.Shipped {
 			t.Errorf("a receipt of an order with a requested refund: %s, %v", o.State, err)
 		}
@@ -168,13 +168,13 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 
 		later := finishAt.Add(24 * time.Hour)
 		for _, step := range []struct {
-			now            shop.Millis
-			looked, finish int
+			now             shop.Millis
+			checked, finish int
 		}{{finishAt - 1, 0, 0}, {finishAt, 3, 1}, {finishAt, 0, 0}, {later, 1, 0}} {
-			rows, looked, err := h.FinishShipped(h.ctx, step.now, later, 100)
+			rows, checked, err := h.FinishShipped(h.ctx, step.now, later, 100)
 			h.must(err)
-			if looked != step.looked || len(rows) != step.finish {
-				t.Errorf("%+v: looked at %d, finished %d", step, looked, len(rows))
+			if checked != step.checked || len(rows) != step.finish {
+				t.Errorf("%+v: looked at %d, finished %d", step, checked, len(rows))
 			}
 			for _, o := range rows {
 				if diff := cmp.Diff(o, h.read(o.ID), ignoreTouched); diff != "" || o.ID != slow.ID ||
@@ -183,7 +183,7 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 				}
 			}
 		}
-		for id, state := range map[shop.ID]shop.OrderState{asked.ID: shop.Shipped, refunding.ID: shop.Refunding} {
+		for id, state := range map[shop.ID]shop.OrderState{withRequest.ID: shop.Shipped, refunding.ID: shop.Refunding} {
 			if o := h.read(id); o.State != state {
 				t.Errorf("%s, want %s", o.State, state)
 			}

@@ -14,32 +14,33 @@ import (
 	"stampede/app/shop"
 )
 
-// Store reads and writes the database. Each call has its own transaction; in RunOperation, all calls share one. A store
-// from Open is safe for concurrent use.
+// Store reads and writes the database. Each call has its own transaction; in RunOperation, all calls share one
+// transaction. A store from OpenMySQL or OpenSQLite is safe for concurrent use.
 type Store struct {
 	*pool
 
-	db bun.IDB // the pool, or the connection of act
+	db bun.IDB // the pool, or the connection of RunOperation
 	// operation is the transaction that all calls join; nil: each call has its own.
 	operation *operationTx
 }
 
 // pool is an open database.
 type pool struct {
-	// Around, if set, wraps each transaction: it calls run, or returns another error. It is a hook for fault injection.
-	Around func(ctx context.Context, run func() error) error
+	// WrapTransaction, if set, wraps each transaction: it calls `run`, or returns an error instead. It is a hook for
+	// fault injection.
+	WrapTransaction func(ctx context.Context, run func() error) error
 
 	conns *bun.DB
 	d     dialect
 
 	fence     *fence
-	connector driver.Connector // for MySQL, without a fence
+	connector driver.Connector // opens MySQL connections without a fence; nil on SQLite
 
 	// writer admits one write transaction at a time on SQLite, which would otherwise poll for its lock; nil on MySQL.
 	writer chan struct{}
 
-	// expiring limits the transactions that end orders in bulk to a quarter of the connections. A deadline of ten
-	// thousand orders thus leaves the other connections to buys.
+	// expiring limits the transactions that end orders in bulk to a quarter of the connections. When ten thousand
+	// orders reach their deadline, the other connections stay available for buys.
 	expiring chan struct{}
 
 	archiving chan struct{} // admits one move to the archive at a time, on SQLite
@@ -78,10 +79,10 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	if s.operation != nil {
 		return wrap(what, s.operation.join(fn))
 	}
-	if s.Around == nil {
+	if s.WrapTransaction == nil {
 		return s.retryDeadlocks(ctx, what, fn)
 	}
-	return s.Around(ctx, func() error { return s.retryDeadlocks(ctx, what, fn) })
+	return s.WrapTransaction(ctx, func() error { return s.retryDeadlocks(ctx, what, fn) })
 }
 
 // retryDeadlocks runs fn in a transaction and repeats it while the server rolls it back to end a deadlock.
@@ -97,8 +98,8 @@ func (s *Store) retryDeadlocks(ctx context.Context, what string, fn func(tx bun.
 // withContextError adds the context's error to driver.ErrBadConn, because the driver closes the connection when the
 // context ends.
 func withContextError(ctx context.Context, err error) error {
-	if why := ctx.Err(); why != nil && errors.Is(err, driver.ErrBadConn) {
-		return fmt.Errorf("%w: %w", why, err)
+	if contextErr := ctx.Err(); contextErr != nil && errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("%w: %w", contextErr, err)
 	}
 	return err
 }
@@ -112,8 +113,8 @@ func inTx[T any](ctx context.Context, s *Store, what string, fn func(tx bun.Conn
 	return result, err
 }
 
-// tryTx runs BEGIN and COMMIT as statements, because those of database/sql cannot be interrupted. A server that no
-// longer responds would hold the caller far beyond its context.
+// tryTx runs BEGIN and COMMIT as statements, because BeginTx and Commit of database/sql cannot be interrupted. With
+// them, a server that no longer responds would block the caller long after the end of its context.
 func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	if s.writer != nil {
 		select {
@@ -177,8 +178,8 @@ func exec(ctx context.Context, db bun.IDB, query string, args ...any) (int64, er
 	return result.RowsAffected()
 }
 
-// execMatching runs a statement that must match exactly want rows, as earlier locks guarantee. ErrPermanent: it did
-// not.
+// execMatching runs a statement on locked rows that must match exactly `want` rows. ErrPermanent: it matched another
+// number.
 func execMatching(ctx context.Context, tx bun.IDB, want int, what, query string, args ...any) error {
 	matched, err := exec(ctx, tx, query, args...)
 	if err == nil && matched != int64(want) {
@@ -209,7 +210,7 @@ func wallClock() shop.Millis { return shop.MillisOf(time.Now()) }
 
 // dialect holds the SQL fragments in which the databases differ.
 type dialect struct {
-	begin       string // starts a transaction that will write
+	begin       string // starts a write transaction
 	forUpdate   string // ends a SELECT that locks its rows until the commit
 	greatest    string // function: the largest of its arguments
 	now         string // the database's clock, Unix ms
@@ -220,7 +221,7 @@ type dialect struct {
 	byValues    string // updates sales from a table of values with row_id; %[1]s: table, %[2]s: SET, %[3]s: WHERE
 	onDuplicate string // begins the update part of an INSERT whose primary key exists
 	snapshot    *sql.TxOptions
-	defaults    bool // columns of orders have defaults, see unsaid
+	defaults    bool // columns of orders have defaults, see columnDefaults
 }
 
 var mysqlDialect = dialect{
@@ -233,15 +234,15 @@ var mysqlDialect = dialect{
 	history: "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id, (SELECT generation FROM history)), 256), 8)",
 	changed: "CAST(UNIX_TIMESTAMP(changed_at) * 1000 AS SIGNED)",
 	touch:   "changed_at = SYSDATE(3)",
-	// STRAIGHT_JOIN reads the values first, so that only the rows of sales that they name are locked.
+	// STRAIGHT_JOIN reads the values first, so that only the sales in the values are locked.
 	byValues:    "UPDATE (%[1]s) AS v STRAIGHT_JOIN sales ON sales.id = v.row_id SET %[2]s WHERE %[3]s",
 	onDuplicate: "ON DUPLICATE KEY UPDATE",
 	snapshot:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	defaults:    true,
 }
 
-// On SQLite a write transaction locks the whole file from its start, and a read transaction always sees a single
-// instant.
+// sqliteDialect: on SQLite a write transaction locks the whole file from its start, and a read transaction always sees
+// a single instant.
 var sqliteDialect = dialect{
 	begin:       "BEGIN IMMEDIATE",
 	greatest:    "MAX",

@@ -136,7 +136,7 @@ func mysqlSchema(t testing.TB, s *store.Store) []string {
 	return nil
 }
 
-// ignoreTouched compares orders without Stamped, which is not a column (see TestOnlyNewStatesTouchOrders).
+// ignoreTouched compares orders without Touched, which is not a column (see TestOnlyNewStatesTouchOrders).
 var ignoreTouched = cmpopts.IgnoreFields(shop.Order{}, "Touched")
 
 // lastID generates ids for tests; only their order is relevant. Literal ids in tests are smaller.
@@ -249,11 +249,11 @@ func val[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-// must is short, because most lines of these tests begin with it.
+// must is an alias with a short name, because most lines of these tests begin with it.
 var must = kit.Must
 
-// same compares two values, the wanted one first unless what names another order.
-func same(t testing.TB, what string, a, b any, options ...cmp.Option) {
+// wantEqual compares two values. The wanted value is first, unless what names another order.
+func wantEqual(t testing.TB, what string, a, b any, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(a, b, options...); diff != "" {
 		t.Errorf("%s:\n%s", what, diff)

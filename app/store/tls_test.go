@@ -26,9 +26,9 @@ func TestMySQLClientVerifiesTheServer(t *testing.T) {
 	} {
 		must(t, errOf(root.DB().ExecContext(ctx, statement)))
 	}
-	testShop := strings.Replace(dsn, "root@", "shop:secret@", 1)
+	dsnOfShop := strings.Replace(dsn, "root@", "shop:secret@", 1)
 
-	s, err := store.OpenTrustedMySQL(ctx, testShop+"?tls=true", certificate)
+	s, err := store.OpenTrustedMySQL(ctx, dsnOfShop+"?tls=true", certificate)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	must(t, s.EnsurePartitions(ctx, 2))
@@ -38,25 +38,25 @@ func TestMySQLClientVerifiesTheServer(t *testing.T) {
 		t.Errorf("got the TLS version %q", version)
 	}
 
-	_, err = store.OpenMySQL(ctx, testShop+"?tls=true")
-	var unknown *tls.CertificateVerificationError
-	if !errors.As(err, &unknown) || !errors.Is(err, shop.ErrMisconfigured) {
+	_, err = store.OpenMySQL(ctx, dsnOfShop+"?tls=true")
+	var certificateErr *tls.CertificateVerificationError
+	if !errors.As(err, &certificateErr) || !errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("a server with an untrusted certificate: %v", err)
 	}
-	elsewhere := strings.Replace(testShop, "127.0.0.1", "localhost", 1)
-	var another x509.HostnameError
-	if _, err = store.OpenTrustedMySQL(ctx, elsewhere+"?tls=true", certificate); !errors.As(err, &another) {
+	otherHostDSN := strings.Replace(dsnOfShop, "127.0.0.1", "localhost", 1)
+	var hostnameErr x509.HostnameError
+	if _, err = store.OpenTrustedMySQL(ctx, otherHostDSN+"?tls=true", certificate); !errors.As(err, &hostnameErr) {
 		t.Errorf("a certificate for another name: %v", err)
 	}
-	if _, err = store.OpenMySQL(ctx, testShop); !errors.Is(err, shop.ErrMisconfigured) {
+	if _, err = store.OpenMySQL(ctx, dsnOfShop); !errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("without TLS: %v, want ErrMisconfigured", err)
 	}
 	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred"} {
-		if _, err = store.OpenTrustedMySQL(ctx, testShop+weak, certificate); err == nil {
+		if _, err = store.OpenTrustedMySQL(ctx, dsnOfShop+weak, certificate); err == nil {
 			t.Errorf("certificates are not checked with %q", weak)
 		}
 	}
-	if _, err = store.OpenTrustedMySQL(ctx, testShop+"?tls=true", "nonsense"); err == nil {
+	if _, err = store.OpenTrustedMySQL(ctx, dsnOfShop+"?tls=true", "nonsense"); err == nil {
 		t.Error("an invalid text was accepted as a certificate")
 	}
 }

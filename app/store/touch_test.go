@@ -28,8 +28,8 @@ func (h *testShop) setChangedAtWhere(condition, instant string, args ...any) {
 	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE orders SET changed_at = "+instant+" WHERE "+condition, args...)))
 }
 
-// changed reads the user's orders that changed at or after the given instant.
-func (h *testShop) changed(user shop.ID, since shop.Millis) []shop.Order {
+// changedOrders reads the user's orders that changed at or after the given instant.
+func (h *testShop) changedOrders(user shop.ID, since shop.Millis) []shop.Order {
 	h.t.Helper()
 	got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: user, Since: since}}, 100)
 	h.must(err)
@@ -42,7 +42,7 @@ func (h *testShop) clock() shop.Instant {
 	return now
 }
 
-// F2: Restamp touches rows in any state and returns their current versions. Missing rows are left out.
+// F2: Touch sets changed_at of rows in any state and returns their current versions. Missing rows are omitted.
 func TestTouchReturnsExistingOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 2000)
@@ -58,7 +58,7 @@ func TestTouchReturnsExistingOrders(t *testing.T) {
 		slices.Reverse(requested)
 		before := h.clock().At
 		got := val(h.Touch(h.ctx, requested))(h.t)
-		same(t, "(-want +got)", ids(many), ids(got))
+		wantEqual(t, "(-want +got)", ids(many), ids(got))
 		for i := range got {
 			if !got[i].Touched {
 				t.Fatalf("order %s is not touched", got[i].ID)
@@ -96,10 +96,10 @@ func TestTouchSinceSkipsOlderRows(t *testing.T) {
 		}
 		before := h.clock().At
 		h.must(h.TouchSince(h.ctx, append(ids(rows), 4242), longAgo+1))
-		got := ids(h.changed(rows[0].User, before))
+		got := ids(h.changedOrders(rows[0].User, before))
 		slices.Sort(got)
-		same(t, "(-want +got)", ids(rows[1:]), got)
-		if got := h.changed(rows[0].User, longAgo); len(got) != 3 {
+		wantEqual(t, "(-want +got)", ids(rows[1:]), got)
+		if got := h.changedOrders(rows[0].User, longAgo); len(got) != 3 {
 			t.Errorf("%d rows, want 3", len(got))
 		}
 		if row := h.read(rows[1].ID); row.Rev != 1 || row.State != shop.Pending {

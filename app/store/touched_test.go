@@ -16,11 +16,11 @@ import (
 type touchCase struct {
 	method, name string
 	prepare      func(h *testShop) shop.Order
-	do           func(h *testShop, o shop.Order) ([]shop.Order, error)
+	call         func(h *testShop, o shop.Order) ([]shop.Order, error)
 	touches      bool
 }
 
-func one(o shop.Order, err error) ([]shop.Order, error) { return []shop.Order{o}, err }
+func asList(o shop.Order, err error) ([]shop.Order, error) { return []shop.Order{o}, err }
 
 func inserted(h *testShop, rows ...shop.Order) ([]shop.Order, error) {
 	return ordersOf(h.Insert(h.ctx, h.epoch, rows))
@@ -34,7 +34,7 @@ func ordersOf(got []shop.Inserted, err error) ([]shop.Order, error) {
 	return out, err
 }
 
-// Initial states of the calls.
+// newOrder and the functions below return orders in the initial states of the cases.
 func newOrder(h *testShop) shop.Order { return h.order(h.sales[0], 1) }
 
 func pendingOrder(h *testShop) shop.Order {
@@ -85,7 +85,7 @@ func refundDeclinedOrder(h *testShop) shop.Order {
 
 func refundingOrder(h *testShop) shop.Order {
 	o := paidOrder(h)
-	h.must(errOf(begin(h, o)))
+	h.must(errOf(beginRefund(h, o)))
 	return h.read(o.ID)
 }
 
@@ -95,17 +95,17 @@ func refundedOrder(h *testShop) shop.Order {
 	return h.read(o.ID)
 }
 
-// Calls that several cases share.
+// expire and the functions below are calls that several cases use.
 func expire(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return h.Expire(h.ctx, []shop.ID{o.ID}, payBy)
 }
 
 func cancel(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.Cancel(h.ctx, o.ID, o.User, payBy))
+	return asList(h.Cancel(h.ctx, o.ID, o.User, payBy))
 }
 
 func setAddress(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.SetAddress(h.ctx, o.ID, o.User, shop.Address{Name: "Ada", Phone: "1", Text: "Home"}, opens+2))
+	return asList(h.SetAddress(h.ctx, o.ID, o.User, shop.Address{Name: "Ada", Phone: "1", Text: "Home"}, opens+20))
 }
 
 func addressedOrder(h *testShop) shop.Order {
@@ -115,35 +115,37 @@ func addressedOrder(h *testShop) shop.Order {
 }
 
 func openTrade(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin))
+	return asList(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin))
 }
 
 func endTraded(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)
 }
 
-func receive(h *testShop, o shop.Order) ([]shop.Order, error) {
+func receivePayment(h *testShop, o shop.Order) ([]shop.Order, error) {
 	got, _, err := h.Receive(h.ctx, tradeOf(o), opens+10)
-	return one(got, err)
+	return asList(got, err)
 }
 
-func begin(h *testShop, o shop.Order) ([]shop.Order, error) {
+func beginRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
 	from := []shop.OrderState{shop.Paid}
-	return one(h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20))
+	return asList(h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20))
 }
 
-func ask(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.RequestRefund(h.ctx, payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
+func requestRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return asList(h.RequestRefund(h.ctx,
+		payment.BuyerRefundRequest{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
 }
 
-func decide(yes bool) func(h *testShop, o shop.Order) ([]shop.Order, error) {
+func decideRefund(approved bool) func(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Approved: yes, At: opens + 40}))
+		return asList(h.DecideRefund(h.ctx,
+			payment.RefundDecision{Order: o.ID, By: 7, Approved: approved, At: opens + 40}))
 	}
 }
 
-func finish(h *testShop, o shop.Order) ([]shop.Order, error) {
-	return one(h.FinishRefund(h.ctx, o.ID, opens+50))
+func finishRefund(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return asList(h.FinishRefund(h.ctx, o.ID, opens+50))
 }
 
 func insert(h *testShop, o shop.Order) ([]shop.Order, error) { return inserted(h, o) }
@@ -156,18 +158,18 @@ var touchCases = []touchCase{
 		return h.EndLost(h.ctx, []shop.ID{o.ID}, o.CreatedAt)
 	}, true},
 	{"Insert", "a new row", newOrder, insert, true},
-	{"Insert", "the same one twice in a call", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "the same order twice in a call", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return inserted(h, o, o)
 	}, true},
-	{"Insert", "one that the guard refuses", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "an order that the guard refuses", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.Qty = 1_000_000
 		return inserted(h, o)
 	}, true},
-	{"Insert", "one of an unknown sale", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "an order of an unknown sale", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.Sale = 999
 		return inserted(h, o)
 	}, true},
-	{"Insert", "one whose key is used", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Insert", "an order whose key is used", newOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		first := newOrder(h)
 		first.User, first.Key = o.User, o.Key
 		h.insert(first)
@@ -190,52 +192,52 @@ var touchCases = []touchCase{
 	{"Expire", "an order that is not due", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Expire(h.ctx, []shop.ID{o.ID}, payBy-1)
 	}, false},
-	{"Cancel", "a pending one", pendingOrder, cancel, true},
-	{"Cancel", "one that has ended", expiredOrder, cancel, false},
-	{"Cancel", "one that has a trade", openedOrder, cancel, false},
+	{"Cancel", "a pending order", pendingOrder, cancel, true},
+	{"Cancel", "an order that has ended", expiredOrder, cancel, false},
+	{"Cancel", "an order with a trade", openedOrder, cancel, false},
 	{"SetAddress", "of a pending order", pendingOrder, setAddress, true},
 	{"SetAddress", "of a paid order", paidOrder, setAddress, true},
 	{"SetAddress", "of a shipped order", shippedOrder, setAddress, false},
 	{"SetAddress", "of an order with the same address", addressedOrder, setAddress, false},
-	{"ClaimHold", "a pending one", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.ClaimHold(h.ctx, o.ID, shop.Pending))
+	{"ClaimHold", "a pending order", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return asList(h.ClaimHold(h.ctx, o.ID, shop.Pending))
 	}, false},
-	{"Revive", "a refused one", claimedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.Revive(h.ctx, o, h.epoch, payBy))
+	{"Revive", "a refused order", claimedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return asList(h.Revive(h.ctx, o, h.epoch, payBy))
 	}, true},
-	{"Touch", "a pending one", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Touch", "a pending order", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Touch(h.ctx, []shop.ID{o.ID})
 	}, true},
 
-	{"OpenTrade", "of a pending one", pendingOrder, openTrade, false},
+	{"OpenTrade", "of a pending order", pendingOrder, openTrade, false},
 	{"OpenTrade", "again", openedOrder, openTrade, false},
-	{"EndTraded", "a pending one", openedOrder, endTraded, true},
-	{"EndTraded", "a paid one", paidOrder, endTraded, false},
-	{"Receive", "for a pending one", openedOrder, receive, true},
-	{"Receive", "again", paidOrder, receive, false},
-	{"Receive", "late", expiredOrder, receive, false},
+	{"EndTraded", "a pending order", openedOrder, endTraded, true},
+	{"EndTraded", "a paid order", paidOrder, endTraded, false},
+	{"Receive", "for a pending order", openedOrder, receivePayment, true},
+	{"Receive", "again", paidOrder, receivePayment, false},
+	{"Receive", "late", expiredOrder, receivePayment, false},
 	{"Receive", "a wrong amount", openedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.AmountFen++
-		return receive(h, o)
+		return receivePayment(h, o)
 	}, false},
-	{"ReviveLate", "one that had ended", latePaidOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.ReviveLate(h.ctx, o, h.epoch, payBy+9))
+	{"ReviveLate", "an order that had ended", latePaidOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return asList(h.ReviveLate(h.ctx, o, h.epoch, payBy+9))
 	}, true},
 
-	{"BeginRefund", "of a paid one", paidOrder, begin, true},
-	{"BeginRefund", "again", refundingOrder, begin, false},
-	{"RequestRefund", "of a paid one", paidOrder, ask, true},
-	{"RequestRefund", "again", refundRequestedOrder, ask, false},
-	{"RequestRefund", "after a no", refundDeclinedOrder, ask, true},
-	{"RequestRefund", "when it is under way", refundingOrder, ask, false},
-	{"DecideRefund", "yes", refundRequestedOrder, decide(true), true},
-	{"DecideRefund", "no", refundRequestedOrder, decide(false), true},
-	{"DecideRefund", "no again", refundDeclinedOrder, decide(false), false},
-	{"FinishRefund", "of a refunding one", refundingOrder, finish, true},
-	{"FinishRefund", "again", refundedOrder, finish, false},
+	{"BeginRefund", "of a paid order", paidOrder, beginRefund, true},
+	{"BeginRefund", "again", refundingOrder, beginRefund, false},
+	{"RequestRefund", "of a paid order", paidOrder, requestRefund, true},
+	{"RequestRefund", "again", refundRequestedOrder, requestRefund, false},
+	{"RequestRefund", "after a declined request", refundDeclinedOrder, requestRefund, true},
+	{"RequestRefund", "of a refunding order", refundingOrder, requestRefund, false},
+	{"DecideRefund", "an approval", refundRequestedOrder, decideRefund(true), true},
+	{"DecideRefund", "a refusal", refundRequestedOrder, decideRefund(false), true},
+	{"DecideRefund", "a repeated refusal", refundDeclinedOrder, decideRefund(false), false},
+	{"FinishRefund", "of a refunding order", refundingOrder, finishRefund, true},
+	{"FinishRefund", "again", refundedOrder, finishRefund, false},
 
-	{"ConfirmReceipt", "of a shipped one", shippedOrder, confirm, true},
-	{"ConfirmReceipt", "again", receivedOrder, confirm, false},
+	{"ConfirmReceipt", "of a shipped order", shippedOrder, confirmReceipt, true},
+	{"ConfirmReceipt", "again", receivedOrder, confirmReceipt, false},
 	{"FinishShipped", "a due order", shippedOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, _, err := h.FinishShipped(h.ctx, finishAt, finishAt+1, 1000)
 		return onlyOrder(o, got), err
@@ -243,10 +245,10 @@ var touchCases = []touchCase{
 
 	{"Order", "marked as published", expiredOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&o}))
-		return one(h.Order(h.ctx, o.ID))
+		return asList(h.Order(h.ctx, o.ID))
 	}, false},
 	{"Order", "read", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return one(h.Order(h.ctx, o.ID))
+		return asList(h.Order(h.ctx, o.ID))
 	}, false},
 	{"OrdersByID", "read", pendingOrder, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.OrdersByID(h.ctx, []shop.ID{o.ID})
@@ -281,11 +283,11 @@ func shippedOrder(h *testShop) shop.Order {
 }
 
 func receivedOrder(h *testShop) shop.Order {
-	got := val(confirm(h, shippedOrder(h)))(h.t)
+	got := val(confirmReceipt(h, shippedOrder(h)))(h.t)
 	return got[0]
 }
 
-func confirm(h *testShop, o shop.Order) ([]shop.Order, error) {
+func confirmReceipt(h *testShop, o shop.Order) ([]shop.Order, error) {
 	got, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
 	return []shop.Order{got}, err
 }
@@ -294,8 +296,8 @@ func onlyOrder(o shop.Order, all []shop.Order) []shop.Order {
 	return slices.DeleteFunc(all, func(other shop.Order) bool { return other.ID != o.ID })
 }
 
-// F1, F2: exactly the calls that create a new state, and Restamp, set changed_at. In every method that returns orders,
-// exactly these calls set Stamped in the result.
+// F1, F2: exactly the calls that create a new state, and Touch, set changed_at. In every method that returns orders,
+// exactly these calls set Touched in the result.
 func TestOnlyNewStatesTouchOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 1000)
@@ -306,7 +308,7 @@ func TestOnlyNewStatesTouchOrders(t *testing.T) {
 				h.setChangedAt(o.ID, longAgo)
 				o.Touched = !c.touches // the result does not depend on the argument
 				before := h.clock().At
-				got := val(c.do(h, o))(h.t)
+				got := val(c.call(h, o))(h.t)
 				if len(got) == 0 {
 					t.Fatal("no order was returned")
 				}
@@ -315,10 +317,10 @@ func TestOnlyNewStatesTouchOrders(t *testing.T) {
 						t.Errorf("order %s of %s: touched %v, want %v", order.ID, o.ID, order.Touched, c.touches)
 					}
 				}
-				if touched := len(onlyOrder(o, h.changed(o.User, before))) == 1; touched != c.touches {
+				if touched := len(onlyOrder(o, h.changedOrders(o.User, before))) == 1; touched != c.touches {
 					t.Errorf("the row is touched: %v, want %v", touched, c.touches)
 				}
-				if len(onlyOrder(o, h.changed(o.User, longAgo))) != 1 {
+				if len(onlyOrder(o, h.changedOrders(o.User, longAgo))) != 1 {
 					t.Error("the row's change time was lost")
 				}
 			})
@@ -346,5 +348,5 @@ func TestTouchCasesCoverAllMethods(t *testing.T) {
 			}
 		}
 	}
-	same(t, "(-methods +cases)", slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(known)))
+	wantEqual(t, "(-methods +cases)", slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(known)))
 }

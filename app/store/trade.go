@@ -26,7 +26,7 @@ type tradeRow struct {
 // pay.
 const firstCheck = 5 * time.Second
 
-// OpenTrade records, once, that the gateway is about to be contacted for a pending order of the user. It records
+// OpenTrade records once, before the gateway is contacted, that a pending order of the user has a trade. It records
 // nothing if the time to pay ends within margin of now. It returns the resulting row. ErrNoRow: no such order of this
 // user.
 func (s *Store) OpenTrade(
@@ -69,20 +69,20 @@ func checkSaleForTrade(ctx context.Context, tx bun.Conn, o *shop.Order) error {
 	return nil
 }
 
-// EndTraded sets pending orders, whose trades must be over, to cancelled or expired and returns their units to the
-// guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It returns all rows that
-// exist, in their new states.
+// EndTraded sets pending orders to cancelled or expired and returns their units to the guard, in one transaction per
+// 500 orders. The trades of these orders must have ended at the gateway. Orders of a sale whose row is locked stay
+// pending. EndTraded returns all existing rows, in their new states.
 func (s *Store) EndTraded(
 	ctx context.Context, ids []shop.ID, to shop.OrderState, now shop.Millis,
 ) ([]shop.Order, error) {
 	return s.endDue(ctx, ids, ending{to: to, at: now}, func(o *shop.Order) bool { return o.State == shop.Pending })
 }
 
-// endedShare is the divisor of the limit: ClaimTrades reserves limit/endedShare for trades whose time to pay is over.
+// endedShare: ClaimTrades reserves limit/endedShare places for trades whose time to pay has ended.
 const endedShare = 8
 
-// ClaimTrades returns due trades, the longest waiting first, and postpones their next check until the given instant.
-// Trades that can still be paid come first; the others get at least an eighth of the limit.
+// ClaimTrades returns due trades, the longest waiting first, and postpones their next check to `until`. Trades that can
+// still be paid come first; at least an eighth of the limit is reserved for the other trades.
 func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
@@ -106,7 +106,8 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit i
 	}), err
 }
 
-// lockDue reads and locks the due trades of one kind, the longest waiting first.
+// lockDue reads and locks due trades, the longest waiting first. ended selects trades whose time to pay has ended,
+// otherwise trades that can still be paid.
 func (s *Store) lockDue(
 	ctx context.Context, tx bun.Conn, ended bool, now shop.Millis, limit int,
 ) (rows []tradeRow, err error) {
@@ -115,8 +116,8 @@ func (s *Store) lockDue(
 	return rows, s.locking(q).Scan(ctx)
 }
 
-// CheckTrades sets the time of the next check of each trade, as of now; 0: no further check. Settled trades stay as
-// they are.
+// CheckTrades sets the time of the next check of each trade, as of now; 0: no further check. Settled trades do not
+// change.
 func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error {
 	if len(next) == 0 {
 		return nil
@@ -127,9 +128,9 @@ func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.
 	}
 	return s.inTx(ctx, "plan the next check of trades", func(tx bun.Conn) error {
 		for _, when := range slices.Sorted(maps.Keys(together)) {
-			for some := range slices.Chunk(together[when], idsAtOnce) {
+			for chunk := range slices.Chunk(together[when], idsAtOnce) {
 				_, err := exec(ctx, tx, "UPDATE trades SET check_at = ?, ended = (expires_at <= ?)"+
-					" WHERE order_id IN (?) AND check_at IS NOT NULL", nullIfZero(when), now, bun.List(some))
+					" WHERE order_id IN (?) AND check_at IS NOT NULL", nullIfZero(when), now, bun.List(chunk))
 				if err != nil {
 					return err
 				}

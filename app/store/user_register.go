@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxMailTokens limits the valid links of one kind per account. A link stays valid after two later requests, also
-	// those of another person.
+	// maxMailTokens limits the valid links of one kind per account. A link therefore stays valid after two later
+	// requests, even if another person sends them.
 	maxMailTokens = 3
-	// activationRepeatWindow is how long a repeated activation, whose reply was lost, returns the same result. It
-	// grants no access.
+	// activationRepeatWindow is how long a repeated activation, whose reply was lost, returns the same result. The
+	// result grants no access.
 	activationRepeatWindow = time.Minute
 )
 
@@ -53,7 +53,7 @@ func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailTo
 			}
 		}
 		err = insert(ctx, tx, rowOfUser(&u))
-		if isDuplicate(err) { // a repeated call sees the other registration
+		if isDuplicate(err) { // transient, because a repeated call finds the other registration
 			return fmt.Errorf("%w: another registration was faster: %w", shop.ErrTransient, err)
 		}
 		if err != nil {
@@ -78,8 +78,8 @@ func deleteUnusedTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 	return err
 }
 
-// AddMailToken adds a token. It deletes the oldest tokens of its kind beyond maxMailTokens. ErrNoRow: state or email
-// of the account differ from those of u.
+// AddMailToken adds a token. It deletes the oldest tokens of its kind beyond maxMailTokens. ErrNoRow: state or email of
+// the account differ from state or email in u.
 func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add an e-mail token", func(tx bun.Conn) error {
 		// Lock the account: a link belongs to the email and the state that the caller has read.
@@ -116,7 +116,7 @@ func addTokens(ctx context.Context, tx bun.Conn, tokens ...shop.MailToken) error
 	return nil
 }
 
-// Activate uses the token and activates its account, if its password hash is still the given one. A repeat within
+// Activate uses the token and activates its account, if the account still has the given password hash. A repeat within
 // activationRepeatWindow returns the same account. ErrNoRow: the token does not exist, is used or has expired, or the
 // account has changed.
 func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
@@ -149,12 +149,12 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 }
 
 // FirstLogIn deletes the guest tokens of an account, and returns the id that the account has from now on. If hash is
-// one of these tokens and the guest id has no account, the account takes the guest id. Only links refer to its former
-// id then, because the account was never used. ErrNoRow: the account is no longer active, or its password differs from
-// that of proven.
+// one of these tokens and the guest id has no account, the account takes the guest id. Only links can refer to the
+// former id, because the account was never used. ErrNoRow: the account is no longer active, or its password differs
+// from that in proven.
 func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID, hash string) (shop.ID, error) {
 	const guestTokens = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
-	var first bool // most logins are later ones, and need no transaction
+	var first bool // most logins are not the first login, and need no transaction
 	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+guestTokens+")", proven.ID).Scan(ctx, &first)
 	if err != nil || !first {
 		return proven.ID, wrap("read the guest of user "+proven.ID.String(), err)
@@ -189,7 +189,7 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID
 	})
 }
 
-// Reset uses the token, sets the password, voids unused links and revokes all devices. ErrNoRow: as for Activate.
+// Reset uses the token, sets the password, deletes unused links and revokes all devices. ErrNoRow: as for Activate.
 func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (shop.User, error) {
 		user, _, err := useToken(ctx, tx, hash, shop.TokenReset, now)
@@ -239,7 +239,8 @@ func liveToken(
 	return row, err
 }
 
-// usable reports whether a token can be used at the instant now, or its activation repeated.
+// usable reports whether a token can be used at the instant now. A used activation token can be used again for
+// activationRepeatWindow.
 func (r *mailTokenRow) usable(now shop.Millis) bool {
 	if r.UsedAt != nil {
 		return r.Kind == shop.TokenActivate && *r.UsedAt > now.Add(-activationRepeatWindow)
@@ -247,8 +248,8 @@ func (r *mailTokenRow) usable(now shop.Millis) bool {
 	return r.ExpiresAt > now
 }
 
-// useToken uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token does
-// not exist or is not valid.
+// useToken marks a token as used and returns its user. fresh is false for a repeated activation. ErrNoRow: the token
+// does not exist or is not valid.
 func useToken(
 	ctx context.Context, tx bun.Conn, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (user shop.ID, fresh bool, err error) {

@@ -58,7 +58,7 @@ func zeroIfNil[T any](v *T) (out T) {
 	return out
 }
 
-// UserByID reads one account in any state. ErrNoRow: the id is that of a guest, or unused.
+// UserByID reads one account in any state. ErrNoRow: the id belongs to a guest, or is unused.
 func (s *Store) UserByID(ctx context.Context, id shop.ID) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect(), "id = ?", id)
 	return u, wrap("read user "+id.String(), err)
@@ -125,8 +125,8 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	})
 }
 
-// SetPassword sets the password of an active account whose hash is still the old one. It deletes unused links, and
-// revokes all devices except the given one (0: all). ErrNoRow: no such active account with that hash.
+// SetPassword sets the password hash of an active account whose hash is still old. It deletes unused links, and revokes
+// all devices except the given one (0: all). ErrNoRow: no such active account with that hash.
 func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, except shop.ID) error {
 	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",

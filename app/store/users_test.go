@@ -36,7 +36,7 @@ func tokenOf(user shop.ID, kind shop.MailTokenKind) shop.MailToken {
 }
 
 // hash returns a text with the length of a hash.
-func hash(of string) string { return strings.Repeat("0", 64-len(of)) + of }
+func hash(text string) string { return strings.Repeat("0", 64-len(text)) + text }
 
 func newDevice(user shop.ID) shop.Device {
 	id := nextID()
@@ -55,7 +55,7 @@ func TestUserIsReadAsWritten(t *testing.T) {
 		byID, errID := s.UserByID(ctx, u.ID)
 		byEmail, errEmail := s.UserByEmail(ctx, u.Email)
 		must(t, errors.Join(errID, errEmail))
-		same(t, "(-want +got)", []shop.User{u, u}, []shop.User{byID, byEmail})
+		wantEqual(t, "(-want +got)", []shop.User{u, u}, []shop.User{byID, byEmail})
 		other := newUser()
 		other.Email = u.Email
 		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), shop.ErrTaken)
@@ -82,7 +82,7 @@ func TestRegisterReplacesOnlyPendingUsers(t *testing.T) {
 		wantErr(t, "another password", errOf(s.Activate(ctx, secondToken.Hash, "$other", userNow)), shop.ErrNoRow)
 		got := val(s.Activate(ctx, secondToken.Hash, sameEmail.Password, userNow+5))(t)
 		sameEmail.State, sameEmail.ActivatedAt = shop.UserActive, userNow+5
-		same(t, "(-want +got)", sameEmail, got)
+		wantEqual(t, "(-want +got)", sameEmail, got)
 		late, lateToken := pendingUser()
 		late.Email = sameEmail.Email
 		wantErr(t, "register with the e-mail of an account", s.Register(ctx, late, lateToken), shop.ErrTaken)
@@ -95,19 +95,19 @@ func TestMailTokenWorksOnce(t *testing.T) {
 		ctx := kit.Context(t)
 		u, activate := pendingUser()
 		must(t, s.Register(ctx, u, activate))
-		refused := func(what string, err error) {
+		wantNoRow := func(what string, err error) {
 			t.Helper()
 			wantErr(t, what, err, shop.ErrNoRow)
 		}
-		refused("a link that has ended", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
-		refused("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
-		refused("an invented link", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
+		wantNoRow("an expired link", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
+		wantNoRow("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
+		wantNoRow("an invented link", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
 		var g errgroup.Group
 		for range 4 { // users and their mail programs open links at the same moment
 			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, u.Password, userNow); return err })
 		}
 		must(t, g.Wait())
-		refused("a link that was used", errOf(s.Activate(ctx, activate.Hash, u.Password, userNow.Add(time.Hour/2))))
+		wantNoRow("a link that was used", errOf(s.Activate(ctx, activate.Hash, u.Password, userNow.Add(time.Hour/2))))
 
 		d := newDevice(u.ID)
 		u.State = shop.UserActive
@@ -118,9 +118,9 @@ func TestMailTokenWorksOnce(t *testing.T) {
 		if err != nil || got.Password != "$new" {
 			t.Fatalf("reset: %+v, %v", got, err)
 		}
-		refused("a reset link that was used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow)))
-		refused("a link that a later request has used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow-1)))
-		refused("the other link after a reset", errOf(s.Reset(ctx, second.Hash, "$newer", userNow)))
+		wantNoRow("a reset link that was used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow)))
+		wantNoRow("a link that a later request has used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow-1)))
+		wantNoRow("the other link after a reset", errOf(s.Reset(ctx, second.Hash, "$newer", userNow)))
 		if live, err := s.DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
 			t.Errorf("logged in after a reset: %+v, %v", live, err)
 		}
@@ -218,16 +218,16 @@ func TestRevokingDevicesRevokesTheirTokens(t *testing.T) {
 			if err != nil || len(found.Subjects) != len(want) {
 				t.Fatalf("%s: revoked %+v, %v; want %d", what, found, err, len(want))
 			}
-			have := map[shop.ID]bool{}
+			revoked := map[shop.ID]bool{}
 			for _, r := range found.Subjects {
-				have[r.Subject] = true
+				revoked[r.Subject] = true
 				life := r.Until.Sub(found.Now)
 				if life < shop.AccessLife-time.Minute || life > shop.AccessLife+2*time.Minute {
 					t.Errorf("%s: known for %v", what, life)
 				}
 			}
 			for _, d := range want {
-				if !have[d.ID] {
+				if !revoked[d.ID] {
 					t.Errorf("%s: device %s is not known as revoked", what, d.ID)
 				}
 			}

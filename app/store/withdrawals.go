@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// withdrawalRow is the row of a shop.Withdrawal.
+// withdrawalRow is the row of a shop.StockWithdrawal.
 type withdrawalRow struct {
 	bun.BaseModel `bun:"table:stock_operations"`
 
@@ -32,8 +32,8 @@ const maxWithdrawals = 200
 // withdrawalsPerGeneration exceeds the number of withdrawals in one generation of the database.
 const withdrawalsPerGeneration = 1_000_000
 
-// AddWithdrawal enters a pending withdrawal of units and returns it with its number. The raised version serialises
-// callers, so that numbers are assigned in order.
+// AddWithdrawal enters a pending withdrawal of units and returns it with its number. It raises the version of the
+// catalogue, whose row lock serialises callers, so that numbers are assigned in order.
 func (s *Store) AddWithdrawal(ctx context.Context, sale shop.ID, units int64) (shop.StockWithdrawal, error) {
 	return inTx(ctx, s, "request a withdrawal from sale "+sale.String(), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
@@ -82,8 +82,8 @@ func (s *Store) SettledWithdrawals(ctx context.Context, sale shop.ID) ([]shop.St
 }
 
 // SettleWithdrawal counts the units that Redis took under the epoch as withdrawn, once, and returns the withdrawal.
-// ErrStaleEpoch: Redis was recovered since, and decides again. The update of the sale requires the epoch: a recovery
-// that has started has raised it, and reads the sale afterwards (I8).
+// ErrStaleEpoch: Redis was recovered since then, and must decide again. The update of the sale requires the epoch,
+// because a recovery raises the epoch before it reads the sale (I8).
 func (s *Store) SettleWithdrawal(ctx context.Context, id, taken, epoch int64) (shop.StockWithdrawal, error) {
 	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		row, err := s.lockWithdrawal(ctx, tx, id)
@@ -109,7 +109,7 @@ func (s *Store) SettleWithdrawal(ctx context.Context, id, taken, epoch int64) (s
 	})
 }
 
-// unsettledReason returns the reason why the sale's row did not match.
+// unsettledReason returns an error with the reason why the update did not match the row of the sale.
 func unsettledReason(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int64) error {
 	var now int64
 	if err := tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?", sale).Scan(&now); err != nil {
@@ -121,8 +121,8 @@ func unsettledReason(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int64
 	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", shop.ErrPermanent, sale)
 }
 
-// RefuseWithdrawal ends a pending withdrawal of a sale that has left Redis permanently, because Redis will never decide
-// it. Otherwise it changes nothing.
+// RefuseWithdrawal refuses a pending withdrawal of a sale that has left Redis permanently, because Redis cannot decide
+// it any more. It changes no other withdrawal.
 func (s *Store) RefuseWithdrawal(ctx context.Context, id int64) (shop.StockWithdrawal, error) {
 	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockWithdrawal, error) {
 		row, err := s.lockWithdrawal(ctx, tx, id)

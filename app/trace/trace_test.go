@@ -13,16 +13,16 @@ type spanList struct {
 	spans []*Span
 }
 
-func (k *spanList) Record(s *Span) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.spans = append(k.spans, s)
+func (l *spanList) Record(s *Span) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spans = append(l.spans, s)
 }
 
 // A span reference is parsed as it was written; any other text is rejected.
 func TestParseSpanRefAcceptsOnlyItsTextForm(t *testing.T) {
 	t.Parallel()
-	tracer := &Tracer{Ratio: 1, To: &spanList{}}
+	tracer := &Tracer{Ratio: 1, Recorder: &spanList{}}
 	for range 100 {
 		span := tracer.Sample("socket", time.Now())
 		text := span.SpanRef.String()
@@ -37,7 +37,7 @@ func TestParseSpanRefAcceptsOnlyItsTextForm(t *testing.T) {
 		strings.Repeat("0", 32) + good[32:], good[:33] + strings.Repeat("0", 16),
 	} {
 		if read := ParseSpanRef(text); read != nil {
-			t.Errorf("%q is read as %v", text, read)
+			t.Errorf("%q is read as %v, want nil", text, read)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestSampleMatchesTheRatio(t *testing.T) {
 			}
 		}
 		if sampled < c.low || sampled > c.high {
-			t.Errorf("%+v samples %d of 10,000", c.tracer, sampled)
+			t.Errorf("%+v samples %d of 10,000, want %d to %d", c.tracer, sampled, c.low, c.high)
 		}
 	}
 }

@@ -2,14 +2,14 @@
 // reading the stream. A delivery is
 //
 //	POST the JSON of outbox.Message
-//	Stampede-Delivery: <order>-<rev>            the same for a repeat: deliveries come at least once
+//	Stampede-Delivery: <order>-<rev>            a repeat has the same value; each message is delivered at least once
 //	Stampede-Timestamp: <Unix seconds>
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
 //
 // A receiver checks the signature over the raw bytes, rejects timestamps that are minutes old, and returns any 2xx once
 // it has stored the order. The order is delivered again after 401, 403, 408, 425, 429, 5xx, or ten seconds without a
-// response. Retry-After sets the delay (1 s to 5 min). Any other 4xx quarantines it until an operator replays it
-// (command `stampede backoffice`).
+// response. Retry-After sets the delay (1 s to 5 min). Any other 4xx quarantines the delivery until an operator replays
+// it (command `stampede backoffice`).
 package webhook
 
 import (
@@ -31,9 +31,10 @@ import (
 
 const (
 	deliveryTimeout = 10 * time.Second // for one delivery, from the dial to the last byte of the response
-	// maxIdle is the limit of idle connections, about the number of concurrent deliveries.
+	// maxIdle is the maximum number of idle connections, about the number of concurrent deliveries.
 	maxIdle = 16
-	// maxResponse is the limit of bytes read from a response body, so that the connection can be used again.
+	// maxResponse is the maximum number of bytes that are read from a response body. A body that is read to its end
+	// allows the reuse of the connection.
 	maxResponse = 64 << 10
 )
 
@@ -45,7 +46,7 @@ type Sender struct {
 	now     func() time.Time
 }
 
-// New creates a sender. It does not follow redirects: the signature is meant for this address.
+// New creates a sender. The sender does not follow redirects: the signature is meant for this address.
 func New(address string, secret []byte) *Sender {
 	return &Sender{
 		address: address, secret: secret, now: time.Now,
@@ -59,8 +60,9 @@ func New(address string, secret []byte) *Sender {
 	}
 }
 
-// Deliver posts one order. nil: the receiver has accepted it. outbox.ErrRejected: permanently rejected.
-// *outbox.PauseError: the receiver accepts nothing at the moment. Any other error: retry.
+// Deliver posts one order. It returns nil if the receiver has accepted the order, and outbox.ErrRejected if the
+// receiver has permanently rejected it. *outbox.PauseError means that the receiver accepts no orders at the moment.
+// After any other error, the order must be delivered again.
 func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 	body, err := json.Marshal(&p)
 	if err != nil {
@@ -81,11 +83,11 @@ func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 		return fmt.Errorf("deliver order %s: %w", p.Order, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, maxResponse) // usually shorter
+	_, _ = io.CopyN(io.Discard, response.Body, maxResponse) // most bodies are shorter than maxResponse
 	return s.outcome(p.Order, response)
 }
 
-// outcome maps a response to the result for this posting and the following ones.
+// outcome maps a response to the result of Deliver.
 func (s *Sender) outcome(order shop.ID, response *http.Response) error {
 	statusErr := fmt.Errorf("the receiver responded to order %s with %s", order, response.Status)
 	after, ok := s.retryAfter(response.Header.Get("Retry-After"))

@@ -18,7 +18,7 @@ import (
 
 var secret = []byte("0123456789abcdef0123456789abcdef")
 
-func receiver(t *testing.T, status int) (*Sender, *[]*http.Request, *[][]byte) {
+func newReceiver(t *testing.T, status int) (*Sender, *[]*http.Request, *[][]byte) {
 	t.Helper()
 	var requests []*http.Request
 	var bodies [][]byte
@@ -40,7 +40,7 @@ func receiver(t *testing.T, status int) (*Sender, *[]*http.Request, *[][]byte) {
 // A delivery is signed over timestamp and body, and identified by order and rev.
 func TestDeliveryIsSigned(t *testing.T) {
 	t.Parallel()
-	s, requests, bodies := receiver(t, http.StatusNoContent)
+	s, requests, bodies := newReceiver(t, http.StatusNoContent)
 	s.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
 	p := outbox.Message{
 		Order: 7301444480512000257, Rev: 4, State: shop.Refunded, Sale: 5, User: 6, AmountFen: 9800,
@@ -77,21 +77,21 @@ func TestSignatureIsStable(t *testing.T) {
 	}
 }
 
-// 2xx is success. Most 4xx reject this order, some concern the sender, and all other status codes concern the receiver.
+// Most 4xx reject this order. 401, 403 and 429 pause the delivery. All other codes except 2xx are retried.
 func TestStatusCodeDeterminesTheOutcome(t *testing.T) {
 	t.Parallel()
-	const no, pause, retry = "rejected", "pause", "retry"
+	const rejected, pause, retry = "rejected", "pause", "retry"
 	for status, want := range map[int]string{
-		400: no, 404: no, 409: no, 410: no, 413: no, 422: no,
+		400: rejected, 404: rejected, 409: rejected, 410: rejected, 413: rejected, 422: rejected,
 		401: pause, 403: pause, 429: pause, 408: retry, 425: retry, 301: retry, 500: retry, 502: retry, 503: retry,
 	} {
-		s, requests, _ := receiver(t, status)
+		s, requests, _ := newReceiver(t, status)
 		err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2})
 		var paused *outbox.PauseError
 		got := retry
 		switch {
 		case errors.Is(err, outbox.ErrRejected):
-			got = no
+			got = rejected
 		case errors.As(err, &paused):
 			got = pause
 		}
@@ -135,17 +135,17 @@ func TestRetryAfterSetsThePause(t *testing.T) {
 // The limit of the response body applies to decompressed bytes. The test is not parallel, because it measures
 // allocations of the whole process.
 func TestResponseIsLimitedAfterDecompression(t *testing.T) {
-	cut := make(chan bool, 1)
+	aborted := make(chan bool, 1)
 	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		packer, zeros := gzip.NewWriter(w), make([]byte, 1<<20)
 		for range 4096 { // 4 GB
 			if _, err := packer.Write(zeros); err != nil {
-				cut <- true
+				aborted <- true
 				return
 			}
 		}
-		cut <- false
+		aborted <- false
 	}))
 	t.Cleanup(bomb.Close)
 	s := New(bomb.URL, secret)
@@ -154,7 +154,7 @@ func TestResponseIsLimitedAfterDecompression(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2})
 	runtime.ReadMemStats(&after)
-	if spent := after.TotalAlloc - before.TotalAlloc; err != nil || spent > 16<<20 || !<-cut {
+	if spent := after.TotalAlloc - before.TotalAlloc; err != nil || spent > 16<<20 || !<-aborted {
 		t.Errorf("got %d bytes allocated, %v; want at most 16 MiB and an unread rest of the response", spent, err)
 	}
 }

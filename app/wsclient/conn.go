@@ -27,7 +27,7 @@ type Conn struct {
 	dialer Dialer
 	socket *websocket.Conn
 	done   chan struct{} // closed when the reading goroutine ends
-	err    error         // reason; written before done is closed
+	err    error         // reason of the end; written before done is closed
 
 	writing sync.Mutex // one frame at a time
 
@@ -144,7 +144,8 @@ func (c *Conn) extendDeadline() {
 	}
 }
 
-// deliver passes a frame to Seen, and then to the waiting call or to the other callback.
+// deliver passes a frame to Dialer.Seen. Then it passes a reply to the waiting call, and any other frame to
+// Dialer.OnFrame.
 func (c *Conn) deliver(f *Frame) {
 	reply := c.matchReply(f)
 	if c.dialer.Seen != nil {
@@ -158,8 +159,8 @@ func (c *Conn) deliver(f *Frame) {
 	}
 }
 
-// matchReply finds the request of a reply and the call that waits for it. The cursor moves here, in the order of the
-// wire. So the cursor of hello cannot overwrite the cursor of an event that follows it.
+// matchReply finds the request of a reply and the call that waits for the reply. It also advances the cursor. All
+// frames pass here in the order of the wire, so the cursor of hello cannot overwrite the cursor of a later event.
 func (c *Conn) matchReply(f *Frame) (reply chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,9 +18,9 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// dial opens a socket to a server that replies to each op with the frames of its function; with nil it closes. The
-// channel receives events and the replies that no call waits for.
-func dial(t *testing.T, d Dialer, say func(r Request) []string) (*Conn, <-chan *Frame) {
+// dial opens a socket to a server that replies to each op with the frames of the function reply. If reply returns nil,
+// the server closes the socket. The channel receives events and the replies without a waiting call.
+func dial(t *testing.T, d Dialer, reply func(r Request) []string) (*Conn, <-chan *Frame) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		socket, err := (&websocket.Upgrader{Subprotocols: []string{Subprotocol}}).Upgrade(w, r, nil)
@@ -34,7 +34,7 @@ func dial(t *testing.T, d Dialer, say func(r Request) []string) (*Conn, <-chan *
 			if socket.ReadJSON(&r) != nil {
 				return
 			}
-			frames := say(r)
+			frames := reply(r)
 			for _, frame := range frames {
 				_ = socket.WriteMessage(Text, []byte(frame))
 			}
@@ -55,13 +55,15 @@ func dial(t *testing.T, d Dialer, say func(r Request) []string) (*Conn, <-chan *
 	return c, received
 }
 
-func ok(r Request, members string) string { return fmt.Sprintf(`{"id":%d,"ok":{%s}}`, r.ID, members) }
+func okFrame(r Request, members string) string {
+	return fmt.Sprintf(`{"id":%d,"ok":{%s}}`, r.ID, members)
+}
 
-func failed(r Request, code shop.Code) string {
+func errorFrame(r Request, code shop.Code) string {
 	return fmt.Sprintf(`{"id":%d,"error":{"code":%q,"message":"no","retry_ms":1}}`, r.ID, code)
 }
 
-func event(cursor string) string {
+func orderFrame(cursor string) string {
 	return fmt.Sprintf(`{"ev":"order","cursor":%q,"order":{"id":"7","sale":"5","state":"pending","rev":1}}`, cursor)
 }
 
@@ -76,10 +78,10 @@ func TestRepliesReachTheirCalls(t *testing.T) {
 			return []string{}
 		case Buy:
 			return []string{
-				event("c-1"), ok(r, `"order":"7","ticket":3,"state":"reserved"`), event("c-2"), ok(first, ""),
+				orderFrame("c-1"), okFrame(r, `"order":"7","ticket":3,"state":"reserved"`), orderFrame("c-2"), okFrame(first, ""),
 			}
 		default:
-			return []string{failed(r, shop.NotFound)}
+			return []string{errorFrame(r, shop.NotFound)}
 		}
 	})
 	if err := c.Send(Request{Op: Watch, Slot: 9}); err != nil {
@@ -108,7 +110,7 @@ func TestRepliesReachTheirCalls(t *testing.T) {
 func TestHelloDoesNotOverwriteNewerCursor(t *testing.T) {
 	t.Parallel()
 	c, received := dial(t, Dialer{}, func(r Request) []string {
-		return []string{ok(r, `"cursor":"c-5","missed":[`+event("c-4")+`]`), event("c-6")}
+		return []string{okFrame(r, `"cursor":"c-5","missed":[`+orderFrame("c-4")+`]`), orderFrame("c-6")}
 	})
 	welcome, err := c.Hello("token", "c-3")
 	if err != nil || welcome.Cursor != "c-5" || len(welcome.Missed) != 1 || welcome.Missed[0].Cursor != "c-4" {
@@ -126,9 +128,9 @@ func TestBuyUntilKnownRepeatsWithTheSameKey(t *testing.T) {
 	var keys []string
 	c, _ := dial(t, Dialer{}, func(r Request) []string {
 		if keys = append(keys, r.Key); len(keys) < 3 {
-			return []string{failed(r, []shop.Code{shop.Busy, shop.RateLimited}[len(keys)-1])}
+			return []string{errorFrame(r, []shop.Code{shop.Busy, shop.RateLimited}[len(keys)-1])}
 		}
-		return []string{ok(r, `"order":"7","state":"pending"`)}
+		return []string{okFrame(r, `"order":"7","state":"pending"`)}
 	})
 	receipt, err := c.BuyUntilKnown(5, 1, "the-key")
 	if err != nil || receipt.Order != 7 || fmt.Sprint(keys) != "[the-key the-key the-key]" {
@@ -143,7 +145,7 @@ func TestPendingCallReturnsErrNoReplyWhenSocketEnds(t *testing.T) {
 		silence time.Duration
 		frames  []string
 		code    int
-		frame   bool // the frame is unreadable
+		frame   bool // whether the connection ends with ErrFrame
 	}{
 		"closed by the server": {code: 4000},
 		"an unreadable frame":  {frames: []string{"rubbish"}, frame: true},

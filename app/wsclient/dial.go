@@ -16,16 +16,17 @@ import (
 // Dialer configures how sockets are opened and which functions receive the frames. With the zero value, only calls
 // receive replies.
 type Dialer struct {
-	// The callback for every event, and for every reply without a waiting call. It receives one frame at a time. The
-	// connection reads no frames meanwhile, so the callback must not make calls on it; it may use Send.
+	// OnFrame is the callback for every event, and for every reply without a waiting call. It receives one frame at a
+	// time. The connection reads no frames while OnFrame runs, so OnFrame may use Conn.Send but must not wait for a
+	// reply.
 	OnFrame func(*Frame)
-	// Seen receives every frame first, including replies to waiting calls.
+	// Seen receives every frame before OnFrame or the waiting call receives it.
 	Seen    func(*Frame)
-	Origin  string        // of a page, "http://host:port"; "": no Origin header
+	Origin  string        // origin of a page, "http://host:port"; "": no Origin header
 	TLS     *tls.Config   // for https
 	From    net.Addr      // local address; nil: the kernel chooses
-	Timeout time.Duration // of the handshake; 0: 20 s
-	Silence time.Duration // closes a connection without any frame or ping for this time; 0: never
+	Timeout time.Duration // time limit of the handshake; 0: 20 s
+	Silence time.Duration // a connection without any frame or ping for this time is closed; 0: no limit
 }
 
 // Refused is a handshake that the server, or a proxy in front of it, rejected. The body is readable up to 1 KB.

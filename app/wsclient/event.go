@@ -55,7 +55,7 @@ type SaleEvent struct {
 type OrderEvent struct {
 	Ev     string     `json:"ev"`
 	Cursor string     `json:"cursor"`
-	Key    string     `json:"key"` // of the buy
+	Key    string     `json:"key"` // key of the buy
 	Order  shop.Order `json:"order"`
 }
 
@@ -69,7 +69,7 @@ type NoticeEvent struct {
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
-// ByeEvent precedes the close of the socket with this code. For 4000–4499 the client reconnects after the pause.
+// ByeEvent precedes the close of the socket with this code. For 4000–4499 the client reconnects after RetryMS.
 type ByeEvent struct {
 	Ev      string `json:"ev"`
 	Code    int    `json:"code"`

@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// ErrFrame ends a connection whose server sent a frame outside this protocol.
+// ErrFrame is the reason for the end of a connection whose server sent a frame outside this protocol.
 var ErrFrame = errors.New("unreadable frame")
 
 // Frame is one frame of the server: an event, or the reply to an op, which succeeded or was refused.
@@ -16,7 +16,7 @@ type Frame struct {
 	Ev    string // name of the event; "" in a reply
 	Event any    // *TickEvent, *SlotEvent, …; nil in a reply, and in unknown events, which clients ignore
 
-	ID      int64           // of the op; 0 in the reply to unreadable input
+	ID      int64           // id of the op; 0 in the reply to unreadable input
 	OK      json.RawMessage // result of the op; nil when it was refused
 	Error   *shop.Error     // reason of a refusal; otherwise nil
 	Request Request         // request of the reply, if the connection stores it
@@ -36,8 +36,8 @@ func Parse(text []byte) (*Frame, error) {
 	switch {
 	case err != nil:
 	case f.Ev != "":
-		if blank := events[f.Ev]; blank != nil {
-			f.Event = blank()
+		if newEvent := events[f.Ev]; newEvent != nil {
+			f.Event = newEvent()
 			err = json.Unmarshal(text, f.Event)
 		}
 	case head.ID == nil || (f.OK == nil) == (f.Error == nil):

@@ -42,12 +42,12 @@ func (c *Conn) Time(t0 json.Number) (RoundTrip, error) {
 	return Call[RoundTrip](c, Request{Op: Time, T0: t0})
 }
 
-// Watch starts watching a slot and single sales; without arguments, the current slot.
+// Watch starts watching a slot and single sales. Slot 0 without sales is the current slot.
 func (c *Conn) Watch(slot shop.ID, sales ...shop.ID) (catalog.WatchView, error) {
 	return Call[catalog.WatchView](c, Request{Op: Watch, Slot: slot, Sales: sales})
 }
 
-// Unwatch stops watching a slot and single sales; without arguments, everything.
+// Unwatch stops watching a slot and single sales. Slot 0 without sales stops watching everything.
 func (c *Conn) Unwatch(slot shop.ID, sales ...shop.ID) error {
 	_, err := c.Do(Request{Op: Unwatch, Slot: slot, Sales: sales})
 	return err
@@ -67,7 +67,7 @@ func (c *Conn) BuyUntilKnown(sale shop.ID, qty int, key string) (receipt order.R
 	return receipt, err
 }
 
-// RequestPass requests a pass. The reply contains the pass or the task that comes first.
+// RequestPass requests a pass. The reply contains the pass, or the task that must be solved first.
 func (c *Conn) RequestPass(sale shop.ID) (admission.PassResult, error) {
 	return Call[admission.PassResult](c, Request{Op: Pass, Sale: sale})
 }
@@ -115,7 +115,7 @@ func (c *Conn) Refund(o shop.ID, reason string) (State, error) {
 	return Call[State](c, Request{Op: Refund, Order: o, Reason: reason})
 }
 
-// Orders returns the orders older than the given one, newest first; 0: the newest orders.
+// Orders returns the orders before the given order, newest first. Order 0 gives the newest orders.
 func (c *Conn) Orders(before shop.ID) (Page, error) {
 	return Call[Page](c, Request{Op: Orders, Before: before})
 }
@@ -137,8 +137,8 @@ func (c *Conn) LeaveBoard() error {
 	return err
 }
 
-// RetryOnCodes calls do until it returns no error with one of the codes, 200 times at most. It waits for the server's
-// retry_ms between calls.
+// RetryOnCodes calls the function `do` until it returns no error with one of the codes, 200 times at most. It waits for
+// the server's `retry_ms` between calls.
 func (c *Conn) RetryOnCodes(do func() error, codes ...shop.Code) (err error) {
 	for range 200 {
 		var refused *shop.Error

@@ -51,7 +51,7 @@ type Request struct {
 	Sales   []shop.ID     `json:"sales,omitempty"`  // watch, unwatch
 	Sale    shop.ID       `json:"sale,omitzero"`    // buy, pass, solve, orders
 	Qty     int           `json:"qty,omitempty"`    // buy
-	Key     string        `json:"key,omitempty"`    // buy: identifies one buy attempt; repeats use the same key
+	Key     string        `json:"key,omitempty"`    // buy: identifies one buy attempt; a repeat has the same key
 	Address *shop.Address `json:"address,omitempty"`
 	Pass    string        `json:"pass,omitempty"`
 	Task    string        `json:"task,omitempty"`   // solve: id of the task
@@ -59,7 +59,7 @@ type Request struct {
 	Order   shop.ID       `json:"order,omitzero"`   // cancel, pay, refund
 	Via     string        `json:"via,omitempty"`    // pay: page, wap, app or qr
 	Reason  string        `json:"reason,omitempty"` // refund
-	Before  shop.ID       `json:"before,omitzero"`  // orders: older than this one
+	Before  shop.ID       `json:"before,omitzero"`  // orders: only orders older than this order
 	Limit   int           `json:"limit,omitempty"`  // orders
 	On      *bool         `json:"on,omitempty"`     // board
 

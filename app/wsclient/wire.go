@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// WebSocket framing by hand (RFC 6455). It serves the load generator, whose thousands of sockets have no goroutines and
-// buffers, and tests that control each sent byte.
+// This file has WebSocket framing (RFC 6455) without a library. It serves the load generator, whose thousands of
+// sockets have no goroutines and no buffers of their own, and tests that control each sent byte.
 
 // Opcodes of WebSocket frames.
 const (

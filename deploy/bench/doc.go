@@ -8,7 +8,7 @@
 //	orders     complete orders in a fresh shop: memory and log of Redis per order
 //	sockets    time, buy, soldout, burst over 10,000 sockets; then buy on a node with one script call per buy; buys
 //	           with and without a flood of forged payment notifications, and of log ins
-//	chain      complete orders, at full speed and at half of it; then on a node that handles everything one by one
+//	chain      complete orders at full and at half speed; then on a node that handles each buy and order separately
 //	crowd      buys with 1,000 and with 18,000 sockets; then 18,000 sockets: memory, ticks, reconnects after a drop
 //
 // The buys of `sockets` go to nodes with the role api alone, so that the step measures reservations only. A node with

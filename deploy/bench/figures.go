@@ -36,21 +36,21 @@ func (r *Round) figures() figures {
 	return f
 }
 
-func (f figures) add(of string, r *load.Result) {
-	f[of+"per_second"] = r.PerSec
+func (f figures) add(prefix string, r *load.Result) {
+	f[prefix+"per_second"] = r.PerSec
 	for name, value := range r.Figures {
-		f[of+name] = value
+		f[prefix+name] = value
 	}
 	if r.Latency != nil {
-		f[of+"p99_ms"] = r.Latency.P99
+		f[prefix+"p99_ms"] = r.Latency.P99
 	}
 	if r.Order != nil {
-		f[of+"order_p99_ms"] = r.Order.P99
+		f[prefix+"order_p99_ms"] = r.Order.P99
 	}
 }
 
 // of returns the figure with this name; NaN if this round lacks it.
-func (f figures) of(name string) float64 {
+func (f figures) get(name string) float64 {
 	if value, ok := f[name]; ok {
 		return value
 	}
@@ -58,10 +58,10 @@ func (f figures) of(name string) float64 {
 }
 
 // values returns the finite values of the rounds, the smallest first.
-func values(rounds []Round, of func(f figures) float64) []float64 {
+func values(rounds []Round, prefix func(f figures) float64) []float64 {
 	var all []float64
 	for i := range rounds {
-		if v := of(rounds[i].figures()); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if v := prefix(rounds[i].figures()); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			all = append(all, v)
 		}
 	}
@@ -71,7 +71,7 @@ func values(rounds []Round, of func(f figures) float64) []float64 {
 
 // median returns the median of a figure over the rounds; NaN if no round has it.
 func median(rounds []Round, name string) float64 {
-	return middle(values(rounds, func(f figures) float64 { return f.of(name) }))
+	return middle(values(rounds, func(f figures) float64 { return f.get(name) }))
 }
 
 // middle returns the median of sorted values; NaN if there are no values.

@@ -14,8 +14,8 @@ import (
 // machinesFile stores the latest ratios of each machine, next to the rounds.
 const machinesFile = "machines.json"
 
-// MachineFigures are the medians of the ratios on one machine. Rates depend on the machine, ratios less; figures of
-// several machines show by how much.
+// MachineFigures are the medians of the ratios on one machine. Rates depend on the machine; ratios depend on it
+// less. Figures of several machines show the difference.
 type MachineFigures struct {
 	Machine  string             `json:"machine"`
 	Revision string             `json:"revision,omitempty"`

@@ -17,7 +17,7 @@ type flags struct {
 	bin    string // folder with stampede, stampede-bench and the test binaries
 	out    string // folder of the results
 	rounds int
-	scale  float64 // of crowds and times; the bars apply to 1
+	scale  float64 // factor for crowd sizes and times; the bars apply to scale 1
 	render bool
 	old    string // folder with an older stampede, to measure both in turns
 	pairs  int

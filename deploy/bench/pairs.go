@@ -11,8 +11,8 @@ import (
 	"stampede/app/load"
 )
 
-// crowdInterval is the interval of the pairs that also run the crowd scenarios. These take longer than all other steps
-// together.
+// crowdInterval is the interval of the pairs that also run the crowd scenarios. These scenarios take longer than all
+// other steps together.
 const crowdInterval = 3
 
 // side is one of the two programs that run in turns.
@@ -77,8 +77,8 @@ func pairs(ctx context.Context, f flags) error {
 	return err
 }
 
-// pairSide measures the chain, then a node with the role api alone, each on a fresh node. With crowd it also measures
-// the idle sockets and the reconnects of a full house.
+// pairSide measures the chain, then a node with the role api alone, each on a fresh node. If crowd is set, it also
+// measures idle sockets and reconnects with crowdSockets sockets.
 func (r *runner) pairSide(ctx context.Context, crowd bool) (found figures, err error) {
 	r.round.Steps = make(map[string][]load.Result)
 	if r.shop, err = r.stores.openShop(ctx, r.round.Number); err != nil {
@@ -92,7 +92,7 @@ func (r *runner) pairSide(ctx context.Context, crowd bool) (found figures, err e
 		err = r.reservations(ctx)
 	}
 	if err == nil && crowd {
-		err = r.on(ctx, allRoles, func(n *node) error {
+		err = r.withNode(ctx, allRoles, func(n *node) error {
 			_, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.socketsFlag(crowdSockets), r.durationFlag(longTime))
 			return err
 		})
@@ -114,13 +114,13 @@ func compare(old, fresh *side) []byte {
 	for _, c := range comparisons {
 		var before, after, ratios []float64
 		for i := range old.found {
-			was, measured := old.found[i][c.figure]
+			oldValue, measured := old.found[i][c.figure]
 			if !measured {
 				continue
 			}
-			is := fresh.found[i][c.figure]
-			before, after = append(before, was), append(after, is)
-			ratios = append(ratios, is/was)
+			newValue := fresh.found[i][c.figure]
+			before, after = append(before, oldValue), append(after, newValue)
+			ratios = append(ratios, newValue/oldValue)
 		}
 		for _, all := range [][]float64{before, after, ratios} {
 			slices.Sort(all)

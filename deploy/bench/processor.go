@@ -11,7 +11,7 @@ var costMetrics = []string{
 }
 
 // costs are the ops whose processor time is listed separately, by step and scenario.
-var costs = []struct{ name, of string }{
+var costs = []struct{ name, prefix string }{
 	{"order, from the buy to its event (chain)", "chain/chain "},
 	{"order of the simple chain", "chain-simple/chain "},
 	{"reserved buy", "sockets/buy "},
@@ -21,25 +21,25 @@ var costs = []struct{ name, of string }{
 }
 
 // totalProcessorTime returns the processor time of all processes per op; NaN if one process was not measured.
-func totalProcessorTime(of string) func(f figures) float64 {
+func totalProcessorTime(prefix string) func(f figures) float64 {
 	return func(f figures) float64 {
 		sum := 0.0
 		for _, costMetric := range costMetrics {
-			sum += f.of(of + costMetric)
+			sum += f.get(prefix + costMetric)
 		}
 		return sum
 	}
 }
 
-// processorTime renders one line per op. Rates vary with the machine and the hour, processor time much less: use it to
-// compare versions.
+// processorTime renders one line per op. Processor time varies much less than rates with the machine and the hour, so
+// it is better for comparing versions.
 func processorTime(b *bytes.Buffer, rounds []Round) {
 	for _, c := range costs {
 		fmt.Fprintf(b, "| %s |", c.name)
 		for _, costMetric := range costMetrics {
-			fmt.Fprintf(b, " %s |", digits(median(rounds, c.of+costMetric), 1))
+			fmt.Fprintf(b, " %s |", digits(median(rounds, c.prefix+costMetric), 1))
 		}
-		all := values(rounds, totalProcessorTime(c.of))
+		all := values(rounds, totalProcessorTime(c.prefix))
 		spread := ""
 		if len(all) > 0 {
 			spread = digits(all[0], 1) + "–" + digits(all[len(all)-1], 1)

@@ -27,11 +27,12 @@ type Round struct {
 	DrainedPerSec float64 `json:"drained_per_second"`
 	// total processor time of Redis over the chain, per order
 	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`
-	// growth of its append-only file (KB) and of its data (bytes) per order, if reservations become rows at once
+	// growth of the append-only file (KB) and of the data (bytes) of Redis per order, if reservations become rows at
+	// once
 	RedisLogPerOrder   float64 `json:"redis_log_kb_per_order"`
 	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"`
-	// growth of its data from the empty shop to the end of the chain, per order of the round; most of these orders
-	// waited for a worker while buyers continued to buy
+	// growth of the data of Redis from the empty shop to the end of the chain, per order of the round; most of these
+	// orders waited for a worker while buyers continued to buy
 	RedisBytesAfterBacklog float64 `json:"redis_bytes_per_open_order_after_a_jam"`
 }
 

@@ -40,7 +40,7 @@ func TestSmallestRoundMeasuresItsFigures(t *testing.T) {
 	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
 		t.Fatal(err)
 	}
-	err = r.on(ctx, allRoles, func(n *node) error {
+	err = r.withNode(ctx, allRoles, func(n *node) error {
 		if _, _, _, err := r.loadChain(ctx, n, "chain", longTime); err != nil {
 			return err
 		}
@@ -50,11 +50,11 @@ func TestSmallestRoundMeasuresItsFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"chain/chain per_second", "chain/chain order_p99_ms"} {
-		if got := round.figures().of(name); !(got > 0) {
-			t.Errorf("%s is %v", name, got)
+		if got := round.figures().get(name); !(got > 0) {
+			t.Errorf("%s is %v, want more than 0", name, got)
 		}
 	}
-	if all := values([]Round{*round}, totalProcessorTime(costs[0].of)); len(all) != 1 || all[0] <= 0 {
+	if all := values([]Round{*round}, totalProcessorTime(costs[0].prefix)); len(all) != 1 || all[0] <= 0 {
 		t.Errorf("processor time of every process: %v", all)
 	}
 	if err := r.shop.close(ctx); err != nil {

@@ -77,7 +77,7 @@ type setup struct {
 }
 
 // on starts a server, calls work, and stops the server.
-func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) error {
+func (r *runner) withNode(ctx context.Context, s setup, work func(n *node) error) error {
 	n, err := r.start(ctx, s.program, s.settings...)
 	if err != nil {
 		return err
@@ -85,11 +85,11 @@ func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) erro
 	return errors.Join(work(n), n.stop())
 }
 
-// runAlone runs scenarios on a server that it starts for them only.
+// runAlone runs scenarios on a server that it starts only for these scenarios.
 func (r *runner) runAlone(
 	ctx context.Context, s setup, step string, scenarios []string, args ...string,
 ) error {
-	return r.on(ctx, s, func(n *node) error {
+	return r.withNode(ctx, s, func(n *node) error {
 		_, err := r.load(ctx, n, step, scenarios, args...)
 		return err
 	})
@@ -113,7 +113,7 @@ var (
 // orders measures the memory and the log of Redis per order in a fresh shop, without a backlog: each reservation
 // becomes a row at once.
 func (r *runner) orders(ctx context.Context) error {
-	return r.on(ctx, allRoles, func(n *node) error {
+	return r.withNode(ctx, allRoles, func(n *node) error {
 		found, before, after, err := r.loadChain(ctx, n, "orders", 2*longTime)
 		if err != nil {
 			return err
@@ -140,8 +140,8 @@ func (r *runner) loadChain(ctx context.Context, n *node, step string, duration t
 	return all[0], before, after, err
 }
 
-// sockets measures a node with the role api alone. The baselines are the limit of its own sockets and one script call
-// per buy. Then it measures the floods.
+// sockets measures a node with the role api alone. The baselines are `time` ops over the same sockets and one script
+// call per buy. Then it measures the floods.
 func (r *runner) sockets(ctx context.Context) error {
 	err := r.reservations(ctx)
 	if err == nil {
@@ -154,20 +154,20 @@ func (r *runner) sockets(ctx context.Context) error {
 	return err
 }
 
-// reservations measures a node with the role api alone; the baseline is the limit of its own sockets.
+// reservations measures a node with the role api alone; the baseline is `time` ops over the same sockets.
 func (r *runner) reservations(ctx context.Context) error {
 	return r.runAlone(ctx, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
 		r.socketsFlag(manySockets), r.durationFlag(longTime), "--no-wait")
 }
 
-// floods measures how much a flood of forged payment notifications, and one of log ins, slows buys. The crowd is large
-// enough to keep the node busy: each socket may send 20 ops a second at most.
+// floods measures how much a flood of forged payment notifications, and a flood of logins, slows buys. The crowd is
+// large enough to keep the node busy: each socket may send 20 ops a second at most.
 func (r *runner) floods(ctx context.Context) error {
 	keys, err := sim.NewKeys()
 	if err != nil {
 		return err
 	}
-	// Nothing listens there: a forged notification causes no request to the gateway.
+	// No server listens at this address: a forged notification causes no request to the gateway.
 	if r.shop.settings, err = keys.Environ("http://127.0.0.1:1"); err != nil {
 		return err
 	}
@@ -176,10 +176,10 @@ func (r *runner) floods(ctx context.Context) error {
 		r.durationFlag(floodTime), "--no-wait")
 }
 
-// chain drains the backlog of the previous step, then measures complete orders: at full speed, at half of it, and one
-// by one.
+// chain drains the backlog of the previous step, then measures complete orders: at full speed, at half
+// speed, and on a node that handles each order separately.
 func (r *runner) chain(ctx context.Context) error {
-	err := r.on(ctx, allRoles, func(n *node) error {
+	err := r.withNode(ctx, allRoles, func(n *node) error {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
@@ -199,11 +199,11 @@ func (r *runner) chain(ctx context.Context) error {
 	return r.runAlone(ctx, simpleAll, "chain-simple", []string{"chain"}, r.socketsFlag(chainSockets), r.durationFlag(longTime))
 }
 
-// crowd compares the same buys over few and over many sockets, then measures a full house on a fresh node.
+// crowd compares the same buys over few and over many sockets, then measures crowdSockets sockets on a fresh node.
 func (r *runner) crowd(ctx context.Context) error {
 	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
 	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
-	err := r.on(ctx, allRoles, func(n *node) error {
+	err := r.withNode(ctx, allRoles, func(n *node) error {
 		_, err := r.load(ctx, n, "few", []string{"buy"}, r.socketsFlag(fewSockets), r.durationFlag(shortTime), rate)
 		if err == nil {
 			_, err = r.load(ctx, n, "many", []string{"buy"}, r.socketsFlag(crowdSockets), r.durationFlag(shortTime), rate)
@@ -213,7 +213,7 @@ func (r *runner) crowd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.on(ctx, allRoles, func(n *node) error {
+	return r.withNode(ctx, allRoles, func(n *node) error {
 		scenarios := []string{"idle", "fanout", "reconnect"}
 		_, err := r.load(ctx, n, "crowd", scenarios, r.socketsFlag(crowdSockets), r.durationFlag(longTime), stalled)
 		if err == nil {
@@ -253,7 +253,7 @@ func (r *runner) verifySettled(ctx context.Context) error {
 		return err
 	}
 	if rows != r.reserved {
-		return fmt.Errorf("%d buys got reserved, but %d orders exist", r.reserved, rows)
+		return fmt.Errorf("%d buys were reserved, but %d pending orders exist", r.reserved, rows)
 	}
 	began := time.Now()
 	for {

@@ -22,8 +22,8 @@ type stores struct {
 	pids     map[string]int // process ids by name: redis, database
 }
 
-// settings give MariaDB the sizes of deploy/my.cnf; the stores are already durable. openStores also disables rewrites
-// of the append-only file: a rewrite would slow one of two sides by chance.
+// settings are statements that give MariaDB the sizes of deploy/my.cnf. The stores are already durable. openStores also
+// disables rewrites of the append-only file, because a rewrite would slow one of two compared programs by chance.
 var settings = []string{
 	"SET GLOBAL innodb_buffer_pool_size = 1073741824",
 	"SET GLOBAL innodb_log_file_size = 536870912",

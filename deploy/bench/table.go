@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// row is one figure of the table. Its bar applies to the ratio of ours to the baseline, or to ours if there is no
+// row is one figure of the table. Its bar applies to the ratio figure ÷ baseline, or to the figure if there is no
 // baseline.
 type row struct {
 	name     string
-	unit     string // of ours and of the baseline
+	unit     string // of the figure and of the baseline
 	figure   string // name of a figure
 	baseline string // name of a figure; "": none
-	ratio    string // name of a figure that already is the ratio; "": ours ÷ baseline
+	ratio    string // name of a figure that already is the ratio; "": figure ÷ baseline
 	min      float64
 	max      float64 // min or max is the bar; 0: none
-	digits   int     // decimals of the ratio, or of ours without a baseline
+	digits   int     // decimals of the ratio, or of the figure without a baseline
 }
 
 // rows are the lines of the table, in order.
@@ -111,11 +111,11 @@ var rows = []row{
 func (w *row) compared(f figures) float64 {
 	switch {
 	case w.baseline == "":
-		return f.of(w.figure)
+		return f.get(w.figure)
 	case w.ratio == "":
-		return f.of(w.figure) / f.of(w.baseline)
+		return f.get(w.figure) / f.get(w.baseline)
 	}
-	return f.of(w.ratio)
+	return f.get(w.ratio)
 }
 
 func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures) {

@@ -11,28 +11,28 @@ import (
 	"stampede/app/load"
 )
 
-const kept = "../load"
+const roundsFolder = "../load"
 
-// TestResultsMatchTheStoredRounds compares RESULTS.md and SCALE.md with pages made of the stored raw figures.
+// TestResultsMatchTheStoredRounds compares RESULTS.md and SCALE.md with pages written of the stored raw figures.
 func TestResultsMatchTheStoredRounds(t *testing.T) {
 	t.Parallel()
-	rounds, err := readRounds(kept)
+	rounds, err := readRounds(roundsFolder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	machines, err := readMachines(kept)
+	machines, err := readMachines(roundsFolder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := pages(rounds, machines)
+	written, err := pages(rounds, machines)
 	if err == nil {
-		err = appendRolling(kept, made)
+		err = appendRolling(roundsFolder, written)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range made {
-		want, err := os.ReadFile(filepath.Join(kept, name))
+	for name, got := range written {
+		want, err := os.ReadFile(filepath.Join(roundsFolder, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestResultsMatchTheStoredRounds(t *testing.T) {
 		}
 	}
 	for _, c := range costs {
-		if all := values(rounds, totalProcessorTime(c.of)); len(all) != len(rounds) || all[0] <= 0 {
+		if all := values(rounds, totalProcessorTime(c.prefix)); len(all) != len(rounds) || all[0] <= 0 {
 			t.Errorf("processor time of %q was not measured for every process: %v", c.name, all)
 		}
 	}
@@ -72,10 +72,10 @@ func TestRoundsAreReadBackUnchanged(t *testing.T) {
 	if err != nil || len(rounds) != 2 || rounds[0].Number != 1 {
 		t.Fatalf("%v, %v", rounds, err)
 	}
-	if got := rounds[1].figures().of("chain/chain per_second"); got != 31_000 {
+	if got := rounds[1].figures().get("chain/chain per_second"); got != 31_000 {
 		t.Errorf("rate of the chain: got %v, want 31000", got)
 	}
-	if got := rounds[0].figures().of("chain/chain per_second"); !math.IsNaN(got) {
+	if got := rounds[0].figures().get("chain/chain per_second"); !math.IsNaN(got) {
 		t.Errorf("rate of a round without a chain: got %v, want NaN", got)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "round-1.json"), []byte(`{"numbre":1}`), 0o600); err != nil {
@@ -100,10 +100,10 @@ func TestMediansDecideTheVerdict(t *testing.T) {
 		row  row
 		want string
 	}{
-		"least, reached":     {row{name: "x", unit: "a/s", figure: rate, min: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
-		"least, not reached": {row{name: "x", unit: "a/s", figure: rate, min: 11_001}, "| short |"},
-		"most, exceeded":     {row{name: "x", unit: "ms", figure: rate, max: 0.5}, "| ≤ 0.5 | short |"},
-		"ratio":              {row{name: "x", unit: "a/s", figure: rate, baseline: rate, max: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
+		"minimum, reached":     {row{name: "x", unit: "a/s", figure: rate, min: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
+		"minimum, not reached": {row{name: "x", unit: "a/s", figure: rate, min: 11_001}, "| short |"},
+		"maximum, exceeded":    {row{name: "x", unit: "ms", figure: rate, max: 0.5}, "| ≤ 0.5 | short |"},
+		"ratio":                {row{name: "x", unit: "a/s", figure: rate, baseline: rate, max: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
 		"not measured": {row{
 			name: "x", unit: "ms", figure: "None x", max: 1,
 		}, "| not measured |"},
@@ -116,7 +116,7 @@ func TestMediansDecideTheVerdict(t *testing.T) {
 			{Figures: map[string]float64{"x": 0.8}},
 		})
 		if !strings.Contains(b.String(), c.want) {
-			t.Errorf("%s: %s", name, b.String())
+			t.Errorf("%s: got %s, want a line with %q", name, b.String(), c.want)
 		}
 	}
 }

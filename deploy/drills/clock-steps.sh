@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The clock of Redis steps. It decides when a sale is open and when an order expires. clock.c in this folder shifts the
-# clock that the real redis-server reads.
+# The clock of Redis jumps. This clock decides when a sale is open and when an order expires. clock.c in this folder
+# shifts the clock that the real redis-server reads.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

@@ -23,7 +23,7 @@ export STAMPEDE_RETURN_WITHIN=0s STAMPEDE_PARTITIONS=2
 
 unset STAMPEDE_URL
 declare -A listen=() metrics=() nodes=()
-others=() # other process ids that are killed at the end
+others=() # ids of other processes that `finish` kills
 people= # the process id of the crowd
 width=118 lines=12
 
@@ -101,7 +101,7 @@ node() {
   fi
 }
 
-# signal NODE NAME: sends a signal to a node; after TERM or KILL it waits until the node has ended.
+# signal NODE SIGNAL: sends a signal to a node; after TERM or KILL it waits until the node has ended.
 signal() {
   kill "-$2" "${nodes[$1]}"
   case $2 in
@@ -115,7 +115,8 @@ signal() {
 # store redis|mariadb SIGNAL: sends a signal to a private server.
 store() { kill "-$2" "$(<"$TMPDIR/../$1.pid")"; }
 
-# redis_again starts the private Redis again with the files in its folder. services.sh stops it like the first one.
+# redis_again starts the private Redis again with the files in its folder. services.sh stops the new server like the
+# first one.
 redis_again() {
   local dir
   dir=$(realpath "$TMPDIR/..")
@@ -135,7 +136,7 @@ crowd() {
 }
 buying() { (($(redis-cli --raw XLEN 'stampede:{0}:orders') > 20)); }
 
-# end_crowd ends the crowd: no connection and no op is left.
+# end_crowd ends the crowd. Afterwards no connection and no op of the crowd is left.
 end_crowd() {
   [[ -n $people ]] || return 0
   kill "$people" 2>/dev/null || true

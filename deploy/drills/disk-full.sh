@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The disk of Redis is full. With appendfsync always, Redis exits instead of replying to a write that is not on disk. It
-# is started again when the disk has room. The disk is a small tmpfs in a separate mount namespace.
+# The disk of Redis is full. With appendfsync always, Redis exits instead of replying to a write that is not on disk.
+# Redis is started again when the disk has room. The disk is a small tmpfs in a separate mount namespace.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

@@ -6,8 +6,8 @@
 #   alerts.sh rules    only the checks without a live run
 #
 # The live run has two nodes on private stores, one node on a small Redis Cluster, shoppers on sockets, and Prometheus,
-# which scrapes every second. For each fault the run causes it, waits until its alert fires, repairs the fault and waits
-# until the alert ends. The last line is `N passed, N failed`.
+# which scrapes every second. The run causes each fault, waits until its alert fires, repairs the fault and waits until
+# the alert ends. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -27,7 +27,7 @@ fetch() {
 check_rules() { promtool check config deploy/prometheus/prometheus.yml; }
 test_rules() { (cd deploy/prometheus && promtool test rules alerts_test.yml); }
 
-# each_is_fired: the live run below fires every alert of alerts.yml.
+# each_is_fired checks that the live run below fires every alert of alerts.yml.
 each_is_fired() {
   local name
   for name in $(sed -n 's/^ *- alert: //p' deploy/prometheus/alerts.yml); do
@@ -35,7 +35,7 @@ each_is_fired() {
   done
 }
 
-# is_firing [NAME]: whether this alert fires; without NAME, whether any alert fires.
+# is_firing [NAME]: succeeds if this alert fires; without NAME, if any alert fires.
 is_firing() {
   curl -fsSG "http://127.0.0.1:$prometheus/api/v1/query" \
     --data-urlencode "query=ALERTS{alertstate=\"firing\"${1:+,alertname=\"$1\"}}" | grep -q '"result":\[{'
@@ -67,7 +67,7 @@ primary() {
   wait_for 20 redis-cli -p "${primaries[$1]}" PING
 }
 
-# clustered: starts a third node, for a separate shop on three primaries.
+# clustered starts a third node for a separate shop on three primaries.
 clustered() {
   local name
   declare -gA primaries=()
@@ -80,13 +80,13 @@ clustered() {
   node c api,worker,sweeper
 }
 
-# sql STATEMENT: runs it on the private MariaDB.
+# sql STATEMENT: runs the statement on the private MariaDB.
 sql() {
   local database=${STAMPEDE_TEST_MYSQL#*:}
   mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="${database%%)*}" --user=root -e "$1"
 }
 
-# crowd: shoppers who buy on sockets. The generator starts again whenever it ends.
+# crowd runs shoppers who buy on sockets. When the load generator ends, crowd starts it again.
 crowd() {
   local load
   trap 'kill "$load" 2>/dev/null; exit' TERM

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the figures of RESULTS.md on private stores with full durability: everything and its simple baseline in
+# Measures the figures of RESULTS.md on private stores with full durability: each program and its simple baseline in
 # turns, in five rounds. Flags of deploy/bench: --rounds N, --scale X for a short trial, --render to write the tables
 # again.
 #

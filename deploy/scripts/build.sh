@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the shipped files. The binary contains the page, so the page is built first.
 #
-#   build.sh           all three, in this order
+#   build.sh           packages, page and binary, in this order
 #   build.sh packages  the npm packages of the page, if the lock file is newer than the installed packages
 #   build.sh page      frontend/dist: the page, the console and the documentation of the API
 #   build.sh binary    bin/stampede
@@ -21,7 +21,7 @@ packages() {
   fi
 }
 
-# lint.sh checks the types.
+# page does not check the types; lint.sh does.
 page() {
   echo 'building the page'
   npm --prefix frontend run --silent build

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sells on several Redis servers (app/test/cluster), as real processes: a cluster of three primaries with one replica
 # each, and a primary with three sentinels. Primaries are killed and slots move during the sale; all connections use TLS
-# and accounts of few rights. Prints the lost reservations and the latencies of buys on the other primaries. The last
-# line is `N passed, N failed`.
+# and accounts with few permissions. Prints the lost reservations and the latencies of buys on the other primaries. The
+# last line is `N passed, N failed`.
 #
 #   cluster.sh                  on the installed Redis, then on Valkey 9 from Debian (deploy/scripts/stores.sh)
 #   cluster.sh redis [FLAG…]    only on the installed Redis; valkey9 or redis8: only on that one. Flags of `go test`

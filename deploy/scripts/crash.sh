@@ -12,7 +12,7 @@
 #   crash.sh --seed N --run NAME      only the run of this name (a pattern of `go test -run`)
 #   crash.sh --seeds N                N random backlogs
 #   crash.sh --changes N              N changes to the shop of many nodes (4, with --long 60)
-#   crash.sh --promotions N           N worlds for each kind of promoted replica (1, with --long 15)
+#   crash.sh --promotions N           N runs for each kind of promoted replica (1, with --long 15)
 #   crash.sh --write                  writes the figures of the last long run into deploy/SAFETY.md
 #
 # Failed runs leave their history, final state and logs in .run/crash; report.txt there has one line per run.
@@ -35,7 +35,7 @@ figures() {
       if (!(test in runs)) order[++tests] = test
       runs[test]++
       for (i = 3; i < NF; i++) {
-        if ($(i + 1) == "answered") answered[test] += $i
+        if ($(i + 1) == "accepted") accepted[test] += $i
         if ($(i + 1) == "unknown") unknown[test] += $i
         if ($(i + 1) == "events,") events[test] += $i
         if ($(i + 1) == "uncommitted") {
@@ -48,7 +48,7 @@ figures() {
       for (i = 1; i <= tests; i++) {
         t = order[i]
         lost = (t in most) ? (least[t] == most[t] ? most[t] : least[t] "–" most[t]) : "—"
-        printf "| `%s` | %d | %d | %d | %s | %d |\n", t, runs[t], answered[t], unknown[t], lost, events[t]
+        printf "| `%s` | %d | %d | %d | %s | %d |\n", t, runs[t], accepted[t], unknown[t], lost, events[t]
       }
     }' "$last"
   echo

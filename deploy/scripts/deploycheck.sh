@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 
-# read_units: systemd verifies the units. ExecStart is replaced by a program that exists.
+# read_units verifies the units with systemd. It replaces ExecStart by a program that exists.
 read_units() {
   local folder
   folder=$(mktemp -d)
@@ -18,17 +18,17 @@ read_units() {
   for role in api worker sweeper; do
     sed 's|^ExecStart=/usr/local/bin/stampede |ExecStart=/bin/true |' deploy/stampede@.service >"$folder/stampede@$role.service"
   done
-  local said
-  said=$(systemd-analyze verify --man=no "$folder"/*.service 2>&1) && [[ -z $said ]]
+  local output
+  output=$(systemd-analyze verify --man=no "$folder"/*.service 2>&1) && [[ -z $output ]]
   local status=$?
   rm -rf "$folder"
-  echo "$said"
+  echo "$output"
   return "$status"
 }
 
-# hardened UNIT: limits systemd's exposure score of a service (0 to 10); the threshold is the score times ten. The rest
-# is accepted: the service reaches the internet, addresses that only the operator can list, and the host's folders
-# read-only.
+# hardened UNIT: limits systemd's exposure score of a service (0 to 10); the threshold is the score times ten. The
+# remaining exposure is accepted: the service reaches the internet, addresses that only the operator can list, and the
+# host's folders read-only.
 hardened() { systemd-analyze security --offline=true --threshold=15 "$1"; }
 
 units() {
@@ -39,7 +39,8 @@ units() {
   done
 }
 
-# tools: kustomize and our own check in the versions of deploy/tools/deploycheck, and the Kubernetes schemas from npm.
+# tools builds kustomize and our own check in the versions of deploy/tools/deploycheck, and installs the Kubernetes
+# schemas from npm.
 folder=$PWD/.run/deploycheck
 tools() {
   mkdir -p "$folder"
@@ -59,7 +60,7 @@ kubernetes() {
   return "$status"
 }
 
-# finds_typos: the checks find a misspelt field and a value of a wrong type.
+# finds_typos checks that the checks find a misspelt field and a value of a wrong type.
 finds_typos() {
   local made
   made=$("$folder/kustomize" build deploy/kubernetes/overlays/production) || return 1

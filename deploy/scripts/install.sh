@@ -6,7 +6,7 @@ set -euo pipefail
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 packages=()
-wanted=() # the same in words, for users of other systems
+wanted=() # descriptions of these packages, for users of other systems
 
 # need PROGRAM WORDS PACKAGE…: adds the packages to the list if the program is missing.
 need() {

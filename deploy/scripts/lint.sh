@@ -5,8 +5,8 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 
-# The analysers read export data. With the flags of build.sh they share that of the binary. Other flags would compile
-# the standard library and all dependencies again, which takes a minute and a half on two cores.
+# The analysers read export data. With the flags of build.sh they share the export data of the binary. Other flags would
+# compile the standard library and all dependencies again, which takes a minute and a half on two cores.
 export CGO_ENABLED=0 GOFLAGS="$(go env GOFLAGS) -trimpath"
 # With more memory for garbage, analysers need a third less processor time.
 export GOGC=400

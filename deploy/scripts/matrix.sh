@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Tests on supported stores that are not installed: MySQL 9 with Redis 8 and with Valkey 9, MariaDB 11 with Valkey 8.
-# They come from Debian's packages in a private folder (deploy/scripts/stores.sh), which is kept between runs. For each
-# pair: the shipped settings, migrations up, down and up again, the tests of the stores and of the streams, end to end,
-# and the short crash suite. The installed MariaDB (Debian: galera-4) also bootstraps a Galera cluster of one node.
-# There the script runs migrations up, down and up again, and the tests of app/store and app/test/money. The last line
-# is `N passed, N failed`.
+# Runs the tests on supported stores that this machine does not have: MySQL 9 with Redis 8 and with Valkey 9, MariaDB 11
+# with Valkey 8. The stores come from Debian's packages in a private folder (deploy/scripts/stores.sh), which is kept
+# between runs. For each pair the script validates the shipped settings; runs the migrations up, down and up again; and
+# runs the tests of the stores and of the streams, the end-to-end tests and the short crash suite. The installed MariaDB
+# (Debian: galera-4) also bootstraps a Galera cluster of one node. On this cluster the script runs the migrations up,
+# down and up again, and the tests of app/store and app/test/money. The last line is `N passed, N failed`.
 #
-#   matrix.sh [PAIR…]   mysql9+redis8, mysql9+valkey9, mariadb11+valkey8 and galera, or only the named ones
+#   matrix.sh [PAIR…]   runs the named pairs; without arguments mysql9+redis8, mysql9+valkey9, mariadb11+valkey8, galera
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -17,7 +17,7 @@ scripts=deploy/scripts
 pairs=("$@")
 ((${#pairs[@]})) || pairs=(mysql9+redis8 mysql9+valkey9 mariadb11+valkey8 galera)
 
-# settings: MySQL 9 itself validates deploy/my.cnf. The tests start it with this file, too.
+# settings validates deploy/my.cnf with MySQL 9. The tests also start MySQL with this file.
 settings() {
   "$($scripts/stores.sh program mysql9)" --defaults-file="$PWD/deploy/my.cnf" --validate-config
 }
@@ -35,8 +35,8 @@ for pair in "${pairs[@]}"; do
   fi
   suite "$pair: migrations up, down, up; stores; streams" $scripts/services.sh run $scripts/go-test.sh \
     ./migrations/... ./app/test/kit ./app/store ./streams || true
-  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$alone" ./app/test/e2e/... || true
-  suite "$pair: end to end, one at a time" $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e/... ||
+  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$serial_tests" ./app/test/e2e/... || true
+  suite "$pair: end to end, one at a time" $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$serial_tests" ./app/test/e2e/... ||
     true
   suite "$pair: crash, short" $scripts/crash.sh || true
 done

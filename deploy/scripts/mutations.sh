@@ -7,8 +7,8 @@
 #   Test: ./streams TestUnitsReturnOnce     package and test (a pattern of `go test -run`)
 #   Race: yes                               only if the race detector is needed to notice
 #
-#   mutations.sh [PATTERN…]     those whose file name contains a PATTERN (default: all)
-#   mutations.sh --since BASE   those whose edit, mutated code or test file changed since commit BASE
+#   mutations.sh [PATTERN…]     mutations whose file name contains a PATTERN (default: all)
+#   mutations.sh --since BASE   mutations whose edit, mutated code or test file changed since commit BASE
 #
 # A mutation passes if it applies to the commit and compiles, and if its test passes without it and fails with it. The
 # script works on a temporary worktree of HEAD; it neither uses nor changes uncommitted files. The last line is
@@ -38,10 +38,10 @@ trap 'exit 143' TERM HUP
 git worktree add --quiet --detach "$folder/tree"
 cd "$folder/tree"
 
-# header NAME: the value of a header line of $file, empty if it is absent.
+# header NAME: prints the value of a header line of $file; prints nothing if it is absent.
 header() { sed -n "/^$/q; s/^$1: //p" "$file"; }
 
-# selected: whether the arguments select $file.
+# selected succeeds if the arguments select $file.
 selected() {
   local pattern changed
   for pattern in "${patterns[@]}"; do
@@ -70,7 +70,7 @@ try() {
   return "$status"
 }
 
-# unmutated: the test passes without the mutation. Each package is built once, each test runs once.
+# unmutated succeeds if the test passes without the mutation. Each package is built once, each test runs once.
 declare -A passes
 unmutated() {
   local binary=$folder/${package//\//-}$(header Race)
@@ -81,14 +81,14 @@ unmutated() {
   [[ ${passes[$package$test]} == yes ]]
 }
 
-# reject REASON: one failure, with the end of the log.
+# reject REASON: reports a failure with the end of the log.
 reject() {
   failed=$((failed + 1))
   printf 'FAIL  %s → %s: %s\n' "$(header Defect)" "$package $test" "$1"
   tail -n 40 "$log" | sed 's/^/      /'
 }
 
-# applies: every mutation, selected or not, applies to the commit.
+# applies succeeds if every mutation, selected or not, applies to the commit.
 applies() {
   local file
   for file in deploy/mutations/*.edit; do "$root/.run/tools/mutate" -n "$file" || return 1; done

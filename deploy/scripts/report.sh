@@ -5,8 +5,8 @@
 passed=0
 failed=0
 
-# use_memory moves temporary folders, and so the data of private stores, to memory if 4 GiB are free there. The stores
-# keep their durable settings: synced data survives a killed process in memory, too. No test cuts the power.
+# use_memory moves temporary folders, and so the data of private stores, to memory if /dev/shm has 4 GiB free. The
+# stores keep their durable settings: synced data survives a killed process in memory, too. No test cuts the power.
 use_memory() {
   local options free
   options=$(findmnt -no OPTIONS /dev/shm 2>/dev/null) || return 0
@@ -20,7 +20,7 @@ step() {
 }
 
 # check NAME CMD…: runs one check in a subshell. Prints one line, and the complete output of a failed command. Bash
-# ignores `set -e` there, so functions must return early with && or return.
+# ignores `set -e` in this subshell, so functions must return early with && or return.
 check() {
   local name=$1 began=$SECONDS output
   shift
@@ -79,8 +79,8 @@ begin() {
   trap 'for group in "${!under_way[@]}"; do kill -- "-$group" 2>/dev/null || true; done' EXIT
 }
 
-# low_priority precedes commands that only compute: they yield the processors to every other process until `end` raises
-# their priority. Otherwise they would never finish on a busy machine.
+# low_priority precedes commands that only compute. Such a command yields the processors to every other process until
+# `end` raises its priority. Without the raise it would never finish on a busy machine.
 low_priority=(chrt --idle 0)
 chrt --idle 0 true 2>/dev/null || low_priority=()
 
@@ -106,7 +106,7 @@ replay() {
   return "$2"
 }
 
-# finish prints the last line. Its status is that of the whole script.
+# finish prints the last line. Its exit status is the status of the whole script.
 finish() {
   if ((passed + failed == 0)); then
     failed=1

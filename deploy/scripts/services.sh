@@ -7,8 +7,8 @@
 #   services.sh stop       stops what start started
 #
 # STAMPEDE_TEST_STORES replaces the installed Redis, the installed MariaDB, or both: mysql9+redis8, mariadb11+valkey8,
-# redis8 … deploy/scripts/stores.sh provides them. Servers that tests start are of the same kind. galera is the
-# installed MariaDB as the first node of a Galera cluster; servers that tests start are then ordinary ones.
+# redis8 … deploy/scripts/stores.sh provides these programs. Servers that tests start are of the same kind. galera is
+# the installed MariaDB as the first node of a Galera cluster; servers that tests start are then ordinary ones.
 #
 # The script stops only processes that it started, by their process id.
 set -euo pipefail
@@ -179,7 +179,7 @@ run)
   start_all
   # shellcheck disable=SC1091
   source "$dir/exports"
-  # The command runs in its own process group and is waited for: a signal to this script ends the command at once, too.
+  # The command runs in its own process group. A signal to this script also ends the command at once.
   set -m
   "$@" <&0 &
   command=$!

@@ -50,7 +50,7 @@ demo quiet --slot 30m --shoppers 0
 busy=$(address busy)
 quiet=$(address quiet)
 # Each tick redraws every open page, which takes most of the processor time: one tick per 500 ms is enough. After the
-# loop operators' commands call the busy demo.
+# loop the operator commands call the busy demo.
 for name in quiet busy; do
   STAMPEDE_URL=${!name} STAMPEDE_TOKEN=$(STAMPEDE_DATA=$dir/$name bin/stampede token --user 1 --role admin --ttl 12h)
   export STAMPEDE_URL STAMPEDE_TOKEN

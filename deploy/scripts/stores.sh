@@ -11,7 +11,7 @@
 # The mirror and its keys are those of the machine's own package sources.
 set -euo pipefail
 
-shelf=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/matrix
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/matrix
 declare -A packages=( # by suite
   [sid]='mysql-server-core redis-server valkey-server' # the only suite with MySQL
   [trixie]='mariadb-server-core mariadb-client-core valkey-server'
@@ -24,7 +24,7 @@ mirror() {
 }
 
 # in_suite NAME: selects the suite for the commands that follow.
-in_suite() { suite=$1 folder=$shelf/$1; }
+in_suite() { suite=$1 folder=$cache/$1; }
 
 # private_apt CMD…: runs apt-get with one suite and no installed packages. All its files are in the folder of the suite.
 private_apt() {
@@ -83,7 +83,7 @@ mariadb() {
 
 fetch() {
   local name
-  [[ ${1:-} != --newest ]] || rm -rf "$shelf"
+  [[ ${1:-} != --newest ]] || rm -rf "$cache"
   for name in "${!packages[@]}"; do
     in_suite "$name"
     [[ -e $folder/complete ]] || unpack
@@ -116,11 +116,11 @@ unpack() {
 program() {
   local file
   case ${1:-} in
-  mysql9) file=$shelf/sid/bin/mysqld ;;
-  mariadb11) file=$shelf/trixie/bin/mariadbd ;;
-  redis8) file=$shelf/sid/bin/redis-server ;;
-  valkey8) file=$shelf/trixie/bin/valkey-server ;;
-  valkey9) file=$shelf/sid/bin/valkey-server ;;
+  mysql9) file=$cache/sid/bin/mysqld ;;
+  mariadb11) file=$cache/trixie/bin/mariadbd ;;
+  redis8) file=$cache/sid/bin/redis-server ;;
+  valkey8) file=$cache/trixie/bin/valkey-server ;;
+  valkey9) file=$cache/sid/bin/valkey-server ;;
   *) echo "unknown server ${1:-}; use mysql9, mariadb11, redis8, valkey8 or valkey9" >&2 && return 2 ;;
   esac
   [[ -x $file ]] || { echo "$1 is not installed: run deploy/scripts/stores.sh fetch" >&2 && return 1; }

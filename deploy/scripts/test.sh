@@ -62,11 +62,11 @@ part Go
 
 begin "${low_priority[@]}" $scripts/lint.sh
 lint=$begun
-suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$alone" ./app/test/e2e || true
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$serial_tests" ./app/test/e2e || true
 part 'end to end'
 end "$lint" suite 'lint' || true
 part lint
-suite 'end to end, alone' $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e || true
+suite 'end to end, alone' $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$serial_tests" ./app/test/e2e || true
 part 'end to end'
 
 # Most tests mostly wait, so more packages run at once than there are processors. The slowest packages start first.

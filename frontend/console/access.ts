@@ -9,10 +9,10 @@ import { useSession } from '../src/stores/session'
 import { callApi } from './http'
 
 /**
- * Access of the current user: `asking` (not loaded yet), `out` (not logged in), `stranger` (logged in without a console
- * role), `away` (server unreachable), `in` (operator or admin).
+ * Access of the current user: `loading`, `loggedOut`, `noRole` (logged in without a console role), `unreachable` (the
+ * server does not respond), or `allowed` (operator or admin).
  */
-export type Access = 'asking' | 'out' | 'stranger' | 'away' | 'in'
+export type Access = 'loading' | 'loggedOut' | 'noRole' | 'unreachable' | 'allowed'
 
 /**
  * The console uses the accounts and the cookie of the shop. The access token stays in memory. The role comes from the
@@ -20,49 +20,49 @@ export type Access = 'asking' | 'out' | 'stranger' | 'away' | 'in'
  */
 export const useAccess = defineStore('access', () => {
   const session = useSession()
-  const access = ref<Access>('asking')
+  const access = ref<Access>('loading')
   const role = ref('')
 
   /** Loads the current user and the role. */
-  async function look(): Promise<void> {
+  async function loadUser(): Promise<void> {
     if (!session.isAccount) {
-      access.value = 'out'
+      access.value = 'loggedOut'
       return
     }
     try {
       if (!session.usable() && !(await session.renew())) {
-        access.value = session.ended ? 'out' : 'away'
+        access.value = session.ended ? 'loggedOut' : 'unreachable'
         return
       }
       const me = fields(await callApi('GET', '/me', { token: session.token }), 'me')
       role.value = typeof me.role === 'string' ? me.role : ''
-      access.value = role.value === 'operator' || role.value === 'admin' ? 'in' : 'stranger'
+      access.value = role.value === 'operator' || role.value === 'admin' ? 'allowed' : 'noRole'
     } catch (error) {
       const code = error instanceof Refused ? error.refusal.code : undefined
       if (code === 'unauthorized') session.markRejected()
-      access.value = code === 'unauthorized' || code === 'forbidden' ? 'out' : 'away'
+      access.value = code === 'unauthorized' || code === 'forbidden' ? 'loggedOut' : 'unreachable'
     }
   }
 
-  async function logIn(fresh: Session): Promise<void> {
-    session.logIn(fresh)
-    await look()
+  async function logIn(newSession: Session): Promise<void> {
+    session.logIn(newSession)
+    await loadUser()
   }
 
   function leave(): void {
     session.logOut()
     role.value = ''
-    access.value = 'out'
+    access.value = 'loggedOut'
   }
 
-  /** Follows a login or a logout in another tab of this browser. */
-  async function follow(): Promise<void> {
+  /** Applies a login or a logout of another tab of this browser. */
+  async function syncFromOtherTab(): Promise<void> {
     const stored = readStored('session', parseStored)
-    if (stored?.account && stored.user.id === session.user?.id && access.value === 'in') return
+    if (stored?.account && stored.user.id === session.user?.id && access.value === 'allowed') return
     session.adopt()
-    if (stored?.account) await look()
-    else access.value = 'out'
+    if (stored?.account) await loadUser()
+    else access.value = 'loggedOut'
   }
 
-  return { access: asReadonly(access), role: asReadonly(role), look, logIn, leave, follow }
+  return { access: asReadonly(access), role: asReadonly(role), loadUser, logIn, leave, syncFromOtherTab }
 })

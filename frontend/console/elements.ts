@@ -21,5 +21,7 @@ export { ElInput } from 'element-plus/es/components/input/index'
 export { ElInputNumber } from 'element-plus/es/components/input-number/index'
 export { ElSwitch } from 'element-plus/es/components/switch/index'
 
-/** Typed templates cannot satisfy the library's own prop types; ChoiceField.vue types the props in use. */
+/**
+ * The prop types of the library reject the props in typed templates. ChoiceField.vue declares the types of its props.
+ */
 export const ElSelect: Component = Select

@@ -16,7 +16,7 @@ export interface RequestOptions {
   timeoutMs?: number
 }
 
-/** The object has changed since it was read; `current` is its current state. */
+/** Moved: the object has changed since it was read; `current` is its current state. */
 export class Moved extends Refused {
   override name = 'Moved'
   readonly current: unknown
@@ -63,7 +63,7 @@ async function send(
       signal: AbortSignal.timeout(timeoutMs),
     })
   } catch {
-    throw new Lost(`no answer to ${method} ${path}`)
+    throw new Lost(`no response to ${method} ${path}`)
   }
 }
 
@@ -90,7 +90,7 @@ const CODES: Record<number, ErrorCode> = {
 /** Converts an error response to a Refused. */
 export function refused(status: number, body: unknown): Refused {
   try {
-    const { error } = fields(body, 'answer')
+    const { error } = fields(body, 'response')
     const refusal = parseRefusal(error)
     const { current } = fields(error, 'error')
     return current === undefined ? new Refused(refusal) : new Moved(refusal, current)

@@ -15,6 +15,7 @@ import { useBoard } from './board/store'
 const CLOCK_MS = 200
 const RETRY_BOARD_MS = 2_000
 
+/** The connection of the console. */
 export interface Line {
   /** Subscribes to the live board. The feed runs while it has subscribers. Returns the unsubscribe function. */
   watch(): () => void
@@ -86,7 +87,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
   /** Renews the token and reconnects. If no token is available, logs the operator out. */
   async function newToken(): Promise<void> {
     if (await session.renew()) return socket.reconnect()
-    if (session.ended) return access.look()
+    if (session.ended) return access.loadUser()
     retry.start(backoff(failures++), newToken)
   }
 
@@ -97,7 +98,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
 
   async function renew(): Promise<void> {
     if (!(await session.renew())) {
-      if (session.ended) return access.look()
+      if (session.ended) return access.loadUser()
       return renewal.start(20_000, renew)
     }
     const { token } = session
@@ -132,7 +133,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
     live.dropTimeSamples()
     if (live.state.name === 'waiting') socket.reconnect()
   })
-  onStoreChange('session', () => void access.follow())
+  onStoreChange('session', () => void access.syncFromOtherTab())
   onScopeDispose(() => {
     stopHeartbeat()
     socket.close()

@@ -53,8 +53,8 @@ describe('a list in pages', () => {
     const state = ref('a')
     const requests: string[] = []
     const list = scope.run(() =>
-      useListing<string>([state], (behind, page) => {
-        requests.push(`${state.value} ${String(page)} ${behind ?? '-'}`)
+      useListing<string>([state], (last, page) => {
+        requests.push(`${state.value} ${String(page)} ${last ?? '-'}`)
         return new Promise((resolve) => {
           setTimeout(() => resolve({ items: [`${state.value}${String(page)}`], more: true }))
         })
@@ -70,7 +70,7 @@ describe('a list in pages', () => {
     expect(list?.items.value).toEqual(['b1', 'b2'])
   })
 
-  it('shows the reason of a failure and keeps its items', async () => {
+  it('shows the reason of a failure and keeps the loaded items', async () => {
     let fails = false
     const refused = new Refused({ code: 'busy', message: '', retry_ms: 0, orders: [] })
     const list = scope.run(() =>

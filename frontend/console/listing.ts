@@ -13,13 +13,13 @@ export interface Page<T> {
  */
 export function useListing<T>(
   sources: WatchSource[],
-  read: (behind: T | undefined, page: number) => Promise<Page<T>>,
+  read: (last: T | undefined, page: number) => Promise<Page<T>>,
 ) {
   const explain = useProblem()
   const items: Ref<readonly T[] | undefined> = shallowRef()
   const more = ref(false)
   const problem = ref('')
-  let pages = 0 // loaded for the current sources
+  let pages = 0 // number of pages loaded for the current sources
   let latest = 0
 
   async function loadMore(): Promise<void> {
@@ -38,7 +38,7 @@ export function useListing<T>(
     }
   }
   function load(): Promise<void> {
-    pages = 0 // the loaded items belong to an outdated request, so no further page follows them
+    pages = 0 // the loaded items belong to an outdated request, so they get no further pages
     return loadMore()
   }
   watch(sources, load, { immediate: true })

@@ -2,10 +2,13 @@ import { defineAsyncComponent, type Component } from 'vue'
 import type { ConsoleWords } from './words'
 import type { shapes } from './shell/icons'
 
-/** A page of the console. Its path begins below /console; `*` matches the rest, which the page parses itself. */
+/**
+ * A page of the console. Its path is relative to /console. `*` matches the rest of the path, which the page gets as the
+ * prop `pathRest`.
+ */
 export interface ConsolePage {
   path: string
-  /** Its key in the navigation texts. */
+  /** The key of the page in the navigation texts. */
   name: keyof ConsoleWords['pages']
   icon: keyof typeof shapes
   /** The group of the navigation. A page without a group is opened from another page. */
@@ -189,14 +192,14 @@ export const pages: readonly ConsolePage[] = [
   },
 ]
 
-/** The page of a path, and the rest of the path for the page. An unknown path returns the first page. */
-export function pageAt(path: string): { page: ConsolePage; rest: string } {
+/** Returns the page of a path, and the part of the path that `*` matches. An unknown path returns the first page. */
+export function pageAt(path: string): { page: ConsolePage; pathRest: string } {
   for (const page of pages) {
-    if (page.path === path) return { page, rest: '' }
+    if (page.path === path) return { page, pathRest: '' }
     const [before, after] = page.path.split('*')
     if (after === undefined || !before || !path.startsWith(before) || !path.endsWith(after)) continue
-    const rest = path.slice(before.length, path.length - after.length)
-    if (rest) return { page, rest }
+    const pathRest = path.slice(before.length, path.length - after.length)
+    if (pathRest) return { page, pathRest }
   }
-  return { page: pages[0] as ConsolePage, rest: '' }
+  return { page: pages[0] as ConsolePage, pathRest: '' }
 }

@@ -3,8 +3,8 @@ import type { ErrorCode } from '../src/protocol/types'
 import { useConsoleWords } from './words'
 
 /**
- * Returns a function that formats an error. `overrides` replaces the text of a code; otherwise the default text is used,
- * with the details from the server.
+ * Returns a function that formats an error. `overrides` replaces the text of a code; otherwise the default text is
+ * used, with the details from the server.
  */
 export function useProblem(): (error: unknown, overrides?: Partial<Record<ErrorCode, string>>) => string {
   const words = useConsoleWords()

@@ -17,7 +17,7 @@ export function hrefOf(to: string): string {
   return to === '' ? BASE : `${BASE}/${to}`
 }
 
-/** Guards that run before a link leaves the page. Each may veto. */
+/** Guards that run before a link leaves the page. A guard that returns false prevents it. */
 const guards = new Set<() => boolean>()
 
 /** Registers a guard for the lifetime of the current scope. */
@@ -48,7 +48,7 @@ export function useRoute() {
   const found = computed(() => pageAt(path.value))
   return {
     page: computed(() => found.value.page),
-    /** The rest of the path, mostly an id. */
-    rest: computed(() => found.value.rest),
+    /** The part of the path that `*` matches, mostly an id. */
+    pathRest: computed(() => found.value.pathRest),
   }
 }

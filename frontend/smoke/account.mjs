@@ -25,11 +25,11 @@ export async function accounts(report, browser, base, reader, look) {
   let order
   let other
 
-  await check('a guest buys without any account', async () => {
+  await check('a guest buys without an account', async () => {
     order = await visitor.buy()
-    if (await dialog.isVisible()) throw new Error('something was asked')
+    if (await dialog.isVisible()) throw new Error('a dialog is open')
   })
-  await check('registers, and hears that the orders are kept', async () => {
+  await check('the guest registers, and the form explains that the orders are kept', async () => {
     await visitor.openAccount()
     await looks('login')
     await dialog.locator('.button-link').nth(1).click()
@@ -37,10 +37,10 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.fill({ email, 'new-password': password, name: 'Li Lei' })
     await visitor.submit(dialog.locator('.mark'), looks, 'register')
     await looks('sent')
-    if (!(await dialog.innerText()).includes(email)) throw new Error('the address is not told')
+    if (!(await dialog.innerText()).includes(email)) throw new Error('the e-mail address is not shown')
   })
   await check(
-    'the link of the mail and the password activate, it is gone from the address, and logs nobody in',
+    'the link of the e-mail and the password activate the account without a login, and the URL loses the link',
     async () => {
       await page.goto(base + (await reader.link(email, 'activate')))
       await soon(dialog.locator('[name=password]'))
@@ -52,13 +52,14 @@ export async function accounts(report, browser, base, reader, look) {
       await looks('activate')
       await visitor.submit(dialog.locator('.mark.good'))
       if (await page.evaluate(() => JSON.stringify(localStorage).includes('"account":true')))
-        throw new Error('somebody is logged in')
+        throw new Error('an account is logged in')
       await looks('activated')
     },
   )
-  await check('logs in; the order of the guest is there, and no token is stored', async () => {
+  await check('a login shows the order of the guest, and no token is stored', async () => {
     await dialog.locator('.mark .button').click()
-    if ((await dialog.locator('[name=email]').inputValue()) !== email) throw new Error('the address is lost')
+    if ((await dialog.locator('[name=email]').inputValue()) !== email)
+      throw new Error('the e-mail address is not filled in')
     await visitor.fill({ password })
     await visitor.submit(page.locator('.account.in'))
     await soon(dialog, 'hidden')
@@ -93,7 +94,7 @@ export async function accounts(report, browser, base, reader, look) {
         await dialog.locator('.up').click()
       }
     })
-    await check('logs out', async () => {
+    await check('Log out ends the session', async () => {
       await dialog.locator('.out').click()
       await soon(dialog, 'hidden')
       await soon(page.locator('.account.in'), 'detached')
@@ -101,7 +102,7 @@ export async function accounts(report, browser, base, reader, look) {
     })
     return noProblems([page])
   }
-  await check('has another name', async () => {
+  await check('the name can be changed', async () => {
     await visitor.openAccount()
     await soon(dialog.locator('.home'))
     await looks('home')
@@ -113,7 +114,7 @@ export async function accounts(report, browser, base, reader, look) {
     await dialog.locator('.up').click()
     await soon(dialog.locator('h2').filter({ hasText: 'Han Meimei' }))
   })
-  await check('keeps addresses, of which one goes along', async () => {
+  await check('the address book stores addresses, and the chosen one is used for orders', async () => {
     await visitor.part(1)
     for (const who of ['Li Lei', 'Han Meimei']) {
       if (who === 'Han Meimei') await dialog.locator('.add').click()
@@ -134,18 +135,19 @@ export async function accounts(report, browser, base, reader, look) {
     await page.keyboard.press('Escape')
     await page.locator('.address').filter({ hasText: 'Li Lei' }).waitFor({ state: 'attached' })
   })
-  await check('sees where it is logged in', async () => {
+  await check('the device list shows both devices', async () => {
     other = await Visitor.open(browser, base, { theme }, reader)
     await other.logIn(email, password)
     await other.shows(order)
     await visitor.openAccount()
     await visitor.part(3)
     await soon(dialog.locator('.devices li').nth(1))
-    if ((await dialog.locator('.devices .chip').count()) !== 1) throw new Error('not exactly one is this one')
+    if ((await dialog.locator('.devices .chip').count()) !== 1)
+      throw new Error('not exactly one device is marked as the current one')
     await looks('devices')
     await dialog.locator('.up').click()
   })
-  await check('a new password signs the other device out, which is told', async () => {
+  await check('a new password signs out the other device, which shows a message', async () => {
     await visitor.part(2)
     await visitor.fill({ password: 'not the password at all', 'new-password': 'another sentence for today' })
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
@@ -155,18 +157,19 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(dialog.locator('.home'))
     await soon(other.page.locator('.ended'))
     if ((await other.page.locator('.rail [data-order]').count()) > 0)
-      throw new Error('orders are still on show')
+      throw new Error('orders are still shown')
     await browser.looks(other.page, `account-${theme}-signed-out`)
   })
-  await check('takes its data along', async () => {
+  await check('the data of the account can be downloaded', async () => {
     await visitor.part(4)
     await looks('data')
     const [file] = await Promise.all([page.waitForEvent('download'), dialog.locator('.data .button').click()])
     const data = await file.createReadStream().then((stream) => stream.toArray())
-    if (!JSON.stringify(JSON.parse(Buffer.concat(data))).includes(email)) throw new Error('it is not all')
+    if (!JSON.stringify(JSON.parse(Buffer.concat(data))).includes(email))
+      throw new Error('the file does not contain the e-mail address')
     await dialog.locator('.up').click()
   })
-  await check('logs out on all devices', async () => {
+  await check('Log out on all devices ends all sessions', async () => {
     await other.logIn(email, password)
     await dialog.locator('.home .button-link').click()
     await soon(dialog, 'hidden')
@@ -175,7 +178,7 @@ export async function accounts(report, browser, base, reader, look) {
     await live(page)
     await page.waitForFunction(() => localStorage.getItem('stampede.session')?.includes('"access"'))
   })
-  await check('a forgotten password is set anew by mail', async () => {
+  await check('a forgotten password is replaced with the link of an e-mail', async () => {
     await visitor.openAccount()
     await dialog.locator('.button-link').first().click()
     await visitor.fill({ email })
@@ -191,7 +194,7 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(page.locator('.account.in'))
     await visitor.shows(order)
   })
-  await check('is deleted after it was confirmed', async () => {
+  await check('the account is deleted after a confirmation', async () => {
     await visitor.openAccount()
     await visitor.part(4)
     await dialog.locator('.bad').click()
@@ -207,19 +210,19 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
     await page.keyboard.press('Escape')
   })
-  await check('a registration that was not mine is deleted by its link', async () => {
-    const planted = `planted-${email}`
+  await check('the link of an e-mail deletes a registration by another person', async () => {
+    const foreign = `foreign-${email}`
     await visitor.openAccount()
     await dialog.locator('.button-link').nth(1).click()
-    await visitor.fill({ email: planted, 'new-password': password })
+    await visitor.fill({ email: foreign, 'new-password': password })
     await visitor.submit(dialog.locator('.mark'))
-    await page.goto(base + (await reader.link(planted, 'activate')))
+    await page.goto(base + (await reader.link(foreign, 'activate')))
     await dialog.locator('.button-link').click()
     await soon(dialog.locator('.mark.good'))
     await looks('unregistered')
     await page.keyboard.press('Escape')
     await visitor.openAccount()
-    await visitor.fill({ email: planted, password })
+    await visitor.fill({ email: foreign, password })
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
     await page.keyboard.press('Escape')
   })
@@ -236,7 +239,7 @@ export async function rareAccountStates(report, browser) {
   const looks = (what) => browser.looks(page, `account-state-${what}`)
   standIn.accounts.add('old@example.com', 'a password of long ago', 'Old Hand')
 
-  await check('a link that counts no more says what to do', async () => {
+  await check('an invalid link explains what to do', async () => {
     await page.goto(`${base}/#activate=nonsense`)
     await dialog.locator('[name=password]').fill('the chosen password')
     await dialog.locator('[type=submit]').click()
@@ -244,20 +247,23 @@ export async function rareAccountStates(report, browser) {
     await looks('dead-link')
     await page.keyboard.press('Escape')
   })
-  await check('a guest with orders hears that they stay, and has them again after the log out', async () => {
-    const order = await visitor.buy()
-    await visitor.openAccount()
-    await soon(dialog.locator('.note'))
-    await browser.shoot(page, 'account-state-stays')
-    await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
-    await visitor.submit(page.locator('.account.in'))
-    await page.locator(`[data-order="${order}"]`).first().waitFor({ state: 'detached' })
-    await visitor.openAccount()
-    await dialog.locator('.out').click()
-    await soon(dialog, 'hidden')
-    await visitor.shows(order)
-  })
-  await check('a picture is asked for after attempts that failed', async () => {
+  await check(
+    'the login form explains that the orders stay with the guest, who has them again after the logout',
+    async () => {
+      const order = await visitor.buy()
+      await visitor.openAccount()
+      await soon(dialog.locator('.note'))
+      await browser.shoot(page, 'account-state-stays')
+      await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
+      await visitor.submit(page.locator('.account.in'))
+      await page.locator(`[data-order="${order}"]`).first().waitFor({ state: 'detached' })
+      await visitor.openAccount()
+      await dialog.locator('.out').click()
+      await soon(dialog, 'hidden')
+      await visitor.shows(order)
+    },
+  )
+  await check('a captcha is required after failed logins', async () => {
     standIn.accounts.guarded = true
     await visitor.openAccount()
     await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
@@ -267,14 +273,14 @@ export async function rareAccountStates(report, browser) {
     await visitor.submit(page.locator('.account.in'))
     standIn.accounts.guarded = false
   })
-  await check('another tab is logged in as well, and renews by itself', async () => {
+  await check('another tab is logged in too and gets its own token', async () => {
     const tab = await page.context().newPage()
     await tab.goto(base)
     await soon(tab.locator('.account.in'))
     await soon(tab.locator('.live.on'))
     await tab.close()
   })
-  await check('a shop that does not answer is told, and nobody is logged out', async () => {
+  await check('a logout without a response shows an error, and the account stays logged in', async () => {
     await visitor.openAccount()
     await page.route('**/auth/logout', (route) => route.abort())
     await dialog.locator('.out').click()
@@ -284,7 +290,7 @@ export async function rareAccountStates(report, browser) {
     await page.keyboard.press('Escape')
     await soon(page.locator('.account.in'))
   })
-  await check('who is blocked is told, and is not sent round in circles', async () => {
+  await check('a blocked user sees an explanation, and the page does not reconnect by itself', async () => {
     const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
     const before = hellos()
     standIn.block()
@@ -293,9 +299,9 @@ export async function rareAccountStates(report, browser) {
     await page.evaluate(() => window.dispatchEvent(new Event('online')))
     await looks('blocked')
     const { y } = await notice.boundingBox()
-    if (y < 0 || y > page.viewportSize().height / 2) throw new Error(`it stands at ${y}, out of sight`)
-    if (await page.locator('.banner').count()) throw new Error('it reads like a lost connection')
-    if (hellos() !== before) throw new Error('the page came back by itself')
+    if (y < 0 || y > page.viewportSize().height / 2) throw new Error(`the notice is at ${y} px, out of view`)
+    if (await page.locator('.banner').count()) throw new Error('the banner of a lost connection is shown')
+    if (hellos() !== before) throw new Error('the page reconnected by itself')
     await notice.getByRole('button').click()
     await soon(notice, 'hidden')
   })

@@ -2,8 +2,8 @@ import { expectAccessible, live, soon, until } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 /**
- * Every buy attempt ends with a message that stays until it is read. This includes bad connections and the end of a
- * slot.
+ * Every buy attempt ends with a message that stays until the shopper dismisses it. This includes bad connections and
+ * the end of a slot.
  */
 export async function attempts(report, browser) {
   const standIn = new StandIn()
@@ -27,19 +27,22 @@ export async function attempts(report, browser) {
   }
   const oneKey = (least) => {
     const keys = standIn.received.filter(({ op }) => op === 'buy').map(({ key }) => key)
-    if (keys.length < least) throw new Error(`asked ${keys.length} times`)
+    if (keys.length < least) throw new Error(`${keys.length} buy requests, want at least ${least}`)
     if (new Set(keys).size !== 1) throw new Error(`${new Set(keys).size} keys for one attempt`)
   }
 
-  await check('an unreadable answer is requested again with the same key: one order', async () => {
-    const before = shop.orders.size
-    standIn.tornBuys = 2
-    const sale = await clickBuy()
-    await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
-    if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
-    oneKey(2)
-    await read(notice(/succeeded/))
-  })
+  await check(
+    'a buy with an unreadable reply is repeated with the same key and creates one order',
+    async () => {
+      const before = shop.orders.size
+      standIn.tornBuys = 2
+      const sale = await clickBuy()
+      await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
+      if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
+      oneKey(2)
+      await read(notice(/succeeded/))
+    },
+  )
   await check('an order state of a later version is shown, and the connection stays open', async () => {
     standIn.missed = [...shop.orders.values()].slice(-1)
     const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
@@ -50,11 +53,11 @@ export async function attempts(report, browser) {
     const then = hellos()
     await soon(page.locator('[data-state="unknown"]'))
     await page.waitForTimeout(1_500)
-    if (hellos() !== then) throw new Error('it connected again and again')
+    if (hellos() !== then) throw new Error('the page reconnected repeatedly')
     standIn.missed = []
   })
   await check(
-    'a press on a stalled line before the end of the slot: its outcome is shown after the reconnect',
+    'the outcome of a buy on a stalled connection before the end of the slot is shown after the reconnect',
     async () => {
       await soon(buy())
       shop.endCurrentIn(10_000) // on a busy machine a click takes seconds
@@ -71,15 +74,15 @@ export async function attempts(report, browser) {
       oneKey(1)
     },
   )
-  await check('the message survives a reload until it is read', async () => {
+  await check('the message remains after a reload until the shopper dismisses it', async () => {
     await page.reload()
     const notices = notice(/failed/)
     await read(notices)
     await page.reload()
     await soon(page.locator('[data-sale]').first())
-    if (await notices.isVisible()) throw new Error('it was told again')
+    if (await notices.isVisible()) throw new Error('the dismissed message is shown again')
   })
-  await check('a buy whose answer was lost with the page is found with its key', async () => {
+  await check('a buy whose reply was lost by a reload is found with its key', async () => {
     const before = shop.orders.size
     standIn.lostBuys = 1
     await clickBuy()

@@ -22,7 +22,7 @@ export async function barriers(report, browser, base, data, reader) {
 
   for (const [n, kind] of ['work', 'captcha'].entries()) {
     await report.check(
-      `barriers: a sale requires ${kind} before a buy, and then there is an order`,
+      `barriers: a sale requires a solved challenge (${kind}) before a buy creates an order`,
       async () => {
         const sale = sales[n]
         const card = page.locator(`[data-sale="${sale}"]`)

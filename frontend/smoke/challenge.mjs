@@ -24,26 +24,29 @@ export async function challenge(report, browser) {
   const passes = (op) => standIn.received.filter((frame) => frame.op === op)
   const inSight = (sale) => card(sale).evaluate((el) => el.scrollIntoView({ block: 'center' }))
 
-  await check('a free pass is there before the press: one tap, one buy', async () => {
-    await becomes(free, 'buy')
-    await inSight(free)
-    await soon(card(free).locator('.pass .ready'))
-    await looks('ready')
-    await button(free).click()
-    await becomes(free, 'pay')
-    const [buy, ...more] = passes('buy')
-    if (!buy.pass || more.length > 0) throw new Error(`${1 + more.length} buys, the first with ${buy.pass}`)
-    if (await dialog.isVisible()) throw new Error('a sheet was there')
-  })
-  await check('work is done in advance in a worker: one tap', async () => {
+  await check(
+    'a pass without a challenge is available before the click, and one click sends one buy',
+    async () => {
+      await becomes(free, 'buy')
+      await inSight(free)
+      await soon(card(free).locator('.pass .ready'))
+      await looks('ready')
+      await button(free).click()
+      await becomes(free, 'pay')
+      const [buy, ...more] = passes('buy')
+      if (!buy.pass || more.length > 0) throw new Error(`${1 + more.length} buys, the first with ${buy.pass}`)
+      if (await dialog.isVisible()) throw new Error('a sheet is open')
+    },
+  )
+  await check('proof of work is done in advance in a worker, and one click buys', async () => {
     await inSight(work)
     await soon(card(work).locator('.pass .ready'))
     await button(work).click()
     await becomes(work, 'pay')
     const solved = passes('solve').find(({ sale }) => sale === work.id)
-    if (!/^\d+$/.test(solved?.answer ?? '')) throw new Error('nothing was solved')
+    if (!/^\d+$/.test(solved?.answer ?? '')) throw new Error('no solution was sent')
   })
-  await check('hard work shows its progress, and can be cancelled', async () => {
+  await check('long proof of work shows its progress and can be cancelled', async () => {
     shop.bits = ENDLESS_BITS
     shop.change(hard.id, { pass: true, challenge: 'work' })
     await inSight(hard)
@@ -79,7 +82,7 @@ export async function challenge(report, browser) {
     await soon(dialog, 'hidden')
     await becomes(picture, 'pay')
   })
-  await check('the captcha can be solved before the opening, and then it is one tap', async () => {
+  await check('the captcha can be solved before the opening, and one click buys at the opening', async () => {
     const next = shop.slots[shop.slots.indexOf(shop.current()) + 1]
     const sale = [...shop.sales.values()].find((s) => s.slot === next.id)
     const opensIn = (ms) => {

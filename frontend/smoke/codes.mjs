@@ -20,7 +20,7 @@ export async function codes(report, browser) {
     if (read !== wanted) throw new Error(`the code contains ${read}, not ${wanted}`)
   }
 
-  await check('an unavailable gateway is reported, and a press tries again', async () => {
+  await check('an unavailable gateway is reported, and a click tries again', async () => {
     shop.gatewayAway = true
     await page.locator('[data-sale] [data-does="buy"]').first().click()
     await order.locator('.pay').click()
@@ -31,7 +31,7 @@ export async function codes(report, browser) {
     await sheet.locator('.square button').click()
     await readable()
   })
-  await check('counts down to the end of the trade, ten seconds before that of the order', async () => {
+  await check('counts down to the end of the trade, ten seconds before the end of the order', async () => {
     const [ofOrder, ofTrade] = await secondsLeft(order, sheet)
     const ahead = ofOrder - ofTrade
     if (ahead < 9 || ahead > 11) throw new Error(`${ahead} s before the order`)
@@ -42,7 +42,7 @@ export async function codes(report, browser) {
     await looks('narrow')
     await page.setViewportSize({ width: 1440, height: 900 })
   })
-  await check('keeps the code while the connection is lost, and shows that it is lost', async () => {
+  await check('keeps the code while the connection is lost, and reports the lost connection', async () => {
     const then = await sheet.locator('.then').innerText()
     standIn.drain(5_000)
     await soon(sheet.locator('.then').filter({ hasNotText: then }))
@@ -50,7 +50,7 @@ export async function codes(report, browser) {
     await browser.shoot(page, 'codes-offline')
     await soon(sheet.locator('.then').filter({ hasText: then }))
   })
-  await check('Escape closes it, and restores the focus', async () => {
+  await check('Escape closes the sheet and restores the focus', async () => {
     await page.keyboard.press('Escape')
     await soon(sheet, 'hidden')
     const pay = await page.evaluate(() => document.activeElement.classList.contains('pay'))

@@ -41,29 +41,26 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length > 8)
     await operator.looks('board')
   })
-  await report.check(
-    'console of a shop: a sale gets more stock once although two answers are lost',
-    async () => {
-      await operator.goTo('', 'td.name a')
-      await page.locator('td.name a').first().click()
-      await soon(page.locator('#acts'))
-      await operator.looks('sale')
-      let lost = 0
-      const lose = async (route) => {
-        await route.fetch()
-        lost++
-        await route.abort()
-      }
-      await page.route('**/operator/sales/*/stock', lose, { times: 2 })
-      await click('Add stock')
-      await page.locator('[name=note]').fill('more came in')
-      await operator.confirm()
-      const added = (await journal()).filter(({ kind }) => kind === 'sale.add_stock')
-      if (lost !== 2 || added.length !== 1 || added[0].note !== 'more came in')
-        throw new Error(`${lost} answers lost: ${JSON.stringify(added)}`)
-      expect('ERR_FAILED')
-    },
-  )
+  await report.check('console of a shop: stock is added once although two responses are lost', async () => {
+    await operator.goTo('', 'td.name a')
+    await page.locator('td.name a').first().click()
+    await soon(page.locator('#acts'))
+    await operator.looks('sale')
+    let lost = 0
+    const lose = async (route) => {
+      await route.fetch()
+      lost++
+      await route.abort()
+    }
+    await page.route('**/operator/sales/*/stock', lose, { times: 2 })
+    await click('Add stock')
+    await page.locator('[name=note]').fill('new delivery')
+    await operator.confirm()
+    const added = (await journal()).filter(({ kind }) => kind === 'sale.add_stock')
+    if (lost !== 2 || added.length !== 1 || added[0].note !== 'new delivery')
+      throw new Error(`${lost} responses lost: ${JSON.stringify(added)}`)
+    expect('ERR_FAILED')
+  })
   await report.check('console of a shop: a sale is paused, and resumed from the outcome bar', async () => {
     await click('Pause')
     await operator.confirm()
@@ -72,7 +69,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(button('Pause'))
   })
   await report.check(
-    'console of a shop: an operation on a sale that was changed meanwhile shows it',
+    'console of a shop: an operation on a sale that has changed reports the change',
     async () => {
       const dialog = page.getByRole('dialog')
       await click('Pause')
@@ -88,7 +85,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       await soon(button('Pause'))
     },
   )
-  await report.check('console of a shop: a switch is changed, and changed back', async () => {
+  await report.check('console of a shop: a switch is changed and changed back', async () => {
     await operator.goTo('/broadcast', '.el-switch.is-checked')
     await operator.looks('broadcast')
     await page.locator('.el-switch').click()
@@ -102,7 +99,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(page.locator('.el-switch.is-checked'))
   })
 
-  await report.check('console of a shop: a paid order is shipped, and its parcel corrected', async () => {
+  await report.check('console of a shop: a paid order is shipped, and its parcel is corrected', async () => {
     const [first] = await paid
     await operator.goTo('/orders', 'tbody tr')
     await operator.looks('orders')
@@ -118,11 +115,11 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(page.getByRole('dialog').locator('.changes'))
     await operator.confirm()
     await soon(page.getByText('SF-22', { exact: true }))
-    await soon(page.locator('.open').nth(1)) // both are in its audit log
+    await soon(page.locator('.open').nth(1)) // the audit log contains both operations
     await operator.looks('order')
   })
 
-  await report.check('console of a shop: the report of a sale is drawn, and downloaded', async () => {
+  await report.check('console of a shop: the report of a sale is drawn and can be downloaded', async () => {
     await page.getByRole('link', { name: 'Report of the sale' }).click()
     await soon(page.locator('canvas').nth(1))
     await soon(page.locator('#balance'))
@@ -133,7 +130,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       throw new Error(lines.join('\n'))
   })
 
-  await report.check('console of a shop: a file of parcels is checked, then shipped', async () => {
+  await report.check('console of a shop: a parcel file is previewed and then shipped', async () => {
     const [, second] = await paid
     await operator.goTo('/ship', '[name=csv]')
     await page
@@ -150,7 +147,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
   })
 
   await report.check(
-    'console of a shop: a payment leads to its order and its buyer, who is blocked',
+    'console of a shop: a payment links to its order and buyer, and the buyer is blocked',
     async () => {
       await page.emulateMedia({ colorScheme: 'dark' })
       await operator.goTo('/payments', 'tbody tr')
@@ -177,12 +174,12 @@ export async function consoleOfShop(report, browser, base, data, redis) {
   )
 
   await report.check(
-    'console of a shop: an alarm leads to the runbook, and a dead letter is dropped',
+    'console of a shop: an alarm links to the runbook, and a dead letter is dropped',
     async () => {
       await page.emulateMedia({ colorScheme: 'light' })
       const letter = [
         'reason',
-        'nobody can read it',
+        'unreadable entry',
         'stream',
         '1-0',
         'deliveries',
@@ -206,7 +203,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     },
   )
 
-  await report.check('console of a shop: a refund is decided', async () => {
+  await report.check('console of a shop: an operator approves a refund', async () => {
     const [first] = await paid
     await shopper.request('POST', `/orders/${first}/refund`, { reason: 'too late' })
     const row = page.locator('tbody tr').filter({ hasText: first })
@@ -218,31 +215,37 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(row, 'hidden')
   })
 
-  await report.check('console of a shop: on a tablet in the dark, pages are accessible and fit', async () => {
-    await page.setViewportSize({ width: 768, height: 1024 })
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await operator.goTo('', '.score')
-    await operator.looks('tablet-board')
-    await page.locator('td.name a').first().click()
-    await soon(page.locator('#acts'))
-    await operator.looks('tablet-sale')
-    await operator.goTo('/blocks', '[name=value]')
-    await operator.looks('tablet-blocks')
-  })
+  await report.check(
+    'console of a shop: pages in the dark theme are accessible and fit on a tablet',
+    async () => {
+      await page.setViewportSize({ width: 768, height: 1024 })
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await operator.goTo('', '.score')
+      await operator.looks('tablet-board')
+      await page.locator('td.name a').first().click()
+      await soon(page.locator('#acts'))
+      await operator.looks('tablet-sale')
+      await operator.goTo('/blocks', '[name=value]')
+      await operator.looks('tablet-blocks')
+    },
+  )
 
-  await report.check('console of a shop: the journal contains the operations, and is verified', async () => {
-    await operator.goTo('/journal', '.open')
-    await page.reload() // a deep link, with a login that survives the reload
-    await soon(page.locator('[name=head]'))
-    await click('Verify')
-    await soon(page.locator('.good'))
-    await page.locator('.open').filter({ hasText: 'Stock added' }).first().click()
-    await soon(page.locator('.changes'))
-    await operator.looks('journal-open')
-    expectNoProblems(page)
-  })
+  await report.check(
+    'console of a shop: the journal contains the operations and can be verified',
+    async () => {
+      await operator.goTo('/journal', '.open')
+      await page.reload() // a deep link, with a login that survives the reload
+      await soon(page.locator('[name=head]'))
+      await click('Verify')
+      await soon(page.locator('.good'))
+      await page.locator('.open').filter({ hasText: 'Stock added' }).first().click()
+      await soon(page.locator('.changes'))
+      await operator.looks('journal-open')
+      expectNoProblems(page)
+    },
+  )
 
-  await report.check('console of a shop: a shopper may not use it', async () => {
+  await report.check('console of a shop: a shopper cannot use the console', async () => {
     await page.getByRole('button', { name: 'Log out' }).click()
     await soon(page.locator('[name=email]'))
     await operator.logIn(SHOPPER, PASSWORD)

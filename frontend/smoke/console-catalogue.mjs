@@ -12,8 +12,8 @@ const ZONE = 'Asia/Shanghai' // the default time zone of a shop
 const OPENS_IN_MS = 600_000
 
 /**
- * An operator sets up a sale in an empty shop and follows it to its end. Mistakes on the way are tested, too. Every page
- * is checked in one theme.
+ * An operator creates a sale in an empty shop and manages it until its end. Invalid input is tested, too. Every page is
+ * checked in one theme.
  */
 export async function catalogue(report, browser) {
   const shop = await EmptyShop.start()
@@ -39,17 +39,26 @@ class CatalogueTest {
     this.operator = await Operator.open(this.browser, this.shop.base)
     this.page = this.operator.page
     for (const [what, step] of [
-      ['an operator finds an empty shop, and makes categories', () => this.categories()],
-      ['makes a product with pictures, and is told why one is not taken', () => this.product()],
-      ['two operators edit a product: one is told, and nothing is lost', () => this.conflict()],
-      ['makes slots, alone and by a template that is tried first', () => this.slots()],
-      ['makes a sale, and runs through its checklist', () => this.sale()],
-      ['copies a sale and edits the copy', () => this.copies()],
-      ['the sale opens, and a shopper who sees its picture buys', () => this.opening()],
-      ['pauses, adds stock, broadcasts, ends it and reads its report', () => this.acts()],
-      ['archives the copy', () => this.archives()],
-      ['takes the catalogue out as a table, and in again', () => this.tables()],
-      ['nothing went wrong in the browser', () => expectNoProblems(this.page)],
+      ['an operator creates categories in an empty shop', () => this.categories()],
+      [
+        'the operator creates a product with pictures, and a rejected picture shows the reason',
+        () => this.product(),
+      ],
+      [
+        'a concurrent edit of a product is shown, and the edits of both operators are kept',
+        () => this.conflict(),
+      ],
+      ['the operator creates a slot, and then slots from a template after a preview', () => this.slots()],
+      ['the operator creates a sale, and its checklist is shown', () => this.sale()],
+      ['the operator copies a sale and edits the copy', () => this.copies()],
+      ['the sale opens, and a shopper sees its picture and buys', () => this.opening()],
+      [
+        'the operator pauses the sale, adds stock, publishes a banner, ends the sale and opens its report',
+        () => this.operations(),
+      ],
+      ['the operator archives the copy', () => this.archives()],
+      ['the catalogue is exported as a table and imported again', () => this.tables()],
+      ['the browser reports no errors', () => expectNoProblems(this.page)],
     ]) {
       if (!(await this.check(what, step))) return
     }
@@ -72,7 +81,7 @@ class CatalogueTest {
   wasRefused(status) {
     const { problems } = this.page
     const at = problems.findIndex((text) => text.includes(`status of ${status} `))
-    if (at < 0) throw new Error(`nothing was refused with ${status}`)
+    if (at < 0) throw new Error(`no request was rejected with ${status}`)
     problems.splice(at, 1)
   }
 
@@ -176,14 +185,14 @@ class CatalogueTest {
     const now = Date.now()
     await this.operator.goTo('/slots', '[name=day]')
     await this.button('New slot').click()
-    await page.locator('[name=slot-day]').fill(wall(now).day)
-    await page.locator('[name=slot-opens]').fill(wall(now).time.slice(0, 5))
-    await page.locator('[name=slot-closes]').fill(wall(now + 2 * 3_600_000).time.slice(0, 5))
+    await page.locator('[name=slot-day]').fill(localTime(now).day)
+    await page.locator('[name=slot-opens]').fill(localTime(now).time.slice(0, 5))
+    await page.locator('[name=slot-closes]').fill(localTime(now + 2 * 3_600_000).time.slice(0, 5))
     await page.keyboard.press('Enter')
     await this.expectOutcome('The slot')
     await this.button('New slot').click()
     await this.button('Daily template').click()
-    const tomorrow = wall(now + 26 * 3_600_000).day // no slot of today reaches into this day
+    const tomorrow = localTime(now + 26 * 3_600_000).day // no slot of today reaches into this day
     await page.locator('[name=from]').fill(tomorrow)
     await page.locator('[name=to]').fill(tomorrow)
     await page.getByRole('textbox', { name: 'Closes 1', exact: true }).fill('10:30')
@@ -281,13 +290,13 @@ class CatalogueTest {
     await soon(page.locator('.numbers dd').nth(1).filter({ hasText: '1' })) // held
   }
 
-  async acts() {
+  async operations() {
     const { page, shopper } = this
     const operate = async (name) => {
       await page.locator('.panel').getByRole('button', { name, exact: true }).click()
       if (name === 'End early') {
         if (await page.getByRole('dialog').locator('[type=submit]').isEnabled())
-          throw new Error('no name was typed')
+          throw new Error('End early is enabled without the typed name')
         await page.locator('[name=typed]').fill(NAME)
       }
       await this.operator.confirm()
@@ -339,13 +348,13 @@ class CatalogueTest {
 }
 
 /** The local date and time of the shop. */
-function wall(at) {
+function localTime(at) {
   const [day, time] = new Date(at).toLocaleString('sv-SE', { timeZone: ZONE }).split(' ')
   return { day, time }
 }
 
-/** The same as the value of an input field. */
+/** The local date and time of the shop, as the value of an input field. */
 function field(at) {
-  const { day, time } = wall(at)
+  const { day, time } = localTime(at)
   return `${day}T${time}`
 }

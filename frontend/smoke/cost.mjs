@@ -29,21 +29,21 @@ async function cost(report, browser) {
   const meter = await Meter.of(page)
 
   await report.check(
-    `cost: a tick of ${SALES} cards is laid out for less than half of what nested grids cost`,
+    `cost: the layout of a tick of ${SALES} cards costs less than half of the layout with nested grids`,
     async () => {
       const [a, b] = await meter.compare(NESTED_GRIDS, (seen) => (seen.LayoutDuration / seen.ticks) * 1_000)
       console.log(`      layout ${a.toFixed(2)} ms a tick, with nested grids ${b.toFixed(2)} ms`)
       if (!(a < b / 2)) throw new Error(`${a} ms a tick, with nested grids ${b} ms`)
     },
   )
-  await report.check('cost: labels that are only read out change slowly', async () => {
+  await report.check('cost: labels for screen readers change slowly', async () => {
     const { labels, all } = await meter.changes()
     console.log(`      ${labels} of ${all} changes are labels`)
-    if (all < SALES) throw new Error(`only ${all} changes: nothing moved`)
+    if (all < SALES) throw new Error(`${all} changes, want at least ${SALES}`)
     // Labels that follow every tick would be a third of all changes.
     if (labels > all / 6) throw new Error(`${labels} of ${all} changes are labels`)
   })
-  await report.check('cost: the live dot costs nothing while nothing happens', async () => {
+  await report.check('cost: the live dot causes no style recalculations while the page is idle', async () => {
     standIn.simulating = false
     await meter.silence()
     const [a, b] = await meter.compare(STILL_DOT, (seen) => seen.RecalcStyleCount / seen.seconds)
@@ -64,7 +64,7 @@ async function work(report, browser) {
   await page.locator(`[data-sale="${sale.id}"] [data-does="buy"][aria-disabled="false"]`).click()
   await soon(page.locator('dialog[open]').getByRole('progressbar'))
   const meter = await Meter.of(page)
-  await report.check('cost: proof of work leaves the thread of the page free', async () => {
+  await report.check('cost: proof of work does not run on the main thread of the page', async () => {
     const { ScriptDuration, seconds } = await meter.watch()
     console.log(
       `      scripts of the page run for ${((ScriptDuration / seconds) * 100).toFixed(0)} % of the time`,

@@ -34,16 +34,15 @@ export async function details(report, browser, look) {
       [n],
     )
 
-  await check('the name opens them with the keyboard', async () => {
+  await check('the Enter key on the name opens them', async () => {
     await name.focus()
     await page.keyboard.press('Enter')
     await soon(sheet.getByText('Spare parts for ten'))
     await soon(sheet.getByText('Returns within seven days'))
     const link = sheet.locator('.markup a')
-    if ((await link.getAttribute('rel')) !== 'nofollow noopener')
-      throw new Error('the link tells where it comes from')
+    if ((await link.getAttribute('rel')) !== 'nofollow noopener') throw new Error('the link sends a referrer')
   })
-  await check('have all pictures with their texts', async () => {
+  await check('show all pictures, each with its description', async () => {
     const broken = await strip.locator('img').evaluateAll(async (images) => {
       images.forEach((image) => (image.loading = 'eager'))
       await Promise.all(images.map((image) => image.decode().catch(() => undefined)))
@@ -56,10 +55,10 @@ export async function details(report, browser, look) {
     await page.keyboard.press('ArrowLeft')
     await turnedTo(1)
     if (!/2.*3.*[:：] *\S/.test(await current.getAttribute('aria-label')))
-      throw new Error('a mark without words')
+      throw new Error('the thumbnail has no description')
   })
   await check('are accessible and fit', () => browser.looks(page, `details-${size}-${theme}`))
-  await check('sell', async () => {
+  await check('offer the Buy button, which creates an order', async () => {
     await sheet.locator('[data-does="buy"]').click()
     await soon(sheet.locator('[data-does="pay"]'))
     await browser.shoot(page, `details-${size}-${theme}-bought`)
@@ -69,11 +68,11 @@ export async function details(report, browser, look) {
     await soon(sheet, 'detached')
     await page.waitForFunction(() => document.activeElement?.closest('[data-sale] h3'))
   })
-  await check('open with the picture, and are not requested again', async () => {
+  await check('open with a click on the picture, and are not requested again', async () => {
     standIn.lostDetails = 1
     await card.locator('.picture').click()
     await soon(sheet.getByText('Spare parts for ten'))
-    if (standIn.lostDetails !== 1) throw new Error('they were asked for again')
+    if (standIn.lostDetails !== 1) throw new Error('the details were requested again')
     await page.keyboard.press('Escape')
   })
   await check('report no errors', () => expectNoProblems(page))

@@ -29,7 +29,7 @@ export async function hardStates(report, browser) {
     await says(headphones, 'Sold out')
     await shoot('soldout')
   })
-  await check('a decrease of the stock floats between the numbers and covers neither', async () => {
+  await check('the animated decrease of the stock does not cover other numbers', async () => {
     standIn.simulating = false
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     const { stock, held } = lamp
@@ -52,7 +52,7 @@ export async function hardStates(report, browser) {
     shop.change(lamp.id, { stock, held })
     standIn.simulating = true
   })
-  await check('a place counts down', async () => {
+  await check('the place of a reservation counts down', async () => {
     shop.settleAfter = Infinity
     standIn.simulating = false // stops changes by simulated shoppers
     backpack.tickets += 12
@@ -82,7 +82,7 @@ export async function hardStates(report, browser) {
     await says(lamp, 'Pay')
     if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
   })
-  await check('the limit is reached', async () => {
+  await check('a buy up to the limit shows Limit reached', async () => {
     await button(keyboard).click()
     await soon(card(keyboard).getByText('Limit reached'))
     await shoot('limit')
@@ -124,7 +124,7 @@ export async function hardStates(report, browser) {
     shop.publish(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
     await soon(page.locator('.notices').getByText('More kettles at noon.'))
   })
-  await check('speaks Chinese and turns dark', async () => {
+  await check('the page switches to Chinese and to the dark theme', async () => {
     await page.locator('.lang').click()
     await soon(page.getByText('抢购中').first())
     await page.getByRole('button', { name: '切换到深色' }).click()
@@ -146,7 +146,7 @@ export async function hardStates(report, browser) {
     await soon(page.locator('[data-sale] [data-does="buy"]').first())
     standIn.guests = true
   })
-  await check('an empty shop', async () => {
+  await check('an empty shop shows that there are no sales', async () => {
     standIn.shop.slots = []
     const page = await browser.open(base, { size: 'phone', theme: 'dark' })
     await soon(page.getByText('No sales today'))

@@ -15,13 +15,14 @@ const texts = [
 async function expectTexts(page, wanted) {
   const shown = await page.evaluate(() => document.body.textContent)
   for (const text of wanted) {
-    if (!shown.includes(text)) throw new Error(`not shown as it was written: ${text}`)
+    if (!shown.includes(text)) throw new Error(`not shown unchanged: ${text}`)
   }
   const made = await page.evaluate(() => ({
     pwned: globalThis.pwned,
     elements: document.querySelectorAll('body script, [onerror], [onload], a[href^="javascript"]').length,
   }))
-  if (made.pwned !== undefined || made.elements > 0) throw new Error(`became more: ${JSON.stringify(made)}`)
+  if (made.pwned !== undefined || made.elements > 0)
+    throw new Error(`a text became an element or ran: ${JSON.stringify(made)}`)
 }
 
 /**
@@ -39,7 +40,7 @@ export async function hostile(report, browser) {
   const base = await standIn.start()
   const page = await browser.open(base, { lang: 'zh' })
   const order = page.locator('.rail [data-order]').first()
-  await report.check('hostile: products are text', async () => {
+  await report.check('hostile: product texts are shown as text', async () => {
     await page
       .locator('[data-sale]')
       .nth(texts.length - 1)
@@ -47,12 +48,12 @@ export async function hostile(report, browser) {
     await expectTexts(page, texts)
     await expectNoSideways(page)
   })
-  await report.check('hostile: a notice is text', async () => {
+  await report.check('hostile: a notice is shown as text', async () => {
     shop.publish(undefined, { ev: 'notice', level: 'warn', text: `Notice: ${texts[1]}` })
     await soon(page.getByText('Notice: ').first())
     await expectTexts(page, [`Notice: ${texts[1]}`])
   })
-  await report.check('hostile: an order is text, with its reason', async () => {
+  await report.check('hostile: an order and its reason are shown as text', async () => {
     await page.locator('[data-sale] [data-does="buy"]').first().click()
     await soon(order.locator('.pay'))
     for (const held of shop.orders.values()) held.reason = texts[1]
@@ -60,9 +61,9 @@ export async function hostile(report, browser) {
     await soon(order)
     await expectTexts(page, [texts[0]])
     const names = await page.locator('.rail').innerText()
-    if (!texts.some((text) => names.includes(text))) throw new Error(`the order says ${names}`)
+    if (!texts.some((text) => names.includes(text))) throw new Error(`the order list shows ${names}`)
   })
-  await report.check('hostile: an address book is text', async () => {
+  await report.check('hostile: an address book is shown as text', async () => {
     const { accounts } = standIn
     const answer = accounts.answer.bind(accounts)
     const addresses = texts.map((text, i) => ({

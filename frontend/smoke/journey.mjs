@@ -16,7 +16,7 @@ export async function journey(report, browser, base, look) {
     await live(page)
     await soon(page.locator('[data-does="buy"]').first())
   })
-  await check('stock changes', async () => {
+  await check('the displayed stock changes', async () => {
     const before = await page.locator('[data-stock]').allInnerTexts()
     await page.waitForFunction(
       (old) => [...document.querySelectorAll('[data-stock]')].some((el, i) => el.innerText !== old[i]),
@@ -34,7 +34,7 @@ export async function journey(report, browser, base, look) {
   await check('the sales are accessible and fit', () =>
     browser.looks(page, `journey-${size}-${theme}-watching`, { fullPage: true }),
   )
-  await check('Buy gives an order with a deadline', async () => {
+  await check('Buy creates an order with a deadline', async () => {
     id = await buy(page)
     await openOrders()
     const left = await shown(id, 'pending').locator('[data-deadline]').innerText()

@@ -13,28 +13,32 @@ export async function line(report, browser) {
     page.waitForFunction((wanted) => document.documentElement.dataset.freshness === wanted, word)
   const buyable = page.locator('[data-sale] .button:not([disabled]):not([aria-disabled="true"])')
 
-  await check('a stalled line is not shown as live, and nothing can be bought on it', async () => {
+  await check('a stalled connection is not shown as live, and Buy is disabled', async () => {
     await live(page)
     await soon(buyable.first())
     standIn.stall()
     await freshness('connecting')
-    if (await page.locator('.live.on').isVisible()) throw new Error('it says Live')
+    if (await page.locator('.live.on').isVisible()) throw new Error('the page shows Live')
     if ((await buyable.count()) > 0) throw new Error('Buy can be pressed')
     await browser.shoot(page, 'line-stalled')
     await expectAccessible(page)
   })
-  await check('is live again with the first frame, and no message contradicts', async () => {
-    standIn.resume()
-    await freshness('live')
-    await live(page)
-    await soon(page.locator('.banner'), 'detached')
-    await soon(buyable.first())
-    await soon(page.getByText(/connection was lost/), 'hidden')
-  })
-  await check('a shop in which nothing happens is live', async () => {
+  await check(
+    'the page is live again after the first frame, without a message of a lost connection',
+    async () => {
+      standIn.resume()
+      await freshness('live')
+      await live(page)
+      await soon(page.locator('.banner'), 'detached')
+      await soon(buyable.first())
+      await soon(page.getByText(/connection was lost/), 'hidden')
+    },
+  )
+  await check('a shop without changes is shown as live', async () => {
     standIn.simulating = false
     await page.waitForTimeout(SILENCE_MS)
-    if (!(await page.locator('.live.on').isVisible())) throw new Error('silence was taken for a loss')
+    if (!(await page.locator('.live.on').isVisible()))
+      throw new Error('the page treats silence as a lost connection')
   })
 }
 
@@ -44,7 +48,7 @@ export async function firstCard(report, browser) {
   const base = await standIn.start()
   const check = (what, run) => report.check(`first card: ${what}`, run)
 
-  await check('a skeleton is there before the script, under the security policy', async () => {
+  await check('a skeleton is shown before the script runs, under the security policy', async () => {
     for (const look of [
       { size: 'phone', theme: 'light' },
       { size: 'desktop', theme: 'dark' },
@@ -64,13 +68,13 @@ export async function firstCard(report, browser) {
     const page = await browser.open(base)
     const buy = page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
     await soon(page.locator('[data-sale]').first())
-    if (await buy.isVisible()) throw new Error('an unknown guest could buy')
+    if (await buy.isVisible()) throw new Error('Buy is visible before a guest exists')
     allow()
     await soon(buy)
     expectNoProblems(page)
     await page.context().close()
   })
-  await check('watch does not wait for the answer to hello', async () => {
+  await check('watch does not wait for the reply to hello', async () => {
     let sendWelcome
     standIn.received.length = 0
     standIn.hellosFrom = new Promise((resolve) => (sendWelcome = resolve))

@@ -1,9 +1,9 @@
 /**
- * The browser tests: `npm run smoke -- <busy> <quiet> [pattern]`, called by deploy/scripts/smoke.sh. The arguments are the
- * addresses of two demos, with and without simulated shoppers, and optionally a regular expression that selects parts.
- * SMOKE_DATA and SMOKE_BUSY_REDIS are the folder and the embedded Redis (host:port) of the first demo; SMOKE_MAIL and
- * SMOKE_REDIS are the folder of the mails and the embedded Redis of the second. SMOKE_SHOTS is a folder for screenshots,
- * CHROMIUM the browser. Failed checks save a screenshot and a trace in .run/browser.
+ * The browser tests: `npm run smoke -- <busy> <quiet> [pattern]`, called by deploy/scripts/smoke.sh. The arguments are
+ * the addresses of two demos, with and without simulated shoppers, and optionally a regular expression that selects
+ * parts. SMOKE_DATA and SMOKE_BUSY_REDIS are the folder and the embedded Redis (host:port) of the first demo;
+ * SMOKE_MAIL and SMOKE_REDIS are the folder of the mails and the embedded Redis of the second. SMOKE_SHOTS is a folder
+ * for screenshots, CHROMIUM the browser. Failed checks save a screenshot and a trace in .run/browser.
  */
 import { dirname } from 'node:path'
 import { Browser } from './browser.mjs'

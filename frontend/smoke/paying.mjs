@@ -95,12 +95,12 @@ class Visit {
 
   async pay(base) {
     let id, cashier, leave
-    await this.check('buys', async () => {
+    await this.check('Buy creates an order', async () => {
       await live(this.page)
       id = await this.buy()
       await this.looks(this.page, 'topay')
     })
-    await this.check('Pay leads to the cashier, which shows what is to be paid', async () => {
+    await this.check('Pay opens the cashier, which shows the amount', async () => {
       const shown = await this.order(id).locator('.what').innerText()
       cashier = await this.toCashier(id)
       const amount = await cashier.locator('.amount').innerText()
@@ -109,29 +109,34 @@ class Visit {
         throw new Error(`${amount}, in the shop: ${shown}`)
       await this.looks(cashier, 'cashier')
     })
-    await this.check('pays', async () => {
+    await this.check('the cashier accepts the payment', async () => {
       leave = await stayAtCashier(cashier)
       await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
       await soon(cashier.locator('main[data-state="paid"]'))
       await this.looks(cashier, 'paid')
     })
     if (this.size === 'desktop') {
-      await this.check('the page turns to paid by push', () => this.order(id, 'paid').waitFor())
+      await this.check('the page shows the paid order after the order event', () =>
+        this.order(id, 'paid').waitFor(),
+      )
     }
-    await this.check('comes back to the shop, and the order list says paid', async () => {
-      await leave()
-      await cashier.waitForURL(`${base}/`)
-      const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
-      await there.first().waitFor()
-      await this.looks(cashier, 'back')
-      if (cashier !== this.page) await cashier.close()
-    })
+    await this.check(
+      'the cashier returns to the shop, and the order list shows the order as paid',
+      async () => {
+        await leave()
+        await cashier.waitForURL(`${base}/`)
+        const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
+        await there.first().waitFor()
+        await this.looks(cashier, 'back')
+        if (cashier !== this.page) await cashier.close()
+      },
+    )
   }
 
   /** Scans the code on the desktop with a phone and pays there. */
   async payByPhone() {
     let id, address
-    await this.check('Pay draws a code of the amount and the time left', async () => {
+    await this.check('Pay shows a QR code, the amount and the time left', async () => {
       id = await this.buy()
       await this.clickPay(id)
       await soon(this.sheet.getByText(id))
@@ -147,7 +152,7 @@ class Visit {
       await this.looks(this.page, 'code')
     })
     await this.check(
-      'a phone that scans the code pays there, and the sheet turns to paid by push',
+      'a phone that scans the code pays there, and the sheet shows the payment after the order event',
       async () => {
         const phone = await this.browser.open(address, { size: 'phone', theme: 'light' })
         await phone.waitForURL(/\/cashier\//)
@@ -159,12 +164,12 @@ class Visit {
         await this.looks(this.page, 'code-paid')
       },
     )
-    await this.check('Done leads back to the order, which is paid', async () => {
+    await this.check('Done closes the sheet, and the order is paid', async () => {
       await this.page.keyboard.press('Enter') // the button has the focus
       await this.sheet.waitFor({ state: 'hidden' })
       await soon(this.order(id, 'paid'))
     })
-    await this.check('asks for the money back, but not without a reason', async () => {
+    await this.check('a refund request requires a reason', async () => {
       await this.order(id).getByRole('button', { name: 'Refund…' }).click()
       const form = this.page.getByRole('dialog', { name: 'Request a refund' })
       const send = form.getByRole('button', { name: 'Send the request' })
@@ -199,7 +204,7 @@ class Visit {
   }
 
   async lateRevived() {
-    await this.check('late money revives the order while a unit is free', async () => {
+    await this.check('a late payment restores the order while a unit is free', async () => {
       const id = await this.buy()
       await this.arrive(await this.abandon(id), id)
       await soon(this.order(id, 'paid'))
@@ -209,7 +214,7 @@ class Visit {
   }
 
   async lateRefunded() {
-    await this.check('late money goes back when the limit has been used meanwhile', async () => {
+    await this.check('a late payment is refunded if the buyer has reached the limit meanwhile', async () => {
       const id = await this.buy(ONE_PER_BUYER)
       const admin = await this.abandon(id)
       await this.buy(ONE_PER_BUYER)

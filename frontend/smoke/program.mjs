@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const program = new URL('../../bin/stampede', import.meta.url).pathname
 
 /**
- * Runs the program in that folder of a shop. Resolves to its output; rejects with its error output if it fails.
+ * Runs the program with the data folder of a shop. Resolves to its output; rejects with its error output if it fails.
  * Operators' commands call the server at STAMPEDE_URL.
  */
 export function stampede(data, args, input, settings = {}) {

@@ -11,14 +11,14 @@ export async function tabs(report, browser, base, locks) {
   const both = [one, await one.context().newPage()]
   await Promise.all(both.map((page) => page.goto(base)))
 
-  await check('both are the same guest, also after a reload', async () => {
+  await check('both tabs use the same guest, also after a reload', async () => {
     const users = await Promise.all(both.map(signedIn))
     if (users[0] !== users[1]) throw new Error(`two guests: ${users.join(' and ')}`)
     await Promise.all(both.map((page) => page.reload()))
     const again = await Promise.all(both.map(signedIn))
     if (again.some((user) => user !== users[0])) throw new Error(`${users[0]} became ${again.join(' and ')}`)
   })
-  await check('both show an order of one of them', async () => {
+  await check('both tabs show an order of one tab', async () => {
     const id = await buy(one)
     for (const page of both) await soon(page.locator(`.rail [data-order="${id}"]`))
   })
@@ -37,7 +37,7 @@ export async function endedGuest(report, browser) {
   const check = (what, run) => report.check(`ended guest: ${what}`, run)
   const notice = page.locator('.ended')
 
-  await check('is notified, and stays the same guest until a press', async () => {
+  await check('the shopper is notified, and the guest stays the same until a click', async () => {
     await soon(page.locator('[data-sale]').first())
     await page.waitForFunction(() => localStorage.getItem('stampede.session'))
     const before = await storedUser(page)
@@ -49,10 +49,10 @@ export async function endedGuest(report, browser) {
     await browser.shoot(page, 'ended-guest')
     await page.reload()
     await soon(notice)
-    if ((await storedUser(page)) !== before) throw new Error('replaced without a press')
+    if ((await storedUser(page)) !== before) throw new Error('the guest was replaced without a click')
     if (standIn.guestsMade !== 1) throw new Error(`${standIn.guestsMade} guests were made`)
   })
-  await check('continues as a new guest after a press, and can buy', async () => {
+  await check('after a click the shopper continues as a new guest and can buy', async () => {
     const before = await storedUser(page)
     await notice.getByRole('button').click()
     await soon(notice, 'detached')

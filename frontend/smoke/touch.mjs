@@ -96,7 +96,7 @@ class Pointer {
   }
 }
 
-/** On a phone with a fast double click, on a desktop with a slow one. */
+/** Uses a fast double click on a phone and a slow double click on a desktop. */
 export async function slotChange({ check, looks, page, pointer, shop, size }) {
   const slot = shop.current()
   const sale = [...shop.sales.values()].findLast((s) => s.slot === slot.id)
@@ -121,15 +121,15 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
     await pointer.expectNoShift()
     const { x, width } = await ended.boundingBox()
     const over = x + width - page.viewportSize().width
-    if (over > 0) throw new Error(`the way on is ${over} px wider than the window`)
+    if (over > 0) throw new Error(`the button to the next slot is ${over} px wider than the window`)
     await looks('ended')
   })
-  await check('a press then buys nothing and goes nowhere', async () => {
+  await check('a click on the ended sale neither buys nor leaves the page', async () => {
     await page.mouse.click(pointer.at.x, pointer.at.y)
     await pointer.expectUnder(before, 'sale', 'place')
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
   })
-  await check('a press leads to the next slot, and a double click buys nothing there', async () => {
+  await check('a click opens the next slot, and a double click does not buy there', async () => {
     await ready(page)
     await next.click({ clickCount: size === 'phone' ? 2 : 1, delay: 20 })
     await soon(page.locator('nav [aria-current].open'))
@@ -145,7 +145,7 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
     await expectNoSideways(page)
   })
-  await check('the ended slot is still there, and leads to the next one', async () => {
+  await check('the ended slot stays available and has a button to the next slot', async () => {
     await page.locator('nav .closed').last().click()
     await soon(pointer.card(sale.id))
     await soon(page.locator('.board .next'))
@@ -161,7 +161,7 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
 /** Waits until the button to the next slot is enabled, which is when that slot is loaded. */
 const ready = (page) => page.waitForFunction(() => document.querySelector('.next')?.ariaDisabled === 'false')
 
-/** On a phone. */
+/** Runs on a phone. */
 export async function doubleClick({ check, looks, page, pointer, shop }) {
   shop.settleAfter = 60
   const sale = [...shop.sales.values()].find((s) => s.slot === shop.current().id && s.limit === 3)
@@ -170,7 +170,7 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
   const double = () => page.mouse.click(pointer.at.x, pointer.at.y, { clickCount: 2, delay: 20 })
   const pays = () => page.locator('dialog[open]').count()
 
-  await check('a double click makes one order, and the button becomes Pay', async () => {
+  await check('a double click creates one order, and the button becomes Pay', async () => {
     await pointer.over(button)
     await pointer.watchShifts()
     await button.evaluate(clickAsPay)
@@ -180,27 +180,27 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
     if ((await pays()) > 0 || !page.url().startsWith('http://127.0.0.1'))
       throw new Error('the double click paid')
     const text = await button.innerText()
-    if (!/^Pay · \d\d:\d\d/.test(text)) throw new Error(`the button says ${text}`)
+    if (!/^Pay · \d\d:\d\d/.test(text)) throw new Error(`the text of the button is ${text}`)
     await pointer.expectNoShift()
     await page.waitForFunction((el) => el.ariaDisabled === 'false', await button.elementHandle())
     await looks('pay')
   })
-  await check('another unit has a control of its own, and a double click buys one', async () => {
+  await check('a separate button buys another unit, and a double click buys only one', async () => {
     await soon(card('.line button[aria-disabled="false"]'))
     const another = card('.line button')
     const { y } = await another.boundingBox()
     const main = await button.boundingBox()
-    if (y + 20 > main.y) throw new Error('it lies on the main button')
+    if (y + 20 > main.y) throw new Error('the button for another unit overlaps the main button')
     await pointer.over(another)
     await double()
     await soon(card('[data-does="pay"]'))
     await new Promise((resolve) => setTimeout(resolve, CALM_MS))
     if (buys() !== 2) throw new Error(`${buys()} orders`)
   })
-  await check('Pay pays', async () => {
+  await check('Pay opens the payment gateway', async () => {
     await pointer.over(button)
     const { does } = await pointer.under()
-    if (does !== 'pay') throw new Error(`the button does ${does}`)
+    if (does !== 'pay') throw new Error(`the action of the button is ${does}, want pay`)
     await page.route('https://pay.example/**', (route) => route.fulfill({ body: 'the gateway' }))
     await page.mouse.click(pointer.at.x, pointer.at.y)
     await page.waitForURL(/pay\.example/)
@@ -241,7 +241,7 @@ function recordAnnouncements() {
   observer.observe(document, { subtree: true, childList: true, characterData: true })
 }
 
-/** On a phone, where orders and messages are in dialogs. */
+/** Runs on a phone, where orders and messages are in dialogs. */
 export async function dialogs({ check, looks, browser, page, pointer, standIn, shop }) {
   const dialog = page.locator('dialog[open]')
   const note = 'More kettles at noon.'
@@ -255,13 +255,13 @@ export async function dialogs({ check, looks, browser, page, pointer, standIn, s
       const { x, y, width, height } = element.getBoundingClientRect()
       return element.contains(document.elementFromPoint(x + width / 2, y + height / 2))
     })
-    if (!touched) throw new Error('something lies over the message')
+    if (!touched) throw new Error('an element covers the message')
     // Elements below the topmost dialog are inert, also for screen readers.
     await page.waitForFunction((text) => globalThis.spoken.filter((said) => said === text).length === 1, text)
   }
 
   await page.evaluate(recordAnnouncements)
-  await check('a message appears over the page and moves nothing', async () => {
+  await check('a message appears over the page without a layout shift', async () => {
     await pointer.watchShifts()
     shop.publish(undefined, { ev: 'notice', level: 'info', text: 'Welcome.' })
     await expectOnTop('Welcome.')
@@ -292,7 +292,7 @@ export async function dialogs({ check, looks, browser, page, pointer, standIn, s
     await page.locator('.notices button').first().click()
     await soon(page.locator('.notices li').first(), 'detached')
   })
-  await check('the warning of a press in a dialog is in front of it', async () => {
+  await check('a warning after a click in a dialog is shown in front of the dialog', async () => {
     shop.gatewayAway = true
     await page.locator('[data-does="buy"]').first().click()
     await soon(page.locator('[data-does="pay"][aria-disabled="false"]'))
@@ -305,19 +305,16 @@ export async function dialogs({ check, looks, browser, page, pointer, standIn, s
 
 export async function banner({ check, looks, page, pointer, standIn }) {
   const lost = page.locator('.banner')
-  await check(
-    'the banner of a lost connection moves nothing, when it appears and when it disappears',
-    async () => {
-      await pointer.watchShifts()
-      const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
-      const before = await place()
-      standIn.drain(5_000)
-      await soon(lost)
-      if ((await place()) !== before) throw new Error(`the page moved by ${(await place()) - before} px`)
-      await looks('banner')
-      await soon(lost, 'detached')
-      await live(page)
-      await pointer.expectNoShift()
-    },
-  )
+  await check('the banner of a lost connection appears and disappears without a layout shift', async () => {
+    await pointer.watchShifts()
+    const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
+    const before = await place()
+    standIn.drain(5_000)
+    await soon(lost)
+    if ((await place()) !== before) throw new Error(`the page moved by ${(await place()) - before} px`)
+    await looks('banner')
+    await soon(lost, 'detached')
+    await live(page)
+    await pointer.expectNoShift()
+  })
 }

@@ -25,7 +25,7 @@ export function readAllStored<T>(prefix: string, read: (value: unknown) => T): T
 }
 
 /** Stores a value, or deletes it if it is undefined; false if the store rejects it. */
-export function keep(name: string, value: unknown): boolean {
+export function writeStored(name: string, value: unknown): boolean {
   try {
     if (value === undefined) localStorage.removeItem(PREFIX + name)
     else localStorage.setItem(PREFIX + name, JSON.stringify(value))

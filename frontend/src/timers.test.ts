@@ -12,21 +12,21 @@ afterEach(() => void vi.useRealTimers())
 
 describe('a timer', () => {
   it('fires once, at the last set time', async () => {
-    const ring = vi.fn()
+    const callback = vi.fn()
     const timer = scope.run(useTimer)
-    timer?.start(100, ring)
-    timer?.start(300, ring)
+    timer?.start(100, callback)
+    timer?.start(300, callback)
     await vi.advanceTimersByTimeAsync(200)
-    expect([ring.mock.calls.length, timer?.isRunning()]).toEqual([0, true])
+    expect([callback.mock.calls.length, timer?.isRunning()]).toEqual([0, true])
     await vi.advanceTimersByTimeAsync(1_000)
-    expect([ring.mock.calls.length, timer?.isRunning()]).toEqual([1, false])
+    expect([callback.mock.calls.length, timer?.isRunning()]).toEqual([1, false])
   })
 
   it("does not fire at once for a delay above the browser's maximum", async () => {
-    const ring = vi.fn()
-    scope.run(useTimer)?.start(Infinity, ring)
+    const callback = vi.fn()
+    scope.run(useTimer)?.start(Infinity, callback)
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(ring).not.toHaveBeenCalled()
+    expect(callback).not.toHaveBeenCalled()
   })
 
   it('does not fire after the end of its scope', async () => {
@@ -41,14 +41,14 @@ describe('a timer', () => {
 
 it('pauses never resolve after the end of their scope', async () => {
   const pause = scope.run(usePause)
-  const went = vi.fn()
-  void pause?.(100).then(went)
+  const resolved = vi.fn()
+  void pause?.(100).then(resolved)
   await vi.advanceTimersByTimeAsync(100)
-  expect(went).toHaveBeenCalledOnce()
-  void pause?.(100).then(went)
+  expect(resolved).toHaveBeenCalledOnce()
+  void pause?.(100).then(resolved)
   scope.stop()
-  void pause?.(100).then(went)
+  void pause?.(100).then(resolved)
   expect(vi.getTimerCount()).toBe(0)
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(went).toHaveBeenCalledOnce()
+  expect(resolved).toHaveBeenCalledOnce()
 })

@@ -18,11 +18,11 @@ export function useTimer() {
   function start(ms: number, run: () => unknown): void {
     stop()
     if (scope?.active === false) return
-    const ring = (): void => {
+    const fire = (): void => {
       timer = undefined
       run()
     }
-    timer = setTimeout(ring, Math.min(ms, MAX_DELAY_MS))
+    timer = setTimeout(fire, Math.min(ms, MAX_DELAY_MS))
   }
 
   onScopeDispose(stop)

@@ -3,9 +3,11 @@ CREATE TABLE IF NOT EXISTS partitions (
   id              SMALLINT NOT NULL PRIMARY KEY,
   -- grows with every rebuild; transactions that carry an older epoch are rejected
   epoch           BIGINT NOT NULL,
-  -- Unix ms: new orders with a changed_at before it are published; 0: unknown. A rebuild touches only younger rows.
+  -- Unix ms: new orders with a changed_at before it are published; 0: unknown. A rebuild touches only rows with
+  -- a later changed_at.
   published_until BIGINT NOT NULL DEFAULT 0,
-  -- the highest reservation number of an order whose sale was removed from Redis (I8). Sales in Redis have their own.
+  -- the highest reservation number of an order whose sale was removed from Redis (I8). The seq of a
+  -- sale that is still in Redis is in its row in sales.
   seq             BIGINT NOT NULL DEFAULT 0
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
@@ -14,8 +16,8 @@ CREATE TABLE IF NOT EXISTS node_leases (
   node       SMALLINT NOT NULL PRIMARY KEY,
   holder     VARCHAR(64) NOT NULL,
   expires_at BIGINT NOT NULL,
-  last_ms    BIGINT NOT NULL, -- the last millisecond the holder may use in an id; the next holder starts above it
-  serves     SMALLINT NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; they share the limits of the shop
+  last_ms    BIGINT NOT NULL, -- the last millisecond for ids of the holder; the next holder starts at last_ms + 1
+  serves     SMALLINT NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; such nodes divide the limits of the shop
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin
 --bun:split
 -- The history of the database, in one row. Each partition in Redis has a copy (app/recovery).

@@ -52,16 +52,16 @@ CREATE TABLE IF NOT EXISTS slots (
   id         BIGINT NOT NULL PRIMARY KEY,
   opens_at   BIGINT NOT NULL, -- Unix ms
   closes_at  BIGINT NOT NULL, -- Unix ms; the window is [opens_at, closes_at)
-  hidden     BOOLEAN NOT NULL DEFAULT 0, -- in no list, and may overlap others
+  hidden     BOOLEAN NOT NULL DEFAULT 0, -- not listed; may overlap other slots
   version    BIGINT NOT NULL DEFAULT 1, -- grows with each edit
   updated_at BIGINT NOT NULL DEFAULT 0, -- Unix ms
   -- one slot per start
   UNIQUE KEY slots_window (opens_at, hidden),
-  -- slots that end after an instant, without reading the past ones
+  -- slots that end after an instant, without a read of past slots
   KEY slots_closes (closes_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- Removed slots that archived sales still refer to. They are in no list and overlap nothing.
+-- Removed slots that archived sales still refer to. They are not listed, and other slots may overlap them.
 CREATE TABLE IF NOT EXISTS archived_slots (
   id          BIGINT NOT NULL PRIMARY KEY,
   opens_at    BIGINT NOT NULL, -- Unix ms
@@ -69,7 +69,7 @@ CREATE TABLE IF NOT EXISTS archived_slots (
   archived_at BIGINT NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- Units: initial + added = free + taken + withdrawn. taken changes only together with the row of an order (I5).
+-- Units: initial + added = free + taken + withdrawn. The column `taken` changes only together with an order row (I5).
 CREATE TABLE IF NOT EXISTS sales (
   id          BIGINT NOT NULL PRIMARY KEY,
   slot_id     BIGINT NOT NULL,
@@ -95,12 +95,12 @@ CREATE TABLE IF NOT EXISTS sales (
   last_order  BIGINT NOT NULL DEFAULT 0, -- the order with the highest seq; a Redis without it has lost writes (I8)
   updated_at  BIGINT NOT NULL DEFAULT 0, -- Unix ms
   archived_at BIGINT NOT NULL DEFAULT 0, -- Unix ms; 0: it is offered. Only sales that were never loaded are archived.
-  limit_max   INT NOT NULL DEFAULT 0, -- the highest buyer_limit that an edit replaced: buyers up to it pass (P4)
-  hidden      BOOLEAN NOT NULL DEFAULT 0, -- as its slot; in no list, and only guests bound to it can buy
-  moved_at    BIGINT NOT NULL DEFAULT 0, -- Unix ms: when its first order was moved to orders_archive; 0: none was
-  archive_at  BIGINT NULL DEFAULT 0, -- Unix ms: the next attempt to move orders to the archive; NULL: none is left
-  blank_at    BIGINT NULL DEFAULT 0, -- Unix ms: the next removal of personal data from orders; NULL: none is left
-  -- the sales of a slot, and their number
+  limit_max   INT NOT NULL DEFAULT 0, -- the highest former buyer_limit: buyers within it are valid (P4)
+  hidden      BOOLEAN NOT NULL DEFAULT 0, -- as the slot: not listed; only guests bound to the sale can buy
+  moved_at    BIGINT NOT NULL DEFAULT 0, -- Unix ms: when its first order was archived; 0: no order was archived
+  archive_at  BIGINT NULL DEFAULT 0, -- Unix ms: the next move of orders to the archive; NULL: no order is left
+  blank_at    BIGINT NULL DEFAULT 0, -- Unix ms: the next removal of personal data; NULL: no data is left
+  -- the sales of a slot, and the number of these sales
   KEY sales_slot (slot_id, position),
   -- the sales of a partition that are loaded; most sales are retired after a while
   KEY sales_part (part, retired_at, epoch),
@@ -114,7 +114,7 @@ CREATE TABLE IF NOT EXISTS sales (
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
 -- Withdrawals of units from a sale. Redis decides how many units are free, once per id. The row is pending until the
--- row of the sale has the withdrawal, too. Times are Unix ms.
+-- column withdrawn of the sale includes the withdrawal. Times are Unix ms.
 CREATE TABLE IF NOT EXISTS stock_operations (
   id         BIGINT NOT NULL PRIMARY KEY,
   sale_id    BIGINT NOT NULL,

@@ -12,11 +12,11 @@ CREATE TABLE IF NOT EXISTS orders (
   qty               INT NOT NULL DEFAULT 1,
   price_fen         BIGINT NOT NULL,
   amount_fen        BIGINT NOT NULL,
-  sale_version      BIGINT NOT NULL, -- of the sale that set the price
+  sale_version      BIGINT NOT NULL, -- version of the sale from which the price is
   state             VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
-  rev               INT NOT NULL DEFAULT 1, -- grows with each state
+  rev               INT NOT NULL DEFAULT 1, -- grows with each new state
   published_rev     INT NOT NULL DEFAULT 1, -- the last rev that was published to the buyer
-  unpublished_since BIGINT NULL,     -- when the newest state was committed, if it is not published yet (F3); NULL: published
+  unpublished_since BIGINT NULL,     -- when the newest, unpublished state was committed (F3); NULL: published
   created_at        BIGINT NOT NULL,
   pay_by            BIGINT NOT NULL,
   paid_at           BIGINT NOT NULL DEFAULT 0,
@@ -30,10 +30,10 @@ CREATE TABLE IF NOT EXISTS orders (
   product_name      VARCHAR(200) NOT NULL,
   address           TEXT NULL, -- JSON
   -- The last change of the row by this server's clock (F1). No index: a replay reads the few orders of one buyer, and
-  -- every write would pay for it. TIMESTAMP: UNIX_TIMESTAMP reads it as stored in any session time zone. The type ends
-  -- in January 2038. Updates that make no new state set changed_at = changed_at.
+  -- an index would slow every write. TIMESTAMP: UNIX_TIMESTAMP returns the stored value in any session time zone. The
+  -- type ends in January 2038. Updates without a new state set changed_at = changed_at.
   changed_at        TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
-  -- one order per key of a buyer (P4), and a buyer's orders: beginning with the buyer saves a key (user_id, id)
+  -- one order per key of a buyer (P4); also the orders of a buyer, so that no key (user_id, id) is needed
   UNIQUE KEY orders_key (user_id, sale_id, idem_key),
   -- all orders of a sale, page by page in the order of ids
   KEY orders_sale (sale_id, id),

@@ -4,14 +4,14 @@ CREATE TABLE IF NOT EXISTS trades (
   opened_at  BIGINT NOT NULL,
   expires_at BIGINT NOT NULL, -- the gateway accepts no payment after it
   check_at   BIGINT NULL,     -- NULL: the state is final
-  ended      TINYINT NOT NULL DEFAULT 0, -- 1: expired when the next query was planned; payable ones come first
+  ended      TINYINT NOT NULL DEFAULT 0, -- 1: expired when the next query was planned; payable trades come first
   -- due trades; nearly all rows have no check_at
   KEY trades_turn (ended, check_at),
-  -- the trades of a day, in their order
+  -- the trades of a day, sorted by opening
   KEY trades_opened (opened_at, order_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- Payments that the gateway reported: one row per trade, even if no order changes by it. Instants are Unix ms.
+-- Payments that the gateway reported: one row per trade, even if it changes no order. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS payments (
   trade_no   VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY, -- the gateway's number
   order_id   BIGINT NOT NULL, -- reported by the gateway: the order may not exist
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS payments (
   KEY payments_order (order_id),
   -- unsettled payments; nearly all rows are NULL
   KEY payments_unsettled (unsettled_since),
-  -- the payments of a day, in their order
+  -- the payments of a day, sorted by time
   KEY payments_paid (paid_at, trade_no),
   -- payments that operators must check
   KEY payments_outcome (outcome, seen_at)
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS payments (
 -- request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
 CREATE TABLE IF NOT EXISTS refunds (
   order_id   BIGINT NOT NULL PRIMARY KEY,
-  request    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- the number at the gateway
+  request    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- the refund's number at the gateway
   state      VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- `asked`, `open`, `stuck`, `done`, `declined`
   amount_fen BIGINT NOT NULL,
   reason     VARCHAR(200) NOT NULL, -- a code of the program, or the buyer's text

@@ -1,13 +1,13 @@
--- Accounts. A guest has no row; a guest who registers keeps the id, and so the orders. Instants are Unix ms; NULL: not
--- yet.
+-- Accounts. A guest has no row; a guest who registers keeps the id and therefore the orders. Instants are Unix ms;
+-- NULL: not yet.
 CREATE TABLE IF NOT EXISTS users (
   id           BIGINT NOT NULL PRIMARY KEY,
   email        VARCHAR(254) CHARACTER SET ascii COLLATE ascii_bin NULL, -- in lower case; NULL: deleted
   name         VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   role         VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- shopper, operator or admin
-  password     VARCHAR(200) CHARACTER SET ascii COLLATE ascii_bin NULL,    -- argon2id hash (PHC); NULL: none matches
+  password     VARCHAR(200) CHARACTER SET ascii COLLATE ascii_bin NULL,    -- argon2id hash (PHC); NULL: no login
   lang         CHAR(2) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,     -- en or zh
-  state        VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- pending (e-mail unproven), active, deleted
+  state        VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- pending (unverified), active, deleted
   created_at   BIGINT NOT NULL,
   activated_at BIGINT NULL,
   deleted_at   BIGINT NULL,
@@ -19,13 +19,13 @@ CREATE TABLE IF NOT EXISTS users (
   KEY users_name (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- One row per login: a family of refresh tokens, of which one is valid. Instants are Unix ms.
+-- One row per login: its refresh tokens replace each other, only the newest is valid. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS devices (
   id            BIGINT NOT NULL PRIMARY KEY, -- also the subject of its access tokens (see revoked)
   user_id       BIGINT NOT NULL,
   name          VARCHAR(80) NOT NULL,
-  refresh_hash  CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- of the valid token
-  previous_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL,     -- of the token before it
+  refresh_hash  CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- hash of the valid token
+  previous_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL,     -- hash of the token that it replaced
   rotated_at    BIGINT NOT NULL,
   created_at    BIGINT NOT NULL,
   last_seen_at  BIGINT NOT NULL,
@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS revoked (
 CREATE TABLE IF NOT EXISTS mail_tokens (
   hash       CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
   user_id    BIGINT NOT NULL,
-  kind       VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- activate or reset
+  kind       VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- activate, reset or guest
   expires_at BIGINT NOT NULL,
   used_at    BIGINT NULL, -- a link is valid once
   -- using one link invalidates all links of the user
@@ -70,21 +70,21 @@ CREATE TABLE IF NOT EXISTS addresses (
   name       VARCHAR(100) NOT NULL,
   phone      VARCHAR(32) NOT NULL,
   text       VARCHAR(400) NOT NULL,
-  is_default TINYINT NULL, -- 1 or NULL: the unique key rejects a second default only
+  is_default TINYINT NULL, -- 1 or NULL; the unique key allows several NULLs
   created_at BIGINT NOT NULL,
   -- the addresses of a user, and one default per user
   UNIQUE KEY addresses_default (user_id, is_default),
-  -- edits lock the rows of a book in an order that no edit changes, so that no row is skipped
+  -- edits lock the addresses of a user in the order of ids, which no edit changes, so that no row is skipped
   KEY addresses_user (user_id, id),
   CONSTRAINT addresses_one CHECK (is_default = 1)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- Accounts and guests whose data was deleted on request: the addresses in their orders are blanked when the orders end.
+-- Accounts and guests whose data was deleted on request: the addresses in their orders are removed when the orders end.
 -- Instants are Unix ms of the database's clock.
 CREATE TABLE IF NOT EXISTS erasures (
   user_id  BIGINT NOT NULL PRIMARY KEY,
   asked_at BIGINT NOT NULL,
-  next_at  BIGINT NULL, -- the next check of the orders; NULL: none is left
+  next_at  BIGINT NULL, -- the next check of the orders; NULL: no check is left
   -- due erasures
   KEY erasures_due (next_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

@@ -54,17 +54,17 @@ CREATE TABLE IF NOT EXISTS slots (
   id         INTEGER NOT NULL PRIMARY KEY,
   opens_at   INTEGER NOT NULL, -- Unix ms
   closes_at  INTEGER NOT NULL, -- Unix ms; the window is [opens_at, closes_at)
-  hidden     INTEGER NOT NULL DEFAULT 0, -- in no list, and may overlap others
+  hidden     INTEGER NOT NULL DEFAULT 0, -- not listed; may overlap other slots
   version    INTEGER NOT NULL DEFAULT 1, -- grows with each edit
   updated_at INTEGER NOT NULL DEFAULT 0, -- Unix ms
   -- one slot per start
   UNIQUE (opens_at, hidden)
 ) STRICT
 --bun:split
--- slots that end after an instant, without reading the past ones
+-- slots that end after an instant, without a read of past slots
 CREATE INDEX IF NOT EXISTS slots_closes ON slots (closes_at)
 --bun:split
--- Removed slots that archived sales still refer to. They are in no list and overlap nothing.
+-- Removed slots that archived sales still refer to. They are not listed, and other slots may overlap them.
 CREATE TABLE IF NOT EXISTS archived_slots (
   id          INTEGER NOT NULL PRIMARY KEY,
   opens_at    INTEGER NOT NULL, -- Unix ms
@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS archived_slots (
   archived_at INTEGER NOT NULL
 ) STRICT
 --bun:split
--- Units: initial + added = free + taken + withdrawn. taken changes only together with the row of an order (I5).
+-- Units: initial + added = free + taken + withdrawn. The column `taken` changes only together with an order row (I5).
 CREATE TABLE IF NOT EXISTS sales (
   id          INTEGER NOT NULL PRIMARY KEY,
   slot_id     INTEGER NOT NULL,
@@ -98,14 +98,14 @@ CREATE TABLE IF NOT EXISTS sales (
   last_order  INTEGER NOT NULL DEFAULT 0, -- the order with the highest seq; a Redis without it has lost writes (I8)
   updated_at  INTEGER NOT NULL DEFAULT 0, -- Unix ms
   archived_at INTEGER NOT NULL DEFAULT 0, -- Unix ms; 0: it is offered. Only sales that were never loaded are archived.
-  limit_max   INTEGER NOT NULL DEFAULT 0, -- the highest buyer_limit that an edit replaced: buyers up to it pass (P4)
-  hidden      INTEGER NOT NULL DEFAULT 0, -- as its slot; in no list, and only guests bound to it can buy
-  moved_at    INTEGER NOT NULL DEFAULT 0, -- Unix ms: when its first order was moved to orders_archive; 0: none was
-  archive_at  INTEGER NULL DEFAULT 0, -- Unix ms: the next attempt to move orders to the archive; NULL: none is left
-  blank_at    INTEGER NULL DEFAULT 0 -- Unix ms: the next removal of personal data from orders; NULL: none is left
+  limit_max   INTEGER NOT NULL DEFAULT 0, -- the highest former buyer_limit: buyers within it are valid (P4)
+  hidden      INTEGER NOT NULL DEFAULT 0, -- as the slot: not listed; only guests bound to the sale can buy
+  moved_at    INTEGER NOT NULL DEFAULT 0, -- Unix ms: when its first order was archived; 0: no order was archived
+  archive_at  INTEGER NULL DEFAULT 0, -- Unix ms: the next move of orders to the archive; NULL: no order is left
+  blank_at    INTEGER NULL DEFAULT 0 -- Unix ms: the next removal of personal data; NULL: no data is left
 ) STRICT
 --bun:split
--- the sales of a slot, and their number
+-- the sales of a slot, and the number of these sales
 CREATE INDEX IF NOT EXISTS sales_slot ON sales (slot_id, position)
 --bun:split
 -- the sales of a partition that are loaded; most sales are retired after a while
@@ -124,7 +124,7 @@ CREATE INDEX IF NOT EXISTS sales_archive ON sales (archive_at, closes_at, id)
 CREATE INDEX IF NOT EXISTS sales_blank ON sales (blank_at, closes_at, id)
 --bun:split
 -- Withdrawals of units from a sale. Redis decides how many units are free, once per id. The row is pending until the
--- row of the sale has the withdrawal, too. Times are Unix ms.
+-- column withdrawn of the sale includes the withdrawal. Times are Unix ms.
 CREATE TABLE IF NOT EXISTS stock_operations (
   id         INTEGER NOT NULL PRIMARY KEY,
   sale_id    INTEGER NOT NULL,

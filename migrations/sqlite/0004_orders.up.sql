@@ -10,11 +10,11 @@ CREATE TABLE IF NOT EXISTS orders (
   qty               INTEGER NOT NULL,
   price_fen         INTEGER NOT NULL,
   amount_fen        INTEGER NOT NULL,
-  sale_version      INTEGER NOT NULL, -- of the sale that set the price
+  sale_version      INTEGER NOT NULL, -- version of the sale from which the price is
   state             TEXT NOT NULL CHECK (length(state) <= 12),
-  rev               INTEGER NOT NULL, -- grows with each state
+  rev               INTEGER NOT NULL, -- grows with each new state
   published_rev     INTEGER NOT NULL, -- the last rev that was published to the buyer
-  unpublished_since INTEGER NULL,     -- when the newest state was committed, if it is not published yet (F3); NULL: published
+  unpublished_since INTEGER NULL,     -- when the newest, unpublished state was committed (F3); NULL: published
   created_at        INTEGER NOT NULL,
   pay_by            INTEGER NOT NULL,
   paid_at           INTEGER NOT NULL,
@@ -49,7 +49,7 @@ CREATE INDEX IF NOT EXISTS orders_user ON orders (user_id, id)
 -- all orders of a sale, page by page in the order of ids
 CREATE INDEX IF NOT EXISTS orders_sale ON orders (sale_id, id)
 --bun:split
--- pending orders by deadline, without the others
+-- pending orders by deadline, without orders in other states
 CREATE INDEX IF NOT EXISTS orders_due ON orders (pay_by) WHERE state = 'pending'
 --bun:split
 -- orders of a state; orders_due has only the pending ones

@@ -4,16 +4,16 @@ CREATE TABLE IF NOT EXISTS trades (
   opened_at  INTEGER NOT NULL,
   expires_at INTEGER NOT NULL, -- the gateway accepts no payment after it
   check_at   INTEGER NULL,     -- NULL: the state is final
-  ended      INTEGER NOT NULL DEFAULT 0 -- 1: expired when the next query was planned; payable ones come first
+  ended      INTEGER NOT NULL DEFAULT 0 -- 1: expired when the next query was planned; payable trades come first
 ) STRICT
 --bun:split
 -- due trades
 CREATE INDEX IF NOT EXISTS trades_turn ON trades (ended, check_at) WHERE check_at IS NOT NULL
 --bun:split
--- the trades of a day, in their order
+-- the trades of a day, sorted by opening
 CREATE INDEX IF NOT EXISTS trades_opened ON trades (opened_at, order_id)
 --bun:split
--- Payments that the gateway reported: one row per trade, even if no order changes by it. Instants are Unix ms.
+-- Payments that the gateway reported: one row per trade, even if it changes no order. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS payments (
   trade_no   TEXT NOT NULL PRIMARY KEY CHECK (length(trade_no) <= 64), -- the gateway's number
   order_id   INTEGER NOT NULL, -- reported by the gateway: the order may not exist
@@ -30,7 +30,7 @@ CREATE INDEX IF NOT EXISTS payments_order ON payments (order_id)
 -- unsettled payments
 CREATE INDEX IF NOT EXISTS payments_unsettled ON payments (unsettled_since) WHERE unsettled_since IS NOT NULL
 --bun:split
--- the payments of a day, in their order
+-- the payments of a day, sorted by time
 CREATE INDEX IF NOT EXISTS payments_paid ON payments (paid_at, trade_no)
 --bun:split
 -- payments that operators must check
@@ -40,7 +40,7 @@ CREATE INDEX IF NOT EXISTS payments_outcome ON payments (outcome, seen_at)
 -- request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
 CREATE TABLE IF NOT EXISTS refunds (
   order_id   INTEGER NOT NULL PRIMARY KEY,
-  request    TEXT NOT NULL UNIQUE CHECK (length(request) <= 64), -- the number at the gateway
+  request    TEXT NOT NULL UNIQUE CHECK (length(request) <= 64), -- the refund's number at the gateway
   state      TEXT NOT NULL CHECK (length(state) <= 12), -- `asked`, `open`, `stuck`, `done`, `declined`
   amount_fen INTEGER NOT NULL,
   reason     TEXT NOT NULL CHECK (length(reason) <= 200), -- a code of the program, or the buyer's text

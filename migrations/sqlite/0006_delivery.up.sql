@@ -2,11 +2,11 @@
 -- the order; a background job appends it to the stream. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS outbox (
   order_id INTEGER NOT NULL,
-  rev      INTEGER NOT NULL, -- of the order, with that state
+  rev      INTEGER NOT NULL, -- rev of the order in this state
   state    TEXT NOT NULL CHECK (length(state) <= 12), -- paid or refunded
   at       INTEGER NOT NULL,
-  next_at  INTEGER NULL,     -- the next attempt to append it; NULL: it was appended
-  sent_at  INTEGER NULL,     -- the mark of the stream with which it was appended; NULL: it is due
+  next_at  INTEGER NULL,     -- the next attempt to append the event; NULL: appended
+  sent_at  INTEGER NULL,     -- the mark of the stream when the event was appended; NULL: due
   PRIMARY KEY (order_id, rev)
 ) STRICT
 --bun:split
@@ -23,8 +23,8 @@ CREATE TABLE IF NOT EXISTS shipments (
   tracking   TEXT NOT NULL CHECK (length(tracking) <= 39), -- the carrier's number
   shipped_at INTEGER NOT NULL,
   shipped_by INTEGER NOT NULL, -- an operator; 0: the command line
-  finish_at  INTEGER NULL,     -- when the order finishes without the buyer; NULL: it is no longer in state shipped
-  mail_at    INTEGER NULL      -- when the e-mail to the buyer is due; NULL: it was handed to the queue
+  finish_at  INTEGER NULL,     -- when the order finishes without the buyer; NULL: the order is not `shipped`
+  mail_at    INTEGER NULL      -- when the e-mail to the buyer is due; NULL: given to the mail queue
 ) STRICT
 --bun:split
 -- shipped orders by the time they finish

@@ -1,13 +1,13 @@
--- Accounts. A guest has no row; a guest who registers keeps the id, and so the orders. Instants are Unix ms; NULL: not
--- yet.
+-- Accounts. A guest has no row; a guest who registers keeps the id and therefore the orders. Instants are Unix ms;
+-- NULL: not yet.
 CREATE TABLE IF NOT EXISTS users (
   id           INTEGER NOT NULL PRIMARY KEY,
   email        TEXT NULL CHECK (length(email) <= 254),       -- in lower case; NULL: deleted
   name         TEXT NOT NULL CHECK (length(name) <= 40),
   role         TEXT NOT NULL CHECK (length(role) <= 10),     -- shopper, operator or admin
-  password     TEXT NULL CHECK (length(password) <= 200),    -- argon2id hash (PHC); NULL: none matches
+  password     TEXT NULL CHECK (length(password) <= 200),    -- argon2id hash (PHC); NULL: no login
   lang         TEXT NOT NULL CHECK (length(lang) <= 2),      -- en or zh
-  state        TEXT NOT NULL CHECK (length(state) <= 10),    -- pending (e-mail unproven), active, deleted
+  state        TEXT NOT NULL CHECK (length(state) <= 10),    -- pending (unverified e-mail), active, deleted
   created_at   INTEGER NOT NULL,
   activated_at INTEGER NULL,
   deleted_at   INTEGER NULL,
@@ -21,13 +21,13 @@ CREATE INDEX IF NOT EXISTS users_state ON users (state, created_at) WHERE state 
 -- search by name, newest first
 CREATE INDEX IF NOT EXISTS users_name ON users (name)
 --bun:split
--- One row per login: a family of refresh tokens, of which one is valid. Instants are Unix ms.
+-- One row per login: its refresh tokens replace each other, only the newest is valid. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS devices (
   id            INTEGER NOT NULL PRIMARY KEY, -- also the subject of its access tokens (see revoked)
   user_id       INTEGER NOT NULL,
   name          TEXT NOT NULL CHECK (length(name) <= 80),
-  refresh_hash  TEXT NOT NULL CHECK (length(refresh_hash) = 64),  -- of the valid token
-  previous_hash TEXT NULL CHECK (length(previous_hash) = 64),     -- of the token before it
+  refresh_hash  TEXT NOT NULL CHECK (length(refresh_hash) = 64),  -- hash of the valid token
+  previous_hash TEXT NULL CHECK (length(previous_hash) = 64),     -- hash of the token that it replaced
   rotated_at    INTEGER NOT NULL,
   created_at    INTEGER NOT NULL,
   last_seen_at  INTEGER NOT NULL,
@@ -60,7 +60,7 @@ CREATE INDEX IF NOT EXISTS revoked_until ON revoked (until)
 CREATE TABLE IF NOT EXISTS mail_tokens (
   hash       TEXT NOT NULL PRIMARY KEY CHECK (length(hash) = 64),
   user_id    INTEGER NOT NULL,
-  kind       TEXT NOT NULL CHECK (length(kind) <= 10), -- activate or reset
+  kind       TEXT NOT NULL CHECK (length(kind) <= 10), -- activate, reset or guest
   expires_at INTEGER NOT NULL,
   used_at    INTEGER NULL -- a link is valid once
 ) STRICT
@@ -78,21 +78,21 @@ CREATE TABLE IF NOT EXISTS addresses (
   name       TEXT NOT NULL CHECK (length(name) <= 100),
   phone      TEXT NOT NULL CHECK (length(phone) <= 32),
   text       TEXT NOT NULL CHECK (length(text) <= 400),
-  is_default INTEGER NULL CHECK (is_default = 1), -- 1 or NULL: the unique key rejects a second default only
+  is_default INTEGER NULL CHECK (is_default = 1), -- 1 or NULL; the unique key allows several NULLs
   created_at INTEGER NOT NULL,
   -- the addresses of a user, and one default per user
   UNIQUE (user_id, is_default)
 ) STRICT
 --bun:split
--- edits read the rows of a book in an order that no edit changes
+-- edits read the addresses of a user in the order of ids, which no edit changes
 CREATE INDEX IF NOT EXISTS addresses_user ON addresses (user_id, id)
 --bun:split
--- Accounts and guests whose data was deleted on request: the addresses in their orders are blanked when the orders end.
+-- Accounts and guests whose data was deleted on request: the addresses in their orders are removed when the orders end.
 -- Instants are Unix ms of the database's clock.
 CREATE TABLE IF NOT EXISTS erasures (
   user_id  INTEGER NOT NULL PRIMARY KEY,
   asked_at INTEGER NOT NULL,
-  next_at  INTEGER NULL -- the next check of the orders; NULL: none is left
+  next_at  INTEGER NULL -- the next check of the orders; NULL: no check is left
 ) STRICT
 --bun:split
 -- due erasures

@@ -1,5 +1,5 @@
--- Operations of operators. Rows are only added: hash is SHA-256 over the other columns and the hash of the row before,
--- so a changed or deleted row is detected. Times are Unix ms.
+-- Operations of operators. Rows are only added: hash is SHA-256 over the other columns, which
+-- include the hash of the previous row. A changed or deleted row is therefore detected. Times are Unix ms.
 CREATE TABLE IF NOT EXISTS journal (
   seq           INTEGER NOT NULL PRIMARY KEY,
   at            INTEGER NOT NULL,

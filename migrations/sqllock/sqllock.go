@@ -1,5 +1,5 @@
-// Package sqllock provides named locks on a MySQL or MariaDB server. Such a lock belongs to a connection, so unlike a
-// row in a table it cannot outlive a crash of its holder.
+// Package sqllock provides named locks on a MySQL or MariaDB server. Such a lock belongs to a connection. When its
+// holder crashes, the connection and the lock end; a row in a table would stay.
 package sqllock
 
 import (
@@ -33,11 +33,11 @@ var (
 type Lock struct {
 	Name    string        // e.g. "stampede:migrate"; separate for each database of the server
 	Wait    time.Duration // maximum wait for the holder; 0: until ctx ends
-	Silence time.Duration // after this time the server takes it from an inactive holder; whole seconds
+	MaxIdle time.Duration // after this time the server takes the lock from an inactive holder; whole seconds
 }
 
-// Hold runs fn while it holds the lock exclusively. fn's context ends when the lock is lost with its connection. The
-// error is fn's (with ErrLost in that case), ErrHeld, or one of the database.
+// Hold runs fn while it holds the lock exclusively. fn's context ends when the lock is lost with its connection. Hold
+// returns the error of fn (joined with ErrLost if the lock was lost), ErrHeld, or an error of the database.
 func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context) error) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -52,14 +52,14 @@ func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // otherwise it ends with the connection
+		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // if this fails, the lock ends with the connection
 	}()
 	return runWhileConnected(ctx, conn, fn)
 }
 
 // take waits for the lock and returns its name on the server.
 func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
-	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = ?", int(l.Silence/time.Second)); err != nil {
+	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = ?", int(l.MaxIdle/time.Second)); err != nil {
 		return "", fmt.Errorf("set up connection: %w", err)
 	}
 	var database string

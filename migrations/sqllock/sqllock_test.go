@@ -31,7 +31,7 @@ func TestHoldAdmitsOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	lock := sqllock.Lock{Name: "stampede:test", Wait: time.Millisecond, Silence: 10 * time.Second}
+	lock := sqllock.Lock{Name: "stampede:test", Wait: time.Millisecond, MaxIdle: 10 * time.Second}
 	noop := func(context.Context) error { return nil }
 	err = lock.Hold(ctx, s.DB(), func(context.Context) error {
 		if err := lock.Hold(ctx, s.DB(), noop); !errors.Is(err, sqllock.ErrHeld) {

@@ -1,6 +1,6 @@
 -- arm: allow a sale to sell.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash, not used)   4 its open holds (hash, not used)
 -- ARGV  1 epoch
 --
 -- Returns {code}: 0 armed now, 1 armed before, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent,

@@ -4,13 +4,13 @@
 -- KEYS  1 meta (hash)
 -- ARGV  1 claim: the epoch that this recovery will begin
 --       2 lost: 1 if Redis has lost writes; the sales are then restored from rows. The flag stays set until open.
---       3 the history in which nothing was missing; unused if Redis has lost writes
+--       3 the history in which no order was missing; unused if Redis has lost writes
 --       4 server   5 generation of the database that the recovery uses
 --
 -- Returns {code}: 0 closed,
 --   14 the partition already has this epoch or a later one; or another recovery has a later claim, or has claimed it on
 --      another server of the same generation; or a later generation is recorded,
---   17 the key has a wrong type, 20 the server has begun another history since: its gaps are unknown, so start over
+--   17 the key has a wrong type, 20 the server has begun another history since: data may be missing, so start over
 --
 -- Of two concurrent recoveries, the one with the later claim continues. Epochs are unique: the database issues each
 -- once.

@@ -1,7 +1,7 @@
--- correct: set the counters of a sale to the sums of its holds. All other scripts change counters and holds together,
--- so they differ only after a defect or after manual changes of keys.
+-- correct: set the counters of a sale to the sums of its holds. All other scripts change counters and holds together.
+-- Counters differ from holds only after a defect or after manual changes of keys.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash, not used)   4 its open holds (hash, not used)
 -- ARGV  1 epoch   2 tickets   3 moves   4 withdrawn   5 held   6 sold   7 stock (all units)
 --       8 cooldown after an empty stock (ms)
 --

@@ -5,13 +5,13 @@
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 deadlines (zset)
 --       then one per sale of the batch: sale (hash)
 -- ARGV  1 epoch
---       2 Redis time read before the transaction that stamped the rows began, ms   3 maximum age of that time, ms
+--       2 Redis time read before the transaction that touched the rows began, ms   3 maximum age of that time, ms
 --       4 channel   5 the changes, one per line (shop.Message), or ''   6 number of deadlines
 --       then two per deadline: instant (ms), order; then two per entry: stream id, index of its sale in KEYS
 --
 -- Returns {code, number of entries acknowledged now}
 --   code  0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
---         21 stamped too long ago
+--         21 touched too long ago
 --
 -- The first write is a command that Redis rejects if its memory is full. After it, Redis rejects no write of the
 -- script.

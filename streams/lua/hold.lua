@@ -1,7 +1,7 @@
 -- hold: take units for an existing order, under a new hold number. Stock and limit have the rules of reserve.lua.
 -- Window, pause and cap are not checked.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash)   4 its open holds (hash)
 -- ARGV  1 epoch   2 order id   3 user id   4 hold number   5 quantity (units)
 --
 -- Returns {code, verdict, number}

@@ -1,5 +1,5 @@
 -- lag: correct XINFO GROUPS (P7). After Redis has replayed its append-only file, entries-read and lag of a group are
--- unknown or wrong until they are set again. It is one script, so that no read happens in between.
+-- unknown or wrong until they are set again. It is one script, so that no consumer reads between the steps.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
 -- ARGV  1 maximum number of undelivered or pending entries to count one by one
@@ -31,12 +31,12 @@ end
 if not g then return {3, 0, 0} end
 
 -- 1. The correct lag.
-local last, most = g['last-delivered-id'], tonumber(ARGV[1])
+local last, max_count = g['last-delivered-id'], tonumber(ARGV[1])
 local lag, known, undelivered = 0, true, {}
 if last ~= stream['last-generated-id'] then
-  undelivered = redis.call('XRANGE', KEYS[2], '(' .. last, '+', 'COUNT', string.format('%d', most + 1))
+  undelivered = redis.call('XRANGE', KEYS[2], '(' .. last, '+', 'COUNT', string.format('%d', max_count + 1))
   lag = #undelivered
-  known = lag <= most
+  known = lag <= max_count
 end
 local waiting = tonumber(redis.call('HGET', KEYS[1], 'waiting') or '0')
 if not known then lag = math.max(lag, waiting - g['pending']) end
@@ -48,7 +48,7 @@ if known and redis.call('EXISTS', KEYS[1]) == 1 then
   if waiting ~= truth then redis.call('HSET', KEYS[1], 'waiting', string.format('%d', truth)) end
   local counted = 0
   for _, n in ipairs(redis.call('HVALS', KEYS[3])) do counted = counted + tonumber(n) end
-  if counted ~= truth and g['pending'] <= most then
+  if counted ~= truth and g['pending'] <= max_count then
     local sales, names, term = {}, {}, '^2:' .. string.rep('[^:]*:', 10) .. '(%d+):' -- the sale, see reserve.lua
     local function count(entry)
       local _, _, sale = string.find(entry[2][2] or '', term)
@@ -58,7 +58,7 @@ if known and redis.call('EXISTS', KEYS[1]) == 1 then
     end
     for _, entry in ipairs(undelivered) do count(entry) end
     if g['pending'] > 0 then
-      for _, p in ipairs(redis.call('XPENDING', KEYS[2], 'fulfil', '-', '+', string.format('%d', most))) do
+      for _, p in ipairs(redis.call('XPENDING', KEYS[2], 'fulfil', '-', '+', string.format('%d', max_count))) do
         local entry = redis.call('XRANGE', KEYS[2], p[1], p[1])[1]
         if entry then count(entry) end
       end

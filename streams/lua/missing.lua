@@ -1,6 +1,6 @@
 -- missing: find the accepted orders that are missing in the partition, at one instant. Writes nothing.
 --
--- KEYS  1 orders (stream), then two per order: sale (hash), sale buyers (hash)
+-- KEYS  1 orders (stream), then two per order: sale (hash), buyers of the sale (hash)
 -- ARGV  two per order: user id, order id
 --
 -- Returns {code, newest, fields, then per order: 0 present, 1 missing, 2 its sale is absent}

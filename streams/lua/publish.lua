@@ -1,11 +1,11 @@
 -- publish: notify the nodes of changed rows (F2, F4).
 --
 -- KEYS  1 meta (hash)
--- ARGV  1 Redis time read before the transaction that stamped the rows began, ms   2 maximum age of that time, ms
+-- ARGV  1 Redis time read before the transaction that touched the rows began, ms   2 maximum age of that time, ms
 --       3 channel   4 the changes, one per line (shop.Message)
 --
 -- Returns {code, number of the message}
---   code  0 published, 17 a key has a wrong type, 21 stamped too long ago or in the future: not published
+--   code  0 published, 17 a key has a wrong type, 21 touched too long ago or in the future: not published
 --
 -- It checks neither epoch nor state of the partition: committed rows are valid in every state of Redis.
 

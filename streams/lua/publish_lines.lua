@@ -1,10 +1,10 @@
 -- too_late and publish_lines are functions for scripts that publish changes.
 --
--- too_late reports whether the given instant is too old, or in the future. A change stamped since then must not be
+-- too_late reports whether the given instant is too old, or in the future. A row touched since then must not be
 -- published: a node that was disconnected may already have shown a later instant (F2). The script checks this, not the
 -- program, because a process may pause between the check and the call.
 --
--- publish_lines publishes lines as the next message of the partition and returns its number. That number is the new end of the
+-- publish_lines publishes lines as the next message of the partition and returns its number, the new end of the
 -- sequence (F4).
 
 local function too_late(since, within)

@@ -1,8 +1,8 @@
--- reserve: decide buys of one sale, in their order, as one step. It deducts the units of buys. hold.lua deducts
--- the units for late payments and replays, take_out.lua those for withdrawals.
+-- reserve: decide buys of one sale, in their order, as one step. It deducts the units of accepted buys. hold.lua
+-- deducts units for late payments and replays, take_out.lua deducts withdrawn units.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
---       4 sale (hash)   5 sale buyers (hash)   6 sale open (hash)
+--       4 sale (hash)   5 its buyers (hash)   6 its open holds (hash)
 -- ARGV  1 epoch of the caller   2 backlog bound of the partition (reservations)   3 sale id
 --       4 the highest seq that the caller has seen in this epoch
 --       5 user id, 6 order id of the last reservation of this sale that the caller has seen in this epoch; 0: none
@@ -15,9 +15,9 @@
 -- Returns {code, done, free, first, seq, then three per buy that was not reserved now: number from 1, verdict, value}
 --   code    0 decided. Other codes reject the whole call, and nothing follows: 12 sale absent or not armed,
 --           13 partition recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
---           18 a quantity is not a positive whole number, or the passes are not one per buy, 19 Redis lacks a
---           reservation that the caller has seen, 20 the server began another history, not yet
---           confirmed (see history.lua)
+--           18 a quantity is not a positive whole number, or the passes are not one per buy,
+--           19 Redis does not have a reservation that the caller has seen,
+--           20 the server began another history that is not confirmed yet (see history.lua)
 --   done    settled tickets of the sale
 --   free    free units after the last buy
 --   first   ticket of the first buy that was reserved now; the others have the following tickets, in their order. This
@@ -54,18 +54,18 @@ if tonumber(meta[2]) < tonumber(ARGV[4]) then return {19} end
 local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 'closes', 'limit', 'cap',
   'stock', 'held', 'tickets', 'done', 'paused', 'rest_until', 'stuck')
 if sale[1] ~= '1' then return {12} end
-local asks, buys, users, orders = ARGV, math.floor((#ARGV - 6) / 6), {}, {} -- a local name is found faster
+local argv, buys, users, orders = ARGV, math.floor((#ARGV - 6) / 6), {}, {} -- a local name is found faster
 for b = 1, buys do
-  local qty = asks[6 * b + 3]
+  local qty = argv[6 * b + 3]
   if qty ~= '1' and not string.find(qty, '^[1-9]%d*$') then return {18} end
-  orders[b], users[b] = asks[6 * b + 1], asks[6 * b + 2]
+  orders[b], users[b] = argv[6 * b + 1], argv[6 * b + 2]
 end
 local passes -- one per buy, if the sale requires passes
 local extra = #ARGV % 6
-local asked = extra == 1 and ARGV[#ARGV] or extra == 2 and ARGV[#ARGV - 1] ~= '' and ARGV[#ARGV - 1]
-if asked then
+local pass_list = extra == 1 and ARGV[#ARGV] or extra == 2 and ARGV[#ARGV - 1] ~= '' and ARGV[#ARGV - 1]
+if pass_list then
   passes = {}
-  for pass in string.gmatch(asked, '[^ ]+') do
+  for pass in string.gmatch(pass_list, '[^ ]+') do
     if pass ~= '-' and not string.find(pass, '^%d+$') then return {18} end
     passes[#passes + 1] = pass
   end
@@ -84,9 +84,10 @@ local limit, cap = tonumber(sale[6]), tonumber(sale[7])
 local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumber(sale[10]), tonumber(sale[11])
 local paused, rest = sale[12] == '1' or sale[14], tonumber(sale[13]) - now
 
--- 2. Read the buyers' records at once. A buyer may have several buys in one call: fields has the decided ones. The last
---    reservation that the caller has seen is read, too (I8). An accepted order stays in its buyer's record while the
---    sale exists. If it is missing, this is an older state whose seq has caught up through other buys.
+-- 2. Read the buyers' records at once. A buyer may have several buys in one call: `fields` has the new records of
+--    buyers with an accepted buy. The last reservation that the caller has seen is read, too (I8). An accepted order
+--    stays in its buyer's record while the sale exists. If it is missing, Redis has returned to an older state whose
+--    seq has caught up through other buys.
 --    An order id that already has a hold was generated twice, by two nodes with the same node number.
 users[buys + 1] = ARGV[5]
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
@@ -128,8 +129,9 @@ local function refusal(b, units, count, qty, pass, spent)
   if in_use[b] or used[orders[b]] then return 22, 0 end
 end
 
--- 5. A record keeps the ids of its entries until the next one is added. Then they are removed if all of them are
---    provably settled. The instant before which all entries are settled is read at most once, for a repeat buyer.
+-- 5. A record keeps the ids of its entries until the next entry is added. Then the earlier ids are removed if all their
+--    entries are provably settled. The instant before which all entries are settled is read at most once, for a repeat
+--    buyer.
 local settled_before
 local function unsettled(ids)
   if not settled_before then
@@ -147,7 +149,7 @@ local middle, tail = ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':
 local reply, accepted, holds = {0, done, stock, tickets + 1, seq}, 0, {}
 for b = 1, buys do
   local i, user = 6 * b + 1, users[b]
-  local order, qty, key, hash = orders[b], asks[i + 2], asks[i + 3], asks[i + 4]
+  local order, qty, key, hash = orders[b], argv[i + 2], argv[i + 3], argv[i + 4]
   local units = number(qty)
   local field = fields[user] or stored[b]
   local had, count, records, ids, spent, first, content, ticket = 0, 0, '', ''
@@ -165,7 +167,7 @@ for b = 1, buys do
     tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
     local t = format('%d', tickets)
     local terms, trace = '2:' .. order .. head .. t .. ':1:' .. qty .. middle ..
-      hash .. ':' .. key .. tail .. user .. ':' .. asks[i + 5], traces and traces[b]
+      hash .. ':' .. key .. tail .. user .. ':' .. argv[i + 5], traces and traces[b]
     local id = trace and call('XADD', stream, '*', 'terms', terms, 'trace', trace) or call('XADD', stream, '*', 'terms', terms)
     if field then
       if ids ~= '' then ids = unsettled(ids) end

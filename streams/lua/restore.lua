@@ -1,7 +1,7 @@
 -- restore: replace a sale with the state from the database, while its partition is closed for a recovery. Many buyers
 -- need several calls. The sale sells only after the last call has armed it.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash)   4 its open holds (hash)
 -- ARGV  1 claim of the recovery
 --       2 part: 'sale' field, value pairs of the sale hash; all existing keys of the sale are deleted
 --               'buyers' user, field pairs   'open' order, field pairs   'arm' cooldown (ms)

@@ -1,6 +1,6 @@
 -- retire: delete the keys of a closed sale without holds. Sold units no longer need Redis.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)   5 sale watching (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash)   4 its open holds (hash)   5 its watch counts (hash)
 -- ARGV  1 epoch
 --
 -- Returns {code}

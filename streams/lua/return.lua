@@ -1,6 +1,6 @@
 -- return: give the units of ended orders back to one sale, exactly once per (order, hold) (I3).
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash)   4 its open holds (hash)
 -- ARGV  1 epoch   2 cooldown after an empty stock (ms)
 --       then four per order: order id, hold number, user id of the order, burn (1: the units are withdrawn, not sold
 --       again (I2))

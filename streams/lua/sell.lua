@@ -1,10 +1,9 @@
 -- sell: move units of paid orders from held to sold, exactly once per (order, hold) (I3).
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash, not used)   4 its open holds (hash)
 -- ARGV  1 epoch
 --       then two per order: order id, hold number
---
--- Returns {code, then one per order: 1 sold now, 0 sold before, or nothing is held under this number}
+-- Returns {code, then one per order: 1 sold now, 0 sold before, or no hold has this number}
 --   code  0 done, 12 sale absent (nothing to sell), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 --

@@ -2,8 +2,7 @@
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 dead (stream)   5 sale (hash)
 -- ARGV  1 claim of the recovery   2 stream id   3 reason
---
--- Returns {code, 1 if it was moved now, 0 if the entry is no longer there}
+-- Returns {code, 1 if the entry was moved now, 0 if the stream no longer has it}
 --   code  0 done, 14 another recovery has claimed the partition since, 18 no recovery runs
 --
 -- The entry leaves the stream: it becomes exactly one dead letter and no longer counts as waiting.

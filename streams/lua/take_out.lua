@@ -1,7 +1,7 @@
 -- take_out: withdraw free units from a sale permanently for an operator, exactly once per operation. It takes at most
 -- the free units. Held units stay with their buyers.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash, not used)   4 its open holds (hash, not used)
 -- ARGV  1 epoch   2 id of the operation   3 maximum number of units
 --
 -- Returns {code, taken}

@@ -1,7 +1,7 @@
 -- terms: set the terms of a sale by version: price, limits, window, pause, and the units added since the beginning. A
 -- version that is not newer than the stored one changes nothing, so calls may be repeated and arrive in any order.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash, not used)   4 its open holds (hash, not used)
 -- ARGV  1 epoch   2 version   3 price (fen)   4 limit (units)   5 cap (reservations)   6 opens (ms)   7 closes (ms)
 --       8 paused (0 or 1)   9 added (units, total)   10 cooldown after an empty stock (ms)
 --

@@ -6,8 +6,8 @@
 
 if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return {0} end
 local now, people = redis_time(), 0
-for _, said in ipairs(redis.call('HVALS', KEYS[1])) do
-  local count, expires = string.match(said, '^(%d+):(%d+)$')
+for _, value in ipairs(redis.call('HVALS', KEYS[1])) do
+  local count, expires = string.match(value, '^(%d+):(%d+)$')
   if count and tonumber(expires) > now then people = people + tonumber(count) end
 end
 return {people}

@@ -1,7 +1,7 @@
--- withdraw: remove units of refunded orders from the sale permanently, exactly once per (order, hold) (I3). They are
--- not sold again, and they still count to their buyer's limit.
+-- withdraw: remove units of refunded orders from the sale permanently, exactly once per (order, hold) (I3). These units
+-- are not sold again, and still count to the limit of their buyer.
 --
--- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 its buyers (hash, not used)   4 its open holds (hash)
 -- ARGV  1 epoch
 --       then two per order: order id, hold number
 --
@@ -18,8 +18,8 @@ local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'withdrawn', 'moves')
 if not sale[1] then return {12} end
 local held, sold, withdrawn = tonumber(sale[1]), tonumber(sale[2]), tonumber(sale[3])
 
--- 2. Per order: its open hold must have the given number. It is not marked as sold if the process that received the
---    payment died before sell.lua.
+-- 2. Per order: its open hold must have the given number. The hold is not marked as sold if the process that received
+--    the payment died before it called sell.lua.
 local reply, moved = {0}, 0
 for i = 2, #ARGV, 2 do
   local hold, units, mark = hold_of(redis.call('HGET', KEYS[4], ARGV[i]))

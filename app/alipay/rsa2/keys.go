@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// MinBits is the shortest key that RSA2 allows.
+// MinBits is the minimum length of an RSA key, in bits.
 const MinBits = 2048
 
 // ParsePrivateKey parses an RSA private key: PKCS #8 or PKCS #1, as PEM or as plain base64 written by Alipay's key

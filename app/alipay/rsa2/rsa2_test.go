@@ -42,10 +42,10 @@ func TestSignatureIsBoundToTextAndKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := VerifyRequest(&key.PublicKey, request); err != nil {
-		t.Errorf("a good request: %v", err)
+		t.Errorf("a valid request: got %v, want no error", err)
 	}
 	if VerifyText(&key.PublicKey, Canonical(request, Sign, SignType, CertSN), request.Get(Sign)) == nil {
-		t.Error("a request's signature must not be a notification's: sign_type is signed in one and not in the other")
+		t.Error("the signature of a request was accepted for a notification; only a request signs sign_type")
 	}
 	for name, change := range map[string]func(url.Values){
 		"another value":    func(v url.Values) { v.Set("app_id", "2") },
@@ -61,7 +61,7 @@ func TestSignatureIsBoundToTextAndKind(t *testing.T) {
 		}
 		change(forged)
 		if VerifyRequest(&key.PublicKey, forged) == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("%s: the signature was accepted", name)
 		}
 	}
 }
@@ -75,13 +75,13 @@ func TestKeysParseInEveryForm(t *testing.T) {
 	}
 	pkcs1 := x509.MarshalPKCS1PrivateKey(key)
 	for name, text := range map[string]string{
-		"PKCS #8 PEM":    string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})),
-		"PKCS #1 PEM":    string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: pkcs1})),
-		"PKCS #8 base64": base64.StdEncoding.EncodeToString(pkcs8),
-		"in lines":       strings.Join(strings.SplitAfterN(base64.StdEncoding.EncodeToString(pkcs1), "A", 5), "\n"),
+		"PKCS #8 PEM":     string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})),
+		"PKCS #1 PEM":     string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: pkcs1})),
+		"PKCS #8 base64":  base64.StdEncoding.EncodeToString(pkcs8),
+		"base64 in lines": strings.Join(strings.SplitAfterN(base64.StdEncoding.EncodeToString(pkcs1), "A", 5), "\n"),
 	} {
 		if got, err := ParsePrivateKey(text); err != nil || !got.Equal(key) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want the key", name, err)
 		}
 	}
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
@@ -89,7 +89,7 @@ func TestKeysParseInEveryForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := ParsePublicKey(base64.StdEncoding.EncodeToString(public)); err != nil || !got.Equal(&key.PublicKey) {
-		t.Errorf("public key: %v", err)
+		t.Errorf("public key: got %v, want the key", err)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestInvalidKeysReturnReason(t *testing.T) {
 		base64.StdEncoding.EncodeToString(other):                              "needs an RSA key",
 	} {
 		if _, err := ParsePrivateKey(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: %v, want %q", text, err, want)
+			t.Errorf("%.20q: got %v, want %q", text, err, want)
 		}
 	}
 }
@@ -142,6 +142,6 @@ func TestRootSerialNumberIgnoresNonRSA(t *testing.T) {
 		t.Errorf("got %s, %v; want %s twice", got, err, one)
 	}
 	if _, err := RootSerialNumber(unreadable); err == nil {
-		t.Error("a bundle without RSA must be refused")
+		t.Error("a bundle without RSA certificates was accepted")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrSignature means that a signature is missing, unreadable or for another text.
+// ErrSignature means that a signature is missing, unreadable or belongs to another text.
 var ErrSignature = errors.New("the signature is wrong")
 
 // Names of signature fields. The signed text omits them.
@@ -21,7 +21,7 @@ const (
 	CertSN   = "alipay_cert_sn"
 )
 
-// Canonical returns the text to sign: name=value pairs, not escaped, sorted, joined by &. It omits the fields in
+// Canonical returns the text to sign: name=value pairs, not escaped, sorted, joined by &. It omits the fields named in
 // without.
 func Canonical(values url.Values, without ...string) string {
 	var pairs []string

@@ -42,7 +42,7 @@ func (s *Simulator) dropFault(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// handleBuyerAction performs an action of the buyer.
+// handleBuyerAction performs the action in the path as the buyer.
 func (s *Simulator) handleBuyerAction(w http.ResponseWriter, r *http.Request) {
 	order := r.PathValue("order")
 	var err error
@@ -52,7 +52,7 @@ func (s *Simulator) handleBuyerAction(w http.ResponseWriter, r *http.Request) {
 	case "repeat":
 		err = s.Repeat(order)
 	default:
-		err = s.doButton(action, order)
+		err = s.performAction(action, order)
 	}
 	switch {
 	case err == nil:
@@ -64,8 +64,8 @@ func (s *Simulator) handleBuyerAction(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Simulator) doButton(button, order string) error {
-	switch button {
+func (s *Simulator) performAction(action, order string) error {
+	switch action {
 	case "pay":
 		return s.Pay(order)
 	case "close":

@@ -46,7 +46,7 @@ func TestCompressedBodiesAreRejected(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		if spent := after.TotalAlloc - before.TotalAlloc; reply.StatusCode != http.StatusUnsupportedMediaType ||
 			spent > 1<<20 {
-			t.Errorf("%s: %s, %d bytes allocated", pattern, reply.Status, spent)
+			t.Errorf("%s: got %s and %d bytes allocated, want 415 and at most 1 MiB", pattern, reply.Status, spent)
 		}
 	}
 }

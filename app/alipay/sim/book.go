@@ -13,8 +13,8 @@ type Status string
 
 // The states of a trade:
 //
-//	(signed) ── the buyer opens it ──▶ waiting ──▶ success ── full refund ──▶ closed
-//	                                      └──▶ closed (by the shop, by the buyer, by time)
+//	(signed) ── the buyer opens the cashier ──▶ waiting ──▶ success ── full refund ──▶ closed
+//	                                              └──▶ closed (by the shop, by the buyer, at expiry)
 const (
 	Waiting Status = "WAIT_BUYER_PAY"
 	Success Status = "TRADE_SUCCESS"
@@ -48,7 +48,7 @@ type Trade struct {
 	returnURL string
 }
 
-// Ledger has the amounts taken from buyers and returned to them.
+// Ledger contains the amounts taken from buyers and refunded to buyers.
 type Ledger struct {
 	TakenFen    int64   `json:"taken_fen"`
 	RefundedFen int64   `json:"refunded_fen"`
@@ -63,7 +63,7 @@ var (
 	errTooMuch     = errors.New("more than the paid amount")
 )
 
-// book stores the trades. It returns copies.
+// book stores the trades. Its methods return copies of trades.
 type book struct {
 	now func() time.Time
 
@@ -92,7 +92,7 @@ func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 	if known.AmountFen != t.AmountFen {
 		return Trade{}, errNumberInUse
 	}
-	if !known.started { // the shop's latest version counts until the buyer opens the trade
+	if !known.started { // until the buyer opens the trade, the shop's latest request replaces it
 		known.Subject, known.ExpiresAt = t.Subject, t.ExpiresAt
 		known.method, known.notifyURL, known.returnURL = t.method, t.notifyURL, t.returnURL
 	}
@@ -103,7 +103,7 @@ func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 	return *known, nil
 }
 
-// start creates a signed trade at the gateway. After its end, it does nothing.
+// start creates a signed trade at the gateway. After the expiry of the trade, it does nothing.
 func (b *book) start(t *Trade) {
 	if t.started || !b.now().Before(t.ExpiresAt) {
 		return
@@ -114,14 +114,14 @@ func (b *book) start(t *Trade) {
 	b.started = append(b.started, t)
 }
 
-// closeIfExpired closes a waiting trade after its end.
+// closeIfExpired closes a waiting trade after its expiry.
 func (b *book) closeIfExpired(t *Trade) {
 	if t.started && t.Status == Waiting && !b.now().Before(t.ExpiresAt) {
 		t.Status = Closed
 	}
 }
 
-// change applies do to an existing trade and returns its resulting state.
+// change applies `do` to an existing trade and returns its resulting state.
 func (b *book) change(order string, do func(t *Trade) error) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +134,7 @@ func (b *book) change(order string, do func(t *Trade) error) (Trade, error) {
 	return *t, err
 }
 
-// openByToken finds a trade by its token and begins it.
+// openByToken finds a trade by its token and starts it.
 func (b *book) openByToken(token string) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +151,7 @@ func (b *book) read(order string) (Trade, error) {
 	return b.change(order, func(*Trade) error { return nil })
 }
 
-// take moves the buyer's money. Only a waiting trade takes it; with late, a closed one does too (for a fault).
+// take moves the buyer's money. It accepts a waiting trade and, if late is true, also a closed trade (for a fault).
 func (b *book) take(order string, late bool) (Trade, error) {
 	return b.change(order, func(t *Trade) error {
 		if t.Status != Waiting && (!late || t.TakenFen > 0) {
@@ -173,7 +173,7 @@ func (b *book) close(order string) (Trade, error) {
 	})
 }
 
-// refund returns money; fresh reports whether money moved now. The same number is the same refund.
+// refund returns money; moved reports whether money moved now. A repeat with the same number and amount moves no money.
 func (b *book) refund(order, request string, fen int64) (t Trade, moved bool, err error) {
 	t, err = b.change(order, func(t *Trade) error {
 		for _, r := range t.Refunds {
@@ -190,7 +190,7 @@ func (b *book) refund(order, request string, fen int64) (t Trade, moved bool, er
 		case fen <= 0 || t.RefundedFen+fen > t.TakenFen:
 			return errTooMuch
 		}
-		// Copies share the old array.
+		// The array is copied, because copies of the trade share it.
 		t.Refunds = append(t.Refunds[:len(t.Refunds):len(t.Refunds)], Refund{request, fen})
 		t.RefundedFen += fen
 		if t.RefundedFen == t.TakenFen {

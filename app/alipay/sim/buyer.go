@@ -8,14 +8,14 @@ func (s *Simulator) Pay(order string) error { return s.notifyResult(s.book.take(
 // Cancel closes the trade as the buyer does at the cashier.
 func (s *Simulator) Cancel(order string) error { return s.notifyResult(s.book.close(order)) }
 
-// PayLate pays with money that was in transit when the trade was closed. It fails if the trade does not exist or was
-// paid before.
+// PayLate pays with money that was in transit when the trade was closed. It fails if the trade does not exist or is
+// paid already.
 func (s *Simulator) PayLate(order string) error { return s.notifyResult(s.book.take(order, true)) }
 
 // Repeat sends another notification about the order's trade to the shop.
 func (s *Simulator) Repeat(order string) error { return s.notifyResult(s.book.read(order)) }
 
-// Notifies the shop about a trade unless err is set.
+// notifyResult notifies the shop about a trade unless err is set.
 func (s *Simulator) notifyResult(t Trade, err error) error {
 	if err == nil {
 		s.notify(t)
@@ -43,7 +43,7 @@ func (s *Simulator) Open(signed string) (order string, err error) {
 // Error returns the code and sub-code of the rejection.
 func (n *rejection) Error() string { return n.code + " " + n.sub }
 
-// open checks the shop's signature and begins the trade.
+// open checks the shop's signature and starts the trade.
 func (s *Simulator) open(form url.Values) (Trade, *rejection) {
 	q, rejected := s.verifyRequest(form)
 	if rejected != nil {
@@ -60,7 +60,7 @@ func (s *Simulator) open(form url.Values) (Trade, *rejection) {
 	}
 	t, err := s.book.addSigned(t, true)
 	if err != nil {
-		return Trade{}, reason(err)
+		return Trade{}, rejectionOf(err)
 	}
 	if !t.started {
 		return t, &rejection{"40004", "ACQ.TRADE_HAS_CLOSE"}

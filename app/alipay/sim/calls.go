@@ -7,7 +7,7 @@ import (
 func (s *Simulator) query(q request) (fields, *rejection) {
 	t, err := s.book.read(q.content.OutTradeNo)
 	if err != nil {
-		return nil, reason(err)
+		return nil, rejectionOf(err)
 	}
 	f := successFields(&t)
 	f["trade_status"], f["total_amount"], f["buyer_logon_id"] = t.Status, shop.FormatFen(t.AmountFen), "buy***@example.com"
@@ -21,15 +21,15 @@ func (s *Simulator) query(q request) (fields, *rejection) {
 // it.
 func (s *Simulator) closeTrade(q request) (fields, *rejection) {
 	order := q.content.OutTradeNo
-	if _, is := s.faults.take(PaidBeforeClose, order, q.method); is {
+	if _, active := s.faults.take(PaidBeforeClose, order, q.method); active {
 		_ = s.Pay(order) // fails if the trade cannot be paid
 	}
 	t, err := s.book.close(order)
 	if err != nil {
-		return nil, reason(err)
+		return nil, rejectionOf(err)
 	}
-	if _, is := s.faults.take(PaidAfterClose, order, q.method); is {
-		_ = s.PayLate(order) // it was closed just before
+	if _, active := s.faults.take(PaidAfterClose, order, q.method); active {
+		_ = s.PayLate(order) // cannot fail: the trade was closed above
 	} else {
 		s.notify(t)
 	}
@@ -45,7 +45,7 @@ func (s *Simulator) precreate(q request, base string) (fields, *rejection) {
 	t, err := s.book.addSigned(t, false)
 	switch {
 	case err != nil:
-		return nil, reason(err)
+		return nil, rejectionOf(err)
 	case t.Status == Success:
 		return nil, &rejection{"40004", "ACQ.TRADE_HAS_SUCCESS"}
 	case t.Status == Closed:
@@ -61,7 +61,7 @@ func (s *Simulator) refund(q request) (fields, *rejection) {
 	}
 	t, moved, err := s.book.refund(q.content.OutTradeNo, q.content.OutRequestNo, fen)
 	if err != nil {
-		return nil, reason(err)
+		return nil, rejectionOf(err)
 	}
 	f := successFields(&t)
 	f["fund_change"], f["refund_fee"] = "N", shop.FormatFen(t.RefundedFen)
@@ -75,7 +75,7 @@ func (s *Simulator) refund(q request) (fields, *rejection) {
 func (s *Simulator) refunded(q request) (fields, *rejection) {
 	t, err := s.book.read(q.content.OutTradeNo)
 	if err != nil {
-		return nil, reason(err)
+		return nil, rejectionOf(err)
 	}
 	f := successFields(&t)
 	for _, r := range t.Refunds {

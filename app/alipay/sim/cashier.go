@@ -20,24 +20,24 @@ var assets embed.FS
 
 var page = template.Must(template.ParseFS(assets, "assets/cashier.html"))
 
-// policy allows only the page's own style and script, and forms to this server.
+// policy allows only scripts, styles, pictures and form targets of this server.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // view is the content of the cashier page.
 type view struct {
 	Words      words
-	Title      string // of the state
+	Title      string // text of the state
 	State      string // waiting, paid, closed, refused: selects the style
 	Trade      *Trade
 	Amount     string
 	Left       int64 // seconds until the trade closes automatically
 	Path       string
 	Return     string // the shop's return address; empty: none
-	Why        string // the reason if nothing can be shown
+	Why        string // the reason for the state refused
 	AutoReturn bool   // return automatically after a short time
 }
 
-// openCashier opens the cashier for a buyer from the shop's page.
+// openCashier opens the cashier for a buyer who comes from the shop's page.
 func (s *Simulator) openCashier(w http.ResponseWriter, r *http.Request) {
 	t, rejected := s.open(r.URL.Query())
 	if rejected != nil {
@@ -47,7 +47,7 @@ func (s *Simulator) openCashier(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+t.token, http.StatusSeeOther)
 }
 
-// openScannedCode opens the cashier for a buyer with a QR code.
+// openScannedCode opens the cashier for a buyer who scanned a QR code.
 func (s *Simulator) openScannedCode(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
 }
@@ -80,12 +80,12 @@ func (s *Simulator) handleButton(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	_ = s.doButton(r.PathValue("press"), t.Order) // the page shows that it is too late
+	_ = s.performAction(r.PathValue("press"), t.Order) // the page then shows the state of the trade
 	http.Redirect(w, r, "/cashier/"+t.token+"?just", http.StatusSeeOther)
 }
 
 // signedReturnURL returns the shop's return address with the signed parameters of the payment. The shop must not trust
-// them as a proof of payment: they come through the buyer.
+// them as a proof of payment: the browser of the buyer sends them.
 func (s *Simulator) signedReturnURL(t *Trade) string {
 	target, err := url.Parse(t.returnURL)
 	if t.returnURL == "" || err != nil {
@@ -122,7 +122,7 @@ func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, v v
 	_, _ = w.Write(text.Bytes())
 }
 
-// words has the texts of the cashier.
+// words contains the texts of the cashier in one language.
 type words struct {
 	Lang, Cashier, Pretend, Order, Left, Pay, Close, Back, Gone string
 	States                                                      map[string]string

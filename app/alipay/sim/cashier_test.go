@@ -33,17 +33,17 @@ func TestBuyerPaysAtCashier(t *testing.T) {
 	}
 	if policy := shown.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
 		strings.Contains(policy, "unsafe") {
-		t.Errorf("policy: %s", policy)
+		t.Errorf("got the policy %s, want default-src none and nothing unsafe", policy)
 	}
-	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
-	text = body(t, s.get(pressed.Header.Get("Location")))
+	response := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
+	text = body(t, s.get(response.Header.Get("Location")))
 	if !strings.Contains(text, `data-state="paid"`) || !strings.Contains(text, "http://shop.example/back?a=1&amp;") {
-		t.Errorf("after Pay:\n%s", text)
+		t.Errorf("after the payment: got the page\n%s\nwant the state paid", text)
 	}
 	s.post(path+"/pay", "", "")
 	s.post(path+"/close", "", "")
 	if l := s.Ledger(); l.TakenFen != 1234 || l.Trades[0].Status != Success {
-		t.Errorf("pressed again: %+v", l)
+		t.Errorf("after repeated actions: got %+v, want one payment of 1234 fen", l)
 	}
 }
 
@@ -57,14 +57,14 @@ func TestScannedCodeDoesNotReturnToShop(t *testing.T) {
 	_, rest, _ := strings.Cut(body(t, reply), `"qr_code":"`)
 	code, _, found := strings.Cut(rest, `"`)
 	if !found || !strings.HasPrefix(code, s.server.URL+"/qr/") {
-		t.Fatalf("the code: %q", code)
+		t.Fatalf("got the QR code %q, want an address of the simulator", code)
 	}
 	path := s.get(strings.TrimPrefix(code, s.server.URL)).Header.Get("Location")
-	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
-	text := body(t, s.get(pressed.Header.Get("Location")))
+	response := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
+	text := body(t, s.get(response.Header.Get("Location")))
 	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") ||
 		!strings.Contains(text, english.Gone) {
-		t.Errorf("after Pay:\n%s", text)
+		t.Errorf("after the payment: got the page\n%s\nwant the state paid", text)
 	}
 }
 
@@ -82,11 +82,11 @@ func TestCashierIsShownInChinese(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if text := body(t, response); !strings.Contains(text, "确认付款") || !strings.Contains(text, `lang="zh"`) {
-		t.Errorf("shown:\n%s", text)
+		t.Errorf("got the page\n%s\nwant it in Chinese", text)
 	}
 }
 
-// Fields without the shop's valid signature open nothing.
+// A payment without a valid signature of the shop is not opened.
 func TestForgedPaymentsAreNotOpened(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
@@ -101,15 +101,15 @@ func TestForgedPaymentsAreNotOpened(t *testing.T) {
 		form := s.sign("alipay.trade.page.pay", s.order("1"))
 		change(form)
 		if text := body(t, s.get("/gateway.do?"+form.Encode())); !strings.Contains(text, `data-state="refused"`) {
-			t.Errorf("%s:\n%s", name, text)
+			t.Errorf("%s: got the page\n%s\nwant the state refused", name, text)
 		}
 	}
 	if l := s.Ledger(); len(l.Trades) != 0 {
-		t.Errorf("trades began: %+v", l)
+		t.Errorf("got the ledger %+v, want no trades", l)
 	}
 }
 
-// After time_expire nothing is taken, whether the buyer opened the cashier before or after it.
+// After time_expire no payment succeeds, regardless of when the buyer opened the cashier.
 func TestNoPaymentAfterTimeExpire(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
@@ -121,12 +121,12 @@ func TestNoPaymentAfterTimeExpire(t *testing.T) {
 	s.post(path+"/pay", "", "")
 	s.post(late+"/pay", "", "")
 	if text := body(t, s.get(path)); !strings.Contains(text, `data-state="closed"`) {
-		t.Errorf("shown after the end:\n%s", text)
+		t.Errorf("a trade after its expiry: got the page\n%s\nwant the state closed", text)
 	}
 	if text := body(t, s.get("/gateway.do?"+form.Encode())); !strings.Contains(text, `data-state="refused"`) {
-		t.Errorf("came after the end:\n%s", text)
+		t.Errorf("a trade opened after its expiry: got the page\n%s\nwant the state refused", text)
 	}
 	if l := s.Ledger(); l.TakenFen != 0 || len(l.Trades) != 2 {
-		t.Errorf("the ledger: %+v", l)
+		t.Errorf("got the ledger %+v, want two trades and no payment", l)
 	}
 }

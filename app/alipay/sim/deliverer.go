@@ -19,19 +19,19 @@ const (
 
 // notification is one notification to deliver.
 type notification struct {
-	to    string
-	form  url.Values
-	after time.Duration // before the first delivery
-	once  bool          // not repeated, regardless of the reply
+	target string
+	form   url.Values
+	delay  time.Duration // pause before the first delivery
+	once   bool          // delivered once, regardless of the reply
 }
 
-// deliverer delivers notifications, each in its own goroutine, which ends with the deliverer.
+// deliverer delivers notifications. Each call of send has its own goroutine, which ends with the deliverer.
 type deliverer struct {
 	schedule []time.Duration
 	client   *http.Client
 	ctx      context.Context
 	stop     context.CancelFunc
-	mu       sync.Mutex // orders the last send before close
+	mu       sync.Mutex // send and close exclude each other
 	wg       sync.WaitGroup
 	slots    chan struct{} // limits concurrent requests
 }
@@ -47,44 +47,45 @@ func newDeliverer(schedule []time.Duration) *deliverer {
 	}
 }
 
-// send delivers letters in order: the next one after the previous one was accepted or given up.
-func (p *deliverer) send(notifications []notification) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ctx.Err() != nil {
+// send delivers notifications in order. Each starts after the previous notification was accepted or has used all
+// attempts.
+func (d *deliverer) send(notifications []notification) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ctx.Err() != nil {
 		return
 	}
-	p.wg.Go(func() {
-		for _, l := range notifications {
-			p.deliver(l)
+	d.wg.Go(func() {
+		for _, n := range notifications {
+			d.deliver(n)
 		}
 	})
 }
 
-func (p *deliverer) deliver(l notification) {
-	shop.Sleep(p.ctx, l.after)
-	for tries := 0; p.ctx.Err() == nil && !p.try(l); tries++ {
-		if l.once || tries >= len(p.schedule) {
+func (d *deliverer) deliver(n notification) {
+	shop.Sleep(d.ctx, n.delay)
+	for tries := 0; d.ctx.Err() == nil && !d.try(n); tries++ {
+		if n.once || tries >= len(d.schedule) {
 			return
 		}
-		shop.Sleep(p.ctx, p.schedule[tries])
+		shop.Sleep(d.ctx, d.schedule[tries])
 	}
 }
 
 // try delivers once and reports whether the shop replied success.
-func (p *deliverer) try(l notification) bool {
+func (d *deliverer) try(n notification) bool {
 	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-p.ctx.Done():
+	case d.slots <- struct{}{}:
+		defer func() { <-d.slots }()
+	case <-d.ctx.Done():
 		return false
 	}
-	request, err := http.NewRequestWithContext(p.ctx, http.MethodPost, l.to, strings.NewReader(l.form.Encode()))
+	request, err := http.NewRequestWithContext(d.ctx, http.MethodPost, n.target, strings.NewReader(n.form.Encode()))
 	if err != nil {
 		return false
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
-	response, err := p.client.Do(request)
+	response, err := d.client.Do(request)
 	if err != nil {
 		return false
 	}
@@ -94,10 +95,10 @@ func (p *deliverer) try(l notification) bool {
 }
 
 // close stops the deliveries and waits for them.
-func (p *deliverer) close() {
-	p.mu.Lock()
-	p.stop()
-	p.mu.Unlock()
-	p.wg.Wait()
-	p.client.CloseIdleConnections()
+func (d *deliverer) close() {
+	d.mu.Lock()
+	d.stop()
+	d.mu.Unlock()
+	d.wg.Wait()
+	d.client.CloseIdleConnections()
 }

@@ -8,7 +8,7 @@
 //	GET  /gateway.do            alipay.trade.page.pay, .wap.pay, .app.pay: redirects a browser to the cashier
 //	GET  /qr/{token}            target of a QR code
 //	GET  /cashier/{token}       the cashier
-//	POST /cashier/{token}/pay   the buyer pays; /close: the buyer gives up
+//	POST /cashier/{token}/pay   the buyer pays; /close: the buyer cancels
 //	     /admin/…               below
 //
 // As at the real gateway, a trade exists once the buyer opens the cashier, not when the shop signs. Before that, query
@@ -18,15 +18,15 @@
 //
 //	GET    /admin/ledger               {"taken_fen","refunded_fen","trades":[…]}
 //	POST   /admin/trades/{order}/pay   the buyer of that order pays (the trade must exist)
-//	POST   /admin/trades/{order}/close the buyer gives up
+//	POST   /admin/trades/{order}/close the buyer cancels
 //	POST   /admin/trades/{order}/late  money in transit arrives after the trade was closed
 //	POST   /admin/trades/{order}/repeat the shop receives another notification about the trade
 //	GET    /admin/faults               the active faults
 //	POST   /admin/faults               {"kind","order","method","times","delay_ms"} → the fault, with its id
-//	DELETE /admin/faults               all of them; /admin/faults/{id}: one
+//	DELETE /admin/faults               deletes all faults; /admin/faults/{id}: deletes one fault
 //
-// A fault applies to one order, or to all if order is empty, and to calls of one method, or of all. It ends after the
-// given number of times, or with times 0 when it is deleted. Kinds:
+// A fault applies to one order, or to all if order is empty, and to calls of one method, or of all methods. It ends
+// after `times` uses; with times 0 it ends when it is deleted. Kinds:
 //
 //	notify_duplicate  each notification is delivered twice
 //	notify_delay      … after delay_ms
@@ -39,9 +39,9 @@
 //	paid_after_close  the shop's close returns "closed", and then the money arrives
 //	paid_before_close the buyer pays just before the shop's close arrives
 //	error_though_done the call is executed, and the reply is ACQ.SYSTEM_ERROR
-//	lost              the call is executed, and the connection is cut instead of a reply
+//	lost              the call is executed, and the connection is closed without a reply
 //	garbage           the call is executed, and the reply is an unrelated web page
 //	answer_signature  the call is executed, and the reply is signed with a wrong key
-//	down              the call is not executed, the connection is cut
+//	down              the call is not executed, and the connection is closed
 //	slow              the call waits delay_ms first
 package sim

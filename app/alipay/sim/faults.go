@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind names a fault; the package documentation describes each.
+// Kind is the kind of a fault. The package documentation describes all kinds.
 type Kind string
 
 const (
@@ -20,31 +20,31 @@ const (
 	NotifySignature Kind = "notify_signature"
 	NotifyCert      Kind = "notify_cert"
 
-	PaidAfterClose  Kind = "paid_after_close"
-	PaidBeforeClose Kind = "paid_before_close"
-	ErrorThoughDone Kind = "error_though_done"
-	Lost            Kind = "lost"
-	Garbage         Kind = "garbage"
-	AnswerSignature Kind = "answer_signature"
-	Down            Kind = "down"
-	Slow            Kind = "slow"
+	PaidAfterClose    Kind = "paid_after_close"
+	PaidBeforeClose   Kind = "paid_before_close"
+	ErrorAfterSuccess Kind = "error_though_done"
+	Lost              Kind = "lost"
+	Garbage           Kind = "garbage"
+	InvalidSignature  Kind = "answer_signature"
+	Down              Kind = "down"
+	Slow              Kind = "slow"
 )
 
 // Kinds lists all faults.
 var Kinds = []Kind{
 	NotifyDuplicate, NotifyDelay, NotifyReorder, NotifyLose, NotifyAmount, NotifyApp, NotifySignature, NotifyCert,
-	PaidAfterClose, PaidBeforeClose, ErrorThoughDone, Lost, Garbage, AnswerSignature, Down, Slow,
+	PaidAfterClose, PaidBeforeClose, ErrorAfterSuccess, Lost, Garbage, InvalidSignature, Down, Slow,
 }
 
-// maxDelay limits the effect of a typing error.
+// maxDelay is the maximum delay. It limits the effect of a typing error.
 const maxDelay = time.Hour
 
 // Fault is one active fault.
 type Fault struct {
 	ID      int64  `json:"id"`
 	Kind    Kind   `json:"kind"`
-	Order   string `json:"order,omitempty"`    // empty: any
-	Method  string `json:"method,omitempty"`   // of a call, like alipay.trade.close; empty: any
+	Order   string `json:"order,omitempty"`    // empty: all orders
+	Method  string `json:"method,omitempty"`   // method of a call, like alipay.trade.close; empty: all methods
 	Times   int    `json:"times,omitempty"`    // remaining number of uses; 0: until it is deleted
 	DelayMS int64  `json:"delay_ms,omitempty"` // notify_delay, slow
 }
@@ -100,13 +100,14 @@ func (f *faults) take(kind Kind, order, method string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.list {
-		one := &f.list[i]
-		if one.Kind != kind || one.Order != "" && one.Order != order || one.Method != "" && one.Method != method {
+		fault := &f.list[i]
+		if fault.Kind != kind || fault.Order != "" && fault.Order != order || fault.Method != "" &&
+			fault.Method != method {
 			continue
 		}
-		taken := *one
-		if one.Times > 0 {
-			if one.Times--; one.Times == 0 {
+		taken := *fault
+		if fault.Times > 0 {
+			if fault.Times--; fault.Times == 0 {
 				f.list = slices.Delete(f.list, i, i+1)
 			}
 		}

@@ -12,13 +12,13 @@ import (
 func TestNotificationsAreRepeatedUntilSuccess(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
-	s.refuse = 2
+	s.failuresLeft = 2
 	s.open("1")
 	if err := s.Pay("1"); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.states(3); len(got) != 3 {
-		t.Errorf("delivered: %v", got)
+		t.Errorf("got deliveries %v, want 3", got)
 	}
 }
 
@@ -28,7 +28,7 @@ func TestNotificationFaultsChangeDelivery(t *testing.T) {
 		NotifyDuplicate: {"TRADE_SUCCESS", "TRADE_SUCCESS", "TRADE_CLOSED"},
 		NotifyReorder:   {"TRADE_SUCCESS", "WAIT_BUYER_PAY", "TRADE_CLOSED", "TRADE_CLOSED"},
 		NotifyLose:      {"TRADE_CLOSED"},
-		NotifyDelay:     {"TRADE_CLOSED"}, // the other one arrives after an hour
+		NotifyDelay:     {"TRADE_CLOSED"}, // the notification of the payment is delayed by an hour
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestNotificationFaultsChangeDelivery(t *testing.T) {
 				t.Fatal(rejected)
 			}
 			if got := s.states(len(want)); !slices.Equal(got, want) {
-				t.Errorf("delivered: %v, want %v", got, want)
+				t.Errorf("got deliveries %v, want %v", got, want)
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestAdminRoutesFollowDocumentation(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	if got := s.post("/admin/trades/1/pay", "", "").StatusCode; got != http.StatusNotFound {
-		t.Errorf("an order that was never opened: %d", got)
+		t.Errorf("an order that was never opened: got %d, want 404", got)
 	}
 	s.open("1")
 	for _, step := range []struct {
@@ -77,24 +77,24 @@ func TestAdminRoutesFollowDocumentation(t *testing.T) {
 		{"/admin/trades/1/repeat", http.StatusNoContent},
 	} {
 		if got := s.post(step.path, "", "").StatusCode; got != step.want {
-			t.Errorf("%s: %d, want %d", step.path, got, step.want)
+			t.Errorf("%s: got %d, want %d", step.path, got, step.want)
 		}
 	}
-	for _, wrong := range []string{
+	for _, invalid := range []string{
 		`{"kind":"rain"}`, `{"kind":"slow","delay_ms":-1}`, `{"kind":"down","times":-1}`, `{"kin":"down"}`, `[]`,
 	} {
-		if got := s.post("/admin/faults", "application/json", wrong).StatusCode; got != http.StatusBadRequest {
-			t.Errorf("%s: %d", wrong, got)
+		if got := s.post("/admin/faults", "application/json", invalid).StatusCode; got != http.StatusBadRequest {
+			t.Errorf("%s: got %d, want 400", invalid, got)
 		}
 	}
 	text := body(t,
 		s.post("/admin/faults", "application/json",
 			`{"kind":"slow","method":"alipay.trade.query","delay_ms":5,"times":2}`))
 	if want := `{"id":1,"kind":"slow","method":"alipay.trade.query","times":2,"delay_ms":5}` + "\n"; text != want {
-		t.Errorf("the fault: %s", text)
+		t.Errorf("added fault: got %s, want %s", text, want)
 	}
 	if text := body(t, s.get("/admin/faults")); !strings.Contains(text, `"id":1`) {
-		t.Errorf("the faults: %s", text)
+		t.Errorf("got the faults %s, want the added fault", text)
 	}
 	request, err := http.NewRequest(http.MethodDelete, s.server.URL+"/admin/faults/1", nil)
 	if err != nil {
@@ -102,17 +102,17 @@ func TestAdminRoutesFollowDocumentation(t *testing.T) {
 	}
 	response, err := s.client.Do(request)
 	if err != nil || response.StatusCode != http.StatusNoContent {
-		t.Fatalf("delete: %v, %v", response, err)
+		t.Fatalf("delete: got %v, %v, want 204", response, err)
 	}
 	_ = response.Body.Close()
 	var l Ledger
 	if err := json.Unmarshal([]byte(body(t, s.get("/admin/ledger"))), &l); err != nil || l.TakenFen != 1234 ||
 		len(l.Trades) != 1 {
-		t.Errorf("the ledger: %+v, %v", l, err)
+		t.Errorf("got the ledger %+v, %v, want one trade of 1234 fen", l, err)
 	}
 }
 
-// Every kind is in the package documentation and can be injected.
+// Every kind of fault can be injected.
 func TestEveryFaultKindCanBeInjected(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
@@ -122,10 +122,10 @@ func TestEveryFaultKindCanBeInjected(t *testing.T) {
 		}
 	}
 	if got := len(s.faults.all()); got != len(Kinds) {
-		t.Errorf("%d faults in force", got)
+		t.Errorf("got %d active faults, want %d", got, len(Kinds))
 	}
 	s.RemoveFaults()
 	if got := s.faults.all(); len(got) != 0 {
-		t.Errorf("healed, and in force: %v", got)
+		t.Errorf("got active faults %v after RemoveFaults, want none", got)
 	}
 }

@@ -67,28 +67,28 @@ func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 	}
 	order, method := q.content.OutTradeNo, q.method
 	if _, down := s.faults.take(Down, order, method); down {
-		cut()
+		dropConnection()
 	}
 	if f, slow := s.faults.take(Slow, order, method); slow {
 		shop.Sleep(r.Context(), f.delay())
 	}
 	fields, rejected := s.execute(q, "http://"+r.Host)
-	if _, is := s.faults.take(Lost, order, method); is {
-		cut()
+	if _, active := s.faults.take(Lost, order, method); active {
+		dropConnection()
 	}
-	if _, is := s.faults.take(Garbage, order, method); is {
+	if _, active := s.faults.take(Garbage, order, method); active {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte("<html><body><h1>Welcome to the hotel's network</h1></body></html>"))
 		return
 	}
-	if _, is := s.faults.take(ErrorThoughDone, order, method); is {
+	if _, active := s.faults.take(ErrorAfterSuccess, order, method); active {
 		rejected = &rejection{"40004", "ACQ.SYSTEM_ERROR"}
 	}
 	if rejected != nil {
 		fields = rejected.fields()
 	}
 	signer := s.keys.Gateway
-	if _, is := s.faults.take(AnswerSignature, order, method); is {
+	if _, active := s.faults.take(InvalidSignature, order, method); active {
 		signer = s.keys.foreignKey
 	}
 	s.write(w, responseName(method), fields, signer)
@@ -127,13 +127,13 @@ func (s *Simulator) newTrade(q request) (Trade, *rejection) {
 	}, nil
 }
 
-// reasons maps errors of the book to the gateway's sub-codes.
-var reasons = map[error]string{
+// subCodes maps errors of the book to the gateway's sub-codes.
+var subCodes = map[error]string{
 	errNoTrade: "ACQ.TRADE_NOT_EXIST", errStatus: "ACQ.TRADE_STATUS_ERROR",
 	errTooMuch: "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL", errNumberInUse: "ACQ.CONTEXT_INCONSISTENT",
 }
 
-func reason(err error) *rejection { return &rejection{"40004", reasons[err]} }
+func rejectionOf(err error) *rejection { return &rejection{"40004", subCodes[err]} }
 
-// cut closes the connection without a reply.
-func cut() { panic(http.ErrAbortHandler) }
+// dropConnection closes the connection without a reply.
+func dropConnection() { panic(http.ErrAbortHandler) }

@@ -10,13 +10,13 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// Keys are the ids and keys of shop and gateway, generated for each simulator.
+// Keys contains the ids and keys of shop and gateway.
 type Keys struct {
 	AppID      string
 	SellerID   string
 	App        *rsa.PrivateKey // the shop's key
 	Gateway    *rsa.PrivateKey
-	foreignKey *rsa.PrivateKey // neither the shop's nor the gateway's; signs forgeries
+	foreignKey *rsa.PrivateKey // signs forgeries; it is neither the key of the shop nor of the gateway
 }
 
 // The ids of the simulated shop, in the format of real ids.

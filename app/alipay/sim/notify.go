@@ -17,21 +17,21 @@ func (s *Simulator) notify(t Trade) {
 	if _, lost := s.faults.take(NotifyLose, t.Order, ""); lost {
 		return
 	}
-	first := notification{to: t.notifyURL, form: s.signedNotification(&t)}
-	if f, is := s.faults.take(NotifyDelay, t.Order, ""); is {
-		first.after = f.delay()
+	first := notification{target: t.notifyURL, form: s.signedNotification(&t)}
+	if f, active := s.faults.take(NotifyDelay, t.Order, ""); active {
+		first.delay = f.delay()
 	}
 	notifications := []notification{first}
-	if _, is := s.faults.take(NotifyDuplicate, t.Order, ""); is {
-		notifications = append(notifications, notification{to: first.to, form: first.form, once: true})
+	if _, active := s.faults.take(NotifyDuplicate, t.Order, ""); active {
+		notifications = append(notifications, notification{target: first.target, form: first.form, once: true})
 	}
 	if t.Status == Success {
-		if _, is := s.faults.take(NotifyReorder, t.Order, ""); is {
+		if _, active := s.faults.take(NotifyReorder, t.Order, ""); active {
 			for _, older := range []Status{Waiting, Closed} {
 				stale := t
 				stale.Status = older
 				notifications = append(notifications,
-					notification{to: first.to, form: s.signedNotification(&stale), once: true})
+					notification{target: first.target, form: s.signedNotification(&stale), once: true})
 			}
 		}
 	}
@@ -55,23 +55,23 @@ func (s *Simulator) signedNotification(t *Trade) url.Values {
 		f.Set("refund_fee", shop.FormatFen(t.RefundedFen))
 	}
 	if err := rsa2.SignNotification(s.applyFaults(f, t), f); err != nil {
-		panic("sign a notification: " + err.Error()) // our own key of the right size signs
+		panic("sign a notification: " + err.Error()) // impossible: the key has the right size
 	}
 	return f
 }
 
 // applyFaults applies the active faults to a notification's content and returns the signing key.
 func (s *Simulator) applyFaults(f url.Values, t *Trade) *rsa.PrivateKey {
-	if _, is := s.faults.take(NotifyAmount, t.Order, ""); is {
+	if _, active := s.faults.take(NotifyAmount, t.Order, ""); active {
 		f.Set("total_amount", shop.FormatFen(t.AmountFen+1))
 	}
-	if _, is := s.faults.take(NotifyApp, t.Order, ""); is {
+	if _, active := s.faults.take(NotifyApp, t.Order, ""); active {
 		f.Set("app_id", otherAppID)
 	}
-	if _, is := s.faults.take(NotifyCert, t.Order, ""); is {
+	if _, active := s.faults.take(NotifyCert, t.Order, ""); active {
 		f.Set(rsa2.CertSN, "00000000000000000000000000000000")
 	}
-	if _, is := s.faults.take(NotifySignature, t.Order, ""); is {
+	if _, active := s.faults.take(NotifySignature, t.Order, ""); active {
 		return s.keys.foreignKey
 	}
 	return s.keys.Gateway

@@ -19,7 +19,7 @@ func (n *rejection) fields() fields {
 	return fields{"code": n.code, "msg": "Business Failed", "sub_code": n.sub, "sub_msg": "refused by the simulator"}
 }
 
-// done returns the common content of a successful reply.
+// successFields returns the common content of a successful reply.
 func successFields(t *Trade) fields {
 	return fields{"code": "10000", "msg": "Success", "out_trade_no": t.Order, "trade_no": t.No}
 }

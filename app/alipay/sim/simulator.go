@@ -7,10 +7,10 @@ import (
 
 // Options configures a simulator. The zero value is valid.
 type Options struct {
-	// Schedule holds the pauses before the second and each further delivery of a notification without the reply
-	// success; nil: DefaultSchedule.
+	// Schedule contains the pauses between deliveries of a notification until the shop replies success; nil:
+	// DefaultSchedule.
 	Schedule []time.Duration
-	Keys     *Keys            // nil: new ones
+	Keys     *Keys            // nil: generated keys
 	Now      func() time.Time // nil: time.Now
 }
 
@@ -89,5 +89,5 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Keys returns the ids and keys of the shop.
 func (s *Simulator) Keys() *Keys { return s.keys }
 
-// Close stops the delivery of notifications and waits until those in progress have ended.
+// Close stops the delivery of notifications and waits until the current deliveries have ended.
 func (s *Simulator) Close() { s.deliverer.close() }

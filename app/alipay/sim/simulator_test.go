@@ -20,17 +20,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var sharedKeys = sync.OnceValues(NewKeys)
 
-// merchant is the shop's side. It uses only the protocol.
+// merchant is the shop's side of the protocol, with a simulator and a mailbox for notifications.
 type merchant struct {
 	*Simulator
 	t      *testing.T
 	server *httptest.Server
 	client *http.Client
 
-	mu       sync.Mutex
-	received []url.Values
-	refuse   int // number of notifications that get the reply failure first
-	mailbox  *httptest.Server
+	mu           sync.Mutex
+	received     []url.Values
+	failuresLeft int // number of further notifications that get the reply failure
+	mailbox      *httptest.Server
 }
 
 func newShop(t *testing.T, o Options) *merchant {
@@ -66,8 +66,8 @@ func (s *merchant) receive(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.received = append(s.received, r.PostForm)
 	reply := "success"
-	if s.refuse > 0 {
-		s.refuse--
+	if s.failuresLeft > 0 {
+		s.failuresLeft--
 		reply = "failure"
 	}
 	_, _ = w.Write([]byte(reply))
@@ -107,7 +107,7 @@ func (s *merchant) sign(method string, content map[string]string) url.Values {
 	return v
 }
 
-// order returns the content of a new trade that lasts an hour.
+// order returns the content of a new trade that expires in an hour.
 func (s *merchant) order(number string) map[string]string {
 	return map[string]string{
 		"out_trade_no": number, "total_amount": "12.34", "subject": "<Kettle> & more",
@@ -121,23 +121,23 @@ func (s *merchant) open(number string) string {
 	response := s.get("/gateway.do?" + s.sign("alipay.trade.page.pay", s.order(number)).Encode())
 	path := response.Header.Get("Location")
 	if response.StatusCode != http.StatusSeeOther || !strings.HasPrefix(path, "/cashier/") {
-		s.t.Fatalf("the buyer came: %d %s", response.StatusCode, path)
+		s.t.Fatalf("open: got %d %s, want a redirect to the cashier", response.StatusCode, path)
 	}
 	return path
 }
 
 func (s *merchant) get(path string) *http.Response {
 	s.t.Helper()
-	return s.closing(s.client.Get(s.server.URL + path))
+	return s.closeBody(s.client.Get(s.server.URL + path))
 }
 
 func (s *merchant) post(path, kind, body string) *http.Response {
 	s.t.Helper()
-	return s.closing(s.client.Post(s.server.URL+path, kind, strings.NewReader(body)))
+	return s.closeBody(s.client.Post(s.server.URL+path, kind, strings.NewReader(body)))
 }
 
-// closing closes the body of the response when the test ends.
-func (s *merchant) closing(response *http.Response, err error) *http.Response {
+// closeBody closes the body of the response when the test ends.
+func (s *merchant) closeBody(response *http.Response, err error) *http.Response {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)

@@ -32,7 +32,7 @@ type (
 
 		Key string `placeholder:"KEY" help:"For scripts that retry: an operation with the same key (and --version) runs only once."`
 	}
-	// operationFlags is keyed with a reason for the audit log.
+	// operationFlags is keyFlags with a reason for the journal.
 	operationFlags struct {
 		keyFlags
 
@@ -40,7 +40,7 @@ type (
 	}
 )
 
-// actorFlags contains the flags of commands that change the stores directly: the author for the audit log.
+// actorFlags contains the flags of commands that change the stores directly: the author and the reason for the journal.
 type actorFlags struct {
 	Note string `help:"Reason, for the journal."`
 	By   string `placeholder:"NAME" help:"Name of the operator, for the journal. Default: your user name on this machine."`
@@ -48,15 +48,15 @@ type actorFlags struct {
 }
 
 // withActor is withTools for commands that change data.
-func (e *env) withActor(a actorFlags, do func(t *server.Tools) error) error {
+func (e *env) withActor(a actorFlags, action func(t *server.Tools) error) error {
 	actor, err := e.actor(a)
 	if err != nil {
 		return err
 	}
-	return e.withToolsAs(actor, do)
+	return e.withToolsAs(actor, action)
 }
 
-// actor returns the author of an operation for the audit log. The role is admin, because the caller of this command has
+// actor returns the author of an operation for the journal. The role is admin, because the caller of this command has
 // access to the stores.
 func (e *env) actor(a actorFlags) (journal.Actor, error) {
 	if a.Key == "" {

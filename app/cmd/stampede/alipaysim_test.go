@@ -20,7 +20,7 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "with a blank")
 	ctx, stop := context.WithCancel(kit.Context(t))
 	defer stop()
-	var out printed
+	var out output
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(&env{
@@ -40,11 +40,11 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	for line := range strings.SplitSeq(strings.ReplaceAll(string(content), "'", ""), "\n") { // as a shell reads the file
 		environ = append(environ, line)
 	}
-	if code, text, errOut := call(t, environ, "checkconfig", "--offline"); code != exitOK {
+	if code, text, errOut := runCommand(t, environ, "checkconfig", "--offline"); code != exitOK {
 		t.Errorf("checkconfig: code %d\n%s%s", code, text, errOut)
 	}
 	withoutSimulator := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
-	if code, _, errOut := call(t, withoutSimulator, "serve"); code != exitUsage ||
+	if code, _, errOut := runCommand(t, withoutSimulator, "serve"); code != exitUsage ||
 		!strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
 		t.Errorf("serve: code %d\n%s", code, errOut)
 	}
@@ -52,11 +52,11 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get(address.FindString(out.String()) + "/admin/ledger")
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("the ledger: %v, %v", response, err)
+		t.Fatalf("the ledger: got %v, %v, want status 200", response, err)
 	}
 	_ = response.Body.Close()
-	if code, _, errOut := call(t, nil, "alipay-sim", "--listen", response.Request.URL.Host, "--data", dir); code != exitFailed {
-		t.Errorf("an address in use: code %d\n%s", code, errOut)
+	if code, _, errOut := runCommand(t, nil, "alipay-sim", "--listen", response.Request.URL.Host, "--data", dir); code != exitFailed {
+		t.Errorf("an address in use: got code %d, want %d\n%s", code, exitFailed, errOut)
 	}
 	stop()
 	if code := <-ended; code != exitOK {

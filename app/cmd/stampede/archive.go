@@ -69,7 +69,7 @@ func (c archiveDrop) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		var drop archive.Drop
 		body := map[string]any{"before": before, "dry_run": c.DryRun}
-		drops := func() error { return api.act(http.MethodPost, "/archive/drop", body, &drop) }
+		drops := func() error { return api.change(http.MethodPost, "/archive/drop", body, &drop) }
 		err := drops()
 		for errors.Is(err, &shop.Error{Code: shop.Busy}) && shop.Sleep(e.ctx, time.Second) {
 			clear(api.operations) // reuse the key: the server continues the operation

@@ -36,7 +36,7 @@ func (c *repostCmd) Run(e *env) error {
 		var done struct {
 			Entries int64 `json:"entries"`
 		}
-		err := api.act(http.MethodPost, "/backoffice/repost", map[string]any{"since": c.Since.UnixMilli()}, &done)
+		err := api.change(http.MethodPost, "/backoffice/repost", map[string]any{"since": c.Since.UnixMilli()}, &done)
 		return e.result(c.JSON, err, done, "%d entries will be sent again", done.Entries)
 	})
 }
@@ -88,7 +88,7 @@ func (c quarantineReplay) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name quarantined postings by id, or add --all", errUsage)
 	}
-	return e.resend(c.operationFlags, entries{collection{"/parked", "postings"}, "replay", "sent again"}, c.IDs)
+	return e.resend(c.operationFlags, entryKind{collection{"/parked", "postings"}, "replay", "sent again"}, c.IDs)
 }
 
 func (c quarantineDrop) Run(e *env) error {

@@ -74,7 +74,7 @@ func (c *blockAdd) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		body := map[string]any{"kind": b.Kind, "value": b.Value, "reason": b.Reason, "until": b.Until}
 		var added store.Block
-		err := api.act(http.MethodPost, "/blocks", body, &added)
+		err := api.change(http.MethodPost, "/blocks", body, &added)
 		return e.result(c.JSON, err, added, "blocked %s %s, number %d", added.Kind, added.Value, added.ID)
 	})
 }
@@ -97,7 +97,7 @@ func (c blockList) Run(e *env) error {
 
 func (c blockRemove) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
-		err := api.act(http.MethodDelete, fmt.Sprintf("/blocks/%d", c.ID), nil, nil)
+		err := api.change(http.MethodDelete, fmt.Sprintf("/blocks/%d", c.ID), nil, nil)
 		return e.result(c.JSON, err, []int64{c.ID}, "removed block %d", c.ID)
 	})
 }

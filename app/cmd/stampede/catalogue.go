@@ -28,15 +28,15 @@ type (
 	}
 )
 
-// at returns the URL path of an operation that supports dry runs.
-func (t dryRunFlags) at(path string) string {
+// withDryRun returns the URL path of an operation that supports dry runs.
+func (t dryRunFlags) withDryRun(path string) string {
 	if t.DryRun {
 		return path + "?dry_run=true"
 	}
 	return path
 }
 
-// resultOrDryRun is result for operations that support dry runs.
+// resultOrDryRun is like result, for operations that support dry runs.
 func (e *env) resultOrDryRun(c changeFlags, err error, value any, format string, args ...any) error {
 	if c.DryRun {
 		format = "would have " + format
@@ -66,7 +66,7 @@ func yuan(text string) (int64, error) {
 	return fen, nil
 }
 
-// optionalYuan is yuan for an optional price; nil: not given.
+// optionalYuan is like yuan, for an optional price; nil: not given.
 func optionalYuan(text string) (*int64, error) {
 	if text == "" {
 		return nil, nil
@@ -113,21 +113,21 @@ func (e *env) export(r serverFlags, name, path string, query url.Values) error {
 }
 
 // importTable sends a table and prints the result. Problems in the table are an error even for a dry run.
-func (e *env) importTable(o importFlags, name, what string) error {
+func (e *env) importTable(o importFlags, name, kind string) error {
 	file, err := e.file(name)
 	if err != nil {
 		return err
 	}
 	return e.operate(operationFlags{keyFlags: o.keyFlags}, func(c *client) error {
 		var r backoffice.ImportReport
-		err := c.act(http.MethodPost, o.at("/import/"+what), file, &r)
+		err := c.change(http.MethodPost, o.withDryRun("/import/"+kind), file, &r)
 		if !o.JSON {
 			for _, p := range r.Problems {
 				fmt.Fprintf(e.out, "line %d %s: %s\n", p.Line, p.Column, p.Message)
 			}
 		}
 		err = e.resultOrDryRun(changeFlags{operationFlags{keyFlags: o.keyFlags}, o.dryRunFlags}, err, r,
-			"imported %d lines of %s: %d created, %d changed, %d unchanged", r.Lines, what, r.Created, r.Changed, r.Same)
+			"imported %d lines of %s: %d created, %d changed, %d unchanged", r.Lines, kind, r.Created, r.Changed, r.Same)
 		if err == nil && len(r.Problems) > 0 {
 			err = errors.New("the table has problems, so no line would be imported")
 		}

@@ -20,30 +20,30 @@ import (
 func TestCommandsSetUpASale(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	environ := served(t, "STAMPEDE_TIME_ZONE=Asia/Shanghai")
+	environ := startServer(t, "STAMPEDE_TIME_ZONE=Asia/Shanghai")
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tomorrow := time.Now().In(zone).AddDate(0, 0, 1).Format(time.DateOnly)
 	names := map[string]string{"DAY": tomorrow, "FOLDER": folder} // placeholders in arguments
-	do := func(want int, message string, args ...string) string {
+	runArgs := func(want int, message string, args ...string) string {
 		t.Helper()
 		for i := range args {
 			for name, value := range names {
 				args[i] = strings.ReplaceAll(args[i], name, value)
 			}
 		}
-		code, out, errOut := call(t, environ, args...)
+		code, out, errOut := runCommand(t, environ, args...)
 		if code != want || !strings.Contains(out+errOut, message) {
 			t.Fatalf("%v: code %d, want %d with %q: %s%s", args, code, want, message, out, errOut)
 		}
 		return out
 	}
-	// cut splits a command into arguments. No argument contains a blank.
-	cut := func(want int, message, args string) string {
+	// runLine splits a command into arguments. No argument contains a blank.
+	runLine := func(want int, message, args string) string {
 		t.Helper()
-		return do(want, message, strings.Fields(args)...)
+		return runArgs(want, message, strings.Fields(args)...)
 	}
 	parse := func(text string, into any) {
 		t.Helper()
@@ -59,10 +59,10 @@ func TestCommandsSetUpASale(t *testing.T) {
 	}
 
 	var category store.CategoryRecord
-	parse(cut(exitOK, "", "category create Tea --note first --json"), &category)
+	parse(runLine(exitOK, "", "category create Tea --note first --json"), &category)
 	names["CATEGORY"] = category.ID.String()
 	var product store.ProductRecord
-	parse(do(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
+	parse(runArgs(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
 		"--description", "<p>A pot<script>alert(1)</script></p>", "--json"), &product)
 	if product.Description != "<p>A pot</p>" || product.Category != "Tea" {
 		t.Errorf("created %+v", product)
@@ -73,46 +73,46 @@ func TestCommandsSetUpASale(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("pot.png", picture.Bytes())
-	parse(do(exitOK, "", "product", "image", "PRODUCT", "FOLDER/pot.png", "--alt", "A pot", "--json"), &product)
+	parse(runArgs(exitOK, "", "product", "image", "PRODUCT", "FOLDER/pot.png", "--alt", "A pot", "--json"), &product)
 	if len(product.Images) != 1 || product.Images[0].Alt != "A pot" || product.Version != 2 {
 		t.Errorf("product with a picture: %+v", product)
 	}
-	cut(exitFailed, "no file", "product image PRODUCT -")
-	cut(exitFailed, "changed in the meantime", "product edit PRODUCT --version 1 --name Pan")
+	runLine(exitFailed, "no file", "product image PRODUCT -")
+	runLine(exitFailed, "changed in the meantime", "product edit PRODUCT --version 1 --name Pan")
 	const template = "slot template --from DAY --times 10:00-12:00,12:00-14:00"
-	cut(exitOK, "2 new, 0 invalid", template+" --dry-run")
-	cut(exitOK, "", template)
-	cut(exitFailed, "", "slot template --from DAY --times 11:00-13:00 --dry-run")
+	runLine(exitOK, "2 new, 0 invalid", template+" --dry-run")
+	runLine(exitOK, "", template)
+	runLine(exitFailed, "", "slot template --from DAY --times 11:00-13:00 --dry-run")
 	var slots []shop.Slot
-	parse(cut(exitOK, "", "slot list --from DAY --json"), &slots)
+	parse(runLine(exitOK, "", "slot list --from DAY --json"), &slots)
 	if len(slots) != 2 {
-		t.Fatalf("slots: %v", slots)
+		t.Fatalf("got slots %v, want two", slots)
 	}
 	names["FIRST"], names["SECOND"] = slots[0].ID.String(), slots[1].ID.String()
 	var sale store.SaleRecord
-	parse(cut(exitOK, "", "sale create --slot FIRST --product PRODUCT --price 49.50 --stock 100 --limit 2 --json"), &sale)
+	parse(runLine(exitOK, "", "sale create --slot FIRST --product PRODUCT --price 49.50 --stock 100 --limit 2 --json"), &sale)
 	if sale.PriceFen != 4950 || sale.OpensAt != slots[0].OpensAt || sale.Cap != 12 {
 		t.Errorf("created %+v", sale)
 	}
 	names["SALE"] = sale.ID.String()
-	do(exitOK, "50 units, "+tomorrow+" 10:30:00", "sale", "edit", "SALE", "--opens", "DAY 10:30", "--stock", "50")
-	cut(exitUsage, "", "sale edit SALE --opens noon")
-	cut(exitFailed, "", "sale edit SALE --limit 99999")
-	cut(exitOK, "created sale", "sale copy SALE --slot SECOND")
-	cut(exitFailed, "only an empty slot", "slot remove SECOND")
-	cut(exitOK, "", "sale export FOLDER/sales.csv")
-	cut(exitOK, "0 created, 0 changed, 2 unchanged", "sale import FOLDER/sales.csv")
+	runArgs(exitOK, "50 units, "+tomorrow+" 10:30:00", "sale", "edit", "SALE", "--opens", "DAY 10:30", "--stock", "50")
+	runLine(exitUsage, "", "sale edit SALE --opens noon")
+	runLine(exitFailed, "", "sale edit SALE --limit 99999")
+	runLine(exitOK, "created sale", "sale copy SALE --slot SECOND")
+	runLine(exitFailed, "only an empty slot", "slot remove SECOND")
+	runLine(exitOK, "", "sale export FOLDER/sales.csv")
+	runLine(exitOK, "0 created, 0 changed, 2 unchanged", "sale import FOLDER/sales.csv")
 	write("sales.csv", []byte("id,price\n"+sale.ID.String()+",x\n"))
-	cut(exitFailed, "line 2 price: must be an amount in yuan", "sale import --dry-run FOLDER/sales.csv")
-	cut(exitOK, "", "sale archive SALE")
-	cut(exitOK, sale.ID.String(), "sale list --archived")
-	cut(exitOK, "", "sale archive --restore SALE")
-	cut(exitOK, "Pot", "product export")
+	runLine(exitFailed, "line 2 price: must be an amount in yuan", "sale import --dry-run FOLDER/sales.csv")
+	runLine(exitOK, "", "sale archive SALE")
+	runLine(exitOK, sale.ID.String(), "sale list --archived")
+	runLine(exitOK, "", "sale archive --restore SALE")
+	runLine(exitOK, "Pot", "product export")
 	for _, args := range []string{
 		"product list", "product show PRODUCT", "category list", "sale show SALE", "category edit CATEGORY --name Teas",
 		"product archive PRODUCT",
 	} {
-		cut(exitOK, "", args)
+		runLine(exitOK, "", args)
 	}
-	cut(exitOK, "rows", "journal verify")
+	runLine(exitOK, "rows", "journal verify")
 }

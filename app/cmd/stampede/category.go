@@ -40,7 +40,7 @@ func (c *categoryCreate) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		var made store.CategoryRecord
 		body := map[string]string{"name": c.Name}
-		err := api.act(http.MethodPost, c.at("/categories"), body, &made)
+		err := api.change(http.MethodPost, c.withDryRun("/categories"), body, &made)
 		return e.resultOrDryRun(c.changeFlags, err, made, "created category %s, %s", made.ID, made.Name)
 	})
 }
@@ -57,7 +57,7 @@ func (c *categoryList) Run(e *env) error {
 	})
 }
 
-// editCategory changes a category at the given version, or at its current version if none is given.
+// editCategory changes a category at the version of the edit. If the edit has no version, it reads the current version.
 func (e *env) editCategory(c changeFlags, id shop.ID, edit backoffice.CategoryEdit) error {
 	return e.operate(c.operationFlags, func(api *client) (err error) {
 		path := "/categories/" + id.String()
@@ -65,7 +65,7 @@ func (e *env) editCategory(c changeFlags, id shop.ID, edit backoffice.CategoryEd
 			return err
 		}
 		var changed store.CategoryRecord
-		err = api.act(http.MethodPatch, c.at(path), edit, &changed)
+		err = api.change(http.MethodPatch, c.withDryRun(path), edit, &changed)
 		return e.resultOrDryRun(c, err, changed, "changed category %s, now version %d", changed.ID, changed.Version)
 	})
 }

@@ -65,7 +65,7 @@ func (c *challenge) set(api *client, kind shop.Challenge) (int, error) {
 			return 0, err
 		}
 		body := map[string]any{"version": version, "challenge": kind}
-		if err := api.act(http.MethodPost, path+"/challenge", body, nil); err != nil {
+		if err := api.change(http.MethodPost, path+"/challenge", body, nil); err != nil {
 			return 0, err
 		}
 	}

@@ -59,7 +59,7 @@ func (c checkconfig) Run(e *env) error {
 			missing, weak, err := t.CheckStores(e.ctx)
 			report.Missing, report.Weaknesses = append(report.Missing, missing...), append(report.Weaknesses, weak...)
 			if err == nil {
-				report.Partitions, err = t.Places(e.ctx)
+				report.Partitions, err = t.PartitionPlaces(e.ctx)
 			}
 			return err
 		})

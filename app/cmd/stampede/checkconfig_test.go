@@ -17,18 +17,18 @@ func TestCheckconfigDetectsUnusableStores(t *testing.T) {
 			"STAMPEDE_JWT_SECRET=" + strings.Repeat("s", 32),
 		}
 	}
-	if code, out, errOut := call(t, environ(dsn), "checkconfig"); code != exitOK {
-		t.Errorf("complete stores: code %d\n%s%s", code, out, errOut)
+	if code, out, errOut := runCommand(t, environ(dsn), "checkconfig"); code != exitOK {
+		t.Errorf("complete stores: got code %d, want 0\n%s%s", code, out, errOut)
 	}
-	code, out, errOut := call(t, environ(kit.Account(t, dsn, "SELECT")), "checkconfig")
+	code, out, errOut := runCommand(t, environ(kit.Account(t, dsn, "SELECT")), "checkconfig")
 	if code != exitAudit || !strings.Contains(out, "does not work: MySQL: make tables (CREATE)") {
-		t.Errorf("an account that cannot migrate: code %d\n%s%s", code, out, errOut)
+		t.Errorf("an account that cannot migrate: got code %d, want %d\n%s%s", code, exitAudit, out, errOut)
 	}
-	if code, out, errOut := call(t, environ(dsn), "migrate", "up"); code != exitOK {
+	if code, out, errOut := runCommand(t, environ(dsn), "migrate", "up"); code != exitOK {
 		t.Fatalf("migrate: code %d\n%s%s", code, out, errOut)
 	}
 	node := environ(kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"))
-	if code, out, errOut := call(t, node, "checkconfig"); code != exitOK {
-		t.Errorf("an account that reads and writes rows: code %d\n%s%s", code, out, errOut)
+	if code, out, errOut := runCommand(t, node, "checkconfig"); code != exitOK {
+		t.Errorf("an account that reads and writes rows: got code %d, want 0\n%s%s", code, out, errOut)
 	}
 }

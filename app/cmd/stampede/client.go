@@ -35,23 +35,23 @@ const (
 
 // client calls the HTTP API for one command. It is not safe for concurrent use.
 type client struct {
-	env        *env
+	env        *env   // environment of the command
 	base       string // without a trailing slash
 	token      string
 	saved      *sessions // sessions of `stampede login`; nil: the token is from STAMPEDE_TOKEN
 	http       *http.Client
 	key        string // idempotency key of the command
 	note       string
-	operations map[string]int // number of changing requests so far, by method and path
+	operations map[string]int // number of changing requests of this command, by method and path
 }
 
 // read runs a command that reads from a server.
-func (e *env) read(r readFlags, do func(c *client) error) error {
-	return e.operate(operationFlags{keyFlags: keyFlags{readFlags: r}}, do)
+func (e *env) read(r readFlags, action func(c *client) error) error {
+	return e.operate(operationFlags{keyFlags: keyFlags{readFlags: r}}, action)
 }
 
 // operate runs a command that changes data on a server.
-func (e *env) operate(o operationFlags, do func(c *client) error) error {
+func (e *env) operate(o operationFlags, action func(c *client) error) error {
 	if o.Key == "" {
 		o.Key = "cli-" + strings.ToLower(rand.Text())
 	}
@@ -68,13 +68,13 @@ func (e *env) operate(o operationFlags, do func(c *client) error) error {
 		if c.saved, err = e.sessions(); err != nil {
 			return err
 		}
-		c.token = c.saved.Of[c.base].Access
+		c.token = c.saved.ByServer[c.base].Access
 	}
 	if c.token == "" {
 		return fmt.Errorf("not logged in at %s: run stampede login, or set STAMPEDE_TOKEN", c.base)
 	}
 	e.shop = c
-	return errors.Join(do(c), e.zoneErr)
+	return errors.Join(action(c), e.zoneErr)
 }
 
 // client returns a client without a token.
@@ -100,7 +100,7 @@ func isPublic(host string) bool {
 	return err == nil && !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast()
 }
 
-// variable returns an environment variable; "" if it is not set.
+// variable returns the value of an environment variable; "" if it is not set.
 func (e *env) variable(name string) (value string) {
 	for _, line := range e.environ { // the last entry wins
 		if text, found := strings.CutPrefix(line, name+"="); found {
@@ -118,8 +118,8 @@ func (c *client) get(path string, query url.Values, into any) error {
 	return c.call(http.MethodGet, operatorPath+path, nil, into)
 }
 
-// act sends a change to a route for operators.
-func (c *client) act(method, path string, body, into any) error {
+// change sends a change to a route for operators.
+func (c *client) change(method, path string, body, into any) error {
 	return c.call(method, operatorPath+path, body, into)
 }
 
@@ -251,7 +251,7 @@ func failureOf(res *http.Response, text []byte) error {
 	return &body.Error.Error
 }
 
-// version returns seen, or the current version of the object if seen is 0.
+// version returns `seen`, or the current version of the object if `seen` is 0.
 func (c *client) version(path string, seen int64) (int64, error) {
 	if seen != 0 {
 		return seen, nil
@@ -279,28 +279,28 @@ func (c *client) zone() (*time.Location, error) {
 type collection struct{ path, name string }
 
 // page reads one page of a list. more reports whether further items exist.
-func page[T any](c *client, of collection, query url.Values) (items []T, more bool, err error) {
-	var answer map[string]json.RawMessage
-	if err := c.get(of.path, query, &answer); err != nil {
+func page[T any](c *client, source collection, query url.Values) (items []T, more bool, err error) {
+	var response map[string]json.RawMessage
+	if err := c.get(source.path, query, &response); err != nil {
 		return nil, false, err
 	}
-	if err := json.Unmarshal(answer[of.name], &items); err != nil {
+	if err := json.Unmarshal(response[source.name], &items); err != nil {
 		return nil, false, fmt.Errorf("read the response of %s: %w", c.base, err)
 	}
-	return items, string(answer["more"]) == "true", nil
+	return items, string(response["more"]) == "true", nil
 }
 
-// pages reads up to limit items of a list. behind returns the cursor of the next page from the last item; nil: pages
-// have numbers.
+// pages reads up to `limit` items of a list. The function `cursor` returns the cursor of the next page from the last
+// item; nil: pages have numbers.
 func pages[T any](
-	c *client, of collection, query url.Values, limit int, cursor func(item *T) string,
+	c *client, source collection, query url.Values, limit int, cursor func(item *T) string,
 ) (all []T, err error) {
 	size := strconv.Itoa(min(limit, maxPage))
 	query.Set("limit", size)
 	query.Set("size", size)
 	for number := 1; len(all) < limit; number++ {
 		query.Set("page", strconv.Itoa(number))
-		items, more, err := page[T](c, of, query)
+		items, more, err := page[T](c, source, query)
 		if err != nil {
 			return nil, err
 		}

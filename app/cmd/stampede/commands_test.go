@@ -24,14 +24,14 @@ type step struct {
 	message  string
 }
 
-// runSteps runs the steps in order. HEAD in the arguments is the last printed head of the audit log. No step may print
-// a password.
+// runSteps runs the steps in order. HEAD in the arguments is the last printed head of the journal. No step may print a
+// password.
 func runSteps(t *testing.T, environ []string, steps []step) {
 	t.Helper()
 	head := ""
 	for _, s := range steps {
 		args := strings.Fields(strings.Replace(s.args, "HEAD", head, 1))
-		code, out, errOut := callWith(t, s.in, environ, args...)
+		code, out, errOut := runCommandWith(t, s.in, environ, args...)
 		if code != s.code || !regexp.MustCompile(s.message).MatchString(out+errOut) {
 			t.Errorf("%s: code %d, want %d with %q:\n%s%s", s.args, code, s.code, s.message, out, errOut)
 		}
@@ -44,8 +44,9 @@ func runSteps(t *testing.T, environ []string, steps []step) {
 	}
 }
 
-// served starts a node on embedded stores. It returns the environment of commands that call it as an admin, user 1.
-func served(t *testing.T, settings ...string) []string {
+// startServer starts a node on embedded stores. It returns the environment of commands that call the node as an admin
+// with the user id 1.
+func startServer(t *testing.T, settings ...string) []string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +59,7 @@ func served(t *testing.T, settings ...string) []string {
 		"STAMPEDE_URL=http://" + addr, "XDG_CONFIG_HOME=" + t.TempDir(),
 	}, settings...)
 	ctx, stop := context.WithCancel(kit.Context(t))
-	var out printed
+	var out output
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(&env{
@@ -72,7 +73,7 @@ func served(t *testing.T, settings ...string) []string {
 		}
 	})
 	kit.Eventually(t, time.Minute, func() (bool, string) { return kit.Ready(t, addr), out.String() })
-	code, token, errOut := call(t, environ, "token", "--user", "1", "--role", "admin")
+	code, token, errOut := runCommand(t, environ, "token", "--user", "1", "--role", "admin")
 	if code != exitOK {
 		t.Fatal(errOut)
 	}
@@ -113,10 +114,10 @@ func TestCommandsRunWithoutAServer(t *testing.T) {
 	runSteps(t, append(environ, "STAMPEDE_TOKEN=x"), []step{{"mail list", "", exitFailed, `cannot reach the server`}})
 }
 
-// TestArchiveCommandDropsMonths covers the state, the deletion of months with an audit log entry, and invalid months.
+// TestArchiveCommandDropsMonths covers the state, the deletion of months with a row of the journal, and invalid months.
 func TestArchiveCommandDropsMonths(t *testing.T) {
 	t.Parallel()
-	environ := served(t, "STAMPEDE_PERSONAL_DATA_AFTER=8760h")
+	environ := startServer(t, "STAMPEDE_PERSONAL_DATA_AFTER=8760h")
 	runSteps(t, environ, []step{
 		{"archive status", "", exitOK, `^orders are archived after 2208h0m0s, personal data is removed after 8760h0m0s\ndue: archive 0 sales.*\nin the archive: 0 orders\n$`},
 		{"archive status --json", "", exitOK, `"orders": 0,(.|\n)*"months": \[`},
@@ -130,22 +131,22 @@ func TestArchiveCommandDropsMonths(t *testing.T) {
 		{"backoffice repost --since 2026-11-21T10:00:00+08:00", "", exitOK, `^0 entries`},
 		{"pay reconcile --day 2026-11-21", "", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
 	})
-	code, _, errOut := call(t, append(environ, "STAMPEDE_ARCHIVE_AFTER=24h"), "checkconfig", "--offline")
+	code, _, errOut := runCommand(t, append(environ, "STAMPEDE_ARCHIVE_AFTER=24h"), "checkconfig", "--offline")
 	if code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ARCHIVE_AFTER") || !strings.Contains(errOut, "2208h") {
-		t.Errorf("a day: code %d, %s", code, errOut)
+		t.Errorf("archive after a day: got code %d, %s; want code %d with 2208h", code, errOut, exitUsage)
 	}
 }
 
 // TestBlockCommandsAddListAndRemove covers the block list on embedded stores, as text and as JSON.
 func TestBlockCommandsAddListAndRemove(t *testing.T) {
 	t.Parallel()
-	environ := served(t)
+	environ := startServer(t)
 	runSteps(t, environ, []step{
 		{"block list", "", exitOK, `^no blocks\n$`},
 		{"block list --json", "", exitOK, `^\[\]\n$`},
 		{"block add --user 7 --reason resells", "", exitOK, `^blocked user 7, number 1\n$`},
 	})
-	code, out, errOut := call(t, environ, strings.Fields("block add --address 2001:db8::1:2:3:4 --for 1h --json")...)
+	code, out, errOut := runCommand(t, environ, strings.Fields("block add --address 2001:db8::1:2:3:4 --for 1h --json")...)
 	var added store.Block
 	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK ||
 		added.Kind != store.BlockNetwork ||
@@ -161,11 +162,11 @@ func TestBlockCommandsAddListAndRemove(t *testing.T) {
 	})
 }
 
-// TestJournalRecordsCommandsOncePerKey: commands are logged with their actor, once for each key. Verification detects a
-// head that is not in the audit log and sets exit status 3.
+// TestJournalRecordsCommandsOncePerKey: commands are recorded with their actor, once for each key. Verification detects
+// a head that is not in the journal and sets exit status 3.
 func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 	t.Parallel()
-	environ := served(t, "STAMPEDE_TIME_ZONE=Asia/Kathmandu")
+	environ := startServer(t, "STAMPEDE_TIME_ZONE=Asia/Kathmandu")
 	runSteps(t, environ, []step{
 		{"journal list", "", exitOK, `^no operations\n$`},
 		{"journal list --json", "", exitOK, `^\[\]\n$`},
@@ -190,15 +191,15 @@ func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 		{"journal verify --json --head 7:" + strings.Repeat("0a", 32), "", exitAudit, `"at": 7`},
 		{"journal verify --head 6", "", exitFailed, `a head must be`},
 	})
-	// The audit log names users by id only.
-	_, out, _ := call(t, environ, "journal", "list", "--json")
+	// The journal names users by id only.
+	_, out, _ := runCommand(t, environ, "journal", "list", "--json")
 	var rows []journal.Entry
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 6 || strings.Contains(out, "bob@") {
 		t.Fatalf("%d rows, %v: %s", len(rows), err, out)
 	}
 	// The table shows times in the time zone of the shop.
 	at := rows[0].At.Time().In(time.FixedZone("Kathmandu", (5*60+45)*60)).Format(time.DateTime)
-	if _, out, _ := call(t, environ, "journal", "list"); !strings.Contains(out, at) {
+	if _, out, _ := runCommand(t, environ, "journal", "list"); !strings.Contains(out, at) {
 		t.Errorf("no row of %s:\n%s", at, out)
 	}
 }
@@ -207,7 +208,7 @@ func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 // arguments.
 func TestSearchCommandsReportMissingObjects(t *testing.T) {
 	t.Parallel()
-	runSteps(t, served(t), []step{
+	runSteps(t, startServer(t), []step{
 		{"order list", "", exitOK, `^no orders\n$`},
 		{"order list 7301444480512000257 --state paid --json", "", exitOK, `^\[\]\n$`},
 		{"order list --state reserved", "", exitUsage, `--state`},
@@ -228,11 +229,10 @@ func TestSearchCommandsReportMissingObjects(t *testing.T) {
 	})
 }
 
-// TestSwitchAndNoticeCommandsAreRecorded: switches and notices work on embedded stores and are recorded in the audit
-// log.
+// TestSwitchAndNoticeCommandsAreRecorded: switches and notices work on embedded stores and are recorded in the journal.
 func TestSwitchAndNoticeCommandsAreRecorded(t *testing.T) {
 	t.Parallel()
-	runSteps(t, served(t), []step{
+	runSteps(t, startServer(t), []step{
 		{"switch show", "", exitOK, `(?s)tick-ms +100\nhttp-buy +true\nleast-challenge +none\nlists +live\nwork-bits +16`},
 		{"switch set --tick-ms 500 --no-http-buy --work-bits 18", "", exitOK, `(?s)500\n.*false\n.*18`},
 		{"switch set --lists cached --least-challenge work --json", "", exitOK, `"version": 2`},
@@ -255,7 +255,7 @@ func TestSwitchAndNoticeCommandsAreRecorded(t *testing.T) {
 // TestUserCommandsManageAccounts: accounts are added without the server and changed through it.
 func TestUserCommandsManageAccounts(t *testing.T) {
 	t.Parallel()
-	environ := served(t)
+	environ := startServer(t)
 	runSteps(t, environ, []step{
 		{"user list", "", exitOK, `^no accounts\n$`},
 		{"user list --json", "", exitOK, `^\[\]\n$`},
@@ -287,7 +287,7 @@ func TestUserCommandsManageAccounts(t *testing.T) {
 		{"user show bob@shop.example", "", exitFailed, `no account has that`},
 		{"user add bob@shop.example --password", secret, exitOK, `added shopper`}, // the e-mail is free
 	})
-	_, out, _ := call(t, environ, "user", "show", "ada@shop.example", "--json")
+	_, out, _ := runCommand(t, environ, "user", "show", "ada@shop.example", "--json")
 	var u userDetails
 	if err := json.Unmarshal([]byte(out), &u); err != nil || u.Role != "admin" || u.Devices == nil {
 		t.Errorf("%v: %s", err, out)

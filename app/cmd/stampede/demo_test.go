@@ -28,7 +28,7 @@ func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 	active := make(map[shop.ID]bool) // slots with buys
 	var held, watching int64
 	kit.Eventually(t, 5*time.Minute, func() (bool, string) {
-		open, now, err := demo.slot()
+		open, now, err := demo.openSlot()
 		if now.isActive() {
 			active[open] = true
 		}
@@ -37,11 +37,11 @@ func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 			fmt.Sprintf("slot %s: %+v; bought in %d slots, at most %d held and %d watching, %v",
 				open, now, len(active), held, watching, err)
 	})
-	code, text, errOut := call(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit")
+	code, text, errOut := runCommand(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit")
 	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
 		t.Errorf("audit: code %d\n%s%s", code, text, errOut)
 	}
-	if code, text, _ := call(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit", "--sale", "4", "--json"); code != exitFailed {
+	if code, text, _ := runCommand(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit", "--sale", "4", "--json"); code != exitFailed {
 		t.Errorf("audit of an unknown sale: code %d %s", code, text)
 	}
 	demo.stop()
@@ -50,16 +50,16 @@ func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 // runningDemo is a demo that is ready.
 type runningDemo struct {
 	base, metrics, data string
-	stop                func() // shuts the demo down in order
+	stop                func() // shuts the demo down gracefully
 }
 
 var demoAddresses = regexp.MustCompile(`(?s)(http://127\.0\.0\.1:\d+).*(http://127\.0\.0\.1:\d+/metrics)`)
 
-// startDemo starts a demo in its own folder. The environment names a Redis that the demo must not use.
+// startDemo starts a demo in a new folder. The environment names a Redis that the demo must not use.
 func startDemo(t *testing.T, args ...string) runningDemo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	var out printed
+	var out output
 	ended, data := make(chan int, 1), t.TempDir()
 	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", data}, args...)
 	environ := []string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}
@@ -71,7 +71,7 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 		select {
 		case code := <-ended:
 			if code != exitOK {
-				t.Errorf("code %d\n%s", code, out.String())
+				t.Errorf("the demo ended with code %d, want 0\n%s", code, out.String())
 			}
 		case <-time.After(time.Minute):
 			t.Error("the demo did not end after the signal")
@@ -94,8 +94,8 @@ type activity struct {
 
 func (c activity) isActive() bool { return c.held > 0 && c.watching > 0 && c.rate > 0 }
 
-// slot returns the open slot and the activity in it.
-func (r runningDemo) slot() (open shop.ID, now activity, err error) {
+// openSlot returns the open slot and the activity in it.
+func (r runningDemo) openSlot() (open shop.ID, now activity, err error) {
 	var day struct{ Slots []shop.Slot }
 	if err := get(r.base+"/api/v1/slots", &day); err != nil {
 		return 0, now, err

@@ -20,19 +20,19 @@ func (e *env) noteMore(incomplete bool) {
 	}
 }
 
-// entries are quarantined messages that can be resent.
-type entries struct {
+// entryKind is a kind of quarantined messages that can be sent again.
+type entryKind struct {
 	collection
-	action, result string // URL suffix of the operation, and the printed result
+	action, result string // action is the end of the URL of the operation, result is the printed text
 }
 
-// resend sends entries again: the given ids, or all entries if none is given. Text output is printed per entry, JSON at
-// the end. When all are sent, one that cannot be sent does not stop the others.
-func (e *env) resend(o operationFlags, kind entries, ids []string) error {
+// resend sends the entries with the given ids again; without ids, all entries. Text is printed after each entry, JSON
+// at the end. Without ids, an entry that cannot be sent does not stop the others.
+func (e *env) resend(o operationFlags, kind entryKind, ids []string) error {
 	return e.operate(o, func(c *client) error {
 		sent := []string{}
 		send := func(id string) error {
-			err := c.act(http.MethodPost, kind.path+"/"+url.PathEscape(id)+"/"+kind.action, nil, nil)
+			err := c.change(http.MethodPost, kind.path+"/"+url.PathEscape(id)+"/"+kind.action, nil, nil)
 			if err == nil {
 				sent = append(sent, id)
 				if !o.JSON {
@@ -43,7 +43,7 @@ func (e *env) resend(o operationFlags, kind entries, ids []string) error {
 		}
 		var err error
 		if len(ids) == 0 {
-			err = c.each(kind, send)
+			err = c.eachEntry(kind, send)
 		}
 		for _, id := range ids {
 			if err = send(id); err != nil {
@@ -57,8 +57,8 @@ func (e *env) resend(o operationFlags, kind entries, ids []string) error {
 	})
 }
 
-// each calls do for every entry until a page contains no new one.
-func (c *client) each(kind entries, do func(id string) error) error {
+// eachEntry calls the function `handle` for every entry, until a page contains no new entry.
+func (c *client) eachEntry(kind entryKind, handle func(id string) error) error {
 	var failed []error
 	seen := make(map[string]bool)
 	for {
@@ -75,7 +75,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 			}
 			fresh++
 			seen[entry.ID] = true
-			switch err := do(entry.ID); {
+			switch err := handle(entry.ID); {
 			case err == nil, errors.Is(err, &shop.Error{Code: shop.NotFound}): // sent or dropped by another caller
 			case errors.Is(err, &shop.Error{Code: shop.WrongState}): // the entry can only be dropped
 				failed = append(failed, err)
@@ -92,7 +92,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 // dropEntry deletes an entry and prints its id.
 func (e *env) dropEntry(o operationFlags, path, id string) error {
 	return e.operate(o, func(c *client) error {
-		err := c.act(http.MethodPost, path+url.PathEscape(id)+"/drop", nil, nil)
+		err := c.change(http.MethodPost, path+url.PathEscape(id)+"/drop", nil, nil)
 		return e.result(o.JSON, err, []string{id}, "dropped %s", id)
 	})
 }

@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// errJournal sets exit status 3 for a modified audit log; the inconsistencies were already printed.
+// errJournal sets exit status 3 for a modified journal; the inconsistencies were already printed.
 var errJournal = errors.New("the journal was changed")
 
 func (journalCmd) Help() string {
@@ -81,7 +81,7 @@ func (c journalVerify) Run(e *env) error {
 		text := fmt.Sprintf("%d rows are valid; head %s", report.Rows, report.Head)
 		switch {
 		case !report.OK:
-			text = fmt.Sprintf("row %d is invalid: %s", report.At, report.Wrong)
+			text = fmt.Sprintf("row %d is invalid: %s", report.At, report.Problem)
 		case report.Rows == 0:
 			text = "the journal is empty"
 		}

@@ -54,7 +54,7 @@ func (loadCmd) Help() string {
 	return b.String()
 }
 
-// loadTokens is the lifetime of the tokens of a crowd.
+// loadTokens is the lifetime of the tokens of the shoppers.
 const loadTokens = 2 * time.Hour
 
 // errLoad sets exit status 3 for a run with failed checks; they were already printed.
@@ -135,10 +135,10 @@ func (e *env) loadTable(results []load.Result) error {
 	tenths := func(ms float64) string { return fmt.Sprintf("%.1f", ms) }
 	err := table(e, tabwriter.AlignRight, "scenario\tsockets\tops/s\tp50 ms\tp99 ms\tmax ms\torder p50\torder p99\t",
 		results, func(r load.Result) []any {
-			answer, order := cmp.Or(r.Latency, &load.Latency{}), cmp.Or(r.Order, &load.Latency{})
+			response, order := cmp.Or(r.Latency, &load.Latency{}), cmp.Or(r.Order, &load.Latency{})
 			return []any{
-				r.Scenario, r.Sockets, fmt.Sprintf("%.0f", r.PerSec), tenths(answer.P50), tenths(answer.P99),
-				tenths(answer.Max), tenths(order.P50), tenths(order.P99), "",
+				r.Scenario, r.Sockets, fmt.Sprintf("%.0f", r.PerSec), tenths(response.P50), tenths(response.P99),
+				tenths(response.Max), tenths(order.P50), tenths(order.P99), "",
 			}
 		})
 	if err != nil {

@@ -41,9 +41,9 @@ type session struct {
 	Refresh string `json:"refresh"`
 }
 
-// sessions are the saved logins of this user, by server.
+// sessions contains the saved logins of the user of this machine.
 type sessions struct {
-	Of map[string]session `json:"sessions"`
+	ByServer map[string]session `json:"sessions"` // by address of the server
 
 	file string
 }
@@ -65,21 +65,21 @@ func (e *env) sessions() (*sessions, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the logins in %s: %w", s.file, err)
 	}
-	if s.Of == nil {
-		s.Of = make(map[string]session)
+	if s.ByServer == nil {
+		s.ByServer = make(map[string]session)
 	}
 	return s, nil
 }
 
-// keep saves the session of a server. A session without a token is deleted.
-func (s *sessions) keep(server string, one session) (err error) {
+// save stores the session of a server in the file. A session without a token is deleted.
+func (s *sessions) save(server string, login session) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("store the login: %w", err)
 		}
 	}()
-	if s.Of[server] = one; one.Access == "" {
-		delete(s.Of, server)
+	if s.ByServer[server] = login; login.Access == "" {
+		delete(s.ByServer, server)
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *sessions) keep(server string, one session) (err error) {
 
 // refresh exchanges the saved tokens for new ones and saves them.
 func (c *client) refresh() error {
-	old := c.saved.Of[c.base]
+	old := c.saved.ByServer[c.base]
 	c.token = ""
 	var next account.Session
 	err := c.auth("refresh", map[string]string{"refresh": old.Refresh}, &next)
@@ -115,7 +115,7 @@ func (c *client) refresh() error {
 		return err
 	}
 	c.token = next.Access
-	return c.saved.keep(c.base, session{next.Access, next.Refresh})
+	return c.saved.save(c.base, session{next.Access, next.Refresh})
 }
 
 // auth calls a route under /auth.
@@ -165,7 +165,7 @@ func (l *loginCmd) Run(e *env) error {
 	if err := c.auth("login", logIn, &s); err != nil {
 		return err
 	}
-	if err := c.saved.keep(c.base, session{s.Access, s.Refresh}); err != nil {
+	if err := c.saved.save(c.base, session{s.Access, s.Refresh}); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.out, "logged in at %s as %s, %s\n", c.base, s.User.Email, s.User.Role)
@@ -190,15 +190,15 @@ func (l *logoutCmd) Run(e *env) error {
 		return err
 	}
 	defer c.http.CloseIdleConnections()
-	one, found := c.saved.Of[c.base]
+	login, found := c.saved.ByServer[c.base]
 	if !found {
 		fmt.Fprintln(e.out, "not logged in at", c.base)
 		return nil
 	}
-	if err := c.auth("logout", map[string]string{"refresh": one.Refresh}, nil); err != nil {
+	if err := c.auth("logout", map[string]string{"refresh": login.Refresh}, nil); err != nil {
 		return err
 	}
-	if err := c.saved.keep(c.base, session{}); err != nil {
+	if err := c.saved.save(c.base, session{}); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.out, "logged out at", c.base)

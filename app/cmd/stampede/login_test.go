@@ -13,7 +13,7 @@ import (
 // renewed, and logout ends the session.
 func TestLoginSavesAndRenewsTheSession(t *testing.T) {
 	t.Parallel()
-	environ := served(t)
+	environ := startServer(t)
 	environ = slices.DeleteFunc(environ, func(line string) bool { return strings.HasPrefix(line, "STAMPEDE_TOKEN=") })
 	runSteps(t, environ, []step{
 		{"user add ada@shop.example --role admin --password", secret, exitOK, `added`},
@@ -30,7 +30,7 @@ func TestLoginSavesAndRenewsTheSession(t *testing.T) {
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v, mode %v", err, info.Mode())
+		t.Fatalf("file of the sessions: got mode %v, %v, want 0600", info.Mode(), err)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -52,7 +52,7 @@ func (c mailRetry) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name quarantined e-mails by id, or add --all", errUsage)
 	}
-	return e.resend(c.operationFlags, entries{collection{"/mails", "mails"}, "retry", "will be sent again"}, c.IDs)
+	return e.resend(c.operationFlags, entryKind{collection{"/mails", "mails"}, "retry", "will be sent again"}, c.IDs)
 }
 
 func (c mailDrop) Run(e *env) error {

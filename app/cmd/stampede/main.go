@@ -40,7 +40,7 @@ func main() {
 	}))
 }
 
-// env contains the environment of a command.
+// env contains the input, the output and the state of a command.
 type env struct {
 	ctx     context.Context
 	args    []string
@@ -49,13 +49,13 @@ type env struct {
 	out     io.Writer      // results
 	err     io.Writer      // progress and logs
 	zone    *time.Location // time zone of the shop; nil: not read yet
-	shop    *client        // server to read the zone from; nil: the command calls no server
+	shop    *client        // server from which the zone is read; nil: the command calls no server
 	zoneErr error          // error of reading the zone
 }
 
 // config reads the configuration. Flags of the command override the environment.
-func (e *env) config(over ...string) (server.Config, error) {
-	config, err := server.Load(slices.Concat(e.environ, over))
+func (e *env) config(overrides ...string) (server.Config, error) {
+	config, err := server.Load(slices.Concat(e.environ, overrides))
 	if err == nil {
 		e.zone = config.TimeZone.Location
 	}

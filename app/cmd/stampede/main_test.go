@@ -22,14 +22,14 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// call runs a command and returns its exit code and output.
-func call(t *testing.T, environ []string, args ...string) (code int, out, errOut string) {
+// runCommand runs a command and returns its exit code and output.
+func runCommand(t *testing.T, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	return callWith(t, "", environ, args...)
+	return runCommandWith(t, "", environ, args...)
 }
 
-// callWith is call with standard input.
-func callWith(t *testing.T, in string, environ []string, args ...string) (code int, out, errOut string) {
+// runCommandWith is like runCommand, with standard input.
+func runCommandWith(t *testing.T, in string, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
 	code = run(&env{
@@ -50,9 +50,9 @@ func TestHelpMatchesTestdata(t *testing.T) {
 		"token sign", "token rotate", "journal", "journal list", "journal verify",
 		"rehearse", "notice", "notice say", "notice end", "switch", "switch show", "switch set", "sale", "sale pause", "sale resume", "sale end", "sale add-stock", "sale withdraw", "checkconfig", "version",
 	} {
-		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
+		code, out, errOut := runCommand(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
-			t.Errorf("%q: code %d, %s", command, code, errOut)
+			t.Errorf("%q: got code %d and error output %q, want code 0 and none", command, code, errOut)
 		}
 		path := filepath.Join("testdata", "help", strings.ReplaceAll("stampede "+command, " ", "_")+".txt")
 		path = strings.Replace(path, "stampede_.txt", "stampede.txt", 1)
@@ -68,7 +68,7 @@ func TestHelpMatchesTestdata(t *testing.T) {
 				path, err, out)
 		}
 	}
-	if _, out, _ := call(t, nil); !strings.Contains(out, "stampede demo") {
+	if _, out, _ := runCommand(t, nil); !strings.Contains(out, "stampede demo") {
 		t.Errorf("help without arguments lacks `stampede demo`: %s", out)
 	}
 }
@@ -112,26 +112,26 @@ func TestInvalidUseNamesTheMistake(t *testing.T) {
 		{"serve", []string{"STAMPEDE_PARTITIONS=many"}, "STAMPEDE_PARTITIONS"},
 		{"checkconfig", []string{"STAMPEDE_LISTN=:80"}, "did you mean STAMPEDE_LISTEN?"},
 	} {
-		code, _, errOut := call(t, c.environ, strings.Fields(c.args)...)
+		code, _, errOut := runCommand(t, c.environ, strings.Fields(c.args)...)
 		if code != exitUsage || !strings.Contains(errOut, c.message) {
-			t.Errorf("%s: code %d: %s", c.args, code, errOut)
+			t.Errorf("%s: got code %d: %s; want code %d with %q", c.args, code, errOut, exitUsage, c.message)
 		}
 	}
 }
 
-// printed collects the output of a running command.
-type printed struct {
+// output collects the output of a running command.
+type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (p *printed) Write(text []byte) (int, error) {
+func (p *output) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.b.Write(text)
 }
 
-func (p *printed) String() string {
+func (p *output) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.b.String()

@@ -27,12 +27,12 @@ type (
 )
 
 // withTools runs a function with an open database.
-func (e *env) withTools(do func(t *server.Tools) error) error {
-	return e.withToolsAs(journal.Actor{}, do)
+func (e *env) withTools(action func(t *server.Tools) error) error {
+	return e.withToolsAs(journal.Actor{}, action)
 }
 
-// withToolsAs is withTools for changes by the actor.
-func (e *env) withToolsAs(actor journal.Actor, do func(t *server.Tools) error) (err error) {
+// withToolsAs is like withTools, for changes by the actor.
+func (e *env) withToolsAs(actor journal.Actor, action func(t *server.Tools) error) (err error) {
 	config, err := e.config()
 	if err != nil {
 		return err
@@ -43,24 +43,25 @@ func (e *env) withToolsAs(actor journal.Actor, do func(t *server.Tools) error) (
 	}
 	tools.Actor = actor
 	defer func() { err = errors.Join(err, tools.Close()) }()
-	return do(tools)
+	return action(tools)
 }
 
 func (migrateUp) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		names, err := migrations.Up(e.ctx, t.Database())
-		return e.published("applied", "nothing to apply: the schema is up to date", names, err)
+		return e.printNames("applied", "nothing to apply: the schema is up to date", names, err)
 	})
 }
 
 func (migrateDown) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		names, err := migrations.Down(e.ctx, t.Database())
-		return e.published("reverted", "nothing to revert", names, err)
+		return e.printNames("reverted", "nothing to revert", names, err)
 	})
 }
 
-func (e *env) published(what, nothing string, names []string, err error) error {
+// printNames prints one line per migration, or the text `nothing`.
+func (e *env) printNames(verb, nothing string, names []string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (e *env) published(what, nothing string, names []string, err error) error {
 		fmt.Fprintln(e.out, nothing)
 	}
 	for _, name := range names {
-		fmt.Fprintln(e.out, what, name)
+		fmt.Fprintln(e.out, verb, name)
 	}
 	return nil
 }

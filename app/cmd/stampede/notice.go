@@ -46,7 +46,7 @@ func (c *noticeShow) Run(e *env) error {
 	}
 	return e.operate(c.operationFlags, func(api *client) error {
 		var notice shop.Notice
-		err := api.act(http.MethodPost, "/notice", n, &notice)
+		err := api.change(http.MethodPost, "/notice", n, &notice)
 		return e.result(c.JSON, err, notice, "all nodes show the banner within a second")
 	})
 }
@@ -54,7 +54,7 @@ func (c *noticeShow) Run(e *env) error {
 func (c *noticeEnd) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		var n shop.Notice
-		err := api.act(http.MethodDelete, "/notice", nil, &n)
+		err := api.change(http.MethodDelete, "/notice", nil, &n)
 		return e.result(c.JSON, err, n, "new connections do not get the banner")
 	})
 }

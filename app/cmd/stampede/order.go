@@ -84,7 +84,7 @@ func (c *orderShip) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		body := map[string]any{"carrier": c.Carrier, "tracking": c.Tracking, "replace": c.Replace}
 		var order orderRow
-		err := api.act(http.MethodPost, "/orders/"+c.Order.String()+"/ship", body, &order)
+		err := api.change(http.MethodPost, "/orders/"+c.Order.String()+"/ship", body, &order)
 		return e.result(c.JSON, err, order, "order %s is %s with %s", order.ID, order.State, order.Tracking)
 	})
 }
@@ -109,7 +109,7 @@ func (c *orderShipMany) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		body := map[string]any{"csv": string(text), "replace": c.Replace, "dry_run": c.DryRun}
 		var r backoffice.ShipReport
-		err := api.act(http.MethodPost, "/ship", body, &r)
+		err := api.change(http.MethodPost, "/ship", body, &r)
 		return e.show(c.JSON, err, r, func() error {
 			for _, l := range r.Lines {
 				if l.Message != "" {

@@ -47,7 +47,7 @@ func (e *env) show(asJSON bool, err error, value any, text func() error) error {
 	return text()
 }
 
-// result is show with one line of text.
+// result is like show, with one line of text.
 func (e *env) result(asJSON bool, err error, value any, format string, args ...any) error {
 	return e.show(asJSON, err, value, func() error {
 		_, err := fmt.Fprintf(e.out, format+"\n", args...)
@@ -62,7 +62,7 @@ type listing[T any] struct {
 	columns func(item T) []any
 }
 
-// list is show for a list, with a table as text.
+// list is like show for a list, with a table as text.
 func list[T any](e *env, asJSON bool, err error, items []T, l listing[T]) error {
 	items = append([]T{}, items...) // an empty list must become [] in JSON, not null
 	return e.show(asJSON, err, items, func() error {

@@ -92,7 +92,7 @@ func (c *productCreate) Run(e *env) error {
 	}
 	return e.operate(c.operationFlags, func(api *client) error {
 		var p store.ProductRecord
-		err := api.act(http.MethodPost, c.at("/products"), backoffice.ProductDraft{
+		err := api.change(http.MethodPost, c.withDryRun("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 			Ships: &c.Ships,
 		}, &p)
@@ -130,7 +130,7 @@ func (c *productShow) Run(e *env) error {
 	})
 }
 
-// editProduct changes a product at the given version, or at its current version if none is given.
+// editProduct changes a product at the version of the edit. If the edit has no version, it reads the current version.
 func (e *env) editProduct(c changeFlags, id shop.ID, edit backoffice.ProductEdit) error {
 	return e.operate(c.operationFlags, func(api *client) (err error) {
 		path := "/products/" + id.String()
@@ -138,7 +138,7 @@ func (e *env) editProduct(c changeFlags, id shop.ID, edit backoffice.ProductEdit
 			return err
 		}
 		var p store.ProductRecord
-		err = api.act(http.MethodPatch, c.at(path), edit, &p)
+		err = api.change(http.MethodPatch, c.withDryRun(path), edit, &p)
 		return e.resultOrDryRun(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
 	})
 }
@@ -180,7 +180,7 @@ func (c *productImage) Run(e *env) error {
 		}
 		for i, file := range files {
 			var shown backoffice.UploadedImage
-			if err := api.act(http.MethodPost, c.at("/images"), file, &shown); err != nil {
+			if err := api.change(http.MethodPost, c.withDryRun("/images"), file, &shown); err != nil {
 				return fmt.Errorf("%s: %w", c.Files[i], err)
 			}
 			image := shop.Image{URL: shown.URL}
@@ -193,7 +193,7 @@ func (c *productImage) Run(e *env) error {
 			return e.resultOrDryRun(c.changeFlags, nil, images, "updated product %s: %d pictures", p.ID, len(images))
 		}
 		body := map[string]any{"version": p.Version, "images": images}
-		err := api.act(http.MethodPut, path+"/images", body, &p)
+		err := api.change(http.MethodPut, path+"/images", body, &p)
 		return e.resultOrDryRun(c.changeFlags, err, p, "updated product %s: %d pictures", p.ID, len(p.Images))
 	})
 }

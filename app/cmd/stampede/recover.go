@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// errOrdersOpen sets exit status 3 for a recovery with unsettled orders; its report was already printed.
+// errOrdersOpen sets exit status 3 for a recovery with unsettled orders; the report was already printed.
 var errOrdersOpen = errors.New("an operator must settle the listed orders: run stampede recover settle")
 
 func (recoverNow) Help() string {

@@ -27,7 +27,7 @@ type rehearseCmd struct {
 	operationFlags
 }
 
-// rehearseLimits are the thresholds of the verdict; 0: no limit.
+// rehearseLimits contains the thresholds of the verdict; 0: no limit.
 type rehearseLimits struct {
 	Connect time.Duration `default:"5s" help:"99 % of the shoppers are connected and greeted within this time."`
 	Answer  time.Duration `default:"1s" help:"99 % of the buys get their result within this time."`
@@ -55,7 +55,7 @@ var (
 )
 
 const (
-	// connectTime plus connectTimePerShopper per shopper is the time before the opening in which the shoppers connect.
+	// The shoppers have connectTime, plus connectTimePerShopper for each shopper, to connect before the opening.
 	connectTime, connectTimePerShopper = 10 * time.Second, 10 * time.Millisecond
 	// cleanupTimeout limits the cleanup of a rehearsal: end of the sale and archiving.
 	cleanupTimeout = time.Minute
@@ -97,20 +97,20 @@ func (c *rehearseCmd) Run(e *env) error {
 	return err
 }
 
-// hidden contains the objects that a rehearsal creates.
-type hidden struct {
+// hiddenSale contains the objects that a rehearsal creates.
+type hiddenSale struct {
 	slot   shop.Slot
 	sale   store.SaleRecord
 	tokens []string
 }
 
 func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, err error) {
-	h, err := c.offer(api)
+	h, err := c.create(api)
 	defer func() { err = errors.Join(err, h.end(ctx, api)) }()
 	if err != nil {
 		return nil, err
 	}
-	crowd := &rehearseCrowd{sale: h.sale.ID, shop: api.base, orders: make(map[shop.ID]shop.OrderState)}
+	crowd := &rehearseCrowd{sale: h.sale.ID, server: api.base, orders: make(map[shop.ID]shop.OrderState)}
 	if crowd.tls, err = c.tlsConfig(); err != nil {
 		return nil, err
 	}
@@ -136,11 +136,11 @@ func (c *rehearseCmd) progress(api *client, format string, args ...any) {
 	fmt.Fprintf(api.env.err, "rehearse: "+format+"\n", args...)
 }
 
-// offer creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed sale, and the guests. With
-// an error it returns the objects created so far.
-func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
-	var like store.SaleRecord
-	if err := api.get("/sales/"+c.Sale.String(), nil, &like); err != nil {
+// create creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed sale, and the guests.
+// After an error it returns the objects that it has created.
+func (c *rehearseCmd) create(api *client) (h hiddenSale, err error) {
+	var rehearsed store.SaleRecord
+	if err := api.get("/sales/"+c.Sale.String(), nil, &rehearsed); err != nil {
 		return h, err
 	}
 	now, err := api.now()
@@ -150,12 +150,13 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 	opens := now.Add(connectTime + time.Duration(c.Shoppers)*connectTimePerShopper + time.Second)
 	opens -= opens % 1000
 	window := backoffice.SlotDraft{OpensAt: opens, ClosesAt: opens.Add(c.For.Round(time.Second)), Hidden: true}
-	if err := api.act(http.MethodPost, "/slots", window, &h.slot); err != nil {
+	if err := api.change(http.MethodPost, "/slots", window, &h.slot); err != nil {
 		return h, fmt.Errorf("create the hidden slot: %w", err)
 	}
 	draft := backoffice.SaleDraft{
-		Slot: h.slot.ID, Product: like.Product.ID, PriceFen: like.PriceFen,
-		Stock: like.Initial + like.Added - like.Withdrawn, Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
+		Slot: h.slot.ID, Product: rehearsed.Product.ID, PriceFen: rehearsed.PriceFen,
+		Stock: rehearsed.Initial + rehearsed.Added - rehearsed.Withdrawn, Limit: rehearsed.Limit, Cap: rehearsed.Cap,
+		Challenge: rehearsed.Challenge,
 	}
 	if c.Units > 0 {
 		draft.Stock = c.Units
@@ -163,13 +164,13 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 	if draft.Challenge == shop.ChallengeCaptcha {
 		draft.Challenge = shop.ChallengePass
 	}
-	if err := api.act(http.MethodPost, "/sales", draft, &h.sale); err != nil {
+	if err := api.change(http.MethodPost, "/sales", draft, &h.sale); err != nil {
 		return h, fmt.Errorf("create the hidden sale: %w", err)
 	}
 	for left := c.Shoppers; left > 0; left -= shop.MaxGuests {
 		var added struct{ Tokens []string }
-		ask := map[string]int{"guests": min(left, shop.MaxGuests)}
-		if err := api.act(http.MethodPost, "/sales/"+h.sale.ID.String()+"/guests", ask, &added); err != nil {
+		body := map[string]int{"guests": min(left, shop.MaxGuests)}
+		if err := api.change(http.MethodPost, "/sales/"+h.sale.ID.String()+"/guests", body, &added); err != nil {
 			return h, fmt.Errorf("add guests: %w", err)
 		}
 		h.tokens = append(h.tokens, added.Tokens...)
@@ -189,27 +190,28 @@ func (c *client) now() (shop.Millis, error) {
 	return time.Now, err
 }
 
-// end ends the sale if it is open and archives the created objects. It also works after ctx has ended.
-func (h *hidden) end(ctx context.Context, api *client) error {
+// end ends the sale if it is loaded and has not ended, and archives the created objects. It also works after ctx has
+// ended.
+func (h *hiddenSale) end(ctx context.Context, api *client) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	env := *api.env
 	env.ctx = ctx
-	late := *api
-	late.env = &env
+	cleanup := *api
+	cleanup.env = &env
 	sale, slot := "/sales/"+h.sale.ID.String(), "/slots/"+h.slot.ID.String()
 	var err error
 	if h.sale.ID != 0 {
-		if err = late.get(sale, nil, &h.sale); err == nil && h.sale.Loaded && h.sale.Phase != shop.Ended {
-			err = late.act(http.MethodPost, sale+"/end", map[string]any{"version": h.sale.Version}, nil)
+		if err = cleanup.get(sale, nil, &h.sale); err == nil && h.sale.Loaded && h.sale.Phase != shop.Ended {
+			err = cleanup.change(http.MethodPost, sale+"/end", map[string]any{"version": h.sale.Version}, nil)
 			h.sale.Version++
 		}
 		if err == nil {
-			err = late.act(http.MethodPatch, sale, map[string]any{"version": h.sale.Version, "archived": true}, nil)
+			err = cleanup.change(http.MethodPatch, sale, map[string]any{"version": h.sale.Version, "archived": true}, nil)
 		}
 	}
 	if err == nil && h.slot.ID != 0 {
-		err = late.act(http.MethodDelete, slot, nil, nil)
+		err = cleanup.change(http.MethodDelete, slot, nil, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("archive the hidden sale %s and slot %s, which stay for now: %w", h.sale.ID, h.slot.ID, err)

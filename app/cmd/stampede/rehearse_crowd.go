@@ -24,18 +24,19 @@ const (
 
 // rehearseCrowd contains the simulated shoppers and their measurements.
 type rehearseCrowd struct {
-	sale shop.ID
-	shop string
-	tls  *tls.Config
+	sale   shop.ID
+	server string
+	tls    *tls.Config
 
 	shoppers []*rehearseShopper
 
-	mu                         sync.Mutex
-	connect, replyTimes, order []time.Duration
-	bought                     int                         // buys; repeats under the same key count once
-	refused                    map[shop.Code]int           // error replies by code
-	lost                       map[string]int              // connections lost early, by reason
-	orders                     map[shop.ID]shop.OrderState // the latest received state; "" before the first event
+	mu                                   sync.Mutex
+	connectTimes, replyTimes, orderTimes []time.Duration
+	bought                               int               // buys; repeats under the same key count once
+	refused                              map[shop.Code]int // error replies by code
+	lostConns                            map[string]int    // lost connections, by reason
+	// the latest received state; "" before the first event
+	orders map[shop.ID]shop.OrderState
 }
 
 // rehearseShopper is a guest with one socket.
@@ -51,7 +52,7 @@ type rehearseShopper struct {
 
 // join connects all shoppers.
 func (c *rehearseCrowd) join(ctx context.Context, tokens []string, within time.Duration) error {
-	c.refused, c.lost = make(map[shop.Code]int), make(map[string]int)
+	c.refused, c.lostConns = make(map[shop.Code]int), make(map[string]int)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("the shoppers were not connected before the opening"))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -80,11 +81,11 @@ func (s *rehearseShopper) join(ctx context.Context, token string) error {
 	c := s.crowd
 	for {
 		began := time.Now()
-		conn, err := (&wsclient.Dialer{OnFrame: s.onFrame, TLS: c.tls, Silence: time.Minute}).Dial(ctx, c.shop)
+		conn, err := (&wsclient.Dialer{OnFrame: s.onFrame, TLS: c.tls, Silence: time.Minute}).Dial(ctx, c.server)
 		if err == nil {
 			s.conn = conn
 			if _, err = conn.Hello(token, ""); err == nil {
-				c.note(func() { c.connect = append(c.connect, time.Since(began)) })
+				c.update(func() { c.connectTimes = append(c.connectTimes, time.Since(began)) })
 				break
 			}
 			conn.Close()
@@ -102,7 +103,8 @@ func (s *rehearseShopper) join(ctx context.Context, token string) error {
 	}, shop.NotFound, shop.Busy, shop.RateLimited)
 }
 
-func (c *rehearseCrowd) note(change func()) {
+// update calls the function `change` under the lock.
+func (c *rehearseCrowd) update(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change()
@@ -118,27 +120,28 @@ func (s *rehearseShopper) onFrame(f *wsclient.Frame) {
 	at, first := s.bought[e.Key]
 	delete(s.bought, e.Key)
 	s.mu.Unlock()
-	s.crowd.note(func() {
+	s.crowd.update(func() {
 		s.crowd.orders[e.Order.ID] = e.Order.State
 		if first {
-			s.crowd.order = append(s.crowd.order, time.Since(at))
+			s.crowd.orderTimes = append(s.crowd.orderTimes, time.Since(at))
 		}
 	})
 }
 
-// buy runs all shoppers until the sale closes.
+// buy runs all shoppers until the sale closes, which is after the duration `open`. They start within the duration
+// `rush`.
 func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, open)
 	defer cancel()
 	var all sync.WaitGroup
 	for i, s := range c.shoppers {
-		all.Go(func() { s.shop(ctx, i, time.Duration(rand.Float64()*float64(rush))) })
+		all.Go(func() { s.buyUntilClosed(ctx, i, time.Duration(rand.Float64()*float64(rush))) })
 	}
 	all.Wait()
 }
 
-// shop buys until the sale closes or the limit is reached. It cancels some orders to return their units.
-func (s *rehearseShopper) shop(ctx context.Context, number int, first time.Duration) {
+// buyUntilClosed buys until the sale closes or the limit is reached. It cancels some orders to return their units.
+func (s *rehearseShopper) buyUntilClosed(ctx context.Context, number int, first time.Duration) {
 	for n, pause := 0, first; shop.Sleep(ctx, pause); n++ {
 		pause = buyPause
 		order, err := s.buy(ctx, fmt.Sprintf("rehearse-%d-%d", number, n))
@@ -169,7 +172,7 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	s.mu.Lock()
 	s.bought[key] = time.Now()
 	s.mu.Unlock()
-	c.note(func() { c.bought++ })
+	c.update(func() { c.bought++ })
 	for {
 		start := time.Now()
 		receipt, err := s.conn.BuyWithPass(pass, c.sale, 1, key)
@@ -177,7 +180,7 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 		switch code := wsclient.CodeOf(err); {
 		case err == nil:
 			s.orders = append(s.orders, receipt.Order)
-			c.note(func() { // the order event may arrive before the reply
+			c.update(func() { // the order event may arrive before the reply
 				if _, known := c.orders[receipt.Order]; !known {
 					c.orders[receipt.Order] = ""
 				}
@@ -191,14 +194,14 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	}
 }
 
-// countReply counts the reply to a buy. It ignores errors without a code: they are lost connections, which leave
+// countReply counts the reply to a buy. It ignores errors without a code: these are lost connections, which evaluate
 // counts.
 func (c *rehearseCrowd) countReply(err error, took time.Duration) {
 	code := wsclient.CodeOf(err)
 	if err != nil && code == "" {
 		return
 	}
-	c.note(func() {
+	c.update(func() {
 		c.replyTimes = append(c.replyTimes, took)
 		if err != nil {
 			c.refused[code]++
@@ -239,6 +242,7 @@ func (c *rehearseCrowd) settle(ctx context.Context) (shop.SaleView, error) {
 	}
 }
 
+// count returns the number of orders in the state; "": orders without an order event.
 func (c *rehearseCrowd) count(state shop.OrderState) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -270,7 +274,7 @@ type rehearsal struct {
 	Checks   []rehearseCheck   `json:"checks"`
 }
 
-// rehearseCheck is one reason for the verdict.
+// rehearseCheck is one measured value with its limit.
 type rehearseCheck struct {
 	Name     string `json:"name"`
 	OK       bool   `json:"ok"`
@@ -282,7 +286,7 @@ type rehearseCheck struct {
 func (c *rehearseCrowd) evaluate(cmd *rehearseCmd, sale shop.SaleView) *rehearsal {
 	for _, s := range c.shoppers {
 		if err := s.conn.Err(); err != nil {
-			c.lost[err.Error()]++
+			c.lostConns[err.Error()]++
 		}
 	}
 	withoutEvent := c.count("")
@@ -292,22 +296,22 @@ func (c *rehearseCrowd) evaluate(cmd *rehearseCmd, sale shop.SaleView) *rehearsa
 		Verdict: "GO", Shoppers: len(c.shoppers), Units: sale.Initial + sale.Added, Buys: c.bought,
 		Reserved: len(c.orders), Refused: c.refused,
 	}
-	r.checkDuration("connect, 99 %", c.connect, cmd.Limit.Connect)
+	r.checkDuration("connect, 99 %", c.connectTimes, cmd.Limit.Connect)
 	r.checkDuration("buy result, 99 %", c.replyTimes, cmd.Limit.Answer)
-	r.checkDuration("order event, 99 %", c.order, cmd.Limit.Order)
+	r.checkDuration("order event, 99 %", c.orderTimes, cmd.Limit.Order)
 	r.check("reservations without an order event", withoutEvent == 0, fmt.Sprint(withoutEvent), "0")
 	r.check("bought", len(c.orders) > 0, fmt.Sprint(len(c.orders)), "at least 1")
 	r.check("stock equation", sale.Initial+sale.Added == sale.Stock+sale.Held+sale.Sold && sale.Held+sale.Sold == 0,
 		fmt.Sprintf("%d units = %d free + %d held + %d sold", r.Units, sale.Stock, sale.Held, sale.Sold), "all free")
-	r.check("connections lost", len(c.lost) == 0, fmt.Sprint(len(c.lost)), "0")
-	retried, odd := c.refused[shop.Busy]+c.refused[shop.RateLimited], 0
+	r.check("connections lost", len(c.lostConns) == 0, fmt.Sprint(len(c.lostConns)), "0")
+	retried, unexpected := c.refused[shop.Busy]+c.refused[shop.RateLimited], 0
 	expected := []shop.Code{shop.SoldOut, shop.LimitReached, shop.NotOpen, shop.Closed, shop.Busy, shop.RateLimited}
 	for code, n := range c.refused {
 		if !slices.Contains(expected, code) {
-			odd += n
+			unexpected += n
 		}
 	}
-	r.check("unexpected refusals", odd == 0, fmt.Sprint(odd), "0")
+	r.check("unexpected refusals", unexpected == 0, fmt.Sprint(unexpected), "0")
 	if share := float64(retried) / float64(max(1, len(c.replyTimes))); cmd.Limit.Retried > 0 {
 		r.check("busy or rate_limited", share <= cmd.Limit.Retried, fmt.Sprintf("%.1f %%", 100*share),
 			fmt.Sprintf("%.1f %%", 100*cmd.Limit.Retried))

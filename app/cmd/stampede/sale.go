@@ -101,7 +101,7 @@ type (
 	}
 )
 
-// edit returns the given terms.
+// edit returns an edit of the terms that are given as flags.
 func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 	if e.PriceFen, err = optionalYuan(t.Price); err != nil {
 		return e, err
@@ -129,8 +129,8 @@ func valueOf[T any](value *T) (v T) {
 	return v
 }
 
-func (e *env) sale(c changeFlags, err error, what string, s *store.SaleRecord) error {
-	return e.resultOrDryRun(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
+func (e *env) sale(c changeFlags, err error, verb string, s *store.SaleRecord) error {
+	return e.resultOrDryRun(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", verb, s.ID, s.Version,
 		s.Product.Name, shop.FormatFen(s.PriceFen), s.Initial, e.localTime(s.OpensAt), e.localTime(s.ClosesAt))
 }
 
@@ -141,7 +141,7 @@ func (c *saleCreate) Run(e *env) error {
 			return err
 		}
 		var s store.SaleRecord
-		err = api.act(http.MethodPost, c.at("/sales"), backoffice.SaleDraft{
+		err = api.change(http.MethodPost, c.withDryRun("/sales"), backoffice.SaleDraft{
 			Slot: c.Slot, Product: c.Product, PriceFen: valueOf(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
 			Cap: c.Cap, OpensAt: valueOf(t.OpensAt), ClosesAt: valueOf(t.ClosesAt), Challenge: valueOf(t.Challenge),
 		}, &s)
@@ -181,10 +181,10 @@ func (c *saleShow) Run(e *env) error {
 	})
 }
 
-// editSale changes a sale at the given version, or at its current version if none is given.
-func (e *env) editSale(c changeFlags, id shop.ID, make func() (backoffice.SaleEdit, error)) error {
+// editSale changes a sale at the version of the edit. If the edit has no version, it reads the current version.
+func (e *env) editSale(c changeFlags, id shop.ID, build func() (backoffice.SaleEdit, error)) error {
 	return e.operate(c.operationFlags, func(api *client) error {
-		edit, err := make()
+		edit, err := build()
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (e *env) editSale(c changeFlags, id shop.ID, make func() (backoffice.SaleEd
 			return err
 		}
 		var s store.SaleRecord
-		err = api.act(http.MethodPatch, c.at(path), edit, &s)
+		err = api.change(http.MethodPatch, c.withDryRun(path), edit, &s)
 		return e.sale(c, err, "changed", &s)
 	})
 }
@@ -219,7 +219,7 @@ func (c *saleCopy) Run(e *env) error {
 			return err
 		}
 		var s store.SaleRecord
-		err = api.act(http.MethodPost, c.at("/sales/"+c.ID.String()+"/copy"), backoffice.SaleCopy{
+		err = api.change(http.MethodPost, c.withDryRun("/sales/"+c.ID.String()+"/copy"), backoffice.SaleCopy{
 			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
 			ClosesAt: t.ClosesAt, Challenge: t.Challenge,
 		}, &s)

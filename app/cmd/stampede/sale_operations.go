@@ -52,40 +52,40 @@ func (saleWithdraw) Help() string {
 		"Example:\n\n    stampede sale withdraw 7301444403200000101 20"
 }
 
-// act sends an operation on the sale, at the given version or at its current version if none is given.
-func (c *saleOperation) act(api *client, what string, body map[string]any, into any) (err error) {
+// change sends an operation on the sale, at the given version. If no version is given, it reads the current version.
+func (c *saleOperation) change(api *client, action string, body map[string]any, into any) (err error) {
 	path := "/sales/" + c.Sale.String()
 	if body["version"], err = api.version(path, c.Version); err != nil {
 		return err
 	}
-	return api.act(http.MethodPost, path+"/"+what, body, into)
+	return api.change(http.MethodPost, path+"/"+action, body, into)
 }
 
-// do sends an operation and prints the new state of the sale.
-func (c *saleOperation) do(e *env, what, message string, body map[string]any) error {
+// send sends an operation and prints the new state of the sale.
+func (c *saleOperation) send(e *env, action, message string, body map[string]any) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		var terms backoffice.OperatorSale
-		err := c.act(api, what, body, &terms)
+		err := c.change(api, action, body, &terms)
 		return e.result(c.JSON, err, terms, "sale %s %s (version %d)", terms.ID, message, terms.Version)
 	})
 }
 
-func (c *salePause) Run(e *env) error { return c.do(e, "pause", "is paused", map[string]any{}) }
+func (c *salePause) Run(e *env) error { return c.send(e, "pause", "is paused", map[string]any{}) }
 
-func (c *saleResume) Run(e *env) error { return c.do(e, "resume", "is resumed", map[string]any{}) }
+func (c *saleResume) Run(e *env) error { return c.send(e, "resume", "is resumed", map[string]any{}) }
 
 func (c *saleEnd) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("%w: buyers see it at once; add --yes to confirm", errUsage)
 	}
-	return c.do(e, "end", "is closed", map[string]any{})
+	return c.send(e, "end", "is closed", map[string]any{})
 }
 
 func (c *saleAddStock) Run(e *env) error {
 	if c.Units < 1 {
 		return fmt.Errorf("%w: %d units: want 1 or more", errUsage, c.Units)
 	}
-	return c.do(e, "stock", fmt.Sprintf("has %d more units", c.Units), map[string]any{"units": c.Units})
+	return c.send(e, "stock", fmt.Sprintf("has %d more units", c.Units), map[string]any{"units": c.Units})
 }
 
 func (c *saleWithdraw) Run(e *env) error {
@@ -97,7 +97,7 @@ func (c *saleWithdraw) Run(e *env) error {
 			backoffice.OperatorSale
 			Withdrawal shop.StockWithdrawal `json:"withdrawal"`
 		}
-		err := c.act(api, "stock", map[string]any{"units": -c.Units}, &response)
+		err := c.change(api, "stock", map[string]any{"units": -c.Units}, &response)
 		sale, withdrawal := response.OperatorSale, response.Withdrawal
 		text := fmt.Sprintf("sale %s has %d fewer units, of %d requested (version %d)", sale.ID, withdrawal.Taken, withdrawal.Units,
 			sale.Version)

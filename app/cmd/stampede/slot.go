@@ -61,7 +61,7 @@ func (c *slotCreate) Run(e *env) error {
 			return err
 		}
 		var s shop.Slot
-		err = api.act(http.MethodPost, c.at("/slots"), backoffice.SlotDraft{OpensAt: opens, ClosesAt: closes}, &s)
+		err = api.change(http.MethodPost, c.withDryRun("/slots"), backoffice.SlotDraft{OpensAt: opens, ClosesAt: closes}, &s)
 		return e.resultOrDryRun(c.changeFlags, err, s, "created slot %s, %s to %s", s.ID, e.localTime(s.OpensAt), e.localTime(s.ClosesAt))
 	})
 }
@@ -92,7 +92,7 @@ func (c *slotTemplate) Run(e *env) error {
 	}
 	return e.operate(c.operationFlags, func(api *client) error {
 		var plan backoffice.SlotPlan
-		err := api.act(http.MethodPost, c.at("/slots/template"), t, &plan)
+		err := api.change(http.MethodPost, c.withDryRun("/slots/template"), t, &plan)
 		err = e.show(c.JSON, err, plan, func() error {
 			defer fmt.Fprintf(e.out, "%d new, %d invalid\n", plan.New, plan.Wrong)
 			return table(e, 0, "day\topens\tcloses\tstate\t", plan.Slots,
@@ -108,7 +108,7 @@ func (c *slotTemplate) Run(e *env) error {
 func (c *slotRemove) Run(e *env) error {
 	return e.operate(c.operationFlags, func(api *client) error {
 		var s shop.Slot
-		err := api.act(http.MethodDelete, c.at("/slots/"+c.ID.String()), nil, &s)
+		err := api.change(http.MethodDelete, c.withDryRun("/slots/"+c.ID.String()), nil, &s)
 		return e.resultOrDryRun(c.changeFlags, err, s, "removed slot %s", s.ID)
 	})
 }

@@ -43,7 +43,7 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	ticker := time.NewTicker(min(soakInterval, slot/5))
 	defer ticker.Stop()
 	for end, next := time.Now().Add(length), time.Now(); time.Now().Before(end); <-ticker.C {
-		open, now, _ := demo.slot()
+		open, now, _ := demo.openSlot()
 		if open != 0 && !slices.Contains(seen, open) {
 			seen = append(seen, open)
 		}
@@ -55,7 +55,7 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	}
 	for i, slot := range seen[:len(seen)-1] {
 		if !active[slot] && i > 0 { // the first slot may be short
-			t.Errorf("slot %d of %d was silent", i+1, len(seen))
+			t.Errorf("slot %d of %d had no buys", i+1, len(seen))
 		}
 	}
 	fifth := len(samples) / 5
@@ -75,19 +75,19 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	demo.stop()
 }
 
-// checkGrowth fails if a value has grown by more than 5 % plus the slack.
-func checkGrowth(t *testing.T, what string, early, late, allowance float64) {
+// checkGrowth fails if a value has grown by more than 5 % plus the allowance.
+func checkGrowth(t *testing.T, name string, early, late, allowance float64) {
 	t.Helper()
 	if late > early*1.05+allowance {
-		t.Errorf("%s grew from %.0f to %.0f", what, early, late)
+		t.Errorf("%s grew from %.0f to %.0f, want at most %.0f", name, early, late, early*1.05+allowance)
 	}
 }
 
-func median(of []sample) sample {
+func median(samples []sample) sample {
 	middle := func(value func(s sample) float64) float64 {
-		values := make([]float64, len(of))
-		for i := range of {
-			values[i] = value(of[i])
+		values := make([]float64, len(samples))
+		for i := range samples {
+			values[i] = value(samples[i])
 		}
 		slices.Sort(values)
 		return values[len(values)/2]

@@ -57,7 +57,7 @@ func (s *status) Run(e *env) error {
 	})
 }
 
-// show prints the board, or the reason why it is not available.
+// show prints the board, or the error if the board is not available.
 func (s *status) show(e *env, b *board.Board, failed error) error {
 	switch {
 	case s.JSON && failed != nil:

@@ -39,7 +39,7 @@ func TestStatusFitsATerminal(t *testing.T) {
 	text := boardText(b)
 	for line := range strings.Lines(text) {
 		if n := columns(strings.TrimRight(line, "\n")); n > statusWidth {
-			t.Errorf("line has %d columns: %s", n, line)
+			t.Errorf("got a line of %d columns, want at most %d: %s", n, statusWidth, line)
 		}
 	}
 	for _, part := range []string{
@@ -47,7 +47,7 @@ func TestStatusFitsATerminal(t *testing.T) {
 		"\n  Start more workers", "14 ms, 99 % within 62 ms",
 	} {
 		if !strings.Contains(text, part) {
-			t.Errorf("the status has no %q:\n%s", part, text)
+			t.Errorf("the status lacks %q:\n%s", part, text)
 		}
 	}
 }
@@ -70,15 +70,15 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := (&status{Watch: true}).show(e, b, errors.New("Redis is away")); err != nil ||
-		!strings.Contains(out.String(), "Redis is away") {
+	if err := (&status{Watch: true}).show(e, b, errors.New("Redis is unreachable")); err != nil ||
+		!strings.Contains(out.String(), "Redis is unreachable") {
 		t.Errorf("without a board: %q, %v", out.String(), err)
 	}
 	if code := codeOf(errAlarms, &out); code != exitAudit {
 		t.Errorf("with alarms: exit code %d, want %d", code, exitAudit)
 	}
-	code, _, errOut := call(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
+	code, _, errOut := runCommand(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
 	if code != exitFailed || !strings.Contains(errOut, "cannot reach the server") {
-		t.Errorf("without a server: %d, %s", code, errOut)
+		t.Errorf("without a server: got code %d, want %d: %s", code, exitFailed, errOut)
 	}
 }

@@ -50,7 +50,7 @@ func boardText(b *board.Board) string {
 	return w.String()
 }
 
-// refusals lists the error codes, the most frequent first.
+// refusals lists the error codes of rejected buys with their rates, the most frequent first.
 func refusals(b *board.Board) string {
 	codes := slices.SortedFunc(maps.Keys(b.RefusedS), func(x, y shop.Code) int {
 		return cmp.Or(cmp.Compare(b.RefusedS[y], b.RefusedS[x]), cmp.Compare(x, y))
@@ -164,7 +164,7 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// number formats with one decimal, unless the value is whole or at least 100.
+// number formats a value with one decimal, unless it is whole or at least 100.
 func number(n float64) string {
 	if n >= 100 || n == float64(int64(n)) {
 		return fmt.Sprintf("%.0f", n)

@@ -62,6 +62,6 @@ func (c *client) editSwitches(edit backoffice.SwitchesEdit) (s backoffice.Switch
 	if edit.Version, err = c.version("/switches", 0); err != nil {
 		return s, err
 	}
-	err = c.act(http.MethodPatch, "/switches", edit, &s)
+	err = c.change(http.MethodPatch, "/switches", edit, &s)
 	return s, err
 }

@@ -134,42 +134,43 @@ func (c *userList) Run(e *env) error {
 	})
 }
 
-// userDetails is an account with its logins.
+// userDetails is an account with its logged-in devices.
 type userDetails struct {
 	server.UserSummary
 	Devices []privacy.ExportedDevice `json:"devices"`
 }
 
 // user resolves an id or e-mail to an id.
-func (c *client) user(who string) (shop.ID, error) {
-	if id, err := shop.ParseID(who); err == nil {
+func (c *client) user(idOrEmail string) (shop.ID, error) {
+	if id, err := shop.ParseID(idOrEmail); err == nil {
 		return id, nil
 	}
-	if !strings.Contains(who, "@") {
+	if !strings.Contains(idOrEmail, "@") {
 		return 0, errors.New("name a user by id or e-mail")
 	}
-	found, err := pages[server.UserSummary](c, collection{"/users", "users"}, url.Values{"q": {who}}, 1, nil)
+	found, err := pages[server.UserSummary](c, collection{"/users", "users"}, url.Values{"q": {idOrEmail}}, 1, nil)
 	if err != nil {
 		return 0, err
 	}
-	if len(found) == 0 || !strings.EqualFold(found[0].Email, who) { // e-mails are sorted, so an exact match comes first
+	// e-mails are sorted, so an exact match comes first
+	if len(found) == 0 || !strings.EqualFold(found[0].Email, idOrEmail) {
 		return 0, errors.New("no account has that id or e-mail")
 	}
 	return found[0].ID, nil
 }
 
 // postUser sends an operation on the user with this id or e-mail.
-func (c *client) postUser(who, what string, body, into any) (shop.ID, error) {
-	id, err := c.user(who)
+func (c *client) postUser(idOrEmail, action string, body, into any) (shop.ID, error) {
+	id, err := c.user(idOrEmail)
 	if err == nil {
-		err = c.act(http.MethodPost, "/users/"+id.String()+"/"+what, body, into)
+		err = c.change(http.MethodPost, "/users/"+id.String()+"/"+action, body, into)
 	}
 	return id, err
 }
 
 // details reads an account.
-func (c *client) details(who string) (d userDetails, err error) {
-	id, err := c.user(who)
+func (c *client) details(idOrEmail string) (d userDetails, err error) {
+	id, err := c.user(idOrEmail)
 	if err != nil {
 		return d, err
 	}

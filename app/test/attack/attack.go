@@ -30,8 +30,8 @@ type Options struct {
 	Persist  bool          // honest shoppers wait for returned units after SoldOut
 	Pictures rate.Limit    // captchas per second that are solved for the attacker
 
-	Token func() string                                // returns the token of a new user
-	Read  func(task string) (solution string, _ error) // solves the captcha of a task
+	Token        func() string                                // returns the token of a new user
+	SolveCaptcha func(task string) (solution string, _ error) // solves the captcha of a task
 }
 
 // Result contains the outcome for both sides.
@@ -66,7 +66,7 @@ type contest struct {
 
 	mu             sync.Mutex
 	result         Result
-	attackerOrders map[shop.ID]bool // orders
+	attackerOrders map[shop.ID]bool // ids of the attacker's orders
 	work           [2]float64       // expected hashes of solved tasks: of honest shoppers, of the attacker
 }
 
@@ -190,7 +190,7 @@ func (b *contest) fail(err error) {
 	}
 }
 
-// Honest shoppers have loopback addresses 127.2.x.y, bots 127.1.0.x.
+// honestAddress returns the loopback address 127.2.x.y of an honest shopper. Bots have addresses 127.1.0.x.
 func honestAddress(i int) net.Addr { return loopback(2, i) }
 
 func botAddress(i int) net.Addr { return loopback(1, i) }

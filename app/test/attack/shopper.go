@@ -109,7 +109,7 @@ func (s *shopper) pass() string {
 // solve solves a task and adds the expected hashes of a proof of work to the work of its side.
 func (s *shopper) solve(task *admission.Task) (solution string, solved bool) {
 	if task.Kind == shop.ChallengeCaptcha {
-		return s.read(task)
+		return s.solveCaptcha(task)
 	}
 	b := s.b
 	if solution, solved = solveUntil(b.ctx, task); solved {
@@ -127,15 +127,15 @@ func (s *shopper) solve(task *admission.Task) (solution string, solved bool) {
 // minReadTime and maxReadTime limit the time in which a person reads and types six digits.
 const minReadTime, maxReadTime = 3 * time.Second, 7 * time.Second
 
-// read solves a captcha: an honest shopper needs some seconds, a bot waits for the attacker's paid solver.
-func (s *shopper) read(task *admission.Task) (result string, read bool) {
+// solveCaptcha solves a captcha: an honest shopper needs some seconds, a bot waits for the attacker's paid solver.
+func (s *shopper) solveCaptcha(task *admission.Task) (solution string, solved bool) {
 	b := s.b
 	if !s.bot {
 		shop.Sleep(b.ctx, minReadTime+rand.N(maxReadTime-minReadTime))
 	} else if b.Pictures == 0 || b.captchaLimiter.Wait(b.ctx) != nil {
 		return "", false
 	}
-	result, err := b.Read(task.ID)
+	solution, err := b.SolveCaptcha(task.ID)
 	if err != nil { // expired, or kept in the node's memory because Redis was slow: counts as unreadable
 		return "?", true
 	}
@@ -144,7 +144,7 @@ func (s *shopper) read(task *admission.Task) (result string, read bool) {
 		b.result.Pictures++
 		b.mu.Unlock()
 	}
-	return result, true
+	return solution, true
 }
 
 // solveUntil computes a proof of work until ctx ends.

@@ -29,7 +29,7 @@ type crowd struct {
 	attempts []attempt
 }
 
-// attempt is one buy, from its first attempt to its result.
+// attempt is one buy with all its retries, until its result.
 type attempt struct {
 	partition int
 	user      shop.ID
@@ -43,8 +43,8 @@ type attempt struct {
 
 const perSale = 4
 
-// startCrowd starts the crowd in the named partitions, or in all.
-func (w *world) startCrowd(in ...int) *crowd {
+// startCrowd starts the crowd in the partitions of only, or in all partitions if only is empty.
+func (w *world) startCrowd(only ...int) *crowd {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(w.t.Context())
 	c := &crowd{w: w, cancel: stop}
@@ -53,7 +53,7 @@ func (w *world) startCrowd(in ...int) *crowd {
 		c.shoppers.Wait()
 	})
 	for p := range partitions {
-		if len(in) > 0 && !slices.Contains(in, p) {
+		if len(only) > 0 && !slices.Contains(only, p) {
 			continue
 		}
 		for i := range perSale {
@@ -188,10 +188,10 @@ func quantile(attempts []attempt, q float64) time.Duration {
 	return took[min(len(took)-1, int(q*float64(len(took))))]
 }
 
-// buysDuring returns the buys that overlap the interval, in partitions for which `in` returns true.
-func buysDuring(attempts []attempt, from, to time.Time, in func(partition int) bool) (found []attempt) {
+// buysDuring returns the buys that overlap the interval, in partitions for which affected returns true.
+func buysDuring(attempts []attempt, from, to time.Time, affected func(partition int) bool) (found []attempt) {
 	for _, p := range attempts {
-		if in(p.partition) && p.began.Before(to) && p.began.Add(p.took).After(from) {
+		if affected(p.partition) && p.began.Before(to) && p.began.Add(p.took).After(from) {
 			found = append(found, p)
 		}
 	}
@@ -201,11 +201,11 @@ func buysDuring(attempts []attempt, from, to time.Time, in func(partition int) b
 // oneOrderPerAttempt checks that no order is the result of two buys.
 func oneOrderPerAttempt(t *testing.T, attempts []attempt) {
 	t.Helper()
-	of := make(map[shop.ID]string)
+	keyByOrder := make(map[shop.ID]string)
 	for _, p := range attempts {
-		if other, duplicate := of[p.receipt.Order]; duplicate {
+		if other, duplicate := keyByOrder[p.receipt.Order]; duplicate {
 			t.Errorf("order %s is the result of two keys: %s and %s", p.receipt.Order, other, p.key)
 		}
-		of[p.receipt.Order] = p.key
+		keyByOrder[p.receipt.Order] = p.key
 	}
 }

@@ -29,8 +29,8 @@ func TestClusterFailoverReportsLostOrders(t *testing.T) {
 		name     string
 		args     []string // of every Redis
 		settings []string // of every node
-		behind   bool     // replication stopped before the failure
-		frozen   bool     // the primary is paused instead of killed, and returns as a replica
+		behind   bool     // whether replication stopped before the failure
+		frozen   bool     // whether the primary is paused instead of killed, and returns as a replica
 		maxLoss  loss
 	}{
 		{name: "replica is current", maxLoss: inFlightLoss},
@@ -52,7 +52,7 @@ func TestClusterFailoverReportsLostOrders(t *testing.T) {
 				maxLoss: c.maxLoss, needsReplica: len(c.args)+len(c.settings) > 0,
 			}
 			for p, primary := range w.primaries() {
-				f.hit[p] = primary == f.primary.Addr()
+				f.onPrimary[p] = primary == f.primary.Addr()
 			}
 			f.execute()
 		})
@@ -70,7 +70,7 @@ type loss int
 const (
 	noLoss           loss = iota
 	inFlightLoss          // one buy of each shopper of the affected partitions
-	unreplicatedLoss      // everything that the replica had not received
+	unreplicatedLoss      // all reservations that the replica had not received
 )
 
 // failover is the failure of a primary during a sale.
@@ -78,18 +78,18 @@ type failover struct {
 	*world
 	primary      *kit.RedisServer
 	replicas     []*kit.RedisServer // one of them is promoted
-	hit          [partitions]bool   // partitions on the primary
+	onPrimary    [partitions]bool   // partitions on the primary
 	behind       bool
 	frozen       bool
 	maxLoss      loss
-	needsReplica bool // the promoted server sells only after it has a replica
+	needsReplica bool // whether the promoted server sells only after it has a replica
 }
 
-func (f *failover) unaffected(partition int) bool { return !f.hit[partition] }
+func (f *failover) unaffected(partition int) bool { return !f.onPrimary[partition] }
 
 func (f *failover) execute() {
 	t := f.t
-	victim := slices.Index(f.hit[:], true)
+	victim := slices.Index(f.onPrimary[:], true)
 	if victim < 0 {
 		t.Fatalf("got no partition on %s, want at least one", f.primary.Addr())
 	}
@@ -125,7 +125,7 @@ func (f *failover) execute() {
 	if !f.needsReplica && resumedAfter-promoted > resumeLimit {
 		t.Errorf("the replica was promoted after %v and sold again after %v, want the first sale within %v of the promotion", promoted, resumedAfter, resumeLimit)
 	}
-	if slices.Contains(f.hit[:], false) {
+	if slices.Contains(f.onPrimary[:], false) {
 		f.checkLiveLatency(buysDuring(attempts, diedAt, end, f.unaffected))
 	}
 }
@@ -139,7 +139,7 @@ func (f *failover) fail() {
 	}
 }
 
-// reconnectAll makes the failed primary a replica of the promoted server. A paused primary detects the promotion only
+// rejoin makes the failed primary a replica of the promoted server. A paused primary detects the promotion only
 // after it resumes, and may send some replies before that.
 func (f *failover) rejoin() {
 	f.t.Helper()
@@ -187,7 +187,7 @@ func (f *failover) fallBehind(crowd *crowd, victim int) {
 			crowd.awaitResults(p, 20)
 		}
 	}
-	if !slices.Contains(f.hit[:], false) {
+	if !slices.Contains(f.onPrimary[:], false) {
 		f.requireBusy(victim)
 	}
 	// A buy that was in flight when the link was cut may be acknowledged: at most one per shopper.
@@ -213,7 +213,7 @@ func (f *failover) requireBusy(partition int) {
 	}
 }
 
-// awaitPromotion waits until a replica is a primary. It returns the time since died.
+// awaitPromotion waits until a replica is a primary. It returns the time since diedAt.
 func (f *failover) awaitPromotion(diedAt time.Time) time.Duration {
 	f.t.Helper()
 	kit.Eventually(f.t, settleTimeout, func() (bool, string) {
@@ -250,7 +250,7 @@ func (f *failover) checkSettled(attempts []attempt, end time.Time) {
 	for _, p := range attempts {
 		switch {
 		case rows[p.receipt.Order]:
-		case f.hit[p.partition] && p.began.Before(end):
+		case f.onPrimary[p.partition] && p.began.Before(end):
 			lost = append(lost, p)
 		default:
 			t.Errorf("order %s of partition %d was confirmed and has no row, although its primary is live", p.receipt.Order,
@@ -283,8 +283,8 @@ func (f *failover) checkSettled(attempts []attempt, end time.Time) {
 
 // affectedPartitions returns the number of affected partitions.
 func (f *failover) affectedPartitions() (n int) {
-	for _, hit := range f.hit {
-		if hit {
+	for _, affected := range f.onPrimary {
+		if affected {
 			n++
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // P1, P2, P4: slots that contain partitions are moved to another primary during a sale, and then back. redis-cli moves
-// them key by key; Valkey 9 moves many slots at once by itself. Every buy gets a result, every result has its row, and
-// no loss is counted.
+// the slots key by key; Valkey 9 has a command that moves many slots at once. Every buy gets a result, every result has
+// its row, and no loss is counted.
 func TestMovedSlotsLoseNoOrder(t *testing.T) {
 	t.Run("replies wait for no replica", func(t *testing.T) { sellDuringSlotMove(t) })
 	t.Run("replies wait for a replica", func(t *testing.T) { sellDuringSlotMove(t, waitForReplica...) })

@@ -34,7 +34,7 @@ func TestRestrictedRedisAccountSurvivesFailoverOverTLS(t *testing.T) {
 		w := open(t, strings.Replace(cluster.URL, "://", "://stampede:"+password+"@", 1), settings...)
 		f := failover{world: w, primary: cluster.Primaries[1], replicas: cluster.Replicas[1:2], needsReplica: true}
 		for p, primary := range w.primaries() {
-			f.hit[p] = primary == f.primary.Addr()
+			f.onPrimary[p] = primary == f.primary.Addr()
 		}
 		w.checkPermissions()
 		f.execute()
@@ -45,8 +45,8 @@ func TestRestrictedRedisAccountSurvivesFailoverOverTLS(t *testing.T) {
 		w := open(t, fmt.Sprintf("rediss-sentinel://stampede:%s@%s/%s?sentinel_username=stampede&sentinel_password=%s",
 			password, servers.Hosts, servers.Name(), password), settings...)
 		f := failover{world: w, primary: servers.Primary, replicas: servers.Replicas, needsReplica: true}
-		for p := range f.hit {
-			f.hit[p] = true
+		for p := range f.onPrimary {
+			f.onPrimary[p] = true
 		}
 		w.checkPermissions()
 		f.execute()

@@ -90,7 +90,7 @@ func (w *world) rows() map[shop.ID]bool {
 }
 
 // primaries returns the primary of each partition in a cluster, host:port, as `checkconfig` lists them.
-func (w *world) primaries() (of [partitions]string) {
+func (w *world) primaries() (addrs [partitions]string) {
 	w.t.Helper()
 	out, code := w.run("checkconfig", "--json")
 	var result struct {
@@ -103,9 +103,9 @@ func (w *world) primaries() (of [partitions]string) {
 		w.t.Fatalf("checkconfig exits %d: %v\n%s", code, err, out)
 	}
 	for _, p := range result.Partitions {
-		of[p.Partition] = p.Primary
+		addrs[p.Partition] = p.Primary
 	}
-	return of
+	return addrs
 }
 
 // awaitDrained waits until no reservation waits for its row.

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dieDuringArchiving: a process dies while it blanks or moves orders of sales that closed long ago. Each order must be
-// in one of the two tables; the next process completes the work.
+// dieDuringArchiving kills a process while it blanks or moves orders of sales that closed long ago. Each order must be
+// in one of the two tables. The next process completes the work.
 func dieDuringArchiving(t *testing.T, point string) {
 	w := newWorld(t, "STAMPEDE_ARCHIVE_AFTER=2208h", "STAMPEDE_PERSONAL_DATA_AFTER=48h")
 	w.twoSales()

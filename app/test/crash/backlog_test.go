@@ -11,7 +11,8 @@ import (
 const backlog = 500
 
 // P2, P6: kill -9 with at least 500 accepted reservations that are not committed, at a moment that depends on the seed.
-// The next life is killed while it writes them. All of them become orders, and every buyer receives the event.
+// The next node is killed while it writes these reservations. All of them become orders, and every buyer receives the
+// event.
 func TestKilledNodeLosesNoBacklog(t *testing.T) {
 	for i := range *seedsFlag {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
@@ -19,15 +20,15 @@ func TestKilledNodeLosesNoBacklog(t *testing.T) {
 			w := newWorld(t)
 			w.setUpCrowd()
 			reserver := w.start("STAMPEDE_ROLES=api")
-			lost := w.killInBacklog(reserver)
+			uncommitted := w.killInBacklog(reserver)
 
 			writer := w.start()
 			w.enter(writer)
-			w.awaitRows(w.rng.IntN(lost))
+			w.awaitRows(w.rng.IntN(uncommitted))
 			writer.Kill()
 			next := w.start()
 			w.reconnectAll(next)
-			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 		})
 	}
 }
@@ -50,9 +51,9 @@ func (w *world) killInBacklog(n *node) int {
 	w.awaitAccepted(backlog + 20 + w.rng.IntN(200))
 	n.Kill()
 	tr.end()
-	lost := w.uncommitted()
-	if lost < backlog {
-		w.t.Fatalf("%d confirmed reservations were uncommitted at the kill, want at least %d", lost, backlog)
+	uncommitted := w.uncommitted()
+	if uncommitted < backlog {
+		w.t.Fatalf("%d confirmed reservations were uncommitted at the kill, want at least %d", uncommitted, backlog)
 	}
-	return lost
+	return uncommitted
 }

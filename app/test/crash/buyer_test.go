@@ -40,7 +40,7 @@ func (w *world) addBuyers(n int) {
 			phones = 2
 		}
 		for number := range phones {
-			p := &phone{who: b, number: number}
+			p := &phone{buyer: b, number: number}
 			b.phones = append(b.phones, p)
 			w.t.Cleanup(p.close)
 		}
@@ -93,12 +93,12 @@ func (b *buyer) cancel(order, sale shop.ID) {
 }
 
 // retryLimited runs an op on the first phone. It retries after rate_limited, which means that the op had no effect.
-func (b *buyer) retryLimited(do func(s *wsclient.Conn) error) error {
+func (b *buyer) retryLimited(op func(s *wsclient.Conn) error) error {
 	s := b.phones[0].socket()
 	if s == nil {
 		return wsclient.ErrNoReply
 	}
-	return s.RetryOnCodes(func() error { return do(s) }, shop.RateLimited)
+	return s.RetryOnCodes(func() error { return op(s) }, shop.RateLimited)
 }
 
 // recordOutcome records the outcome of an op. Busy, internal errors and a lost socket count as unknown.
@@ -114,7 +114,7 @@ func (b *buyer) recordOutcome(op Op, err error) Op {
 	default:
 		op.Outcome = Refused
 	}
-	b.world.memory.op(op)
+	b.world.memory.addOp(op)
 	return op
 }
 

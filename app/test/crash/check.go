@@ -37,14 +37,14 @@ type attempt struct {
 
 // check is the state of one comparison.
 type check struct {
-	history  History
-	final    Final
-	byID     map[shop.ID]*Row
-	attempts map[attempt][]Op
-	order    []attempt // in the order of their first op, so that reports are deterministic
-	byKey    map[attempt][]*Row
-	paid     map[shop.ID]bool
-	found    []Violation
+	history      History
+	final        Final
+	byID         map[shop.ID]*Row
+	attempts     map[attempt][]Op
+	attemptOrder []attempt // keys of attempts in the order of their first op, so that reports are deterministic
+	byKey        map[attempt][]*Row
+	paid         map[shop.ID]bool
+	found        []Violation
 }
 
 func newCheck(h History, f Final) *check {
@@ -70,7 +70,7 @@ func newCheck(h History, f Final) *check {
 		}
 		p := attempt{op.Sale, op.User, op.Key}
 		if c.attempts[p] == nil {
-			c.order = append(c.order, p)
+			c.attemptOrder = append(c.attemptOrder, p)
 		}
 		c.attempts[p] = append(c.attempts[p], op)
 	}

@@ -16,9 +16,9 @@ type device struct {
 	number int
 }
 
-// events: each device received the last state of every order of its user, also after missed events. No device got a
-// reset: each user has at most a hundred orders, and the database has one history. No device received a state that the
-// database does not have.
+// events checks that each device received the last state of every order of its user, also after missed events. No
+// device may receive a reset, because each user has at most a hundred orders and the database has one history. No
+// device may receive a state that the database does not have.
 func (c *check) events() {
 	for _, r := range c.history.Resets {
 		if !c.history.Replaced {
@@ -50,7 +50,7 @@ func (c *check) events() {
 	}
 }
 
-// requireCommitted: a received state is committed (P3). The row may have a later state.
+// requireCommitted checks that a received state is committed (P3). The row may have a later state.
 func (c *check) requireCommitted(e Received) {
 	row := c.byID[e.Order]
 	switch {

@@ -4,9 +4,10 @@ import (
 	"stampede/app/shop"
 )
 
-// buys: an accepted buy has exactly one order, an unknown one at most one, a refused one none.
+// buys checks that an accepted buy has exactly one order, a buy with an unknown outcome at most one, and a refused buy
+// no order.
 func (c *check) buys() {
-	for _, p := range c.order {
+	for _, p := range c.attemptOrder {
 		if n := len(c.byKey[p]); n > 1 {
 			c.fail("P4", "key %s of user %s has %d orders, want 1", p.key, p.user, n)
 		}
@@ -51,7 +52,7 @@ func (c *check) outcome(op *Op) {
 	}
 }
 
-// cancels: a confirmed cancellation is final.
+// cancels checks that a confirmed cancellation is final.
 func (c *check) cancels() {
 	for _, op := range c.history.Ops {
 		if op.Kind != Cancel {
@@ -76,7 +77,7 @@ func stateOf(row *Row) shop.OrderState {
 	return row.State
 }
 
-// rows: each order belongs to a buy, and no order was refused without a reason or because of a fault.
+// rows checks that each order belongs to a buy, and that no order was refused without a reason or because of a fault.
 func (c *check) rows() {
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
@@ -106,7 +107,7 @@ func (c *check) refused(r *Row) {
 	}
 }
 
-// tickets: every issued ticket has exactly one row, even if its buyer never received a reply.
+// tickets checks that every issued ticket has exactly one row, even if its buyer never received a reply.
 func (c *check) tickets() {
 	for _, s := range c.final.Sales {
 		owner := make(map[int64]shop.ID)

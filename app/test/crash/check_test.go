@@ -53,7 +53,8 @@ func run() (History, Final) {
 	return h, f
 }
 
-// Each entry breaks one fact of the good run, and the rule for it reports a violation. The good run has no violation.
+// Each entry breaks one fact of the valid run, and the rule for that fact reports a violation. The valid run has no
+// violation.
 func TestEveryRuleReportsItsViolation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,8 +87,8 @@ func TestEveryRuleReportsItsViolation(t *testing.T) {
 			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, shop.NotFound },
 			"P2: order 11 of user 1 was not found",
 		},
-		"refused without a reason": {func(_ *History, f *Final) { f.Rows[2].State = shop.Refused }, "P2: order 14 is refused without"},
-		"refused by the guard": {
+		"an order is refused without a reason": {func(_ *History, f *Final) { f.Rows[2].State = shop.Refused }, "P2: order 14 is refused without"},
+		"an order is refused by the guard": {
 			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = shop.Refused, shop.ReasonGuard },
 			"I2: order 14",
 		},
@@ -111,40 +112,40 @@ func TestEveryRuleReportsItsViolation(t *testing.T) {
 			func(_ *History, f *Final) { loseRefund(f); f.Sales[0].Database.Withdrawn = 0 },
 			"I3: Redis counts 1 units for user 1",
 		},
-		"stock returned twice":        {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
-		"stock never returned":        {func(_ *History, f *Final) { f.Sales[0].Redis.Stock-- }, "P1: sale 900, redis"},
-		"the guard is off":            {func(_ *History, f *Final) { f.Sales[0].Database.Stock-- }, "P1: sale 900, database"},
-		"more free in Redis":          {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 4, 0 }, "I2: sale 900"},
-		"less free in Redis":          {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 2, 2 }, "P1: sale 900: 2 units free"},
-		"a ticket is not done":        {func(_ *History, f *Final) { f.Sales[0].Done = 2 }, "I4: sale 900"},
-		"over the limit":              {func(_ *History, f *Final) { f.Sales[0].Limit = 0 }, "P4: user 4 holds"},
-		"limit not cleared":           {func(_ *History, f *Final) { f.Sales[0].Units[0].Qty = 1 }, "I3: Redis counts 1 units for user 1"},
-		"a buyer's units are missing": {func(_ *History, f *Final) { f.Sales[0].Units = f.Sales[0].Units[:2] }, "I3: Redis has no units for user 4"},
-		"a hold of an ended order":    {func(_ *History, f *Final) { f.Sales[0].Holds[0].Order = 11 }, "I3: Redis holds 1 units for order 11"},
-		"an order without a hold":     {func(_ *History, f *Final) { f.Sales[0].Holds = nil }, "I3: order 14 is pending"},
-		"lag is unknown":              {func(_ *History, f *Final) { f.Groups[0].Lag = -1 }, "P7: partition 0"},
-		"pending at rest":             {func(_ *History, f *Final) { f.Groups[0].Pending = 1 }, "P7: partition 0"},
-		"a state was not received":    {func(h *History, _ *Final) { h.Received = slices.Delete(h.Received, 1, 2) }, "P6: device 0 of user 1 did not receive"},
-		"an unnecessary reset":        {func(h *History, _ *Final) { h.Resets = []Reset{{User: 2}} }, "P6: device 0 of user 2 received a reset"},
-		"a user received no event":    {func(h *History, _ *Final) { h.Received = h.Received[:3] }, "P6: user 4 received no event"},
-		"published before the commit": {func(h *History, _ *Final) { h.Received[3].Rev = 2 }, "P3: user 4 received that order 14"},
-		"published another state":     {func(h *History, _ *Final) { h.Received[3].State = shop.Expired }, "P3: user 4 received that order 14"},
-		"published to another user":   {func(h *History, _ *Final) { h.Received[3].User = 5 }, "P3: user 5 received order 14"},
+		"stock returned twice":                {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
+		"stock never returned":                {func(_ *History, f *Final) { f.Sales[0].Redis.Stock-- }, "P1: sale 900, redis"},
+		"the guard is off":                    {func(_ *History, f *Final) { f.Sales[0].Database.Stock-- }, "P1: sale 900, database"},
+		"more free units in Redis":            {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 4, 0 }, "I2: sale 900"},
+		"fewer free units in Redis":           {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 2, 2 }, "P1: sale 900: 2 units free"},
+		"a ticket is not done":                {func(_ *History, f *Final) { f.Sales[0].Done = 2 }, "I4: sale 900"},
+		"a buyer over the limit":              {func(_ *History, f *Final) { f.Sales[0].Limit = 0 }, "P4: user 4 holds"},
+		"units of an ended order still count": {func(_ *History, f *Final) { f.Sales[0].Units[0].Qty = 1 }, "I3: Redis counts 1 units for user 1"},
+		"a buyer's units are missing":         {func(_ *History, f *Final) { f.Sales[0].Units = f.Sales[0].Units[:2] }, "I3: Redis has no units for user 4"},
+		"a hold of an ended order":            {func(_ *History, f *Final) { f.Sales[0].Holds[0].Order = 11 }, "I3: Redis holds 1 units for order 11"},
+		"an order without a hold":             {func(_ *History, f *Final) { f.Sales[0].Holds = nil }, "I3: order 14 is pending"},
+		"lag is unknown":                      {func(_ *History, f *Final) { f.Groups[0].Lag = -1 }, "P7: partition 0"},
+		"pending entries at rest":             {func(_ *History, f *Final) { f.Groups[0].Pending = 1 }, "P7: partition 0"},
+		"a state was not received":            {func(h *History, _ *Final) { h.Received = slices.Delete(h.Received, 1, 2) }, "P6: device 0 of user 1 did not receive"},
+		"an unnecessary reset":                {func(h *History, _ *Final) { h.Resets = []Reset{{User: 2}} }, "P6: device 0 of user 2 received a reset"},
+		"a user received no event":            {func(h *History, _ *Final) { h.Received = h.Received[:3] }, "P6: user 4 received no event"},
+		"published before the commit":         {func(h *History, _ *Final) { h.Received[3].Rev = 2 }, "P3: user 4 received that order 14"},
+		"published another state":             {func(h *History, _ *Final) { h.Received[3].State = shop.Expired }, "P3: user 4 received that order 14"},
+		"published to another user":           {func(h *History, _ *Final) { h.Received[3].User = 5 }, "P3: user 5 received order 14"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, f := run()
 			c.corrupt(&h, &f)
 			found := Check(h, f)
-			as := func(v Violation) bool { return strings.HasPrefix(v.String(), c.want) }
-			if c.want == "" && len(found) > 0 || c.want != "" && !slices.ContainsFunc(found, as) {
+			matches := func(v Violation) bool { return strings.HasPrefix(v.String(), c.want) }
+			if c.want == "" && len(found) > 0 || c.want != "" && !slices.ContainsFunc(found, matches) {
 				t.Errorf("want prefix %q, got violations %v", c.want, found)
 			}
 		})
 	}
 }
 
-// loseRefund: order 11 was paid and refunded; only Redis still has the refund.
+// loseRefund makes order 11 paid and refunded, and only Redis still has the refund.
 func loseRefund(f *Final) {
 	f.Rows[0].Reason = shop.ReasonRecovered
 	f.Sales[0].Units[0].Qty = 1

@@ -4,7 +4,7 @@ import (
 	"stampede/app/shop"
 )
 
-// sales: the stock equation and the limits hold in each store, and both stores agree.
+// sales checks that the stock equation and the limits hold in each store, and that both stores agree.
 func (c *check) sales() {
 	for i := range c.final.Sales {
 		s := &c.final.Sales[i]
@@ -23,7 +23,7 @@ func (c *check) balance(s *Sale, side string, n Side) {
 	}
 }
 
-// agreement: at rest both stores have the same free and held units, and all tickets are settled.
+// agreement checks that at rest both stores have the same free and held units, and that all tickets are settled.
 func (c *check) agreement(s *Sale) {
 	if s.Done != s.Tickets {
 		c.fail("I4", "sale %s: %d tickets, %d done at rest, want the same", s.ID, s.Tickets, s.Done)
@@ -37,7 +37,7 @@ func (c *check) agreement(s *Sale) {
 	}
 	var units int64
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.open() {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.hasHold() {
 			units += r.Qty
 		}
 	}
@@ -47,9 +47,9 @@ func (c *check) agreement(s *Sale) {
 	}
 }
 
-// buyers: no buyer exceeds the limit, and Redis and the rows count the same units. One exception: an order was paid and
-// refunded, and a promoted database has lost both. The order is then cancelled, its units are written off, and Redis
-// continues to count them for the buyer, as after any refund.
+// buyers checks that no buyer exceeds the limit, and that Redis and the rows count the same units. One exception: an
+// order was paid and refunded, and a promoted database has lost the payment and the refund. The order is then
+// cancelled, its units are written off, and Redis continues to count them for the buyer, as after any refund.
 func (c *check) buyers(s *Sale) {
 	units, recovered := make(map[shop.ID]int64), make(map[shop.ID]int64)
 	writtenOff := s.Database.Withdrawn
@@ -58,7 +58,7 @@ func (c *check) buyers(s *Sale) {
 		if r.Sale != s.ID {
 			continue
 		}
-		if !r.holds() {
+		if !r.keepsUnits() {
 			if r.Reason == shop.ReasonRecovered {
 				recovered[r.User] += r.Qty
 			}
@@ -85,24 +85,24 @@ func (c *check) buyers(s *Sale) {
 	}
 }
 
-// holds: every hold has an open row, and every open row has a hold.
+// holds checks that every hold belongs to an order that needs one, and that every such order has a hold.
 func (c *check) holds(s *Sale) {
 	held := make(map[shop.ID]bool, len(s.Holds))
 	for _, h := range s.Holds {
 		held[h.Order] = true
 		row := c.byID[h.Order]
-		if row == nil || !row.open() || row.Qty != h.Qty {
+		if row == nil || !row.hasHold() || row.Qty != h.Qty {
 			c.fail("I3", "Redis holds %d units for order %s, which is %s", h.Qty, h.Order, stateOf(row))
 		}
 	}
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.open() && !held[r.ID] {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.hasHold() && !held[r.ID] {
 			c.fail("I3", "order %s is %s and has no hold in Redis", r.ID, r.State)
 		}
 	}
 }
 
-// groups: at rest, XINFO reports no lag and no pending entries.
+// groups checks that at rest XINFO reports no lag and no pending entries.
 func (c *check) groups() {
 	for _, g := range c.final.Groups {
 		if g.Lag != 0 || g.Pending != 0 {

@@ -161,7 +161,7 @@ func (w *world) requireGuestAccepted(host, other *node) {
 	defer func() { _ = resp.Body.Close() }()
 	var guest struct{ Access string }
 	w.must(json.NewDecoder(resp.Body).Decode(&guest))
-	p := &phone{who: &buyer{world: w, token: guest.Access}}
+	p := &phone{buyer: &buyer{world: w, token: guest.Access}}
 	w.t.Cleanup(p.close)
 	if err := p.connect(other.addr); err != nil {
 		w.t.Errorf("a guest of %s at %s: %v", host.addr, other.addr, err)

@@ -121,7 +121,7 @@ func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, err
 }
 
 // xinfoDifference returns the difference between XINFO GROUPS and the stream (P7): lag and pending must equal the
-// counted entries. It returns "" without a difference.
+// counted entries. It returns "" if they agree.
 func (w *world) xinfoDifference(ctx context.Context, partition int) (difference string, err error) {
 	key := fmt.Sprintf("stampede:{%d}:orders", partition)
 	g, err := w.group(ctx, partition)

@@ -27,14 +27,14 @@ type Row struct {
 	Ended  shop.Millis     `json:"ended"` // time of expiry or cancellation; 0: neither
 }
 
-// holds reports whether the order keeps its units.
-func (r *Row) holds() bool {
+// keepsUnits reports whether the order keeps its units.
+func (r *Row) keepsUnits() bool {
 	o := shop.Order{State: r.State, CancelledAt: r.Ended}
 	return o.HoldsUnits()
 }
 
-// open reports whether Redis has a hold for the order: units of refunded orders are withdrawn.
-func (r *Row) open() bool { return r.holds() && r.State != shop.Refunded }
+// hasHold reports whether Redis must have a hold for the order. Units of refunded orders are withdrawn.
+func (r *Row) hasHold() bool { return r.keepsUnits() && r.State != shop.Refunded }
 
 // Sale is the state of one sale in both stores.
 type Sale struct {

@@ -180,7 +180,7 @@ const distributionTimeout = time.Minute
 func (f *fleet) chooseNode(p *phone) string {
 	candidates := f.with("api")
 	free := slices.DeleteFunc(slices.Clone(candidates), func(m *member) bool {
-		return slices.ContainsFunc(p.who.phones,
+		return slices.ContainsFunc(p.buyer.phones,
 			func(other *phone) bool { return other != p && other.connectedTo(m.addr) })
 	})
 	if len(free) > 0 {
@@ -189,14 +189,14 @@ func (f *fleet) chooseNode(p *phone) string {
 	if len(candidates) == 0 {
 		return ""
 	}
-	return candidates[p.who.rng.IntN(len(candidates))].addr
+	return candidates[p.buyer.rng.IntN(len(candidates))].addr
 }
 
 // connectedTo reports whether the phone has an open socket to the node.
 func (p *phone) connectedTo(addr string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.at == addr && p.conn != nil && p.conn.Err() == nil
+	return p.nodeAddr == addr && p.conn != nil && p.conn.Err() == nil
 }
 
 // enter connects each phone without an open socket to a node.

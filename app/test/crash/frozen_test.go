@@ -24,8 +24,8 @@ func (n *node) signal(s syscall.Signal) {
 	}
 }
 
-// I1, I4, I5, P7: a consumer stops in the middle of a batch, until another one claims and writes the batch; then the
-// first one continues. No change happens twice. While it is stopped, XINFO is correct.
+// I1, I4, I5, P7: a consumer stops in the middle of a batch. Another consumer claims and writes the batch; then the
+// first consumer continues. No change happens twice. While the first consumer is stopped, XINFO is correct.
 func TestFrozenConsumerRepeatsNoChange(t *testing.T) {
 	for i := range 4 {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
@@ -41,19 +41,19 @@ func TestFrozenConsumerRepeatsNoChange(t *testing.T) {
 			worker := w.start("STAMPEDE_ROLES=worker")
 			w.freezeHoldingBatch(worker)
 			w.awaitXinfoMatch()
-			lost := w.uncommitted()
+			uncommitted := w.uncommitted()
 			other := w.start()
 			w.awaitWritten()
 			worker.thaw()
 			w.reconnectAll(other)
-			w.awaitRest(other, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(other, fmt.Sprintf("%3d uncommitted", uncommitted))
 			worker.Kill()
 		})
 	}
 }
 
-// freezeHoldingBatch stops the worker while it has pending entries. The worker may finish them before the check; then
-// it continues, and more units are bought.
+// freezeHoldingBatch stops the worker while it has pending entries. The worker may finish these entries before the
+// check. Then the worker continues, and more units are bought.
 func (w *world) freezeHoldingBatch(worker *node) {
 	w.t.Helper()
 	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
@@ -86,7 +86,7 @@ func (w *world) awaitXinfoMatch() {
 	})
 }
 
-// I10: a node is frozen until the lease of its number has expired, another node gets that number, and the first one
+// I10: a node is frozen until the lease of its number has expired, another node gets that number, and the first node
 // continues. No id is minted twice.
 func TestFrozenNodePastLeaseRepeatsNoID(t *testing.T) {
 	t.Parallel()

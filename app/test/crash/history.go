@@ -10,14 +10,14 @@ type History struct {
 	Ops      []Op       `json:"ops"`
 	Received []Received `json:"heard"`
 	Resets   []Reset    `json:"resets"`
-	// Replaced is set when the database lost commits: every device then gets a reset.
+	// Replaced is set if the database has lost commits. Every device then gets a reset.
 	Replaced bool `json:"replaced,omitempty"`
 }
 
 // Outcome is the result of an op from the buyer's view.
 type Outcome string
 
-// The outcomes. Unknown follows a lost socket or busy: the op may have been carried out.
+// The outcomes. Unknown means a lost socket or a busy reply: the server may have performed the op.
 const (
 	OK      Outcome = "ok"
 	Refused Outcome = "refused"
@@ -53,7 +53,7 @@ type Op struct {
 // Via is the source of a received state.
 type Via string
 
-// The sources. ByOrders counts like the others: a client reads the orders after a reset.
+// The sources. ByOrders is a full source, because a client reads the orders after a reset.
 const (
 	ByEvent  Via = "event"
 	ByMissed Via = "missed"

@@ -79,7 +79,7 @@ func newRNG(name string) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(*seedFlag), h.Sum64()))
 }
 
-// createFolder creates the folder for the logs of a run. It is kept if the run fails.
+// createFolder creates the folder for the logs of a run. The folder is kept if the run fails.
 func createFolder(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(*keepFlag, strings.NewReplacer("/", "_", " ", "-").Replace(t.Name()))

@@ -16,7 +16,7 @@ type memory struct {
 	accepted int // accepted buys
 }
 
-func (m *memory) op(op Op) {
+func (m *memory) addOp(op Op) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.history.Ops = append(m.history.Ops, op)
@@ -25,13 +25,13 @@ func (m *memory) op(op Op) {
 	}
 }
 
-func (m *memory) onFrame(h Received) {
+func (m *memory) addReceived(h Received) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.history.Received = append(m.history.Received, h)
 }
 
-func (m *memory) reset(r Reset) {
+func (m *memory) addReset(r Reset) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.history.Resets = append(m.history.Resets, r)

@@ -12,8 +12,9 @@ import (
 )
 
 // P1–P6, I1, I10, I11: a shop of five API nodes, three workers and two sweepers sells while nodes are killed, frozen,
-// stopped and added. The order depends on the seed. Each buyer has two or three phones on different nodes. Each phone
-// receives the final state of each order. The partitions are evenly distributed again after each change.
+// stopped and added. The order of these changes depends on the seed. Each buyer has two or three phones on different
+// nodes. Each phone receives the final state of each order. The partitions are evenly distributed again after each
+// change.
 func TestNodeChangesLoseNoOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +48,7 @@ func (w *world) morePhones() {
 	w.t.Helper()
 	for i, b := range w.people {
 		for len(b.phones) < 2 || i%3 == 0 && len(b.phones) < 3 {
-			p := &phone{who: b, number: len(b.phones)}
+			p := &phone{buyer: b, number: len(b.phones)}
 			b.phones = append(b.phones, p)
 			w.t.Cleanup(p.close)
 		}
@@ -64,8 +65,8 @@ func (f *fleet) awaitResumed(what string) (elapsed time.Duration) {
 	return elapsed
 }
 
-// one returns a running node of a role that has at least two running nodes.
-func (f *fleet) one() *member {
+// randomNode returns a running node of a role that has at least two running nodes.
+func (f *fleet) randomNode() *member {
 	f.w.t.Helper()
 	for {
 		role := []string{"api", "api", "worker", "sweeper"}[f.w.rng.IntN(4)]
@@ -75,9 +76,9 @@ func (f *fleet) one() *member {
 	}
 }
 
-// killOne kills a node and waits until the others have taken over before it adds a replacement.
+// killOne kills a node, waits until the other nodes have taken over its work, and adds a replacement.
 func (f *fleet) killOne() (string, *member) {
-	m := f.one()
+	m := f.randomNode()
 	m.Kill()
 	f.remove(m)
 	f.awaitResumed("killed: " + m.roles)
@@ -86,7 +87,7 @@ func (f *fleet) killOne() (string, *member) {
 }
 
 func (f *fleet) freezeOne() (string, *member) {
-	m := f.one()
+	m := f.randomNode()
 	f.freeze(m)
 	if m.roles == "worker" {
 		f.awaitClaimed(m)
@@ -95,13 +96,13 @@ func (f *fleet) freezeOne() (string, *member) {
 }
 
 func (f *fleet) addOne() (string, *member) {
-	role := f.one().roles
+	role := f.randomNode().roles
 	f.add(role)
 	return "added: " + role, nil
 }
 
 func (f *fleet) stopOne() (string, *member) {
-	m := f.one()
+	m := f.randomNode()
 	f.stop(m)
 	return "stopped: " + m.roles, nil
 }

@@ -31,7 +31,7 @@ type operation struct {
 	missing func(n *node) string
 }
 
-// dieDuringOperation: an operation runs while buyers buy, and the node dies without a response. The next life completes
+// dieDuringOperation runs an operation while buyers buy, and the node dies without a response. The next node completes
 // the operation on its own. A repeat under the same key gets the response and has no second effect.
 func dieDuringOperation(t *testing.T, flow, point string) {
 	w := newWorld(t)
@@ -45,8 +45,8 @@ func dieDuringOperation(t *testing.T, flow, point string) {
 	tr := w.trade(behaviour{cancelPercent: 25})
 	w.awaitAccepted(5)
 	d := w.operation(flow)
-	ada, key := w.token(kit.NewID(), shop.Operator), "act-lost-"+flow
-	if status, response, err := w.call(victim, ada, key, d); err == nil {
+	operatorToken, key := w.token(kit.NewID(), shop.Operator), "act-lost-"+flow
+	if status, response, err := w.call(victim, operatorToken, key, d); err == nil {
 		t.Fatalf("got a response from a node that should have died: %d: %s", status, response)
 	}
 	victim.waitDeath(point)
@@ -57,11 +57,11 @@ func dieDuringOperation(t *testing.T, flow, point string) {
 		missing := d.missing(next)
 		return missing == "", missing
 	})
-	w.repeatOperation(next, ada, key, d)
+	w.repeatOperation(next, operatorToken, key, d)
 	w.awaitRest(next, "")
 }
 
-// operation returns an operation of the flow. It applies to the bigger of the two sales.
+// operation returns an operation of the flow. Operations on a sale change the sale with more units.
 func (w *world) operation(flow string) operation {
 	w.t.Helper()
 	sale, err := w.store.Sale(kit.Context(w.t), w.sales[0].ID)
@@ -92,11 +92,11 @@ func (w *world) operation(flow string) operation {
 			return w.bannerProblem(n, "More at noon.")
 		}}
 	default:
-		who := kit.NewID()
-		body := map[string]any{"kind": "user", "value": who.String()}
+		user := kit.NewID()
+		body := map[string]any{"kind": "user", "value": user.String()}
 		return operation{http.MethodPost, "/api/v1/operator/blocks", body, func(n *node) string {
-			me := operation{http.MethodGet, "/api/v1/orders", nil, nil}
-			status, response, err := w.call(n, w.token(who, shop.Shopper), "", me)
+			readOrders := operation{http.MethodGet, "/api/v1/orders", nil, nil}
+			status, response, err := w.call(n, w.token(user, shop.Shopper), "", readOrders)
 			if status == http.StatusForbidden {
 				return ""
 			}
@@ -170,14 +170,14 @@ func (w *world) bannerProblem(n *node, text string) string {
 	return ""
 }
 
-// repeatOperation repeats the deed twice under its key. Both responses must be equal and must not add rows to the
-// journal. Another deed under the key must be rejected, and `stampede journal verify` must succeed.
-func (w *world) repeatOperation(n *node, who, key string, d operation) {
+// repeatOperation repeats the operation twice under its key. Both responses must be equal, and the repeats must not add
+// rows to the journal. Another operation under the key must be rejected, and `stampede journal verify` must succeed.
+func (w *world) repeatOperation(n *node, token, key string, d operation) {
 	w.t.Helper()
 	journalRows := w.count("SELECT COUNT(*) FROM journal")
 	var decided [2]string
 	for i := range decided {
-		status, response, err := w.call(n, who, key, d)
+		status, response, err := w.call(n, token, key, d)
 		if err != nil || status != http.StatusOK {
 			w.t.Fatalf("the repeated operation got %d %s %v, want 200", status, response, err)
 		}
@@ -192,12 +192,12 @@ func (w *world) repeatOperation(n *node, who, key string, d operation) {
 	other := operation{
 		http.MethodPost, "/api/v1/operator/notice", map[string]any{"level": "warning", "text": "Something else."}, nil,
 	}
-	if status, response, _ := w.call(n, who, key, other); status != http.StatusConflict ||
+	if status, response, _ := w.call(n, token, key, other); status != http.StatusConflict ||
 		!strings.Contains(string(response), string(shop.DuplicateKey)) {
 		w.t.Errorf("another operation under the same key got %d %s, want 409 duplicate_key", status, response)
 	}
 	cmd := exec.CommandContext(kit.Context(w.t), binary, "journal", "verify")
-	cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr, "STAMPEDE_TOKEN="+who)
+	cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr, "STAMPEDE_TOKEN="+token)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Errorf("stampede journal verify: %v\n%s", err, out)
 	}
@@ -225,7 +225,8 @@ func (w *world) token(user shop.ID, role shop.Role) string {
 	return token
 }
 
-// call sends a deed to a node. It fails without a response. key is the idempotency key of an operation, or "".
+// call sends an operation to a node. It returns an error if there is no response. key is the idempotency key of an
+// operation, or "".
 func (w *world) call(n *node, token, key string, d operation) (status int, response []byte, err error) {
 	w.t.Helper()
 	body, err := json.Marshal(d.body)

@@ -29,8 +29,8 @@ type payer struct {
 	order shop.ID
 }
 
-// dieDuringPayment: the program dies at a point of a payment flow. The next life completes the flow: the gateway keeps
-// exactly the right amount (P8).
+// dieDuringPayment kills the program at a point of a payment flow. The next node completes the flow, and the gateway
+// keeps exactly the right amount (P8).
 func dieDuringPayment(t *testing.T, flow, point string) {
 	window := 10 * time.Second // long enough to pay on a slow machine, short enough for orders that must expire
 	sim, settings := newGateway(t)
@@ -38,10 +38,10 @@ func dieDuringPayment(t *testing.T, flow, point string) {
 	sale := w.offer(1, 1, w.rng.IntN(partitions))
 	victim := w.start(w.crashAt(point, 1))
 	p := w.payer(sim)
-	p.order = p.buys(victim, &sale)
-	p.pays(victim, flow, func() {
+	p.order = p.buy(victim, &sale)
+	p.pay(victim, flow, func() {
 		if point == "late.after-refunding" { // another buyer gets the unit before the late payment
-			w.payer(sim).buys(victim, &sale)
+			w.payer(sim).buy(victim, &sale)
 		}
 	})
 	victim.waitDeath(point)
@@ -83,8 +83,8 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 	return &payer{w: w, sim: sim, token: token}
 }
 
-// buys buys one unit and waits until the order is pending.
-func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
+// buy buys one unit and waits until the order is pending.
+func (p *payer) buy(n *node, sale *shop.Sale) shop.ID {
 	p.w.t.Helper()
 	var receipt order.Receipt
 	kit.Eventually(p.w.t, settleTimeout, func() (bool, string) { // a returned unit has a short cooldown
@@ -98,8 +98,8 @@ func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 	return receipt.Order
 }
 
-// pays follows the flow until the node dies. Requests without a response are completed in the next life.
-func (p *payer) pays(n *node, flow string, beforeLate func()) {
+// pay follows the flow until the node dies. The next node completes requests that got no response.
+func (p *payer) pay(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
 	number := p.order.String()
 	var payment struct{ URL string }
@@ -109,7 +109,7 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	_, err := p.sim.Open(payment.URL)
 	p.w.must(err)
 	switch flow {
-	case "close": // the buyer opens the cashier and does not pay
+	case "close": // the buyer loads the payment page and does not pay
 	case "late":
 		p.awaitState(n, shop.Expired)
 		beforeLate()

@@ -13,18 +13,17 @@ import (
 	"stampede/realtime"
 )
 
-// described contains the messages of asyncapi.yaml.
-var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
+// asyncMessages returns the messages of asyncapi.yaml, parsed once.
+var asyncMessages = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
 // phone is one device of a buyer. It keeps its cursor across sockets, as the page does.
 type phone struct {
-	who    *buyer
+	buyer  *buyer
 	number int
 
 	mu          sync.Mutex
 	conn        *wsclient.Conn // the newest socket, open or closed; nil before the first one
-	published   bool           // whether it has ever received an event
-	at          string         // address of the node of line
+	nodeAddr    string         // address of the node of conn
 	bye         time.Time      // time of the last bye of the node; zero after the reconnect
 	reconnectAt time.Time      // earliest time of the reconnect
 }
@@ -38,17 +37,17 @@ func (p *phone) connect(addr string) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, wsclient.ErrFrame):
-			p.who.world.t.Error(err)
+			p.buyer.world.t.Error(err)
 		}
 		cursor = old.Cursor()
 	}
 	site := "http://" + addr
-	messages, err := described()
+	messages, err := asyncMessages()
 	if err != nil {
 		return err
 	}
-	dialer := wsclient.Dialer{Origin: site, OnFrame: p.onFrame, Seen: messages.Seen(p.who.world.t)}
-	s, err := dialer.Dial(p.who.world.t.Context(), site)
+	dialer := wsclient.Dialer{Origin: site, OnFrame: p.onFrame, Seen: messages.Seen(p.buyer.world.t)}
+	s, err := dialer.Dial(p.buyer.world.t.Context(), site)
 	if err != nil {
 		return err
 	}
@@ -58,16 +57,16 @@ func (p *phone) connect(addr string) error {
 	}
 	p.mu.Lock()
 	if p.number == 0 && !p.bye.IsZero() {
-		p.who.world.absences.add(time.Since(p.bye))
+		p.buyer.world.absences.add(time.Since(p.bye))
 	}
-	p.at, p.bye, p.reconnectAt = addr, time.Time{}, time.Time{}
+	p.nodeAddr, p.bye, p.reconnectAt = addr, time.Time{}, time.Time{}
 	p.mu.Unlock()
 	return nil
 }
 
-// sendHello sends hello. After the reply, the socket is the phone's line.
+// sendHello sends hello. After the reply, the socket is the phone's conn.
 func (p *phone) sendHello(s *wsclient.Conn, cursor string) error {
-	welcome, err := s.Hello(p.who.token, cursor)
+	welcome, err := s.Hello(p.buyer.token, cursor)
 	if err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func (p *phone) sendHello(s *wsclient.Conn, cursor string) error {
 	if !welcome.Reset {
 		return nil
 	}
-	p.who.world.memory.reset(Reset{User: p.who.id, Device: p.number})
+	p.buyer.world.memory.addReset(Reset{User: p.buyer.id, Device: p.number})
 	return p.readOrders(s)
 }
 
@@ -114,13 +113,8 @@ func (p *phone) onFrame(f *wsclient.Frame) {
 }
 
 func (p *phone) recordState(o *shop.Order, via Via, cursor string) {
-	if via != ByOrders {
-		p.mu.Lock()
-		p.published = true
-		p.mu.Unlock()
-	}
-	p.who.world.memory.onFrame(Received{
-		User: p.who.id, Device: p.number, Order: o.ID, State: o.State, Rev: o.Rev, Via: via, Cursor: cursor,
+	p.buyer.world.memory.addReceived(Received{
+		User: p.buyer.id, Device: p.number, Order: o.ID, State: o.State, Rev: o.Rev, Via: via, Cursor: cursor,
 	})
 }
 
@@ -136,8 +130,8 @@ func (p *phone) close() {
 	}
 }
 
-// seen reports the phone's cursor as seen.
-func (p *phone) seen() {
+// sendSeen sends the op `seen` with the phone's cursor.
+func (p *phone) sendSeen() {
 	s := p.socket()
 	if s == nil {
 		return
@@ -145,6 +139,6 @@ func (p *phone) seen() {
 	cursor := s.Cursor()
 	err := s.Seen(cursor)
 	if code := wsclient.CodeOf(err); code != "" && code != shop.RateLimited && code != shop.Busy {
-		p.who.world.t.Errorf("seen %q: %v", cursor, err)
+		p.buyer.world.t.Errorf("seen %q: %v", cursor, err)
 	}
 }

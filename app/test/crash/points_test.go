@@ -5,14 +5,16 @@ package crash
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"stampede/app/shop"
 	"stampede/app/test/faults"
 	"stampede/app/test/kit"
 )
 
 // P1–P8: the program dies at each crash point during buys, cancellations, expiries and operations of operators. The
-// next life completes all pending work.
+// next node completes all pending work.
 func TestDeathAtEachCrashPointLosesNoWork(t *testing.T) {
 	for _, point := range faults.Names() {
 		t.Run(point, func(t *testing.T) {
@@ -31,6 +33,8 @@ func TestDeathAtEachCrashPointLosesNoWork(t *testing.T) {
 				dieDuringOperation(t, flow, point)
 			case "ship", "receipt":
 				dieDuringShipping(t, flow, point)
+			case "address":
+				dieDuringAddressChange(t, point)
 			default:
 				dieDuringBuys(t, point)
 			}
@@ -47,8 +51,8 @@ func (w *world) twoSales() {
 	w.offer(12, 2, partition)
 }
 
-// passes returns the pass of a point that kills, from 1 to most. Earlier passes meet an empty shop, later ones waiting
-// orders.
+// passes returns the pass at which a point kills, a random number from 1 to most. At early passes the shop is empty; at
+// later passes orders wait.
 func (w *world) passes(most int) int { return 1 + w.rng.IntN(most) }
 
 func (w *world) crashAt(point string, pass int) string {
@@ -68,14 +72,53 @@ func dieDuringBuys(t *testing.T, point string) {
 	tr := w.trade(behaviour{cancelPercent: 25})
 	victim.waitDeath(point)
 	tr.end()
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 	next := w.start()
 	w.reconnectAll(next)
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }
 
-// dieDuringRecovery: a partition is recovered while its stream contains reservations without a row. Either Redis has
-// lost writes, or the database has lost the end of every order that was cancelled under its first hold.
+// dieDuringAddressChange kills the program while buyers set the addresses of orders. Confirmed addresses are kept.
+func dieDuringAddressChange(t *testing.T, point string) {
+	w := newWorld(t)
+	w.twoSales()
+	w.addBuyers(20)
+	settings := []string{w.crashAt(point, w.passes(4))}
+	if point == "address.after-insert" {
+		settings = append(settings, "STAMPEDE_ROLES=api") // a consumer would write the row of a reservation immediately
+	}
+	victim := w.start(settings...)
+	w.enter(victim)
+	address := shop.Address{Name: "Ada", Phone: "1", Text: "Home"}
+	var mu sync.Mutex
+	var confirmed []shop.ID
+	tr := w.trade(behaviour{cancelPercent: 10, after: func(b *buyer, op Op) {
+		if _, err := b.phones[0].socket().SetAddress(op.Order, address); err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			confirmed = append(confirmed, op.Order)
+		}
+	}})
+	victim.waitDeath(point)
+	tr.end()
+	uncommitted := w.uncommitted()
+	next := w.start()
+	w.reconnectAll(next)
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
+	rows, err := w.store.OrdersByID(kit.Context(t), confirmed)
+	w.must(err)
+	for _, o := range rows {
+		if o.Address == nil || *o.Address != address {
+			t.Errorf("order %s has the address %v, want the confirmed one", o.ID, o.Address)
+		}
+	}
+	if len(rows) != len(confirmed) {
+		t.Errorf("got %d rows of %d orders with a confirmed address", len(rows), len(confirmed))
+	}
+}
+
+// dieDuringRecovery kills a process that recovers a partition whose stream contains reservations without a row. Either
+// Redis has lost writes, or the database has lost the end of every order that was cancelled under its first hold.
 func dieDuringRecovery(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
@@ -88,7 +131,7 @@ func dieDuringRecovery(t *testing.T, point string) {
 	w.enter(reserver)
 	w.trade(behaviour{cancelPercent: 10, attempts: 5}).wait()
 	reserver.Kill()
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 
 	pass := 1
 	switch point {
@@ -111,10 +154,10 @@ func dieDuringRecovery(t *testing.T, point string) {
 	next := w.start()
 	w.reconnectAll(next)
 	w.trade(behaviour{attempts: 2}).wait()
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }
 
-// dieDuringWarmUp: the process dies while a sale is partly loaded.
+// dieDuringWarmUp kills the process while a sale is partly loaded.
 func dieDuringWarmUp(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()

@@ -17,7 +17,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// The kinds of replication. Buys wait for the replica of Redis only with replicated (STAMPEDE_REDIS_REPLICAS=1).
+// The kinds of replication. Buys wait for the replica of Redis only with the kind `replicated`
+// (STAMPEDE_REDIS_REPLICAS=1).
 const (
 	asynchronous, semiSync   = "asynchronous", "semi-sync"
 	unreplicated, replicated = "unreplicated", "replicated"
@@ -156,8 +157,8 @@ func (p *promotion) promote() {
 	}
 }
 
-// payOrAbandon decides the fate of a new order: its buyer only opens a payment, pays late, pays, or pays and requests a
-// refund.
+// payOrAbandon chooses at random how a new order continues: its buyer only opens a payment, pays late, pays, or pays
+// and requests a refund.
 func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	p.payLate()
 	p.retry(&p.refundPayers, func(who *payer) bool {
@@ -177,7 +178,7 @@ func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	if way == 2 {
 		p.enqueue(&p.latePayers, who)
 	} else if p.sim.Pay(op.Order.String()) == nil {
-		p.memory.op(Op{Kind: Pay, Order: op.Order, Outcome: OK})
+		p.memory.addOp(Op{Kind: Pay, Order: op.Order, Outcome: OK})
 		if way == 3 {
 			p.enqueue(&p.refundPayers, who)
 		}
@@ -194,7 +195,8 @@ func (p *promotion) enqueue(list *[]*payer, who ...*payer) {
 	*list = append(*list, who...)
 }
 
-// retry repeats an action for each payer of a list until it is done, and returns how many are left.
+// retry calls `done` for each payer of a list, removes the payers for which it returns true, and returns the number of
+// remaining payers.
 func (p *promotion) retry(list *[]*payer, done func(who *payer) bool) int {
 	p.mu.Lock()
 	left := *list
@@ -210,7 +212,7 @@ func (p *promotion) payLate() (left int) {
 		row, err := p.store.Order(p.t.Context(), who.order)
 		ended := err == nil && (row.State == shop.Expired || row.State == shop.Cancelled)
 		if ended && p.sim.PayLate(who.order.String()) == nil {
-			p.memory.op(Op{Kind: Pay, Order: who.order, Outcome: OK})
+			p.memory.addOp(Op{Kind: Pay, Order: who.order, Outcome: OK})
 		}
 		return ended
 	})

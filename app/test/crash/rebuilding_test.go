@@ -52,7 +52,7 @@ func TestRebuildWhileOrdersEndLosesNoData(t *testing.T) {
 	}
 }
 
-// P1, P8, I3: the same while orders are paid, refunded and paid late.
+// P1, P8, I3: a recovery like in TestRebuildWhileOrdersEndLosesNoData while orders are paid, refunded and paid late.
 func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
 	for point, pass := range recoveryPoints {
 		t.Run(pointName(point), func(t *testing.T) {
@@ -69,9 +69,9 @@ func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
 			payers := make([]*payer, len(flows))
 			for i, flow := range flows {
 				payers[i] = w.payer(sim)
-				payers[i].buys(n, &sale)
+				payers[i].buy(n, &sale)
 				if flow == "refund" {
-					payers[i].pays(n, "pay", nil)
+					payers[i].pay(n, "pay", nil)
 					payers[i].awaitState(n, shop.Paid)
 				}
 			}
@@ -81,7 +81,7 @@ func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
 					_ = payers[i].post(n, "/api/v1/orders/"+payers[i].order.String()+"/refund",
 						map[string]any{"reason": "too large"}, nil)
 				} else {
-					payers[i].pays(n, flow, nil)
+					payers[i].pay(n, flow, nil)
 				}
 			}
 			if point != "" {
@@ -98,8 +98,8 @@ func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
 }
 
 // recoveryPoints maps the crash points of a Redis recovery to the first pass after the start. At the start each
-// partition is recovered once, without a sale to restore. Points for missing rows are not included. "" means that no
-// node dies.
+// partition is recovered once, without a sale to restore. Points for missing rows are not included. The point "" means
+// that no node dies.
 var recoveryPoints = map[string]int{
 	"":                      0,
 	"recover.after-close":   partitions + 1,
@@ -124,8 +124,8 @@ func (w *world) losePartition(partition int) {
 	w.must(w.redis.Del(ctx, keys...).Err())
 }
 
-// requireNoCorrections requires that no node logged counters that differ from the sums of their holds: the scan would
-// have hidden the defect.
+// requireNoCorrections requires that no node logged counters that differ from the sums of their holds, because the
+// scan corrects such counters and hides the defect.
 func (w *world) requireNoCorrections() {
 	w.t.Helper()
 	logs, err := filepath.Glob(filepath.Join(w.folder, "node-*.log"))

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// manyBuyers buyers have 18,000 sockets, because every fifth one has two. The limit of a process is 20,000
-	// descriptors.
+	// manyBuyers is the number of buyers. They have 18,000 sockets, because every fifth buyer has two phones. The limit
+	// of a process is 20,000 descriptors.
 	manyBuyers = 15_000
 	// catchUpLimit limits the time from the restart of Redis until all buyers have the missed changes.
 	catchUpLimit = 5 * time.Second

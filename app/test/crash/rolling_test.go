@@ -54,7 +54,7 @@ func TestRollingRestartLosesNoOrder(t *testing.T) {
 	}
 }
 
-// restart stops a node and starts it again at the same address. It returns how long the stop took.
+// restart stops a node and starts it again at the same address. It returns the duration of the stop.
 func (f *fleet) restart(m *member) time.Duration {
 	f.w.t.Helper()
 	began := time.Now()

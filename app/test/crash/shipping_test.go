@@ -12,25 +12,25 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dieDuringShipping: the program dies while a paid order is shipped, or while its buyer confirms the receipt. The next
-// life publishes the event, and repeated requests succeed.
+// dieDuringShipping kills the program while a paid order is shipped, or while its buyer confirms the receipt. The next
+// node publishes the event, and repeated requests succeed.
 func dieDuringShipping(t *testing.T, flow, point string) {
 	sim, settings := newGateway(t)
 	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW=10s")...)
 	sale := w.offer(1, 1, w.rng.IntN(partitions))
 	victim := w.start(w.crashAt(point, 1))
 	p := w.payer(sim)
-	p.order = p.buys(victim, &sale)
-	p.pays(victim, flow, nil)
+	p.order = p.buy(victim, &sale)
+	p.pay(victim, flow, nil)
 	p.awaitState(victim, shop.Paid)
-	ada, key := w.token(kit.NewID(), shop.Operator), "act-shipped"
+	operatorToken, key := w.token(kit.NewID(), shop.Operator), "act-shipped"
 	parcel := operation{
 		http.MethodPost, "/api/v1/operator/orders/" + p.order.String() + "/ship",
 		map[string]any{"carrier": "SF", "tracking": "SF-1001"},
 		nil,
 	}
 	receipt := operation{http.MethodPost, "/api/v1/orders/" + p.order.String() + "/receipt", map[string]any{}, nil}
-	status, response, err := w.call(victim, ada, key, parcel)
+	status, response, err := w.call(victim, operatorToken, key, parcel)
 	last := shop.Shipped
 	if flow == "receipt" {
 		last = shop.Finished
@@ -54,7 +54,7 @@ func dieDuringShipping(t *testing.T, flow, point string) {
 			t.Errorf("the second confirmation of receipt got %d %s %v, want 200", status, response, err)
 		}
 	}
-	w.repeatOperation(next, ada, key, parcel)
+	w.repeatOperation(next, operatorToken, key, parcel)
 	w.audit()
 	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.nodesStarted, time.Since(w.began).Seconds())
 }

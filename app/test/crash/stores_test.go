@@ -29,9 +29,9 @@ func TestKilledRedisLosesNoReservation(t *testing.T) {
 			server.Kill()
 			tr.end()
 			server.Start()
-			lost := w.uncommitted()
-			if lost < backlog {
-				t.Errorf("%d confirmed reservations were uncommitted at the kill, want at least %d", lost, backlog)
+			uncommitted := w.uncommitted()
+			if uncommitted < backlog {
+				t.Errorf("%d confirmed reservations were uncommitted at the kill, want at least %d", uncommitted, backlog)
 			}
 			w.awaitXinfoMatch()
 			w.rewriteAOF()
@@ -39,11 +39,11 @@ func TestKilledRedisLosesNoReservation(t *testing.T) {
 			server.Start()
 			w.awaitXinfoMatch()
 			writer := w.start()
-			w.awaitRows(w.rng.IntN(lost))
+			w.awaitRows(w.rng.IntN(uncommitted))
 			server.Kill()
 			server.Start()
 			w.reconnectAll(writer)
-			w.awaitRest(writer, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(writer, fmt.Sprintf("%3d uncommitted", uncommitted))
 		})
 	}
 }
@@ -55,13 +55,13 @@ func (w *world) rewriteAOF() {
 	w.must(w.redis.BgRewriteAOF(ctx).Err())
 	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		info, err := w.redis.Info(ctx, "persistence").Result()
-		over := strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
-		return err == nil && over, fmt.Sprint("the AOF is being rewritten ", err)
+		finished := strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
+		return err == nil && finished, fmt.Sprint("the AOF is being rewritten ", err)
 	})
 }
 
-// P2: MariaDB is killed and stays down until 500 accepted reservations wait. It restarts with the same node or with
-// another one.
+// P2: MariaDB is killed and stays down until 500 accepted reservations wait. After its restart the same node or another
+// node continues.
 func TestKilledMariaDBLosesNoReservation(t *testing.T) {
 	for _, killNode := range []bool{false, true} {
 		t.Run(map[bool]string{false: "alone", true: "and-the-node"}[killNode], func(t *testing.T) {
@@ -81,13 +81,13 @@ func TestKilledMariaDBLosesNoReservation(t *testing.T) {
 				n.Kill()
 			}
 			tr.end()
-			lost := w.memory.acceptedCount() - before // all of them still wait
+			uncommitted := w.memory.acceptedCount() - before // all of them still wait
 			server.Start()
 			if killNode {
 				next = w.start()
 			}
 			w.reconnectAll(next)
-			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+			w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 		})
 	}
 }
@@ -96,7 +96,7 @@ func TestKilledMariaDBLosesNoReservation(t *testing.T) {
 // letter, all rows are written, and every deadline is later than the first possible write.
 func TestDatabaseOutageCreatesNoDeadLetter(t *testing.T) {
 	const minute = time.Minute
-	for name, outage := range map[string]func(t *testing.T, w *world, server *kit.MariaDBServer) (over func()){
+	for name, outage := range map[string]func(t *testing.T, w *world, server *kit.MariaDBServer) (endOutage func()){
 		"down": func(_ *testing.T, _ *world, server *kit.MariaDBServer) func() {
 			server.Kill()
 			return server.Start
@@ -134,22 +134,22 @@ func TestDatabaseOutageCreatesNoDeadLetter(t *testing.T) {
 			kit.Eventually(t, settleTimeout,
 				func() (bool, string) { return w.uncommitted() == 0, "some reservations are not written" })
 			before := w.memory.acceptedOrders()
-			over := outage(t, w, server)
+			endOutage := outage(t, w, server)
 			ends := time.NewTimer(minute)
 			w.trade(behaviour{attempts: 15}).wait()
 			<-ends.C
-			over()
+			endOutage()
 			// All of them still wait. A count in the database would race with the first commit.
-			lost := slices.DeleteFunc(w.memory.acceptedOrders(),
+			uncommitted := slices.DeleteFunc(w.memory.acceptedOrders(),
 				func(id shop.ID) bool { return slices.Contains(before, id) })
-			if len(lost) < backlog {
-				t.Errorf("%d reservations waited for the database, want at least %d", len(lost), backlog)
+			if len(uncommitted) < backlog {
+				t.Errorf("%d reservations waited for the database, want at least %d", len(uncommitted), backlog)
 			}
 			now, err := w.redis.Time(kit.Context(t)).Result()
 			w.must(err)
 			w.reconnectAll(n)
-			w.awaitRest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
-			w.requireTimeToPay(lost, shop.MillisOf(now))
+			w.awaitRest(n, fmt.Sprintf("%3d uncommitted", len(uncommitted)))
+			w.requireTimeToPay(uncommitted, shop.MillisOf(now))
 		})
 	}
 }

@@ -13,23 +13,23 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P5, I3: ten thousand orders have the same deadline, and a sweeper dies in the middle of them while another node
-// sweeps, too. Every unit returns exactly once. Units of later deadlines return within a second.
+// P1, P5, I3: ten thousand orders have the same deadline. A sweeper dies while it processes them, and another node also
+// sweeps. Every unit returns exactly once. Units of later deadlines return within a second.
 func TestKilledSweeperReturnsUnitsOnce(t *testing.T) {
 	for _, point := range []string{"expire.after-commit", "expire.after-return", "expire.before-drop"} {
 		t.Run(point, func(t *testing.T) {
 			// Below a hundred orders per buyer in total: a client that misses more gets a reset.
-			const buyers, each = 125, 80
+			const buyers, perBuyer = 125, 80
 			w := newWorld(t, "STAMPEDE_PAY_WINDOW=10m")
-			w.offer(3*buyers*each, 3*each, w.rng.IntN(partitions))
+			w.offer(3*buyers*perBuyer, 3*perBuyer, w.rng.IntN(partitions))
 			w.addBuyers(buyers)
 			victim := w.start(w.crashAt(point, 2+w.rng.IntN(7)))
 			other := w.start("STAMPEDE_ROLES=sweeper")
 			w.enter(victim)
-			w.trade(behaviour{attempts: each}).wait()
+			w.trade(behaviour{attempts: perBuyer}).wait()
 			w.awaitWritten()
-			if n := w.count("SELECT COUNT(*) FROM orders"); n != buyers*each {
-				t.Fatalf("%d orders, want %d", n, buyers*each)
+			if n := w.count("SELECT COUNT(*) FROM orders"); n != buyers*perBuyer {
+				t.Fatalf("%d orders, want %d", n, buyers*perBuyer)
 			}
 			other.freeze() // otherwise it could finish before the victim reaches the point
 			w.setDeadline(2 * time.Second)
@@ -72,7 +72,7 @@ func (w *world) awaitAllFree() shop.Millis {
 	return w.redisTime()
 }
 
-// setDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and returns it.
+// setDeadline moves all pending orders to one deadline, in the rows and in the delay queues. It returns the deadline.
 func (w *world) setDeadline(in time.Duration) shop.Millis {
 	w.t.Helper()
 	ctx := kit.Context(w.t)

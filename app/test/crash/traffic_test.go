@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// behaviour configure the behaviour of buyers; with the zero value they only buy.
+// behaviour configures buyers. With the zero value, buyers only buy.
 type behaviour struct {
 	cancelPercent int // percentage of accepted buys that are cancelled immediately
 	attempts      int // maximum number of buys with new keys per buyer; 0: until the socket ends
@@ -75,17 +75,17 @@ func (b *buyer) trade(h behaviour, stop <-chan struct{}) {
 	}
 }
 
-// closeOtherPhones closes all phones except the first one until the next connect. The first one sends seen, which must
-// not affect the others.
+// closeOtherPhones closes all phones except the first one until the next connect. The first phone sends the op `seen`,
+// which must not affect the other phones.
 func (b *buyer) closeOtherPhones() {
 	for _, other := range b.phones[1:] {
 		other.close()
 	}
-	b.phones[0].seen()
+	b.phones[0].sendSeen()
 }
 
-// retry repeats buys with an unknown outcome until it is known; one in ten is abandoned. After an error the rest stays
-// for the next retry.
+// retry repeats buys with an unknown outcome until their outcome is known. It abandons one buy in ten. After an error
+// the remaining buys stay for the next retry.
 func (b *buyer) retry() error {
 	for len(b.unknownBuys) > 0 {
 		op := b.unknownBuys[0]
@@ -100,7 +100,7 @@ func (b *buyer) retry() error {
 	return nil
 }
 
-// retryUntilSuccess repeats do until it succeeds, for at most healing.
+// retryUntilSuccess repeats `do` until it succeeds, for at most settleTimeout.
 func retryUntilSuccess(do func() error) error {
 	deadline := time.NewTimer(settleTimeout)
 	defer deadline.Stop()
@@ -119,7 +119,7 @@ func retryUntilSuccess(do func() error) error {
 	}
 }
 
-// forAllBuyers runs do for all buyers, at most 16 at a time.
+// forAllBuyers runs `do` for all buyers, at most 16 at a time.
 func (w *world) forAllBuyers(what string, do func(b *buyer) error) {
 	w.t.Helper()
 	var all sync.WaitGroup
@@ -169,6 +169,6 @@ func (w *world) awaitAccepted(n int) {
 	w.t.Helper()
 	kit.Eventually(w.t, settleTimeout, func() (bool, string) {
 		got := w.memory.acceptedCount()
-		return got >= n, fmt.Sprintf("%d buys have a reply, want %d", got, n)
+		return got >= n, fmt.Sprintf("%d buys are accepted, want %d", got, n)
 	})
 }

@@ -48,14 +48,14 @@ func (n *node) waitFrozen(point string) {
 	})
 }
 
-// soldMeanwhile: Redis keeps its data, and the node continues late.
+// soldMeanwhile sells on a second node while Redis keeps its data. Then the frozen node continues.
 func soldMeanwhile(w *world, warming *node) *node {
 	next := w.sellOnSecondNode()
 	warming.thaw()
 	return next
 }
 
-// soldThenEmptied: the node continues just after Redis has lost the sales of the other node.
+// soldThenEmptied sells on a second node and empties Redis. The frozen node continues immediately afterwards.
 func soldThenEmptied(w *world, warming *node) *node {
 	next := w.sellOnSecondNode()
 	w.emptyRedis()
@@ -63,7 +63,7 @@ func soldThenEmptied(w *world, warming *node) *node {
 	return next
 }
 
-// rebuiltBeforeThaw: the loss was detected and repaired before the node continues.
+// rebuiltBeforeThaw is like soldThenEmptied, but the nodes repair the loss before the frozen node continues.
 func rebuiltBeforeThaw(w *world, warming *node) *node {
 	next := w.sellOnSecondNode()
 	w.emptyRedis()
@@ -75,7 +75,7 @@ func rebuiltBeforeThaw(w *world, warming *node) *node {
 	return next
 }
 
-// emptiedThenSold: Redis loses its data before another node has loaded the sale.
+// emptiedThenSold empties Redis before a second node loads the sale. Then the frozen node continues.
 func emptiedThenSold(w *world, warming *node) *node {
 	w.emptyRedis()
 	next := w.sellOnSecondNode()

@@ -15,14 +15,14 @@ import (
 // wires are the proxies between a node and its stores.
 type wires struct{ redis, mysql *kit.Proxy }
 
-// fault disturbs the wires of a node while buyers buy. hadEffect reports whether it has had an effect.
+// fault disturbs the wires of a node while buyers buy. hadEffect reports whether the fault has had an effect.
 type fault struct {
 	begin     func(t *testing.T, w wires)
 	hadEffect func(w wires, m *memory) bool
 }
 
-// dropReplies drops the replies to the next ten requests that contain the pattern: the requests are carried out, but
-// the node receives no reply.
+// dropReplies drops the replies to the next ten requests that contain the pattern: the server executes the requests,
+// but the node receives no reply.
 func dropReplies(wire func(wires) *kit.Proxy, pattern func(t *testing.T) string) fault {
 	return fault{
 		begin:     func(t *testing.T, w wires) { wire(w).DropReplies(pattern(t), 10) },
@@ -47,8 +47,8 @@ func disturb(begin func(w wires)) fault {
 func toRedis(w wires) *kit.Proxy { return w.redis }
 func toMySQL(w wires) *kit.Proxy { return w.mysql }
 
-// scriptName returns the SHA of a script as in EVALSHA.
-func scriptName(name string) func(t *testing.T) string {
+// scriptSHA returns the SHA of a script, as EVALSHA contains it.
+func scriptSHA(name string) func(t *testing.T) string {
 	return func(t *testing.T) string {
 		t.Helper()
 		sha := streams.ScriptSHA(name)
@@ -67,10 +67,10 @@ func literal(pattern string) func(*testing.T) string {
 // are lost; wires are cut, stalled and slow. Each fault is tested alone and with a kill of the node.
 func TestLostRepliesLoseNoOrder(t *testing.T) {
 	faults := map[string]func() fault{
-		"reserve":       func() fault { return dropReplies(toRedis, scriptName("reserve")) },
+		"reserve":       func() fault { return dropReplies(toRedis, scriptSHA("reserve")) },
 		"commit":        func() fault { return dropReplies(toMySQL, literal("commit")) },
-		"xack":          func() fault { return dropReplies(toRedis, scriptName("finish")) },
-		"return":        func() fault { return dropReplies(toRedis, scriptName("return")) },
+		"xack":          func() fault { return dropReplies(toRedis, scriptSHA("finish")) },
+		"return":        func() fault { return dropReplies(toRedis, scriptSHA("return")) },
 		"redis cut":     func() fault { return disturb(func(w wires) { w.redis.Cut() }) },
 		"redis stalled": func() fault { return disturb(func(w wires) { w.redis.Stall() }) },
 		"redis slow":    func() fault { return disturb(func(w wires) { w.redis.Delay(150 * time.Millisecond) }) },
@@ -103,7 +103,7 @@ func sellDuringFault(t *testing.T, f fault, kill bool) {
 		return f.hadEffect(wire, &w.memory), fmt.Sprintf("the fault had no effect; Redis lost %d replies, MySQL %d",
 			wire.redis.Dropped(), wire.mysql.Dropped())
 	})
-	lost := w.uncommitted()
+	uncommitted := w.uncommitted()
 	next := n
 	if kill {
 		n.Kill()
@@ -115,5 +115,5 @@ func sellDuringFault(t *testing.T, f fault, kill bool) {
 		tr.end()
 	}
 	w.reconnectAll(next)
-	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", lost))
+	w.awaitRest(next, fmt.Sprintf("%3d uncommitted", uncommitted))
 }

@@ -30,9 +30,9 @@ const (
 	abuseFor     = 2 * time.Second
 	abuseClients = 32
 	abuseRounds  = 3
-	maxRounds    = 9 // in total, if the limit is exceeded: other load may have slowed the first three
+	maxRounds    = 9 // number of rounds if the first three exceed the limit, because other load may have slowed them
 	shoppers     = 8
-	// maxSlowdown limits the ratio of two p99 values. A p99 below noticed counts as noticed.
+	// maxSlowdown limits the ratio of two p99 values. A p99 below minP99 counts as minP99.
 	maxSlowdown = 3
 	minP99      = 20 * time.Millisecond
 )
@@ -42,7 +42,7 @@ const (
 type abuse struct {
 	name     string
 	nginx    bool // through nginx with 1024 connections, 250 per address; rejected connections last 1 s
-	connects bool // each request opens a connection; so do the cheap requests of the comparison
+	connects bool // whether each request, also of the comparison, opens a connection
 	open     func(c *abuseClient) func(ctx context.Context) error
 }
 
@@ -157,7 +157,7 @@ func (c *abuseClient) bodyRequests(method, path string, body func() string) func
 	return func(ctx context.Context) error { return errOf(c.requestWithBody(ctx, method, path, c.access, body())) }
 }
 
-// rawConnections opens connections, sends text, and keeps them open.
+// rawConnections opens connections and sends text. The connections stay open until the round ends.
 func (c *abuseClient) rawConnections(text string) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		var conn net.Conn
@@ -174,7 +174,7 @@ func (c *abuseClient) rawConnections(text string) func(context.Context) error {
 	}
 }
 
-// connect opens a socket with the token and keeps it open.
+// connect opens a socket with the token. The socket stays open until the round ends.
 func (c *abuseClient) connect(token string) (*wsclient.Conn, error) {
 	dialer := wsclient.Dialer{Origin: c.page(), TLS: c.tls.Clone(), From: dialFrom(c.from).LocalAddr}
 	conn, err := dialer.Dial(c.ctx, c.page())
@@ -236,9 +236,9 @@ func longPolls(c *abuseClient) func(context.Context) error {
 	}
 }
 
-// While one address abuses the shop, shoppers at other addresses log in, watch, buy and read orders. The comparison is
-// the same number of GET /api/v1/time from that address. For each op, the median over the rounds of the ratio of the
-// two p99 values must be below three.
+// While one address abuses the shop, shoppers at other addresses log in, watch, buy and read orders. For
+// comparison, the same address sends the same number of GET /api/v1/time. For each op, the median over the rounds of
+// the ratio of the two p99 values must be below three.
 func TestShoppersAreServedDuringAbuse(t *testing.T) {
 	for _, a := range abuseKinds {
 		t.Run(a.name, func(t *testing.T) {
@@ -253,29 +253,30 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 			mails := filepath.Join(data, "mail")
 			email := s.becomeAccount(n, mails, "")
 			access := n.logIn(s.becomeAccount(n, mails, ""), accountPassword).Access
-			w := way{addr: n.addr}
+			w := route{addr: n.addr}
 			if a.nginx {
 				proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
 					"worker_connections 32768", "worker_connections 1024",
 					"limit_conn stampede_connections 8000", "limit_conn stampede_connections 250")
-				w = way{proxy.Addr, proxy.TLS}
+				w = route{proxy.Addr, proxy.TLS}
 			}
 			client := abuseClient{testShop: s, sales: sales, access: access}
 			cheap := abuse{connects: a.connects, open: func(c *abuseClient) func(context.Context) error {
 				c.client.Transport.(*http.Transport).DisableKeepAlives = a.connects
 				return c.getRequests("/api/v1/time")
 			}}
-			bad, good := make(map[string][]time.Duration), make(map[string][]time.Duration)
+			abuseP99, baselineP99 := make(map[string][]time.Duration), make(map[string][]time.Duration)
 			ratios := make(map[string][]float64)
 			var sent, cheapRequests int64
 			slow := func(op string) bool { return median(ratios[op]) >= maxSlowdown }
 			for round, rounds := 1, abuseRounds; round <= rounds; round++ {
 				took, requests := w.measureShoppers(client, a, email, abuseRate)
 				rate := int(float64(requests)/abuseFor.Seconds() + 0.5)
-				baseline, quick := w.measureShoppers(client, cheap, email, rate)
-				sent, cheapRequests = sent+requests, cheapRequests+quick
+				baseline, cheapCount := w.measureShoppers(client, cheap, email, rate)
+				sent, cheapRequests = sent+requests, cheapRequests+cheapCount
 				for _, op := range ops {
-					bad[op], good[op] = append(bad[op], took[op]), append(good[op], baseline[op])
+					abuseP99[op] = append(abuseP99[op], took[op])
+					baselineP99[op] = append(baselineP99[op], baseline[op])
 					ratios[op] = append(ratios[op], float64(max(took[op], minP99))/float64(max(baseline[op], minP99)))
 				}
 				if round == abuseRounds && slices.ContainsFunc(ops, slow) {
@@ -285,11 +286,11 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 			line := fmt.Sprintf("%s, %d requests; compared with %d cheap requests:", a.name, sent, cheapRequests)
 			for _, op := range ops {
 				ratio := median(ratios[op])
-				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(bad[op]).Milliseconds(),
-					median(good[op]).Milliseconds(), ratio)
+				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(abuseP99[op]).Milliseconds(),
+					median(baselineP99[op]).Milliseconds(), ratio)
 				if slow(op) {
-					t.Errorf("%s is %.1f times slower than with the same number of cheap requests: p99 %v, %v", op, ratio, bad[op],
-						good[op])
+					t.Errorf("%s is %.1f times slower than with the same number of cheap requests: p99 %v, %v", op, ratio, abuseP99[op],
+						baselineP99[op])
 				}
 			}
 			t.Log(line)
@@ -304,14 +305,14 @@ func median[T float64 | time.Duration](all []T) T {
 
 // measureShoppers runs the shoppers while the abuser sends. It returns the p99 of their ops and the number of the
 // abuser's requests.
-func (w way) measureShoppers(
+func (w route) measureShoppers(
 	client abuseClient, a abuse, email string, rate int,
 ) (p99 map[string]time.Duration, requests int64) {
 	t := client.testShop.t
 	t.Helper()
 	people := make([]*wsclient.Conn, shoppers)
 	for i := range people {
-		people[i] = w.visit(t, fmt.Sprintf("127.8.0.%d", i+1)).openWithHello(t, token(t, kit.NewID()))
+		people[i] = w.newVisitor(t, fmt.Sprintf("127.8.0.%d", i+1)).openWithHello(t, token(t, kit.NewID()))
 		defer people[i].Close()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), abuseFor)
@@ -321,7 +322,7 @@ func (w way) measureShoppers(
 	began, pause := time.Now(), time.Second/time.Duration(max(1, rate))
 	for i := range abuseClients {
 		c := client
-		c.visitor, c.ctx, c.number = (&flood{way: w, from: abuser}).visitor(), ctx, i
+		c.visitor, c.ctx, c.number = (&flood{route: w, from: abuser}).visitor(), ctx, i
 		c.visitor.t = t
 		send := a.open(&c)
 		all.Go(func() {
@@ -342,7 +343,7 @@ func (w way) measureShoppers(
 	}
 	all.Go(func() { // slower than the rate of password hashes, each from a new address
 		for i := 0; ctx.Err() == nil; i++ {
-			v := w.visit(t, fmt.Sprintf("127.8.1.%d", i+1))
+			v := w.newVisitor(t, fmt.Sprintf("127.8.1.%d", i+1))
 			took.measure("login", func() error { return client.testShop.login(v, email) })
 			_ = sleep(ctx, 400)
 		}

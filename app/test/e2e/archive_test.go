@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archiveSale changes a sale to one that closed long ago and moves its orders to the archive.
+// archiveSale sets the closing time of a sale to the distant past and moves its orders to the archive.
 func (s *testShop) archiveSale(sale shop.Sale, orders int) {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
@@ -110,7 +110,7 @@ func TestArchivedOrdersStayReadable(t *testing.T) {
 	before := views()
 	s.archiveSale(sale, 2)
 	if now := views(); now != before {
-		t.Errorf("in the archive:\n%s\nbefore:\n%s", now, before)
+		t.Errorf("views of archived orders: got\n%s\nwant\n%s", now, before)
 	}
 
 	stranger := token(t, kit.NewID())
@@ -183,7 +183,7 @@ func (s *testShop) dropArchive(n *node, who, operator string, sale shop.Sale, al
 	}
 	for _, id := range all {
 		one, service := "/api/v1/orders/"+id.String(), "/api/v1/operator/orders"
-		for _, ask := range []struct {
+		for _, call := range []struct {
 			request func(path, token string, body any) (int, []byte)
 			path    string
 			token   string
@@ -198,9 +198,9 @@ func (s *testShop) dropArchive(n *node, who, operator string, sale shop.Sale, al
 			{n.post, service + "/" + id.String() + "/ship", operator, map[string]any{"carrier": "SF", "tracking": "SF1"}},
 		} {
 			var failure struct{ Error shop.Error }
-			n.expect(http.StatusNotFound, &failure, ask.request, ask.path, ask.token, ask.body)
+			n.expect(http.StatusNotFound, &failure, call.request, call.path, call.token, call.body)
 			if failure.Error.Code != shop.NotFound || failure.Error.Message == "" {
-				s.t.Errorf("%s: %+v", ask.path, failure.Error)
+				s.t.Errorf("%s: %+v", call.path, failure.Error)
 			}
 		}
 		var found struct{ Orders []shop.Order }

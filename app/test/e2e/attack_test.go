@@ -37,7 +37,7 @@ func (s *testShop) runAttack(n *node, a attempt) attack.Result {
 	o.Sale = s.add(sale)
 	o.Address, o.For = n.addr, time.Minute
 	o.Token = func() string { return token(s.t, kit.NewID()) }
-	o.Read = s.readPicture
+	o.SolveCaptcha = s.readPicture
 	r, err := attack.Run(s.t.Context(), a.attacker, o)
 	s.must(err)
 	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts blocked; "+
@@ -59,7 +59,7 @@ func (s *testShop) runAttack(n *node, a attempt) attack.Result {
 
 // TestAttackersGetFewUnits: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or
 // flood requests get less than 1 % of the units if the sale requires a pass or work. An attacker who does the work gets
-// at most its share of the work.
+// at most the share of units that equals the share of the work.
 func TestAttackersGetFewUnits(t *testing.T) {
 	t.Parallel()
 	both := []shop.Challenge{shop.ChallengePass, shop.ChallengeWork}

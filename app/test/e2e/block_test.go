@@ -14,11 +14,11 @@ import (
 )
 
 // applyLimit limits the time until all nodes apply a change of the block list. A busy machine may exceed it, so the
-// quicker of two attempts per kind of block counts.
+// test uses the faster of two attempts for each kind of block.
 const applyLimit = time.Second
 
 // A blocked user, address or network loses its open sockets on two nodes within a second. Its requests and handshakes
-// are rejected; others are not affected. Everything works again after the block is removed.
+// are rejected; other users are not affected. Requests and sockets work again after the block is removed.
 func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
@@ -36,10 +36,10 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 			var blockedConns, otherConns []*wsclient.Conn
 			for _, n := range nodes {
 				blockedConns = append(blockedConns,
-					(way{addr: n.addr}).visit(t, c.from).openWithHello(t, token(t, eve)))
-				otherConns = append(otherConns, (way{addr: n.addr}).visit(t, "127.0.0.1").openWithHello(t, token(t, ada)))
+					(route{addr: n.addr}).newVisitor(t, c.from).openWithHello(t, token(t, eve)))
+				otherConns = append(otherConns, (route{addr: n.addr}).newVisitor(t, "127.0.0.1").openWithHello(t, token(t, ada)))
 			}
-			out, code := nodes[0].in(t).run("block", "add", c.name, c.value, "--reason", "a test", "--json")
+			out, code := nodes[0].withTest(t).run("block", "add", c.name, c.value, "--reason", "a test", "--json")
 			var b store.Block
 			if err := json.Unmarshal([]byte(out), &b); err != nil || code != 0 {
 				t.Fatalf("block add exits %d, %v:\n%s", code, err, out)
@@ -59,7 +59,7 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 			t.Logf("the last socket was closed after %v", waited)
 			delays[c.what] = append(delays[c.what], waited)
 			for i, n := range nodes {
-				v := (way{addr: n.addr}).visit(t, c.from)
+				v := (route{addr: n.addr}).newVisitor(t, c.from)
 				if a, err := v.request(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve)); err == nil &&
 					a.code != http.StatusForbidden {
 					t.Errorf("the orders of the blocked user: got %d %s, want 403", a.code, a.text)
@@ -68,11 +68,11 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 					t.Errorf("the socket of another user failed: %v", err)
 				}
 			}
-			if out, code := nodes[0].in(t).run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
+			if out, code := nodes[0].withTest(t).run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
 				t.Fatalf("block remove exits %d:\n%s", code, out)
 			}
 			for _, n := range nodes {
-				v := (way{addr: n.addr}).visit(t, c.from)
+				v := (route{addr: n.addr}).newVisitor(t, c.from)
 				kit.Eventually(t, waitTimeout, func() (bool, string) {
 					a, err := v.request(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve))
 					return err == nil && a.code == http.StatusOK, "the user is still blocked"
@@ -83,7 +83,7 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 	}
 	for what, waited := range delays {
 		if slices.Min(waited) > applyLimit {
-			t.Errorf("%s: the last socket was closed after %v, want %v at least once", what, waited, applyLimit)
+			t.Errorf("%s: the last socket was closed after %v, want at most %v in one of the attempts", what, waited, applyLimit)
 		}
 	}
 }

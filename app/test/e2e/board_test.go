@@ -10,16 +10,17 @@ import (
 	"stampede/app/test/kit"
 )
 
-// awaitBoard waits until a board on the socket satisfies `is`; why is the reason if it does not. It checks each board
-// that arrives from now on, or the newest of several.
-func (c *client) awaitBoard(is func(b *board.Board) (ok bool, why string)) (found board.Board) {
+// awaitBoard waits until `condition` returns true for a board that the socket receives from now on. If several boards
+// have arrived since the last check, it checks only the newest. `condition` also returns the reason if it returns
+// false.
+func (c *client) awaitBoard(condition func(b *board.Board) (ok bool, why string)) (found board.Board) {
 	c.t.Helper()
 	c.board.Store(nil)
 	why := "received no board"
 	kit.Eventually(c.t, waitTimeout, func() (ok bool, _ string) {
 		if e := c.board.Swap(nil); e != nil {
 			found = e.Board
-			ok, why = is(&found)
+			ok, why = condition(&found)
 		}
 		return ok, why
 	})
@@ -88,8 +89,8 @@ func TestBoardShowsBothNodes(t *testing.T) {
 
 	server.Kill()
 	watcher.awaitBoard(func(live *board.Board) (bool, string) {
-		is := slices.ContainsFunc(live.Alarms,
+		unreachable := slices.ContainsFunc(live.Alarms,
 			func(a board.Alarm) bool { return a.Name == board.AlarmRedisUnreachable })
-		return is && len(live.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", live.Alarms, live.Nodes)
+		return unreachable && len(live.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", live.Alarms, live.Nodes)
 	})
 }

@@ -27,10 +27,10 @@ type client struct {
 	board   atomic.Pointer[wsclient.BoardEvent] // newest board event
 }
 
-// described returns the frame descriptions in asyncapi.yaml, parsed once. The tests check the frames of their sockets
-// against them. In a crowd, one of crowdChecked sockets is checked: checking all frames takes more CPU time than the
-// server under test.
-var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
+// asyncMessages returns the frame descriptions in asyncapi.yaml, parsed once. The tests check the frames of their
+// sockets against these descriptions. In a crowd, one of crowdChecked sockets is checked, because a check of all frames
+// takes more CPU time than the server under test.
+var asyncMessages = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
 // dial opens a socket and sends nothing.
 func dial(t *testing.T, n *node) *client {
@@ -45,7 +45,7 @@ func dial(t *testing.T, n *node) *client {
 func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 	c := &client{t: t, ticks: make(map[shop.ID]wsclient.TickLine)}
 	shopURL := "http://" + n.addr
-	messages, err := described()
+	messages, err := asyncMessages()
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // P1, P3, P4 on a Redis Cluster: two nodes sell four sales on three primaries to the same crowd. Each client repeats
-// its buy once. Each sale sells exactly its units, and each buyer receives the order event on the socket.
+// each buy once. Each sale sells exactly its units, and each buyer receives the order event on the socket.
 func TestClusterSellsExactlyItsUnits(t *testing.T) {
 	t.Parallel()
 	const buyers, units, saleCount = 120, 20, 4

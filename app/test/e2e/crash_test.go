@@ -43,7 +43,7 @@ func TestKillUnderLoadLosesNoAcknowledgedBuy(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(waitTimeout):
-		t.Error("too few buys have a reply")
+		t.Errorf("fewer than %d buys have a reply after %v", enoughBuys, waitTimeout)
 	}
 	n.Kill()
 	all.Wait()
@@ -89,7 +89,7 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	s.must(err)
 	s.awaitDrained(sale)
 	if code := first.stop(); code != 0 {
-		t.Fatalf("exit code %d", code)
+		t.Fatalf("exit code %d after SIGTERM, want 0", code)
 	}
 	s.must(s.redis.FlushDB(kit.Context(t)).Err())
 

@@ -14,9 +14,9 @@ import (
 )
 
 // I8, P1, P4: a replica that lacks the newest reservations is promoted under load. Buyers whose orders have rows buy
-// again at once, on a node that saw their orders and on a new node that did not. Their buys let seq catch up before any
-// node compares it. No buyer gets a second order. Acknowledged reservations without a row are counted and reported, and
-// selling continues.
+// again at once, on a node that saw their orders and on a new node that did not. Their buys let the `seq` of Redis
+// catch up before any node compares it with the `seq` that it has seen. No buyer gets a second order. Acknowledged
+// reservations without a row are counted and reported, and selling continues.
 func TestPromotedReplicaAllowsNoSecondOrder(t *testing.T) {
 	t.Parallel()
 	const buyerCount, unwritten = 20, 5
@@ -33,7 +33,7 @@ func TestPromotedReplicaAllowsNoSecondOrder(t *testing.T) {
 	lost := s.buyers(a, sale, buyerCount)
 	s.awaitDrained(sale)
 	if code := worker.stop(); code != 0 {
-		t.Fatalf("exit code %d", code)
+		t.Fatalf("exit code %d after SIGTERM, want 0", code)
 	}
 	s.buyers(a, sale, unwritten)
 	promoted := plainRedis(t, replica.URL)
@@ -69,7 +69,7 @@ func TestPromotedReplicaAllowsNoSecondOrder(t *testing.T) {
 			})
 		}
 	}
-	buyAgain(a, lost) // they receive limit_reached
+	buyAgain(a, lost) // these buyers receive limit_reached
 	replica.Promote()
 	wire.Redirect(replica.URL)
 	master.Kill()
@@ -137,7 +137,7 @@ func TestRestartedRedisIsNotRecovered(t *testing.T) {
 	s := openShop(t, server.URL, kit.MySQL(t))
 	sale := s.open(100, 1)
 	n := s.start()
-	before := strings.Count(n.Text(), "partition recovered") // the first start recovers all
+	before := strings.Count(n.Text(), "partition recovered") // the first start recovers all partitions
 	s.buyers(n, sale, 5)
 	server.Kill()
 	server.Start()
@@ -199,7 +199,7 @@ func loginWithRetries(t *testing.T, n *node, user shop.ID) *client {
 			c.Close()
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("user %s cannot enter: %v", user, err)
+			t.Errorf("user %s cannot log in: %v", user, err)
 			return c
 		}
 	}

@@ -33,7 +33,8 @@ var gatewayFaults = []map[string]any{
 	{"kind": "slow", "times": 2, "delay_ms": 1500},
 }
 
-// payer is one buyer with one order and the fault that strikes it. Its shop and node report failures to its own test.
+// payer is one buyer with one order and the fault that strikes this order. The shop and the node of a payer report
+// failures to the subtest of this payer.
 type payer struct {
 	*testShop
 	*node
@@ -64,25 +65,26 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	}
 	sale := s.open(int64(2*len(states)*len(gatewayFaults)), 1)
 	n := s.start()
-	var again sync.Map
-	var all sync.WaitGroup // not t.Parallel: all wait most of the time, some for a minute
+	var payers sync.Map    // payer → final state
+	var all sync.WaitGroup // not t.Parallel: all subtests wait most of the time, some for a minute
 	for _, state := range states {
 		for _, fault := range gatewayFaults {
 			all.Go(func() {
 				t.Run(fmt.Sprintf("%s/%s", state.name, fault["kind"]), func(t *testing.T) {
 					p := &payer{
-						testShop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault,
+						testShop: s.withTest(t), node: n.withTest(t), g: g, t: t,
+						who: token(t, kit.NewID()), fault: fault,
 					}
 					p.openPayment(sale)
 					state.applyFault(p)
 					p.requireLedgerMatch(p.awaitFinalState(state.finalState))
-					again.Store(p, state.finalState)
+					payers.Store(p, state.finalState)
 				})
 			})
 		}
 	}
 	all.Wait()
-	again.Range(func(p, finalState any) bool { // later faults and retries have changed nothing
+	payers.Range(func(p, finalState any) bool { // later faults and retries have changed nothing
 		payer := p.(*payer)
 		payer.testShop.t, payer.node.t, payer.t = t, t, t
 		payer.requireLedgerMatch(payer.awaitFinalState(finalState.(shop.OrderState)))
@@ -92,7 +94,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	s.audit(sale)
 }
 
-// openPayment buys, opens the payment and visits the cashier.
+// openPayment buys, opens the payment and loads the payment page of the gateway.
 func (p *payer) openPayment(sale shop.Sale) {
 	p.t.Helper()
 	p.order = p.buyPending(sale, p.who, 1)
@@ -100,7 +102,7 @@ func (p *payer) openPayment(sale shop.Sale) {
 	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who,
 		map[string]any{"via": "page"})
 	if code, _ := p.request(http.MethodGet, payment.URL, "", nil); code != http.StatusOK {
-		p.t.Fatalf("the cashier page returned %d, want 200", code)
+		p.t.Fatalf("the payment page returned %d, want 200", code)
 	}
 }
 
@@ -219,6 +221,6 @@ func (p *payer) requireLedgerMatch(o shop.Order) {
 		}
 	}
 	if found != 1 {
-		p.t.Errorf("got %d trades of order %s, want at most 1", found, o.ID)
+		p.t.Errorf("got %d trades of order %s, want 1", found, o.ID)
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"stampede/app/wsclient"
 )
 
-// flood is one machine behind a shared address. It buys with a few accounts and sends requests with a forged token, as
-// fast as responses arrive, until ctx ends.
+// flood is one machine behind a shared address. It buys with a few accounts and sends requests with a forged token. It
+// sends the next request as soon as a response arrives, until ctx ends.
 type flood struct {
-	way  way
-	from string
-	sale shop.ID
+	route route
+	from  string
+	sale  shop.ID
 
-	// buy attempts, and those rejected as rate_limited. Listings and handshakes are not counted: their limits per
-	// address admit thousands at once.
+	// sent counts buy attempts, limited those that were rejected as rate_limited. Listings and handshakes are not
+	// counted, because their limits per address admit thousands at once.
 	sent, limited atomic.Int64
 	accepted      atomic.Int64 // accepted buys
 }
@@ -43,8 +43,8 @@ func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
 
 // visitor returns a client that keeps its connections open and does not check responses.
 func (f *flood) visitor() *visitor {
-	base := &http.Transport{TLSClientConfig: f.way.tls.Clone(), DialContext: dialFrom(f.from).DialContext}
-	return &visitor{way: f.way, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: base}}
+	base := &http.Transport{TLSClientConfig: f.route.tls.Clone(), DialContext: dialFrom(f.from).DialContext}
+	return &visitor{route: f.route, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: base}}
 }
 
 // repeatRequest repeats the same request over a connection that stays open, until ctx ends.
@@ -113,7 +113,7 @@ func TestBuyersBuyDuringFloodFromTheirAddress(t *testing.T) {
 	sale := s.open(people+100, 1)
 	n := startShipped(t, s.settings...)
 	proxied := behindNginx(t, n)
-	f := &flood{way: proxied, from: "127.0.0.20", sale: sale.ID}
+	f := &flood{route: proxied, from: "127.0.0.20", sale: sale.ID}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); f.run(ctx, t, accounts) }()
@@ -144,7 +144,7 @@ func TestStrictLimitsApplyToSocketsAndHTTP(t *testing.T) {
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_WINDOW=1m")
 	sale := s.open(100, 1)
 	n := startShipped(t, s.settings...)
-	v := (way{addr: n.addr}).visit(t, "127.0.0.30")
+	v := (route{addr: n.addr}).newVisitor(t, "127.0.0.30")
 	var user string
 	var a httpResult
 	kit.Eventually(t, waitTimeout, func() (bool, string) {

@@ -39,15 +39,15 @@ func startGateway(t *testing.T) *gateway {
 	return g
 }
 
-// in returns the gateway for a subtest, which fails by itself.
-func (g *gateway) in(t *testing.T) *gateway {
+// withTest returns the gateway for a subtest, which reports its own failures.
+func (g *gateway) withTest(t *testing.T) *gateway {
 	own := *g
 	own.t = t
 	return &own
 }
 
-// payAtCashier visits the payment URL of the shop and pays.
-func (g *gateway) payAtCashier(url string, placed shop.ID) {
+// payAtGateway loads the payment URL of the shop and pays.
+func (g *gateway) payAtGateway(url string, placed shop.ID) {
 	g.t.Helper()
 	for _, step := range []struct{ method, url string }{
 		{http.MethodGet, url}, {http.MethodPost, g.base + "/admin/trades/" + placed.String() + "/pay"},

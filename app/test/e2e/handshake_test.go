@@ -24,7 +24,7 @@ func TestEarlyFramesStayOnTheirConnection(t *testing.T) {
 	n := newShop(t, "STAMPEDE_MAX_CONNS_PER_IP=1000", "STAMPEDE_HANDSHAKE_RATE=0").start()
 	const sockets, ops = 150, 4
 	for name, offered := range map[string]string{
-		"moved": wsclient.Subprotocol, "too long": wsclient.Subprotocol + ", " + strings.Repeat("x", 600),
+		"moved handshake": wsclient.Subprotocol, "too long handshake": wsclient.Subprotocol + ", " + strings.Repeat("x", 600),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g sync.WaitGroup
@@ -62,15 +62,15 @@ func sendWithHandshake(addr, offered string, number, ops int) error {
 		return fmt.Errorf("the handshake got %s", resp.Status)
 	}
 	for n, t0 := number, 0; n < number+ops; n++ {
-		var published struct {
+		var reply struct {
 			ID int
 			OK struct{ T0 int }
 		}
 		_, text, err := wsclient.ReadFrame(r)
 		if err == nil {
-			err = json.Unmarshal(text, &published)
+			err = json.Unmarshal(text, &reply)
 		}
-		if err != nil || published.ID != n || published.OK.T0 != t0 {
+		if err != nil || reply.ID != n || reply.OK.T0 != t0 {
 			return fmt.Errorf("request %d got %s, %v", n, text, err)
 		}
 		t0 = n + 1

@@ -36,8 +36,8 @@ func (s *testShop) hiddenSale(n *node, units int64, guests int) (store.SaleRecor
 	return sale, added.Tokens
 }
 
-// entered opens a socket with the token and waits until the node shows the sale.
-func entered(t *testing.T, n *node, token string, sale shop.ID) *client {
+// watchSale opens a socket with the token and waits until the node shows the sale.
+func watchSale(t *testing.T, n *node, token string, sale shop.ID) *client {
 	t.Helper()
 	c := dial(t, n)
 	if _, err := c.Hello(token, ""); err != nil {
@@ -63,7 +63,7 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 	sale, tokens := s.hiddenSale(n, 10, 2)
 	id, slot, operator := sale.ID.String(), sale.Slot.ID.String(), operatorToken(t)
 
-	guest := entered(t, n, tokens[0], sale.ID)
+	guest := watchSale(t, n, tokens[0], sale.ID)
 	receipt, err := guest.BuyUntilKnown(sale.ID, 1, "hidden-buy-1")
 	s.must(err)
 	kit.Eventually(t, waitTimeout, func() (bool, string) {

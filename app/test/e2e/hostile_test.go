@@ -57,15 +57,15 @@ func TestUserTextIsReturnedUnchanged(t *testing.T) {
 	operator, user := operatorToken(t), kit.NewID()
 	who := token(t, user)
 	c, _ := login(t, n, user, "")
-	var all sync.WaitGroup // not t.Parallel: they all wait most of the time
+	var all sync.WaitGroup // not t.Parallel: all subtests wait most of the time
 	for i := range hostileTexts {
 		all.Go(func() {
 			t.Run(fmt.Sprintf("text %d", i), func(t *testing.T) {
-				n.in(t).sellProduct(g.in(t), c, sales[i], who, operator)
+				n.withTest(t).sellProduct(g.withTest(t), c, sales[i], who, operator)
 			})
 		})
 	}
-	all.Go(func() { t.Run("searches", func(t *testing.T) { n.in(t).sendSearches(who, operator) }) })
+	all.Go(func() { t.Run("searches", func(t *testing.T) { n.withTest(t).sendSearches(who, operator) }) })
 	all.Wait()
 	if t.Failed() {
 		return
@@ -83,7 +83,8 @@ func TestUserTextIsReturnedUnchanged(t *testing.T) {
 	}
 }
 
-// sellProduct shows and sells a product of offerNamed and declines its refund; c is a socket of the buyer.
+// sellProduct checks that a product of offerNamed is shown, sells it and declines its refund. c is a socket of the
+// buyer.
 func (n *node) sellProduct(g *gateway, c *client, sale shop.Sale, who, operator string) {
 	n.t.Helper()
 	text := sale.Product.Name

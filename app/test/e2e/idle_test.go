@@ -20,16 +20,16 @@ import (
 // rejected, and a shopper at another address buys. Each socket takes one descriptor of this process and one of the
 // node. With a limit of 20,000 descriptors the test holds 16,000 sockets.
 func TestIdleSocketsDoNotBlockOtherAddresses(t *testing.T) {
-	const each, atOnce = 4000, 64
+	const perAddress, atOnce = 4000, 64
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		t.Fatal(err)
 	}
-	addresses := int(min(5, (files.Max-2000)/each))
+	addresses := int(min(5, (files.Max-2000)/perAddress))
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
 	sale := s.open(10, 1)
 	n := startShipped(t, s.settings...)
-	w := way{addr: n.addr}
+	w := route{addr: n.addr}
 	hold := func(from string) error {
 		conn, err := dialFrom(from).Dial("tcp", n.addr)
 		if err != nil {
@@ -51,7 +51,7 @@ func TestIdleSocketsDoNotBlockOtherAddresses(t *testing.T) {
 	var next atomic.Int64
 	for range atOnce {
 		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < addresses*each; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < addresses*perAddress; i = int(next.Add(1)) - 1 {
 				if err := hold(fmt.Sprintf("127.9.1.%d", 1+i%addresses)); err != nil {
 					t.Errorf("socket %d: %v", i, err)
 					return
@@ -60,13 +60,13 @@ func TestIdleSocketsDoNotBlockOtherAddresses(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d idle sockets of %d addresses after %v", addresses*each, addresses, time.Since(began).Round(time.Second))
+	t.Logf("%d idle sockets of %d addresses after %v", addresses*perAddress, addresses, time.Since(began).Round(time.Second))
 	for i := range addresses {
 		if hold(fmt.Sprintf("127.9.1.%d", 1+i)) == nil {
-			t.Errorf("address %d has more than %d sockets", i+1, each)
+			t.Errorf("address %d has more than %d sockets", i+1, perAddress)
 		}
 	}
 	began = time.Now()
-	s.must(w.visit(t, "127.9.2.1").shop(kit.Context(t), sale.ID, "beside-idle-sockets"))
+	s.must(w.newVisitor(t, "127.9.2.1").shop(kit.Context(t), sale.ID, "beside-idle-sockets"))
 	t.Logf("a shopper entered and bought within %v", time.Since(began).Round(time.Millisecond))
 }

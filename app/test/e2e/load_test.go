@@ -39,7 +39,7 @@ func TestEveryLoadScenarioPassesItsChecks(t *testing.T) {
 			return
 		}
 		if duration >= 8*time.Second {
-			t.Fatalf("a scenario did no operation within %v: %+v", duration, results)
+			t.Fatalf("a scenario completed no op within %v: %+v", duration, results)
 		}
 	}
 }

@@ -20,14 +20,14 @@ type logLine struct {
 	Order, Sale, Entry string
 }
 
-// logLines returns the log lines for which `is` returns true.
-func (n *node) logLines(is func(l *logLine) bool) (found []logLine) {
+// logLines returns the log lines for which matches returns true.
+func (n *node) logLines(matches func(l *logLine) bool) (found []logLine) {
 	for text := range strings.Lines(n.Text()) {
 		var l logLine
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			n.t.Fatalf("a log line is not JSON: %s", text)
 		}
-		if is(&l) {
+		if matches(&l) {
 			found = append(found, l)
 		}
 	}
@@ -73,7 +73,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 			"via": "page", "reason": "too bright",
 		})
 		if status < http.StatusInternalServerError {
-			t.Errorf("%s without a database: %d", act, status)
+			t.Errorf("%s without a database got %d, want at least 500", act, status)
 		}
 	}
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
@@ -93,7 +93,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	}
 	server.Start()
 
-	for what, is := range map[string]func(l *logLine) bool{
+	for what, matches := range map[string]func(l *logLine) bool{
 		"pay on a socket":    func(l *logLine) bool { return l.Op == "pay" && l.Order == receipt.Order.String() },
 		"refund on a socket": func(l *logLine) bool { return l.Op == "refund" && l.Order == receipt.Order.String() },
 		"buy on a socket":    func(l *logLine) bool { return l.Op == "buy" && l.Sale == sale.ID.String() && l.Order != "" },
@@ -107,7 +107,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 			return strings.HasSuffix(l.Path, "/buy") && l.Sale == sale.ID.String() && l.Order != ""
 		},
 	} {
-		found := n.logLines(is)
+		found := n.logLines(matches)
 		if len(found) == 0 {
 			t.Errorf("no log line has the ids of %s", what)
 			continue

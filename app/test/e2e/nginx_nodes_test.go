@@ -18,8 +18,8 @@ func TestNginxUsesBothNodesAndSurvivesADeath(t *testing.T) {
 	s.open(10, 1)
 	a, b := s.start(), s.start()
 	proxy := kit.StartNginx(t, shippedSite, a.addr+","+b.addr)
-	w, ctx := way{proxy.Addr, proxy.TLS}, kit.Context(t)
-	v := w.visit(t, "127.0.0.40")
+	w, ctx := route{proxy.Addr, proxy.TLS}, kit.Context(t)
+	v := w.newVisitor(t, "127.0.0.40")
 
 	const sockets = 20
 	for range sockets {
@@ -60,26 +60,26 @@ func TestNginxUsesBothNodesAndSurvivesADeath(t *testing.T) {
 // nginx accepts TLS 1.2 and newer. With 1.2 it accepts only AEAD ciphers with forward secrecy.
 func TestNginxAcceptsOnlyStrongTLS(t *testing.T) {
 	t.Parallel()
-	w := way{}
+	w := route{}
 	proxy := kit.StartNginx(t, shippedSite, "127.0.0.1:1")
 	w.addr, w.tls = proxy.Addr, proxy.TLS
 	for name, c := range map[string]struct {
-		version uint16
-		suites  []uint16
-		taken   bool
+		version  uint16
+		suites   []uint16
+		accepted bool
 	}{
-		"1.0":                  {version: tls.VersionTLS10},
-		"1.1":                  {version: tls.VersionTLS11},
-		"1.2":                  {version: tls.VersionTLS12, taken: true},
-		"1.2 with CBC":         {version: tls.VersionTLS12, suites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}},
-		"1.2 with a plain RSA": {version: tls.VersionTLS12, suites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
-		"1.3":                  {version: tls.VersionTLS13, taken: true},
+		"1.0":                       {version: tls.VersionTLS10},
+		"1.1":                       {version: tls.VersionTLS11},
+		"1.2":                       {version: tls.VersionTLS12, accepted: true},
+		"1.2 with CBC":              {version: tls.VersionTLS12, suites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}},
+		"1.2 with RSA key exchange": {version: tls.VersionTLS12, suites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+		"1.3":                       {version: tls.VersionTLS13, accepted: true},
 	} {
 		config := w.tls.Clone()
 		config.MinVersion, config.MaxVersion, config.CipherSuites = c.version, c.version, c.suites
 		conn, err := tls.Dial("tcp", w.addr, config)
-		if (err == nil) != c.taken {
-			t.Errorf("TLS %s: %v", name, err)
+		if (err == nil) != c.accepted {
+			t.Errorf("TLS %s: got %v, want accepted %v", name, err, c.accepted)
 		}
 		if err == nil {
 			conn.Close()

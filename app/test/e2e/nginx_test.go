@@ -20,11 +20,11 @@ const (
 	nginxAddress = "STAMPEDE_TRUSTED_PROXIES=127.0.0.1"
 )
 
-// behindNginx returns the way to a node through nginx with the shipped site file.
-func behindNginx(t *testing.T, n *node, changes ...string) way {
+// behindNginx returns the route to a node through nginx with the shipped site file.
+func behindNginx(t *testing.T, n *node, changes ...string) route {
 	t.Helper()
 	proxy := kit.StartNginx(t, shippedSite, n.addr, changes...)
-	return way{proxy.Addr, proxy.TLS}
+	return route{proxy.Addr, proxy.TLS}
 }
 
 // 200 people behind one address arrive at the opening of a sale. Each becomes a guest, opens a socket, watches and buys
@@ -34,7 +34,7 @@ func TestBuyersBehindOneAddressBuyInTime(t *testing.T) {
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
 	sale := s.open(2000, 1)
 	n := startShipped(t, s.settings...)
-	direct, proxied := way{addr: n.addr}, behindNginx(t, n)
+	direct, proxied := route{addr: n.addr}, behindNginx(t, n)
 	direct.crowd(t, 200, "127.0.0.2", sale.ID, 10*time.Second)
 	proxied.crowd(t, 200, "127.0.0.3", sale.ID, 10*time.Second)
 	direct.crowd(t, 400, "127.0.0.4", sale.ID, 20*time.Second)
@@ -53,7 +53,7 @@ func TestLimitsBehindNginxApplyPerClientAddress(t *testing.T) {
 	const guest = "/api/v1/auth/guest"
 	login := func(from string, headers ...string) httpResult {
 		t.Helper()
-		a, err := w.visit(t, from).request(ctx, http.MethodPost, guest, "", headers...)
+		a, err := w.newVisitor(t, from).request(ctx, http.MethodPost, guest, "", headers...)
 		s.must(err)
 		return a
 	}
@@ -82,7 +82,7 @@ func TestLimitsBehindNginxApplyPerClientAddress(t *testing.T) {
 		}
 	})
 	t.Run("a page on its own port can open a socket", func(t *testing.T) {
-		v := w.visit(t, "127.0.0.13")
+		v := w.newVisitor(t, "127.0.0.13")
 		conn, a, err := v.socket(ctx, v.page())
 		if err != nil {
 			t.Fatalf("%v: %d %s", err, a.code, a.text)
@@ -95,7 +95,7 @@ func TestLimitsBehindNginxApplyPerClientAddress(t *testing.T) {
 		}
 	})
 	t.Run("the program rejects socket 201 of one address", func(t *testing.T) {
-		v := w.visit(t, "127.0.0.14")
+		v := w.newVisitor(t, "127.0.0.14")
 		for i := range 200 {
 			conn, a, err := v.socket(ctx, v.page())
 			if err != nil {
@@ -108,7 +108,7 @@ func TestLimitsBehindNginxApplyPerClientAddress(t *testing.T) {
 			a.failed.RetryMS <= 0 {
 			t.Errorf("socket 201: got %v, %d %s; want 429 with retry_ms", err, a.code, a.text)
 		}
-		other := w.visit(t, "127.0.0.15")
+		other := w.newVisitor(t, "127.0.0.15")
 		conn, a, err := other.socket(ctx, other.page())
 		if err != nil {
 			t.Fatalf("another address: %v: %d %s", err, a.code, a.text)
@@ -118,7 +118,8 @@ func TestLimitsBehindNginxApplyPerClientAddress(t *testing.T) {
 }
 
 // One address opens as many incomplete requests as nginx has connections. Another address is served: at once if bodies
-// are incomplete, because they count towards the connection limit of their address; after 10 s if headers are. All
+// are incomplete, because such requests count towards the connection limit of their address; after 10 s if headers are
+// incomplete. All
 // limits are those of the site file divided by 64.
 func TestIncompleteRequestsDoNotBlockOtherAddresses(t *testing.T) {
 	t.Parallel()
@@ -137,7 +138,7 @@ func TestIncompleteRequestsDoNotBlockOtherAddresses(t *testing.T) {
 			proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
 				"worker_connections 32768", "worker_connections 512",
 				"limit_conn stampede_connections 8000", "limit_conn stampede_connections 125")
-			w, ctx := way{proxy.Addr, proxy.TLS}, kit.Context(t)
+			w, ctx := route{proxy.Addr, proxy.TLS}, kit.Context(t)
 			attacker := tls.Dialer{NetDialer: dialFrom("127.0.0.50"), Config: w.tls}
 			attacker.NetDialer.Timeout = 2 * time.Second
 			opened := 0
@@ -152,7 +153,7 @@ func TestIncompleteRequestsDoNotBlockOtherAddresses(t *testing.T) {
 			}
 			began := time.Now()
 			kit.Eventually(t, c.within, func() (bool, string) {
-				v := w.visit(t, "127.0.0.51")
+				v := w.newVisitor(t, "127.0.0.51")
 				v.client.Timeout = 2 * time.Second
 				a, err := v.request(ctx, http.MethodGet, "/api/v1/time", "")
 				return err == nil && a.code == http.StatusOK, fmt.Sprintf("%d %s, %v", a.code, a.text, err)
@@ -181,10 +182,10 @@ func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
 		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x;a=b\r\n%s\r\n0\r\n\r\n", len(smuggled), smuggled),
 	} {
 		post := "POST /api/v1/auth/login HTTP/1.1\r\nHost: " + w.addr + "\r\n"
-		w.visit(t, "127.0.0.40").raw(post + request + smuggled)
+		w.newVisitor(t, "127.0.0.40").raw(post + request + smuggled)
 		for j := range 10 {
 			id := fmt.Sprintf("mine-%d-%d", i, j)
-			a, err := w.visit(t, "127.0.0.41").request(ctx, http.MethodGet, "/api/v1/time", "", "X-Request-Id", id)
+			a, err := w.newVisitor(t, "127.0.0.41").request(ctx, http.MethodGet, "/api/v1/time", "", "X-Request-Id", id)
 			s.must(err)
 			if a.code != http.StatusOK || a.header.Get("X-Request-Id") != id {
 				t.Errorf("after %q another client got %d %s for %s", request, a.code, a.text, id)
@@ -193,8 +194,8 @@ func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
 	}
 }
 
-// Rejections by nginx itself have the error format of the program. If a retry can succeed, they contain the time until
-// it.
+// Rejections by nginx itself have the error format of the program. If a retry can succeed, the response contains the
+// time until the retry.
 func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nginxAddress)
@@ -203,7 +204,7 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	w := behindNginx(t, n, "rate=2000r/s", "rate=1r/m", "burst=8000 nodelay", "burst=2 nodelay",
 		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 1")
 	ctx := kit.Context(t)
-	want := func(a httpResult, code int, wantCode shop.Code) {
+	requireRejection := func(a httpResult, code int, wantCode shop.Code) {
 		t.Helper()
 		retry, after := int64(2000), "2"
 		if wantCode == shop.BadRequest {
@@ -214,14 +215,14 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 			t.Errorf("got %d %s, %v; want %d, %s", a.code, a.text, a.header, code, wantCode)
 		}
 	}
-	v := w.visit(t, "127.0.0.17")
+	v := w.newVisitor(t, "127.0.0.17")
 	var last httpResult
 	for i := range 4 {
 		var err error
 		last, err = v.request(ctx, http.MethodGet, fmt.Sprintf("/api/v1/time?%d", i), "")
 		s.must(err)
 	}
-	want(last, http.StatusTooManyRequests, shop.RateLimited)
+	requireRejection(last, http.StatusTooManyRequests, shop.RateLimited)
 
 	conn, a, err := v.socket(ctx, v.page())
 	if err != nil {
@@ -232,7 +233,7 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 	if err == nil {
 		t.Fatal("the second socket was accepted, want 429")
 	}
-	want(a, http.StatusTooManyRequests, shop.RateLimited)
+	requireRejection(a, http.StatusTooManyRequests, shop.RateLimited)
 
 	long := strings.Repeat("a", 20_000)
 	for i, c := range []struct {
@@ -246,16 +247,16 @@ func TestNginxRejectsInTheErrorFormatOfTheProgram(t *testing.T) {
 		{"GET /api/v1/time HTTP/1.1\r\nHost: other\r\n", http.StatusBadRequest},
 		{"POST /api/v1/auth/login HTTP/1.1\r\nTransfer-Encoding: identity\r\n", http.StatusBadRequest},
 	} {
-		v := w.visit(t, fmt.Sprintf("127.0.0.%d", 20+i))
-		want(v.raw(c.request+"Host: "+w.addr+"\r\n\r\n"), c.code, shop.BadRequest)
+		v := w.newVisitor(t, fmt.Sprintf("127.0.0.%d", 20+i))
+		requireRejection(v.raw(c.request+"Host: "+w.addr+"\r\n\r\n"), c.code, shop.BadRequest)
 	}
-	plain := way{addr: w.addr}.visit(t, "127.0.0.19")
+	plain := route{addr: w.addr}.newVisitor(t, "127.0.0.19")
 	a, err = plain.request(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
-	want(a, http.StatusBadRequest, shop.BadRequest)
+	requireRejection(a, http.StatusBadRequest, shop.BadRequest)
 
 	n.Kill()
-	a, err = w.visit(t, "127.0.0.18").request(ctx, http.MethodGet, "/api/v1/time", "")
+	a, err = w.newVisitor(t, "127.0.0.18").request(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
-	want(a, http.StatusServiceUnavailable, shop.Busy)
+	requireRejection(a, http.StatusServiceUnavailable, shop.Busy)
 }

@@ -64,8 +64,8 @@ func startShipped(t *testing.T, settings ...string) *node {
 	return n
 }
 
-// in returns the node for a subtest, which fails by itself.
-func (n *node) in(t *testing.T) *node {
+// withTest returns the node for a subtest, which reports its own failures.
+func (n *node) withTest(t *testing.T) *node {
 	own := *n
 	own.t = t
 	return &own

@@ -31,11 +31,11 @@ func TestNoticesAndSwitchesApplyOnAllNodes(t *testing.T) {
 	operator := operatorToken(t)
 	viewerA, _ := watchSlot(t, a)
 	viewerB, _ := watchSlot(t, b)
-	awaitNotice := func(who *client, want string) {
+	awaitNotice := func(viewer *client, want string) {
 		t.Helper()
 		kit.Eventually(t, waitTimeout, func() (bool, string) {
-			text, published := who.lastNotice()
-			return published && text == want, "told " + text
+			text, published := viewer.lastNotice()
+			return published && text == want, fmt.Sprintf("received the banner %q, want %q", text, want)
 		})
 	}
 	buyer, _ := login(t, a, kit.NewID(), "")
@@ -61,8 +61,8 @@ func TestNoticesAndSwitchesApplyOnAllNodes(t *testing.T) {
 	if status, response := b.request(http.MethodDelete, "http://"+b.addr+"/api/v1/operator/notice", operator, nil); status != 200 {
 		t.Fatalf("deleting the notice got %d %s, want 200", status, response)
 	}
-	for _, who := range []*client{viewerA, viewerB, newViewer} {
-		awaitNotice(who, "")
+	for _, viewer := range []*client{viewerA, viewerB, newViewer} {
+		awaitNotice(viewer, "")
 	}
 
 	buy := func(n *node) int {
@@ -70,14 +70,14 @@ func TestNoticesAndSwitchesApplyOnAllNodes(t *testing.T) {
 			map[string]any{"qty": 1, "key": "switched-key"})
 		return status
 	}
-	for _, on := range []bool{false, true} {
+	for _, enabled := range []bool{false, true} {
 		var switches backoffice.Switches
 		b.expect(http.StatusOK, &switches, b.read, "/api/v1/operator/switches", operator, nil)
 		b.expect(http.StatusOK, nil, b.patch, "/api/v1/operator/switches", operator, map[string]any{
-			"version": switches.Version, "http_buy": on,
+			"version": switches.Version, "http_buy": enabled,
 		})
 		want := http.StatusForbidden
-		if on {
+		if enabled {
 			want = http.StatusOK
 		}
 		for _, n := range []*node{a, b} {

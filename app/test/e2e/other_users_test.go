@@ -34,7 +34,7 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 		}
 		return nil
 	}
-	none := func(orders int, err error) error {
+	wantNoOrders := func(orders int, err error) error {
 		if orders > 0 {
 			err = fmt.Errorf("%d orders of another user", orders)
 		}
@@ -53,11 +53,11 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 			case wsclient.Orders:
 				for _, before := range []shop.ID{0, placed.ID, placed.ID + 1} {
 					page, failed := c.Orders(before)
-					err = errors.Join(err, none(len(page.Orders), failed))
+					err = errors.Join(err, wantNoOrders(len(page.Orders), failed))
 				}
 			case wsclient.Hello: // with the cursor of the owner
 				welcome, failed := dial(t, n).Hello(token(t, kit.NewID()), owner.Cursor())
-				err = none(len(welcome.Missed)+len(welcome.Reservations), failed)
+				err = wantNoOrders(len(welcome.Missed)+len(welcome.Reservations), failed)
 			case wsclient.Seen:
 				err = c.Seen(owner.Cursor())
 			case wsclient.Renew:

@@ -13,8 +13,8 @@ import (
 )
 
 // P8: the back office gets the posting of a paid order even if the promoted replica lacks it. After Redis was emptied,
-// it gets the postings of the last week again. The consumer group of its reader is restored, and no unknown group is
-// created.
+// the back office gets the postings of the last week again. The consumer group of its reader is restored, and no
+// unknown group is created.
 func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	t.Parallel()
 	const stream = "stampede:{backoffice}:paid"
@@ -24,21 +24,21 @@ func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	g := startGateway(t)
 	s := openShop(t, wire.URL, kit.MySQL(t), g.settings...)
 	sale := s.open(10, 1)
-	before, promoted := plainRedis(t, master.URL), plainRedis(t, replica.URL)
+	masterClient, replicaClient := plainRedis(t, master.URL), plainRedis(t, replica.URL)
 	replica.FollowVia(master, link)
-	s.must(before.XGroupCreateMkStream(kit.Context(t), stream, "backoffice", "0").Err())
+	s.must(masterClient.XGroupCreateMkStream(kit.Context(t), stream, "backoffice", "0").Err())
 	n := s.start()
 	one, two := token(t, kit.NewID()), token(t, kit.NewID())
 	a, b := n.buyPending(sale, one, 1), n.buyPending(sale, two, 1)
 	n.payOrder(g, a, one)
-	s.awaitPostings(promoted, a)
+	s.awaitPostings(replicaClient, a)
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		const groups = "SELECT COUNT(*) FROM settings WHERE name = 'backoffice_groups' AND value LIKE '%backoffice%'"
 		return s.count(groups) == 1, "the group is not recorded"
 	})
 	link.Stall()
 	n.payOrder(g, b, two)
-	s.awaitPostings(before, a, b)
+	s.awaitPostings(masterClient, a, b)
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		sent := s.count("SELECT COUNT(*) FROM outbox WHERE sent_at IS NOT NULL")
 		return sent == 2, fmt.Sprintf("%d of 2 postings are marked as sent", sent)
@@ -46,11 +46,11 @@ func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	replica.Promote()
 	wire.Redirect(replica.URL)
 	master.Kill()
-	s.awaitPostings(promoted, a, b)
-	s.must(promoted.FlushAll(kit.Context(t)).Err())
-	s.awaitPostings(promoted, a, b)
+	s.awaitPostings(replicaClient, a, b)
+	s.must(replicaClient.FlushAll(kit.Context(t)).Err())
+	s.awaitPostings(replicaClient, a, b)
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
-		found, err := promoted.XInfoGroups(kit.Context(t), stream).Result()
+		found, err := replicaClient.XInfoGroups(kit.Context(t), stream).Result()
 		var names []string
 		for _, group := range found {
 			names = append(names, group.Name)

@@ -44,9 +44,9 @@ func (c *client) requirePassRequired(pass string, sale shop.ID, key string) {
 	requireError(c.t, shop.PassRequired, err)
 }
 
-// Work is bound to one user and one sale, and its solution is verified. A wrong solution, or that of another user,
-// gives no pass. A repeated solution gives the same pass, also over HTTP and on another node. All these passes allow
-// one buy.
+// Work is bound to one user and one sale, and its solution is verified. A wrong solution, or the solution of another
+// user, gives no pass. A repeated solution gives the same pass, also over HTTP and on another node. All these passes
+// allow one buy.
 func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -62,19 +62,19 @@ func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 	solve := func(c *client, sale shop.ID, task, nonce string) func() error {
 		return func() error { _, err := c.SolvePass(sale, task, nonce); return err }
 	}
-	for name, wrong := range map[string]func() error{
-		"not solved":        solve(buyer, sale.ID, task.ID, wrongNonce(task)),
-		"of another user":   solve(otherBuyer, sale.ID, task.ID, nonce),
-		"of another sale":   solve(buyer, other.ID, task.ID, nonce),
-		"without a task":    solve(buyer, sale.ID, "", nonce),
-		"of one's own task": solve(buyer, sale.ID, "easy", admission.Solve("easy", 10)),
+	for name, submit := range map[string]func() error{
+		"a wrong nonce":            solve(buyer, sale.ID, task.ID, wrongNonce(task)),
+		"the task of another user": solve(otherBuyer, sale.ID, task.ID, nonce),
+		"the task of another sale": solve(buyer, other.ID, task.ID, nonce),
+		"no task":                  solve(buyer, sale.ID, "", nonce),
+		"an invented task":         solve(buyer, sale.ID, "easy", admission.Solve("easy", 10)),
 		"the task as a pass": func() error {
 			_, err := buyer.BuyWithPass(task.ID, sale.ID, 1, "task-as-pass")
 			return err
 		},
 	} {
-		if err := wrong(); wsclient.CodeOf(err) != shop.PassRequired {
-			t.Errorf("%s: %v", name, err)
+		if err := submit(); wsclient.CodeOf(err) != shop.PassRequired {
+			t.Errorf("%s: got %v, want pass_required", name, err)
 		}
 	}
 	solved, err := buyer.SolvePass(sale.ID, task.ID, nonce)
@@ -140,8 +140,8 @@ func (n *node) solve(t *testing.T, user, sale shop.ID, task, nonce string) (resu
 	return result
 }
 
-// readPicture returns a valid solution of a picture. Tests cannot read the picture, so it replaces the hash in Redis by
-// that of 246810.
+// readPicture returns a valid solution of a picture. Tests cannot read the picture, so readPicture replaces the hash in
+// Redis by the hash of 246810.
 func (s *testShop) readPicture(task string) (result string, err error) {
 	id, _, _ := strings.Cut(task, ".")
 	sum := sha256.Sum256([]byte(id + ":246810"))

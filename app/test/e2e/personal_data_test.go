@@ -43,8 +43,8 @@ func (n *node) logInAs(guest, email, password string) account.Session {
 	return session
 }
 
-// An account and a guest store addresses, export their data, and delete it. Tokens are revoked. Finished orders lose
-// their address; open orders keep it.
+// An account and a guest store addresses, export their data and delete the account. Tokens are revoked. Finished orders
+// lose their address; open orders keep it.
 func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
@@ -56,13 +56,15 @@ func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 	if session.User.Role != shop.Admin {
 		t.Errorf("%+v", session.User)
 	}
-	var all sync.WaitGroup // not t.Parallel: both wait for the next run of the eraser
+	var all sync.WaitGroup // not t.Parallel: both subtests wait for the next run of the eraser
 	for name, who := range map[string]struct {
 		id              shop.ID
 		token, password string
 	}{"account": {session.User.ID, session.Access, password}, "guest": {4242, token(t, 4242), ""}} {
 		all.Go(func() {
-			t.Run(name, func(t *testing.T) { n.in(t).deleteUserData(s.in(t), sale, who.id, who.token, who.password) })
+			t.Run(name, func(t *testing.T) {
+				n.withTest(t).deleteUserData(s.withTest(t), sale, who.id, who.token, who.password)
+			})
 		})
 	}
 	all.Wait()

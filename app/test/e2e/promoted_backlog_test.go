@@ -46,7 +46,7 @@ func TestBacklogWaitsForAddedUnitsOfAPromotedDatabase(t *testing.T) {
 	p.awaitRows(31)
 }
 
-// P1, P2: the promoted replica stopped applying before the sale was loaded, or before its partition was.
+// P1, P2: the promoted replica stopped applying before the sale was loaded, or before its partition was opened.
 func TestPromotedDatabaseRecoversLoadedSale(t *testing.T) {
 	t.Parallel()
 	for name, opened := range map[string]bool{"the sale": true, "the sale and the partitions": false} {

@@ -59,11 +59,11 @@ func (p *promotion) buyUntilStopped(c *confirmed, stop <-chan struct{}) {
 		c.mu.Lock()
 		c.acknowledged++
 		c.mu.Unlock()
-		for published := false; !published; {
+		for pending := false; !pending; {
 			var o shop.Order
 			status, text := p.n.get("/api/v1/orders/"+receipt.Order.String(), who)
-			if published = status == http.StatusOK && json.Unmarshal(text, &o) == nil &&
-				o.State == shop.Pending; published {
+			if pending = status == http.StatusOK && json.Unmarshal(text, &o) == nil &&
+				o.State == shop.Pending; pending {
 				c.mu.Lock()
 				c.orders = append(c.orders, receipt.Order)
 				c.mu.Unlock()
@@ -80,12 +80,12 @@ func (p *promotion) buyUntilStopped(c *confirmed, stop <-chan struct{}) {
 // onReplica connects to the shop's database on the replica, without the proxy that the nodes use.
 func (p *promotion) onReplica() *sql.DB {
 	p.t.Helper()
-	of, err := mysql.ParseDSN(p.dsn)
+	shopConfig, err := mysql.ParseDSN(p.dsn)
 	p.must(err)
-	at, err := mysql.ParseDSN(p.replica.DSN)
+	replicaConfig, err := mysql.ParseDSN(p.replica.DSN)
 	p.must(err)
-	at.DBName = of.DBName
-	db, err := sql.Open("mysql", at.FormatDSN())
+	replicaConfig.DBName = shopConfig.DBName
+	db, err := sql.Open("mysql", replicaConfig.FormatDSN())
 	p.must(err)
 	p.t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -101,8 +101,8 @@ const (
 )
 
 // P2: with semi-sync replication, a primary that dies during a sale loses no confirmed order. The replica has received
-// the orders of the sale but applied none. It applies them before its promotion, so before any node could restore an
-// order.
+// the orders of the sale but applied none. It applies these orders before its promotion, which is before any node can
+// restore an order.
 func TestSemiSyncReplicaHasConfirmedOrders(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, true, 100_000)
@@ -129,9 +129,9 @@ func TestSemiSyncReplicaHasConfirmedOrders(t *testing.T) {
 	p.replica.ApplyAll()
 	known := c.all() // between the kill and the promotion, buyers read only rows that the primary had committed
 	p.replica.Promote()
-	has := p.onReplica()
+	replicaDB := p.onReplica()
 	for _, id := range known {
-		if kit.Count(t, has, "SELECT COUNT(*) FROM orders WHERE id = ?", id) != 1 {
+		if kit.Count(t, replicaDB, "SELECT COUNT(*) FROM orders WHERE id = ?", id) != 1 {
 			t.Errorf("order %s was confirmed, and the promoted replica does not have it", id)
 		}
 	}
@@ -197,8 +197,8 @@ func TestSemiSyncFailoverChangesNoRow(t *testing.T) {
 	p.audit(p.sale)
 }
 
-// P1, P2: concurrent recoveries do no harm, two by hand and those of two nodes. Each lost order is written once, no
-// buyer has two, and the numbers agree.
+// P1, P2: four recoveries run concurrently: two by hand and two by nodes. Each lost order is written once, no buyer has
+// two orders, and the numbers agree.
 func TestConcurrentRecoveriesWriteEachOrderOnce(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, false, 60)

@@ -30,13 +30,13 @@ type hook struct {
 	t   *testing.T
 	url string
 
-	mu   sync.Mutex
-	seen map[string]outbox.Message // by delivery
-	down bool
+	mu         sync.Mutex
+	messages   map[string]outbox.Message // delivery id → message
+	rejectNext bool                      // whether the next delivery is rejected
 }
 
 func newHook(t *testing.T) *hook {
-	h := &hook{t: t, seen: make(map[string]outbox.Message), down: true}
+	h := &hook{t: t, messages: make(map[string]outbox.Message), rejectNext: true}
 	server := httptest.NewServer(http.HandlerFunc(h.receive))
 	t.Cleanup(server.Close)
 	h.url = server.URL
@@ -54,18 +54,18 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.down { // reject the first delivery, which is then retried
-		h.down = false
+	if h.rejectNext { // reject the first delivery, which is then retried
+		h.rejectNext = false
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	h.seen[r.Header.Get("Stampede-Delivery")] = p
+	h.messages[r.Header.Get("Stampede-Delivery")] = p
 }
 
 func (h *hook) received() map[string]outbox.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return maps.Clone(h.seen)
+	return maps.Clone(h.messages)
 }
 
 // buyPending buys over HTTP and returns the pending order.
@@ -94,13 +94,13 @@ func (n *node) awaitState(placed shop.ID, who string, state shop.OrderState) (o 
 	return o
 }
 
-// payOrder pays the order at the gateway's cashier and waits until the order is paid.
+// payOrder pays the order at the gateway and waits until the order is paid.
 func (n *node) payOrder(g *gateway, o shop.Order, who string) shop.Order {
 	n.t.Helper()
 	var payment struct{ URL string }
 	n.expect(http.StatusOK, &payment, n.post, "/api/v1/orders/"+o.ID.String()+"/pay", who,
 		map[string]any{"via": "page"})
-	g.payAtCashier(payment.URL, o.ID)
+	g.payAtGateway(payment.URL, o.ID)
 	return n.awaitState(o.ID, who, shop.Paid)
 }
 
@@ -116,20 +116,20 @@ func TestRefundIsSentOnceAndPosted(t *testing.T) {
 	who := token(t, kit.NewID())
 	placed := n.payOrder(g, n.buyPending(sale, who, 2), who)
 
-	ask := func() (state struct{ State shop.OrderState }) {
+	requestRefund := func() (state struct{ State shop.OrderState }) {
 		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+placed.ID.String()+"/refund", who,
 			map[string]any{"reason": "尺码不合适"})
 		return state
 	}
-	if state := ask(); state.State != shop.Refunding && state.State != shop.Refunded {
-		t.Errorf("the order is %s after the refund request", state.State)
+	if state := requestRefund(); state.State != shop.Refunding && state.State != shop.Refunded {
+		t.Errorf("the order is %s after the refund request, want refunding or refunded", state.State)
 	}
 	if o := n.awaitState(placed.ID, who, shop.Refunded); o.Reason != payment.ReasonRefundBuyer ||
 		o.AmountFen != placed.AmountFen {
 		t.Errorf("%+v", o)
 	}
-	if state := ask(); state.State != shop.Refunded {
-		t.Errorf("the order is %s after the repeated request", state.State)
+	if state := requestRefund(); state.State != shop.Refunded {
+		t.Errorf("the order is %s after the repeated request, want refunded", state.State)
 	}
 	if taken, refunded := g.ledger(); taken != placed.AmountFen || refunded != placed.AmountFen {
 		t.Errorf("the gateway took %d fen and refunded %d fen", taken, refunded)
@@ -166,7 +166,8 @@ func TestRefundIsSentOnceAndPosted(t *testing.T) {
 	s.requireBooksAgree(n, placed)
 }
 
-// requireBooksAgree compares today's books with the gateway, and again after a payment was deleted from the database.
+// requireBooksAgree checks that today's books agree with the gateway, and that they differ after a payment was deleted
+// from the database.
 func (s *testShop) requireBooksAgree(n *node, placed shop.Order) {
 	s.t.Helper()
 	zone, err := time.LoadLocation("Asia/Shanghai")

@@ -11,7 +11,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// replicaAccount is the account on the replica. It has only the SELECT privilege, so that any write fails.
+// replicaAccount is the account on the replica. The account has only the SELECT privilege, so that any write fails.
 const replicaAccount = "shows:only-reads@tcp"
 
 // An operator's list and report show new orders at once. With a replica, reads go to the replica. If it dies, reads go

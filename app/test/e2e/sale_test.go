@@ -15,7 +15,7 @@ import (
 )
 
 // buyAtOnce lets all clients buy at the same time, each with its own key. Each client repeats its buy with the same
-// key. It returns the accepted orders by user.
+// key. The result maps users to their accepted orders.
 func buyAtOnce(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) map[shop.ID]order.Receipt {
 	t.Helper()
 	var mu sync.Mutex
@@ -59,11 +59,11 @@ func crowd(t *testing.T, n int, nodes ...*node) map[shop.ID]*client {
 	var mu sync.Mutex
 	clients := make(map[shop.ID]*client, n)
 	var wg sync.WaitGroup
-	start := make(chan struct{}, 64) // limits concurrent handshakes
+	limit := make(chan struct{}, 64) // limits concurrent handshakes
 	for i := range n {
 		wg.Go(func() {
-			start <- struct{}{}
-			defer func() { <-start }()
+			limit <- struct{}{}
+			defer func() { <-limit }()
 			user := kit.NewID()
 			c, err := tryDial(t, nodes[i%len(nodes)], i%crowdChecked == 0)
 			if err != nil {
@@ -131,9 +131,9 @@ func TestTwoThousandBuyersGetAHundredUnits(t *testing.T) {
 // For ten thousand orders it requires only that all units return; `just bench` measures the time. Not t.Parallel, and
 // run alone: the limit of a second needs an otherwise idle machine.
 func TestUnitsOfEqualDeadlinesReturnInTime(t *testing.T) {
-	const buyers, each = 500, 20
+	const buyers, perBuyer = 500, 20
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
-	sale := s.open(buyers*each, each)
+	sale := s.open(buyers*perBuyer, perBuyer)
 	few := s.open(50, 1)
 	a := s.start()
 	s.buyers(a, few, 50)
@@ -144,7 +144,7 @@ func TestUnitsOfEqualDeadlinesReturnInTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for user, c := range crowd(t, buyers, a) {
 		wg.Go(func() {
-			for i := range each {
+			for i := range perBuyer {
 				if _, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("bulk-%d-%d", user, i)); err != nil {
 					t.Errorf("buy: %v", err)
 					return
@@ -154,9 +154,9 @@ func TestUnitsOfEqualDeadlinesReturnInTime(t *testing.T) {
 	}
 	wg.Wait()
 	s.awaitDrained(sale)
-	s.expireOrders(sale, buyers*each)
-	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ? AND state = 'expired'", sale.ID); n != buyers*each {
-		t.Errorf("%d orders expired, want %d", n, buyers*each)
+	s.expireOrders(sale, buyers*perBuyer)
+	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ? AND state = 'expired'", sale.ID); n != buyers*perBuyer {
+		t.Errorf("%d orders expired, want %d", n, buyers*perBuyer)
 	}
 	s.audit(sale)
 }
@@ -177,7 +177,8 @@ func (s *testShop) expireOrders(sale shop.Sale, units int64) (late time.Duration
 	return late
 }
 
-// setDeadline moves all pending orders of the sale to one deadline, in the rows and in the delay queue.
+// setDeadline moves all pending orders of the sale to one deadline, in the rows and in the delay queue. It returns the
+// deadline.
 func (s *testShop) setDeadline(sale shop.Sale, in time.Duration) shop.Millis {
 	s.t.Helper()
 	ctx := kit.Context(s.t)

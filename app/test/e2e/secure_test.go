@@ -54,7 +54,7 @@ func TestRedisOverTLSAcceptsBuys(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := s.in(t)
+			s := s.withTest(t)
 			s.settings = slices.Concat(s.settings, []string{
 				c.setting, "STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
 			})

@@ -28,7 +28,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	file := map[string]any{
 		"csv": fmt.Sprintf("order,carrier,tracking\n%s,顺丰速运,SF1234567890\n%s,SF,SF2\n", placed.ID, kit.NewID()),
 	}
-	for _, want := range []string{"1 0 1", "0 1 1"} { // the same file again changes nothing
+	for _, want := range []string{"1 0 1", "0 1 1"} { // the second import of the file changes nothing
 		var r backoffice.ShipReport
 		n.expect(http.StatusOK, &r, n.post, service+"/ship", operator, file)
 		if got := fmt.Sprint(
@@ -38,14 +38,14 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		}
 	}
 	if o := n.awaitState(placed.ID, who, shop.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
-		t.Errorf("its buyer reads %q, want the carrier and the number", o.Tracking)
+		t.Errorf("the buyer reads the tracking %q, want the carrier and the number", o.Tracking)
 	}
 	n.expect(http.StatusNotFound, nil, n.post, orderPath+"/receipt", token(t, kit.NewID()), nil)
 	for range 2 {
 		var state struct{ State shop.OrderState }
 		n.expect(http.StatusOK, &state, n.post, orderPath+"/receipt", who, nil)
 		if state.State != shop.Finished {
-			t.Errorf("received: %s", state.State)
+			t.Errorf("the order is %s after the confirmed receipt, want finished", state.State)
 		}
 	}
 	n.expect(http.StatusConflict, nil, n.post, orderPath+"/refund", who, map[string]any{"reason": "too late"})
@@ -55,7 +55,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	var found struct{ Orders []shop.Order }
 	n.expect(http.StatusOK, &found, n.read, service+"/orders?state=finished&q="+placed.TradeNo, operator, nil)
 	if len(found.Orders) != 1 || found.Orders[0].ID != placed.ID {
-		t.Errorf("found %+v", found.Orders)
+		t.Errorf("the search found %+v, want order %s", found.Orders, placed.ID)
 	}
 	var report backoffice.SaleReport
 	n.expect(http.StatusOK, &report, n.read, service+"/sales/"+sale.ID.String()+"/report", operator, nil)

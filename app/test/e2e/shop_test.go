@@ -19,7 +19,7 @@ import (
 	"stampede/migrations"
 )
 
-// shopURL is one pair of stores and the sales in them.
+// testShop is one pair of stores and the sales in these stores.
 type testShop struct {
 	t        *testing.T
 	redisURL string
@@ -28,10 +28,10 @@ type testShop struct {
 	db       *sql.DB
 	redis    *redis.Client
 	settings []string
-	slot     shop.Slot // one long slot; sales have narrower windows
+	slot     shop.Slot // one long slot; sales are open for a shorter time
 }
 
-// openShop creates the tables in a new database. Extra settings go to every node.
+// openShop creates the tables in a new database. Every node gets the settings.
 func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop {
 	t.Helper()
 	ctx := kit.Context(t)
@@ -58,8 +58,8 @@ func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop 
 	}
 }
 
-// plainRedis returns a client of the single server at the URL. It returns nil for a cluster: tests read no cluster keys
-// by name.
+// plainRedis returns a client of the single server at the URL. It returns nil for a cluster, because tests read no
+// keys of a cluster.
 func plainRedis(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	if strings.HasPrefix(url, "redis-cluster:") {
@@ -80,8 +80,8 @@ func newShop(t *testing.T, settings ...string) *testShop {
 	return openShop(t, kit.Redis(t), kit.MySQL(t), settings...)
 }
 
-// in returns the shop for a subtest, which fails by itself.
-func (s *testShop) in(t *testing.T) *testShop {
+// withTest returns the shop for a subtest, which reports its own failures.
+func (s *testShop) withTest(t *testing.T) *testShop {
 	own := *s
 	own.t = t
 	return &own
@@ -97,7 +97,7 @@ func (s *testShop) run(args ...string) (string, int) {
 	return run(s.t, s.settings, args...)
 }
 
-// offer puts one product on sale in the given window and returns the sale.
+// offer puts one product on sale between the two times and returns the sale.
 func (s *testShop) offer(units int64, limit int, opens, closes time.Time) shop.Sale {
 	s.t.Helper()
 	return s.add(shop.Sale{

@@ -38,11 +38,11 @@ type holder struct {
 
 // holders contains all holders and their shop.
 type holders struct {
-	s    *testShop
-	node *node // for operator commands
-	way  way
-	sale shop.Sale
-	all  []*holder
+	s     *testShop
+	node  *node // for operator commands
+	route route
+	sale  shop.Sale
+	all   []*holder
 
 	repeats atomic.Int64 // repeated handshakes
 }
@@ -55,7 +55,7 @@ func TestNginxKeepsTenThousandSocketsOpen(t *testing.T) {
 	sale := s.open(100, 5)
 	a, b := startShipped(t, s.settings...), startShipped(t, s.settings...)
 	proxy := kit.StartNginxWorkers(t, 2, shippedSite, a.addr+","+b.addr)
-	h := &holders{s: s, node: a, way: way{proxy.Addr, proxy.TLS}, sale: sale}
+	h := &holders{s: s, node: a, route: route{proxy.Addr, proxy.TLS}, sale: sale}
 	proxyPIDs, nodes := proxy.Processes(t), []int{a.Cmd.Process.Pid, b.Cmd.Process.Pid}
 	proxyMemory, nodeMemory := memoryOf(t, proxyPIDs), memoryOf(t, nodes)
 
@@ -73,7 +73,7 @@ func TestNginxKeepsTenThousandSocketsOpen(t *testing.T) {
 	}
 
 	end := time.Now().Add(heldFor)
-	buyer := h.way.visit(t, "127.0.0.40")
+	buyer := h.route.newVisitor(t, "127.0.0.40")
 	buyerToken := token(t, kit.NewID())
 	placed := h.buy(buyer, buyerToken, "first-press")
 	h.awaitTick(99, "the first buy")
@@ -126,10 +126,10 @@ func (h *holders) connectAll() {
 // openSocket opens a holder's socket, sends hello, and watches the sale.
 func (h *holders) openSocket(one *holder, text string) error {
 	dialer := wsclient.Dialer{
-		Origin: h.way.page(), TLS: h.way.tls.Clone(), From: dialFrom(one.from).LocalAddr, OnFrame: h.received(one),
+		Origin: h.route.page(), TLS: h.route.tls.Clone(), From: dialFrom(one.from).LocalAddr, OnFrame: h.received(one),
 	}
 	for {
-		conn, err := dialer.Dial(context.Background(), h.way.page())
+		conn, err := dialer.Dial(context.Background(), h.route.page())
 		var refused *wsclient.Refused
 		if errors.As(err, &refused) {
 			// Retry a busy handshake after the given pause, as the page does.
@@ -211,26 +211,27 @@ func (h *holders) requireOpenUntil(end time.Time) {
 // requireClosedAtMost checks that at most the given number of sockets are closed. It returns their number per address.
 func (h *holders) requireClosedAtMost(want int) map[string]int {
 	h.s.t.Helper()
-	all, of := 0, make(map[string]int)
-	var why error
+	closed, closedByAddr := 0, make(map[string]int)
+	var lastErr error
 	for _, one := range h.all {
 		if err := one.conn.Err(); err != nil {
-			all, why = all+1, err
-			of[one.from]++
+			closed, lastErr = closed+1, err
+			closedByAddr[one.from]++
 		}
 	}
-	if all > want {
-		h.s.t.Fatalf("%d of %d sockets were closed, the last one with %v", all, len(h.all), why)
+	if closed > want {
+		h.s.t.Fatalf("%d of %d sockets were closed, want at most %d; the last one with %v", closed, len(h.all), want, lastErr)
 	}
-	return of
+	return closedByAddr
 }
 
-// block blocks one address: its sockets are closed, and no other. Clients cannot choose an address by a header.
+// block blocks one address. The sockets of this address are closed, and no other sockets. Clients cannot choose an
+// address by a header.
 func (h *holders) block(address string) {
 	t := h.s.t
 	t.Helper()
 	for _, header := range []string{"X-Forwarded-For", "X-Real-IP"} {
-		if a := h.askFrom("127.0.0.41", header, address); a.code != http.StatusOK {
+		if a := h.requestFrom("127.0.0.41", header, address); a.code != http.StatusOK {
 			t.Errorf("another address: got %d %s, want 200", a.code, a.text)
 		}
 	}
@@ -239,23 +240,24 @@ func (h *holders) block(address string) {
 	}
 	each := heldSockets / heldAddresses
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
-		of := h.requireClosedAtMost(each)
-		return of[address] == each, fmt.Sprintf("of %s, %d of %d sockets are closed", address, of[address], each)
+		closedByAddr := h.requireClosedAtMost(each)
+		n := closedByAddr[address]
+		return n == each, fmt.Sprintf("%d of %d sockets of %s are closed", n, each, address)
 	})
 	for _, header := range []string{"X-Forwarded-For", "X-Real-IP"} {
-		if a := h.askFrom(address, header, "127.0.0.41"); a.code != http.StatusForbidden {
+		if a := h.requestFrom(address, header, "127.0.0.41"); a.code != http.StatusForbidden {
 			t.Errorf("a blocked address with %s of another: got %d %s, want 403", header, a.code, a.text)
 		}
-		if a := h.askFrom("127.0.0.41", header, address); a.code != http.StatusOK {
+		if a := h.requestFrom("127.0.0.41", header, address); a.code != http.StatusOK {
 			t.Errorf("another address with %s of the blocked one: got %d %s, want 200", header, a.code, a.text)
 		}
 	}
 	t.Logf("a block of %s closed its %d sockets and no others", address, each)
 }
 
-func (h *holders) askFrom(from string, headers ...string) httpResult {
+func (h *holders) requestFrom(from string, headers ...string) httpResult {
 	h.s.t.Helper()
-	a, err := h.way.visit(h.s.t, from).request(kit.Context(h.s.t), http.MethodGet, "/api/v1/orders",
+	a, err := h.route.newVisitor(h.s.t, from).request(kit.Context(h.s.t), http.MethodGet, "/api/v1/orders",
 		token(h.s.t, kit.NewID()), headers...)
 	h.s.must(err)
 	return a
@@ -271,7 +273,7 @@ func longPoll(ctx context.Context, v *visitor, placed shop.ID, token string) err
 	return nil
 }
 
-// memoryOf returns the memory of the processes in KB. Memory that they share counts once.
+// memoryOf returns the memory of the processes in KB. Memory that the processes share counts once.
 func memoryOf(t *testing.T, ids []int) (kb int) {
 	t.Helper()
 	for _, id := range ids {

@@ -44,8 +44,8 @@ func newCollector(t *testing.T) *collector {
 		defer c.mu.Unlock()
 		c.requests++
 		c.raw = append(c.raw, body...)
-		for _, of := range sent.ResourceSpans {
-			for _, scope := range of.ScopeSpans {
+		for _, resource := range sent.ResourceSpans {
+			for _, scope := range resource.ScopeSpans {
 				c.spans = append(c.spans, scope.Spans...)
 			}
 		}
@@ -54,8 +54,8 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// of returns the spans, by name, of the trace whose span buy has the order.
-func (c *collector) of(placed shop.ID) map[string]*v1.Span {
+// spansOf returns the spans of the order's trace by name. The trace is the one whose span `buy` has this order id.
+func (c *collector) spansOf(placed shop.ID) map[string]*v1.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var trace string
@@ -102,28 +102,28 @@ func TestABuyIsTraced(t *testing.T) {
 	for _, via := range []string{"socket", "http"} {
 		user := kit.NewID()
 		c, _ := login(t, apiNode, user, "")
-		buyer := &shop.Address{Name: "Ada Liu", Phone: "13955512345", Text: "7 Lamp Street"}
+		address := &shop.Address{Name: "Ada Liu", Phone: "13955512345", Text: "7 Lamp Street"}
 		key := "traced-key-" + via
 		var placed shop.ID
 		if via == "socket" {
 			receipt, err := wsclient.Call[order.Receipt](c.Conn, wsclient.Request{
-				Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: buyer,
+				Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: address,
 			})
 			s.must(err)
 			placed = receipt.Order
 		} else {
 			var receipt order.Receipt
 			apiNode.expect(http.StatusOK, &receipt, apiNode.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, user),
-				map[string]any{"qty": 1, "key": key, "address": buyer})
+				map[string]any{"qty": 1, "key": key, "address": address})
 			placed = receipt.Order
 		}
 		var spans map[string]*v1.Span
 		kit.Eventually(t, waitTimeout, func() (bool, string) {
-			spans = traces.of(placed)
+			spans = traces.spansOf(placed)
 			return len(spans) == len(spanParents), fmt.Sprintf("want %d spans, got %v", len(spanParents), spans)
 		})
 		kit.Eventually(t, waitTimeout, func() (bool, string) {
-			return c.received(placed, shop.Pending), "the buyer did not receive the order of the span push"
+			return c.received(placed, shop.Pending), "the buyer did not receive the order event"
 		})
 		for name, parent := range spanParents {
 			span := spans[name]
@@ -143,11 +143,11 @@ func TestABuyIsTraced(t *testing.T) {
 		if attribute(spans["entry"], "order") != placed.String() || attribute(spans["entry"], "entry") == "" {
 			t.Errorf("the span entry has the attributes %v", spans["entry"].Attributes)
 		}
-		for _, secret := range []string{
+		for _, personal := range []string{
 			user.String(), "Ada", "13955512345", "Lamp Street", key, token(t, user)[:40], "127.0.0.1",
 		} {
-			if strings.Contains(string(traces.raw), secret) {
-				t.Errorf("the collector received %q", secret)
+			if strings.Contains(string(traces.raw), personal) {
+				t.Errorf("the collector received %q, want no personal data", personal)
 			}
 		}
 	}

@@ -102,8 +102,8 @@ func TestStatusReportsUnreachableStore(t *testing.T) {
 	}
 }
 
-// Stores that do not respond do not delay a scrape. Their metrics are missing, and other metrics report that they are
-// unreachable.
+// Stores that do not respond do not delay a scrape. Their metrics are missing, and other metrics report the unreachable
+// stores.
 func TestScrapeDoesNotWaitForStalledStores(t *testing.T) {
 	t.Parallel()
 	s, redis, database := newProxiedShop(t)

@@ -21,13 +21,13 @@ import (
 	"stampede/app/wsclient"
 )
 
-// way is the path to a shop: direct, or through a TLS proxy.
-type way struct {
+// route is the network route to a shop: direct, or through a TLS proxy.
+type route struct {
 	addr string      // host:port
 	tls  *tls.Config // nil: without TLS
 }
 
-func (w way) page() string {
+func (w route) page() string {
 	if w.tls == nil {
 		return "http://" + w.addr
 	}
@@ -36,18 +36,18 @@ func (w way) page() string {
 
 // visitor is a browser at a loopback address.
 type visitor struct {
-	way
+	route
 	t      testing.TB
 	from   string
 	client *http.Client
 }
 
-// visit returns a visitor. It opens a new connection for each request, like a page that is closed quickly.
-func (w way) visit(t testing.TB, from string) *visitor {
+// newVisitor returns a visitor that opens a new connection for each request, like a page that is closed quickly.
+func (w route) newVisitor(t testing.TB, from string) *visitor {
 	base := &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: w.tls.Clone(), DialContext: dialFrom(from).DialContext,
 	}
-	return &visitor{way: w, t: t, from: from, client: &http.Client{
+	return &visitor{route: w, t: t, from: from, client: &http.Client{
 		Timeout: 60 * time.Second, Transport: &contract.Transport{T: t, Base: base},
 	}}
 }
@@ -173,7 +173,7 @@ func sleep(ctx context.Context, ms int64) error {
 
 // socket opens a socket as a page of the origin would. If the handshake is rejected, it returns the response.
 func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, httpResult, error) {
-	messages, err := described()
+	messages, err := asyncMessages()
 	if err != nil {
 		return nil, httpResult{}, err
 	}
@@ -186,8 +186,8 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, ht
 		return conn, httpResult{}, err
 	}
 	a, _ := readResult(refused.Response) // the library keeps the start of the body, here the whole body
-	if wrong := contract.CheckRejected(refused.Response, []byte(a.text)); wrong != nil {
-		v.t.Errorf("a handshake was rejected with %d %s: %v", a.code, a.text, wrong)
+	if mismatch := contract.CheckRejected(refused.Response, []byte(a.text)); mismatch != nil {
+		v.t.Errorf("a handshake was rejected with %d %s: %v", a.code, a.text, mismatch)
 	}
 	return nil, a, err
 }
@@ -206,8 +206,8 @@ func (v *visitor) openWithHello(t *testing.T, token string) *wsclient.Conn {
 	return conn
 }
 
-// shop performs the first ops of a page: a guest, a socket, hello, watch and a buy. It retries each that is busy or
-// rate-limited (I6: with the same key).
+// shop performs the first ops of a page: a guest, a socket, hello, watch and a buy. It retries each op that is
+// busy or rate-limited (I6: with the same key).
 func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
 	token, err := v.becomeGuest(ctx)
 	if err != nil {
@@ -235,25 +235,25 @@ func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
 
 // crowd sends the given number of people from one address at the same instant. It checks that each has bought within
 // the given time.
-func (w way) crowd(t *testing.T, people int, from string, sale shop.ID, within time.Duration) {
+func (w route) crowd(t *testing.T, people int, from string, sale shop.ID, within time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	began := time.Now()
-	failed := make([]error, people)
+	errs := make([]error, people)
 	var all sync.WaitGroup
 	for i := range people {
-		all.Go(func() { failed[i] = w.visit(t, from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
+		all.Go(func() { errs[i] = w.newVisitor(t, from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
 	}
 	all.Wait()
-	failedCount := 0
-	for _, err := range failed {
+	failed := 0
+	for _, err := range errs {
 		if err != nil {
-			failedCount++
+			failed++
 		}
 	}
-	t.Logf("all %d shoppers from %s had bought after %v", people, from, time.Since(began))
-	if failedCount > 0 {
-		t.Errorf("%d of %d shoppers have not bought within %v: %v", failedCount, people, within, errors.Join(failed...))
+	t.Logf("the buys of all %d shoppers from %s ended after %v", people, from, time.Since(began))
+	if failed > 0 {
+		t.Errorf("%d of %d shoppers have not bought within %v: %v", failed, people, within, errors.Join(errs...))
 	}
 }

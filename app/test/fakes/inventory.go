@@ -24,7 +24,7 @@ type Redis struct {
 	Returned  []shop.Return
 	At        shop.Millis
 	Published *Notifier // receives the orders that Finish publishes
-	Late      int       // the next n calls of Finish return ErrTooLate
+	Late      int       // number of calls of Finish that still return ErrTooLate
 }
 
 func (l *Redis) Now(context.Context) (shop.Millis, error) { return l.At, nil }
@@ -54,7 +54,7 @@ func (l *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
 type Notifier struct {
 	*Trace
 	Published []*shop.Order
-	Late      int // the next n calls return ErrTooLate
+	Late      int // number of calls that still return ErrTooLate
 }
 
 func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {

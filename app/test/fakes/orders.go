@@ -54,7 +54,7 @@ type OneOrder struct {
 	FailStep string
 }
 
-// FailAt returns an error if FailStep names the step, and clears Fail.
+// FailAt returns an error if FailStep names the step, and clears FailStep.
 func (b *OneOrder) FailAt(step string) error {
 	if b.FailStep != step {
 		return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // Inventory is the state of the sales in Redis: stock, holds, deadlines. Every write is checked against the partition's
-// epoch and fails with ErrStaleEpoch if Redis is at another one.
+// epoch and fails with ErrStaleEpoch if Redis has another epoch.
 type Inventory interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
@@ -49,8 +49,8 @@ type OrderStore interface {
 	MarkPublished(ctx context.Context, published []*shop.Order) error
 	Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
-	Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
-	Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
+	Unpublished(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
+	Overdue(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
 }
 
 // CatalogueStore reads slots, sales, products and categories.

@@ -25,7 +25,7 @@ type SaleData struct {
 	Delay   time.Duration
 }
 
-// Fail makes all reads fail from now on. With hangs they first block until their context ends.
+// Fail makes all reads fail from now on. If blocks is set, they first block until their context ends.
 func (s *SaleData) Fail(blocks bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,10 +85,10 @@ func (s *SaleData) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, 
 	return s.selectSales(func(sale shop.Sale) bool { return sale.Slot == slot }), s.readError(ctx)
 }
 
-// selectSales returns the sales for which `is` returns true.
-func (s *SaleData) selectSales(is func(shop.Sale) bool) (found []shop.Sale) {
+// selectSales returns the sales for which matches returns true.
+func (s *SaleData) selectSales(matches func(shop.Sale) bool) (found []shop.Sale) {
 	for _, sale := range s.OnSale {
-		if is(sale) {
+		if matches(sale) {
 			found = append(found, sale)
 		}
 	}

@@ -45,7 +45,7 @@ func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 
 // Fault is the [Fault] of the point. It makes every call unchanged and strikes at the armed pass.
 func (a *Armed) Fault(_ context.Context, name string, call func() error) error {
-	if !slices.Contains(a.point.calls, name) || !onStack(a.point.of) {
+	if !slices.Contains(a.point.calls, name) || !onStack(a.point.caller) {
 		return call()
 	}
 	if a.point.when == before {

@@ -87,22 +87,22 @@ func TestPointStrikesOnceAtItsPlaceAndPass(t *testing.T) {
 func TestFailedCallDoesNotCountAsPass(t *testing.T) {
 	t.Parallel()
 	if got := strikesIn(t, "expire.after-commit", shop.ErrTransient); got != nil {
-		t.Errorf("strikes after %q", got)
+		t.Errorf("the point strikes after %q, want no strike", got)
 	}
 }
 
 func TestBeforePointStrikesBeforeItsCall(t *testing.T) {
 	t.Parallel()
-	var calls, madeAtStrike bool
-	a, err := Arm("warm.before-arm", func(string) { madeAtStrike = calls }, noStrike)
+	var made, madeAtStrike bool
+	a, err := Arm("warm.before-arm", func(string) { madeAtStrike = made }, noStrike)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = a.Fault(t.Context(), "script arm", func() error {
-		calls = true
+		made = true
 		return nil
 	})
-	if err != nil || !calls || madeAtStrike || a.remaining.Load() != 0 {
-		t.Errorf("made %v, before the strike %v, %d passes left, %v", calls, madeAtStrike, a.remaining.Load(), err)
+	if err != nil || !made || madeAtStrike || a.remaining.Load() != 0 {
+		t.Errorf("the call was made: %v, before the strike: %v; %d passes left, %v", made, madeAtStrike, a.remaining.Load(), err)
 	}
 }

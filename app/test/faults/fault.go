@@ -9,7 +9,7 @@ type Fault func(ctx context.Context, name string, call func() error) error
 
 type faultKey struct{}
 
-// With returns a context whose calls pass through the fault, where OfContext is used.
+// With returns a context with the fault. OfContext passes calls with this context to the fault.
 func With(ctx context.Context, f Fault) context.Context { return context.WithValue(ctx, faultKey{}, f) }
 
 // OfContext passes the call to the fault in the context. Without a fault it makes the call.

@@ -6,9 +6,9 @@ type Point struct {
 	Name  string
 	when  side
 	calls []string // any of these calls is the step
-	// of is the function that makes the call, "package.(*Type).Method"; "" if only one function makes it. Several flows
-	// have the same step, and the call does not identify its flow.
-	of string
+	// caller is the function that makes the call, "package.(*Type).Method"; "" if only one function makes it. Several
+	// flows have the same step, and the call does not identify its flow.
+	caller string
 }
 
 // side is the side of the call on which a point lies. After means after a call that returned no error.
@@ -27,22 +27,25 @@ var points = []Point{
 	at("gate.before-call", before, "script reserve"), // a batch of buys is collected
 	at("gate.after-reply", after, "script reserve"),  // accepted; no reply is sent yet
 
-	at("fulfil.before-row", before, "Store.Insert").in("order.(*Fulfiller).Fulfil"), // entries were read
-	at("fulfil.after-commit", after, "Store.Insert").in("order.(*Fulfiller).Fulfil"),
+	at("fulfil.before-row", before, "Store.Insert").calledBy("order.(*Fulfiller).Fulfil"), // entries were read
+	at("fulfil.after-commit", after, "Store.Insert").calledBy("order.(*Fulfiller).Fulfil"),
 	at("fulfil.before-finish", before, "script finish"), // units of refused orders are returned
 	at("fulfil.after-finish", after, "script finish"),
 
 	at("expire.after-commit", after, "Store.Expire"),
-	at("expire.after-return", after, "script return").in("order.(*Expirer).Due"),
-	at("expire.after-publish", after, "script publish").in("order.(*Expirer).Due"),
+	at("expire.after-return", after, "script return").calledBy("order.(*Expirer).Due"),
+	at("expire.after-publish", after, "script publish").calledBy("order.(*Expirer).Due"),
 	at("expire.before-drop", before, "script drop"),
 
-	at("cancel.after-commit", after, "Store.Cancel"),                               // the order had a row
-	at("cancel.after-insert", after, "Store.Insert").in("order.(*Expirer).Cancel"), // the reservation had no row
+	at("cancel.after-commit", after, "Store.Cancel"),                                     // the order had a row
+	at("cancel.after-insert", after, "Store.Insert").calledBy("order.(*Expirer).Cancel"), // the reservation had no row
+
+	at("address.after-commit", after, "Store.SetAddress"),                                       // the order had a row
+	at("address.after-insert", after, "Store.Insert").calledBy("order.(*Addresses).SetAddress"), // the reservation had no row
 
 	// any later state: units are returned, sold or withdrawn; the row is still marked as unpublished
-	at("effects.after-units", after, redisEffects...).in("order.(*Effects).Do"),
-	at("effects.after-publish", after, "script publish").in("order.(*Effects).Do"),
+	at("effects.after-units", after, redisEffects...).calledBy("order.(*Effects).Do"),
+	at("effects.after-publish", after, "script publish").calledBy("order.(*Effects).Do"),
 
 	at("recover.after-advance", after, "Store.AdvanceEpoch"),
 	at("recover.after-close", after, "script close"),
@@ -59,20 +62,20 @@ var points = []Point{
 
 	at("pay.after-open", before, "Gateway.Pay"), // the trade is stored; the gateway was not contacted
 	at("pay.after-commit", after, "Store.Receive"),
-	at("pay.after-sell", after, "script sell").in("payment.(*PaymentService).Settle"),
-	at("pay.after-publish", after, "script publish").in("payment.(*PaymentService).Settle"),
+	at("pay.after-sell", after, "script sell").calledBy("payment.(*PaymentService).Settle"),
+	at("pay.after-publish", after, "script publish").calledBy("payment.(*PaymentService).Settle"),
 
 	at("close.after-reply", after, "Gateway.Close"), // the trade is closed; the order is still pending
 	at("close.after-commit", after, "Store.EndTraded"),
-	at("close.after-return", after, "script return").in("payment.(*PaymentService).endOrders"),
-	at("close.after-publish", after, "script publish").in("payment.(*PaymentService).endOrders"),
+	at("close.after-return", after, "script return").calledBy("payment.(*PaymentService).endOrders"),
+	at("close.after-publish", after, "script publish").calledBy("payment.(*PaymentService).endOrders"),
 
-	at("late.after-receipt", before, "Store.ClaimHold").in("payment.(*PaymentService).resolve"), // the payment is stored only
-	at("late.after-claim", after, "Store.ClaimHold").in("payment.(*PaymentService).resolve"),
-	at("late.after-hold", after, "script hold").in("payment.(*PaymentService).resolve"),
+	at("late.after-receipt", before, "Store.ClaimHold").calledBy("payment.(*PaymentService).resolve"), // the payment is stored only
+	at("late.after-claim", after, "Store.ClaimHold").calledBy("payment.(*PaymentService).resolve"),
+	at("late.after-hold", after, "script hold").calledBy("payment.(*PaymentService).resolve"),
 	at("late.after-revive", after, "Store.ReviveLate"),
-	at("late.after-sell", after, "script sell").in("payment.(*PaymentService).revive"),
-	at("late.after-publish", after, "script publish").in("payment.(*PaymentService).revive"),
+	at("late.after-sell", after, "script sell").calledBy("payment.(*PaymentService).revive"),
+	at("late.after-publish", after, "script publish").calledBy("payment.(*PaymentService).revive"),
 	at("late.after-refunding", after, "Store.BeginRefund"),
 
 	at("refund.after-request", after, "Store.RequestRefund"), // the request is stored; the policy has not decided
@@ -80,25 +83,25 @@ var points = []Point{
 	at("refund.before-send", before, "Gateway.Refund"),
 	at("refund.after-send", after, "Gateway.Refund"),
 	at("refund.after-commit", after, "Store.FinishRefund"),
-	at("refund.after-withdraw", after, "script withdraw").in("payment.(*Refunder).finish"),
-	at("refund.after-publish", after, "script publish").in("payment.(*Refunder).finish"),
+	at("refund.after-withdraw", after, "script withdraw").calledBy("payment.(*Refunder).finish"),
+	at("refund.after-publish", after, "script publish").calledBy("payment.(*Refunder).finish"),
 
 	// operations on a sale: committed in the database, not yet applied in Redis
-	at("act.after-commit", after, "Store.RunOperation").in("backoffice.(*SaleService).edit"),
-	at("act.after-terms", after, "script terms").in("backoffice.(*SaleService).edit"),
-	at("edit.after-commit", after, "Store.RunOperation").in("backoffice.(*CatalogueService).EditSale"),
-	at("edit.after-terms", after, "script terms").in("backoffice.(*CatalogueService).EditSale"),
-	at("withdraw.after-request", after, "Store.RunOperation").in("backoffice.(*SaleService).requestWithdrawal"),
+	at("act.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*SaleService).edit"),
+	at("act.after-terms", after, "script terms").calledBy("backoffice.(*SaleService).edit"),
+	at("edit.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*CatalogueService).EditSale"),
+	at("edit.after-terms", after, "script terms").calledBy("backoffice.(*CatalogueService).EditSale"),
+	at("withdraw.after-request", after, "Store.RunOperation").calledBy("backoffice.(*SaleService).requestWithdrawal"),
 	at("withdraw.after-take", after, "script take_out"), // Redis has decided; the database is not updated
 	at("withdraw.after-settle", after, "Store.SettleWithdrawal"),
-	at("switch.after-commit", after, "Store.RunOperation").in("backoffice.(*SettingsService).EditSwitches"), // no node applies it yet
-	at("notice.after-commit", after, "Store.RunOperation").in("backoffice.(*SettingsService).replaceNotice"),
-	at("block.after-commit", after, "Store.RunOperation").in("backoffice.(*BlockService).AddBlock"),
+	at("switch.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*SettingsService).EditSwitches"), // no node applies it yet
+	at("notice.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*SettingsService).replaceNotice"),
+	at("block.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*BlockService).AddBlock"),
 
-	at("ship.after-commit", after, "Store.RunOperation").in("backoffice.(*ShippingService).Ship"),
-	at("ship.after-publish", after, "script publish").in("backoffice.(*ShippingService).Ship"),
+	at("ship.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*ShippingService).Ship"),
+	at("ship.after-publish", after, "script publish").calledBy("backoffice.(*ShippingService).Ship"),
 	at("receipt.after-commit", after, "Store.ConfirmReceipt"),
-	at("receipt.after-publish", after, "script publish").in("backoffice.(*ShippingService).ConfirmReceipt"),
+	at("receipt.after-publish", after, "script publish").calledBy("backoffice.(*ShippingService).ConfirmReceipt"),
 
 	at("post.after-append", before, "Store.MarkSent"), // the message is sent; the outbox row is not marked
 
@@ -112,8 +115,8 @@ func at(name string, when side, calls ...string) Point {
 	return Point{Name: name, when: when, calls: calls}
 }
 
-func (p Point) in(function string) Point {
-	p.of = function
+func (p Point) calledBy(function string) Point {
+	p.caller = function
 	return p
 }
 

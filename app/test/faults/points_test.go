@@ -24,7 +24,7 @@ func TestEveryPointMatchesACall(t *testing.T) {
 	declared := functionsOfFlows(t)
 	for i, p := range points {
 		same := func(q Point) bool {
-			return q.Name == p.Name || q.when == p.when && q.of == p.of && slices.Equal(q.calls, p.calls)
+			return q.Name == p.Name || q.when == p.when && q.caller == p.caller && slices.Equal(q.calls, p.calls)
 		}
 		if first := slices.IndexFunc(points, same); first != i {
 			t.Errorf("%s and %s have the same name or place", points[first].Name, p.Name)
@@ -40,8 +40,8 @@ func TestEveryPointMatchesACall(t *testing.T) {
 				t.Errorf("%s has the call %q, which cannot be faulted", p.Name, call)
 			}
 		}
-		if p.of != "" && !declared[p.of] {
-			t.Errorf("%s is in %s, which does not exist", p.Name, p.of)
+		if p.caller != "" && !declared[p.caller] {
+			t.Errorf("%s is called by %s, which does not exist", p.Name, p.caller)
 		}
 	}
 }

@@ -33,7 +33,7 @@ var scriptNames = func() map[string]string {
 	return names
 }()
 
-// callName returns the call name of a command: of its script, or the command in lower case.
+// callName returns the call name of a command: the name of its script, or the command in lower case.
 func callName(cmd redis.Cmder) string {
 	name := strings.ToLower(cmd.Name())
 	script := ""
@@ -67,10 +67,10 @@ func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook implements redis.Hook. A pipeline makes one call per distinct command or script.
 func (h commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		var own error // from the pipeline, whose commands already have their errors
+		var pipelineErr error // error of the pipeline, whose commands already have their errors
 		call := func() error {
-			own = next(ctx, cmds)
-			return own
+			pipelineErr = next(ctx, cmds)
+			return pipelineErr
 		}
 		known := make(map[string]bool, 1)
 		for _, cmd := range cmds {
@@ -81,7 +81,7 @@ func (h commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 			}
 		}
 		err := call()
-		if err != nil && own == nil {
+		if err != nil && pipelineErr == nil {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}

@@ -15,7 +15,7 @@ func TestTransactionsAreNamedAfterTheirMethods(t *testing.T) {
 	t.Parallel()
 	s := kit.SQLite(t)
 	var names []string
-	s.Around = Transactions(func(_ context.Context, name string, call func() error) error {
+	s.WrapTransaction = Transactions(func(_ context.Context, name string, call func() error) error {
 		names = append(names, name)
 		return call()
 	})

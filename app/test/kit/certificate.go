@@ -20,7 +20,7 @@ func NewCertificate(t testing.TB) *Certificate {
 	return &Certificate{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 }
 
-// PEM returns the certificate as clients need it to trust the server.
+// PEM returns the certificate in PEM format, so that clients can trust the server.
 func (c *Certificate) PEM(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(c.Cert)
@@ -30,9 +30,9 @@ func (c *Certificate) PEM(t testing.TB) string {
 	return string(text)
 }
 
-// settings returns the Redis arguments for TLS on a separate port. The plain port stays open for the test itself. A nil
-// certificate returns no arguments.
-func (c *Certificate) settings(t testing.TB, more ...string) (args []string, port int) {
+// redisArgs returns the Redis arguments for TLS on a separate port. The plain port stays open for the test itself. A
+// nil certificate returns no arguments.
+func (c *Certificate) redisArgs(t testing.TB, more ...string) (args []string, port int) {
 	t.Helper()
 	if c == nil {
 		return nil, 0

@@ -51,7 +51,7 @@ func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 		if err != nil {
 			t.Fatalf("kit: cluster: %v", err)
 		}
-		tlsArgs, port := o.TLS.settings(t, "--tls-cluster", "yes", "--tls-replication", "yes")
+		tlsArgs, port := o.TLS.redisArgs(t, "--tls-cluster", "yes", "--tls-replication", "yes")
 		s := StartRedis(t, RedisOptions{Durable: true, Args: slices.Concat([]string{
 			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "2000",
 			"--cluster-require-full-coverage", "no", "--cluster-port", strconv.Itoa(bus),

@@ -24,8 +24,8 @@ func Main(m *testing.M, options ...goleak.Option) {
 	os.Exit(code)
 }
 
-// leakTimeout is the time that a goroutine has to end. A goroutine of go-redis that dials an unreachable server checks
-// once a second whether its client was closed.
+// leakTimeout is the maximum time until a goroutine must have ended. A goroutine of go-redis that dials an unreachable
+// server checks once a second whether its client was closed.
 const leakTimeout = 3 * time.Second
 
 func leaked(options ...goleak.Option) error {

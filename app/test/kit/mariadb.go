@@ -43,11 +43,11 @@ var sqlServer = sync.OnceValues(func() (sqlProgram, error) {
 
 type sqlProgram struct {
 	path  string
-	mysql bool // initialises its own data folder; MariaDB needs a script
+	mysql bool // MySQL initialises its own data folder; MariaDB needs a script
 }
 
 // MySQL returns the DSN of a new empty database on the shared test MariaDB. The database is dropped when the test ends.
-// The DSN has no parameters; the program adds those it needs. GET_LOCK names are shared by all databases.
+// The DSN has no parameters; the program adds the parameters that it needs. GET_LOCK names are shared by all databases.
 func MySQL(t testing.TB) string {
 	t.Helper()
 	base, err := sharedMariaDB()
@@ -218,8 +218,8 @@ func fillDataFolder(data string) error {
 	return os.CopyFS(data, os.DirFS(template))
 }
 
-// dataTemplate initialises one data folder per test binary. Copying it is several times faster than initialising
-// another.
+// dataTemplate initialises one data folder per test binary. Copying it is several times faster than a second
+// initialisation.
 var dataTemplate = sync.OnceValues(func() (string, error) {
 	program, err := sqlServer()
 	if err != nil {

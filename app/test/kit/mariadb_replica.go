@@ -13,8 +13,8 @@ import (
 )
 
 // StartReplicated starts a private MariaDB or MySQL and a replica that follows it from the first transaction. With
-// semiSync, a commit returns only after the replica has written it to its relay log. The replica may not have applied
-// it yet.
+// semiSync, a commit returns only after the replica has written the transaction to its relay log. The replica may not
+// have applied the transaction yet.
 func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServer) {
 	t.Helper()
 	args := func(id string, semiSyncArgs []string) []string {
@@ -35,9 +35,9 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 }
 
 // semiSyncArgs returns arguments for a semi-synchronous primary and its replica. The primary's timeout is longer than
-// any test, so no commit returns without the replica. AFTER_SYNC makes it wait before other sessions see the commit;
-// otherwise they could read rows that the replica never gets. The replica itself must not wait: MySQL writes applied
-// transactions to its own binary log and would wait there for another replica.
+// any test, so no commit returns without the replica. With AFTER_SYNC the primary waits before other sessions see the
+// commit; otherwise they could read rows that the replica never gets. The replica itself must not wait: MySQL writes
+// applied transactions to its own binary log and would wait there for another replica.
 func semiSyncArgs() (primaryArgs, replicaArgs []string) {
 	if isMySQL() {
 		return []string{
@@ -167,11 +167,11 @@ func (s *MariaDBServer) row(query string) (map[string]string, error) {
 	if err != nil || !rows.Next() {
 		return nil, fmt.Errorf("%s: no row: %w", query, err)
 	}
-	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	values, targets := make([]sql.NullString, len(names)), make([]any, len(names))
 	for i := range values {
-		into[i] = &values[i]
+		targets[i] = &values[i]
 	}
-	if err := rows.Scan(into...); err != nil {
+	if err := rows.Scan(targets...); err != nil {
 		return nil, err
 	}
 	fields := make(map[string]string, len(names))

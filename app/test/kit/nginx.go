@@ -46,15 +46,16 @@ http {
 // singleProcess runs nginx as a single process, so that a kill leaves no workers.
 const singleProcess = "master_process off;\nevents { worker_connections 16384; }"
 
-// StartNginx starts nginx in front of upstream (host:port, several separated by commas). It ends with the test. It
-// replaces the addresses and the certificate in the site file and applies changes: pairs of a text that occurs exactly
-// once and its replacement.
+// StartNginx starts nginx in front of upstream (host:port, several separated by commas). nginx ends with the test.
+// StartNginx replaces the addresses and the certificate in the site file and applies changes: pairs of a text that
+// occurs exactly once and its replacement.
 func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
 	return startNginx(t, site, upstream, func(string) (string, error) { return singleProcess, nil }, changes)
 }
 
-// startNginx is StartNginx. shares receives the site text and returns the process settings of nginx.conf.
+// startNginx is StartNginx with other process settings. processSettings receives the site text and returns the process
+// settings of nginx.conf.
 func startNginx(
 	t testing.TB, site, upstream string, processSettings func(string) (string, error), changes []string,
 ) *Nginx {

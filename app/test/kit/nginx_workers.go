@@ -19,7 +19,7 @@ func StartNginxWorkers(t testing.TB, workers int, site, upstream string, changes
 		changes)
 }
 
-// workerSettings builds the process settings of nginx.conf that the comment of the site file recommends, for n workers.
+// workerSettings builds the process settings of nginx.conf that the comment of the site file recommends.
 func workerSettings(site string, workers int) (string, error) {
 	files := regexp.MustCompile(`(?m)^#\s+worker_rlimit_nofile (\d+);$`).FindStringSubmatch(site)
 	events := regexp.MustCompile(`(?m)^#\s+(events \{ worker_connections \d+; \})$`).FindStringSubmatch(site)

@@ -10,8 +10,8 @@ import (
 
 // dieWithParent makes the kernel send the signal to a server when the test binary dies without cleanup: on a timeout, a
 // panic or kill -9.
-func dieWithParent(with syscall.Signal) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: with}
+func dieWithParent(signal syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: signal}
 }
 
 // isStopped reports whether SIGSTOP has stopped every thread of a process. A thread on another processor keeps

@@ -8,4 +8,4 @@ import "syscall"
 func dieWithParent(syscall.Signal) *syscall.SysProcAttr { return nil }
 
 // isStopped always returns true here. SIGSTOP stops all threads within a moment.
-func standsStill(int) bool { return true }
+func isStopped(int) bool { return true }

@@ -134,8 +134,8 @@ func (p *Proxy) close() {
 func (p *Proxy) closeConns() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.open {
-		l.reset()
+	for c := range p.open {
+		c.reset()
 	}
 }
 
@@ -151,8 +151,8 @@ func (p *Proxy) accept() {
 
 // serve forwards one connection until either side closes it.
 func (p *Proxy) serve(client net.Conn) {
-	l := &proxyConn{proxy: p, client: client.(*net.TCPConn), ended: make(chan struct{})}
-	defer l.reset()
+	c := &proxyConn{proxy: p, client: client.(*net.TCPConn), ended: make(chan struct{})}
+	defer c.reset()
 	p.mu.Lock()
 	target := p.target
 	p.mu.Unlock()
@@ -160,29 +160,30 @@ func (p *Proxy) serve(client net.Conn) {
 	if err != nil {
 		return
 	}
-	l.server = upstream.(*net.TCPConn)
-	if !p.register(l, target) {
+	c.server = upstream.(*net.TCPConn)
+	if !p.register(c, target) {
 		return
 	}
-	defer p.unregister(l)
-	l.run()
+	defer p.unregister(c)
+	c.run()
 }
 
-// register registers the line so that Cut can reset it. It returns false if the proxy is cut, closed or redirected.
-func (p *Proxy) register(l *proxyConn, target string) bool {
+// register registers the connection so that Cut can reset it. It returns false if the proxy is cut, closed or
+// redirected.
+func (p *Proxy) register(c *proxyConn, target string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cut || p.closed || p.target != target {
 		return false
 	}
-	p.open[l] = struct{}{}
+	p.open[c] = struct{}{}
 	return true
 }
 
-func (p *Proxy) unregister(l *proxyConn) {
+func (p *Proxy) unregister(c *proxyConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.open, l)
+	delete(p.open, c)
 }
 
 // shouldDrop reports whether the reply to the request must be lost, and counts it.
@@ -197,7 +198,8 @@ func (p *Proxy) shouldDrop(request []byte) bool {
 	return true
 }
 
-// waitForward waits for the delay and until the proxy is not stalled. It returns false if the line ended meanwhile.
+// waitForward waits for the delay and until the proxy is not stalled. It returns false if the connection
+// has ended meanwhile.
 func (p *Proxy) waitForward(ended <-chan struct{}) bool {
 	p.mu.Lock()
 	delay := p.delay

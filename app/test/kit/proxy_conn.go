@@ -19,67 +19,67 @@ type proxyConn struct {
 	dropReply bool
 }
 
-func (l *proxyConn) run() {
+func (c *proxyConn) run() {
 	var requests sync.WaitGroup
 	requests.Go(func() {
-		defer l.reset()
-		l.pumpRequests()
+		defer c.reset()
+		c.pumpRequests()
 	})
-	l.pumpReplies()
-	l.reset()
+	c.pumpReplies()
+	c.reset()
 	requests.Wait()
 }
 
 // reset closes both sides with a RST.
-func (l *proxyConn) reset() {
-	l.once.Do(func() {
-		close(l.ended)
-		_ = l.client.SetLinger(0)
-		_ = l.client.Close()
-		if l.server != nil {
-			_ = l.server.SetLinger(0)
-			_ = l.server.Close()
+func (c *proxyConn) reset() {
+	c.once.Do(func() {
+		close(c.ended)
+		_ = c.client.SetLinger(0)
+		_ = c.client.Close()
+		if c.server != nil {
+			_ = c.server.SetLinger(0)
+			_ = c.server.Close()
 		}
 	})
 }
 
-func (l *proxyConn) pumpRequests() {
+func (c *proxyConn) pumpRequests() {
 	buffer := make([]byte, 32<<10)
 	for {
-		n, err := l.client.Read(buffer)
-		if err != nil || !l.proxy.waitForward(l.ended) || !l.forward(buffer[:n]) {
+		n, err := c.client.Read(buffer)
+		if err != nil || !c.proxy.waitForward(c.ended) || !c.forward(buffer[:n]) {
 			return
 		}
 	}
 }
 
-func (l *proxyConn) forward(request []byte) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, err := l.server.Write(request); err != nil {
+func (c *proxyConn) forward(request []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := c.server.Write(request); err != nil {
 		return false
 	}
-	l.dropReply = l.dropReply || l.proxy.shouldDrop(request)
+	c.dropReply = c.dropReply || c.proxy.shouldDrop(request)
 	return true
 }
 
 // pumpReplies stops at the first reply after a request whose reply must be lost. Clients have one outstanding request
 // per connection, so this reply proves that the server executed the request.
-func (l *proxyConn) pumpReplies() {
+func (c *proxyConn) pumpReplies() {
 	buffer := make([]byte, 32<<10)
 	for {
-		n, err := l.server.Read(buffer)
-		if err != nil || !l.proxy.waitForward(l.ended) || l.dropsReply() {
+		n, err := c.server.Read(buffer)
+		if err != nil || !c.proxy.waitForward(c.ended) || c.dropsReply() {
 			return
 		}
-		if _, err := l.client.Write(buffer[:n]); err != nil {
+		if _, err := c.client.Write(buffer[:n]); err != nil {
 			return
 		}
 	}
 }
 
-func (l *proxyConn) dropsReply() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dropReply
+func (c *proxyConn) dropsReply() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dropReply
 }

@@ -22,8 +22,8 @@ var redisConf []byte
 // test must end before its number is reused.
 const minDatabases = 1024
 
-// Redis returns the URL of an empty logical database on the shared test Redis. Only this test uses it. It is emptied
-// when the test ends. Pub/Sub channels and scripts are shared by all databases.
+// Redis returns the URL of an empty logical database on the shared test Redis. Only this test uses it. The database is
+// emptied when the test ends. Pub/Sub channels and scripts are shared by all databases.
 func Redis(t testing.TB) string {
 	t.Helper()
 	base, err := sharedRedis()
@@ -132,7 +132,7 @@ func StartRedis(t testing.TB, o RedisOptions) *RedisServer {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	tlsArgs, port := o.TLS.settings(t)
+	tlsArgs, port := o.TLS.redisArgs(t)
 	o.Args = append(tlsArgs, o.Args...)
 	p, serverURL, err := startRedis(o)
 	if err != nil {

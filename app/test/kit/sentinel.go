@@ -43,7 +43,7 @@ func StartSentinels(t testing.TB, o SentinelOptions) *Sentinels {
 	t.Helper()
 	s := &Sentinels{t: t}
 	server := func() *RedisServer {
-		tlsArgs, port := o.TLS.settings(t, "--tls-replication", "yes")
+		tlsArgs, port := o.TLS.redisArgs(t, "--tls-replication", "yes")
 		r := StartRedis(t, RedisOptions{Durable: true, Args: slices.Concat(tlsArgs, o.Args)})
 		r.securePort = port
 		return r
@@ -81,7 +81,7 @@ func (s *Sentinels) startSentinel(o SentinelOptions, host, port string) string {
 		s.t.Fatalf("kit: sentinel: %v", err)
 	}
 	dir := s.t.TempDir()
-	tlsArgs, securePort := o.TLS.settings(s.t, "--tls-replication", "yes")
+	tlsArgs, securePort := o.TLS.redisArgs(s.t, "--tls-replication", "yes")
 	conf := []string{
 		"bind 127.0.0.1", "protected-mode no", "dir " + dir,
 		"sentinel monitor " + primaryName + " " + host + " " + port + " 2",

@@ -93,7 +93,8 @@ func WithCertificate(t testing.TB) func(*MailServer) {
 	}
 }
 
-// SetReply sets a function that chooses the replies from now on. If it returns "", or is nil, the reply is the default.
+// SetReply sets a function that chooses the replies from now on. If reply is nil or returns "", the server sends its
+// default reply.
 func (s *MailServer) SetReply(reply func(step, arg string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,11 +117,11 @@ func (s *MailServer) Connections() int {
 
 // smtpSession is one connection of a client.
 type smtpSession struct {
-	server *MailServer
-	conn   net.Conn
-	reader *bufio.Reader
-	in     bool // authenticated, or no login required
-	mail   ReceivedMail
+	server        *MailServer
+	conn          net.Conn
+	reader        *bufio.Reader
+	authenticated bool // whether the client has logged in or no login is required
+	mail          ReceivedMail
 }
 
 // serve runs one session.
@@ -141,7 +142,7 @@ func (s *MailServer) serve(conn net.Conn) {
 	if s.Implicit {
 		conn = tls.Server(conn, s.TLS)
 	}
-	c := &smtpSession{server: s, conn: conn, reader: bufio.NewReader(conn), in: s.User == ""}
+	c := &smtpSession{server: s, conn: conn, reader: bufio.NewReader(conn), authenticated: s.User == ""}
 	if !continues(c.sendReply(SMTPGreeting, "", "220 kit ESMTP")) {
 		return
 	}
@@ -207,13 +208,13 @@ func (c *smtpSession) execute(verb, arg string) string {
 		return reply
 	case "AUTH":
 		credentials, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(arg, "PLAIN "))
-		if c.in = string(credentials) == "\x00"+s.User+"\x00"+s.Password; !c.in {
+		if c.authenticated = string(credentials) == "\x00"+s.User+"\x00"+s.Password; !c.authenticated {
 			return c.sendReply(verb, arg, "535 5.7.8 unknown user")
 		}
 		return c.sendReply(verb, arg, "235 welcome")
 	case SMTPMailFrom:
 		c.mail = ReceivedMail{From: arg}
-		if !c.in {
+		if !c.authenticated {
 			return c.sendReply(verb, arg, "530 5.7.0 log in first")
 		}
 	case SMTPRcptTo:

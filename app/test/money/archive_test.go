@@ -110,11 +110,11 @@ func (c *twoSales) checkSettled(moment string) {
 	if len(keys) > 0 {
 		fail("the old sale is in Redis: %v", keys)
 	}
-	if wrong := c.audit(c.closedSale); wrong != "" {
-		fail("the old sale: %s", wrong)
+	if problem := c.audit(c.closedSale); problem != "" {
+		fail("the old sale: %s", problem)
 	}
-	if wrong := c.counterMismatch(c.openSale); wrong != "" {
-		fail("I3: %s", wrong)
+	if problem := c.counterMismatch(c.openSale); problem != "" {
+		fail("I3: %s", problem)
 	}
 	c.world.awaitRest(c.openSale, c.openOrders, fail)
 }

@@ -24,8 +24,8 @@ func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format 
 	for _, what := range w.ledgerDifferences(orders) {
 		fail("P8: %s", what)
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		fail("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		fail("P1: %s", problem)
 	}
 	for _, scan := range w.scans {
 		if scan.Corrected() > 0 || scan.Mismatched() > 0 {
@@ -44,7 +44,7 @@ func (w *world) audit(sale shop.SaleRef) string {
 	return strings.Join(report.Failures, "; ")
 }
 
-// activeCalls returns pending work of the orders; "" if there is no such work.
+// pendingWork returns pending work of the orders; "" if there is no such work.
 func (w *world) pendingWork(orders []shop.ID) string {
 	w.t.Helper()
 	if list, err := w.db.Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
@@ -70,7 +70,7 @@ func (w *world) ledgerDifferences(orders []shop.ID) []string {
 	for _, t := range w.sim.Ledger().Trades {
 		kept[t.Order] = t.TakenFen - t.RefundedFen
 	}
-	var wrong []string
+	var differences []string
 	for _, id := range orders {
 		o := w.read(id)
 		want := int64(0)
@@ -78,9 +78,9 @@ func (w *world) ledgerDifferences(orders []shop.ID) []string {
 			want = o.AmountFen
 		}
 		if kept[id.String()] != want {
-			wrong = append(wrong, fmt.Sprintf("order %s is %s (%s), and the gateway keeps %d fen of it, want %d",
+			differences = append(differences, fmt.Sprintf("order %s is %s (%s), and the gateway keeps %d fen of it, want %d",
 				id, o.State, o.Reason, kept[id.String()], want))
 		}
 	}
-	return wrong
+	return differences
 }

@@ -82,8 +82,8 @@ func (s *stopwatch) EndTraded(
 }
 
 // P5: ten thousand equal deadlines. Orders without an opened payment end immediately while the gateway is silent. The
-// other orders do not end while it is silent or gone. A bounded number of calls waits for the gateway, and the orders
-// end after its reply.
+// other orders do not end while it is silent or unreachable. A bounded number of calls waits for the gateway, and the
+// orders end after its reply.
 func TestSilentGatewayDelaysOnlyOpenedPayments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -113,7 +113,7 @@ func TestSilentGatewayDelaysOnlyOpenedPayments(t *testing.T) {
 	gateway.health.Store(int32(replying))
 	began = time.Now()
 	w.awaitStock(sale, "all orders end", crowd)
-	t.Logf("%d more ended in %v, each at most %v after the reply of the gateway", crowd/2, time.Since(began),
+	t.Logf("%d more orders ended in %v, each at most %v after the reply of the gateway", crowd/2, time.Since(began),
 		time.Duration(watch.maxDelay.Load()))
 	if gateway.maxCalls.Load() > 32 {
 		t.Errorf("%d calls of the gateway at the same time, want at most 32", gateway.maxCalls.Load())
@@ -145,11 +145,11 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 	}
 	buying.Wait()
 	if reserved.Load() != crowd {
-		w.t.Fatalf("%d reserved", reserved.Load())
+		w.t.Fatalf("%d units reserved, want %d", reserved.Load(), crowd)
 	}
 	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		n := w.count("SELECT COUNT(*) FROM orders")
-		return n == crowd, fmt.Sprintf("%d rows", n)
+		return n == crowd, fmt.Sprintf("%d order rows, want %d", n, crowd)
 	})
 }
 
@@ -158,8 +158,8 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 func (w *world) expireTogether(gateway *fakeGateway, db payment.Store) {
 	w.t.Helper()
 	n := w.node(nil)
-	n.cashier.Gateway, n.cashier.Store = gateway, db
-	closer := payment.NewTradeCloser(n.cashier)
+	n.payments.Gateway, n.payments.Store = gateway, db
+	closer := payment.NewTradeCloser(n.payments)
 	n.expirer.Closer = closer
 	now, err := w.inventory.Now(w.ctx)
 	w.must(err)

@@ -11,20 +11,20 @@ import (
 func TestScanCorrectsSaleCounters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	scanned := func(n *node) {
+	runScans := func(n *node) {
 		t.Helper()
 		for range 3 {
 			w.must(n.scan.RunOnce(n.ctx))
 		}
 	}
 	for name, change := range map[string]map[string]int64{
-		"a held unit without a hold":    {"held": 1, "stock": -1},
-		"a sold unit without a hold":    {"sold": 1, "stock": -1},
-		"sold, counted as held":         {"held": 1, "sold": -1},
-		"held, counted as free":         {"held": -1, "stock": 1},
-		"a missing unit":                {"stock": -1},
-		"a surplus unit":                {"stock": 1},
-		"more held than existing units": {"held": 5, "stock": -5},
+		"a held unit without a hold":  {"held": 1, "stock": -1},
+		"a sold unit without a hold":  {"sold": 1, "stock": -1},
+		"a sold unit counted as held": {"held": 1, "sold": -1},
+		"a held unit counted as free": {"held": -1, "stock": 1},
+		"a missing unit":              {"stock": -1},
+		"a surplus unit":              {"stock": 1},
+		"more held units than units":  {"held": 5, "stock": -5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, sale := w.node(nil), w.offer(3, 2)
@@ -36,9 +36,9 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 			if w.audit(sale) == "" {
 				t.Fatal("the audit reports no failure")
 			}
-			scanned(n)
-			if wrong := w.audit(sale); wrong != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
-				t.Errorf("corrected %d times, %d mismatched: %s", n.scan.Corrected(), n.scan.Mismatched(), wrong)
+			runScans(n)
+			if problem := w.audit(sale); problem != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
+				t.Errorf("corrected %d times, %d mismatched: %s", n.scan.Corrected(), n.scan.Mismatched(), problem)
 			}
 			if row := w.read(o.ID); row.State != shop.Pending {
 				t.Errorf("the order is %s", row.State)
@@ -50,7 +50,7 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 		o, key := w.order(sale, newID()), "stampede:{0}:sale:"+sale.ID.String()
 		w.must(w.client.HDel(w.ctx, key+":open", o.ID.String()).Err())
 		before := w.client.HGetAll(w.ctx, key).Val()
-		scanned(n)
+		runScans(n)
 		if after := w.client.HGetAll(w.ctx, key).Val(); after["held"] != before["held"] ||
 			after["stock"] != before["stock"] {
 			t.Errorf("corrected without proof: %v", after)
@@ -60,9 +60,9 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 		}
 		w.forceRebuild() // as in the runbook
 		w.must(n.recoverPartition(nil))
-		scanned(n)
-		if wrong := w.audit(sale); wrong != "" || n.scan.Mismatched() != 0 {
-			t.Errorf("after a recovery: %d mismatched: %s", n.scan.Mismatched(), wrong)
+		runScans(n)
+		if problem := w.audit(sale); problem != "" || n.scan.Mismatched() != 0 {
+			t.Errorf("after a recovery: %d mismatched: %s", n.scan.Mismatched(), problem)
 		}
 	})
 }

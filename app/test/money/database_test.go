@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// databases are migrated, empty and unused. They are shared because about thirty migration statements, each with a disk
-// write, took most of the time of this package.
+// databases holds migrated, empty and unused databases. Tests share them, because about thirty migration statements,
+// each with a disk write, took most of the time of this package.
 var databases struct {
 	sync.Mutex
 	free []string

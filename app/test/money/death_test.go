@@ -8,9 +8,9 @@ import (
 	"stampede/app/shop"
 )
 
-// scenario is the story of one order: a preparation, and the steps of the process that dies.
+// scenario is a preparation of one order, and the steps of the process that dies.
 type scenario struct {
-	before      func(w *world, n *node, o shop.Order)
+	prepare     func(w *world, n *node, o shop.Order)
 	steps       func(n *node, o shop.Order)
 	units       int64 // units of the sale; 0 means 1
 	finalStates map[shop.OrderState]bool
@@ -24,9 +24,9 @@ func stateSet(states ...shop.OrderState) map[shop.OrderState]bool {
 	return set
 }
 
-var home = shop.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
+var homeAddress = shop.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
 
-// openPayment opens the payment and visits the cashier.
+// openPayment opens the payment and loads the payment page of the gateway.
 func openPayment(w *world, n *node, o shop.Order) {
 	w.retry("the buyer opens the payment", func() error { return n.openPayment(o) })
 }
@@ -62,40 +62,40 @@ var scenarios = map[string]scenario{
 		finalStates: stateSet(shop.Paid, shop.Expired), // without an opened payment there is no money
 	},
 	"settle": {
-		before: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) },
+		prepare: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) },
 		finalStates: stateSet(shop.Paid),
 	},
 	"expire": {
-		before:      func(w *world, n *node, o shop.Order) { openPayment(w, n, o); w.passDeadline(o.ID) },
+		prepare:     func(w *world, n *node, o shop.Order) { openPayment(w, n, o); w.passDeadline(o.ID) },
 		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
 		finalStates: stateSet(shop.Expired),
 	},
 	"expire without a payment": {
-		before:      func(w *world, _ *node, o shop.Order) { w.passDeadline(o.ID) },
+		prepare:     func(w *world, _ *node, o shop.Order) { w.passDeadline(o.ID) },
 		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
 		finalStates: stateSet(shop.Expired),
 	},
 	"paid when it expires": {
-		before:      func(w *world, n *node, o shop.Order) { payAtGateway(w, n, o); w.passDeadline(o.ID) },
+		prepare:     func(w *world, n *node, o shop.Order) { payAtGateway(w, n, o); w.passDeadline(o.ID) },
 		steps:       func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
 		finalStates: stateSet(shop.Paid),
 	},
 	"cancel": {
-		before:      openPayment,
+		prepare:     openPayment,
 		steps:       func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) },
 		finalStates: stateSet(shop.Cancelled, shop.Expired),
 	},
-	"late, a unit is free": {before: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
-	"late, sold out": {
-		before: func(w *world, n *node, o shop.Order) {
+	"late payment, a unit is free": {prepare: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }, finalStates: stateSet(shop.Paid)},
+	"late payment, sold out": {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.order(o.Ref(), o.User+1)
 		},
 		steps:       func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
 		finalStates: stateSet(shop.Refunded),
 	},
-	"late, limit reached": {
-		before: func(w *world, n *node, o shop.Order) {
+	"late payment, limit reached": {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.order(o.Ref(), o.User)
 		},
@@ -103,8 +103,8 @@ var scenarios = map[string]scenario{
 		units:       5,
 		finalStates: stateSet(shop.Refunded),
 	},
-	"late, archived": {
-		before: func(w *world, n *node, o shop.Order) {
+	"late payment, archived": {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payLate(w, n, o)
 			w.archive(n, o)
 		},
@@ -117,19 +117,19 @@ var scenarios = map[string]scenario{
 		finalStates: stateSet(shop.Refunded),
 	},
 	"address of an unpaid order": {
-		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, home) },
+		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, homeAddress) },
 		finalStates: stateSet(shop.Expired),
 	},
 	"address of a paid order": {
-		before: func(w *world, n *node, o shop.Order) {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payAtGateway(w, n, o)
 			w.retry("the shop settles the payment", func() error { return n.settleNow(o) })
 		},
-		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, home) },
+		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, homeAddress) },
 		finalStates: stateSet(shop.Paid),
 	},
 	"refund": {
-		before: func(w *world, n *node, o shop.Order) {
+		prepare: func(w *world, n *node, o shop.Order) {
 			payAtGateway(w, n, o)
 			w.retry("the shop settles the payment", func() error { return n.settleNow(o) })
 		},
@@ -141,8 +141,8 @@ var scenarios = map[string]scenario{
 	},
 }
 
-// P8, P1: in each story the process dies after its first, second, … call, until it completes the story. Each time the
-// next process completes the pending work.
+// P8, P1: in each scenario the process dies after its first, second, … call, until it completes the scenario. Each time
+// the next process completes the pending work.
 func TestNextProcessCompletesWorkAfterDeath(t *testing.T) {
 	t.Parallel()
 	for name, l := range scenarios {
@@ -161,13 +161,13 @@ func TestNextProcessCompletesWorkAfterDeath(t *testing.T) {
 	}
 }
 
-// runScenario runs the story with an order of a new sale.
+// runScenario runs the scenario with an order of a new sale.
 func (w *world) runScenario(l scenario, m *dyingProcess) {
 	w.t.Helper()
 	sale := w.offer(max(l.units, 1), 1)
 	o := w.order(sale, newID())
-	if l.before != nil {
-		l.before(w, w.node(nil), o)
+	if l.prepare != nil {
+		l.prepare(w, w.node(nil), o)
 	}
 	step := m.callsLeft
 	l.steps(w.node(m), o)

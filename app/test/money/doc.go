@@ -6,7 +6,7 @@
 //   - model_test.go: random sequences with faults, deaths and recoveries of Redis
 //   - rebuild_test.go, revive_test.go: an order changes during a recovery of Redis
 //   - counters_test.go: corrupted counters in Redis
-//   - closing_test.go: ten thousand equal deadlines with opened payments; the gateway works, is silent or gone
+//   - closing_test.go: ten thousand equal deadlines with opened payments; the gateway works, is silent or unreachable
 //
 // A process dies by faults at its ports (package faults): after its last call, all calls fail without an effect
 // (dying_process_test.go). This covers every point between two steps. Package app/test/crash kills real processes at

@@ -18,8 +18,8 @@ var methods = []string{
 // faultKinds are the faults of calls, two of them only of closes. Step notify simulates late, repeated and lost
 // notifications.
 var faultKinds = []sim.Kind{
-	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorThoughDone, sim.Lost, sim.Garbage,
-	sim.AnswerSignature, sim.Down,
+	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorAfterSuccess, sim.Lost, sim.Garbage,
+	sim.InvalidSignature, sim.Down,
 }
 
 // randomSale is one sale with its orders, and the process that serves it.
@@ -31,7 +31,7 @@ type randomSale struct {
 	trades []payment.Trade // earlier trade states of the gateway
 }
 
-// drawOrder draws an order; it skips the step without orders.
+// drawOrder draws an order. If no order exists, it skips the step.
 func (l *randomSale) drawOrder(rt *rapid.T) shop.Order {
 	if len(l.orders) == 0 {
 		rt.Skip("no order exists")
@@ -71,7 +71,7 @@ func (l *randomSale) steps(users []shop.ID) map[string]func(*rapid.T) {
 			if len(l.trades) == 0 {
 				rt.Skip("the gateway has returned no trade")
 			}
-			_ = l.n.cashier.Settle(l.n.ctx, rapid.SampledFrom(l.trades).Draw(rt, "query"))
+			_ = l.n.payments.Settle(l.n.ctx, rapid.SampledFrom(l.trades).Draw(rt, "query"))
 		},
 		"deadline": func(rt *rapid.T) {
 			o := l.drawOrder(rt)
@@ -123,8 +123,8 @@ func (l *randomSale) rebuild(rt *rapid.T) {
 			l.change(rt)
 		}
 	})
-	if wrong := w.counterMismatch(l.sale); wrong != "" && !l.n.dead() {
-		rt.Logf("%s", wrong)
+	if problem := w.counterMismatch(l.sale); problem != "" && !l.n.dead() {
+		rt.Logf("%s", problem)
 		rt.Fatal("I3: after a recovery the counters are not the sums of the holds")
 	}
 }

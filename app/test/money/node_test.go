@@ -16,12 +16,12 @@ import (
 // node is a process: the services and their state in memory.
 type node struct {
 	w              *world
-	m              *dyingProcess   // nil: does not die
-	ctx            context.Context // of its calls, which m counts
+	dying          *dyingProcess   // nil: does not die
+	ctx            context.Context // context of its calls; m counts these calls
 	gateway        payment.Gateway
 	effects        *order.Effects
 	fulfiller      *order.Fulfiller
-	cashier        *payment.PaymentService
+	payments       *payment.PaymentService
 	closer         *payment.TradeCloser
 	expirer        *order.Expirer
 	addresses      *order.Addresses
@@ -40,16 +40,16 @@ func (w *world) node(m *dyingProcess) *node {
 	effects := &order.Effects{
 		Redis: inventory, Notifier: w.buyers, Store: w.db, PublishMarks: &order.PublishMarks{Store: w.db},
 	}
-	n := &node{w: w, m: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
+	n := &node{w: w, dying: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
 	n.fulfiller = &order.Fulfiller{
 		Catalogue: catalog.NewCatalogue(w.db, nil, time.UTC), Redis: inventory, Store: w.db, Effects: effects,
 		PayWindow: payWindow,
 	}
-	n.cashier = &payment.PaymentService{
+	n.payments = &payment.PaymentService{
 		Gateway: gateway, Redis: inventory, Store: w.db,
 		Effects: effects, Margin: payment.TradeMargin(payWindow),
 	}
-	n.closer = payment.NewTradeCloser(n.cashier)
+	n.closer = payment.NewTradeCloser(n.payments)
 	n.expirer = &order.Expirer{Redis: inventory, Store: w.db, Effects: effects, Closer: n.closer}
 	n.addresses = &order.Addresses{
 		Redis: inventory, Store: w.db, Effects: effects, PayWindow: payWindow,
@@ -61,29 +61,29 @@ func (w *world) node(m *dyingProcess) *node {
 	n.refunder = &payment.Refunder{
 		Gateway: gateway, Store: w.db, Redis: inventory, Effects: effects,
 	}
-	n.payReconciler = &payment.PayReconciler{Payments: n.cashier}
+	n.payReconciler = &payment.PayReconciler{Payments: n.payments}
 	n.scan = &recovery.Reconciler{Partitions: 1, Redis: inventory, Store: w.db, Effects: effects}
 	w.scans = append(w.scans, n.scan)
 	return n
 }
 
 // dead reports whether the process has died.
-func (n *node) dead() bool { return n.m.dead() }
+func (n *node) dead() bool { return n.dying.dead() }
 
-// openPayment opens the payment, as the button Pay does, and visits the gateway's cashier.
+// openPayment opens the payment, as the button Pay does, and loads the payment page of the gateway.
 func (n *node) openPayment(o shop.Order) error {
-	payment, err := n.cashier.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
+	payment, err := n.payments.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
 	if err == nil {
 		_, err = n.w.sim.Open(payment.URL)
 	}
 	return err
 }
 
+// settleNow has the effect of a notification with the current trade state.
 func (n *node) settleNow(o shop.Order) error {
-	// Has the effect of a notification with the current trade state.
 	t, err := n.gateway.Query(n.ctx, o.ID)
 	if err == nil {
-		err = n.cashier.Settle(n.ctx, t)
+		err = n.payments.Settle(n.ctx, t)
 	}
 	return err
 }

@@ -126,20 +126,20 @@ var changes = map[string]scenario{
 		n.w.passDeadline(o.ID)
 		_ = n.sweep(o.ID)
 	}},
-	"paid": {before: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
+	"paid": {prepare: payAtGateway, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
 	"refunding": {
-		before: payAndSettle,
-		steps:  func(n *node, o shop.Order) { _, _ = n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "no reason") },
+		prepare: payAndSettle,
+		steps:   func(n *node, o shop.Order) { _, _ = n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "no reason") },
 	},
 	"refunded": {
-		before: payAndSettle,
+		prepare: payAndSettle,
 		steps: func(n *node, o shop.Order) {
 			_, _ = n.refundRequests.RequestRefund(n.ctx, o.User, o.ID, "no reason")
 			_ = n.refunder.RunOnce(n.ctx)
 		},
 	},
-	"revived by a late payment": {before: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
-	"late payment after expiry": {before: openPayment, steps: func(n *node, o shop.Order) {
+	"revived by a late payment": {prepare: payLate, steps: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
+	"late payment after expiry": {prepare: openPayment, steps: func(n *node, o shop.Order) {
 		payLate(n.w, n, o)
 		_ = n.settleNow(o)
 	}},
@@ -172,8 +172,8 @@ func (w *world) changes(c scenario, moment string) {
 	w.t.Helper()
 	n, sale := w.node(nil), w.offer(3, 2)
 	o := w.order(sale, newID())
-	if c.before != nil {
-		c.before(w, n, o)
+	if c.prepare != nil {
+		c.prepare(w, n, o)
 	}
 	w.forceRebuild()
 	once := false
@@ -187,8 +187,8 @@ func (w *world) changes(c scenario, moment string) {
 		w.t.Fatalf("%s: recovery returned %v; change applied: %v", moment, err, once)
 	}
 	fail := func(format string, args ...any) { w.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
-	if wrong := w.counterMismatch(sale); wrong != "" {
-		fail("I3: %s", wrong)
+	if problem := w.counterMismatch(sale); problem != "" {
+		fail("I3: %s", problem)
 	}
 	w.awaitRest(sale, []shop.ID{o.ID}, fail)
 	w.remove(sale)

@@ -33,7 +33,7 @@ func (w *world) recoverAll(n *node) []recovery.Problem {
 	return report.Problems
 }
 
-// tables of which a lagging replica lacks rows, with the column of the order id.
+// tables lists the tables whose newest rows a lagging replica does not have, with the column of the order id.
 var tables = map[string]string{
 	"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id", "refunds": "order_id",
 }
@@ -118,8 +118,8 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 			lose()
 			w.simulatePromotion()
 			n = w.node(nil)
-			if left := w.recoverAll(n); len(left) > 0 {
-				t.Errorf("unexpected problems to settle: %+v", left)
+			if problems := w.recoverAll(n); len(problems) > 0 {
+				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			row := w.read(first.ID)
 			if row.State != shop.Cancelled || row.Reason != shop.ReasonRecovered || row.Rev <= 32 {
@@ -139,10 +139,10 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 func TestRecoveryFindsLostOpenedPayment(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct{ row, before bool }{
-		"the row is kept, paid before": {true, true},
-		"the row is kept, paid after":  {true, false},
-		"the row is lost, paid before": {false, true},
-		"the row is lost, paid after":  {false, false},
+		"the row is kept, paid before the recovery": {true, true},
+		"the row is kept, paid after the recovery":  {true, false},
+		"the row is lost, paid before the recovery": {false, true},
+		"the row is lost, paid after the recovery":  {false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -228,9 +228,9 @@ func TestLostRefundIsNotSentTwice(t *testing.T) {
 			lose()
 			w.simulatePromotion()
 			n = w.node(nil)
-			left := w.recoverAll(n)
-			if payment != (len(left) == 1) {
-				t.Errorf("unexpected problems to settle: %+v", left)
+			problems := w.recoverAll(n)
+			if payment != (len(problems) == 1) {
+				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			if payment {
 				w.must(errOf(n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleRefund)))
@@ -258,13 +258,13 @@ func TestRecoveryRestoresLostLatePayment(t *testing.T) {
 			w := newWorld(t)
 			sale := w.offer(3, 2)
 			o := w.order(sale, newID())
-			lose, problems := func() {}, 0
+			lose, wantProblems := func() {}, 0
 			if diesAfter < 0 {
 				lose = w.saveRows(w.read(o.ID))
 			}
 			payLate(w, w.node(nil), o)
 			if diesAfter >= 0 {
-				lose, problems = w.saveRows(w.read(o.ID)), 1
+				lose, wantProblems = w.saveRows(w.read(o.ID)), 1
 			}
 			if diesAfter == 0 {
 				w.retry("late payment", func() error { return w.node(nil).settleNow(o) })
@@ -278,8 +278,9 @@ func TestRecoveryRestoresLostLatePayment(t *testing.T) {
 			lose()
 			w.simulatePromotion()
 			n := w.node(nil)
-			if left := w.recoverAll(n); len(left) != problems || problems == 1 && left[0].Order != o.ID {
-				t.Errorf("unexpected problems to settle: %+v", left)
+			if problems := w.recoverAll(n); len(problems) != wantProblems ||
+				wantProblems == 1 && problems[0].Order != o.ID {
+				t.Errorf("unexpected problems to settle: %+v", problems)
 			}
 			w.must(n.scan.RunOnce(n.ctx))
 			if now := w.redisCounters(sale); now.Stock != held.Stock || now.Paused {
@@ -306,8 +307,8 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	w.retry("replay", func() error { return n.replay(deadLetterOf(o)) })
 	lose()
 	w.simulatePromotion()
-	if left := w.recoverAll(n); len(left) != 1 || left[0].Order != o.ID {
-		t.Errorf("unexpected problems to settle: %+v", left)
+	if problems := w.recoverAll(n); len(problems) != 1 || problems[0].Order != o.ID {
+		t.Errorf("unexpected problems to settle: %+v", problems)
 	}
 	report, err := n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleEnd)
 	w.must(err)
@@ -318,13 +319,13 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	if c := w.redisCounters(sale); c.Stock != 3 || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		t.Errorf("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		t.Errorf("P1: %s", problem)
 	}
 }
 
 // I8: a switchover without data loss needs one pass and changes no row. If replication may lose commits, pending orders
-// are checked for money; otherwise not even that.
+// are checked for money; without this possibility they are not checked.
 func TestSwitchoverWithoutLossChangesNoRow(t *testing.T) {
 	t.Parallel()
 	for name, lossless := range map[string]bool{"lossless": true, "possible loss": false} {
@@ -398,7 +399,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	if now, err := raw.History(w.ctx); err != nil || now.Beat != h.Beat || now.Generation != h.Generation {
 		t.Errorf("its history is %+v, %v; want %+v", now, err, h)
 	}
-	w.must(w.inventory.Accept(w.ctx, 0, h.Server))
+	w.must(w.inventory.AcceptServer(w.ctx, 0, h.Server))
 	w.must(d.RunOnce(w.ctx))
 	if now, err := raw.History(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Blocked() != nil {
 		t.Errorf("its history after the acceptance: %+v, %v", now, err)
@@ -414,8 +415,8 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 		t.Error("a backup of the server in use was not recovered")
 	}
 	w.order(sale, newID())
-	if wrong := w.audit(sale); wrong != "" {
-		t.Errorf("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		t.Errorf("P1: %s", problem)
 	}
 }
 
@@ -440,8 +441,8 @@ func TestInterruptedRecoveryGivesSameResult(t *testing.T) {
 		go func() { done <- one.recoverPartition(nil) }()
 		_ = other.recoverPartition(nil)
 		<-done
-		if left := w.recoverAll(w.node(nil)); len(left) > 0 {
-			t.Errorf("%d calls: unexpected problems to settle: %+v", calls, left)
+		if problems := w.recoverAll(w.node(nil)); len(problems) > 0 {
+			t.Errorf("%d calls: unexpected problems to settle: %+v", calls, problems)
 		}
 		orders := []shop.ID{first.ID, second.ID, third.ID, last.ID}
 		w.awaitRest(sale, orders, t.Errorf)
@@ -465,7 +466,7 @@ func TestClosedPartitionLosesNoRequest(t *testing.T) {
 	w.deleteRows(o)
 	w.simulatePromotion()
 	n.expirer.Reader = &order.Reader{Redis: w.inventory, Store: w.db}
-	received := errors.New("never closed")
+	settleErr := errors.New("never closed")
 	w.must(w.node(nil).recoverPartition(func(moment string, _ shop.ID) {
 		if moment != closed {
 			return
@@ -478,9 +479,9 @@ func TestClosedPartitionLosesNoRequest(t *testing.T) {
 		if _, err := n.expirer.Cancel(n.ctx, o.User, o.ID); err == nil {
 			t.Error("an order without a row was cancelled")
 		}
-		received = n.settleNow(paying)
+		settleErr = n.settleNow(paying)
 	}))
-	if received == nil {
+	if settleErr == nil {
 		t.Error("a payment was settled although its units could not be moved")
 	}
 	w.awaitRest(sale, []shop.ID{o.ID, paying.ID}, t.Errorf)

@@ -79,8 +79,8 @@ func TestRevivalDuringRebuildFails(t *testing.T) {
 		if row := w.read(o.ID); row.State == shop.Pending {
 			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
 		}
-		if wrong := w.counterMismatch(sale); wrong != "" {
-			t.Errorf("%s: I3: %s", moment, wrong)
+		if problem := w.counterMismatch(sale); problem != "" {
+			t.Errorf("%s: I3: %s", moment, problem)
 		}
 		if a, err := w.inventory.Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
 			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)

@@ -34,9 +34,9 @@ func TestEntryWithUsedOrderIDBecomesDeadLetter(t *testing.T) {
 	}
 	w.must(n.scan.RunOnce(n.ctx))
 	for _, sale := range []shop.SaleRef{first, second} {
-		if c, wrong := w.redisCounters(sale), w.audit(sale); wrong != "" || c.Tickets != 1 || c.Done != 1 ||
+		if c, problem := w.redisCounters(sale), w.audit(sale); problem != "" || c.Tickets != 1 || c.Done != 1 ||
 			c.Stock+c.Held != 3 || (c.Held == 1) != (sale == first) {
-			t.Errorf("sale %s: %+v, %s", sale.ID, c, wrong)
+			t.Errorf("sale %s: %+v, %s", sale.ID, c, problem)
 		}
 	}
 	err := n.replay(letters[0])

@@ -25,8 +25,8 @@ func TestOperatorSettlesOrderFromBuyerRecord(t *testing.T) {
 			w.must(w.client.XTrimMaxLen(w.ctx, "stampede:{0}:orders", 0).Err())
 			w.deleteRows(o)
 			w.simulatePromotion()
-			if left := w.recoverAll(n); len(left) != 1 || left[0].Order != o.ID {
-				t.Errorf("problems to settle: %+v", left)
+			if problems := w.recoverAll(n); len(problems) != 1 || problems[0].Order != o.ID {
+				t.Errorf("problems to settle: %+v", problems)
 			}
 			repeat := shop.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
 			if d := w.reserve(repeat); d.Verdict != shop.VerdictRepeated || d.Order != o.ID {
@@ -69,9 +69,9 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 	for calls := 1; calls < 30; calls++ {
 		_ = w.node(&dyingProcess{callsLeft: calls}).recoverPartition(nil)
 	}
-	left := w.recoverAll(n)
-	if len(left) != 1 || !strings.Contains(left[0].Text, "has no row") {
-		t.Errorf("problems to settle: %+v", left)
+	problems := w.recoverAll(n)
+	if len(problems) != 1 || !strings.Contains(problems[0].Text, "has no row") {
+		t.Errorf("problems to settle: %+v", problems)
 	}
 	letters, err := w.inventory.DeadLetters(w.ctx)
 	w.must(err)
@@ -82,12 +82,12 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
 	w.exec("UPDATE sales SET initial = 3 WHERE id = ?", sale.ID)
-	report, err := n.driver(nil).Settle(w.ctx, left[0].Order, recovery.SettleWrite)
+	report, err := n.driver(nil).Settle(w.ctx, problems[0].Order, recovery.SettleWrite)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("settled: %v, %+v", err, report)
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		t.Errorf("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		t.Errorf("P1: %s", problem)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 // recovery of the database alone and together with Redis. The next operation has a newer version in Redis.
 func TestRecoveryImportsNewerOperations(t *testing.T) {
 	t.Parallel()
-	for how, restores := range map[string]bool{"the database": false, "both": true} {
+	for how, restores := range map[string]bool{"the database": false, "the database and Redis": true} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -123,8 +123,8 @@ func TestRecoveryImportsNewerOperations(t *testing.T) {
 			if restores {
 				w.forceRebuild()
 			}
-			if left := w.recoverAll(w.node(nil)); len(left) > 0 {
-				t.Errorf("problems to settle: %+v", left)
+			if problems := w.recoverAll(w.node(nil)); len(problems) > 0 {
+				t.Errorf("problems to settle: %+v", problems)
 			}
 			if now := w.sale(paused.ID); !now.Paused || now.Version != want.Version {
 				t.Errorf("the paused sale: %+v", now)
@@ -147,8 +147,8 @@ func TestRecoveryImportsNewerOperations(t *testing.T) {
 				if c.Paused || c.Version != w.sale(ref.ID).Version {
 					t.Errorf("sale %s: %+v, its row is at version %d", ref.ID, c, w.sale(ref.ID).Version)
 				}
-				if wrong := w.audit(ref); wrong != "" {
-					t.Errorf("P1: %s", wrong)
+				if problem := w.audit(ref); problem != "" {
+					t.Errorf("P1: %s", problem)
 				}
 			}
 		})
@@ -165,8 +165,8 @@ func TestRecoveryKeepsWithdrawnUnitsOffSale(t *testing.T) {
 	w.exec("DELETE FROM stock_operations")
 	w.exec("UPDATE sales SET withdrawn = 0 WHERE id = ?", sale.ID)
 	w.simulatePromotion()
-	if left := w.recoverAll(n); len(left) > 0 {
-		t.Errorf("problems to settle: %+v", left)
+	if problems := w.recoverAll(n); len(problems) > 0 {
+		t.Errorf("problems to settle: %+v", problems)
 	}
 	h, err := w.db.History(w.ctx)
 	w.must(err)
@@ -175,7 +175,7 @@ func TestRecoveryKeepsWithdrawnUnitsOffSale(t *testing.T) {
 	if c := w.redisCounters(sale); c.Stock != 4 || c.Withdrawn != 5 {
 		t.Errorf("got %+v, want 4 free and 5 withdrawn", c)
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		t.Errorf("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		t.Errorf("P1: %s", problem)
 	}
 }

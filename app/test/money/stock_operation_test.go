@@ -64,25 +64,25 @@ func TestInterruptedStockOperationCompletesOnce(t *testing.T) {
 	w := newWorld(t)
 	for _, units := range []int64{4, -3, -9} {
 		for step, died := 1, true; died; step++ {
-			for _, then := range []string{"finished", "repeated", "recovered and repeated"} {
+			for _, next := range []string{"finished", "repeated", "recovered and repeated"} {
 				sale := w.offer(5, 2)
 				w.order(sale, newID())
 				actor, m := operator(), &dyingProcess{callsLeft: step}
 				first := w.changeStock(faults.With(w.ctx, m.fault), actor, sale.ID, 1, units)
 				died = m.dead()
 				committed := w.sale(sale.ID).Version == 2
-				if then == "recovered and repeated" {
+				if next == "recovered and repeated" {
 					w.forceRebuild()
 					w.must(w.node(nil).recoverPartition(nil))
 				}
-				if then != "finished" {
+				if next != "finished" {
 					if err := w.changeStock(w.ctx, actor, sale.ID, 1, units); err != nil {
-						t.Fatalf("%d units, dead after %d, %s: %v", units, step, then, err)
+						t.Fatalf("%d units, dead after %d, %s: %v", units, step, next, err)
 					}
 					committed = true
 				}
 				w.must(w.runFinisher())
-				what := fmt.Sprintf("%d units, dead after step %d (%v), %s", units, step, first, then)
+				what := fmt.Sprintf("%d units, dead after step %d (%v), %s", units, step, first, next)
 				w.wantStock(what, sale, units, committed)
 				w.remove(sale)
 			}
@@ -108,16 +108,16 @@ func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed
 		w.t.Errorf("%s: the database has %d added and %d withdrawn, Redis %+v; want stock %d, added %d, withdrawn %d",
 			what, s.Added, s.Withdrawn, c, stock, added, withdrawn)
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		w.t.Errorf("%s: P1: %s", what, wrong)
+	if problem := w.audit(sale); problem != "" {
+		w.t.Errorf("%s: P1: %s", what, problem)
 	}
 	if pending, err := w.db.PendingWithdrawals(w.ctx, 10); err != nil || len(pending) > 0 {
 		w.t.Errorf("%s: pending %+v, %v", what, pending, err)
 	}
 }
 
-// P1, I8: units are added or withdrawn at each moment of a recovery of the partition. In the second case, Redis had
-// decided before, and the database settles the decision at that moment.
+// P1, I8: units are added or withdrawn at each moment of a recovery of the partition. In another case, Redis has
+// decided before the recovery, and the database settles the decision at that moment.
 func TestStockOperationDuringRebuildAppliesOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -156,7 +156,7 @@ func TestStockOperationDuringRebuildAppliesOnce(t *testing.T) {
 	}
 }
 
-// rebuildWith recovers the partition and runs happens at a moment of the recovery.
+// rebuildWith recovers the partition and runs action at a moment of the recovery.
 func (w *world) rebuildWith(moment string, sale shop.SaleRef, action func()) {
 	w.t.Helper()
 	w.forceRebuild()
@@ -186,8 +186,8 @@ func TestRepeatedWithdrawalTakesNoMoreUnits(t *testing.T) {
 		w.forceRebuild()
 		w.must(w.node(nil).recoverPartition(nil))
 	}
-	if wrong := w.audit(sale); wrong != "" {
-		t.Errorf("P1: %s", wrong)
+	if problem := w.audit(sale); problem != "" {
+		t.Errorf("P1: %s", problem)
 	}
 }
 
@@ -283,8 +283,8 @@ func TestRandomStockOperationsKeepStoresEqual(t *testing.T) {
 			case "finish":
 				w.must(w.runFinisher())
 			}
-			if wrong := w.counterMismatch(sale); wrong != "" {
-				r.Fatalf("P1 in Redis: %s", wrong)
+			if problem := w.counterMismatch(sale); problem != "" {
+				r.Fatalf("P1 in Redis: %s", problem)
 			}
 		}
 		w.must(w.runFinisher())
@@ -292,8 +292,8 @@ func TestRandomStockOperationsKeepStoresEqual(t *testing.T) {
 		if s.Added != c.Added || s.Withdrawn != c.Withdrawn || s.Version != c.Version {
 			r.Fatalf("the database has %d added and %d withdrawn, Redis %+v", s.Added, s.Withdrawn, c)
 		}
-		if wrong := w.audit(sale); wrong != "" {
-			r.Fatalf("P1: %s", wrong)
+		if problem := w.audit(sale); problem != "" {
+			r.Fatalf("P1: %s", problem)
 		}
 		w.remove(sale)
 	})

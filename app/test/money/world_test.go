@@ -65,11 +65,13 @@ type world struct {
 	shop      alipay.Options // the shop's configuration of the gateway
 	slot      shop.ID
 	scans     []*recovery.Reconciler // of all processes so far
+
+	stopWorker func()
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	// no deadline: a test with many stories takes long, and each wait has its own limit
+	// no deadline: a test with many scenarios takes long, and each wait has its own limit
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, buyers: &buyers{lastEvent: make(map[shop.ID]shop.Order)}}
@@ -108,7 +110,7 @@ func (w *world) openStores() {
 	_, err = migrations.Up(w.ctx, db.DB())
 	w.must(err)
 	w.must(db.EnsurePartitions(w.ctx, 1))
-	db.Around = faults.Transactions(faults.OfContext)
+	db.WrapTransaction = faults.Transactions(faults.OfContext)
 	w.db = db
 
 	o, err := redis.ParseURL(kit.Redis(w.t))
@@ -147,15 +149,21 @@ func (w *world) openGateway() {
 func (w *world) openPartition() {
 	n := w.node(nil)
 	w.must(n.recoverPartition(nil))
+	w.startWorker()
+}
+
+// startWorker starts a worker, which stopWorker stops.
+func (w *world) startWorker() {
 	ctx, cancel := context.WithCancel(w.ctx)
-	consumer := streams.NewConsumer(w.inventory, 0, "node", n.fulfiller,
+	consumer := streams.NewConsumer(w.inventory, 0, "node", w.node(nil).fulfiller,
 		streams.ConsumerOptions{Block: 20 * time.Millisecond})
 	var running sync.WaitGroup
 	running.Go(func() { _ = consumer.Run(ctx) })
-	w.t.Cleanup(func() {
+	w.stopWorker = sync.OnceFunc(func() {
 		cancel()
 		running.Wait()
 	})
+	w.t.Cleanup(w.stopWorker)
 }
 
 // offer creates and opens a sale.

@@ -99,7 +99,7 @@ func (e *Exporter) Record(s *trace.Span) {
 	span.End(otel.WithTimestamp(s.End))
 }
 
-// attributes have our own prefix, so that they do not collide with others.
+// attributes converts notes. Their names get the prefix "stampede.", so that they do not collide with other attributes.
 func attributes(notes []trace.SpanNote) []attribute.KeyValue {
 	list := make([]attribute.KeyValue, len(notes))
 	for i, n := range notes {
@@ -123,7 +123,7 @@ func (e *Exporter) Close() {
 	e.client.CloseIdleConnections()
 }
 
-// ids returns the ids of package trace.
+// ids is an id generator that returns the ids of the trace.Span in the context.
 type ids struct{}
 
 type spanKey struct{}

@@ -26,13 +26,13 @@ type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
 	spans    []*v1.Span
-	from     map[string]string
+	resource map[string]string
 	fails    bool
 	requests chan struct{}
 }
 
 func newCollector(t *testing.T) *collector {
-	c := &collector{from: make(map[string]string), requests: make(chan struct{}, 1000)}
+	c := &collector{resource: make(map[string]string), requests: make(chan struct{}, 1000)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var sent v1.TracesData // the same encoding as a request
@@ -46,11 +46,11 @@ func newCollector(t *testing.T) *collector {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
-		for _, of := range sent.ResourceSpans {
-			for _, a := range of.Resource.Attributes {
-				c.from[a.Key] = a.Value.GetStringValue()
+		for _, resourceSpans := range sent.ResourceSpans {
+			for _, a := range resourceSpans.Resource.Attributes {
+				c.resource[a.Key] = a.Value.GetStringValue()
 			}
-			for _, scope := range of.ScopeSpans {
+			for _, scope := range resourceSpans.ScopeSpans {
 				c.spans = append(c.spans, scope.Spans...)
 			}
 		}
@@ -59,7 +59,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-func (c *collector) set(fails bool) {
+func (c *collector) setFailing(fails bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fails = fails
@@ -72,46 +72,46 @@ func TestSpansReachTheCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer := &trace.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
 	buy := tracer.Sample("socket", time.Now().Add(-time.Second))
 	child := buy.Child("reserve.lua")
 	child.NoteNumber("buys", 3)
 	child.Finish(shop.Fail(shop.SoldOut, "ada@example.com was too late"))
 	buy.Finish(nil)
 	e.Close() // sends the waiting spans
-	if c.from["service.name"] != "stampede" || c.from["service.instance.id"] != "shop-1" ||
-		c.from["service.version"] != "1.2.3" {
-		t.Errorf("from %v", c.from)
+	if c.resource["service.name"] != "stampede" || c.resource["service.instance.id"] != "shop-1" ||
+		c.resource["service.version"] != "1.2.3" {
+		t.Errorf("got resource %v, want the service stampede, the node shop-1 and the version 1.2.3", c.resource)
 	}
 	if len(c.spans) != 2 {
-		t.Fatalf("%d spans", len(c.spans))
+		t.Fatalf("got %d spans, want 2", len(c.spans))
 	}
 	first, second := c.spans[0], c.spans[1]
 	if second.Name != "buy" || !bytes.Equal(second.TraceId, buy.Trace[:]) || !bytes.Equal(second.SpanId, buy.ID[:]) ||
 		len(second.ParentSpanId) != 0 || second.StartTimeUnixNano != uint64(buy.Begin.UnixNano()) ||
 		second.EndTimeUnixNano != uint64(buy.End.UnixNano()) {
-		t.Errorf("the first span is %v", second)
+		t.Errorf("unexpected span buy: %v", second)
 	}
 	if first.Name != "reserve.lua" || !bytes.Equal(first.TraceId, buy.Trace[:]) ||
 		!bytes.Equal(first.SpanId, child.ID[:]) || !bytes.Equal(first.ParentSpanId, buy.ID[:]) ||
 		first.Status.Code != v1.Status_STATUS_CODE_ERROR || first.Status.Message != "sold_out" ||
 		first.Attributes[0].Key != "stampede.buys" || first.Attributes[0].Value.GetIntValue() != 3 {
-		t.Errorf("the span behind it is %v", first)
+		t.Errorf("unexpected child span: %v", first)
 	}
 }
 
-// TestCollectorFailureAndRecoveryAreLoggedOnce: the log has one line when it fails and one when it recovers.
+// TestCollectorFailureAndRecoveryAreLoggedOnce: the log has one line when the collector fails and one when it recovers.
 func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	var log logBuffer
 	log.capture(t)
 	c := newCollector(t)
-	c.set(true)
+	c.setFailing(true)
 	e, err := New(c.URL, Node{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	tracer := &trace.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
 	send := func() {
 		tracer.Sample("socket", time.Now()).Finish(nil)
 		if err := e.provider.ForceFlush(t.Context()); err != nil {
@@ -122,7 +122,7 @@ func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	for range 5 {
 		send()
 	}
-	c.set(false)
+	c.setFailing(false)
 	for range 3 {
 		send()
 	}
@@ -133,8 +133,8 @@ func TestCollectorFailureAndRecoveryAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestHangingCollectorBlocksNeitherRecordNorClose: it blocks neither a caller that records more than fits nor, for
-// long, Close.
+// TestHangingCollectorBlocksNeitherRecordNorClose: a collector that does not respond blocks no caller of Record, even
+// if the queue is full, and delays Close only for a short time.
 func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
 	var log logBuffer
 	log.capture(t)
@@ -146,7 +146,7 @@ func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer := &trace.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
 	recorded := make(chan struct{})
 	go func() {
 		defer close(recorded)
@@ -165,10 +165,10 @@ func TestHangingCollectorBlocksNeitherRecordNorClose(t *testing.T) {
 	begin := time.Now()
 	e.Close()
 	if took := time.Since(begin); took > 10*closeWithin { // sending all waiting spans would take 80 s
-		t.Errorf("closing took %v", took)
+		t.Errorf("closing took %v, want at most %v", took, 10*closeWithin)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines are logged:\n%s", n, log.String())
+		t.Errorf("got %d log lines, want 1:\n%s", n, log.String())
 	}
 }
 
@@ -184,7 +184,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	tracer := &trace.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, Recorder: e}
 	b.ReportAllocs()
 	for b.Loop() {
 		buy := tracer.Sample("socket", time.Now())

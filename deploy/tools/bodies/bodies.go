@@ -1,5 +1,6 @@
 // Package bodies reports calls that decode a body by its Content-Encoding without a limit: a few bytes can become
-// gigabytes. Handlers read the raw body instead (app/api/body.go). It is one of the checks of deploy/tools/vet.
+// gigabytes. Handlers read the raw body instead (app/api/body.go). The analyzer is one of the checks of
+// deploy/tools/vet.
 package bodies
 
 import (

@@ -13,18 +13,18 @@ for (const doc of parseAllDocuments(readFileSync(0, 'utf8'))) {
   const object = doc.toJS()
   if (!object) continue
   const name = `${object.kind}/${object.metadata?.name}`
-  const complain = (what) => {
+  const report = (problem) => {
     wrong++
-    console.error(`${name}: ${what}`)
+    console.error(`${name}: ${problem}`)
   }
-  doc.errors.forEach((e) => complain(e.message))
+  doc.errors.forEach((e) => report(e.message))
   seen++
   try {
     const file = join(root, object.apiVersion, `${object.kind}.js`)
     const model = await import(pathToFileURL(file))
     new model[object.kind](object).validate()
   } catch (e) {
-    complain(e.message)
+    report(e.message)
   }
 }
 console.log(`${seen} objects, ${wrong} wrong`)

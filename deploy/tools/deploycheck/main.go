@@ -1,6 +1,6 @@
 // Deploycheck validates the shipped deployment files.
 //
-//	deploycheck kubernetes <manifests.yaml   rejects fields that their Go types lack: the schemas accept such fields,
+//	deploycheck kubernetes <manifests.yaml   rejects fields that the Go types lack: the schemas accept such fields,
 //	                                         and a cluster drops them silently
 //	deploycheck compose FILE                 loads a compose file as compose itself does: schema, references, values
 package main
@@ -41,7 +41,7 @@ func main() {
 	case len(os.Args) == 2 && os.Args[1] == "kubernetes":
 		err = kubernetes(os.Stdin)
 	case len(os.Args) == 3 && os.Args[1] == "compose":
-		err = composed(os.Args[2])
+		err = checkCompose(os.Args[2])
 	default:
 		err = errors.New("usage: deploycheck kubernetes <manifests.yaml | compose FILE")
 	}
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-func composed(path string) error {
+func checkCompose(path string) error {
 	options, err := cli.NewProjectOptions([]string{path})
 	if err != nil {
 		return err
@@ -72,21 +72,21 @@ func kubernetes(input io.Reader) error {
 	var failed []error
 	documents := bytes.Split(text, []byte("\n---\n"))
 	for _, document := range documents {
-		var about struct {
+		var object struct {
 			APIVersion string
 			Kind       string
 			Metadata   struct{ Name string }
 		}
-		if err := yaml.Unmarshal(document, &about); err != nil {
+		if err := yaml.Unmarshal(document, &object); err != nil {
 			return err
 		}
-		known := kinds[about.APIVersion+"/"+about.Kind]
-		if known == nil {
-			failed = append(failed, fmt.Errorf("%s/%s: this kind is not supported", about.APIVersion, about.Kind))
+		newObject := kinds[object.APIVersion+"/"+object.Kind]
+		if newObject == nil {
+			failed = append(failed, fmt.Errorf("%s/%s: this kind is not supported", object.APIVersion, object.Kind))
 			continue
 		}
-		if err := yaml.UnmarshalStrict(document, known()); err != nil {
-			failed = append(failed, fmt.Errorf("%s/%s: %w", about.Kind, about.Metadata.Name, err))
+		if err := yaml.UnmarshalStrict(document, newObject()); err != nil {
+			failed = append(failed, fmt.Errorf("%s/%s: %w", object.Kind, object.Metadata.Name, err))
 		}
 	}
 	fmt.Printf("%d objects\n", len(documents))

@@ -26,11 +26,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "layers:", err)
 		os.Exit(2)
 	}
-	wrong := offences(packages)
-	for _, sentence := range wrong {
+	sentences := offences(packages)
+	for _, sentence := range sentences {
 		fmt.Println(sentence)
 	}
-	if len(wrong) > 0 {
+	if len(sentences) > 0 {
 		os.Exit(1)
 	}
 }
@@ -64,14 +64,14 @@ func listPackages() ([]goPackage, error) {
 
 // offences returns one sentence per forbidden import. An external test package may import the package under test.
 func offences(packages []goPackage) []string {
-	var wrong []string
+	var sentences []string
 	add := func(from string, imports []string, inTest bool) {
 		for _, to := range imports {
 			if to == from {
 				continue
 			}
 			if sentence := check(from, to, inTest); sentence != "" {
-				wrong = append(wrong, sentence)
+				sentences = append(sentences, sentence)
 			}
 		}
 	}
@@ -80,5 +80,5 @@ func offences(packages []goPackage) []string {
 		add(p.ImportPath, p.TestImports, true)
 		add(p.ImportPath, p.XTestImports, true)
 	}
-	return wrong
+	return sentences
 }

@@ -24,8 +24,8 @@ var flows = []string{
 	"app/payment", "app/recovery",
 }
 
-// rooms are the flows, the database, and the packages that work directly on its rows, in import order.
-var rooms = append(slices.Clone(flows), "app/store", "app/archive", "app/privacy", "app/backoffice")
+// core lists the flows, the database, and the packages that work directly on its rows, in import order.
+var core = append(slices.Clone(flows), "app/store", "app/archive", "app/privacy", "app/backoffice")
 
 // layers is the import rule: imports point to the left,
 //
@@ -34,9 +34,9 @@ var rooms = append(slices.Clone(flows), "app/store", "app/archive", "app/privacy
 //	flows ← limits ← {api, account, realtime}
 //
 // streams and realtime never import each other. Commands reach the packages only through the server, so that there is
-// one composition root. They start the simulated gateway themselves, because it is no part of a server. If several
-// layers match a package, the longest path applies.
-var layers = append(ofRooms(),
+// one composition root. Commands start the simulated gateway themselves, because the gateway is not part of a server.
+// If several layers match a package, the longest path applies.
+var layers = append(coreLayers(),
 	layer{path: "app"},
 	layer{path: "streams", imports: flows, thirdParty: true},
 	layer{
@@ -52,7 +52,7 @@ var layers = append(ofRooms(),
 	layer{path: "app/alipay", imports: flows, thirdParty: true},
 	layer{path: "app/snowflake", imports: flows},
 	layer{path: "app/api/spec"},
-	layer{path: "app/picture", imports: rooms, thirdParty: true},
+	layer{path: "app/picture", imports: core, thirdParty: true},
 	layer{path: "app/markup", thirdParty: true},
 	layer{path: "app/trace/export", imports: flows, thirdParty: true},
 	layer{path: "app/limits", imports: flows, thirdParty: true},
@@ -105,15 +105,16 @@ var layers = append(ofRooms(),
 	},
 )
 
-// ofRooms returns the layers of the rooms. app/store is the first room that may import third-party modules.
-func ofRooms() []layer {
-	found := make([]layer, len(rooms))
-	for i, room := range rooms {
-		found[i] = layer{path: room, imports: rooms[:i:i], inTests: []string{doubles}}
+// coreLayers returns the layers of the core packages. app/store is the first of them that may import third-party
+// modules.
+func coreLayers() []layer {
+	found := make([]layer, len(core))
+	for i, path := range core {
+		found[i] = layer{path: path, imports: core[:i:i], inTests: []string{doubles}}
 		switch {
-		case room == "app/store":
+		case path == "app/store":
 			found[i].imports = append(found[i].imports, "app/snowflake", "migrations")
-			found[i].thirdParty, found[i].inTests = true, rooms[i+1:]
+			found[i].thirdParty, found[i].inTests = true, core[i+1:]
 		case i > len(flows):
 			found[i].inTests = append(found[i].inTests, "app/test/faults")
 		}
@@ -121,13 +122,13 @@ func ofRooms() []layer {
 	return found
 }
 
-// with returns all rooms and the other paths.
-func with(others ...string) []string { return append(slices.Clone(rooms), others...) }
+// with returns all core packages and the other paths.
+func with(others ...string) []string { return append(slices.Clone(core), others...) }
 
 // testSupport may be imported by tests only. Any test may also import third-party modules.
 const testSupport = "app/test/kit"
 
-// doubles is the package of doubles that inject faults into the tests of the rooms.
+// doubles is the package of doubles that inject faults into the tests of the core packages.
 const doubles = "app/test/fakes"
 
 // exact names the layers that cover a single package: "app/trace" does not cover "app/trace/export".
@@ -139,11 +140,11 @@ func check(from, to string, inTest bool) string {
 	if !ok {
 		return fmt.Sprintf("%s has no layer: give it one in deploy/tools/layers/rules.go", from)
 	}
-	inside, ours := strings.CutPrefix(to, module+"/")
+	inside, ownModule := strings.CutPrefix(to, module+"/")
 	switch {
-	case ours && allows(l, inside):
-	case ours && inTest && (within(inside, testSupport) || slices.Contains(l.inTests, inside)):
-	case ours:
+	case ownModule && allows(l, inside):
+	case ownModule && inTest && (within(inside, testSupport) || slices.Contains(l.inTests, inside)):
+	case ownModule:
 		return fmt.Sprintf("%s imports %s; of this module, it may import: %s", from, to, list(l.imports))
 	case !standard(to) && !l.thirdParty && !inTest:
 		return fmt.Sprintf("%s imports %s; it may import the standard library only", from, to)

@@ -1,5 +1,5 @@
-// Shape reports the structure of the Go code in the working directory with target figures. It is a report: it fails
-// only if it cannot read the code. Test code is *_test.go and app/test.
+// Shape reports figures of the Go code in the working directory with their targets. A missed target is no failure:
+// shape fails only if it cannot read the code. Test code is *_test.go and app/test.
 package main
 
 import (

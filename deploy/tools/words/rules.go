@@ -8,10 +8,10 @@ type rule struct {
 	instead string
 }
 
-// published matches code, quoted values, and the names of commands, which stay as they are.
-var published = regexp.MustCompile("`[^`]*`|'[a-z_]+'|\"[a-z_]+\"|\\bnotice say\\b|\\bparked (list|replay|drop)\\b")
+// exemptText matches code, quoted values, and the names of commands, which stay as they are.
+var exemptText = regexp.MustCompile("`[^`]*`|'[a-z_]+'|\"[a-z_]+\"|\\bnotice say\\b|\\bparked (list|replay|drop)\\b")
 
-// rules are matched without regard to case, in this order; a line is reported once.
+// rules are tried in this order, without regard to case. Each line is reported at most once.
 var rules = compile()
 
 var patterns = []struct{ pattern, instead string }{

@@ -54,7 +54,7 @@ describe('failed jobs', () => {
     expect(parseDeadLetter({ ...empty, order: '0', fields: {} }).order).toBeUndefined()
   })
 
-  it('list all fields that are not empty', () => {
+  it('list all fields except empty ones', () => {
     expect(detailsOf({ a: { b: 1, c: '' }, d: null, e: [true] })).toEqual([
       ['a.b', '1'],
       ['e.0', 'true'],
@@ -74,7 +74,7 @@ describe('orders', () => {
     expect(parseOperatorOrder(order).shipment).toBeUndefined()
   })
 
-  it('of a guest have no account', () => {
+  it('of a guest are parsed without an account', () => {
     const file = {
       id: '42',
       guest: true,

@@ -79,9 +79,9 @@ export function useAftersaleApi() {
     failedJobs: (kind: FailedJobKind): Promise<Page<FailedJob>> =>
       page(`/${kind}`, LISTS[kind].name, {}, LISTS[kind].parse),
     /** Mails are retried; dead letters and quarantined entries are replayed. */
-    decide: async (key: string, { kind, id }: FailedJob, how: 'again' | 'drop'): Promise<void> => {
-      const again = kind === 'mails' ? 'retry' : 'replay'
-      await post(key, `/${kind}/${encodeURIComponent(id)}/${how === 'drop' ? 'drop' : again}`)
+    decide: async (key: string, { kind, id }: FailedJob, how: 'retry' | 'drop'): Promise<void> => {
+      const retry = kind === 'mails' ? 'retry' : 'replay'
+      await post(key, `/${kind}/${encodeURIComponent(id)}/${how === 'drop' ? 'drop' : retry}`)
     },
 
     report: async (sale: string): Promise<SaleReport> =>

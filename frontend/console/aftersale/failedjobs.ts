@@ -21,7 +21,7 @@ export interface FailedJob {
 
 const ID = /^[1-9]\d{0,18}$/
 
-/** Reads an id; absent if the server could not decode the entry. */
+/** Reads an id field. The result is empty if the server could not decode the entry. */
 function known<K extends string>(f: Fields, name: K): Partial<Record<K, string>> {
   const value = f[name]
   return typeof value === 'string' && ID.test(value) ? ({ [name]: value } as Partial<Record<K, string>>) : {}

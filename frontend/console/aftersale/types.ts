@@ -22,7 +22,7 @@ export interface Shipment {
   readonly carrier: string
   readonly tracking: string
   readonly shipped_at: number
-  /** The operator who entered it; absent if it came from the command line. */
+  /** The operator who entered the parcel; absent if it was entered with the command line. */
   readonly shipped_by?: string
   /** The time at which the order finishes automatically. */
   readonly finish_at?: number
@@ -73,7 +73,7 @@ export interface UserFile {
   readonly account?: Account
   readonly devices: readonly Device[]
   readonly orders: readonly OperatorOrder[]
-  /** Older orders exist. */
+  /** Whether older orders exist. */
   readonly more: boolean
   readonly blocks: readonly Block[]
 }

@@ -4,7 +4,7 @@ import { createApp, h } from 'vue'
 import { expect, it } from 'vitest'
 import PartitionTable from './PartitionTable.vue'
 
-const of = (p: number, away: boolean) => ({
+const partition = (p: number, away: boolean) => ({
   p,
   lag: 3,
   pending: 1,
@@ -14,9 +14,9 @@ const of = (p: number, away: boolean) => ({
   away,
 })
 
-it('shows no numbers of a partition whose server is unreachable', () => {
+it('shows a message instead of numbers for a partition whose Redis is unreachable', () => {
   const place = document.createElement('div')
-  const app = createApp(() => h(PartitionTable, { partitions: [of(0, false), of(1, true)] }))
+  const app = createApp(() => h(PartitionTable, { partitions: [partition(0, false), partition(1, true)] }))
   app.use(createPinia()).mount(place)
   const rows = [...place.querySelectorAll('tbody tr')].map((row) =>
     [...row.querySelectorAll('td')].map((cell) => cell.textContent.trim()),

@@ -32,7 +32,7 @@ describe('the live board', () => {
     expect(board.frame).toMatchObject({ refused_s: 5, waiting: 3, payments: { in_doubt: 1 } })
   })
 
-  it('shows orders of hidden sales separately, and none by default', () => {
+  it('shows the orders of hidden sales separately; the default is 0', () => {
     const board = useBoard()
     board.apply(frame({ hidden_s: 12.5 }))
     expect(board.frame).toMatchObject({ confirmed_s: 4, hidden_s: 12.5 })

@@ -23,21 +23,21 @@ export const useBoard = defineStore('board', () => {
       history.value = readable(fields(reply, 'board'), 'history', parsePoint)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
-      console.warn('the answer to board cannot be read:', error.message)
+      console.warn('the reply to board cannot be parsed:', error.message)
     }
   }
 
   /** Handles a board event; other events are ignored. */
   function apply(event: unknown): void {
     try {
-      if (fields(event, 'event').ev === 'board') take(event)
+      if (fields(event, 'event').ev === 'board') applyFrame(event)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
-      console.warn('ignored a frame of the board:', error.message)
+      console.warn('ignored an invalid frame of the board:', error.message)
     }
   }
 
-  function take(value: unknown): void {
+  function applyFrame(value: unknown): void {
     const next = parseBoard(value)
     frame.value = next
     const last = history.value.at(-1)

@@ -40,7 +40,7 @@ export interface BoardNode {
   /** The leases that the node holds, and their end times. */
   readonly leases: readonly { readonly of: string; readonly until: number }[]
   readonly up_s: number
-  /** Processors in use, and bytes of heap. */
+  /** `cpu`: number of processors in use; `heap`: bytes. */
   readonly cpu: number
   readonly heap: number
   /** Milliseconds since the last response of the database. */
@@ -75,7 +75,7 @@ export interface Point {
 export interface BoardFrame extends Point {
   readonly refused: Readonly<Record<string, number>>
   readonly errors_s: number
-  /** Confirmed orders of hidden sales, which no other figure includes. */
+  /** Confirmed orders per second of hidden sales. No other number includes them. */
   readonly hidden_s: number
   readonly sales: readonly BoardSale[]
   readonly partitions: readonly BoardPartition[]

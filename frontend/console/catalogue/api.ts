@@ -34,7 +34,7 @@ export interface WithNote {
   note?: string
 }
 
-/** noted wraps the note of an operation; empty notes are omitted. */
+/** withNote returns the note of an operation as a field; an empty note is omitted. */
 export const withNote = (note: string): WithNote => (note ? { note } : {})
 
 /** The editable fields of a sale. The server derives the omitted fields of a new sale. */
@@ -86,7 +86,7 @@ export function useCatalogue() {
     },
     product: async (id: string): Promise<Product> =>
       parseProduct(await request('GET', `/operator/products/${id}`)),
-    makeProduct: async (
+    createProduct: async (
       key: string,
       terms: ProductTerms & WithNote,
       images: readonly Picture[],
@@ -115,7 +115,7 @@ export function useCatalogue() {
         'categories',
         parseCategory,
       ),
-    makeCategory: async (key: string, name: string): Promise<Category> =>
+    createCategory: async (key: string, name: string): Promise<Category> =>
       parseCategory(await operate(key, 'POST', '/categories', { name })),
     editCategory: async (
       key: string,
@@ -128,7 +128,7 @@ export function useCatalogue() {
       const f = fields(await request('GET', '/operator/slots', { query: { from, to } }), 'slots')
       return { slots: readable(f, 'slots', parseSlot), zone: text(f, 'zone') }
     },
-    makeSlot: async (key: string, slot: { opens_at: number; closes_at: number }): Promise<Slot> =>
+    createSlot: async (key: string, slot: { opens_at: number; closes_at: number }): Promise<Slot> =>
       parseSlot(await operate(key, 'POST', '/slots', slot)),
     removeSlot: async (key: string, id: string): Promise<Slot> =>
       parseSlot(await operate(key, 'DELETE', `/slots/${id}`)),
@@ -141,7 +141,7 @@ export function useCatalogue() {
     },
     sale: async (id: string): Promise<SaleRecord> =>
       parseSaleRecord(await request('GET', `/operator/sales/${id}`)),
-    makeSale: async (
+    createSale: async (
       key: string,
       sale: SaleTerms & WithNote & { slot: string; product: string },
       dry = false,

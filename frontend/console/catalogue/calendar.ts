@@ -18,10 +18,10 @@ export interface Column {
 
 /** The range for a path like `week/2026-11-16`. A missing or invalid path returns the current week. */
 export function spanOf(
-  rest: string,
+  pathRest: string,
   today: string,
 ): { span: Span; first: string; days: number; last: string } {
-  const [name, wanted = ''] = rest.split('/')
+  const [name, wanted = ''] = pathRest.split('/')
   const span: Span = name === 'day' ? 'day' : 'week'
   const day = isDay(wanted) ? wanted : today
   const first = span === 'day' ? day : mondayOf(day)

@@ -65,7 +65,7 @@ describe('the text of a check', () => {
     expect(checkText({ ...apart, do: '' }, checksEn, en.duration).do).toBe('')
   })
 
-  it("is the server's text for an unknown code", () => {
+  it("is the server's text if the code is unknown", () => {
     for (const code of ['', 'comet', 'constructor'])
       expect(checkText({ ...found, code }, checksZh, zh.duration)).toEqual({
         says: 'gone',

@@ -12,7 +12,7 @@ export function checksInOrder(checks: readonly Check[]): Check[] {
     .map(({ check }) => check)
 }
 
-/** The page to fix a check; undefined if it cannot be fixed in the console. */
+/** The path of the page on which a check can be fixed (empty: the live board); undefined if no page can fix it. */
 export function pageToFix(check: Check, sale: SaleRecord): string | undefined {
   if (check.state === 'ok') return undefined
   if (check.name === 'offer') return sale.paused ? `sales/${sale.id}` : `products/${sale.product.id}`

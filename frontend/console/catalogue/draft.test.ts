@@ -48,9 +48,9 @@ describe('a draft', () => {
     await draft.renew(read, draft.show)
     expect(draft.draft.value?.name).toBe('Pot')
 
-    const under = draft.renew(read, draft.show)
+    const renewal = draft.renew(read, draft.show)
     if (draft.draft.value) draft.draft.value.price = 90
-    await under
+    await renewal
     expect(draft.changed.value).toEqual({ price: 90 })
 
     await draft.renew(read, draft.show)
@@ -58,7 +58,7 @@ describe('a draft', () => {
     scope.stop()
   })
 
-  it('requires a confirmation before it is left with changes', () => {
+  it('requires a confirmation before the operator leaves a page with changes', () => {
     const scope = effectScope()
     const confirmed = vi.fn(() => false)
     vi.stubGlobal('confirm', confirmed)

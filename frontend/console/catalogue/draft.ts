@@ -5,7 +5,7 @@ import { guardLeaving } from '../router'
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** The fields of `mine` that differ from `base`. */
+/** The fields of `own` that differ from `base`. */
 export function changedFields<T extends object>(base: T, own: T): Partial<T> {
   const names = Object.keys(own) as (keyof T)[]
   return Object.fromEntries(
@@ -13,15 +13,15 @@ export function changedFields<T extends object>(base: T, own: T): Partial<T> {
   ) as Partial<T>
 }
 
-/** The local changes applied to the version of another operator. */
+/** Applies the local changes to `otherChanges`, the version of another operator. */
 export function rebased<T extends object>(base: T, own: T, otherChanges: T): T {
   return { ...otherChanges, ...changedFields(base, own) }
 }
 
 /**
  * useDraft holds an edited object: the version that was read, and the local changes. If another operator saves first,
- * unchanged fields take the new values, changed fields stay, and `theirs` lists the other operator's changes. Leaving
- * the page with changes requires confirmation.
+ * unchanged fields take the new values, changed fields stay, and `otherChanges` lists the changes of the other
+ * operator. Leaving the page with changes requires confirmation.
  */
 export function useDraft<T extends object>(question: () => string) {
   const base = shallowRef<T>()
@@ -39,10 +39,10 @@ export function useDraft<T extends object>(question: () => string) {
   }
 
   /** Reloads the object unless it has local changes. Changes typed during the request are kept. */
-  async function renew<R>(read: () => Promise<R>, take: (fresh: R) => void): Promise<void> {
+  async function renew<R>(read: () => Promise<R>, apply: (fresh: R) => void): Promise<void> {
     if (isChanged.value) return
     const fresh = await read()
-    if (!isChanged.value) take(fresh)
+    if (!isChanged.value) apply(fresh)
   }
 
   /** Applies the local changes to the current version. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { moved, replaced } from './order'
 
 describe('an order', () => {
-  it('moves an item by one place, within its ends', () => {
+  it('moves an item by one place, but not beyond the ends of the list', () => {
     expect(moved(['a', 'b', 'c'], 1, -1)).toEqual(['b', 'a', 'c'])
     expect(moved(['a', 'b', 'c'], 1, 1)).toEqual(['a', 'c', 'b'])
     expect(moved(['a', 'b'], 0, -1)).toEqual(['a', 'b'])

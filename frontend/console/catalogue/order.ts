@@ -5,13 +5,13 @@ export function moved<T>(items: readonly T[], at: number, by: -1 | 1): T[] {
   return items.map((one, i) => (i === at ? other : i === at + by ? item : one))
 }
 
-/** The items whose position changes in a new order, with their new positions; as few as possible. */
+/** Returns the items whose position changes in the order `wanted`, with their new positions; as few as possible. */
 export function replaced<T extends { readonly position: number }>(
   wanted: readonly T[],
 ): { item: T; position: number }[] {
-  const there = wanted.map(({ position }) => position).sort((a, b) => a - b)
-  const distinct = new Set(there).size === there.length
+  const positions = wanted.map(({ position }) => position).sort((a, b) => a - b)
+  const distinct = new Set(positions).size === positions.length
   return wanted
-    .map((item, i) => ({ item, position: distinct ? (there[i] ?? i) : i }))
+    .map((item, i) => ({ item, position: distinct ? (positions[i] ?? i) : i }))
     .filter(({ item, position }) => item.position !== position)
 }

@@ -32,8 +32,8 @@ export function localField(at: number, zone: string): string {
 }
 
 /**
- * The instants that a field can mean: one, or none if the field is empty or the time is skipped, or two if it is
- * repeated.
+ * The instants that the local time in a field can mean: usually one; none if the field is empty or the clocks skip the
+ * time; two if the clocks repeat it.
  */
 export function instantsIn(field: string, zone: string): number[] {
   const [day = '', time = ''] = field.split('T')
@@ -73,8 +73,9 @@ export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleT
   }
 }
 
-/** The fields that are still editable. The server makes the final decision and returns the reason. */
+/** This long before the opening, in milliseconds, the price and the window become fixed. */
 const LOCK_MS = 10_000
+/** The fields that are no longer editable. The server makes the final decision and returns the reason. */
 export function lockedTerms(sale: SaleRecord, now: number): ReadonlySet<keyof TermsDraft> {
   const all: (keyof TermsDraft)[] = ['price_fen', 'stock', 'limit', 'cap', 'opens', 'closes', 'challenge']
   if (sale.archived_at || now >= sale.closes_at) return new Set(all)

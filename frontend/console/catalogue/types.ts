@@ -1,6 +1,6 @@
 import { fields, id, list, number, numberOr, optional, text, type Fields } from '../../src/protocol/fields'
 
-// The catalogue as the API returns it. A `version` grows with every edit; an edit names the version that the operator
+// The catalogue as the API returns it. `version` grows with every edit. An edit contains the version that the operator
 // saw.
 
 export interface Picture {
@@ -59,7 +59,7 @@ export interface SaleRecord {
   readonly paused: boolean
   readonly challenge: string
   readonly position: number
-  /** Its stock is in Redis. Stock can only be added or withdrawn, no longer set. */
+  /** The stock is in Redis: it can be added or withdrawn, but no longer set. */
   readonly loaded: boolean
   readonly version: number
   readonly archived_at?: number

@@ -23,7 +23,10 @@ export function upload(
     request.setRequestHeader('Idempotency-Key', key)
     if (token) request.setRequestHeader('Authorization', `Bearer ${token}`)
     request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0)
-    request.onerror = request.ontimeout = request.onabort = () => reject(new Lost('no answer to a picture'))
+    request.onerror =
+      request.ontimeout =
+      request.onabort =
+        () => reject(new Lost('no response to the upload of a picture'))
     request.onload = () => {
       if (request.status < 300) resolve(request.response)
       else reject(refused(request.status, request.response))

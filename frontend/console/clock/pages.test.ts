@@ -88,7 +88,7 @@ afterEach(() => {
 })
 
 describe('in a browser with another time zone', () => {
-  it("the browser's time zone is used until the shop's is loaded", () => {
+  it("the browser's time zone is used until the shop's time zone is loaded", () => {
     expect(new Date(OPENS).getHours()).toBe(21)
     expect(useShopClock().instant(OPENS)).toBe('2026-11-20 21:00:00')
     useShopClock().setZone(SHOP)
@@ -97,7 +97,7 @@ describe('in a browser with another time zone', () => {
     expect(useShopClock().time(OPENS + 7_000)).toBe('10:00:07')
   })
 
-  it('the console shows its time zone', async () => {
+  it('the console shows the name of its time zone', async () => {
     useShopClock().setZone(SHOP)
     expect(await show(ConsoleBar)).toContain('Times in Asia/Shanghai')
   })
@@ -113,7 +113,7 @@ describe('in a browser with another time zone', () => {
 
   it("the report and its axes use the shop's time zone", async () => {
     useShopClock().setZone(SHOP)
-    const text = await show(ReportPage, { rest: '1' })
+    const text = await show(ReportPage, { pathRest: '1' })
     expect(text).toContain('2026-11-21 10:00 – 12:00')
     expect(text).toContain('2026-11-21 12:00:05')
     const [opening, course] = plots

@@ -9,15 +9,15 @@ import { isKnownZone, secondOf, localTimeOf, windowText } from './zone'
 export const useShopClock = defineStore('shopclock', () => {
   const api = useCatalogue()
   const live = useLive()
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const zone = ref(own)
+  const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const zone = ref(browserZone)
   const today = computed(() => localTimeOf(live.now, zone.value).day)
   let known = false
 
   /** Sets the zone from the server. If this browser does not support it, the browser's own zone is used. */
   function setZone(name: string): void {
     known = true
-    zone.value = isKnownZone(name) ? name : own
+    zone.value = isKnownZone(name) ? name : browserZone
   }
 
   /** Loads the zone once. */

@@ -57,7 +57,7 @@ export function secondOf(at: number, zone: string): LocalTime {
   }
 }
 
-/** A window as text. The second date is shown only if it differs; a window that ends at midnight stays on its day. */
+/** A window as text. The second date is shown only if it differs. Midnight at the end of the first day is 24:00. */
 export function windowText(from: number, to: number, zone: string): string {
   const [start, end] = [localTimeOf(from, zone), localTimeOf(to, zone)]
   if (end.time === '00:00' && end.day === dayAfter(start.day, 1)) return `${start.day} ${start.time} – 24:00`

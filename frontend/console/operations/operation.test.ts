@@ -35,7 +35,7 @@ afterEach(() => {
 })
 
 describe('an operation', () => {
-  it('is retried under the same key after a lost response', async () => {
+  it('is retried with the same key after a lost response', async () => {
     let left = 2
     const { keys, done } = await run('pause', () =>
       left-- > 0 ? Promise.reject(new Lost('x')) : Promise.resolve({}),
@@ -46,7 +46,7 @@ describe('an operation', () => {
     expect(keys[0]).toMatch(/^[a-z2-7]{16}$/)
   })
 
-  it('without a response keeps its key for equal content, and gets a new key for other content', async () => {
+  it('reuses its key for equal content after a lost response, and gets a new key for other content', async () => {
     const noReply = () => Promise.reject(new Lost('x'))
     const first = await run({ units: 5 }, noReply)
     expect(first.done).toBe(false)
@@ -57,7 +57,7 @@ describe('an operation', () => {
     expect(other.keys[0]).not.toBe(first.keys[0])
   })
 
-  it('is not retried after a rejection, and gets a new key next time', async () => {
+  it('is not retried after a rejection; the next attempt gets a new key', async () => {
     const refused = () => Promise.reject(new Refused(refusal('wrong_state')))
     const first = await run('pause', refused)
     expect(first.keys).toHaveLength(1)
@@ -71,7 +71,7 @@ describe('an operation', () => {
     expect(operation.moved.value).toEqual({ version: 3 })
   })
 
-  it('runs one at a time', async () => {
+  it('does not start while another operation is running', async () => {
     const send = vi.fn(() => Promise.resolve({}))
     const [a, b] = [operation.run('pause', send), operation.run('pause', send)]
     expect([await a, await b]).toEqual([true, false])

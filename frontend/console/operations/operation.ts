@@ -5,7 +5,7 @@ import { usePause } from '../../src/timers'
 import { Moved } from '../http'
 import { useProblem } from '../problem'
 
-/** Number of retries while the outcome is unknown, and the pause between them. */
+/** Number of retries while the outcome is unknown, and the pause between two retries. */
 const MAX_RETRIES = 4
 const PAUSE_MS = 800
 
@@ -15,7 +15,7 @@ function undecided(error: unknown): boolean {
 }
 
 /**
- * useOperation runs one operation under one idempotency key. It retries after a lost response, and the server performs the
+ * useOperation runs one operation with one idempotency key. It retries after a lost response; the server performs the
  * operation once. If all retries fail, the next attempt with the same content reuses the key.
  */
 export function useOperation() {

@@ -4,11 +4,11 @@ import { asReadonly } from '../../src/stores/readonly'
 
 /** An ordinary operation that reverses another one. */
 export interface Inverse {
-  /** The text of its button. */
+  /** The text of the button. */
   readonly label: string
   readonly send: (key: string) => Promise<unknown>
-  /** The outcome to show when it is done. */
-  readonly did: string
+  /** The text to show after the inverse operation. */
+  readonly doneText: string
 }
 
 export interface Outcome {
@@ -19,7 +19,7 @@ export interface Outcome {
 /** The last operation in one sentence, with its inverse where one exists. */
 export const useOutcomes = defineStore('outcomes', () => {
   const latest = shallowRef<Outcome>()
-  /** Grows with every operation. Components that show the changed data reload it. */
+  /** Grows with every operation. Components that show the changed data then reload their data. */
   const count = shallowRef(0)
 
   function show(text: string, inverse?: Inverse): void {

@@ -20,7 +20,7 @@ export interface OperatorSale {
   readonly stock: number
   readonly held: number
   readonly sold: number
-  /** Grows with every edit. An operation names the version that the operator saw. */
+  /** Grows with every edit. An operation contains the version that the operator saw. */
   readonly version: number
 }
 

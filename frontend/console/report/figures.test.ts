@@ -17,7 +17,7 @@ describe('columns', () => {
 
   it('are evenly spaced, with zeros for empty columns', () => {
     expect(columns([point(1_000, 3), point(3_000, 5)], 1_000, 5_000, 1_000)).toEqual({
-      each: 1_000,
+      columnMs: 1_000,
       at: [1_000, 2_000, 3_000, 4_000],
       orders: [3, 0, 5, 0],
     })
@@ -50,7 +50,7 @@ describe('the balance', () => {
   })
 })
 
-it('failed states are sorted last', () => {
+it('sorts failed states last', () => {
   const countOf = (state: string, orders: number) => ({ state, orders, reason: '', units: 0, amount_fen: 0 })
   const names = sorted([countOf('expired', 9), countOf('paid', 2), countOf('pending', 3)]).map(
     ({ state }) => state,
@@ -77,7 +77,7 @@ describe('a report', () => {
     balance,
   }
 
-  it('is parsed without optional numbers', () => {
+  it('is parsed without the optional fields', () => {
     const r = parseSaleReport(minimal)
     expect(r.to_pay).toBeUndefined()
     expect(r.presses).toBeUndefined()

@@ -1,10 +1,10 @@
 // Computes the charts and drawings of a report from its numbers.
 import type { OrderCount, Side, SpeedPoint } from './types'
 
-/** Columns of a chart on a complete grid: one instant and one number each. */
+/** The columns of a chart without gaps: the start and the number of orders of each column. */
 export interface Columns {
   /** The duration of a column, in milliseconds. */
-  readonly each: number
+  readonly columnMs: number
   readonly at: number[]
   readonly orders: number[]
 }
@@ -26,12 +26,12 @@ export function columns(points: readonly SpeedPoint[], from: number, to: number,
     const i = Math.floor((point.at - first) / columnMs)
     if (i >= 0 && i < count) orders[i] = (orders[i] ?? 0) + point.orders
   }
-  return { each: columnMs, at, orders }
+  return { columnMs, at, orders }
 }
 
-/** Units that came in, and units by their current state. */
+/** The units of a side that entered the sale, and the units of all current states. */
 export const totalIn = (s: Side): number => s.initial + s.added
-export const isNow = (s: Side): number => s.stock + s.held + s.sold + s.withdrawn
+export const currentTotal = (s: Side): number => s.stock + s.held + s.sold + s.withdrawn
 
 /** The parts of a side in drawing order, from the bottom. */
 export const PARTS = ['sold', 'held', 'stock', 'withdrawn'] as const
@@ -59,19 +59,19 @@ export function stack(side: Side, max: number, bottom: number, height: number): 
 const MAX_TILT = 5
 
 /**
- * The tilt of the beam, in degrees. It is level if both sides have equal free units and each side balances; otherwise
- * the heavier side is lower. A small difference gets a visible minimum tilt.
+ * The tilt of the beam, in degrees. It is level if both sides have equal free units and each side is in balance;
+ * otherwise the heavier side is lower. A small difference gets a visible minimum tilt.
  */
 export function tilt(redis: Side, database: Side): number {
-  const left = isNow(redis) + Math.abs(totalIn(redis) - isNow(redis))
-  const right = isNow(database) + Math.abs(totalIn(database) - isNow(database))
-  const apart = right - left || database.stock - redis.stock
-  if (apart === 0) return 0
-  const share = Math.abs(apart) / Math.max(1, left, right)
-  return Math.sign(apart) * Math.min(MAX_TILT, 1.5 + share * 20)
+  const left = currentTotal(redis) + Math.abs(totalIn(redis) - currentTotal(redis))
+  const right = currentTotal(database) + Math.abs(totalIn(database) - currentTotal(database))
+  const difference = right - left || database.stock - redis.stock
+  if (difference === 0) return 0
+  const share = Math.abs(difference) / Math.max(1, left, right)
+  return Math.sign(difference) * Math.min(MAX_TILT, 1.5 + share * 20)
 }
 
-/** Fates of active and successful orders first, then the others; the largest first within each group. */
+/** Active and successful orders first, then the others; the largest count first within each group. */
 export function sorted(counts: readonly OrderCount[]): OrderCount[] {
   const good = ['paid', 'shipped', 'finished', 'pending']
   const rank = (f: OrderCount): number => (good.includes(f.state) ? 0 : 1)

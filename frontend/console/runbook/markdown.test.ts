@@ -52,7 +52,7 @@ describe('markdown', () => {
     expect(slug('E-mail?')).toBe('e-mail')
   })
 
-  it('keeps what looks like HTML as text', () => {
+  it('keeps HTML as text', () => {
     expect(parseMarkdown('<img src=x onerror=alert(1)> & <b>')).toEqual([
       { kind: 'paragraph', spans: [{ kind: 'text', text: '<img src=x onerror=alert(1)> & <b>' }] },
     ])
@@ -99,7 +99,7 @@ describe('markdown', () => {
   })
 })
 
-it('links of the server lead only to the runbook page', () => {
+it('returns the runbook page only for runbook links', () => {
   expect(runbookPage('deploy/RUNBOOK.md#the-lag-grows')).toBe('runbook#the-lag-grows')
   expect(runbookPage('https://evil.example/#x')).toBeUndefined()
   expect(runbookPage(undefined)).toBeUndefined()

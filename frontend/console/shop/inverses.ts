@@ -11,13 +11,13 @@ export function useBlockInverses() {
   const unblock = ({ id, value }: Block): Inverse => ({
     label: words.value.blocks.remove,
     send: (key) => api.unblock(key, id),
-    did: words.value.blocks.removed(value),
+    doneText: words.value.blocks.removed(value),
   })
 
   const blockAgain = ({ kind, value, reason, until }: Block): Inverse => ({
     label: words.value.blocks.submit,
     send: (key) => api.block(key, { kind, value, reason, ...(until ? { until } : {}) }),
-    did: words.value.blocks.added(value),
+    doneText: words.value.blocks.added(value),
   })
 
   return { unblock, blockAgain }

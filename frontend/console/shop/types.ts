@@ -4,7 +4,7 @@ import { parseTexts } from '../../src/protocol/parse'
 /** The banner for all shoppers. */
 export interface Notice {
   readonly level: 'info' | 'warning'
-  /** The text for all languages without an entry below; empty: no banner for them. */
+  /** The text for all languages without an entry below; empty: no banner for these languages. */
   readonly text: string
   readonly texts: Readonly<Record<string, string>>
   /** Unix milliseconds; absent: until it is withdrawn. */

@@ -62,12 +62,12 @@ export const en = {
     needed: 'Please type the characters of the picture.',
     again: 'The characters are wrong, or the picture has expired. Here is a new one.',
     lacking: 'Please enter e-mail and password.',
-    stranger: (name: string) => `${name} cannot use the console`,
-    strangerText:
+    noRole: (name: string) => `${name} cannot use the console`,
+    noRoleText:
       'The console is for operators and admins. An admin assigns the role: stampede user role E-MAIL operator.',
     other_account: 'Log in with another account',
-    away: 'The server does not respond',
-    awayText: 'Your account cannot be verified right now.',
+    unreachable: 'The server does not respond',
+    unreachableText: 'Your account cannot be verified right now.',
     retry: 'Try again',
   },
   board: {
@@ -134,6 +134,7 @@ export const en = {
     databaseAway: 'no database for',
     chartOf: (title: string) => `Chart: ${title}, the last 15 minutes`,
   },
+  runbook: { contents: 'Contents' },
   operation: {
     field: 'Field',
     before: 'Now',
@@ -170,7 +171,7 @@ export const en = {
     addHint: 'The new units are available at once.',
     withdrawHint: 'Removes free units. Held and sold units do not change.',
     endHint: 'The sale closes now. Unpaid orders keep their payment deadline.',
-    ask: {
+    confirmTitle: {
       pause: (name: string) => `Pause ${name}?`,
       resume: (name: string) => `Resume ${name}?`,
       add: (name: string) => `Add stock to ${name}`,
@@ -186,7 +187,7 @@ export const en = {
       challenge: 'The check that a shopper must pass before buying.',
       end: 'This cannot be undone.',
     },
-    did: {
+    doneText: {
       pause: (name: string) => `${name} is paused.`,
       resume: (name: string) => `${name} is resumed.`,
       add: (name: string) => `Stock of ${name} is added.`,
@@ -232,7 +233,7 @@ export const en = {
     intro: 'Use these when the shop is overloaded. Each one reduces comfort to keep the sales running.',
     apply: 'Apply',
     reset: 'Reset',
-    ask: 'Change the switches of the whole shop?',
+    confirmTitle: 'Change the switches of the whole shop?',
     set: 'The switches are changed.',
     listsAre: { live: 'Live', cached: 'Cached' } as Record<string, string>,
     hints: {
@@ -303,7 +304,7 @@ export const en = {
     approve: 'Refund',
     decline: 'Decline',
     retry: 'Retry',
-    ask: {
+    confirmTitle: {
       approve: (order: string) => `Refund order ${order}?`,
       decline: (order: string) => `Decline the refund of order ${order}?`,
       retry: (order: string) => `Retry the refund of order ${order}?`,
@@ -314,7 +315,7 @@ export const en = {
       decline: (amount: string) => `The shop keeps ${amount}. The buyer can request a refund again.`,
       retry: (amount: string) => `${amount} is not refunded yet.`,
     },
-    did: {
+    doneText: {
       approve: (order: string) => `The refund of order ${order} is in progress.`,
       decline: (order: string) => `The refund of order ${order} is declined.`,
       retry: (order: string) => `The refund of order ${order} is being retried.`,

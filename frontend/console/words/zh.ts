@@ -61,11 +61,11 @@ export const zh: ConsoleWords = {
     needed: '请输入图片中的字符。',
     again: '验证码错误或已过期，已换一张图片。',
     lacking: '请输入邮箱和密码。',
-    stranger: (name) => `${name} 无权使用控制台`,
-    strangerText: '控制台只对运营和管理员开放。管理员可授予角色：stampede user role 邮箱 operator。',
+    noRole: (name) => `${name} 无权使用控制台`,
+    noRoleText: '控制台只对运营和管理员开放。管理员可授予角色：stampede user role 邮箱 operator。',
     other_account: '换一个账号登录',
-    away: '服务器没有响应',
-    awayText: '暂时无法验证您的账号。',
+    unreachable: '服务器没有响应',
+    unreachableText: '暂时无法验证您的账号。',
     retry: '重试',
   },
   board: {
@@ -132,6 +132,7 @@ export const zh: ConsoleWords = {
     databaseAway: '数据库无响应',
     chartOf: (title) => `图表：${title}，最近 15 分钟`,
   },
+  runbook: { contents: '目录' },
   operation: {
     field: '项目',
     before: '当前',
@@ -168,7 +169,7 @@ export const zh: ConsoleWords = {
     addHint: '追加的库存立即开售。',
     withdrawHint: '撤出可售库存，占用和已售的库存不变。',
     endHint: '立即结束。待支付订单的支付期限不变。',
-    ask: {
+    confirmTitle: {
       pause: (name) => `暂停“${name}”？`,
       resume: (name) => `继续“${name}”？`,
       add: (name) => `为“${name}”追加库存`,
@@ -184,7 +185,7 @@ export const zh: ConsoleWords = {
       challenge: '买家抢购前必须通过的验证。',
       end: '此操作无法撤销。',
     },
-    did: {
+    doneText: {
       pause: (name) => `“${name}”已暂停。`,
       resume: (name) => `“${name}”已继续。`,
       add: (name) => `“${name}”已追加库存。`,
@@ -223,7 +224,7 @@ export const zh: ConsoleWords = {
     intro: '店铺过载时使用。每一项都会降低体验，以保证活动继续进行。',
     apply: '应用',
     reset: '还原',
-    ask: '更改全店的开关？',
+    confirmTitle: '更改全店的开关？',
     set: '开关已更改。',
     listsAre: { live: '实时', cached: '缓存' },
     hints: {
@@ -281,7 +282,7 @@ export const zh: ConsoleWords = {
     approve: '同意退款',
     decline: '拒绝',
     retry: '重试',
-    ask: {
+    confirmTitle: {
       approve: (order) => `同意订单 ${order} 退款？`,
       decline: (order) => `拒绝订单 ${order} 的退款？`,
       retry: (order) => `重试订单 ${order} 的退款？`,
@@ -291,7 +292,7 @@ export const zh: ConsoleWords = {
       decline: (amount) => `店铺保留 ${amount}，买家可再次申请。`,
       retry: (amount) => `${amount} 尚未退款。`,
     },
-    did: {
+    doneText: {
       approve: (order) => `订单 ${order} 正在退款。`,
       decline: (order) => `订单 ${order} 的退款已拒绝。`,
       retry: (order) => `正在重试订单 ${order} 的退款。`,

@@ -6,7 +6,7 @@ import { png } from './picture.mjs'
  * each captcha.
  */
 export class StandInAccounts {
-  /** Seconds that an access token of an account lives. */
+  /** Lifetime of an access token of an account, in seconds. */
   life = 900
   mails = []
   /** Captcha texts by id. */

@@ -42,7 +42,8 @@ export class StandIn {
   #simulating = true
 
   /**
-   * `sales` is the number per slot. Their numbers change every `bustleMs` and are sent every `tickMs`, in milliseconds.
+   * `sales` is the number of sales per slot. Their counters change every `buyersMs` and are sent every `tickMs`, in
+   * milliseconds.
    */
   constructor(sales, buyersMs = 1_000, tickMs = 500) {
     Object.assign(this, { buyersMs, tickMs })

@@ -11,8 +11,8 @@ const UNITS_LEFT = 5
 const HOLDING_STATES = new Set(['reserved', 'pending'])
 
 /**
- * A shop in memory that follows enough of the protocol to show the page every state. `publish(user, event)` sends personal
- * events; with an undefined user it sends to all clients.
+ * A shop in memory that follows enough of the protocol to show the page every state. `publish(user, event)` sends
+ * personal events; with an undefined user it sends to all clients.
  */
 export class StandInShop {
   /** Milliseconds from an accepted buy to its order; Infinity: until settle() is called. */
@@ -39,7 +39,7 @@ export class StandInShop {
   #next = 7301444480512000000n
   #events = 0
 
-  /** `tell` receives the events; `sales` is the number of sales per slot. */
+  /** `publish` receives the events; `sales` is the number of sales per slot. */
   constructor(publish, sales = goods.length) {
     this.publish = publish
     this.goods = Array.from({ length: sales }, (_, n) => goods[n % goods.length])

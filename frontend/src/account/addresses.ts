@@ -3,34 +3,35 @@ import type { Address } from '../protocol/types'
 import { usePreferences } from '../stores/preferences'
 import { useAccountClient } from './client'
 
-/** The address book of the current user, and the address sent with orders: the default of the book. */
+/** The address book of the current user. Orders use its default address. */
 export function useAddresses() {
   const preferences = usePreferences()
   const client = useAccountClient()
 
-  /** Reads the book. An address that only this browser has stored is added to an empty book. */
-  async function read(): Promise<SavedAddress[]> {
+  /** Loads the book. If the book is empty, the address that this browser stores is added to it. */
+  async function load(): Promise<SavedAddress[]> {
     let book = await client.addresses()
     if (book.length === 0 && preferences.address) {
       await client.addAddress({ ...preferences.address, default: true })
       book = await client.addresses()
     }
-    if (!preferences.withoutAddress) preferences.setAddress(plain(book.find((address) => address.default)))
+    if (!preferences.withoutAddress)
+      preferences.setAddress(addressOf(book.find((address) => address.default)))
     return book
   }
 
   async function choose(address: SavedAddress): Promise<void> {
-    const wanted = plain(address)
+    const wanted = addressOf(address)
     if (!wanted) return
     if (!address.default) await client.changeAddress(address.id, { ...wanted, default: true })
     preferences.setAddress(wanted)
   }
 
   /** Saves an address; a new one becomes the default. */
-  async function write(address: Address, of?: SavedAddress): Promise<void> {
-    if (!of) await client.addAddress({ ...address, default: true })
-    else await client.changeAddress(of.id, { ...address, default: of.default })
-    if (!of) preferences.setAddress(address)
+  async function save(address: Address, existing?: SavedAddress): Promise<void> {
+    if (!existing) await client.addAddress({ ...address, default: true })
+    else await client.changeAddress(existing.id, { ...address, default: existing.default })
+    if (!existing) preferences.setAddress(address)
   }
 
   async function remove({ id, default: chosen }: SavedAddress): Promise<void> {
@@ -38,9 +39,9 @@ export function useAddresses() {
     if (chosen && !preferences.withoutAddress) preferences.setAddress(undefined)
   }
 
-  return { read, choose, write, remove }
+  return { load, choose, save, remove }
 }
 
-function plain(address: SavedAddress | undefined): Address | undefined {
+function addressOf(address: SavedAddress | undefined): Address | undefined {
   return address && { name: address.name, phone: address.phone, text: address.text }
 }

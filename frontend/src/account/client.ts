@@ -12,12 +12,12 @@ import {
   type SavedAddress,
 } from '../protocol/account'
 import type { Address } from '../protocol/types'
-import { keep } from '../storage'
+import { writeStored } from '../storage'
 import { useSession } from '../stores/session'
 import { callServer } from './http'
 import { parseSession, type Session } from './token'
 
-/** Stored if the guest of this browser created an account: the guest's orders belong to the account. */
+/** The storage name of the id of the guest who created an account. The orders of this guest belong to the account. */
 export const REGISTERED = 'registered'
 
 export interface CaptchaSolution {
@@ -45,7 +45,7 @@ export function useAccountClient() {
   const session = useSession()
 
   /** Calls a route with the current access token. If the server rejects the token, renews it and retries once. */
-  async function mine(method: string, path: string, body?: unknown): Promise<unknown> {
+  async function callAsUser(method: string, path: string, body?: unknown): Promise<unknown> {
     if (!session.usable()) await session.renew()
     try {
       return await callServer(method, path, { body, token: session.token })
@@ -57,10 +57,10 @@ export function useAccountClient() {
   }
 
   /**
-   * Like `mine`, for routes that need a password. There `unauthorized` means a wrong password, so no retry follows: it
-   * would use up an attempt.
+   * Like callAsUser, for routes that need a password. In these routes `unauthorized` means a wrong password. A retry
+   * would use up an attempt, so none follows.
    */
-  async function proven(path: string, body: unknown): Promise<void> {
+  async function callWithPassword(path: string, body: unknown): Promise<void> {
     if (!session.usable()) await session.renew()
     await callServer('POST', path, { body, token: session.token })
   }
@@ -68,12 +68,13 @@ export function useAccountClient() {
   return {
     captcha: async (): Promise<Captcha> => parseCaptcha(await callServer('GET', '/auth/captcha')),
     /**
-     * With a guest's token, the first login with the same guest's token keeps the guest's id, and therefore the orders.
+     * Creates an account. If a guest registers and first logs in with the token of the same guest, the account keeps
+     * the id and the orders of the guest.
      */
     register: async (fields: Registration): Promise<void> => {
       const token = session.isAccount ? undefined : session.token
       await callServer('POST', '/auth/register', { body: fields, token })
-      if (token) keep(REGISTERED, session.user?.id)
+      if (token) writeStored(REGISTERED, session.user?.id)
     },
     activate: async (token: string, password: string): Promise<string> =>
       parseActivated(await callServer('POST', '/auth/activate', { body: { token, password } })),
@@ -95,27 +96,28 @@ export function useAccountClient() {
     reset: async (token: string, password: string): Promise<void> => {
       await callServer('POST', '/auth/reset', { body: { token, password } })
     },
-    profile: async (): Promise<Profile> => parseProfile(await mine('GET', '/me')),
+    profile: async (): Promise<Profile> => parseProfile(await callAsUser('GET', '/me')),
     change: async (fields: { name?: string; lang?: string }): Promise<Profile> =>
-      parseProfile(await mine('PATCH', '/me', fields)),
-    changePassword: (old: string, fresh: string) => proven('/me/password', { old, new: fresh }),
-    erase: (password: string) => proven('/me/delete', { password }),
-    devices: async (): Promise<Device[]> => parseDevices(await mine('GET', '/me/devices')),
+      parseProfile(await callAsUser('PATCH', '/me', fields)),
+    changePassword: (old: string, newPassword: string) =>
+      callWithPassword('/me/password', { old, new: newPassword }),
+    erase: (password: string) => callWithPassword('/me/delete', { password }),
+    devices: async (): Promise<Device[]> => parseDevices(await callAsUser('GET', '/me/devices')),
     signOutDevice: async (id: string): Promise<void> => {
-      await mine('DELETE', `/me/devices/${id}`)
+      await callAsUser('DELETE', `/me/devices/${id}`)
     },
     /** Confirms a shipped order; idempotent. */
     confirmReceipt: async (order: string): Promise<void> => {
-      await mine('POST', `/orders/${order}/receipt`)
+      await callAsUser('POST', `/orders/${order}/receipt`)
     },
-    everything: (): Promise<unknown> => mine('GET', '/me/export'),
-    addresses: async (): Promise<SavedAddress[]> => parseAddresses(await mine('GET', '/me/addresses')),
+    exportData: (): Promise<unknown> => callAsUser('GET', '/me/export'),
+    addresses: async (): Promise<SavedAddress[]> => parseAddresses(await callAsUser('GET', '/me/addresses')),
     addAddress: async (address: Address & { default?: boolean }): Promise<SavedAddress> =>
-      parseSavedAddress(await mine('POST', '/me/addresses', address)),
+      parseSavedAddress(await callAsUser('POST', '/me/addresses', address)),
     changeAddress: async (id: string, address: Address & { default?: boolean }): Promise<SavedAddress> =>
-      parseSavedAddress(await mine('PUT', `/me/addresses/${id}`, address)),
+      parseSavedAddress(await callAsUser('PUT', `/me/addresses/${id}`, address)),
     removeAddress: async (id: string): Promise<void> => {
-      await mine('DELETE', `/me/addresses/${id}`)
+      await callAsUser('DELETE', `/me/addresses/${id}`)
     },
   }
 }

@@ -18,8 +18,9 @@ const SYSTEMS: [RegExp, string][] = [
   [/Linux/, 'Linux'],
 ]
 
-/** The name of this browser in the device list: "Firefox, Windows". */
+/** The name of this browser in the device list, for example "Firefox, Windows". */
 export function deviceName(agent = navigator.userAgent): string {
-  const first = (of: [RegExp, string][]): string | undefined => of.find(([sign]) => sign.test(agent))?.[1]
+  const first = (patterns: [RegExp, string][]): string | undefined =>
+    patterns.find(([pattern]) => pattern.test(agent))?.[1]
   return [first(BROWSERS), first(SYSTEMS)].filter(Boolean).join(', ')
 }

@@ -26,9 +26,9 @@ export async function requestGuest(valid?: string): Promise<Session> {
   })
   if (response.ok) return parseSession(await response.json())
   if (response.status === 429 || response.status >= 500) {
-    throw new Error(`guest login answered ${String(response.status)}`)
+    throw new Error(`the guest login returned status ${String(response.status)}`)
   }
-  if (response.status === 401) throw new NotRenewed('the token was not taken')
+  if (response.status === 401) throw new NotRenewed('the server did not accept the token')
   const body = (await response.json().catch(() => ({}))) as { error?: unknown }
   throw new GuestsOff(body.error ? parseRefusal(body.error).message : `status ${String(response.status)}`)
 }

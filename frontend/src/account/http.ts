@@ -39,7 +39,7 @@ export async function callServer(
     })
     content = await response.json().catch(() => ({}))
   } catch {
-    throw new Lost(`no answer to ${method} ${path}`)
+    throw new Lost(`no response to ${method} ${path}`)
   }
   if (response.ok) return content
   throw new Refused(refusalOf(response.status, content))
@@ -59,7 +59,7 @@ const CODES: Record<number, ErrorCode> = {
 
 function refusalOf(status: number, content: unknown): Refusal {
   try {
-    return parseRefusal(fields(content, 'answer').error)
+    return parseRefusal(fields(content, 'response').error)
   } catch {
     return { code: CODES[status] ?? 'internal', message: '', retry_ms: 0, orders: [] }
   }

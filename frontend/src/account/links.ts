@@ -1,12 +1,13 @@
-/** A link from a mail of the shop. */
+/** A link from an e-mail of the shop. */
 export interface MailLink {
   kind: 'activate' | 'reset'
   token: string
 }
 
 /**
- * Returns the mail link with which the page was opened. Its token is in the fragment, which browsers do not send; mails
- * of older versions have it in the query. It is removed from the address bar and the history before any request.
+ * Returns the link with which the page was opened, if it is from an e-mail. The token is in the fragment, which
+ * browsers do not send; e-mails of older versions have it in the query. The token is removed from the address bar and
+ * the history before any request.
  */
 export function takeLink(): MailLink | undefined {
   const query = new URLSearchParams(window.location.hash.slice(1) || window.location.search)

@@ -13,7 +13,7 @@ export async function refreshAccount(): Promise<Session> {
     return { ...parseSession(response), account: true }
   } catch (error) {
     const code = error instanceof Refused ? error.refusal.code : undefined
-    if (code === 'unauthorized' || code === 'forbidden') throw new NotRenewed('logged in no more')
+    if (code === 'unauthorized' || code === 'forbidden') throw new NotRenewed('logged out')
     throw error
   }
 }

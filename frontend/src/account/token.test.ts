@@ -8,7 +8,7 @@ function token(claims: object): string {
 }
 
 describe('tokens', () => {
-  it('have an expiry', () => {
+  it('have a time of issue and an expiry', () => {
     const access = token({ sub: '7', iat: 1_795_179_600, exp: 1_795_222_800 })
     expect(parseSession({ access, user: { id: '7', name: 'Guest 7' } })).toEqual({
       access,
@@ -24,9 +24,12 @@ describe('tokens', () => {
     })
   })
 
-  it.each(['', 'nonsense', 'a.b.c', token({ exp: 1 }), token({ sub: 'root' })])('%s is no token', (text) => {
-    expect(sessionOf(text)).toBeUndefined()
-  })
+  it.each(['', 'nonsense', 'a.b.c', token({ exp: 1 }), token({ sub: 'root' })])(
+    '%s is not a token',
+    (text) => {
+      expect(sessionOf(text)).toBeUndefined()
+    },
+  )
 
   it('of a malformed response are rejected', () => {
     expect(() => parseSession({ access: '', user: { id: '7' } })).toThrow(Malformed)

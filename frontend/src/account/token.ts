@@ -4,18 +4,20 @@ import type { User } from '../protocol/types'
 
 /** The current user and the access token. */
 export interface Session {
-  /** Empty for an account whose access token was not requested yet. */
+  /** Empty for an account until its first access token arrives. */
   access: string
   user: User
   /** The expiry of the token, Unix milliseconds; 0 if the token has no expiry. */
   expires: number
   /** The time of issue, Unix milliseconds; 0 if the token does not contain it. */
   issued: number
-  /** Set for an account. Its token stays in memory, because the cookie obtains a new one. */
+  /** Set for an account. Its access token is only in memory; the page gets a new one with the cookie. */
   account?: true
 }
 
-/** Reads the claims of a JWT without verification, which only the server can do. Undefined for other strings. */
+/**
+ * Reads the claims of a JWT. Only the server can verify the signature. Returns undefined if the string is not a JWT.
+ */
 function claims(token: string): Record<string, unknown> | undefined {
   const body = token.split('.')[1]
   if (!body) return undefined
@@ -32,20 +34,20 @@ function claims(token: string): Record<string, unknown> | undefined {
 
 /** The times of issue and expiry of a token, Unix milliseconds; 0 if absent. */
 function timesOf(token: string): Pick<Session, 'issued' | 'expires'> {
-  const claimed = claims(token)
+  const payload = claims(token)
   const millis = (value: unknown): number => (typeof value === 'number' ? value * 1000 : 0)
-  return { issued: millis(claimed?.iat), expires: millis(claimed?.exp) }
+  return { issued: millis(payload?.iat), expires: millis(payload?.exp) }
 }
 
-/** Parses the response of the sign-in routes. */
+/** Parses the response of the login routes. */
 export function parseSession(value: unknown): Session {
   const { access, user } = fields(value, 'session')
-  if (typeof access !== 'string' || access === '') throw new Malformed('access is not a text')
+  if (typeof access !== 'string' || access === '') throw new Malformed('access is not a non-empty string')
   return { access, user: parseUser(user), ...timesOf(access) }
 }
 
 /** The part of a session that is stored: for an account only the user, without a token. */
-export function keepable({ access, user, account }: Session): unknown {
+export function storedPart({ access, user, account }: Session): unknown {
   return account ? { user, account } : { access, user }
 }
 
@@ -60,11 +62,11 @@ export function parseStored(value: unknown): Session {
 /** Makes a session from a pasted token; undefined if it is not a token with a user. */
 export function sessionOf(token: string): Session | undefined {
   const access = token.trim()
-  const claimed = claims(access)
-  if (typeof claimed?.sub !== 'string' || !/^\d{1,19}$/.test(claimed.sub)) return undefined
+  const payload = claims(access)
+  if (typeof payload?.sub !== 'string' || !/^\d{1,19}$/.test(payload.sub)) return undefined
   return {
     access,
-    user: { id: claimed.sub, name: typeof claimed.name === 'string' ? claimed.name : '' },
+    user: { id: payload.sub, name: typeof payload.name === 'string' ? payload.name : '' },
     ...timesOf(access),
   }
 }

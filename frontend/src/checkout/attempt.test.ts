@@ -53,8 +53,8 @@ describe('a buy attempt', () => {
   it('is repeated with the same key and content until the outcome is known (P4, I6)', async () => {
     const { backend, buys, pauses } = backendWith(
       refused('busy', 700),
-      new Lost('gone'),
-      new Unreadable('torn'),
+      new Lost('connection lost'),
+      new Unreadable('invalid reply'),
       new Error('a mistake of the page'),
       refused('internal'),
       receipt,
@@ -82,16 +82,16 @@ describe('a buy attempt', () => {
     },
   )
 
-  it('just before the opening waits for it, but fails long before it', async () => {
+  it('waits for the opening shortly before it, and fails long before it', async () => {
     const backend = backendWith(refused('not_open', 120), receipt)
     expect(await performAttempt(attempt, backend.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(backend.pauses).toEqual([120])
-    const far = backendWith(refused('not_open', 60_000))
-    expect(await performAttempt(attempt, far.backend, vi.fn())).toMatchObject({ kind: 'refused' })
+    const longBefore = backendWith(refused('not_open', 60_000))
+    expect(await performAttempt(attempt, longBefore.backend, vi.fn())).toMatchObject({ kind: 'refused' })
   })
 
   it('accepts an order event that arrives before the reply', async () => {
-    const { backend, buys } = backendWith(new Lost('gone'))
+    const { backend, buys } = backendWith(new Lost('connection lost'))
     let settledOrder: Order | undefined
     backend.orderOf = () => settledOrder
     backend.pause = () => {
@@ -103,7 +103,7 @@ describe('a buy attempt', () => {
   })
 
   it('is not repeated for another user', async () => {
-    const { backend, buys } = backendWith(new Lost('gone'), receipt)
+    const { backend, buys } = backendWith(new Lost('connection lost'), receipt)
     backend.pause = () => {
       backend.user = () => '8'
       return Promise.resolve()
@@ -143,7 +143,7 @@ describe('keys', () => {
     expect(pauses).toEqual([])
   })
 
-  it('requests no pass before the shop requires one, and sends an available one', async () => {
+  it('requests a pass only when the shop requires it, and sends an available pass', async () => {
     const { backend, buys, passes } = backendWith(receipt)
     passes.push('ready')
     await performAttempt(attempt, backend, vi.fn())
@@ -151,7 +151,7 @@ describe('keys', () => {
     expect(buys[0]?.pass).toBe('ready')
   })
 
-  it('ends when the shopper gives up or the passes are rejected', async () => {
+  it('ends when the shopper gives up or the server rejects the passes', async () => {
     const { backend, buys } = backendWith(refused('captcha_required'))
     backend.obtainPass = () => Promise.resolve(false)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'givenup' })
@@ -164,9 +164,9 @@ describe('keys', () => {
     expect(closed.buys).toHaveLength(4)
   })
 
-  it('continues with the pass after a lost connection, and ends without a pass', async () => {
+  it('requests the pass again after a lost connection, and ends if no pass can be obtained', async () => {
     const { backend, buys } = backendWith(refused('pass_required'), receipt)
-    const obtainPass = vi.fn<Backend['obtainPass']>().mockRejectedValueOnce(new Lost('gone'))
+    const obtainPass = vi.fn<Backend['obtainPass']>().mockRejectedValueOnce(new Lost('connection lost'))
     backend.obtainPass = obtainPass.mockResolvedValueOnce(true)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys).toHaveLength(2)

@@ -2,12 +2,12 @@ import { Lost, Refused } from '../live/ops'
 import type { Address, BuyFields, Order, Receipt, Refusal } from '../protocol/types'
 
 /**
- * One buy attempt. Its content never changes: the key belongs to exactly this quantity and address, and is kept until
- * the outcome is known.
+ * One buy attempt. Its content never changes, because the key belongs to this quantity and address. The attempt is
+ * stored until its outcome is known.
  */
 export interface Attempt {
   readonly key: string
-  /** The user of the attempt; it is never repeated as another user. */
+  /** The user of the attempt. The attempt is never repeated as another user. */
   readonly user: string
   readonly sale: string
   readonly qty: number
@@ -24,7 +24,7 @@ export type Outcome =
   | { kind: 'refused'; refusal: Refusal }
   /** The shopper dismissed the challenge. */
   | { kind: 'givenup' }
-  /** Another user is signed in now; the attempt must not be repeated as this user. */
+  /** Another user is signed in now; the attempt must not be repeated as the new user. */
   | { kind: 'foreign' }
 
 /** The server functions that a buy attempt needs. */
@@ -45,9 +45,11 @@ export interface Backend {
 
 const PAUSE_MS = 500
 const MAX_PAUSE_MS = 5_000
-/** An attempt this close to the opening waits for it instead of failing, in milliseconds. */
+/** An attempt at most this long before the opening, in milliseconds, waits for the opening instead of failing. */
 const EDGE_MS = 2_000
-/** Maximum passes earned for one attempt. If the server rejects all of them, it will reject another one too. */
+/**
+ * Maximum number of passes for one attempt. If the server rejects all of them, it will probably reject the next one.
+ */
 const MAX_PASSES = 3
 
 /**

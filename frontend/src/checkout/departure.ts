@@ -1,29 +1,30 @@
 import type { PayVia } from '../protocol/types'
 
-/** The payment page for this device: the gateway has one for touch and one for a mouse. */
+/** The payment method for this device: the gateway has one page for touch and one for a mouse. */
 export function paymentMethod(): PayVia {
   return window.matchMedia('(pointer: coarse) and (max-width: 820px)').matches ? 'wap' : 'page'
 }
 
+/** Opens the prepared tab at a URL, or closes it. */
 export interface Departure {
-  to(url: string): void
-  stay(): void
+  open(url: string): void
+  cancel(): void
 }
 
 /**
- * Prepares to open the gateway: with a mouse in another tab, so that this page stays live; on a phone in this tab. The
- * browser only allows a new tab while it handles the click; if it blocks the tab, this tab is used.
+ * Prepares to open the gateway. On a desktop it uses a new tab, so that this page stays open; on a phone it uses this
+ * tab. The browser allows a new tab only while it handles the click. If the browser blocks the tab, this tab is used.
  */
 export function departure(via: PayVia): Departure {
   const tab = via === 'page' ? window.open('', '_blank') : null
   if (tab) tab.opener = null
   return {
-    to(url) {
-      if (!/^https?:\/\//.test(url)) return this.stay()
+    open(url) {
+      if (!/^https?:\/\//.test(url)) return this.cancel()
       if (tab && !tab.closed) tab.location.replace(url)
       else window.location.assign(url)
     },
-    stay: () => tab?.close(),
+    cancel: () => tab?.close(),
   }
 }
 

@@ -10,13 +10,13 @@ describe('SHA-256', () => {
   it.each([0, 1, 22, 45, 54, 55, 56, 63, 64, 65, 100, 119, 128, 300])(
     'equals the reference for a prefix of %i bytes',
     (length) => {
-      const beginning = 'v1.'.repeat(length).slice(0, length)
-      const hasher = new PrefixHasher(beginning)
-      for (const end of ['', '0', '12345', '9007199254740991', 'x'.repeat(40)]) {
+      const prefix = 'v1.'.repeat(length).slice(0, length)
+      const hasher = new PrefixHasher(prefix)
+      for (const suffix of ['', '0', '12345', '9007199254740991', 'x'.repeat(40)]) {
         const expected = createHash('sha256')
-          .update(beginning + end)
+          .update(prefix + suffix)
           .digest('hex')
-        expect(hex(hasher.hash(end))).toBe(expected)
+        expect(hex(hasher.hash(suffix))).toBe(expected)
       }
     },
   )

@@ -77,16 +77,16 @@ export class PrefixHasher {
   /** The incomplete block of the prefix, followed by the suffix and the padding. */
   readonly #tail: Uint8Array
   readonly #tailView: DataView
-  readonly #kept: number
+  readonly #tailLength: number
   readonly #length: number
   readonly #state = new Int32Array(8)
 
-  constructor(beginning: string) {
-    const bytes = new TextEncoder().encode(beginning)
+  constructor(prefix: string) {
+    const bytes = new TextEncoder().encode(prefix)
     const whole = bytes.length - (bytes.length % BLOCK)
     for (let from = 0; from < whole; from += BLOCK) compress(this.#shared, bytes, from)
     this.#length = bytes.length
-    this.#kept = bytes.length - whole
+    this.#tailLength = bytes.length - whole
     this.#tail = new Uint8Array(2 * BLOCK)
     this.#tailView = new DataView(this.#tail.buffer)
     this.#tail.set(bytes.subarray(whole))
@@ -96,14 +96,14 @@ export class PrefixHasher {
    * The hash of the prefix and a suffix of at most 40 ASCII characters, as eight words. The next call overwrites the
    * result.
    */
-  hash(end: string): Int32Array {
+  hash(suffix: string): Int32Array {
     const tail = this.#tail
-    let at = this.#kept
-    for (let i = 0; i < end.length; i++) tail[at++] = end.charCodeAt(i)
+    let at = this.#tailLength
+    for (let i = 0; i < suffix.length; i++) tail[at++] = suffix.charCodeAt(i)
     tail[at++] = 0x80
     const size = at + 8 <= BLOCK ? BLOCK : 2 * BLOCK
     tail.fill(0, at, size)
-    this.#tailView.setUint32(size - 4, (this.#length + end.length) * 8)
+    this.#tailView.setUint32(size - 4, (this.#length + suffix.length) * 8)
     this.#state.set(this.#shared)
     for (let from = 0; from < size; from += BLOCK) compress(this.#state, tail, from)
     return this.#state

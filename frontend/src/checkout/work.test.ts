@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { solveWork, type Solver } from './work'
-import type { WorkMessage, WorkOrder } from './work.worker'
+import type { WorkMessage, WorkRequest } from './work.worker'
 
-/** Runs the worker's script, with this test instead of the page, until it returns the solution. */
-async function runWorker(order: WorkOrder): Promise<string> {
-  let onmessage: ((event: { data: WorkOrder }) => void) | undefined
+/** Runs the script of the worker until it returns the solution. The test replaces the page. */
+async function runWorker(request: WorkRequest): Promise<string> {
+  let onmessage: ((event: { data: WorkRequest }) => void) | undefined
   const answer = new Promise<string>((resolve) => {
-    const postMessage = (news: WorkMessage): void => {
-      if ('answer' in news) resolve(news.answer)
+    const postMessage = (message: WorkMessage): void => {
+      if ('answer' in message) resolve(message.answer)
     }
     const scope = {
       postMessage,
@@ -20,7 +20,7 @@ async function runWorker(order: WorkOrder): Promise<string> {
   })
   vi.resetModules()
   await import('./work.worker')
-  onmessage?.({ data: order })
+  onmessage?.({ data: request })
   return answer
 }
 
@@ -42,33 +42,33 @@ describe('the worker', () => {
 
 describe('a proof of work', () => {
   let solver: Solver & { terminate: ReturnType<typeof vi.fn>; postMessage: ReturnType<typeof vi.fn> }
-  const announce = (data: WorkMessage): void =>
+  const sendFromWorker = (data: WorkMessage): void =>
     solver.onmessage?.call(solver as never, { data } as MessageEvent)
 
   beforeEach(() => {
     solver = { onmessage: null, onerror: null, postMessage: vi.fn(), terminate: vi.fn() } as typeof solver
   })
 
-  it('reports its probability and terminates the worker after the solution', async () => {
-    const onProgress: number[] = []
-    const order = { text: 'x', bits: 4 }
+  it('reports the probability that the solution is found by now, and terminates the worker after the solution', async () => {
+    const reported: number[] = []
+    const request = { text: 'x', bits: 4 }
     const answer = solveWork(
-      order,
+      request,
       new AbortController().signal,
-      (share) => onProgress.push(share),
+      (share) => reported.push(share),
       () => solver,
     )
-    expect(solver.postMessage).toHaveBeenCalledWith(order)
-    announce({ tries: 0 })
-    announce({ tries: 16 })
-    announce({ tries: 64 })
-    expect(onProgress.map((share) => share.toFixed(2))).toEqual(['0.00', '0.63', '0.98'])
-    announce({ answer: '77' })
+    expect(solver.postMessage).toHaveBeenCalledWith(request)
+    sendFromWorker({ tries: 0 })
+    sendFromWorker({ tries: 16 })
+    sendFromWorker({ tries: 64 })
+    expect(reported.map((share) => share.toFixed(2))).toEqual(['0.00', '0.63', '0.98'])
+    sendFromWorker({ answer: '77' })
     expect(await answer).toBe('77')
     expect(solver.terminate).toHaveBeenCalledOnce()
   })
 
-  it('ends at once when it is aborted, also before its start', async () => {
+  it('rejects immediately when it is aborted, even before the start', async () => {
     const control = new AbortController()
     const answer = solveWork(
       { text: 'x', bits: 30 },
@@ -77,7 +77,7 @@ describe('a proof of work', () => {
       () => solver,
     )
     control.abort()
-    await expect(answer).rejects.toThrow('given up')
+    await expect(answer).rejects.toThrow('aborted')
     expect(solver.terminate).toHaveBeenCalledOnce()
     const again = solveWork(
       { text: 'x', bits: 30 },
@@ -85,6 +85,6 @@ describe('a proof of work', () => {
       () => undefined,
       () => solver,
     )
-    await expect(again).rejects.toThrow('given up')
+    await expect(again).rejects.toThrow('aborted')
   })
 })

@@ -1,4 +1,4 @@
-import type { WorkMessage, WorkOrder } from './work.worker'
+import type { WorkMessage, WorkRequest } from './work.worker'
 
 /** The part of Worker that is used; tests replace it. */
 export type Solver = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>
@@ -13,26 +13,26 @@ function openSolver(): Solver {
  * `signal` aborts.
  */
 export function solveWork(
-  order: WorkOrder,
+  request: WorkRequest,
   signal: AbortSignal,
   onProgress: (share: number) => void,
   open: () => Solver = openSolver,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const solver = open()
-    const abort = (): void => end(() => reject(new DOMException('given up', 'AbortError')))
-    function end(how: () => void): void {
+    const abort = (): void => end(() => reject(new DOMException('aborted', 'AbortError')))
+    function end(settle: () => void): void {
       signal.removeEventListener('abort', abort)
       solver.terminate()
-      how()
+      settle()
     }
     signal.addEventListener('abort', abort)
     if (signal.aborted) return abort()
     solver.onmessage = ({ data }: MessageEvent<WorkMessage>) => {
       if ('answer' in data) end(() => resolve(data.answer))
-      else onProgress(1 - Math.exp(-data.tries / 2 ** order.bits))
+      else onProgress(1 - Math.exp(-data.tries / 2 ** request.bits))
     }
     solver.onerror = (event) => end(() => reject(new Error(`the worker failed: ${event.message}`)))
-    solver.postMessage(order)
+    solver.postMessage(request)
   })
 }

@@ -2,7 +2,7 @@
 import { leadingZeros, PrefixHasher } from './sha256'
 
 /** The messages between the page and this worker. */
-export interface WorkOrder {
+export interface WorkRequest {
   text: string
   bits: number
 }
@@ -11,11 +11,12 @@ export type WorkMessage = { tries: number } | { answer: string }
 /** The worker computes for WORK_MS, then rests, so that a phone with one core can draw the page. */
 const WORK_MS = 24
 const REST_MS = 4
-/** ROUND: hashes between two reads of the clock. REPORT_EVERY: work periods between two progress messages. */
+/** Number of hashes between two reads of the clock. */
 const ROUND = 512
+/** Number of work periods between two progress messages. */
 const REPORT_EVERY = 5
 
-self.onmessage = ({ data }: MessageEvent<WorkOrder>) => {
+self.onmessage = ({ data }: MessageEvent<WorkRequest>) => {
   const hasher = new PrefixHasher(`${data.text}:`)
   let nonce = 0
   let periods = 0
@@ -33,6 +34,6 @@ self.onmessage = ({ data }: MessageEvent<WorkOrder>) => {
   work()
 }
 
-function post(news: WorkMessage): void {
-  self.postMessage(news)
+function post(message: WorkMessage): void {
+  self.postMessage(message)
 }

@@ -2,14 +2,14 @@ import { onBeforeUnmount, onMounted, ref, type Ref, type ShallowRef } from 'vue'
 
 /**
  * The last vertical position of the finger or mouse, as a share of the window height. Until the first pointer event,
- * the focus counts.
+ * the position of the focused element is used.
  */
 let pointer: number | undefined
 for (const name of ['pointerdown', 'pointermove'] as const) {
   window.addEventListener(name, ({ clientY }) => (pointer = clientY / innerHeight), { passive: true })
 }
 
-function hand(): number {
+function pointerPosition(): number {
   const focus = document.activeElement
   if (pointer === undefined && focus && focus !== document.body) {
     const { top, bottom } = focus.getBoundingClientRect()
@@ -26,7 +26,7 @@ export function useAway(element: Readonly<ShallowRef<Element | null>>): Ref<bool
   const low = ref(false)
   const observer = new MutationObserver((changes) => {
     if (changes.some(({ addedNodes }) => [...addedNodes].some((node) => node instanceof Element)))
-      low.value = hand() < 0.5
+      low.value = pointerPosition() < 0.5
   })
   onMounted(() => {
     if (element.value) observer.observe(element.value, { childList: true, subtree: true })

@@ -14,7 +14,7 @@ import { useBuyButton } from './useBuyButton'
 
 const attempt = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 
-/** At most two frames, also if the clock was set within one. */
+/** Longer than the two frames after which a change is drawn, in milliseconds. */
 const DRAWN_MS = 64
 
 let scope: EffectScope
@@ -54,7 +54,7 @@ describe('the Buy button', () => {
     ['after the end', { closes_at: 1_400 }, 'Ended'],
     ['while paused', { paused: true }, 'Paused'],
     ['without stock', { stock: 0 }, 'Sold out'],
-  ])('rests %s', (_, over, label) => {
+  ])('has no action %s', (_, over, label) => {
     expect(button(over)).toEqual({ label, does: 'rest', another: false })
   })
 
@@ -78,7 +78,7 @@ describe('the Buy button', () => {
     expect(onCard().unpaid.value?.id).toBe('102')
   })
 
-  it('becomes Buy again after a release, and rests while the units count towards the limit', () => {
+  it('becomes Buy again after a release, and has no action while refunded units count towards the limit', () => {
     const orders = useOrders()
     orders.upsert(order({ id: '101', state: 'expired' }))
     orders.upsert(order({ id: '102', state: 'refunded' }))
@@ -104,7 +104,7 @@ describe('the Buy button', () => {
     await vi.advanceTimersByTimeAsync(5_000)
     attempts.end(attempt)
     expect(calm.value).toBe(true)
-    await vi.advanceTimersByTimeAsync(1_499) // some of them pass before it is drawn
+    await vi.advanceTimersByTimeAsync(1_499) // a part of this time passes before the change is drawn
     expect(calm.value).toBe(true)
     await vi.advanceTimersByTimeAsync(DRAWN_MS + 1)
     expect(calm.value).toBe(false)
@@ -112,7 +112,7 @@ describe('the Buy button', () => {
     expect({ does: does.value, calm: calm.value }).toEqual({ does: 'pay', calm: true })
   })
 
-  it('rests while offline, silent or without a sign-in', async () => {
+  it('has no action while offline, silent or without a sign-in', async () => {
     at(1_500, true)
     expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
     at(1_500)

@@ -13,8 +13,8 @@ import { CALM_MS, FRESH_MS, useCalm } from './useCalm'
 const RELEASED_STATES: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
 
 /**
- * The label and the action of a sale's main button. It is Buy only while the shopper has no order of the sale. After a
- * buy it shows the order, and becomes Pay. A separate control buys another unit (`another`).
+ * The label and the action of the main button of a sale. The button is Buy only while the shopper has no order of the
+ * sale. After a buy it shows the state of the order, and becomes Pay. A separate control buys another unit (`another`).
  */
 export function useBuyButton(sale: () => Sale) {
   const live = useLive()
@@ -37,21 +37,23 @@ export function useBuyButton(sale: () => Sale) {
     if (refused.value) attempts.remove(refused.value.key)
   }
 
-  const ofSale = computed(() => orders.all.filter((order) => order.sale === sale().id))
+  const ordersOfSale = computed(() => orders.all.filter((order) => order.sale === sale().id))
   /** The shopper's orders that hold units of this sale, newest first, among the loaded orders. */
-  const holding = computed(() =>
-    ofSale.value.filter(({ state }) => !['refunding', ...RELEASED_STATES].includes(state)),
+  const activeOrders = computed(() =>
+    ordersOfSale.value.filter(({ state }) => !['refunding', ...RELEASED_STATES].includes(state)),
   )
-  const mine = computed(() => units(holding.value))
+  const heldUnits = computed(() => units(activeOrders.value))
   /** Refunded units still count towards the limit. */
   const allowed = computed(() => {
-    const counted = ofSale.value.filter(
+    const counted = ordersOfSale.value.filter(
       ({ state }) => state === 'refunded' || !RELEASED_STATES.includes(state),
     )
     return Math.max(0, sale().limit - units(counted))
   })
-  const reserved = computed(() => holding.value.find(({ state }) => state === 'reserved'))
-  const unpaid = computed(() => holding.value.filter(({ state }) => state === 'pending').sort(byDeadline)[0])
+  const reserved = computed(() => activeOrders.value.find(({ state }) => state === 'reserved'))
+  const unpaid = computed(
+    () => activeOrders.value.filter(({ state }) => state === 'pending').sort(byDeadline)[0],
+  )
 
   const forSale = computed(
     () =>
@@ -64,18 +66,18 @@ export function useBuyButton(sale: () => Sale) {
   )
   const does = computed<'buy' | 'pay' | 'rest'>(() => {
     if (unpaid.value) return live.canRequest && isPayable(unpaid.value, live.now) ? 'pay' : 'rest'
-    return forSale.value && mine.value === 0 ? 'buy' : 'rest'
+    return forSale.value && heldUnits.value === 0 ? 'buy' : 'rest'
   })
   /** Whether a shopper with units can buy one more. */
-  const another = computed(() => forSale.value && mine.value > 0 && !reserved.value)
+  const another = computed(() => forSale.value && heldUnits.value > 0 && !reserved.value)
 
   const label = computed(() => {
     const w = words.value.buy
     if (unpaid.value) return isPayable(unpaid.value, live.now) ? w.pay : words.value.orders.payLate
     if (live.isBlocked) return w.blocked
-    if (attempt.value) return attempts.repeated.has(attempt.value.key) ? w.repeating : w.asking
+    if (attempt.value) return attempts.repeated.has(attempt.value.key) ? w.repeating : w.pending
     if (reserved.value) return words.value.orders.state.reserved
-    if (mine.value > 0) return w.yours(mine.value)
+    if (heldUnits.value > 0) return w.yours(heldUnits.value)
     if (phase.value === 'closed') return w.closed
     if (sale().paused) return w.paused
     if (phase.value === 'upcoming') return w.opensIn(countdown(sale().opens_at - live.now))
@@ -87,11 +89,24 @@ export function useBuyButton(sale: () => Sale) {
 
   /** A key of all outcomes in this sale. When it changes, the buttons change their meaning. */
   const outcomes = computed(() =>
-    [attempt.value?.key, ...ofSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
+    [attempt.value?.key, ...ordersOfSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
   )
   const calm = useCalm(() => outcomes.value, CALM_MS, FRESH_MS)
 
-  return { phase, attempt, refusal, dismiss, mine, allowed, reserved, unpaid, does, another, label, calm }
+  return {
+    phase,
+    attempt,
+    refusal,
+    dismiss,
+    heldUnits,
+    allowed,
+    reserved,
+    unpaid,
+    does,
+    another,
+    label,
+    calm,
+  }
 }
 
 function units(orders: Order[]): number {

@@ -1,7 +1,7 @@
 import { readonly, ref, watch, type Ref } from 'vue'
 import { useDrawn, useTimer } from '../timers'
 
-/** A click this soon after an outcome was meant for the previous state, in milliseconds. */
+/** A click at most this long after an outcome, in milliseconds, was meant for the previous state. */
 export const CALM_MS = 1_500
 /** For a control that appears under a finger: ignores the second click of a double click, in milliseconds. */
 export const FRESH_MS = 500

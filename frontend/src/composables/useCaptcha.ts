@@ -23,8 +23,8 @@ export function useCaptcha(client: AccountClient) {
 
   /** The entered text; undefined if it is empty. */
   function answer(): CaptchaSolution | undefined {
-    const read = typed.value.trim()
-    return picture.value && read ? { id: picture.value.id, answer: read } : undefined
+    const text = typed.value.trim()
+    return picture.value && text ? { id: picture.value.id, answer: text } : undefined
   }
 
   return { picture, missing, typed, load, answer }

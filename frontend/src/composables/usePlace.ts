@@ -7,7 +7,7 @@ import { useWords } from '../words'
 /** The minimum visible share of a bar. */
 const MIN_SHARE = 0.04
 /** The initial place of each order, so that all its bars show the same progress. */
-const began = new Map<string, number>()
+const firstPlaces = new Map<string, number>()
 
 /** The place of a reservation as text, the estimated wait, and the progress. They change with every tick. */
 export function usePlace(order: () => Order) {
@@ -30,8 +30,8 @@ export function usePlace(order: () => Order) {
   const progress = computed(() => {
     if (place.value === undefined) return MIN_SHARE
     const { id } = order()
-    const first = Math.max(began.get(id) ?? 0, place.value)
-    began.set(id, first)
+    const first = Math.max(firstPlaces.get(id) ?? 0, place.value)
+    firstPlaces.set(id, first)
     return Math.max(MIN_SHARE, first === 0 ? 1 : 1 - place.value / first)
   })
 

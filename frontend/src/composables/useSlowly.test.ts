@@ -5,7 +5,7 @@ import { useSlowly } from './useSlowly'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-it('updates every few seconds, at an edge at once, and stops with its scope', async () => {
+it('updates every few seconds, immediately when the edge changes, and stops with its scope', async () => {
   const stock = ref(100)
   const scope = effectScope()
   const label = scope.run(() =>

@@ -2,17 +2,17 @@ import { shallowRef, watch, type Ref } from 'vue'
 import { useTimer } from '../timers'
 
 /** Minimum interval between changes of a label for screen readers, in milliseconds. */
-const EVERY_MS = 5_000
+const MIN_INTERVAL_MS = 5_000
 
 /**
- * Returns a value that follows another one with a limited rate, for labels of screen readers. When `edge` changes, it
- * follows at once.
+ * Returns a copy of a value that changes with a limited rate, for labels of screen readers. When `edge` changes, the
+ * copy is updated immediately.
  */
 export function useSlowly<T>(value: () => T, edge: () => unknown): Readonly<Ref<T>> {
   const slow = shallowRef(value())
   const timer = useTimer()
   // A random phase per label, so that the labels do not all change in the same tick.
-  let changedAt = performance.now() - Math.random() * EVERY_MS
+  let changedAt = performance.now() - Math.random() * MIN_INTERVAL_MS
 
   function follow(): void {
     timer.stop()
@@ -21,7 +21,7 @@ export function useSlowly<T>(value: () => T, edge: () => unknown): Readonly<Ref<
   }
 
   watch(value, () => {
-    if (!timer.isRunning()) timer.start(Math.max(0, changedAt + EVERY_MS - performance.now()), follow)
+    if (!timer.isRunning()) timer.start(Math.max(0, changedAt + MIN_INTERVAL_MS - performance.now()), follow)
   })
   watch(edge, follow)
   return slow

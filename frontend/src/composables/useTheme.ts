@@ -6,15 +6,15 @@ import { useListener } from '../timers'
 export function useTheme() {
   const preferences = usePreferences()
   const query = matchMedia('(prefers-color-scheme: dark)')
-  const seen = (): Theme => (query.matches ? 'dark' : 'light')
-  const system = ref(seen())
-  useListener(query, 'change', () => (system.value = seen()))
+  const systemTheme = (): Theme => (query.matches ? 'dark' : 'light')
+  const system = ref(systemTheme())
+  useListener(query, 'change', () => (system.value = systemTheme()))
 
   const theme = computed(() => preferences.theme ?? system.value)
 
   function toggle(): void {
     const other = theme.value === 'dark' ? 'light' : 'dark'
-    preferences.paint(other === system.value ? undefined : other)
+    preferences.setTheme(other === system.value ? undefined : other)
   }
 
   return { theme, toggle }

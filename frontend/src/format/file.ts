@@ -5,6 +5,6 @@ export function saveFile(name: string, file: Blob): void {
   link.href = url
   link.download = name
   link.click()
-  // The browser has read it by then.
+  // The browser has read the file before this timer ends.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -1,6 +1,6 @@
 import type { Lang } from '../stores/preferences'
 
-// Formatters are expensive to construct, so each is constructed once.
+// Formatters are expensive to construct, so each one is constructed once.
 
 const LOCALES: Record<Lang, string> = { en: 'en', zh: 'zh-CN' }
 

@@ -19,7 +19,7 @@ describe('close codes', () => {
     [4499, true],
     [4500, false],
     [4999, false],
-  ])('%i: may return is %s', (code, expected) => {
+  ])('after close code %i, mayReconnect is %s', (code, expected) => {
     expect(mayReconnect(code)).toBe(expected)
   })
 })

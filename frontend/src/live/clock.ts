@@ -43,7 +43,10 @@ export class ServerClock {
     this.#samples.push({ offset: serverNow - (sentAt + now) / 2, roundTrip, takenAt: now })
   }
 
-  /** Drops all samples: during sleep the monotonic clock may have stopped. */
+  /**
+   * Makes all samples obsolete, because the monotonic clock may have stopped during sleep. The last one is used until
+   * the next sample.
+   */
   dropSamples(): void {
     this.#samples = this.#samples.slice(-1).map((s) => ({ ...s, roundTrip: Infinity }))
   }

@@ -6,8 +6,8 @@ const FIRST_PAUSES_MS = [0, 150, 300, 600, 1_200]
 /** Afterwards, the maximum interval in milliseconds, to follow a drifting clock. */
 const MAX_INTERVAL_MS = 15_000
 /**
- * While the page is visible, a beat also follows this silence, in milliseconds, so that a dead connection is noticed
- * soon.
+ * While the page is visible, a request also follows after this time without a frame, in milliseconds. This detects a
+ * dead connection soon.
  */
 const QUIET_MS = 1_500
 const CHECK_MS = 250

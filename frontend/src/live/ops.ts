@@ -34,16 +34,16 @@ export class PendingOps {
   readonly #pending = new Map<number, Pending>()
 
   /** Registers an op; `send` receives the id for the frame. Rejects only with Refused or Lost. */
-  open<O extends Op>(op: O, timeoutMs: number, send: (id: number) => void): Promise<OpReplies[O]> {
+  register<O extends Op>(op: O, timeoutMs: number, send: (id: number) => void): Promise<OpReplies[O]> {
     const id = this.#next++
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#take(id)?.fail(new Lost(`no answer to ${op}`)), timeoutMs)
+      const timer = setTimeout(() => this.#take(id)?.fail(new Lost(`no response to ${op}`)), timeoutMs)
       const settle = (ok: unknown): void => {
         try {
           resolve(parseReply(op, ok))
         } catch (error) {
-          console.warn(`an answer to ${op} cannot be read:`, error)
-          reject(new Unreadable(`unreadable answer to ${op}`))
+          console.warn(`the reply to ${op} cannot be parsed:`, error)
+          reject(new Unreadable(`unreadable reply to ${op}`))
         }
       }
       this.#pending.set(id, { settle, fail: reject, timer })

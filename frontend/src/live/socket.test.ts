@@ -14,7 +14,7 @@ let socket: LiveSocket
 
 function wire(): FakeWire {
   const newest = wires.at(-1)
-  if (!newest) throw new Error('nobody dialled')
+  if (!newest) throw new Error('no connection was opened')
   return newest
 }
 
@@ -73,7 +73,7 @@ describe('hello', () => {
     expect(wires).toHaveLength(1)
   })
 
-  it('without a reply closes the connection', async () => {
+  it('without a reply closes the connection and opens another one', async () => {
     wire().open()
     await vi.advanceTimersByTimeAsync(11_000)
     expect(wires[0]?.closed).toBe(true)
@@ -103,12 +103,12 @@ describe('an op sent directly after the hello', () => {
   })
 
   it('waits for a delayed hello', async () => {
-    let announce: (hello: OpFields['hello']) => void = () => undefined
-    listener.helloFields.mockReturnValue(new Promise((resolve) => (announce = resolve)))
+    let resolveHello: (hello: OpFields['hello']) => void = () => undefined
+    listener.helloFields.mockReturnValue(new Promise((resolve) => (resolveHello = resolve)))
     wire().open()
     expect(wire().sent).toEqual([])
     expect(socket.isHelloSent).toBe(false)
-    announce({ token: 'late' })
+    resolveHello({ token: 'late' })
     await settled()
     expect(wire().last('hello')).toMatchObject({ token: 'late' })
     expect(socket.isHelloSent).toBe(true)

@@ -4,7 +4,7 @@ import type { Op, OpFields, OpReplies, Refusal, ServerEvent, Welcome } from '../
 import { backoff, BLOCKED, mayReconnect } from './backoff'
 import { Lost, PendingOps, Refused } from './ops'
 
-/** The part of WebSocket that is used; tests replace it. */
+/** The used part of WebSocket; tests replace it. */
 export type Wire = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'onopen' | 'onmessage' | 'onclose'>
 
 export type LiveState =
@@ -31,7 +31,7 @@ export interface Listener {
   welcomed(welcome: Welcome, sentAt: number): void
   /** The hello was rejected. The socket waits: correct the fields and call reconnect(). */
   rejected(refusal: Refusal): void
-  /** Two connections in a row were never opened, and the browser reports no reason. */
+  /** Two connection attempts in a row failed before the connection was open. The browser reports no reason. */
   connectFailed(): void
   received(event: ServerEvent): void
   /** An event that this page's protocol does not define. */
@@ -142,9 +142,9 @@ export class LiveSocket {
 
   #send<O extends Op>(wire: Wire, op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
     this.#requestedAt ??= performance.now()
-    return this.#pending.open(op, REPLY_TIMEOUT_MS, (id) => {
-      // A closing socket would drop the frame and log an error. Its close event follows soon and rejects the pending
-      // ops.
+    return this.#pending.register(op, REPLY_TIMEOUT_MS, (id) => {
+      // A closing socket would drop the frame and log an error. Its close event follows soon and makes the pending ops
+      // fail.
       if (wire.readyState === OPEN) wire.send(JSON.stringify({ id, op, ...fields }))
     })
   }
@@ -181,13 +181,13 @@ export class LiveSocket {
     if (wire !== this.#wire) return
     this.#receivedAt = performance.now()
     this.#requestedAt = undefined
-    this.#read(data)
-    // Pending ops still wait for replies. Restarting their time detects a connection that dies now before the ops time
-    // out.
+    this.#dispatch(data)
+    // Other ops may still wait for replies. Their time starts again, so that a connection that dies now is detected
+    // before they time out.
     if (wire === this.#wire && !this.#pending.isEmpty) this.#requestedAt = this.#receivedAt
   }
 
-  #read(data: unknown): void {
+  #dispatch(data: unknown): void {
     let frame
     try {
       frame = parseFrame(data)

@@ -7,9 +7,9 @@ export class Malformed extends Error {
 
 export type Fields = Record<string, unknown>
 
-export function fields(value: unknown, what: string): Fields {
+export function fields(value: unknown, label: string): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Malformed(`${what} is not an object`)
+    throw new Malformed(`${label} is not an object`)
   }
   return value as Fields
 }
@@ -36,7 +36,7 @@ export function readable<T>(f: Fields, name: string, item: (value: unknown) => T
 
 export function text(f: Fields, name: string): string {
   const value = f[name]
-  if (typeof value !== 'string') throw new Malformed(`${name} is not a text`)
+  if (typeof value !== 'string') throw new Malformed(`${name} is not a string`)
   return value
 }
 
@@ -56,7 +56,7 @@ export function numberOr(f: Fields, name: string, fallback: number): number {
   return f[name] === undefined ? fallback : number(f, name)
 }
 
-/** Optional fields. 0 and "" also count as absent, because Go writes them for unset fields. */
+/** Reads an optional field. 0 and "" also count as absent, because Go writes them for unset fields. */
 export function optional<K extends string, T>(
   f: Fields,
   name: K,

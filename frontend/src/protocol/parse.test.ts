@@ -11,7 +11,7 @@ interface Golden {
   frame: { id?: number; ok?: unknown; error?: unknown; ev?: string; op?: string }
 }
 
-/** The golden frames are shared with the server, which must write them; this page must parse them. */
+/** The golden frames. The tests of the server check that it writes them; this test checks that the page parses them. */
 const folder = join(import.meta.dirname, '../../../realtime/testdata/protocol')
 /** Frames for operators, which this page does not parse. */
 const ofOperators = ['board.json']
@@ -96,18 +96,18 @@ describe('frames that violate the protocol', () => {
     ['broken JSON', '{"id":1'],
     ['a list', '[]'],
     ['null', 'null'],
-    ['no id and no event', '{"ok":{}}'],
-    ['a list that is none', JSON.stringify({ ...good, sales: {} })],
+    ['a frame without an id and an event', '{"ok":{}}'],
+    ['an object instead of a list', JSON.stringify({ ...good, sales: {} })],
   ])('%s is rejected', (_, data) => {
     expect(() => parseFrame(data)).toThrow(Malformed)
   })
 
   it.each([
     ['an id that is a number', { ...good.sales[0], id: 7 }],
-    ['stock that is a text', { ...good.sales[0], stock: '1' }],
+    ['stock that is a string', { ...good.sales[0], stock: '1' }],
     ['a missing counter', { id: '7', stock: 1 }],
-    ['nothing', null],
-  ])('a line with %s is skipped, the others are kept', (_, line) => {
+    ['null', null],
+  ])('a line with %s is skipped, and the other lines are kept', (_, line) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     expect(event(parseFrame(JSON.stringify({ ...good, sales: [line, good.sales[0]] })))).toEqual(good)
     expect(warn).toHaveBeenCalledOnce()

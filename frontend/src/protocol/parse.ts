@@ -55,7 +55,7 @@ function stateOf(f: Fields): OrderState {
   return ORDER_STATES.find((known) => known === state) ?? 'unknown'
 }
 
-/** The page computes phases by its clock; only `closed` adds information. */
+/** The page computes phases with its clock. Only `closed` adds information: a slot or sale can close early. */
 function phaseOf(f: Fields): Phase {
   const phase = text(f, 'phase')
   return PHASES.find((known) => known === phase) ?? 'open'
@@ -182,7 +182,7 @@ function parsePersonal(value: unknown): PersonalEvent {
   return { ev: 'order', cursor: text(f, 'cursor'), key: text(f, 'key'), order: parseOrder(f.order) }
 }
 
-/** The missed events. `incomplete` reports that one was unreadable, so that the orders must be read instead. */
+/** The missed events. If one of them is unreadable, `incomplete` is true, and the page must read the orders instead. */
 function parseMissed(f: Fields): { missed: PersonalEvent[]; incomplete: boolean } {
   const known = list(f, 'missed', (value) => value).filter(
     (value) => (value as Fields | null)?.ev === 'order',

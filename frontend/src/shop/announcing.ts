@@ -8,8 +8,8 @@ import { useTimer } from '../timers'
 type Notice = Extract<ServerEvent, { ev: 'notice' }>
 
 /**
- * Shows the operators' banner until it ends, is withdrawn or was dismissed. The server sends it on every connection, so
- * a dismissed one is not shown again. It uses the shopper's language if the banner has it.
+ * Shows the operators' banner until it ends, is withdrawn or is dismissed. The server sends the banner on every
+ * connection, but a dismissed banner is not shown again. The text is in the shopper's language if the banner has it.
  */
 export function openAnnouncing() {
   const live = useLive()
@@ -17,7 +17,7 @@ export function openAnnouncing() {
   const end = useTimer()
   const preferences = usePreferences()
   /** The texts of the dismissed banner, in all languages. */
-  let read = new Set<string>()
+  let dismissedTexts = new Set<string>()
   let newest: Notice | undefined
 
   function receive(notice: Notice): void {
@@ -28,9 +28,9 @@ export function openAnnouncing() {
     end.stop()
     const left = until === undefined ? Infinity : until - live.instant()
     if (text === '' || left <= 0) return notices.withdraw(ANNOUNCED)
-    if (read.has(text)) return
-    notices.stand(ANNOUNCED, level === 'warning' ? 'warn' : level, text, () => {
-      read = new Set([notice.text, ...Object.values(texts)])
+    if (dismissedTexts.has(text)) return
+    notices.pin(ANNOUNCED, level === 'warning' ? 'warn' : level, text, () => {
+      dismissedTexts = new Set([notice.text, ...Object.values(texts)])
     })
     if (until !== undefined) end.start(left, () => notices.withdraw(ANNOUNCED))
   }

@@ -45,7 +45,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
       passes.drop(fields.sale)
       return receipt
     },
-    passFor: (sale) => passes.at(sale),
+    passFor: (sale) => passes.passFor(sale),
     obtainPass,
     user: () => session.user?.id,
     orderOf: (key) => orders.ofKey(key),
@@ -68,9 +68,9 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
       ...(address ? { address: { ...address } } : {}),
     }
     attempts.begin(attempt)
-    const followed = follow(attempt)
+    const completion = perform(attempt)
     // The lock makes other tabs wait for this attempt; the attempt does not wait for the lock.
-    void lock(attempt, () => followed)
+    void lock(attempt, () => completion)
   }
 
   /** Holds the lock of the attempt across all tabs while `run` runs and the shop is open. */
@@ -87,13 +87,15 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
     for (const attempt of attempts.inherit(user, live.instant())) {
       if (active.has(attempt.key)) continue
       active.add(attempt.key)
-      const held = lock(attempt, () => follow(attempt, true)) ?? follow(attempt, true)
+      const held = lock(attempt, () => perform(attempt, true)) ?? perform(attempt, true)
       void held.finally(() => active.delete(attempt.key))
     }
   }
 
-  /** Repeats an attempt until its outcome is known; `doubted` means that the shopper has already waited long for it. */
-  async function follow(attempt: Attempt, delayed = false): Promise<void> {
+  /**
+   * Performs an attempt until its outcome is known; `delayed` means that the shopper has already waited long for it.
+   */
+  async function perform(attempt: Attempt, delayed = false): Promise<void> {
     if (!attempts.isOpen(attempt.key)) return
     active.add(attempt.key)
     let reported = delayed
@@ -102,7 +104,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
       attempts.repeat(attempt.key)
     })
     active.delete(attempt.key)
-    // Another tab may have finished it first, and its message may already be dismissed.
+    // Another tab may have finished the attempt first, and the shopper may have dismissed its message.
     if (attempts.isOpen(attempt.key))
       settle(attempt, outcome, reported || !sales.shown?.some(({ id }) => id === attempt.sale))
   }
@@ -120,7 +122,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
         if (outcome.receipt.state === 'refused') return attempts.end(attempt, { kind: 'undone', reason: '' })
         orders.reserve(attempt, outcome.receipt, live.instant())
         if (orders.byId.get(outcome.receipt.order)?.state === 'reserved') {
-          notices.announce(words.value.orders.happened.reserved(attempt.product))
+          notices.announce(words.value.orders.messages.reserved(attempt.product))
         }
         break
       case 'settled':

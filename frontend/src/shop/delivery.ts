@@ -4,16 +4,17 @@ import { usePreferences } from '../stores/preferences'
 import { useSession } from '../stores/session'
 
 /**
- * Keeps the delivery address in sync with the current user: it changes with the user, and another device may have
- * changed the book of an account. Guests load their book themselves.
+ * Keeps the delivery address in sync with the current user. A change of the user removes the address. The address book
+ * of an account is loaded, because another device may have changed it. A guest's book is loaded after a change of the
+ * user, or when the guest opens it.
  */
 export function openDelivery(): void {
   const live = useLive()
   const session = useSession()
   const preferences = usePreferences()
   /** The user whose book was loaded on this page. */
-  let read: string | undefined
-  let changed = false
+  let loadedFor: string | undefined
+  let userChanged = false
   const scope = getCurrentScope()
 
   watch(
@@ -21,21 +22,21 @@ export function openDelivery(): void {
     (now, before) => {
       if (before === undefined || now === before) return
       preferences.setAddress(undefined)
-      changed = true
+      userChanged = true
     },
   )
   watch(
     () => live.ready && session.user?.id,
     async (user) => {
-      if (!user || user === read || !(session.isAccount || changed)) return
-      read = user
+      if (!user || user === loadedFor || !(session.isAccount || userChanged)) return
+      loadedFor = user
       try {
         const { useAddresses } = await import('../account/addresses')
         if (scope?.active === false) return
-        await useAddresses().read()
+        await useAddresses().load()
       } catch (error) {
         console.warn('the address book cannot be read:', error)
-        read = undefined
+        loadedFor = undefined
       }
     },
   )

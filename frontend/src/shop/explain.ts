@@ -15,7 +15,7 @@ export function useExplain(): (error: unknown) => void {
     if (error instanceof Refused) notices.post('warn', words.value.errors[error.refusal.code])
     else if (error instanceof Lost && live.isLive) notices.post('warn', words.value.live.unanswered)
     // Withdrawn when the page is connected again.
-    else if (error instanceof Lost) notices.stand(LOST, 'warn', words.value.live.lost)
+    else if (error instanceof Lost) notices.pin(LOST, 'warn', words.value.live.lost)
     else throw error
   }
 }

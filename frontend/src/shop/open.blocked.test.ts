@@ -12,7 +12,7 @@ const AN_HOUR_MS = 3_600_000
 
 visitedBeforeEach()
 
-/** The card that the open page shows then. */
+/** The card that the open page shows while the user is blocked. */
 function card(): HTMLElement {
   const element = document.createElement('div')
   createApp(BlockedShop).provide(shopKey, shop).mount(element)

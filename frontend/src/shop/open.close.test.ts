@@ -8,7 +8,7 @@ import { connect, pass, pendingEvent, shop, visit, visitedBeforeEach, wire, wire
 
 visitedBeforeEach()
 
-/** The current listeners of window and document that did not exist before. */
+/** The listeners of window and document that are added from now on and not removed. */
 function listening(): Set<string> {
   const listeners = new Set<string>()
   for (const [name, target] of Object.entries({ window, document })) {

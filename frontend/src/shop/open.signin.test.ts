@@ -42,7 +42,10 @@ describe('signing in', () => {
 
   it.each([
     ['the server refuses to renew it', { status: 401, body: {} }],
-    ['another guest comes back', { status: 200, body: { access: 'a.e30.s', user: { id: '8', name: 'H' } } }],
+    [
+      'the server returns another guest',
+      { status: 200, body: { access: 'a.e30.s', user: { id: '8', name: 'H' } } },
+    ],
   ])('reports an expired token before it replaces the guest: %s', async (_, respond) => {
     await connect()
     wire().drop()

@@ -30,7 +30,7 @@ import { openWatching } from './watching'
 /** The actions of a shopper. The stores hold the displayed data. */
 export interface Shop {
   buy(sale: string, qty: number): void
-  /** Gets the pass of a sale before a buy, when it needs a captcha. */
+  /** Gets the pass of a sale with a captcha before the opening. */
   getReady(sale: string): Promise<void>
   /** The actions on the displayed challenge. */
   challenge: { answer(text: string): void; other(): void; giveUp(): void }
@@ -72,7 +72,7 @@ const SAMPLE_MS = 500
  */
 const TOKEN_TIMEOUT_MS = 300
 
-/** The Vue plugin that opens the shop. Install Pinia before. */
+/** The Vue plugin that opens the shop. Install Pinia first. */
 export const shopPlugin: Plugin = {
   install(app) {
     const shop = openShop()
@@ -208,7 +208,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     refund: paying.refund,
     receive: receiving.receive,
     receiving: receiving.receiving,
-    olderOrders: ordering.older,
+    olderOrders: ordering.loadOlder,
     signIn: signIn.paste,
     logIn: signIn.logIn,
     logOut: signIn.logOut,

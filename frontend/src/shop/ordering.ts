@@ -37,7 +37,7 @@ export function openOrdering(socket: LiveSocket) {
         if (order) undone(`lost-${id}`, { ...order, reason: 'lost' })
       }
     } catch (error) {
-      // After a lost connection, the next hello repeats this.
+      // After a lost connection, the next hello reads the orders again.
       if (error instanceof Refused) retry.start(error.refusal.retry_ms || RETRY_MS, () => welcomed(welcome))
     }
   }
@@ -47,7 +47,7 @@ export function openOrdering(socket: LiveSocket) {
     orders.apply(event)
     if (known && event.order.rev <= known.rev) return
     const { order } = event
-    notices.announce(words.value.orders.happened[order.state](order.product_name))
+    notices.announce(words.value.orders.messages[order.state](order.product_name))
     // A reservation without an order is shown on the card of its sale.
     if (order.state === 'refused' && known?.state === 'reserved') undone(event.key, order)
   }
@@ -59,7 +59,7 @@ export function openOrdering(socket: LiveSocket) {
   }
 
   /** Loads the next older page. */
-  async function older(): Promise<void> {
+  async function loadOlder(): Promise<void> {
     const last = orders.all.findLast((order) => order.state !== 'reserved')
     try {
       orders.append(await socket.request('orders', { limit: PAGE, ...(last ? { before: last.id } : {}) }))
@@ -68,7 +68,7 @@ export function openOrdering(socket: LiveSocket) {
     }
   }
 
-  /** Cancels an order. It is idempotent; the order event reports the outcome in any case. */
+  /** Cancels an order; idempotent. The order event reports the outcome in any case. */
   async function cancel(order: Order): Promise<void> {
     if (cancelling.value.has(order.id)) return
     cancelling.value.add(order.id)
@@ -81,5 +81,5 @@ export function openOrdering(socket: LiveSocket) {
     }
   }
 
-  return { cancelling: asReadonly(cancelling), welcomed, apply, older, cancel }
+  return { cancelling: asReadonly(cancelling), welcomed, apply, loadOlder, cancel }
 }

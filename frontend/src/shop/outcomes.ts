@@ -7,8 +7,8 @@ import { useSales } from '../stores/sales'
 import { useWords } from '../words'
 
 /**
- * Shows the outcome of each buy attempt, or that it is pending. The card of a displayed sale shows pending and rejected
- * attempts itself; this shows the others, and those of sales that are not displayed.
+ * Shows a message for each buy attempt with its outcome, or that the attempt is pending. The card of a displayed sale
+ * shows its pending and rejected attempts itself, so these get no message.
  */
 export function openOutcomes(): void {
   const attempts = useAttempts()
@@ -32,7 +32,7 @@ export function openOutcomes(): void {
     const time = clockTime(pressedAt, preferences.lang)
     switch (ending?.kind) {
       case undefined:
-        return w.asking(product, time)
+        return w.pending(product, time)
       case 'refused':
         return w.refused(product, time, words.value.errors[ending.code])
       case 'ordered':
@@ -53,7 +53,7 @@ export function openOutcomes(): void {
       for (const [about, { attempt, text }] of now) {
         const { ending, key } = attempt
         // A pending attempt has no outcome to dismiss: its message is replaced by the outcome.
-        notices.stand(about, ending?.kind === 'ordered' ? 'info' : 'warn', text, () => {
+        notices.pin(about, ending?.kind === 'ordered' ? 'info' : 'warn', text, () => {
           if (ending) attempts.remove(key)
         })
       }

@@ -18,12 +18,12 @@ beforeEach(() => {
       new Promise((resolve, reject) => {
         setTimeout(() => onProgress(0.5), 300)
         setTimeout(() => resolve('77'), 600)
-        signal.addEventListener('abort', () => reject(new DOMException('given up', 'AbortError')))
+        signal.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')))
       }),
   )
 })
 
-function guarded(challenge: string, opensIn = -60_000): void {
+function requirePass(challenge: string, opensIn = -60_000): void {
   const opens_at = Date.now() + opensIn
   const more = { pass: true, challenge, opens_at, closes_at: opens_at + 3_600_000 }
   wire().deliver({ ev: 'sale', sale: sale(more) })
@@ -40,8 +40,8 @@ const ops = (op: string) => wire().sent.filter((frame) => frame.op === op)
 describe('a pass', () => {
   it('is prepared near the opening for visible sales, kept fresh, and used by one click', async () => {
     await connect()
-    guarded('none', 200_000)
-    usePasses().see('11', true)
+    requirePass('none', 200_000)
+    usePasses().setVisible('11', true)
     await pass(100_000)
     expect(ops('pass')).toEqual([])
     for (let s = 0; s < 85 && ops('pass').length === 0; s++) await pass(1_000)
@@ -49,21 +49,21 @@ describe('a pass', () => {
     wire().reply('pass', { pass: 'p1', until: until() })
     await pass(10_000)
     expect(ops('pass')).toHaveLength(1)
-    expect(usePasses().left('11', Date.now())).toBeGreaterThan(90_000)
+    expect(usePasses().remainingMs('11', Date.now())).toBeGreaterThan(90_000)
     shop.buy('11', 1)
     await pass(10)
     expect(wire().last('buy').pass).toBe('p1')
     wire().reply('buy', receipt)
     await pass(10)
-    expect(usePasses().at('11')).toBeUndefined()
+    expect(usePasses().passFor('11')).toBeUndefined()
   })
 
   it('is replaced before its expiry, and not requested for hidden sales or with a captcha', async () => {
     await connect()
-    guarded('none')
+    requirePass('none')
     await pass(5_000)
     expect(ops('pass')).toEqual([])
-    usePasses().see('11', true)
+    usePasses().setVisible('11', true)
     await pass(1_000)
     wire().reply('pass', { pass: 'p1', until: until() })
     await pass(90_000)
@@ -72,15 +72,15 @@ describe('a pass', () => {
     expect(ops('pass')).toHaveLength(2)
     wire().reply('pass', { pass: 'p2', until: until() })
     await pass(10)
-    expect(usePasses().at('11')).toBe('p2')
-    guarded('captcha')
+    expect(usePasses().passFor('11')).toBe('p2')
+    requirePass('captcha')
     await pass(130_000)
     expect(ops('pass')).toHaveLength(2)
   })
 
   it('is obtained at the click with a sheet, and the attempt continues', async () => {
     await connect()
-    guarded('work')
+    requirePass('work')
     shop.buy('11', 1)
     await pass(10)
     wire().refuse('buy', 'pass_required')
@@ -100,7 +100,7 @@ describe('a pass', () => {
 
   it('can be cancelled by the shopper, and the worker ends', async () => {
     await connect()
-    guarded('work')
+    requirePass('work')
     shop.buy('11', 1)
     await pass(10)
     wire().refuse('buy', 'pass_required')
@@ -118,7 +118,7 @@ describe('a pass', () => {
 
   it('handles another picture, a wrong solution, a pause and the right solution', async () => {
     await connect()
-    guarded('captcha')
+    requirePass('captcha')
     shop.buy('11', 1)
     await pass(10)
     wire().refuse('buy', 'captcha_required')
@@ -156,7 +156,7 @@ describe('a pass', () => {
 
   it('can be obtained before the opening by solving its challenge', async () => {
     await connect()
-    guarded('captcha', 50_000)
+    requirePass('captcha', 50_000)
     void shop.getReady('11')
     await pass(10)
     wire().reply('pass', picture('a'))
@@ -175,7 +175,7 @@ describe('a pass', () => {
     const mistakes = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     solve.mockImplementation(() => Promise.reject(new Error('no worker')))
     await connect()
-    guarded('work')
+    requirePass('work')
     shop.buy('11', 1)
     await pass()
     wire().refuse('buy', 'pass_required')
@@ -190,11 +190,11 @@ describe('a pass', () => {
 
   it('belongs to its user', async () => {
     await connect()
-    usePasses().hold('11', { pass: 'p1', until: until() })
-    expect(usePasses().at('11')).toBe('p1')
+    usePasses().store('11', { pass: 'p1', until: until() })
+    expect(usePasses().passFor('11')).toBe('p1')
     shop.logIn({ access: 'a', user: { id: '9', name: 'L' }, expires: 0, issued: 0, account: true })
     await pass(10)
     expect(useSession().user?.id).toBe('9')
-    expect(usePasses().at('11')).toBeUndefined()
+    expect(usePasses().passFor('11')).toBeUndefined()
   })
 })

@@ -11,7 +11,7 @@ import { useSession } from '../stores/session'
 import { phaseAt } from '../stores/slots'
 import { useInterval, usePause } from '../timers'
 
-/** Passes are available 60 s before the opening. Each page starts at a random time, 55 to 15 s before it. */
+/** Passes are available 60 s before the opening. Each page requests its pass at a random time 55 to 15 s before it. */
 const LEAD_MS = 55_000
 const SPREAD_MS = 40_000
 /** A pass is replaced when less than this time is left, in milliseconds. */
@@ -47,7 +47,7 @@ export function openPassing(socket: LiveSocket) {
   const jobs = new Map<string, Job>()
   const retryAt = new Map<string, number>()
   const lead = LEAD_MS - Math.random() * SPREAD_MS
-  let turn: Promise<unknown> = Promise.resolve()
+  let queue: Promise<unknown> = Promise.resolve()
   let onAction: ((action: Action) => void) | undefined
 
   /** Gets a pass without a person; a second call for the same sale joins the first. */
@@ -67,7 +67,7 @@ export function openPassing(socket: LiveSocket) {
   async function solveAutomatically(sale: string, signal: AbortSignal): Promise<Captcha | undefined> {
     const reply = await socket.request('pass', { sale })
     if ('pass' in reply) {
-      passes.hold(sale, reply)
+      passes.store(sale, reply)
       return undefined
     }
     const { challenge } = reply
@@ -76,14 +76,14 @@ export function openPassing(socket: LiveSocket) {
     const answer = await solveWork({ text: challenge.text, bits: challenge.bits }, signal, (share) =>
       passes.work(sale, share),
     )
-    passes.hold(sale, await socket.request('solve', { sale, task: challenge.id, answer }))
+    passes.store(sale, await socket.request('solve', { sale, task: challenge.id, answer }))
     return undefined
   }
 
   /** Gets a pass with the shopper's help, one sale at a time; false if the shopper gave up. Rejects as ops do. */
   function obtain(sale: string, forBuy = true): Promise<boolean> {
-    const result = turn.then(() => solveWithShopper(sale, forBuy))
-    turn = result.catch(() => undefined)
+    const result = queue.then(() => solveWithShopper(sale, forBuy))
+    queue = result.catch(() => undefined)
     return result
   }
 
@@ -95,7 +95,7 @@ export function openPassing(socket: LiveSocket) {
       return captcha ? await solveCaptchas(sale, forBuy, captcha) : true
     } catch (error) {
       if (error instanceof Refused || error instanceof Lost) throw error
-      console.error('no pass could be had:', error)
+      console.error('could not obtain a pass:', error)
       throw new Refused({ code: 'pass_required', message: '', retry_ms: 0, orders: [] })
     } finally {
       passes.show(undefined)
@@ -111,12 +111,12 @@ export function openPassing(socket: LiveSocket) {
     void pause(SHEET_DELAY_MS).then(() => {
       if (jobs.get(sale) === job) passes.show({ sale, forBuy, kind: 'work' })
     })
-    const ended = await Promise.race([job.done, left.then(() => 'giveup' as const)])
-    if (ended === 'giveup') {
+    const result = await Promise.race([job.done, left.then(() => 'giveup' as const)])
+    if (result === 'giveup') {
       job.control.abort()
       await job.done.catch(() => undefined)
     }
-    return ended
+    return result
   }
 
   /** Shows captchas until one is solved; false if the shopper gave up. */
@@ -160,7 +160,7 @@ export function openPassing(socket: LiveSocket) {
 
   async function solved(sale: string, task: string, answer: string): Promise<boolean> {
     try {
-      passes.hold(sale, await socket.request('solve', { sale, task, answer }))
+      passes.store(sale, await socket.request('solve', { sale, task, answer }))
       return true
     } catch (error) {
       if (error instanceof Refused && ['captcha_required', 'rate_limited'].includes(error.refusal.code))
@@ -177,7 +177,7 @@ export function openPassing(socket: LiveSocket) {
   function isWanted(id: string): boolean {
     const sale = sales.byId.get(id)
     if (!sale?.pass || sale.challenge === 'captcha' || sale.paused || jobs.has(id)) return false
-    if (passes.left(id, live.now) > RENEW_MS || (retryAt.get(id) ?? 0) > live.now) return false
+    if (passes.remainingMs(id, live.now) > RENEW_MS || (retryAt.get(id) ?? 0) > live.now) return false
     if (orders.running.some((order) => order.sale === id)) return false
     const phase = phaseAt(sale, live.now)
     return phase === 'open' ? sale.stock > 0 : phase === 'upcoming' && sale.opens_at - live.now < lead
@@ -186,12 +186,12 @@ export function openPassing(socket: LiveSocket) {
   /** One request at a time, because preparation is not urgent. */
   function check(): void {
     if (document.hidden || !live.canRequest || jobs.size > 0) return
-    const id = [...passes.inSight].find(isWanted)
+    const id = [...passes.visible].find(isWanted)
     if (!id) return
-    const later = (ms: number): unknown => retryAt.set(id, live.instant() + ms)
+    const postpone = (ms: number): unknown => retryAt.set(id, live.instant() + ms)
     start(id).done.then(
-      (captcha) => captcha && later(captcha.until - live.instant()),
-      (error: unknown) => later((error instanceof Refused && error.refusal.retry_ms) || RETRY_MS),
+      (captcha) => captcha && postpone(captcha.until - live.instant()),
+      (error: unknown) => postpone((error instanceof Refused && error.refusal.retry_ms) || RETRY_MS),
     )
   }
 

@@ -27,13 +27,13 @@ export function openPaying(socket: LiveSocket) {
     if (paying.value.has(order.id)) return
     paying.value.add(order.id)
     const via = paymentMethod()
-    const leave = departure(via)
+    const gateway = departure(via)
     try {
       const { url } = await requestPayment(order.id, via, TRIES)
-      if (url) leave.to(url)
-      else leave.stay()
+      if (url) gateway.open(url)
+      else gateway.cancel()
     } catch (error) {
-      leave.stay()
+      gateway.cancel()
       explain(error)
     } finally {
       paying.value.delete(order.id)

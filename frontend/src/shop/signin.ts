@@ -19,42 +19,42 @@ export function openSignIn(socket: LiveSocket) {
   const session = useSession()
   const orders = useOrders()
   let failures = 0
-  const later = useTimer()
+  const timer = useTimer()
 
-  /** Connects at once, because watching needs no token, and gets a token meanwhile. */
+  /** Connects immediately, because watching needs no token, and requests a token at the same time. */
   function enter(): void {
     const token = session.token
-    if (!token && !session.ended) void sign()
+    if (!token && !session.ended) void requestToken()
     orders.belongTo(session.user?.id)
     socket.reconnect()
   }
 
-  async function sign(): Promise<void> {
-    later.stop()
+  async function requestToken(): Promise<void> {
+    timer.stop()
     // A login in the meantime has already connected.
     if (await session.renew()) return live.ready || live.isBlocked ? undefined : signedIn()
     // The session has ended, and another person may use the page now, so the account's orders are removed.
     if (session.ended && session.isAccount) orders.belongTo(undefined)
-    if (!session.ended && !session.guestsOff) later.start(backoff(failures++), sign)
+    if (!session.ended && !session.guestsOff) timer.start(backoff(failures++), requestToken)
   }
 
-  /** A hello that was not sent yet will use the token. After a hello, a new connection is necessary. */
+  /** Uses a new token. If the hello was already sent without it, the page opens a new connection. */
   function signedIn(): void {
     orders.belongTo(session.user?.id)
     if (socket.isHelloSent || live.state.name === 'stopped') socket.reconnect()
   }
 
-  /** The server rejected the token. The page watches without one until the token is renewed or has ended. */
+  /** The server rejected the token. The page watches without a token while it tries to renew the token. */
   function rejected(): void {
     session.markRejected()
     // On the first failure, the hello of the new connection can already use the renewed token.
-    if (failures === 0) void sign()
-    else later.start(backoff(failures), sign)
+    if (failures === 0) void requestToken()
+    else timer.start(backoff(failures), requestToken)
     failures++
     socket.reconnect()
   }
 
-  /** The token expired during the connection. Often a newer token exists that could not be sent in time. */
+  /** The token expired during the connection. The page often has a newer token that it could not send in time. */
   function tokenEnded(): void {
     if (session.usable()) enter()
     else rejected()
@@ -70,23 +70,23 @@ export function openSignIn(socket: LiveSocket) {
   function welcomed(): void {
     if (!live.ready) return
     failures = 0
-    plan()
+    planRenewal()
   }
 
-  function plan(): void {
+  function planRenewal(): void {
     const ms = session.renewIn()
-    if (ms !== undefined) later.start(ms, renew)
+    if (ms !== undefined) timer.start(ms, renew)
   }
 
   async function renew(): Promise<void> {
     const user = session.user?.id
     if (!(await session.renew())) {
-      if (!session.ended) later.start(Math.max(RETRY_RENEWAL_MS, session.left() / 10), renew)
+      if (!session.ended) timer.start(Math.max(RETRY_RENEWAL_MS, session.left() / 10), renew)
       return
     }
     if (session.user?.id !== user) return signedIn()
     await sendToken()
-    plan()
+    planRenewal()
   }
 
   /** Extends the connection. If this fails, the connection ends on time, and the next hello uses the new token. */
@@ -106,7 +106,7 @@ export function openSignIn(socket: LiveSocket) {
     if (!session.token) return enter()
     if (user?.id !== session.user?.id || ended || !live.ready) return signedIn()
     void sendToken()
-    plan()
+    planRenewal()
   })
 
   /** Switches to the account of a login. */

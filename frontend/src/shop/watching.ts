@@ -22,7 +22,7 @@ export function openWatching(socket: LiveSocket) {
   const lead = LEAD_MS * (1 + Math.random())
   /** Slots that this connection watches. */
   const watched = new Set<string>()
-  /** The current slot, with an unknown id, was requested and has no reply yet. */
+  /** The current slot was requested without an id, and the reply has not arrived. */
   let requested = false
   const request: SendOp = (op, fields) => socket.request(op, fields)
   const retry = useTimer()
@@ -30,13 +30,13 @@ export function openWatching(socket: LiveSocket) {
   const upcoming = computed(() =>
     slots.slots.find(({ opens_at }) => opens_at > live.now && opens_at - live.now < lead),
   )
-  const onShow = computed(() => {
+  const visibleSlot = computed(() => {
     const slot = slots.shown
-    const over = slot && phaseAt(slot, live.now) === 'closed' && sales.readSlots.has(slot.id)
-    return over ? slots.next : slot
+    const ended = slot && phaseAt(slot, live.now) === 'closed' && sales.readSlots.has(slot.id)
+    return ended ? slots.next : slot
   })
   const wanted = computed(
-    () => new Set([onShow.value, upcoming.value].flatMap((slot) => (slot ? [slot.id] : []))),
+    () => new Set([visibleSlot.value, upcoming.value].flatMap((slot) => (slot ? [slot.id] : []))),
   )
 
   /** Watches a slot, or the current slot if none is known. */

@@ -3,7 +3,7 @@ import { computed, ref, shallowRef } from 'vue'
 import type { Attempt } from '../checkout/attempt'
 import { ERROR_CODES, type ErrorCode } from '../protocol/types'
 import { Malformed, parseAddress } from '../protocol/parse'
-import { keep, onStoreChange, readAllStored } from '../storage'
+import { writeStored, onStoreChange, readAllStored } from '../storage'
 import { asReadonly } from './readonly'
 
 /**
@@ -11,12 +11,12 @@ import { asReadonly } from './readonly'
  */
 const MAX_AGE_MS = 5 * 60_000
 /** Each attempt is a separate value in the store, so that tabs do not overwrite each other's attempts. */
-const FAMILY = 'press.'
+const PREFIX = 'press.'
 
 /**
- * The outcome of an attempt, shown until it is dismissed. `ordered`: shown only after a long doubt. `undone`: the
- * reservation became no order. `late`: no reply in time, and no further repeat. `foreign`: the attempt of a guest who
- * is no longer signed in.
+ * The outcome of an attempt, shown until it is dismissed. `ordered`: the attempt succeeded after a long wait. `undone`:
+ * the reservation did not become an order. `late`: no reply arrived in time, and the attempt is not repeated any
+ * longer. `foreign`: the attempt of a user who is no longer signed in.
  */
 export type Ending =
   | { kind: 'refused'; code: ErrorCode }
@@ -79,14 +79,14 @@ export const useAttempts = defineStore('attempts', () => {
 
   /** Reads the attempts from the store, which all tabs share. */
   function read(): void {
-    all.value = readAllStored(FAMILY, parseAttempt)
+    all.value = readAllStored(PREFIX, parseAttempt)
       .concat(all.value.filter(({ key }) => unstored.has(key)))
       .sort((a, b) => a.pressedAt - b.pressedAt)
   }
 
-  function put(attempt: StoredAttempt): void {
+  function save(attempt: StoredAttempt): void {
     all.value = [...all.value.filter((other) => other.key !== attempt.key), attempt]
-    if (keep(FAMILY + attempt.key, attempt)) unstored.delete(attempt.key)
+    if (writeStored(PREFIX + attempt.key, attempt)) unstored.delete(attempt.key)
     else unstored.add(attempt.key)
   }
 
@@ -95,19 +95,19 @@ export const useAttempts = defineStore('attempts', () => {
     all.value = all.value.filter((attempt) => attempt.key !== key)
     repeated.value.delete(key)
     unstored.delete(key)
-    keep(FAMILY + key, undefined)
+    writeStored(PREFIX + key, undefined)
   }
 
   /** Starts an attempt. It dismisses earlier outcomes of the sale. */
   function begin(attempt: Attempt): void {
     ended.value.filter(({ sale }) => sale === attempt.sale).forEach(({ key }) => remove(key))
-    put(attempt)
+    save(attempt)
   }
 
   /** Ends an attempt; `ending` is its message, if it needs one. */
   function end(attempt: Attempt, ending?: Ending): void {
     repeated.value.delete(attempt.key)
-    if (ending) put({ ...attempt, ending })
+    if (ending) save({ ...attempt, ending })
     else remove(attempt.key)
   }
 
@@ -135,7 +135,7 @@ export const useAttempts = defineStore('attempts', () => {
   }
 
   read()
-  onStoreChange(FAMILY, read)
+  onStoreChange(PREFIX, read)
 
   return {
     all: asReadonly(all),

@@ -7,10 +7,10 @@ import { useLive } from './live'
 import { asReadonly } from './readonly'
 import { useSales } from './sales'
 
-/** Details are fresh for this time, in milliseconds; older ones are shown while they reload. */
+/** Details are fresh for this time, in milliseconds. Older details are shown while they are reloaded. */
 const FRESH_MS = 60_000
 
-interface Read extends Details {
+interface CachedDetails extends Details {
   /** The time of the request. */
   readonly at: number
 }
@@ -21,26 +21,26 @@ export const useDetails = defineStore('details', () => {
   const sales = useSales()
   const id = ref('')
   const isOpen = ref(false)
-  const read = ref(new Map<string, Read>())
+  const cache = ref(new Map<string, CachedDetails>())
   /** Loading failed, and nothing is cached for the displayed sale. */
   const failed = ref(false)
   /** The current sale: it may open or sell out while its sheet is open. */
   const sale = computed(() => sales.byId.get(id.value))
-  const details = computed(() => read.value.get(id.value))
+  const details = computed(() => cache.value.get(id.value))
 
   function show(wanted: string): void {
     id.value = wanted
     isOpen.value = true
-    void look()
+    void load()
   }
 
   /** Loads the displayed sale unless its details are fresh. */
-  async function look(): Promise<void> {
+  async function load(): Promise<void> {
     const [wanted, at] = [id.value, live.instant()]
     failed.value = false
     if (at - (details.value?.at ?? -Infinity) < FRESH_MS) return
     try {
-      read.value.set(wanted, { ...parseDetails(await callServer('GET', `/sales/${wanted}`)), at })
+      cache.value.set(wanted, { ...parseDetails(await callServer('GET', `/sales/${wanted}`)), at })
     } catch (error) {
       console.warn('details:', error)
       if (wanted === id.value) failed.value = !details.value
@@ -48,5 +48,5 @@ export const useDetails = defineStore('details', () => {
   }
 
   const close = (): boolean => (isOpen.value = false)
-  return { isOpen: asReadonly(isOpen), failed: asReadonly(failed), sale, details, show, look, close }
+  return { isOpen: asReadonly(isOpen), failed: asReadonly(failed), sale, details, show, load, close }
 })

@@ -45,8 +45,8 @@ export const useLive = defineStore('live', () => {
   }
 
   /** Applies the reply of a hello; `known` reports whether the server accepted our user. */
-  function welcomed(known: boolean): void {
-    ready.value = known
+  function welcomed(hasUser: boolean): void {
+    ready.value = hasUser
     refresh()
   }
 

@@ -84,8 +84,8 @@ export const useOrders = defineStore('orders', () => {
    * if a reservation disappeared without an event.
    */
   function welcome(w: Welcome): boolean {
-    // After a reset, the database may lack states that the page has received, so any newly received state replaces
-    // them.
+    // After a reset, the database may lack states that the page has received. So every state that arrives now replaces
+    // the known state.
     if (w.reset) byId.value.forEach((order, id) => byId.value.set(id, { ...order, rev: 0 }))
     w.missed.forEach(apply)
     for (const reservation of w.reservations) adopt(reservation)
@@ -96,8 +96,9 @@ export const useOrders = defineStore('orders', () => {
   }
 
   /**
-   * Applies the newest page of orders after such a hello. A reservation that is in neither the hello nor the page is
-   * lost on the server, which only happens with embedded stores. It is deleted; the deleted ids are returned.
+   * Applies the newest page of orders, after welcome() has returned true. A reservation that is in neither the hello
+   * nor the page is lost on the server, which only happens with embedded stores. It is deleted; the deleted ids are
+   * returned.
    */
   function restart(page: OrderPage, reservations: readonly Reservation[]): string[] {
     page.orders.forEach(upsert)

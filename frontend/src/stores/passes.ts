@@ -20,27 +20,27 @@ export interface Challenge {
   readonly waitsUntil?: number
 }
 
-/** The available passes, the running work, and the displayed challenge. They belong to this page and its user. */
+/** The available passes, the running work, and the displayed challenge, all of the current user of this page. */
 export const usePasses = defineStore('passes', () => {
   const live = useLive()
   const bySale = ref(new Map<string, BuyPass>())
   /** The progress of proof of work, from 0 to 1, by sale. */
   const working = ref(new Map<string, number>())
   /** Sales whose cards are visible. */
-  const inSight = ref(new Set<string>())
+  const visible = ref(new Set<string>())
   const shown = shallowRef<Challenge>()
 
   /** The remaining validity of a sale's pass, in milliseconds. */
-  function left(sale: string, now: number): number {
+  function remainingMs(sale: string, now: number): number {
     const pass = bySale.value.get(sale)
     return pass ? Math.max(0, pass.until - MARGIN_MS - now) : 0
   }
 
-  function at(sale: string): string | undefined {
-    return left(sale, live.instant()) > 0 ? bySale.value.get(sale)?.pass : undefined
+  function passFor(sale: string): string | undefined {
+    return remainingMs(sale, live.instant()) > 0 ? bySale.value.get(sale)?.pass : undefined
   }
 
-  function hold(sale: string, pass: BuyPass): void {
+  function store(sale: string, pass: BuyPass): void {
     bySale.value.set(sale, pass)
     working.value.delete(sale)
   }
@@ -55,9 +55,9 @@ export const usePasses = defineStore('passes', () => {
     else working.value.set(sale, share)
   }
 
-  function see(sale: string, isInSight: boolean): void {
-    if (isInSight) inSight.value.add(sale)
-    else inSight.value.delete(sale)
+  function setVisible(sale: string, isVisible: boolean): void {
+    if (isVisible) visible.value.add(sale)
+    else visible.value.delete(sale)
   }
 
   function show(challenge: Challenge | undefined): void {
@@ -73,14 +73,14 @@ export const usePasses = defineStore('passes', () => {
 
   return {
     working: asReadonly(working),
-    inSight: asReadonly(inSight),
+    visible: asReadonly(visible),
     shown: asReadonly(shown),
-    left,
-    at,
-    hold,
+    remainingMs,
+    passFor,
+    store,
     drop,
     work,
-    see,
+    setVisible,
     show,
     clear,
   }

@@ -2,22 +2,22 @@ import { defineStore } from 'pinia'
 import { ref, watch, watchEffect } from 'vue'
 import { parseAddress } from '../protocol/parse'
 import type { Address } from '../protocol/types'
-import { keep, readStored } from '../storage'
+import { writeStored, readStored } from '../storage'
 import { asReadonly } from './readonly'
 
 export type Lang = 'en' | 'zh'
 export type Theme = 'light' | 'dark'
 
-function among<T extends string>(words: readonly T[]): (value: unknown) => T | undefined {
+function oneOf<T extends string>(words: readonly T[]): (value: unknown) => T | undefined {
   return (value) => words.find((word) => word === value)
 }
 
 /** The shopper's settings, stored in this browser. */
 export const usePreferences = defineStore('preferences', () => {
   const browserLang: Lang = navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'
-  const lang = ref<Lang>(readStored('lang', among(['en', 'zh'] as const)) ?? browserLang)
+  const lang = ref<Lang>(readStored('lang', oneOf(['en', 'zh'] as const)) ?? browserLang)
   /** Undefined: follow the system. */
-  const theme = ref<Theme | undefined>(readStored('theme', among(['light', 'dark'] as const)))
+  const theme = ref<Theme | undefined>(readStored('theme', oneOf(['light', 'dark'] as const)))
   /** The delivery address of orders; undefined sends none. */
   const address = ref<Address | undefined>(readStored('address', parseAddress))
   /** The shopper chose to send no address, independent of the address book. */
@@ -29,10 +29,10 @@ export const usePreferences = defineStore('preferences', () => {
     if (theme.value) root.dataset.theme = theme.value
     else delete root.dataset.theme
   })
-  watch(lang, (value) => keep('lang', value))
-  watch(theme, (value) => keep('theme', value))
-  watch(address, (value) => keep('address', value))
-  watch(withoutAddress, (value) => keep('noaddress', value || undefined))
+  watch(lang, (value) => writeStored('lang', value))
+  watch(theme, (value) => writeStored('theme', value))
+  watch(address, (value) => writeStored('address', value))
+  watch(withoutAddress, (value) => writeStored('noaddress', value || undefined))
 
   function setAddress(wanted: Address | undefined): void {
     address.value = wanted
@@ -50,7 +50,7 @@ export const usePreferences = defineStore('preferences', () => {
     address: asReadonly(address),
     setLang: (wanted: Lang) => (lang.value = wanted),
     /** Undefined: follow the system. */
-    paint: (wanted: Theme | undefined) => (theme.value = wanted),
+    setTheme: (wanted: Theme | undefined) => (theme.value = wanted),
     withoutAddress: asReadonly(withoutAddress),
     /** Sets the delivery address; undefined removes it. */
     setAddress,

@@ -2,19 +2,19 @@ import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import { requestGuest, GuestsOff, NotRenewed } from '../account/guest'
 import { refreshAccount } from '../account/refresh'
-import { keepable, parseStored, sessionOf, type Session } from '../account/token'
+import { storedPart, parseStored, sessionOf, type Session } from '../account/token'
 import { exclusive } from '../exclusive'
-import { keep, readStored } from '../storage'
+import { writeStored, readStored } from '../storage'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 
 const NAME = 'session'
-/** The guest of this browser before the login; restored after the logout. */
+/** The storage name of the previous guest. A login stores this guest, and the logout restores it. */
 const GUEST = 'guest'
 
 /**
- * The state of the token. `good`: not rejected so far. `doubted`: the server rejected it. `ended`: it cannot be
- * renewed. It stays `ended` until the shopper agrees to become another user.
+ * The state of the token. `good`: the server has not rejected it. `doubted`: the server has rejected it, and it may be
+ * renewable. `ended`: it cannot be renewed; this state lasts until the shopper agrees to become another user.
  */
 type TokenState = 'good' | 'doubted' | 'ended'
 
@@ -50,7 +50,7 @@ export const useSession = defineStore('session', () => {
 
   function store(fresh: Session): void {
     hold(fresh)
-    keep(NAME, keepable(fresh))
+    writeStored(NAME, storedPart(fresh))
   }
 
   /** Adopts the session that another tab has stored; true if its token or user differs from ours. */
@@ -72,7 +72,7 @@ export const useSession = defineStore('session', () => {
     if (session.value) tokenState.value = 'doubted'
   }
 
-  /** Requests a token for the same user, or for a new guest if `as` is undefined. */
+  /** Requests a token for the user of `as`, or for a new guest if `as` is undefined. */
   async function requestToken(as: Session | undefined): Promise<boolean> {
     if (adopt() && token.value) return true
     const before = session.value
@@ -94,7 +94,7 @@ export const useSession = defineStore('session', () => {
   /** Never switches to another guest automatically, because the orders of the old guest would become unreachable. */
   async function sameGuest(guest: Session | undefined): Promise<Session> {
     const fresh = await requestGuest(guest?.access)
-    if (guest && fresh.user.id !== guest.user.id) throw new NotRenewed('another guest came back')
+    if (guest && fresh.user.id !== guest.user.id) throw new NotRenewed('the server returned another guest')
     return fresh
   }
 
@@ -126,17 +126,17 @@ export const useSession = defineStore('session', () => {
   function logIn(fresh: Session): void {
     const before = session.value
     const isSame = before?.user.id === fresh.user.id
-    if (before && !before.account) keep(GUEST, isSame ? undefined : keepable(before))
+    if (before && !before.account) writeStored(GUEST, isSame ? undefined : storedPart(before))
     store(fresh)
   }
 
   /** Switches from the account back to the earlier guest, or to no user. */
   function logOut(): void {
     const guest = readStored(GUEST, parseStored)
-    keep(GUEST, undefined)
+    writeStored(GUEST, undefined)
     session.value = guest
     tokenState.value = 'good'
-    keep(NAME, guest && keepable(guest))
+    writeStored(NAME, guest && storedPart(guest))
   }
 
   /** Changes the shopper's name. */

@@ -8,9 +8,9 @@ import { asReadonly } from './readonly'
  * The phase of a slot or sale at an instant of the server's clock. The client computes opening and closing itself. An
  * early close cannot be computed, so it is taken from the server at once.
  */
-export function phaseAt(of: { phase: Phase; opens_at: number; closes_at: number }, now: number): Phase {
-  if (of.phase === 'closed' || now >= of.closes_at) return 'closed'
-  return now < of.opens_at ? 'upcoming' : 'open'
+export function phaseAt(period: { phase: Phase; opens_at: number; closes_at: number }, now: number): Phase {
+  if (period.phase === 'closed' || now >= period.closes_at) return 'closed'
+  return now < period.opens_at ? 'upcoming' : 'open'
 }
 
 /** The current slot: the open one, else the next, else the last. */
@@ -41,8 +41,8 @@ export const useSlots = defineStore('slots', () => {
 
   /** Applies the slots of a snapshot. The displayed slot stays even if the snapshot lacks it. */
   function replace(fresh: readonly Slot[]): void {
-    const looked = slots.value.find(({ id }) => id === chosen.value && !fresh.some((slot) => slot.id === id))
-    slots.value = [...fresh, ...(looked ? [ended(looked)] : [])].sort((a, b) => a.opens_at - b.opens_at)
+    const missing = slots.value.find(({ id }) => id === chosen.value && !fresh.some((slot) => slot.id === id))
+    slots.value = [...fresh, ...(missing ? [ended(missing)] : [])].sort((a, b) => a.opens_at - b.opens_at)
     known.value = true
     chosen.value ??= current.value?.id
   }

@@ -20,7 +20,7 @@ export function tokenOf(user: string, expires: number): string {
 
 export function wire(): FakeWire {
   const newest = wires.at(-1)
-  if (!newest) throw new Error('nobody dialled')
+  if (!newest) throw new Error('no connection was opened')
   return newest
 }
 

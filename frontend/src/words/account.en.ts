@@ -100,7 +100,7 @@ export const accountEn = {
     intro: 'All your devices are then signed out, and you log in again.',
     submit: 'Set password',
     failed: 'The link was already used or has expired. Request a new one.',
-    another: 'Request a new link',
+    requestNewLink: 'Request a new link',
     done: 'Your new password is set. Please log in.',
   },
   home: {

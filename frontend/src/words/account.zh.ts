@@ -94,7 +94,7 @@ export const accountZh: AccountWords = {
     intro: '设置后所有设备都会退出登录，需要重新登录。',
     submit: '设置密码',
     failed: '链接已使用或已过期，请重新获取。',
-    another: '重新获取链接',
+    requestNewLink: '重新获取链接',
     done: '新密码已设置，请登录。',
   },
   home: {

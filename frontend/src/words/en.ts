@@ -46,7 +46,7 @@ export const en = {
     quantity: 'Quantity',
     fewer: 'One fewer',
     more: 'One more',
-    asking: 'Reserving…',
+    pending: 'Reserving…',
     repeating: 'Still trying…',
     opensIn: (time: string) => `Opens in ${time}`,
     soldOut: 'Sold out',
@@ -114,7 +114,7 @@ export const en = {
       refunded: 'Refunded',
       unknown: 'Updated',
     } satisfies Record<OrderState, string>,
-    happened: {
+    messages: {
       reserved: (name: string) => `${name} is reserved for you.`,
       pending: (name: string) => `You ordered ${name}. Please pay before the deadline.`,
       paid: (name: string) => `${name} is paid.`,
@@ -171,7 +171,7 @@ export const en = {
     isReady: 'Pass ready',
   },
   attempts: {
-    asking: (name: string, time: string) =>
+    pending: (name: string, time: string) =>
       `${name}: we are still waiting for the result of your attempt to buy at ${time}. You do not need to press Buy again.`,
     refused: (name: string, time: string, why: string) =>
       `${name}: your attempt to buy at ${time} failed. ${why}`,
@@ -186,7 +186,7 @@ export const en = {
   pay: {
     title: (name: string) => `Pay for ${name}`,
     codeLabel: (amount: string, id: string) => `QR code to pay ${amount} for order ${id} with Alipay`,
-    asking: 'Loading the QR code…',
+    loading: 'Loading the QR code…',
     scan: 'Scan with Alipay on your phone',
     itself: 'This page updates automatically after the payment.',
     offline: 'You are offline. Your payment still counts.',

@@ -12,7 +12,7 @@ function paths(words: object, prefix = ''): string[] {
   )
 }
 
-describe('sentences', () => {
+describe('texts', () => {
   it('exist in both languages', () => {
     expect(paths(zh)).toEqual(paths(en))
     expect(paths(accountZh)).toEqual(paths(accountEn))
@@ -20,6 +20,6 @@ describe('sentences', () => {
 
   it.each([en, zh])('cover every error code and order state', (words) => {
     for (const code of ERROR_CODES) expect(words.errors[code]).toMatch(/\S/)
-    for (const state of ORDER_STATES) expect(words.orders.happened[state]('X')).toContain('X')
+    for (const state of ORDER_STATES) expect(words.orders.messages[state]('X')).toContain('X')
   })
 })

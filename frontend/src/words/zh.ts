@@ -45,7 +45,7 @@ export const zh: Words = {
     quantity: '数量',
     fewer: '减一件',
     more: '加一件',
-    asking: '抢购中…',
+    pending: '抢购中…',
     repeating: '仍在确认…',
     opensIn: (time) => `${time} 后开抢`,
     soldOut: '已抢光',
@@ -113,7 +113,7 @@ export const zh: Words = {
       refunded: '已退款',
       unknown: '已更新',
     },
-    happened: {
+    messages: {
       reserved: (name) => `已为你锁定 ${name}。`,
       pending: (name) => `${name} 下单成功，请在截止时间前支付。`,
       paid: (name) => `${name} 已支付。`,
@@ -164,7 +164,7 @@ export const zh: Words = {
     isReady: '已获得资格',
   },
   attempts: {
-    asking: (name, time) => `${name}：正在确认你 ${time} 的抢购结果，请勿重复点击。`,
+    pending: (name, time) => `${name}：正在确认你 ${time} 的抢购结果，请勿重复点击。`,
     refused: (name, time, why) => `${name}：你 ${time} 的抢购失败。${why}`,
     ordered: (name, time) => `${name}：你 ${time} 的抢购成功了，可在“我的订单”中查看。`,
     undone: (name, why) => `${name}：下单失败。${why}`,
@@ -175,7 +175,7 @@ export const zh: Words = {
   pay: {
     title: (name) => `支付：${name}`,
     codeLabel: (amount, id) => `支付宝付款二维码，${amount}，订单号 ${id}`,
-    asking: '正在加载二维码…',
+    loading: '正在加载二维码…',
     scan: '请使用手机支付宝扫码支付',
     itself: '支付完成后，本页会自动更新。',
     offline: '网络已断开，你的支付仍然有效。',

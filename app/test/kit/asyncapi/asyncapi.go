@@ -41,7 +41,7 @@ func Document(text []byte) (map[string]any, error) {
 	return doc, nil
 }
 
-// EveryObject calls call for each object schema below node, with the path of the schema.
+// EveryObject calls `call` for each object schema below node, with the path of the schema.
 func EveryObject(node any, call func(at string, schema map[string]any)) { walk("", node, call) }
 
 func walk(at string, node any, call func(at string, schema map[string]any)) {
@@ -144,8 +144,8 @@ func (m Messages) fitAnyReply(frame []byte) error {
 	return fmt.Errorf("%.300s is not a reply of asyncapi.yaml", frame)
 }
 
-// Seen returns the callback for wsclient.Dialer. It fails the test at the first frame of a connection that differs from
-// its description.
+// Seen returns the callback for wsclient.Dialer. The callback fails the test at the first frame of a connection that
+// differs from its description.
 func (m Messages) Seen(t testing.TB) func(*wsclient.Frame) {
 	failed := false
 	return func(f *wsclient.Frame) {

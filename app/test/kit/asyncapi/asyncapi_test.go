@@ -27,14 +27,14 @@ func TestCheck(t *testing.T) {
 		frame   string
 		wantErr string // part of the error; "": no error
 	}{
-		"a reply":                {buy, receipt, ""},
-		"a rejection":            {short, `{"id":1,"error":{"code":"bad_request","message":"m","retry_ms":0}}`, ""},
-		"written by hand":        {byHand, receipt, ""},
-		"an event":               {frame: `{"ev":"bye","code":4000,"retry_ms":1}`},
-		"a further field":        {buy, strings.Replace(receipt, `"place"`, `"more":1,"place"`, 1), "more"},
-		"a missing field":        {buy, strings.Replace(receipt, `"ticket":1,`, ``, 1), "ticket"},
-		"of another op":          {wsclient.Request{ID: 1, Op: wsclient.Hello}, receipt, "helloReply"},
-		"without an op":          {byHand, `{"id":1,"ok":{"fate":"unknown"}}`, "not a reply"},
+		"a reply":               {buy, receipt, ""},
+		"a rejection":           {short, `{"id":1,"error":{"code":"bad_request","message":"m","retry_ms":0}}`, ""},
+		"a handwritten op":      {byHand, receipt, ""},
+		"an event":              {frame: `{"ev":"bye","code":4000,"retry_ms":1}`},
+		"an undeclared field":   {buy, strings.Replace(receipt, `"place"`, `"more":1,"place"`, 1), "more"},
+		"a missing field":       {buy, strings.Replace(receipt, `"ticket":1,`, ``, 1), "ticket"},
+		"a reply of another op": {wsclient.Request{ID: 1, Op: wsclient.Hello}, receipt, "helloReply"},
+		"an unexpected reply to a handwritten op": {byHand, `{"id":1,"ok":{"fate":"unknown"}}`, "not a reply"},
 		"a bad op":               {short, receipt, "should have been rejected"},
 		"an unknown code":        {buy, `{"id":1,"error":{"code":"tired","message":"m","retry_ms":0}}`, "errorReply"},
 		"an unknown event":       {frame: `{"ev":"lunch"}`, wantErr: "no message lunchEvent"},

@@ -1,8 +1,8 @@
 // Package contract checks the HTTP traffic of tests against app/api/spec/openapi.yaml. Its client checks every response
-// and every request that the server accepted, and fails the test that sent it.
+// and every request that the server accepted. It fails the test that sent the request.
 //
-// It is stricter than a client of the shop should be. A field, error code or route that is not in the document is a
-// failure, so that every addition is documented.
+// The package is stricter than a client of the shop should be. A field, error code or route that is not in the document
+// is a failure, so that every addition is documented.
 package contract
 
 import (

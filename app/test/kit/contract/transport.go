@@ -25,8 +25,8 @@ import (
 type Transport struct {
 	T    testing.TB
 	Base http.RoundTripper // nil: one connection per request
-	// AnyCode accepts error codes that are not documented for the operation. Tests need it that make the flows fail in
-	// every possible way.
+	// AnyCode accepts error codes that are not documented for the operation. Tests that make
+	// the flows fail in every possible way need it.
 	AnyCode bool
 }
 
@@ -125,7 +125,7 @@ func Check(x Exchange) error {
 	return x.checkFailure(doc, codesOf(op))
 }
 
-// CheckRejected is Check for a rejected WebSocket handshake.
+// CheckRejected checks a rejected WebSocket handshake.
 func CheckRejected(res *http.Response, got []byte) error {
 	request, err := http.NewRequest(http.MethodGet, "http://shop/ws", nil)
 	if err != nil {
@@ -134,8 +134,8 @@ func CheckRejected(res *http.Response, got []byte) error {
 	return Check(Exchange{Request: request, Response: res, Got: got})
 }
 
-// checkUndocumented checks an exchange without a documented operation. Under /api/ it must fail; elsewhere it may
-// return the page.
+// checkUndocumented checks an exchange without a documented operation. Under /api/ the server must
+// reject the request. For other paths it may return the page.
 func (x *Exchange) checkUndocumented(doc *openapi3.T) error {
 	if x.Response.StatusCode >= http.StatusBadRequest {
 		if x.AnyCode {
