@@ -17,7 +17,7 @@ type column struct {
 }
 
 var columns = []column{
-	{"0009", "ships", "products", "ships", "INT NOT NULL DEFAULT 1"}, // 0: no delivery, so no address is required
+	{"0009", "ships", "products", "ships", "INT NOT NULL DEFAULT 0"}, // 1: an order needs a delivery address before payment
 }
 
 // migration adds the column, unless it exists. Down removes it, if it exists.

@@ -153,11 +153,9 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	}
 	lines := &lineReader[store.ProductRecord]{
 		kind: "product", existing: existing, same: sameProduct,
-		newRecord: func(*tableLine) (store.ProductRecord, bool) {
-			return store.ProductRecord{Product: shop.Product{Ships: true}}, true
-		},
-		fill:  func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
-		check: func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) },
+		newRecord: func(*tableLine) (store.ProductRecord, bool) { return store.ProductRecord{}, true },
+		fill:      func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
+		check:     func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) },
 	}
 	created, changed := lines.read(t, r)
 	drafts := shop.Mapped(created, func(p store.ProductRecord) shop.Product { return p.Product })

@@ -18,7 +18,7 @@ type ProductDraft struct {
 	Name         string       `json:"name"`
 	CategoryID   shop.ID      `json:"category_id,omitzero"`
 	ListPriceFen int64        `json:"list_price_fen"`
-	Ships        *bool        `json:"ships"` // nil: true
+	Ships        bool         `json:"ships"`
 	Description  string       `json:"description"`
 	Rules        string       `json:"rules"`
 	Images       []shop.Image `json:"images"`
@@ -86,7 +86,7 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 	}
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
-		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships, Description: draft.Description, Rules: draft.Rules,
+		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships, Description: draft.Description, Rules: draft.Rules,
 	}
 	return p, d.checkProduct(&p)
 }

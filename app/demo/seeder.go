@@ -31,7 +31,6 @@ func (s *Seeder) Products(ctx context.Context) error {
 		_, err := s.Store.Product(ctx, o.product.ID)
 		switch {
 		case errors.Is(err, shop.ErrNoRow):
-			o.product.Ships = true
 			missing = append(missing, o.product)
 		case err != nil:
 			return fmt.Errorf("look for product %s: %w", o.product.ID, err)

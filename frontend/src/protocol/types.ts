@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   'paused',
   'pass_required',
   'captcha_required',
+  'address_required',
   'order_expired',
   'internal',
 ] as const

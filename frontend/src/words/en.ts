@@ -286,6 +286,7 @@ export const en = {
     paused: 'The sale is paused. It may resume at any moment.',
     pass_required: 'This sale requires a pass. Please press Buy again.',
     captcha_required: 'Please solve the captcha first.',
+    address_required: 'This order needs a delivery address before you pay.',
     order_expired: 'The order has expired.',
     internal: 'An error occurred on our side. Please try again.',
   } satisfies Record<ErrorCode, string>,

@@ -273,6 +273,7 @@ export const zh: Words = {
     paused: '秒杀已暂停，随时可能继续。',
     pass_required: '该商品需要抢购资格，请重新抢购。',
     captcha_required: '请先完成验证码。',
+    address_required: '付款前请先填写收货地址。',
     order_expired: '订单已超时。',
     internal: '系统出错，请重试。',
   },
