@@ -125,7 +125,8 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		blanked, remaining, err := h.BlankAddresses(h.ctx, user)
 		h.must(err)
 		if blanked != 7 || remaining != 1 || h.read(waiting.ID).Address == nil {
-			t.Errorf("blanked %d orders, %d left; want 7 and 1, the unfinished order with its address", blanked, remaining)
+			t.Errorf("blanked %d orders, %d left; want 7 and 1, the unfinished order with its address",
+				blanked, remaining)
 		}
 		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user)

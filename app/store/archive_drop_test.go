@@ -164,7 +164,8 @@ func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 		h.must(err)
 		_, err = service.DropArchive(h.ctx, operatorWithKey("drop-open-month"), shop.MonthOf(h.clock().At).Next())
 		if shop.AsError(err).Code != shop.BadRequest || h.countRows("journal") != 0 || h.countRows("orders_archive") != 3 {
-			t.Errorf("an open month: got error %v, %d journal rows and %d archived orders", err, h.countRows("journal"), h.countRows("orders_archive"))
+			t.Errorf("an open month: got error %v, %d journal rows and %d archived orders",
+				err, h.countRows("journal"), h.countRows("orders_archive"))
 		}
 		busy := 0
 		for at := int64(1); ; at++ {

@@ -23,7 +23,8 @@ func TestSetChallengeRaisesTheCatalogueVersion(t *testing.T) {
 			h.must(s.SetChallenge(h.ctx, h.sales[0], kind))
 			sale := val(s.Sale(h.ctx, h.sales[0]))(h.t)
 			if after, err := s.Version(h.ctx); err != nil || after <= before || sale.Challenge != kind {
-				t.Errorf("challenge %s: the version was %d and is %d, the sale has the challenge %s (%v)", kind, before, after, sale.Challenge, err)
+				t.Errorf("challenge %s: the version was %d and is %d, the sale has the challenge %s (%v)",
+					kind, before, after, sale.Challenge, err)
 			}
 		}
 		before := val(s.Version(h.ctx))(h.t)

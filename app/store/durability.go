@@ -15,7 +15,7 @@ import (
 	"stampede/migrations/sqllock"
 )
 
-// WeakSetting is a database setting that is too weak for the guarantees of the program.
+// WeakSetting is a database setting that is too weak for the promises of the program.
 type WeakSetting struct {
 	Setting string
 	Is      string // "": the setting cannot be read
@@ -34,7 +34,7 @@ func (w WeakSetting) String() string {
 	return w.Setting + " is " + w.Is + ": " + w.Risk + "; set it to " + w.Want
 }
 
-// Weaknesses lists the settings that are too weak for guarantee P2 (an acknowledged commit survives the crash of any
+// Weaknesses lists the settings that are too weak for promise P2 (an acknowledged commit survives the crash of any
 // one process).
 func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	if s.writer != nil {

@@ -92,7 +92,8 @@ func TestOnlyTheBuyerCancels(t *testing.T) {
 		for range 2 {
 			got := val(h.Cancel(h.ctx, o.ID, o.User, payBy-5))(h.t)
 			if got.State != shop.Cancelled || got.CancelledAt != payBy-5 || got.Rev != 2 {
-				t.Errorf("got the order %s at %d with rev %d, want it cancelled once", got.State, got.CancelledAt, got.Rev)
+				t.Errorf("got the order %s at %d with rev %d, want it cancelled once",
+					got.State, got.CancelledAt, got.Rev)
 			}
 		}
 		h.wantTaken(h.sales[0], 0)

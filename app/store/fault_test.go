@@ -123,7 +123,8 @@ func TestLostCommitReplyIsTransient(t *testing.T) {
 	wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, rows)), shop.ErrTransient)
 	for _, in := range h.insert(rows...) {
 		if in.Fresh || in.Order.State != shop.Pending {
-			t.Errorf("order %s: got fresh %v and state %s, want an existing pending order", in.Order.ID, in.Fresh, in.Order.State)
+			t.Errorf("order %s: got fresh %v and state %s, want an existing pending order",
+				in.Order.ID, in.Fresh, in.Order.State)
 		}
 	}
 	h.wantTaken(h.sales[0], 5)
@@ -218,7 +219,8 @@ func TestGaleraErrorsAreTransient(t *testing.T) {
 			return &mysql.MySQLError{Number: number}
 		})
 		if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrMisconfigured) || tries != wantTries {
-			t.Errorf("error number %d: got %v after %d attempts, want ErrTransient after %d", number, err, tries, wantTries)
+			t.Errorf("error number %d: got %v after %d attempts, want ErrTransient after %d",
+				number, err, tries, wantTries)
 		}
 	}
 }

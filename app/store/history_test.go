@@ -115,6 +115,7 @@ func TestLeaseOfAnotherHistoryMintsNothing(t *testing.T) {
 	h.must(other.RunOnce(h.ctx))
 	h.must(before.RunOnce(h.ctx))
 	if _, err := before.Mint(); err != nil || before.Node() == other.Node() {
-		t.Errorf("after the renewals: got node numbers %d and %d (%v), want different numbers", before.Node(), other.Node(), err)
+		t.Errorf("after the renewals: got node numbers %d and %d (%v), want different numbers",
+			before.Node(), other.Node(), err)
 	}
 }

@@ -133,7 +133,8 @@ func TestGuardRefusesOnlyTheOverflow(t *testing.T) {
 				want = shop.Refused
 			}
 			if !in.Fresh || in.Order.State != want {
-				t.Errorf("order %d: got fresh %v and state %s, want a fresh order with state %s", i, in.Fresh, in.Order.State, want)
+				t.Errorf("order %d: got fresh %v and state %s, want a fresh order with state %s",
+					i, in.Fresh, in.Order.State, want)
 			}
 			if diff := cmp.Diff(in.Order, h.read(in.Order.ID), ignoreTouched); diff != "" {
 				t.Errorf("row %d (-result +row):\n%s", i, diff)

@@ -55,7 +55,8 @@ func TestOpenTradeRecordsTheTradeOnce(t *testing.T) {
 		for _, now := range []shop.Millis{opens + 5, opens + 6} {
 			got := val(h.OpenTrade(h.ctx, o.ID, o.User, now, margin))(h.t)
 			if got.TradeOpened != opens+5 || got.Rev != 1 {
-				t.Errorf("OpenTrade: got an order opened at %d with rev %d, want the first instant and rev 1", got.TradeOpened, got.Rev)
+				t.Errorf("OpenTrade: got an order opened at %d with rev %d, want the first instant and rev 1",
+					got.TradeOpened, got.Rev)
 			}
 		}
 		if got, err := h.Expire(h.ctx, []shop.ID{o.ID}, payBy); err != nil || got[0].State != shop.Pending {

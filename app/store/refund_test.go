@@ -119,7 +119,8 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason string, rev int) {
 	h.t.Helper()
 	if o := h.read(order); o.State != state || o.Reason != reason || o.Rev != rev {
-		h.t.Errorf("got the order %s (%s) at rev %d, want %s (%s) at rev %d", o.State, o.Reason, o.Rev, state, reason, rev)
+		h.t.Errorf("got the order %s (%s) at rev %d, want %s (%s) at rev %d",
+			o.State, o.Reason, o.Rev, state, reason, rev)
 	}
 }
 

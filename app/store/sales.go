@@ -110,7 +110,8 @@ func (s *Store) markLoaded(
 			return err
 		}
 		if matched == 0 {
-			return fmt.Errorf("%w: the sale was loaded under another epoch than %d, or edited or archived meanwhile", shop.ErrStaleEpoch, epoch)
+			return fmt.Errorf("%w: the sale was loaded under another epoch than %d, or edited or archived meanwhile",
+				shop.ErrStaleEpoch, epoch)
 		}
 		return nil
 	})
