@@ -42,7 +42,7 @@ func (w *world) read(d *modelDevice, limit int) {
 	}
 	if d.node != nil && len(d.c.out.queue) == 0 && d.c.out.closing != 0 {
 		if d.c.out.closing == CloseResync && w.history == 0 && d.cursor != noCursor.String() {
-			w.t.Fatalf("closed with %s, want complete delivery", d.c.out.closing)
+			w.t.Fatalf("got the close reason %s, want complete delivery", d.c.out.closing)
 		}
 		w.disconnect(d)
 	}
@@ -132,7 +132,7 @@ func (w *world) heal() {
 	}
 	for i, n := range w.nodes {
 		if p := n.hub.proven.Load(); n.hub.gapReason() != "" || p == nil || p.At < w.clock().Add(-time.Minute) {
-			w.t.Fatalf("node %d is still broken: %q, proven %v", i, n.hub.gapReason(), p)
+			w.t.Fatalf("node %d has not recovered: gap reason %q, proven instant %v", i, n.hub.gapReason(), p)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func newWorld(ctx context.Context, t *rapid.T, shared *client) *world {
 		n := &modelNode{
 			hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Sequences: w}),
 		}
-		go n.hub.hellos.serve(ctx, n.hub.serveHellos)
+		go n.hub.helloQueue.serve(ctx, n.hub.serveHellos)
 		w.nodes = append(w.nodes, n)
 	}
 	for i := range 2 {
@@ -382,9 +382,9 @@ func (w *world) resync(n *modelNode) {
 }
 
 func (w *world) replayPending(n *modelNode) {
-	batch := n.hub.pendingReplays.next()
+	batch := n.hub.replayQueue.next()
 	if err := n.hub.replayBatch(w.callContext(), batch); err != nil {
-		n.hub.pendingReplays.add(batch...)
+		n.hub.replayQueue.add(batch...)
 	}
 }
 

@@ -51,7 +51,7 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 		Shop: n.shop.calls(), Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions,
 		Orders: f, Sequences: f,
 		// tests of these limits set them
-		HelloWithin: testTimeout, WriteWithin: testTimeout, ReachWithin: testTimeout,
+		HelloWithin: testTimeout, WriteWithin: testTimeout, MessageWithin: testTimeout,
 		ProbeEvery: 10 * time.Millisecond,
 	}
 	for _, c := range change {

@@ -203,7 +203,7 @@ func (p *peer) awaitClose(want CloseCode) {
 	select {
 	case <-p.conn.Done():
 	case <-time.After(testTimeout):
-		p.t.Fatal("the socket is still open")
+		p.t.Fatal("the socket is still open, want it closed")
 	}
 	if err := p.conn.Err(); wsclient.CloseCode(err) != int(want) || bye.Code != int(want) {
 		p.t.Fatalf("ended with %v after bye %d, want %d", err, bye.Code, want)

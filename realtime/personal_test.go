@@ -157,7 +157,7 @@ func TestHelloWithOldCursorIsNotReset(t *testing.T) {
 
 // F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or a proven instant between the
 // timestamp and the publication covers the timestamp but not the change. Hello and resync therefore read rows from an
-// earlier time: the cursor or the instant less Overlap.
+// earlier time: the cursor or the instant, minus Overlap.
 func TestOverlapCoversChangesPublishedLate(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -258,11 +258,11 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	}
 }
 
-// Concurrent hellos share reads of rows.
+// Concurrent ops `hello` share reads of rows.
 func TestHellosShareReads(t *testing.T) {
 	t.Parallel()
 	const peers = 100
-	n, cursor := startWithCursor(t, func(o *Options) { // a busy machine needs long to send all hellos
+	n, cursor := startWithCursor(t, func(o *Options) { // a busy machine needs long to send all hello ops
 		o.HelloWithin, o.OpWithin, o.ReadWithin = testTimeout, testTimeout, testTimeout
 	})
 	begun, hold := make(chan struct{}, peers), make(chan struct{})
@@ -285,9 +285,9 @@ func TestHellosShareReads(t *testing.T) {
 		<-begun
 	}
 	kit.Eventually(t, testTimeout, func() (bool, string) {
-		n.hub.hellos.mu.Lock()
-		defer n.hub.hellos.mu.Unlock()
-		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.runningHellos() == peers, "waiting for all hellos"
+		n.hub.helloQueue.mu.Lock()
+		defer n.hub.helloQueue.mu.Unlock()
+		return len(n.hub.helloQueue.waiting) >= peers-readersAtOnce*groupUsers && n.runningHellos() == peers, "waiting for all hello ops"
 	})
 	release()
 	hellos.Wait()
@@ -298,7 +298,7 @@ func TestHellosShareReads(t *testing.T) {
 		}
 	}
 	if n.feed.reads > 10 {
-		t.Errorf("%d reads for %d hellos, want at most 10", n.feed.reads, peers)
+		t.Errorf("got %d reads for %d hello ops, want at most 10", n.feed.reads, peers)
 	}
 }
 

@@ -120,7 +120,7 @@ func (n *node) fillBuffers() {
 	for subject := range 8 {
 		frame := newPreparedMessage(encode(noticeEvent{"notice", "info", big, 0, nil}))
 		for _, c := range n.hub.allClients() {
-			c.offerNews(fmt.Sprint(subject), frame)
+			c.offerHint(fmt.Sprint(subject), frame)
 		}
 	}
 }
@@ -158,15 +158,15 @@ func TestQueueOverflowClosesAsSlow(t *testing.T) {
 func TestQueuedHintsAreLimitedAndNewestWins(t *testing.T) {
 	t.Parallel()
 	var o outbox
-	for i := range maxNews {
-		if !o.putNews(fmt.Sprint(i), nil) {
+	for i := range maxHints {
+		if !o.putHint(fmt.Sprint(i), nil) {
 			t.Fatalf("the queue is full after %d frames", i)
 		}
 	}
-	if !o.putNews("0", newPreparedMessage([]byte(`{}`))) {
+	if !o.putHint("0", newPreparedMessage([]byte(`{}`))) {
 		t.Error("a newer event of the same subject was rejected")
 	}
-	if o.putNews("one too many", nil) {
+	if o.putHint("one too many", nil) {
 		t.Error("an event above the limit was accepted")
 	}
 	if p, _ := o.next(); p.shared == nil {

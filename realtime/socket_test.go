@@ -170,7 +170,7 @@ func TestAnonymousClientMayOnlyWatch(t *testing.T) {
 	}
 }
 
-// Repeated hellos with an invalid token do not extend the deadline.
+// Repeated ops `hello` with an invalid token do not extend the deadline.
 func TestRejectedHelloDoesNotExtendDeadline(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.HelloWithin = 300 * time.Millisecond })
@@ -253,7 +253,7 @@ func startBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
 	return n, p, started
 }
 
-// A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after the buy.
+// A waiting buy holds no goroutine, but it holds opMu of its connection: the next op is handled after the buy.
 func TestNextOpWaitsForARunningBuy(t *testing.T) {
 	t.Parallel()
 	n, p, started := startBuy(t)

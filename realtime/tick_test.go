@@ -94,7 +94,7 @@ func TestNoTickIsSentWithoutChanges(t *testing.T) {
 	}
 	p.waitHandled()
 	if after := len(p.all("tick")); after != before || testutil.ToFloat64(n.hub.metrics.encodedTicks) != encoded {
-		t.Errorf("%d ticks without changes, want none", after-before)
+		t.Errorf("got %d ticks without changes, want none", after-before)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestUnwatchRemovesSalesFromTheWatchedList(t *testing.T) {
 	wantSame(t, "watched", map[shop.ID]int64{6: 1}, n.hub.WatchedBy())
 	p.mustCall(`"op":"unwatch"`, nil)
 	if got := n.hub.Watched(); len(got) != 0 {
-		t.Errorf("still watched: %v", got)
+		t.Errorf("got the watched sales %v, want none", got)
 	}
 }
 

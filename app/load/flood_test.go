@@ -100,7 +100,7 @@ func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if want := enough / perAddress; len(from) != want {
-				t.Errorf("%d notifications from %v, want them from %d addresses", f.sent, from, want)
+				t.Errorf("got %d notifications from the addresses %v, want %d addresses", f.sent, from, want)
 			}
 		})
 	}

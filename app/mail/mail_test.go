@@ -73,7 +73,7 @@ func parseEmail(t testing.TB, text string) (header netmail.Header, subject, body
 	t.Helper()
 	m, err := netmail.ReadMessage(strings.NewReader(text))
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+		t.Fatalf("got error %v for\n%s", err, text)
 	}
 	if subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestEveryEmailKindHasTexts(t *testing.T) {
 			}
 			subject, body, err := compose(&l)
 			if err != nil || !strings.Contains(body, l.Link) || strings.Contains(subject+body, "%!") {
-				t.Errorf("%s in %s: %v\n%s\n%s", kind, lang, err, subject, body)
+				t.Errorf("e-mail %s in %s: got error %v, subject and body\n%s\n%s", kind, lang, err, subject, body)
 			}
 			if l.Order != nil && (!strings.Contains(body, "Teapot") || !strings.Contains(body, "¥98.05")) {
 				t.Errorf("%s in %s does not name the product:\n%s", kind, lang, body)
@@ -192,15 +192,15 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 		got := mails[len(mails)-1]
 		header, _, body := parseEmail(t, got.Text)
 		if len(header) != 9 || header.Get("Bcc") != "" || len(header["Subject"]) != 1 {
-			t.Errorf("%.40q: headers %v", input, header)
+			t.Errorf("input %.40q: got the headers %v", input, header)
 		}
 		for line := range strings.SplitSeq(body, "\n") {
 			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Subject") || len([]rune(line)) > 130 {
-				t.Errorf("%.40q made the line %.80q", input, line)
+				t.Errorf("input %.40q: got the line %.80q", input, line)
 			}
 		}
 		if strings.ContainsAny(body, "\x00\x1b\u202E\u2028") {
-			t.Errorf("%.40q: control characters in\n%q", input, body)
+			t.Errorf("input %.40q: got control characters in\n%q", input, body)
 		}
 	}
 	mailsBefore := len(server.Mails())
@@ -351,7 +351,7 @@ func TestFolderWritesOnePrivateFilePerEmail(t *testing.T) {
 	}
 	files, err := os.ReadDir(path)
 	if err != nil || len(files) != 2 || len(received) != 3 || received[0] != received[1] {
-		t.Fatalf("%v %v, received %q", files, err, received)
+		t.Fatalf("got files %v, error %v, received e-mails %q", files, err, received)
 	}
 	for _, file := range files {
 		info, err := file.Info()

@@ -85,7 +85,7 @@ func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 		})
 		deliver(t, s, server, 3, 1)
 		if n := server.Connections(); n != 2 || !once.Load() {
-			t.Errorf("%q: %d connections, want 2", reply, n)
+			t.Errorf("reply %q: got %d connections, want 2", reply, n)
 		}
 	}
 }
