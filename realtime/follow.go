@@ -21,7 +21,8 @@ import (
 //
 // A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp. So a change that is older
 // than shop.PublishDeadline was published before the numbers were read. The overlap is longer than
-// shop.PublishDeadline, because a Redis that has lost data repeats message numbers until a new epoch reveals the loss.
+// shop.PublishDeadline, because a Redis that has lost data continues from lower message numbers until a new epoch
+// reveals the loss.
 
 // provenInstant is a proven instant with its wire format.
 type provenInstant struct {

@@ -16,7 +16,7 @@ func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyn
 // shortMessageWithin sets a short time limit for messages.
 func shortMessageWithin(o *Options) { o.MessageWithin = 50 * time.Millisecond }
 
-// F5: a message contains the number of its predecessor; if that is missing, rows are read.
+// F5: a message contains the number of its predecessor. If the predecessor is missing, rows are read.
 func TestLostMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
@@ -37,7 +37,7 @@ func TestLatestNumbersRevealLostLastMessage(t *testing.T) {
 	n.awaitProven()
 }
 
-// While a message is missing, frames carry no instant after it.
+// While a message is missing, no event has a cursor after the change of this message.
 func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
@@ -74,7 +74,7 @@ func TestUnreadableMessageTriggersReadOfRows(t *testing.T) {
 	}
 }
 
-// A half-dead connection: the subscription looks alive and delivers no messages.
+// The subscription is open but delivers no messages.
 func TestStalledSubscriptionLosesNoChange(t *testing.T) {
 	t.Parallel()
 	url := kit.Redis(t)
@@ -117,7 +117,8 @@ func TestRedisRestartLosesNoChange(t *testing.T) {
 	n.awaitProven()
 }
 
-// Redis fails over behind a live subscription: numbers go back and are reused, and some of these messages are lost.
+// Redis fails over while the subscription stays open: numbers go back and are reused, and some of these messages are
+// lost.
 func TestReusedNumbersLoseNoChange(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(t *testing.T, n *node){
@@ -174,7 +175,7 @@ func TestClockSkewOfMinutesLosesNoChange(t *testing.T) {
 			n.awaitProven()
 			again := n.dial(t).hello(7, ok.Cursor)
 			if again.Reset || len(again.Missed) != 2 {
-				t.Errorf("unexpected reply to hello: %+v", again)
+				t.Errorf("hello returned %+v, want two missed orders and no reset", again)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ const (
 	// that the server processes each request completely.
 	perAddress = 50
 	// perConnection is the number of requests per connection. Each request waits for the response to the request
-	// before, so with more requests per connection they would only wait for a slow login.
+	// before, so additional requests would only wait behind a slow login.
 	perConnection = 5
 	// maxSilence is the maximum pause between two responses. A login waits up to ten seconds in the server's queue, and
 	// longer on a busy machine. Requests may queue on one connection, so the total duration of a flood has no limit.

@@ -68,7 +68,7 @@ func senderFor(t testing.TB, s *kit.MailServer, mode TLS) *Sender {
 	return out
 }
 
-// read parses an e-mail like a mail client.
+// parseEmail parses an e-mail like a mail client.
 func parseEmail(t testing.TB, text string) (header netmail.Header, subject, body string) {
 	t.Helper()
 	m, err := netmail.ReadMessage(strings.NewReader(text))
@@ -91,7 +91,7 @@ func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 		s := senderFor(t, server, mode)
 		for i, l := range []outbox.Email{resetEmail(), paidEmail()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
-				t.Fatalf("TLS mode %d: %v", mode, err)
+				t.Fatalf("TLS mode %d: got error %v", mode, err)
 			}
 			got := server.Mails()[i]
 			header, subject, body := parseEmail(t, got.Text)
@@ -123,7 +123,7 @@ func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	first, _, _ := parseEmail(t, mails[0].Text)
 	third, _, _ := parseEmail(t, mails[2].Text)
 	if mails[0].Text != mails[1].Text {
-		t.Errorf("the repeat differs:\n%s\n%s", mails[0].Text, mails[1].Text)
+		t.Errorf("got different bytes for a repeated e-mail:\n%s\n%s", mails[0].Text, mails[1].Text)
 	}
 	id := first.Get("Message-Id")
 	if id == third.Get("Message-Id") || !strings.HasPrefix(id, "<reset.") || !strings.HasSuffix(id, "@shop.example>") {
@@ -131,8 +131,8 @@ func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	}
 }
 
-// Every kind of e-mail has texts in both languages. An unknown language gets English. An unknown kind and one without
-// its subject matter are rejected.
+// Every kind of e-mail has texts in both languages. An unknown language gets English. An unknown kind, and an e-mail
+// without its link or order, are rejected.
 func TestEveryEmailKindHasTexts(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
@@ -186,7 +186,7 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 		l := paidEmail()
 		l.Name, l.Order.ProductName, l.About = input, input, input
 		if err := s.Deliver(kit.Context(t), l, posted); err != nil {
-			t.Fatalf("%q: %v", input, err)
+			t.Fatalf("input %q: got error %v", input, err)
 		}
 		mails := server.Mails()
 		got := mails[len(mails)-1]
@@ -215,7 +215,7 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 		}
 	}
 	if n := len(server.Mails()); n != mailsBefore {
-		t.Errorf("%d e-mails went to invalid addresses, want 0", n-mailsBefore)
+		t.Errorf("got %d e-mails to invalid addresses, want 0", n-mailsBefore)
 	}
 	for _, from := range []string{"", "shop", "Shop <a@b>\r\nBcc: v@m.example", "a@b.example, c@d.example", "Shop <ä@b.example>"} {
 		if _, err := ParseFrom(from); err == nil {
@@ -224,8 +224,8 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 	}
 }
 
-// The server's reply and the failed step decide the outcome: retry this e-mail, reject it, or pause all. No error
-// contains an address or the password.
+// The server's reply and the failed step determine the outcome: retry this e-mail, reject this e-mail, or pause all
+// e-mails. No error contains an address or the password.
 func TestServerReplyDecidesOutcome(t *testing.T) {
 	t.Parallel()
 	const sent, retry, rejected, pause = "sent", "again", "never", "pause"
@@ -311,7 +311,7 @@ func TestUnusableServerPausesDelivery(t *testing.T) {
 		}
 	}
 	if n := len(plain.Mails()) + len(untrusted.Mails()) + len(otherPassword.Mails()); n != 0 {
-		t.Errorf("%d e-mails were sent to unusable servers, want 0", n)
+		t.Errorf("got %d e-mails at unusable servers, want 0", n)
 	}
 }
 

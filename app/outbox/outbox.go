@@ -34,10 +34,10 @@ type Message struct {
 type Store interface {
 	// ClaimOutbox claims due postings for Lease.
 	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]Message, error)
-	// MarkSent marks claimed postings as appended to the stream at the time sent.
+	// MarkSent marks the postings of a claim as appended; `sent` is the high-water mark of the stream.
 	MarkSent(ctx context.Context, posted []Message, claimed, sent shop.Millis) error
 	LastSent(ctx context.Context) (shop.Millis, error)
-	// Repost makes the postings due again that were appended after the time since. It returns their number.
+	// Repost makes all postings with a later mark than `since` due again and returns their number.
 	Repost(ctx context.Context, since shop.Millis) (int64, error)
 	RecordGroups(ctx context.Context, groups []string) error
 	Groups(ctx context.Context) ([]string, error)
