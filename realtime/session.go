@@ -123,7 +123,8 @@ func (h *Hub) currentCursor(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
-	at, err, _ := h.clockReads.Do("", func() (any, error) { return h.clock(ctx) }) // many clients may reconnect at the same time
+	// Many clients may reconnect at the same time.
+	at, err, _ := h.clockReads.Do("", func() (any, error) { return h.clock(ctx) })
 	if err != nil {
 		return noCursor
 	}
