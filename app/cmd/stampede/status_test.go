@@ -72,10 +72,10 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	out.Reset()
 	if err := (&status{Watch: true}).show(e, b, errors.New("Redis is unreachable")); err != nil ||
 		!strings.Contains(out.String(), "Redis is unreachable") {
-		t.Errorf("without a board: %q, %v", out.String(), err)
+		t.Errorf("without a board: got output %q and error %v", out.String(), err)
 	}
 	if code := codeOf(errAlarms, &out); code != exitAudit {
-		t.Errorf("with alarms: exit code %d, want %d", code, exitAudit)
+		t.Errorf("with alarms: got exit code %d, want %d", code, exitAudit)
 	}
 	code, _, errOut := runCommand(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
 	if code != exitFailed || !strings.Contains(errOut, "cannot reach the server") {
