@@ -168,21 +168,21 @@ func TestMySQLCertificatesRequireVerification(t *testing.T) {
 	const dsn = "u:p@tcp(db:3306)/shop"
 	c, err := Load(environ(dsn+"?tls=true", certificate))
 	if err != nil || len(c.Warnings()) > 1 {
-		t.Errorf("got error %v and warnings %v, want none", err, c.Warnings())
+		t.Errorf("got error %v and warnings %v, want at most one warning", err, c.Warnings())
 	}
 	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred", "?tls=false"} {
 		if _, err := Load(environ(dsn+weak, certificate)); err == nil || !strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA is set") {
-			t.Errorf("TLS mode %q with a certificate: got error %v, want STAMPEDE_MYSQL_CA is set", weak, err)
+			t.Errorf("DSN parameter %q with a certificate: got error %v, want `STAMPEDE_MYSQL_CA is set`", weak, err)
 		}
 	}
 	if _, err := Load(environ(dsn+"?tls=true", "STAMPEDE_MYSQL_CA=nonsense")); err == nil ||
 		!strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA has no valid certificate") {
-		t.Error(err)
+		t.Errorf("invalid certificate: got error %v, want an error about STAMPEDE_MYSQL_CA", err)
 	}
 	for _, weak := range []string{"skip-verify", "preferred"} {
 		c, err := Load(environ(dsn + "?tls=" + weak))
 		if err != nil || !strings.Contains(fmt.Sprint(c.Warnings()), "tls="+weak) {
-			t.Errorf("%s: %v, %v", weak, err, c.Warnings())
+			t.Errorf("tls=%s: got error %v and warnings %v, want a warning", weak, err, c.Warnings())
 		}
 	}
 }
@@ -213,6 +213,6 @@ func TestMySQLReplicaNeedsAPrimary(t *testing.T) {
 	}
 	c, err := Load(with(database, replica(dsn+"?tls=skip-verify")))
 	if err != nil || !strings.Contains(fmt.Sprint(c.Warnings()), "STAMPEDE_MYSQL_REPLICA_DSN") {
-		t.Errorf("got error %v and warnings %v, want none", err, c.Warnings())
+		t.Errorf("got error %v and warnings %v, want a warning about STAMPEDE_MYSQL_REPLICA_DSN", err, c.Warnings())
 	}
 }

@@ -26,8 +26,8 @@ var labelSets = map[string]string{
 	"route":     "the patterns of the routes",
 	"status":    "HTTP statuses",
 	"outcome":   "`success`, `forged`, `unreadable`, `failed`, `turned_away`",
-	"result":    "of an e-mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
-	"state":     "of e-mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
+	"result":    "for e-mails: `sent`, `dead`, `unsent`; for deliveries: `taken`, `parked`, `undelivered`",
+	"state":     "for e-mails: `waiting`, `dead`; for refunds: `asked`, `open`, `stuck`",
 	"version":   "the running version",
 	"from":      "`replica`, `primary`",
 }

@@ -30,7 +30,7 @@ func TestParseRedisURLReadsEveryForm(t *testing.T) {
 	}
 	if c := parse("rediss-cluster://:secret@redis.example:7001"); c.TLSConfig == nil || !c.IsClusterMode ||
 		c.TLSConfig.ServerName != "" || c.Username != "" || c.Password != "secret" {
-		t.Errorf("cluster with TLS: got configuration %+v, want no ServerName", c)
+		t.Errorf("cluster with TLS: got address %+v, want a cluster with TLS and without ServerName", c)
 	}
 	a = parse("redis-sentinel://shop:secret@s1.example,s2.example:26380/main?db=4&" +
 		"sentinel_username=watch&sentinel_password=other")

@@ -46,7 +46,7 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	withoutSimulator := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
 	if code, _, errOut := runCommand(t, withoutSimulator, "serve"); code != exitUsage ||
 		!strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
-		t.Errorf("serve: got code %d\n%s", code, errOut)
+		t.Errorf("serve: got code %d, want %d\n%s", code, exitUsage, errOut)
 	}
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -60,6 +60,6 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	}
 	stop()
 	if code := <-ended; code != exitOK {
-		t.Errorf("alipay-sim: got exit code %d:\n%s", code, out.String())
+		t.Errorf("alipay-sim: got exit code %d, want 0:\n%s", code, out.String())
 	}
 }

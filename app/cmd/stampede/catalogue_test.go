@@ -65,7 +65,7 @@ func TestCommandsSetUpASale(t *testing.T) {
 	parse(runArgs(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
 		"--description", "<p>A pot<script>alert(1)</script></p>", "--json"), &product)
 	if product.Description != "<p>A pot</p>" || product.Category != "Tea" {
-		t.Errorf("got created product %+v", product)
+		t.Errorf("got created product %+v, want the cleaned description and the category Tea", product)
 	}
 	names["PRODUCT"] = product.ID.String()
 	var picture bytes.Buffer

@@ -60,7 +60,7 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	}
 	fifth := len(samples) / 5
 	if fifth == 0 {
-		t.Fatalf("got %d samples, want more", len(samples))
+		t.Fatalf("got %d samples, want at least 5", len(samples))
 	}
 	early, late := median(samples[fifth:2*fifth]), median(samples[4*fifth:])
 	orders := late.orders - early.orders

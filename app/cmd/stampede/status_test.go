@@ -66,7 +66,7 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		var got board.Board
 		if err := json.Unmarshal([]byte(line), &got); err != nil || got.BuysS != 2 {
-			t.Errorf("%s: %v", line, err)
+			t.Errorf("line %s: got %v buys per second and error %v, want 2", line, got.BuysS, err)
 		}
 	}
 	out.Reset()
