@@ -140,7 +140,8 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now s
 		}
 		return inserted[0].Order, nil
 	}
-	// The order is not waiting: it does not exist, or it just got its row. An unreadable row proves neither.
+	// The order is not waiting: it does not exist, or it just got its row. If the row cannot be read, both are
+	// possible.
 	_, err := x.Reader.row(ctx, user, id)
 	switch {
 	case err == nil:
