@@ -16,7 +16,7 @@ import (
 // counters in its own memory.
 //
 //	stampede:{login}:<kind>:<subject>   string  a count of failures or e-mails, with a TTL
-//	stampede:{captcha}:<id>             string  hash of the solution of a picture, with a TTL; deleted by the first read
+//	stampede:{captcha}:<id>             string  hash of the solution of a picture, with a TTL; deleted when read
 const (
 	countPrefix   = "stampede:{login}:"
 	captchaPrefix = "stampede:{captcha}:"

@@ -107,7 +107,7 @@ func (c *testSetup) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 		return
 	}
 	if got, err := c.sim.Open(p.URL + p.OrderString); err != nil || got != order.String() {
-		t.Fatalf("opening %+v: got the order %q, %v, want %v", p, got, err, order)
+		t.Fatalf("open the payment page %+v: got the order %q, %v, want %v", p, got, err, order)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.take("2001:db8::ffff"); err == nil {
-		t.Error("two addresses of one /64 have two buckets, want one")
+		t.Error("two addresses of one /64 have two buckets, want one bucket")
 	}
 	if err := l.take("2001:db8:0:1::1"); err != nil {
 		t.Error(err)
@@ -92,7 +92,7 @@ func TestLimitConnsClosesExcessConnections(t *testing.T) {
 	_, _ = second.Close(), fourth.Close()
 	_ = inner.Close()
 	if _, more := <-accepted; more || l.open.Held(netip.MustParseAddr("127.0.0.1")) != 0 {
-		t.Errorf("closed connections are still counted: %v", l.open)
+		t.Errorf("after all connections closed: got the counts %v, want none", l.open)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 			}
 		}
 		if len(warned) != want || want > 0 && warned[0] != "0.0.0.0" {
-			t.Errorf("with trusted proxies %s: got warnings of %v, want %d", trusted, warned, want)
+			t.Errorf("with trusted proxies %s: got warnings about the peers %v, want %d warnings", trusted, warned, want)
 		}
 		if n := testutil.ToFloat64(a.Metrics.untrustedForwards); n != float64(4*want) {
 			t.Errorf("with trusted proxies %s: got %v counted requests, want %d", trusted, n, 4*want)
