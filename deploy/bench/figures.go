@@ -36,16 +36,16 @@ func (r *Round) figures() figures {
 	return f
 }
 
-func (f figures) add(figureOf string, r *load.Result) {
-	f[figureOf+"per_second"] = r.PerSec
+func (f figures) add(prefix string, r *load.Result) {
+	f[prefix+"per_second"] = r.PerSec
 	for name, value := range r.Figures {
-		f[figureOf+name] = value
+		f[prefix+name] = value
 	}
 	if r.Latency != nil {
-		f[figureOf+"p99_ms"] = r.Latency.P99
+		f[prefix+"p99_ms"] = r.Latency.P99
 	}
 	if r.Order != nil {
-		f[figureOf+"order_p99_ms"] = r.Order.P99
+		f[prefix+"order_p99_ms"] = r.Order.P99
 	}
 }
 
@@ -74,7 +74,7 @@ func median(rounds []Round, name string) float64 {
 	return medianOfSorted(values(rounds, func(f figures) float64 { return f.get(name) }))
 }
 
-// middle returns the median of sorted values; NaN if there are no values.
+// medianOfSorted returns the median of sorted values; NaN if there are no values.
 func medianOfSorted(all []float64) float64 {
 	if len(all) == 0 {
 		return math.NaN()

@@ -22,7 +22,7 @@ type stores struct {
 	pids     map[string]int // process ids by name: redis, database
 }
 
-// settings are statements that set MariaDB's sizes to those of deploy/my.cnf. The stores are already durable.
+// mariadbSettings are statements that set MariaDB's sizes to those of deploy/my.cnf. The stores are already durable.
 // openStores also disables rewrites of the append-only file of Redis, because a rewrite would slow one of two
 // compared programs by chance.
 var mariadbSettings = []string{

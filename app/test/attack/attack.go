@@ -164,7 +164,7 @@ func (b *contest) outcome() Result {
 	return r
 }
 
-// count counts the response to a buy of the attacker.
+// countReply counts the response to a buy of the attacker.
 func (b *contest) countReply(r order.Receipt, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

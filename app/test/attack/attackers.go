@@ -22,13 +22,13 @@ const (
 	attempts       = 20 // attempts of a refused bot
 	addresses      = 50 // source addresses of bots that do not share one address
 
-	// recruitMargin is the time before the opening at which recruit stops. The bots still need time for their passes.
+	// connectMargin is the time before the opening at which connectBots stops. The bots still need time for their passes.
 	connectMargin = time.Second
 	// buyLead is the time before the opening at which a bot sends its first buy.
 	buyLead = 20 * time.Millisecond
 )
 
-// recruit connects n bots from the given number of addresses. It returns the bots that the server accepts in time.
+// connectBots connects n bots from the given number of addresses. It returns the bots that the server accepts in time.
 func (b *contest) connectBots(n, addresses int) (accepted []*shopper) {
 	bots := make([]*shopper, n)
 	for i := range bots {

@@ -38,7 +38,7 @@ func (c *check) attempt(p attempt, ops []Op) {
 	}
 }
 
-// outcome requires that an accepted reservation has a row with the requested values.
+// requireRow requires that an accepted reservation has a row with the requested values.
 func (c *check) requireRow(op *Op) {
 	row := c.byID[op.Order]
 	if row == nil {

@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// run returns a small run without violations. User 1 bought twice under one key, the first time without a reply, and
+// validRun returns a small run without violations. User 1 bought twice under one key, the first time without a reply, and
 // cancelled. User 2 bought two units, which expired. User 3 found the sale sold out. User 4 has an order.
 func validRun() (History, Final) {
 	const sale = shop.ID(900)

@@ -47,7 +47,7 @@ func (w *world) twoSales() {
 	w.offer(12, 2, partition)
 }
 
-// passes returns the execution of a point at which the process is killed, a random number from 1 to limit. At
+// randomExecution returns the execution of a point at which the process is killed, a random number from 1 to limit. At
 // early executions the shop is empty; at later executions orders wait.
 func (w *world) randomExecution(limit int) int { return 1 + w.rng.IntN(limit) }
 

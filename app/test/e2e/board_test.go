@@ -64,7 +64,8 @@ func TestBoardShowsBothNodes(t *testing.T) {
 		t.Errorf("got sales %+v, want the open sale of 100 lamps", live.Sales)
 	}
 	if len(live.Partitions) != 8 || live.LatencyMS.P50 < 1 || live.LatencyMS.P99 < live.LatencyMS.P50 {
-		t.Errorf("got %d partitions and the latency from buy to order %+v, want 8 and p99 ≥ p50 ≥ 1", len(live.Partitions), live.LatencyMS)
+		t.Errorf("got %d partitions and the latency from buy to order %+v, want 8 and p99 ≥ p50 ≥ 1",
+			len(live.Partitions), live.LatencyMS)
 	}
 	for i, roles := range [][]string{{"api", "worker", "sweeper"}, {"api"}} {
 		n := live.Nodes[i]

@@ -36,7 +36,8 @@ func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 	if counted {
 		var err error
 		if execution, err = strconv.ParseInt(times, 10, 64); err != nil || execution < 1 {
-			return nil, fmt.Errorf("execution number %q of crash point %s is invalid, want an integer of at least 1", times, name)
+			return nil, fmt.Errorf("execution number %q of crash point %s is invalid, want an integer of at least 1",
+				times, name)
 		}
 	}
 	a.remaining.Store(execution)

@@ -12,8 +12,8 @@ import (
 
 func noTrigger(string) { panic("got a freeze, want a kill or nothing") }
 
-// strikesIn returns the calls that were made before each time the point is triggered. An expirer handles the deadline of an order, its cancellation
-// and its deadline again.
+// callsBeforeTriggers returns the calls that were made before each time the point is triggered. An expirer handles the
+// deadline of an order, its cancellation and its deadline again.
 func callsBeforeTriggers(t *testing.T, spec string, callErr error) (calledBefore []string) {
 	t.Helper()
 	var calls []string
@@ -103,6 +103,7 @@ func TestBeforePointIsTriggeredBeforeItsCall(t *testing.T) {
 		return nil
 	})
 	if err != nil || !made || madeAtTrigger || a.remaining.Load() != 0 {
-		t.Errorf("got call made %v, made before the trigger %v, %d remaining executions, error %v; want true, false, 0, nil", made, madeAtTrigger, a.remaining.Load(), err)
+		t.Errorf("got call made %v, made before the trigger %v, %d remaining executions, error %v; want true, false, 0, nil",
+			made, madeAtTrigger, a.remaining.Load(), err)
 	}
 }
