@@ -29,7 +29,7 @@ export interface SaleOperation {
 }
 
 /**
- * The operator API, one function per operation. Each rejects with Moved, Refused or Lost, or with Malformed if the
+ * The operator API, one function per operation. Each rejects with Conflict, Refused or Lost, or with Malformed if the
  * response cannot be parsed. Operations take an idempotency key.
  */
 export function useApi() {

@@ -26,7 +26,7 @@ export async function barriers(report, browser, base, data, reader) {
       async () => {
         const sale = sales[n]
         const card = page.locator(`[data-sale="${sale}"]`)
-        const button = (does) => card.locator(`[data-does="${does}"][aria-disabled="false"]`)
+        const button = (action) => card.locator(`[data-action="${action}"][aria-disabled="false"]`)
         await setChallenge(sale, kind)
         await soon(card.locator('.pass'), 'attached')
         await button('buy').click()

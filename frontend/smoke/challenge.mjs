@@ -18,8 +18,9 @@ export async function challenge(report, browser) {
   const looks = (what) => browser.looks(page, `challenge-${what}`)
   const shoot = (what) => browser.shoot(page, `challenge-${what}`)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
-  const button = (sale) => card(sale).locator('[data-does]')
-  const becomes = (sale, does) => card(sale).locator(`[data-does="${does}"][aria-disabled="false"]`).waitFor()
+  const button = (sale) => card(sale).locator('[data-action]')
+  const becomes = (sale, action) =>
+    card(sale).locator(`[data-action="${action}"][aria-disabled="false"]`).waitFor()
   const dialog = page.locator('dialog[open]')
   const passes = (op) => standIn.received.filter((frame) => frame.op === op)
   const inSight = (sale) => card(sale).evaluate((el) => el.scrollIntoView({ block: 'center' }))

@@ -22,7 +22,7 @@ export async function codes(report, browser) {
 
   await check('an unavailable gateway is reported, and a click tries again', async () => {
     shop.gatewayAway = true
-    await page.locator('[data-sale] [data-does="buy"]').first().click()
+    await page.locator('[data-sale] [data-action="buy"]').first().click()
     await order.locator('.pay').click()
     await soon(sheet.getByRole('alert'))
     await soon(sheet.locator('.panel > .button'))
@@ -57,7 +57,7 @@ export async function codes(report, browser) {
     if (!pay) throw new Error('the focus is elsewhere')
   })
   await check('shows that the time to pay is over', async () => {
-    await page.locator('[data-sale] [data-does="buy"]').first().click()
+    await page.locator('[data-sale] [data-action="buy"]').first().click()
     await soon(page.locator('.rail [data-order]').nth(1))
     await order.locator('.pay').click()
     await readable()

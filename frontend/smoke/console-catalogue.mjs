@@ -279,13 +279,13 @@ class CatalogueTest {
     await soon(page.locator('header .chip.good').filter({ hasText: 'Open' }))
     this.shopper = await this.browser.open(this.shop.base, { size: 'phone' })
     const card = this.shopper.locator('[data-sale]').filter({ hasText: NAME })
-    await soon(card.locator('[data-does="buy"]'))
+    await soon(card.locator('[data-action="buy"]'))
     const picture = card.locator('img').first()
     await picture.evaluate((image) => image.decode()) // fails if the response is not a picture
     const chosen = await picture.evaluate((image) => image.currentSrc)
     if (!/\/images\/[0-9a-f]{64}/.test(chosen)) throw new Error(`the picture is ${chosen}`)
-    await card.locator('[data-does="buy"]').click()
-    await soon(card.locator('[data-does="buy"]'), 'hidden')
+    await card.locator('[data-action="buy"]').click()
+    await soon(card.locator('[data-action="buy"]'), 'hidden')
     await this.browser.shoot(this.shopper, 'catalogue-shopper')
     await soon(page.locator('.numbers dd').nth(1).filter({ hasText: '1' })) // held
   }

@@ -25,7 +25,7 @@ const EVERYTHING = { subtree: true, childList: true, attributes: true, character
 async function cost(report, browser) {
   const standIn = new StandIn(SALES, BUYERS_MS, TICK_MS)
   const page = await browser.open(await standIn.start(), { motion: 'no-preference' })
-  await soon(page.locator('[data-does="buy"]').nth(SALES - 1))
+  await soon(page.locator('[data-action="buy"]').nth(SALES - 1))
   const meter = await Meter.of(page)
 
   await report.check(
@@ -61,7 +61,7 @@ async function work(report, browser) {
   shop.bits = ENDLESS_BITS
   Object.assign(sale, { pass: true, challenge: 'work' })
   const page = await browser.open(base)
-  await page.locator(`[data-sale="${sale.id}"] [data-does="buy"][aria-disabled="false"]`).click()
+  await page.locator(`[data-sale="${sale.id}"] [data-action="buy"][aria-disabled="false"]`).click()
   await soon(page.locator('dialog[open]').getByRole('progressbar'))
   const meter = await Meter.of(page)
   await report.check('cost: proof of work does not run on the main thread of the page', async () => {
@@ -147,16 +147,16 @@ class Meter {
     return this.page.evaluate(
       ([ms, everything]) =>
         new Promise((done) => {
-          const unseen = ({ type, attributeName, target }) =>
+          const isHiddenLabel = ({ type, attributeName, target }) =>
             type === 'attributes'
               ? attributeName === 'title' || attributeName.startsWith('aria-')
-              : (target.parentElement ?? target).closest('.unseen') !== null
+              : (target.parentElement ?? target).closest('.visually-hidden') !== null
           const seen = []
           const observer = new MutationObserver((records) => seen.push(...records))
           observer.observe(document.querySelector('.grid'), everything)
           setTimeout(() => {
             seen.push(...observer.takeRecords())
-            done({ all: seen.length, labels: seen.filter(unseen).length })
+            done({ all: seen.length, labels: seen.filter(isHiddenLabel).length })
           }, ms)
         }),
       [WATCH_MS, EVERYTHING],

@@ -59,8 +59,8 @@ export async function details(report, browser, look) {
   })
   await check('are accessible and fit', () => browser.looks(page, `details-${size}-${theme}`))
   await check('offer the Buy button, which creates an order', async () => {
-    await sheet.locator('[data-does="buy"]').click()
-    await soon(sheet.locator('[data-does="pay"]'))
+    await sheet.locator('[data-action="buy"]').click()
+    await soon(sheet.locator('[data-action="pay"]'))
     await browser.shoot(page, `details-${size}-${theme}-bought`)
   })
   await check('close with Escape, and restore the focus', async () => {

@@ -13,7 +13,7 @@ export async function hardStates(report, browser) {
   const looks = (what) => browser.looks(page, `state-${what}`)
   const shoot = (what, options) => browser.shoot(page, `state-${what}`, options)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
-  const button = (sale) => card(sale).locator('[data-does]')
+  const button = (sale) => card(sale).locator('[data-action]')
   const says = (sale, text) => button(sale).filter({ hasText: text }).waitFor()
   await soon(button(kettle))
 
@@ -143,7 +143,7 @@ export async function hardStates(report, browser) {
     await soon(page.getByText('This is not an access token.'))
     await page.getByLabel('Access token').fill(tokenOf('1001'))
     await signIn.click()
-    await soon(page.locator('[data-sale] [data-does="buy"]').first())
+    await soon(page.locator('[data-sale] [data-action="buy"]').first())
     standIn.guests = true
   })
   await check('an empty shop shows that there are no sales', async () => {
@@ -156,21 +156,21 @@ export async function hardStates(report, browser) {
 
 /** Runs in the page. Throws if the falling "−12" covers a number at any time, or is cut off although `whole` is set. */
 function expectNothingCovered(numbers, whole) {
-  const drop = numbers.querySelector('.drop')
+  const decrease = numbers.querySelector('.decrease')
   // Restarts the animation, which may have ended on a busy machine.
-  drop.style.animation = 'none'
-  drop.getAnimations()
-  drop.style.animation = ''
-  const [flight] = drop.getAnimations()
+  decrease.style.animation = 'none'
+  decrease.getAnimations()
+  decrease.style.animation = ''
+  const [flight] = decrease.getAnimations()
   flight.pause()
   for (const at of [0, 200, 400, 600, 850]) {
     flight.currentTime = at
-    const box = drop.getBoundingClientRect()
-    const room = drop.parentElement.getBoundingClientRect()
-    const right = getComputedStyle(drop.parentElement).overflowX === 'clip' ? room.right : Infinity
+    const box = decrease.getBoundingClientRect()
+    const room = decrease.parentElement.getBoundingClientRect()
+    const right = getComputedStyle(decrease.parentElement).overflowX === 'clip' ? room.right : Infinity
     if (whole && right < box.right) throw new Error(`cut off by ${box.right - right} px`)
     for (const text of numbers.querySelectorAll('p > :not(.room), .percent, .rate')) {
-      if (text.contains(drop)) continue
+      if (text.contains(decrease)) continue
       const { left, top, bottom } = text.getBoundingClientRect()
       const beside = Math.min(box.right, right) <= left || text.getBoundingClientRect().right <= box.left
       if (!beside && box.top < bottom && top < box.bottom) throw new Error(`covers ${text.textContent}`)

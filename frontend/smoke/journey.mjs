@@ -14,7 +14,7 @@ export async function journey(report, browser, base, look) {
 
   await check('connects and shows an open sale', async () => {
     await live(page)
-    await soon(page.locator('[data-does="buy"]').first())
+    await soon(page.locator('[data-action="buy"]').first())
   })
   await check('the displayed stock changes', async () => {
     const before = await page.locator('[data-stock]').allInnerTexts()

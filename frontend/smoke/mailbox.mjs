@@ -30,7 +30,7 @@ export function demoReader(folder, redis) {
         const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'))
         for (const name of names.sort().reverse()) {
           const text = plain(await readFile(join(folder, name), 'utf8'))
-          if (text.includes(to)) found ??= unseen(link.exec(text)?.[1])
+          if (text.includes(to)) found ??= newLink(link.exec(text)?.[1])
         }
         return found
       })
@@ -51,7 +51,7 @@ export function demoReader(folder, redis) {
 /** Links already returned. A later mail of the same second may sort before an earlier one. */
 const seen = new Set()
 
-function unseen(link) {
+function newLink(link) {
   if (!link || seen.has(link)) return undefined
   seen.add(link)
   return link

@@ -54,7 +54,7 @@ class Visit {
   async buy(product = /./) {
     const seen = await this.orders.evaluateAll((all) => all.map((order) => order.dataset.order))
     const card = this.page.locator('[data-sale]').filter({ hasText: product })
-    const buy = card.locator('[data-does="buy"]').first()
+    const buy = card.locator('[data-action="buy"]').first()
     const next = this.page.locator('.board .next')
     // The slot may have ended since the last order. The page stays on it until the shopper clicks Next.
     await soon(buy.or(next).first())

@@ -56,7 +56,7 @@ export async function endedGuest(report, browser) {
     const before = await storedUser(page)
     await notice.getByRole('button').click()
     await soon(notice, 'detached')
-    await soon(page.locator('[data-does="buy"]').first())
+    await soon(page.locator('[data-action="buy"]').first())
     if ((await storedUser(page)) === before) throw new Error('still the old guest')
   })
 }

@@ -2,7 +2,7 @@ import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 /** The time after an outcome in which the page ignores clicks, with a margin, in milliseconds. */
-const CALM_MS = 1_800
+const GUARD_MS = 1_800
 
 /**
  * The control under the finger must not change unexpectedly: at the end of a slot, with a double click, a message, or a
@@ -14,7 +14,7 @@ export async function touch(report, browser, part, look) {
   const { size, theme } = look
   const check = (what, run) => report.check(`touch, ${size}: ${what}`, run)
   const looks = (what) => browser.looks(page, `touch-${size}-${theme}-${what}`)
-  await soon(page.locator('[data-does="buy"][aria-disabled="false"]').first())
+  await soon(page.locator('[data-action="buy"][aria-disabled="false"]').first())
   standIn.simulating = false // only the test changes the page
   await part({ check, looks, browser, page, pointer: new Pointer(page), standIn, shop: standIn.shop, size })
   await check('reports no errors', () => expectNoProblems(page))
@@ -31,7 +31,7 @@ class Pointer {
   }
 
   button(sale) {
-    return this.card(sale).locator('[data-does]')
+    return this.card(sale).locator('[data-action]')
   }
 
   /** Records every layout shift from now on, expected or not. */
@@ -82,7 +82,7 @@ class Pointer {
       const { top, left } = element.getBoundingClientRect()
       return {
         sale: element.closest('[data-sale]')?.dataset.sale,
-        does: element.closest('[data-does]')?.dataset.does,
+        action: element.closest('[data-action]')?.dataset.action,
         place: `${Math.round(left)} ${Math.round(top)}`,
       }
     }, this.at)
@@ -105,7 +105,7 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
   let before
   await check('the end of a slot changes neither the card under the finger nor the focus', async () => {
     before = await pointer.over(pointer.button(sale.id))
-    if (before.sale !== sale.id || before.does !== 'buy') throw new Error(JSON.stringify(before))
+    if (before.sale !== sale.id || before.action !== 'buy') throw new Error(JSON.stringify(before))
     await pointer.button(sale.id).focus()
     await pointer.watchShifts()
     shop.endCurrentIn(2_000)
@@ -141,7 +141,7 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
       await page.mouse.up({ clickCount: 2 })
       await soon(page.locator('nav [aria-current].open'))
     }
-    await soon(page.locator('[data-does="buy"]').first())
+    await soon(page.locator('[data-action="buy"]').first())
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
     await expectNoSideways(page)
   })
@@ -175,7 +175,7 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
     await pointer.watchShifts()
     await button.evaluate(clickAsPay)
     await double()
-    await soon(card('[data-does="pay"]'))
+    await soon(card('[data-action="pay"]'))
     if (buys() !== 1) throw new Error(`${buys()} orders`)
     if ((await pays()) > 0 || !page.url().startsWith('http://127.0.0.1'))
       throw new Error('the double click paid')
@@ -193,14 +193,14 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
     if (y + 20 > main.y) throw new Error('the button for another unit overlaps the main button')
     await pointer.over(another)
     await double()
-    await soon(card('[data-does="pay"]'))
-    await new Promise((resolve) => setTimeout(resolve, CALM_MS))
+    await soon(card('[data-action="pay"]'))
+    await new Promise((resolve) => setTimeout(resolve, GUARD_MS))
     if (buys() !== 2) throw new Error(`${buys()} orders`)
   })
   await check('Pay opens the payment gateway', async () => {
     await pointer.over(button)
-    const { does } = await pointer.under()
-    if (does !== 'pay') throw new Error(`the action of the button is ${does}, want pay`)
+    const { action } = await pointer.under()
+    if (action !== 'pay') throw new Error(`the action of the button is ${action}, want pay`)
     await page.route('https://pay.example/**', (route) => route.fulfill({ body: 'the gateway' }))
     await page.mouse.click(pointer.at.x, pointer.at.y)
     await page.waitForURL(/pay\.example/)
@@ -217,7 +217,7 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
 function clickAsPay(button) {
   const card = button.closest('[data-sale]')
   const observer = new MutationObserver(() => {
-    const pay = card.querySelector('[data-does="pay"]')
+    const pay = card.querySelector('[data-action="pay"]')
     if (!pay) return
     observer.disconnect()
     pay.click()
@@ -294,8 +294,8 @@ export async function dialogs({ check, looks, browser, page, pointer, standIn, s
   })
   await check('a warning after a click in a dialog is shown in front of the dialog', async () => {
     shop.gatewayAway = true
-    await page.locator('[data-does="buy"]').first().click()
-    await soon(page.locator('[data-does="pay"][aria-disabled="false"]'))
+    await page.locator('[data-action="buy"]').first().click()
+    await soon(page.locator('[data-action="pay"][aria-disabled="false"]'))
     await page.locator('.bag').click()
     await dialog.locator('.pay').click()
     await expectOnTop('The shop is very busy. Please try again in a moment.')

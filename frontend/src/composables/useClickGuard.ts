@@ -2,27 +2,27 @@ import { readonly, ref, watch, type Ref } from 'vue'
 import { useDrawn, useTimer } from '../timers'
 
 /** A click at most this long after an outcome, in milliseconds, was meant for the previous state. */
-export const CALM_MS = 1_500
+export const GUARD_MS = 1_500
 /** For a control that appears under a finger: ignores the second click of a double click, in milliseconds. */
-export const FRESH_MS = 500
+export const APPEAR_GUARD_MS = 500
 
 /**
- * Reports whether clicks are ignored, because an outcome has just changed the meaning of the button. The calm period
+ * Reports whether clicks are ignored, because an outcome has just changed the meaning of the button. The guarded period
  * starts synchronously when `outcome` changes, and with `atFirst` also when the button appears. It ends `after` or
  * `atFirst` milliseconds after the change was drawn, because drawing can be slow and the shopper cannot react before.
  */
-export function useCalm(outcome: () => unknown, after = CALM_MS, atFirst = 0): Readonly<Ref<boolean>> {
-  const calm = ref(false)
+export function useClickGuard(outcome: () => unknown, after = GUARD_MS, atFirst = 0): Readonly<Ref<boolean>> {
+  const guarded = ref(false)
   const timer = useTimer()
   const drawn = useDrawn()
 
   function begin(ms: number): void {
-    calm.value = true
+    guarded.value = true
     timer.stop()
-    drawn(() => timer.start(ms, () => (calm.value = false)))
+    drawn(() => timer.start(ms, () => (guarded.value = false)))
   }
 
   watch(outcome, () => begin(after), { flush: 'sync' })
   if (atFirst > 0) begin(atFirst)
-  return readonly(calm)
+  return readonly(guarded)
 }
