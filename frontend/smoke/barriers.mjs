@@ -32,7 +32,7 @@ export async function barriers(report, browser, base, data, reader) {
         await button('buy').click()
         if (kind === 'captcha') {
           await soon(dialog.locator('img'))
-          await browser.looks(page, 'barriers-captcha')
+          await browser.checkPage(page, 'barriers-captcha')
           const { challenge } = frames.findLast(({ ok }) => ok?.challenge?.kind === kind).ok
           await dialog.locator('[name=captcha]').fill(await reader.captcha(challenge.id.split('.')[0]))
           await page.keyboard.press('Enter')

@@ -88,7 +88,7 @@ export class Browser {
   }
 
   /** Checks that the page is accessible and not wider than its window; takes a screenshot. */
-  async looks(page, name, options) {
+  async checkPage(page, name, options) {
     await this.shoot(page, name, options)
     await expectAccessible(page)
     await expectNoSideways(page)

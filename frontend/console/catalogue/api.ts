@@ -91,8 +91,8 @@ export function useCatalogue() {
       terms: ProductTerms & WithNote,
       images: readonly Picture[],
     ): Promise<Product> => {
-      const { category_id: category, ...rest } = terms
-      const draft = { ...rest, ...(category ? { category_id: category } : {}), images }
+      const { category_id: category, ...otherTerms } = terms
+      const draft = { ...otherTerms, ...(category ? { category_id: category } : {}), images }
       return parseProduct(await operate(key, 'POST', '/products', draft))
     },
     editProduct: async (
