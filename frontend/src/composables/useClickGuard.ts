@@ -7,9 +7,9 @@ export const GUARD_MS = 1_500
 export const APPEAR_GUARD_MS = 500
 
 /**
- * Reports whether clicks are ignored, because an outcome has just changed the meaning of the button. The guarded
- * period starts synchronously when `outcome` changes, and with `atFirst` also when the button appears. It ends `after`
- * or `atFirst` milliseconds after the change was drawn, because drawing can be slow and the shopper cannot react before.
+ * Reports whether clicks are ignored, because an outcome has just changed the meaning of the button. The guarded period
+ * starts synchronously when `outcome` changes, and with `atFirst` also when the button appears. Its end is `after` or
+ * `atFirst` milliseconds after the change was drawn: drawing can be slow, and the shopper cannot react before.
  */
 export function useClickGuard(outcome: () => unknown, after = GUARD_MS, atFirst = 0): Readonly<Ref<boolean>> {
   const guarded = ref(false)
