@@ -123,7 +123,7 @@ type Hub struct {
 	salesBySlot  map[shop.ID][]shop.ID   // sales of each watched slot
 	closingTimes map[subject]shop.Millis // closing times; a subject without an entry is not watched
 	tickNo       int64                   // number of the newest tick
-	places       limits.Places           // limits the number of watch sets; a set of exactly one whole slot needs no place
+	places       limits.Places           // limits the watch sets; one whole slot needs no place
 
 	tickMu    sync.Mutex // serializes ticks
 	lineTable *lineTable
@@ -154,11 +154,12 @@ func NewHub(o Options) *Hub {
 	h := &Hub{
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
-		sets: make(map[string]*watchSet), salesBySlot: make(map[shop.ID][]shop.ID), closingTimes: make(map[subject]shop.Millis),
-		places:    limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
-		lineTable: newLineTable(),
-		live:      liveBoard{watchers: make(map[*client]struct{})},
-		sequences: newSequences(o.Partitions, o.MessageWithin), wake: make(chan struct{}, 1),
+		sets: make(map[string]*watchSet), salesBySlot: make(map[shop.ID][]shop.ID),
+		closingTimes: make(map[subject]shop.Millis),
+		places:       limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
+		lineTable:    newLineTable(),
+		live:         liveBoard{watchers: make(map[*client]struct{})},
+		sequences:    newSequences(o.Partitions, o.MessageWithin), wake: make(chan struct{}, 1),
 		helloQueue: newQueue[*replayRequest](readersAtOnce), replayQueue: newQueue[*client](1),
 	}
 	h.listener = h.newListener()

@@ -25,7 +25,9 @@ const (
 
 // PublishFigures replaces the figures of this node. If pointAt is not 0, it also reports whether this node is
 // the first to claim the point of that instant. That node adds the point to the history.
-func (l *Inventory) PublishFigures(ctx context.Context, f board.NodeFigures, pointAt shop.Millis) (first bool, err error) {
+func (l *Inventory) PublishFigures(
+	ctx context.Context, f board.NodeFigures, pointAt shop.Millis,
+) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return false, fmt.Errorf("write the figures of node %d: %w", f.ID, err)

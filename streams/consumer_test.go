@@ -406,7 +406,10 @@ func TestConsumersWithPendingEntriesStay(t *testing.T) {
 		f.must(f.client.XGroupCreateConsumer(f.ctx, key, group, "killed").Err())
 		trim := func(retention time.Duration, want ...string) {
 			t.Helper()
-			_, err := (&Trimmer{inventory: f.inventory, allowed: always, retention: retention, maxLength: 100}).runOnce(f.ctx)
+			_, err := (&Trimmer{
+				inventory: f.inventory, allowed: always, retention: retention,
+				maxLength: 100,
+			}).runOnce(f.ctx)
 			f.must(err)
 			if got := f.consumers(key, group); !slices.Equal(got, want) {
 				t.Fatalf("got consumers %v, want %v", got, want)

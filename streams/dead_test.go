@@ -94,7 +94,10 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 		if n != 0 || f.stats().Pending != 0 || waiting > 0 {
 			t.Fatalf("got %d attempt keys, %+v and %d waiting, want none, no pending entry and none", n, f.stats(), waiting)
 		}
-		_, err = (&Trimmer{inventory: f.inventory, allowed: always, retention: -time.Minute, maxLength: 100}).runOnce(f.ctx)
+		_, err = (&Trimmer{
+			inventory: f.inventory, allowed: always, retention: -time.Minute,
+			maxLength: 100,
+		}).runOnce(f.ctx)
 		f.must(err)
 		if length := f.stats().Length; length != 1 {
 			t.Errorf("got %d entries after trimming, want only the last one", length)

@@ -187,7 +187,9 @@ type reader struct {
 }
 
 // reader makes a reader of the queue.
-func (q *queue) reader(blocking redis.UniversalClient, group, consumer string, firstDelay, maxDelay time.Duration) reader {
+func (q *queue) reader(
+	blocking redis.UniversalClient, group, consumer string, firstDelay, maxDelay time.Duration,
+) reader {
 	return reader{
 		queue: q, blocking: blocking, group: group, consumer: consumer, block: readBlock, firstDelay: firstDelay,
 		maxDelay: maxDelay, deleteIdle: consumerRetention, from: claimStart,

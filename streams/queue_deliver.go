@@ -50,7 +50,8 @@ type lane struct {
 }
 
 func (d *Deliverer) setPauses(block, claimInterval, receiver time.Duration) {
-	d.block, d.claimInterval, d.newLane.pace.minPause, d.repeatLane.pace.minPause = block, claimInterval, receiver, receiver
+	d.block, d.claimInterval = block, claimInterval
+	d.newLane.pace.minPause, d.repeatLane.pace.minPause = receiver, receiver
 }
 
 // Counts returns the numbers of attempts of this node that ended with the message delivered, quarantined, or neither.

@@ -356,7 +356,8 @@ func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
 		w.wantCode("a device of another user",
-			w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(otherUserSession.Access).Device), shop.NotFound)
+			w.RemoveDevice(w.ctx, w.identity(thisDevice.Access),
+				w.identity(otherUserSession.Access).Device), shop.NotFound)
 		w.must(w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(otherDevice.Access).Device))
 		_, err = w.Issuer.Verify(otherDevice.Access)
 		w.wantCode("a removed device", err, shop.Unauthorized)

@@ -129,7 +129,8 @@ func newApp(o Options) *fiber.App {
 	a := &api{
 		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), untrustedProxy: newUntrustedProxy(),
 		lists: newListCache(), origins: originsOf(&o),
-		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(), notifications: make(chan struct{}, maxNotifications),
+		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(),
+		notifications: make(chan struct{}, maxNotifications),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {

@@ -69,7 +69,8 @@ func newNotifyAPI(verified *atomic.Int64) *api {
 				return payment.ErrForged
 			},
 		},
-		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(), notifications: make(chan struct{}, maxNotifications),
+		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(),
+		notifications: make(chan struct{}, maxNotifications),
 	}
 }
 

@@ -190,7 +190,8 @@ func (f *Feed) sample(now time.Time) (figures NodeFigures, duePoint shop.Millis)
 		f.writtenAt = report.At
 	}
 	recent := &report.FiveSeconds
-	sinceFirst(&f.busySince, recent.Reserved == 0 && recent.Refused[shop.Busy]+recent.Refused[shop.Internal] > 0, report.At)
+	sinceFirst(&f.busySince, recent.Reserved == 0 && recent.Refused[shop.Busy]+recent.Refused[shop.Internal] > 0,
+		report.At)
 	due := report.At - report.At%shop.Millis(PointEvery.Milliseconds())
 	if due > f.duePoint {
 		f.duePoint, duePoint = due, due

@@ -43,7 +43,8 @@ func (c *Crowd) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range c.Count {
 		s := &shopper{
-			base: c.Base, random: rand.New(rand.NewPCG(h.Sum64(), uint64(i))), pace: c.pace(), rush: c.scaled(rushPeriod),
+			base: c.Base, random: rand.New(rand.NewPCG(h.Sum64(), uint64(i))), pace: c.pace(),
+			rush: c.scaled(rushPeriod),
 			name: "shopper " + strconv.Itoa(i+1),
 		}
 		wg.Go(func() { s.run(ctx) })

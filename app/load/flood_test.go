@@ -142,7 +142,8 @@ func TestFloodWaitsForSlowResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stopped := make(chan struct{})
-			responseCount := make(chan int, 1) // responses so far; the handler that has received it sends the next response
+			responseCount := make(chan int,
+				1) // responses so far; the handler that has received it sends the next response
 			responseCount <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				select {

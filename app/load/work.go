@@ -23,7 +23,7 @@ type work struct {
 	op      func(l *loop, s *socket, at time.Duration) // sends one op
 	joins   func(s *socket) bool                       // whether the shopper takes part; nil: all shoppers
 	canSend func(s *socket) bool                       // whether the shopper has ops left to send; nil: always
-	finish  kind                                       // the kind of frame that ends an op: replied (or refused), or ordered
+	finish  kind                                       // the kind of frame that ends an op
 	code    string                                     // the error code that counts as a reply; "": none
 
 	rate   float64       // ops per second of the whole crowd; 0: closed loop

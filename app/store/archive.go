@@ -24,7 +24,8 @@ const (
 // readBoth reads at most limit orders of both tables. `narrow` adds the
 // conditions and the limit to the query of each table.
 func (s *Store) readBoth(
-	ctx context.Context, action, order string, limit int, narrow func(q *bun.SelectQuery, table string) *bun.SelectQuery,
+	ctx context.Context, action, order string, limit int,
+	narrow func(q *bun.SelectQuery, table string) *bun.SelectQuery,
 ) ([]shop.Order, error) {
 	var rows []orderRow
 	if err := bothTables(s.db, order, limit, narrow).Scan(ctx, &rows); err != nil {
@@ -44,7 +45,9 @@ func bothTables(
 }
 
 // withArchived adds the orders that are missing in rows because they are in the archive.
-func (s *Store) withArchived(ctx context.Context, action string, rows []shop.Order, ids []shop.ID) ([]shop.Order, error) {
+func (s *Store) withArchived(
+	ctx context.Context, action string, rows []shop.Order, ids []shop.ID,
+) ([]shop.Order, error) {
 	missing := missing(rows, ids)
 	if len(missing) == 0 {
 		return rows, nil

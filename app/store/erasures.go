@@ -40,7 +40,8 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, no
 		case errors.Is(err, sql.ErrNoRows): // a guest
 		case err != nil:
 			return err
-		case verified != nil && u.State == shop.UserActive && (verified.State != u.State || verified.Password != u.Password):
+		case verified != nil && u.State == shop.UserActive &&
+			(verified.State != u.State || verified.Password != u.Password):
 			return shop.ErrNoRow
 		}
 		// A guest has no row and a deleted account stays deleted: in both cases no row matches.

@@ -22,7 +22,8 @@ const (
 	attempts       = 20 // attempts of a refused bot
 	addresses      = 50 // source addresses of bots that do not share one address
 
-	// connectMargin is the time before the opening at which connectBots stops. The bots still need time for their passes.
+	// connectMargin is the time before the opening at which connectBots stops. The bots still need time for their
+	// passes.
 	connectMargin = time.Second
 	// buyLead is the time before the opening at which a bot sends its first buy.
 	buyLead = 20 * time.Millisecond

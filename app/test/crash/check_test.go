@@ -8,8 +8,8 @@ import (
 	"stampede/app/shop"
 )
 
-// validRun returns a small run without violations. User 1 bought twice under one key, the first time without a reply, and
-// cancelled. User 2 bought two units, which expired. User 3 found the sale sold out. User 4 has an order.
+// validRun returns a small run without violations. User 1 bought twice under one key, the first time without a reply,
+// and cancelled. User 2 bought two units, which expired. User 3 found the sale sold out. User 4 has an order.
 func validRun() (History, Final) {
 	const sale = shop.ID(900)
 	buy := func(user shop.ID, qty int, outcome Outcome, order shop.ID, ticket int64) Op {

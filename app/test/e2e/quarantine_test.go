@@ -75,8 +75,8 @@ func (s *testShop) appendPostings(postings ...outbox.Message) {
 	})
 }
 
-// drainQuarantine drops the first of three quarantined messages, sends the second again, then all remaining messages. It
-// checks the exit codes of invalid calls.
+// drainQuarantine drops the first of three quarantined messages, sends the second again, then all remaining messages.
+// It checks the exit codes of invalid calls.
 func (n *node) drainQuarantine(again string, ids []string, command ...string) {
 	n.t.Helper()
 	for _, c := range []struct {

@@ -144,8 +144,8 @@ func (m Messages) fitAnyReply(frame []byte) error {
 	return fmt.Errorf("%.300s is not a reply of asyncapi.yaml", frame)
 }
 
-// CheckFrames returns the callback for wsclient.Dialer. The callback fails the test at the first frame of a connection that
-// differs from its description.
+// CheckFrames returns the callback for wsclient.Dialer. The callback fails the test at the first frame of a connection
+// that differs from its description.
 func (m Messages) CheckFrames(t testing.TB) func(*wsclient.Frame) {
 	failed := false
 	return func(f *wsclient.Frame) {

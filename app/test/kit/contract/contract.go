@@ -54,8 +54,8 @@ func forbidExtraFields(s *openapi3.Schema) {
 	}
 }
 
-// findOperation returns the operation for method and path: its path template, path item and path parameters. It returns nil if
-// the document has no such operation.
+// findOperation returns the operation for method and path: its path template, path item and path parameters. It returns
+// nil if the document has no such operation.
 func findOperation(doc *openapi3.T, method, path string) (
 	template string, item *openapi3.PathItem, params map[string]string,
 ) {
