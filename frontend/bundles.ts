@@ -4,8 +4,8 @@ import type { Plugin } from 'vite'
 const CONSOLE_MODULES =
   /\/node_modules\/(element-plus|@element-plus|uplot|dayjs|async-validator)\/|\/frontend\/console\//
 
-/** ofConsole returns the modules of a chunk that belong only to the console. */
-export function ofConsole(modules: Iterable<string>): string[] {
+/** consoleModules returns the modules of a chunk that belong only to the console. */
+export function consoleModules(modules: Iterable<string>): string[] {
   return [...modules].filter((module) => CONSOLE_MODULES.test(module))
 }
 
@@ -17,7 +17,7 @@ export function shoppersOnly(): Plugin {
     generateBundle(_, bundle) {
       for (const part of Object.values(bundle)) {
         if (part.type !== 'chunk') continue
-        const [consoleFiles] = ofConsole(Object.keys(part.modules))
+        const [consoleFiles] = consoleModules(Object.keys(part.modules))
         if (consoleFiles)
           this.error(`${part.fileName} contains ${consoleFiles}, which only the console may load`)
       }

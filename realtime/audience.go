@@ -47,7 +47,7 @@ func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 func (h *Hub) salesLocked(slots, singles []shop.ID) []shop.ID {
 	sales := slices.Clone(singles)
 	for _, slot := range slots {
-		sales = append(sales, h.roster[slot]...)
+		sales = append(sales, h.salesBySlot[slot]...)
 	}
 	slices.Sort(sales)
 	return slices.Compact(sales)
@@ -93,8 +93,8 @@ func (h *Hub) takePlaceLocked(c *client, s *watchSet) {
 	h.places.Add(c.currentIdentity().User, c.addr, 1)
 }
 
-// recordRoster records the sales of the slot in a snapshot, and when the slot and the single sales close.
-func (h *Hub) recordRoster(view *catalog.WatchView, singles []shop.ID) {
+// recordSlotSales records the sales of the slot in a snapshot, and the closing times of the slot and the single sales.
+func (h *Hub) recordSlotSales(view *catalog.WatchView, singles []shop.ID) {
 	var sales []shop.ID
 	for i := range view.Sales {
 		if view.Sales[i].Slot == view.Slot {
@@ -107,26 +107,26 @@ func (h *Hub) recordRoster(view *catalog.WatchView, singles []shop.ID) {
 	if view.Slot == 0 {
 		return
 	}
-	h.roster[view.Slot] = sales
-	if len(h.roster) > maxRosters {
-		h.dropRostersLocked(view.Slot)
+	h.salesBySlot[view.Slot] = sales
+	if len(h.salesBySlot) > maxSlotEntries {
+		h.dropUnwatchedSlotsLocked(view.Slot)
 	}
 }
 
-// maxRosters is the number of slots in the roster above which unwatched slots are dropped.
-const maxRosters = 128
+// maxSlotEntries is the number of slots in salesBySlot above which unwatched slots are dropped.
+const maxSlotEntries = 128
 
-func (h *Hub) dropRostersLocked(joining shop.ID) {
+func (h *Hub) dropUnwatchedSlotsLocked(joining shop.ID) {
 	watched := map[shop.ID]bool{joining: true}
 	for _, s := range h.sets {
 		for _, slot := range s.slots {
 			watched[slot] = true
 		}
 	}
-	for slot := range h.roster {
+	for slot := range h.salesBySlot {
 		if !watched[slot] {
-			delete(h.roster, slot)
-			delete(h.closes, subject{slot, true})
+			delete(h.salesBySlot, slot)
+			delete(h.closingTimes, subject{slot, true})
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
 	defer h.tickMu.Unlock()
 	h.lineTable.update(counters)
 	h.setsMu.Lock()
-	h.tickNo = h.lineTable.tickNumber // under the same lock as the list of sets, so that the number and the list agree
+	h.tickNo = h.lineTable.tickNumber // under the same lock as the list of sets, so that both are of the same tick
 	h.tickSets = slices.AppendSeq(h.tickSets[:0], maps.Values(h.sets))
 	h.setsMu.Unlock()
 	for i, s := range h.tickSets {
@@ -176,29 +176,29 @@ func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
 
 // SlotChanged notifies all clients of a new slot or phase.
 func (h *Hub) SlotChanged(s shop.Slot) {
-	entry := newsEntry{
+	entry := recentHint{
 		subject: "slot:" + s.ID.String(),
 		frame:   newPreparedMessage(encode(slotEvent{"slot", s.ID, s.Phase, s.OpensAt, s.ClosesAt, s.Sales})),
 	}
-	h.news.put(entry)
+	h.recentHints.put(entry)
 	for _, c := range h.allClients() {
-		c.offerNews(entry.subject, entry.frame)
-		h.startWriters()
+		c.offerHint(entry.subject, entry.frame)
+		h.waitForWriters()
 	}
 }
 
 // SaleChanged notifies the clients that watch the sale or its slot. A new sale of a watched slot becomes watched.
 func (h *Hub) SaleChanged(v shop.SaleView) {
-	entry := newsEntry{subject: "sale:" + v.ID.String(), sale: v.ID, frame: newPreparedMessage(encode(saleEvent{"sale", v}))}
-	h.news.put(entry)
+	entry := recentHint{subject: "sale:" + v.ID.String(), sale: v.ID, frame: newPreparedMessage(encode(saleEvent{"sale", v}))}
+	h.recentHints.put(entry)
 	h.setsMu.Lock()
-	if sales, ok := h.roster[v.Slot]; ok && !slices.Contains(sales, v.ID) {
-		h.roster[v.Slot] = append(slices.Clone(sales), v.ID)
+	if sales, ok := h.salesBySlot[v.Slot]; ok && !slices.Contains(sales, v.ID) {
+		h.salesBySlot[v.Slot] = append(slices.Clone(sales), v.ID)
 	}
 	h.setsMu.Unlock()
 	for _, s := range h.allSets() {
 		if s.extend(v.Slot, v.ID) {
-			s.each(func(c *client) { c.offerNews(entry.subject, entry.frame) })
+			s.each(func(c *client) { c.offerHint(entry.subject, entry.frame) })
 		}
 	}
 }
@@ -207,12 +207,12 @@ func (h *Hub) SaleChanged(v shop.SaleView) {
 func (h *Hub) SendBanner(n shop.Notice) {
 	frame := bannerFrame(n)
 	for _, c := range h.allClients() {
-		c.offerNews(bannerSubject, frame)
-		h.startWriters()
+		c.offerHint(bannerSubject, frame)
+		h.waitForWriters()
 	}
 }
 
-// bannerSubject is the subject of banners: the newest one wins.
+// bannerSubject is the subject of banners. A newer banner replaces a queued one.
 const bannerSubject = "notice"
 
 func bannerFrame(n shop.Notice) *websocket.PreparedMessage {
@@ -229,49 +229,49 @@ func (c *client) sendBanner() {
 		return
 	}
 	if n, ok := c.hub.options.CurrentBanner(); ok {
-		c.offerNews(bannerSubject, bannerFrame(n))
+		c.offerHint(bannerSubject, bannerFrame(n))
 	}
 }
 
-// recentNews keeps the hints about slots and sales for newsRetention. A new watcher reads a snapshot and then joins a
+// recentHints keeps the hints about slots and sales for hintRetention. A new watcher reads a snapshot and then joins a
 // set. The hints that were published in between are sent to this watcher again, newest last.
-type recentNews struct {
+type recentHints struct {
 	mu      sync.Mutex
 	count   int64 // number of hints so far
-	entries []newsEntry
+	entries []recentHint
 }
 
-type newsEntry struct {
+type recentHint struct {
 	subject string
 	sale    shop.ID // 0: a slot hint, for all clients
 	frame   *websocket.PreparedMessage
 	at      time.Time
 }
 
-// newsRetention is longer than any snapshot takes.
-const newsRetention = time.Minute
+// hintRetention is longer than any snapshot takes.
+const hintRetention = time.Minute
 
-func (d *recentNews) put(e newsEntry) {
+func (d *recentHints) put(e recentHint) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.count++
 	e.at = time.Now()
 	old := 0
-	for old < len(d.entries) && e.at.Sub(d.entries[old].at) > newsRetention {
+	for old < len(d.entries) && e.at.Sub(d.entries[old].at) > hintRetention {
 		old++
 	}
 	d.entries = append(slices.Delete(d.entries, 0, old), e)
 }
 
 // mark returns the current position in the hints.
-func (d *recentNews) mark() int64 {
+func (d *recentHints) mark() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.count
 }
 
 // since returns the hints after the mark, oldest first.
-func (d *recentNews) since(mark int64) []newsEntry {
+func (d *recentHints) since(mark int64) []recentHint {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.entries[max(0, len(d.entries)-int(d.count-mark)):])

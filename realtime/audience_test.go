@@ -86,13 +86,13 @@ func TestHintsDuringSnapshotFollowItsReply(t *testing.T) {
 
 func TestRecentNewsReturnsHintsAfterTheMark(t *testing.T) {
 	t.Parallel()
-	var d recentNews
-	d.put(newsEntry{subject: "a"})
+	var d recentHints
+	d.put(recentHint{subject: "a"})
 	mark := d.mark()
-	d.put(newsEntry{subject: "b"})
-	d.put(newsEntry{subject: "a"})
+	d.put(recentHint{subject: "b"})
+	d.put(recentHint{subject: "a"})
 	got := d.since(mark)
 	if len(got) != 2 || got[0].subject != "b" || got[1].subject != "a" {
-		t.Errorf("events since the mark: got %+v", got)
+		t.Errorf("got the hints %+v since the mark", got)
 	}
 }

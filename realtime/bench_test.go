@@ -58,6 +58,6 @@ func TestWritingATickAllocatesNothing(t *testing.T) {
 		}))
 	}
 	if allocs > 0 {
-		t.Errorf("%v allocations per client and tick, want none", allocs)
+		t.Errorf("got %v allocations per client and tick, want none", allocs)
 	}
 }

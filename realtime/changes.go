@@ -69,7 +69,7 @@ func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 func (h *Hub) subscribed() { h.update((*sequences).subscribed) }
 
 // firstPublished returns the order and the sale of an event about a new pending row; first is false for any other
-// event. OrderFrame escapes quotes, so a text from a user cannot imitate the fields of the frame.
+// event. OrderFrame escapes quotes, so text from a user cannot imitate the fields of the frame.
 func firstPublished(frame string) (order, sale shop.ID, first bool) {
 	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
 	if !ok {

@@ -58,7 +58,7 @@ func FuzzMessages(f *testing.F) {
 				continue // another user, or the queue was full
 			}
 			if !bytes.Equal(queue[0], withCursor(change.Frame, testCursor(1).String())) {
-				t.Fatalf("change %q is queued as %s", change.Frame, queue[0])
+				t.Fatalf("got %[2]s in the queue, want the change %[1]q", change.Frame, queue[0])
 			}
 			events[change.User] = queue[1:]
 		}
@@ -77,7 +77,7 @@ func TestMessageForOtherUsersAllocatesAtMostOnce(t *testing.T) {
 	payload := manyChanges(500)
 	perMessage := testing.AllocsPerRun(10, func() { hub.onMessage(0, payload) })
 	if perMessage > 1 || len(clients[0].out.queue) > 0 {
-		t.Errorf("%v allocations for 500 changes of other users, want at most 1 and no frame", perMessage)
+		t.Errorf("got %v allocations for 500 changes of other users, want at most 1 and no frame", perMessage)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestPushesAreTraced(t *testing.T) {
 		}
 	}
 	if len(spans.spans) != 1 {
-		t.Fatalf("%d spans, want one for the connected user", len(spans.spans))
+		t.Fatalf("got %d spans, want one for the connected user", len(spans.spans))
 	}
 	if s := spans.spans[0]; s.Name != "push" || s.Trace != ref.Trace || s.Parent != ref.ID || s.Notes[0].Number != 2 {
 		t.Errorf("got span %+v, want push with 2 receivers, a child of %v", s, ref)

@@ -14,8 +14,8 @@ import (
 	"stampede/app/shop"
 )
 
-// client is one connection. mu guards the fields from out to state and is never held during I/O. The goroutine of serve
-// reads frames; writeQueued writes them, in at most one goroutine at a time.
+// client is one connection. mu guards the fields from `out` to `state` and is never held during I/O. The goroutine of
+// serve reads frames; writeQueued writes them, in at most one goroutine at a time.
 //
 //	serve (socket.go) ─ hello ─ ops and events ─ startClose or closeBroken ─ release
 type client struct {
@@ -26,7 +26,7 @@ type client struct {
 	run     func()       // writeQueued as a method value, so that its start allocates no memory
 	aliveAt atomic.Int64 // last frame or pong from the peer, nanoseconds since Hub.began
 
-	turn sync.Mutex // held while an op runs; another goroutine may unlock it
+	opMu sync.Mutex // held while an op runs; the goroutine that unlocks it may be another one
 
 	// Used only by the reading goroutine.
 	pace             bucket
@@ -81,13 +81,13 @@ func (c *client) sendLocked(frame []byte) {
 }
 
 // offerNews queues a hint. It replaces a queued hint of the same subject.
-func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
+func (c *client) offerHint(subject string, frame *websocket.PreparedMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone || c.out.closing != 0 || !c.greeted {
 		return
 	}
-	if !c.out.putNews(subject, frame) {
+	if !c.out.putHint(subject, frame) {
 		c.startCloseLocked(CloseSlow, maxRetryDelay)
 		return
 	}
@@ -147,15 +147,15 @@ func (c *client) startCloseWithin(code CloseCode, maxDelay time.Duration) {
 // startCloseAfterOp calls startCloseWithin after the running op has finished. It does not block.
 func (c *client) startCloseAfterOp(code CloseCode, maxDelay time.Duration) {
 	closeNow := func() {
-		defer c.turn.Unlock()
+		defer c.opMu.Unlock()
 		c.startCloseWithin(code, maxDelay)
 	}
-	if c.turn.TryLock() {
+	if c.opMu.TryLock() {
 		closeNow()
 		return
 	}
 	go func() {
-		c.turn.Lock()
+		c.opMu.Lock()
 		closeNow()
 	}()
 }
@@ -289,9 +289,9 @@ const maxStarting = 256
 // writers would need as much memory as their sockets.
 func (h *Hub) tooManyStarting() bool { return h.starting.Load() > maxStarting }
 
-// startWriters blocks until the number of waiting writers is at most maxStarting. It waits only for processors, not
+// waitForWriters blocks until the number of waiting writers is at most maxStarting. It waits only for processors, not
 // for clients.
-func (h *Hub) startWriters() {
+func (h *Hub) waitForWriters() {
 	for h.tooManyStarting() {
 		runtime.Gosched()
 	}

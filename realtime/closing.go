@@ -83,7 +83,7 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Unlock()
 	for _, c := range h.allClients() {
 		c.startCloseAfterOp(CloseDrain, min(within, maxPause))
-		h.startWriters()
+		h.waitForWriters()
 	}
 	late := time.AfterFunc(drainReplyTimeout, func() {
 		for _, c := range h.allClients() {
@@ -109,11 +109,11 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 }
 
 // CloseBlocked closes the connections that are now blocked. Call it after the result of Options.Blocked has changed.
-// Each new connection checks its own block after enter, so that no blocked connection stays open.
+// A new connection is checked after enter, so that no blocked connection stays open.
 func (h *Hub) CloseBlocked() {
 	for _, c := range h.allClients() {
 		if h.closeIfBlocked(c) {
-			h.startWriters()
+			h.waitForWriters()
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (h *Hub) checkClientsOnce() {
 		if silent >= h.options.PingEvery && elapsed-c.pingedAt >= h.options.PingEvery {
 			c.pingedAt = elapsed
 			c.offerPing()
-			h.startWriters()
+			h.waitForWriters()
 		}
 		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello, the read deadline applies
 			c.startClose(CloseIdle)
@@ -161,7 +161,7 @@ func (h *Hub) checkClientsOnce() {
 		case identity.User == 0:
 		case c.revoked && before:
 			c.startClose(CloseRevoked)
-			h.startWriters()
+			h.waitForWriters()
 		case now > identity.Expires.Add(h.options.TokenGrace):
 			c.startClose(CloseToken)
 		}

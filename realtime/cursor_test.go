@@ -16,7 +16,7 @@ func TestParseCursorRejectsInvalidText(t *testing.T) {
 	}
 	for _, s := range []string{"0.00000000", "1795222790123.5f3a9c1e", "9223372036854775807.ffffffff"} {
 		if c, err := ParseCursor(s); err != nil || c.String() != s {
-			t.Errorf("ParseCursor(%q) = %v, %v", s, c, err)
+			t.Errorf("ParseCursor(%q) = %v, error %v; want the same cursor", s, c, err)
 		}
 	}
 }

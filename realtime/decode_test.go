@@ -43,7 +43,7 @@ func TestQuantityIsAPositiveWholeNumber(t *testing.T) {
 			t.Errorf("qty %s: got %v, error %v", qty, buy, err)
 		}
 		if want != 0 && (err != nil || buy.Qty != want) {
-			t.Errorf("qty %s: %d, %v, want %d", qty, buy.Qty, err, want)
+			t.Errorf("qty %s: got quantity %d (error %v), want %d", qty, buy.Qty, err, want)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func sameAsEncodingJSON(t *testing.T, frame []byte) {
 	got := make(map[string]json.RawMessage)
 	ok := utf8.Valid(frame) && fields(frame, func(name, value []byte) { got[string(name)] = value })
 	if ok != valid {
-		t.Fatalf("%q is an object: got %v, encoding/json returns %v", frame, ok, valid)
+		t.Fatalf("whether %q is an object: got %v, want %v as in encoding/json", frame, ok, valid)
 	}
 	if diff := cmp.Diff(want, got); ok && diff != "" {
 		t.Fatalf("%q (-encoding/json +decode):\n%s", frame, diff)

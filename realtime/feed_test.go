@@ -25,7 +25,7 @@ type database struct {
 	unreachable bool
 	rows        map[shop.ID]row // by order
 	reads       int             // calls that read rows
-	before      func()          // hook that runs before rows are read; nil: no hook
+	beforeRead  func()          // hook that runs before rows are read; nil: no hook
 }
 
 // row is the newest state of an order with its timestamp of the database's clock.
@@ -61,7 +61,7 @@ func (d *database) Changed(
 	_ context.Context, queries []shop.ChangesQuery, limit int,
 ) ([]shop.Changes, shop.Instant, error) {
 	d.mu.Lock()
-	before := d.before
+	before := d.beforeRead
 	d.mu.Unlock()
 	if before != nil {
 		before()

@@ -13,15 +13,16 @@ import (
 )
 
 // An instant is a time of the database's clock. An instant is proven when all changes with a timestamp up to this
-// instant, less Options.Overlap, are queued for every connection of this node. The proven instant of the node advances
+// instant, minus Options.Overlap, are queued for every connection of this node. The proven instant of the node advances
 // in two ways (F5):
 //
 //	probe    read the clock, then the latest numbers; proven when all messages up to these numbers were received
 //	resync   read the clock, the latest numbers, then the rows of all connected users; proven when the rows are queued
 //
 // A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp. So a change that is older
-// than shop.PublishDeadline was published before the numbers were read. The rest of the overlap is for a Redis that has
-// lost numbers: its message numbers decrease before a new epoch reveals the loss.
+// than shop.PublishDeadline was published before the numbers were read. The overlap is longer than
+// shop.PublishDeadline, because a Redis that has lost data continues from lower message numbers until a new epoch
+// reveals the loss.
 
 // provenInstant is a proven instant with its wire format.
 type provenInstant struct {
@@ -30,7 +31,7 @@ type provenInstant struct {
 	readAt time.Duration // time at which the clock was read, since Hub.began
 }
 
-// Delay between attempts to read rows; it doubles after each one.
+// Delay between attempts to read rows; it doubles after each attempt.
 const (
 	minReadRetry = 200 * time.Millisecond
 	maxReadRetry = 2 * time.Second
@@ -43,7 +44,7 @@ func (h *Hub) update(change func(c *sequences)) {
 	defer h.sequencesMu.Unlock()
 	change(&h.sequences)
 	if newest, ok := h.sequences.proven(h.elapsed()); ok {
-		h.setProven(newest.at, newest.atRead)
+		h.setProven(newest.at, newest.readAt)
 	}
 	if h.sequences.gapReason != "" {
 		select {
@@ -222,12 +223,12 @@ func (h *Hub) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
 func (h *Hub) closeOtherHistories(current string) {
 	for _, c := range h.allClients() {
 		c.closeIfOtherHistory(current)
-		h.startWriters()
+		h.waitForWriters()
 	}
 }
 
 // Cursor is the instant up to which a client has its orders: a time of the database's clock in one history of the
-// database. A client that reads the rows changed since the cursor, less Options.Overlap, misses no change. The wire
+// database. A client that reads the rows changed since the cursor, minus Options.Overlap, misses no change. The wire
 // format is `<ms>.<history>`, opaque to clients.
 type Cursor shop.Instant
 

@@ -58,7 +58,7 @@ type Options struct {
 
 	MaxClients int // connections per node; 50,000
 	MaxPerUser int // connections per user and node; a new one closes the oldest; 10
-	MaxSets    int // different watch sets per node; a set of exactly one whole slot does not count; 1,000
+	MaxSets    int // different watch sets per node, not counting sets of exactly one whole slot; 1,000
 
 	Tracer *trace.Tracer // samples buys and traces them to the socket; may be nil
 
@@ -74,10 +74,10 @@ type Options struct {
 	RetireAfter time.Duration // slots and single sales stay watched for this long after they close; 10 min
 	CheckEvery  time.Duration // interval of the checks for silent connections, tokens and closed subjects; 1 s
 
-	ProbeEvery  time.Duration // interval of reading the latest message numbers; 1 s
-	ReachWithin time.Duration // time limit for a message after its number was read; 5 s
-	ReadWithin  time.Duration // time limit for the rows of a hello and for the database's clock; 3 s
-	Overlap     time.Duration // rows are read from this long before a cursor, see follow.go; 60 s
+	ProbeEvery    time.Duration // interval of reading the latest message numbers; 1 s
+	MessageWithin time.Duration // a message must arrive within this time after its number was read from Redis; 5 s
+	ReadWithin    time.Duration // time limit for the rows of a hello and for the database's clock; 3 s
+	Overlap       time.Duration // rows are read from this long before a cursor, see follow.go; 60 s
 }
 
 // DefaultCheckEvery is the default of Options.CheckEvery.
@@ -98,7 +98,7 @@ func (o Options) withDefaults() Options {
 	o.RetireAfter = cmp.Or(o.RetireAfter, 10*time.Minute)
 	o.CheckEvery = cmp.Or(o.CheckEvery, DefaultCheckEvery)
 	o.ProbeEvery = cmp.Or(o.ProbeEvery, time.Second)
-	o.ReachWithin = cmp.Or(o.ReachWithin, 5*time.Second)
+	o.MessageWithin = cmp.Or(o.MessageWithin, 5*time.Second)
 	o.ReadWithin = cmp.Or(o.ReadWithin, 3*time.Second)
 	o.Overlap = cmp.Or(o.Overlap, time.Minute)
 	return o
@@ -118,19 +118,19 @@ type Hub struct {
 	draining bool
 	serving  sync.WaitGroup // one per client, from enter to leave
 
-	setsMu sync.Mutex
-	sets   map[string]*watchSet
-	roster map[shop.ID][]shop.ID   // sales per watched slot
-	closes map[subject]shop.Millis // closing times; a subject without an entry is not watched
-	tickNo int64                   // number of the newest tick
-	places limits.Places           // places of watch sets; a set of exactly one whole slot needs no place
+	setsMu       sync.Mutex
+	sets         map[string]*watchSet
+	salesBySlot  map[shop.ID][]shop.ID   // sales of each watched slot
+	closingTimes map[subject]shop.Millis // closing times; a subject without an entry is not watched
+	tickNo       int64                   // number of the newest tick
+	places       limits.Places           // limits the watch sets; one whole slot needs no place
 
 	tickMu    sync.Mutex // serializes ticks
 	lineTable *lineTable
 	tickSets  []*watchSet // buffer, reused by each tick
 
-	news recentNews
-	live liveBoard
+	recentHints recentHints
+	live        liveBoard
 
 	listener    *listener
 	sequencesMu sync.Mutex // also held while the field proven changes
@@ -138,28 +138,29 @@ type Hub struct {
 	wake        chan struct{}                 // signal: messages may be lost
 	proven      atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
 	histories   atomic.Uint32                 // number of changes to another database history
-	// lastProven is the time at which the last proven instant of the former history was read, in ns since began.
+	// lastProven is Hub.proven.readAt when Hub.proven was last set to nil: in ns since began, 0 before that.
 	lastProven atomic.Int64
 
-	hellos         *queue[*replayRequest] // hellos that wait for rows
-	pendingReplays *queue[*client]        // connections after hello whose missed rows are still to be read
-	clockReads     singleflight.Group     // deduplicates reads of the database's clock
+	helloQueue  *queue[*replayRequest] // reads for the op `hello`
+	replayQueue *queue[*client]        // connections after hello whose missed rows are still to be read
+	clockReads  singleflight.Group     // deduplicates reads of the database's clock
 
-	starting atomic.Int64 // writers that were started and do not run yet
+	starting atomic.Int64 // number of writers that were started and do not run yet
 }
 
-// NewHub returns a hub. Personal events and hellos with a cursor require Run.
+// NewHub returns a hub. Personal events, and the op `hello` with a cursor, require Run.
 func NewHub(o Options) *Hub {
 	o = o.withDefaults()
 	h := &Hub{
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
-		sets: make(map[string]*watchSet), roster: make(map[shop.ID][]shop.ID), closes: make(map[subject]shop.Millis),
-		places:    limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
-		lineTable: newLineTable(),
-		live:      liveBoard{watchers: make(map[*client]struct{})},
-		sequences: newSequences(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
-		hellos: newQueue[*replayRequest](readersAtOnce), pendingReplays: newQueue[*client](1),
+		sets: make(map[string]*watchSet), salesBySlot: make(map[shop.ID][]shop.ID),
+		closingTimes: make(map[subject]shop.Millis),
+		places:       limits.Places{Max: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
+		lineTable:    newLineTable(),
+		live:         liveBoard{watchers: make(map[*client]struct{})},
+		sequences:    newSequences(o.Partitions, o.MessageWithin), wake: make(chan struct{}, 1),
+		helloQueue: newQueue[*replayRequest](readersAtOnce), replayQueue: newQueue[*client](1),
 	}
 	h.listener = h.newListener()
 	h.metrics = newMetrics(o.Metrics, h)
@@ -173,9 +174,9 @@ func (h *Hub) Run(ctx context.Context) error {
 	g.Go(func() error { return h.listener.Run(ctx) })
 	g.Go(func() error { return h.follow(ctx) })
 	for range readersAtOnce {
-		g.Go(func() error { return h.hellos.serve(ctx, h.serveHellos) })
+		g.Go(func() error { return h.helloQueue.serve(ctx, h.serveHellos) })
 	}
-	g.Go(func() error { return h.pendingReplays.serve(ctx, h.replayPending) })
+	g.Go(func() error { return h.replayQueue.serve(ctx, h.replayPending) })
 	g.Go(func() error { return h.checkClients(ctx) })
 	g.Go(func() error {
 		return shop.Repeat(ctx, h.options.CheckEvery, "drop closed slots and sales", h.retireOnce)
@@ -202,7 +203,7 @@ func (h *Hub) enter(c *client) error {
 	return nil
 }
 
-// open returns an error if a new connection would be rejected now.
+// checkOpen returns an error if a new connection would be rejected now.
 func (h *Hub) checkOpen() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -109,7 +109,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 		counted := class.Load() != limits.Class("")
 		limited := got.Error != nil && got.Error.Code == shop.RateLimited && got.Error.RetryMS == 700
 		if counted == (unclassed[name] != "") || counted != limited {
-			t.Errorf("%s: class %q, reason for exemption %q, error %+v", name, class.Load(), unclassed[name], got.Error)
+			t.Errorf("op %s: got class %q, reason for exemption %q, error %+v", name, class.Load(), unclassed[name], got.Error)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestOpsNeedATokenOrAreListedAsPublic(t *testing.T) {
 		e := p.call(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
 		needsToken := e != nil && e.Code == shop.Unauthorized
 		if _, listed := public[op]; listed == needsToken {
-			t.Errorf("%s: got %v; listed as public: %t", op, e, listed)
+			t.Errorf("op %s: got %v; listed as public: %t", op, e, listed)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// liveBoard has the connections of this node that watch the operators' board. Each board is encoded once for all
+// liveBoard holds the connections of this node that watch the operators' board. Each board is encoded once for all
 // watchers. A new board replaces a board that is still queued.
 type liveBoard struct {
 	mu       sync.Mutex
@@ -91,8 +91,8 @@ func (h *Hub) ShowBoard(b *board.Board) {
 			h.leaveBoard(c)
 			continue
 		}
-		c.offerNews("board", frame)
-		h.startWriters()
+		c.offerHint("board", frame)
+		h.waitForWriters()
 	}
 }
 

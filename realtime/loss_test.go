@@ -13,10 +13,10 @@ import (
 // resyncs returns the number of resyncs of this node.
 func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyncs)) }
 
-// shortReachWithin sets a short time limit for messages.
-func shortReachWithin(o *Options) { o.ReachWithin = 50 * time.Millisecond }
+// shortMessageWithin sets a short time limit for messages.
+func shortMessageWithin(o *Options) { o.MessageWithin = 50 * time.Millisecond }
 
-// F5: a message contains the number of its predecessor; if that is missing, rows are read.
+// F5: a message contains the number of its predecessor. If the predecessor is missing, rows are read.
 func TestLostMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
@@ -28,7 +28,7 @@ func TestLostMessageIsReadFromTheRows(t *testing.T) {
 // F5: when a partition is silent and others continue, the latest numbers reveal the loss.
 func TestLatestNumbersRevealLostLastMessage(t *testing.T) {
 	t.Parallel()
-	n, p := startProven(t, shortReachWithin)
+	n, p := startProven(t, shortMessageWithin)
 	n.feed.lose(t, orderWithRev(7, 100, 1)) // partition 1
 	for i := range 20 {
 		n.feed.commitAndPublish(t, orderWithRev(8, shop.ID(3*i+200), 1)) // partition 2
@@ -37,11 +37,11 @@ func TestLatestNumbersRevealLostLastMessage(t *testing.T) {
 	n.awaitProven()
 }
 
-// While a message is missing, frames carry no instant after it.
+// While a message is missing, no event has a cursor after the change of this message.
 func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
-	n.feed.lose(t, orderWithRev(7, 100, 1)) // undetected: ReachWithin is long
+	n.feed.lose(t, orderWithRev(7, 100, 1)) // undetected: MessageWithin is long
 	lost, _ := n.feed.Clock(t.Context())
 	for i := range 20 {
 		<-time.After(n.hub.options.ProbeEvery)
@@ -74,14 +74,14 @@ func TestUnreadableMessageTriggersReadOfRows(t *testing.T) {
 	}
 }
 
-// A half-dead connection: the subscription looks alive and delivers no messages.
+// The subscription is open but delivers no messages.
 func TestStalledSubscriptionLosesNoChange(t *testing.T) {
 	t.Parallel()
 	url := kit.Redis(t)
 	proxy := kit.NewProxy(t, url)
 	f := newFeed(t, url)
 	f.url = proxy.URL
-	n := startNodeOn(t, f, shortReachWithin)
+	n := startNodeOn(t, f, shortMessageWithin)
 	n.awaitProven()
 	p := n.connect(t, 7)
 	proxy.Stall()
@@ -100,7 +100,7 @@ func TestStalledSubscriptionLosesNoChange(t *testing.T) {
 func TestRedisRestartLosesNoChange(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
-	n := startNodeOn(t, newFeed(t, server.URL), shortReachWithin)
+	n := startNodeOn(t, newFeed(t, server.URL), shortMessageWithin)
 	n.awaitProven()
 	p := n.connect(t, 7)
 	for i := range 5 {
@@ -117,7 +117,8 @@ func TestRedisRestartLosesNoChange(t *testing.T) {
 	n.awaitProven()
 }
 
-// Redis fails over behind a live subscription: numbers go back and are reused, and some of these messages are lost.
+// Redis fails over while the subscription stays open: numbers go back and are reused, and some of these messages are
+// lost.
 func TestReusedNumbersLoseNoChange(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(t *testing.T, n *node){
@@ -134,7 +135,7 @@ func TestReusedNumbersLoseNoChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n, p := startProven(t, shortReachWithin)
+			n, p := startProven(t, shortMessageWithin)
 			for i := range 4 {
 				n.feed.commitAndPublish(t, orderWithRev(7, 100, i+1))
 			}
@@ -174,7 +175,7 @@ func TestClockSkewOfMinutesLosesNoChange(t *testing.T) {
 			n.awaitProven()
 			again := n.dial(t).hello(7, ok.Cursor)
 			if again.Reset || len(again.Missed) != 2 {
-				t.Errorf("unexpected reply to hello: %+v", again)
+				t.Errorf("hello returned %+v, want two missed orders and no reset", again)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// metrics has the metrics of this node's sockets.
+// metrics contains the metrics of this node's sockets.
 type metrics struct {
 	ticks        prometheus.Counter
 	encodedTicks prometheus.Counter
@@ -44,7 +44,7 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	gauge("users", "Users with a connection to this node.", &h.mu, func() int { return len(h.users) })
 	gauge("watch_sets", "Different watch sets on this node.", &h.setsMu, func() int { return len(h.sets) })
 	m := &metrics{
-		ticks:        counter("ticks_total", "Ticks of the ticker."),
+		ticks:        counter("ticks_total", "Ticks of this node; each sends the newest counters to the watch sets."),
 		encodedTicks: counter("tick_frames_encoded_total", "Encoded tick frames: one per watch set, not per client."),
 		frames:       counter("frames_total", "Frames written to sockets."),
 		skipped:      counter("ticks_skipped_total", "Ticks that a slow client did not receive before the next one."),

@@ -11,7 +11,7 @@ import (
 
 func (w *world) connect(d *modelDevice, n *modelNode) {
 	w.disconnect(d)
-	d.node, d.fresh = n, d.cursor == ""
+	d.node, d.withoutCursor = n, d.cursor == ""
 	d.c = &client{hub: n.hub, conn: d.c.conn, writing: true}
 	n.hub.clients[d.c] = struct{}{}
 	d.c.identify(shop.Identity{User: d.user})
@@ -42,7 +42,7 @@ func (w *world) read(d *modelDevice, limit int) {
 	}
 	if d.node != nil && len(d.c.out.queue) == 0 && d.c.out.closing != 0 {
 		if d.c.out.closing == CloseResync && w.history == 0 && d.cursor != noCursor.String() {
-			w.t.Fatalf("closed with %s, want complete delivery", d.c.out.closing)
+			w.t.Fatalf("got the close reason %s, want complete delivery", d.c.out.closing)
 		}
 		w.disconnect(d)
 	}
@@ -61,7 +61,7 @@ func (w *world) handleFrame(d *modelDevice, frame []byte) {
 		Order modelOrder `json:"order"`
 	}
 	if err := json.Unmarshal(frame, &f); err != nil {
-		w.t.Fatalf("%s: %v", frame, err)
+		w.t.Fatalf("decode frame %s: %v", frame, err)
 	}
 	if f.OK == nil {
 		d.cursor = f.Cursor
@@ -69,13 +69,13 @@ func (w *world) handleFrame(d *modelDevice, frame []byte) {
 		return
 	}
 	if f.OK.Reset && w.history == 0 && d.cursor != noCursor.String() {
-		w.t.Fatalf("reset with cursor %s, want the missed orders: the rows are complete", d.cursor)
+		w.t.Fatalf("got a reset with cursor %s, want the missed orders, because the rows are complete", d.cursor)
 	}
 	d.cursor = f.OK.Cursor
 	for _, m := range f.OK.Missed {
 		d.update(m.Order)
 	}
-	if f.OK.Reset || d.fresh { // the device reads `orders`
+	if f.OK.Reset || d.withoutCursor { // the device reads `orders`
 		d.known = make(map[shop.ID]modelRow)
 		for id, r := range w.rows {
 			if ownerOf(id) == d.user {
@@ -132,7 +132,7 @@ func (w *world) heal() {
 	}
 	for i, n := range w.nodes {
 		if p := n.hub.proven.Load(); n.hub.gapReason() != "" || p == nil || p.At < w.clock().Add(-time.Minute) {
-			w.t.Fatalf("node %d is still broken: %q, proven %v", i, n.hub.gapReason(), p)
+			w.t.Fatalf("node %d has not recovered: gap reason %q, proven instant %v", i, n.hub.gapReason(), p)
 		}
 	}
 }

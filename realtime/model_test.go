@@ -24,7 +24,7 @@ import (
 // unless the numbers have reached the old value again. Changes that a database failover loses are not published.
 func TestEveryDeviceReceivesTheNewestState(t *testing.T) {
 	t.Parallel()
-	shared := serverSide(t)
+	shared := serverClient(t)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -42,7 +42,7 @@ func TestEveryDeviceReceivesTheNewestState(t *testing.T) {
 			"read":        func(*rapid.T) { w.read(w.someDevice(), 1+w.pick("frames", 4)) },
 			"unreachable": w.rarely(w.toggleUnreachable),
 			"subscribe":   w.rarely(func() { w.resubscribe(w.someNode()) }),
-			"go back":     w.rarely(func() { w.goBack(&w.parts[w.pick("partition", modelParts)]) }),
+			"go back":     w.rarely(func() { w.loseNumbers(&w.parts[w.pick("partition", modelParts)]) }),
 			"fail over":   w.rarely(w.failOver),
 		})
 		w.heal()
@@ -50,9 +50,9 @@ func TestEveryDeviceReceivesTheNewestState(t *testing.T) {
 	})
 }
 
-// serverSide returns the hub's client of a new connection. The clients of the model share this connection, because no
+// serverClient returns the hub's client of a new connection. The clients of the model share this connection, because no
 // frame is written to it.
-func serverSide(t *testing.T) *client {
+func serverClient(t *testing.T) *client {
 	n := startNode(t)
 	n.dial(t).hello(0, "")
 	return n.hub.allClients()[0]
@@ -78,7 +78,7 @@ type world struct {
 	ahead       time.Duration // offset of the database's clock
 	unreachable bool
 	history     int
-	contents    int
+	contents    int // number of contents so far
 	rows        map[shop.ID]modelRow
 	former      map[shop.ID]modelRow // rows before the last change
 	opened      map[shop.ID]modelTransaction
@@ -87,7 +87,7 @@ type world struct {
 	nodes       []*modelNode
 	devices     []*modelDevice
 	drawn       []int // events that may happen during a call of a node
-	callRunning bool  // a call is running
+	callRunning bool  // a call of a node is running
 }
 
 // modelRow is an order. Its content differs after each change, even with the same rev.
@@ -120,12 +120,12 @@ type modelNode struct {
 }
 
 type modelDevice struct {
-	user   shop.ID
-	node   *modelNode // nil: not connected
-	c      *client
-	cursor string
-	fresh  bool // no cursor in this hello
-	known  map[shop.ID]modelRow
+	user          shop.ID
+	node          *modelNode // nil: not connected
+	c             *client
+	cursor        string
+	withoutCursor bool // no cursor in this hello
+	known         map[shop.ID]modelRow
 }
 
 func newWorld(ctx context.Context, t *rapid.T, shared *client) *world {
@@ -141,7 +141,7 @@ func newWorld(ctx context.Context, t *rapid.T, shared *client) *world {
 		n := &modelNode{
 			hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Sequences: w}),
 		}
-		go n.hub.hellos.serve(ctx, n.hub.serveHellos)
+		go n.hub.helloQueue.serve(ctx, n.hub.serveHellos)
 		w.nodes = append(w.nodes, n)
 	}
 	for i := range 2 {
@@ -286,7 +286,7 @@ func (w *world) advanceTime(d time.Duration) {
 	}
 }
 
-// toggleAway makes the database reachable or unreachable.
+// toggleUnreachable makes the database reachable or unreachable.
 func (w *world) toggleUnreachable() { w.unreachable = w.pick("away", 2) == 1 }
 
 // change advances an order: a transaction starts, it commits, or its change is published or gets a new timestamp.
@@ -382,14 +382,14 @@ func (w *world) resync(n *modelNode) {
 }
 
 func (w *world) replayPending(n *modelNode) {
-	batch := n.hub.pendingReplays.next()
+	batch := n.hub.replayQueue.next()
 	if err := n.hub.replayBatch(w.callContext(), batch); err != nil {
-		n.hub.pendingReplays.add(batch...)
+		n.hub.replayQueue.add(batch...)
 	}
 }
 
-// goBack makes Redis lose the last numbers of a partition, or all data of the partition.
-func (w *world) goBack(p *modelPartition) {
+// loseNumbers makes Redis lose the last numbers of a partition, or all data of the partition.
+func (w *world) loseNumbers(p *modelPartition) {
 	if p.epochDeadline != 0 {
 		return
 	}

@@ -51,7 +51,7 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 		Shop: n.shop.calls(), Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions,
 		Orders: f, Sequences: f,
 		// tests of these limits set them
-		HelloWithin: testTimeout, WriteWithin: testTimeout, ReachWithin: testTimeout,
+		HelloWithin: testTimeout, WriteWithin: testTimeout, MessageWithin: testTimeout,
 		ProbeEvery: 10 * time.Millisecond,
 	}
 	for _, c := range change {
@@ -75,7 +75,7 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 		n.drain(testTimeout)
 		cancel()
 		if err := <-ran; !errors.Is(err, context.Canceled) {
-			t.Errorf("unexpected error of the hub: %v", err)
+			t.Errorf("got error %v of the hub, want context.Canceled", err)
 		}
 		if err := web.Shutdown(); err != nil {
 			t.Errorf("shut down: %v", err)
@@ -114,8 +114,8 @@ func startPair(t *testing.T) (*node, *node) {
 	return one, two
 }
 
-// awaitProven waits until the node has proven an instant at or after now. It then receives changes and has queued all
-// earlier ones.
+// awaitProven waits until the node has proven an instant at or after now. The node then receives changes and has queued
+// all earlier changes.
 func (n *node) awaitProven() {
 	n.t.Helper()
 	now, err := n.feed.Clock(n.t.Context())

@@ -24,7 +24,7 @@ func TestOpContextEndsAtItsDeadline(t *testing.T) {
 	<-child.Done()
 	<-opCtx.Done()
 	if !errors.Is(opCtx.Err(), context.DeadlineExceeded) || !errors.Is(child.Err(), context.DeadlineExceeded) {
-		t.Fatalf("got %v, error of the child %v", opCtx.Err(), child.Err())
+		t.Fatalf("got error %v of the context and %v of its child", opCtx.Err(), child.Err())
 	}
 }
 

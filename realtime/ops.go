@@ -29,7 +29,7 @@ const (
 )
 
 // ops maps names to ops. An op without a class is limited only by the rate of its connection. TestOpsHaveALimitClass
-// has the reason for each of these exemptions.
+// lists the reason for each of these exemptions.
 var ops = map[string]struct {
 	run   op
 	class limits.Class
@@ -62,8 +62,8 @@ func (c *client) handle(frame []byte) {
 	defer requests.Put(r)
 	failed := r.decode(frame)
 	begins := now
-	if !c.turn.TryLock() {
-		c.turn.Lock()
+	if !c.opMu.TryLock() {
+		c.opMu.Lock()
 		begins = time.Now()
 	}
 	if wait, exhausted := c.pace.spend(now); wait > 0 {
@@ -88,7 +88,7 @@ func (c *client) handle(frame []byte) {
 	}
 	if failed != nil {
 		c.refuse(r.id, failed)
-		c.turn.Unlock()
+		c.opMu.Unlock()
 		return
 	}
 	ctx := newOpContext(c, begins.Add(c.hub.options.OpWithin), r)
@@ -121,9 +121,9 @@ func (c *client) runRecovered(run op, ctx *opContext, r *request) (ok any, err e
 
 var errPanicked = errors.New("panic")
 
-// finish sends the reply, unless the op has sent it, and unlocks the turn for the next op.
+// finish sends the reply, unless the op has sent it, and unlocks opMu for the next op.
 func (c *client) finish(ctx *opContext, ok any, err error) {
-	defer c.turn.Unlock()
+	defer c.opMu.Unlock()
 	ctx.release()
 	switch {
 	case err != nil:
@@ -161,12 +161,12 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	mark := c.hub.news.mark()
+	mark := c.hub.recentHints.mark()
 	view, err := c.hub.shop.Watch(c.boundContext(ctx), slot, sales)
 	if err != nil {
 		return nil, err
 	}
-	c.hub.recordRoster(&view, sales)
+	c.hub.recordSlotSales(&view, sales)
 	next := c.hub.stillWatched(c.watching.with(view.Slot, sales))
 	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
 		return nil, shop.Fail(shop.RateLimited, fmt.Sprintf("at most %d slots and %d single sales may be watched; "+
@@ -188,9 +188,9 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 		return nil, busy
 	}
 	c.watching = next
-	for _, e := range c.hub.news.since(mark) {
+	for _, e := range c.hub.recentHints.since(mark) {
 		if e.sale == 0 || c.hub.watches(c, e.sale) {
-			c.offerNews(e.subject, e.frame)
+			c.offerHint(e.subject, e.frame)
 		}
 	}
 	return sent, nil

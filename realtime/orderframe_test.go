@@ -41,12 +41,12 @@ func TestOrderFrameEqualsEncodingJSON(t *testing.T) {
 		}{"order", o.Key, &o})
 		got := OrderFrame(&o)
 		if !bytes.Equal(got, want) || bytes.IndexByte(got, '\n') >= 0 {
-			t.Fatalf("got\n%s, want\n%s", got, want)
+			t.Fatalf("got the frame\n%s, want\n%s", got, want)
 		}
 		var h orderEvent
 		framed := withCursor(string(got), "1795222790123.5f3a9c1e")
 		if err := json.Unmarshal(framed, &h); err != nil || h.Cursor != "1795222790123.5f3a9c1e" || h.Ev != "order" {
-			t.Fatalf("with a cursor %s: %v", framed, err)
+			t.Fatalf("got the frame %s (error %v), want the inserted cursor", framed, err)
 		}
 	})
 }

@@ -10,23 +10,23 @@ import (
 const (
 	maxQueued      = 160       // replies and personal events; more than a full replay of maxChanges orders
 	maxQueuedBytes = 512 << 10 // total size of queue
-	maxNews        = 256       // subjects of hints
+	maxHints       = 256       // subjects of hints
 )
 
 // outbox holds the frames for one client. The mutex of the client guards it. The writer of the client empties it in
-// this order: pong, queue, ping, news, tick. When closing is set, `bye` and the close frame follow the queue, and the
+// this order: pong, queue, ping, hints, tick. When closing is set, `bye` and the close frame follow the queue, and the
 // other frames are dropped.
 //
 //	queue   replies and personal events, complete and in order; overflow closes the connection as too slow
-//	news    slot, sale, notice: the newest wins per subject, at most maxNews subjects
-//	tick    the newest wins; a tick that replaces another one is sent as the whole watch set
+//	hints   slot, sale, notice, board: the newest frame per subject, at most maxHints subjects
+//	tick    the newest tick; a tick that replaces another one is sent as the whole watch set
 type outbox struct {
 	pong        []byte
 	hasPong     bool
 	ping        bool
 	queue       [][]byte
 	queuedBytes int
-	news        []newsItem
+	hints       []queuedHint
 	tick        *tick
 	wholeTick   bool
 	closing     CloseCode // 0: open
@@ -34,7 +34,7 @@ type outbox struct {
 	closeSent   bool
 }
 
-type newsItem struct {
+type queuedHint struct {
 	subject string
 	frame   *websocket.PreparedMessage
 }
@@ -49,18 +49,18 @@ func (o *outbox) push(frame []byte) bool {
 	return true
 }
 
-// putNews queues a hint or replaces the queued one of the same subject; false: news is full.
-func (o *outbox) putNews(subject string, frame *websocket.PreparedMessage) bool {
-	for i := range o.news {
-		if o.news[i].subject == subject {
-			o.news[i].frame = frame
+// putHint queues a hint or replaces the queued hint of the same subject; false: hints is full.
+func (o *outbox) putHint(subject string, frame *websocket.PreparedMessage) bool {
+	for i := range o.hints {
+		if o.hints[i].subject == subject {
+			o.hints[i].frame = frame
 			return true
 		}
 	}
-	if len(o.news) >= maxNews {
+	if len(o.hints) >= maxHints {
 		return false
 	}
-	o.news = append(o.news, newsItem{subject, frame})
+	o.hints = append(o.hints, queuedHint{subject, frame})
 	return true
 }
 
@@ -97,13 +97,13 @@ func (o *outbox) next() (outgoing, bool) {
 		return outgoing{frame: o.shift()}, true
 	case o.closing != 0:
 		o.closeSent = true
-		o.news, o.tick = nil, nil
+		o.hints, o.tick = nil, nil
 		return outgoing{closeCode: o.closing, retry: o.retry}, true
 	case o.ping:
 		o.ping = false
 		return outgoing{control: websocket.PingMessage}, true
-	case len(o.news) > 0:
-		return outgoing{shared: takeFirst(&o.news).frame}, true
+	case len(o.hints) > 0:
+		return outgoing{shared: takeFirst(&o.hints).frame}, true
 	case o.tick != nil:
 		p := outgoing{tick: o.tick, whole: o.wholeTick}
 		o.dropTick()

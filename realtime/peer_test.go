@@ -71,7 +71,7 @@ func (p *peer) call(op string) *wsclient.Frame {
 	ok, err := p.conn.Do(wsclient.Request{Text: op})
 	var refused *shop.Error
 	if err != nil && !errors.As(err, &refused) {
-		p.t.Fatalf("%s: %v", op, err)
+		p.t.Fatalf("op %s: got error %v, want a reply", op, err)
 	}
 	return &wsclient.Frame{OK: ok, Error: refused}
 }
@@ -81,11 +81,11 @@ func (p *peer) mustCall(op string, ok any) {
 	p.t.Helper()
 	r := p.call(op)
 	if r.Error != nil {
-		p.t.Fatalf("%s: %v", op, r.Error)
+		p.t.Fatalf("op %s: got error %v", op, r.Error)
 	}
 	if ok != nil {
 		if err := json.Unmarshal(r.OK, ok); err != nil {
-			p.t.Fatalf("%s: %s: %v", op, r.OK, err)
+			p.t.Fatalf("op %s: decode reply %s: %v", op, r.OK, err)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (n *node) connectAs(t *testing.T, token string) *peer {
 	return p
 }
 
-// await returns the first frame that matches. It waits until there is one, and does not remove it.
+// await returns the first frame that matches. It waits for such a frame and does not remove it.
 func (p *peer) await(what string, matches func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
 	kit.Eventually(p.t, testTimeout, func() (bool, string) {
@@ -165,7 +165,7 @@ func lines(tick *wsclient.Frame) map[shop.ID]wsclient.TickLine {
 // isReply reports whether a frame is the reply to the op with this id.
 func isReply(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
 
-// all returns the frames received so far with an event name.
+// all returns the events of the name received so far.
 func (p *peer) all(ev string) []*wsclient.Frame {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,20 +196,20 @@ func (p *peer) awaitEvents(ev string, n int) (found []*wsclient.Frame) {
 	return found
 }
 
-// awaitClose waits for the end of the socket, which must be announced with bye and this code.
+// awaitClose waits for the end of the socket, and checks that bye and the close frame have this code.
 func (p *peer) awaitClose(want CloseCode) {
 	p.t.Helper()
 	bye := p.awaitEvents("bye", 1)[0].Event.(*wsclient.ByeEvent)
 	select {
 	case <-p.conn.Done():
 	case <-time.After(testTimeout):
-		p.t.Fatal("the socket is still open")
+		p.t.Fatal("the socket is still open, want it closed")
 	}
 	if err := p.conn.Err(); wsclient.CloseCode(err) != int(want) || bye.Code != int(want) {
-		p.t.Fatalf("ended with %v after bye %d, want %d", err, bye.Code, want)
+		p.t.Fatalf("got the end %v after bye %d, want code %d", err, bye.Code, want)
 	}
 	if want.MayReconnect() != (bye.RetryMS > 0) {
-		p.t.Errorf("code %d: unexpected retry_ms %d", want, bye.RetryMS)
+		p.t.Errorf("code %d: got retry_ms %d, want it above 0 only if the client may reconnect", want, bye.RetryMS)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestEventReachesAllDevicesOnAllNodes(t *testing.T) {
 	}
 	other.waitHandled()
 	if got := other.receivedStates(); len(got) != 0 {
-		t.Errorf("another user received %v", got)
+		t.Errorf("another user received the states %v, want none", got)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestHelloWithOldCursorIsNotReset(t *testing.T) {
 
 // F5, F6: a change may be published up to PublishDeadline after its timestamp. A cursor or a proven instant between the
 // timestamp and the publication covers the timestamp but not the change. Hello and resync therefore read rows from an
-// earlier time: the cursor or the instant less Overlap.
+// earlier time: the cursor or the instant, minus Overlap.
 func TestOverlapCoversChangesPublishedLate(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -171,7 +171,7 @@ func TestOverlapCoversChangesPublishedLate(t *testing.T) {
 	p.awaitOrder("the change in progress", func(e orderEvent) bool { return e.Order.ID == 101 })
 }
 
-// P6: a hello that missed more than 100 orders returns reset. Only changed orders count, even for a buyer with very
+// P6: a hello that missed more than 100 orders returns reset. Only changed orders count, also for a buyer with very
 // many orders.
 func TestHelloWithTooManyChangedOrdersReturnsReset(t *testing.T) {
 	t.Parallel()
@@ -216,13 +216,13 @@ func TestUnusableCursorIsReset(t *testing.T) {
 	}
 }
 
-// Events during hello follow its reply, and none is lost.
+// Events during hello follow its reply, and no event is lost.
 func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t)
 	n.feed.set(func(d *database) {
-		d.before = func() {
-			n.feed.set(func(d *database) { d.before = nil })
+		d.beforeRead = func() {
+			n.feed.set(func(d *database) { d.beforeRead = nil })
 			n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // published before the rows are read
 		}
 	})
@@ -242,10 +242,10 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if wantMissed(t, &ok, "100/1"); len(ok.Reservations) != 1 {
-		t.Fatalf("unexpected reply to hello: %+v", ok)
+		t.Fatalf("got the reply %+v to hello, want one reservation", ok)
 	}
 	n.feed.commitAndPublish(t, orderWithRev(7, 103, 1))
-	n.feed.commitAndPublish(t, orderWithRev(7, 106, 1)) // same partition: order is kept
+	n.feed.commitAndPublish(t, orderWithRev(7, 106, 1)) // in the same partition, so it arrives after order 103
 	p.awaitOrder("the last event", func(e orderEvent) bool { return e.Order.ID == 106 })
 	kit.Eventually(t, testTimeout, func() (bool, string) {
 		states := p.receivedStates()
@@ -254,22 +254,22 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !isReply(p.received[0], 77) {
-		t.Errorf("got %+v before the reply to hello", p.received[0])
+		t.Errorf("got the first frame %+v, want the reply to hello", p.received[0])
 	}
 }
 
-// Concurrent hellos share reads of rows.
+// Concurrent ops `hello` share reads of rows.
 func TestHellosShareReads(t *testing.T) {
 	t.Parallel()
 	const peers = 100
-	n, cursor := startWithCursor(t, func(o *Options) { // a busy machine needs long to send all hellos
+	n, cursor := startWithCursor(t, func(o *Options) { // a busy machine needs long to send all hello ops
 		o.HelloWithin, o.OpWithin, o.ReadWithin = testTimeout, testTimeout, testTimeout
 	})
 	begun, hold := make(chan struct{}, peers), make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
 	t.Cleanup(release) // before the node stops, because it waits for its reads
 	n.feed.set(func(d *database) {
-		d.reads, d.before = 0, func() {
+		d.reads, d.beforeRead = 0, func() {
 			begun <- struct{}{}
 			<-hold
 		}
@@ -285,9 +285,9 @@ func TestHellosShareReads(t *testing.T) {
 		<-begun
 	}
 	kit.Eventually(t, testTimeout, func() (bool, string) {
-		n.hub.hellos.mu.Lock()
-		defer n.hub.hellos.mu.Unlock()
-		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.runningHellos() == peers, "waiting for all hellos"
+		n.hub.helloQueue.mu.Lock()
+		defer n.hub.helloQueue.mu.Unlock()
+		return len(n.hub.helloQueue.waiting) >= peers-readersAtOnce*groupUsers && n.runningHellos() == peers, "waiting for all hello ops"
 	})
 	release()
 	hellos.Wait()
@@ -298,7 +298,7 @@ func TestHellosShareReads(t *testing.T) {
 		}
 	}
 	if n.feed.reads > 10 {
-		t.Errorf("%d reads for %d hellos, want at most 10", n.feed.reads, peers)
+		t.Errorf("got %d reads for %d hello ops, want at most 10", n.feed.reads, peers)
 	}
 }
 
@@ -322,14 +322,15 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 	})
 	p := n.dial(t)
 	if e := p.wantError(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
-		t.Fatalf("no retry_ms in %+v", e)
+		t.Fatalf("got the error %+v, want it with retry_ms", e)
 	}
 	n.feed.commitAndPublish(t, orderWithRev(7, 100, 1)) // no recipient
 	n.shop.set(func(s *fakeShop) { s.reservations = nil })
 	p.hello(7, "")
 }
 
-// Server processing time of a hello does not count against HelloWithin, and after Busy the full time restarts.
+// Server processing time of a hello does not count against HelloWithin, and after Busy the client has the full time
+// again.
 func TestServerTimeDoesNotCountAgainstHelloDeadline(t *testing.T) {
 	t.Parallel()
 	const within = 3 * time.Second
@@ -370,7 +371,7 @@ func TestExpiredTokenIsRejectedAndClosedAfterGrace(t *testing.T) {
 	var ok renewReply
 	renewing.mustCall(`"op":"renew","token":"user:7"`, &ok)
 	if ok.Expires <= until {
-		t.Errorf("renewed until %d, want later than %d", ok.Expires, until)
+		t.Errorf("got a session until %d after renew, want later than %d", ok.Expires, until)
 	}
 	renewing.mustCall(buyFields(`1`), nil)
 

@@ -22,7 +22,7 @@ func TestFastFramesEqualEncodingJSON(t *testing.T) {
 			State: shop.OrderState(rapid.OneOf(rapid.Just(string(shop.Reserved)), text).Draw(t, "state")),
 		}
 		if got, want := replyFrame(id, r), encode(reply{id, r}); !bytes.Equal(got, want) {
-			t.Fatalf("reply\n%s, want\n%s", got, want)
+			t.Fatalf("got the reply\n%s, want\n%s", got, want)
 		}
 		e := &shop.Error{
 			Code: shop.Code(rapid.OneOf(rapid.Just(string(shop.SoldOut)), text).Draw(t, "code")), Message: text.Draw(t,
@@ -33,7 +33,7 @@ func TestFastFramesEqualEncodingJSON(t *testing.T) {
 			e.Orders = []shop.OrderRef{{ID: 1, State: shop.Pending}}
 		}
 		if got, want := refusalFrame(id, e), encode(refusal{id, e}); !bytes.Equal(got, want) {
-			t.Fatalf("refusal\n%s, want\n%s", got, want)
+			t.Fatalf("got the refusal\n%s, want\n%s", got, want)
 		}
 	})
 }

@@ -15,7 +15,7 @@ func TestClientIsAcceptedAfterTheReturnedDelay(t *testing.T) {
 	for range 100 {
 		wait, exhausted := b.spend(now)
 		if exhausted {
-			t.Fatal("a client that waits is closed")
+			t.Fatal("a client that waits as requested was closed")
 		}
 		if wait == 0 {
 			refused = 0
@@ -35,7 +35,7 @@ func TestClientThatIgnoresDelaysIsClosed(t *testing.T) {
 	b := newBucket(20, 40, now)
 	for i := range 80 {
 		if _, exhausted := b.spend(now); exhausted != (i == 79) {
-			t.Fatalf("op %d: got exhausted %v", i+1, exhausted)
+			t.Fatalf("op %d: got exhausted = %v", i+1, exhausted)
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"stampede/app/shop"
 )
 
-// readersAtOnce is the number of concurrent reads for hellos.
+// readersAtOnce is the number of concurrent reads of rows for the op `hello`.
 const readersAtOnce = 2
 
-// replayRequest is the request of one hello for the changes of its user.
+// replayRequest is a request for the changes of a user. The op `hello` of a connection made it.
 type replayRequest struct {
-	ctx    context.Context // context of the hello
+	ctx    context.Context // context of the op
 	query  shop.ChangesQuery
 	result chan missedRows // capacity 1
 }
@@ -30,7 +30,7 @@ func (h *Hub) requestRows(ctx context.Context, query shop.ChangesQuery) (missedR
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
 	req := &replayRequest{ctx, query, make(chan missedRows, 1)}
-	h.hellos.add(req)
+	h.helloQueue.add(req)
 	select {
 	case r := <-req.result:
 		return r, r.err
@@ -39,7 +39,7 @@ func (h *Hub) requestRows(ctx context.Context, query shop.ChangesQuery) (missedR
 	}
 }
 
-// serveHellos reads the rows of several hellos in one statement. Each hello receives its rows or the error.
+// serveHellos reads the rows for several requests in one statement. Each request receives its rows or the error.
 func (h *Hub) serveHellos(ctx context.Context, reqs []*replayRequest) error {
 	reqs = slices.DeleteFunc(reqs, func(req *replayRequest) bool { return req.ctx.Err() != nil })
 	if len(reqs) == 0 {
@@ -64,12 +64,12 @@ func (h *Hub) serveHellos(ctx context.Context, reqs []*replayRequest) error {
 }
 
 // covers reports whether the rows contain all changes that a client with this cursor may have missed. It returns false
-// after too many changes, for another history of the database, and if the database's clock went back.
+// if there are too many changes, if the database has another history, or if its clock was set back.
 func (r *missedRows) covers(after Cursor) bool {
 	return !r.changes.More && r.at.History == after.History && r.at.At >= after.At
 }
 
-// querySince returns the query for changes since the cursor less Overlap.
+// querySince returns the query for changes since the cursor minus Overlap.
 func (h *Hub) querySince(user shop.ID, after Cursor) shop.ChangesQuery {
 	return shop.ChangesQuery{User: user, Since: after.At.Add(-h.options.Overlap)}
 }
@@ -97,10 +97,10 @@ func (h *Hub) replayBatch(ctx context.Context, batch []*client) error {
 		return err
 	}
 	h.metrics.replays.Add(float64(len(queries)))
-	slog.InfoContext(ctx, "sending rows that were unreadable before", "connections", len(pending))
+	slog.InfoContext(ctx, "sending rows that could not be read earlier", "connections", len(pending))
 	for i, c := range pending {
 		c.replay(missedRows{changes: changes[i], at: at}, after[i])
-		h.startWriters()
+		h.waitForWriters()
 	}
 	return nil
 }
@@ -135,17 +135,17 @@ func (c *client) replay(r missedRows, after Cursor) {
 type queue[T any] struct {
 	mu      sync.Mutex
 	waiting []T
-	more    chan struct{} // one signal per reader
+	wakeups chan struct{} // one signal per reader
 }
 
-func newQueue[T any](readers int) *queue[T] { return &queue[T]{more: make(chan struct{}, readers)} }
+func newQueue[T any](readers int) *queue[T] { return &queue[T]{wakeups: make(chan struct{}, readers)} }
 
 func (q *queue[T]) add(batch ...T) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, batch...)
 	q.mu.Unlock()
 	select {
-	case q.more <- struct{}{}:
+	case q.wakeups <- struct{}{}:
 	default: // all readers have a signal
 	}
 }
@@ -168,7 +168,7 @@ func (q *queue[T]) serve(ctx context.Context, read func(ctx context.Context, bat
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-q.more:
+		case <-q.wakeups:
 		}
 		for batch := q.next(); len(batch) > 0; batch = q.next() {
 			if err := read(ctx, batch); err != nil {

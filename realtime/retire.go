@@ -21,10 +21,10 @@ type subject struct {
 // that is not in the snapshot.
 func (h *Hub) recordClosingTimesLocked(view *catalog.WatchView, singles []shop.ID) {
 	if slot := (subject{view.Slot, true}); slot.id != 0 {
-		h.closes[slot] = closesAt(view, slot)
+		h.closingTimes[slot] = closesAt(view, slot)
 	}
 	for _, id := range singles {
-		h.closes[subject{id, false}] = closesAt(view, subject{id, false})
+		h.closingTimes[subject{id, false}] = closesAt(view, subject{id, false})
 	}
 }
 
@@ -52,9 +52,9 @@ func (h *Hub) stillWatched(w watching) watching {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
 	retain := func(ids []shop.ID, slot bool, limit int) []shop.ID {
-		closes := func(id shop.ID) shop.Millis { return h.closes[subject{id, slot}] }
+		closes := func(id shop.ID) shop.Millis { return h.closingTimes[subject{id, slot}] }
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id shop.ID) bool {
-			_, known := h.closes[subject{id, slot}]
+			_, known := h.closingTimes[subject{id, slot}]
 			return !known
 		})
 		for len(ids) > limit {
@@ -84,14 +84,14 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 		closes, err := h.readClosingTime(ctx, s)
 		if err != nil {
 			failed = fmt.Errorf("read the closing time of %s: %w", s.id, err)
-			break // the next run reads the others
+			break // the next run reads the remaining ones
 		}
 		if closes <= latest {
 			retired = append(retired, s)
 			continue
 		}
 		h.setsMu.Lock()
-		h.closes[s] = closes
+		h.closingTimes[s] = closes
 		h.setsMu.Unlock()
 	}
 	if len(retired) > 0 {
@@ -104,7 +104,7 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 func (h *Hub) closedBy(latest shop.Millis) (closed []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
-	for s, at := range h.closes {
+	for s, at := range h.closingTimes {
 		if at != 0 && at <= latest {
 			closed = append(closed, s)
 		}
@@ -134,9 +134,9 @@ func (h *Hub) removeRetired(retired []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
 	for _, s := range retired {
-		delete(h.closes, s)
+		delete(h.closingTimes, s)
 		if s.slot {
-			delete(h.roster, s.id)
+			delete(h.salesBySlot, s.id)
 		}
 	}
 	isRetired := func(slot bool) func(id shop.ID) bool {

@@ -64,12 +64,12 @@ func TestFollowingTheCurrentSlotReachesNoLimit(t *testing.T) {
 	for slot := shop.ID(1); slot <= 60; slot++ {
 		p.mustCall(`"op":"watch"`, nil)
 		sale := 10*slot + 1
-		n.settle(counters(sale, int64(slot)))
+		n.sendThreeTicks(counters(sale, int64(slot)))
 		p.awaitTick(fmt.Sprintf("tick of slot %s", slot), func(lines map[shop.ID]wsclient.TickLine) bool {
 			return lines[sale].Stock == int64(slot)
 		})
 		if watched := n.hub.Watched(); len(watched) > 2*maxWatchedSlots || watched[len(watched)-1] != sale+1 {
-			t.Fatalf("slot %s: unexpected watched sales %v", slot, watched)
+			t.Fatalf("slot %s: got the watched sales %v, want at most four slots with this slot", slot, watched)
 		}
 		advance(slotLength)
 	}
@@ -89,12 +89,12 @@ func TestClosedSlotsAndSalesAreRetired(t *testing.T) {
 	n.awaitWatched(11, 12, 21, 41)
 	advance(slotLength + 9*time.Minute)
 	p.waitHandled()
-	n.awaitWatched(11, 12, 21, 41) // its reservations may still be paid or expire
+	n.awaitWatched(11, 12, 21, 41) // slot 1: its reservations may still be paid or expire
 	advance(time.Minute)
 	n.awaitWatched(21, 41)
 	advance(slotLength)
 	n.awaitWatched(41)
-	n.settle(counters(11, 1), counters(21, 2), counters(41, 3))
+	n.sendThreeTicks(counters(11, 1), counters(21, 2), counters(41, 3))
 	p.awaitTick("tick",
 		func(lines map[shop.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
 
@@ -149,6 +149,6 @@ func TestClosedSalesMakeRoomForOthers(t *testing.T) {
 	p.mustCall(`"op":"watch","sales":["993"]`, nil)
 	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) ||
 		!slices.Contains(watched, 993) {
-		t.Fatalf("unexpected watched sales %v", watched)
+		t.Fatalf("got the watched sales %v, want sale 993 instead of sale 13", watched)
 	}
 }

@@ -82,7 +82,7 @@ func (h *Hub) sendGroup(ctx context.Context, users []shop.ID, since shop.Millis,
 	}
 	for i := range changes {
 		h.sendChanges(queries[i].User, &changes[i])
-		h.startWriters()
+		h.waitForWriters()
 	}
 	return nil
 }

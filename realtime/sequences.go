@@ -27,21 +27,21 @@ type sequences struct {
 
 // sequence is the state of one partition.
 type sequence struct {
-	epoch     int64
-	received  int64         // number of the last received message, or the latest number at the last restart
-	atRead    int64         // value of received when the latest numbers were last read
-	lateUntil time.Duration // until this time, messages up to received may still arrive; their rows were read
+	epoch          int64
+	received       int64         // number of the last received message, or the latest number at the last restart
+	receivedAtRead int64         // value of received at the last call of beforeRead
+	lateUntil      time.Duration // until this time, messages up to received may still arrive; their rows were read
 
 	// The start of a new subscription is unknown until the latest numbers are read.
 	startUnknown bool
-	anyReceived  bool  // a message was received
+	anyReceived  bool  // whether a message was received since the subscription
 	from         int64 // number before the first message
 }
 
 // probe is an instant of the database's clock, with the latest message numbers. The numbers were read after the clock.
 type probe struct {
 	at     Cursor
-	atRead time.Duration // time at which the clock was read, since Hub.began
+	readAt time.Duration // time at which the clock was read, since Hub.began
 	ends   []shop.SequenceEnd
 	until  time.Duration // deadline for the messages up to ends, since Hub.began
 }
@@ -71,13 +71,13 @@ func (c *sequences) subscribed() {
 // number up to the latest number, or a greater one.
 func (c *sequences) beforeRead() {
 	for i := range c.parts {
-		c.parts[i].atRead = c.parts[i].received
+		c.parts[i].receivedAtRead = c.parts[i].received
 	}
 }
 
 // restart continues from the latest numbers. They were read after beforeRead, and the caller reads rows next. A gap
-// that was detected since beforeRead stays recorded, because its messages may be newer than these numbers. The rows are
-// then read again.
+// that was detected since beforeRead stays recorded, because its messages may be newer than these numbers. In this
+// case the rows are read again.
 func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
 	for i := range c.parts {
 		if ends[i].Unreachable {
@@ -91,7 +91,7 @@ func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
 
 // restart reports whether no message after the latest number can be lost.
 func (p *sequence) restart(end shop.SequenceEnd, lateUntil time.Duration) bool {
-	first, receivedSince := p.atRead, p.received != p.atRead
+	first, receivedSince := p.receivedAtRead, p.received != p.receivedAtRead
 	if p.startUnknown {
 		first, receivedSince = p.from, p.anyReceived
 	}
@@ -125,7 +125,7 @@ func (c *sequences) received(now time.Duration, partition int, before, number in
 
 // recordProbe records an instant of the database's clock and the latest numbers. The numbers were read after the clock
 // and after beforeRead.
-func (c *sequences) recordProbe(now time.Duration, at Cursor, atRead time.Duration, ends []shop.SequenceEnd) {
+func (c *sequences) recordProbe(now time.Duration, at Cursor, readAt time.Duration, ends []shop.SequenceEnd) {
 	if c.gapReason != "" {
 		return
 	}
@@ -140,7 +140,7 @@ func (c *sequences) recordProbe(now time.Duration, at Cursor, atRead time.Durati
 		case ends[i].Epoch != p.epoch:
 			c.recordGap("another epoch of Redis")
 			return
-		case ends[i].Last < max(p.atRead, c.lastEnd(i)):
+		case ends[i].Last < max(p.receivedAtRead, c.lastEnd(i)):
 			c.recordGap("message numbers went back")
 			return
 		}
@@ -148,7 +148,7 @@ func (c *sequences) recordProbe(now time.Duration, at Cursor, atRead time.Durati
 	if unreachable {
 		return
 	}
-	c.probes = append(c.probes, probe{at, atRead, ends, now + c.within})
+	c.probes = append(c.probes, probe{at, readAt, ends, now + c.within})
 }
 
 // lastEnd returns the latest number of the partition in the newest unproven probe; 0: no such probe.
@@ -159,7 +159,7 @@ func (c *sequences) lastEnd(partition int) int64 {
 	return c.probes[len(c.probes)-1].ends[partition].Last
 }
 
-// proven returns the newest probe whose numbers were all reached. It returns false if no probe was proven since the
+// proven returns the newest probe whose messages were all received. It returns false if no probe was proven since the
 // last call. Call it after each message and each probe. An overdue probe is a gap, even if its messages have arrived
 // since.
 func (c *sequences) proven(now time.Duration) (newest probe, ok bool) {
@@ -176,7 +176,7 @@ func (c *sequences) proven(now time.Duration) (newest probe, ok bool) {
 	return probe{}, false
 }
 
-// notReached is the reason of a gap that a half-dead subscription may have caused.
+// notReached is the reason of a gap that a subscription without deliveries may have caused.
 const notReached = "a message did not arrive in time"
 
 func (c *sequences) reached(ends []shop.SequenceEnd) bool {

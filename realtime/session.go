@@ -30,8 +30,8 @@ func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	return result, err
 }
 
-// extendHello extends the hello deadline after a failed hello. Server processing time does not count. After Busy the
-// full time restarts.
+// extendHello extends the hello deadline after a failed hello. Server processing time does not count. After Busy, the
+// client has the full time again.
 func (c *client) extendHello(took time.Duration, refusal error) {
 	c.helloDeadline = c.helloDeadline.Add(took)
 	if shop.AsError(refusal).Code == shop.Busy {
@@ -39,7 +39,7 @@ func (c *client) extendHello(took time.Duration, refusal error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.out.closing == 0 { // closing has its own deadline
+	if c.out.closing == 0 { // a closing connection has another deadline
 		_ = c.conn.SetReadDeadline(c.helloDeadline)
 	}
 }
@@ -123,7 +123,8 @@ func (h *Hub) currentCursor(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
-	at, err, _ := h.clockReads.Do("", func() (any, error) { return h.clock(ctx) }) // many clients may reconnect at once
+	// Many clients may reconnect at the same time.
+	at, err, _ := h.clockReads.Do("", func() (any, error) { return h.clock(ctx) })
 	if err != nil {
 		return noCursor
 	}
@@ -162,7 +163,7 @@ func (c *client) subscribeLocked(state helloState) {
 	held := c.state.held
 	if state.rowsPending {
 		c.state = &personalState{from: state.at, rowsPending: true}
-		c.hub.pendingReplays.add(c)
+		c.hub.replayQueue.add(c)
 	} else {
 		c.settleLocked(state.at)
 	}

@@ -37,7 +37,7 @@ func (n *node) rawHandshake(t *testing.T, firstFrames []byte) (net.Conn, *bufio.
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("the handshake returned %s", resp.Status)
+		t.Fatalf("got status %s of the handshake, want 101", resp.Status)
 	}
 	return conn, r
 }
@@ -61,10 +61,10 @@ func TestFramesInHandshakePacketAreHandled(t *testing.T) {
 	firstFrames := append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"time","t0":5}`)...)
 	_, r := n.rawHandshake(t, firstFrames)
 	if got := readText(t, r); !strings.HasPrefix(got, `{"id":1,"ok":{"now":`) {
-		t.Errorf("hello returned %s", got)
+		t.Errorf("got the reply %s to hello", got)
 	}
 	if got := readText(t, r); !strings.HasPrefix(got, `{"id":2,"ok":{"t0":5,`) {
-		t.Errorf("time returned %s", got)
+		t.Errorf("got the reply %s to time", got)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	n.connectStalledClient(t)
 	stuck := n.hub.allClients()[0]
 	p := n.watcher(t, `"op":"watch"`)
-	n.settle(counters(11, 1))
+	n.sendThreeTicks(counters(11, 1))
 	for round := range int64(16) {
 		n.fillBuffers()
 		n.hub.Tick(shop.Millis(round), []shop.Counters{counters(11, round)})
@@ -98,7 +98,7 @@ func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	n.connectStalledClient(t)
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		n.fillBuffers()
-		return n.closed(CloseSlow) == 1, "the client that never reads is still there"
+		return n.closed(CloseSlow) == 1, "the client that never reads is still connected"
 	})
 	n.awaitClients(0)
 }
@@ -120,7 +120,7 @@ func (n *node) fillBuffers() {
 	for subject := range 8 {
 		frame := newPreparedMessage(encode(noticeEvent{"notice", "info", big, 0, nil}))
 		for _, c := range n.hub.allClients() {
-			c.offerNews(fmt.Sprint(subject), frame)
+			c.offerHint(fmt.Sprint(subject), frame)
 		}
 	}
 }
@@ -155,27 +155,27 @@ func TestQueueOverflowClosesAsSlow(t *testing.T) {
 	p.awaitClose(CloseSlow)
 }
 
-func TestQueuedHintsAreLimitedAndNewestWins(t *testing.T) {
+func TestQueuedHintsAreLimitedAndReplaced(t *testing.T) {
 	t.Parallel()
 	var o outbox
-	for i := range maxNews {
-		if !o.putNews(fmt.Sprint(i), nil) {
+	for i := range maxHints {
+		if !o.putHint(fmt.Sprint(i), nil) {
 			t.Fatalf("the queue is full after %d frames", i)
 		}
 	}
-	if !o.putNews("0", newPreparedMessage([]byte(`{}`))) {
-		t.Error("a newer event of the same subject was rejected")
+	if !o.putHint("0", newPreparedMessage([]byte(`{}`))) {
+		t.Error("a newer hint of the same subject was rejected")
 	}
-	if o.putNews("one too many", nil) {
-		t.Error("an event above the limit was accepted")
+	if o.putHint("one too many", nil) {
+		t.Error("a hint above the limit was accepted")
 	}
 	if p, _ := o.next(); p.shared == nil {
-		t.Error("the older event was kept")
+		t.Error("the older hint was kept")
 	}
 }
 
-// waiting returns the number of queued frames of the user's connections.
-func (n *node) waiting(user shop.ID) (frames int) {
+// queuedFrames returns the number of queued frames of the user's connections.
+func (n *node) queuedFrames(user shop.ID) (frames int) {
 	for _, c := range n.hub.devices(user) {
 		c.mu.Lock()
 		frames += len(c.out.queue)
@@ -204,7 +204,7 @@ func TestConnectionReceivesOnlyItsOwnEvents(t *testing.T) {
 			default:
 			}
 			for user := shop.ID(1); user <= 4; user++ {
-				if n.waiting(user) > maxQueued/4 {
+				if n.queuedFrames(user) > maxQueued/4 {
 					continue
 				}
 				frame := OrderFrame(&shop.Order{ID: order*10 + user, Sale: 1, Key: "key"})
@@ -230,7 +230,7 @@ func TestConnectionReceivesOnlyItsOwnEvents(t *testing.T) {
 			p.conn.Close()
 			for _, e := range p.orders() {
 				if user := shop.ID(i + 1); e.Order.ID%10 != user {
-					t.Errorf("user %s received order %s", user, e.Order.ID)
+					t.Errorf("user %s received order %s of another user", user, e.Order.ID)
 				}
 			}
 		}

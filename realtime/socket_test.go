@@ -19,7 +19,7 @@ func TestEveryOpRepliesWithItsID(t *testing.T) {
 	p := startNode(t).dial(t)
 	ok := p.hello(7, "")
 	if ok.User == nil || ok.User.ID != 7 || ok.Session == "" || ok.Cursor == "" || ok.Reset {
-		t.Fatalf("unexpected reply to hello: %+v", ok)
+		t.Fatalf("got the reply %+v to hello, want user 7, a session and a cursor", ok)
 	}
 	for _, op := range []string{
 		`"op":"time","t0":12.5`,
@@ -49,11 +49,11 @@ func TestPassIsIssuedForTokenUserAndSocketAddress(t *testing.T) {
 	p.mustCall(`"op":"pass","sale":"11","user":"8"`, &given)
 	p.mustCall(`"op":"solve","sale":"11","task":"t-1","answer":"right"`, &solved)
 	if given.Pass != "7-11-127.0.0.1" || solved.Pass != "t-1" {
-		t.Errorf("RequestPass returned %+v, SolvePass returned %+v", given, solved)
+		t.Errorf("got the passes %+v and %+v, want 7-11-127.0.0.1 and t-1", given, solved)
 	}
 }
 
-// Every invalid frame has an error reply with its id, and the socket stays open.
+// Every invalid frame gets an error reply with the id of the frame, and the socket stays open.
 func TestInvalidInputGetsErrorAndKeepsSocketOpen(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.OpsBurst = 1000 })
@@ -156,7 +156,7 @@ func TestAnonymousClientMayOnlyWatch(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	if ok := p.hello(0, ""); ok.User != nil || ok.Cursor != "" {
-		t.Fatalf("unexpected reply to hello without a token: %+v", ok)
+		t.Fatalf("got the reply %+v to hello without a token, want no user and no cursor", ok)
 	}
 	p.mustCall(`"op":"watch"`, nil)
 	p.mustCall(`"op":"unwatch"`, nil)
@@ -170,7 +170,7 @@ func TestAnonymousClientMayOnlyWatch(t *testing.T) {
 	}
 }
 
-// Repeated hellos with an invalid token do not extend the deadline.
+// Repeated ops `hello` with an invalid token do not extend the deadline.
 func TestRejectedHelloDoesNotExtendDeadline(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.HelloWithin = 300 * time.Millisecond })
@@ -204,7 +204,7 @@ func TestTooManyOpsAreRejectedThenClosed(t *testing.T) {
 		p.waitHandled()
 	}
 	if e := p.wantError(`"op":"time","t0":1`, shop.RateLimited); e.RetryMS < 1 {
-		t.Fatalf("no retry_ms in %+v", e)
+		t.Fatalf("got the error %+v, want it with retry_ms", e)
 	}
 	for range 5 {
 		p.send(`{"id":100,"op":"time","t0":1}`)
@@ -217,7 +217,7 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	n := startNode(t, func(o *Options) {
 		o.PingEvery, o.CheckEvery, o.IdleAfter = 20*time.Millisecond, 5*time.Millisecond, 200*time.Millisecond
 	})
-	_, dead := n.rawHandshake(t, masked(`{"id":1,"op":"hello"}`)) // raw connection: sends no pong
+	_, dead := n.rawHandshake(t, masked(`{"id":1,"op":"hello"}`)) // a raw connection sends no pong
 	last := ""
 	for !strings.HasPrefix(last, `{"ev":"bye"`) {
 		last = readText(t, dead)
@@ -228,7 +228,7 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	}
 	bye, code := f.Event.(*wsclient.ByeEvent), binary.BigEndian.Uint16([]byte(readText(t, dead)))
 	if bye.Code != int(CloseIdle) || bye.RetryMS <= 0 || code != uint16(CloseIdle) {
-		t.Errorf("unexpected close code %d after %s", code, last)
+		t.Errorf("got close code %d after %s, want CloseIdle with a delay", code, last)
 	}
 }
 
@@ -253,7 +253,7 @@ func startBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
 	return n, p, started
 }
 
-// A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after the buy.
+// A waiting buy holds no goroutine, but it holds opMu of its connection: the next op is handled after the buy.
 func TestNextOpWaitsForARunningBuy(t *testing.T) {
 	t.Parallel()
 	n, p, started := startBuy(t)
@@ -271,7 +271,7 @@ func TestNextOpWaitsForARunningBuy(t *testing.T) {
 	}
 	p.mu.Unlock()
 	if !slices.Equal(order, []int64{101, 102}) {
-		t.Fatalf("unexpected order of the replies: %v", order)
+		t.Fatalf("got replies to the ops %v, want 101 and then 102", order)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestShopPanicReturnsInternalError(t *testing.T) {
 	})
 	p := n.connect(t, 7)
 	if e := p.wantError(buyFields(`1`), shop.Internal); strings.Contains(e.Message, "secret") {
-		t.Fatalf("got %+v", e)
+		t.Fatalf("got the error %+v, want it without the text of the panic", e)
 	}
 	p.waitHandled()
 }

@@ -26,8 +26,8 @@ func (n *node) watcher(t *testing.T, watch string) *peer {
 	return p
 }
 
-// settle sends three ticks, so that newcomers have received the whole set and later ticks carry only changes.
-func (n *node) settle(watched ...shop.Counters) {
+// sendThreeTicks sends three ticks, so that newcomers have received the whole set and later ticks carry only changes.
+func (n *node) sendThreeTicks(watched ...shop.Counters) {
 	for range 3 {
 		n.hub.Tick(1, watched)
 	}
@@ -42,7 +42,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	for i := range peers {
 		peers[i] = n.watcher(t, fmt.Sprintf(`"op":"watch","slot":"%d"`, 1+i%2))
 	}
-	n.settle(counters(11, 50), counters(21, 60))
+	n.sendThreeTicks(counters(11, 50), counters(21, 60))
 	for _, p := range peers {
 		p.awaitEvents("tick", 1)
 	}
@@ -85,7 +85,7 @@ func TestNoTickIsSentWithoutChanges(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch"`)
-	n.settle(counters(11, 5))
+	n.sendThreeTicks(counters(11, 5))
 	p.awaitEvents("tick", 1)
 	p.waitHandled()
 	before, encoded := len(p.all("tick")), testutil.ToFloat64(n.hub.metrics.encodedTicks)
@@ -94,7 +94,7 @@ func TestNoTickIsSentWithoutChanges(t *testing.T) {
 	}
 	p.waitHandled()
 	if after := len(p.all("tick")); after != before || testutil.ToFloat64(n.hub.metrics.encodedTicks) != encoded {
-		t.Errorf("%d ticks without changes, want none", after-before)
+		t.Errorf("got %d ticks without changes, want none", after-before)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestTickContainsOnlyChangedWatchedSales(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch"`)
-	n.settle(counters(11, 5), counters(12, 6), counters(77, 1))
+	n.sendThreeTicks(counters(11, 5), counters(12, 6), counters(77, 1))
 	p.awaitEvents("tick", 1)
 	p.waitHandled()
 	before := len(p.all("tick"))
@@ -117,11 +117,11 @@ func TestNewWatcherGetsTheWholeSetOnce(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.watcher(t, `"op":"watch"`)
-	n.settle(counters(11, 5), counters(12, 6))
+	n.sendThreeTicks(counters(11, 5), counters(12, 6))
 	late := n.watcher(t, `"op":"watch"`)
-	n.settle(counters(11, 5), counters(12, 6))
+	n.sendThreeTicks(counters(11, 5), counters(12, 6))
 	if got := lines(late.awaitEvents("tick", 1)[0]); len(got) != 2 {
-		t.Errorf("the new watcher got %v, want both sales", got)
+		t.Errorf("the new watcher got the lines %v, want both sales", got)
 	}
 	late.waitHandled()
 	if n := len(late.all("tick")); n != 1 {
@@ -129,7 +129,7 @@ func TestNewWatcherGetsTheWholeSetOnce(t *testing.T) {
 	}
 }
 
-// The newest tick wins; a client that skipped one receives the whole watch set.
+// A newer tick replaces a queued one, and the client then receives the whole watch set.
 func TestClientThatSkippedATickGetsTheWholeSet(t *testing.T) {
 	t.Parallel()
 	c := &client{hub: NewHub(Options{Shop: (&fakeShop{}).calls()}), writing: true} // a writer is running
@@ -162,7 +162,7 @@ func TestUnwatchRemovesSalesFromTheWatchedList(t *testing.T) {
 	wantSame(t, "watched", map[shop.ID]int64{6: 1}, n.hub.WatchedBy())
 	p.mustCall(`"op":"unwatch"`, nil)
 	if got := n.hub.Watched(); len(got) != 0 {
-		t.Errorf("still watched: %v", got)
+		t.Errorf("got the watched sales %v, want none", got)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestWatchersOfTheSameSalesShareASet(t *testing.T) {
 	p := n.connect(t, 0)
 	// The number of sets is limited; above the limit, watch returns Busy.
 	if e := p.wantError(`"op":"watch","sales":["7"]`, shop.Busy); e.RetryMS == 0 {
-		t.Fatalf("no retry_ms in %+v", e)
+		t.Fatalf("got the error %+v, want it with retry_ms", e)
 	}
 	p.mustCall(`"op":"watch","sales":["5","6"]`, nil)
 	wantSame(t, "watched", map[shop.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
@@ -218,10 +218,10 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	}
 	for slot := range shop.ID(100) {
 		if busy := h.join(at("127.0.0.66", 0), watching{slots: []shop.ID{slot + 1}}, nil); busy != nil {
-			t.Fatalf("a whole slot is rejected: %v", busy)
+			t.Fatalf("got the error %v for a whole slot, want it admitted", busy)
 		}
 	}
-	// A place passes to a remaining member and is released with the last one.
+	// A place passes to a remaining member and is released when the last member leaves.
 	successor := at("127.0.0.3", 8)
 	if busy := h.join(successor, watching{sales: []shop.ID{1000, 1001}}, nil); busy != nil {
 		t.Fatal(busy)

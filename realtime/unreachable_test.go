@@ -8,14 +8,16 @@ import (
 	"stampede/app/test/kit"
 )
 
-func (f *feed) setUnreachable(away bool) { f.set(func(d *database) { d.unreachable = away }) }
+func (f *feed) setUnreachable(unreachable bool) {
+	f.set(func(d *database) { d.unreachable = unreachable })
+}
 
 // When the database is unreachable, hello succeeds. Events continue with the old cursor. When the database returns, the
 // missed changes follow as events, and then the cursor advances.
 func TestHelloSucceedsWhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t)
-	n.feed.commit(orderWithRev(7, 100, 2)) // while the user has no connection
+	n.feed.commit(orderWithRev(7, 100, 2)) // the user has no connection yet
 	n.feed.setUnreachable(true)
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
@@ -34,7 +36,7 @@ func TestHelloSucceedsWhileDatabaseIsUnreachable(t *testing.T) {
 	n.feed.commitAndPublish(t, orderWithRev(7, 101, 2))
 	e := p.awaitOrder("the next event", func(e orderEvent) bool { return e.Order.ID == 101 && e.Order.Rev == 2 })
 	if e.Cursor == cursor {
-		t.Error("the cursor does not advance")
+		t.Error("got the old cursor again, want a later one")
 	}
 }
 
@@ -76,7 +78,7 @@ func TestNodeStartsWhileDatabaseIsUnreachable(t *testing.T) {
 	p := n.dial(t)
 	ok := p.hello(7, "")
 	if ok.Cursor != noCursor.String() || ok.Reset {
-		t.Fatalf("unexpected reply to hello: %+v", ok)
+		t.Fatalf("hello returned %+v, want noCursor and no reset", ok)
 	}
 	n.feed.commitAndPublish(t, orderWithRev(7, 100, 1))
 	p.awaitStates("100/1")
@@ -132,7 +134,7 @@ func TestDatabaseFailoverResetsClients(t *testing.T) {
 	n.feed.commitAndPublish(t, orderWithRev(7, 100, 3))
 	e := again.awaitOrder("a repeated rev", func(e orderEvent) bool { return e.Order.Rev == 3 })
 	if ok := n.dial(t).hello(7, e.Cursor); ok.Reset {
-		t.Errorf("unexpected reply to hello: %+v", ok)
+		t.Errorf("hello returned %+v, want no reset", ok)
 	}
 	anonymous.waitHandled() // a client without orders stays
 	again.waitHandled()
@@ -157,20 +159,20 @@ func TestResyncClosesUserWithTooManyChanges(t *testing.T) {
 	other.awaitOrder("the lost change", func(e orderEvent) bool { return e.Order.ID == 100 })
 }
 
-// Unreadable rows of a user delay a hello by at most ReadWithin, and they delay no events.
+// If the rows of a user cannot be read, hello waits at most ReadWithin, and events do not wait.
 func TestHelloWaitsForRowsAtMostReadWithin(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t, func(o *Options) { o.ReadWithin = 50 * time.Millisecond })
 	n.feed.commit(orderWithRev(7, 100, 1))
 	hold := make(chan struct{})
-	n.feed.set(func(d *database) { d.before = func() { <-hold } })
+	n.feed.set(func(d *database) { d.beforeRead = func() { <-hold } })
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
-		t.Errorf("unexpected reply to hello: %+v", ok)
+		t.Errorf("hello returned %+v, want no missed orders and cursor %s", ok, cursor)
 	}
 	n.feed.commitAndPublish(t, orderWithRev(7, 101, 1))
 	p.awaitStates("101/1")
-	n.feed.set(func(d *database) { d.before = nil })
+	n.feed.set(func(d *database) { d.beforeRead = nil })
 	close(hold)
 	p.awaitOrder("the missed order", func(e orderEvent) bool { return e.Order.ID == 100 })
 	wantSame(t, "received states", []string{"101/1", "100/1"}, p.withoutRepeats())

@@ -47,11 +47,11 @@ type watchSet struct {
 	singles []shop.ID // single sales; guarded by the hub's setsMu, as are writes to slots
 	holder  *client   // member that holds the place of the set; nil: no place needed; guarded by the hub's setsMu
 
-	mu      sync.Mutex
-	slots   []shop.ID // new sales of these slots join the set; replaced, never modified
-	sales   []shop.ID // sorted; replaced, never modified
-	members []*client
-	fresh   []newcomer
+	mu        sync.Mutex
+	slots     []shop.ID // new sales of these slots join the set; replaced, never modified
+	sales     []shop.ID // sorted; replaced, never modified
+	members   []*client
+	newcomers []newcomer
 }
 
 // newcomer is a member that needs the whole set once, because its snapshot may be older than the line table.
@@ -82,7 +82,7 @@ func (s *watchSet) add(c *client, tickNo int64) {
 	defer s.mu.Unlock()
 	c.set, c.index = s, len(s.members)
 	s.members = append(s.members, c)
-	s.fresh = append(s.fresh, newcomer{c, tickNo})
+	s.newcomers = append(s.newcomers, newcomer{c, tickNo})
 }
 
 // remove removes the client and returns the number of remaining members.
@@ -94,7 +94,7 @@ func (s *watchSet) remove(c *client) int {
 	s.members[c.index].index = c.index
 	s.members[last] = nil
 	s.members = s.members[:last]
-	s.fresh = slices.DeleteFunc(s.fresh, func(n newcomer) bool { return n.client == c })
+	s.newcomers = slices.DeleteFunc(s.newcomers, func(n newcomer) bool { return n.client == c })
 	c.set = nil
 	c.dropTick()
 	return last
@@ -122,7 +122,7 @@ func (s *watchSet) narrow(slots, singles, sales []shop.ID) {
 	s.slots, s.singles, s.sales = slots, singles, sales
 }
 
-// queueTick queues the newest tick for all members if a line changed, otherwise only for due newcomers.
+// queueTick queues the newest tick for all members if a line has changed, otherwise only for newcomers that are due.
 func (s *watchSet) queueTick(b *lineTable, now shop.Millis, m *metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,13 +148,13 @@ func (s *watchSet) queueTick(b *lineTable, now shop.Millis, m *metrics) {
 // dueNewcomers removes and returns the newcomers that receive the whole set with this tick, and marks them.
 func (s *watchSet) dueNewcomers(tickNumber int64) []newcomer {
 	n := 0
-	for n < len(s.fresh) && s.fresh[n].since+2 <= tickNumber {
-		s.fresh[n].client.wholeAt = tickNumber
+	for n < len(s.newcomers) && s.newcomers[n].since+2 <= tickNumber {
+		s.newcomers[n].client.wholeAt = tickNumber
 		n++
 	}
-	due := s.fresh[:n:n]
-	if s.fresh = s.fresh[n:]; len(s.fresh) == 0 {
-		s.fresh = nil
+	due := s.newcomers[:n:n]
+	if s.newcomers = s.newcomers[n:]; len(s.newcomers) == 0 {
+		s.newcomers = nil
 	}
 	return due
 }
@@ -174,7 +174,7 @@ func (s *watchSet) eachLocked(fn func(c *client)) {
 		fn(c)
 		if c.hub.tooManyStarting() {
 			s.mu.Unlock()
-			c.hub.startWriters()
+			c.hub.waitForWriters()
 			s.mu.Lock()
 		}
 	}

@@ -18,28 +18,30 @@ import (
 )
 
 const (
-	boardLife   = time.Minute                                 // of the figures, after the last update
-	historyLife = board.Points*board.PointEvery + time.Minute // of the history, after its last point
-	turnLife    = 4 * board.PointEvery
+	boardLife      = time.Minute                                 // of the figures, after the last update
+	historyLife    = board.Points*board.PointEvery + time.Minute // of the history, after its last point
+	pointClaimLife = 4 * board.PointEvery
 )
 
-// PublishFigures replaces the figures of this node. With a turn it also reports whether this node is the first to claim
-// it: that node adds the point to the history.
-func (l *Inventory) PublishFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
+// PublishFigures replaces the figures of this node. If pointAt is not 0, it also reports whether this node is
+// the first to claim the point of that instant. That node adds the point to the history.
+func (l *Inventory) PublishFigures(
+	ctx context.Context, f board.NodeFigures, pointAt shop.Millis,
+) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return false, fmt.Errorf("write the figures of node %d: %w", f.ID, err)
 	}
-	var taken *redis.BoolCmd
+	var claim *redis.BoolCmd
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.HSet(ctx, boardKey, strconv.Itoa(f.ID), text)
 		p.PExpire(ctx, boardKey, boardLife)
-		if turn != 0 {
-			taken = p.SetNX(ctx, boardTurns+strconv.FormatInt(int64(turn), 10), f.ID, turnLife)
+		if pointAt != 0 {
+			claim = p.SetNX(ctx, boardPointClaims+strconv.FormatInt(int64(pointAt), 10), f.ID, pointClaimLife)
 		}
 		return nil
 	})
-	return taken != nil && taken.Val(), wrapped(transient(err), "publish the figures of node %d", f.ID)
+	return claim != nil && claim.Val(), wrapped(transient(err), "publish the figures of node %d", f.ID)
 }
 
 // Figures returns the figures of all nodes, including nodes that have stopped.
@@ -52,7 +54,7 @@ func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 }
 
 // AddPoint adds a point to the history, and deletes points that are too old and figures of nodes that have stopped.
-func (l *Inventory) AddPoint(ctx context.Context, p board.Point, gone []int) error {
+func (l *Inventory) AddPoint(ctx context.Context, p board.Point, stopped []int) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("write a point of the board's history: %w", err)
@@ -61,7 +63,7 @@ func (l *Inventory) AddPoint(ctx context.Context, p board.Point, gone []int) err
 		pipe.RPush(ctx, boardHistory, text)
 		pipe.LTrim(ctx, boardHistory, -board.Points, -1)
 		pipe.PExpire(ctx, boardHistory, historyLife)
-		for _, node := range gone {
+		for _, node := range stopped {
 			pipe.HDel(ctx, boardKey, strconv.Itoa(node))
 		}
 		return nil
@@ -78,7 +80,7 @@ func (l *Inventory) Points(ctx context.Context, last int) ([]board.Point, error)
 	return decodeFigures[board.Point](ctx, slices.Values(texts)), nil
 }
 
-// PartitionFigures returns the figures of all partitions, in their order. It tries a write in each.
+// PartitionFigures returns the figures of all partitions, in their order. It tries a write in each partition.
 func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error) {
 	stats, err := l.Stats(ctx)
 	if err != nil {
@@ -88,13 +90,13 @@ func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigu
 	for i, s := range stats {
 		figures[i] = board.PartitionFigures{
 			P: s.Partition, Lag: s.Lag, Pending: s.Pending, OldestMS: s.Oldest.Milliseconds(), Dead: s.Dead,
-			Deadlines: s.Deadlines, Unreachable: s.Away, Rejects: s.Rejects, ClosedAt: s.ClosedAt,
+			Deadlines: s.Deadlines, Unreachable: s.Unreachable, Rejects: s.Rejects, ClosedAt: s.ClosedAt,
 		}
 	}
 	return figures, nil
 }
 
-// decodeFigures decodes figures and skips unreadable ones.
+// decodeFigures decodes figures and skips unreadable figures.
 func decodeFigures[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	all := []T{}
 	for text := range texts {

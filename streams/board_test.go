@@ -47,12 +47,12 @@ func TestNodeReplacesOnlyItsFigures(t *testing.T) {
 		last, err := f.inventory.Points(f.ctx, 2)
 		f.must(err)
 		if len(all) != board.Points || all[0].At != 2 || len(last) != 2 || last[1].At != board.Points+1 {
-			t.Errorf("%d points from %+v on, the last %+v", len(all), all[0], last)
+			t.Errorf("got %d points from %+v on and the last two %+v, want all points from 2 on", len(all), all[0], last)
 		}
 		if got := readFigures(); !slices.Equal(got, []int{1, 11}) {
 			t.Errorf("after the end of one node got the figures %v, want 1 and 11", got)
 		}
-		for _, key := range []string{boardKey, boardHistory, boardTurns + "1795222800000"} {
+		for _, key := range []string{boardKey, boardHistory, boardPointClaims + "1795222800000"} {
 			if ttl, err := f.client.PTTL(f.ctx, key).Result(); err != nil || ttl <= 0 || ttl > 20*time.Minute {
 				t.Errorf("%s has a TTL of %v (%v), want 1 ms to 20 minutes", key, ttl, err)
 			}
@@ -108,7 +108,7 @@ func TestRejectedWritesAreDetected(t *testing.T) {
 			return figures[0].Rejects == want && figures[1].Rejects == want, fmt.Sprintf("%+v", figures)
 		})
 		if n := testutil.CollectAndCount(collector, "stampede_partition_rejects_writes"); n != 2 {
-			t.Errorf("the metric has %d partitions", n)
+			t.Errorf("the metric has %d partitions, want 2", n)
 		}
 	}
 	awaitRejects(false)
@@ -144,11 +144,11 @@ func TestProcessReplacesOnlyItsSaleFigures(t *testing.T) {
 			rejected += one.Rejected[shop.LayerNode][shop.SoldOut]
 		}
 		if len(stored) != 2 || attempts != 13 || rejected != 13 {
-			t.Errorf("kept %+v, want two processes with 13 attempts and 13 rejections", stored)
+			t.Errorf("got the figures %+v, want two processes with 13 attempts and 13 rejections", stored)
 		}
 		ttl, err := f.client.PTTL(f.ctx, boardSale+sale.String()).Result()
 		if err != nil || ttl <= 39*24*time.Hour || ttl > board.SaleFiguresLife {
-			t.Errorf("it stays for %v (%v)", ttl, err)
+			t.Errorf("the figures have a TTL of %v (%v), want about 40 days", ttl, err)
 		}
 	})
 }

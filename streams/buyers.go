@@ -17,10 +17,10 @@ const (
 )
 
 // Buyers lists the users with a reservation of the sale that was accepted since the mark. The cost grows with the
-// number of entries that the whole partition has accepted since. With the zero mark, and if the stream is incomplete,
-// it lists all buyers. Each acceptance issues the next ticket and one stream entry in one step, so the list is complete
-// if it has the entry of every ticket. If an entry is missing (trimmed, of another epoch, beyond maxRecentEntries), all
-// buyers are read in pages.
+// number of entries that the partition has accepted since the mark. With the zero mark, and if the stream is
+// incomplete, it lists all buyers. Each acceptance issues the next ticket and one stream entry in one step, so the list
+// is complete if it has the entry of every ticket. If an entry is missing (trimmed, of another epoch, beyond
+// maxRecentEntries), all buyers are read in pages.
 func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {

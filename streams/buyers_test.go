@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +52,7 @@ func TestMarkSelectsLaterBuyers(t *testing.T) {
 		b = f.buyers(s, b.Mark)
 		f.wantBuyers(b, false, 11, 13)
 		if b.Tickets != 4 || b.Stock != 5 {
-			t.Fatalf("%+v, want tickets 4 and stock 5", b.Counters)
+			t.Fatalf("got %+v, want tickets 4 and stock 5", b.Counters)
 		}
 		f.wantBuyers(f.buyers(other, shop.BuyersMark{}), true, 50, 51)
 		f.reserveMany(other, 7)
@@ -173,7 +172,7 @@ func TestWaveReadsEachBuyerOnce(t *testing.T) {
 		counted.take()
 		b := f.buyers(s, mark)
 		if commands := counted.take(); commands != "evalsha xrange" || b.All || len(b.Users) != 4 {
-			t.Fatalf("wave %d: sent %s for %d buyers, all %v", wave, commands, len(b.Users), b.All)
+			t.Fatalf("wave %d: got commands %q, %d buyers and all %v, want evalsha xrange, 4 and false", wave, commands, len(b.Users), b.All)
 		}
 		mark = b.Mark
 	}
@@ -194,7 +193,7 @@ func TestBuyersAreCompleteDuringBuys(t *testing.T) {
 				for _, sale := range []*shop.Sale{s, other} {
 					if d, err := reserveUntilKnown(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil ||
 						d.Verdict != shop.VerdictReserved {
-						t.Errorf("user %s: %+v, %v", user, d, err)
+						t.Errorf("user %s: got %+v, %v, want a reservation", user, d, err)
 					}
 				}
 			}
@@ -255,6 +254,6 @@ func TestBuyersAreReadAcrossPages(t *testing.T) {
 	f.wantBuyers(b, true, 11, 12, 13)
 	f.wantBuyers(f.buyers(s, b.Mark), false)
 	if b.Mark.Tickets != 3 {
-		t.Fatal(fmt.Sprint(b.Mark))
+		t.Fatalf("got the mark %+v, want 3 tickets", b.Mark)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// clockReplyWait is how long a read waits for the clocks of other primaries after the first.
+// clockReplyWait is how long a read waits for the clocks of the other primaries after the first reply.
 const clockReplyWait = 20 * time.Millisecond
 
 // serverTime returns Redis TIME (I10). In a cluster it is the earliest clock of the keys' primaries: a later clock may
@@ -58,7 +58,8 @@ func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []strin
 	return primaries, nil
 }
 
-// earliest waits for the first time, and for clockReplyWait for earlier ones. Without any time it fails.
+// earliest returns the earliest of the times that arrive within clockReplyWait after the first one. It fails if no time
+// arrives.
 func earliest(times <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
 	var timeout <-chan time.Time // nil until the first time arrives
 	for ; servers > 0; servers-- {

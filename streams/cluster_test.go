@@ -177,7 +177,7 @@ func TestDeadPrimaryStopsOnlyItsPartitions(t *testing.T) {
 		isDead[p] = true
 	}
 	if len(dead) == 0 || len(dead) == len(shops) {
-		t.Fatalf("partitions %v are on the primary", dead)
+		t.Fatalf("got partitions %v on the primary, want some but not all", dead)
 	}
 	for _, s := range shops {
 		c.awaitBuys(s, 20)
@@ -241,7 +241,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		for i, s := range shops {
 			p := s.sale.Partition
 			if fault.Has(p) != isDead[p] || counters[i].Loaded == isDead[p] {
-				return fmt.Errorf("partition %d: %+v: %w", p, counters[i], err)
+				return fmt.Errorf("partition %d: unexpected counters %+v: %w", p, counters[i], err)
 			}
 		}
 		return nil
@@ -249,8 +249,8 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 	awaitCorrect("stream numbers", readReplyWait+time.Second, func() error {
 		stats, err := c.inventory.Stats(c.ctx)
 		for _, s := range stats {
-			if s.Away != isDead[s.Partition] {
-				return fmt.Errorf("%+v", s)
+			if s.Unreachable != isDead[s.Partition] {
+				return fmt.Errorf("unexpected stats %+v", s)
 			}
 		}
 		return err
@@ -259,7 +259,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 		ends, err := c.inventory.SequenceEnds(c.ctx)
 		for p, end := range ends {
 			if end.Unreachable != isDead[p] || end.Unreachable == (end.Epoch == testEpoch) {
-				return fmt.Errorf("partition %d: %+v", p, end)
+				return fmt.Errorf("partition %d: unexpected end %+v", p, end)
 			}
 		}
 		return err
@@ -267,7 +267,7 @@ func (c *clusterFixture) wantDeadPartitions(name string, shops []*testShop, isDe
 	awaitCorrect("reservations", readReplyWait+time.Second/2, func() error {
 		_, err := c.inventory.Waiting(c.ctx, 1001)
 		if fault := shop.UnreachableIn(err); fault == nil || len(fault.Partitions) != len(isDead) {
-			return fmt.Errorf("not named: %w", err)
+			return fmt.Errorf("the error does not name the dead partitions: %w", err)
 		}
 		return nil
 	})

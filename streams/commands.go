@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// CheckCommands tries the commands of the program and its scripts on its own keys, and returns the errors of those that
-// fail. It does not compare versions: Redis, Valkey and the permissions of accounts differ in more than version
-// numbers.
+// CheckCommands tries all Redis commands of the program and its scripts, on separate keys. It returns the errors of the
+// commands that fail. It does not compare versions: Redis, Valkey and the permissions of accounts differ in more than
+// version numbers.
 func CheckCommands(ctx context.Context, client redis.UniversalClient) []error {
 	const entry = "0-1"
 	key := "stampede:{checkconfig}:" + strings.ToLower(rand.Text()[:10])

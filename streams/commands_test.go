@@ -12,7 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2: errors that waiting does not solve differ from the error of an unreachable Redis, but are still transient.
+// P2: errors that persist until an operator changes something differ from the error of an unreachable Redis, but are
+// still transient.
 // CheckCommands finds missing permissions of an account by trying the commands.
 func TestCheckCommandsFindsMissingPermissions(t *testing.T) {
 	t.Parallel()
@@ -20,7 +21,7 @@ func TestCheckCommandsFindsMissingPermissions(t *testing.T) {
 	server := kit.StartRedis(t, kit.RedisOptions{})
 	root := dial(t, server.URL)
 	if failed := CheckCommands(ctx, root); len(failed) != 0 {
-		t.Errorf("with all rights: %v", failed)
+		t.Errorf("with all permissions: got the failed commands %v, want none", failed)
 	}
 	if keys, err := root.Keys(ctx, "*").Result(); err != nil || len(keys) != 0 {
 		t.Errorf("the keys %v were not removed (%v)", keys, err)
@@ -35,11 +36,11 @@ func TestCheckCommandsFindsMissingPermissions(t *testing.T) {
 	failed := CheckCommands(ctx, as("secret"))
 	if got := fmt.Sprint(failed); len(failed) != 2 || !strings.Contains(got, "XAUTOCLAIM: ") ||
 		!strings.Contains(got, "XGROUP SETID … ENTRIESREAD: ") {
-		t.Errorf("without two rights: %v", failed)
+		t.Errorf("without two permissions: got the failed commands %v, want those two", failed)
 	}
 	for _, err := range append(failed, CheckReachable(ctx, as("wrong"))) {
 		if !errors.Is(err, shop.ErrMisconfigured) || !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("%v, want ErrMisconfigured", err)
+			t.Errorf("got %v, want ErrMisconfigured and ErrTransient", err)
 		}
 	}
 	err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err())

@@ -63,11 +63,11 @@ type Consumer struct {
 	options   ConsumerOptions
 
 	// The following fields belong to the goroutine in Run.
-	history   string           // this consumer's pending entries up to this id are read; "": all are read
-	retries   map[string]retry // by stream id, entries that failed alone or whose sale is stuck
-	nextClaim time.Time        // when to check for idle entries again
-	nextCheck time.Time        // when to check a partition of another worker again
-	claimFrom string           // where the next claim continues
+	pendingCursor string           // this consumer's pending entries up to this id were read; "": all of them
+	retries       map[string]retry // by stream id, entries that failed alone or whose sale is stuck
+	nextClaim     time.Time        // when to check for idle entries again
+	nextCheck     time.Time        // when to check a partition of another worker again
+	claimFrom     string           // where the next claim continues
 }
 
 // retry is an entry before its next attempt. It is retried alone after a failure. If its sale was stuck, it is retried
@@ -83,14 +83,14 @@ type retry struct {
 func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
 		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
-		options: o.withDefaults(), history: "0", retries: make(map[string]retry), claimFrom: claimStart,
+		options: o.withDefaults(), pendingCursor: "0", retries: make(map[string]retry), claimFrom: claimStart,
 	}
 }
 
 // Run consumes until ctx ends. It finishes the running batch within five seconds. A consumer without pending entries
 // leaves the group.
 func (c *Consumer) Run(ctx context.Context) error {
-	back := backoff{first: minBackoff, maxDelay: maxBackoff}
+	delays := backoff{firstDelay: minBackoff, maxDelay: maxBackoff}
 	for ctx.Err() == nil {
 		if c.inventory.Epoch(c.partition) == 0 {
 			shop.Sleep(ctx, minBackoff) // the partition was not checked yet
@@ -101,12 +101,12 @@ func (c *Consumer) Run(ctx context.Context) error {
 				slog.WarnContext(ctx, "consume", "partition", c.partition, "err", err)
 			}
 			// All entries are still pending under this name and are read again.
-			c.history = "0"
+			c.pendingCursor = "0"
 			clear(c.retries)
-			shop.Sleep(ctx, back.next())
+			shop.Sleep(ctx, delays.next())
 			continue
 		}
-		back.reset()
+		delays.reset()
 	}
 	leaveCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -116,7 +116,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-// runOnce takes over entries of dead consumers, retries failed ones, and handles one new batch.
+// runOnce takes over entries of dead consumers, retries failed entries, and handles one new batch.
 func (c *Consumer) runOnce(ctx context.Context) error {
 	if err := c.claimIdle(ctx); err != nil {
 		return err
@@ -131,15 +131,15 @@ func (c *Consumer) runOnce(ctx context.Context) error {
 	return c.process(ctx, entries)
 }
 
-// read returns the next batch: first this consumer's pending entries, then new ones.
+// read returns the next batch: first this consumer's pending entries, then new entries.
 func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	args := &redis.XReadGroupArgs{
 		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.readWait(),
 		Streams: []string{c.keys.orders, ">"},
 	}
 	switch {
-	case c.history != "":
-		args.Streams[1], args.Block = c.history, -1
+	case c.pendingCursor != "":
+		args.Streams[1], args.Block = c.pendingCursor, -1
 	case c.options.Workers.owns(c.partition):
 	case time.Now().Before(c.nextCheck):
 		shop.Sleep(ctx, min(time.Until(c.nextCheck), c.readWait()))
@@ -151,7 +151,7 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	streams, err := c.inventory.blocking.XReadGroup(ctx, args).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
-		c.history = ""
+		c.pendingCursor = ""
 		return nil, nil
 	case noGroup(err):
 		return nil, errors.Join(fmt.Errorf("read entries: %w", transient(err)), c.ensureGroup(ctx))
@@ -165,10 +165,10 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	if int64(len(messages)) == c.options.Batch {
 		c.nextCheck = time.Time{} // more entries wait than the worker of this partition can handle
 	}
-	if c.history != "" {
-		c.history = ""
+	if c.pendingCursor != "" {
+		c.pendingCursor = ""
 		if len(messages) > 0 {
-			c.history = messages[len(messages)-1].ID
+			c.pendingCursor = messages[len(messages)-1].ID
 		}
 	}
 	return c.parse(messages), nil
@@ -248,24 +248,24 @@ func unreadable(entries []shop.Entry) map[string]error {
 	return failed
 }
 
-// withoutFailed returns the entries that have not failed. If none failed, which is usual, it does not copy.
+// withoutFailed returns the entries that have not failed. If no entry failed, which is usual, it does not copy.
 func withoutFailed(entries []shop.Entry, failed map[string]error) []shop.Entry {
 	if len(failed) == 0 {
 		return entries
 	}
-	rest := make([]shop.Entry, 0, len(entries))
+	remaining := make([]shop.Entry, 0, len(entries))
 	for i := range entries {
 		if failed[entries[i].StreamID] == nil {
-			rest = append(rest, entries[i])
+			remaining = append(remaining, entries[i])
 		}
 	}
-	return rest
+	return remaining
 }
 
 // fulfil retries a batch during transient faults. Its entries stay pending and claimed, and no failure is counted. It
 // starts no new attempt after stopCtx has ended.
 func (c *Consumer) fulfil(ctx, stopCtx context.Context, entries []shop.Entry) ([]error, error) {
-	back := backoff{first: minBackoff, maxDelay: maxBackoff}
+	delays := backoff{firstDelay: minBackoff, maxDelay: maxBackoff}
 	for len(entries) > 0 {
 		outcomes, err := c.handler.Fulfil(ctx, entries)
 		if err == nil && len(outcomes) != len(entries) {
@@ -281,7 +281,7 @@ func (c *Consumer) fulfil(ctx, stopCtx context.Context, entries []shop.Entry) ([
 		}
 		slog.WarnContext(ctx, "cannot fulfil a batch; it is retried", "partition", c.partition, "entries", len(entries),
 			"entry", entries[0].StreamID, "order", entries[0].Order, "err", err)
-		if !shop.Sleep(stopCtx, back.next()) {
+		if !shop.Sleep(stopCtx, delays.next()) {
 			return nil, errors.Join(err, stopCtx.Err())
 		}
 	}

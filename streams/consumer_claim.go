@@ -32,8 +32,8 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 	return c.process(ctx, entries)
 }
 
-// minClaimIdle is the idle time after which entries of a silent worker are taken over. It is longer than a live worker
-// leaves them idle (see process).
+// minClaimIdle is the idle time after which entries of a silent worker are taken over. A live worker renews its claims
+// earlier (see process).
 func (c *Consumer) minClaimIdle() time.Duration {
 	if c.options.Workers == nil {
 		return c.options.ClaimIdle
@@ -41,8 +41,8 @@ func (c *Consumer) minClaimIdle() time.Duration {
 	return c.options.ClaimIdle / 2
 }
 
-// claim takes over entries of the next page that has any. It continues where the last call stopped, so that idle
-// entries that wait for a retry do not hide later ones.
+// claim takes over entries of the next page with claimable entries. It continues where the last call stopped, so that
+// idle entries that wait for a retry do not hide later ones.
 func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	var ids []string
 	for more := true; more && len(ids) == 0; more = c.claimFrom != claimStart {
@@ -62,7 +62,7 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 		}
 		for _, p := range pending {
 			_, waitsForRetry := c.retries[p.ID]
-			if !waitsForRetry && (p.Idle >= c.options.ClaimIdle || c.options.Workers.gone(p.Consumer)) {
+			if !waitsForRetry && (p.Idle >= c.options.ClaimIdle || c.options.Workers.isUnregistered(p.Consumer)) {
 				ids = append(ids, p.ID)
 			}
 		}

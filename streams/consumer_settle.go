@@ -101,11 +101,11 @@ const stuckPause = 500 * time.Millisecond
 // Entries of other sales do not wait.
 func (c *Consumer) postpone(ctx context.Context, entries []shop.Entry, failed map[string]error) {
 	var stuck []shop.Entry
-	again := time.Now().Add(stuckPause) // one instant for all entries, so that they are retried in one batch
+	retryAt := time.Now().Add(stuckPause) // one instant for all entries, so that they are retried in one batch
 	for _, e := range entries {
 		if errors.Is(failed[e.StreamID], shop.ErrTransient) {
 			stuck = append(stuck, e)
-			c.retries[e.StreamID] = retry{entry: e, at: again, stuck: true}
+			c.retries[e.StreamID] = retry{entry: e, at: retryAt, stuck: true}
 		}
 	}
 	if len(stuck) == 0 {
@@ -117,7 +117,7 @@ func (c *Consumer) postpone(ctx context.Context, entries []shop.Entry, failed ma
 	c.renew(ctx, stuck)
 }
 
-// retryFailed retries due entries: failed ones alone, those of stuck sales in one batch.
+// retryFailed retries due entries: each failed entry alone, and the entries of stuck sales in one batch.
 func (c *Consumer) retryFailed(ctx context.Context) error {
 	now := time.Now()
 	var stuck []shop.Entry

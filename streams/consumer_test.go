@@ -104,7 +104,7 @@ func (f *fixture) consumer(name string, d EntryHandler) *Consumer {
 func (f *fixture) delivered(name string, batch int64) (*Consumer, []shop.Entry) {
 	f.t.Helper()
 	c := f.consumer(name, newFakeHandler())
-	c.history = ""
+	c.pendingCursor = ""
 	if batch > 0 {
 		c.options.Batch = batch
 	}
@@ -268,7 +268,7 @@ func TestClaimIsRenewed(t *testing.T) {
 		return make([]error, len(entries)), nil
 	}
 	first := f.consumer("node-1", slow)
-	first.history, first.options.ClaimIdle = "", 6*time.Second // renewed every two seconds
+	first.pendingCursor, first.options.ClaimIdle = "", 6*time.Second // renewed every two seconds
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := first.runOnce(f.ctx); err != nil {
@@ -289,7 +289,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	close(release)
 	wg.Wait()
 	if quick.count() != 0 || f.counters(s).Done != 3 {
-		t.Fatalf("claimed %d entries of a live consumer; done %d", quick.count(), f.counters(s).Done)
+		t.Fatalf("got %d claimed entries of a live consumer and %d done", quick.count(), f.counters(s).Done)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestTransientFaultsAreNotCounted(t *testing.T) {
 		n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result()
 		f.must(err)
 		if n != 0 || f.stats().Dead != 0 {
-			t.Fatalf("counted: attempts %d, %+v, want no attempts and no dead letters", n, f.stats())
+			t.Fatalf("got attempts %d and %+v, want no attempts and no dead letters", n, f.stats())
 		}
 	})
 }
@@ -370,7 +370,7 @@ func TestDestroyedGroupIsRecreated(t *testing.T) {
 	f.wantVerdict(f.gate(f.inventory), buyOf(s, 777, 1, "key-afterwards"), shop.VerdictReserved)
 	kit.Eventually(t, testTimeout, done(5))
 	if c := f.counters(s); c.Done > c.Tickets {
-		t.Fatalf("done %d of %d", c.Done, c.Tickets)
+		t.Fatalf("got %d done of %d tickets", c.Done, c.Tickets)
 	}
 }
 
@@ -383,7 +383,7 @@ func TestLostStreamIsNotRecreated(t *testing.T) {
 	f.run(f.consumer("node-1", newFakeHandler()))
 	kit.Eventually(t, testTimeout, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
-		t.Fatalf("the lost stream was recreated: %d, %v", n, err)
+		t.Fatalf("got %d streams, %v, want the lost stream to stay absent", n, err)
 	}
 	if st, err := f.inventory.State(f.ctx, 1); err != nil || st.Exists {
 		t.Fatalf("got state %+v, %v, want an absent partition", st, err)
@@ -406,10 +406,13 @@ func TestConsumersWithPendingEntriesStay(t *testing.T) {
 		f.must(f.client.XGroupCreateConsumer(f.ctx, key, group, "killed").Err())
 		trim := func(retention time.Duration, want ...string) {
 			t.Helper()
-			_, err := (&Trimmer{inventory: f.inventory, may: always, retention: retention, length: 100}).runOnce(f.ctx)
+			_, err := (&Trimmer{
+				inventory: f.inventory, allowed: always, retention: retention,
+				maxLength: 100,
+			}).runOnce(f.ctx)
 			f.must(err)
 			if got := f.consumers(key, group); !slices.Equal(got, want) {
-				t.Fatalf("consumers %v, want %v", got, want)
+				t.Fatalf("got consumers %v, want %v", got, want)
 			}
 		}
 		trim(time.Hour, "killed", "node-1")

@@ -43,7 +43,7 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			return len(letters) == 2, fmt.Sprintf("%d dead letters", len(letters))
 		})
 		if attempts.Load() != 5 || handler.count() != 9 || len(handler.refused) != 2 {
-			t.Fatalf("%d attempts, %d rows, refused %v", attempts.Load(), handler.count(), handler.refused)
+			t.Fatalf("got %d attempts, %d rows and the refused entries %v, want 5, 9 and two entries", attempts.Load(), handler.count(), handler.refused)
 		}
 		if c := f.counters(s); c.Done != 10 {
 			t.Fatalf("done %d, want 10: the bad entry no longer delays other entries", c.Done)
@@ -53,10 +53,10 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			case l.Order == bad:
 				if !strings.Contains(l.Reason, "the column is too short") || l.Deliveries != 5 || l.Sale != s.ID ||
 					l.Fields["key"] != "key-many-1" || l.Fields["addr"] != `{"name":"李雷"}` || l.At == 0 {
-					t.Errorf("dead letter %+v", l)
+					t.Errorf("got the dead letter %+v, want all fields of the bad entry", l)
 				}
 			case !strings.Contains(l.Reason, "field order") || l.Order != 0 || l.Fields["order"] != "not a number":
-				t.Errorf("dead letter of the unreadable entry %+v", l)
+				t.Errorf("got the dead letter %+v, want the reason and the unreadable field order", l)
 			}
 			if l.Fields["reason"] != "" {
 				t.Errorf("the entry's fields contain fields of the dead letter: %v", l.Fields)
@@ -64,13 +64,13 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			one, err := f.inventory.DeadLetter(f.ctx, l.ID)
 			f.must(err)
 			if one.ID != l.ID || one.Reason != l.Reason {
-				t.Errorf("read %+v, want %+v", one, l)
+				t.Errorf("got %+v, want %+v", one, l)
 			}
 			for _, want := range []bool{true, false} {
 				gone, err := f.inventory.RemoveDeadLetter(f.ctx, l.ID)
 				f.must(err)
 				if gone != want {
-					t.Errorf("removed: %v, want %v", gone, want)
+					t.Errorf("got removed %v, want %v", gone, want)
 				}
 			}
 			if _, err := f.inventory.DeadLetter(f.ctx, l.ID); !errors.Is(err, shop.ErrNoRow) {
@@ -81,10 +81,10 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 			"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
 		} {
 			if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("%q: %v, want ErrNoRow", id, err)
+				t.Errorf("read of %q: got %v, want ErrNoRow", id, err)
 			}
 			if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
-				t.Errorf("%q: removed %v, %v, want false", id, gone, err)
+				t.Errorf("remove %q: got %v, %v, want false", id, gone, err)
 			}
 		}
 		n, err := f.client.Exists(f.ctx, k.attempts).Result()
@@ -92,12 +92,15 @@ func TestBadEntryBecomesADeadLetter(t *testing.T) {
 		waiting, err := f.client.HGet(f.ctx, k.meta, "waiting").Int()
 		f.must(err)
 		if n != 0 || f.stats().Pending != 0 || waiting > 0 {
-			t.Fatalf("left: attempts %d, %+v, waiting %d", n, f.stats(), waiting)
+			t.Fatalf("got %d attempt keys, %+v and %d waiting, want none, no pending entry and none", n, f.stats(), waiting)
 		}
-		_, err = (&Trimmer{inventory: f.inventory, may: always, retention: -time.Minute, length: 100}).runOnce(f.ctx)
+		_, err = (&Trimmer{
+			inventory: f.inventory, allowed: always, retention: -time.Minute,
+			maxLength: 100,
+		}).runOnce(f.ctx)
 		f.must(err)
 		if length := f.stats().Length; length != 1 {
-			t.Errorf("%d entries after trimming, want the last one: dead letters hold the stream", length)
+			t.Errorf("got %d entries after trimming, want only the last one", length)
 		}
 	})
 }

@@ -24,8 +24,8 @@ const (
 
 // DeadlineHandler processes the orders whose deadline is reached (see order.Expirer).
 type DeadlineHandler interface {
-	// Due expires the orders that are still unpaid and returns the units of all ended ones. It returns the orders that
-	// can leave the delay queue. The others are due again when their lease ends.
+	// Due expires the orders that are still unpaid and gives back the units of all ended orders. It returns the orders
+	// that can leave the delay queue. The other orders are due again when their lease ends.
 	Due(ctx context.Context, partition int, orders []shop.ID) ([]shop.ID, error)
 }
 
@@ -47,7 +47,7 @@ func NewSweeper(l *Inventory, partition int, handler DeadlineHandler) *Sweeper {
 
 // Run sweeps until ctx ends, and finishes running batches. If more orders are due than one batch, up to maxSweepHelpers
 // helpers handle further batches: notifying buyers takes several times as long as ending their orders, and the units of
-// later orders must not wait for it.
+// later orders must not wait for the notifications.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -62,14 +62,14 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	back := backoff{first: minBackoff, maxDelay: maxBackoff}
+	delays := backoff{firstDelay: minBackoff, maxDelay: maxBackoff}
 	for ctx.Err() == nil {
 		next, err := s.runOnce(ctx)
 		if err != nil {
 			slog.WarnContext(ctx, "sweep deadlines", "partition", s.partition, "err", err)
-			next = back.next()
+			next = delays.next()
 		} else {
-			back.reset()
+			delays.reset()
 		}
 		if next > 0 {
 			shop.Sleep(ctx, next)
@@ -179,7 +179,7 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []shop.ID) er
 	if err != nil {
 		return err
 	}
-	s.inventory.metrics.swept.Add(float64(integer(reply[0])))
+	s.inventory.metrics.deadlinesFinished.Add(float64(integer(reply[0])))
 	return nil
 }
 

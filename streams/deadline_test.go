@@ -107,10 +107,10 @@ func TestExpiredLeaseMakesOrdersDue(t *testing.T) {
 		dead.lease = time.Hour
 		held, _, err := dead.claim(f.ctx)
 		if err != nil || len(held.orders) != 2 {
-			t.Fatalf("took %v, %v, want 2 of them", held, err)
+			t.Fatalf("got the leased orders %v, %v, want 2", held, err)
 		}
 		if held, _, err := dead.claim(f.ctx); err != nil || len(held.orders) != 0 {
-			t.Fatalf("took %v while under a lease, %v", held, err)
+			t.Fatalf("got %v, %v under a lease, want no orders", held, err)
 		}
 		dead.lease = 50 * time.Millisecond
 		dead.renew(f.ctx, held)
@@ -142,7 +142,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		recorder.due = func(orders []shop.ID) ([]shop.ID, error) {
 			for begin := time.Now(); time.Since(begin) < s.lease+time.Second; shop.Sleep(f.ctx, 10*time.Millisecond) {
 				if held, _, err := other.claim(f.ctx); err != nil || len(held.orders) != 0 {
-					t.Errorf("got %v, %v from the lease of a live sweeper", held, err)
+					t.Errorf("got %v, %v under the lease of a live sweeper, want no orders", held, err)
 					break
 				}
 			}
@@ -151,7 +151,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		_, err := s.runOnce(f.ctx)
 		f.must(err)
 		if n := f.stats().Deadlines; n != 0 {
-			t.Fatalf("%d left, want 0", n)
+			t.Fatalf("got %d orders in the queue, want 0", n)
 		}
 
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
@@ -165,7 +165,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		}
 		f.must(s.drop(f.ctx, held, held.orders))
 		if n := f.stats().Deadlines; n != 0 {
-			t.Fatalf("%d left, want 0", n)
+			t.Fatalf("got %d orders in the queue, want 0", n)
 		}
 	})
 }

@@ -101,7 +101,7 @@ func (m *deliveries) deliver(rt *rapid.T) {
 		rt.Skip("nothing is new")
 	}
 	c := m.anyConsumer(rt)
-	c.history, c.options.Batch = "", rapid.Int64Range(1, 4).Draw(rt, "batch")
+	c.pendingCursor, c.options.Batch = "", rapid.Int64Range(1, 4).Draw(rt, "batch")
 	got, err := c.read(m.f.ctx)
 	next := m.accepted[m.read:min(len(m.accepted), m.read+int(c.options.Batch))]
 	m.want(rt, "delivered", got, next, err)
@@ -134,7 +134,7 @@ func (m *deliveries) crash(rt *rapid.T) {
 	c := m.restart(m.anyConsumer(rt).name)
 	c.options.Batch = 3
 	var got []shop.Entry
-	for c.history != "" {
+	for c.pendingCursor != "" {
 		more, err := c.read(m.f.ctx)
 		if err != nil {
 			differ(rt, "P2: reading pending entries", "%v", err)
@@ -160,7 +160,7 @@ func (m *deliveries) claim(rt *rapid.T) {
 
 // trim trims the stream as far as allowed.
 func (m *deliveries) trim(rt *rapid.T) {
-	trimmer := &Trimmer{inventory: m.f.inventory, may: always, retention: -time.Minute, length: 1}
+	trimmer := &Trimmer{inventory: m.f.inventory, allowed: always, retention: -time.Minute, maxLength: 1}
 	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
 		differ(rt, "P7: trimming", "%v", err)
 	}

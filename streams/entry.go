@@ -53,8 +53,8 @@ func splitTerms(field string) (t terms, ok bool) {
 
 var errContentGone = errors.New("its content is no longer in the stream")
 
-// parseEntry decodes a stream entry. Bad is the error of the first unreadable field. The readable fields are set: the
-// dead letter contains them, and its sale counts the entry as settled.
+// parseEntry decodes a stream entry. ParseErr is the error of the first unreadable field. The readable fields are set:
+// the dead letter contains them, and the sale of the entry counts it as settled.
 func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	e := shop.Entry{StreamID: m.ID, Partition: partition}
 	if m.Values == nil {
@@ -78,12 +78,12 @@ func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	return e
 }
 
-// entryID parses the id of a stream entry; false for others, such as the "0" of a group that has read nothing.
+// entryID parses the id of a stream entry; false for other texts, such as the "0" of a group that has read nothing.
 func entryID(s string) (id shop.EntryID, ok bool) {
-	ms, number, two := strings.Cut(s, "-")
+	ms, number, hasDash := strings.Cut(s, "-")
 	at, errTime := strconv.ParseUint(ms, 10, 63)
 	n, errNumber := strconv.ParseUint(number, 10, 63)
-	return shop.EntryID{Time: int64(at), Number: int64(n)}, two && errTime == nil && errNumber == nil
+	return shop.EntryID{Time: int64(at), Number: int64(n)}, hasDash && errTime == nil && errNumber == nil
 }
 
 // followingID returns the smallest stream id after s. XPENDING needs it: the embedded Redis has no exclusive ranges
@@ -93,7 +93,7 @@ func followingID(s string) string {
 	return fmt.Sprintf("%d-%d", id.Time, id.Number+1)
 }
 
-// termReader parses terms and keeps the error of the first unreadable one.
+// termReader parses terms and keeps the error of the first unreadable term.
 type termReader struct {
 	terms terms
 	err   error

@@ -14,7 +14,8 @@ import (
 )
 
 // transient marks an error of Redis or the connection as ErrTransient: the outcome is unknown or nothing happened, and
-// every call of this package may be repeated. Errors that waiting does not solve become ErrMisconfigured.
+// every call of this package may be repeated. Errors that persist until an operator changes something become
+// ErrMisconfigured.
 func transient(err error) error {
 	switch {
 	case err == nil || errors.Is(err, shop.ErrTransient):
@@ -41,7 +42,7 @@ var permanentErrors = []string{
 	"ERR This instance has cluster",
 }
 
-// permanent reports whether waiting does not solve the error.
+// permanent reports whether the error persists until an operator changes something.
 func permanent(err error) bool {
 	var reply redis.Error
 	var certificate *tls.CertificateVerificationError
@@ -54,7 +55,8 @@ func permanent(err error) bool {
 	return errors.As(err, &certificate)
 }
 
-// CheckReachable returns nil if Redis replies, ErrMisconfigured if waiting will not help, else ErrTransient.
+// CheckReachable returns nil if Redis replies, ErrMisconfigured if an operator must change something, else
+// ErrTransient.
 func CheckReachable(ctx context.Context, client redis.UniversalClient) error {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping: %w", transient(err))

@@ -187,7 +187,7 @@ func (s *faultyServer) checkSameBuy(ctx context.Context, l *Inventory, sale shop
 	defer s.mu.Unlock()
 	for _, call := range s.calls {
 		if !slices.Equal(call, s.calls[0]) {
-			s.t.Errorf("%s: tried as %v and as %v", s.name, s.calls[0], call)
+			s.t.Errorf("%s: got the first call %v and a later call %v, want equal calls", s.name, s.calls[0], call)
 		}
 	}
 	if len(s.calls) < 2 {

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Every stream entry is either read in full or reported as bad. No half-read entry is processed.
+// Every stream entry is either parsed completely or reported as unreadable.
 func FuzzEntry(f *testing.F) {
 	const order = "2:1790000000000000002"
 	const rest = `:7:12:5:1:2:4990:3:000000000000beef:key-one-1:1790000000000000001:42:{"name":"李:雷"}`
@@ -30,17 +30,17 @@ func FuzzEntry(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, terms string) {
 		e := parseEntry(1, redis.XMessage{ID: id, Values: map[string]any{"terms": terms}})
 		if e.StreamID != id || e.Partition != 1 {
-			t.Fatalf("the entry has lost its place in the stream: %+v", e)
+			t.Fatalf("got another id or partition in the entry %+v", e)
 		}
 		if e.ParseErr != nil {
 			return
 		}
 		if e.Order <= 0 || e.Sale <= 0 || e.User <= 0 || e.Epoch <= 0 || e.Seq <= 0 || e.Ticket <= 0 || e.Hold <= 0 ||
 			e.Qty <= 0 || e.PriceFen < 0 || e.SaleVersion < 0 {
-			t.Fatalf("accepted %+v", e)
+			t.Fatalf("got the invalid values %+v, want an error", e)
 		}
 		if !strings.HasSuffix(terms, ":"+e.Address) || strings.Contains(e.Key, ":") || strings.Contains(e.Hash, ":") {
-			t.Fatalf("%q read as %+v", terms, e)
+			t.Fatalf("terms %q were parsed as %+v", terms, e)
 		}
 	})
 }
@@ -64,7 +64,7 @@ func FuzzOutboxMessage(f *testing.F) {
 			return
 		}
 		if p.Order < 1 || p.Rev < 1 || p.Order.String() != order || strconv.Itoa(p.Rev) != rev {
-			t.Fatalf("%q, %q, %q read as %+v", order, rev, body, p)
+			t.Fatalf("order %q, rev %q, body %q were parsed as %+v", order, rev, body, p)
 		}
 	})
 }
@@ -89,11 +89,11 @@ func FuzzNames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, value string) {
 		if h, err := parseHold(name, value); err == nil && (h.Order <= 0 || h.Order.String() != name) {
-			t.Fatalf("hold %q of %q read as %+v", value, name, h)
+			t.Fatalf("hold %q of order %q was parsed as %+v", value, name, h)
 		}
 		partition, entry, err := l.letterID(name)
 		if err == nil && (partition < 0 || partition >= 2 || !strings.HasSuffix(name, "-"+entry)) {
-			t.Fatalf("%q names entry %q of partition %d", name, entry, partition)
+			t.Fatalf("id %q was parsed as entry %q of partition %d", name, entry, partition)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func FuzzReserveArguments(f *testing.F) {
 			}
 			numbers, err := fix.inventory.Counters(fix.ctx, []shop.SaleRef{s.Ref()})
 			if c := numbers[0]; err != nil || c.Stock < 0 || c.Stock+c.Held != 5 || c.Tickets > 2 {
-				t.Fatalf("P1: %+v, %v", c, err)
+				t.Fatalf("P1: got %+v, %v, want stock + held = 5", c, err)
 			}
 		}
 		sent, errOrder := shop.ParseID(order)
@@ -152,7 +152,7 @@ func FuzzReserveArguments(f *testing.F) {
 		if e.Sale == s.ID &&
 			(e.ParseErr != nil || e.Order != sent || e.User != buyer || e.Key != key || e.Hash != hash ||
 				e.Address != address) {
-			t.Fatalf("written as %+v", e)
+			t.Fatalf("got the entry %+v, want the values of the call", e)
 		}
 	})
 }
@@ -171,10 +171,10 @@ func FuzzEmail(f *testing.F) {
 			t.Fatalf("e-mail %q: got %v, want ErrPermanent", letter, err)
 		}
 		if err == nil && (l.To == "" || string(l.Kind) != kind) {
-			t.Fatalf("%q of the kind %q read as %+v", letter, kind, l)
+			t.Fatalf("body %q of the kind %q was parsed as %+v", letter, kind, l)
 		}
 		if d := parseQuarantinedMail(m); d.ID != m.ID || err == nil && d.To != l.To {
-			t.Fatalf("%q is listed as %+v", letter, d)
+			t.Fatalf("body %q is listed as %+v", letter, d)
 		}
 	})
 }

@@ -58,8 +58,8 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve decides a buy, see order.Gate. A buy that was not sent before the instant `until` fails, at the latest after
-// the running call (callBudget).
+// Reserve decides a buy, see order.Gate. A buy that was not sent before the instant `until` fails. If a call is
+// running, the buy fails after that call (callBudget).
 func (g *Gate) Reserve(b shop.Buy, until time.Time, callback func(shop.GateResult, error)) {
 	if b.Qty < 1 {
 		callback(shop.GateResult{}, fmt.Errorf("%w: quantity %d", shop.ErrPermanent, b.Qty))

@@ -39,7 +39,7 @@ func (q *saleQueue) reserve() {
 	}
 	d := shop.GateResult{Done: integer(reply[1]), Free: integer(reply[2])}
 	ticket, rejected := integer(reply[3]), reply[5:]
-	last := accepted{seq: integer(reply[4])}
+	last := reservationRef{seq: integer(reply[4])}
 	for i, w := range q.group {
 		if len(rejected) == 0 || integer(rejected[0]) != int64(i)+1 {
 			d.Verdict, d.Ticket = shop.VerdictReserved, ticket
@@ -52,14 +52,14 @@ func (q *saleQueue) reserve() {
 		q.resolve(w, d, rejected[2])
 		rejected = rejected[3:]
 	}
-	q.part.seen.add(q.epoch, q.sale.ID, last)
+	q.part.accepted.add(q.epoch, q.sale.ID, last)
 }
 
 // fillArguments prepares the arguments of reserve.lua. The arguments point into the waiters, which do not move until
 // they are completed.
 func (q *saleQueue) fillArguments() {
 	q.epoch = q.part.epoch.Load()
-	q.seq, q.last = q.part.seen.lookup(q.epoch, q.sale.ID)
+	q.seq, q.last = q.part.accepted.lookup(q.epoch, q.sale.ID)
 	args := append(q.args[:0], "evalsha", reserveScript.sha, len(q.keys))
 	for i := range q.keys {
 		args = append(args, q.keys[i])
@@ -100,8 +100,8 @@ func (q *saleQueue) fillPasses() (required bool) {
 }
 
 // callWithRetries repeats the call until a reply arrives or the budget is used up. After a lost reply it is unknown
-// whether the buys were accepted; the script finds those that were (I6). Each call carries the latest seq and order
-// that this node has seen.
+// whether the buys were accepted; the script recognises accepted buys (I6). Each call passes the highest seq and the
+// last order that this node has seen.
 func (q *saleQueue) callWithRetries() ([]any, error) {
 	m := q.gate.inventory.metrics
 	m.groupSize.Observe(float64(len(q.group)))
@@ -221,7 +221,7 @@ func (q *saleQueue) beginSpans() {
 	}
 }
 
-// finishSpans ends these spans. The verdict is in the span of the buy.
+// finishSpans ends the spans that beginSpans started. The verdict is in the span of the buy.
 func (q *saleQueue) finishSpans(err error) {
 	for _, w := range q.group {
 		if w.span != nil {

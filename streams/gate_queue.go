@@ -31,8 +31,8 @@ type saleQueue struct {
 	part      *partition
 	saleID    string
 	epoch     int64
-	seq       int64    // the highest seq of the partition that this node has seen
-	last      accepted // the last reservation of this sale that this node has seen
+	seq       int64          // the highest seq of the partition that this node has seen
+	last      reservationRef // the last reservation of this sale that this node has seen
 }
 
 var saleQueues = sync.Pool{New: func() any { return &saleQueue{wake: make(chan struct{}, 1)} }}

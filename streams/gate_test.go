@@ -33,7 +33,7 @@ func TestSaleIsNeverOversold(t *testing.T) {
 					case shop.VerdictReserved, shop.VerdictRepeated:
 						mu.Lock()
 						if old, taken := tickets[d.Ticket]; taken && old != d.Order {
-							t.Errorf("ticket %d given to %d and %d", d.Ticket, old, d.Order)
+							t.Errorf("orders %[2]d and %[3]d have the same ticket %[1]d", d.Ticket, old, d.Order)
 						}
 						tickets[d.Ticket] = d.Order
 						mu.Unlock()
@@ -92,7 +92,7 @@ func TestVerdictsFollowTheirPrecedence(t *testing.T) {
 		unknown := &shop.Sale{ID: newID(), Partition: 1}
 		f.wantVerdict(g, buyOf(unknown, 11, 1, "key-one-1"), shop.VerdictNotLoaded)
 		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.sale(unknown.ID)).Result(); err != nil || n != 0 {
-			t.Fatalf("I7: a buy created a sale: %d, %v", n, err)
+			t.Fatalf("I7: a buy created %d keys of an absent sale (%v), want none", n, err)
 		}
 		unarmed := &shop.Sale{ID: newID(), Partition: 1, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: now.Add(time.Hour)}
 		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: unarmed, Stock: 1}))
@@ -212,7 +212,7 @@ func TestReturnedUnitsHaveACooldown(t *testing.T) {
 		}()
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated)
 		if d := <-second; d.Verdict != shop.VerdictReserved || time.Since(begin) < shop.FlagLife {
-			t.Fatalf("after %v: %+v; a flag may live for %v", time.Since(begin), d, shop.FlagLife)
+			t.Fatalf("after %v: got %+v, want a reservation after at least %v", time.Since(begin), d, shop.FlagLife)
 		}
 	})
 }
@@ -228,7 +228,7 @@ func TestRepeatAfterLostReplyFindsTheBuy(t *testing.T) {
 	proxy.DropReplies("evalsha", 2)
 	b := buyOf(s, 11, 1, "key-one-1")
 	if d := f.wantVerdict(g, b, shop.VerdictReserved); d.Order != b.Order || d.Ticket != 1 {
-		t.Fatalf("%+v", d)
+		t.Fatalf("got %+v, want the first ticket and order %s", d, b.Order)
 	}
 	if proxy.Dropped() != 2 {
 		t.Fatalf("%d replies lost, want 2", proxy.Dropped())
@@ -294,7 +294,7 @@ func TestWaitingBuysAreSoldOutWithoutACall(t *testing.T) {
 		g.Rejects = func(sale, user shop.ID) bool { return sale == s.ID && user != 11 }
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictSoldOut)
 		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != mine.Order {
-			t.Fatalf("the repeat returned %+v", d)
+			t.Fatalf("repeated as %+v, want order %s", d, mine.Order)
 		}
 		if a := f.audit(s); a.Tickets != 1 {
 			t.Fatalf("%d tickets, want 1", a.Tickets)

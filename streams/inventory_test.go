@@ -104,7 +104,7 @@ func TestUnitsAreWithdrawnOnce(t *testing.T) {
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 ||
 			a.Units[11] != 2 {
-			t.Fatalf("%+v burnt %d holds %v units %v", a.Counters, a.Burnt, a.Holds, a.Units)
+			t.Fatalf("got %+v, burnt %d, holds %v and units %v, want stock 7, withdrawn 3 and units[11] 2", a.Counters, a.Burnt, a.Holds, a.Units)
 		}
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), shop.VerdictLimit)
 	})
@@ -246,7 +246,7 @@ func TestCreateUpdatesAnUnarmedSale(t *testing.T) {
 		edited.Version, edited.Initial = 3, 99
 		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: &edited, Stock: 99}))
 		if a := f.audit(s); a.Stock != 3 || a.Version != 2 {
-			t.Errorf("an armed sale became %+v", a.Counters)
+			t.Errorf("Create changed an armed sale to %+v", a.Counters)
 		}
 	})
 }
@@ -286,12 +286,12 @@ func TestWatchersAreSummedOverNodes(t *testing.T) {
 	if c := f.counters(s); c.Watching != 7 {
 		t.Fatalf("watching %d, want 7", c.Watching)
 	}
-	read := f.inventory.viewers[s.Ref()].read
-	for after, want := range map[time.Duration]int{viewersEvery - 1: 0, viewersEvery: 1} {
+	read := f.inventory.viewers[s.Ref()].readAt
+	for after, want := range map[time.Duration]int{viewersInterval - 1: 0, viewersInterval: 1} {
 		if due := f.inventory.viewersDue([]shop.SaleRef{s.Ref()}, read.Add(after)); len(due) != want {
 			t.Fatalf("%v after a reading %d are due, want %d", after, len(due), want)
 		}
-		f.inventory.viewers[s.Ref()] = viewersReading{count: 7, read: read}
+		f.inventory.viewers[s.Ref()] = viewersReading{count: 7, readAt: read}
 	}
 }
 
@@ -380,13 +380,13 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 		f.wantState(shop.PartitionState{Exists: true, Epoch: testEpoch + 1, Seq: 1204, Database: recorded})
 		a := f.audit(s)
 		if a.Done != 1204 || len(a.Holds) != 1202 || a.Units[1] != 2 || a.Units[2] != 1 || a.Units[3] != 1 {
-			t.Fatalf("%+v, %d holds", a.Counters, len(a.Holds))
+			t.Fatalf("got %+v and %d holds, want done 1204 and 1202 holds", a.Counters, len(a.Holds))
 		}
 		if d := f.wantVerdict(g, buyOf(s, 1, 2, "key-0000"), shop.VerdictRepeated); d.Order != pending || d.Ticket != 1 {
-			t.Fatalf("%+v", d)
+			t.Fatalf("repeated as %+v, want order %s and ticket 1", d, pending)
 		}
 		if d := f.wantVerdict(g, buyOf(s, 2, 1, "key-0001"), shop.VerdictRepeated); d.Order != paid {
-			t.Fatalf("%+v, want %v", d, paid)
+			t.Fatalf("repeated as %+v, want order %s", d, paid)
 		}
 		for _, h := range a.Holds {
 			if h.Sold != (h.Order == paid) {
@@ -395,15 +395,15 @@ func TestRestoreReplacesTheStateWithRows(t *testing.T) {
 		}
 		f.wantVerdict(g, buyOf(s, 1, 1, "key-other"), shop.VerdictLimit)
 		if d := f.wantVerdict(g, buyOf(s, 55, 1, "key-new-1"), shop.VerdictReserved); d.Ticket != 1205 {
-			t.Fatalf("%+v, want ticket 1205", d)
+			t.Fatalf("got %+v, want ticket 1205", d)
 		}
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: pending, Hold: 1, User: 1}}, true)
 		if err := f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{Sale: s}); err == nil {
-			t.Fatal("restored while the partition is open")
+			t.Fatal("Restore succeeded in an open partition")
 		}
 		opening := shop.PartitionRecovery{Claim: testEpoch + 9, Lost: true, Database: database}
 		if err := f.inventory.Open(f.ctx, 1, opening, 0); err == nil {
-			t.Fatal("opened a partition that was not closed")
+			t.Fatal("Open succeeded in an open partition")
 		}
 	})
 }
@@ -415,10 +415,10 @@ func (f *fixture) state(partition int) shop.PartitionState {
 	s, err := f.inventory.State(f.ctx, partition)
 	f.must(err)
 	if s.Exists && s.History != s.Confirmed || s.Followed != "" {
-		f.t.Fatalf("history %q, confirmed %q, followed %q", s.History, s.Confirmed, s.Followed)
+		f.t.Fatalf("got history %q, confirmed %q and followed %q, want a confirmed history", s.History, s.Confirmed, s.Followed)
 	}
 	if s.Recovering != (s.ClosedAt != 0) {
-		f.t.Fatalf("recovering %v, closed at %d", s.Recovering, s.ClosedAt)
+		f.t.Fatalf("got recovering %v and closed at %d, want both or neither", s.Recovering, s.ClosedAt)
 	}
 	s.History, s.Confirmed, s.ClosedAt = "", "", 0
 	return s

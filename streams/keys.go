@@ -12,7 +12,7 @@ import (
 //	stampede:{p}:meta                hash    epoch, seq, state (open | recovering), waiting: unsettled reservations;
 //	                                         claim: the epoch that the running recovery will begin,
 //	                                         claim_server claim_generation: of its database;
-//	                                         lost: Redis lacks writes; closed_at: start of the closure, ms;
+//	                                         lost: Redis has lost writes; closed_at: start of the closure, ms;
 //	                                         history: of the server on which it may sell; began: epoch:seq of the
 //	                                         last recovery; db_server db_generation db_beat db_lossless
 //	                                         db_replaced: of the database (shop.RecordedHistory);
@@ -46,7 +46,7 @@ import (
 //	                                         last. Lua reserve, return, hold, restore
 //	stampede:{p}:sale:<id>:open      hash    order → hold:qty, the open holds; followed by :sold once the order
 //	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
-//	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching; a hint, with a TTL.
+//	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, watching people; a hint, with a TTL.
 //	                                         SetWatching
 //	stampede:{backoffice}:paid       stream  paid and refunded orders for the shop's back office (see PaidStream),
 //	                                         with its own hash tag: it is filled from the database. Consumer
@@ -89,10 +89,10 @@ const (
 
 	workersKey = "stampede:{workers}:there"
 
-	boardKey     = "stampede:{board}:nodes"
-	boardHistory = "stampede:{board}:history"
-	boardTurns   = "stampede:{board}:turn:"
-	boardSale    = "stampede:{board}:sale:"
+	boardKey         = "stampede:{board}:nodes"
+	boardHistory     = "stampede:{board}:history"
+	boardPointClaims = "stampede:{board}:turn:"
+	boardSale        = "stampede:{board}:sale:"
 
 	stateOpen   = "open"
 	stateClosed = "recovering"

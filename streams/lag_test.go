@@ -42,7 +42,7 @@ func TestXinfoCountsLagAndPendingExactly(t *testing.T) {
 	f.settle(entries[:4]...)
 	f.wantGroup(20, 6)
 	if st := f.stats(); st.Lag != 20 || st.Pending != 6 || st.Length != 30 {
-		t.Fatalf("%+v, want lag 20, pending 6 and length 30", st)
+		t.Fatalf("got %+v, want lag 20, pending 6 and length 30", st)
 	}
 	fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
@@ -92,7 +92,7 @@ func TestLagIsCorrectedAfterARestart(t *testing.T) {
 	restart()
 	f.wantGroup(1560, 25)
 	if a := f.audit(s); a.Tickets != 1600 || a.Done != 15 {
-		t.Fatalf("after the restart: %+v", a.Counters)
+		t.Fatalf("after the restart: got %+v, want 1600 tickets and 15 done", a.Counters)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestWaitingCountsAreCorrectedAfterRemovalByHand(t *testing.T) {
 		reservations, err := f.inventory.Waiting(f.ctx, entries[6].User)
 		f.must(err)
 		if len(reservations) != 1 || reservations[0].Sale != left.ID {
-			t.Fatalf("the waiting reservations are %+v", reservations)
+			t.Fatalf("got the waiting reservations %+v, want one of sale %s", reservations, left.ID)
 		}
 		// A count that is too low is also wrong: it would hide a reservation.
 		f.must(f.client.Del(f.ctx, keys.waiting).Err())
@@ -160,7 +160,7 @@ func TestTrimKeepsUnsettledEntries(t *testing.T) {
 		trim := func(retention time.Duration, length, want int64) {
 			t.Helper()
 			trimmer := NewTrimmer(f.inventory, func() bool { return certain })
-			trimmer.retention, trimmer.length = retention, length
+			trimmer.retention, trimmer.maxLength = retention, length
 			got, err := trimmer.runOnce(f.ctx)
 			f.must(err)
 			if got != want {
@@ -176,7 +176,7 @@ func TestTrimKeepsUnsettledEntries(t *testing.T) {
 		certain = true
 		trim(-time.Minute, 1, 14) // up to the last delivered entry
 		if st := f.stats(); st.Length != 11 || st.Pending != 0 || st.Lag != 10 {
-			t.Fatalf("%+v, want length 11, pending 0 and lag 10", st)
+			t.Fatalf("got %+v, want length 11, pending 0 and lag 10", st)
 		}
 		f.must(f.client.Del(f.ctx, f.inventory.parts[0].keys.orders).Err())
 		trim(-time.Minute, 1, 0)
@@ -196,10 +196,10 @@ func TestScrapeSucceedsWithoutRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := testutil.CollectAndCount(collector, "stampede_stream_waiting"); n != 2 {
-		t.Fatalf("%d partitions, want 2", n)
+		t.Fatalf("got %d partitions, want 2", n)
 	}
 	if n := testutil.ToFloat64(f.inventory.metrics.verdict(shop.VerdictReserved)); n != 3 {
-		t.Fatalf("%v reserved, want 3", n)
+		t.Fatalf("got %v reserved buys, want 3", n)
 	}
 	server.Kill()
 	if n := testutil.CollectAndCount(collector); n != 1 {

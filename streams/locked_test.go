@@ -47,7 +47,7 @@ func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 			done(other, int64(6+i))
 		}
 		if got := f.counters(stuck).Done; got != 0 || f.stats().Pending != 5 {
-			t.Errorf("the locked sale: %d done, %+v", got, f.stats())
+			t.Errorf("the locked sale: got %d done and %+v, want 0 and 5 pending", got, f.stats())
 		}
 		before := alone.Load()
 		unlocked.Store(true)
@@ -57,7 +57,7 @@ func TestLockedSaleDelaysNoOtherSale(t *testing.T) {
 		}
 		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result(); err != nil || n != 0 ||
 			f.stats().Dead != 0 {
-			t.Errorf("counted: attempts %d (%v), %+v", n, err, f.stats())
+			t.Errorf("got %d attempt keys (%v) and %+v, want none and no dead letter", n, err, f.stats())
 		}
 	})
 }

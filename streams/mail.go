@@ -71,7 +71,7 @@ func NewMailDeliverer(
 			return deliver(ctx, mail, shop.Millis(posted.Time))
 		},
 	}
-	d.fresh.places, d.repeats.places = mailPlaces, mailRepeatPlaces
+	d.newLane.places, d.repeatLane.places = mailPlaces, mailRepeatPlaces
 	d.setPauses(readBlock, claimInterval, mailServerPause)
 	return d
 }

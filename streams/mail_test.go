@@ -37,10 +37,10 @@ func TestEmailsAreSentOnce(t *testing.T) {
 		r.awaitCounts(0, 0)
 		stop()
 		if n := r.tried(""); n != 3 {
-			t.Errorf("sent %v, want three", r.received)
+			t.Errorf("got the e-mails %v, want three", r.received)
 		}
 		if n, err := f.client.Exists(f.ctx, mailKey).Result(); err != nil || n != 1 {
-			t.Errorf("the stream was deleted: %d, %v", n, err)
+			t.Errorf("got %d streams, %v, want 1", n, err)
 		}
 		one := anEmail("one")
 		if ttl := f.client.PTTL(f.ctx, postedKey(&one)).Val(); ttl <= orderWeek || ttl > mailMarkLife {

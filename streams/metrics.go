@@ -21,15 +21,15 @@ type Metrics struct {
 	verdicts    *prometheus.CounterVec
 	byVerdict   [len(verdictNames)]prometheus.Counter // nil: no such verdict
 
-	settled     atomic.Int64
-	retried     prometheus.Counter
-	failures    prometheus.Counter
-	deadLetters prometheus.Counter
-	claimed     prometheus.Counter
-	swept       prometheus.Counter
-	trimmed     prometheus.Counter
-	lagFixed    prometheus.Counter
-	lost        prometheus.Counter
+	settled           atomic.Int64
+	retried           prometheus.Counter
+	failures          prometheus.Counter
+	deadLetters       prometheus.Counter
+	claimed           prometheus.Counter
+	deadlinesFinished prometheus.Counter
+	trimmed           prometheus.Counter
+	lagFixed          prometheus.Counter
+	lostReservations  prometheus.Counter
 }
 
 var verdictNames = [...]string{
@@ -62,14 +62,14 @@ func NewMetrics() *Metrics {
 		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "stampede", Name: "gate_verdicts_total", Help: "Decided buys, by verdict.",
 		}, []string{"verdict"}),
-		retried:     counter("entries_moment_faults_total", "Batches that had a transient fault and were retried."),
-		failures:    counter("entries_failures_total", "Failures caused by a single entry."),
-		deadLetters: counter("entries_buried_total", "Entries moved to the dead letters."),
-		claimed:     counter("entries_claimed_total", "Entries claimed from consumers that have stopped."),
-		swept:       counter("deadlines_finished_total", "Orders that left the delay queue."),
-		trimmed:     counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
-		lagFixed:    counter("stream_lag_fixed_total", "Corrections of the read counter of a group."),
-		lost:        counter("reservations_lost_total", "Confirmed reservations that were in no row and no longer in Redis when a partition was restored, as far as this node had seen them. Use the largest value of all nodes."),
+		retried:           counter("entries_moment_faults_total", "Batches that had a transient fault and were retried."),
+		failures:          counter("entries_failures_total", "Failures caused by a single entry."),
+		deadLetters:       counter("entries_buried_total", "Entries moved to the dead letters."),
+		claimed:           counter("entries_claimed_total", "Entries claimed from consumers that have stopped."),
+		deadlinesFinished: counter("deadlines_finished_total", "Orders that left the delay queue."),
+		trimmed:           counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
+		lagFixed:          counter("stream_lag_fixed_total", "Corrections of the read counter of a group."),
+		lostReservations:  counter("reservations_lost_total", "Confirmed reservations, recorded by this node, that were missing in both the database and Redis when a partition was restored. Use the largest value of all nodes."),
 	}
 	settled := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: "stampede", Name: "entries_settled_total",
@@ -118,10 +118,10 @@ type StreamStats struct {
 	Dead      int64 // dead letters
 	Deadlines int64 // orders in the delay queue
 
-	Oldest time.Duration // age of the oldest waiting entry; 0: no entry waits
+	Oldest time.Duration // age of the oldest waiting entry; 0: no entry is waiting
 
-	Away    bool // the partition does not reply; the other numbers are unset
-	Rejects bool // the partition replies but rejects writes
+	Unreachable bool // the partition does not reply; the other numbers are unset
+	Rejects     bool // the partition replies but rejects writes
 
 	ClosedAt shop.Millis // start of its closure for a recovery; 0: open
 }
@@ -143,7 +143,7 @@ func NewStreamCollector(l *Inventory) *StreamCollector {
 		return prometheus.NewDesc("stampede_"+name, help, []string{"partition"}, nil)
 	}
 	up := prometheus.NewDesc("stampede_streams_up", "1 if Redis replied to this scrape.", nil, nil)
-	partition := gauge("partition_up", "1 if the partition replied to this scrape; partitions of a cluster differ.")
+	partition := gauge("partition_up", "1 if the partition replied to this scrape; the partitions of a cluster can have different values.")
 	return &StreamCollector{inventory: l, up: up, partition: partition, gauges: []*prometheus.Desc{
 		gauge("stream_lag", "Reservations not yet delivered to a consumer (XINFO lag)."),
 		gauge("stream_pending", "Reservations delivered and not settled (XINFO pending)."),
@@ -177,7 +177,7 @@ func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 1)
 	for _, s := range stats {
 		name := strconv.Itoa(s.Partition)
-		if s.Away {
+		if s.Unreachable {
 			ch <- prometheus.MustNewConstMetric(c.partition, prometheus.GaugeValue, 0, name)
 			continue
 		}

@@ -26,12 +26,12 @@ func TestEntryIsAcknowledgedAfterItsCommit(t *testing.T) {
 			return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
 		}
 		c := f.consumer("node-1", handler)
-		c.history = ""
+		c.pendingCursor = ""
 		if err := c.runOnce(ctx); err == nil {
 			t.Fatal("a batch that was not written counts as handled")
 		}
 		if st := f.stats(); pending != 5 || done != 0 || st.Pending != 5 || f.counters(s).Done != 0 {
-			t.Fatalf("during the write %d pending and %d done, after its failure %+v", pending, done, st)
+			t.Fatalf("got %d pending and %d done during the write, and %+v after its failure, want 5 pending and 0 done", pending, done, st)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 			return nil
 		}
 		c := f.consumer("node-1", handler)
-		c.history = ""
+		c.pendingCursor = ""
 		f.must(c.runOnce(f.ctx))
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1, User: 5001}}, true)
 		_, err := f.inventory.Hold(f.ctx, shop.HoldRequest{

@@ -66,7 +66,7 @@ func NewPaidDeliverer(
 			return deliver(ctx, posting)
 		},
 	}
-	d.fresh.places, d.repeats.places = paidPlaces, repeatPlaces
+	d.newLane.places, d.repeatLane.places = paidPlaces, repeatPlaces
 	d.setPauses(readBlock, claimInterval, receiverPause)
 	return d
 }

@@ -37,12 +37,12 @@ func (f *fixture) confirmLoss(s *PaidStream, last shop.Millis) outbox.LostError 
 	_, err := s.Append(f.ctx, last, []outbox.Message{posting(newID(), 2)})
 	var lost *outbox.LostError
 	if !errors.As(err, &lost) {
-		f.t.Fatalf("appended: %v, want a LostError", err)
+		f.t.Fatalf("append: got %v, want a LostError", err)
 	}
 	f.must(s.Confirm(f.ctx, &outbox.LostError{History: lost.History + "0", Mark: lost.Mark}))
 	f.must(s.Confirm(f.ctx, &outbox.LostError{History: lost.History, Mark: lost.Mark + 1}))
 	if _, err := s.Check(f.ctx, last); !errors.As(err, &lost) {
-		f.t.Errorf("another state was confirmed: %v", err)
+		f.t.Errorf("Confirm accepted another state: got %v, want a LostError", err)
 	}
 	f.must(s.Confirm(f.ctx, lost))
 	return *lost
@@ -114,7 +114,7 @@ func TestPaidOrdersReachEveryGroup(t *testing.T) {
 				t.Error(diff)
 			}
 			if p, err := f.client.XPending(f.ctx, paidKey, group).Result(); err != nil || p.Count != 0 {
-				t.Errorf("group %s has not acknowledged %+v, %v", group, p, err)
+				t.Errorf("group %s: got the pending entries %+v, %v, want none", group, p, err)
 			}
 		}
 	})
@@ -126,7 +126,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.paidStream()
 		if n, err := s.trim(f.ctx); err != nil || n != 0 {
-			t.Fatalf("no stream yet: %d, %v", n, err)
+			t.Fatalf("before the first posting: trimmed %d, %v, want 0", n, err)
 		}
 		wantTrimmed := func(n int64) {
 			t.Helper()
@@ -150,7 +150,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		}).Result()
 		f.must(err)
 		if did, err := s.quarantineEntry(f.ctx, "backoffice", pending[0].ID, "no"); !did || err != nil {
-			t.Fatal(did, err)
+			t.Fatalf("quarantine: got moved %v, %v, want true", did, err)
 		}
 		f.must(o.take(1))
 		s.retention = time.Hour
@@ -192,11 +192,11 @@ func TestLostPostingsAreDetected(t *testing.T) {
 		}
 		f.must(f.client.HSet(f.ctx, paidMark, "at", int64(first)).Err())
 		if lost := f.confirmLoss(s, second); lost.Since != first || second <= first {
-			t.Errorf("behind: %+v, want since %d", lost, first)
+			t.Errorf("a stream behind the database: got %+v, want since %d", lost, first)
 		}
 		f.must(f.client.HSet(f.ctx, paidMark, "history", "another").Err())
 		if lost := f.confirmLoss(s, first); lost.Since != first {
-			t.Errorf("another history: %+v, want since %d", lost, first)
+			t.Errorf("another history: got %+v, want since %d", lost, first)
 		}
 		if n := f.client.XLen(f.ctx, paidKey).Val(); n != 2 {
 			t.Errorf("%d postings, want 2", n)
@@ -206,10 +206,10 @@ func TestLostPostingsAreDetected(t *testing.T) {
 		f.must(err)
 		lost := f.confirmLoss(s, first)
 		if ago := now.Sub(lost.Since); lost.Mark != 0 || ago > paidRetention || ago < paidRetention-testTimeout {
-			t.Errorf("emptied: %+v, want since %s before %d", lost, paidRetention, now)
+			t.Errorf("an emptied stream: got %+v, want since %s before %d", lost, paidRetention, now)
 		}
 		if groups, err := s.Check(f.ctx, first); err != nil || len(groups) != 0 {
-			t.Errorf("groups of an absent stream: %q, %v", groups, err)
+			t.Errorf("an absent stream: got groups %q, %v, want none", groups, err)
 		}
 	})
 }

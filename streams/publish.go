@@ -62,8 +62,8 @@ func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) 
 // lineLength is the approximate length of the change of a new order.
 const lineLength = 420
 
-// SequenceEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. The
-// end of an unreachable partition is marked as Away.
+// SequenceEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. An
+// unreachable partition has Unreachable set.
 func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 	ends := make([]shop.SequenceEnd, len(l.parts))
 	for p := range ends {

@@ -57,7 +57,7 @@ func TestMessagesContainThePreviousNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		messages := f.subscribe()
 		if end := f.sequenceEnd(); end != (shop.SequenceEnd{Epoch: testEpoch}) {
-			t.Fatalf("before any message: %+v", end)
+			t.Fatalf("before any message: got the end %+v, want 0", end)
 		}
 		rows := make([]*shop.Order, publishChunk+1)
 		for i := range rows {
@@ -68,17 +68,17 @@ func TestMessagesContainThePreviousNumber(t *testing.T) {
 		for i, want := range []int{1, publishChunk, 1} {
 			m := f.nextMessage(messages)
 			if m.Before != int64(i) || m.Number != int64(i)+1 || len(m.changes) != want {
-				t.Fatalf("message %d: %d after %d with %d changes, want %d", i, m.Number, m.Before, len(m.changes),
+				t.Fatalf("message %d: got number %d after %d with %d changes, want %d changes", i, m.Number, m.Before, len(m.changes),
 					want)
 			}
 		}
 		if end := f.sequenceEnd(); end.Last != 3 || end.Epoch != testEpoch {
-			t.Fatalf("the sequence ends at %+v", end)
+			t.Fatalf("got the end %+v, want 3", end)
 		}
 		f.close(testEpoch+1, true) // rows are valid in every state of Redis
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
 		if m := f.nextMessage(messages); m.Number != 4 || m.changes[0].User != 100 {
-			t.Fatalf("while the partition is closed: %+v", m)
+			t.Fatalf("while the partition is closed: got %+v, want message 4 to user 100", m)
 		}
 	})
 }
@@ -95,22 +95,22 @@ func TestLateChangesAreNotPublished(t *testing.T) {
 			"past": f.now().Add(-shop.PublishDeadline - 50*time.Millisecond), "future": f.now().Add(time.Minute),
 		} {
 			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, shop.ErrTooLate) {
-				t.Errorf("%s: published, %v, want ErrTooLate", name, err)
+				t.Errorf("%s: publish: got %v, want ErrTooLate", name, err)
 			}
 			err := f.inventory.Finish(f.ctx, 1, asOf, row, []*shop.Entry{&entries[0]})
 			if !errors.Is(err, shop.ErrTooLate) {
-				t.Errorf("%s: finished, %v, want ErrTooLate", name, err)
+				t.Errorf("%s: finish: got %v, want ErrTooLate", name, err)
 			}
 		}
 		if end := f.sequenceEnd(); end.Last != 0 {
-			t.Errorf("the last message is %d, want 0", end.Last)
+			t.Errorf("got the last message %d, want 0", end.Last)
 		}
 		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
-			t.Errorf("%+v, want pending 1 and deadlines 0", st)
+			t.Errorf("got %+v, want pending 1 and deadlines 0", st)
 		}
 		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
 		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.sequenceEnd().Last != 1 {
-			t.Errorf("in time: %+v, want pending 0, deadlines 1 and last 1", st)
+			t.Errorf("in time: got %+v, want pending 0, deadlines 1 and last 1", st)
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestFinishIsAtomic(t *testing.T) {
 			f.must(f.inventory.Finish(f.ctx, 1, f.now(), rows, entries))
 			m := f.nextMessage(messages)
 			if m.Number != int64(round)+1 || len(m.changes) != 3 || m.changes[1].User != read[1].User {
-				t.Fatalf("round %d published %+v", round, m)
+				t.Fatalf("round %d: got the message %+v, want three changes", round, m)
 			}
 			if n := f.counters(s); n.Done != 3 {
 				t.Errorf("round %d: done %d, want 3", round, n.Done)
@@ -174,7 +174,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
 	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.sequenceEnd().Last != 0 {
-		t.Errorf("%+v, want pending 1, deadlines 0 and last 0", st)
+		t.Errorf("got %+v, want pending 1, deadlines 0 and last 0", st)
 	}
 }
 
@@ -190,24 +190,24 @@ func TestDeliveryReturnsTheOldestOpenEntry(t *testing.T) {
 			return d
 		}
 		if d := readDelivery(); d.OldestUnacknowledged != (shop.EntryID{}) || d.Epoch != testEpoch {
-			t.Fatalf("without entries %+v", d)
+			t.Fatalf("without entries: got %+v, want no open entry", d)
 		}
 		f.reserveMany(s, 3)
 		first := readDelivery()
 		if first.OldestUnacknowledged == (shop.EntryID{}) || first.OldestUnacknowledged.After(first.Newest) {
-			t.Fatalf("without a delivery: %+v", first)
+			t.Fatalf("before a delivery: got %+v, want an open entry", first)
 		}
 		_, read := f.delivered("node-1", 0)
 		for i, e := range read {
 			open, _ := entryID(e.StreamID)
 			newest, _ := entryID(read[2].StreamID)
 			if d := readDelivery(); d.OldestUnacknowledged != open || d.Newest != newest {
-				t.Fatalf("before entry %d is acknowledged: %+v", i, d)
+				t.Fatalf("before entry %d is acknowledged: got %+v, want it as the oldest", i, d)
 			}
 			f.settle(e)
 		}
 		if d := readDelivery(); d.OldestUnacknowledged != (shop.EntryID{}) || d.Newest != first.Newest {
-			t.Fatalf("all acknowledged: %+v", d)
+			t.Fatalf("all acknowledged: got %+v, want no open entry", d)
 		}
 		f.close(testEpoch+1, true)
 		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, shop.ErrTransient) {

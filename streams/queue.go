@@ -61,7 +61,7 @@ func (q *queue) post(ctx context.Context, last shop.Millis, args ...any) ([]any,
 // Confirm accepts the state of Redis in which the loss was found. It does nothing if that state has changed: another
 // node has confirmed it, or the next check finds the next loss.
 func (q *queue) Confirm(ctx context.Context, lost *outbox.LostError) error {
-	_, err := confirmMark.run(ctx, q.client, []string{q.mark}, lost.History, int64(lost.Mark))
+	_, err := confirmMarkScript.run(ctx, q.client, []string{q.mark}, lost.History, int64(lost.Mark))
 	return err
 }
 
@@ -86,7 +86,7 @@ func (q *queue) acknowledge(ctx context.Context, group, id string) error {
 	return wrapped(transient(err), "acknowledge %s", id)
 }
 
-// quarantineEntry moves a pending entry to the quarantine; false: it is no longer pending. Repeating it is safe.
+// quarantineEntry moves a pending entry to the quarantine; false: the entry is no longer pending. Repeating it is safe.
 func (q *queue) quarantineEntry(ctx context.Context, group, id, reason string) (bool, error) {
 	moved, err := q.move(ctx, quarantineScript, []string{q.stream, q.quarantine}, group, id,
 		cut(reason, maxQuarantineReason), q.discard)
@@ -154,7 +154,7 @@ func readQuarantine[M any](ctx context.Context, q *queue, parse func(redis.XMess
 
 // eachPage reads a whole stream, oldest first, in pages of size entries. It stops at the first error.
 func eachPage(
-	ctx context.Context, client redis.UniversalClient, stream string, size int64, do func([]redis.XMessage) error,
+	ctx context.Context, client redis.UniversalClient, stream string, size int64, handle func([]redis.XMessage) error,
 ) error {
 	for from := "-"; ; {
 		page, err := client.XRangeN(ctx, stream, from, "+", size).Result()
@@ -164,7 +164,7 @@ func eachPage(
 		if len(page) == 0 {
 			return nil
 		}
-		if err := do(page); err != nil || int64(len(page)) < size {
+		if err := handle(page); err != nil || int64(len(page)) < size {
 			return err
 		}
 		from = "(" + page[len(page)-1].ID
@@ -178,18 +178,20 @@ type reader struct {
 	group    string
 	consumer string
 	block    time.Duration // how long a read waits
-	// first is the pause between the beginnings of the first and the second attempt. It is longer than an attempt
+	// firstDelay is the pause between the beginnings of the first and the second attempt. It is longer than an attempt
 	// takes, so that no message is claimed during its delivery. Each further pause is twice as long, up to maxDelay.
-	first, maxDelay time.Duration
+	firstDelay, maxDelay time.Duration
 	// deleteIdle is the idle time after which a consumer without pending entries is deleted: its node is dead.
 	deleteIdle time.Duration
 	from       string // where the next claim continues; used by one goroutine
 }
 
 // reader makes a reader of the queue.
-func (q *queue) reader(blocking redis.UniversalClient, group, consumer string, first, maxDelay time.Duration) reader {
+func (q *queue) reader(
+	blocking redis.UniversalClient, group, consumer string, firstDelay, maxDelay time.Duration,
+) reader {
 	return reader{
-		queue: q, blocking: blocking, group: group, consumer: consumer, block: readBlock, first: first,
+		queue: q, blocking: blocking, group: group, consumer: consumer, block: readBlock, firstDelay: firstDelay,
 		maxDelay: maxDelay, deleteIdle: consumerRetention, from: claimStart,
 	}
 }
@@ -208,8 +210,8 @@ type attempt struct {
 	number int64
 }
 
-// read returns at most n messages: new ones, for which it waits (from ">"), or this consumer's pending ones after an
-// id. It creates a missing group.
+// read returns at most n messages: new messages, for which it waits (from is ">"), or this consumer's pending
+// messages after the id in from. It creates a missing group.
 func (r *reader) read(ctx context.Context, from string, n int) ([]attempt, error) {
 	found, err := r.blocking.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: r.group, Consumer: r.consumer, Streams: []string{r.stream, from}, Count: int64(n), Block: r.block,
@@ -229,11 +231,11 @@ func (r *reader) read(ctx context.Context, from string, n int) ([]attempt, error
 	return attempts, nil
 }
 
-// claim takes over at most n messages that are due: they failed, or their consumer died. It continues where the last
+// claim takes over at most n due messages, which have failed or whose consumer died. It continues where the last
 // call stopped. Messages that are not due, or always fail, therefore do not hide later ones.
 func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error) {
 	pending, err := r.client.XPendingExt(ctx, &redis.XPendingExtArgs{
-		Stream: r.stream, Group: r.group, Idle: r.first, Start: r.from, End: "+", Count: claimPage,
+		Stream: r.stream, Group: r.group, Idle: r.firstDelay, Start: r.from, End: "+", Count: claimPage,
 	}).Result()
 	if err != nil && !noGroup(err) {
 		return nil, fmt.Errorf("list pending entries of %s: %w", r.stream, transient(err))
@@ -267,12 +269,11 @@ func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error
 // pause returns the time between the beginnings of an attempt and the next one. Its jitter, up to an eighth, depends on
 // the message id: messages that failed together are not repeated together, and all nodes use the same pause.
 func (r *reader) pause(id string, attempts int64) time.Duration {
-	pause := min(r.first<<min(max(attempts-1, 0), 16), r.maxDelay)
+	pause := min(r.firstDelay<<min(max(attempts-1, 0), 16), r.maxDelay)
 	return pause + pause*time.Duration(crc32.ChecksumIEEE([]byte(id))%128)/1024
 }
 
-// uncountAttempt removes an attempt from the count. The attempt failed because of the receiver, not because of the
-// message.
+// uncountAttempt removes an attempt from the attempt count, because the receiver caused its failure, not the message.
 func (r *reader) uncountAttempt(ctx context.Context, a attempt) error {
 	err := r.client.Do(ctx, "XCLAIM", r.stream, r.group, r.consumer, 0, a.ID,
 		"RETRYCOUNT", a.number-1, "JUSTID").Err()

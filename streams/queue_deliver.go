@@ -23,11 +23,11 @@ const claimInterval = 3 * time.Second
 //	result              effect
 //	nil                 acknowledged
 //	outbox.ErrRejected  quarantined
-//	outbox.PauseError   concerns the receiver: not counted; all deliveries pause for its duration
+//	outbox.PauseError   the receiver is unavailable: not counted; all deliveries pause for After
 //	any other error     counted; delivered again after a growing pause, and quarantined after the last attempt
 //
-// New messages and repeated ones have separate places, so that neither delays the other. An attempt counts when it
-// begins, because it may kill the process. Any number of nodes may share a group.
+// New messages and repeated messages have separate places, so that neither kind delays the other. An attempt counts
+// when it begins, because it may crash the process. Any number of nodes may share a group.
 type Deliverer struct {
 	reader
 	deliver  func(ctx context.Context, m redis.XMessage) error // returns within the first pause
@@ -37,9 +37,9 @@ type Deliverer struct {
 	ordered string
 	logged  []string // fields of the entries for the log
 
-	fresh, repeats                 lane
+	newLane, repeatLane            lane
 	claimInterval                  time.Duration
-	turns                          turns
+	sequencer                      sequencer
 	delivered, quarantined, failed atomic.Int64
 }
 
@@ -50,7 +50,8 @@ type lane struct {
 }
 
 func (d *Deliverer) setPauses(block, claimInterval, receiver time.Duration) {
-	d.block, d.claimInterval, d.fresh.pace.minPause, d.repeats.pace.minPause = block, claimInterval, receiver, receiver
+	d.block, d.claimInterval = block, claimInterval
+	d.newLane.pace.minPause, d.repeatLane.pace.minPause = receiver, receiver
 }
 
 // Counts returns the numbers of attempts of this node that ended with the message delivered, quarantined, or neither.
@@ -61,8 +62,8 @@ func (d *Deliverer) Counts() [3]int64 {
 // Run delivers until ctx ends. It finishes running deliveries, within drainTime.
 func (d *Deliverer) Run(ctx context.Context) error {
 	var lanes sync.WaitGroup
-	lanes.Go(func() { d.run(ctx, &d.fresh, d.next) })
-	lanes.Go(func() { d.run(ctx, &d.repeats, d.due) })
+	lanes.Go(func() { d.run(ctx, &d.newLane, d.next) })
+	lanes.Go(func() { d.run(ctx, &d.repeatLane, d.due) })
 	lanes.Wait()
 	return ctx.Err()
 }
@@ -84,7 +85,7 @@ func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 // run delivers on a lane. It reads at most as many messages as the lane has free places, and only one while the
 // receiver is unreachable.
 func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context, int) ([]attempt, error)) {
-	fault := backoff{first: time.Second, maxDelay: 30 * time.Second}
+	fault := backoff{firstDelay: time.Second, maxDelay: 30 * time.Second}
 	free := semaphore.NewWeighted(int64(l.places))
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -110,11 +111,11 @@ func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context,
 		attempts, err := read(ctx, n)
 		free.Release(int64(n - len(attempts)))
 		for _, a := range attempts {
-			turn, leave := d.turns.join(text(a.Values[d.ordered]))
+			ready, leave := d.sequencer.join(text(a.Values[d.ordered]))
 			running.Go(func() {
 				defer free.Release(1)
 				defer leave()
-				<-turn
+				<-ready
 				d.handle(ctx, &l.pace, a)
 			})
 		}
@@ -147,8 +148,8 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 		err = d.quarantineMessage(ctx, a, err)
 	case errors.As(err, &requested):
 		d.failed.Add(1)
-		d.fresh.pace.pause(requested.After)
-		d.repeats.pace.pause(requested.After)
+		d.newLane.pace.pause(requested.After)
+		d.repeatLane.pace.pause(requested.After)
 		err = errors.Join(err, d.uncountAttempt(ctx, a))
 	case ctx.Err() != nil: // shutdown: the result is unknown, so the attempt counts
 	default:
@@ -184,33 +185,33 @@ func (d *Deliverer) describe(a attempt, err error) []any {
 	return attrs
 }
 
-// turns delivers messages with the same value one at a time, in the order in which they joined.
-type turns struct {
+// sequencer delivers messages with the same value one at a time, in the order in which they joined.
+type sequencer struct {
 	mu   sync.Mutex
 	last map[string]chan struct{} // closed when the last message with this value has left
 }
 
-// join returns a channel that is closed when it is the caller's turn, and a function that ends the turn.
-func (t *turns) join(value string) (turn <-chan struct{}, leave func()) {
+// join returns a channel that is closed when the caller may deliver, and a function that lets the next caller deliver.
+func (t *sequencer) join(value string) (ready <-chan struct{}, leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.last == nil {
 		t.last = make(map[string]chan struct{})
 	}
-	left := make(chan struct{})
-	before, occupied := t.last[value]
+	finished := make(chan struct{})
+	previous, occupied := t.last[value]
 	if !occupied || value == "" {
-		before = make(chan struct{})
-		close(before)
+		previous = make(chan struct{})
+		close(previous)
 	}
-	t.last[value] = left
-	return before, func() {
+	t.last[value] = finished
+	return previous, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.last[value] == left {
+		if t.last[value] == finished {
 			delete(t.last, value)
 		}
-		close(left)
+		close(finished)
 	}
 }
 
@@ -224,9 +225,9 @@ const (
 
 // pace reduces deliveries to a receiver that accepts nothing:
 //
-//	going ── maxFaults failures, or the receiver requests a pause ──▶ failing: pause, one delivery, pause, …
-//	  ▲                                                                 │
-//	  └──────────────── one message was delivered or rejected ──────────┘
+//	normal ── maxFaults failures, or the receiver requests a pause ──▶ failing: pause, one delivery, pause, …
+//	  ▲                                                                  │
+//	  └───────────────── one message was delivered or rejected ──────────┘
 type pace struct {
 	minPause time.Duration // pause between two attempts to reach the receiver again
 
@@ -239,12 +240,12 @@ type pace struct {
 func (p *pace) wait(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		left := time.Until(p.until)
+		remaining := time.Until(p.until)
 		p.mu.Unlock()
-		if left <= 0 {
+		if remaining <= 0 {
 			return true
 		}
-		shop.Sleep(ctx, left)
+		shop.Sleep(ctx, remaining)
 	}
 	return false
 }

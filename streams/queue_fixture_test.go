@@ -157,7 +157,7 @@ func (r *receiver) node(consumer string, idle time.Duration) *Deliverer {
 func (r *receiver) nodeOn(client redis.UniversalClient, consumer string, idle time.Duration) *Deliverer {
 	d := r.deliverer(client, consumer, r.take)
 	d.setPauses(5*time.Millisecond, time.Millisecond, time.Millisecond)
-	d.first, d.maxDelay, d.attempts = idle, idle, 0
+	d.firstDelay, d.maxDelay, d.attempts = idle, idle, 0
 	return d
 }
 
@@ -166,7 +166,7 @@ func (r *receiver) deliverOnce(d *Deliverer) {
 	for _, read := range []func(context.Context, int) ([]attempt, error){d.next, d.due} {
 		attempts, _ := read(r.f.ctx, 3)
 		for _, a := range attempts {
-			d.handle(r.f.ctx, &d.fresh.pace, a)
+			d.handle(r.f.ctx, &d.newLane.pace, a)
 		}
 	}
 }

@@ -65,15 +65,15 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 		r.awaitAll([]string{found[0].name})
 		for _, want := range []bool{true, false} {
 			if dropped, err := c.Drop(c.f.ctx, found[1].id); err != nil || dropped != want {
-				t.Errorf("drop: %v, %v, want %v", dropped, err, want)
+				t.Errorf("drop: got %v, %v, want %v", dropped, err, want)
 			}
 		}
 		for _, id := range []string{found[0].id, "", "-", "1", "x-1", "1-1-1"} {
 			if err := c.Replay(c.f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("replay %q: %v, want ErrNoRow", id, err)
+				t.Errorf("replay %q: got %v, want ErrNoRow", id, err)
 			}
 			if dropped, err := c.Drop(c.f.ctx, id); dropped || err != nil {
-				t.Errorf("drop %q: %v, %v", id, dropped, err)
+				t.Errorf("drop %q: got %v, %v, want false", id, dropped, err)
 			}
 		}
 		r.awaitCounts(0, 158)
@@ -98,20 +98,20 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 			for again := range 2 {
 				if did, err := c.quarantineEntry(c.f.ctx, c.group, e.ID, "no"); err != nil ||
 					did != (i == 1 && again == 0) {
-					t.Errorf("entry %d: %v, %v", i, did, err)
+					t.Errorf("entry %d, call %d: got moved %v, %v", i, again, did, err)
 				}
 			}
 		}
 		if did, err := c.quarantineEntry(c.f.ctx, "absent-group", found[2].ID, "no"); did || err != nil {
-			t.Errorf("quarantined for a missing group: %v, %v", did, err)
+			t.Errorf("quarantine for a missing group: got moved %v, %v, want false", did, err)
 		}
-		d.handle(c.f.ctx, &d.fresh.pace, found[2])
+		d.handle(c.f.ctx, &d.newLane.pace, found[2])
 		unreadable := r.awaitCounts(0, 2)[1]
 		if err := c.Replay(c.f.ctx, unreadable.id); !errors.Is(err, shop.ErrPermanent) {
 			t.Errorf("replayed an unreadable entry: %v", err)
 		}
 		if dropped, err := c.Drop(c.f.ctx, unreadable.id); !dropped || err != nil {
-			t.Errorf("drop: %v, %v", dropped, err)
+			t.Errorf("drop: got %v, %v, want true", dropped, err)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestFailingMessagesAreQuarantined(t *testing.T) {
 		})
 		m := r.awaitCounts(0, 1)[0]
 		if r.tried(bad) != 8 || m.name != bad || m.attempts != 8 || !strings.HasSuffix(m.reason, "disk full 8") {
-			t.Errorf("after %d attempts: %+v", r.tried(bad), m)
+			t.Errorf("after %d attempts: got the message %+v, want 8 attempts and the last reason", r.tried(bad), m)
 		}
 		c.f.must(c.Replay(c.f.ctx, m.id))
 		r.awaitAll([]string{bad}, d)
@@ -213,8 +213,8 @@ func TestPausesGrow(t *testing.T) {
 			id, sum := fmt.Sprintf("1800000000000-%d", n), time.Duration(0)
 			for tries := range int64(7) {
 				pause := d.pause(id, tries+1)
-				if pause < d.pause(id, tries) || d.pause(id, tries) < d.first {
-					t.Errorf("%s: %v after %d attempts", name, pause, tries+1)
+				if pause < d.pause(id, tries) || d.pause(id, tries) < d.firstDelay {
+					t.Errorf("%s: got a pause of %v after attempt %d, want no shorter than the previous one", name, pause, tries+1)
 				}
 				sum += pause
 			}
@@ -362,7 +362,7 @@ func TestKilledNodeLosesNoMessage(t *testing.T) {
 				for _, m := range r.awaitCounts(0, quarantined) {
 					r.accept()
 					if m.name != name {
-						t.Errorf("%s, died after %d commands: %+v", end, steps, m)
+						t.Errorf("%s, death after command %d: got the quarantined message %+v", end, steps, m)
 					}
 					c.f.must(c.Replay(c.f.ctx, m.id))
 					r.awaitCounts(0, 0)

@@ -30,7 +30,7 @@ func (l *Inventory) Close(ctx context.Context, partition int, r shop.PartitionRe
 	return err
 }
 
-// Open ends the recovery. It sets epoch, seq and the database history of the partition. Then Redis accepts buys under
+// Open ends the recovery. It sets epoch, seq and the database history of the partition. Redis then accepts buys under
 // the new epoch.
 func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
 	keys := func(k *partitionKeys) []string {
@@ -59,10 +59,10 @@ func (l *Inventory) AcceptServer(ctx context.Context, partition int, server stri
 	if err != nil {
 		return err
 	}
-	left := slices.DeleteFunc(s.Database.Replaced, func(other string) bool { return other == server })
+	remaining := slices.DeleteFunc(s.Database.Replaced, func(other string) bool { return other == server })
 	meta := l.parts[partition].keys.meta
 	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, meta, "db_replaced", strings.Join(left, " "))
+		p.HSet(ctx, meta, "db_replaced", strings.Join(remaining, " "))
 		p.HDel(ctx, meta, "claim_server", "claim_generation")
 		return nil
 	})
@@ -131,7 +131,7 @@ func (l *Inventory) Evidence(
 }
 
 // Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.
-// It scans all buyers of the sale. ErrNoRow: no record names the order.
+// It scans all buyers of the sale. ErrNoRow: no record contains the order.
 func (l *Inventory) Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 				f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0),
 			} {
 				if !errors.Is(err, want) {
-					t.Errorf("step %d of claim %d: %v, want %v", i, claim, err, want)
+					t.Errorf("step %d of claim %d: got %v, want %v", i, claim, err, want)
 				}
 			}
 		}
@@ -105,7 +105,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 			}
 		}
 		trimmer := NewTrimmer(f.inventory, always)
-		trimmer.retention, trimmer.length = -time.Minute, 1
+		trimmer.retention, trimmer.maxLength = -time.Minute, 1
 		if n, err := trimmer.runOnce(f.ctx); n != 0 || err != nil {
 			t.Errorf("trimmed %d, %v, want 0", n, err)
 		}
@@ -144,7 +144,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 			e := entries[setAside[n]]
 			if l.Order != e.Order || l.User != e.User || l.Sale != s.ID || l.Reason != "recovery" || l.At == 0 ||
 				l.Fields["key"] != e.Key || l.Fields["addr"] != e.Address {
-				t.Errorf("dead letter %+v of entry %+v", l, e)
+				t.Errorf("got the dead letter %+v, want the fields of the entry %+v", l, e)
 			}
 		}
 		wantSettled := func(done, waiting int64) {
@@ -153,7 +153,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 			n, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.meta, "waiting").Int64()
 			f.must(err)
 			if a.Tickets != 4 || a.Done != done || n != waiting || a.Held != 4 {
-				t.Errorf("%+v, %d waiting; want %d done, %d waiting, 4 held", a.Counters, n, done, waiting)
+				t.Errorf("got %+v and %d waiting, want %d done, %d waiting and 4 held", a.Counters, n, done, waiting)
 			}
 		}
 		wantSettled(3, 1)
@@ -163,16 +163,16 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		wantSettled(4, 0)
 		for _, e := range entries {
 			if left, err := f.inventory.Waiting(f.ctx, e.User); err != nil || len(left) != 0 {
-				t.Errorf("user %s waits for %+v, %v", e.User, left, err)
+				t.Errorf("user %s: got the waiting reservations %+v, %v, want none", e.User, left, err)
 			}
 		}
 		_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
 		f.must(err)
 		if fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx); err != nil || fixed != 0 {
-			t.Errorf("the lag was wrong after its correction: %d, %v", fixed, err)
+			t.Errorf("got %d more corrections of the lag, %v, want none", fixed, err)
 		}
 		if st := f.stats(); st.Lag != 0 || st.Pending != 0 || st.Length != 1 {
-			t.Errorf("%+v, want lag 0, pending 0 and length 1", st)
+			t.Errorf("got %+v, want lag 0, pending 0 and length 1", st)
 		}
 	})
 }
@@ -202,7 +202,7 @@ func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 		f.close(testEpoch+1, false)
 		f.open(testEpoch+1, 2, false)
 		if diff := cmp.Diff(before, f.stats(), ignoreAge); diff != "" || before.Pending != 1 || before.Length != 2 {
-			t.Errorf("before %+v, (-before +after):\n%s", before, diff)
+			t.Errorf("got another state than %+v (-before +after):\n%s", before, diff)
 		}
 		f.close(testEpoch+2, true)
 		f.open(testEpoch+2, 2, true)
@@ -316,7 +316,7 @@ func TestRecordRebuildsTheEntryOfAnOrder(t *testing.T) {
 		}
 		absent := shop.SaleRef{ID: newID(), Partition: 1}
 		if _, loaded, err := f.inventory.Evidence(f.ctx, absent, orders); loaded || err != nil {
-			t.Errorf("evidence of an absent sale: loaded %v, %v", loaded, err)
+			t.Errorf("evidence of an absent sale: got loaded %v, %v, want false", loaded, err)
 		}
 	})
 }

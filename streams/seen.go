@@ -6,35 +6,36 @@ import (
 	"stampede/app/shop"
 )
 
-// seen records the reservations that this node has seen accepted in a partition, in one epoch: the highest seq, and the
-// last reservation of each sale. Every call of reserve.lua carries both. A Redis that does not have them has lost
-// writes (I8). The seq alone is not sufficient, because later buys raise the seq of an older state again.
-type seen struct {
+// acceptedReservations records which reservations of a partition this node has seen as accepted, in one epoch: the
+// highest seq, and the last reservation of each sale. Every call of reserve.lua passes both. If Redis does not have
+// them, it has lost writes (I8). The seq alone is not sufficient, because later buys raise the seq of an older state
+// again.
+type acceptedReservations struct {
 	mu    sync.Mutex
 	epoch int64
 	seq   int64
-	last  map[shop.ID]accepted // by sale
+	last  map[shop.ID]reservationRef // by sale
 }
 
-// accepted identifies a reservation.
-type accepted struct {
+// reservationRef identifies a reservation.
+type reservationRef struct {
 	seq         int64
 	user, order shop.ID // 0: only seq is set
 }
 
 // lookup returns the highest seq and the last reservation of the sale; zero values if the epoch is not the recorded
 // one.
-func (s *seen) lookup(epoch int64, sale shop.ID) (seq int64, last accepted) {
+func (s *acceptedReservations) lookup(epoch int64, sale shop.ID) (seq int64, last reservationRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
-		return 0, accepted{}
+		return 0, reservationRef{}
 	}
 	return s.seq, s.last[sale]
 }
 
 // add records a reply of Redis for the sale.
-func (s *seen) add(epoch int64, sale shop.ID, r accepted) {
+func (s *acceptedReservations) add(epoch int64, sale shop.ID, r reservationRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -49,34 +50,34 @@ func (s *seen) add(epoch int64, sale shop.ID, r accepted) {
 	}
 }
 
-func (s *seen) reset(epoch int64) {
-	s.epoch, s.seq, s.last = epoch, 0, make(map[shop.ID]accepted)
+func (s *acceptedReservations) reset(epoch int64) {
+	s.epoch, s.seq, s.last = epoch, 0, make(map[shop.ID]reservationRef)
 }
 
-// begin switches to an epoch that began at the given seq. It returns how many reservations that this node has seen are
-// neither in rows nor in Redis.
-func (s *seen) begin(epoch, at int64) (lost int64) {
+// begin switches to an epoch that began after the given seq. It returns the number of recorded reservations that are
+// missing both in the database and in Redis.
+func (s *acceptedReservations) begin(epoch, lastSeq int64) (lost int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if epoch <= s.epoch {
 		return 0
 	}
 	if s.epoch > 0 {
-		lost = max(0, s.seq-at)
+		lost = max(0, s.seq-lastSeq)
 	}
 	s.reset(epoch)
 	return lost
 }
 
-// highest returns the epoch and its highest seq.
-func (s *seen) highest() (epoch, seq int64) {
+// highest returns the recorded epoch and its highest seq.
+func (s *acceptedReservations) highest() (epoch, seq int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.epoch, s.seq
 }
 
-// lastOrders returns the newest reservation of each sale.
-func (s *seen) lastOrders(epoch int64, partition int) (orders []shop.LastOrder) {
+// lastOrders returns the last reservation of each sale; nil if the epoch is not the recorded one.
+func (s *acceptedReservations) lastOrders(epoch int64, partition int) (orders []shop.LastOrder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
@@ -91,7 +92,7 @@ func (s *seen) lastOrders(epoch int64, partition int) (orders []shop.LastOrder) 
 }
 
 // drop removes a sale that is no longer in Redis.
-func (s *seen) drop(sale shop.ID) {
+func (s *acceptedReservations) drop(sale shop.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.last, sale)

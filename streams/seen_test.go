@@ -30,9 +30,9 @@ func (f *fixture) copyPartition() (restore func()) {
 	}
 }
 
-// I8: Redis returns to an older state, and a node that has seen less buys until seq has caught up. A node that has seen
-// more is still rejected: in this sale because its order is missing, in other sales of the partition while seq is
-// behind. Rejected calls write nothing.
+// I8: Redis returns to an older state. A node that has seen only older orders then buys until seq has caught up. A node
+// that has seen later orders is still rejected: in this sale because its order is missing, in other sales of the
+// partition while seq is behind. Rejected calls write nothing.
 func TestNodeWithLaterOrdersIsRejected(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -101,7 +101,7 @@ func TestBuyDuringACheckIsNotMissing(t *testing.T) {
 	if st := f.state(1); st.Seq != 1 || st.Seen != 1 {
 		t.Errorf("Redis is at seq %d and this node has seen seq %d, want 1 and 1", st.Seq, st.Seen)
 	}
-	if _, seen := f.inventory.parts[1].seen.highest(); seen != 2 {
+	if _, seen := f.inventory.parts[1].accepted.highest(); seen != 2 {
 		t.Errorf("the node has seen seq %d since, want 2", seen)
 	}
 }
@@ -155,10 +155,10 @@ func TestNewHistoryNeedsConfirmation(t *testing.T) {
 	again, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if again.History == first.History || again.Confirmed != first.History || again.Followed != "" {
-		t.Fatalf("state after a start %+v, before %+v", again, first)
+		t.Fatalf("after a restart: got state %+v, want another history than %+v", again, first)
 	}
 	if err := f.inventory.Confirm(f.ctx, 1, first); err == nil {
-		t.Fatal("a check of another history was accepted")
+		t.Fatal("Confirm accepted a check of another history")
 	}
 	f.must(f.inventory.Confirm(f.ctx, 1, again))
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), shop.VerdictReserved)
@@ -175,7 +175,7 @@ func TestNewHistoryNeedsConfirmation(t *testing.T) {
 	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {
-		t.Fatalf("state of the promoted replica %+v, of its primary %+v", promoted, again)
+		t.Fatalf("promoted replica: got state %+v, want to follow %+v", promoted, again)
 	}
 	_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
@@ -199,7 +199,7 @@ func TestRecoveryRestartsOnAnotherHistory(t *testing.T) {
 	recovery := shop.PartitionRecovery{Claim: testEpoch + 1, Database: database}
 	err = f.inventory.Close(f.ctx, 1, recovery, before.History)
 	if !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("close on a server that was restarted since the check: %v", err)
+		t.Fatalf("close on a server that was restarted since the check: got %v, want ErrTransient", err)
 	}
 	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != before.History {
 		t.Fatalf("got state %+v, %v; want the earlier confirmation", s, err)
@@ -207,7 +207,7 @@ func TestRecoveryRestartsOnAnotherHistory(t *testing.T) {
 	f.close(testEpoch+1, false)
 	restart()
 	if err := f.inventory.Open(f.ctx, 1, recovery, 0); !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("open on a server that was restarted since the close: %v", err)
+		t.Fatalf("open on a server that was restarted since the close: got %v, want ErrTransient", err)
 	}
 	f.close(testEpoch+1, true)
 	f.open(testEpoch+1, 0, true)
@@ -219,27 +219,27 @@ func (f *fixture) reachable() (bool, string) {
 	return err == nil, fmt.Sprint("ping: ", err)
 }
 
-// The seen reservations are valid within their epoch. The next epoch reports how many of them are lost.
-func TestSeenIsValidWithinItsEpoch(t *testing.T) {
+// The recorded reservations are valid within their epoch. The next epoch reports how many of them are lost.
+func TestAcceptedReservationsAreValidWithinTheirEpoch(t *testing.T) {
 	t.Parallel()
-	var s seen
-	s.add(3, 7, accepted{seq: 10, user: 1, order: 11})
-	s.add(3, 7, accepted{seq: 9, user: 2, order: 12}) // older
-	s.add(3, 8, accepted{seq: 14})
-	s.add(2, 7, accepted{seq: 99, user: 3, order: 13}) // of an earlier epoch
+	var s acceptedReservations
+	s.add(3, 7, reservationRef{seq: 10, user: 1, order: 11})
+	s.add(3, 7, reservationRef{seq: 9, user: 2, order: 12}) // older
+	s.add(3, 8, reservationRef{seq: 14})
+	s.add(2, 7, reservationRef{seq: 99, user: 3, order: 13}) // of an earlier epoch
 	if seq, last := s.lookup(3, 7); seq != 14 || last.order != 11 {
-		t.Errorf("seen seq %d, last %+v", seq, last)
+		t.Errorf("got seq %d and last %+v, want 14 and order 11", seq, last)
 	}
-	if seq, last := s.lookup(4, 7); seq != 0 || last != (accepted{}) {
-		t.Errorf("of the next epoch: seq %d, last %+v", seq, last)
+	if seq, last := s.lookup(4, 7); seq != 0 || last != (reservationRef{}) {
+		t.Errorf("of the next epoch: got seq %d and last %+v, want zero values", seq, last)
 	}
-	for _, c := range []struct{ epoch, at, lost int64 }{{3, 0, 0}, {2, 0, 0}, {4, 12, 2}, {4, 12, 0}, {5, 12, 0}} {
-		if lost := s.begin(c.epoch, c.at); lost != c.lost {
-			t.Errorf("epoch %d from %d: %d lost, want %d", c.epoch, c.at, lost, c.lost)
+	for _, c := range []struct{ epoch, lastSeq, lost int64 }{{3, 0, 0}, {2, 0, 0}, {4, 12, 2}, {4, 12, 0}, {5, 12, 0}} {
+		if lost := s.begin(c.epoch, c.lastSeq); lost != c.lost {
+			t.Errorf("epoch %d after seq %d: got %d lost reservations, want %d", c.epoch, c.lastSeq, lost, c.lost)
 		}
 	}
-	var newNode seen
+	var newNode acceptedReservations
 	if lost := newNode.begin(9, 0); lost != 0 {
-		t.Errorf("a node without seen orders counts %d as lost", lost)
+		t.Errorf("got %d lost reservations of a new node, want 0", lost)
 	}
 }

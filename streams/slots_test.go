@@ -12,10 +12,10 @@ func TestTagsStayTheSame(t *testing.T) {
 		t.Fatalf("got slot %d of the test key, want 12739", slot)
 	}
 	if tags := tagsOf(3, true); !slices.Equal(tags, []string{"0.62", "1.0", "2.41"}) {
-		t.Errorf("wrong tags in a cluster: %v", tags)
+		t.Errorf("in a cluster: got tags %v, want 0.62, 1.0, 2.41", tags)
 	}
 	if tags := tagsOf(3, false); !slices.Equal(tags, []string{"0", "1", "2"}) {
-		t.Errorf("wrong tags on one server: %v", tags)
+		t.Errorf("on one server: got tags %v, want 0, 1, 2", tags)
 	}
 }
 
@@ -30,7 +30,7 @@ func TestPartitionsAreSpreadEvenly(t *testing.T) {
 				has[slotOf(tag)*primaries/clusterSlots]++
 			}
 			if slices.Max(has) > partitions/primaries+2 || slices.Min(has) < partitions/primaries-1 {
-				t.Errorf("%d partitions on %d primaries: %v", partitions, primaries, has)
+				t.Errorf("%d partitions on %d primaries: got the uneven numbers %v", partitions, primaries, has)
 			}
 		}
 	}

@@ -19,8 +19,8 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	if err != nil {
 		return shop.PartitionState{}, err
 	}
-	// Read the seen seq first. The reply must include every buy up to this seq; later buys may be absent.
-	epoch, seq := l.parts[partition].seen.highest()
+	// Read the recorded seq first. The reply must include every buy up to this seq; later buys may be absent.
+	epoch, seq := l.parts[partition].accepted.highest()
 	reply, err := stateScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
 		return shop.PartitionState{}, fmt.Errorf("read the state of partition %d: %w", partition, err)
@@ -49,14 +49,14 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	return s, nil
 }
 
-// beginEpoch switches to an epoch that began at the given seq. It logs and counts the lost reservations of the previous
-// epoch.
+// beginEpoch switches to an epoch that began after the given seq. It logs and counts the lost reservations of the
+// previous epoch.
 func (l *Inventory) beginEpoch(ctx context.Context, partition int, epoch, at int64) {
-	lost := l.parts[partition].seen.begin(epoch, at)
+	lost := l.parts[partition].accepted.begin(epoch, at)
 	if lost == 0 {
 		return
 	}
-	l.metrics.lost.Add(float64(lost))
+	l.metrics.lostReservations.Add(float64(lost))
 	slog.ErrorContext(ctx, "Redis lost accepted reservations that had no row",
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
@@ -71,8 +71,8 @@ func (l *Inventory) Missing(
 	if err != nil {
 		return nil, err
 	}
-	seen := &l.parts[partition].seen
-	all := append(seen.lastOrders(epoch, partition), rows...)
+	recorded := &l.parts[partition].accepted
+	all := append(recorded.lastOrders(epoch, partition), rows...)
 	keys, args := make([]string, 1, 1+2*len(all)), make([]any, 0, 2*len(all))
 	keys[0] = k.orders
 	for _, o := range all {
@@ -92,13 +92,13 @@ func (l *Inventory) Missing(
 		case lastOrderMissing:
 			missing = append(missing, o)
 		case lastOrderNoSale:
-			seen.drop(o.Sale.ID)
+			recorded.drop(o.Sale.ID)
 		}
 	}
 	if newest := text(reply[1]); len(missing) == 0 && newest != "" {
 		e := parseEntry(partition, redis.XMessage{ID: newest, Values: fieldsOf(list(reply[2]))})
 		if e.ParseErr == nil && e.Epoch == epoch {
-			seen.add(epoch, e.Sale, accepted{seq: e.Seq, user: e.User, order: e.Order})
+			recorded.add(epoch, e.Sale, reservationRef{seq: e.Seq, user: e.User, order: e.Order})
 		}
 	}
 	return missing, nil

@@ -14,7 +14,8 @@ import (
 const probeLife = time.Second
 
 // Stats reads the numbers of all partitions' streams, and tries a write in each: Redis may serve reads while it rejects
-// writes (MISCONF, OOM, a replica). Unreachable partitions are marked as Away.
+// writes (MISCONF, OOM, a replica). Unreachable partitions have
+// Unreachable set.
 func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	now, err := l.Now(ctx)
 	if err != nil {
@@ -27,7 +28,7 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	}
 	stats := make([]StreamStats, len(l.parts))
 	for p := range stats {
-		stats[p] = StreamStats{Partition: p, Away: true}
+		stats[p] = StreamStats{Partition: p, Unreachable: true}
 	}
 	for _, group := range groups {
 		for _, s := range group {
@@ -173,7 +174,7 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery,
 	switch {
 	case pending != "":
 		d.OldestUnacknowledged, _ = entryID(pending)
-	case delivered != d.Newest: // a later entry is not delivered; its id is at least Open
+	case delivered != d.Newest: // a later entry is not delivered; its id is at least OldestUnacknowledged
 		d.OldestUnacknowledged = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
 	}
 	return d, nil

@@ -24,14 +24,14 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		correct := func(c shop.Correction, want bool) {
 			t.Helper()
 			if did, err := f.inventory.Correct(f.ctx, s.Ref(), c); err != nil || did != want {
-				t.Fatalf("corrected: %v, want %v, %v", did, want, err)
+				t.Fatalf("got corrected %v, want %v, %v", did, want, err)
 			}
 		}
 		for what, invalid := range map[string]shop.Correction{
 			"a wrong sum": {At: mark, Held: 3}, "a negative stock": {At: mark, Held: 5, Stock: -1},
 		} {
 			if _, err := f.inventory.Correct(f.ctx, s.Ref(), invalid); !errors.Is(err, shop.ErrPermanent) {
-				t.Errorf("%s: %v, want ErrPermanent", what, err)
+				t.Errorf("%s: got %v, want ErrPermanent", what, err)
 			}
 		}
 
@@ -56,7 +56,7 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		correct(right, true)
 		correct(right, false)
 		if a := f.audit(s); a.Held != 2 || a.Sold != 1 || a.Stock != 1 {
-			t.Errorf("%+v, want held 2, sold 1 and stock 1", a.Counters)
+			t.Errorf("got %+v, want held 2, sold 1 and stock 1", a.Counters)
 		}
 		if rest := f.client.HGet(f.ctx, key, "rest_until").Val(); rest == "0" {
 			t.Error("I9: units that return to an empty stock have no cooldown")
@@ -64,7 +64,7 @@ func TestCorrectNeedsAnUnchangedMark(t *testing.T) {
 		stale := right
 		stale.At.Epoch--
 		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, shop.ErrStaleEpoch) {
-			t.Errorf("another epoch: %v, want ErrStaleEpoch", err)
+			t.Errorf("another epoch: got %v, want ErrStaleEpoch", err)
 		}
 		if did, err := f.inventory.Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
 			!errors.Is(err, shop.ErrLost) {
@@ -109,7 +109,7 @@ func TestEveryHoldChangeChangesTheMark(t *testing.T) {
 			f.must(step.do())
 			after := f.mark(s)
 			if after.Tickets == before.Tickets && after.HoldChanges == before.HoldChanges {
-				t.Errorf("%s: still ticket %d and move %d", step.what, after.Tickets, after.HoldChanges)
+				t.Errorf("%s: got the same ticket %d and move %d, want a changed mark", step.what, after.Tickets, after.HoldChanges)
 			}
 		}
 	})

@@ -11,9 +11,9 @@ import (
 // holdsChunk is the maximum number of orders per call of a script on holds: some ten milliseconds of Redis.
 const holdsChunk = 1000
 
-// Return gives units back and returns which holds changed. It does nothing for a hold that was returned before, for
-// sold units, and for a sale that is not in Redis. With the error PartitionsUnreachable, holds in the unreachable
-// partitions may be unchanged.
+// Return gives units back to the stock and returns which holds changed. It does nothing for a hold that was returned
+// before, for sold units, and for a sale that is not in Redis. With the error PartitionsUnreachable, holds in the
+// unreachable partitions may be unchanged.
 func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
 	each := func(i int) (shop.SaleRef, []any) {
 		r := &returns[i]

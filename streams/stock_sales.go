@@ -74,7 +74,7 @@ func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudi
 		Units: make(map[shop.ID]int64, len(buyers)/2), WithdrawnUnits: make(map[int64]int64),
 	}
 	for name, value := range hash {
-		if operation, is := strings.CutPrefix(name, outField); is {
+		if operation, isWithdrawal := strings.CutPrefix(name, outField); isWithdrawal {
 			audit.WithdrawnUnits[number(operation)] = number(text(value))
 		}
 	}

@@ -66,9 +66,9 @@ type Inventory struct {
 
 // partition is the state of one partition in this node.
 type partition struct {
-	keys  partitionKeys
-	epoch atomic.Int64 // 0: not set yet
-	seen  seen
+	keys     partitionKeys
+	epoch    atomic.Int64 // 0: not set yet
+	accepted acceptedReservations
 }
 
 // New makes an inventory. It does not access Redis. Call SetEpoch for a partition before the first buy in it.

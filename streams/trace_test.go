@@ -57,23 +57,23 @@ func TestEntryOfATracedBuyHasItsTrace(t *testing.T) {
 		f.wantVerdict(g, traced(passed(buyOf(withPasses, 13, 1, "key-four"), issued), spans), shop.VerdictPass)
 		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), shop.VerdictRepeated)
 		if len(spans.spans) != 4 {
-			t.Fatalf("got %d spans of four calls", len(spans.spans))
+			t.Fatalf("got %d spans of four calls, want 4", len(spans.spans))
 		}
 		entries := f.entriesOf()
 		if len(entries) != 3 {
-			t.Fatalf("%d entries, want 3", len(entries))
+			t.Fatalf("got %d entries, want 3", len(entries))
 		}
 		if m := entries[11]; len(m.Values) != 1 || parseEntry(1, m).Trace != nil {
-			t.Errorf("an entry without a trace has %v", m.Values)
+			t.Errorf("got the fields %v of an entry without a trace, want one field", m.Values)
 		}
 		for i, user := range []shop.ID{12, 13} {
 			m, span := entries[user], spans.spans[i]
 			e := parseEntry(1, m)
 			if span.Name != "reserve.lua" || e.Trace == nil || *e.Trace != span.SpanRef || len(m.Values) != 2 {
-				t.Errorf("entry %+v of span %+v", m.Values, span)
+				t.Errorf("got the entry %+v, want the trace of the span %+v", m.Values, span)
 			}
 			if e.Order == 0 || e.Ticket == 0 || e.Seq == 0 || e.Key == "" {
-				t.Errorf("entry %+v", e)
+				t.Errorf("got the entry %+v, want order, ticket, seq and key", e)
 			}
 		}
 	})
@@ -103,7 +103,7 @@ func TestGroupedBuysKeepTheirTraces(t *testing.T) {
 			}
 		}
 		if len(entries) != 3 {
-			t.Errorf("%d entries, want 3", len(entries))
+			t.Errorf("got %d entries, want 3", len(entries))
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestInvalidTracesAreIgnored(t *testing.T) {
 			"terms": "2:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b", "trace": invalid,
 		}})
 		if e.ParseErr != nil || e.Trace != nil || e.Order != 9 {
-			t.Errorf("%v: %+v", invalid, e)
+			t.Errorf("trace %v: got %+v, want order 9 without a trace", invalid, e)
 		}
 	}
 }
@@ -148,12 +148,12 @@ func TestWorkerContinuesTheTraceOfAnEntry(t *testing.T) {
 		}
 		if found[0].Frame != string(f.inventory.frame(rows[0])) ||
 			found[1].Frame != string(f.inventory.frame(rows[1])) {
-			t.Errorf("frames %q", found)
+			t.Errorf("got the changes %q, want the frames of both rows", found)
 		}
 
 		letter := parseLetter(1, redis.XMessage{ID: "1-0", Values: f.entriesOf()[11].Values})
 		if letter.Fields["trace"] != e.Trace.String() || letter.Order != e.Order {
-			t.Errorf("dead letter %+v", letter)
+			t.Errorf("got the dead letter %+v, want the trace and the order of the entry", letter)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	lagEvery    = time.Second
-	maxLagCount = 1000 // undelivered entries that are counted one by one: some milliseconds of Redis
+	lagCheckInterval = time.Second
+	maxLagCount      = 1000 // undelivered entries that are counted one by one: some milliseconds of Redis
 )
 
 // LagFixer keeps XINFO GROUPS correct for all partitions (P7). After Redis 7.0 has replayed its append-only file, lag
@@ -23,7 +23,7 @@ func NewLagFixer(l *Inventory) *LagFixer { return &LagFixer{inventory: l} }
 
 // Run checks once a second until ctx ends.
 func (f *LagFixer) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, lagEvery, "correct the lag", func(ctx context.Context) error {
+	return shop.Repeat(ctx, lagCheckInterval, "correct the lag", func(ctx context.Context) error {
 		_, err := f.runOnce(ctx)
 		return err
 	})
@@ -63,30 +63,30 @@ func (f *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 }
 
 const (
-	trimEvery     = 10 * time.Second
+	trimInterval  = 10 * time.Second
 	trimChunk     = 1000      // entries beyond the length bound per call
 	trimRetention = time.Hour // keeps the evidence for a recovery of the database
 	trimLength    = 200_000   // entries per partition, some 60 MB
 )
 
-// Trimmer deletes settled entries of all partitions once they are older than the retention, or earlier if a stream is
-// longer than its bound. It never deletes undelivered or unsettled entries. It also deletes consumers without pending
+// Trimmer deletes settled entries of all partitions when they are older than the retention, or earlier if a stream is
+// longer than maxLength. It never deletes undelivered or unsettled entries. It also deletes consumers without pending
 // entries that have been idle for the retention, because killed workers do not remove their consumers.
 type Trimmer struct {
 	inventory *Inventory
 	retention time.Duration
-	length    int64
-	may       func() bool
+	maxLength int64
+	allowed   func() bool
 }
 
-// NewTrimmer makes the trimmer of all partitions. It trims only while the function `may` returns true.
-func NewTrimmer(l *Inventory, may func() bool) *Trimmer {
-	return &Trimmer{inventory: l, may: may, retention: trimRetention, length: trimLength}
+// NewTrimmer makes the trimmer of all partitions. It trims only while the function `allowed` returns true.
+func NewTrimmer(l *Inventory, allowed func() bool) *Trimmer {
+	return &Trimmer{inventory: l, allowed: allowed, retention: trimRetention, maxLength: trimLength}
 }
 
 // Run trims every ten seconds until ctx ends.
 func (t *Trimmer) Run(ctx context.Context) error {
-	return shop.Repeat(ctx, trimEvery, "trim streams", func(ctx context.Context) error {
+	return shop.Repeat(ctx, trimInterval, "trim streams", func(ctx context.Context) error {
 		_, err := t.runOnce(ctx)
 		return err
 	})
@@ -94,7 +94,7 @@ func (t *Trimmer) Run(ctx context.Context) error {
 
 // runOnce returns the number of trimmed entries. A failing partition does not stop the others.
 func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
-	if !t.may() {
+	if !t.allowed() {
 		return 0, nil
 	}
 	var failed []error
@@ -118,13 +118,13 @@ func (t *Trimmer) trim(ctx context.Context, partition int) (total int64, err err
 	}
 	for more := true; more && ctx.Err() == nil; {
 		reply, err := trimScript.run(ctx, t.inventory.client, []string{k.orders, k.meta}, t.retention.Milliseconds(),
-			t.length, trimChunk)
+			t.maxLength, trimChunk)
 		if err != nil {
 			return total, err
 		}
 		trimmed, left := integer(reply[0]), integer(reply[1])
 		total += trimmed
-		more = trimmed > 0 && left > t.length
+		more = trimmed > 0 && left > t.maxLength
 	}
 	return total, nil
 }

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	viewersLife   = 3 * time.Second // TTL of a node's count, which is sent once a second
-	viewersEvery  = time.Second     // minimum interval between two reads of the sum over all nodes
-	maxViewersAge = time.Minute     // older readings are dropped
+	viewersLife     = 3 * time.Second // TTL of a node's count, which is sent once a second
+	viewersInterval = time.Second     // minimum interval between two reads of the sum over all nodes
+	maxViewersAge   = time.Minute     // older readings are dropped
 )
 
 // viewersReading is the last count of a sale's watchers.
 type viewersReading struct {
-	count int64
-	read  time.Time
+	count  int64
+	readAt time.Time
 }
 
 // SetWatching stores the number of people who watch each sale on this node, for viewersLife.
@@ -57,21 +57,21 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 	return nil // numbers of unreachable partitions are not shown
 }
 
-// viewersDue returns and marks the sales whose watchers are to be read now.
+// viewersDue returns the sales whose watchers must be read now, and records the read.
 func (l *Inventory) viewersDue(sales []shop.SaleRef, now time.Time) []shop.SaleRef {
 	l.viewersMu.Lock()
 	defer l.viewersMu.Unlock()
 	var due []shop.SaleRef
 	for _, sale := range sales {
-		if r := l.viewers[sale]; now.Sub(r.read) >= viewersEvery {
-			r.read = now
+		if r := l.viewers[sale]; now.Sub(r.readAt) >= viewersInterval {
+			r.readAt = now
 			l.viewers[sale] = r
 			due = append(due, sale)
 		}
 	}
 	if len(due) > 0 {
 		maps.DeleteFunc(l.viewers, func(_ shop.SaleRef, r viewersReading) bool {
-			return now.Sub(r.read) > maxViewersAge
+			return now.Sub(r.readAt) > maxViewersAge
 		})
 	}
 	return due

@@ -76,7 +76,7 @@ type waitingResult struct {
 	err   error
 }
 
-// readRequests reads for all requests, on each server separately.
+// readRequests sets the results of all requests. It reads from each server separately.
 func (l *Inventory) readRequests(requests []*waitingRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingTimeout)
 	defer cancel()

@@ -110,7 +110,7 @@ func TestReservationWaitsUntilItIsSettled(t *testing.T) {
 		want("before any delivery", orders...)
 
 		one, two := f.consumer("node-1", newFakeHandler()), f.consumer("node-2", newFakeHandler())
-		one.history, one.options.Batch = "", 8 // four entries of the user, with four of others between them
+		one.pendingCursor, one.options.Batch = "", 8 // four entries of the user, with four of others between them
 		entries, err := one.read(f.ctx)
 		f.must(err)
 		want("with four pending entries", orders...)
@@ -118,7 +118,7 @@ func TestReservationWaitsUntilItIsSettled(t *testing.T) {
 		want("after the second entry is settled", orders[0], orders[2], orders[3], orders[4])
 		two.options.ClaimIdle, two.options.Batch = 0, 2
 		if claimed, err := two.claim(f.ctx); err != nil || len(claimed) != 2 || claimed[0].Order != orders[0] {
-			t.Fatalf("claimed %+v, %v", claimed, err)
+			t.Fatalf("claim: got %+v, %v, want two entries from the first order on", claimed, err)
 		}
 		want("after another consumer claimed the first entry", orders[0], orders[2], orders[3], orders[4])
 		f.must(one.moveToDeadLetters(f.ctx, testEpoch, entries[4], shop.ErrPermanent, 3))
@@ -152,14 +152,14 @@ func TestRecordsDropSettledEntries(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
 		g, c := f.gate(f.inventory), f.consumer("node-1", newFakeHandler())
-		c.history = ""
+		c.pendingCursor = ""
 		const user = shop.ID(77)
 		want := func(when string, entries int) {
 			t.Helper()
 			record, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), user.String()).Result()
 			f.must(err)
 			if ids := strings.Fields(record[strings.LastIndexByte(record, '|')+1:]); len(ids) != entries {
-				t.Fatalf("%s: the record names the entries %v, want %d", when, ids, entries)
+				t.Fatalf("%s: got the entries %v in the record, want %d", when, ids, entries)
 			}
 		}
 		buy := func(user shop.ID, key string) {
@@ -212,7 +212,7 @@ func TestMovedGroupHidesNoReservation(t *testing.T) {
 			found, err := f.inventory.Waiting(f.ctx, user)
 			f.must(err)
 			if (len(found) == 1) != (user != missing) {
-				t.Errorf("group at %s: user %s waits for %+v", place, user, found)
+				t.Errorf("group at %s: user %s: got the waiting reservations %+v", place, user, found)
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func TestUnreadableEntryFailsOnlyItsUser(t *testing.T) {
 		f.inventory.readRequests(requests)
 		for i, want := range []int{1, 0, 1, 1} {
 			if len(requests[i].found) != want || (requests[i].err != nil) != (want == 0) {
-				t.Errorf("request %d: %+v, %v", i, requests[i].found, requests[i].err)
+				t.Errorf("request %d: got %+v, %v, want %d reservations", i, requests[i].found, requests[i].err, want)
 			}
 		}
 	})

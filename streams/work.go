@@ -41,13 +41,13 @@ func runWithInterval(
 
 // backoff is a growing pause with jitter, so that calls that failed together are not retried together.
 type backoff struct {
-	first, maxDelay time.Duration
-	delay           time.Duration
+	firstDelay, maxDelay time.Duration
+	delay                time.Duration
 }
 
 // next returns a random pause between half of a value and the value, which doubles each time.
 func (b *backoff) next() time.Duration {
-	b.delay = min(max(b.first, b.delay*2), b.maxDelay)
+	b.delay = min(max(b.firstDelay, b.delay*2), b.maxDelay)
 	return b.delay/2 + rand.N(b.delay/2+1)
 }
 

@@ -11,25 +11,26 @@ import (
 
 const (
 	registerInterval   = time.Second
-	registrationLife   = 3 * time.Second // lifetime of a registration: one heartbeat may be lost, and one late
+	registrationLife   = 3 * time.Second // one lost and one late registration are tolerated
 	otherCheckInterval = time.Second     // maximum wait of entries of a stalled worker
 )
 
-// Workers shares the partitions among the workers of a shop without a leader. Each registers itself once a second and
-// sorts all names; the n-th of k, counted from 0, has the partitions n, n + k, n + 2k … A change takes effect within a
-// second, after a crash within four. The list is a hint (I11): a worker waits on its partitions; the others check them
-// once a second, or when more than one batch waits. Errors only cost time, because the group gives each entry to one
-// consumer. Entries of a dead worker are taken over after five seconds (consumer_claim.go).
+// Workers is one worker and its list of all workers of the shop. It assigns the partitions to the workers, without a
+// leader. Each worker registers itself once a second and sorts all names. The n-th of k workers, counted from 0, owns
+// the partitions n, n + k, n + 2k … A change takes effect within one second, or within four seconds after a crash. The
+// list is a hint (I11): a worker waits on its partitions, and the other workers check them once a second, or when more
+// than one batch waits. A wrong list only causes delay, because the group gives each entry to one consumer. Entries of
+// a dead worker are taken over after five seconds (consumer_claim.go).
 type Workers struct {
 	inventory *Inventory
 	name      string
 	life      time.Duration
 
 	registered atomic.Pointer[[]string] // sorted; nil: unknown
-	received   time.Time                // time of the last reply; belongs to the goroutine in Run
+	lastSentAt time.Time                // when the last successful registration was sent; used only in Run
 }
 
-// NewWorkers makes a worker. name is the name of its consumers.
+// NewWorkers makes the worker whose consumers have the given name.
 func NewWorkers(l *Inventory, name string) *Workers {
 	return &Workers{inventory: l, name: name, life: registrationLife}
 }
@@ -43,15 +44,15 @@ func (w *Workers) Run(ctx context.Context) error {
 	return err
 }
 
-// runOnce registers the worker once. The reply is valid for as long as the registration.
+// runOnce registers the worker once and stores the list in the reply. The list is valid as long as the registration.
 func (w *Workers) runOnce(ctx context.Context) error {
 	sentAt := time.Now()
 	names, err := w.register(ctx, w.life)
 	switch {
 	case err == nil:
 		w.registered.Store(&names)
-		w.received = sentAt
-	case sentAt.Sub(w.received) > w.life:
+		w.lastSentAt = sentAt
+	case sentAt.Sub(w.lastSentAt) > w.life:
 		w.registered.Store(nil)
 	}
 	return err
@@ -70,9 +71,9 @@ func (w *Workers) register(ctx context.Context, life time.Duration) ([]string, e
 	return names, nil
 }
 
-// owns reports whether this worker has the partition; true for all partitions if the workers are unknown.
+// owns reports whether this worker owns the partition. Without a list of workers, it owns all partitions.
 func (w *Workers) owns(partition int) bool {
-	names := w.known()
+	names := w.registeredNames()
 	if len(names) == 0 {
 		return true
 	}
@@ -80,14 +81,14 @@ func (w *Workers) owns(partition int) bool {
 	return at < 0 || partition%len(names) == at
 }
 
-// gone reports whether the consumer belongs to no registered worker; false if the workers are unknown.
-func (w *Workers) gone(consumer string) bool {
-	names := w.known()
+// isUnregistered reports whether the consumer belongs to no registered worker; false without a list of workers.
+func (w *Workers) isUnregistered(consumer string) bool {
+	names := w.registeredNames()
 	return len(names) > 0 && !slices.Contains(names, consumer)
 }
 
-// known returns the registered workers, sorted; nil if unknown.
-func (w *Workers) known() []string {
+// registeredNames returns the names of the registered workers, sorted; nil without a list of workers.
+func (w *Workers) registeredNames() []string {
 	if w == nil {
 		return nil
 	}
@@ -97,7 +98,7 @@ func (w *Workers) known() []string {
 	return nil
 }
 
-// OwnedPartitions returns how many partitions this worker has.
+// OwnedPartitions returns how many partitions this worker owns.
 func (w *Workers) OwnedPartitions() int {
 	n := 0
 	for p := range w.inventory.parts {

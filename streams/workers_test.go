@@ -85,7 +85,7 @@ func TestWorkersShareThePartitions(t *testing.T) {
 			problem := unevenness(rest[:3])
 			return problem == "", "after one worker became silent: " + problem
 		})
-		if !workers[0].gone("worker-4") || !workers[0].gone("worker-1") || workers[0].gone("worker-2") {
+		if !workers[0].isUnregistered("worker-4") || !workers[0].isUnregistered("worker-1") || workers[0].isUnregistered("worker-2") {
 			t.Error("got wrong gone workers, want workers 1 and 4 gone and worker 2 present")
 		}
 	})
@@ -113,7 +113,7 @@ func TestWorkerWithoutAListOwnsAllPartitions(t *testing.T) {
 		_ = workers[0].runOnce(ended)
 		return workers[0].OwnedPartitions() == 8, "the worker still uses the expired list"
 	})
-	if workers[0].gone("worker-1") {
+	if workers[0].isUnregistered("worker-1") {
 		t.Error("worker-1 is reported as gone without a list")
 	}
 }
@@ -170,7 +170,7 @@ func TestEntriesOfDeadWorkerAreClaimedEarlier(t *testing.T) {
 	left, err := f.client.XPending(f.ctx, f.inventory.parts[1].keys.orders, group).Result()
 	f.must(err)
 	if left.Consumers["me"] != 2 || len(left.Consumers) != 1 {
-		t.Errorf("wrong owners of the entries: %v", left.Consumers)
+		t.Errorf("got the owners %v, want 2 entries of me", left.Consumers)
 	}
 }
 

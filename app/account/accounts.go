@@ -20,12 +20,14 @@ const (
 	resetLife    = time.Hour
 	// maxEmailsPerHour is the number of e-mails that anonymous requests can send to one address per hour.
 	maxEmailsPerHour = 5
-	// minResponseTime is the minimum response time of requests whose work depends on whether an e-mail has an account.
+	// minResponseTime is the minimum response time of requests whose work depends on whether an account
+	// exists for an e-mail address.
 	// The work for an existing account takes a tenth of this time.
 	minResponseTime = 250 * time.Millisecond
 )
 
-// Accounts manages accounts. Neither texts nor response times disclose whether an e-mail has an account.
+// Accounts manages accounts. Neither texts nor response times disclose whether an account exists for an
+// e-mail address.
 type Accounts struct {
 	Store    *store.Store
 	Mailer   outbox.Mailer
@@ -61,7 +63,7 @@ func (a *Accounts) checkCaptcha(ctx context.Context, answer *CaptchaSolution) er
 	if answer == nil {
 		return errCaptcha()
 	}
-	if right, err := a.Captchas.Check(ctx, answer.ID, answer.Answer); err != nil || !right {
+	if correct, err := a.Captchas.Check(ctx, answer.ID, answer.Answer); err != nil || !correct {
 		return cmp.Or(err, errCaptcha())
 	}
 	return nil
@@ -81,7 +83,7 @@ func (a *Accounts) mint() (shop.ID, error) {
 	return id, nil
 }
 
-// userOf reads the account of an e-mail. known is false if it does not exist.
+// userOf reads the account of an e-mail address. known is false if it does not exist.
 func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known bool, err error) {
 	u, err = a.Store.UserByEmail(ctx, email)
 	if errors.Is(err, shop.ErrNoRow) {

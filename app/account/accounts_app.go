@@ -50,7 +50,8 @@ type ResetRequest struct {
 	Captcha *CaptchaSolution `json:"captcha"`
 }
 
-// Activation is a request to activate the account of an e-mailed link. It requires the password chosen at registration.
+// Activation is a request to activate an account with an e-mailed link. It requires the password that was chosen at
+// registration.
 type Activation struct {
 	Token    string `json:"token"`
 	Password string `json:"password"`
@@ -109,7 +110,7 @@ type MeEdit struct {
 	Lang *string `json:"lang"`
 }
 
-// MyDevice is a login in the list of its user.
+// MyDevice is an entry in the caller's list of logins.
 type MyDevice struct {
 	ID         shop.ID     `json:"id"`
 	Name       string      `json:"name"`

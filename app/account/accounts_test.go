@@ -35,9 +35,9 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 		}
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
 		w.wantCode("a login before activation", err, shop.Forbidden)
-		secret := w.link(email, outbox.EmailActivate)
+		secret := w.takeLinkSecret(email, outbox.EmailActivate)
 		if got, err := w.activate(secret); err != nil || got != email {
-			w.t.Fatalf("activated %q, %v, want %v", got, err, email)
+			w.t.Fatalf("activation: got the e-mail %q, %v, want %v", got, err, email)
 		}
 		w.advance(2 * time.Minute)
 		_, err = w.activate(secret)
@@ -46,7 +46,7 @@ func TestRegisteredGuestKeepsID(t *testing.T) {
 		s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: w.identity(guest.Access)})
 		w.must(err)
 		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != shop.Shopper {
-			w.t.Errorf("logged in as %+v, want the guest's id and the name and e-mail of the account", s.User)
+			w.t.Errorf("login: got the user %+v, want the guest's id and the name and e-mail of the account", s.User)
 		}
 		_, err = w.Issuer.Verify(guest.Access)
 		w.wantCode("the guest's token", err, shop.Unauthorized)
@@ -81,7 +81,7 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 			w.must(w.Register(w.ctx, Registration{
 				Email: email, Password: goodPassword, Captcha: w.solution(), Guest: guest,
 			}))
-			return email, w.link(email, outbox.EmailActivate), guest
+			return email, w.takeLinkSecret(email, outbox.EmailActivate), guest
 		}
 		logIn := func(email string, guest shop.Identity) (shop.ID, error) {
 			s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: guest})
@@ -114,12 +114,12 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 		w.must(err)
 		w.wantCode("deletion of an active account", w.Unregister(w.ctx, link), shop.NotFound)
 		_, _, other := registerForeignEmail()
-		own, err := logIn(email, other)
-		if err != nil || own == attacker.User || own == other.User {
-			w.t.Errorf("got account id %d, %v, want a new id", own, err)
+		accountID, err := logIn(email, other)
+		if err != nil || accountID == attacker.User || accountID == other.User {
+			w.t.Errorf("got account id %d, %v, want a new id", accountID, err)
 		}
-		if again, err := logIn(email, attacker); err != nil || again != own {
-			w.t.Errorf("a later login of the guest: got id %d, %v, want %d", again, err, own)
+		if again, err := logIn(email, attacker); err != nil || again != accountID {
+			w.t.Errorf("a later login of the guest: got id %d, %v, want %d", again, err, accountID)
 		}
 		// A guest registers two accounts. Only one of them gets the id.
 		first, link, guest := registerForeignEmail()
@@ -129,7 +129,7 @@ func TestRegistrationWithForeignEmailIsHarmless(t *testing.T) {
 		w.must(w.Register(w.ctx, Registration{
 			Email: second, Password: goodPassword, Captcha: w.solution(), Guest: guest,
 		}))
-		_, err = w.activate(w.link(second, outbox.EmailActivate))
+		_, err = w.activate(w.takeLinkSecret(second, outbox.EmailActivate))
 		w.must(err)
 		a, errA := logIn(first, guest)
 		b, errB := logIn(second, guest)
@@ -174,14 +174,14 @@ func TestResponsesDoNotRevealAccounts(t *testing.T) {
 			w.t.Errorf("an unknown address received %+v, want no e-mail", l)
 		}
 		// Alternate between the e-mails, below the captcha limit, and compare the fastest logins, so that other load
-		// affects all alike. Without a hash, a response would take a hundredth of the time.
+		// affects all e-mails equally. Without a hash, a response would take a hundredth of the time.
 		var messages [3]string
 		var fastest [3]time.Duration
-		for turn := range emailFailures {
+		for round := range emailFailures {
 			for i, email := range []string{known, unknown, pending} {
 				began := time.Now()
 				_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: "not this one"})
-				if took := time.Since(began); turn == 0 || took < fastest[i] {
+				if took := time.Since(began); round == 0 || took < fastest[i] {
 					fastest[i] = took
 				}
 				messages[i] = w.wantCode("a login", err, shop.Unauthorized)
@@ -189,7 +189,7 @@ func TestResponsesDoNotRevealAccounts(t *testing.T) {
 		}
 		for i, who := range []string{"known", "unknown", "pending"} {
 			if messages[i] != messages[0] || fastest[i] < fastest[0]/4 {
-				w.t.Errorf("%s: %q after %v; known: %q after %v", who, messages[i], fastest[i], messages[0], fastest[0])
+				w.t.Errorf("a login to the %s account: got %q after %v; a login to the known account: got %q after %v", who, messages[i], fastest[i], messages[0], fastest[0])
 			}
 		}
 	})
@@ -213,7 +213,7 @@ func TestResetLinkSetsPasswordOnce(t *testing.T) {
 		email := w.account()
 		s := w.logIn(email)
 		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
-		secret := w.link(email, outbox.EmailReset)
+		secret := w.takeLinkSecret(email, outbox.EmailReset)
 		w.wantCode("a short password", w.Reset(w.ctx, NewPassword{Token: secret, Password: "short"}), shop.BadRequest)
 		w.must(w.Reset(w.ctx, NewPassword{Token: secret, Password: "another 马 dances"}))
 		for what, token := range map[string]string{
@@ -232,7 +232,7 @@ func TestResetLinkSetsPasswordOnce(t *testing.T) {
 		w.must(err)
 
 		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
-		secret = w.link(email, outbox.EmailReset)
+		secret = w.takeLinkSecret(email, outbox.EmailReset)
 		w.advance(resetLife)
 		w.wantCode("an expired link", w.Reset(w.ctx, NewPassword{Token: secret, Password: goodPassword}), shop.NotFound)
 	})
@@ -260,9 +260,9 @@ func TestRequestsWithoutCaptchaLeaveQueuePlaces(t *testing.T) {
 		w.must(w.RequestReset(w.ctx, ResetRequest{Email: email, Captcha: w.solution()}))
 		pending := newEmail()
 		w.must(w.Register(w.ctx, Registration{Email: pending, Password: goodPassword, Captcha: w.solution()}))
-		_, err := w.activate(w.link(pending, outbox.EmailActivate))
+		_, err := w.activate(w.takeLinkSecret(pending, outbox.EmailActivate))
 		w.wantCode("an activation", err, shop.Busy)
-		link := w.link(email, outbox.EmailReset)
+		link := w.takeLinkSecret(email, outbox.EmailReset)
 		w.wantCode("a reset", w.Reset(w.ctx, NewPassword{Token: link, Password: goodPassword}), shop.Busy)
 		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
 		w.wantCode("a login without a captcha", err, shop.CaptchaRequired)
@@ -314,7 +314,7 @@ func TestPasswordTriesWithAccessTokenAreLimited(t *testing.T) {
 				w.t.Errorf("got %v, want the message of a wrong password", err)
 			}
 		}
-		w.wantCode("the right password after the limit", change(goodPassword), shop.Forbidden)
+		w.wantCode("the correct password after the limit", change(goodPassword), shop.Forbidden)
 	})
 }
 
@@ -350,13 +350,14 @@ func TestLoginFailsIfAccountChanges(t *testing.T) {
 func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email, otherEmail := w.account(), w.account()
-		thisDevice, otherDevice, foreign := w.logIn(email), w.logIn(email), w.logIn(otherEmail)
+		thisDevice, otherDevice, otherUserSession := w.logIn(email), w.logIn(email), w.logIn(otherEmail)
 		mine, err := w.MyDevices(w.ctx, w.identity(thisDevice.Access))
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
 			w.t.Fatalf("got devices %+v, %v, want two, one of them current", mine, err)
 		}
 		w.wantCode("a device of another user",
-			w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(foreign.Access).Device), shop.NotFound)
+			w.RemoveDevice(w.ctx, w.identity(thisDevice.Access),
+				w.identity(otherUserSession.Access).Device), shop.NotFound)
 		w.must(w.RemoveDevice(w.ctx, w.identity(thisDevice.Access), w.identity(otherDevice.Access).Device))
 		_, err = w.Issuer.Verify(otherDevice.Access)
 		w.wantCode("a removed device", err, shop.Unauthorized)
@@ -370,7 +371,7 @@ func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 		w.must(other.Watch.RunOnce(w.ctx))
 		_, err = other.Issuer.Verify(thisDevice.Access)
 		w.wantCode("the token of a closed session, on another node", err, shop.Unauthorized)
-		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
+		if _, err := other.Issuer.Verify(otherUserSession.Access); err != nil {
 			w.t.Errorf("the token of another user: got %v, want it valid", err)
 		}
 		thisDevice, otherDevice = w.logIn(email), w.logIn(email)
@@ -389,8 +390,8 @@ func TestRemovedAndLoggedOutDevicesAreRejected(t *testing.T) {
 	})
 }
 
-// TestFailedLoginsRequireCaptcha: after failures a login requires a captcha. A captcha accepts one attempt, right or
-// wrong.
+// TestFailedLoginsRequireCaptcha: after failures a login requires a captcha. A captcha accepts one attempt, correct
+// or wrong.
 func TestFailedLoginsRequireCaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
 		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
@@ -404,10 +405,10 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 		for range emailFailures {
 			w.wantCode("a wrong password", try("wrong one", nil, "192.0.2.1"), shop.Unauthorized)
 		}
-		w.wantCode("the right password after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
+		w.wantCode("the correct password after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
 		c := w.solution()
 		w.wantCode("a wrong solution", try(goodPassword, &CaptchaSolution{ID: c.ID, Answer: "654321"}, ""), shop.CaptchaRequired)
-		w.wantCode("the right solution of the used captcha", try(goodPassword, c, ""), shop.CaptchaRequired)
+		w.wantCode("the correct solution of the used captcha", try(goodPassword, c, ""), shop.CaptchaRequired)
 		c = w.solution()
 		w.must(try(goodPassword, c, "192.0.2.1"))
 		w.must(try(goodPassword, nil, "192.0.2.1")) // the count was reset
@@ -424,8 +425,8 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 		// Failures in every network of an IPv6 site count for the whole site.
 		site := newSite()
 		for i := range addressFailures * shop.WideFactor {
-			counts, _ := failureCounts(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
-			w.Counters.count(w.ctx, failureWindow, counts...)
+			keys, _ := failureCounterKeys(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
+			w.Counters.count(w.ctx, failureWindow, keys...)
 		}
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for _, addr := range []string{site + ":ffff::1", site + ":1::2"} {
@@ -434,15 +435,15 @@ func TestFailedLoginsRequireCaptcha(t *testing.T) {
 		w.must(try(goodPassword, w.solution(), site+":ffff::1"))
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for range addressFailures {
-			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.9"))
-			w.Counters.count(w.ctx, failureWindow, counts...)
+			keys, _ := failureCounterKeys(newEmail(), netip.MustParseAddr("192.0.2.9"))
+			w.Counters.count(w.ctx, failureWindow, keys...)
 		}
 		w.wantCode("a login from an address with failures", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
 		// A few failures of an address are enough while the hash budget is low.
 		for range addressSuspect {
-			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.10"))
-			w.Counters.count(w.ctx, failureWindow, counts...)
+			keys, _ := failureCounterKeys(newEmail(), netip.MustParseAddr("192.0.2.10"))
+			w.Counters.count(w.ctx, failureWindow, keys...)
 		}
 		w.must(try(goodPassword, nil, "192.0.2.10"))
 		w.Hasher.budget.level = 0
@@ -469,7 +470,7 @@ func TestLoginsAreLimitedWithoutRedis(t *testing.T) {
 			w.wantCode("a wrong password", err, shop.Unauthorized)
 		}
 		_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
-		w.wantCode("the right password after failures", err, shop.CaptchaRequired)
+		w.wantCode("the correct password after failures", err, shop.CaptchaRequired)
 		picture, err := w.Captcha(w.ctx, admission.PictureClient{})
 		if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 			w.t.Fatalf("captcha: got %+v, %v, want a PNG", picture, err)

@@ -23,35 +23,35 @@ const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
 	// captchaShare is the share of a core for drawing. captchaMaxBudget is the maximum of the unused budget. It allows
-	// about 300 pictures at once, then 15 per second, also on a busy machine.
+	// a burst of about 300 pictures, then 15 per second, even on a busy machine.
 	captchaShare     = 0.05
 	captchaMaxBudget = time.Second
 	captchaRetry     = 2 * time.Second
 	// captchaLimitBelow is the budget above which every request is served. Below it, addresses are limited and callers
-	// with an unsolved picture are rejected, so that they do not delay others.
+	// with an unsolved picture are rejected, so that these callers do not delay others.
 	captchaLimitBelow = captchaMaxBudget / 2
 )
 
 // captchaPace is the limit per address while the budget is below captchaLimitBelow.
 var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 
-// Captchas draws pictures of digits and checks their solutions. A picture accepts one attempt, right or wrong. Captchas
-// implements admission.Captcha for logins and sales.
+// Captchas draws pictures of digits and checks their solutions. A picture accepts one attempt, correct or wrong.
+// Captchas implements admission.Captcha for logins and sales.
 type Captchas struct {
 	Counters *Counters
 	Now      func() shop.Millis
 
-	drawing *budget
-	shares  *limits.Addrs
-	driver  *base64Captcha.DriverDigit
+	drawBudget *budget
+	perAddress *limits.Addrs
+	driver     *base64Captcha.DriverDigit
 }
 
 // NewCaptchas returns captchas that store hashed solutions in the counters.
 func NewCaptchas(counters *Counters, now func() shop.Millis) *Captchas {
 	return &Captchas{
-		Counters: counters, Now: now, drawing: newBudget(captchaShare, captchaMaxBudget, time.Now),
-		shares: limits.NewAddrs(captchaPace),
-		driver: base64Captcha.NewDriverDigit(80, 240, captchaDigits, 0.7, 80),
+		Counters: counters, Now: now, drawBudget: newBudget(captchaShare, captchaMaxBudget, time.Now),
+		perAddress: limits.NewAddrs(captchaPace),
+		driver:     base64Captcha.NewDriverDigit(80, 240, captchaDigits, 0.7, 80),
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *Captchas) New(
 	if err != nil {
 		return "", "", 0, err
 	}
-	c.drawing.pay(processorTime(func() { image, err = c.draw(answer) }))
+	c.drawBudget.pay(processorTime(func() { image, err = c.draw(answer) }))
 	if err != nil {
 		return "", "", 0, fmt.Errorf("draw a captcha: %w", err)
 	}
@@ -78,15 +78,15 @@ func (c *Captchas) New(
 // admit reports whether the caller gets a picture now. Every request counts for the address, but the limit applies only
 // below captchaLimitBelow.
 func (c *Captchas) admit(client admission.PictureClient) bool {
-	left := c.drawing.left()
+	left := c.drawBudget.left()
 	if left < 0 {
 		return false
 	}
-	allowed := !client.From.IsValid() || c.shares.Take(client.From) == 0
+	allowed := !client.From.IsValid() || c.perAddress.Take(client.From) == 0
 	return left >= captchaLimitBelow || allowed && client.Unsolved == 0
 }
 
-// Check reports whether the solution is right and invalidates the picture. See admission.Captcha.
+// Check reports whether the solution is correct and invalidates the picture. See admission.Captcha.
 func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Keys of counters and short-lived texts in Redis, shared by all nodes. While Redis is unreachable, each node uses
+// Keys of counters and short-lived strings in Redis, shared by all nodes. While Redis is unreachable, each node uses
 // counters in its own memory.
 //
 //	stampede:{login}:<kind>:<subject>   string  a count of failures or e-mails, with a TTL
-//	stampede:{captcha}:<id>             string  hash of the solution of a picture, with a TTL; deleted by the first read
+//	stampede:{captcha}:<id>             string  hash of the solution of a picture, with a TTL; deleted when read
 const (
 	countPrefix   = "stampede:{login}:"
 	captchaPrefix = "stampede:{captcha}:"
 )
 
-// Counters stores counters and short-lived texts in Redis. While Redis is unreachable, it stores them in the memory of
-// this node.
+// Counters stores counters and short-lived strings in Redis. While Redis is unreachable, Counters stores them in the
+// memory of this node.
 type Counters struct {
 	redis  redis.UniversalClient // nil: memory only
 	memory memoryCounters
@@ -111,7 +111,7 @@ func (c *Counters) reset(ctx context.Context, key string) {
 	c.try(ctx, func(ctx context.Context) error { return c.redis.Del(ctx, countPrefix+key).Err() })
 }
 
-// put stores a text for the given time.
+// put stores a string for the given time.
 func (c *Counters) put(ctx context.Context, key, text string, ttl time.Duration) {
 	stored := c.try(ctx, func(ctx context.Context) error {
 		return c.redis.Set(ctx, captchaPrefix+key, text, ttl).Err()
@@ -121,7 +121,7 @@ func (c *Counters) put(ctx context.Context, key, text string, ttl time.Duration)
 	}
 }
 
-// take returns and deletes a text.
+// take returns and deletes a string.
 func (c *Counters) take(ctx context.Context, key string) (text string) {
 	c.try(ctx, func(ctx context.Context) (err error) {
 		text, err = c.redis.GetDel(ctx, captchaPrefix+key).Result()
@@ -136,8 +136,8 @@ func (c *Counters) take(ctx context.Context, key string) (text string) {
 // maxMemoryItems is the maximum number of entries in memory, about 10 MB.
 const maxMemoryItems = 65_536
 
-// memoryCounters contains the counters and texts in the memory of one node. It drops expired entries only if it needs
-// space.
+// memoryCounters contains the counters and strings in the memory of one node. It drops expired entries only when it is
+// full.
 type memoryCounters struct {
 	mu    sync.Mutex
 	items map[string]*memoryItem
@@ -152,7 +152,7 @@ type memoryItem struct {
 func (m *memoryCounters) count(key string, ttl time.Duration) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	item := m.live(key)
+	item := m.unexpired(key)
 	if item == nil {
 		item = m.add(key, ttl)
 	}
@@ -163,7 +163,7 @@ func (m *memoryCounters) count(key string, ttl time.Duration) int64 {
 func (m *memoryCounters) read(key string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if item := m.live(key); item != nil {
+	if item := m.unexpired(key); item != nil {
 		return item.count
 	}
 	return 0
@@ -178,14 +178,14 @@ func (m *memoryCounters) put(key, text string, ttl time.Duration) {
 func (m *memoryCounters) take(key string) (text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if item := m.live(key); item != nil {
+	if item := m.unexpired(key); item != nil {
 		text = item.text
 	}
 	delete(m.items, key)
 	return text
 }
 
-func (m *memoryCounters) live(key string) *memoryItem {
+func (m *memoryCounters) unexpired(key string) *memoryItem {
 	if item := m.items[key]; item != nil && time.Now().Before(item.until) {
 		return item
 	}
@@ -206,7 +206,7 @@ func (m *memoryCounters) add(key string, ttl time.Duration) *memoryItem {
 
 // shrink drops expired entries, and then arbitrary entries until at most half of the maximum is left.
 func (m *memoryCounters) shrink() {
-	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.live(key) == nil })
+	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.unexpired(key) == nil })
 	for key := range m.items {
 		if len(m.items) <= maxMemoryItems/2 {
 			return

@@ -26,10 +26,10 @@ func TestCounterExpiresAfterFirstIncrement(t *testing.T) {
 			first, withoutTTL := t.Name()+":first", t.Name()+":without TTL"
 			kit.Must(t, client.Set(ctx, countPrefix+withoutTTL, 6, 0).Err())
 			if n := counters.count(ctx, time.Hour, first, withoutTTL); n[0] != 1 || n[1] != 7 {
-				t.Errorf("got %v, want 1 and 7", n)
+				t.Errorf("got the counts %v, want 1 and 7", n)
 			}
 			if n := counters.count(ctx, 2*time.Hour, first); n[0] != 2 {
-				t.Errorf("got %v, want 2", n)
+				t.Errorf("got the count %v, want 2", n)
 			}
 			for _, key := range []string{first, withoutTTL} {
 				if left := client.TTL(ctx, countPrefix+key).Val(); left <= 0 || left > time.Hour {
@@ -55,7 +55,7 @@ func TestCountersWorkWhileRedisRejectsWrites(t *testing.T) {
 	for _, memory := range []string{"1", "0"} {
 		kit.Must(t, client.ConfigSet(ctx, "maxmemory", memory).Err())
 		if n := counters.counts(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
-			t.Errorf("got %v, want 2 and 0", n)
+			t.Errorf("got the counts %v, want 2 and 0", n)
 		}
 	}
 }

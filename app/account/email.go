@@ -18,8 +18,8 @@ const (
 )
 
 // ParseEmail validates an e-mail address and returns its stored form: lower case, domain in DNS form. It rejects
-// ambiguous texts and texts that could add e-mail headers. It rejects non-ASCII characters before the @, because some
-// mail servers reject them.
+// ambiguous addresses and texts that could add e-mail headers. It rejects non-ASCII characters before the @, because
+// some mail servers reject them.
 func ParseEmail(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	local, domain, found := strings.Cut(s, "@")

@@ -64,7 +64,7 @@ func FuzzClaims(f *testing.F) {
 			t.Fatalf("%q is not JSON: %v", text, err)
 		}
 		if diff := cmp.Diff(&c, fast); diff != "" {
-			t.Fatalf("%q: %s", text, diff)
+			t.Fatalf("%q: claims (-json +claimsOf):\n%s", text, diff)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func FuzzRefresh(f *testing.F) {
 			return
 		}
 		if token != refreshToken(device, secret) || device < 1 || !r.isGenuine(device, secret) {
-			t.Fatalf("%q was read as %s, %q", token, device, secret)
+			t.Fatalf("%q was parsed as device %s and secret %q, want the values in the token", token, device, secret)
 		}
 		if next := r.next(device, secret); !r.isGenuine(device, next) || r.isGenuine(device+1, secret) {
 			t.Fatalf("%q: the next token is invalid or belongs to another device", token)

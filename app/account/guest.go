@@ -30,8 +30,8 @@ type Guest struct {
 }
 
 // LogIn creates a guest if bearer is empty, otherwise it renews the guest's token. The role is always Shopper.
-// Forbidden: the token belongs to an account or is bound to a sale. Unauthorized: the token is invalid. It gets no new
-// identity, because the guest would lose access to the orders.
+// Forbidden: the token belongs to an account or is bound to a sale. Unauthorized: the token is invalid. LogIn does not
+// create a new guest then, because the client would lose access to the orders of the former guest.
 func (g *Guests) LogIn(bearer string) (GuestSession, error) {
 	user, err := g.identify(bearer)
 	if err != nil {

@@ -44,9 +44,9 @@ func TestInvalidGuestTokenCreatesNoGuest(t *testing.T) {
 	g.Mint = func() (shop.ID, error) { minted++; return mint() }
 	expiredToken, err := g.Issuer.Issue(42, "Guest 4242", shop.Shopper, -time.Minute)
 	kit.Must(t, err)
-	foreign, err := newIssuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
+	otherKeyToken, err := newIssuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
 	kit.Must(t, err)
-	for name, token := range map[string]string{"an expired token": expiredToken, "a token of another key": foreign, "a text that is no token": "hello"} {
+	for name, token := range map[string]string{"an expired token": expiredToken, "a token of another key": otherKeyToken, "a text that is no token": "hello"} {
 		s, err := g.LogIn(token)
 		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || s != (GuestSession{}) {
 			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)

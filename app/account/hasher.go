@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// hashShare is the share of a core for passwords. A flood of logins cannot use more processor time.
+	// hashShare is the share of a core for passwords. A flood of logins cannot use more.
 	hashShare = 0.15
 	// hashMaxBudget is the maximum of the unused budget, enough for about 20 passwords.
 	hashMaxBudget = 500 * time.Millisecond
 	// hashQueue is the maximum number of waiting callers. Each of them is served within about three seconds.
 	hashQueue = 16
-	// maxWithoutCaptcha is the maximum number of callers without a captcha. The other places are reserved for callers
-	// with a solved captcha. maxWithoutCaptchaPerAddr is the maximum for concurrent logins of one address,
+	// maxWithoutCaptcha is the maximum number of callers without a solved captcha. The other places are reserved for
+	// callers with a solved captcha. maxWithoutCaptchaPerAddr is the maximum for concurrent logins of one address,
 	// maxWithoutCaptchaPerUser the maximum for concurrent password checks of one account.
 	maxWithoutCaptcha        = hashQueue / 2
 	maxWithoutCaptchaPerAddr = 2
 	maxWithoutCaptchaPerUser = 1
 	hashRetry                = 3 * time.Second
-	// pressureAfter is the time with a non-empty queue after which UnderPressure reports true.
+	// pressureAfter is how long the queue must be non-empty before UnderPressure reports true.
 	pressureAfter = time.Second
 )
 
@@ -93,8 +93,8 @@ func (h *Hasher) UnderPressure() bool {
 	return !h.queuedSince.IsZero() && h.now().Sub(h.queuedSince) >= pressureAfter
 }
 
-// budgetLow reports whether less than half of hashMaxBudget is left. The rest is reserved for captchas and for
-// addresses with few failures.
+// budgetLow reports whether less than half of hashMaxBudget is left. The remaining budget is reserved for logins with
+// a solved captcha and for addresses with few failures.
 func (h *Hasher) budgetLow() bool { return h.budget.left() < hashMaxBudget/2 }
 
 // Hash computes the hash of a new password.
@@ -140,13 +140,13 @@ type budget struct {
 	limit time.Duration // maximum level
 	now   func() time.Time
 
-	mu    sync.Mutex
-	level time.Duration
-	at    time.Time
+	mu       sync.Mutex
+	level    time.Duration
+	filledAt time.Time
 }
 
 func newBudget(share float64, limit time.Duration, now func() time.Time) *budget {
-	return &budget{share: share, limit: limit, now: now, level: limit, at: now()}
+	return &budget{share: share, limit: limit, now: now, level: limit, filledAt: now()}
 }
 
 // wait returns the time until the level is not negative.
@@ -162,7 +162,7 @@ func (b *budget) wait() time.Duration {
 func (b *budget) left() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fill()
+	b.refill()
 	return b.level
 }
 
@@ -170,15 +170,15 @@ func (b *budget) left() time.Duration {
 func (b *budget) pay(used time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fill()
+	b.refill()
 	b.level -= used
 }
 
-// fill refills the bucket. Callers hold mu.
-func (b *budget) fill() {
+// refill adds the time since filledAt to the bucket. Callers hold mu.
+func (b *budget) refill() {
 	now := b.now()
-	b.level = min(b.limit, b.level+time.Duration(float64(now.Sub(b.at))*b.share))
-	b.at = now
+	b.level = min(b.limit, b.level+time.Duration(float64(now.Sub(b.filledAt))*b.share))
+	b.filledAt = now
 }
 
 // spend waits until work may start, runs it and subtracts its wall-clock time, so that a busy machine computes fewer

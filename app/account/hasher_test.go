@@ -42,8 +42,8 @@ func TestBudgetLimitsWorkToItsShare(t *testing.T) {
 	}
 }
 
-// TestFullHasherRejectsCallers: a full queue rejects callers before any computation. A place that is left is free for
-// the next caller.
+// TestFullHasherRejectsCallers: a full queue rejects callers before any computation. A released place is free for the
+// next caller.
 func TestFullHasherRejectsCallers(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
@@ -69,10 +69,10 @@ func TestFullHasherRejectsCallers(t *testing.T) {
 func TestOneClientCannotFillHasherQueue(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
-	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	busyAddr, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	entered := 0
 	for range hashQueue {
-		if _, err := h.Enter(false, 0, one); err == nil {
+		if _, err := h.Enter(false, 0, busyAddr); err == nil {
 			entered++
 		}
 	}
@@ -81,7 +81,7 @@ func TestOneClientCannotFillHasherQueue(t *testing.T) {
 		t.Errorf("two concurrent password checks of an account: got %v and %v, want only the second rejected", firstErr, err)
 	}
 	_, loginErr := h.Enter(false, 0, other)
-	_, captchaErr := h.Enter(true, 0, one)
+	_, captchaErr := h.Enter(true, 0, busyAddr)
 	if err := errors.Join(loginErr, captchaErr); entered != maxWithoutCaptchaPerAddr || err != nil {
 		t.Errorf("got %d logins of one address, want %d; other callers: %v", entered, maxWithoutCaptchaPerAddr, err)
 	}
@@ -100,22 +100,22 @@ func TestHasherReportsPressureAfterOneSecond(t *testing.T) {
 	first := enter()
 	c.advance(time.Minute)
 	if h.UnderPressure() {
-		t.Error("pressure is reported without a queue")
+		t.Error("got pressure without a queue, want none")
 	}
 	second := enter()
 	c.advance(pressureAfter - 1)
 	if h.UnderPressure() {
-		t.Error("pressure is reported before a second has passed")
+		t.Error("got pressure before a second has passed, want none")
 	}
 	third := enter()
 	first()
 	c.advance(1)
 	if !h.UnderPressure() {
-		t.Error("no pressure is reported after a caller waited for a second")
+		t.Error("got no pressure after a caller has waited for a second, want pressure")
 	}
 	second()
 	if h.UnderPressure() {
-		t.Error("pressure is reported with an empty queue")
+		t.Error("got pressure with an empty queue, want none")
 	}
 	third()
 }

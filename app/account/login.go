@@ -14,8 +14,8 @@ import (
 
 const (
 	// emailFailures and addressFailures are the numbers of failures per e-mail and per address after which a login
-	// requires a captcha. An office may share an address. After addressSuspect failures, an address needs a captcha
-	// while the hash budget is low.
+	// requires a captcha. All people of an office may share one address. After addressSuspect failures, an address
+	// needs a captcha while the hash budget is low.
 	emailFailures   = 3
 	addressFailures = 20
 	addressSuspect  = 3
@@ -61,8 +61,8 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 // authenticate returns the account with this e-mail and password. A caller without a required captcha takes no place in
 // the queue.
 func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (shop.User, error) {
-	counts, thresholds := failureCounts(email, l.Addr)
-	failures := a.Counters.counts(ctx, counts...)
+	keys, thresholds := failureCounterKeys(email, l.Addr)
+	failures := a.Counters.counts(ctx, keys...)
 	captchaNeeded := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.budgetLow()
 	for i := range failures {
 		captchaNeeded = captchaNeeded || failures[i] >= thresholds[i]
@@ -75,7 +75,7 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 	leave, err := a.Hasher.Enter(l.Captcha != nil, 0, l.Addr)
 	switch {
 	case err != nil && l.Captcha == nil:
-		return shop.User{}, errCaptcha() // a solved captcha gives access to the other places
+		return shop.User{}, errCaptcha() // a solved captcha gives access to the reserved places in the queue
 	case err != nil:
 		return shop.User{}, err
 	}
@@ -89,24 +89,24 @@ func (a *Accounts) authenticate(ctx context.Context, email string, l *LogIn) (sh
 		return shop.User{}, err
 	}
 	if !match {
-		a.Counters.count(ctx, failureWindow, counts...)
+		a.Counters.count(ctx, failureWindow, keys...)
 		return shop.User{}, errCredentials()
 	}
 	if failures[0] > 0 {
-		a.Counters.reset(ctx, counts[0])
+		a.Counters.reset(ctx, keys[0])
 	}
 	return u, nil
 }
 
-// failureCounts returns the keys of the failure counters of a login, the counter of the e-mail first. thresholds
+// failureCounterKeys returns the keys of the failure counters of a login, the counter of the e-mail first. thresholds
 // contains the value of each counter at which a captcha is required.
-func failureCounts(email string, addr netip.Addr) (counts []string, thresholds []int64) {
-	own, wide := shop.Networks(addr)
-	counts, thresholds = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
+func failureCounterKeys(email string, addr netip.Addr) (keys []string, thresholds []int64) {
+	narrow, wide := shop.Networks(addr)
+	keys, thresholds = []string{"email:" + hashOf(email), "address:" + narrow.String()}, []int64{emailFailures, addressFailures}
 	if wide.IsValid() {
-		counts, thresholds = append(counts, "address:"+wide.String()), append(thresholds, addressFailures*shop.WideFactor)
+		keys, thresholds = append(keys, "address:"+wide.String()), append(thresholds, addressFailures*shop.WideFactor)
 	}
-	return counts, thresholds
+	return keys, thresholds
 }
 
 // openLogin creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they

@@ -29,7 +29,7 @@ func (a *Accounts) account(ctx context.Context, who *shop.Identity) (shop.User, 
 	return a.activeUser(ctx, who.User)
 }
 
-// EditMe changes name and language. The name in existing tokens does not change.
+// EditMe changes the name and the language of the account. The name in existing tokens does not change.
 func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me, error) {
 	u, err := a.account(ctx, &who)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	maxPassword = 128
 )
 
-// normalized composes the letters of a password (NFC), because some keyboards send composed and others decomposed
-// letters. It does not truncate, fold case or trim.
+// normalized composes the letters of a password (NFC), because some keyboards send composed letters and others
+// decomposed letters. It does not truncate, fold case or trim.
 func normalized(password string) string { return norm.NFC.String(password) }
 
 // CheckPassword validates a new password.
@@ -34,7 +34,7 @@ func CheckPassword(password, email string) error {
 	case n > maxPassword:
 		return shop.Fail(shop.BadRequest, "the password is too long: want at most 128 characters")
 	case folded == email, folded == local:
-		return shop.Fail(shop.BadRequest, "the password must not be the e-mail")
+		return shop.Fail(shop.BadRequest, "the password must not be the e-mail address")
 	case commonPasswordSet[folded], repeatsOneCharacter(password):
 		return shop.Fail(shop.BadRequest, "the password is too common: choose another one")
 	}

@@ -7,8 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-// TestProcessorTimeExcludesWaiting: the cost of a picture is its processor time, so a busy machine draws as many as an
-// idle one.
+// TestProcessorTimeExcludesWaiting: the cost of a picture is its processor time, so the limit allows as many pictures
+// on a busy machine as on an idle one.
 func TestProcessorTimeExcludesWaiting(t *testing.T) {
 	t.Parallel()
 	if slept := processorTime(func() { time.Sleep(200 * time.Millisecond) }); slept > 20*time.Millisecond {

@@ -17,8 +17,8 @@ import (
 const maxActivateTries = 10
 
 // Register adds a pending account and e-mails its activation link. The account has a new id until the guest logs in:
-// another person who activates the link must not get the guest's orders and addresses. If the e-mail has an account,
-// its owner gets a message instead of the link; the response is the same.
+// another person who activates the link must not get the guest's orders and addresses. If an account exists for the
+// e-mail address, its owner gets a message instead of the link; the response is the same.
 func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	u.Name = cmp.Or(u.Name, guestName(cmp.Or(guest, u.ID)))
 	err = a.Store.Register(ctx, u, tokens...)
 	if errors.Is(err, shop.ErrTaken) {
-		return a.mailTaken(ctx, email)
+		return a.mailAlreadyRegistered(ctx, email)
 	}
 	if err != nil {
 		return shop.Unavailable("accounts", err)
@@ -97,8 +97,8 @@ func guestHash(account, guest shop.ID) string {
 	return hashOf("guest:" + account.String() + ":" + guest.String())
 }
 
-// mailTaken e-mails the owner of an account that its address was used to register.
-func (a *Accounts) mailTaken(ctx context.Context, email string) error {
+// mailAlreadyRegistered e-mails the owner of an account that its address was used to register.
+func (a *Accounts) mailAlreadyRegistered(ctx context.Context, email string) error {
 	u, known, err := a.userOf(ctx, email)
 	if err != nil || !known {
 		return err
@@ -110,9 +110,9 @@ func (a *Accounts) mailTaken(ctx context.Context, email string) error {
 	})
 }
 
-// Activate activates the account of an e-mailed link and returns its e-mail. It requires the password chosen at
-// registration: the owner of an e-mail must not activate an account with the password of another person. A forged link
-// costs one read, as in Reset.
+// Activate activates the account of an e-mailed link and returns its e-mail address. It requires the password chosen at
+// registration: the owner of an e-mail address must not activate an account with the password of another person. A
+// forged link costs one read, as in Reset.
 func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	if !looksLikeSecret(n.Token) {
 		return "", errLink()
@@ -151,7 +151,7 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 }
 
 // RequestReset e-mails a link that sets a new password, or the activation link if the account is pending. The response
-// is the same if the e-mail has no account.
+// is the same if no account exists for the e-mail address.
 func (a *Accounts) RequestReset(ctx context.Context, f ResetRequest) error {
 	email, err := ParseEmail(f.Email)
 	if err != nil {
@@ -222,8 +222,8 @@ type NewUser struct {
 }
 
 // Add adds an active account: the operator has verified its e-mail. If the password is empty, the owner gets a link by
-// e-mail that sets the password. The e-mail is sent after the COMMIT. Conflict: the e-mail has an account, or the
-// idempotency key of the actor was used before.
+// e-mail that sets the password. The e-mail is sent after the COMMIT. Conflict: the e-mail address has an account, or
+// the idempotency key of the actor was used before.
 func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (shop.User, error) {
 	u, err := n.user()
 	if err != nil {

@@ -194,21 +194,22 @@ const (
 func (r refresher) first(device shop.ID) string {
 	var b [halfBytes]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return r.sealed(device, b[:])
+	return r.withMAC(device, b[:])
 }
 
 // next returns the secret that follows the given one.
 func (r refresher) next(device shop.ID, secret string) string {
-	return r.sealed(device, r.mac("next", device, []byte(secret)))
+	return r.withMAC(device, r.mac("next", device, []byte(secret)))
 }
 
-// isGenuine reports whether this server has issued the secret for the device, also if it was replaced later.
+// isGenuine reports whether this server has issued the secret for the device, even if it was replaced later.
 func (r refresher) isGenuine(device shop.ID, secret string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(secret)
 	return err == nil && len(b) == secretBytes && hmac.Equal(b[halfBytes:], r.mac("seal", device, b[:halfBytes]))
 }
 
-func (r refresher) sealed(device shop.ID, half []byte) string {
+// withMAC returns the text form of a secret: half and its MAC.
+func (r refresher) withMAC(device shop.ID, half []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(half, r.mac("seal", device, half)...))
 }
 

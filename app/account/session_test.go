@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, the same token returns
-// the same successor (I6).
+// TestRepeatedRefreshReturnsSameToken: after a lost reply, or from two pages at the same time, a repeated
+// refresh with the same token returns the same next token (I6).
 func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -33,7 +33,7 @@ func TestRepeatedRefreshReturnsSameToken(t *testing.T) {
 		next, err := w.Refresh(w.ctx, first, "Firefox")
 		w.must(err)
 		if who := w.identity(next.Access); who.User != s.User.ID || who.Device != w.identity(s.Access).Device {
-			w.t.Errorf("refreshed as %+v, want the same user and device", who)
+			w.t.Errorf("the refreshed token has the identity %+v, want the same user and device", who)
 		}
 	})
 }
@@ -98,8 +98,8 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	})
 }
 
-// TestStolenRefreshTokenIsDetected: owner and thief use the same token and get the same successor. The second use of
-// this successor is detected.
+// TestStolenRefreshTokenIsDetected: owner and thief use the same token and get the same next token. The second
+// use of this next token is detected.
 func TestStolenRefreshTokenIsDetected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -108,14 +108,14 @@ func TestStolenRefreshTokenIsDetected(t *testing.T) {
 		thief, err := w.node().Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		if owner.Refresh != thief.Refresh {
-			w.t.Errorf("got the successors %s and %s, want the same", owner.Refresh, thief.Refresh)
+			w.t.Errorf("got the next tokens %s and %s, want the same token", owner.Refresh, thief.Refresh)
 		}
 		w.advance(reissueWindow)
 		_, err = w.Refresh(w.ctx, thief.Refresh, "Firefox")
 		w.must(err)
 		w.advance(reissueWindow)
 		_, err = w.Refresh(w.ctx, owner.Refresh, "Firefox")
-		w.wantCode("the second use of the successor", err, shop.Unauthorized)
+		w.wantCode("the second use of the next token", err, shop.Unauthorized)
 		d, err := w.store.Device(w.ctx, w.deviceOf(s))
 		if err != nil || d.RevokedAt == 0 {
 			w.t.Errorf("the login is still valid: %+v, %v", d, err)
@@ -133,12 +133,12 @@ func (w *world) deviceOf(s Session) shop.ID {
 func TestInvalidRefreshTokensAreRejected(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
-		s, foreign := w.logIn(email), w.logIn(w.account())
+		s, otherSession := w.logIn(email), w.logIn(w.account())
 		device := w.identity(s.Access).Device
 		_, secret, _ := strings.Cut(s.Refresh, ".")
-		_, otherSecret, _ := strings.Cut(foreign.Refresh, ".")
+		_, otherSecret, _ := strings.Cut(otherSession.Refresh, ".")
 		for what, token := range map[string]string{
-			"nothing": "", "an access token": s.Access, "the secret alone": secret, "the device alone": device.String(),
+			"no token": "", "an access token": s.Access, "the secret alone": secret, "the device alone": device.String(),
 			"a device without a secret": device.String() + ".", "a forged secret": refreshToken(device, newSecret()),
 			"another device's secret": refreshToken(device, otherSecret), "a token of an unknown device": refreshToken(12345, secret),
 			"a changed token": s.Refresh[:len(s.Refresh)-2] + "AA", "a padded token": s.Refresh + "=", "a token after a space": " " + s.Refresh,
@@ -189,7 +189,7 @@ func TestRoleChangeRevokesTokens(t *testing.T) {
 		_, err := w.Issuer.Verify(s.Access)
 		w.wantCode("a token with the old role", err, shop.Unauthorized)
 		if again := w.logIn(email); w.identity(again.Access).Role != shop.Operator {
-			w.t.Errorf("logged in as %+v, want an operator", again.User)
+			w.t.Errorf("got the user %+v, want the role operator", again.User)
 		}
 	})
 }

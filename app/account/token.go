@@ -32,12 +32,12 @@ func ParseRole(s string) (shop.Role, error) {
 
 // Issuer signs and verifies access tokens (HS256). Watch updates keys and revocations. Verify takes no lock.
 type Issuer struct {
-	secret  []byte
-	now     func() time.Time
-	parser  *jwt.Parser
-	rules   *jwt.Validator // claim checks of the parser
-	keys    atomic.Pointer[keyring]
-	revoked atomic.Pointer[map[shop.ID]shop.Millis] // until when subjects are revoked; never modified
+	secret    []byte
+	now       func() time.Time
+	parser    *jwt.Parser
+	validator *jwt.Validator // checks the claims, as parser does
+	keys      atomic.Pointer[keyring]
+	revoked   atomic.Pointer[map[shop.ID]shop.Millis] // until when subjects are revoked; never modified
 
 	refresher refresher // its key is never rotated, because refresh tokens are also checked in the database
 }
@@ -51,7 +51,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	if now == nil {
 		now = time.Now
 	}
-	rules := []jwt.ParserOption{
+	options := []jwt.ParserOption{
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
 		jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
 		jwt.WithIssuer(issuerName), jwt.WithAudience(audience),
@@ -60,7 +60,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	i := &Issuer{
 		secret: append([]byte(nil), key...), now: now,
 		refresher: refresher{deriveKey(key, "stampede refresh tokens")},
-		parser:    jwt.NewParser(rules...), rules: jwt.NewValidator(rules...),
+		parser:    jwt.NewParser(options...), validator: jwt.NewValidator(options...),
 	}
 	i.UseKeys(shop.KeyGeneration{})
 	i.revoked.Store(&map[shop.ID]shop.Millis{})
@@ -101,14 +101,14 @@ func (i *Issuer) IssueBound(user shop.ID, name string, sale shop.ID, ttl time.Du
 
 func (i *Issuer) sign(user shop.ID, c claims, ttl time.Duration) (string, shop.Millis, error) {
 	now, key := i.now(), &i.keys.Load().keys[0]
-	ends := jwt.NewNumericDate(now.Add(ttl))
+	expires := jwt.NewNumericDate(now.Add(ttl))
 	c.Issuer, c.Audience, c.Subject = issuerName, jwt.ClaimStrings{audience}, user.String()
-	c.IssuedAt, c.ExpiresAt = jwt.NewNumericDate(now), ends
+	c.IssuedAt, c.ExpiresAt = jwt.NewNumericDate(now), expires
 	signed, err := key.token(c).SignedString(key.key)
 	if err != nil {
 		return "", 0, fmt.Errorf("sign token of user %s: %w", user, err)
 	}
-	return signed, shop.MillisOf(ends.Time), nil
+	return signed, shop.MillisOf(expires.Time), nil
 }
 
 // Verify reads a token. Every failure returns Unauthorized; the message distinguishes expired tokens, which can be

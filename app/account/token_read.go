@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// parse checks a token except for revocation.
+// parse checks everything about a token except whether it was revoked.
 func (i *Issuer) parse(token string) (shop.Identity, error) {
 	if token == "" {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "a token is needed")
@@ -32,8 +32,8 @@ func (i *Issuer) parse(token string) (shop.Identity, error) {
 }
 
 // parseFast parses a token that has the header of an accepted key, without decoding the header. The library verifies
-// the signature and then the claims. Without claims in the result, the token has another form, and parseWithLibrary
-// must parse it.
+// the signature and then the claims. If parseFast returns nil claims, the token has another form and must be
+// parsed by parseWithLibrary.
 func (i *Issuer) parseFast(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
@@ -55,7 +55,7 @@ func (i *Issuer) parseFast(token string) (*claims, *signingKey, error) {
 	if c == nil {
 		return nil, nil, nil
 	}
-	return c, key, i.rules.Validate(c)
+	return c, key, i.validator.Validate(c)
 }
 
 // parseWithLibrary parses a token with the library.
@@ -76,17 +76,17 @@ func (i *Issuer) parseWithLibrary(token string) (*claims, *signingKey, error) {
 func (c *claims) identity(key *signingKey) (shop.Identity, error) {
 	user, err := shop.ParseID(c.Subject)
 	if err != nil {
-		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token names no user")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token has no valid user")
 	}
 	var device, sale shop.ID
 	if c.Sale != "" {
 		if sale, err = shop.ParseID(c.Sale); err != nil || sale == 0 {
-			return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token names no sale")
+			return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token has no valid sale")
 		}
 	}
 	if c.Device != "" {
 		if device, err = shop.ParseID(c.Device); err != nil {
-			return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token names no device")
+			return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token has no valid device")
 		}
 	}
 	role := c.Role
@@ -160,5 +160,5 @@ func (r *claimsReader) readTime() *jwt.NumericDate {
 	return &jwt.NumericDate{Time: time.Unix(int64(n), 0)}
 }
 
-// needsEscape reports whether the JSON of sign always escapes the character.
+// needsEscape reports whether the JSON that sign writes always escapes the character.
 func needsEscape(c rune) bool { return c < ' ' || c == '\\' || c == utf8.RuneError }

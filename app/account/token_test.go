@@ -29,7 +29,7 @@ func newIssuer(t *testing.T, key []byte, now func() time.Time) *Issuer {
 func TestShortKeyIsRejected(t *testing.T) {
 	t.Parallel()
 	if _, err := NewIssuer(testKey[:31], nil); err == nil {
-		t.Error("a key of 31 bytes was accepted")
+		t.Error("a key of 31 bytes was accepted, want an error")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestVerifyRejectsInvalidTokens(t *testing.T) {
 	}
 	parts := strings.Split(valid, ".")
 	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.keys.Load().keys[0].kid + `"}`))
-	foreign, err := newIssuer(t, otherKey, nil).Issue(42, "x", shop.Shopper, time.Hour)
+	otherKeyToken, err := newIssuer(t, otherKey, nil).Issue(42, "x", shop.Shopper, time.Hour)
 	kit.Must(t, err)
 
 	for name, token := range map[string]string{
@@ -78,13 +78,13 @@ func TestVerifyRejectsInvalidTokens(t *testing.T) {
 		"other audience":      signHS256(func(c *claims) { c.Audience = jwt.ClaimStrings{"someone"} }),
 		"without audience":    signHS256(func(c *claims) { c.Audience = nil }),
 		"without user":        signHS256(func(c *claims) { c.Subject = "" }),
-		"user is no id":       signHS256(func(c *claims) { c.Subject = "-1" }),
+		"user is not an id":   signHS256(func(c *claims) { c.Subject = "-1" }),
 		"unknown role":        signHS256(func(c *claims) { c.Role = "root" }),
 		"alg none":            sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, func(*claims) {}),
 		"alg none, forged":    forged + "." + parts[1] + ".",
 		"alg HS512":           sign(jwt.SigningMethodHS512, testKey, func(*claims) {}),
 		"other key, same kid": sign(jwt.SigningMethodHS256, otherKey, func(*claims) {}),
-		"of another issuer":   foreign,
+		"other server's key":  otherKeyToken,
 		"changed payload":     parts[0] + "." + parts[1] + "A." + parts[2],
 	} {
 		_, err := i.Verify(token)
@@ -102,7 +102,7 @@ func TestParseRole(t *testing.T) {
 		}
 	}
 	if _, err := ParseRole("Admin"); err == nil {
-		t.Error("Admin was accepted")
+		t.Error("the role Admin was accepted, want an error")
 	}
 }
 

@@ -37,7 +37,7 @@ func TestParseEmail(t *testing.T) {
 		"a@" + strings.Repeat("b.", 200) + "example", strings.Repeat("a", 1<<20), "a@shop.example'; DROP TABLE users; --",
 	} {
 		if got, err := ParseEmail(in); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-			t.Errorf("%.60q was accepted as %q, %v", in, got, err)
+			t.Errorf("%.60q: got %q, %v, want BadRequest", in, got, err)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func FuzzParseEmail(f *testing.F) {
 		}
 		again, err := ParseEmail(got)
 		if err != nil || again != got || len(got) > maxEmail || strings.ContainsAny(got, " \r\n\t\x00<>,;\"") {
-			t.Errorf("%q became %q, then %q, %v", s, got, again, err)
+			t.Errorf("%q was parsed as %q, and this as %q, %v; want a stable result", s, got, again, err)
 		}
 	})
 }
@@ -80,8 +80,8 @@ func TestCheckPassword(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreNormalized: composed and decomposed letters are the same password. Nothing else is folded. A known
-// stored hash stays valid.
+// TestPasswordsAreNormalized: composed and decomposed letters are the same password. Other differences are kept. A
+// known stored hash stays valid.
 func TestPasswordsAreNormalized(t *testing.T) {
 	t.Parallel()
 	const composed, decomposed, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
@@ -98,13 +98,13 @@ func TestPasswordsAreNormalized(t *testing.T) {
 		t.Errorf("a stored hash: got %t, %v, want a match", match, err)
 	}
 	if err := CheckPassword(strings.Repeat("a\u0308", maxPassword), "a@b.example"); err == nil {
-		t.Error("a password of one repeated letter was accepted")
+		t.Error("a password of one repeated letter was accepted, want an error")
 	}
 	if err := CheckPassword(strings.Repeat("u\u0308a\u0308", maxPassword/2), "a@b.example"); err != nil {
 		t.Errorf("composed letters: got %v, want each counted as one character", err)
 	}
 	if err := CheckPassword("a\u0308b\u0323\u0307c\u0308de", "a@b.example"); err == nil {
-		t.Error("a password of seven letters, typed as nine characters, was accepted")
+		t.Error("a password of seven letters, typed as nine characters, was accepted, want an error")
 	}
 }
 
@@ -117,7 +117,7 @@ func TestParseName(t *testing.T) {
 	}
 	for _, bad := range []string{"", "  ", "a\nb", "a\x00b", "bad\xff", "a\u202eb", strings.Repeat("马", 41)} {
 		if got, err := ParseName(bad); err == nil {
-			t.Errorf("%q was accepted as %q", bad, got)
+			t.Errorf("name %q: got %q, want an error", bad, got)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestHashMatchesOnlyItsPassword(t *testing.T) {
 	t.Parallel()
 	hash := hashPassword(goodPassword)
 	if hash == hashPassword(goodPassword) {
-		t.Error("two hashes of a password are the same: no salt")
+		t.Error("two hashes of a password are the same, want different salts")
 	}
 	if want := "$argon2id$v=19$m=19456,t=2,p=1$"; !strings.HasPrefix(hash, want) || len(hash) > 200 {
 		t.Errorf("got hash %s, want the prefix %s", hash, want)

@@ -50,7 +50,7 @@ func (w *Watch) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// add adds the subjects to the issuer's set and removes expired ones. It replaces the set only if the content differs.
+// add adds the subjects to the issuer's set and removes expired ones. It replaces the set only if the content changes.
 // Callers hold mu.
 func (w *Watch) add(subjects []shop.Revocation, now shop.Millis) {
 	known := *w.Issuer.revoked.Load()

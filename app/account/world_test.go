@@ -117,8 +117,8 @@ func (w *world) takeEmails(email string) (found []outbox.Email) {
 	return found
 }
 
-// link returns the secret in the only e-mail to an address.
-func (w *world) link(email string, kind outbox.EmailKind) string {
+// takeLinkSecret removes the only e-mail to an address and returns the secret of its link.
+func (w *world) takeLinkSecret(email string, kind outbox.EmailKind) string {
 	w.t.Helper()
 	found := w.takeEmails(email)
 	if len(found) != 1 || found[0].Kind != kind {
@@ -128,7 +128,7 @@ func (w *world) link(email string, kind outbox.EmailKind) string {
 	return secret
 }
 
-// solution returns the right solution of a new picture.
+// solution returns the correct solution of a new picture.
 func (w *world) solution() *CaptchaSolution {
 	id := shop.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	id = id[len(id)-26:]
@@ -162,7 +162,7 @@ func (w *world) account() (email string) {
 	w.t.Helper()
 	email = newEmail()
 	w.must(w.Register(w.ctx, Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
-	got, err := w.activate(w.link(email, outbox.EmailActivate))
+	got, err := w.activate(w.takeLinkSecret(email, outbox.EmailActivate))
 	if err != nil || got != email {
 		w.t.Fatalf("activate: got %q, %v, want %v", got, err, email)
 	}

@@ -33,23 +33,23 @@ func (s *PassService) newCaptchaTask(ctx context.Context, q PassRequest) (PassRe
 	return PassResult{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + sealed, Image: image, Until: until}}, nil
 }
 
-// solvePicture returns the pass for a correctly solved picture. Each picture allows one try. The pass is issued at this
-// instant, so a client that misses the reply requests another picture.
+// solvePicture returns the pass for a correctly solved picture. Each picture allows one try. The issue time of the pass
+// is now, so a client that misses the reply requests another picture.
 func (s *PassService) solvePicture(ctx context.Context, q PassRequest, now shop.Millis) (PassResult, error) {
 	if err := s.captchaCounts.admitSolution(q.User, time.Now()); err != nil {
 		return PassResult{}, err
 	}
 	id, sealed, _ := strings.Cut(q.Task, ".")
 	_, valid := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, binding: id}.verify(s.Passes.key, sealed, now)
-	right := false
+	correct := false
 	if valid && q.Answer != "" {
 		var err error
-		if right, err = s.Captcha.Check(ctx, id, q.Answer); err != nil {
+		if correct, err = s.Captcha.Check(ctx, id, q.Answer); err != nil {
 			return PassResult{}, shop.Unavailable("the captcha", err)
 		}
 	}
-	if !right {
-		s.captchaCounts.wrong(q.User, time.Now())
+	if !correct {
+		s.captchaCounts.countWrong(q.User, time.Now())
 		return PassResult{}, shop.Fail(shop.CaptchaRequired,
 			"the solution is wrong, or the captcha was used before; request a new one")
 	}
@@ -88,8 +88,8 @@ func (t *captchaCounts) admitSolution(user shop.ID, now time.Time) error {
 	})
 }
 
-// wrong records a wrong solution.
-func (t *captchaCounts) wrong(user shop.ID, now time.Time) {
+// countWrong records a wrong solution.
+func (t *captchaCounts) countWrong(user shop.ID, now time.Time) {
 	_ = t.count(user, now, func(counts *userCounts) bool { counts.wrong++; return true })
 }
 

@@ -15,7 +15,7 @@ const (
 
 // Passes issues and verifies passes. A pass is bound to the user, the sale and the time, and is not stored. It is valid
 // once: the Lua step accepts only a pass that was issued later than the last pass that the buyer used in the sale. A
-// rejected buy does not use its pass.
+// rejected buy does not use up its pass.
 type Passes struct {
 	key []byte
 }
@@ -23,7 +23,7 @@ type Passes struct {
 // NewPasses returns passes signed with key, which all nodes share.
 func NewPasses(key []byte) *Passes { return &Passes{key: key} }
 
-// issue returns a pass issued at the instant issued.
+// issue returns a pass with the issue time `issued`.
 func (p *Passes) issue(sale, user shop.ID, issued, until shop.Millis) string {
 	return seal{kind: sealPass, sale: sale, user: user, issued: issued, until: until}.text(p.key)
 }

@@ -48,7 +48,7 @@ func TestPassIsBoundToUserSaleAndTime(t *testing.T) {
 		}
 	}
 	if (*Passes)(nil).Issued(pass, sale, user, now) != 0 {
-		t.Error("nil Passes accept a pass, want 0")
+		t.Error("a nil *Passes accepts a pass, want the instant 0")
 	}
 }
 
@@ -87,14 +87,14 @@ func TestWorkSolutionsReturnOnePass(t *testing.T) {
 		t.Fatalf("the solution is rejected: got pass %q until %d", pass, until)
 	}
 	if again, _, ok := testPasses.passForWork(task.ID, nonce, sale, user, now+90_000); !ok || again != pass {
-		t.Error("a repeat of the solution returns another pass")
+		t.Error("a repeated solution returns another pass, want the same pass")
 	}
 	n, err := strconv.Atoi(nonce)
 	fakes.Must(t, err)
 	for n++; !Solves(task.Text, strconv.Itoa(n), bits); n++ {
 	}
 	if other, _, ok := testPasses.passForWork(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
-		t.Error("two solutions of one task return different passes")
+		t.Error("two solutions of one task return different passes, want the same pass")
 	}
 	easy := testPasses.newTask(sale, user, now, 1)
 	for name, c := range map[string]struct {
@@ -128,8 +128,8 @@ func wrongNonce(task *Task) string {
 	}
 }
 
-// A moderate rate, such as 200 people behind one address, does not add bits. A flood of requests adds bits, which are
-// removed 30 s after the flood. Other addresses are not affected.
+// A moderate rate, such as 200 people behind one address, does not add bits. A flood of requests adds bits until
+// 30 s after the flood. Other addresses are not affected.
 func TestPressureAddsBitsPerNetwork(t *testing.T) {
 	t.Parallel()
 	var p pressure
@@ -160,22 +160,22 @@ func TestPressureAddsBitsPerNetwork(t *testing.T) {
 	if addedBits := p.count(office, began.Add(10*time.Second)); addedBits != 0 {
 		t.Errorf("the flood of another address adds %d bits, want 0", addedBits)
 	}
-	six := func(host int) netip.Addr { return netip.MustParseAddr("2001:db8::" + strconv.Itoa(host)) }
+	ipv6 := func(host int) netip.Addr { return netip.MustParseAddr("2001:db8::" + strconv.Itoa(host)) }
 	addedBits := 0
-	for i := range 2 * maxCalmRequests {
-		addedBits = p.count(six(i), began)
+	for i := range 2 * maxRequestsWithoutAddedBits {
+		addedBits = p.count(ipv6(i), began)
 	}
 	if addedBits == 0 {
 		t.Error("got no added bits for a flood from one /64, want the /64 counted as one network")
 	}
 	// Another /48: each request comes from its own /64.
-	for i := range 2 * maxCalmRequests * shop.WideFactor {
+	for i := range 2 * maxRequestsWithoutAddedBits * shop.WideFactor {
 		addedBits = p.count(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
 	}
 	if addedBits == 0 {
 		t.Error("got no added bits for a flood from one /48, want the /48 counted as one network")
 	}
-	for i := range 4 * maxCalmRequests {
+	for i := range 4 * maxRequestsWithoutAddedBits {
 		if p.count(netip.Addr{}, began.Add(time.Duration(i))) != 0 {
 			t.Fatal("an unknown address gets added bits, want 0")
 		}
@@ -196,9 +196,9 @@ func FuzzPass(f *testing.F) {
 		if issued := testPasses.Issued(text, sale, user, now+1); (issued != 0) != (text == pass) {
 			t.Fatalf("pass %q: got the instant %d, want only the signed pass accepted", text, issued)
 		}
-		given, _, ok := testPasses.passForWork(text, nonce, sale, user, now+1)
-		if ok != (text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)) || ok != (given != "") {
-			t.Fatalf("task %q, solution %q: got %v and pass %q", text, nonce, ok, given)
+		gotPass, _, ok := testPasses.passForWork(text, nonce, sale, user, now+1)
+		if ok != (text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)) || ok != (gotPass != "") {
+			t.Fatalf("task %q, solution %q: got accepted %v and pass %q, want a pass only for a valid solution", text, nonce, ok, gotPass)
 		}
 	})
 }

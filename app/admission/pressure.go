@@ -12,9 +12,10 @@ import (
 const (
 	// pressureWindow is the time over which the pass requests of an address are counted.
 	pressureWindow = 10 * time.Second
-	// maxCalmRequests is the maximum number of pass requests per address and pressureWindow without harder tasks. An
-	// office of 200 people sends fewer. For a wide network (see shop.Networks) it is shop.WideFactor times as high.
-	maxCalmRequests = 256
+	// maxRequestsWithoutAddedBits is the maximum number of pass requests per address and pressureWindow before tasks
+	// get harder. An office of 200 people sends fewer. For a wide network (see shop.Networks) it is shop.WideFactor
+	// times as high.
+	maxRequestsWithoutAddedBits = 256
 	// maxAddedBits is the maximum number of added bits.
 	maxAddedBits = 6
 	// maxCountedNetworks limits the memory to about 5 MB. At this number all counts are reset.
@@ -23,15 +24,15 @@ const (
 
 // pressure counts, on this node, the pass requests from each network of an address (see shop.Networks).
 type pressure struct {
-	mu        sync.Mutex
-	own, wide map[netip.Prefix]*requestCounts
+	mu           sync.Mutex
+	narrow, wide map[netip.Prefix]*requestCounts
 }
 
-// requestCounts has the requests of a network in the present window, which started at began, and in the previous
-// window.
+// requestCounts has the requests of a network in the current window, which started at began, and in the
+// previous window.
 type requestCounts struct {
-	began       time.Time
-	now, before int
+	began             time.Time
+	current, previous int
 }
 
 // count counts a request and returns the bits to add to the difficulty: 0 up to the limit, then one bit for each
@@ -40,12 +41,12 @@ func (p *pressure) count(from netip.Addr, now time.Time) (addedBits int) {
 	if !from.IsValid() {
 		return 0
 	}
-	own, wide := shop.Networks(from)
+	narrow, wide := shop.Networks(from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	addedBits = countRequest(&p.own, own, maxCalmRequests, now)
+	addedBits = countRequest(&p.narrow, narrow, maxRequestsWithoutAddedBits, now)
 	if wide.IsValid() {
-		addedBits = max(addedBits, countRequest(&p.wide, wide, maxCalmRequests*shop.WideFactor, now))
+		addedBits = max(addedBits, countRequest(&p.wide, wide, maxRequestsWithoutAddedBits*shop.WideFactor, now))
 	}
 	return addedBits
 }
@@ -67,10 +68,10 @@ func countRequest(
 	case since >= 2*pressureWindow:
 		*a = requestCounts{began: now}
 	case since >= pressureWindow:
-		*a = requestCounts{began: a.began.Add(pressureWindow), before: a.now}
+		*a = requestCounts{began: a.began.Add(pressureWindow), previous: a.current}
 	}
-	a.now++
+	a.current++
 	// The previous window counts in proportion to its part that lies within the last pressureWindow.
 	left := 1 - float64(now.Sub(a.began))/float64(pressureWindow)
-	return min(bits.Len(uint((a.now+int(left*float64(a.before)))/(limit+1))), maxAddedBits)
+	return min(bits.Len(uint((a.current+int(left*float64(a.previous)))/(limit+1))), maxAddedBits)
 }

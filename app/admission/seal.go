@@ -48,11 +48,11 @@ func (s seal) body() []byte {
 }
 
 func (s seal) mac(key, body []byte) []byte {
-	owner := binary.BigEndian.AppendUint64(nil, uint64(s.sale))
-	owner = binary.BigEndian.AppendUint64(owner, uint64(s.user))
+	saleAndUser := binary.BigEndian.AppendUint64(nil, uint64(s.sale))
+	saleAndUser = binary.BigEndian.AppendUint64(saleAndUser, uint64(s.user))
 	h := hmac.New(sha256.New, key)
 	h.Write(body)
-	h.Write(owner)
+	h.Write(saleAndUser)
 	h.Write([]byte(s.binding))
 	return h.Sum(nil)[:sealMAC]
 }

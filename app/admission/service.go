@@ -16,7 +16,7 @@ import (
 type PassRequest struct {
 	User   shop.ID
 	Sale   shop.ID
-	From   netip.Addr // client address as seen by the node; zero: unknown
+	From   netip.Addr // client address; zero: unknown
 	Task   string     // ID of the solved task
 	Answer string
 }
@@ -33,11 +33,12 @@ type PassSettings interface {
 	WorkBits(ctx context.Context) (int, error)
 }
 
-// PassService issues passes: near the opening of a sale, and after the task that the sale requires.
+// PassService issues passes: from PassBefore before the opening until the end of a sale, after the task that the sale
+// requires.
 //
 //	request ──┬ too early, too late ─→ not_open, closed
 //	          ├ pass, few requests from the address ─→ a pass
-//	          ├ pass, many requests from the address; work ─→ a task ── solve ─→ a pass issued at the task's instant
+//	          ├ pass, many requests from the address; work ─→ a task ── solve ─→ a pass with the issue time of the task
 //	          └ captcha ─→ a picture ── solve, one try ─→ a pass
 //
 // An address with too many requests gets harder tasks but is never rejected: a whole office may share the address.
@@ -106,7 +107,7 @@ func (s *PassService) SolvePass(ctx context.Context, q PassRequest) (PassResult,
 	return PassResult{Pass: pass, Until: until}, nil
 }
 
-// admit returns the sale and the present time if passes are available for the sale now. WrongState: the sale requires
+// admit returns the sale and the current time if passes are available for the sale now. WrongState: the sale requires
 // no pass. NotOpen: it is too early. Closed: it is too late.
 func (s *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, shop.Millis, error) {
 	if q.Sale <= 0 {
@@ -117,11 +118,11 @@ func (s *PassService) admit(ctx context.Context, q PassRequest) (*shop.Sale, sho
 		return nil, 0, err
 	}
 	now := s.Clock.Now()
-	switch early := sale.OpensAt.Sub(now) - PassBefore; {
+	switch untilPasses := sale.OpensAt.Sub(now) - PassBefore; {
 	case !sale.Challenge.NeedsPass():
 		return nil, 0, shop.Fail(shop.WrongState, "this sale requires no pass: buy without one")
-	case early > 0:
-		return nil, 0, shop.OpensIn(early) // the time until passes are issued
+	case untilPasses > 0:
+		return nil, 0, shop.OpensIn(untilPasses) // the time until passes are issued
 	case now >= sale.ClosesAt:
 		return nil, 0, shop.Fail(shop.Closed, "the sale is closed")
 	}

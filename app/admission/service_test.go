@@ -20,8 +20,8 @@ type passWorld struct {
 	bits  int
 	err   error
 
-	shown   map[string]bool
-	clients []PictureClient // in the order of their pictures
+	unchecked map[string]bool
+	clients   []PictureClient // in the order of their pictures
 }
 
 func (w *passWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
@@ -36,21 +36,21 @@ func (w *passWorld) WorkBits(context.Context) (int, error) { return w.bits, w.er
 
 func (w *passWorld) New(_ context.Context, client PictureClient) (id, image string, until shop.Millis, err error) {
 	w.clients = append(w.clients, client)
-	id = fmt.Sprintf("picture%d", len(w.shown))
-	w.shown[id] = true
+	id = fmt.Sprintf("picture%d", len(w.unchecked))
+	w.unchecked[id] = true
 	return id, "data:image/png;base64,AAAA", shop.MillisOf(time.Now().Add(time.Minute)), w.err
 }
 
 func (w *passWorld) Check(_ context.Context, id, answer string) (bool, error) {
-	shown := w.shown[id]
-	w.shown[id] = false
-	return shown && answer == id, w.err
+	unchecked := w.unchecked[id]
+	w.unchecked[id] = false
+	return unchecked && answer == id, w.err
 }
 
 // newPassWorld returns open sales of each kind (1 to 4), one that opens in ten minutes (5), and one that is closed (6).
 func newPassWorld() (*passWorld, *PassService) {
 	now := shop.MillisOf(time.Now())
-	w := &passWorld{sales: make(map[shop.ID]shop.Sale), shown: make(map[string]bool), bits: 4}
+	w := &passWorld{sales: make(map[shop.ID]shop.Sale), unchecked: make(map[string]bool), bits: 4}
 	for i, kind := range []shop.Challenge{
 		shop.ChallengeNone, shop.ChallengePass, shop.ChallengeCaptcha, shop.ChallengeWork, shop.ChallengePass,
 		shop.ChallengePass,
@@ -118,12 +118,12 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 		return s.SolvePass(t.Context(), PassRequest{User: user, Sale: sale, Task: task, Answer: answer})
 	}
 	task := picture(42)
-	right := task.ID[:len("picture0")]
+	correct := task.ID[:len("picture0")]
 	for name, attempt := range map[string]func() (PassResult, error){
-		"another user":             func() (PassResult, error) { return solve(43, 3, task.ID, right) },
-		"another sale":             func() (PassResult, error) { return solve(42, 7, task.ID, right) },
-		"an id without a seal":     func() (PassResult, error) { return solve(42, 3, right, right) },
-		"the seal of another user": func() (PassResult, error) { return solve(44, 3, right+picture(45).ID[len(right):], right) },
+		"another user":             func() (PassResult, error) { return solve(43, 3, task.ID, correct) },
+		"another sale":             func() (PassResult, error) { return solve(42, 7, task.ID, correct) },
+		"an id without a seal":     func() (PassResult, error) { return solve(42, 3, correct, correct) },
+		"the seal of another user": func() (PassResult, error) { return solve(44, 3, correct+picture(45).ID[len(correct):], correct) },
 		"an empty solution":        func() (PassResult, error) { return solve(46, 3, "", "") },
 	} {
 		a, err := attempt()
@@ -132,11 +132,11 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 			t.Errorf("%s: got a pass, want none", name)
 		}
 	}
-	a, err := solve(42, 3, task.ID, right)
+	a, err := solve(42, 3, task.ID, correct)
 	if err != nil || testPasses.Issued(a.Pass, 3, 42, s.Clock.Now()) == 0 {
-		t.Fatalf("right solution: got %+v, %v, want a pass", a, err)
+		t.Fatalf("correct solution: got %+v, %v, want a pass", a, err)
 	}
-	_, err = solve(42, 3, task.ID, right)
+	_, err = solve(42, 3, task.ID, correct)
 	wantCode(t, "a repeated solution", err, shop.CaptchaRequired)
 
 	for range maxWrongSolutions {
@@ -144,11 +144,11 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 		wantCode(t, "a wrong solution", err, shop.CaptchaRequired)
 	}
 	_, err = s.RequestPass(t.Context(), PassRequest{User: 50, Sale: 3})
-	if e := wantCode(t, "after five wrong solutions", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
+	if e := wantCode(t, "a request after five wrong solutions", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
 		t.Errorf("got retry_ms %d, want 1 to 60,000", e.RetryMS)
 	}
-	_, err = solve(50, 3, task.ID, right)
-	wantCode(t, "a solution after five wrong ones", err, shop.RateLimited)
+	_, err = solve(50, 3, task.ID, correct)
+	wantCode(t, "a solution after five wrong solutions", err, shop.RateLimited)
 	for range maxPictures {
 		picture(51)
 	}
@@ -161,8 +161,8 @@ func TestCaptchaSolutionIsBoundAndValidOnce(t *testing.T) {
 	wantCode(t, "an unavailable captcha service", err, shop.Busy)
 }
 
-// The captcha service receives the client's address and its number of pictures without a solution. When pictures are
-// scarce, other clients have priority.
+// The captcha service receives the client's address and the user's number of pictures without a solution. When there
+// are not enough pictures, other clients have priority.
 func TestCaptchaServiceReceivesUnsolvedCount(t *testing.T) {
 	t.Parallel()
 	w, s := newPassWorld()
@@ -219,7 +219,7 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	if err := s.RunOnce(t.Context()); err == nil || workBits(4, normalAddr) != 9 {
 		t.Errorf("got %d bits and error %v while the database is unreachable, want 9 bits and an error", workBits(4, normalAddr), err)
 	}
-	for range 2 * maxCalmRequests {
+	for range 2 * maxRequestsWithoutAddedBits {
 		workBits(2, busyAddr)
 	}
 	if bits := workBits(2, busyAddr); bits <= 9 {

@@ -21,8 +21,8 @@ const (
 const (
 	// workTime is the time limit for solving a task.
 	workTime = 2 * time.Minute
-	// maxNonce is the maximum length of a nonce, in digits.
-	maxNonce = 20
+	// maxNonceDigits is the maximum number of digits of a nonce.
+	maxNonceDigits = 20
 )
 
 // Task is the task that a buyer solves for a pass.
@@ -47,7 +47,7 @@ func (p *Passes) newTask(sale, user shop.ID, now shop.Millis, bits int) *Task {
 }
 
 // passForWork returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The
-// pass is derived from the task, so a solution that is sent twice returns the same pass, on any node. That pass allows
+// pass is derived from the task, so a solution that is sent twice returns the same pass, on any node. The pass allows
 // one buy.
 func (p *Passes) passForWork(
 	task, nonce string, sale, user shop.ID, now shop.Millis,
@@ -60,9 +60,9 @@ func (p *Passes) passForWork(
 	return p.issue(sale, user, s.issued, until), until, true
 }
 
-// isNonce reports whether s is a decimal number without leading zeros, of at most maxNonce digits.
+// isNonce reports whether s is a decimal number without leading zeros, of at most maxNonceDigits digits.
 func isNonce(s string) bool {
-	return s != "" && len(s) <= maxNonce && (s[0] != '0' || len(s) == 1) && shop.Digits(s)
+	return s != "" && len(s) <= maxNonceDigits && (s[0] != '0' || len(s) == 1) && shop.Digits(s)
 }
 
 // Solves reports whether the nonce solves the proof of work with this text.

@@ -34,8 +34,8 @@ func IsReal(gateway string) bool {
 // DefaultTimeout limits one call to the gateway.
 const DefaultTimeout = 5 * time.Second
 
-// Options contains the settings of the shop's account at Alipay. Keys are texts: PEM, or plain base64 as written by
-// Alipay's key tool.
+// Options contains the settings of the shop's account at Alipay. Keys are strings: PEM, or the plain base64 that
+// Alipay's key tool writes.
 type Options struct {
 	Gateway    string // address; Production if empty
 	AppID      string

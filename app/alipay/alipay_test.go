@@ -24,7 +24,7 @@ func TestEveryPaymentMethodMakesOneTrade(t *testing.T) {
 	for i, via := range []payment.PayVia{payment.ViaPage, payment.ViaWap, payment.ViaApp, payment.ViaQR} {
 		t.Run(string(via), func(t *testing.T) {
 			t.Parallel()
-			c := newShopSide(t, nil)
+			c := newTestSetup(t, nil)
 			order := shop.ID(7301444480512000257 + i)
 			kit.Must(t, errOf(c.Pay(t.Context(), request(order, via))))
 			if got := c.query(t, order); got != (payment.Trade{Order: order, State: payment.TradeAbsent}) {
@@ -54,14 +54,14 @@ func TestEveryPaymentMethodMakesOneTrade(t *testing.T) {
 
 func TestCloseReturnsResultingState(t *testing.T) {
 	t.Parallel()
-	c := newShopSide(t, nil)
+	c := newTestSetup(t, nil)
 	for i, step := range []struct {
 		name  string
 		begin func(order shop.ID)
 		want  payment.TradeState
 		later payment.TradeState // state of a query after the close
 	}{
-		{"a trade without a buyer", func(shop.ID) {}, payment.TradeAbsent, payment.TradeAbsent},
+		{"a trade that does not exist", func(shop.ID) {}, payment.TradeAbsent, payment.TradeAbsent},
 		{"a waiting trade", func(order shop.ID) { c.pay(t, order, payment.ViaPage) }, payment.TradeClosed, payment.TradeClosed},
 		{"a paid trade", func(order shop.ID) {
 			c.pay(t, order, payment.ViaPage)
@@ -91,10 +91,10 @@ func TestCloseReturnsResultingState(t *testing.T) {
 	}
 }
 
-// P8: a refund is made once under its number, even if it is requested again.
+// P8: a refund is made once for its request number, even if it is requested again.
 func TestRepeatedRefundMovesMoneyOnce(t *testing.T) {
 	t.Parallel()
-	c := newShopSide(t, nil)
+	c := newTestSetup(t, nil)
 	const order = shop.ID(7)
 	c.pay(t, order, payment.ViaPage)
 	r := payment.RefundRequest{Order: order, Request: "7-1", AmountFen: 9801, Reason: "buyer"}
@@ -114,13 +114,13 @@ func TestRepeatedRefundMovesMoneyOnce(t *testing.T) {
 	other := r
 	other.AmountFen = 1
 	if err := c.Refund(t.Context(), other); !errors.Is(err, payment.ErrGatewayRefused) {
-		t.Errorf("another amount under the same number: got %v, want %v", err, payment.ErrGatewayRefused)
+		t.Errorf("another amount with the same request number: got %v, want %v", err, payment.ErrGatewayRefused)
 	}
 	if _, err := c.Refunded(t.Context(), other); !errors.Is(err, payment.ErrGatewayRefused) {
-		t.Errorf("a query for another amount under the same number: got %v, want %v", err, payment.ErrGatewayRefused)
+		t.Errorf("a query for another amount with the same request number: got %v, want %v", err, payment.ErrGatewayRefused)
 	}
-	rest := payment.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
-	kit.Must(t, c.Refund(t.Context(), rest))
+	secondRefund := payment.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
+	kit.Must(t, c.Refund(t.Context(), secondRefund))
 	if l := c.sim.Ledger(); l.RefundedFen != 19801 {
 		t.Errorf("ledger: got %d fen refunded, want 19801", l.RefundedFen)
 	}
@@ -137,7 +137,7 @@ func TestUnclearReplyIsTransient(t *testing.T) {
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			c := newShopSide(t, nil)
+			c := newTestSetup(t, nil)
 			order := shop.ID(1 + i)
 			c.pay(t, order, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
@@ -160,7 +160,7 @@ func TestUnclearReplyIsTransient(t *testing.T) {
 
 func TestSlowGatewayCallEndsAtTimeout(t *testing.T) {
 	t.Parallel()
-	c := newShopSide(t, func(o *alipay.Options) { o.Timeout = 50 * time.Millisecond })
+	c := newTestSetup(t, func(o *alipay.Options) { o.Timeout = 50 * time.Millisecond })
 	c.inject(t, sim.Fault{Kind: sim.Slow, DelayMS: 60_000})
 	if _, err := c.Query(t.Context(), 1); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("got %v, want a transient fault", err)
@@ -170,7 +170,7 @@ func TestSlowGatewayCallEndsAtTimeout(t *testing.T) {
 // The gateway has a resolution of one second: the trade never ends later than requested.
 func TestTimeExpireIsRoundedDown(t *testing.T) {
 	t.Parallel()
-	c := newShopSide(t, nil)
+	c := newTestSetup(t, nil)
 	r := request(9, payment.ViaPage)
 	r.ExpiresAt = shop.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
 	p, err := c.Pay(t.Context(), r)
@@ -196,12 +196,12 @@ func TestReplySizeIsLimitedAfterDecoding(t *testing.T) {
 		_ = writer.Close()
 	}))
 	t.Cleanup(bomb.Close)
-	c := newShopSide(t, func(o *alipay.Options) { o.Gateway = bomb.URL })
+	c := newTestSetup(t, func(o *alipay.Options) { o.Gateway = bomb.URL })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := c.Query(context.Background(), 7)
 	runtime.ReadMemStats(&after)
-	if spent := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, shop.ErrTransient) || spent > 32<<20 {
-		t.Errorf("got %d bytes allocated and %v, want at most 32 MiB and a transient fault", spent, err)
+	if allocated := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, shop.ErrTransient) || allocated > 32<<20 {
+		t.Errorf("got %d bytes allocated and %v, want at most 32 MiB and a transient fault", allocated, err)
 	}
 }

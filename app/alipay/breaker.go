@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// openAfter is the number of consecutive faults that open the breaker. It exceeds 1, because a single lost reply is
-	// normal.
+	// openAfter is the number of consecutive faults that open the breaker. A single lost reply is normal, so it
+	// is greater than 1.
 	openAfter = 5
 	// retryPause is the pause before one call tries the gateway again. It is short because reconciliation must find a
 	// missed payment within a minute.

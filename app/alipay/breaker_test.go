@@ -38,7 +38,7 @@ func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 		time.Sleep(retryPause + 1)
 		_, err := b.Execute(func() (struct{}, error) {
 			if !rejected(execute(nil)) {
-				t.Error("a second call after the pause was not rejected")
+				t.Error("a second call during the test call was sent, want it rejected")
 			}
 			return struct{}{}, fault
 		})
@@ -48,7 +48,7 @@ func TestBreakerOpensAfterConsecutiveFaults(t *testing.T) {
 		time.Sleep(retryPause + 1)
 		_ = execute(errUnknown("test", context.Canceled))
 		if rejected(execute(&businessError{})) || rejected(execute(payment.ErrGatewayRefused)) {
-			t.Fatal("the breaker is open after a refusal, want closed")
+			t.Fatal("the breaker is open after a signed rejection, want closed")
 		}
 	})
 }

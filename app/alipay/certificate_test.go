@@ -38,7 +38,7 @@ func TestCertificateModeSignsAndVerifies(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()
 	kit.Must(t, err)
-	c := newShopSide(t, func(o *alipay.Options) {
+	c := newTestSetup(t, func(o *alipay.Options) {
 		o.PublicKey = ""
 		o.AppCert, o.Cert = certificate(t, "shop", 1, keys.App), certificate(t, "gateway", 2, keys.Gateway)
 		o.RootCert = certificate(t, "root", 3, keys.Gateway)

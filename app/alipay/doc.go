@@ -7,8 +7,8 @@
 //	Refund, Refunded                                           refund.go
 //	VerifyNotification verifies a notification of the gateway  notify.go
 //	`call` sends a request and returns its verified reply      call.go
-//	limits of time and length, invalid keys                    http.go, keys.go
-//	limit of calls to an unavailable gateway                   breaker.go
+//	timeout and size limit of replies, validation of keys      http.go, keys.go
+//	pause after repeated faults of the gateway                 breaker.go
 //
 // A result without the gateway's signature is unknown; it is not treated as a rejection. Its error wraps
 // shop.ErrTransient. Only this package uses amounts in yuan, as text, and times in Asia/Shanghai.

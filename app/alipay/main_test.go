@@ -22,8 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // sharedKeys are created once, because key generation is slow.
 var sharedKeys = sync.OnceValues(sim.NewKeys)
 
-// shopSide is the shop's side of the protocol: the adapter, a simulator, and a mailbox for notifications.
-type shopSide struct {
+// testSetup contains the adapter, a simulator of the gateway, and a server that receives notifications.
+type testSetup struct {
 	*alipay.Alipay
 	sim     *sim.Simulator
 	options alipay.Options
@@ -31,25 +31,25 @@ type shopSide struct {
 
 	mu       sync.Mutex
 	received []url.Values
-	reply    string // of the mailbox
+	reply    string // sent for each notification
 }
 
-func newShopSide(t testing.TB, change func(*alipay.Options)) *shopSide {
+func newTestSetup(t testing.TB, change func(*alipay.Options)) *testSetup {
 	t.Helper()
 	keys, err := sharedKeys()
 	kit.Must(t, err)
-	c := &shopSide{reply: "success", client: &http.Client{}}
+	c := &testSetup{reply: "success", client: &http.Client{}}
 	c.sim, err = sim.New(sim.Options{
 		Keys: keys, Schedule: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
 	})
 	kit.Must(t, err)
-	mailbox := httptest.NewServer(http.HandlerFunc(c.receive))
+	notifyServer := httptest.NewServer(http.HandlerFunc(c.receive))
 	gateway := httptest.NewServer(c.sim)
 	private, public, err := keys.PEM()
 	kit.Must(t, err)
 	c.options = alipay.Options{
 		Gateway: gateway.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID,
-		PrivateKey: private, PublicKey: public, NotifyURL: mailbox.URL, ReturnURL: "http://shop.example/?back",
+		PrivateKey: private, PublicKey: public, NotifyURL: notifyServer.URL, ReturnURL: "http://shop.example/?back",
 	}
 	if change != nil {
 		change(&c.options)
@@ -62,12 +62,12 @@ func newShopSide(t testing.TB, change func(*alipay.Options)) *shopSide {
 		c.client.CloseIdleConnections()
 		c.sim.Close()
 		gateway.Close()
-		mailbox.Close()
+		notifyServer.Close()
 	})
 	return c
 }
 
-func (c *shopSide) receive(w http.ResponseWriter, r *http.Request) {
+func (c *testSetup) receive(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *shopSide) receive(w http.ResponseWriter, r *http.Request) {
 }
 
 // notifications waits for at least n notifications and returns all that have arrived.
-func (c *shopSide) notifications(t testing.TB, n int) []url.Values {
+func (c *testSetup) notifications(t testing.TB, n int) []url.Values {
 	t.Helper()
 	var received []url.Values
 	kit.Eventually(t, time.Minute, func() (bool, string) {
@@ -88,7 +88,7 @@ func (c *shopSide) notifications(t testing.TB, n int) []url.Values {
 	return received
 }
 
-func (c *shopSide) inject(t *testing.T, faults ...sim.Fault) {
+func (c *testSetup) inject(t *testing.T, faults ...sim.Fault) {
 	t.Helper()
 	for _, f := range faults {
 		kit.Must(t, errOf(c.sim.Inject(f)))
@@ -96,7 +96,7 @@ func (c *shopSide) inject(t *testing.T, faults ...sim.Fault) {
 }
 
 // pay opens a payment and opens the cashier page as the buyer.
-func (c *shopSide) pay(t *testing.T, order shop.ID, via payment.PayVia) {
+func (c *testSetup) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 	t.Helper()
 	p, err := c.Pay(t.Context(), request(order, via))
 	kit.Must(t, err)
@@ -107,7 +107,7 @@ func (c *shopSide) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 		return
 	}
 	if got, err := c.sim.Open(p.URL + p.OrderString); err != nil || got != order.String() {
-		t.Fatalf("opening %+v: got the order %q, %v, want %v", p, got, err, order)
+		t.Fatalf("open the payment page %+v: got the order %q, %v, want %v", p, got, err, order)
 	}
 }
 
@@ -118,7 +118,7 @@ func request(order shop.ID, via payment.PayVia) payment.PayRequest {
 	}
 }
 
-func (c *shopSide) query(t *testing.T, order shop.ID) payment.Trade {
+func (c *testSetup) query(t *testing.T, order shop.ID) payment.Trade {
 	t.Helper()
 	trade, err := c.Query(t.Context(), order)
 	kit.Must(t, err)

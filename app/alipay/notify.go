@@ -14,9 +14,9 @@ import (
 )
 
 // VerifyNotification verifies the signature, app and seller of a notification and returns its trade, or
-// payment.ErrForged. The package payment checks order, amount and state. The library checks only the signature; this
-// function checks the other fields first, because that is cheap. It makes no outgoing call: a notification that names
-// an unknown certificate is forged, and the certificate is not fetched.
+// payment.ErrForged. The package payment checks order, amount and state. The library checks only the signature;
+// VerifyNotification checks the other fields first, because these checks are cheap. It makes no outgoing call: a
+// notification that names an unknown certificate is forged, and the certificate is not fetched.
 func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
@@ -42,7 +42,7 @@ func (a *Alipay) VerifyNotification(form url.Values) (payment.Trade, error) {
 	return a.readNotification(n)
 }
 
-// readNotification reads a verified notification. An unreadable notification with a valid signature is not forged: the
+// readNotification reads a verified notification. A malformed notification with a valid signature is not forged: the
 // shop replies `failure`, and the gateway sends the notification again.
 func (a *Alipay) readNotification(n *alipay.Notification) (payment.Trade, error) {
 	id, err := shop.ParseID(n.OutTradeNo)

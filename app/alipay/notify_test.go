@@ -15,13 +15,13 @@ import (
 // A notification is accepted only if the gateway signed it for this shop. No notification causes an outgoing call.
 func TestForgedNotificationsAreRejected(t *testing.T) {
 	t.Parallel()
-	c := newShopSide(t, nil)
+	c := newTestSetup(t, nil)
 	c.pay(t, 1, payment.ViaPage)
 	kit.Must(t, c.sim.Pay("1"))
 	good := c.notifications(t, 1)[0]
 	kit.Must(t, errOf(c.VerifyNotification(good)))
 	// No server listens at this gateway address: a call would fail with an error other than ErrForged.
-	offline := newShopSide(t, func(o *alipay.Options) { o.Gateway = "http://127.0.0.1:1/gateway.do" })
+	offline := newTestSetup(t, func(o *alipay.Options) { o.Gateway = "http://127.0.0.1:1/gateway.do" })
 	for name, change := range map[string]func(url.Values){
 		"another amount":         func(f url.Values) { f.Set("total_amount", "0.01") },
 		"another order":          func(f url.Values) { f.Set("out_trade_no", "2") },
@@ -57,13 +57,13 @@ func TestNotificationFaultsAreDetected(t *testing.T) {
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			c := newShopSide(t, nil)
+			c := newTestSetup(t, nil)
 			c.pay(t, 1, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
 			kit.Must(t, c.sim.Pay("1"))
 			trade, err := c.VerifyNotification(c.notifications(t, 1)[0])
 			if errors.Is(err, payment.ErrForged) != forged {
-				t.Errorf("got %v, want forged %v", err, forged)
+				t.Errorf("got the error %v, want ErrForged: %v", err, forged)
 			}
 			if kind == sim.NotifyAmount && trade.AmountFen != 19802 {
 				t.Errorf("got the amount %d, want 19802", trade.AmountFen)
@@ -72,10 +72,10 @@ func TestNotificationFaultsAreDetected(t *testing.T) {
 	}
 }
 
-// A notification signed with the shop's own key is forged.
+// A notification that is signed with the shop's key is rejected as forged.
 func TestNotificationWithOwnSignatureIsForged(t *testing.T) {
 	t.Parallel()
-	c := newShopSide(t, nil)
+	c := newTestSetup(t, nil)
 	p, err := c.Pay(t.Context(), request(1, payment.ViaPage))
 	kit.Must(t, err)
 	address, err := url.Parse(p.URL)
@@ -90,7 +90,7 @@ func TestNotificationWithOwnSignatureIsForged(t *testing.T) {
 // BenchmarkVerifyNotification measures the verification. The target is at least 2,000 notifications per second and
 // core.
 func BenchmarkVerifyNotification(b *testing.B) {
-	c := newShopSide(b, nil)
+	c := newTestSetup(b, nil)
 	p, err := c.Pay(b.Context(), request(1, payment.ViaPage))
 	kit.Must(b, err)
 	kit.Must(b, errOf(c.sim.Open(p.URL)))

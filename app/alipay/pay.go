@@ -21,8 +21,9 @@ var products = map[payment.PayVia]string{
 	payment.ViaQR:   "FACE_TO_FACE_PAYMENT",
 }
 
-// Pay returns the address for the payment. Page, wap and app payments are signed without a call; a QR payment calls the
-// gateway. The gateway has a resolution of one second, so the expiry is rounded down and is never later than requested.
+// Pay returns the address or the text with which the buyer pays. Page, wap and app payments are signed without a call;
+// a QR payment calls the gateway. The gateway has a resolution of one second, so the expiry is rounded down and is
+// never later than requested.
 func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment, error) {
 	trade := alipay.Trade{
 		NotifyURL: a.options.NotifyURL, ReturnURL: a.options.ReturnURL,

@@ -10,9 +10,9 @@ import (
 	"stampede/app/shop"
 )
 
-// Refund returns money to the buyer. nil: the gateway has made the refund, now or earlier under the same request
-// number. For a repeated request the gateway moves no money again, and fund_change is not "Y". A reply without a refund
-// looks the same, so Refund then queries the refund.
+// Refund returns money to the buyer. nil: the gateway has made the refund, now or earlier with the same request
+// number. For a repeated request the gateway moves no money again, and fund_change is not "Y". The reply of a refund
+// that was not made is the same, so Refund then queries the refund.
 func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	request := alipay.TradeRefund{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, RefundAmount: shop.FormatFen(r.AmountFen),
@@ -39,8 +39,8 @@ func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	return err
 }
 
-// Refunded queries whether a refund was made. If the gateway refunded another amount under the same number, this refund
-// is no longer possible: Refunded returns false and payment.ErrGatewayRefused.
+// Refunded queries whether a refund was made. If the gateway refunded another amount with the same request number, this
+// refund is no longer possible: Refunded returns false and payment.ErrGatewayRefused.
 func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, error) {
 	request := alipay.TradeFastPayRefundQuery{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,

@@ -26,7 +26,7 @@ type (
 
 // accountRoutes registers the routes for registration, login and account management.
 func (a *api) accountRoutes(v1 fiber.Router) {
-	auth := v1.Group("/auth", a.limit(limits.Auth), a.requireOwnPage)
+	auth := v1.Group("/auth", a.limit(limits.Auth), a.requireShopPage)
 	auth.Get("/captcha", a.captcha)
 	auth.Post("/register", a.register)
 	auth.Post("/activate", withBody(a.activate))
@@ -59,9 +59,9 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	v1.Delete("/me/devices/:id", a.limit(limits.Orders), a.asIdentity(a.removeDevice))
 }
 
-// requireOwnPage rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only
-// send Origin.
-func (a *api) requireOwnPage(c *fiber.Ctx) error {
+// requireShopPage rejects requests from pages of other sites. Browsers mark such requests with Sec-Fetch-Site; old
+// browsers only send Origin.
+func (a *api) requireShopPage(c *fiber.Ctx) error {
 	origin := c.Get(fiber.HeaderOrigin)
 	switch site := c.Get("Sec-Fetch-Site"); site {
 	case "same-origin", "none":
@@ -110,7 +110,7 @@ func (a *api) captcha(c *fiber.Ctx) error {
 }
 
 // register links the account to the guest whose token is in the request. An invalid token is rejected: otherwise the
-// guest would lose the orders without an error.
+// guest would lose access to the orders without an error.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest shop.Identity
 	if bearer(c) != "" {

@@ -81,8 +81,8 @@ func TestLoginReturnsRefreshTokenInCookieOrBody(t *testing.T) {
 	}
 }
 
-// The cookie is accepted only from pages of this shop: these pages send ownHeader, and the browser reports the site of
-// the page.
+// The cookie is accepted only from pages of this shop: these pages send shopPageHeader, and the browser reports the
+// site of the page.
 func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	t.Parallel()
 	s, _ := openAccounts(t)

@@ -35,8 +35,8 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	if err := a.handshakes.take(c.IP()); err != nil {
 		return err
 	}
-	undo, room := countFor(c.Context().Conn(), hostAddr(c.IP()))
-	if !room {
+	undo, withinLimit := countForClient(c.Context().Conn(), hostAddr(c.IP()))
+	if !withinLimit {
 		e := shop.Fail(shop.RateLimited, "your address has too many open sockets; close one or try again later")
 		e.RetryMS = socketLimitRetry.Milliseconds()
 		return e
@@ -48,7 +48,7 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	return err
 }
 
-// rejectBlocked rejects requests of blocked addresses before all routes. It covers clients behind proxies and
+// rejectBlocked rejects requests of blocked addresses before all routes. This covers clients behind proxies and
 // connections that were open before the block; the listener closes new connections of blocked addresses.
 func (a *api) rejectBlocked(c *fiber.Ctx) error {
 	if a.Blocked(hostAddr(c.IP())) {

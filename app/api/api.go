@@ -56,8 +56,8 @@ type Options struct {
 	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	SetAddress    func(ctx context.Context, user, order shop.ID, address shop.Address) (shop.OrderState, error)
 	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: it is not authentic. The
-	// field is nil if there is no gateway.
+	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: the notification is
+	// not authentic. HandleNotification is nil if there is no gateway.
 	HandleNotification func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers use Shipping as well.
@@ -88,7 +88,7 @@ type Options struct {
 	Blocked func(addr netip.Addr) bool
 
 	Public     url.URL        // origin of the page: scheme and host
-	Origins    []string       // further origins that may open sockets
+	Origins    []string       // additional origins that may open sockets
 	Proxies    []netip.Prefix // trusted proxies, whose X-Real-IP or X-Forwarded-For is used
 	Handshakes limits.Pace    // limit of handshakes per address; rejected handshakes also count
 	// Admit admits a request of a class or fails with RateLimited. User 0 means unknown.
@@ -102,7 +102,7 @@ type Options struct {
 	// Board returns the live board for operators and its history.
 	Board func(ctx context.Context) board.History
 
-	Closing <-chan struct{} // closed when the shop drains: new sockets are rejected, long polls return at once
+	Closing <-chan struct{} // closed when the shop drains: new sockets are rejected, long polls return immediately
 	Metrics *Metrics
 }
 
@@ -111,8 +111,8 @@ type api struct {
 	origins        []url.URL // origins that may open sockets and log in
 	handshakes     *limiter
 	pollers        *pollers
-	forgeries      *limiter
-	suspects       *rate.Limiter // limits notifications of addresses that have sent too many forgeries
+	forgeryLimiter *limiter
+	suspectLimiter *rate.Limiter // limits notifications of addresses that have sent too many forgeries
 	notifications  chan struct{}
 	untrustedProxy *untrustedProxy
 	lists          *listCache
@@ -130,7 +130,8 @@ func newApp(o Options) *fiber.App {
 	a := &api{
 		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), untrustedProxy: newUntrustedProxy(),
 		lists: newListCache(), origins: originsOf(&o),
-		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, maxNotifications),
+		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(),
+		notifications: make(chan struct{}, maxNotifications),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {
@@ -228,7 +229,7 @@ func respondWithTimeout[T any](c *fiber.Ctx, timeout time.Duration, call func(ct
 func respondList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, error)) error {
 	return respond(c, func(ctx context.Context) (map[string][]T, error) {
 		items, err := call(ctx)
-		return map[string][]T{name: list(items)}, err
+		return map[string][]T{name: nonNilList(items)}, err
 	})
 }
 
@@ -248,6 +249,6 @@ type pageOf[T any] struct {
 
 // MarshalJSON writes the list before `more`.
 func (p pageOf[T]) MarshalJSON() ([]byte, error) {
-	items, err := json.Marshal(list(p.items))
+	items, err := json.Marshal(nonNilList(p.items))
 	return fmt.Appendf(nil, `{%q:%s,"more":%t}`, p.name, items, p.more), err
 }

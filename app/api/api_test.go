@@ -188,7 +188,7 @@ func TestLongPollReturnsOnChangeTimeoutOrClose(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, func() { close(s.close) })
 	s.want(<-done, 200, `"state":"cancelled"`)
 	if waited := time.Since(began); waited > 20*time.Second {
-		t.Errorf("a poll returned %v after the shop began to close, want less than 20 s", waited)
+		t.Errorf("a poll took %v although the shop closed, want less than 20 s", waited)
 	}
 }
 
@@ -251,11 +251,11 @@ func TestPageHasSecurityAndCacheHeaders(t *testing.T) {
 		t.Errorf("got the policy %q, want ws://%s in it", got.header.Get("Content-Security-Policy"), host)
 	}
 	if again := s.request("GET", "/", "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
-		t.Errorf("got %d, want 304", again.code)
+		t.Errorf("a repeated request with the ETag: got %d, want 304", again.code)
 	}
 	if packed := s.request("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" ||
 		len(packed.body) > 600 {
-		t.Errorf("got %d bytes, want at most 600 in gzip", len(packed.body))
+		t.Errorf("a page in gzip: got %d bytes, want at most 600", len(packed.body))
 	}
 	if asset := s.request("GET", "/assets/a.1.js", ""); !strings.Contains(asset.header.Get("Cache-Control"), "immutable") {
 		t.Errorf("asset: got %v, want an immutable Cache-Control", asset.header)

@@ -26,14 +26,15 @@ type verifiedToken struct {
 	err error
 }
 
-// identity verifies the bearer token once per request, although the limit class and the handler need the identity.
+// identity returns the identity of the bearer token. It verifies the token once per request and stores the result,
+// because the rate limit and the handler need it.
 func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
-	known, ok := c.Locals(identityKey{}).(verifiedToken)
+	verified, ok := c.Locals(identityKey{}).(verifiedToken)
 	if !ok {
-		known.who, known.err = a.Verify(bearer(c))
-		c.Locals(identityKey{}, known)
+		verified.who, verified.err = a.Verify(bearer(c))
+		c.Locals(identityKey{}, verified)
 	}
-	return known.who, known.err
+	return verified.who, verified.err
 }
 
 // asUser passes the verified user to the handler.

@@ -96,8 +96,8 @@ func TestEncodedBodiesAreRejected(t *testing.T) {
 				text, _ := io.ReadAll(res.Body)
 				_ = res.Body.Close()
 				runtime.ReadMemStats(&after)
-				if spent := after.TotalAlloc - before.TotalAlloc; spent > maxPerRequest {
-					t.Errorf("%s: %s %s with %s: %d bytes allocated for a body of %d bytes, want at most %d", name, r[0], r[1], kind, spent, len(b.body), maxPerRequest)
+				if allocated := after.TotalAlloc - before.TotalAlloc; allocated > maxPerRequest {
+					t.Errorf("%s: %s %s with %s: got %d bytes allocated for a body of %d bytes, want at most %d", name, r[0], r[1], kind, allocated, len(b.body), maxPerRequest)
 				}
 				hasErrorBody := r[0] == http.MethodHead || strings.HasPrefix(string(text), `{"error":{"code":"bad_request"`)
 				if res.StatusCode != http.StatusUnsupportedMediaType || !hasErrorBody {

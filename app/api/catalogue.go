@@ -140,8 +140,8 @@ func queryInt(c *fiber.Ctx, name string, fallback, low, high int) (int, error) {
 	return n, nil
 }
 
-// list replaces nil by an empty list, so that clients never receive null.
-func list[T any](items []T) []T {
+// nonNilList replaces nil by an empty list, so that clients never receive null.
+func nonNilList[T any](items []T) []T {
 	if items == nil {
 		return []T{}
 	}

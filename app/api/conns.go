@@ -11,7 +11,7 @@ import (
 
 // LimitConns wraps a listener so that one address has at most n connections, including sockets. Further connections,
 // and connections of blocked addresses, are closed immediately. The limit of an IPv6 /48 is shop.WideFactor times as
-// high. A connection of a proxy is not counted until it becomes the socket of a client (see countFor).
+// high. A connection of a proxy is not counted until it becomes the socket of a client (see countForClient).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
 	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
 }
@@ -94,10 +94,10 @@ func (c *limitedConn) Close() error {
 // SetWriteBuffer sets the kernel's send buffer, which limits the data that is buffered for a peer that does not read.
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
-// countFor counts a connection of a proxy for the client whose socket the connection becomes. room reports whether the
-// client is within its limit. A connection without a proxy is already counted; for it room is true. undo removes the
-// connection from the count if it does not become a socket.
-func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
+// countForClient counts a connection of a proxy for the client whose socket the connection becomes. withinLimit reports
+// whether the client is within its limit. A connection without a proxy is already counted; for it withinLimit is true.
+// undo removes the connection from the count if it does not become a socket.
+func countForClient(conn net.Conn, client netip.Addr) (undo func(), withinLimit bool) {
 	if replay, ok := conn.(*replayedConn); ok {
 		conn = replay.Conn
 	}

@@ -60,9 +60,9 @@ func TestPublicRoutesAreListedWithCost(t *testing.T) {
 			continue
 		}
 		public = append(public, route)
-		want, calls := strings.HasPrefix(publicRoutes[route], "service: "), got.code == http.StatusInternalServerError
-		if calls != want {
-			t.Errorf("%s: got %d; calls a service: got %t, want %t", route, got.code, calls, want)
+		want, callsService := strings.HasPrefix(publicRoutes[route], "service: "), got.code == http.StatusInternalServerError
+		if callsService != want {
+			t.Errorf("%s: got status %d and a service call: %t, want a service call: %t", route, got.code, callsService, want)
 		}
 	}
 	if want := slices.Sorted(maps.Keys(publicRoutes)); !slices.Equal(public, want) {

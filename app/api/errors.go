@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// status maps each error code to its HTTP status. It is the only such table.
+// status maps each error code to its HTTP status. No other table maps error codes.
 var status = map[shop.Code]int{
 	shop.BadRequest: fiber.StatusBadRequest, shop.Unauthorized: fiber.StatusUnauthorized,
 	shop.Forbidden: fiber.StatusForbidden, shop.PassRequired: fiber.StatusForbidden,

@@ -103,8 +103,8 @@ func TestConnectionFloodStaysWithinLimit(t *testing.T) {
 // bytes do not extend. Other requests succeed at the same time.
 func TestSlowRequestsAreClosedAtDeadline(t *testing.T) {
 	t.Parallel()
-	const within = 400 * time.Millisecond
-	s := openWith(t, 1000, nil, func(f *HTTPServer) { f.server.ReadTimeout = within })
+	const timeout = 400 * time.Millisecond
+	s := openWith(t, 1000, nil, func(f *HTTPServer) { f.server.ReadTimeout = timeout })
 	for name, begin := range map[string]string{
 		"no bytes":    "",
 		"slow header": "GET /api/v1/time HTTP/1.1\r\nHost: shop\r\nX-Slow: ",
@@ -122,14 +122,14 @@ func TestSlowRequestsAreClosedAtDeadline(t *testing.T) {
 			if begin != "" {
 				go func() { // until the server closes the connection
 					for err := error(nil); err == nil; _, err = io.WriteString(conn, "a") {
-						time.Sleep(within / 20)
+						time.Sleep(timeout / 20)
 					}
 				}()
 			}
 			_ = conn.SetReadDeadline(began.Add(time.Minute)) // longer than the duration of the slow requests
 			reply, readErr := io.ReadAll(conn)
 			if err != nil || errors.Is(readErr, os.ErrDeadlineExceeded) {
-				t.Errorf("the connection is open after %v: write %v, read %v", time.Since(began), err, readErr)
+				t.Errorf("after %v: got write error %v and read error %v, want a closed connection", time.Since(began), err, readErr)
 			}
 			if len(reply) > 0 && !strings.HasPrefix(string(reply), "HTTP/1.1 408") {
 				t.Errorf("got %.60q, want 408", reply)

@@ -19,8 +19,8 @@ const (
 )
 
 // moveHandshake passes the connection of a handshake to the server of sockets. It reports whether it handled the
-// request. A web server keeps its read buffer for the life of a socket: up to 16 KB per idle socket, because browsers
-// send long headers. So the handshake is repeated without unused headers to a server with small buffers, and the large
+// request. fasthttp keeps its read buffer until a socket closes: up to 16 KB per idle socket, because browsers send
+// long headers. So the handshake is repeated without unused headers to a server with small buffers, and the large
 // buffer is released. Handshakes that cannot be repeated are rejected.
 func (s *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
@@ -41,7 +41,7 @@ func (s *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 		conn := c.(interface{ UnsafeConn() net.Conn }).UnsafeConn()
 		pending, err := readPending(c)
 		if err != nil {
-			_ = conn.Close() // the peer has closed it
+			_ = conn.Close() // the peer has closed the connection
 			return
 		}
 		if err := server.ServeConn(&replayedConn{Conn: conn, handshake: handshake, pending: pending}); err != nil {

@@ -70,13 +70,13 @@ func TestMovedHandshakeLosesNoBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			conn, r, res := s.handshake("Cookie: a="+long+"\r\n", after)
 			if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 {
-				t.Fatalf("got %s, want 101 and a socket without the headers", res.Status)
+				t.Fatalf("got %s, or the socket has a cookie; want 101 and a socket without cookies", res.Status)
 			}
 			if got := readBytes(t, r, len(after)); got != after {
 				t.Errorf("got %.20q, want the %d bytes after the handshake", got, len(after))
 			}
 			if _, err := io.WriteString(conn, "later"); err != nil || readBytes(t, r, 5) != "later" {
-				t.Errorf("got other bytes than the later bytes: %v", err)
+				t.Errorf("got other bytes than the client sent later: %v", err)
 			}
 		})
 	}
@@ -138,15 +138,15 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	recorded := &deadlineRecorder{}
 	c := &replayedConn{Conn: recorded}
 	now := time.Now()
-	const within = 5 * time.Minute // long, so that the duration of the test is negligible
+	const timeout = 5 * time.Minute // long, so that the duration of the test is negligible
 	for _, step := range []struct {
 		after time.Duration // relative to now
 		moves bool
 	}{
-		{0, true}, {within / 100, false}, {within / 10, false}, {within / 4, true}, {within / 3, false}, {0, true},
+		{0, true}, {timeout / 100, false}, {timeout / 10, false}, {timeout / 4, true}, {timeout / 3, false}, {0, true},
 	} {
 		before := len(recorded.write)
-		if err := c.SetWriteDeadline(now.Add(step.after + within)); err != nil {
+		if err := c.SetWriteDeadline(now.Add(step.after + timeout)); err != nil {
 			t.Fatal(err)
 		}
 		if moved := len(recorded.write) > before; moved != step.moves {
@@ -155,9 +155,9 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	}
 	_ = c.SetDeadline(time.Time{}) // as after the handshake
 	_ = c.SetWriteDeadline(now.Add(-time.Second))
-	late := time.Now().Add(time.Hour)
-	_ = c.SetWriteDeadline(late)
-	if last := recorded.write[len(recorded.write)-1]; !last.Equal(late) {
-		t.Fatalf("a deadline in the past: got %v, want %v", last, late)
+	nextDeadline := time.Now().Add(time.Hour)
+	_ = c.SetWriteDeadline(nextDeadline)
+	if last := recorded.write[len(recorded.write)-1]; !last.Equal(nextDeadline) {
+		t.Fatalf("a deadline in the past: got %v, want %v", last, nextDeadline)
 	}
 }

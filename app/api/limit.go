@@ -12,7 +12,7 @@ import (
 // limiter is a token bucket per client address; unreadable addresses share one bucket.
 type limiter struct{ buckets *limits.Addrs }
 
-// newLimiter creates a limiter; a pace without a limit admits everything.
+// newLimiter creates a limiter; if p sets no limit, all requests are admitted.
 func newLimiter(p limits.Pace) *limiter { return &limiter{limits.NewAddrs(p)} }
 
 // take admits one request of the address, or fails with RateLimited and the time until the next admission.

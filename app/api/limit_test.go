@@ -27,7 +27,7 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.take("2001:db8::ffff"); err == nil {
-		t.Error("two addresses of one /64 have two buckets, want one")
+		t.Error("two addresses of one /64 have two buckets, want one bucket")
 	}
 	if err := l.take("2001:db8:0:1::1"); err != nil {
 		t.Error(err)
@@ -92,7 +92,7 @@ func TestLimitConnsClosesExcessConnections(t *testing.T) {
 	_, _ = second.Close(), fourth.Close()
 	_ = inner.Close()
 	if _, more := <-accepted; more || l.open.Held(netip.MustParseAddr("127.0.0.1")) != 0 {
-		t.Errorf("closed connections are still counted: %v", l.open)
+		t.Errorf("after all connections closed: got the counts %v, want none", l.open)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestUntrustedProxyIsReportedOnce(t *testing.T) {
 			}
 		}
 		if len(warned) != want || want > 0 && warned[0] != "0.0.0.0" {
-			t.Errorf("with trusted proxies %s: got warnings of %v, want %d", trusted, warned, want)
+			t.Errorf("with trusted proxies %s: got warnings about the peers %v, want %d warnings", trusted, warned, want)
 		}
 		if n := testutil.ToFloat64(a.Metrics.untrustedForwards); n != float64(4*want) {
 			t.Errorf("with trusted proxies %s: got %v counted requests, want %d", trusted, n, 4*want)
@@ -248,11 +248,11 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 	var class limits.Class
 	s := &site{t: t}
 	o := s.options()
-	o.Admit = func(of limits.Class, user shop.ID, _ netip.Addr) error {
-		if class = of; user != 42 {
-			t.Errorf("class %s: got user %v, want 42", of, user)
+	o.Admit = func(requestClass limits.Class, user shop.ID, _ netip.Addr) error {
+		if class = requestClass; user != 42 {
+			t.Errorf("class %s: got user %v, want 42", requestClass, user)
 		}
-		return limits.RateLimitError("enough", time.Second)
+		return limits.RateLimitError("too many requests", time.Second)
 	}
 	f := newApp(o)
 	for _, r := range f.GetRoutes(true) {
@@ -268,10 +268,10 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // token first
+		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // the role is checked before the limit
 		counted := class != ""
 		if counted == (operator || exempt[route] != "") || counted != (res.StatusCode == 429) {
-			t.Errorf("%s: class %q, reason %q, %s; want a class and 429, or a reason", route, class, exempt[route], res.Status)
+			t.Errorf("%s: got class %q, reason %q and %s; want a class and 429, or a reason", route, class, exempt[route], res.Status)
 		}
 	}
 }
@@ -309,7 +309,7 @@ func TestLongPollsAreLimitedPerUserAndAddress(t *testing.T) {
 	}
 	p.leave(1<<40, addr(0))
 	if !p.enter(1<<40, addr(0)) {
-		t.Error("got no place, want the released place")
+		t.Error("a poll after a release: got no place, want the released place")
 	}
 	n := pollersPerAddr
 	for i := 1; i < 20; i++ {
@@ -324,18 +324,18 @@ func TestListCacheLimitsTotalAndUserBytes(t *testing.T) {
 	t.Parallel()
 	l, now := newListCache(), time.Now()
 	body := make([]byte, 8<<10)
-	fill := func(by any, at time.Time) (n int) {
+	fill := func(owner any, at time.Time) (n int) {
 		for i := range 100 {
-			key := fmt.Sprint(by, i)
-			l.keep(key, by, body, at)
+			key := fmt.Sprint(owner, i)
+			l.keep(key, owner, body, at)
 			if l.find(key, at) != nil {
 				n++
 			}
 		}
 		return n
 	}
-	share := fill(shop.ID(1), now)
-	if bytes := share * len(body); share == 0 || bytes > listBytesPerUser {
+	userLists := fill(shop.ID(1), now)
+	if bytes := userLists * len(body); userLists == 0 || bytes > listBytesPerUser {
 		t.Errorf("bytes of a user: got %d, want 1 to %d", bytes, listBytesPerUser)
 	}
 	for user := shop.ID(2); user < 40; user++ {
@@ -344,7 +344,7 @@ func TestListCacheLimitsTotalAndUserBytes(t *testing.T) {
 	if l.bytes[nil] > listBytes || l.bytes[nil] < listBytes*9/10 {
 		t.Errorf("bytes of all lists: got %d, want 90%% to 100%% of %d", l.bytes[nil], listBytes)
 	}
-	if n := fill(shop.ID(50), now.Add(listMaxAge)); n != share || len(l.lists) != n {
-		t.Errorf("after all other lists expired: got %d new of %d lists, want only %d new lists", n, len(l.lists), share)
+	if n := fill(shop.ID(50), now.Add(listMaxAge)); n != userLists || len(l.lists) != n {
+		t.Errorf("after all other lists expired: got %d new of %d lists, want only %d new lists", n, len(l.lists), userLists)
 	}
 }

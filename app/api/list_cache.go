@@ -51,7 +51,7 @@ func (l *listCache) find(key string, now time.Time) []byte {
 	return nil
 }
 
-// keep stores a list if it fits the limits.
+// keep stores a list unless it would exceed a limit.
 func (l *listCache) keep(key string, owner any, body []byte, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +89,8 @@ func (l *listCache) drop(key string) {
 
 func listSize(key string, body []byte) int { return len(key) + len(body) + listOverhead }
 
-// cached sends the list of a parsed query from the cache if the switch is on; otherwise `send` sends it. A list belongs
-// to the user. User 0: the list is public, and its bytes count for the network of the request.
+// cached sends the list of a parsed query from the cache if the switch is on; otherwise `send` sends it. The list
+// belongs to the user. User 0: the list is public, and its bytes count for the network of the request.
 func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, send func() error) error {
 	if a.Switches().Lists != backoffice.ListsCached {
 		return send()

@@ -17,9 +17,9 @@ import (
 const (
 	// forgeriesPerMinute is the number of forged notifications after which an address is suspect.
 	forgeriesPerMinute = 60
-	// suspectsPerSecond limits the verified notifications of all suspect addresses together, which takes about 1 % of
-	// one CPU core. They are not all rejected: behind an untrusted proxy the gateway has the same address as the
-	// forgers.
+	// suspectsPerSecond limits the verified notifications of all suspect addresses together. Their verification takes
+	// about 1 % of one CPU core. Not all of these notifications are rejected: behind an untrusted proxy the gateway has
+	// the same address as the forgers.
 	suspectsPerSecond = 100
 	// maxNotifications limits concurrent notifications, so that the database is free for buys. The gateway repeats
 	// rejected notifications.
@@ -51,7 +51,7 @@ func (a *api) handleNotification(c *fiber.Ctx) error {
 // processNotification processes a notification and returns its outcome: success, turned_away, unreadable, forged or
 // failed.
 func (a *api) processNotification(ip, body string) string {
-	if a.forgeries.exhausted(ip) && !a.suspects.Allow() {
+	if a.forgeryLimiter.exhausted(ip) && !a.suspectLimiter.Allow() {
 		return "turned_away"
 	}
 	select {
@@ -62,7 +62,7 @@ func (a *api) processNotification(ip, body string) string {
 	}
 	form, err := url.ParseQuery(body)
 	if err != nil {
-		_ = a.forgeries.take(ip)
+		_ = a.forgeryLimiter.take(ip)
 		return "unreadable"
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
@@ -71,7 +71,7 @@ func (a *api) processNotification(ip, body string) string {
 	case err == nil:
 		return replySuccess
 	case errors.Is(err, payment.ErrForged):
-		_ = a.forgeries.take(ip)
+		_ = a.forgeryLimiter.take(ip)
 		slog.Debug("forged payment notification", "from", ip, "err", err)
 		return "forged"
 	default:
@@ -80,8 +80,8 @@ func (a *api) processNotification(ip, body string) string {
 	}
 }
 
-func newForgeries() *limiter {
+func newForgeryLimiter() *limiter {
 	return newLimiter(limits.Pace{Rate: forgeriesPerMinute, Period: time.Minute, Burst: forgeriesPerMinute})
 }
 
-func newSuspects() *rate.Limiter { return rate.NewLimiter(suspectsPerSecond, suspectsPerSecond) }
+func newSuspectLimiter() *rate.Limiter { return rate.NewLimiter(suspectsPerSecond, suspectsPerSecond) }

@@ -69,7 +69,8 @@ func newNotifyAPI(verified *atomic.Int64) *api {
 				return payment.ErrForged
 			},
 		},
-		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, maxNotifications),
+		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(),
+		notifications: make(chan struct{}, maxNotifications),
 	}
 }
 
@@ -99,7 +100,7 @@ func TestForgeriesDoNotBlockGateway(t *testing.T) {
 	var verified atomic.Int64
 	a := newNotifyAPI(&verified)
 	// With the real rate, the address would no longer be suspect before the end of the test.
-	a.forgeries = newLimiter(limits.Pace{Rate: 1, Period: 24 * time.Hour, Burst: forgeriesPerMinute})
+	a.forgeryLimiter = newLimiter(limits.Pace{Rate: 1, Period: 24 * time.Hour, Burst: forgeriesPerMinute})
 	for range forgeriesPerMinute + suspectsPerSecond/2 {
 		a.processNotification("192.0.2.1", "bad=1")
 	}
@@ -123,7 +124,7 @@ func TestConcurrentNotificationsAreLimited(t *testing.T) {
 			Metrics:            NewMetrics(),
 			HandleNotification: func(context.Context, url.Values) error { return nil },
 		},
-		forgeries: newForgeries(), suspects: newSuspects(), notifications: make(chan struct{}, 1),
+		forgeryLimiter: newForgeryLimiter(), suspectLimiter: newSuspectLimiter(), notifications: make(chan struct{}, 1),
 	}
 	a.notifications <- struct{}{}
 	if got := a.processNotification("192.0.2.1", "a=1"); got != "turned_away" {

@@ -166,7 +166,7 @@ func (a *api) journal(c *fiber.Ctx) error {
 // verifyJournal verifies the whole journal.
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
-	return respondSlowly(
+	return respondWithLongTimeout(
 		c, func(ctx context.Context) (journal.Report, error) { return a.Journal.VerifyJournal(ctx, head) },
 	)
 }
@@ -194,7 +194,7 @@ type shipManyBody struct {
 func (a *api) shipMany(ctx context.Context, actor journal.Actor, b shipManyBody) (backoffice.ShipReport, error) {
 	actor.DryRun = b.DryRun
 	report, err := a.Shipping.ShipMany(ctx, actor, []byte(b.CSV), b.Replace)
-	report.Lines = list(report.Lines)
+	report.Lines = nonNilList(report.Lines)
 	return report, err
 }
 

@@ -40,7 +40,7 @@ func (a *api) adminRoutes(r fiber.Router) {
 	r.Post("/users/:id/delete", a.asAdmin(operationOn(a.deleteUser)))
 	r.Get("/payments/reconciliation", a.anyOperator(a.reconcileDay))
 	r.Post("/backoffice/repost", a.asActor(a.repost))
-	r.Get("/archive", a.anyOperator(func(c *fiber.Ctx) error { return respondSlowly(c, a.archiveState) }))
+	r.Get("/archive", a.anyOperator(func(c *fiber.Ctx) error { return respondWithLongTimeout(c, a.archiveState) }))
 	r.Post("/archive/drop", a.asAdmin(a.dropArchive))
 }
 
@@ -68,7 +68,7 @@ func (a *api) reconcileDay(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondSlowly(c, func(ctx context.Context) (payment.ReconciliationReport, error) {
+	return respondWithLongTimeout(c, func(ctx context.Context) (payment.ReconciliationReport, error) {
 		return a.ReconcileDay(ctx, day, after)
 	})
 }
@@ -81,7 +81,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 	if b.Since < 1 {
 		return shop.Fail(shop.BadRequest, "since is missing: send a Unix time in milliseconds")
 	}
-	return respondSlowly(c, func(ctx context.Context) (repostResponse, error) {
+	return respondWithLongTimeout(c, func(ctx context.Context) (repostResponse, error) {
 		n, err := a.FailedJobs.Repost(ctx, actor, b.Since)
 		return repostResponse{n}, err
 	})
@@ -89,7 +89,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 
 func (a *api) archiveState(ctx context.Context) (store.ArchiveState, error) {
 	state, err := a.Archive.ArchiveState(ctx)
-	state.Months = list(state.Months)
+	state.Months = nonNilList(state.Months)
 	return state, shop.Unavailable("the archive", err)
 }
 
@@ -102,9 +102,9 @@ func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 		return shop.Fail(shop.BadRequest, "before is missing: send a month like 2026-11")
 	}
 	actor.DryRun = b.DryRun
-	return respondSlowly(c, func(ctx context.Context) (archive.Drop, error) {
+	return respondWithLongTimeout(c, func(ctx context.Context) (archive.Drop, error) {
 		drop, err := a.Archive.DropArchive(ctx, actor, b.Before)
-		drop.Months = list(drop.Months)
+		drop.Months = nonNilList(drop.Months)
 		return drop, err
 	})
 }

@@ -147,7 +147,7 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 	}
 	return respond(c, func(ctx context.Context) (calendarResponse, error) {
 		slots, err := a.Catalogue.SlotCalendar(ctx, begin, end)
-		return calendarResponse{list(slots), a.Catalogue.TimeZone()}, err
+		return calendarResponse{nonNilList(slots), a.Catalogue.TimeZone()}, err
 	})
 }
 

@@ -45,7 +45,7 @@ func (b saleBody) operation() (backoffice.SaleOperation, error) {
 
 // saleOperation adapts an operation that needs only the sale and its version to operationOn.
 func saleOperation(
-	do func(
+	call func(
 		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleOperation,
 	) (backoffice.OperatorSale, error),
 ) func(ctx context.Context, actor journal.Actor, sale shop.ID, b saleBody) (backoffice.OperatorSale, error) {
@@ -54,7 +54,7 @@ func saleOperation(
 		if err != nil {
 			return backoffice.OperatorSale{}, err
 		}
-		return do(ctx, actor, sale, op)
+		return call(ctx, actor, sale, op)
 	}
 }
 

@@ -97,8 +97,8 @@ func accountOf(u *shop.User) operatorUser {
 func (a *api) findUser(ctx context.Context, id shop.ID) (userData, error) {
 	f, err := a.Search.FindUser(ctx, id)
 	out := userData{
-		ID: id, Guest: f.Guest, Devices: make([]privacy.ExportedDevice, len(f.Devices)), Orders: list(f.Orders),
-		More: f.More, Blocks: list(f.Blocks),
+		ID: id, Guest: f.Guest, Devices: make([]privacy.ExportedDevice, len(f.Devices)), Orders: nonNilList(f.Orders),
+		More: f.More, Blocks: nonNilList(f.Blocks),
 	}
 	if !f.Guest {
 		account := accountOf(&f.User)

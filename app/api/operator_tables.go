@@ -10,11 +10,12 @@ import (
 	"stampede/app/journal"
 )
 
-// tableTimeout is the timeout of an import or an export: a file may have 10,000 lines, with one statement each.
-const tableTimeout = 50 * time.Second
+// longTimeout is the timeout of slow calls, for example an import: a file may have 10,000 lines, with one statement
+// each.
+const longTimeout = 50 * time.Second
 
 func (a *api) exportProducts(c *fiber.Ctx) error {
-	return sendTable(c, tableTimeout, "products.csv", a.Catalogue.ExportProducts)
+	return sendTable(c, longTimeout, "products.csv", a.Catalogue.ExportProducts)
 }
 
 func (a *api) exportSales(c *fiber.Ctx) error {
@@ -22,7 +23,7 @@ func (a *api) exportSales(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return sendTable(c, tableTimeout, "sales.csv", func(ctx context.Context) ([]byte, error) {
+	return sendTable(c, longTimeout, "sales.csv", func(ctx context.Context) ([]byte, error) {
 		return a.Catalogue.ExportSales(ctx, slot)
 	})
 }
@@ -54,22 +55,22 @@ func (a *api) saleReportCSV(c *fiber.Ctx) error {
 	})
 }
 
-// respondSlowly is respond with the timeout for tables.
-func respondSlowly[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	return respondWithTimeout(c, tableTimeout, call)
+// respondWithLongTimeout is respond with longTimeout.
+func respondWithLongTimeout[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
+	return respondWithTimeout(c, longTimeout, call)
 }
 
 // importFile returns the handler of an import.
 func (a *api) importFile(
-	do func(ctx context.Context, actor journal.Actor, file []byte) (backoffice.ImportReport, error),
+	call func(ctx context.Context, actor journal.Actor, file []byte) (backoffice.ImportReport, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) error {
 		file, err := fileOf(c)
 		if err != nil {
 			return err
 		}
-		return respondSlowly(
-			c, func(ctx context.Context) (backoffice.ImportReport, error) { return do(ctx, actor, file) },
+		return respondWithLongTimeout(
+			c, func(ctx context.Context) (backoffice.ImportReport, error) { return call(ctx, actor, file) },
 		)
 	}
 }

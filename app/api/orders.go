@@ -150,9 +150,10 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	})
 }
 
-// waitForChange reads the order every pollEvery until it has changed or the time is over. It retries after errors.
-func (a *api) waitForChange(user shop.ID, order shop.Order, within time.Duration) shop.Order {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+// waitForChange reads the order every pollEvery until it has changed or the timeout has passed. It retries after
+// errors.
+func (a *api) waitForChange(user shop.ID, order shop.Order, timeout time.Duration) shop.Order {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -163,9 +164,9 @@ func (a *api) waitForChange(user shop.ID, order shop.Order, within time.Duration
 		case <-a.Closing:
 			return order
 		case <-ticker.C:
-			now, err := a.Orders.Order(ctx, user, order.ID)
-			if err == nil && (now.State != order.State || now.Rev != order.Rev) {
-				return now
+			current, err := a.Orders.Order(ctx, user, order.ID)
+			if err == nil && (current.State != order.State || current.Rev != order.Rev) {
+				return current
 			}
 		}
 	}
@@ -185,11 +186,11 @@ func newPollers() *pollers {
 func (p *pollers) enter(user shop.ID, addr netip.Addr) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	room := p.places.HasRoom(user, addr)
-	if room {
+	free := p.places.HasRoom(user, addr)
+	if free {
 		p.places.Add(user, addr, 1)
 	}
-	return room
+	return free
 }
 
 func (p *pollers) leave(user shop.ID, addr netip.Addr) {

@@ -168,7 +168,8 @@ func (p *page) console(c *fiber.Ctx) *file {
 }
 
 // consolePolicy returns the policy of the page and adds trusted types, so that only templates of the framework create
-// HTML. The reason is that operators have many rights and see texts of other users.
+// HTML. Operators have many rights and see texts of other users, so injected HTML would be
+// dangerous.
 func consolePolicy(host string) string {
 	return policy(host) + "; require-trusted-types-for 'script'; trusted-types vue"
 }

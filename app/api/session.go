@@ -13,16 +13,16 @@ import (
 	"stampede/app/shop"
 )
 
-// Browsers store the refresh token in a cookie. Scripts cannot read it, and it is sent only to the routes under
-// refreshPath. Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps store the
-// token themselves and log in with client "app".
+// Browsers store the refresh token in a cookie. Scripts cannot read the cookie, and browsers send it only to the routes
+// under refreshPath. Pages of this shop identify themselves by a header that no form can send (shopPageHeader). Apps
+// store the token themselves and log in with client "app".
 const (
 	refreshCookie = "stampede_refresh"
 	refreshPath   = "/api/v1/auth"
 	// cookieLife must be at least the lifetime of the token in the cookie.
-	cookieLife = 30 * 24 * time.Hour
-	ownHeader  = "X-Stampede"
-	appClient  = "app"
+	cookieLife     = 30 * 24 * time.Hour
+	shopPageHeader = "X-Stampede"
+	appClient      = "app"
 )
 
 type (
@@ -65,8 +65,8 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	})
 }
 
-// logOut ends the session of the first token that the request has: in the body, as bearer or in the cookie. It removes
-// the cookie.
+// logOut ends the session of one token, and removes the cookie unless the body has a token. The token is taken from the
+// body, otherwise from the Authorization header, otherwise from the cookie.
 func (a *api) logOut(c *fiber.Ctx) error {
 	var b logOutBody
 	if err := decodeOptional(c, &b); err != nil {
@@ -108,8 +108,8 @@ func decodeOptional(c *fiber.Ctx, target any) error {
 // cookieOf returns the refresh token in the cookie, if a page of this shop sent the request.
 func cookieOf(c *fiber.Ctx) (string, error) {
 	token := c.Cookies(refreshCookie)
-	if token != "" && c.Get(ownHeader) != "1" {
-		return "", shop.Fail(shop.Forbidden, "the header "+ownHeader+": 1 is missing")
+	if token != "" && c.Get(shopPageHeader) != "1" {
+		return "", shop.Fail(shop.Forbidden, "the header "+shopPageHeader+": 1 is missing")
 	}
 	return token, nil
 }

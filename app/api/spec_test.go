@@ -325,7 +325,7 @@ func TestRequestIDIsKeptOrReplaced(t *testing.T) {
 	}
 	first, second := s.request("GET", "/healthz", ""), s.request("GET", "/healthz", "")
 	if first.header.Get(header) == second.header.Get(header) {
-		t.Error("two requests have the same id")
+		t.Error("two requests have the same id, want different ids")
 	}
 	s.want(s.request("GET", "/api/v1/orders", "", header, "mine-1"), 401, `"request":"mine-1"`)
 	conn, r, res := s.handshake("X-Request-Id: mine-2\r\nOrigin: https://evil.example\r\n", "")

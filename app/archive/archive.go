@@ -18,7 +18,8 @@ const (
 	// Orders stay out of the archive for at least this time after the end of their sale. If a contract grants more, set
 	// STAMPEDE_ARCHIVE_AFTER.
 	RefundWindow = 92 * 24 * time.Hour
-	// MinPersonalAfter is the minimum delay before personal data is removed: by then the sale has left Redis.
+	// MinPersonalAfter is the minimum delay before personal data is removed. After this time the sale is no longer in
+	// Redis.
 	MinPersonalAfter = 48 * time.Hour
 
 	archiveEvery = 10 * time.Minute
@@ -30,11 +31,11 @@ const (
 	archiveMinPause    = 20 * time.Millisecond
 	archivePauseFactor = 4
 
-	// No order is archived from archiveAhead before the opening of a sale until archiveBehind after the opening. No
-	// order is archived while archiveMaxWaiting reservations wait for their rows.
-	archiveAhead      = 10 * time.Minute
-	archiveBehind     = 5 * time.Minute
-	archiveMaxWaiting = 1000
+	// No order is archived from quietBeforeOpening before the opening of a sale until quietAfterOpening after the
+	// opening, or while archiveMaxWaiting reservations are not yet stored as rows.
+	quietBeforeOpening = 10 * time.Minute
+	quietAfterOpening  = 5 * time.Minute
+	archiveMaxWaiting  = 1000
 
 	// A sale with unsettled orders is checked again after a day, or after a week if the last check changed no order.
 	archiveRecheck, archiveIdleRecheck = 24 * time.Hour, 7 * 24 * time.Hour
@@ -50,8 +51,8 @@ type Archived struct {
 }
 
 // Archiver moves orders of sales that closed long ago to the archive, and removes personal data. One process at a time
-// runs it. It uses short transactions with pauses, and no transaction around openings. After a crash at any point the
-// next run continues.
+// runs it. It uses short transactions with pauses, and no transaction shortly before or after an opening. After a crash
+// at any point the next run continues.
 type Archiver struct {
 	Store *store.Store
 	// PartitionFigures reads the state of all streams from Redis.
@@ -190,10 +191,10 @@ func (r *archiveRun) steps(ctx context.Context, step func() (more bool, err erro
 	return nil
 }
 
-// nextArchiveCheck returns the time of the next check of a sale with remaining orders. moving reports whether the last
-// check changed an order.
-func nextArchiveCheck(now shop.Millis, moving bool) shop.Millis {
-	if moving {
+// nextArchiveCheck returns the time of the next check of a sale with remaining orders. progress reports whether
+// the last check changed an order.
+func nextArchiveCheck(now shop.Millis, progress bool) shop.Millis {
+	if progress {
 		return now.Add(archiveRecheck)
 	}
 	return now.Add(archiveIdleRecheck)
@@ -254,7 +255,7 @@ func (r *archiveRun) postponeReason(ctx context.Context) string {
 	if err != nil {
 		return "the database is unreachable"
 	}
-	opens, err := r.Store.OpensBetween(ctx, now.At.Add(-archiveBehind), now.At.Add(archiveAhead))
+	opens, err := r.Store.OpensBetween(ctx, now.At.Add(-quietAfterOpening), now.At.Add(quietBeforeOpening))
 	switch {
 	case err != nil:
 		return "the database is unreachable"

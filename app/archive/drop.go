@@ -42,8 +42,8 @@ func (s *Service) ArchiveState(ctx context.Context) (store.ArchiveState, error) 
 
 // DropArchive deletes the archived orders of all months before the given one. It first writes the totals of each month
 // to the journal. Then it deletes the orders in short transactions, except orders whose late payments are not settled.
-// If it fails with Busy (timeout, or the database is unreachable), a repeat of the request continues. A dry run changes
-// nothing. Conflict: orders are being moved.
+// If it fails with Busy (timeout, or the database is unreachable), a repeated request continues the operation. A dry
+// run changes nothing. Conflict: orders are being moved.
 func (s *Service) DropArchive(
 	ctx context.Context, actor journal.Actor, month shop.Month,
 ) (out Drop, err error) {

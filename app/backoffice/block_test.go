@@ -18,7 +18,7 @@ func TestNormalizeBlockRejectsInvalidValues(t *testing.T) {
 	for _, c := range []struct {
 		kind        store.BlockKind
 		value, want string
-		as          store.BlockKind
+		wantKind    store.BlockKind
 	}{
 		{store.BlockUser, " 7301444300000000007 ", "7301444300000000007", store.BlockUser},
 		{store.BlockAddress, "203.0.113.9", "203.0.113.9", store.BlockAddress},
@@ -29,8 +29,8 @@ func TestNormalizeBlockRejectsInvalidValues(t *testing.T) {
 		{store.BlockNetwork, "2001:db8:1::/48", "2001:db8:1::/48", store.BlockNetwork},
 	} {
 		b := store.Block{Kind: c.kind, Value: c.value}
-		if err := NormalizeBlock(&b); err != nil || b.Value != c.want || b.Kind != c.as {
-			t.Errorf("%s %q: got %s %q, %v; want %s %q", c.kind, c.value, b.Kind, b.Value, err, c.as, c.want)
+		if err := NormalizeBlock(&b); err != nil || b.Value != c.want || b.Kind != c.wantKind {
+			t.Errorf("%s %q: got %s %q, %v; want %s %q", c.kind, c.value, b.Kind, b.Value, err, c.wantKind, c.want)
 		}
 	}
 	for _, b := range []store.Block{
@@ -171,7 +171,7 @@ func FuzzBlock(f *testing.F) {
 		}
 		if p, err := netip.ParsePrefix(b.Value); b.Kind == store.BlockNetwork &&
 			(err != nil || p.Bits() < minPrefixV4) {
-			t.Fatalf("%q blocks %v, %v", value, p, err)
+			t.Fatalf("value %q: got the network %v, %v; want a prefix of at least /%d", value, p, err, minPrefixV4)
 		}
 	})
 }

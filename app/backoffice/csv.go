@@ -171,9 +171,9 @@ func parseErrorText(parseErr *csv.ParseError, cells, columns int) string {
 
 // rejection returns the error of an import that was rejected; it lists the first problems.
 func (r *ImportReport) rejection() error {
-	const named = 5
+	const listed = 5
 	var lines []string
-	for _, p := range r.Problems[:min(named, len(r.Problems))] {
+	for _, p := range r.Problems[:min(listed, len(r.Problems))] {
 		position := fmt.Sprintf("line %d", p.Line)
 		if p.Column != "" {
 			position += ", " + p.Column

@@ -71,12 +71,12 @@ func (d *CatalogueService) ImportProducts(
 
 // importTable runs an import as one operation.
 func (d *CatalogueService) importTable(
-	ctx context.Context, actor journal.Actor, kind string, read *table,
+	ctx context.Context, actor journal.Actor, kind string, parsed *table,
 	importLines func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
 ) (ImportReport, error) {
 	report, err := store.RunOperationFor[ImportReport](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
+			t := &table{lines: parsed.lines, problems: slices.Clone(parsed.problems)}
 			r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
 			err := importLines(ctx, tx, t, &r)
 			slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
@@ -208,8 +208,8 @@ type versioned interface {
 	store.ProductRecord | store.SaleRecord | store.CategoryRecord
 }
 
-func versionOf[T versioned](of T) int64 {
-	switch r := any(of).(type) {
+func versionOf[T versioned](record T) int64 {
+	switch r := any(record).(type) {
 	case store.ProductRecord:
 		return r.Version
 	case store.SaleRecord:

@@ -20,8 +20,8 @@ var salesHead = []string{
 }
 
 const (
-	wallMinute = "2006-01-02 15:04"
-	wallSecond = "2006-01-02 15:04:05"
+	minuteFormat = "2006-01-02 15:04"
+	secondFormat = "2006-01-02 15:04:05"
 )
 
 // ExportSales returns the sales of one slot, or of all slots (0), as a table. It includes archived sales and omits
@@ -39,10 +39,10 @@ func (d *CatalogueService) saleLine(s *store.SaleRecord) []string {
 		return nil
 	}
 	return []string{
-		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.localTime(s.Slot.OpensAt, wallMinute),
+		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.localTime(s.Slot.OpensAt, minuteFormat),
 		s.Product.ID.String(), s.Product.Name, shop.FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
-		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.localTime(s.OpensAt, wallSecond),
-		d.localTime(s.ClosesAt, wallSecond),
+		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.localTime(s.OpensAt, secondFormat),
+		d.localTime(s.ClosesAt, secondFormat),
 		string(s.Challenge), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
 	}
 }
@@ -55,13 +55,13 @@ func (d *CatalogueService) localTime(at shop.Millis, form string) string {
 // Instant parses a local time of the shop, like 2026-11-21 10:00. BadRequest: it is not a time, or the local clock
 // skips or repeats it.
 func (d *CatalogueService) Instant(text string) (shop.Millis, error) {
-	for _, form := range []string{wallSecond, wallMinute} {
-		wall, err := time.Parse(form, text)
+	for _, form := range []string{secondFormat, minuteFormat} {
+		local, err := time.Parse(form, text)
 		if err != nil {
 			continue
 		}
-		at, err := instantOf(wall, wall.Hour()*60+wall.Minute(), d.Zone)
-		return at + shop.Millis(wall.Second()*1000), err
+		at, err := instantOf(local, local.Hour()*60+local.Minute(), d.Zone)
+		return at + shop.Millis(local.Second()*1000), err
 	}
 	return 0, shop.Fail(shop.BadRequest, "must be a time like 2026-11-21 10:00")
 }
@@ -90,11 +90,11 @@ func (d *CatalogueService) ImportSales(
 // offers indexes the slots, products and sales to which the lines of a table refer. A table may have 10,000 lines, so
 // every lookup is by key.
 type offers struct {
-	slots  map[shop.ID]shop.Slot
-	opens  map[shop.Millis]shop.Slot
-	byID   map[shop.ID]shop.Product // products that are not archived
-	byName map[string][]shop.Product
-	sales  map[shop.ID]store.SaleRecord
+	slots          map[shop.ID]shop.Slot
+	slotsByOpening map[shop.Millis]shop.Slot
+	byID           map[shop.ID]shop.Product // products that are not archived
+	byName         map[string][]shop.Product
+	sales          map[shop.ID]store.SaleRecord
 }
 
 // importSales imports the lines within an operation and records errors in the table. It returns the ids of the new and
@@ -190,13 +190,13 @@ func (d *CatalogueService) readOffers(ctx context.Context, tx *store.Store, t *t
 		return nil, err
 	}
 	o := &offers{
-		slots: make(map[shop.ID]shop.Slot, len(slots)), opens: make(map[shop.Millis]shop.Slot, len(slots)),
+		slots: make(map[shop.ID]shop.Slot, len(slots)), slotsByOpening: make(map[shop.Millis]shop.Slot, len(slots)),
 		byID: make(map[shop.ID]shop.Product), byName: make(map[string][]shop.Product), sales: make(
 			map[shop.ID]store.SaleRecord, len(found),
 		),
 	}
 	for _, s := range slots {
-		o.slots[s.ID], o.opens[s.OpensAt] = s, s
+		o.slots[s.ID], o.slotsByOpening[s.OpensAt] = s, s
 	}
 	for _, s := range found {
 		setPhases(&s, now)
@@ -251,7 +251,7 @@ func (d *CatalogueService) slotOf(line *tableLine, o *offers) (shop.Slot, error)
 		if err != nil {
 			return shop.Slot{}, err
 		}
-		slot, exists = o.opens[opens]
+		slot, exists = o.slotsByOpening[opens]
 	}
 	if !exists {
 		return shop.Slot{}, shop.Fail(shop.BadRequest, "no such current or future slot: create it first")

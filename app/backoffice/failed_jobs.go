@@ -96,12 +96,12 @@ func (l *FailedJobs) ListMessages(ctx context.Context, limit int) ([]outbox.Quar
 
 // ReplayMessage delivers a quarantined posting again.
 func (l *FailedJobs) ReplayMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.runOnEntry(ctx, actor, failedJob{"parked.replay", "parked:", id, l.journaledMessage}, l.Postings.Replay)
+	return l.runOnEntry(ctx, actor, failedJob{"parked.replay", "parked:", id, l.journaledPosting}, l.Postings.Replay)
 }
 
 // DropMessage deletes a quarantined posting.
 func (l *FailedJobs) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.runOnEntry(ctx, actor, failedJob{"parked.drop", "parked:", id, l.journaledMessage}, withoutResult(l.Postings.Drop))
+	return l.runOnEntry(ctx, actor, failedJob{"parked.drop", "parked:", id, l.journaledPosting}, withoutResult(l.Postings.Drop))
 }
 
 // Repost appends every posting that reached the back office since the instant to its stream once more, and returns the
@@ -114,7 +114,7 @@ func (l *FailedJobs) Repost(ctx context.Context, actor journal.Actor, since shop
 	})
 }
 
-func (l *FailedJobs) journaledMessage(ctx context.Context, id string) (any, error) {
+func (l *FailedJobs) journaledPosting(ctx context.Context, id string) (any, error) {
 	all, err := l.Postings.Quarantined(ctx)
 	return findEntry(all, err, func(m *outbox.QuarantinedMessage) (any, bool) {
 		return map[string]any{"order": m.Message.Order, "rev": m.Message.Rev}, m.ID == id

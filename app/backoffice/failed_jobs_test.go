@@ -44,7 +44,7 @@ func (e failedEmails) Quarantined(context.Context) (out []outbox.QuarantinedEmai
 	return out, nil
 }
 
-func (e *failedEntries) remove(what, id string) (bool, error) {
+func (e *failedEntries) remove(operation, id string) (bool, error) {
 	if e.fail != nil {
 		return false, e.fail
 	}
@@ -53,7 +53,7 @@ func (e *failedEntries) remove(what, id string) (bool, error) {
 		return false, nil
 	}
 	e.names = slices.Delete(e.names, i, i+1)
-	e.done = append(e.done, what+" "+id)
+	e.done = append(e.done, operation+" "+id)
 	return true, nil
 }
 

@@ -114,8 +114,8 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 // parsePictureName parses <64 hex digits>[.small].<kind>.
 func parsePictureName(name string) (id string, kind store.ImageKind, small, ok bool) {
 	bare, ending, _ := strings.Cut(name, ".")
-	if rest, is := strings.CutPrefix("."+ending, smallSuffix+"."); is {
-		small, ending = true, rest
+	if extension, isSmall := strings.CutPrefix("."+ending, smallSuffix+"."); isSmall {
+		small, ending = true, extension
 	}
 	ok = imageAddress.MatchString("/images/" + bare + "." + ending)
 	return bare, store.ImageKind(ending), small, ok

@@ -90,7 +90,7 @@ func TestLocalTimesConvertToInstantsAndBack(t *testing.T) {
 			case err != nil && strings.Contains(err.Error(), "occurs twice"):
 				twice++
 			case err != nil || found != shop.MillisOf(at):
-				t.Fatalf("%s, %s: got %s, %v", name, local, found.Time(), err)
+				t.Fatalf("%s, %s: got %s, %v; want %s", name, local, found.Time(), err, at)
 			}
 		}
 		if twice > 8 {

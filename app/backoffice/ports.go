@@ -15,7 +15,7 @@ type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 	SetTerms(ctx context.Context, s *shop.Sale) error
-	WithdrawUnits(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error)
+	WithdrawUnits(ctx context.Context, sale shop.SaleRef, withdrawal, units int64) (taken, epoch int64, err error)
 	State(ctx context.Context, partition int) (shop.PartitionState, error)
 	Figures(ctx context.Context) ([]board.NodeFigures, error)
 	PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error)

@@ -91,8 +91,8 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 	return p, d.checkProduct(&p)
 }
 
-// EditProduct applies an edit to a product. Open sales show the new values as well: name and pictures are not part of a
-// promise, and the price belongs to the sale.
+// EditProduct applies an edit to a product. Open sales show the new values as well: buyers are not promised a name or a
+// picture, and the price belongs to the sale.
 func (d *CatalogueService) EditProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit ProductEdit,
 ) (store.ProductRecord, error) {

@@ -48,8 +48,8 @@ type Checklist struct {
 	Redis   Redis
 	Gateway payment.Gateway // nil: payments are impossible
 	Backlog int64           // limit of waiting reservations per partition
-	// Durability returns the settings of the stores that are weaker than the promises need, and the state of their
-	// replicas.
+	// Durability returns the settings of the stores that are weaker than the guarantees of the shop require, and the
+	// state of their replicas.
 	Durability func(ctx context.Context) ([]Check, error)
 	// Mail reports whether a mail server is configured, and how many e-mails could not be sent.
 	Mail func(ctx context.Context) (server bool, dead int64, err error)
@@ -137,10 +137,10 @@ func failed(code CheckCode, facts Facts, do, format string, args ...any) []Check
 
 // unreadable returns the finding of a check that could not read its data. It hides the cause, because the cause
 // contains host names.
-func unreadable(what string) []Check {
-	return failed(FoundUnreadable, Facts{"what": what},
+func unreadable(subject string) []Check {
+	return failed(FoundUnreadable, Facts{"what": subject},
 		"Check that the stores respond: stampede checkconfig, and the log of the node",
-		"cannot read %s right now", what)
+		"cannot read %s right now", subject)
 }
 
 // checkOffer checks the data that buyers see, and whether they can buy.

@@ -11,9 +11,9 @@ import (
 func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		from shop.OrderState
-		yes  bool
-		code shop.Code
+		from    shop.OrderState
+		approve bool
+		code    shop.Code
 	}{
 		{shop.Paid, true, ""},
 		{shop.Shipped, true, ""},
@@ -28,12 +28,12 @@ func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 		refunds := &RefundService{Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects()}
 		actor := ada()
 		for range 2 {
-			row, err := refunds.Decide(w.ctx, actor, 1, c.yes, "")
+			row, err := refunds.Decide(w.ctx, actor, 1, c.approve, "")
 			switch {
 			case c.code != "" && (err == nil || shop.AsError(err).Code != c.code):
-				t.Errorf("%s, approve %v: got %v, want %s", c.from, c.yes, err, c.code)
+				t.Errorf("%s, approve %v: got %v, want %s", c.from, c.approve, err, c.code)
 			case c.code == "" && (err != nil || row.State != shop.Refunding):
-				t.Errorf("%s, approve %v: got %s, %v; want refunding", c.from, c.yes, row.State, err)
+				t.Errorf("%s, approve %v: got %s, %v; want refunding", c.from, c.approve, row.State, err)
 			}
 		}
 		want := 0
@@ -41,7 +41,7 @@ func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 			want = 1
 		}
 		if rows := len(w.journalRows()) - before; rows != want {
-			t.Errorf("%s, approve %v: got %d new journal rows, want %d", c.from, c.yes, rows, want)
+			t.Errorf("%s, approve %v: got %d new journal rows, want %d", c.from, c.approve, rows, want)
 		}
 	}
 }

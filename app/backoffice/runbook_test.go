@@ -10,10 +10,10 @@ import (
 // Every check of the checklist links to an existing section of the runbook.
 func TestChecksLinkToRunbookSections(t *testing.T) {
 	t.Parallel()
-	parts := fakes.RunbookAnchors(t)
-	for name, part := range checkSections {
-		if !parts[part] {
-			t.Errorf("%s links to %s%s, which does not exist", name, board.Runbook, part)
+	sections := fakes.RunbookAnchors(t)
+	for name, section := range checkSections {
+		if !sections[section] {
+			t.Errorf("%s links to %s%s, which does not exist", name, board.Runbook, section)
 		}
 	}
 }

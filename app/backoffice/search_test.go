@@ -57,7 +57,7 @@ func TestSearchFindsOrdersByEverySupportedText(t *testing.T) {
 	} {
 		got, _, err := service.SearchOrders(w.ctx, store.OrderSearch{User: c.user, Limit: 10}, c.text)
 		if err != nil || !slices.Equal(shop.Mapped(got, func(o shop.Order) shop.ID { return o.ID }), c.want) {
-			t.Errorf("%+v: got %+v, %v", c, got, err)
+			t.Errorf("search %q of user %d: got the orders %+v, %v; want %v", c.text, c.user, got, err, c.want)
 		}
 	}
 	fakes.Must(t, w.Close())

@@ -46,7 +46,7 @@ func (d *ShippingService) Ship(
 		if err != nil {
 			return journal.Operation{}, err
 		}
-		if rejection := refusal(&all[0]); rejection != nil {
+		if rejection := shipRejection(&all[0]); rejection != nil {
 			return journal.Operation{}, rejection
 		}
 		row = all[0].Order

@@ -116,7 +116,7 @@ func resultsOf(shipped []store.ShippedOrder) []ShipLine {
 	out := make([]ShipLine, len(shipped))
 	for i := range shipped {
 		out[i].Result = shipped[i].Outcome
-		if rejection := refusal(&shipped[i]); rejection != nil {
+		if rejection := shipRejection(&shipped[i]); rejection != nil {
 			out[i].Message = rejection.Message
 		}
 	}

@@ -133,7 +133,7 @@ func TestOnlyTheBuyerConfirmsTheReceipt(t *testing.T) {
 		state, err := service.ConfirmReceipt(w.ctx, c.user, c.order)
 		if (c.code == "") != (err == nil) || err == nil && state != shop.Finished ||
 			err != nil && (shop.AsError(err).Code != c.code || !strings.Contains(err.Error(), c.message)) {
-			t.Errorf("%+v: got %s, %v", c, state, err)
+			t.Errorf("order %s of user %s: got the state %s, %v; want the code %q", c.order, c.user, state, err, c.code)
 		}
 		fakes.WantSteps(t, w.redis.Trace, c.steps...)
 	}
@@ -151,13 +151,13 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 	w := newWorld(t)
 	w.user(9, "a@mail.example", "Ann")
 	w.order(1, 9, shop.Paid)
-	service, box := w.shipping(), &fakeMailer{}
+	service, mailer := w.shipping(), &fakeMailer{}
 	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, ada(), store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
 	w.startTrace()
 	queue := &mailQueue{Trace: w.redis.Trace}
 	f := &FinisherJob{
 		Store: w.Store, RedisTime: w.redis.Now, Effects: service.Effects, Queue: queue,
-		Mail: &outbox.OrderMail{Users: w.Store, Mailer: box, Now: func() shop.Millis { return w.redis.At }},
+		Mail: &outbox.OrderMail{Users: w.Store, Mailer: mailer, Now: func() shop.Millis { return w.redis.At }},
 	}
 	repeated := []string{"reread", "RescheduleEmails", "confirm"}
 	written := []string{"ClaimShipped", "MarkEmailSent"}
@@ -187,11 +187,11 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 		w.redis.Steps, w.redis.At = nil, shop.Millis(1_000_000).Add(step.after)
 		w.fail, queue.lost = step.fail, step.lost
 		if err := f.RunOnce(w.ctx); (err != nil) != (step.fail != "") {
-			t.Errorf("%+v: got %v", step, err)
+			t.Errorf("step %+v: got the error %v, want an error: %v", step, err, step.fail != "")
 		}
 		o, err := w.Order(w.ctx, 1)
-		if err != nil || len(box.sent) != step.mails || o.State != step.state {
-			t.Errorf("%+v: got %d e-mails, %s, %v", step, len(box.sent), o.State, err)
+		if err != nil || len(mailer.sent) != step.mails || o.State != step.state {
+			t.Errorf("step %+v: got %d e-mails, the state %s, %v; want %d and %s", step, len(mailer.sent), o.State, err, step.mails, step.state)
 		}
 		fakes.WantSteps(t, w.redis.Trace, step.steps...)
 	}
@@ -200,7 +200,7 @@ func TestFinisherSendsEmailsAndFinishesOrders(t *testing.T) {
 // fakeMailer collects e-mails.
 type fakeMailer struct{ sent []outbox.Email }
 
-func (l *fakeMailer) Send(_ context.Context, mails ...outbox.Email) error {
-	l.sent = append(l.sent, mails...)
+func (m *fakeMailer) Send(_ context.Context, mails ...outbox.Email) error {
+	m.sent = append(m.sent, mails...)
 	return nil
 }

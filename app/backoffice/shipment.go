@@ -32,8 +32,8 @@ func checkParcel(p *store.Parcel) error {
 	return nil
 }
 
-// refusal returns the reason why an order was not shipped; nil: it was shipped.
-func refusal(s *store.ShippedOrder) *shop.Error {
+// shipRejection returns the reason why an order was not shipped; nil: it was shipped.
+func shipRejection(s *store.ShippedOrder) *shop.Error {
 	switch s.Outcome {
 	case store.ShipDone, store.ShipUnchanged:
 		return nil

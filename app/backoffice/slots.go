@@ -322,10 +322,10 @@ func (d *CatalogueService) planLine(
 
 // problemText describes the first slots that prevent a plan.
 func (p *SlotPlan) problemText() string {
-	const named = 3
+	const listed = 3
 	var lines []string
 	for _, s := range p.Slots {
-		if s.State != PlanNew && s.State != PlanExists && len(lines) < named {
+		if s.State != PlanNew && s.State != PlanExists && len(lines) < listed {
 			lines = append(lines, fmt.Sprintf("%s %s–%s: %s", s.Day, s.Opens, s.Closes, s.Message))
 		}
 	}

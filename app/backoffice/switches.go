@@ -162,11 +162,11 @@ func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
 }
 
 // readDocument decodes a stored document into v; if it was never stored, v stays unchanged.
-func readDocument(k store.Document, v any) error {
-	if k.Version == 0 {
+func readDocument(document store.Document, v any) error {
+	if document.Version == 0 {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(k.Body), v); err != nil {
+	if err := json.Unmarshal([]byte(document.Body), v); err != nil {
 		return fmt.Errorf("decode the stored document: %w", errors.Join(shop.ErrPermanent, err))
 	}
 	return nil
@@ -230,14 +230,14 @@ func (d *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor
 	if err := n.check(); err != nil {
 		return shop.Notice{}, err
 	}
-	return d.replaceNotice(ctx, actor, "notice.say", func(before shop.Notice) (shop.Notice, error) {
+	return d.replaceBanner(ctx, actor, "notice.say", func(before shop.Notice) (shop.Notice, error) {
 		return n.after(before, shop.MillisOf(time.Now()))
 	})
 }
 
 // RemoveBanner ends the current banner.
 func (d *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor) (shop.Notice, error) {
-	return d.replaceNotice(ctx, actor, "notice.take_back", func(before shop.Notice) (shop.Notice, error) {
+	return d.replaceBanner(ctx, actor, "notice.take_back", func(before shop.Notice) (shop.Notice, error) {
 		if !before.HasText() {
 			return shop.Notice{}, shop.Fail(shop.WrongState, "there is no current notice")
 		}
@@ -245,7 +245,7 @@ func (d *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor)
 	})
 }
 
-func (d *SettingsService) replaceNotice(
+func (d *SettingsService) replaceBanner(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
 	return store.RunOperationFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
@@ -288,7 +288,7 @@ type Switchboard struct {
 	OnChange func()
 
 	switches atomic.Pointer[Switches]
-	notice   atomic.Pointer[shop.Notice]
+	banner   atomic.Pointer[shop.Notice]
 }
 
 // Now returns the current switches.
@@ -301,7 +301,7 @@ func (b *Switchboard) TickEvery() time.Duration {
 
 // CurrentBanner returns the current banner; ok is false if there is no banner.
 func (b *Switchboard) CurrentBanner() (n shop.Notice, ok bool) {
-	n = *cmp.Or(b.notice.Load(), &shop.Notice{})
+	n = *cmp.Or(b.banner.Load(), &shop.Notice{})
 	return n, n.VisibleAt(b.Clock.Now())
 }
 
@@ -331,7 +331,7 @@ func (b *Switchboard) RunOnce(ctx context.Context) error {
 	if err := readDocument(all[bannerDocument], &n); err != nil {
 		return err
 	}
-	previous := cmp.Or(b.notice.Swap(&n), &shop.Notice{})
+	previous := cmp.Or(b.banner.Swap(&n), &shop.Notice{})
 	if previous.Version == n.Version || b.OnBanner == nil {
 		return nil
 	}

@@ -121,14 +121,14 @@ func TestTranslationsExtendTheCurrentBanner(t *testing.T) {
 		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.translations) ||
 			n.Level != step.input.Level ||
 			n.Until != step.input.Until {
-			t.Errorf("published %+v: got %+v, %v", step.input, n, err)
+			t.Errorf("published %+v: got %+v, %v; want the text %q and the translations %v", step.input, n, err, step.text, step.translations)
 		}
 	}
 	for n := range maxLangs + 1 {
 		lang := string([]byte{'a', 'a' + byte(n)})
 		_, err := service.PublishBanner(ctx, ada(), NewNotice{Level: "info", Text: "x", Lang: lang})
 		if full := errors.Is(err, &shop.Error{Code: shop.BadRequest}); full != (n == maxLangs) || err != nil && !full {
-			t.Errorf("language %d: got %v", n+1, err)
+			t.Errorf("language %d: got %v, want bad_request only above %d languages", n+1, err, maxLangs)
 		}
 	}
 	if _, err := service.RemoveBanner(ctx, ada()); err != nil {

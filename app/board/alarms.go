@@ -83,9 +83,9 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 		alarms = append(alarms, newAlarm(AlarmGrowingLag, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
 			"Start more workers, or find out why they are slow. Until then buyers wait longer for their orders."))
 	}
-	if unreachable, maxSilence := nodesWithoutDatabase(b.Nodes); len(unreachable) > 0 {
+	if names, maxSilence := nodesWithoutDatabase(b.Nodes); len(names) > 0 {
 		alarms = append(alarms, newAlarm(AlarmDatabaseUnreachable, b.Now.Add(-maxSilence),
-			fmt.Sprintf("The database does not respond to %s.", strings.Join(unreachable, ", ")),
+			fmt.Sprintf("The database does not respond to %s.", strings.Join(names, ", ")),
 			"Restore the database. Reservations wait in Redis. When the backlog is full, buys return busy."))
 	}
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
@@ -196,15 +196,15 @@ func growingLags(points []Point) (partitions partitionList, since shop.Millis) {
 type partitionList []int
 
 func (l partitionList) String() string {
-	words := strings.Join(shop.Mapped(l, strconv.Itoa), ", ")
+	numbers := strings.Join(shop.Mapped(l, strconv.Itoa), ", ")
 	if len(l) == 1 {
-		return "partition " + words
+		return "partition " + numbers
 	}
-	return "partitions " + words
+	return "partitions " + numbers
 }
 
 // streak reports whether the condition holds for all the last points, without a gap, for at least the given time, and
-// since when. A point covers the time before it.
+// since when. A point covers the period before it.
 func streak(points []Point, atLeast time.Duration, holds func(p *Point) bool) (since shop.Millis, enough bool) {
 	first := len(points)
 	for first > 0 && holds(&points[first-1]) &&
@@ -221,19 +221,19 @@ func streak(points []Point, atLeast time.Duration, holds func(p *Point) bool) (s
 // stuckEntries returns the partitions whose oldest entry has waited longer than stuckAfter, and the maximum wait.
 func stuckEntries(all []PartitionFigures) (partitions partitionList, oldest time.Duration) {
 	for _, p := range all {
-		if waits := time.Duration(p.OldestMS) * time.Millisecond; waits > stuckAfter {
-			partitions, oldest = append(partitions, p.P), max(oldest, waits)
+		if waited := time.Duration(p.OldestMS) * time.Millisecond; waited > stuckAfter {
+			partitions, oldest = append(partitions, p.P), max(oldest, waited)
 		}
 	}
 	return partitions, oldest
 }
 
 // nodesWithoutDatabase returns the nodes without a response from the database for longer than maxDatabaseSilence, and
-// the maximum time.
+// the longest of these times.
 func nodesWithoutDatabase(nodes []NodeFigures) (names []string, maxSilence time.Duration) {
 	for _, n := range nodes {
-		if unreachable := time.Duration(n.DatabaseMS) * time.Millisecond; unreachable > maxDatabaseSilence {
-			names, maxSilence = append(names, n.Name), max(maxSilence, unreachable)
+		if silence := time.Duration(n.DatabaseMS) * time.Millisecond; silence > maxDatabaseSilence {
+			names, maxSilence = append(names, n.Name), max(maxSilence, silence)
 		}
 	}
 	return names, maxSilence

@@ -45,9 +45,9 @@ func TestStandstillRaisesAnAlarm(t *testing.T) {
 		},
 		"no history": {nil, 0},
 	} {
-		since, is := standstill(c.points)
-		if is != (c.since != 0) || is && since != c.since {
-			t.Errorf("%s: got alarm %v since %d, want since %d (0: no alarm)", name, is, since, c.since)
+		since, raised := standstill(c.points)
+		if raised != (c.since != 0) || raised && since != c.since {
+			t.Errorf("%s: got alarm %v since %d, want since %d (0: no alarm)", name, raised, since, c.since)
 		}
 	}
 }
@@ -62,9 +62,9 @@ func busyPoint() Point {
 
 func TestGrowingLagRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
-	lags := func(of ...int64) []Point {
-		listed := make([]Point, len(of))
-		for i, lag := range of {
+	lags := func(values ...int64) []Point {
+		listed := make([]Point, len(values))
+		for i, lag := range values {
 			listed[i] = Point{Lags: []int64{0, lag}}
 		}
 		return points(listed...)
@@ -143,24 +143,24 @@ func TestBoardAddsUpNodeReports(t *testing.T) {
 	})
 	if b.BuysS != 12 || b.ReservedS != 6 || b.ConfirmedS != 3 || b.RefusedS[shop.SoldOut] != 5 ||
 		b.RefusedS[shop.Busy] != 1 {
-		t.Errorf("board: %+v", b)
+		t.Errorf("got the board %+v, want the sums of the nodes 1 and 2", b)
 	}
 	if b.LatencyMS.N != 100 || b.LatencyMS.P50 < 10 || b.LatencyMS.P50 > 15 || b.LatencyMS.P99 < 300 ||
 		b.LatencyMS.P99 > 500 {
-		t.Errorf("buy to order: %+v", b.LatencyMS)
+		t.Errorf("got the latency %+v, want 100 orders, P50 of 10–15 ms, P99 of 300–500 ms", b.LatencyMS)
 	}
 	if want := (PaymentFigures{Open: 5, InDoubt: 4, RefundsStuck: 1}); b.Payments != want {
-		t.Errorf("payments %+v, want %+v", b.Payments, want)
+		t.Errorf("got the payments %+v, want %+v", b.Payments, want)
 	}
 	if len(b.Nodes) != 2 || b.Nodes[0].ID != 1 || !slices.Equal(gone, []int{4}) {
-		t.Errorf("nodes %+v, gone %v", b.Nodes, gone)
+		t.Errorf("got the nodes %+v and gone nodes %v, want the nodes 1 and 2 and gone node 4", b.Nodes, gone)
 	}
 	b.Sales = []Sale{{Phase: shop.Open}, {Phase: shop.Open, Paused: true}, {Phase: shop.Upcoming}}
 	b.Partitions = []PartitionFigures{{Lag: 1, Pending: 2, Dead: 3}, {P: 1, Lag: 4}}
 	p := b.point(5)
 	if p.Open != 1 || p.Sockets != 20 || p.Pending != 2 || p.Dead != 3 || p.At != 5 ||
 		!slices.Equal(p.Lags, []int64{1, 4}) {
-		t.Errorf("point %+v", p)
+		t.Errorf("got the point %+v, want 1 open sale and the sums of nodes and partitions", p)
 	}
 }
 
@@ -183,26 +183,26 @@ func TestBoardTotalsExcludeHiddenSales(t *testing.T) {
 
 // Counting a buy attempt allocates nothing, whether it is accepted or rejected.
 func TestCounterAllocatesNothing(t *testing.T) {
-	counter, clock := &Counter{}, &BuyLatency{}
-	refusals := []error{soldOut, shop.Fail(shop.PassRequired, "m"), shop.FailBusy("m", 1), errors.New("x")}
+	counter, latency := &Counter{}, &BuyLatency{}
+	rejections := []error{soldOut, shop.Fail(shop.PassRequired, "m"), shop.FailBusy("m", 1), errors.New("x")}
 	if n := testing.AllocsPerRun(100, func() {
 		counter.Count(true, nil)
 		counter.Count(false, nil) // a repeat
-		for _, err := range refusals[:3] {
+		for _, err := range rejections[:3] {
 			counter.Count(false, err)
 		}
-		clock.Observe(12 * time.Millisecond)
+		latency.Observe(12 * time.Millisecond)
 	}); n != 0 {
 		t.Errorf("got %v allocations per buy attempt, want 0", n)
 	}
-	counter.Count(false, refusals[3])
+	counter.Count(false, rejections[3])
 	refused := counter.Refused()
 	if counter.Attempts() != 506 || counter.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
 		refused[shop.Internal] != 1 {
-		t.Errorf("counted %d attempts, %d reserved, %v", counter.Attempts(), counter.Reserved(), refused)
+		t.Errorf("got %d attempts, %d reserved, refused %v; want 506 attempts, 101 reserved, 101 sold out, 1 internal", counter.Attempts(), counter.Reserved(), refused)
 	}
-	if upTo, n, sum := clock.Histogram(); n != 101 || upTo[.01] != 0 || upTo[.015] != 101 || sum != 1.212 {
-		t.Errorf("histogram %v %d %v", upTo, n, sum)
+	if upTo, n, sum := latency.Histogram(); n != 101 || upTo[.01] != 0 || upTo[.015] != 101 || sum != 1.212 {
+		t.Errorf("got the histogram %v, %d orders, sum %v; want 101 orders of 12 ms", upTo, n, sum)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestBoardShowsOwnFiguresWithoutRedis(t *testing.T) {
 	total.Reserved++
 	runAndCheck(1000, false)
 	if len(store.points) != 2 || store.points[0].At != 1_000_000 || store.points[1].At != 1_010_000 {
-		t.Errorf("points %+v", store.points)
+		t.Errorf("got the points %+v, want points at 1000000 and 1010000", store.points)
 	}
 }
 

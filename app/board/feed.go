@@ -26,12 +26,12 @@ type Feed struct {
 
 	mu               sync.Mutex
 	samples          []sampleTotals // the newest last
-	ownFigures       NodeFigures    // as last published
+	nodeFigures      NodeFigures    // as last published
 	duePoint         shop.Millis    // the newest claimed point of the history
 	unreachableSince shop.Millis    // since when Redis is unreachable; 0: reachable
 	// The following fields raise alarms that figures in Redis cannot raise while Redis rejects writes.
 	writtenAt shop.Millis // when this node's figures were last written, initially its start
-	busySince shop.Millis // since when buys on this node were busy and none was reserved; 0: no such time
+	busySince shop.Millis // since when buys on this node were busy and none was reserved; 0: buys are not busy
 }
 
 // sampleTotals has the totals of this node at an instant.
@@ -59,8 +59,8 @@ func (f *Feed) Run(ctx context.Context) error {
 // RunOnce publishes the figures of this node, writes a point of the history if this node claims it, and sends the
 // board. While Redis is unavailable, the board has only the figures of this node.
 func (f *Feed) RunOnce(ctx context.Context) error {
-	own, duePoint := f.sample(time.Now())
-	report := f.publish(ctx, own, duePoint)
+	figures, duePoint := f.sample(time.Now())
+	report := f.publish(ctx, figures, duePoint)
 	f.recordRedisState(report)
 	if f.Audience == nil || !f.Audience.BoardWatched() {
 		return report
@@ -71,13 +71,13 @@ func (f *Feed) RunOnce(ctx context.Context) error {
 }
 
 // publish publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
-func (f *Feed) publish(ctx context.Context, own NodeFigures, duePoint shop.Millis) error {
+func (f *Feed) publish(ctx context.Context, figures NodeFigures, duePoint shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
-	first, err := f.Redis.PublishFigures(ctx, own, duePoint)
+	first, err := f.Redis.PublishFigures(ctx, figures, duePoint)
 	if err == nil {
 		f.mu.Lock()
-		f.writtenAt = own.Report.At
+		f.writtenAt = figures.Report.At
 		f.mu.Unlock()
 	}
 	if err != nil || !first {
@@ -104,7 +104,7 @@ func (f *Feed) Read(ctx context.Context) Board {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b = Board{Now: f.Reader.Now()}
-	b.sum([]NodeFigures{f.ownFigures})
+	b.sum([]NodeFigures{f.nodeFigures})
 	b.Partitions = append(b.Partitions, partitions...)
 	b.Alarms = append(alarmsOf(nil, &b), redisUnreachable(f.unreachableSince))
 	b.Alarms = append(b.Alarms, f.Reader.partitionAlarms(partitions, b.Now)...)
@@ -170,32 +170,33 @@ func (f *Feed) recordRedisState(err error) {
 }
 
 // sample takes a sample and returns the figures to publish and the due point of the history; 0: none.
-func (f *Feed) sample(now time.Time) (own NodeFigures, duePoint shop.Millis) {
-	own, payments, total := f.Sample()
+func (f *Feed) sample(now time.Time) (figures NodeFigures, duePoint shop.Millis) {
+	figures, payments, total := f.Sample()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	report := &NodeReport{At: f.Reader.Now(), Payments: payments}
 	if len(f.samples) > 0 {
-		last, before := f.samples[len(f.samples)-1], f.samples[0]
+		last, oldest := f.samples[len(f.samples)-1], f.samples[0]
 		report.Second = total.since(&last.total, now.Sub(last.at))
-		report.FiveSeconds = total.since(&before.total, now.Sub(before.at))
+		report.FiveSeconds = total.since(&oldest.total, now.Sub(oldest.at))
 	}
 	f.samples = append(f.samples, sampleTotals{now, total})
 	if limit := int(PointEvery / UpdateInterval); len(f.samples) > limit {
 		f.samples = f.samples[len(f.samples)-limit:]
 	}
-	own.Report = report
-	f.ownFigures = own
+	figures.Report = report
+	f.nodeFigures = figures
 	if f.writtenAt == 0 {
 		f.writtenAt = report.At
 	}
-	five := &report.FiveSeconds
-	sinceFirst(&f.busySince, five.Reserved == 0 && five.Refused[shop.Busy]+five.Refused[shop.Internal] > 0, report.At)
+	recent := &report.FiveSeconds
+	sinceFirst(&f.busySince, recent.Reserved == 0 && recent.Refused[shop.Busy]+recent.Refused[shop.Internal] > 0,
+		report.At)
 	due := report.At - report.At%shop.Millis(PointEvery.Milliseconds())
 	if due > f.duePoint {
 		f.duePoint, duePoint = due, due
 	}
-	return own, duePoint
+	return figures, duePoint
 }
 
 // roundTenth rounds to one decimal.

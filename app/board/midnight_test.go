@@ -32,7 +32,7 @@ type fakeAudience struct {
 
 func (*fakeAudience) Watched() []shop.ID { return nil }
 
-func (l *fakeAudience) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
+func (a *fakeAudience) SlotChanged(s shop.Slot) { a.slots = append(a.slots, s) }
 
 // fakeRedis is an inventory without sales.
 type fakeRedis struct{ catalog.Redis }

@@ -191,7 +191,7 @@ func (f *Flow) perSecond(n int64) float64 {
 }
 
 // sales returns the sales of the open slots and of the next one. While the database is unavailable, it returns only
-// those in memory.
+// the sales in memory.
 func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
 	sales := r.boardSales(ctx, now)
 	if len(sales) == 0 {
@@ -213,14 +213,14 @@ func (r *Reader) boardSales(ctx context.Context, now shop.Millis) (sales []*shop
 	if err != nil {
 		return nil
 	}
-	next := false
+	hasNext := false
 	for _, slot := range slots {
-		if slot.Phase == shop.Upcoming && next {
+		if slot.Phase == shop.Upcoming && hasNext {
 			continue
 		}
-		next = next || slot.Phase == shop.Upcoming
-		if some, err := r.Catalogue.SalesOfSlot(ctx, slot.ID); err == nil {
-			sales = append(sales, some...)
+		hasNext = hasNext || slot.Phase == shop.Upcoming
+		if slotSales, err := r.Catalogue.SalesOfSlot(ctx, slot.ID); err == nil {
+			sales = append(sales, slotSales...)
 		}
 	}
 	return sales[:min(len(sales), boardSales)]

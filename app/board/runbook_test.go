@@ -9,10 +9,10 @@ import (
 // Every alarm links to an existing section of the runbook.
 func TestAlarmsLinkToRunbookSections(t *testing.T) {
 	t.Parallel()
-	parts := fakes.RunbookAnchors(t)
-	for name, part := range alarmSections {
-		if !parts[part] {
-			t.Errorf("%s links to %s%s, which does not exist", name, Runbook, part)
+	sections := fakes.RunbookAnchors(t)
+	for name, section := range alarmSections {
+		if !sections[section] {
+			t.Errorf("%s links to %s%s, which does not exist", name, Runbook, section)
 		}
 	}
 	for _, alarm := range []string{

@@ -43,12 +43,12 @@ type SaleCounts struct {
 	Process string // unique among all processes so far
 	Now     func() shop.Millis
 
-	counted atomic.Pointer[map[shop.ID]*saleCounts]
+	counted atomic.Pointer[map[shop.ID]*saleCounter]
 	mu      sync.Mutex // held while the map is replaced
 }
 
-// saleCounts has the counts of one sale.
-type saleCounts struct {
+// saleCounter has the counts of one sale.
+type saleCounter struct {
 	Counter
 	rejected [len(shop.Layers)]Counter // rejected buys by layer
 	latency  BuyLatency
@@ -75,7 +75,7 @@ func (c *SaleCounts) Reject(sale shop.ID, layer shop.Layer, err error) {
 	c.counter(sale).count(layer, false, err)
 }
 
-func (t *saleCounts) count(layer shop.Layer, reserved bool, err error) {
+func (t *saleCounter) count(layer shop.Layer, reserved bool, err error) {
 	switch {
 	case t == nil:
 		return
@@ -95,7 +95,7 @@ func (c *SaleCounts) OrderPublished(sale shop.ID, took time.Duration) {
 }
 
 // counter returns nil for a sale that is not counted.
-func (c *SaleCounts) counter(sale shop.ID) *saleCounts {
+func (c *SaleCounts) counter(sale shop.ID) *saleCounter {
 	if c == nil {
 		return nil
 	}
@@ -107,10 +107,10 @@ func (c *SaleCounts) counter(sale shop.ID) *saleCounts {
 }
 
 // begin starts counting a sale; nil if maxCounted is reached.
-func (c *SaleCounts) begin(sale shop.ID) *saleCounts {
+func (c *SaleCounts) begin(sale shop.ID) *saleCounter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := map[shop.ID]*saleCounts{}
+	all := map[shop.ID]*saleCounter{}
 	if known := c.counted.Load(); known != nil {
 		if t := (*known)[sale]; t != nil {
 			return t // another goroutine was faster
@@ -121,7 +121,7 @@ func (c *SaleCounts) begin(sale shop.ID) *saleCounts {
 		all = maps.Clone(*known)
 	}
 	now := c.Now()
-	t := &saleCounts{by: c.Process + ":" + strconv.FormatInt(int64(now), 10), changedAt: now}
+	t := &saleCounter{by: c.Process + ":" + strconv.FormatInt(int64(now), 10), changedAt: now}
 	all[sale] = t
 	c.counted.Store(&all)
 	return t
@@ -144,10 +144,10 @@ func (c *SaleCounts) dropIdle(sales []shop.ID) {
 // Run publishes the counts once a second until ctx ends, and once more at the end.
 func (c *SaleCounts) Run(ctx context.Context) error {
 	err := shop.Repeat(ctx, UpdateInterval, "write the counters of sales", c.RunOnce)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsTimeout)
+	lastCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsTimeout)
 	defer cancel()
-	if failed := c.RunOnce(last); failed != nil {
-		slog.WarnContext(last, "the counters of sales of the last second are lost", "err", failed)
+	if lastErr := c.RunOnce(lastCtx); lastErr != nil {
+		slog.WarnContext(lastCtx, "the counters of sales of the last second are lost", "err", lastErr)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 }
 
 // figures returns all counts and their sum, which grows with each count.
-func (t *saleCounts) figures() (f SaleFigures, sum int64) {
+func (t *saleCounter) figures() (f SaleFigures, sum int64) {
 	f = SaleFigures{By: t.by, Attempts: t.Attempts(), Reserved: t.Reserved(), Latency: t.latency.Counts()}
 	sum = f.Attempts + f.Reserved
 	for i := range t.rejected {

@@ -24,7 +24,8 @@ const (
 	// saleRetention is how long after its end a sale is still included in catalogue refreshes. Older sales are read on
 	// demand.
 	saleRetention = time.Hour
-	// maxSlotsShown is the maximum number of slots that a shopper sees. Past ones are dropped first.
+	// maxSlotsShown is the maximum number of slots that a shopper sees. A longer list is cut so that it starts
+	// maxPastShown slots before the current slot, or earlier if the list would be shorter than maxSlotsShown.
 	maxSlotsShown = 12
 	maxPastShown  = 2
 )
@@ -62,8 +63,8 @@ type loadKey struct{ version, id int64 }
 type snapshot struct {
 	sales    map[shop.ID]*shop.Sale
 	bySlot   map[shop.ID][]*shop.Sale
-	today    []shop.Slot // of the day firstDay and the next one
-	firstDay string      // the first day in today
+	slots    []shop.Slot // of the day firstDay and the next day
+	firstDay string      // the first day in slots
 }
 
 // slotsFrom returns the slots of a day and the next one, if they are cached. After midnight the data of the previous
@@ -71,10 +72,10 @@ type snapshot struct {
 func (s *snapshot) slotsFrom(day time.Time) (slots []shop.Slot, ok bool) {
 	switch s.firstDay {
 	case day.Format(time.DateOnly):
-		return s.today, true
+		return s.slots, true
 	case day.AddDate(0, 0, -1).Format(time.DateOnly):
 		ended := func(slot shop.Slot) bool { return slot.ClosesAt <= shop.MillisOf(day) }
-		return slices.DeleteFunc(slices.Clone(s.today), ended), true
+		return slices.DeleteFunc(slices.Clone(s.slots), ended), true
 	}
 	return nil, false
 }
@@ -131,8 +132,8 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 // readSnapshot reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than
 // saleRetention ago.
 func (c *Catalogue) readSnapshot(ctx context.Context) (snapshot, error) {
-	clock := time.Now() // the node's clock is precise enough: missing data are read on demand
-	now := shop.MillisOf(clock)
+	nodeTime := time.Now() // the node's clock is precise enough: missing data are read on demand
+	now := shop.MillisOf(nodeTime)
 	c.mu.RLock()
 	before := c.known
 	slots := slices.Collect(maps.Keys(before.bySlot))
@@ -146,13 +147,13 @@ func (c *Catalogue) readSnapshot(ctx context.Context) (snapshot, error) {
 
 	fresh := newSnapshot()
 	if before.firstDay != "" {
-		day, err := c.dayOf(clock), error(nil)
-		if fresh.today, err = c.readDays(ctx, day); err != nil {
+		day, err := c.dayOf(nodeTime), error(nil)
+		if fresh.slots, err = c.readDays(ctx, day); err != nil {
 			return fresh, err
 		}
 		fresh.firstDay = day.Format(time.DateOnly)
 	}
-	for _, slot := range fresh.today {
+	for _, slot := range fresh.slots {
 		if now >= slot.ClosesAt.Add(saleRetention) || !slices.Contains(slots, slot.ID) {
 			continue
 		}
@@ -311,8 +312,8 @@ func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, er
 	tomorrow := shop.MillisOf(day.AddDate(0, 0, 1))
 	shown := make([]shop.Slot, 0, len(slots))
 	for _, s := range slots {
-		lastShown := len(shown) > 0 && shown[len(shown)-1].ClosesAt > now
-		if s.OpensAt >= tomorrow && lastShown {
+		slotRemains := len(shown) > 0 && shown[len(shown)-1].ClosesAt > now
+		if s.OpensAt >= tomorrow && slotRemains {
 			break // today still has a slot
 		}
 		s.Phase = shop.PhaseAt(now, s.OpensAt, s.ClosesAt)
@@ -371,7 +372,7 @@ func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]shop.Slot, 
 		if err != nil {
 			return nil, shop.Unavailable("the slots", err)
 		}
-		c.keep(version, func(known *snapshot) { known.today, known.firstDay = slots, day.Format(time.DateOnly) })
+		c.keep(version, func(known *snapshot) { known.slots, known.firstDay = slots, day.Format(time.DateOnly) })
 		return slots, nil
 	})
 }
@@ -397,7 +398,7 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Mill
 	return slots, nil
 }
 
-// OpenSales returns the number of readable sales that are open and not paused.
+// OpenSales returns the number of open sales that are not paused. It ignores sales that cannot be read now.
 func (c *Catalogue) OpenSales(ctx context.Context, now shop.Millis) (n int) {
 	slots, err := c.SlotsBetween(ctx, now, now)
 	if err != nil {

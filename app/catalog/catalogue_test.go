@@ -191,7 +191,7 @@ func TestConcurrentCallersShareOneRead(t *testing.T) {
 		read := func(ctx context.Context) {
 			callers.Go(func() {
 				if sale, err := c.Sale(ctx, 2); ctx != firstCtx && (err != nil || sale.ID != 2) {
-					t.Errorf("got sale %v, error %v", sale, err)
+					t.Errorf("got sale %v, error %v; want sale 2", sale, err)
 				}
 			})
 			callers.Go(func() { _, _ = c.SalesOfSlot(ctx, 20) })

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	clockInterval = time.Second
-	maxPause      = 250 * time.Millisecond
+	clockInterval = time.Second            // interval between samples of the Redis clock
+	maxPause      = 250 * time.Millisecond // maximum pause between two checks
 )
 
 // PhaseWatcher synchronises this node's clock. It announces phase changes of slots and watched sales, and edits of
@@ -22,9 +22,9 @@ type PhaseWatcher struct {
 	Audience   Audience
 	Clock      *shop.Clock
 
-	slots   map[shop.ID]shop.Slot
-	sales   map[shop.ID]announcedSale
-	sampled time.Time
+	slots     map[shop.ID]shop.Slot
+	sales     map[shop.ID]announcedSale
+	sampledAt time.Time
 }
 
 // announcedSale is the last announced state of a watched sale.
@@ -37,7 +37,7 @@ type announcedSale struct {
 func (w *PhaseWatcher) Run(ctx context.Context) error {
 	for {
 		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "timetable", "err", err)
+			slog.WarnContext(ctx, "announce phase changes", "err", err)
 		}
 		if !shop.Sleep(ctx, w.pause()) {
 			return ctx.Err()
@@ -53,8 +53,8 @@ func (w *PhaseWatcher) pause() time.Duration {
 
 // RunOnce announces each slot and sale that has changed since the last check.
 func (w *PhaseWatcher) RunOnce(ctx context.Context) error {
-	if time.Since(w.sampled) >= clockInterval {
-		w.sampled = time.Now()
+	if time.Since(w.sampledAt) >= clockInterval {
+		w.sampledAt = time.Now()
 		if err := w.Clock.Sample(ctx, w.Redis); err != nil {
 			slog.WarnContext(ctx, "sample the Redis clock", "err", err)
 		}
@@ -69,16 +69,16 @@ func (w *PhaseWatcher) announce(ctx context.Context) error {
 		return err
 	}
 	first := w.slots == nil
-	seen := make(map[shop.ID]shop.Slot, len(slots))
+	current := make(map[shop.ID]shop.Slot, len(slots))
 	watched := make(map[shop.ID]announcedSale)
 	for _, slot := range slots {
-		seen[slot.ID] = slot
+		current[slot.ID] = slot
 		if before, ok := w.slots[slot.ID]; !first && (!ok || before.Phase != slot.Phase) {
 			w.Audience.SlotChanged(slot)
 		}
 	}
 	for id, slot := range w.slots { // a slot that closes at midnight is absent the next day
-		if _, ok := seen[id]; !ok && slot.Phase == shop.Open && slot.ClosesAt <= now {
+		if _, ok := current[id]; !ok && slot.Phase == shop.Open && slot.ClosesAt <= now {
 			slot.Phase = shop.Ended
 			w.Audience.SlotChanged(slot)
 		}
@@ -93,7 +93,7 @@ func (w *PhaseWatcher) announce(ctx context.Context) error {
 			w.announceSale(ctx, sale)
 		}
 	}
-	w.slots, w.sales = seen, watched
+	w.slots, w.sales = current, watched
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (countersOnly) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Co
 	return all, nil
 }
 
-func watcher(catalogue *Catalogue, clock *shop.Clock, audience *listeners) *PhaseWatcher {
+func newWatcher(catalogue *Catalogue, clock *shop.Clock, audience *listeners) *PhaseWatcher {
 	var nothing countersOnly
 	return &PhaseWatcher{
 		Catalogue: catalogue, Redis: nothing, Audience: audience, Clock: clock,
@@ -59,7 +59,7 @@ func TestEditsAndPhasesOfWatchedSalesArePublished(t *testing.T) {
 		source := &fakes.SaleData{At: 1, OnSale: map[shop.ID]shop.Sale{1: sale, 2: {ID: 2, Version: 1}}}
 		catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
 		audience := &listeners{watched: []shop.ID{1}}
-		w := watcher(catalogue, clock, audience)
+		w := newWatcher(catalogue, clock, audience)
 		check := func(want ...shop.SaleView) {
 			t.Helper()
 			time.Sleep(catalogueInterval)
@@ -109,7 +109,7 @@ func TestOpeningIsPublishedWithoutTheDatabase(t *testing.T) {
 				}
 				catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
 				audience := &listeners{watched: []shop.ID{1}}
-				w := watcher(catalogue, clock, audience)
+				w := newWatcher(catalogue, clock, audience)
 				time.Sleep(time.Until(midnight) - 2*time.Minute)
 				fakes.Must(t, errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})))
 				var jobs sync.WaitGroup

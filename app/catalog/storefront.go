@@ -51,26 +51,26 @@ func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (
 			return WatchView{}, err
 		}
 	}
-	known := make(map[shop.ID]bool, len(sales))
+	included := make(map[shop.ID]bool, len(sales))
 	for _, s := range sales {
-		known[s.ID] = true
+		included[s.ID] = true
 	}
 	for _, id := range extra {
-		if known[id] {
+		if included[id] {
 			continue
 		}
 		sale, err := f.Catalogue.VisibleSale(ctx, id)
 		if err != nil {
 			return WatchView{}, err
 		}
-		known[id] = true
+		included[id] = true
 		sales = append(sales, sale)
 	}
 	view.Sales, err = f.Views(ctx, sales)
 	return view, err
 }
 
-// Views joins sales with their present counters. It warms up sales that were never loaded.
+// Views joins sales with their present counters. It warms up sales that are not loaded and not closed.
 func (f *Storefront) Views(ctx context.Context, sales []*shop.Sale) ([]shop.SaleView, error) {
 	if len(sales) == 0 {
 		return []shop.SaleView{}, nil
@@ -129,7 +129,7 @@ func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]sh
 	}
 	for i, sale := range sales {
 		if unreachable.Has(sale.Partition) {
-			if last, seen := f.last[sale.ID]; seen {
+			if last, found := f.last[sale.ID]; found {
 				counters[i] = last
 			}
 			continue

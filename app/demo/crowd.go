@@ -20,8 +20,8 @@ const (
 	crowdRate = 4.0
 	// minMeanPause is the minimum mean pause between two buys of one shopper.
 	minMeanPause = 10 * time.Second
-	// rush is the period after the opening of a slot in which the crowd makes its first moves.
-	rush = 20 * time.Second
+	// rushPeriod is the period after the opening of a slot in which the shoppers make their first moves.
+	rushPeriod = 20 * time.Second
 	// connectPeriod is the period in which the crowd connects.
 	connectPeriod = 3 * time.Second
 	// maxReconnectPause is the maximum pause of a shopper after losing the connection.
@@ -43,7 +43,8 @@ func (c *Crowd) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range c.Count {
 		s := &shopper{
-			base: c.Base, random: rand.New(rand.NewPCG(h.Sum64(), uint64(i))), pace: c.pace(), rush: c.scaled(rush),
+			base: c.Base, random: rand.New(rand.NewPCG(h.Sum64(), uint64(i))), pace: c.pace(),
+			rush: c.scaled(rushPeriod),
 			name: "shopper " + strconv.Itoa(i+1),
 		}
 		wg.Go(func() { s.run(ctx) })

@@ -110,13 +110,13 @@ func TestPermanentRejectionIsNotRepeated(t *testing.T) {
 		return wsclient.Request{Op: wsclient.Buy, Sale: id, Qty: 1, Key: "demo-key-1"}
 	}
 	if _, err := s.sendRejected(t, buy(5), shop.Fail(shop.SoldOut, "gone")); err != nil || s.sales[5].Stock != 0 {
-		t.Fatalf("%+v, %v", s.sales, err)
+		t.Fatalf("got the sales %+v, %v; want the rejected sale without stock or removed", s.sales, err)
 	}
 	if _, err := s.sendRejected(t, buy(6), shop.Fail(shop.LimitReached, "enough")); err != nil || len(s.sales) != 1 {
-		t.Fatalf("%+v, %v", s.sales, err)
+		t.Fatalf("got the sales %+v, %v; want the rejected sale without stock or removed", s.sales, err)
 	}
 	if _, err := s.sendRejected(t, buy(5), shop.Fail(shop.Closed, "over")); err != nil || len(s.sales) != 0 {
-		t.Fatalf("%+v, %v", s.sales, err)
+		t.Fatalf("got the sales %+v, %v; want the rejected sale without stock or removed", s.sales, err)
 	}
 	for _, op := range []wsclient.Op{wsclient.Buy, wsclient.Buy, wsclient.Buy, wsclient.Watch} {
 		if r := <-received; r.Op != op {

@@ -19,9 +19,9 @@ type Window struct{ Opens, Closes shop.Millis }
 // Hours is a daily slot, as times since midnight in the shop's time zone.
 type Hours struct{ Opens, Closes time.Duration }
 
-// Rolling plans consecutive slots of the given length, continuing existing ones, until a slot closes at or after until.
-// Without existing slots, or after a gap, it starts with a slot that has just closed and a shortened slot that is open,
-// so that the next slot opens soon: 90 seconds from now if slots last five minutes.
+// Rolling plans consecutive slots of the given length, continuing existing ones, until a slot closes at or after
+// `until`. Without existing slots, or after a gap, it starts with a slot that has just closed and a shortened slot that
+// is open, so that the next slot opens soon: 90 seconds from now if slots last five minutes.
 func Rolling(existing []shop.Slot, now, until shop.Millis, length time.Duration) []Window {
 	var last shop.Millis
 	for _, s := range existing {
@@ -45,7 +45,7 @@ func Rolling(existing []shop.Slot, now, until shop.Millis, length time.Duration)
 	return plan
 }
 
-// Daily plans the slots of the given number of days, starting with the day of from in its own time zone.
+// Daily plans the slots of the given number of days, starting with the day of `from` in the time zone of `from`.
 func Daily(from time.Time, days int, hours []Hours) []Window {
 	var plan []Window
 	for d := range days {

@@ -16,12 +16,12 @@ import (
 const (
 	// cancelShare is the share of orders that are cancelled; the others expire.
 	cancelShare = 0.2
-	// minPause is the minimum pause between two moves of one shopper.
+	// minPause is the minimum pause between two moves of one shopper. A move is one request (see shopper.move).
 	minPause = time.Second
 	// maxCancelDelay is the maximum time between an order and its cancellation.
 	maxCancelDelay = 40 * time.Second
-	// silence is how long a shopper waits for a frame or a ping before it closes the connection.
-	silence = 60 * time.Second
+	// maxSilence is how long a shopper waits for a frame or a ping before it closes the connection.
+	maxSilence = 60 * time.Second
 )
 
 // shopper is one simulated person. One goroutine decides, another one reads.
@@ -48,7 +48,7 @@ func (s *shopper) visit(ctx context.Context) error {
 	}
 	s.token = token
 	frames, ended := make(chan *wsclient.Frame, 16), make(chan struct{})
-	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: silence, OnFrame: func(f *wsclient.Frame) {
+	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: maxSilence, OnFrame: func(f *wsclient.Frame) {
 		select {
 		case frames <- f:
 		case <-ended:
@@ -64,7 +64,7 @@ func (s *shopper) visit(ctx context.Context) error {
 	return s.handleFrames(ctx, frames)
 }
 
-// shop handles frames and makes a move now and then.
+// handleFrames handles frames and makes a move now and then.
 func (s *shopper) handleFrames(ctx context.Context, frames <-chan *wsclient.Frame) error {
 	err := s.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: s.token})
 	if err == nil {
@@ -73,7 +73,7 @@ func (s *shopper) handleFrames(ctx context.Context, frames <-chan *wsclient.Fram
 	if err != nil {
 		return err
 	}
-	move := time.NewTimer(s.firstMove())
+	move := time.NewTimer(s.firstPause())
 	defer move.Stop()
 	for {
 		select {
@@ -103,9 +103,9 @@ func (s *shopper) pause() time.Duration {
 	return min(minPause+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
 }
 
-// firstMove returns the pause before the first move after an opening. It is shorter than later ones, but spread for a
+// firstPause returns the pause before the first move after an opening. It is shorter than later ones, but spread for a
 // large crowd.
-func (s *shopper) firstMove() time.Duration { return s.randomUpTo(max(s.rush, s.pace)) }
+func (s *shopper) firstPause() time.Duration { return s.randomUpTo(max(s.rush, s.pace)) }
 
 // watch requests the current slot.
 func (s *shopper) watch() error { return s.conn.Send(wsclient.Request{Op: wsclient.Watch}) }
@@ -127,7 +127,7 @@ func (s *shopper) onFrame(f *wsclient.Frame) (pause time.Duration, err error) {
 		}
 	case *wsclient.SlotEvent:
 		if e.Phase == shop.Open {
-			return s.firstMove(), s.watch()
+			return s.firstPause(), s.watch()
 		}
 	case *wsclient.OrderEvent:
 		if e.Order.State == shop.Pending && s.random.Float64() < cancelShare {

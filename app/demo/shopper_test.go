@@ -12,7 +12,7 @@ import (
 
 func newShopper() *shopper {
 	return &shopper{
-		random: rand.New(rand.NewPCG(1, 2)), pace: minMeanPause, rush: rush,
+		random: rand.New(rand.NewPCG(1, 2)), pace: minMeanPause, rush: rushPeriod,
 		sales: make(map[shop.ID]shop.SaleView), cancelAt: make(map[shop.ID]time.Time),
 	}
 }

@@ -132,8 +132,8 @@ func (j *Journal) VerifyJournal(ctx context.Context, headText string) (Report, e
 			return Report{}, shop.Unavailable("the journal", err)
 		}
 		for i := range rows {
-			if wrong := w.step(&rows[i]); wrong != "" {
-				return Report{Rows: w.last.Seq, Head: w.last, Problem: wrong, At: rows[i].Seq}, nil
+			if problem := w.step(&rows[i]); problem != "" {
+				return Report{Rows: w.last.Seq, Head: w.last, Problem: problem, At: rows[i].Seq}, nil
 			}
 		}
 		if len(rows) < journalPage {
@@ -142,20 +142,20 @@ func (j *Journal) VerifyJournal(ctx context.Context, headText string) (Report, e
 	}
 	for _, h := range w.required {
 		if h.Seq > w.last.Seq {
-			wrong := fmt.Sprintf("the journal ends with row %d, but row %d existed before", w.last.Seq, h.Seq)
-			return Report{Rows: w.last.Seq, Head: w.last, Problem: wrong, At: w.last.Seq + 1}, nil
+			problem := fmt.Sprintf("the journal ends with row %d, but row %d existed before", w.last.Seq, h.Seq)
+			return Report{Rows: w.last.Seq, Head: w.last, Problem: problem, At: w.last.Seq + 1}, nil
 		}
 	}
 	return Report{Rows: w.last.Seq, Head: w.last, OK: true}, nil
 }
 
-// journalWalk is the state of a verification.
+// journalWalk holds the progress of a verification.
 type journalWalk struct {
 	last     Head
 	required []Head // heads that the journal must contain
 }
 
-// step returns the error of the next row; "": the row is valid.
+// step verifies the next row and returns a description of its error; "": the row is valid.
 func (w *journalWalk) step(e *Entry) string {
 	switch {
 	case e.Seq != w.last.Seq+1:

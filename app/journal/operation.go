@@ -11,7 +11,8 @@ import (
 
 // An Operation is a change by an operator. One transaction contains the change, its row in the journal and its
 // result. Effects outside the database (Redis, sockets) follow the COMMIT at least once: the caller performs them, or a
-// background job after a crash. An operation with the same key is performed once; a repeat returns the stored result.
+// background job after a crash. An operation with the same key is performed once; a repeated request returns the stored
+// result.
 
 // Via is the interface that an operator used.
 type Via string
@@ -51,7 +52,7 @@ type Operation struct {
 	Before any
 	After  any
 	Note   string // the operator's reason
-	Result any    // the result, returned now and to repeats with the same key
+	Result any    // the result; a repeated request with the same key returns it too
 }
 
 // Done is the outcome of an operation.

@@ -94,7 +94,7 @@ func TestPlacesAreLimitedPerUserAndAddress(t *testing.T) {
 	for _, h := range held {
 		p.Add(h.user, h.addr, -1)
 	}
-	if p.taken+len(p.users)+len(p.nets) > 0 {
+	if p.total+len(p.users)+len(p.nets) > 0 {
 		t.Errorf("places are still counted after the release: %+v", p)
 	}
 }

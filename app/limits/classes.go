@@ -18,7 +18,7 @@ const (
 	Pass Class = "pass"
 	// List reads slots, sales, products or categories.
 	List Class = "list"
-	// Watch sends a snapshot of a slot or of sales and changes the socket's subscription.
+	// Watch changes the socket's subscription and sends a snapshot of a slot or of sales.
 	Watch Class = "watch"
 	// Auth checks or sets passwords, makes tokens or sends emails.
 	Auth Class = "auth"
@@ -33,7 +33,7 @@ const (
 	Cancel Class = "cancel"
 	// Refund requests money back: a locked row and a posting.
 	Refund Class = "refund"
-	// Pictures reads a picture from the database. Browsers and proxies keep pictures.
+	// Pictures reads a picture from the database. Browsers and proxies cache pictures.
 	Pictures Class = "pictures"
 )
 
@@ -72,7 +72,7 @@ func (l *Limiter) SetNodes(nodes int) {
 }
 
 // Take admits an op of the user (0: unknown) from the address, or fails with RateLimited and the time until the next
-// one is admitted.
+// op is admitted.
 func (l *Limiter) Take(class Class, user shop.ID, addr netip.Addr) error {
 	if b := l.classes[class]; b != nil {
 		return b.take(user, addr)
@@ -80,7 +80,8 @@ func (l *Limiter) Take(class Class, user shop.ID, addr netip.Addr) error {
 	return nil
 }
 
-// TakeHTTP is Take for HTTP requests. Memory comes first, so a flood at one node costs Redis nothing.
+// TakeHTTP is Take for HTTP requests. It checks the limits in memory first, so a flood at one node does not reach
+// Redis.
 func (l *Limiter) TakeHTTP(class Class, user shop.ID, addr netip.Addr) error {
 	b := l.classes[class]
 	if b == nil {
@@ -112,7 +113,7 @@ func newBuckets(l Limits) *buckets {
 func (b *buckets) setNodes(nodes int) { b.all.setPace(b.limits.All.Shared(nodes)) }
 
 // take counts the narrowest limit first. If a wider limit rejects, the tokens of the narrower ones are returned: a
-// flooding user takes nothing from the address, and an address nothing from the shop.
+// flooding user takes no tokens of the address, and a flooding address takes no tokens of the shop.
 func (b *buckets) take(user shop.ID, addr netip.Addr) error {
 	now, users := b.now(), b.users
 	if user == 0 {

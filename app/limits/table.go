@@ -16,9 +16,9 @@ const (
 	maxBuckets = 65_536 // per table: about 4 MB
 )
 
-// Table has a token bucket for each key and drops full ones. A nil table admits everything. Under a flood of keys it
-// also drops other buckets, the fullest first; their keys start with a full bucket again. Memory therefore stays
-// bounded.
+// Table has a token bucket for each key and drops full buckets. A nil table admits all calls. Under a flood of keys it
+// also drops other buckets, the fullest first. The keys of dropped buckets start with a full bucket again. Memory
+// therefore stays bounded.
 type Table[K comparable] struct {
 	steps steps
 	now   func() int64 // nanoseconds of a monotonic clock
@@ -31,7 +31,7 @@ type shard[K comparable] struct {
 	buckets map[K]int64
 }
 
-// NewTable returns nil for a pace without a limit.
+// NewTable returns nil if the pace sets no limit.
 func NewTable[K comparable](p Pace) *Table[K] {
 	if p.Rate <= 0 {
 		return nil
@@ -48,7 +48,7 @@ func sinceStart() func() int64 {
 	return func() int64 { return int64(time.Since(start)) }
 }
 
-// Take takes a token of the key, or returns how long to wait for one.
+// Take takes a token of the key. Without a free token it takes none and returns the wait until the next one.
 func (t *Table[K]) Take(key K) (wait time.Duration) {
 	if t == nil {
 		return 0
@@ -91,7 +91,7 @@ func (t *Table[K]) giveBackWith(key K, pace steps) {
 	}
 }
 
-// Wait returns how long Take would reject the key. It takes no token.
+// Wait returns the wait until Take succeeds for the key; 0: now. It takes no token.
 func (t *Table[K]) Wait(key K) time.Duration {
 	if t == nil {
 		return 0
@@ -131,7 +131,7 @@ func (s *shard[K]) shrink(now int64) {
 	}
 }
 
-// bucket is a single token bucket with a variable pace. A nil bucket admits everything.
+// bucket is a single token bucket with a variable pace. A nil bucket admits all calls.
 type bucket struct {
 	mu    sync.Mutex
 	steps steps
@@ -165,7 +165,7 @@ type Pace struct {
 	Burst  int
 }
 
-// Shared returns the pace of one node if the given number of nodes share p.
+// Shared returns the part of the pace for one of the given number of nodes.
 func (p Pace) Shared(nodes int) Pace {
 	if nodes <= 1 || p.Rate <= 0 {
 		return p

@@ -126,8 +126,8 @@ func bucketsWithClock(p Limits) (*buckets, func(d time.Duration)) {
 	return b, func(d time.Duration) { now += int64(d) }
 }
 
-// One user's flood takes nothing from other users of the same address, and one address's flood nothing from the shop. A
-// call rejected by a wide limit keeps the caller's own token.
+// A flood from one user takes no tokens of other users at the same address. A flood from one address takes no tokens of
+// the shop. A call rejected by a wide limit keeps the caller's own token.
 func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 	t.Parallel()
 	b, advance := bucketsWithClock(Limits{
@@ -142,7 +142,7 @@ func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 	}
 	for user := shop.ID(11); user <= 13; user++ {
 		if err := take(user, office); err != nil {
-			t.Errorf("user %d behind the same address: %v", user, err)
+			t.Errorf("user %d at the same address: got %v, want no error", user, err)
 		}
 	}
 	for range 1000 {
@@ -150,7 +150,7 @@ func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 	}
 	for user := shop.ID(21); user <= 22; user++ {
 		if err := take(user, home); err != nil {
-			t.Errorf("user %d elsewhere: %v", user, err)
+			t.Errorf("user %d at another address: got %v, want no error", user, err)
 		}
 	}
 	for range 1000 {
@@ -159,7 +159,7 @@ func TestFloodTakesNoTokensOfOthers(t *testing.T) {
 	advance(100 * time.Millisecond)
 	for user, addr := range map[shop.ID]netip.Addr{14: office, 23: home} {
 		if err := take(user, addr); err != nil {
-			t.Errorf("user %d was rejected because of other users and lost tokens: %v", user, err)
+			t.Errorf("user %d lost tokens because of rejected calls: got %v, want no error", user, err)
 		}
 	}
 }

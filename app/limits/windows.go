@@ -44,7 +44,7 @@ func (s *subject) key() string {
 
 // Windows are sliding windows that all nodes of a shop count together in Redis, in one pipeline per request. A rejected
 // caller is remembered and costs Redis nothing until its next request is accepted. While Redis (in a cluster: the
-// server of a count) is unavailable, each node counts its share of the limits alone.
+// server of a count) is unavailable, each node counts requests alone and applies its share of the limits.
 type Windows struct {
 	redis  redis.UniversalClient
 	length time.Duration
@@ -70,14 +70,14 @@ func NewWindows(client redis.UniversalClient, length time.Duration) *Windows {
 	return w
 }
 
-// SetNodes sets how many nodes share the limits while Redis is away.
+// SetNodes sets how many nodes share the limits while Redis is unavailable.
 func (w *Windows) SetNodes(nodes int) { w.nodes.Store(int64(max(1, nodes))) }
 
 // CountedLocally returns how many requests the node has counted without Redis.
 func (w *Windows) CountedLocally() int64 { return w.localCount.Load() }
 
-// Take counts a request of the user (0: unknown) from the address, or fails with RateLimited and the time until one is
-// accepted. A rejected request is not counted.
+// Take counts a request of the user (0: unknown) from the address, or fails with RateLimited and the time until the
+// next request is accepted. A rejected request is not counted.
 func (w *Windows) Take(ctx context.Context, c Class, limit Window, user shop.ID, addr netip.Addr) error {
 	subjectList, maxCount := subjects(c, limit, user, addr)
 	for i := range subjectList {
@@ -98,8 +98,8 @@ func subjects(c Class, limit Window, user shop.ID, addr netip.Addr) (subjectList
 		subjectList, maxCount = append(subjectList, subject{class: c, user: user}), append(maxCount, limit.User)
 	}
 	if limit.Addr > 0 {
-		own, wide := shop.Networks(addr)
-		subjectList, maxCount = append(subjectList, subject{class: c, net: own}), append(maxCount, limit.Addr)
+		narrow, wide := shop.Networks(addr)
+		subjectList, maxCount = append(subjectList, subject{class: c, net: narrow}), append(maxCount, limit.Addr)
 		if wide.IsValid() {
 			subjectList, maxCount = append(subjectList, subject{class: c, net: wide}), append(maxCount,
 				limit.Addr*shop.WideFactor)
@@ -108,8 +108,8 @@ func subjects(c Class, limit Window, user shop.ID, addr netip.Addr) (subjectList
 	return subjectList, maxCount
 }
 
-// applyCounts rejects the request if one of its counts does, and then takes back the other counts. The node counts the
-// subjects that Redis has not counted.
+// applyCounts counts the subjects that Redis has not counted, in this node. It rejects the request if one of its
+// subjects has reached its limit. Then it removes the request from the counts of the other subjects.
 func (w *Windows) applyCounts(
 	ctx context.Context, subjectList []subject, maxCount []int, waits []time.Duration, local []bool,
 ) (failed error) {
@@ -181,20 +181,20 @@ func (w *Windows) count(
 			}
 			return nil
 		})
-		var unknown []int
+		var withoutScript []int
 		for c, i := range todo {
 			ms, err := calls[c].Int64()
 			switch {
 			case err == nil:
 				waits[i] = time.Duration(ms) * time.Millisecond
 			case try == 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
-				unknown = append(unknown, i)
+				withoutScript = append(withoutScript, i)
 			default:
 				local[i] = true
 				w.skipServer(w.server(ctx, &subjectList[i]))
 			}
 		}
-		todo = unknown
+		todo = withoutScript
 	}
 	return waits, local
 }

@@ -70,12 +70,12 @@ func TestWindowsAreShared(t *testing.T) {
 		}
 		for _, w := range []*Windows{a, b, a, b} {
 			if wait := wantRateLimited(t, w.Take(ctx, List, limit, user, addr)); wait > 2*length {
-				t.Errorf("the fourth request of a user has the unexpected wait %v", wait)
+				t.Errorf("fourth request of a user: got wait %v, want at most %v", wait, 2*length)
 			}
 		}
 		for i := range 7 { // rejected requests did not count for the address
 			if err := a.Take(ctx, List, limit, kit.NewID(), addr); err != nil {
-				t.Fatalf("user %d behind the same address: got %v, want no error", i+2, err)
+				t.Fatalf("user %d at the same address: got %v, want no error", i+2, err)
 			}
 		}
 		other := kit.NewID()
@@ -145,7 +145,7 @@ func TestWindowsWithoutRedis(t *testing.T) {
 	}
 	wantRateLimited(t, w.Take(ctx, List, limit, 0, addr))
 	if w.CountedLocally() != 5 {
-		t.Errorf("%d requests counted alone, want 5", w.CountedLocally())
+		t.Errorf("got %d requests counted alone, want 5", w.CountedLocally())
 	}
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (b *bench) shopping(ctx context.Context, maxRate float64, length time.Durat
 	if b.Rate > 0 {
 		maxRate = b.Rate
 	}
-	buysPerShopper := int(maxRate*length.Seconds())/b.Sockets + 2 // buys per shopper
+	buysPerShopper := int(maxRate*length.Seconds())/b.Sockets + 2
 	limit := (buysPerShopper + saleRounds - 1) / saleRounds
 	ids, err := b.offer(ctx, b.Hot*saleRounds, 1<<30, limit)
 	if err != nil {
@@ -118,8 +118,8 @@ func (b *bench) soldout(ctx context.Context, r *Result) error {
 	})
 }
 
-// bursts is the number of bursts. In each one, all shoppers send one op at the same instant. Bursts of time ops and of
-// buys alternate.
+// bursts is the number of bursts. In each burst, all shoppers send one op at the same instant. Bursts of time ops and
+// of buys alternate.
 const bursts = 4
 
 // burst alternates bursts of time ops and of buys. It merges the latencies of all bursts of one kind.
@@ -139,7 +139,7 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 			return err
 		}
 		into.add(p)
-		time.Sleep(300 * time.Millisecond) // the server finishes the work of the last burst first
+		time.Sleep(300 * time.Millisecond) // the server finishes the work of this burst before the next one
 	}
 	r.setMeasured(&buys)
 	timeLatency := times.Replies.latency()

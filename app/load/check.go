@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// drainWithin limits how long the server takes to turn all reservations into orders.
+// drainWithin limits how long the server takes until all reservations are orders.
 const drainWithin = 2 * time.Minute
 
 // expectedErrors maps a scenario to the error code that it causes on purpose.
@@ -37,7 +37,7 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	var waiting int64
 	var failures []string
 	err := b.whileReceiving(ctx, func() (err error) {
-		waiting, failures, err = b.shop.audit(ctx, b.used)
+		waiting, failures, err = b.shop.audit(ctx, b.usedSales)
 		return err
 	})
 	if err != nil {

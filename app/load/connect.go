@@ -149,7 +149,7 @@ func (p *connectPhase) onHelloReply(s *socket, m message) {
 		if rest.text == nil {
 			break
 		}
-		s.addOrder(rest.order(), len(s.known))
+		s.addOrder(rest.order(), len(s.orderIDs))
 	}
 	if m.after(`"reset":true`) != nil {
 		p.resets++

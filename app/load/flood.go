@@ -16,10 +16,10 @@ const (
 	// that the server processes each request completely.
 	perAddress = 50
 	// perConnection is the number of requests per connection. Each request waits for the response to the request
-	// before, so more requests would only queue behind a slow login.
+	// before, so additional requests would only wait behind a slow login.
 	perConnection = 5
 	// maxSilence is the maximum pause between two responses. A login waits up to ten seconds in the server's queue, and
-	// longer on a busy machine. Requests may queue on one connection, so the total time has no limit.
+	// longer on a busy machine. Requests may queue on one connection, so the total duration of a flood has no limit.
 	maxSilence = 30 * time.Second
 )
 

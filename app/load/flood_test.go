@@ -67,7 +67,7 @@ func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 				form, err := url.ParseQuery(string(body))
 				if err != nil || form.Get("app_id") != "1" || form.Get("seller_id") != "2" ||
 					form.Has("alipay_cert_sn") {
-					t.Errorf("%s: %v", body, err)
+					t.Errorf("got the notification %s, error %v; want app_id 1 and seller_id 2", body, err)
 				}
 				host, _, _ := strings.Cut(req.RemoteAddr, ":")
 				mu.Lock()
@@ -100,7 +100,7 @@ func TestFloodFailsOnlyOnWrongResponses(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if want := enough / perAddress; len(from) != want {
-				t.Errorf("%d notifications from %v, want them from %d addresses", f.sent, from, want)
+				t.Errorf("got %d notifications from the addresses %v, want %d addresses", f.sent, from, want)
 			}
 		})
 	}
@@ -142,7 +142,8 @@ func TestFloodWaitsForSlowResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stopped := make(chan struct{})
-			responseCount := make(chan int, 1) // responses so far; the handler that holds it sends the next one
+			responseCount := make(chan int,
+				1) // responses so far; the handler that has received it sends the next response
 			responseCount <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				select {
@@ -215,7 +216,7 @@ func TestCutResponseWaitsForACompleteResponse(t *testing.T) {
 	}
 	response, rest, ok, err := cutResponse([]byte(complete + complete[:9]))
 	if response != rejectedResponse || string(rest) != complete[:9] || !ok || err != nil {
-		t.Errorf("got response %q, rest %q, complete %v, error %v", response, rest, ok, err)
+		t.Errorf("got response %q, rest %q, complete %v, error %v; want the first response and the rest", response, rest, ok, err)
 	}
 	if _, _, _, err := cutResponse([]byte("HTTP/1.1 200 OK\r\n\r\nfailure")); err == nil {
 		t.Error("a response without a length was accepted")

@@ -30,7 +30,7 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 	return err
 }
 
-// recordForged records the responses to forged notifications. An accepted one fails the run.
+// recordForged records the responses to forged notifications. An accepted notification fails the run.
 func (r *Result) recordForged(all *flood, seconds float64) {
 	r.setFigure("forged_sent_per_second", float64(all.sent)/seconds)
 	r.setFigure("forged_answered_failure_per_second", float64(all.responses[rejectedResponse])/seconds)

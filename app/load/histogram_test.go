@@ -31,7 +31,7 @@ func TestQuantilesAreAccurateToThreeDigits(t *testing.T) {
 			t.Fatalf("quantile %v of %v is %v, want %v", q, all, got, want)
 		}
 		if got := h.latency().Max; got != float64(all[len(all)-1])/1000 {
-			t.Fatalf("got maximum %v of %v", got, all)
+			t.Fatalf("got the maximum %v for the values %v", got, all)
 		}
 	})
 }

@@ -35,7 +35,7 @@ type socket struct {
 	bought     int           // buys sent
 	reserved   int           // buys whose reply has the state `reserved`
 	orders     int           // distinct orders received in events and hello replies
-	known      []int64       // ids of those orders, in order of arrival
+	orderIDs   []int64       // ids of these orders, in order of arrival
 	last       []byte        // the newest op, repeated if the server is busy
 }
 
@@ -46,10 +46,10 @@ const recentOrders = 8
 func (s *socket) addOrder(order int64, lastN int) (isNew bool) {
 	// Clients detect repeats by order and rev. Here the order id suffices, because all orders stay in their first
 	// state.
-	if slices.Contains(s.known[max(0, len(s.known)-lastN):], order) {
+	if slices.Contains(s.orderIDs[max(0, len(s.orderIDs)-lastN):], order) {
 		return false
 	}
-	s.known = append(s.known, order)
+	s.orderIDs = append(s.orderIDs, order)
 	s.orders++
 	return true
 }
@@ -77,8 +77,8 @@ type phase interface {
 	step(l *loop) (wait time.Duration, done bool)
 }
 
-// idlePause is the pause of a loop that has read all data. Without the pause, an eighth of the time of each write of
-// the server would go into waking the loop. Measured latencies are up to one idlePause too long.
+// idlePause is the pause of a loop that has read all data. Without the pause, the server would spend an
+// eighth of the time of each write on waking the loop. Measured latencies are up to one idlePause too long.
 const idlePause = time.Millisecond
 
 // loop runs a share of the crowd on one goroutine.
@@ -272,7 +272,8 @@ func buyOp(sale string) func(l *loop, s *socket, at time.Duration) {
 	return func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
 }
 
-// dueTimeOf returns the time at which the buy of an order event was due. The key of the event contains this time.
+// dueTimeOf returns the time at which the buy of an order event was due. The field `key` of the event contains this
+// time.
 func dueTimeOf(m message) time.Duration {
 	at, _ := number(m.after(`"key":"load-`))
 	return time.Duration(at)

@@ -24,7 +24,7 @@ const (
 
 func newProgress(out io.Writer) *progress { return &progress{out: out, end: func() {}} }
 
-// stage starts a stage of this expected length; 0: unknown.
+// stage starts a stage with this expected length; 0: the length is unknown.
 func (p *progress) stage(name string, length time.Duration) {
 	p.end()
 	if p.out == nil {

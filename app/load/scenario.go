@@ -59,7 +59,7 @@ type bench struct {
 	shop         *Shop
 	crowd        *crowd
 	watched      []shop.ID // sales that all shoppers watch; nil: none
-	used         []shop.ID // sales to audit
+	usedSales    []shop.ID // sales that were used; check audits them
 	measured     processes // measured processes: the server first, then this generator, then Options.OtherProcesses
 	memoryBefore int64     // memory of the server before the first connection, bytes
 	progress     *progress
@@ -151,7 +151,7 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]sho
 		}
 		return b.loadSales(ctx, sales)
 	})
-	b.used = append(b.used, sales...)
+	b.usedSales = append(b.usedSales, sales...)
 	return sales, err
 }
 
@@ -174,7 +174,7 @@ func (b *bench) loadSales(ctx context.Context, sales []shop.ID) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("warm up %d sales: %w", len(sales), err)
+		return fmt.Errorf("load %d sales: %w", len(sales), err)
 	}
 	return nil
 }

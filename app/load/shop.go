@@ -78,7 +78,7 @@ func (s *Shop) addProduct(ctx context.Context) error {
 	return nil
 }
 
-// openSlot returns the slot that is open now, or adds one between its neighbours.
+// openSlot returns the slot that is open now, or adds a slot between the neighbouring slots.
 func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error) {
 	slot := shop.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(saleLength)}
 	neighbours, err := s.Store.Slots(ctx, slot.OpensAt, slot.ClosesAt)

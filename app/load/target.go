@@ -42,7 +42,8 @@ func (t *target) source(index int) [4]byte {
 	return [4]byte{127, 0, 0, byte(2 + index%t.sources)}
 }
 
-// floodSource returns a flood source address. The crowd uses the lower half of 127.0.0.0/8, floods the upper half.
+// floodSource returns a source address of a flood. The crowd uses the lower half of 127.0.0.0/8, and floods use the
+// upper half.
 // Floods of different seconds do not share addresses.
 func (t *target) floodSource(at time.Time, index int) [4]byte {
 	if t.sources == 0 {

@@ -23,7 +23,7 @@ type work struct {
 	op      func(l *loop, s *socket, at time.Duration) // sends one op
 	joins   func(s *socket) bool                       // whether the shopper takes part; nil: all shoppers
 	canSend func(s *socket) bool                       // whether the shopper has ops left to send; nil: always
-	finish  kind                                       // the frame that ends an op: replied (or refused), or ordered
+	finish  kind                                       // the kind of frame that ends an op
 	code    string                                     // the error code that counts as a reply; "": none
 
 	rate   float64       // ops per second of the whole crowd; 0: closed loop
@@ -240,7 +240,7 @@ func (p *workPhase) onFrame(l *loop, s *socket, m message) {
 			p.repeats++
 			return
 		default:
-			return // a failure; this shopper stops
+			return // a failed op; this shopper sends no more ops
 		}
 		p.recordLatency(&p.replies, now, s.sentAt)
 		p.finishOp(l, s, now, replied)

@@ -12,7 +12,7 @@
 // with any error is not reused.
 //
 // Every attempt sends the same bytes, so that receivers recognize a repeat. Message-ID is derived from the kind, the
-// identity (About) and the recipient; Date is the time of posting. Text from a person is one line of the body or part
+// identity (About) and the recipient; Date is the time of posting. User input is one line of the body or part
 // of the encoded subject, without control characters. Addresses are checked again. Errors contain no address, because
 // they are logged.
 package mail

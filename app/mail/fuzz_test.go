@@ -42,11 +42,11 @@ func FuzzMessage(f *testing.F) {
 			}
 			var text bytes.Buffer
 			if _, err := m.WriteTo(&text); err != nil {
-				t.Fatalf("%+v: %v", l, err)
+				t.Fatalf("e-mail %+v: got error %v", l, err)
 			}
 			parsed, err := netmail.ReadMessage(&text)
 			if err != nil {
-				t.Fatalf("%+v: %v", l, err)
+				t.Fatalf("e-mail %+v: got error %v", l, err)
 			}
 			for header, values := range parsed.Header {
 				if len(values) != 1 || !slices.Contains(allowedHeaders, header) {

@@ -68,12 +68,12 @@ func senderFor(t testing.TB, s *kit.MailServer, mode TLS) *Sender {
 	return out
 }
 
-// read parses an e-mail like a mail client.
+// parseEmail parses an e-mail like a mail client.
 func parseEmail(t testing.TB, text string) (header netmail.Header, subject, body string) {
 	t.Helper()
 	m, err := netmail.ReadMessage(strings.NewReader(text))
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+		t.Fatalf("got error %v for\n%s", err, text)
 	}
 	if subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestEmailsArriveInEveryTLSMode(t *testing.T) {
 		s := senderFor(t, server, mode)
 		for i, l := range []outbox.Email{resetEmail(), paidEmail()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
-				t.Fatalf("TLS mode %d: %v", mode, err)
+				t.Fatalf("TLS mode %d: got error %v", mode, err)
 			}
 			got := server.Mails()[i]
 			header, subject, body := parseEmail(t, got.Text)
@@ -123,7 +123,7 @@ func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	first, _, _ := parseEmail(t, mails[0].Text)
 	third, _, _ := parseEmail(t, mails[2].Text)
 	if mails[0].Text != mails[1].Text {
-		t.Errorf("the repeat differs:\n%s\n%s", mails[0].Text, mails[1].Text)
+		t.Errorf("got different bytes for a repeated e-mail:\n%s\n%s", mails[0].Text, mails[1].Text)
 	}
 	id := first.Get("Message-Id")
 	if id == third.Get("Message-Id") || !strings.HasPrefix(id, "<reset.") || !strings.HasSuffix(id, "@shop.example>") {
@@ -131,8 +131,8 @@ func TestRepeatedEmailHasSameBytes(t *testing.T) {
 	}
 }
 
-// Every kind of e-mail has texts in both languages. An unknown language gets English. An unknown kind and one without
-// its subject matter are rejected.
+// Every kind of e-mail has texts in both languages. An unknown language gets English. An unknown kind, and an e-mail
+// without its link or order, are rejected.
 func TestEveryEmailKindHasTexts(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
@@ -151,7 +151,7 @@ func TestEveryEmailKindHasTexts(t *testing.T) {
 			}
 			subject, body, err := compose(&l)
 			if err != nil || !strings.Contains(body, l.Link) || strings.Contains(subject+body, "%!") {
-				t.Errorf("%s in %s: %v\n%s\n%s", kind, lang, err, subject, body)
+				t.Errorf("e-mail %s in %s: got error %v, subject and body\n%s\n%s", kind, lang, err, subject, body)
 			}
 			if l.Order != nil && (!strings.Contains(body, "Teapot") || !strings.Contains(body, "¥98.05")) {
 				t.Errorf("%s in %s does not name the product:\n%s", kind, lang, body)
@@ -186,21 +186,21 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 		l := paidEmail()
 		l.Name, l.Order.ProductName, l.About = input, input, input
 		if err := s.Deliver(kit.Context(t), l, posted); err != nil {
-			t.Fatalf("%q: %v", input, err)
+			t.Fatalf("input %q: got error %v", input, err)
 		}
 		mails := server.Mails()
 		got := mails[len(mails)-1]
 		header, _, body := parseEmail(t, got.Text)
 		if len(header) != 9 || header.Get("Bcc") != "" || len(header["Subject"]) != 1 {
-			t.Errorf("%.40q: headers %v", input, header)
+			t.Errorf("input %.40q: got the headers %v", input, header)
 		}
 		for line := range strings.SplitSeq(body, "\n") {
 			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Subject") || len([]rune(line)) > 130 {
-				t.Errorf("%.40q made the line %.80q", input, line)
+				t.Errorf("input %.40q: got the line %.80q", input, line)
 			}
 		}
 		if strings.ContainsAny(body, "\x00\x1b\u202E\u2028") {
-			t.Errorf("%.40q: control characters in\n%q", input, body)
+			t.Errorf("input %.40q: got control characters in\n%q", input, body)
 		}
 	}
 	mailsBefore := len(server.Mails())
@@ -215,7 +215,7 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 		}
 	}
 	if n := len(server.Mails()); n != mailsBefore {
-		t.Errorf("%d e-mails went to invalid addresses, want 0", n-mailsBefore)
+		t.Errorf("got %d e-mails to invalid addresses, want 0", n-mailsBefore)
 	}
 	for _, from := range []string{"", "shop", "Shop <a@b>\r\nBcc: v@m.example", "a@b.example, c@d.example", "Shop <ä@b.example>"} {
 		if _, err := ParseFrom(from); err == nil {
@@ -224,8 +224,8 @@ func TestUserInputCannotInjectHeaders(t *testing.T) {
 	}
 }
 
-// The server's reply and the failed step decide the outcome: retry this e-mail, reject it, or pause all. No error
-// contains an address or the password.
+// The server's reply and the failed step determine the outcome: retry this e-mail, reject this e-mail, or pause all
+// e-mails. No error contains an address or the password.
 func TestServerReplyDecidesOutcome(t *testing.T) {
 	t.Parallel()
 	const sent, retry, rejected, pause = "sent", "again", "never", "pause"
@@ -311,7 +311,7 @@ func TestUnusableServerPausesDelivery(t *testing.T) {
 		}
 	}
 	if n := len(plain.Mails()) + len(untrusted.Mails()) + len(otherPassword.Mails()); n != 0 {
-		t.Errorf("%d e-mails were sent to unusable servers, want 0", n)
+		t.Errorf("got %d e-mails at unusable servers, want 0", n)
 	}
 }
 
@@ -351,7 +351,7 @@ func TestFolderWritesOnePrivateFilePerEmail(t *testing.T) {
 	}
 	files, err := os.ReadDir(path)
 	if err != nil || len(files) != 2 || len(received) != 3 || received[0] != received[1] {
-		t.Fatalf("%v %v, received %q", files, err, received)
+		t.Fatalf("got files %v, error %v, received e-mails %q", files, err, received)
 	}
 	for _, file := range files {
 		info, err := file.Info()

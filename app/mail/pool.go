@@ -36,7 +36,7 @@ func (c *connection) end() {
 	_ = c.conn.Close()
 }
 
-// pool has the idle connections. Their number is at most the highest number of concurrent e-mails. A connection ends
+// pool holds the idle connections. Their number is at most the highest number of concurrent e-mails. A connection ends
 // after the time idle without an e-mail, or after maxEmails e-mails.
 type pool struct {
 	maxEmails int

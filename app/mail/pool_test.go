@@ -19,9 +19,9 @@ func numberedEmail(n int) outbox.Email {
 	return l
 }
 
-// deliver sends count e-mails, at most concurrency at the same time, and checks that each e-mail arrives once, with its
-// own Message-ID.
-func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency int) {
+// deliverAll sends count e-mails, at most concurrency at the same time, and checks that each e-mail arrives once, with
+// its own Message-ID.
+func deliverAll(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency int) {
 	t.Helper()
 	before := len(server.Mails())
 	var next atomic.Int64
@@ -30,7 +30,7 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency
 		all.Go(func() {
 			for n := int(next.Add(1)); n <= count; n = int(next.Add(1)) {
 				if err := s.Deliver(t.Context(), numberedEmail(before+n), posted); err != nil {
-					t.Errorf("e-mail %d: %v", n, err)
+					t.Errorf("e-mail %d: got error %v", n, err)
 				}
 			}
 		})
@@ -46,23 +46,23 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, count, concurrency
 	}
 }
 
-// An e-mail reuses a connection. At most one connection per concurrent e-mail is open, and each carries at most its
-// limit of e-mails.
+// An e-mail reuses a connection. At most one connection per concurrent e-mail is open, and at most maxEmails e-mails
+// are sent on each connection.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
 		server := serverFor(t, mode)
 		s := senderFor(t, server, mode)
 		s.pool.idle = time.Hour
-		deliver(t, s, server, 60, 4)
+		deliverAll(t, s, server, 60, 4)
 		if n := server.Connections(); n > 4 {
-			t.Errorf("TLS mode %d: got %d connections for 60 e-mails, 4 at once; want at most 4", mode, n)
+			t.Errorf("TLS mode %d: got %d connections for 60 e-mails, 4 at the same time; want at most 4", mode, n)
 		}
 	}
 	server := kit.NewMailServer(t)
 	s := senderFor(t, server, NoTLS)
 	s.pool.idle, s.pool.maxEmails = time.Hour, 10
-	deliver(t, s, server, 35, 1)
+	deliverAll(t, s, server, 35, 1)
 	if n := server.Connections(); n != 4 {
 		t.Errorf("got %d connections for 35 e-mails, at most 10 on each; want 4", n)
 	}
@@ -75,7 +75,7 @@ func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 		server := kit.NewMailServer(t)
 		s := senderFor(t, server, NoTLS)
 		s.pool.idle = time.Hour
-		deliver(t, s, server, 1, 1)
+		deliverAll(t, s, server, 1, 1)
 		var once atomic.Bool
 		server.SetReply(func(step, _ string) string {
 			if step == kit.SMTPMailFrom && once.CompareAndSwap(false, true) {
@@ -83,9 +83,9 @@ func TestUnusableIdleConnectionIsReplaced(t *testing.T) {
 			}
 			return ""
 		})
-		deliver(t, s, server, 3, 1)
+		deliverAll(t, s, server, 3, 1)
 		if n := server.Connections(); n != 2 || !once.Load() {
-			t.Errorf("%q: %d connections, want 2", reply, n)
+			t.Errorf("reply %q: got %d connections, want 2", reply, n)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestStartedEmailIsNotRepeated(t *testing.T) {
 		server := kit.NewMailServer(t)
 		s := senderFor(t, server, NoTLS)
 		s.pool.idle = time.Hour
-		deliver(t, s, server, 1, 1)
+		deliverAll(t, s, server, 1, 1)
 		var attempts atomic.Int64
 		server.SetReply(func(step, _ string) string {
 			if step != c.step {
@@ -128,7 +128,7 @@ func TestStartedEmailIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Kept connections send QUIT after the idle time and when the sender is closed. A closed sender keeps none.
+// Kept connections send QUIT after the idle time and when the sender is closed. A closed sender keeps no connection.
 func TestIdleConnectionsSendQuit(t *testing.T) {
 	t.Parallel()
 	for what, idle := range map[string]time.Duration{"idle": time.Millisecond, "closed": time.Hour} {
@@ -142,7 +142,7 @@ func TestIdleConnectionsSendQuit(t *testing.T) {
 		})
 		s := senderFor(t, server, NoTLS)
 		s.pool.idle = idle
-		deliver(t, s, server, 1, 1)
+		deliverAll(t, s, server, 1, 1)
 		if what == "closed" {
 			s.Close()
 		}
@@ -153,7 +153,7 @@ func TestIdleConnectionsSendQuit(t *testing.T) {
 			})
 		}
 		waitForQuits(1)
-		deliver(t, s, server, 1, 1)
+		deliverAll(t, s, server, 1, 1)
 		waitForQuits(2)
 		if s.pool.take() != nil {
 			t.Errorf("%s: a connection is still open", what)

@@ -71,7 +71,7 @@ func ParseServer(address string) (Server, error) {
 	return s, nil
 }
 
-// local reports whether the server is on this machine.
+// isLocal reports whether the server is on this machine.
 func (s *Server) isLocal() bool {
 	ip, err := netip.ParseAddr(s.Host)
 	return s.Host == "localhost" || err == nil && ip.IsLoopback()

@@ -48,7 +48,7 @@ func isAboutOrder(k outbox.EmailKind) bool {
 	return k == outbox.EmailPaid || k == outbox.EmailRefunded || k == outbox.EmailShipped
 }
 
-// Maximum lengths, in characters, of user input and of links, which the shop makes.
+// Maximum lengths, in characters, of user input and of the shop's links.
 const (
 	maxName    = 40
 	maxProduct = 100

@@ -53,7 +53,8 @@ func insertFirst(
 		}
 		return inserted[0].Order, nil
 	}
-	// The order is not waiting: it does not exist, or it just got its row. An unreadable row proves neither.
+	// The order is not waiting: it does not exist, or it just got its row. If the row cannot be read, both are
+	// possible.
 	_, err := r.row(ctx, user, id)
 	switch {
 	case err == nil:

@@ -118,7 +118,7 @@ func (t *Checkout) BuyAsync(ctx context.Context, user shop.ID, req BuyRequest, r
 	sent.reserve()
 }
 
-// buying is a buy on its way from the request to the reply.
+// buying is the state of one buy from the request to the reply.
 type buying struct {
 	*Checkout
 	ctx   context.Context
@@ -163,7 +163,7 @@ func (b *buying) check(req *BuyRequest) (err error) {
 		return err
 	}
 	b.sale = sale
-	// No buyer can hold anything before the window opens, so this rejection is safe without Redis.
+	// No buyer can have a reservation before the sale opens, so this rejection is safe without Redis.
 	if wait := sale.OpensAt.Sub(b.Clock.Now()); wait > windowMargin {
 		return shop.OpensIn(wait)
 	}
@@ -330,7 +330,7 @@ func recoverPanic(step func() (Receipt, error)) (r Receipt, err error) {
 	return step()
 }
 
-// currentState returns the receipt of a repeated key: the same order in its present state. If the database is
+// currentState returns the receipt of a repeated key: the same order in its current state. If the database is
 // unavailable, it returns "reserved", the weaker claim (P3). If the ID belongs to the order of another buyer, the state
 // is refused (ErrIDTaken).
 func (b *buying) currentState(receipt Receipt) Receipt {
@@ -345,16 +345,17 @@ func (b *buying) currentState(receipt Receipt) Receipt {
 	return receipt
 }
 
-// limitReached lists the orders that the buyer holds, as far as they are readable. It reads the waiting reservations
-// before the rows. An order gets its row before it stops waiting, so no order is missed between the two reads.
+// limitReached returns an error that lists the orders for which the buyer holds units. It omits orders that it cannot
+// read. It reads the waiting reservations before the rows. An order gets its row before it stops waiting, so no order
+// is missed between the two reads.
 func (b *buying) limitReached(message string) error {
 	e := shop.Fail(shop.LimitReached, message)
 	waiting, waitingErr := b.Redis.Waiting(b.ctx, b.buy.User)
 	rows, _, err := b.Store.OrdersOf(b.ctx, shop.OrdersQuery{User: b.buy.User, Sale: b.buy.Sale.ID, Limit: 100})
-	seen := make(map[shop.ID]bool, len(rows))
+	listed := make(map[shop.ID]bool, len(rows))
 	if err == nil {
 		for _, row := range rows {
-			seen[row.ID] = true
+			listed[row.ID] = true
 			if row.HoldsUnits() {
 				e.Orders = append(e.Orders, shop.OrderRef{ID: row.ID, State: row.State})
 			}
@@ -362,7 +363,7 @@ func (b *buying) limitReached(message string) error {
 	}
 	if waitingErr == nil {
 		for _, r := range waiting {
-			if r.Sale == b.buy.Sale.ID && !seen[r.Order] {
+			if r.Sale == b.buy.Sale.ID && !listed[r.Order] {
 				e.Orders = append(e.Orders, shop.OrderRef{ID: r.Order, State: shop.Reserved})
 			}
 		}

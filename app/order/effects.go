@@ -83,8 +83,8 @@ func (e *Effects) publishFresh(
 	return publish(asOf, rows)
 }
 
-// laterStates returns the rows in an unpublished state after the first one. The row must record that such a state was
-// published.
+// laterStates returns the rows in an unpublished state after the first state. The publication of such a state must be
+// recorded in its row.
 func laterStates(rows []*shop.Order) []*shop.Order {
 	return shop.Where(rows, func(o *shop.Order) bool { return o.PublishedRev < o.Rev })
 }

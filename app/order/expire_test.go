@@ -33,10 +33,10 @@ func TestUnitsAreReturnedAfterTheCommit(t *testing.T) {
 		shop.Order{ID: 3, Sale: 7, State: shop.Paid, Hold: 1, Rev: 2, PublishedRev: 2})
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1, 2, 3})
 	if err != nil || !slices.Equal(finished, []shop.ID{1, 3}) {
-		t.Fatalf("finished %v (%v), want orders 1 and 3", finished, err)
+		t.Fatalf("got finished orders %v and error %v, want orders 1 and 3", finished, err)
 	}
 	if want := []string{"commit 3", "return 1", "sell 1", "publish 1"}; !slices.Equal(dueStore.Steps, want) {
-		t.Fatalf("steps %v, want %v", dueStore.Steps, want)
+		t.Fatalf("got steps %v, want %v", dueStore.Steps, want)
 	}
 	if r := inventory.Returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
 		t.Fatalf("got return %+v, want order 1 with hold 3 and without Burn", r)
@@ -51,11 +51,11 @@ func TestUnknownCommitReturnsNoUnits(t *testing.T) {
 	)
 	dueStore.Err = shop.ErrTransient
 	if _, err := x.Due(context.Background(), 0, []shop.ID{1}); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("Due returned %v, want ErrTransient", err)
+		t.Errorf("Due: got error %v, want ErrTransient", err)
 	}
 	if _, err := x.Cancel(context.Background(), 9, 1); !errors.Is(err, shop.ErrTransient) ||
 		shop.AsError(err).Code != shop.Busy {
-		t.Errorf("Cancel returned %v, want ErrTransient with busy", err)
+		t.Errorf("Cancel: got error %v, want ErrTransient with busy", err)
 	}
 	if len(inventory.Returned) != 0 || len(dueStore.Steps) != 0 {
 		t.Fatalf("got steps %v and returns %v, want none", dueStore.Steps, inventory.Returned)
@@ -98,7 +98,7 @@ func TestCancelFindsAnOrderThatJustGotItsRow(t *testing.T) {
 			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
 			x := &Expirer{Redis: inventory, Store: orders, Reader: &Reader{Redis: inventory, Store: orders}}
 			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
-				t.Errorf("Cancel returned %v, want %s", err, c.want)
+				t.Errorf("Cancel: got error %v, want %s", err, c.want)
 			}
 		})
 	}

@@ -108,7 +108,7 @@ func TestFulfilCommitsBeforeItPublishes(t *testing.T) {
 		t.Fatal(verdicts, err)
 	}
 	if want := []string{"commit 3", "finish 3 of 3"}; !slices.Equal(faulty.Steps, want) {
-		t.Fatalf("steps %v, want %v", faulty.Steps, want)
+		t.Fatalf("got steps %v, want %v", faulty.Steps, want)
 	}
 	if o := notifier.Published[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
 		o.AmountFen != 500 {
@@ -122,7 +122,7 @@ func TestStalledInsertIsCancelledAtHalfThePayWindow(t *testing.T) {
 	f, faulty, _, _ := newTestFulfiller()
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(1))))
 	if faulty.within <= 0 || faulty.within > f.PayWindow/2 {
-		t.Errorf("the limit of the insert is %v with a pay window of %v, want half of it", faulty.within, f.PayWindow)
+		t.Errorf("got a time limit of %v for the insert, want half of the pay window %v", faulty.within, f.PayWindow)
 	}
 }
 
@@ -138,14 +138,14 @@ func TestFulfilIsolatesTheBadEntry(t *testing.T) {
 			t.Errorf("entry %d: got verdict %v, want an error only for entry 5", i, v)
 		}
 		if v != nil && !errors.Is(v, shop.ErrPermanent) {
-			t.Errorf("entry %d: want ErrPermanent, got %v", i, v)
+			t.Errorf("entry %d: got verdict %v, want ErrPermanent", i, v)
 		}
 	}
 	if len(notifier.Published) != 15 {
-		t.Errorf("%d orders published, want 15", len(notifier.Published))
+		t.Errorf("got %d published orders, want 15", len(notifier.Published))
 	}
 	if len(faulty.sizes) > 9 { // 16, then two halves in each of four steps
-		t.Errorf("%d inserts for one bad entry of 16, want at most 9: %v", len(faulty.sizes), faulty.sizes)
+		t.Errorf("got %d inserts for one bad entry of 16, want at most 9: %v", len(faulty.sizes), faulty.sizes)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestFulfilBurnsUnitsThatTheGuardRejected(t *testing.T) {
 		t.Fatalf("got returns %+v, want order 1 with Burn and order 2 without", inventory.Returned)
 	}
 	if want := []string{"commit 4", "return 2", "touch 2", "finish 3 of 4"}; !slices.Equal(faulty.Steps, want) {
-		t.Fatalf("steps %v, want %v (the effects of the cancelled order belong to its own flow)", faulty.Steps, want)
+		t.Fatalf("got steps %v, want %v (the effects of the cancelled order belong to its own flow)", faulty.Steps, want)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestRefuseWritesNoRowIfTheIDIsTaken(t *testing.T) {
 	e := newEntries(1)[0]
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
 	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(faulty.Steps, want) || len(faulty.sizes) != 1 {
-		t.Fatalf("steps %v, want %v", faulty.Steps, want)
+		t.Fatalf("got steps %v, want %v", faulty.Steps, want)
 	}
 	if o := notifier.Published[0]; o.State != shop.Refused || o.User != e.User || len(faulty.marked) != 0 ||
 		inventory.Returned[0].Hold != e.Hold || inventory.Returned[0].Sale.ID != e.Sale || inventory.Returned[0].Burn {
@@ -243,7 +243,7 @@ func TestRedeliveredEntryIsPublishedAgain(t *testing.T) {
 		}
 	}
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 0 {
-		t.Errorf("%d rows were marked (%v), want none: the entry serves as the mark", len(faulty.marked), err)
+		t.Errorf("got %d marked rows and error %v, want none: the entry serves as the mark", len(faulty.marked), err)
 	}
 }
 
@@ -271,9 +271,9 @@ func TestPublishMarksAreGroupedAndKept(t *testing.T) {
 	}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), newEntries(3))))
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 3 {
-		t.Fatalf("marked %d rows (%v), want 3", len(faulty.marked), err)
+		t.Fatalf("got %d marked rows and error %v, want 3", len(faulty.marked), err)
 	}
 	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(faulty.marked) != 3 {
-		t.Fatalf("after the second run %d rows are marked (%v), want 3", len(faulty.marked), err)
+		t.Fatalf("after the second run: got %d marked rows and error %v, want 3", len(faulty.marked), err)
 	}
 }

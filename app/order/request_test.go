@@ -36,7 +36,7 @@ func TestBuyRequestErrorNamesTheField(t *testing.T) {
 		c.change(&r)
 		e := shop.AsError(r.validate())
 		if e.Code != c.code || !strings.Contains(e.Message, c.message) {
-			t.Errorf("%s: got %v, want %s with %q in its message", name, e, c.code, c.message)
+			t.Errorf("%s: got error %v, want code %s with %q in its message", name, e, c.code, c.message)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func TestUntracedBuysAllocateNoMoreThanWithoutTracer(t *testing.T) {
 		&trace.Tracer{Ratio: 0, Recorder: &spanRecorder{}},
 	), buying(&trace.Tracer{Ratio: 1, Recorder: &spanRecorder{}})
 	if none != untracedAllocations || off != none || on <= none {
-		t.Errorf("allocations: %v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
+		t.Errorf("got allocations: %v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
 			untracedAllocations)
 	}
 }
@@ -160,7 +160,7 @@ func TestSoldOutRejectionAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(200, func() {
 		checkout.BuyAsync(ctx, 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-0001"}, reply)
 	}); n != 0 {
-		t.Errorf("%v allocations, want 0", n)
+		t.Errorf("got %v allocations, want 0", n)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestFulfilmentIsTraced(t *testing.T) {
 				}
 			}
 			if slices.Sort(names); !slices.Equal(names, c.spans) {
-				t.Fatalf("spans %q, want %q", names, c.spans)
+				t.Fatalf("got spans %q, want %q", names, c.spans)
 			}
 			entry, fulfil, commit := spans.named(t, "entry"), spans.named(t, "fulfil"), spans.named(t, "commit")
 			if entry.Parent != bought.ID || fulfil.Parent != entry.ID || commit.Parent != fulfil.ID {

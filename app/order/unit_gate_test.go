@@ -65,7 +65,7 @@ func TestPublicationWaitsForUnitsOfOtherBatches(t *testing.T) {
 				batches.Go(func() {
 					if finished, err := x.Due(t.Context(), 0, []shop.ID{id}); err != nil || !slices.Equal(finished,
 						[]shop.ID{id}) {
-						t.Errorf("finished %v (%v), want order %s", finished, err, id)
+						t.Errorf("got finished orders %v and error %v, want order %s", finished, err, id)
 					}
 				})
 				synctest.Wait()

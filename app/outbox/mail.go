@@ -38,7 +38,7 @@ type OrderMail struct {
 // Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. Deliver is idempotent: order and
 // state identify the e-mail.
 func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
-	if m.Now().Sub(p.At) > OrderMailMaxAge { // an old posting that was reposted
+	if m.Now().Sub(p.At) > OrderMailMaxAge { // an old posting that was appended again
 		return nil
 	}
 	kind := EmailPaid

@@ -55,7 +55,7 @@ func TestOrderMailsGoToVerifiedAddresses(t *testing.T) {
 		messageFor(3, shop.Paid, 0), messageFor(4, shop.Paid, 0),
 	} {
 		if err := m.Deliver(t.Context(), p); err != nil {
-			t.Errorf("%+v: %v", p, err)
+			t.Errorf("posting %+v: got error %v", p, err)
 		}
 	}
 	if len(r.sent) != 2 || r.sent[0].Kind != EmailPaid || r.sent[1].Kind != EmailRefunded {

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Message notifies the shop's back office that an order was paid or refunded. Postings are delivered at least once and
-// in any order. Order and Rev identify a posting; the posting with the larger rev is newer.
+// Message is a posting. It notifies the shop's back office that an order was paid or refunded. Postings are delivered
+// at least once and in any order. Order and Rev identify a posting; the posting with the larger rev is newer.
 type Message struct {
 	Order       shop.ID         `json:"order"`
 	Rev         int             `json:"rev"`
@@ -32,12 +32,16 @@ type Message struct {
 // Store is the outbox in the database. The transaction that changes an order also writes its posting. Errors wrap
 // ErrTransient.
 type Store interface {
+	// ClaimOutbox claims due postings for Lease.
 	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]Message, error)
+	// MarkSent marks the postings of a claim as appended; `sent` is the high-water mark of the stream.
 	MarkSent(ctx context.Context, posted []Message, claimed, sent shop.Millis) error
 	LastSent(ctx context.Context) (shop.Millis, error)
+	// Repost makes all postings with a later mark than `since` due again and returns their number.
 	Repost(ctx context.Context, since shop.Millis) (int64, error)
 	RecordGroups(ctx context.Context, groups []string) error
 	Groups(ctx context.Context) ([]string, error)
+	// Unposted returns the number of postings that are not appended yet.
 	Unposted(ctx context.Context) (int64, error)
 }
 
@@ -49,12 +53,12 @@ type Stream interface {
 	Confirm(ctx context.Context, lost *LostError) error
 }
 
-// LostError means that Redis may have lost appended messages: the server has another history, or the high-water mark of
-// the messages is missing or behind the database. No postings are appended until the loss is confirmed.
+// LostError means that Redis may have lost appended postings: the Redis server has another history, or the high-water
+// mark of the postings is missing or behind the database. No postings are appended until the loss is confirmed.
 type LostError struct {
 	History string      // history of the Redis server
 	Mark    shop.Millis // high-water mark in Redis; 0: missing
-	Since   shop.Millis // messages that were appended after this time may be missing
+	Since   shop.Millis // postings that were appended after this time may be missing
 }
 
 func (e *LostError) Error() string {
@@ -63,14 +67,14 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return shop.ErrTransient }
 
-// QuarantinedMessage is an entry of the back office's stream that a receiver has rejected.
+// QuarantinedMessage is a posting of the back office's stream that a receiver has rejected.
 type QuarantinedMessage struct {
 	ID         string      `json:"id"`
 	Group      string      `json:"group"` // consumer group of the receiver
 	Reason     string      `json:"reason"`
 	Deliveries int         `json:"deliveries"`
 	At         shop.Millis `json:"at"`
-	Message    Message     `json:"posting"` // empty if the entry is unreadable
+	Message    Message     `json:"posting"` // empty if the posting is unreadable
 }
 
 const (
@@ -134,9 +138,9 @@ func (p *Sender) RunOnce(ctx context.Context) error {
 	}
 }
 
-// repair makes the postings due that Redis may have lost, and creates the consumer groups again. No node appends until
-// the loss is confirmed, so the mark stays unchanged. After a crash before the confirmation, the next call repeats all
-// these steps.
+// repair marks the postings that Redis may have lost as due again, and creates the consumer groups again. No node
+// appends until the loss is confirmed, so the mark stays unchanged. After a crash before the confirmation, the next
+// call repeats all these steps.
 func (p *Sender) repair(ctx context.Context, lost *LostError) error {
 	n, err := p.Store.Repost(ctx, lost.Since)
 	if err != nil {

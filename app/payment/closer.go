@@ -90,7 +90,7 @@ func (t *TradeCloser) removeEnded(context.Context) error {
 	return nil
 }
 
-// forEach calls do with each received value, until ctx ends.
+// forEach calls the function `handle` with each received item, until ctx ends.
 func forEach[T any](ctx context.Context, from <-chan T, handle func(ctx context.Context, item T)) {
 	for {
 		select {

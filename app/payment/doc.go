@@ -1,6 +1,6 @@
 // Package payment handles money. The buyer pays at the gateway of an external provider.
 //
-//	[PaymentService.Pay]     trade noted in the row ─▶ gateway                                              start.go
+//	[PaymentService.Pay]     trade stored in the row ─▶ gateway                                             start.go
 //	[PaymentService.Settle]  notification │ query │ reply to a close ─▶ payments row + pending → paid
 //	                  ─▶ held → sold ─▶ message                                                      settle.go
 //	close             end the trade at the gateway ─────▶ expired │ cancelled ─▶ units back ─▶ message   close.go
@@ -9,5 +9,6 @@
 //
 // The gateway may reply late, twice, in another order, or never. So each trade goes through Settle, the database alone
 // decides its effect, and a repeat gets the same result (I1, I6). [PayReconciler] queries trades without a
-// notification, and daily bills are compared with the rows. Promise: P8, money is never lost.
+// notification, and [DailyReconciliation] compares the payments of a day with the gateway.
+// Promise: P8, money is never lost.
 package payment

@@ -11,7 +11,7 @@ import (
 
 // resolve decides at once about an order whose money arrived after it had ended (P8):
 //
-//	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid again, through the guard (database) → held → sold → event
+//	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid, if the stock guard allows it (database) → held → sold → event
 //	                                                         └▶ not free: refunding (database) → event → Refunder
 //
 // The limit per buyer applies, the sale window does not. Only the hold with the last claimed number can revive the

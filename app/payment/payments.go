@@ -11,13 +11,13 @@ type Outcome string
 
 // The outcomes. From OutcomeUnknownOrder on they are anomalies: they change nothing, and an operator must check them.
 const (
-	OutcomeTaken    Outcome = "taken"    // the money paid the order
+	OutcomeTaken    Outcome = "taken"    // the payment was accepted for the order
 	OutcomeLate     Outcome = "late"     // the money arrived after the order had ended; the order is not resolved yet
-	OutcomeRevived  Outcome = "revived"  // the money arrived late and paid the order
-	OutcomeRefunded Outcome = "refunded" // the money arrived too late and is refunded, see the refund
+	OutcomeRevived  Outcome = "revived"  // the money arrived late, and the order became paid
+	OutcomeRefunded Outcome = "refunded" // the money arrived too late and is refunded
 
 	OutcomeUnknownOrder Outcome = "unknown_order" // the order does not exist
-	OutcomeWrongAmount  Outcome = "wrong_amount"  // the amount differs from the order's
+	OutcomeWrongAmount  Outcome = "wrong_amount"  // the payment and the order have different amounts
 	OutcomeSecondTrade  Outcome = "second_trade"  // another trade has paid the order
 	OutcomeNeverPayable Outcome = "never_payable" // the order was refused, so no payment can have been opened
 )

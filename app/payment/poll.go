@@ -26,11 +26,11 @@ const (
 	// watchedPause is the pause for orders without a known opened payment, which a recovery watches (app/recovery). All
 	// pending orders may be watched, so their queries must be rare: they share the rate limit with the other trades.
 	watchedPause = 2 * time.Minute
-	// latePayQueries is how long the trade of an ended order is still queried, with pauses that double. The gateway
+	// lateQueryPeriod is how long the trade of an ended order is still queried, with pauses that double. The gateway
 	// should have closed such a trade. The queries detect a gateway that still accepts money and does not report it.
-	latePayQueries = 24 * time.Hour
-	// unresolvedFor is the age from which an unresolved late payment is resolved by this job.
-	unresolvedFor = 5 * time.Second
+	lateQueryPeriod = 24 * time.Hour
+	// minUnresolvedAge is the age of a late payment from which this job resolves it.
+	minUnresolvedAge = 5 * time.Second
 )
 
 // PayReconciler is the second half of flow 3. It queries trades without a final state, so that a lost notification does
@@ -47,8 +47,8 @@ type PayReconciler struct {
 	Pace interface {
 		Wait(ctx context.Context) error
 	}
-	// MaxQueries is the maximum number of running queries; 0: maxQueries. The pace must admit that many within ten
-	// seconds.
+	// MaxQueries is the maximum number of running queries; 0: maxQueries. The pace must allow that many queries within
+	// ten seconds.
 	MaxQueries int
 
 	window  queryWindow
@@ -112,7 +112,7 @@ func (r *PayReconciler) resolveLate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, lateBatch)
+	list, err := r.Payments.Store.Unresolved(ctx, now.Add(-minUnresolvedAge), r.skip, lateBatch)
 	if err != nil {
 		return fmt.Errorf("list unresolved payments: %w", err)
 	}
@@ -249,7 +249,8 @@ func isUnpaid(o shop.Order) bool {
 }
 
 // nextQuery returns the time of the next query of the trade; 0: never, its state is final. o is the order as it was
-// before the last query. If that query found a payment, the settlement ends the queries, or the next query does.
+// before the last query. If that query found a payment and its settlement did not end the queries, the
+// next call returns 0.
 func nextQuery(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.Millis {
 	age := now.Sub(t.OpenedAt)
 	switch {
@@ -261,7 +262,7 @@ func nextQuery(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.M
 		return now.Add(min(max(age/2, firstPayPause), lastPayPause))
 	}
 	ended := now.Sub(t.ExpiresAt)
-	if ended > latePayQueries {
+	if ended > lateQueryPeriod {
 		return 0
 	}
 	return now.Add(max(ended, lastPayPause))

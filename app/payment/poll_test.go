@@ -22,7 +22,7 @@ type openTrades struct {
 	queue       dueTrades
 	checkAt     map[shop.ID]shop.Millis
 	orders      map[shop.ID]shop.Order
-	paidAt      map[shop.ID]time.Time // at the gateway, without a notification
+	paidAt      map[shop.ID]time.Time // time of payment at the gateway, which sends no notification
 	found       map[shop.ID]time.Time
 	lastQuery   map[shop.ID]time.Time
 	maxPause    time.Duration // longest pause between two queries of the same trade
@@ -270,8 +270,8 @@ func TestEveryOpenTradeIsQueriedWithinAMinute(t *testing.T) {
 	})
 }
 
-// An unavailable gateway gets a few queries per second for any backlog, and no queries accumulate. After it recovers,
-// all trades are queried within a minute.
+// An unavailable gateway gets a few queries per second, however large the backlog is, and queries do not accumulate.
+// After it recovers, all trades are queried within a minute.
 func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 			b.mu.Lock()
 			b.unavailable = true
 			b.mu.Unlock()
-			time.Sleep(time.Minute) // running queries and first pauses
+			time.Sleep(time.Minute) // let running queries end and the pauses grow
 			b.mu.Lock()
 			before := b.queries
 			b.mu.Unlock()
@@ -303,7 +303,7 @@ func TestUnavailableGatewayGetsFewQueries(t *testing.T) {
 	})
 }
 
-// With a stalled gateway the number of running queries never exceeds the places, and no query exceeds its lease.
+// With a stalled gateway the number of running queries never exceeds maxQueries, and no query exceeds its lease.
 func TestStalledGatewayLimitsRunningQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

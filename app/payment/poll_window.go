@@ -47,7 +47,7 @@ func (w *queryWindow) enter(now time.Time) int {
 	return free
 }
 
-// leave releases unused places.
+// leave releases n reserved places that no query uses.
 func (w *queryWindow) leave(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

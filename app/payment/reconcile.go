@@ -30,7 +30,8 @@ type ReconciliationReport struct {
 	Next shop.ID `json:"next,omitzero"`
 }
 
-// CalendarDay returns the calendar day of date in a zone, from midnight to midnight. It may differ from 24 hours.
+// CalendarDay returns the calendar day of date in a zone, from midnight to midnight. The day may be
+// shorter or longer than 24 hours.
 func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
 	year, month, day := date.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, zone), time.Date(year, month, day+1, 0, 0, 0, 0, zone)
@@ -65,8 +66,9 @@ func (p *DailyReconciliation) ReconcileDay(
 	return report, shop.Unavailable("the payments of the day", err)
 }
 
-// part compares some orders of [from, to). It compares differing orders twice, because they may be changing. An error
-// means that the database is unreadable. A failed gateway query is a difference.
+// part compares some orders of [from, to). It compares orders with differences a second time, because
+// they may have changed during the first comparison. An error means that the database is unreadable. A failed gateway
+// query is a difference.
 func (p *DailyReconciliation) part(
 	ctx context.Context, from, to shop.Millis, after shop.ID,
 ) (ReconciliationReport, error) {
@@ -85,11 +87,11 @@ func (p *DailyReconciliation) part(
 func (p *DailyReconciliation) compare(
 	ctx context.Context, report *ReconciliationReport, onDay func(shop.Millis) bool, orders []shop.ID,
 ) error {
-	seen, err := p.readCases(ctx, orders)
+	first, err := p.readCases(ctx, orders)
 	if err != nil {
 		return err
 	}
-	differing := shop.Where(seen, func(c payDayCase) bool { return len(c.differences()) > 0 })
+	differing := shop.Where(first, func(c payDayCase) bool { return len(c.differences()) > 0 })
 	rechecked := make(map[shop.ID]*payDayCase, len(differing))
 	if len(differing) > 0 {
 		if !shop.Sleep(ctx, cmp.Or(p.pause, recheckPause)) {
@@ -103,8 +105,8 @@ func (p *DailyReconciliation) compare(
 			rechecked[second[i].order] = &second[i]
 		}
 	}
-	for i := range seen {
-		c := &seen[i]
+	for i := range first {
+		c := &first[i]
 		if newer := rechecked[c.order]; newer != nil {
 			c = newer
 		}

@@ -53,13 +53,13 @@ func (c *payDayCase) differences() []PayDifference {
 			addDifference("odd", "trade %s of %s yuan is recorded as %s", p.TradeNo, shop.FormatFen(p.AmountFen), p.Outcome)
 		}
 	}
-	c.compareEntries(addDifference)
+	c.comparePayments(addDifference)
 	c.compareOrder(addDifference)
 	return out
 }
 
-// compareEntries compares the payments rows with the trade.
-func (c *payDayCase) compareEntries(addDifference func(kind, format string, args ...any)) {
+// comparePayments compares the payments rows with the trade.
+func (c *payDayCase) comparePayments(addDifference func(kind, format string, args ...any)) {
 	switch {
 	case c.received() && len(c.payments) == 0:
 		addDifference("not_entered", "the gateway received %s yuan in trade %s, which is not recorded here",
@@ -79,7 +79,7 @@ func (c *payDayCase) compareEntries(addDifference func(kind, format string, args
 	}
 }
 
-// compareOrder compares the state of the order with the location of the money: received, refunded, or never received.
+// compareOrder compares the state of the order with the money at the gateway: received, refunded, or never received.
 func (c *payDayCase) compareOrder(addDifference func(kind, format string, args ...any)) {
 	state := shop.OrderState("unknown to the shop")
 	if c.row != nil {

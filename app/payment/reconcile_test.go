@@ -132,7 +132,7 @@ func TestReconciliationReportsEveryDifference(t *testing.T) {
 		"7 not_given_back", "8 amount", "9 other_trade", "10 unanswered", "12 odd", "12 money_without_order",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("got  differences %v\nwant %v", got, want)
+		t.Errorf("got differences  %v\nwant differences %v", got, want)
 	}
 	if report.Orders != 12 || report.TakenFen != 500*7+499+400 || report.ReturnedFen != 500 {
 		t.Errorf("got report %+v, want 12 orders, %d fen taken, 500 fen returned", report, 500*7+499+400)

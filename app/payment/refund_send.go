@@ -33,8 +33,8 @@ type Refunder struct {
 	Redis   Redis
 	Effects *order.Effects
 
-	backlog atomic.Pointer[RefundBacklog]
-	counted time.Time
+	backlog   atomic.Pointer[RefundBacklog]
+	countedAt time.Time
 }
 
 // Run executes refunds until ctx ends.
@@ -54,7 +54,7 @@ func (r *Refunder) RunOnce(ctx context.Context) error {
 			return err
 		}
 		if len(due) == 0 {
-			return r.count(ctx)
+			return r.updateBacklog(ctx)
 		}
 		if err := r.tryAll(ctx, due); err != nil {
 			return err
@@ -131,14 +131,14 @@ func (r *Refunder) finish(ctx context.Context, order shop.ID) error {
 	return r.Effects.Do(ctx, now, &row)
 }
 
-// count reads the backlog, at most once per backlogEvery.
-func (r *Refunder) count(ctx context.Context) error {
-	if time.Since(r.counted) < backlogEvery {
+// updateBacklog reads the backlog, at most once per backlogEvery.
+func (r *Refunder) updateBacklog(ctx context.Context) error {
+	if time.Since(r.countedAt) < backlogEvery {
 		return nil
 	}
 	backlog, err := r.Store.RefundBacklog(ctx)
 	if err == nil {
-		r.counted = time.Now()
+		r.countedAt = time.Now()
 		r.backlog.Store(&backlog)
 	}
 	return err

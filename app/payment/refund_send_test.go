@@ -126,7 +126,7 @@ func TestLostRefundReplyIsQueried(t *testing.T) {
 	fakes.Must(t, r.RunOnce(context.Background()))
 	fakes.WantSteps(t, refunds.Trace, "refund", "query", "query", "commit", "withdraw 1", "publish 1")
 	if gateway.refunded["R1"] != 500 {
-		t.Errorf("refunded: %v, want 500 fen by R1", gateway.refunded)
+		t.Errorf("got refunds %v, want 500 fen by the request R1", gateway.refunded)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestRejectedRefundIsStuckUnlessDone(t *testing.T) {
 			skipPause(inventory)
 		}
 		if refunds.refund.State != want {
-			t.Errorf("refunded before: %v: got state %s (%s), want %s", done, refunds.refund.State, refunds.refund.Note, want)
+			t.Errorf("already refunded %v: got state %s (%s), want %s", done, refunds.refund.State, refunds.refund.Note, want)
 		}
 	}
 }

@@ -21,9 +21,9 @@ func (c *PaymentService) HandleNotification(ctx context.Context, form url.Values
 }
 
 // Settle processes a verified trade from a notification, a query or a close. nil: the trade is settled, no repeat is
-// needed.
-// ErrTradeMismatch: the trade does not fit the order. Any other error is transient. Only paid trades change an order
-// here; waiting, closed and absent trades do not. Unpaid orders end at their deadline or when their buyer cancels.
+// needed. ErrTradeMismatch: the trade does not fit the order. Any other error is transient. Only paid trades change an
+// order here; waiting, closed and absent trades do not. Unpaid orders end at their deadline or when their buyer
+// cancels.
 func (c *PaymentService) Settle(ctx context.Context, t Trade) error {
 	if t.State != TradePaid {
 		return nil

@@ -31,7 +31,7 @@ type PaymentService struct {
 type PayCounts struct {
 	Opened     atomic.Int64 // pay requests that returned a payment
 	PaidTrades atomic.Int64 // verified paid trades, including repeats
-	Revived    atomic.Int64 // orders that late money paid
+	Revived    atomic.Int64 // ended orders that a late payment changed to paid
 	Refunded   atomic.Int64 // late payments refunded
 	Anomalies  atomic.Int64 // trades that do not fit their order; an operator must check them
 	Closed     atomic.Int64 // orders ended after the gateway had closed their trade

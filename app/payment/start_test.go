@@ -152,7 +152,7 @@ func TestPayDistinguishesUnwrittenFromMissingOrder(t *testing.T) {
 		payments, _, _, _ := newTestPayments()
 		payments.Store = orders
 		if _, err := payments.Pay(t.Context(), 9, 1, ViaPage); shop.AsError(err).Code != c.want {
-			t.Errorf("%s: got %v, want %s", name, err, c.want)
+			t.Errorf("%s: got error %v, want code %s", name, err, c.want)
 		}
 	}
 }
@@ -166,10 +166,10 @@ func TestPayStoresTradeBeforeGatewayCall(t *testing.T) {
 	until := trades.row.PayBy - 750 - 10_000 // the gateway uses whole seconds
 	got, err := c.Pay(context.Background(), 9, 1, ViaWap)
 	if err != nil || got.URL == "" || got.PayBy != trades.row.PayBy || got.Until != until {
-		t.Fatalf("got %+v, %v; want until %d", got, err, until)
+		t.Fatalf("got payment %+v and error %v, want payment until %d", got, err, until)
 	}
 	if want := []string{"open", "gateway pay"}; !slices.Equal(trades.Steps, want) {
-		t.Errorf("steps %v, want %v", trades.Steps, want)
+		t.Errorf("got steps %v, want %v", trades.Steps, want)
 	}
 	want := PayRequest{Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: until}
 	if gateway.request != want {
@@ -195,7 +195,7 @@ func TestRepeatedPayMakesNoGatewayCall(t *testing.T) {
 	}
 	for range 100 {
 		if again, err := c.Pay(context.Background(), 9, 1, ViaQR); err != nil || again != first {
-			t.Fatalf("got %+v, %v; want %+v", again, err, first)
+			t.Fatalf("repeated pay: got payment %+v and error %v, want %+v", again, err, first)
 		}
 	}
 	if n := len(trades.Steps); n != 102 || calls != 1 {
@@ -203,7 +203,7 @@ func TestRepeatedPayMakesNoGatewayCall(t *testing.T) {
 	}
 	c.payables.stored = nil
 	if _, err := c.Pay(context.Background(), 9, 1, ViaQR); shop.AsError(err).Code != shop.RateLimited {
-		t.Errorf("got %v, want rate_limited", err)
+		t.Errorf("QR payment above the limit: got error %v, want rate_limited", err)
 	}
 	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); err != nil {
 		t.Errorf("payment without a gateway call: got %v, want no error", err)
@@ -258,7 +258,7 @@ func TestPayRejectsUnpayableOrders(t *testing.T) {
 				c.change(payments, gateway, trades)
 			}
 			if _, err := payments.Pay(context.Background(), c.user, c.order, c.via); shop.AsError(err).Code != c.want {
-				t.Errorf("got %v, want %s", err, c.want)
+				t.Errorf("got error %v, want code %s", err, c.want)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestSettlePublishesAfterCommit(t *testing.T) {
 		trades.row.PublishedRev = 2
 	}
 	if want := []string{"receive", "sell 1", "publish 1", "receive"}; !slices.Equal(trades.Steps, want) {
-		t.Errorf("steps %v, want %v", trades.Steps, want)
+		t.Errorf("got steps %v, want %v", trades.Steps, want)
 	}
 	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {
 		if err := c.Settle(context.Background(), Trade{Order: 1, State: state}); err != nil || len(trades.Steps) != 4 {
@@ -314,7 +314,7 @@ func TestOrderEndsOnlyAfterGatewayReply(t *testing.T) {
 			row, err := payments.end(context.Background(), trades.row, c.to)
 			if row.State != c.want || (err == nil) != (c.want != "") || err != nil &&
 				!errors.Is(err, shop.ErrTransient) {
-				t.Fatalf("got %s, %v; want %q", row.State, err, c.want)
+				t.Fatalf("got state %s and error %v, want state %q", row.State, err, c.want)
 			}
 			if returned := len(inventory.Returned); returned != 0 != (c.want != "") {
 				t.Errorf("got %d returns, want them only if the order ends; steps %v", returned, trades.Steps)
@@ -342,7 +342,7 @@ func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 		go func() { _ = closer.Run(ctx) }()
 
 		if finished, err := x.Due(ctx, 0, []shop.ID{1, 2}); err != nil || !slices.Equal(finished, []shop.ID{2}) {
-			t.Fatalf("finished %v, %v, want order 2", finished, err)
+			t.Fatalf("got finished orders %v and error %v, want order 2", finished, err)
 		}
 		if others := x.Closer.NotClosing([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
 			t.Errorf("orders that are not closing: got %v, want 2 and 3", others)
@@ -350,12 +350,12 @@ func TestSilentGatewayDelaysNoOtherOrder(t *testing.T) {
 		time.Sleep(closeTimeout + time.Millisecond) // by the clock of synctest
 		synctest.Wait()
 		if others := x.Closer.NotClosing([]shop.ID{1}); len(others) != 0 || len(inventory.Returned) != 0 {
-			t.Errorf("after no reply: got orders %v without a pause and returns %v, want none", others, inventory.Returned)
+			t.Errorf("after the timeout of the gateway: got orders %v without a pause and returns %v, want none", others, inventory.Returned)
 		}
 		time.Sleep(closePause)
 		close(gateway.wait)
 		if finished, err := x.Due(ctx, 0, []shop.ID{1}); err != nil || len(finished) != 0 {
-			t.Fatalf("finished %v, %v, want none", finished, err)
+			t.Fatalf("got finished orders %v and error %v, want none", finished, err)
 		}
 		synctest.Wait()
 		if len(inventory.Returned) != 1 || trades.row.State != shop.Expired {

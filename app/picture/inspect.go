@@ -16,7 +16,7 @@ import (
 type source struct {
 	format        *format
 	width, height int
-	turn          turn // makes it upright
+	transform     transform // makes it upright
 }
 
 // format is an accepted file format.
@@ -78,7 +78,7 @@ func inspect(file []byte) (*source, error) {
 			return nil, errRejected(fmt.Sprintf("it has %d scans: at most %d are allowed (save it as a baseline JPEG)",
 				n, maxScans))
 		}
-		s.turn = orientation(file)
+		s.transform = orientation(file)
 	}
 	return s, nil
 }
@@ -105,6 +105,6 @@ func pngCost(_ []byte, model color.Model) int64 {
 	return 4
 }
 
-// webpCost returns 8: a lossless pixel takes four bytes, and so does a pixel of losslessly packed alpha. The planes
-// take at most four bytes more.
+// webpCost returns 8: a lossless pixel takes four bytes. A lossy pixel takes at most four bytes for its planes and four
+// for losslessly packed alpha.
 func webpCost([]byte, color.Model) int64 { return 8 }

@@ -52,8 +52,8 @@ func scans(file []byte) (n int) {
 	return n
 }
 
-// progressive reports whether the decoder keeps all coefficients until the end of the file. A file that is unreadable
-// up to its frame counts as progressive.
+// progressive reports whether the decoder keeps all coefficients until the end of the file. A file without a readable
+// frame header counts as progressive.
 func progressive(file []byte) bool {
 	keepsAll := true
 	segments(file, func(marker byte, _ []byte) bool {
@@ -68,7 +68,7 @@ func progressive(file []byte) bool {
 
 // orientation reads the camera orientation, the only EXIF value that is used. Without it, phone pictures would be
 // rotated, because the EXIF data is removed. Damaged data counts as upright.
-func orientation(file []byte) turn {
+func orientation(file []byte) transform {
 	found := upright
 	segments(file, func(marker byte, content []byte) bool {
 		if marker == markerExif && len(content) > 6 && string(content[:6]) == "Exif\x00\x00" {
@@ -83,7 +83,7 @@ func orientation(file []byte) turn {
 const tagOrientation = 0x0112
 
 // exifOrientation reads the first directory of a TIFF header.
-func exifOrientation(tiff []byte) turn {
+func exifOrientation(tiff []byte) transform {
 	if len(tiff) < 8 {
 		return upright
 	}
@@ -106,7 +106,7 @@ func exifOrientation(tiff []byte) turn {
 			return upright
 		}
 		if order.Uint16(tiff[first:]) == tagOrientation {
-			return turnOf(order.Uint16(tiff[first+8:]))
+			return transformOf(order.Uint16(tiff[first+8:]))
 		}
 		at += entry
 	}

@@ -30,8 +30,8 @@ const (
 	// largeSide and smallSide are the longer sides of the results, in pixels.
 	largeSide = 1600
 	smallSide = 400
-	// maxServed limits the results, in bytes: pictures with an alpha channel and much noise are scaled down until they
-	// fit.
+	// maxServed limits the results, in bytes: PNG files with much detail can be larger, so they are scaled down until
+	// they fit.
 	maxServed = 4 << 20
 	quality   = 85 // of JPEG
 	busyRetry = 2 * time.Second
@@ -43,7 +43,7 @@ type Maker struct {
 	timeout time.Duration // of decoding
 }
 
-// NewMaker returns a Maker that spends at most decodeTimeout on a picture.
+// NewMaker returns a Maker that decodes a picture for at most decodeTimeout.
 func NewMaker() *Maker { return &Maker{make(chan struct{}, 1), decodeTimeout} }
 
 // Make converts a JPEG, PNG or WebP file. BadRequest: the file is invalid; the error has the reason. Busy: other
@@ -113,11 +113,11 @@ type encoded struct {
 	bytes         []byte
 }
 
-// encode makes the picture upright, with a longer side of at most side pixels, or less if the file would be too large.
-// Without a given kind, a picture with transparent pixels becomes a PNG, any other a JPEG.
+// encode makes the picture upright, with a longer side of at most the given number of pixels, or fewer if the file
+// would be too large. Without a given kind, a picture with transparent pixels becomes a PNG, any other a JPEG.
 func (s *source) encode(decoded image.Image, side int, kind store.ImageKind) (encoded, error) {
 	for ; ; side = side * 3 / 4 {
-		img := s.turn.apply(shrink(decoded, side))
+		img := s.transform.apply(shrink(decoded, side))
 		if kind == "" {
 			kind = kindOf(img)
 		}

@@ -123,7 +123,8 @@ func TestMakeConvertsEveryFormat(t *testing.T) {
 			b.Dx() != c.width ||
 			b.Dy() != c.height || strings.TrimSuffix(kind, "eg") != strings.TrimSuffix(string(c.kind), "g") &&
 			kind != "png" {
-			t.Errorf("%s became %s %d × %d (%s %v)", name, got.Kind, got.Width, got.Height, kind, b)
+			t.Errorf("%s: got %s %d × %d (%s %v), want %s %d × %d", name, got.Kind, got.Width, got.Height, kind, b,
+				c.kind, c.width, c.height)
 		}
 		if b := small.Bounds(); b.Dx() > smallSide || b.Dy() > smallSide {
 			t.Errorf("%s: the small picture has %v, want at most %d per side", name, b, smallSide)
@@ -135,12 +136,12 @@ func TestMakeConvertsEveryFormat(t *testing.T) {
 		}
 		again, err := m.Make(t.Context(), c.file)
 		if err != nil || again.ID != got.ID || len(got.ID) != 64 {
-			t.Errorf("%s twice: %s and %s, %v", name, got.ID, again.ID, err)
+			t.Errorf("%s: got ids %s and %s, %v, want the same id twice", name, got.ID, again.ID, err)
 		}
 	}
 }
 
-// A picture is turned according to EXIF: the red half is where a viewer would show it.
+// A picture is rotated and mirrored according to EXIF: the red half is where a viewer would show it.
 func TestOrientationFollowsEXIF(t *testing.T) {
 	t.Parallel()
 	file := asJPEG(t, redBlue(64, 32, 255))
@@ -153,10 +154,10 @@ func TestOrientationFollowsEXIF(t *testing.T) {
 		img, err := jpeg.Decode(bytes.NewReader(got.Large))
 		kit.Must(t, err)
 		if r, _, b, _ := img.At(red.X, red.Y).RGBA(); r < 0x8000 || b > 0x8000 {
-			t.Errorf("orientation %d: at %v is red %x, blue %x", orientation, red, r, b)
+			t.Errorf("orientation %d: at %v got red %x and blue %x, want red", orientation, red, r, b)
 		}
 		if sideways := orientation >= 5 && orientation <= 8; sideways != (got.Height > got.Width) {
-			t.Errorf("orientation %d: %d × %d", orientation, got.Width, got.Height)
+			t.Errorf("orientation %d: got %d × %d pixels, want sides swapped only from 5 to 8", orientation, got.Width, got.Height)
 		}
 	}
 }
@@ -195,7 +196,7 @@ func TestInvalidFilesAreRejected(t *testing.T) {
 	} {
 		_, err := NewMaker().Make(t.Context(), c.file)
 		if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}
 }
@@ -217,10 +218,10 @@ func TestDecodingWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	_, err := NewMaker().Make(t.Context(), jpegWithEmptyScans(1000, 5000))
 	if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), "1000 scans: at most 64") {
-		t.Errorf("1000 scans: %v", err)
+		t.Errorf("1000 scans: got %v, want a rejection", err)
 	}
 	if _, err := NewMaker().Make(t.Context(), jpegWithEmptyScans(maxScans, 500)); err != nil {
-		t.Errorf("%d scans: %v", maxScans, err)
+		t.Errorf("%d scans: got %v, want no error", maxScans, err)
 	}
 	for name, file := range map[string][]byte{
 		"JPEG": asJPEG(t, redBlue(64, 64, 255)), "PNG": asPNG(t, redBlue(64, 64, 255)),
@@ -230,7 +231,7 @@ func TestDecodingWorkIsBounded(t *testing.T) {
 		m.timeout = -1
 		_, err := m.Make(t.Context(), file)
 		if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), "too long to decode") {
-			t.Errorf("%s that takes too long: %v", name, err)
+			t.Errorf("%s that takes too long: got %v, want a rejection", name, err)
 		}
 	}
 }
@@ -240,12 +241,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	deep := pngWithSize(t, 8000, 5000)
 	if _, err := inspect(deep); err != nil {
-		t.Errorf("40 million pixels of 8 bits: %v", err)
+		t.Errorf("40 million pixels of 8 bits: got %v, want no error", err)
 	}
 	deep[24] = 16
 	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
 	if _, err := inspect(deep); err != nil {
-		t.Errorf("40 million pixels of 16 bits: %v", err)
+		t.Errorf("40 million pixels of 16 bits: got %v, want no error", err)
 	}
 	photo := asJPEG(t, redBlue(64, 64, 255))
 	frame := bytes.Index(photo, []byte{0xff, 0xc0})
@@ -257,13 +258,13 @@ func TestMemoryIsBounded(t *testing.T) {
 		return file
 	}
 	if s, err := inspect(withSize(0xc0, 8000, 5000)); err != nil || s.width != 8000 || s.height != 5000 {
-		t.Errorf("40 million pixels of baseline JPEG: %+v, %v", s, err)
+		t.Errorf("40 million pixels of baseline JPEG: got %+v, %v, want no error", s, err)
 	}
 	if _, err := inspect(withSize(0xc2, 8000, 5000)); err == nil || !strings.Contains(err.Error(), "progressive") {
-		t.Errorf("40 million pixels of progressive JPEG: %v", err)
+		t.Errorf("40 million pixels of progressive JPEG: got %v, want a rejection", err)
 	}
 	if _, err := inspect(withSize(0xc2, 5000, 5000)); err != nil {
-		t.Errorf("25 million pixels of progressive JPEG: %v", err)
+		t.Errorf("25 million pixels of progressive JPEG: got %v, want no error", err)
 	}
 }
 
@@ -307,7 +308,7 @@ func FuzzMake(f *testing.F) {
 		c, _, err := image.DecodeConfig(bytes.NewReader(got.Large))
 		if err != nil || c.Width != got.Width || c.Height != got.Height || max(c.Width, c.Height) > largeSide ||
 			len(got.Large) > maxServed {
-			t.Fatalf("became %d × %d, %d bytes, %v", c.Width, c.Height, len(got.Large), err)
+			t.Fatalf("got %d × %d pixels, %d bytes, %v, want a picture within the limits", c.Width, c.Height, len(got.Large), err)
 		}
 		if formatOf(got.Large) == nil || formatOf(got.Small) == nil {
 			t.Fatal("the result is not a picture")

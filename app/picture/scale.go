@@ -31,21 +31,21 @@ func scaled(s scaler.Scaler, img image.Image, side int) *image.RGBA {
 	return out
 }
 
-// turn is the EXIF orientation that makes a picture upright.
-type turn int
+// transform is the EXIF orientation: how a picture must be rotated and mirrored to be upright.
+type transform int
 
-const upright turn = 1
+const upright transform = 1
 
-// turnOf converts an EXIF value; invalid values count as upright.
-func turnOf(n uint16) turn {
+// transformOf converts an EXIF value; invalid values count as upright.
+func transformOf(n uint16) transform {
 	if n < 1 || n > 8 {
 		return upright
 	}
-	return turn(n)
+	return transform(n)
 }
 
-// apply turns a picture that is already scaled down.
-func (t turn) apply(img *image.RGBA) *image.RGBA {
+// apply rotates and mirrors a picture that is already scaled down.
+func (t transform) apply(img *image.RGBA) *image.RGBA {
 	if t <= upright {
 		return img
 	}
@@ -57,7 +57,7 @@ func (t turn) apply(img *image.RGBA) *image.RGBA {
 	out := image.NewRGBA(size)
 	for y := range h {
 		for x := range w {
-			to := out.PixOffset(t.place(x, y, w, h))
+			to := out.PixOffset(t.target(x, y, w, h))
 			from := img.PixOffset(x, y)
 			copy(out.Pix[to:to+4], img.Pix[from:from+4])
 		}
@@ -65,8 +65,8 @@ func (t turn) apply(img *image.RGBA) *image.RGBA {
 	return out
 }
 
-// place returns the target of the pixel at (x, y).
-func (t turn) place(x, y, w, h int) (int, int) {
+// target returns the new position of the pixel at (x, y).
+func (t transform) target(x, y, w, h int) (int, int) {
 	switch t {
 	case 2: // mirrored
 		return w - 1 - x, y

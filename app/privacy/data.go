@@ -161,7 +161,7 @@ func (p *PersonalData) Delete(ctx context.Context, identity shop.Identity, passw
 }
 
 // Erase deletes the personal data of a user through db; see store.Store.Erase.
-func (p *PersonalData) Erase(ctx context.Context, db *store.Store, user shop.ID, proven *shop.User) error {
+func (p *PersonalData) Erase(ctx context.Context, db *store.Store, user shop.ID, verified *shop.User) error {
 	now := p.Now()
-	return db.Erase(ctx, user, proven, now, now.Add(guestLife))
+	return db.Erase(ctx, user, verified, now, now.Add(guestLife))
 }

@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-type auditSides struct {
+type auditStores struct {
 	Redis
 	Store
 	redis  shop.SaleAudit
@@ -18,23 +18,23 @@ type auditSides struct {
 	rows   []shop.Order
 }
 
-func (s *auditSides) Audit(context.Context, shop.SaleRef) (shop.SaleAudit, error) {
+func (s *auditStores) Audit(context.Context, shop.SaleRef) (shop.SaleAudit, error) {
 	return s.redis, nil
 }
 
-func (s *auditSides) Sale(context.Context, shop.ID) (shop.Sale, error) { return s.totals.Sale, nil }
+func (s *auditStores) Sale(context.Context, shop.ID) (shop.Sale, error) { return s.totals.Sale, nil }
 
-func (s *auditSides) SaleTotals(context.Context, shop.ID) (shop.SaleTotals, error) {
+func (s *auditStores) SaleTotals(context.Context, shop.ID) (shop.SaleTotals, error) {
 	return s.totals, nil
 }
 
-func (s *auditSides) OrdersByID(_ context.Context, _ []shop.ID) ([]shop.Order, error) {
+func (s *auditStores) OrdersByID(_ context.Context, _ []shop.ID) ([]shop.Order, error) {
 	return s.rows, nil
 }
 
-// validSides returns a sale of 10 units: 3 held by two orders, 1 burnt, no operation in progress.
-func validSides() *auditSides {
-	return &auditSides{
+// validStores returns a sale of 10 units: 3 held by two orders, 1 burnt, no operation in progress.
+func validStores() *auditStores {
+	return &auditStores{
 		redis: shop.SaleAudit{
 			Counters: shop.Counters{Loaded: true, Initial: 10, Stock: 6, Held: 3, Withdrawn: 1, Tickets: 3, Done: 3},
 			Burnt:    1,
@@ -52,39 +52,39 @@ func validSides() *auditSides {
 func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change   func(*auditSides)
+		change   func(*auditStores)
 		wantText string // "": must pass
 	}{
-		"valid stores":         {func(*auditSides) {}, ""},
-		"unit lost in redis":   {func(s *auditSides) { s.redis.Stock-- }, "redis: initial"},
-		"unit twice in redis":  {func(s *auditSides) { s.redis.Stock++ }, "redis: initial"},
-		"stock returned twice": {func(s *auditSides) { s.redis.Stock++; s.redis.Held-- }, "holds add up to 3"},
-		"more free than the database": {func(s *auditSides) {
+		"valid stores":         {func(*auditStores) {}, ""},
+		"unit lost in redis":   {func(s *auditStores) { s.redis.Stock-- }, "redis: initial"},
+		"unit twice in redis":  {func(s *auditStores) { s.redis.Stock++ }, "redis: initial"},
+		"stock returned twice": {func(s *auditStores) { s.redis.Stock++; s.redis.Held-- }, "holds add up to 3"},
+		"more free than the database": {func(s *auditStores) {
 			s.redis.Stock, s.redis.Withdrawn = 7, 0
 			s.totals.Taken, s.totals.HeldUnits = 4, 4
 		}, "redis has 7 units free, the database only 6"},
-		"hold without units":      {func(s *auditSides) { s.redis.Holds = s.redis.Holds[:1] }, "holds add up"},
-		"guard above the rows":    {func(s *auditSides) { s.totals.Taken++ }, "the guard counts 4"},
-		"buyer over limit, redis": {func(s *auditSides) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
-		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers are over the limit"},
-		"duplicate key":           {func(s *auditSides) { s.totals.Duplicates = 1 }, "1 orders repeat a key"},
-		"paid without a payment":  {func(s *auditSides) { s.totals.WithoutPayment = 1 }, "1 orders are paid without a payment"},
-		"hold of an ended order":  {func(s *auditSides) { s.rows[1].State = shop.Expired }, "which is expired"},
-		"paid but not sold":       {func(s *auditSides) { s.rows[1].State = shop.Paid }, "counts 1 units of order 2 as held, which is paid"},
-		"sold but not paid":       {func(s *auditSides) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},
-		"hold without a row":      {func(s *auditSides) { s.rows = s.rows[:1] }, "without a row"},
-		"reservation in progress": {func(s *auditSides) {
+		"hold without units":      {func(s *auditStores) { s.redis.Holds = s.redis.Holds[:1] }, "holds add up"},
+		"guard above the rows":    {func(s *auditStores) { s.totals.Taken++ }, "the guard counts 4"},
+		"buyer over limit, redis": {func(s *auditStores) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
+		"buyer over limit, db":    {func(s *auditStores) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers are over the limit"},
+		"duplicate key":           {func(s *auditStores) { s.totals.Duplicates = 1 }, "1 orders repeat a key"},
+		"paid without a payment":  {func(s *auditStores) { s.totals.WithoutPayment = 1 }, "1 orders are paid without a payment"},
+		"hold of an ended order":  {func(s *auditStores) { s.rows[1].State = shop.Expired }, "which is expired"},
+		"paid but not sold":       {func(s *auditStores) { s.rows[1].State = shop.Paid }, "counts 1 units of order 2 as held, which is paid"},
+		"sold but not paid":       {func(s *auditStores) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},
+		"hold without a row":      {func(s *auditStores) { s.rows = s.rows[:1] }, "without a row"},
+		"reservation in progress": {func(s *auditStores) {
 			s.redis.Done, s.rows = 2, s.rows[:1]
 			s.totals.Taken, s.totals.HeldUnits = 2, 2
 		}, ""},
-		"never loaded but sold": {func(s *auditSides) { s.redis = shop.SaleAudit{}; s.totals.Sale.Epoch = 0 }, "never loaded"},
+		"never loaded but sold": {func(s *auditStores) { s.redis = shop.SaleAudit{}; s.totals.Sale.Epoch = 0 }, "never loaded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				sides := validSides()
-				c.change(sides)
-				report, err := (&Auditor{Redis: sides, Store: sides}).Sale(context.Background(), 7)
+				stores := validStores()
+				c.change(stores)
+				report, err := (&Auditor{Redis: stores, Store: stores}).Sale(context.Background(), 7)
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
 				if c.wantText == "" && all != "" || !strings.Contains(all, c.wantText) || c.wantText != "" &&

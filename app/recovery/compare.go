@@ -23,15 +23,15 @@ func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 		if err != nil {
 			return err
 		}
-		t := tally{recoveryRun: p, sale: sale}
+		t := holdComparison{recoveryRun: p, sale: sale}
 		if t.mark, err = p.Redis.HoldsMark(ctx, sale.Ref()); err != nil {
 			return err
 		}
 		if !t.mark.Loaded { // the sale has left Redis
 			return nil
 		}
-		offered := t.mark.Initial+t.mark.Added == sale.Initial+sale.Added
-		if p.stuck[sale.ID] == "" && offered && before[sale.ID] == t.mark.Stock+t.mark.Burnt {
+		sameUnits := t.mark.Initial+t.mark.Added == sale.Initial+sale.Added
+		if p.stuck[sale.ID] == "" && sameUnits && before[sale.ID] == t.mark.Stock+t.mark.Burnt {
 			return p.Redis.SetStuck(ctx, p.claim, sale.Ref(), "")
 		}
 		if err := t.run(ctx); err != nil {
@@ -47,8 +47,8 @@ func (p *recoveryRun) compare(ctx context.Context, sale *shop.Sale) error {
 	}
 }
 
-// tally adds up the holds of a sale and compares them with their rows.
-type tally struct {
+// holdComparison adds up the holds of a sale and compares them with their rows.
+type holdComparison struct {
 	*recoveryRun
 	sale       *shop.Sale
 	mark       shop.HoldsMark
@@ -57,7 +57,7 @@ type tally struct {
 	harmless   []Problem // problems that do not stop the sale
 }
 
-func (t *tally) run(ctx context.Context) error {
+func (t *holdComparison) run(ctx context.Context) error {
 	return t.eachHoldBatch(ctx, t.sale.Ref(), func(holds []shop.OpenHold) error {
 		ids := make([]shop.ID, len(holds))
 		for i, h := range holds {
@@ -78,7 +78,7 @@ func (t *tally) run(ctx context.Context) error {
 	})
 }
 
-func (t *tally) addHold(h shop.OpenHold, row *shop.Order) {
+func (t *holdComparison) addHold(h shop.OpenHold, row *shop.Order) {
 	switch {
 	case row == nil:
 		t.problems = append(t.problems, Problem{t.sale.ID, h.Order, fmt.Sprintf(
@@ -95,7 +95,7 @@ func (t *tally) addHold(h shop.OpenHold, row *shop.Order) {
 	}
 }
 
-func (t *tally) conclude(ctx context.Context, before, after int64) error {
+func (t *holdComparison) conclude(ctx context.Context, freeBefore, freeAfter int64) error {
 	t.report.Problems = append(t.report.Problems, t.harmless...)
 	if err := t.queryGatewayAgain(ctx); err != nil {
 		return err
@@ -103,28 +103,29 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 	for _, problem := range t.problems {
 		t.markStuck(problem.Sale, problem.Order, "%s", problem.Text)
 	}
-	taken := t.mark.Stock + t.mark.Burnt + t.unreturned
-	if before > taken && t.stuck[t.sale.ID] == "" {
+	// notHeld has the units that no order holds according to Redis, now or after the returns.
+	notHeld := t.mark.Stock + t.mark.Burnt + t.unreturned
+	if freeBefore > notHeld && t.stuck[t.sale.ID] == "" {
 		pendingUnits, err := t.pendingUnits(ctx)
 		if err != nil {
 			return err
 		}
-		if excess := before - taken - pendingUnits; excess > 0 {
+		if excess := freeBefore - notHeld - pendingUnits; excess > 0 {
 			if err := t.Store.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
 				return err
 			}
 		}
 	}
-	if after < taken {
+	if freeAfter < notHeld {
 		t.markStuck(t.sale.ID, 0, "Redis has %d free units, %d of which are taken in the database", t.mark.Stock,
-			taken-after)
+			notHeld-freeAfter)
 	}
 	return t.Redis.SetStuck(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
 // queryGatewayAgain schedules an early gateway query for orders that hold units again, because a late payment may have
 // revived these orders.
-func (t *tally) queryGatewayAgain(ctx context.Context) error {
+func (t *holdComparison) queryGatewayAgain(ctx context.Context) error {
 	if len(t.harmless) == 0 {
 		return nil
 	}
@@ -137,7 +138,7 @@ func (t *tally) queryGatewayAgain(ctx context.Context) error {
 
 // pendingUnits returns how many units only one store counts for pending operations: Redis has taken out units for a
 // withdrawal that the database has not settled, or the database has added units that Redis has not added.
-func (t *tally) pendingUnits(ctx context.Context) (units int64, err error) {
+func (t *holdComparison) pendingUnits(ctx context.Context) (units int64, err error) {
 	totals, err := t.Store.SaleTotals(ctx, t.sale.ID)
 	if err != nil {
 		return 0, err

@@ -116,10 +116,10 @@ func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (
 	}
 	revived, err := d.Store.Revive(ctx, row, epoch, now.Add(d.PayWindow))
 	if errors.Is(err, shop.ErrNoRow) || errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrStaleEpoch) {
-		// The row was certainly not revived under this number.
+		// The row was certainly not revived under this hold number.
 		units := []shop.Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}
-		if _, backErr := d.Redis.Return(ctx, units); backErr != nil {
-			return shop.Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
+		if _, returnErr := d.Redis.Return(ctx, units); returnErr != nil {
+			return shop.Order{}, fmt.Errorf("return units of order %s: %w", row.ID, returnErr)
 		}
 		if errors.Is(err, shop.ErrStaleEpoch) {
 			return shop.Order{}, shop.FailBusy("Redis was recovered at the same time; try again", time.Second)

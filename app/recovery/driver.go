@@ -26,7 +26,7 @@ type Driver struct {
 	Partitions int
 	Store      Store
 	Redis      Redis
-	// TakesPayments: a gateway is configured; it has the payments that the stores have lost.
+	// TakesPayments: a gateway is configured; it still has the payments that the stores have lost.
 	TakesPayments bool
 	// PayWindow is the time to pay for an order that is written again and has no deadline. Margin is how long before a
 	// deadline the gateway stops accepting payments.
@@ -104,11 +104,11 @@ func (d *Driver) Run(ctx context.Context) error {
 
 // RunOnce checks all partitions and raises the beat, even while a partition is unavailable.
 func (d *Driver) RunOnce(ctx context.Context) error {
-	checked := d.Check(ctx)
+	checkErr := d.Check(ctx)
 	if !d.Certain() {
-		return checked
+		return checkErr
 	}
-	return errors.Join(checked, d.beat(ctx))
+	return errors.Join(checkErr, d.recordBeat(ctx))
 }
 
 // Check checks the database and all partitions, recovers them if needed, and makes this node work on the resulting
@@ -120,23 +120,23 @@ func (d *Driver) Check(ctx context.Context) error {
 		return err
 	}
 	epochs, behind := make([]int64, d.Partitions), make([]bool, d.Partitions)
-	checked := d.eachPartition(d.All(), func(p int) (err error) {
+	checkErr := d.eachPartition(d.All(), func(p int) (err error) {
 		epochs[p], behind[p], err = d.check(ctx, p, h)
 		return err
 	})
 	if slices.Contains(behind, true) {
 		d.uncertain.Store(true)
-		return checked
+		return checkErr
 	}
 	if err := d.switchTo(ctx, h); err != nil {
-		return errors.Join(checked, err)
+		return errors.Join(checkErr, err)
 	}
 	for p, epoch := range epochs {
 		if epoch > 0 {
 			d.Redis.SetEpoch(p, epoch)
 		}
 	}
-	return checked
+	return checkErr
 }
 
 // eachPartition runs work for the partitions, at most maxConcurrentChecks at a time.
@@ -162,12 +162,12 @@ func (d *Driver) eachPartition(partitions []int, work func(p int) error) error {
 func (d *Driver) check(
 	ctx context.Context, partition int, h shop.DatabaseHistory,
 ) (epoch int64, behind bool, err error) {
-	seen, err := d.inspect(ctx, partition, h)
+	found, err := d.inspect(ctx, partition, h)
 	if err != nil {
 		return 0, false, err
 	}
-	if !seen.lost() {
-		epoch, err = d.confirm(ctx, partition, seen)
+	if !found.lost() {
+		epoch, err = d.confirm(ctx, partition, found)
 		return epoch, false, err
 	}
 	d.recovering.Lock()
@@ -183,7 +183,7 @@ func (d *Driver) check(
 		}
 		return err
 	})
-	return epoch, err != nil && seen.database, err
+	return epoch, err != nil && found.database, err
 }
 
 // confirm opens the partition without a recovery.
@@ -206,12 +206,12 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 	}
 	for _, p := range partitions {
 		err := d.Store.LockPartition(ctx, p, func(ctx context.Context) error {
-			seen, err := d.inspect(ctx, p, h)
+			found, err := d.inspect(ctx, p, h)
 			if err != nil {
 				return err
 			}
-			seen.database = true
-			epoch, report, err := d.recoverPartition(ctx, p, h, seen)
+			found.database = true
+			epoch, report, err := d.recoverPartition(ctx, p, h, found)
 			all.add(report)
 			if err == nil {
 				d.Redis.SetEpoch(p, epoch)

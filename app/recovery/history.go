@@ -96,9 +96,9 @@ func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
 func (d *Driver) beginGeneration(
 	ctx context.Context, h shop.DatabaseHistory, recorded []shop.RecordedHistory, epochs map[int]int64,
 ) error {
-	nothingLost, above := len(recorded) > 0, h.Generation
+	nothingLost, above := len(recorded) > 0, h.Generation // nothingLost is false for a backup
 	for _, r := range recorded {
-		nothingLost = nothingLost && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat // else: a backup
+		nothingLost = nothingLost && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat
 		above = max(above, r.Generation, r.ClaimGeneration)
 	}
 	watched := 0
@@ -144,8 +144,8 @@ func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err
 	return h, err
 }
 
-// beat raises the beat and records it in each partition. An unreachable partition gets a later beat.
-func (d *Driver) beat(ctx context.Context) error {
+// recordBeat raises the beat and records it in each partition. An unreachable partition gets a later beat.
+func (d *Driver) recordBeat(ctx context.Context) error {
 	h, err := d.Store.RaiseBeat(ctx, d.Database())
 	if err != nil {
 		return err

@@ -30,10 +30,10 @@ func (f *finding) reason() string {
 	}
 }
 
-// inspect checks whether Redis has all facts of the partition that rows and this node have seen (I8), and whether the
-// partition was opened after the history of the database began. The database is read first, because a healthy Redis has
-// each fact earlier than the database. Other nodes check the facts that they have seen, with every call of the gate and
-// with their own inspections.
+// inspect checks whether Redis has all facts of the partition that rows prove or this node has seen (I8), and whether
+// the partition was opened after the history of the database began. The database is read first, because a healthy Redis
+// has each fact earlier than the database. Other nodes check the facts that they have seen, with every call of the gate
+// and with their own inspections.
 func (d *Driver) inspect(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
 	if f.epoch, f.seq, err = d.Store.PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)

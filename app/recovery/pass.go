@@ -15,9 +15,9 @@ type recoveryRun struct {
 	partition int
 	claim     int64 // the epoch that the recovery will start
 	found     finding
-	closedAt  shop.Millis // Redis time
-	sales     []shop.Sale // the loaded sales
-	stuck     map[shop.ID]string
+	closedAt  shop.Millis        // Redis time
+	sales     []shop.Sale        // the loaded sales
+	stuck     map[shop.ID]string // why a sale is stuck, by sale
 	report    Report
 }
 

@@ -66,6 +66,7 @@ func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 		func(rows []*shop.Order) error { return r.Effects.Schedule(ctx, rows) })
 }
 
+// unpublished publishes states of orders that were not published in time.
 func (r *Reconciler) unpublished(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list unpublished orders",
 		func(except []int) ([]shop.Order, error) {
@@ -98,6 +99,7 @@ func (r *Reconciler) eachPartition(
 	}
 }
 
+// sales retires sales that ended long ago, and repairs the holds of the loaded sales.
 func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 	var failed []error
 	var all []shop.SaleRef

@@ -128,7 +128,7 @@ func TestScansOfACycleReadAllHolds(t *testing.T) {
 		}
 	}
 	if want := map[shop.ID]int{1: 25, 2: 60, 3: 5}; !maps.Equal(p.seen, want) {
-		t.Errorf("pages read %v, want %v", p.seen, want)
+		t.Errorf("got the pages %v, want %v", p.seen, want)
 	}
 }
 
@@ -137,15 +137,15 @@ func TestSweepKeepsTheHoldOfARevivingOrder(t *testing.T) {
 	t.Parallel()
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
-	book := &fakes.DueStore{Trace: tr, Rows: []shop.Order{
+	orders := &fakes.DueStore{Trace: tr, Rows: []shop.Order{
 		{ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, PublishedRev: 2},
 	}}
-	x := &order.Expirer{
-		Redis: inventory, Store: book, Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
+	expirer := &order.Expirer{
+		Redis: inventory, Store: orders, Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}),
 	}
-	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
+	finished, err := expirer.Due(context.Background(), 0, []shop.ID{1})
 	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {
-		t.Fatalf("finished %v, returned %v, %v, want order 1 finished and no hold returned", finished, inventory.Returned, err)
+		t.Fatalf("got finished %v, returned %v, %v; want order 1 finished and no hold returned", finished, inventory.Returned, err)
 	}
 }
 
@@ -192,6 +192,6 @@ func TestUnavailablePrimaryDoesNotBlockOverdueOrders(t *testing.T) {
 		t.Errorf("got %v, want ErrTransient for the unavailable primary", err)
 	}
 	if want := map[int]int{0: 1, 2: 1}; !maps.Equal(b.scheduled, want) {
-		t.Errorf("scheduled %v, want %v", b.scheduled, want)
+		t.Errorf("got the scheduled orders %v, want %v", b.scheduled, want)
 	}
 }

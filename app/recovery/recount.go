@@ -96,8 +96,8 @@ func (c *recount) matches() bool {
 }
 
 // proven reports whether committed rows prove that the holds are all taken units: each hold has its row, and the units
-// that the guard counts as taken are those of the holds and of refunds. Then the units that a counter has above the
-// holds belong to no order.
+// that the guard counts as taken are those of the holds and of refunds. Then the units by which a counter exceeds
+// the holds belong to no order.
 func (c *recount) proven() bool {
 	return c.unexplained == 0 && c.stock() >= 0 && c.free == c.stock()+c.mark.Burnt
 }

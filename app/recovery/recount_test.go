@@ -34,7 +34,7 @@ func (c *countedSale) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, 
 }
 
 // P1, I3: counters are corrected if two cycles have found the same difference, nothing has changed meanwhile, every
-// hold has its row, and the database has the units left. Other differences are reported to operators.
+// hold has its row, and the database has the same number of free units. Other differences are reported to operators.
 func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -43,15 +43,15 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 		want       []string
 		mismatched int
 	}{
-		"one cycle":             {func(*countedSale) {}, 1, nil, 0},
+		"only one cycle":        {func(*countedSale) {}, 1, nil, 0},
 		"a unit without a hold": {func(*countedSale) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
 		"no difference":         {func(c *countedSale) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
-		"sold unit counted as held": {func(c *countedSale) {
+		"a sold unit that is counted as held": {func(c *countedSale) {
 			c.holds[0].Sold, c.rows[0].State, c.free = true, shop.Paid,
 				2
 		}, 3, []string{"held 0 sold 1 stock 2"}, 0},
-		"held unit not counted": {func(c *countedSale) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
-		"burnt unit": {func(c *countedSale) {
+		"a held unit that is not counted": {func(c *countedSale) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
+		"a unit that can no longer be sold": {func(c *countedSale) {
 			c.mark.Burnt, c.mark.Withdrawn, c.mark.Stock, c.free = 1, 1, 0, 2
 		}, 3, []string{"held 1 sold 0 stock 1"}, 0},
 		"fewer free units in the database": {func(c *countedSale) { c.free = 1 }, 4, nil, 1},
@@ -60,7 +60,7 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 		"a row without a hold":             {func(c *countedSale) { c.mark.Held, c.mark.Stock, c.free = 1, 2, 1 }, 4, nil, 1},
 		"reservations in progress":         {func(c *countedSale) { c.mark.Tickets++ }, 4, nil, 0},
 		"a sale that is not in Redis":      {func(c *countedSale) { c.mark = shop.HoldsMark{} }, 4, nil, 0},
-		"late payment": {func(c *countedSale) {
+		"a late payment in progress": {func(c *countedSale) {
 			c.rows[0].State, c.rows[0].TradeNo = shop.Expired,
 				"T"
 		}, 4, nil, 0},
@@ -70,7 +70,7 @@ func TestRecountCorrectsOnlyStableDifferences(t *testing.T) {
 				c.free = int64(2 + cycle%2)
 			}
 		}, 4, nil, 0},
-		"reported, then corrected": {func(c *countedSale) {
+		"reported, then the difference disappears": {func(c *countedSale) {
 			c.free = 1
 			c.beforeCycle = func(cycle int) {
 				if cycle == 3 {
@@ -130,7 +130,7 @@ func TestRecountCountsEachHoldOnce(t *testing.T) {
 		fakes.Must(t, r.repairHolds(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 	}
 	if want := []string{fmt.Sprintf("held %d sold 0 stock 1", holds)}; !slices.Equal(tr.Steps, want) {
-		t.Errorf("steps %v, want %v", tr.Steps, want)
+		t.Errorf("got the steps %v, want %v", tr.Steps, want)
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 type fakeStores struct {
 	Store
 	Redis
-	epoch, seq int64
-	redis      shop.PartitionState
-	loaded     []shop.Sale
-	absent     map[shop.ID]bool
-	unknown    []shop.LastOrder // missing in Redis
-	confirmed  string
-	now        shop.Millis
+	epoch, seq   int64
+	redis        shop.PartitionState
+	loaded       []shop.Sale
+	missingSales map[shop.ID]bool
+	missing      []shop.LastOrder // missing in Redis
+	confirmed    string
+	now          shop.Millis
 }
 
 func (s *fakeStores) Now(context.Context) (shop.Millis, error) { return s.now, nil }
@@ -33,7 +33,7 @@ func (s *fakeStores) State(context.Context, int) (shop.PartitionState, error) { 
 func (s *fakeStores) LastOrders(context.Context, int) ([]shop.LastOrder, error) { return nil, nil }
 
 func (s *fakeStores) Missing(context.Context, int, int64, []shop.LastOrder) ([]shop.LastOrder, error) {
-	return s.unknown, nil
+	return s.missing, nil
 }
 
 func (s *fakeStores) Confirm(_ context.Context, _ int, state shop.PartitionState) error {
@@ -48,7 +48,7 @@ func (s *fakeStores) LoadedSales(context.Context, int) ([]shop.Sale, error) { re
 func (s *fakeStores) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	found := make([]shop.Counters, len(sales))
 	for i, ref := range sales {
-		found[i] = shop.Counters{Sale: ref.ID, Loaded: !s.absent[ref.ID]}
+		found[i] = shop.Counters{Sale: ref.ID, Loaded: !s.missingSales[ref.ID]}
 	}
 	return found, nil
 }
@@ -62,7 +62,7 @@ var currentDatabase = shop.DatabaseHistory{Server: "b", RecoveredServer: "b", Ge
 // restored.
 func TestLostWritesAreDetected(t *testing.T) {
 	t.Parallel()
-	fine := shop.PartitionState{
+	intact := shop.PartitionState{
 		Exists: true, Epoch: 4, Seq: 90, Seen: 80, History: "abc", Confirmed: "abc",
 		Database: shop.RecordedHistory{Server: "b", Generation: 2, Beat: 8},
 	}
@@ -81,12 +81,12 @@ func TestLostWritesAreDetected(t *testing.T) {
 		"an older copy of Redis":     {func(s *fakeStores) { s.redis.Seq = 89 }, "seq 89", false},
 		"a copy with an older epoch": {func(s *fakeStores) { s.redis.Epoch = 3 }, "epoch 3", false},
 		"a copy with a newer epoch":  {func(s *fakeStores) { s.redis.Epoch = 5 }, "epoch 5", false},
-		"a lost sale":                {func(s *fakeStores) { s.absent = map[shop.ID]bool{8: true} }, "sale 8", false},
+		"a lost sale":                {func(s *fakeStores) { s.missingSales = map[shop.ID]bool{8: true} }, "sale 8", false},
 		"a retired sale": {func(s *fakeStores) {
-			s.absent, s.now = map[shop.ID]bool{8: true}, shop.Millis(0).Add(shop.RetireAfter)
+			s.missingSales, s.now = map[shop.ID]bool{8: true}, shop.Millis(0).Add(shop.RetireAfter)
 		}, "", false},
 		"behind this node": {func(s *fakeStores) { s.redis.Seen = 91 }, "has seen 91", false},
-		"a lost order":     {func(s *fakeStores) { s.unknown = []shop.LastOrder{{Order: 55}} }, "order 55", false},
+		"a lost order":     {func(s *fakeStores) { s.missing = []shop.LastOrder{{Order: 55}} }, "order 55", false},
 		"a replica was promoted": {func(s *fakeStores) {
 			s.redis.History, s.redis.Followed = "def", "abc"
 		}, "promoted", false},
@@ -103,7 +103,7 @@ func TestLostWritesAreDetected(t *testing.T) {
 			s.redis.Database.Generation, s.redis.Seq = 1, 89
 		}, "seq 89", true},
 	} {
-		s := &fakeStores{epoch: 4, seq: 90, redis: fine, loaded: []shop.Sale{{ID: 7}, {ID: 8}}}
+		s := &fakeStores{epoch: 4, seq: 90, redis: intact, loaded: []shop.Sale{{ID: 7}, {ID: 8}}}
 		c.change(s)
 		f, err := driverOf(s).inspect(t.Context(), 0, currentDatabase)
 		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.wantText == "") ||
@@ -169,7 +169,7 @@ func TestSuspectChecksAllSalesAgain(t *testing.T) {
 		}
 	}
 	wantLost(false)
-	s.absent = map[shop.ID]bool{7: true}
+	s.missingSales = map[shop.ID]bool{7: true}
 	wantLost(false) // all sales were found once: the second inspection does not check them
 	d.Suspect(0)
 	wantLost(true)
@@ -193,7 +193,7 @@ func TestNewHistoryIsConfirmedAfterACheck(t *testing.T) {
 	s.redis.History = "def"
 	check("def")
 	s.redis.Confirmed = "def"
-	s.redis.History, s.absent = "ghi", map[shop.ID]bool{7: true}
+	s.redis.History, s.missingSales = "ghi", map[shop.ID]bool{7: true}
 	if f, err := d.inspect(t.Context(), 0, currentDatabase); err != nil || !strings.Contains(f.redisLost, "sale 7") {
 		t.Fatalf("got redisLost %q, %v; want sale 7", f.redisLost, err)
 	}
@@ -242,6 +242,6 @@ func TestRestoreTouchesNewRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(data.touched, []shop.ID{1, 3}) || data.since != 4711 {
-		t.Errorf("touched %v since %d, want 1 and 3 since 4711", data.touched, data.since)
+		t.Errorf("got touched orders %v since %d, want 1 and 3 since 4711", data.touched, data.since)
 	}
 }

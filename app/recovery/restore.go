@@ -20,8 +20,8 @@ func (p *recoveryRun) restoreAll(ctx context.Context) error {
 }
 
 // restore writes a sale into Redis from its rows, deadlines included. Held, sold and withdrawn units are summed from
-// the same rows that become the holds: a row that changes later keeps its hold until its effects release it. All
-// tickets count as settled: an order without a row was lost or was written again.
+// the same rows that become the holds: a row that changes later keeps its hold until the effects of the change release
+// the hold. All tickets count as settled: an order without a row was lost or was written again.
 func (p *recoveryRun) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
 	// the list equals sale.Withdrawn.

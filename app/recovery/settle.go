@@ -21,21 +21,21 @@ const (
 
 // Settle applies an operator's decision about an order and recovers its partition, so that the sale continues if this
 // was its last problem. WrongState: the decision does not fit the order. NotFound: the order is in neither store.
-func (d *Driver) Settle(ctx context.Context, order shop.ID, how Settlement) (Report, error) {
+func (d *Driver) Settle(ctx context.Context, order shop.ID, decision Settlement) (Report, error) {
 	if _, err := d.workOnHistory(ctx); err != nil {
 		return Report{}, err
 	}
 	row, err := d.Store.Order(ctx, order)
 	sale := row.Ref()
 	switch {
-	case err == nil && how == SettleRefund:
+	case err == nil && decision == SettleRefund:
 		err = d.refund(ctx, &row)
-	case err == nil && how == SettleEnd:
+	case err == nil && decision == SettleEnd:
 		err = d.endRow(ctx, &row)
 	case err == nil:
 		err = shop.Fail(shop.WrongState, "the order has a row already: it is "+string(row.State))
-	case errors.Is(err, shop.ErrNoRow) && how != SettleRefund:
-		sale, err = d.writeRow(ctx, order, how)
+	case errors.Is(err, shop.ErrNoRow) && decision != SettleRefund:
+		sale, err = d.writeRow(ctx, order, decision)
 	case errors.Is(err, shop.ErrNoRow):
 		err = shop.Fail(shop.WrongState, "the order has no row: write it first")
 	}
@@ -94,7 +94,7 @@ func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) err
 
 // writeRow writes the row of an order that is only in Redis, from its buyer's record and its dead letter. Without a
 // dead letter, the row gets the price of the sale and no address.
-func (d *Driver) writeRow(ctx context.Context, order shop.ID, how Settlement) (sale shop.SaleRef, err error) {
+func (d *Driver) writeRow(ctx context.Context, order shop.ID, decision Settlement) (sale shop.SaleRef, err error) {
 	for p := range d.Partitions {
 		sales, err := d.Store.LoadedSales(ctx, p)
 		if err != nil {
@@ -108,13 +108,13 @@ func (d *Driver) writeRow(ctx context.Context, order shop.ID, how Settlement) (s
 			if err != nil {
 				return sale, err
 			}
-			return sales[i].Ref(), d.writeRecord(ctx, &sales[i], e, how)
+			return sales[i].Ref(), d.writeRecord(ctx, &sales[i], e, decision)
 		}
 	}
 	return sale, shop.Fail(shop.NotFound, "no such order in the database or in Redis: "+order.String())
 }
 
-func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry, how Settlement) error {
+func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry, decision Settlement) error {
 	now, err := d.now(ctx)
 	if err != nil {
 		return err
@@ -135,11 +135,11 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	}
 	row := e.Row()
 	row.ProductName, row.PayBy = sale.Product.Name, now.Add(d.PayWindow)
-	if how == SettleEnd {
+	if decision == SettleEnd {
 		row.State, row.Reason, row.CancelledAt = shop.Cancelled, shop.ReasonRecovered, now
 	}
 	_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
-	if errors.Is(err, shop.ErrPermanent) && how == SettleEnd { // its texts or its key cannot be stored
+	if errors.Is(err, shop.ErrPermanent) && decision == SettleEnd { // the texts or the key of the row cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
 		_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
 	}

@@ -48,14 +48,14 @@ type Store interface {
 	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
 	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.PaymentWatch) ([]shop.Inserted, error)
 	EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
-	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
+	ClaimHold(ctx context.Context, order shop.ID, state shop.OrderState) (shop.Order, error)
 	Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)
 	TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
-	Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
-	Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
+	Unpublished(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
+	Overdue(ctx context.Context, before shop.Millis, limit int, except ...int) ([]shop.Order, error)
 	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
 	RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error
 	RestoreTerms(ctx context.Context, sale shop.ID, terms shop.SaleTerms) (bool, error)
@@ -72,7 +72,7 @@ type Store interface {
 	LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error
 	MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error
 	PublishedUntil(ctx context.Context, partition int) (shop.Millis, error)
-	RequestRefund(ctx context.Context, ask payment.BuyerRefundRequest) (shop.Order, error)
+	RequestRefund(ctx context.Context, request payment.BuyerRefundRequest) (shop.Order, error)
 	DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error)
 	History(ctx context.Context) (shop.DatabaseHistory, error)
 	Pin(server string, generation int64)

@@ -16,20 +16,20 @@ type auth struct {
 
 // verify is Issuer.Verify, but returns Forbidden for blocked users.
 func (a auth) verify(token string) (shop.Identity, error) {
-	who, err := a.issuer.Verify(token)
+	identity, err := a.issuer.Verify(token)
 	switch {
 	case err != nil:
-		return who, err
-	case a.blocks.User(who.User):
+		return identity, err
+	case a.blocks.User(identity.User):
 		return shop.Identity{}, shop.Fail(shop.Forbidden, "this account is blocked")
 	}
-	return who, nil
+	return identity, nil
 }
 
 // isOperator reports whether the token belongs to an operator.
 func (a auth) isOperator(token string) bool {
-	who, err := a.verify(token)
-	return err == nil && who.Role.IsOperator()
+	identity, err := a.verify(token)
+	return err == nil && identity.Role.IsOperator()
 }
 
 // blocked reports whether the user or the address is blocked.

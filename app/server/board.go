@@ -57,7 +57,7 @@ func (p *parts) composeBoard(c *Config, version string, streamMetrics *streams.M
 
 // firstPublished records the time from buy to order event, for orders whose id this node generated.
 func (p *parts) firstPublished(order, sale shop.ID) {
-	if age, own := p.lease.Age(order); own {
+	if age, mintedHere := p.lease.Age(order); mintedHere {
 		if !p.catalogue.IsHidden(sale) {
 			p.board.latency.Observe(age)
 		}
@@ -142,7 +142,7 @@ func heapBytes() int64 {
 }
 
 // latencyCollector exports the histogram of the time from buy attempt to order event.
-type latencyCollector struct{ clock *board.BuyLatency }
+type latencyCollector struct{ latency *board.BuyLatency }
 
 var latencyDesc = prometheus.NewDesc("stampede_press_to_order_seconds",
 	"Time from a buy until its order was published to a socket of the buyer on the same node.", nil, nil)
@@ -152,6 +152,6 @@ func (c *latencyCollector) Describe(ch chan<- *prometheus.Desc) { ch <- latencyD
 
 // Collect implements prometheus.Collector.
 func (c *latencyCollector) Collect(ch chan<- prometheus.Metric) {
-	upTo, count, sum := c.clock.Histogram()
+	upTo, count, sum := c.latency.Histogram()
 	ch <- prometheus.MustNewConstHistogram(latencyDesc, count, sum, upTo)
 }

@@ -157,12 +157,12 @@ func (c *Config) check() []Problem {
 	c.checkMail(&p)
 	p.checkDuration("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
 	p.checkDuration("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
-	const most = 50 * 365 * 24 * time.Hour
+	const maxRetention = 50 * 365 * 24 * time.Hour
 	if c.ArchiveAfter != 0 {
-		p.checkDuration("ARCHIVE_AFTER", c.ArchiveAfter, archive.RefundWindow, most)
+		p.checkDuration("ARCHIVE_AFTER", c.ArchiveAfter, archive.RefundWindow, maxRetention)
 	}
 	if c.PersonalAfter != 0 {
-		p.checkDuration("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.MinPersonalAfter, most)
+		p.checkDuration("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.MinPersonalAfter, maxRetention)
 	}
 	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {

@@ -62,7 +62,7 @@ func readSecret(path string) (value string, mode os.FileMode, err error) {
 	case value == "":
 		return "", 0, fmt.Errorf("names an empty file: %s", path)
 	case strings.ContainsRune(value, 0):
-		return "", 0, fmt.Errorf("names %s, which is no text: check the path", path)
+		return "", 0, fmt.Errorf("names %s, which is not text: check the path", path)
 	}
 	return value, info.Mode().Perm(), nil
 }

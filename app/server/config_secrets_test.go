@@ -40,7 +40,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 				vars := map[string]string{strings.TrimPrefix(v.Name, prefix) + "_FILE": secretFile(t, secret+end, 0o400)}
 				readSecretFiles(vars, variablesByName(), &p)
 				if got := vars[strings.TrimPrefix(v.Name, prefix)]; got != secret || len(vars) != 1 || p.found != nil {
-					t.Errorf("file that ends with %q: %v, problems %v", end, vars, p.found)
+					t.Errorf("file that ends with %q: got variables %v and problems %v, want the secret and no problem", end, vars, p.found)
 				}
 			}
 			if _, err := Load([]string{v.Name + "_FILE=" + secretFile(t, secret, 0o400)}); err != nil &&
@@ -81,7 +81,7 @@ func TestInvalidSecretFilesAreReportedWithoutContent(t *testing.T) {
 		t.Errorf("variable and file: got %v, want an error about both", err)
 	}
 	if _, err := Load([]string{"STAMPEDE_LISTEN_FILE=" + path}); err == nil || !strings.Contains(err.Error(), "_FILE") {
-		t.Errorf("a _FILE variable of a setting that is not secret: %v", err)
+		t.Errorf("a _FILE variable of a setting that is not secret: got %v, want an error", err)
 	}
 	if c, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path}); err != nil || string(c.JWTSecret) != goodSecret ||
 		strings.Contains(c.JWTSecret.String(), goodSecret) {
@@ -168,21 +168,21 @@ func TestMySQLCertificatesRequireVerification(t *testing.T) {
 	const dsn = "u:p@tcp(db:3306)/shop"
 	c, err := Load(environ(dsn+"?tls=true", certificate))
 	if err != nil || len(c.Warnings()) > 1 {
-		t.Errorf("%v, %v", err, c.Warnings())
+		t.Errorf("got error %v and warnings %v, want at most one warning", err, c.Warnings())
 	}
 	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred", "?tls=false"} {
 		if _, err := Load(environ(dsn+weak, certificate)); err == nil || !strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA is set") {
-			t.Errorf("%q: %v", weak, err)
+			t.Errorf("DSN parameter %q with a certificate: got error %v, want `STAMPEDE_MYSQL_CA is set`", weak, err)
 		}
 	}
 	if _, err := Load(environ(dsn+"?tls=true", "STAMPEDE_MYSQL_CA=nonsense")); err == nil ||
 		!strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA has no valid certificate") {
-		t.Error(err)
+		t.Errorf("invalid certificate: got error %v, want an error about STAMPEDE_MYSQL_CA", err)
 	}
 	for _, weak := range []string{"skip-verify", "preferred"} {
 		c, err := Load(environ(dsn + "?tls=" + weak))
 		if err != nil || !strings.Contains(fmt.Sprint(c.Warnings()), "tls="+weak) {
-			t.Errorf("%s: %v, %v", weak, err, c.Warnings())
+			t.Errorf("tls=%s: got error %v and warnings %v, want a warning", weak, err, c.Warnings())
 		}
 	}
 }
@@ -208,11 +208,11 @@ func TestMySQLReplicaNeedsAPrimary(t *testing.T) {
 		},
 	} {
 		if _, err := Load(c.environ); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %q", name, err, c.want)
 		}
 	}
 	c, err := Load(with(database, replica(dsn+"?tls=skip-verify")))
 	if err != nil || !strings.Contains(fmt.Sprint(c.Warnings()), "STAMPEDE_MYSQL_REPLICA_DSN") {
-		t.Errorf("%v, %v", err, c.Warnings())
+		t.Errorf("got error %v and warnings %v, want a warning about STAMPEDE_MYSQL_REPLICA_DSN", err, c.Warnings())
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Builds for the crash suite can crash at a named point (package faults): STAMPEDE_CRASH_AT=NAME, or NAME#n for its
-// n-th pass. With the prefix `freeze:` the process stops there (SIGSTOP) until it receives SIGCONT.
+// n-th execution. With the prefix `freeze:` the process stops there (SIGSTOP) until it receives SIGCONT.
 
 // crashPoint is the configured crash point; nil: none.
 var crashPoint atomic.Pointer[faults.Armed]

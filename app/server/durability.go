@@ -135,7 +135,7 @@ var clusterRequirements = []redisRequirement{{
 	"while one primary without a replica is down, the partitions of all other primaries also stop", false,
 }}
 
-// failoverWeaknesses reports settings that make the loss of one Redis server more expensive than necessary.
+// failoverWeaknesses reports settings that make the loss of one Redis server more severe than necessary.
 func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *redis.Client) (found []Weakness) {
 	if _, ok := s.client.(*redis.ClusterClient); ok {
 		found = redisWeaknesses(ctx, name, server, clusterRequirements)

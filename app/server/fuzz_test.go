@@ -32,18 +32,18 @@ func FuzzLoad(f *testing.F) {
 		if err == nil {
 			if c.Partitions < 1 || c.PayWindow <= 0 || c.Backlog < 1 || len(c.Slots) == 0 ||
 				len(c.JWTSecret) < account.MinKeyBytes {
-				t.Fatalf("accepted %+v", c)
+				t.Fatalf("an invalid configuration was accepted: %+v", c)
 			}
 			return
 		}
 		var configErr *ConfigError
 		if !errors.As(err, &configErr) || len(configErr.Problems) == 0 {
-			t.Fatalf("%v names nothing", err)
+			t.Fatalf("error %v names no variable", err)
 		}
 		for _, p := range configErr.Problems {
 			if !strings.HasPrefix(p.Variable, "STAMPEDE_") || p.Message == "" ||
 				strings.Contains(p.Message, goodSecret) {
-				t.Fatalf("%+v", p)
+				t.Fatalf("got problem %+v, want a variable, a message and no secret", p)
 			}
 		}
 	})

@@ -70,7 +70,7 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 	d.start("phases", p.phases.Run)
 	d.start("partitions", p.recovery.Run)
 	d.start("stale partitions", p.checkStale)
-	d.start("told", p.publishMarks.Run)
+	d.start("publish marks", p.publishMarks.Run)
 	d.start("live board", p.board.feed.Run)
 	d.start("counts of sales", p.board.sales.Run)
 	if p.stores.embedded != nil {

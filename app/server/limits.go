@@ -52,7 +52,7 @@ func (c *Config) checkLimits(p *problems) {
 // second made the gateway fail and opened the breaker.
 const qrCalls = 50
 
-// classes returns the limits by class. Classes without own variables use a fraction or a multiple of a related limit,
+// classes returns the limits by class. Classes without variables use a fraction or a multiple of a related limit,
 // so that 0 disables them, too.
 func (c *Config) classes() limits.Classes {
 	perSecond := func(rate, burst int) limits.Pace {

@@ -38,7 +38,8 @@ func labelled(pairs []string) prometheus.Labels {
 	return labels
 }
 
-// scrapeWait limits the wait of one metric for a store. Many scrapers wait one second for all metrics together.
+// scrapeWait limits the wait of one metric for a store. Many scrapers have a timeout of one second for all metrics
+// together.
 const scrapeWait = 250 * time.Millisecond
 
 // storeMetrics reads its metrics from the stores at each scrape, concurrently. Unreachable stores delay a scrape by

@@ -26,15 +26,15 @@ var labelSets = map[string]string{
 	"route":     "the patterns of the routes",
 	"status":    "HTTP statuses",
 	"outcome":   "`success`, `forged`, `unreadable`, `failed`, `turned_away`",
-	"result":    "of an e-mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
-	"state":     "of e-mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
+	"result":    "for e-mails: `sent`, `dead`, `unsent`; for deliveries: `taken`, `parked`, `undelivered`",
+	"state":     "for e-mails: `waiting`, `dead`; for refunds: `asked`, `open`, `stuck`",
 	"version":   "the running version",
 	"from":      "`replica`, `primary`",
 }
 
 var (
-	describedAs = regexp.MustCompile(`fqName: "([^"]+)", help: "((?:[^"\\]|\\.)*)", (?:unit: "[^"]*", )?constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}`)
-	labelName   = regexp.MustCompile(`([a-z_]+)(="|,|$)`)
+	descriptionPattern = regexp.MustCompile(`fqName: "([^"]+)", help: "((?:[^"\\]|\\.)*)", (?:unit: "[^"]*", )?constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}`)
+	labelName          = regexp.MustCompile(`([a-z_]+)(="|,|$)`)
 )
 
 // TestMetricsAreDocumented: deploy/METRICS.md lists exactly the metrics of the registry with type, unit and labels. To
@@ -60,7 +60,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	rows := make(map[string]string)
 	for desc := range described(n.server.registry) {
-		parts := describedAs.FindStringSubmatch(desc)
+		parts := descriptionPattern.FindStringSubmatch(desc)
 		if parts == nil {
 			t.Fatalf("unreadable description of a metric: %s", desc)
 		}
@@ -171,7 +171,7 @@ func TestProfilesAreServedOnlyIfEnabled(t *testing.T) {
 	}
 	with := startNode(t, embeddedConfig(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
 	if text := with.getPrivatePage("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {
-		t.Errorf("no profile: %s", text)
+		t.Errorf("got %s, want a profile", text)
 	}
 	if text := with.getPrivatePage("/debug/pprof/cmdline"); strings.Contains(text, os.Args[0]) {
 		t.Errorf("the command line is shown: %s", text)

@@ -49,7 +49,7 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	}{
 		{"payments_opened", "Pay requests that returned a payment.", &counts.Opened},
 		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.PaidTrades},
-		{"payments_revived", "Ended orders that became paid by late money.", &counts.Revived},
+		{"payments_revived", "Ended orders that a late payment changed to paid.", &counts.Revived},
 		{"payments_late_refunds", "Late payments that are refunded.", &counts.Refunded},
 		{"payments_odd", "Paid trades that do not match their order: inspect them.", &counts.Anomalies},
 		{"trades_closed", "Orders ended after the gateway had closed their trade.", &counts.Closed},
@@ -167,9 +167,9 @@ func (c *Config) checkAlipay(p *problems) {
 func (c *Config) Warnings() []Problem {
 	p := problems{slices.Clone(c.Exposed)}
 	c.warnMail(&p)
-	if about, err := os.Stat(c.Data); err == nil && about.Mode()&0o007 != 0 {
+	if info, err := os.Stat(c.Data); err == nil && info.Mode()&0o007 != 0 {
 		p.add("DATA", fmt.Sprintf("is a folder that all users of this machine can open, %s has the mode %04o: run chmod 0700",
-			c.Data, about.Mode().Perm()))
+			c.Data, info.Mode().Perm()))
 	}
 	if trivialSecret(string(c.JWTSecret)) {
 		p.add("JWT_SECRET", "can be guessed: set random bytes, e.g. from `openssl rand -base64 48`")
@@ -203,12 +203,12 @@ const minProxyBits = 7
 // trivialSecret reports whether the secret is set and easy to guess: it has fewer than 10 different characters,
 // consists of a repeated part, or contains a typical word such as password.
 func trivialSecret(s string) bool {
-	different := map[rune]bool{}
+	characters := map[rune]bool{}
 	for _, r := range s {
-		different[r] = true
+		characters[r] = true
 	}
 	lower := strings.ToLower(s)
-	return s != "" && (len(different) < 10 || strings.Contains((s + s)[1:2*len(s)-1], s) ||
+	return s != "" && (len(characters) < 10 || strings.Contains((s + s)[1:2*len(s)-1], s) ||
 		slices.ContainsFunc([]string{"0123456789", "password", "example", "change", "secret", "stampede", "for-tests", "qwerty"},
 			func(word string) bool { return strings.Contains(lower, word) }))
 }
@@ -221,15 +221,15 @@ func (c *Config) checkNoAlipay(p *problems) {
 	}
 }
 
-// checkURL accepts an absolute http or https URL, or "". It returns an error message with the example `like`; "":
+// checkURL accepts an absolute http or https URL, or "". It returns an error message with the given example; "":
 // valid.
-func checkURL(address, like string) string {
+func checkURL(address, example string) string {
 	if address == "" {
 		return ""
 	}
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(address, " \t") {
-		return "is " + quote(address) + ": want a complete address, for example " + like
+		return "is " + quote(address) + ": want a complete address, for example " + example
 	}
 	return ""
 }

@@ -28,12 +28,12 @@ type redisAddress struct{ redis.UniversalOptions }
 // parseRedisURL parses STAMPEDE_REDIS_URL. Its errors continue the sentence after the variable's name. They never
 // contain the value, which may include a password.
 func parseRedisURL(address string) (redisAddress, error) {
-	scheme, rest, _ := strings.Cut(address, "://")
+	scheme, afterScheme, _ := strings.Cut(address, "://")
 	switch scheme {
 	case "redis-cluster", "rediss-cluster":
-		return clusterAddress(rest, scheme == "rediss-cluster")
+		return clusterAddress(afterScheme, scheme == "rediss-cluster")
 	case "redis-sentinel", "rediss-sentinel":
-		return sentinelAddress(rest, scheme == "rediss-sentinel")
+		return sentinelAddress(afterScheme, scheme == "rediss-sentinel")
 	}
 	options, err := redis.ParseURL(address)
 	if err != nil {
@@ -49,8 +49,8 @@ func singleAddress(o *redis.Options) redisAddress {
 	}}
 }
 
-func clusterAddress(rest string, encrypted bool) (redisAddress, error) {
-	u, err := parseHosts(rest, "6379")
+func clusterAddress(afterScheme string, encrypted bool) (redisAddress, error) {
+	u, err := parseHosts(afterScheme, "6379")
 	if err != nil {
 		return redisAddress{}, err
 	}
@@ -67,8 +67,8 @@ func clusterAddress(rest string, encrypted bool) (redisAddress, error) {
 	}}, nil
 }
 
-func sentinelAddress(rest string, encrypted bool) (redisAddress, error) {
-	u, err := parseHosts(rest, "26379")
+func sentinelAddress(afterScheme string, encrypted bool) (redisAddress, error) {
+	u, err := parseHosts(afterScheme, "26379")
 	if err != nil {
 		return redisAddress{}, err
 	}
@@ -125,10 +125,10 @@ type hostsURL struct {
 }
 
 // parseHosts parses [user:password@]host[:port],host[:port]/path?query. Package net/url supports a single host only.
-func parseHosts(rest, port string) (hostsURL, error) {
-	authority, tail := rest, ""
-	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
-		authority, tail = rest[:at], rest[at:]
+func parseHosts(afterScheme, port string) (hostsURL, error) {
+	authority, tail := afterScheme, ""
+	if at := strings.IndexAny(afterScheme, "/?#"); at >= 0 {
+		authority, tail = afterScheme[:at], afterScheme[at:]
 	}
 	account, hosts := "", authority
 	if at := strings.LastIndex(authority, "@"); at >= 0 {

@@ -16,30 +16,30 @@ func TestParseRedisURLReadsEveryForm(t *testing.T) {
 		}
 		return a
 	}
-	if a := parse("rediss://shop:secret@10.0.0.5:6380/3"); a.where() != "10.0.0.5:6380" || a.DB != 3 ||
+	if a := parse("rediss://shop:secret@10.0.0.5:6380/3"); a.hostsText() != "10.0.0.5:6380" || a.DB != 3 ||
 		a.TLSConfig == nil {
-		t.Errorf("one server with TLS: got %+v", a)
+		t.Errorf("one server with TLS: got address %+v", a)
 	}
-	if a := parse("unix:///run/redis.sock?db=2"); a.where() != "/run/redis.sock" || a.DB != 2 {
-		t.Errorf("a socket: %+v", a)
+	if a := parse("unix:///run/redis.sock?db=2"); a.hostsText() != "/run/redis.sock" || a.DB != 2 {
+		t.Errorf("Unix socket: got address %+v", a)
 	}
 	a := parse("redis-cluster://shop:s%40cret@10.0.0.1:7001,10.0.0.2,[::1]:7003/")
 	if !a.IsClusterMode || a.Username != "shop" || a.Password != "s@cret" || a.TLSConfig != nil ||
 		strings.Join(a.Addrs, " ") != "10.0.0.1:7001 10.0.0.2:6379 [::1]:7003" {
-		t.Errorf("a cluster: %+v", a)
+		t.Errorf("cluster: got address %+v", a)
 	}
 	if c := parse("rediss-cluster://:secret@redis.example:7001"); c.TLSConfig == nil || !c.IsClusterMode ||
 		c.TLSConfig.ServerName != "" || c.Username != "" || c.Password != "secret" {
-		t.Errorf("a cluster with TLS, each certificate for its own host: %+v", c)
+		t.Errorf("cluster with TLS: got address %+v, want a cluster with TLS and without ServerName", c)
 	}
 	a = parse("redis-sentinel://shop:secret@s1.example,s2.example:26380/main?db=4&" +
 		"sentinel_username=watch&sentinel_password=other")
 	if a.MasterName != "main" || a.IsClusterMode || a.DB != 4 || a.Username != "shop" ||
 		a.Password != "secret" || a.SentinelUsername != "watch" || a.SentinelPassword != "other" ||
 		strings.Join(a.Addrs, " ") != "s1.example:26379 s2.example:26380" {
-		t.Errorf("sentinels: %+v", a)
+		t.Errorf("sentinels: got address %+v", a)
 	}
-	if where := a.where(); strings.Contains(where, "secret") || !strings.Contains(where, "s1.example:26379") {
+	if where := a.hostsText(); strings.Contains(where, "secret") || !strings.Contains(where, "s1.example:26379") {
 		t.Errorf("got hosts %s, want all hosts and no password", where)
 	}
 }
@@ -63,7 +63,7 @@ func TestInvalidRedisAddressesHideThePassword(t *testing.T) {
 	} {
 		_, err := parseRedisURL(address)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: error %v, want one with %q and no password", address, err, want)
+			t.Errorf("%s: got error %v, want an error with %q and no password", address, err, want)
 		}
 	}
 }

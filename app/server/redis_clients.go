@@ -45,8 +45,8 @@ func (c *Config) runningRedis() (redisAddress, error) {
 	return singleAddress(&redis.Options{Addr: address}), err
 }
 
-// where returns the hosts without user and password.
-func (a *redisAddress) where() string {
+// hostsText returns the hosts without user and password.
+func (a *redisAddress) hostsText() string {
 	hosts := strings.Join(a.Addrs, ",")
 	switch {
 	case a.IsClusterMode:
@@ -138,5 +138,5 @@ func (s *stores) eachServer(
 	case *redis.Client:
 		return visit(ctx, singleServer, c)
 	}
-	return fmt.Errorf("a Redis client of type %T", s.client)
+	return fmt.Errorf("unsupported Redis client type %T", s.client)
 }

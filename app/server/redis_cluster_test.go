@@ -38,11 +38,11 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	defer tools.Close()
 	reports, err := tools.Audit(ctx)
 	if err != nil || len(reports) == 0 {
-		t.Fatalf("audit: %d sales, %v", len(reports), err)
+		t.Fatalf("audit: got %d sales and error %v", len(reports), err)
 	}
 	for _, r := range reports {
 		if len(r.Failures) > 0 {
-			t.Errorf("P1: %+v", r)
+			t.Errorf("got audit report %+v, want no failure", r)
 		}
 	}
 	missing, weak, err := tools.CheckStores(ctx)
@@ -65,7 +65,7 @@ func TestNodeSellsOnARedisCluster(t *testing.T) {
 	}
 	for primary, partitions := range on {
 		if least := config.Partitions / 3; partitions < least || partitions > least+1 {
-			t.Errorf("%s has %d of %d partitions", primary, partitions, config.Partitions)
+			t.Errorf("primary %s has %d of %d partitions", primary, partitions, config.Partitions)
 		}
 	}
 
@@ -143,7 +143,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 		{0, 0, "cluster-require-full-coverage"},
 	} {
 		if n := countWarnings(c.replicas, c.text); n != c.want {
-			t.Errorf("%q with %d replicas: warnings about %d servers, want %d", c.text, c.replicas, n, c.want)
+			t.Errorf("%q with %d replicas: got warnings about %d servers, want %d", c.text, c.replicas, n, c.want)
 		}
 	}
 	options, err := redis.ParseURL(cluster.Primaries[0].URL)
@@ -158,7 +158,7 @@ func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluste
 	}
 	defer client.ConfigSet(ctx, coverage, "no")
 	if n := countWarnings(0, coverage+" is yes"); n != 1 {
-		t.Errorf("%s is yes: warnings about %d servers, want 1", coverage, n)
+		t.Errorf("%s is yes: got warnings about %d servers, want 1", coverage, n)
 	}
 }
 

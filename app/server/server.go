@@ -227,7 +227,7 @@ func (s *Server) runWithStores(ctx context.Context, stores *stores) error {
 		p.startJobs(d, c)
 		if c.Roles.API {
 			if err := lease.Serve(ctx); err != nil {
-				slog.WarnContext(ctx, "the other nodes have not seen yet that this node serves", "err", err)
+				slog.WarnContext(ctx, "cannot record that this node serves; the other nodes do not count it yet", "err", err)
 			}
 			s.public.AllowLongBodies(p.auth.isOperator)
 			s.public.Open(p.handler(c, s.closing, s.registry))
@@ -271,9 +271,9 @@ func (s *Server) shutDown(p *parts, d *jobs, stopJobs context.CancelFunc) error 
 	s.setNotReady("shutting down", nil)
 	close(s.closing)
 
-	drain, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	drainCtx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	err := errors.Join(p.hub.Drain(drain, s.config.ReturnWithin), s.closeListeners())
+	err := errors.Join(p.hub.Drain(drainCtx, s.config.ReturnWithin), s.closeListeners())
 	p.gate.Close()
 	p.services.checkout.Close()
 	stopJobs()
@@ -282,9 +282,9 @@ func (s *Server) shutDown(p *parts, d *jobs, stopJobs context.CancelFunc) error 
 		p.traces.Close()
 	}
 
-	last, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	releaseCtx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if err := p.lease.Release(last); err != nil {
+	if err := p.lease.Release(releaseCtx); err != nil {
 		slog.Warn("could not release the node number; its lease expires by itself", "err", err)
 	}
 	return err

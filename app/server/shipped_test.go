@@ -106,7 +106,7 @@ func TestNginxLimitsAreLooserThanProgramLimits(t *testing.T) {
 		t.Helper()
 		found := regexp.MustCompile(pattern).FindAllStringSubmatch(site, -1)
 		if len(found) != 1 {
-			t.Fatalf("nginx.conf has %q %d times, want once", pattern, len(found))
+			t.Fatalf("nginx.conf matches %q %d times, want once", pattern, len(found))
 		}
 		n, err := strconv.Atoi(found[0][1])
 		if err != nil {

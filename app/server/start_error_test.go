@@ -32,7 +32,7 @@ func TestStartEndsOnAPermanentStoreError(t *testing.T) {
 		ctx, cancel := context.WithTimeout(kit.Context(t), time.Minute)
 		err = s.Run(ctx)
 		if ctx.Err() != nil || !errors.Is(err, errNoRetry) || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%s: error %v, want an error that names %s", name, err, c.want)
+			t.Errorf("%s: got error %v, want an error that names %s", name, err, c.want)
 		}
 		cancel()
 	}
@@ -81,9 +81,9 @@ func TestWaitEndsOnAPermanentFault(t *testing.T) {
 	}
 }
 
-// TestExamineReportsMissingStoreFeatures: Tools.CheckStores, which checkconfig uses, reports the problems that would
+// TestCheckStoresReportsMissingFeatures: Tools.CheckStores, which checkconfig uses, reports the problems that would
 // stop serve.
-func TestExamineReportsMissingStoreFeatures(t *testing.T) {
+func TestCheckStoresReportsMissingFeatures(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	dsn := kit.MySQL(t)

@@ -80,7 +80,7 @@ func (s *stores) redisAddress(c *Config) (redisAddress, error) {
 
 // connect opens the clients. It sends no command.
 func (s *stores) connect(a redisAddress, partitions int) {
-	s.database, s.redisHosts = a.DB, a.where()
+	s.database, s.redisHosts = a.DB, a.hostsText()
 	s.client = a.open(redisConns)
 	s.blocking = a.open(partitions + 6) // one per partition, the webhook, e-mails and a reserve
 	hookRedis(s.client, s.blocking)

@@ -33,7 +33,7 @@ func TestRedisClientsDoNotRetry(t *testing.T) {
 			t.Errorf("%s: got the reply %d although it was lost", name, n)
 		}
 		if n, err := client.Get(ctx, name).Int(); err != nil || n != 1 {
-			t.Errorf("%s: the script ran %d times, want once, %v", name, n, err)
+			t.Errorf("%s: got %d runs of the script and error %v, want one run", name, n, err)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestNodeRestoresTheLagOfItsGroup(t *testing.T) {
 		t.Helper()
 		groups, err := client.XInfoGroups(ctx, stream).Result()
 		if err != nil || len(groups) != 1 {
-			t.Fatalf("groups %v, %v", groups, err)
+			t.Fatalf("got groups %v and error %v, want one group", groups, err)
 		}
 		return groups[0]
 	}

@@ -59,7 +59,7 @@ func (t *Tools) Database() *bun.DB { return t.stores.db.DB() }
 // Seeder returns a seeder with its own node number and a function that releases the number. An embedded database is
 // migrated first.
 func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) {
-	if err := t.prepared(ctx); err != nil {
+	if err := t.ensureMigrated(ctx); err != nil {
 		return nil, nil, err
 	}
 	lease, err := t.stores.db.LeaseNode(ctx)
@@ -134,8 +134,8 @@ func (t *Tools) connect(ctx context.Context) error {
 	return err
 }
 
-// prepared migrates an embedded database and requires a real one to be up to date.
-func (t *Tools) prepared(ctx context.Context) error {
+// ensureMigrated migrates an embedded database. For a real database it returns an error if migrations are pending.
+func (t *Tools) ensureMigrated(ctx context.Context) error {
 	return prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions)
 }
 
@@ -164,7 +164,7 @@ func (t *Tools) PartitionPlaces(ctx context.Context) ([]PartitionPlace, error) {
 func (t *Tools) runOperation(
 	ctx context.Context, operation func(tx *store.Store) (journal.Operation, error),
 ) (journal.Done, error) {
-	if err := t.prepared(ctx); err != nil {
+	if err := t.ensureMigrated(ctx); err != nil {
 		return journal.Done{}, err
 	}
 	return t.stores.db.RunOperation(ctx, t.Actor, operation)

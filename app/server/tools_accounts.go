@@ -46,35 +46,35 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 }
 
 // RotateKey makes the nodes sign with the next generation of the key and returns it. Tokens of the previous generation
-// stay valid until they expire, unless `only` is true. Tokens of older generations become invalid. If `only` is false,
-// RotateKey therefore fails while tokens of an older generation may still be valid.
-func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, error) {
-	if err := t.prepared(ctx); err != nil {
+// stay valid until they expire, unless `endOlder` is true. Tokens of older generations become invalid. If `endOlder` is
+// false, RotateKey therefore fails while tokens of an older generation may still be valid.
+func (t *Tools) RotateKey(ctx context.Context, endOlder bool) (shop.KeyGeneration, error) {
+	if err := t.ensureMigrated(ctx); err != nil {
 		return shop.KeyGeneration{}, err
 	}
-	present, err := t.stores.db.KeyGeneration(ctx)
+	current, err := t.stores.db.KeyGeneration(ctx)
 	if err != nil {
-		return present, err
+		return current, err
 	}
 	now, err := t.stores.db.Clock(ctx)
 	if err != nil {
-		return present, err
+		return current, err
 	}
-	if ends := present.Since.Add(account.MaxLife); !only && present.Number > 0 && now.At < ends {
-		return present, fmt.Errorf("the key was rotated at %s: tokens of the previous key are valid until %s, and another rotation "+
+	if ends := current.Since.Add(account.MaxLife); !endOlder && current.Number > 0 && now.At < ends {
+		return current, fmt.Errorf("the key was rotated at %s: tokens of the previous key are valid until %s, and another rotation "+
 			"would end them; wait, or end all earlier tokens with --now",
-			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
+			current.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
-	next := present
+	next := current
 	done, err := t.runOperation(ctx, func(tx *store.Store) (journal.Operation, error) {
-		next, err := tx.RotateKey(ctx, present.Number, only)
-		return journal.Operation{Kind: "key.rotate", Object: "key", Before: present, After: next, Result: next}, err
+		next, err := tx.RotateKey(ctx, current.Number, endOlder)
+		return journal.Operation{Kind: "key.rotate", Object: "key", Before: current, After: next, Result: next}, err
 	})
 	if err == nil {
 		err = done.Decode(&next)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
-		return present, errors.New("another operator has rotated the key at the same time; check it and retry")
+		return current, errors.New("another operator has rotated the key at the same time; check it and retry")
 	}
 	return next, err
 }
@@ -96,7 +96,7 @@ type UserSummary struct {
 // AddUser adds an account. Without a password it queues an e-mail with a link that sets the password. A running server
 // sends the e-mail.
 func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
-	if err := t.prepared(ctx); err != nil {
+	if err := t.ensureMigrated(ctx); err != nil {
 		return UserSummary{}, err
 	}
 	if n.Password == "" {

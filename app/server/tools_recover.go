@@ -29,13 +29,13 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 	return d.Recover(ctx, d.All()...)
 }
 
-// Settle applies an operator's decision about an order that a recovery cannot prove.
-func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settlement) (recovery.Report, error) {
-	d, err := t.driver(ctx, journal.Operation{Kind: "database.settle", Object: "order:" + order.String(), Note: string(how)})
+// Settle applies an operator's decision about an order whose state a recovery cannot determine.
+func (t *Tools) Settle(ctx context.Context, order shop.ID, settlement recovery.Settlement) (recovery.Report, error) {
+	d, err := t.driver(ctx, journal.Operation{Kind: "database.settle", Object: "order:" + order.String(), Note: string(settlement)})
 	if err != nil {
 		return recovery.Report{}, err
 	}
-	return d.Settle(ctx, order, how)
+	return d.Settle(ctx, order, settlement)
 }
 
 // driver records the operation in the journal and returns the recovery driver.
@@ -60,7 +60,7 @@ func (t *Tools) driver(ctx context.Context, operation journal.Operation) (*recov
 	return d, nil
 }
 
-// Audit proves the stock equation of the given sales, or of every loaded sale. NotFound: no such sale.
+// Audit checks the stock equation of the given sales, or of every loaded sale. NotFound: no such sale.
 func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditReport, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {

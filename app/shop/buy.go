@@ -6,8 +6,8 @@ import (
 	"stampede/app/trace"
 )
 
-// Buy is one buy on its way to the Lua step. The server generates the order ID. A resend after a lost reply has the
-// same ID, key and hash (I6).
+// Buy is a buy request that is passed to the Lua step. The server generates the order ID. A resend after a lost reply
+// has the same ID, key and hash (I6).
 type Buy struct {
 	Order   ID
 	User    ID
@@ -17,8 +17,8 @@ type Buy struct {
 	Hash    string // hash of the buy's content under Key, 16 hex digits
 	Address string // JSON of Address, or ""
 
-	// NeedsPass: the sale requires a pass. Passed is the time when the buy's valid pass was issued; 0: no valid pass.
-	// The Lua step consumes the pass.
+	// NeedsPass: the sale requires a pass. Passed is the time when the buy's valid pass was issued; 0: the buy has no
+	// valid pass. The Lua step consumes the pass.
 	NeedsPass bool
 	Passed    Millis
 
@@ -28,7 +28,7 @@ type Buy struct {
 // Verdict is the result code of the Lua step for a buy.
 type Verdict int
 
-// Verdicts of reserve.lua. The numbers are part of the script's contract.
+// Verdicts of reserve.lua. The numbers are part of the script's contract; 16–21 are result codes of other script calls.
 const (
 	VerdictReserved   Verdict = 1  // accepted now
 	VerdictRepeated   Verdict = 2  // the same key was accepted earlier; the result is the stored one
@@ -39,13 +39,13 @@ const (
 	VerdictLimit      Verdict = 7  // more units than the limit per buyer
 	VerdictCap        Verdict = 8  // more reservations than the cap per buyer
 	VerdictSoldOut    Verdict = 9  // not enough free units
-	VerdictBacklog    Verdict = 10 // too many entries wait for their row
+	VerdictBacklog    Verdict = 10 // too many stream entries have no row yet
 	VerdictCooldown   Verdict = 11 // units were returned recently and wait until all sold-out flags have expired (I9)
 	VerdictNotLoaded  Verdict = 12 // the sale is not in Redis, or not armed yet
 	VerdictRecovering Verdict = 13 // the partition is being recovered or has no state
 	VerdictEpoch      Verdict = 14 // the caller's epoch is not the partition's
 	VerdictPass       Verdict = 15 // the sale requires a pass; the buy has no valid pass, or the pass was already used
-	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written (16–21: codes of calls)
+	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written
 )
 
 // GateResult is the result of a buy. With VerdictRepeated, Order and Ticket are those of the first acceptance. PlaceOf

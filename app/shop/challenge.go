@@ -18,9 +18,9 @@ func (c Challenge) rank() int {
 }
 
 // AtLeast returns the stronger of the two checks.
-func (c Challenge) AtLeast(least Challenge) Challenge {
-	if least.rank() > c.rank() {
-		return least
+func (c Challenge) AtLeast(minimum Challenge) Challenge {
+	if minimum.rank() > c.rank() {
+		return minimum
 	}
 	return c
 }

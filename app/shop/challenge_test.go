@@ -9,9 +9,9 @@ func TestAtLeastReturnsTheStrongerChallenge(t *testing.T) {
 	t.Parallel()
 	order := []Challenge{ChallengeNone, ChallengePass, ChallengeWork, ChallengeCaptcha, "riddle"}
 	for i, c := range order {
-		for j, least := range order[:4] {
-			if got := c.AtLeast(least); got != order[max(i, j)] {
-				t.Errorf("%s.AtLeast(%s) = %s, want %s", c, least, got, order[max(i, j)])
+		for j, minimum := range order[:4] {
+			if got := c.AtLeast(minimum); got != order[max(i, j)] {
+				t.Errorf("%s.AtLeast(%s) = %s, want %s", c, minimum, got, order[max(i, j)])
 			}
 		}
 	}

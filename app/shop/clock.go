@@ -24,7 +24,7 @@ func (m Millis) Add(d time.Duration) Millis { return m + Millis(d.Milliseconds()
 func (m Millis) Sub(o Millis) time.Duration { return time.Duration(m-o) * time.Millisecond }
 
 // Clock estimates Redis TIME on this node: the last sample plus the elapsed monotonic time. It is used for displays and
-// for early refusals, which allow a margin. Scripts use Redis TIME itself (I10).
+// for early rejections, which have a safety margin. Scripts use Redis TIME itself (I10).
 type Clock struct {
 	start time.Time
 	base  atomic.Int64 // Redis time at start, in milliseconds

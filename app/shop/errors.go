@@ -84,7 +84,7 @@ func Unavailable(subject string, err error) error {
 
 // AsError returns the Error in err. Any other error becomes Internal without its text, so that no internal text leaks.
 func AsError(err error) *Error {
-	if e, direct := err.(*Error); direct { // the usual case: errors.As costs as much as the rest of a refusal
+	if e, direct := err.(*Error); direct { // the usual case: errors.As costs as much as all other work of a rejection
 		return e
 	}
 	var e *Error

@@ -21,13 +21,13 @@ func WithLogIDs(ctx context.Context, ids ...any) context.Context {
 // names and values.
 func IsLogIDs(key any) bool { return key == logIDsKey{} }
 
-// namedError is an error with log IDs.
-type namedError struct {
+// errorWithIDs is an error with log IDs.
+type errorWithIDs struct {
 	error
 	ids []any
 }
 
-func (n *namedError) Unwrap() error { return n.error }
+func (n *errorWithIDs) Unwrap() error { return n.error }
 
 // WithErrorIDs adds IDs to the log lines about err. ids are alternating names and values, as in slog. An *Error stays
 // unchanged: it goes to clients and has no IDs.
@@ -35,7 +35,7 @@ func WithErrorIDs(err error, ids ...any) error {
 	if _, direct := err.(*Error); direct || err == nil {
 		return err
 	}
-	return &namedError{err, ids}
+	return &errorWithIDs{err, ids}
 }
 
 // LogIDs returns the IDs of the error and the context. For equal names the error precedes the context, and an outer
@@ -47,7 +47,7 @@ func LogIDs(ctx context.Context, err error) []slog.Attr {
 
 // logAttrs collects the IDs of the whole error tree, outer errors first.
 func logAttrs(err error, ids []slog.Attr) []slog.Attr {
-	if n, ok := err.(*namedError); ok {
+	if n, ok := err.(*errorWithIDs); ok {
 		ids = appendIDs(ids, n.ids)
 	}
 	switch e := err.(type) {

@@ -13,7 +13,7 @@ import (
 // Message notifies all nodes of changes in a partition. Pub/sub may drop messages, so each has the number of its
 // predecessor. After a gap a node reads the rows (F4, F5).
 //
-//	<number of the previous message> <own number>\n
+//	<number of the previous message> <number of this message>\n
 //	<user> <frame>\n                                  per change; a frame is an order event without its cursor
 //
 // The frame of a traced buy ends with the field "trace", which the receiving node removes. Redis numbers the messages
@@ -55,18 +55,18 @@ func AppendTraced(b []byte, user ID, frame []byte, trace trace.SpanRef) []byte {
 
 // untracedFrame returns the frame without its trace field, and the trace. The trace is nil if the frame has none.
 func untracedFrame(frame string) (string, *trace.SpanRef) {
-	at := len(frame) - traceTail
-	if at <= 0 || !strings.HasSuffix(frame, traceEnd) || !strings.HasPrefix(frame[at:], traceField) {
+	start := len(frame) - traceTail
+	if start <= 0 || !strings.HasSuffix(frame, traceEnd) || !strings.HasPrefix(frame[start:], traceField) {
 		return frame, nil
 	}
-	ref := trace.ParseSpanRef(frame[at+len(traceField) : len(frame)-len(traceEnd)])
+	ref := trace.ParseSpanRef(frame[start+len(traceField) : len(frame)-len(traceEnd)])
 	if ref == nil {
 		return frame, nil
 	}
-	return frame[:at] + "}", ref
+	return frame[:start] + "}", ref
 }
 
-// ParseMessage reads the first line of a message. Changes reads the rest.
+// ParseMessage reads the first line of a message. Changes reads the other lines.
 func ParseMessage(text string) (Message, error) {
 	head, lines, ok := strings.Cut(text, "\n")
 	before, number, hasNumber := strings.Cut(head, " ")
@@ -75,7 +75,7 @@ func ParseMessage(text string) (Message, error) {
 	m.Before, errBefore = strconv.ParseInt(before, 10, 64)
 	m.Number, errNumber = strconv.ParseInt(number, 10, 64)
 	if !ok || !hasNumber || errBefore != nil || errNumber != nil || m.Before < 0 || m.Number != m.Before+1 {
-		return Message{}, fmt.Errorf("message %.60q: want two numbers, one after the other: %w", text, ErrPermanent)
+		return Message{}, fmt.Errorf("message %.60q: want two consecutive numbers: %w", text, ErrPermanent)
 	}
 	return m, nil
 }
@@ -85,11 +85,11 @@ func ParseMessage(text string) (Message, error) {
 // the rows.
 func (m Message) Changes() iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		for rest := m.lines; rest != ""; {
-			line, after, ok := strings.Cut(rest, "\n")
-			who, frame, hasNumber := strings.Cut(line, " ")
-			user, known := readID(who)
-			if !ok || !hasNumber || !known || frame == "" {
+		for remaining := m.lines; remaining != ""; {
+			line, after, ok := strings.Cut(remaining, "\n")
+			userText, frame, hasFrame := strings.Cut(line, " ")
+			user, valid := readID(userText)
+			if !ok || !hasFrame || !valid || frame == "" {
 				err := fmt.Errorf("message %d, line %.60q: want a user and a frame: %w", m.Number, line, ErrPermanent)
 				yield(Change{}, err)
 				return
@@ -98,7 +98,7 @@ func (m Message) Changes() iter.Seq2[Change, error] {
 			if !yield(Change{user, plain, trace}, nil) {
 				return
 			}
-			rest = after
+			remaining = after
 		}
 	}
 }

@@ -93,7 +93,7 @@ func FuzzParseMessage(f *testing.F) {
 			lines = AppendChange(lines, c.User, []byte(c.Frame))
 		}
 		if _, after, _ := strings.Cut(text, "\n"); after != string(lines) {
-			t.Fatalf("the changes of %q are %q", text, lines)
+			t.Fatalf("changes of %q encoded again: got %q, want the same lines", text, lines)
 		}
 	})
 }

@@ -15,19 +15,19 @@ const maxYuanDigits = 14
 
 // FormatFen writes fen as yuan with two decimals: 1234 is "12.34", -5 is "-0.05".
 func FormatFen(fen int64) string {
-	sign, rest := "", uint64(fen)
+	sign, amount := "", uint64(fen)
 	if fen < 0 {
-		sign, rest = "-", -rest
+		sign, amount = "-", -amount
 	}
-	return fmt.Sprintf("%s%d.%02d", sign, rest/100, rest%100)
+	return fmt.Sprintf("%s%d.%02d", sign, amount/100, amount%100)
 }
 
 // ParseFen reads yuan as fen: "12.34", "12.3" and "12" are 1234, 1230 and 1200. It rejects signs, a leading zero
 // ("012"), a point without digits on one side, more than two decimals, more than 14 digits before the point, and all
 // other characters.
 func ParseFen(text string) (int64, error) {
-	yuan, decimals, point := strings.Cut(text, ".")
-	if !point {
+	yuan, decimals, hasPoint := strings.Cut(text, ".")
+	if !hasPoint {
 		decimals = "00"
 	}
 	if len(decimals) == 1 {

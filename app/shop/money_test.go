@@ -56,7 +56,7 @@ func FuzzParseFen(f *testing.F) {
 		}
 		value, ok := new(big.Rat).SetString(text)
 		if !ok || value.Cmp(big.NewRat(fen, 100)) != 0 {
-			t.Fatalf("ParseFen(%q) = %d", text, fen)
+			t.Fatalf("ParseFen(%q) = %d, want the exact value", text, fen)
 		}
 		if again, err := ParseFen(FormatFen(fen)); err != nil || again != fen || !strings.HasPrefix(FormatFen(fen),
 			text) {
@@ -73,7 +73,7 @@ func FuzzFormatFen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, fen int64) {
 		value, ok := new(big.Rat).SetString(FormatFen(fen))
 		if !ok || value.Cmp(big.NewRat(fen, 100)) != 0 {
-			t.Fatalf("FormatFen(%d) = %q", fen, FormatFen(fen))
+			t.Fatalf("FormatFen(%d) = %q, want the exact value", fen, FormatFen(fen))
 		}
 	})
 }

@@ -9,7 +9,7 @@ func TestMonthsAreParsedAndOrdered(t *testing.T) {
 	t.Parallel()
 	m, err := ParseMonth("2026-12")
 	if err != nil || m != 202612 || m.String() != "2026-12" || m.Next() != 202701 {
-		t.Errorf("got month %v, next %v (%v)", m, m.Next(), err)
+		t.Errorf("got month %v, next %v (%v); want 2026-12 and 2027-01", m, m.Next(), err)
 	}
 	for at, want := range map[Millis]Month{
 		m.Start(): m, m.Start() - 1: 202611, m.Next().Start() - 1: m, m.Next().Start(): 202701,

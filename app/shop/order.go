@@ -121,7 +121,8 @@ const (
 	ReasonLateOver    = "paid_late_over"     // refunded: the sale ended long ago
 )
 
-// ReasonRecovered marks an order whose end the database had lost and Redis proved.
+// ReasonRecovered marks an order that a recovery ended: the database had lost the end of the order, and Redis proved
+// it.
 const ReasonRecovered = "recovered"
 
 // Reasons of a refused order.

@@ -34,7 +34,7 @@ type PartitionState struct {
 	Epoch      int64
 	Seq        int64
 	Seen       int64  // the highest seq that this node has seen in this epoch
-	History    string // run of the connected server: changes at its start and promotion; "": not reported
+	History    string // run of the connected server; a start or a promotion begins another run; "": not reported
 	Followed   string // the history that a promoted replica continued; "" for any other server
 	Confirmed  string // the history in which the partition may sell; "": none
 	Database   RecordedHistory

@@ -15,7 +15,7 @@ func TestIDsAreStringsInJSON(t *testing.T) {
 		ID ID `json:"id"`
 	}{big})
 	if err != nil || string(text) != `{"id":"9007199254740993"}` {
-		t.Fatalf("got %s, %v", text, err)
+		t.Fatalf("got the JSON %s, %v; want the id as a string", text, err)
 	}
 	for _, invalid := range []string{
 		"", "0", "-1", "+1", "1e3", "01", " 1", "99999999999999999999", "9223372036854775808", "1x",
@@ -32,7 +32,7 @@ func FuzzParseID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		id, err := ParseID(s)
 		if err == nil && (id <= 0 || id.String() != s) {
-			t.Fatalf("ParseID(%q) = %d", s, id)
+			t.Fatalf("ParseID(%q) = %d, want an error or the same number", s, id)
 		}
 	})
 }
@@ -91,10 +91,10 @@ func TestUnknownErrorsDoNotLeak(t *testing.T) {
 	t.Parallel()
 	e := AsError(errors.New("dial tcp 10.0.0.7:3306: password secret"))
 	if e.Code != Internal || strings.Contains(e.Message, "secret") {
-		t.Fatalf("got %v", e)
+		t.Fatalf("got the error %v, want internal without the secret", e)
 	}
 	wrapped := AsError(errors.Join(ErrTransient, FailBusy("later", 250*time.Millisecond)))
 	if wrapped.Code != Busy || wrapped.RetryMS != 250 {
-		t.Fatalf("got %+v", wrapped)
+		t.Fatalf("got the error %+v, want busy with a retry after 250 ms", wrapped)
 	}
 }

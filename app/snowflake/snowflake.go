@@ -29,8 +29,8 @@ const (
 // epoch is 2026-01-01 UTC, the millisecond 0 of ids.
 const epoch shop.Millis = 1767225600000
 
-// ErrNoGrant means that this node may not generate ids now: its grant has ended or is used up. A renewed lease resolves
-// it.
+// ErrNoGrant means that this node may not generate ids now: its grant has ended or is used up. A renewed lease
+// brings a new grant.
 var ErrNoGrant = errors.New("no grant to mint ids")
 
 // Grant is the permission to generate ids.

@@ -61,7 +61,7 @@ func TestIDCarriesTimeAndNode(t *testing.T) {
 	c.step(1234 * time.Millisecond)
 	id := mint(t, m)
 	if Time(id) != start+1234 || Node(id) != MaxNode || id <= 0 {
-		t.Errorf("id %d: time %d, node %d", id, Time(id), Node(id))
+		t.Errorf("id %d: got time %d and node %d, want 1234 ms after the start and the highest node", id, Time(id), Node(id))
 	}
 	for _, node := range []int{-1, 0, MaxNode + 1} {
 		if _, err := New(node, 0, start, c.now); err == nil {
@@ -84,7 +84,7 @@ func TestIDsIncreaseOverClockSteps(t *testing.T) {
 		for range 3 * (maxSequence + 1) {
 			id := mint(t, m)
 			if id <= last {
-				t.Fatalf("after a step of %v: %d follows %d", step, id, last)
+				t.Fatalf("after a step of %v: got id %d, want above %d", step, id, last)
 			}
 			last = id
 		}
@@ -170,6 +170,6 @@ func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
 	second.Renew(Grant{Until: c.now().Add(time.Minute), Ceiling: grant.Ceiling + 60_000})
 	c.step(-time.Minute) // the clock steps backwards again
 	if id := mint(t, second); id <= highest || Time(id) <= grant.Ceiling {
-		t.Errorf("id %d at %d follows %d at %d", id, Time(id), highest, Time(highest))
+		t.Errorf("got id %d at %d, want above id %d at %d", id, Time(id), highest, Time(highest))
 	}
 }

@@ -24,12 +24,12 @@ func (s *Store) SetAddress(
 		if err != nil || o.State != shop.Pending && o.State != shop.Paid || o.Address != nil && *o.Address == address {
 			return err
 		}
-		if err := s.flip(ctx, tx, &o, o.State, "address = ?", string(text)); err != nil {
+		if err := s.changeState(ctx, tx, &o, o.State, "address = ?", string(text)); err != nil {
 			return err
 		}
 		o.Address = &address
 		if o.State == shop.Paid {
-			return s.post(ctx, tx, &o, now)
+			return s.addOutboxMessage(ctx, tx, &o, now)
 		}
 		return nil
 	})

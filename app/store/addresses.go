@@ -45,11 +45,11 @@ func readAddresses(ctx context.Context, q *bun.SelectQuery, user shop.ID) (rows 
 // row to lock. If two calls add a first address concurrently, the second call violates the unique key of the default
 // and is repeated.
 func (s *Store) changeAddresses(
-	ctx context.Context, what string, user shop.ID,
+	ctx context.Context, action string, user shop.ID,
 	change func(tx bun.Conn, rows []addressRow) (shop.SavedAddress, error),
 ) (out shop.SavedAddress, err error) {
 	for range deadlockTries {
-		out, err = inTx(ctx, s, what, func(tx bun.Conn) (shop.SavedAddress, error) {
+		out, err = inTx(ctx, s, action, func(tx bun.Conn) (shop.SavedAddress, error) {
 			var ids []shop.ID
 			lock := tx.NewSelect().Model((*addressRow)(nil)).Column("id").ForceIndex("addresses_user")
 			if err := s.locking(lock.Where("user_id = ?", user).Order("id")).Scan(ctx, &ids); err != nil {
@@ -69,7 +69,8 @@ func (s *Store) changeAddresses(
 }
 
 // AddAddress adds an address, unless the user has the same address already, and returns the entry. ErrNoRow: the user
-// has limit addresses already. The first address becomes the default; a later one does if a.Default is set.
+// has `limit` addresses already. The first address becomes the default; a later address does so only if a.Default is
+// set.
 func (s *Store) AddAddress(
 	ctx context.Context, user shop.ID, a shop.SavedAddress, limit int,
 ) (shop.SavedAddress, error) {

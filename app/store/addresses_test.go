@@ -64,7 +64,7 @@ func TestAddressBookAlwaysHasOneDefault(t *testing.T) {
 		want("[three]", "two", "one")
 		wantErr(t, "a fourth address with a limit of three", errOf(s.AddAddress(ctx, user, savedAddress("four", false), 3)), shop.ErrNoRow)
 		if again := must(s.AddAddress(ctx, user, savedAddress("two", true), 3)); again.ID != two.ID || !again.Default {
-			t.Errorf("address two added again: got %+v, want the same id as the default", again)
+			t.Errorf("second address added again: got %+v, want the same id as the default", again)
 		}
 		want("[two]", "three", "one")
 		one.Text, one.Default = "uno", false

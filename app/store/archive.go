@@ -21,13 +21,15 @@ const (
 	archivedOrders = "orders_archive AS ?TableAlias"
 )
 
-// readBoth reads at most limit orders of both tables. narrow should also limit the query of each table.
+// readBoth reads at most limit orders of both tables. `narrow` adds the
+// conditions and the limit to the query of each table.
 func (s *Store) readBoth(
-	ctx context.Context, what, order string, limit int, narrow func(q *bun.SelectQuery, table string) *bun.SelectQuery,
+	ctx context.Context, action, order string, limit int,
+	narrow func(q *bun.SelectQuery, table string) *bun.SelectQuery,
 ) ([]shop.Order, error) {
 	var rows []orderRow
 	if err := bothTables(s.db, order, limit, narrow).Scan(ctx, &rows); err != nil {
-		return nil, wrap(what, err)
+		return nil, wrap(action, err)
 	}
 	return orders(rows)
 }
@@ -43,12 +45,14 @@ func bothTables(
 }
 
 // withArchived adds the orders that are missing in rows because they are in the archive.
-func (s *Store) withArchived(ctx context.Context, what string, rows []shop.Order, ids []shop.ID) ([]shop.Order, error) {
+func (s *Store) withArchived(
+	ctx context.Context, action string, rows []shop.Order, ids []shop.ID,
+) ([]shop.Order, error) {
 	missing := missing(rows, ids)
 	if len(missing) == 0 {
 		return rows, nil
 	}
-	more, err := s.readBoth(ctx, what, "id", len(missing), func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
+	more, err := s.readBoth(ctx, action, "id", len(missing), func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
 		return q.Where("id IN (?)", bun.List(missing))
 	})
 	return byID(append(rows, more...)), err
@@ -134,14 +138,14 @@ const archivedSumsQuery = `SELECT sale_id, COUNT(*) AS orders,
 	SUM(CASE WHEN state = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen
 	FROM orders_archive WHERE ? GROUP BY sale_id ORDER BY sale_id`
 
-// ArchivedMonths sums archived orders by the month of their creation, which ids contain, the oldest first. before
-// excludes this month and later months; 0: all months.
+// ArchivedMonths sums archived orders by the month of their creation, which ids contain, the oldest first. It omits the
+// month `before` and later months; 0: it includes all months.
 func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]ArchivedMonth, error) {
 	out := []ArchivedMonth{}
 	var first, last sql.NullInt64
 	err := s.db.QueryRowContext(ctx, "SELECT MIN(id), MAX(id) FROM orders_archive").Scan(&first, &last)
 	if err != nil || !first.Valid {
-		return out, wrap("look for the first and last archived order", err)
+		return out, wrap("find the first and last archived order", err)
 	}
 	end := shop.MonthOf(snowflake.Time(shop.ID(last.Int64))).Next()
 	if before != 0 {
@@ -182,7 +186,7 @@ func (s *Store) DropOrders(
 			return 0, err
 		}
 		last := ids[len(ids)-1]
-		// Check after locking: a late payment locks its order before it is entered.
+		// Check after locking, because a late payment is entered under the lock of its order.
 		ids, err = s.settledOrders(ctx, tx, "orders_archive", ids, now)
 		if err != nil || len(ids) == 0 {
 			return last, err

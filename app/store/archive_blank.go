@@ -36,8 +36,8 @@ func (s *Store) BlankOrders(
 }
 
 // BlankAddresses removes personal data from the settled orders of a user, in both tables. blanked is the number of
-// changed orders; left is the number of orders that still have personal data.
-func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error) {
+// changed orders; remaining is the number of orders that still have personal data.
+func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, remaining int64, err error) {
 	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
 		blanked += n
@@ -49,8 +49,8 @@ func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left
 		}
 		after = last
 	}
-	err = s.db.NewRaw("SELECT COUNT(*) FROM orders AS o WHERE o.user_id = ? AND "+personalCondition, user).Scan(ctx, &left)
-	return blanked, left, wrap("count orders of user "+user.String()+" with personal data", err)
+	err = s.db.NewRaw("SELECT COUNT(*) FROM orders AS o WHERE o.user_id = ? AND "+personalCondition, user).Scan(ctx, &remaining)
+	return blanked, remaining, wrap("count orders of user "+user.String()+" with personal data", err)
 }
 
 // blank removes personal data from the next orders of a sale or a user, in both tables, and from their shipments and
@@ -60,7 +60,7 @@ func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left
 func (s *Store) blank(
 	ctx context.Context, column string, id, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
-	what := "remove personal data of " + column + " " + id.String()
+	action := "remove personal data of " + column + " " + id.String()
 	const part = "SELECT * FROM (SELECT o.id FROM ? AS o WHERE o.? = ? AND o.id > ? AND " + personalCondition
 	var ids []shop.ID
 	err = s.db.NewRaw(part+" AND "+blankableCondition+" ORDER BY o.id LIMIT ?) AS live UNION ALL "+part+
@@ -68,9 +68,9 @@ func (s *Store) blank(
 		bun.Ident("orders"), bun.Ident(column), id, after, limit,
 		bun.Ident("orders_archive"), bun.Ident(column), id, after, limit, limit).Scan(ctx, &ids)
 	if err != nil || len(ids) == 0 {
-		return 0, 0, wrap(what, err)
+		return 0, 0, wrap(action, err)
 	}
-	blanked, err = inTx(ctx, s, what, func(tx bun.Conn) (n int64, _ error) {
+	blanked, err = inTx(ctx, s, action, func(tx bun.Conn) (n int64, _ error) {
 		for _, update := range []string{
 			"orders SET address = NULL, tracking = '', " + keepChangedAt +
 				" WHERE state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired') AND id IN (?)",
@@ -99,9 +99,9 @@ func blankRelated(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	return err
 }
 
-// PlanBlank sets the next check of a sale, or none if it has no personal data. left reports whether some personal data
-// remains.
-func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
+// PlanBlank sets the next check of a sale, or none if it has no personal data. remaining reports whether some
+// personal data remains.
+func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (remaining bool, err error) {
 	return s.planSale(ctx, blankTask, sale, next)
 }
 
@@ -114,11 +114,11 @@ func (s *Store) DeleteGuestAddresses(
 		ID      shop.ID     `bun:"id"`
 		Created shop.Millis `bun:"created_at"`
 	}
-	what := "delete address books of guests"
+	action := "delete address books of guests"
 	err = s.db.NewRaw("SELECT id, created_at FROM addresses WHERE id > ? ORDER BY id LIMIT ?", after, limit).
 		Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
-		return 0, 0, wrap(what, err)
+		return 0, 0, wrap(action, err)
 	}
 	var old []shop.ID
 	for _, r := range rows {
@@ -133,7 +133,7 @@ func (s *Store) DeleteGuestAddresses(
 	if len(old) == 0 {
 		return 0, last, nil
 	}
-	err = s.inTx(ctx, what, func(tx bun.Conn) error {
+	err = s.inTx(ctx, action, func(tx bun.Conn) error {
 		deleted, err = exec(ctx, tx, "DELETE FROM addresses WHERE id IN (?)"+
 			" AND NOT EXISTS (SELECT 1 FROM users AS u WHERE u.id = addresses.user_id)", bun.List(old))
 		return err

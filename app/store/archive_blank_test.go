@@ -23,7 +23,7 @@ func (h *testShop) wantNoPersonalData(where string) {
 		for _, text := range texts {
 			for _, personal := range []string{"王小明", "13800000000", "Road", "SF-", "Mei", "home"} {
 				if strings.Contains(text, personal) {
-					h.t.Errorf("%s: %s still has %q", where, query, text)
+					h.t.Errorf("%s: the row of %s still contains %q", where, query, text)
 				}
 			}
 		}
@@ -64,24 +64,24 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 		waiting := h.paid(sale, 1)
 		h.clearPending()
 		if blanked := h.blankAll(sale, 2); blanked != 12 {
-			t.Errorf("%d orders blanked, want 12", blanked)
+			t.Errorf("got %d blanked orders, want 12", blanked)
 		}
 		if o := h.read(waiting.ID); o.Address == nil {
 			t.Error("an order that is to be shipped has lost its address")
 		}
-		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || !left {
-			t.Errorf("with an unfinished order: left %v (%v), want true", left, err)
+		if remaining, err := h.PlanBlank(h.ctx, sale, 5); err != nil || !remaining {
+			t.Errorf("with an unfinished order: got remaining %v (%v), want true", remaining, err)
 		}
 		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
 		h.must(err)
 		h.clearPending()
 		if blanked := h.blankAll(sale, 2); blanked != 1 {
-			t.Errorf("%d orders blanked afterwards, want 1", blanked)
+			t.Errorf("after the last order finished: got %d blanked orders, want 1", blanked)
 		}
 		h.wantNoPersonalData("blanked")
-		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || left {
-			t.Errorf("after the last order: left %v (%v), want false", left, err)
+		if remaining, err := h.PlanBlank(h.ctx, sale, 5); err != nil || remaining {
+			t.Errorf("after the last order: got remaining %v (%v), want false", remaining, err)
 		}
 		if again := h.blankAll(sale, 2); again != 0 {
 			t.Errorf("blanked %d orders again, want 0", again)
@@ -122,17 +122,18 @@ func TestErasureBlanksBothTables(t *testing.T) {
 			t.Fatalf("moved %d orders, want 3", moved)
 		}
 		h.must(h.Erase(h.ctx, user, nil, opens, opens))
-		blanked, left, err := h.BlankAddresses(h.ctx, user)
+		blanked, remaining, err := h.BlankAddresses(h.ctx, user)
 		h.must(err)
-		if blanked != 7 || left != 1 || h.read(waiting.ID).Address == nil {
-			t.Errorf("blanked %d orders, %d left; want 7 and 1, the unfinished order with its address", blanked, left)
+		if blanked != 7 || remaining != 1 || h.read(waiting.ID).Address == nil {
+			t.Errorf("blanked %d orders, %d left; want 7 and 1, the unfinished order with its address",
+				blanked, remaining)
 		}
 		h.ship(shippingOptions, parcel(waiting.ID))
 		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user)
 		h.must(err)
 		h.clearPending()
-		if blanked, left, err = h.BlankAddresses(h.ctx, user); err != nil || blanked != 1 || left != 0 {
-			t.Errorf("after the receipt: blanked %d orders, %d left (%v); want 1 and 0", blanked, left, err)
+		if blanked, remaining, err = h.BlankAddresses(h.ctx, user); err != nil || blanked != 1 || remaining != 0 {
+			t.Errorf("after the receipt: blanked %d orders, %d left (%v); want 1 and 0", blanked, remaining, err)
 		}
 		h.wantNoPersonalData("erased")
 		others := h.cancelled(h.sales[0])

@@ -59,7 +59,7 @@ func (h *testShop) wantBalance(when string, n int64) {
 	sums, err := h.SumSale(h.ctx, h.sales[0], opens, opens+120_000)
 	h.must(err)
 	if sums.Money.PaidFen != n*4900 {
-		h.t.Errorf("%s: %d fen paid, want %d", when, sums.Money.PaidFen, n*4900)
+		h.t.Errorf("%s: got %d fen paid, want %d", when, sums.Money.PaidFen, n*4900)
 	}
 }
 
@@ -76,13 +76,13 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 			{Month: first, Orders: 2, Sales: 1, PaidFen: 9800}, {Month: second, Orders: 2, Sales: 1, PaidFen: 9800},
 		}, months)
 		if months, err = h.ArchivedMonths(h.ctx, 0); err != nil || len(months) != 3 {
-			t.Errorf("all months: %+v (%v), want 3 of them", months, err)
+			t.Errorf("all months: got %+v (%v), want 3 months", months, err)
 		}
 		dropped, err := h.dropAll(h.ctx, third, 3)
 		h.must(err)
 		if dropped != 4 || h.countRows("orders_archive") != 2 || h.countRows("shipments") != 2 || h.countRows("trades") > 2 ||
 			h.countRows("payments") != 6 {
-			t.Errorf("dropped %d; %d orders, %d parcels, %d trades, %d payments", dropped, h.countRows("orders_archive"),
+			t.Errorf("dropped %d orders; got remaining: %d orders, %d parcels, %d trades, %d payments", dropped, h.countRows("orders_archive"),
 				h.countRows("shipments"), h.countRows("trades"), h.countRows("payments"))
 		}
 		found, err := h.OrdersByID(h.ctx, all)
@@ -96,7 +96,7 @@ func TestDropArchiveDeletesWholeMonths(t *testing.T) {
 		}
 		sums, err := h.SumSale(h.ctx, h.sales[0], opens, opens+120_000)
 		if err != nil || sums.Dropped != 4 {
-			t.Errorf("sums %+v (%v), want dropped 4", sums, err)
+			t.Errorf("got sums %+v (%v), want 4 dropped orders", sums, err)
 		}
 		h.wantReceived(payment.Trade{
 			Order: all[0], No: "T" + all[0].String(), State: payment.TradePaid, AmountFen: 4900,
@@ -143,9 +143,9 @@ func TestLatePaymentAndDropArchiveExcludeEachOther(t *testing.T) {
 		for range late {
 			found[<-outcomes]++
 		}
-		if left := h.countRows("orders_archive"); found[payment.OutcomeLate] != left ||
-			found[payment.OutcomeUnknownOrder] != dropped || left+dropped != len(late) {
-			t.Errorf("%v, %d orders left, %d deleted", found, left, dropped)
+		if remaining := h.countRows("orders_archive"); found[payment.OutcomeLate] != remaining ||
+			found[payment.OutcomeUnknownOrder] != dropped || remaining+dropped != len(late) {
+			t.Errorf("got outcomes %v, %d remaining orders and %d deleted orders", found, remaining, dropped)
 		}
 	})
 }
@@ -164,7 +164,8 @@ func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 		h.must(err)
 		_, err = service.DropArchive(h.ctx, operatorWithKey("drop-open-month"), shop.MonthOf(h.clock().At).Next())
 		if shop.AsError(err).Code != shop.BadRequest || h.countRows("journal") != 0 || h.countRows("orders_archive") != 3 {
-			t.Errorf("%v; %d in the journal, %d in the archive", err, h.countRows("journal"), h.countRows("orders_archive"))
+			t.Errorf("an open month: got error %v, %d journal rows and %d archived orders",
+				err, h.countRows("journal"), h.countRows("orders_archive"))
 		}
 		busy := 0
 		for at := int64(1); ; at++ {
@@ -174,8 +175,8 @@ func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 			drop, err := service.DropArchive(ctx, operatorWithKey("drop-february"), next)
 			done := d.at.Swap(0) > 0
 			die()
-			if left := h.countRows("orders_archive"); left < 3 && h.countRows("journal") != 1 {
-				t.Fatalf("died at %s: %d orders are left, and the journal has nothing", d.last, left)
+			if remaining := h.countRows("orders_archive"); remaining < 3 && h.countRows("journal") != 1 {
+				t.Fatalf("killed at %s: %d orders remain, and the journal has no row", d.last, remaining)
 			}
 			h.wantBalance("died at "+d.last, 3)
 			if done {
@@ -187,14 +188,14 @@ func TestDropArchiveContinuesAfterEachCrash(t *testing.T) {
 			if shop.AsError(err).Code == shop.Busy {
 				busy++
 			} else if err != nil {
-				t.Errorf("died at %s: %v", d.last, err)
+				t.Errorf("killed at %s: got error %v, want Busy", d.last, err)
 			}
 			if at > 1000 {
 				t.Fatal("the loop does not end")
 			}
 		}
 		if busy == 0 || h.countRows("orders_archive") != 0 || h.countRows("journal") != 1 {
-			t.Errorf("busy %d times; %d orders are left, %d in the journal", busy, h.countRows("orders_archive"),
+			t.Errorf("got Busy %d times, %d remaining orders and %d journal rows", busy, h.countRows("orders_archive"),
 				h.countRows("journal"))
 		}
 	})

@@ -92,7 +92,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens bool, err error) {
 	opens, err = s.db.NewSelect().TableExpr("sales").Column("id").Where("opens_at >= ? AND opens_at < ?", from, to).
 		Where("archived_at = 0").Exists(ctx)
-	return opens, wrap("look for sales that open", err)
+	return opens, wrap("find sales that open", err)
 }
 
 // SalesToArchive lists sales that closed before the given instant, have left Redis, and are due for a check.
@@ -102,9 +102,9 @@ func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore shop.Milli
 
 // saleTask is a task of the archive that repeats for a sale until no order is left to process.
 type saleTask struct {
-	column string // column of sales: the instant of the next check, or NULL
-	index  string // the index on the column
-	left   string // condition: sale ?0 has orders to process
+	column    string // column of sales: the instant of the next check, or NULL
+	index     string // the index on the column
+	remaining string // condition: sale ?0 has orders to process
 }
 
 var moveTask = saleTask{"archive_at", "sales_archive", "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?0)"}
@@ -123,21 +123,21 @@ func (s *Store) salesDue(
 
 // MoveOrders checks the next orders of a sale and moves the settled ones, in one transaction.
 func (s *Store) MoveOrders(ctx context.Context, step ArchiveStep) (done ArchiveDone, err error) {
-	what := "move orders of sale " + step.Sale.String()
+	action := "move orders of sale " + step.Sale.String()
 	var window []shop.ID
 	err = s.db.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Column("id").
 		Where("sale_id = ?", step.Sale).Where("id > ?", step.After).Order("id").Limit(int64(step.Limit)).
 		Scan(ctx, &window)
 	if err != nil || len(window) == 0 {
-		return done, wrap(what, err)
+		return done, wrap(action, err)
 	}
 	done.Checked, done.Last = len(window), window[len(window)-1]
 	// Settled orders are selected without locks, so that the other orders stay available.
 	ids, err := s.settledOrders(ctx, s.db, "orders", window, step.ChangedBefore)
 	if err != nil || len(ids) == 0 {
-		return done, wrap(what, err)
+		return done, wrap(action, err)
 	}
-	err = s.inTx(ctx, what, func(tx bun.Conn) error {
+	err = s.inTx(ctx, action, func(tx bun.Conn) error {
 		moved, err := s.move(ctx, tx, step, ids)
 		done.Moved = len(moved)
 		return err
@@ -179,8 +179,9 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []s
 	return ids, err
 }
 
-// PlanArchive sets the next check of a sale, or none if all its orders have moved. left reports whether orders remain.
-func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
+// PlanArchive sets the next check of a sale, or none if all its orders have moved. remaining reports whether
+// orders remain.
+func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (remaining bool, err error) {
 	return s.planSale(ctx, moveTask, sale, next)
 }
 
@@ -188,23 +189,23 @@ func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis)
 // order that is inserted meanwhile resets the plan.
 func (s *Store) planSale(
 	ctx context.Context, task saleTask, sale shop.ID, next shop.Millis,
-) (left bool, err error) {
+) (remaining bool, err error) {
 	err = s.inTx(ctx, "plan "+task.column+" of sale "+sale.String(), func(tx bun.Conn) error {
 		var id shop.ID
 		err := tx.QueryRowContext(ctx, "SELECT id FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&id)
 		if err == nil {
-			err = tx.NewRaw("SELECT "+task.left, sale).Scan(ctx, &left)
+			err = tx.NewRaw("SELECT "+task.remaining, sale).Scan(ctx, &remaining)
 		}
 		if err != nil {
 			return err
 		}
 		at := &next
-		if !left {
+		if !remaining {
 			at = nil
 		}
 		return execMatching(ctx, tx, 1, "plan archive work", "UPDATE sales SET "+task.column+" = ? WHERE id = ?", at, sale)
 	})
-	return left, err
+	return remaining, err
 }
 
 // errMoved means that the sale of the inserted orders has orders in the archive. The caller must look for existing rows
@@ -228,7 +229,7 @@ func (s *Store) ArchiveState(
 	}
 	err = s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE archive_at > ? AND retired_at > 0", now).Scan(ctx, &state.SalesKept)
 	if err != nil {
-		return state, wrap("count sales with orders that are not at rest", err)
+		return state, wrap("count sales with unsettled orders", err)
 	}
 	// Few rows are read, because all other orders of these sales have moved.
 	err = s.db.NewRaw("SELECT COALESCE(SUM(o.state = 'paid'), 0), COALESCE(SUM(o.state = 'shipped'), 0) FROM sales s"+

@@ -43,7 +43,7 @@ func (h *testShop) wantEachOnce(all []shop.ID) {
 	h.must(h.DB().NewRaw(both).Scan(h.ctx, &found))
 	slices.Sort(all)
 	if !slices.Equal(found, all) {
-		h.t.Fatalf("%d rows of %d orders:\n%v\n%v", len(found), len(all), found, all)
+		h.t.Fatalf("got %d rows of %d orders:\n%v\n%v", len(found), len(all), found, all)
 	}
 	for _, sale := range h.sales {
 		t := h.totals(sale)
@@ -100,7 +100,7 @@ func TestArchiverContinuesAfterEachCrash(t *testing.T) {
 				break
 			}
 			if err == nil && ran.Postpone == "" && !strings.HasPrefix(d.last, "DO RELEASE") {
-				t.Errorf("died at statement %d, %s, without an error", n, d.last)
+				t.Errorf("killed at statement %d, %s: got no error", n, d.last)
 			}
 			h.wantEachOnce(all)
 			if n > 1000 {
@@ -180,13 +180,13 @@ func TestOrdersChangedDuringAMoveAreKept(t *testing.T) {
 		h.wantEachOnce(ids(all))
 		for i := range late {
 			if got := h.read(late[i].ID); got.State != shop.Refunded || got.Rev != 4 {
-				t.Errorf("late order %s is %s at %d", got.ID, got.State, got.Rev)
+				t.Errorf("late order %s: got state %s at rev %d", got.ID, got.State, got.Rev)
 			}
 		}
 		h.clearPending()
 		h.archive(sale, 10)
-		if left := h.countRows("orders"); left != 0 {
-			t.Errorf("%d orders are left", left)
+		if remaining := h.countRows("orders"); remaining != 0 {
+			t.Errorf("got %d remaining orders, want 0", remaining)
 		}
 		h.wantTaken(sale, 24)
 	})
@@ -273,7 +273,7 @@ func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 			done, err := a.RunOnce(h.ctx)
 			if err != nil || done.Moved != moved || !strings.Contains(done.Postpone, reason) ||
 				(reason == "") != (done.Postpone == "") {
-				t.Errorf("%+v (%v), want %d moved, %q", done, err, moved, reason)
+				t.Errorf("got %+v (%v), want %d moved orders and the reason %q", done, err, moved, reason)
 			}
 		}
 		never := h.archiver()
@@ -294,7 +294,7 @@ func TestArchiverPausesAroundOpeningsAndUnderLoad(t *testing.T) {
 		state, err := (&archive.Service{Archiver: h.archiver()}).ArchiveState(h.ctx)
 		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.ArchiveAfter != "48h0m0s" ||
 			state.PaidLeft != 0 || len(state.Months) != 1 || state.Months[0].PaidFen != 4900 {
-			t.Errorf("state %+v (%v)", state, err)
+			t.Errorf("ArchiveState: got %+v (%v)", state, err)
 		}
 	})
 }

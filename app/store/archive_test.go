@@ -173,7 +173,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		wantEqual(t, "in the middle of a move (-before +now)", before, h.allReads(user, all))
 		moved := firstStep.Moved + h.archive(h.sales[0], 2)
 		if want := 10; moved != want || h.countRows("orders_archive") != want {
-			t.Errorf("%d moved, %d rows in the archive, want %d", moved, h.countRows("orders_archive"), want)
+			t.Errorf("got %d moved orders and %d archived rows, want %d", moved, h.countRows("orders_archive"), want)
 		}
 		wantEqual(t, "afterwards (-before +now)", before, h.allReads(user, all))
 		if again := h.archive(h.sales[0], 100); again != 0 {
@@ -201,7 +201,7 @@ func TestUnsettledOrdersAreNotArchived(t *testing.T) {
 		}, payBy+1)
 		h.must(err)
 		if outcome != payment.OutcomeLate {
-			t.Fatalf("the money of an expired order is %s", outcome)
+			t.Fatalf("payment of an expired order: got outcome %s", outcome)
 		}
 		h.clearPending()
 		unpublished, unposted, queries, unwritten, young, odd := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
@@ -227,9 +227,9 @@ func TestUnsettledOrdersAreNotArchived(t *testing.T) {
 				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, unpublished.ID,
 				unposted.ID, queries.ID, unwritten.ID, young.ID, odd.ID)
 		}
-		left, err := h.PlanArchive(h.ctx, sale, 77)
+		remaining, err := h.PlanArchive(h.ctx, sale, 77)
 		h.must(err)
-		if !left {
+		if !remaining {
 			t.Error("a sale with orders counts as empty")
 		}
 		// Operators see how many orders must still be shipped or received.
@@ -254,7 +254,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		h.closeLongAgo(sale)
 		h.setChangedAt(o.ID, h.clock().At.Add(-1000*time.Hour))
 		if moved := h.archive(sale, 10); moved != 1 {
-			t.Fatalf("%d moved, want 1", moved)
+			t.Fatalf("got %d moved orders, want 1", moved)
 		}
 		before, start := h.read(o.ID), h.clock().At
 		trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
@@ -270,7 +270,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		}
 		for range 4 {
 			if outcome := <-late; outcome != payment.OutcomeLate {
-				t.Errorf("late money of an archived order is %s", outcome)
+				t.Errorf("late payment of an archived order: got outcome %s, want late", outcome)
 			}
 		}
 		if now := h.read(o.ID); now.TradeNo != trade.No || now.Rev != before.Rev || now.PaidAt == 0 {
@@ -280,7 +280,7 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		wantErr(t, "hold units for another state", errOf(h.ClaimHold(h.ctx, o.ID, shop.Refused)), shop.ErrNoRow)
 		if changes, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: o.User, Since: start}}, 9); err != nil ||
 			changes[0].More {
-			t.Errorf("money that is not a new state: %+v (%v)", changes, err)
+			t.Errorf("a payment without a new state: got changes %+v (%v), want none", changes, err)
 		}
 		ended := []shop.OrderState{shop.Expired}
 		for range 2 {
@@ -300,17 +300,17 @@ func TestLatePaymentOfArchivedOrderIsRefundedOnce(t *testing.T) {
 		unpublished, err := h.Unpublished(h.ctx, shop.Millis(1)<<42, 10)
 		h.must(err)
 		if len(unpublished) != 1 || unpublished[0].ID != o.ID {
-			t.Fatalf("to be published: %v", ids(unpublished))
+			t.Fatalf("got unpublished orders %v, want the refunded order", ids(unpublished))
 		}
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&unpublished[0]}))
 		if unpublished, err = h.Unpublished(h.ctx, shop.Millis(1)<<42, 10); err != nil || len(unpublished) != 0 {
-			t.Errorf("published, and %v (%v), want none", ids(unpublished), err)
+			t.Errorf("after MarkPublished: got unpublished orders %v (%v), want none", ids(unpublished), err)
 		}
 		if again, err := h.Touch(h.ctx, []shop.ID{o.ID}); err != nil || len(again) != 1 {
-			t.Errorf("touched %v (%v), want 1 of them", ids(again), err)
+			t.Errorf("Touch: got orders %v (%v), want 1", ids(again), err)
 		}
 		if live, archived := h.countRows("orders"), h.countRows("orders_archive"); live != 0 || archived != 1 {
-			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+			t.Errorf("got %d rows in orders and %d in the archive", live, archived)
 		}
 		h.wantTaken(sale, 0)
 	})
@@ -325,28 +325,28 @@ func TestInsertFindsArchivedOrders(t *testing.T) {
 		h.clearPending()
 		h.closeLongAgo(sale)
 		if moved := h.archive(sale, 10); moved != 1 {
-			t.Fatalf("%d moved, want 1", moved)
+			t.Fatalf("got %d moved orders, want 1", moved)
 		}
 		sameKey, other := h.order(sale, 1), h.order(sale, 1)
 		sameKey.User, sameKey.Key = o.User, o.Key
 		if again := h.insert(o); again[0].Fresh || again[0].Order.State != shop.Finished {
-			t.Errorf("the archived order alone: %+v", again)
+			t.Errorf("insert the archived order: got %+v, want the existing row", again)
 		}
 		got := h.insert(o, sameKey, other)
 		if got[0].Fresh || got[0].Order.State != shop.Finished {
-			t.Errorf("the archived order again: %+v", got[0])
+			t.Errorf("insert the archived order in a batch: got %+v, want the existing row", got[0])
 		}
 		if !got[1].Fresh || got[1].Order.State != shop.Refused || got[1].Order.Reason != shop.ReasonKey {
-			t.Errorf("its key again: %+v", got[1])
+			t.Errorf("insert an order with the key of the archived order: got %+v, want a refused order", got[1])
 		}
 		if !got[2].Fresh || got[2].Order.State != shop.Pending {
-			t.Errorf("another order: %+v", got[2])
+			t.Errorf("insert another order: got %+v, want a fresh pending order", got[2])
 		}
 		if again := h.insert(o, other); again[0].Fresh || again[1].Fresh {
-			t.Errorf("written twice: %+v", again)
+			t.Errorf("a repeated insert: got %+v, want existing rows", again)
 		}
 		if live, archived := h.countRows("orders"), h.countRows("orders_archive"); live != 2 || archived != 1 {
-			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+			t.Errorf("got %d rows in orders and %d in the archive", live, archived)
 		}
 		h.wantTaken(sale, 2)
 	})
@@ -362,7 +362,7 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 		h.setChangedAt(o.ID, changedAt)
 		h.closeLongAgo(h.sales[0])
 		if moved := h.archive(h.sales[0], 10); moved != 1 {
-			t.Fatalf("%d moved, want 1", moved)
+			t.Fatalf("got %d moved orders, want 1", moved)
 		}
 		for since, more := range map[shop.Millis]bool{
 			changedAt - 1: true, changedAt: true, changedAt + 1: false, h.clock().At: false,
@@ -371,7 +371,7 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 			changes, _, err := h.Changed(h.ctx, queries, 9)
 			h.must(err)
 			if changes[0].More != more || len(changes[0].Orders) != 0 || changes[1].More {
-				t.Errorf("since %d: %+v", since-changedAt, changes)
+				t.Errorf("changes since %d: got %+v", since-changedAt, changes)
 			}
 		}
 	})
@@ -387,7 +387,7 @@ func TestLockArchiveAdmitsOneProcess(t *testing.T) {
 				return nil
 			})
 			if !errors.Is(err, store.ErrArchiveLocked) {
-				t.Errorf("got %v from the second, want ErrArchiveLocked", err)
+				t.Errorf("second process: got error %v, want ErrArchiveLocked", err)
 			}
 			return nil
 		}))
@@ -407,28 +407,28 @@ func TestSalesToArchiveListsRetiredSales(t *testing.T) {
 			return sales
 		}
 		if got := due(); len(got) != 0 {
-			t.Errorf("sales that are in Redis: %v", got)
+			t.Errorf("sales in Redis: got due sales %v, want none", got)
 		}
 		for _, sale := range h.sales {
 			h.closeLongAgo(sale)
 		}
 		h.insert(h.order(h.sales[1], 1))
 		for _, sale := range h.sales[:2] {
-			left, err := h.PlanArchive(h.ctx, sale, now+1)
+			remaining, err := h.PlanArchive(h.ctx, sale, now+1)
 			h.must(err)
-			if left != (sale == h.sales[1]) {
-				t.Errorf("sale %s: orders left %v", sale, left)
+			if remaining != (sale == h.sales[1]) {
+				t.Errorf("PlanArchive of sale %s: got remaining %v", sale, remaining)
 			}
 		}
 		if got := due(); !slices.Equal(got, h.sales[2:]) {
-			t.Errorf("due are %v, want %v", got, h.sales[2:])
+			t.Errorf("got due sales %v, want %v", got, h.sales[2:])
 		}
 		now++
 		if got := due(); !slices.Equal(got, []shop.ID{h.sales[2], h.sales[1]}) {
-			t.Errorf("a moment later got %v, want %v", got, []shop.ID{h.sales[2], h.sales[1]})
+			t.Errorf("one millisecond later: got due sales %v, want %v", got, []shop.ID{h.sales[2], h.sales[1]})
 		}
 		if got, err := h.SalesToArchive(h.ctx, now, closedAt, 10); err != nil || len(got) != 0 {
-			t.Errorf("that closed later: %v (%v)", got, err)
+			t.Errorf("sales that closed later: got due sales %v (%v), want none", got, err)
 		}
 	})
 }

@@ -22,7 +22,7 @@ const (
 func BenchmarkRatioFulfil(b *testing.B) {
 	h := newShop(b, onMariaDB(b), 1e9)
 	if weak, err := h.Weaknesses(h.ctx); err != nil || len(weak) > 0 {
-		b.Fatalf("these would not be durable commits: %v (%v)", weak, err)
+		b.Fatalf("the database settings are too weak for durable commits: %v (%v)", weak, err)
 	}
 	var single, grouped []float64
 	for b.Loop() {

@@ -58,7 +58,7 @@ func (r *blockRow) block() Block {
 
 // BlocksVersion grows with every change of the list; 0 before the first change.
 func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
-	n, err := counted(ctx, s.db, settingBlocks)
+	n, err := numberSetting(ctx, s.db, settingBlocks)
 	return n, wrap("read the version of the block list", err)
 }
 

@@ -30,7 +30,7 @@ func TestBlockChangesRaiseTheVersion(t *testing.T) {
 		net, err := s.AddBlock(ctx, store.Block{Kind: store.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
 		must(t, err)
 		if version() != before+2 || net.ID != eve.ID+1 || net.Until != net.CreatedAt.Add(time.Hour) || eve.Until != 0 {
-			t.Errorf("version %d after %d, blocks %+v %+v", version(), before, eve, net)
+			t.Errorf("got version %d after version %d, and the blocks %+v and %+v", version(), before, eve, net)
 		}
 		listed := func(now shop.Millis) []store.Block {
 			t.Helper()
@@ -43,18 +43,18 @@ func TestBlockChangesRaiseTheVersion(t *testing.T) {
 
 		_, err = s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if !errors.Is(err, &shop.Error{Code: shop.Conflict}) || version() != before+2 {
-			t.Errorf("the same again: %v, version %d", err, version())
+			t.Errorf("a block that exists: got error %v and version %d, want Conflict", err, version())
 		}
-		if gone, err := s.RemoveBlock(ctx, eve.ID); err != nil || gone != eve {
-			t.Errorf("removed %+v, %v, want %+v", gone, err, eve)
+		if removed, err := s.RemoveBlock(ctx, eve.ID); err != nil || removed != eve {
+			t.Errorf("RemoveBlock: got %+v (%v), want %+v", removed, err, eve)
 		}
 		wantErr(t, "removed twice", errOf(s.RemoveBlock(ctx, eve.ID)), &shop.Error{Code: shop.NotFound})
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {
-			t.Errorf("version %d, %d listed after the removal", version(), len(listed(net.CreatedAt)))
+			t.Errorf("after the removal: got version %d and %d blocks", version(), len(listed(net.CreatedAt)))
 		}
 		again, err := s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if err != nil || again.ID != net.ID+1 {
-			t.Errorf("blocked again: %+v, %v, want %v", again, err, net.ID+1)
+			t.Errorf("block the user again: got %+v (%v), want the id %v", again, err, net.ID+1)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestConcurrentEqualBlocksConflict(t *testing.T) {
 		must(t, g.Wait())
 		blocks := val(s.Blocks(ctx, 0))(t)
 		if len(blocks) != users || len(conflicts) != users {
-			t.Errorf("%d blocks and %d conflicts, want %d of each", len(blocks), len(conflicts), users)
+			t.Errorf("got %d blocks and %d conflicts, want %d of each", len(blocks), len(conflicts), users)
 		}
 	})
 }

@@ -26,9 +26,9 @@ type slotRow struct {
 	Sales    int         `bun:"sales,scanonly"`
 }
 
-func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]shop.Slot, error) {
+func (s *Store) slots(ctx context.Context, action string, narrow selection) ([]shop.Slot, error) {
 	slots, err := readSlots(ctx, s.db, narrow)
-	return slots, wrap(what, err)
+	return slots, wrap(action, err)
 }
 
 // readSlots reads slots in the order of their windows. Archived sales are not counted.
@@ -54,9 +54,9 @@ func (s *Store) AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot
 
 // Slot reads one slot. ErrNoRow: no such slot.
 func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
-	what := "read slot " + id.String()
-	found, err := s.slots(ctx, what, where("id = ?", id))
-	return firstRow(what, found, err)
+	action := "read slot " + id.String()
+	found, err := s.slots(ctx, action, where("id = ?", id))
+	return firstRow(action, found, err)
 }
 
 // SalesOfSlot lists the visible sales of a slot with their products, in display order.
@@ -84,11 +84,11 @@ func (s *Store) SalesByPhase(
 		}
 		return selectPage(q, page, size)
 	})
-	found, more := cut(found, size)
+	found, more := trimPage(found, size)
 	return found, more, err
 }
 
-// selectPage selects a page and one extra row, see cut.
+// selectPage selects a page and one extra row, see trimPage.
 func selectPage(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 	return q.Offset(int64(max(page, 1)-1) * int64(size)).Limit(int64(size) + 1)
 }
@@ -117,7 +117,7 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 		q = whereSet(q, "p.category_id = ?", category)
 		return selectPage(q.Order("p.id"), page, size)
 	})
-	found, more := cut(found, size)
+	found, more := trimPage(found, size)
 	for i := range found {
 		found[i].Description, found[i].Rules = "", ""
 	}
@@ -126,12 +126,12 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 
 // Product reads one product with description and rules. ErrNoRow: no such product.
 func (s *Store) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
-	what := "read product " + id.String()
-	found, err := s.products(ctx, what, where("p.id = ?", id))
-	return firstRow(what, found, err)
+	action := "read product " + id.String()
+	found, err := s.products(ctx, action, where("p.id = ?", id))
+	return firstRow(action, found, err)
 }
 
-func (s *Store) products(ctx context.Context, what string, narrow selection) ([]shop.Product, error) {
+func (s *Store) products(ctx context.Context, action string, narrow selection) ([]shop.Product, error) {
 	found, err := readProductRecords(ctx, s.db, narrow)
-	return convert(found, func(p *ProductRecord) shop.Product { return p.Product }), wrap(what, err)
+	return convert(found, func(p *ProductRecord) shop.Product { return p.Product }), wrap(action, err)
 }

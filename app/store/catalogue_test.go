@@ -20,7 +20,7 @@ func TestNamesDifferByAccentAndCase(t *testing.T) {
 		wantVersion := func(want int64) {
 			t.Helper()
 			if v, err := s.Version(ctx); err != nil || v != want {
-				t.Errorf("version %d (%v), want %d", v, err, want)
+				t.Errorf("got version %d (%v), want %d", v, err, want)
 			}
 		}
 		wantVersion(0)
@@ -29,7 +29,7 @@ func TestNamesDifferByAccentAndCase(t *testing.T) {
 		wantVersion(2)
 		for _, name := range []string{"café", "Cafe", "cafe\u0301", "ｃａｆｅ"} {
 			if err := s.AddCategories(ctx, []shop.Category{{ID: nextID(), Name: name}}); err != nil {
-				t.Errorf("%q beside %q: %v", name, "cafe", err)
+				t.Errorf("add category %q next to %q: got error %v", name, "cafe", err)
 			}
 		}
 		wantErr(t, "the same name again",
@@ -53,7 +53,7 @@ func TestKeysCompareBytes(t *testing.T) {
 	for rows.Next() {
 		var table, column, collation string
 		must(t, rows.Scan(&table, &column, &collation))
-		t.Errorf("%s.%s compares by %s", table, column, collation)
+		t.Errorf("column %s.%s: got the collation %s, want a binary one", table, column, collation)
 	}
 	must(t, rows.Err())
 }
@@ -128,7 +128,7 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 		got := val(s.Slots(ctx, 1999, 2001))(t)
 		wantEqual(t, "(-want +got)", []shop.Slot{first, second}, got)
 		if all, err := s.Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
-			t.Errorf("%d slots (%v), want 3", len(all), err)
+			t.Errorf("got %d slots (%v), want 3", len(all), err)
 		}
 		wantErr(t, "a missing slot", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
 	})
@@ -139,7 +139,7 @@ func TestSalesAreListedBySlotAndPhase(t *testing.T) {
 		h := newShop(t, s, 10, 20, 30)
 		slot := val(h.Slot(h.ctx, h.slot))(h.t)
 		if slot.Sales != 3 || slot.OpensAt != opens {
-			t.Errorf("slot %+v", slot)
+			t.Errorf("got the slot %+v, want 3 sales", slot)
 		}
 		ofSlot := val(h.SalesOfSlot(h.ctx, h.slot))(h.t)
 		for i, sale := range ofSlot {
@@ -148,7 +148,7 @@ func TestSalesAreListedBySlotAndPhase(t *testing.T) {
 		}
 		if s := ofSlot[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != shop.ChallengeNone ||
 			s.Version != 1 {
-			t.Errorf("defaults: %+v", s)
+			t.Errorf("got the sale %+v, want the default values", s)
 		}
 		narrow := ofSlot[0]
 		narrow.ID, narrow.OpensAt = nextID(), opens+1000
@@ -172,11 +172,12 @@ func TestSalesAreListedBySlotAndPhase(t *testing.T) {
 			got, more, err := h.SalesByPhase(h.ctx, c.phase, c.now, c.page, c.size)
 			h.must(err)
 			if len(got) != c.want || more != c.more {
-				t.Errorf("%s at %d, page %d: %d sales, more %v", c.phase, c.now-opens, c.page, len(got), more)
+				t.Errorf("%s at %d, page %d: got %d sales and more %v, want %d and %v", c.phase, c.now-opens, c.page,
+					len(got), more, c.want, c.more)
 			}
 		}
 		if ids, err := h.SaleIDs(h.ctx); err != nil || len(ids) != 4 {
-			t.Errorf("%d ids (%v), want 4", len(ids), err)
+			t.Errorf("got %d sale ids (%v), want 4", len(ids), err)
 		}
 	})
 }
@@ -202,7 +203,7 @@ func TestAddSalesRejectsInvalidSales(t *testing.T) {
 			invalidate(&invalid)
 			wantErr(t, name, h.AddSales(h.ctx, []shop.Sale{fine, invalid}), &shop.Error{Code: shop.BadRequest})
 			if _, err := h.Sale(h.ctx, fine.ID); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("%s: its neighbour was added (%v)", name, err)
+				t.Errorf("%s: the valid sale of the same call was added (%v)", name, err)
 			}
 		}
 	})

@@ -23,13 +23,14 @@ func TestSetChallengeRaisesTheCatalogueVersion(t *testing.T) {
 			h.must(s.SetChallenge(h.ctx, h.sales[0], kind))
 			sale := val(s.Sale(h.ctx, h.sales[0]))(h.t)
 			if after, err := s.Version(h.ctx); err != nil || after <= before || sale.Challenge != kind {
-				t.Errorf("%s: version %d, then %d, the sale has the challenge %s, %v", kind, before, after, sale.Challenge, err)
+				t.Errorf("challenge %s: the version was %d and is %d, the sale has the challenge %s (%v)",
+					kind, before, after, sale.Challenge, err)
 			}
 		}
 		before := val(s.Version(h.ctx))(h.t)
 		wantErr(t, "no such sale", s.SetChallenge(h.ctx, 4242, shop.ChallengeWork), shop.ErrNoRow)
 		if after, err := s.Version(h.ctx); err != nil || after != before {
-			t.Errorf("version %d, then %d, %v", before, after, err)
+			t.Errorf("the version was %d and is %d (%v)", before, after, err)
 		}
 	})
 }
@@ -39,21 +40,21 @@ func TestWorkBitsStayWithinLimits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		if bits, err := s.WorkBits(ctx); err != nil || bits != 0 {
-			t.Errorf("%d bits before any setting, %v", bits, err)
+			t.Errorf("before any setting: got %d bits (%v), want 0", bits, err)
 		}
 		for _, bits := range []int{admission.MinWorkBits, 18, 18, admission.MaxWorkBits} {
 			must(t, s.SetWorkBits(ctx, bits))
 			if got, err := s.WorkBits(ctx); err != nil || got != bits {
-				t.Errorf("%d bits, want %d, %v", got, bits, err)
+				t.Errorf("got %d bits, want %d (%v)", got, bits, err)
 			}
 		}
 		for _, bits := range []int{-1, 0, admission.MaxWorkBits + 1, 256 + 16} {
 			if err := s.SetWorkBits(ctx, bits); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-				t.Errorf("%d bits: %v, want BadRequest", bits, err)
+				t.Errorf("SetWorkBits(%d): got error %v, want BadRequest", bits, err)
 			}
 		}
 		if got, err := s.WorkBits(ctx); err != nil || got != admission.MaxWorkBits {
-			t.Errorf("%d bits after wrong ones, %v", got, err)
+			t.Errorf("after the rejected values: got %d bits (%v)", got, err)
 		}
 	})
 }

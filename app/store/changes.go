@@ -43,7 +43,7 @@ func (s *Store) Changed(
 		}
 		archived, err := s.archivedSince(ctx, conn, chunk)
 		if err != nil {
-			return nil, now, wrap("look for archived orders that changed", err)
+			return nil, now, wrap("find archived orders that changed", err)
 		}
 		for _, q := range chunk {
 			c := changesOf(rows[q.User], q.Since, limit)

@@ -34,10 +34,10 @@ func (h *testShop) insertForUser(n int, from shop.Millis) []shop.Order {
 }
 
 // wantChanges compares the ids of a result.
-func wantChanges(t *testing.T, what string, got shop.Changes, more bool, want ...shop.ID) {
+func wantChanges(t *testing.T, label string, got shop.Changes, more bool, want ...shop.ID) {
 	t.Helper()
 	if diff := cmp.Diff(want, append([]shop.ID(nil), ids(got.Orders)...)); diff != "" || got.More != more {
-		t.Errorf("%s: more %v, want %v (-want +got):\n%s", what, got.More, more, diff)
+		t.Errorf("%s: more %v, want %v (-want +got):\n%s", label, got.More, more, diff)
 	}
 }
 
@@ -68,10 +68,10 @@ func TestChangedReturnsChangesPerQuery(t *testing.T) {
 		wantChanges(t, "after a cancellation", got[0], false, one[1].ID)
 		wantEqual(t, "(-row +result)", h.read(one[1].ID), got[0].Orders[0])
 		if later.At < now.At || later.History != now.History {
-			t.Errorf("%+v after %+v", later, now)
+			t.Errorf("got the instant %+v after %+v", later, now)
 		}
 		if got, now, err := h.Changed(h.ctx, nil, 100); err != nil || len(got) != 0 || now.At < later.At {
-			t.Errorf("without queries: %v, %+v, %v", got, now, err)
+			t.Errorf("without queries: got changes %v, instant %+v and error %v", got, now, err)
 		}
 	}, 100)
 }
@@ -209,7 +209,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 			}
 		}
 		if len(got[0].Orders) == 0 || len(younger) == 0 {
-			t.Errorf("%d orders in the result, %d changed later", len(got[0].Orders), len(younger))
+			t.Errorf("got %d orders in the result and %d later changes", len(got[0].Orders), len(younger))
 		}
 	}, 100)
 }
@@ -219,7 +219,7 @@ func TestClockAdvancesWithinOneHistory(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		first, second := h.clock(), h.clock()
 		if second.At < first.At || first.At < longAgo || first.History != second.History {
-			t.Errorf("%+v, then %+v", first, second)
+			t.Errorf("got the instants %+v and %+v, want a later one of the same history", first, second)
 		}
 		if !regexp.MustCompile("^[0-9a-f]{8}$").MatchString(first.History) || first.History == "00000000" {
 			t.Errorf("got history %q, want eight hexadecimal digits", first.History)
@@ -236,19 +236,19 @@ func TestAnotherServerHasAnotherHistory(t *testing.T) {
 	otherServer := openMySQL(t, kit.StartMariaDB(t, kit.MariaDBOptions{}).Database())
 	other := &testShop{Store: migrated(t, otherServer), t: t, ctx: one.ctx}
 	if a, b, c := one.clock().History, same.clock().History, other.clock().History; a != b || a == c {
-		t.Errorf("%s and %s on one server, %s on another", a, b, c)
+		t.Errorf("got histories %s and %s on one server, %s on another server", a, b, c)
 	}
 	before := other.clock().History
 	_, err := other.DB().ExecContext(other.ctx, "SET GLOBAL server_id = @@global.server_id + 1")
 	other.must(err)
 	if after := other.clock().History; after == before {
-		t.Errorf("the same history %s under another server_id", after)
+		t.Errorf("got the same history %s with another server_id", after)
 	}
 	for _, want := range []string{"", "innodb_flush_log_at_trx_commit is 2"} {
 		found, err := other.Weaknesses(other.ctx)
 		if err != nil || (want == "") != (len(found) == 0) || len(found) > 1 ||
 			want != "" && !strings.Contains(found[0].String(), want) {
-			t.Errorf("weaknesses %v (%v), want %q", found, err, want)
+			t.Errorf("got weaknesses %v (%v), want %q", found, err, want)
 		}
 		other.must(errOf(other.DB().ExecContext(other.ctx, "SET GLOBAL innodb_flush_log_at_trx_commit = 2")))
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxDevices limits the active logins of an account. The least recently used login is revoked first.
+	// maxDevices limits the active devices (logins) of an account. The least recently used device is revoked first.
 	maxDevices = 20
 	// revokedMargin is added to the life of access tokens, because nodes tolerate small clock differences.
 	revokedMargin = time.Minute
@@ -44,11 +44,11 @@ func (r *deviceRow) device() shop.Device {
 	}
 }
 
-// AddDevice adds a login, and revokes the least recently used logins beyond maxDevices. ErrNoRow: the account is no
-// longer active, or its password or role differs from that in proven. The login is written under the lock of its
-// account. A concurrent change of password, role or state therefore either commits first and makes AddDevice fail, or
-// revokes the new login.
-func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User) error {
+// AddDevice adds a device, and revokes the least recently used devices beyond maxDevices. ErrNoRow: the account is no
+// longer active, or its password or role differs from the one in `verified`. The device is written under the lock of
+// its account. A concurrent change of password, role or state therefore either commits first and makes AddDevice fail,
+// or revokes the new device.
+func (s *Store) AddDevice(ctx context.Context, d shop.Device, verified *shop.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
 		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
@@ -58,7 +58,7 @@ func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User)
 		if err != nil {
 			return err
 		}
-		if u.State != shop.UserActive || u.Password != proven.Password || u.Role != proven.Role {
+		if u.State != shop.UserActive || u.Password != verified.Password || u.Role != verified.Role {
 			return shop.ErrNoRow
 		}
 		if err := insert(ctx, tx, &row); err != nil {
@@ -79,8 +79,9 @@ func (s *Store) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
 	return row.device(), wrap("read device "+id.String(), err)
 }
 
-// RotateDevice replaces the hash old by the values of d, and reports whether it did. The single conditional statement
-// succeeds only if old is the current hash and the login is valid: of two requests with the same token, one succeeds.
+// RotateDevice replaces the hash `old` by the values of d, and reports whether it did. The single conditional statement
+// succeeds only if `old` is the current hash and the device is neither revoked nor expired. Of two requests with the
+// same token, one succeeds.
 func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bool, error) {
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
@@ -184,7 +185,7 @@ func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, unt
 	return nil
 }
 
-// Revocations lists the revocations made at since or later that have not expired.
+// Revocations lists the revocations that were made at the instant `since` or later and have not expired.
 func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revocations, error) {
 	const what = "read revoked tokens"
 	now, err := s.clock(ctx, s.db) // before the rows, so that no revocation falls between two reads
@@ -236,8 +237,8 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 	return k, err
 }
 
-// RotateKey starts the generation after from. ErrNoRow: from is not the current generation. If invalidateOlder is set,
-// tokens of older generations become invalid, and the salt changes.
+// RotateKey starts the generation after `from`. ErrNoRow: `from` is not the current generation. If invalidateOlder is
+// set, tokens of older generations become invalid, and the salt changes.
 func (s *Store) RotateKey(ctx context.Context, from int64, invalidateOlder bool) (shop.KeyGeneration, error) {
 	return inTx(ctx, s, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
 		// The first rotation inserts the row. Its lock excludes other rotations until the commit.

@@ -37,7 +37,7 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	setMaxPages(pages + 8)
 	actor := operator()
 	if _, err := d.UploadImage(ctx, actor, nil); code(err) != shop.Busy || !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("an upload onto a full disk: %v", err)
+		t.Errorf("an upload to a full disk: got error %v", err)
 	}
 	if known, err := s.LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||
 		countJournal(t, s) != 1 {
@@ -47,9 +47,9 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	shown := val(d.UploadImage(ctx, actor, nil))(t)
 	again, err := d.UploadImage(ctx, actor, nil)
 	if err != nil || again != shown || countJournal(t, s) != 2 {
-		t.Errorf("afterwards %+v, and again %+v, %v", shown, again, err)
+		t.Errorf("after space was freed: got %+v, and again %+v (%v)", shown, again, err)
 	}
 	if report, err := (&journal.Journal{Store: s}).VerifyJournal(ctx, ""); err != nil || !report.OK {
-		t.Errorf("the journal: %+v, %v", report, err)
+		t.Errorf("VerifyJournal: got %+v (%v), want OK", report, err)
 	}
 }

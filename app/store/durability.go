@@ -34,8 +34,8 @@ func (w WeakSetting) String() string {
 	return w.Setting + " is " + w.Is + ": " + w.Risk + "; set it to " + w.Want
 }
 
-// Weaknesses lists the settings that are too weak for promise P2 (an acknowledged commit survives the crash of any one
-// process).
+// Weaknesses lists the settings that are too weak for promise P2 (an acknowledged commit survives the crash of any
+// one process).
 func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	if s.writer != nil {
 		return []WeakSetting{{Risk: "SQLite is for trials: a crash of the machine can lose the last commits"}}, nil
@@ -48,17 +48,17 @@ func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 		return nil, wrap("read the database's settings", err)
 	}
 	var found []WeakSetting
-	weak := func(setting, is, want, risk string) {
+	addWeakness := func(setting, is, want, risk string) {
 		found = append(found, WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
 	}
 	if flush != 1 {
-		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses confirmed commits")
+		addWeakness("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses confirmed commits")
 	}
 	if doublewrite == "0" || doublewrite == "OFF" {
-		weak("innodb_doublewrite", "off", "ON", "a crash can tear pages")
+		addWeakness("innodb_doublewrite", "off", "ON", "a crash can tear pages")
 	}
 	if binlog == 1 && sync != 1 {
-		weak("sync_binlog", strconv.FormatInt(sync, 10), "1", "a crash can make replicas differ from this server")
+		addWeakness("sync_binlog", strconv.FormatInt(sync, 10), "1", "a crash can make replicas differ from this server")
 	}
 	return found, nil
 }
@@ -82,43 +82,43 @@ func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
 // writes.
 const scratchName = "stampede_checkconfig"
 
-// Need is the result of trying one operation that the program needs.
+// Need is the result of a test of one operation that the program needs.
 type Need struct {
 	What    string // e.g. "take locks by name"
 	Err     error  // nil: it succeeded
 	Migrate bool   // only migrations need it
 }
 
-// Needs tries the operations of the program on MySQL or MariaDB: named locks, a single server, its statements and those
-// of migrations. It leaves no table or row behind, and does not rely on settings or versions.
+// Needs tests the operations of the program on MySQL or MariaDB: named locks, a single server, its statements and those
+// of migrations. It leaves no table or row in the database. It does not check settings or versions.
 func (s *Store) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
 		return nil
 	}
 	lock := sqllock.Lock{Name: "stampede:checkconfig", Wait: 5 * time.Second, MaxIdle: 10 * time.Second}
 	var needs []Need
-	try := func(what string, migrate bool, err error) {
-		needs = append(needs, Need{What: what, Err: wrap(what, err), Migrate: migrate})
+	addResult := func(action string, migrate bool, err error) {
+		needs = append(needs, Need{What: action, Err: wrap(action, err), Migrate: migrate})
 	}
-	try("take locks by name", false, lock.Hold(ctx, s.conns, func(context.Context) error { return nil }))
-	try("reach one server with all connections", false, s.oneServer(ctx))
-	own := scratchName + "_" + strings.ToLower(rand.Text()[:10])
-	created := s.execDDL(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
+	addResult("take locks by name", false, lock.Hold(ctx, s.conns, func(context.Context) error { return nil }))
+	addResult("reach one server with all connections", false, s.oneServer(ctx))
+	scratchTable := scratchName + "_" + strings.ToLower(rand.Text()[:10])
+	created := s.execDDL(ctx, "CREATE TABLE "+scratchTable+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
 		" ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin")
-	try("make tables (CREATE)", true, created)
+	addResult("make tables (CREATE)", true, created)
 	table := "settings" // exists once the schema is migrated
 	if created == nil {
-		table = own
-		try("change tables (ALTER)", true, s.execDDL(ctx, "ALTER TABLE "+own+" ALTER COLUMN value SET DEFAULT ''"))
-		try("make indexes (INDEX)", true, s.execDDL(ctx, "CREATE INDEX scratch_value ON "+own+" (value)"))
+		table = scratchTable
+		addResult("change tables (ALTER)", true, s.execDDL(ctx, "ALTER TABLE "+scratchTable+" ALTER COLUMN value SET DEFAULT ''"))
+		addResult("make indexes (INDEX)", true, s.execDDL(ctx, "CREATE INDEX scratch_value ON "+scratchTable+" (value)"))
 	}
-	try("read and write rows (SELECT, INSERT, UPDATE, DELETE)", false, s.tryRows(ctx, table))
-	try("read a consistent snapshot", false, s.inSnapshot(ctx, "", func(tx bun.Tx) error {
+	addResult("read and write rows (SELECT, INSERT, UPDATE, DELETE)", false, s.tryRows(ctx, table))
+	addResult("read a consistent snapshot", false, s.inSnapshot(ctx, "", func(tx bun.Tx) error {
 		var n int64
 		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
 	}))
 	if created == nil {
-		try("drop tables (DROP)", true, s.execDDL(ctx, "DROP TABLE "+own))
+		addResult("drop tables (DROP)", true, s.execDDL(ctx, "DROP TABLE "+scratchTable))
 	}
 	return needs
 }
@@ -128,8 +128,8 @@ func (s *Store) execDDL(ctx context.Context, statement string) error {
 	return err
 }
 
-// errUndo rolls back the transaction of a trial.
-var errUndo = errors.New("a trial is rolled back")
+// errUndo rolls back the transaction of a test.
+var errUndo = errors.New("a test is rolled back")
 
 // tryRows runs the kinds of statements of the program in one transaction, and rolls it back.
 func (s *Store) tryRows(ctx context.Context, table string) error {

@@ -15,8 +15,8 @@ const rowsAtOnce = 500
 
 // edit changes the catalogue in one transaction. It raises the version first: the row lock serialises editors, and no
 // node sees the new version before the change.
-func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
-	return s.inTx(ctx, what, func(tx bun.Conn) error {
+func (s *Store) edit(ctx context.Context, action string, fn func(tx bun.Conn) error) error {
+	return s.inTx(ctx, action, func(tx bun.Conn) error {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
 			return err
 		}
@@ -64,7 +64,8 @@ type newProduct struct {
 	UpdatedAt   shop.Millis `bun:"updated_at"`
 }
 
-// AddProducts adds products with their pictures. CategoryID names the category; 0: none. ErrPermanent: an id exists.
+// AddProducts adds products with their pictures. CategoryID is the category; 0: no category. ErrPermanent: an id
+// exists.
 func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error {
 	now := wallClock()
 	rows := make([]newProduct, len(products))
@@ -86,7 +87,7 @@ func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error 
 	})
 }
 
-// AddSlots adds slots, all or none. A slot with the same window as an existing one is skipped. Conflict: a slot
+// AddSlots adds all slots, or no slot. A slot with the same window as an existing one is skipped. Conflict: a slot
 // overlaps another one. BadRequest: a slot does not end after it begins.
 func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	if len(slots) == 0 {

@@ -26,8 +26,8 @@ type newSale struct {
 	UpdatedAt shop.Millis `bun:"updated_at"`
 }
 
-// AddSales adds sales after those of their slots, all or none. A zero window becomes the slot's window, an empty
-// challenge becomes "none". BadRequest names the first invalid sale. ErrPermanent: an id exists.
+// AddSales adds all sales after the existing sales of their slots, or no sale. A zero window becomes the slot's window,
+// an empty challenge becomes "none". BadRequest names the first invalid sale. ErrPermanent: an id exists.
 func (s *Store) AddSales(ctx context.Context, sales []shop.Sale) error {
 	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
 		limits, err := readSaleLimits(ctx, tx, sales)
@@ -110,7 +110,7 @@ func readSaleLimits(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*saleL
 	for _, id := range found {
 		limits.products[id] = true
 	}
-	limits.partitions, err = counted(ctx, tx, settingPartitions)
+	limits.partitions, err = numberSetting(ctx, tx, settingPartitions)
 	return limits, err
 }
 
@@ -132,7 +132,7 @@ func (limits *saleLimits) place(row *newSale) error {
 	case !limits.products[row.Product]:
 		return fmt.Errorf("there is no product %s", row.Product)
 	case row.OpensAt >= row.ClosesAt || row.OpensAt < slot.OpensAt || row.ClosesAt > slot.ClosesAt:
-		return errors.New("its window is not within its slot's")
+		return errors.New("its window is not within the window of its slot")
 	case row.Partition < 0 || limits.partitions > 0 && int64(row.Partition) >= limits.partitions:
 		return fmt.Errorf("partition %d is not one of the %d partitions", row.Partition, limits.partitions)
 	case row.Initial < 0 || row.Added < 0 || row.PriceFen < 0:

@@ -29,18 +29,19 @@ type erasureRow struct {
 	NextAt      *shop.Millis `bun:"next_at"`
 }
 
-// Erase deletes all data of a user except orders: account data, logins, links, saved addresses. It invalidates access
+// Erase deletes all data of a user except orders: account data, devices, links, saved addresses. It invalidates access
 // tokens; the tokens of a guest are invalid until guestUntil. Addresses in orders are scheduled for blanking. A repeat
-// is safe. ErrNoRow: the account is active, and its password differs from that in proven. If proven is nil, no password
-// is required.
-func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error {
+// is safe. ErrNoRow: the account is active, and its password differs from the one in `verified`. If `verified` is nil,
+// no password is required.
+func (s *Store) Erase(ctx context.Context, user shop.ID, verified *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, user)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // a guest
 		case err != nil:
 			return err
-		case proven != nil && u.State == shop.UserActive && (proven.State != u.State || proven.Password != u.Password):
+		case verified != nil && u.State == shop.UserActive &&
+			(verified.State != u.State || verified.Password != u.Password):
 			return shop.ErrNoRow
 		}
 		// A guest has no row and a deleted account stays deleted: in both cases no row matches.
@@ -92,11 +93,11 @@ func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis)
 const (
 	// pendingRetention is the time for which an unactivated registration is kept. Its links expire earlier.
 	pendingRetention = 7 * 24 * time.Hour
-	// endedRetention is the time for which expired logins and links are kept for support requests.
+	// endedRetention is the time for which expired devices and links are kept for support requests.
 	endedRetention = 7 * 24 * time.Hour
 )
 
-// PurgeAccounts deletes registrations that were not activated, and expired logins, links and revocations, as of the
+// PurgeAccounts deletes registrations that were not activated, and expired devices, links and revocations, as of the
 // instant now.
 func (s *Store) PurgeAccounts(ctx context.Context, now shop.Millis) error {
 	for _, purge := range []struct {

@@ -104,17 +104,17 @@ func TestExportContainsOnlyDataOfTheUser(t *testing.T) {
 		all := val(p.data.Export(p.ctx, identity))(p.t)
 		if all.User.Email != p.user.Email || all.User.Guest || len(all.Devices) != 1 || len(all.Addresses) != 2 ||
 			len(all.Orders) != 11 || all.Orders[0].Address == nil {
-			t.Errorf("%+v", all)
+			t.Errorf("got the export %+v, want only the data of the user", all)
 		}
 		text := val(json.Marshal(all))(p.t)
 		if strings.Contains(string(text), "hash") || strings.Contains(string(text), "aaaa") {
-			t.Errorf("a secret in %s", text)
+			t.Errorf("the export contains a secret: %s", text)
 		}
 		guest, err := p.data.Export(p.ctx, shop.Identity{User: nextID(), Name: "Guest 1", Role: shop.Shopper})
 		text, _ = json.Marshal(guest)
 		if err != nil || !guest.User.Guest || !strings.Contains(string(text), `"addresses":[]`) ||
 			!strings.Contains(string(text), `"orders":[]`) || !strings.Contains(string(text), `"devices":[]`) {
-			t.Errorf("a guest without data: %s, %v", text, err)
+			t.Errorf("a guest without data: got the export %s (%v), want empty lists", text, err)
 		}
 	})
 }
@@ -127,15 +127,15 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		p, other := newTestUser(h), newTestUser(h)
 		identity := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
 		if err := p.data.Delete(p.ctx, identity, "wrong"); !errors.Is(err, errWrongPassword) {
-			t.Fatalf("with a wrong password: %v", err)
+			t.Fatalf("a wrong password: got error %v, want errWrongPassword", err)
 		}
-		for what, proven := range map[string]shop.User{
+		for label, verified := range map[string]shop.User{
 			"a guest's token, then activated": {}, "a former password": {State: shop.UserActive, Password: "former"},
 		} {
-			wantErr(p.t, what, s.Erase(p.ctx, p.user.ID, &proven, opens, opens), shop.ErrNoRow)
+			wantErr(p.t, label, s.Erase(p.ctx, p.user.ID, &verified, opens, opens), shop.ErrNoRow)
 		}
 		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != shop.UserActive {
-			t.Fatalf("%+v, %v, want %v", u, err, shop.UserActive)
+			t.Fatalf("got the user %+v (%v), want state %v", u, err, shop.UserActive)
 		}
 		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
 		for range 2 { // also after a lost reply
@@ -147,7 +147,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 			ActivatedAt: opens, DeletedAt: opens,
 		}
 		if err != nil || u != want {
-			t.Errorf("got the user %+v, %v, want %v", u, err, want)
+			t.Errorf("got the user %+v (%v), want %v", u, err, want)
 		}
 		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
 		revoked := val(s.Revocations(p.ctx, 0))(p.t)
@@ -157,13 +157,13 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		}
 		if len(devices) != 1 || !revokedSubjects[devices[0].ID] || !revokedSubjects[p.user.ID] ||
 			revokedSubjects[other.user.ID] {
-			t.Errorf("revoked are %v", revokedSubjects)
+			t.Errorf("got the revoked subjects %v, want the device and the user", revokedSubjects)
 		}
-		if left, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(left) != 0 {
-			t.Errorf("devices %v, %v, want none", left, err)
+		if remaining, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(remaining) != 0 {
+			t.Errorf("got devices %v (%v), want none", remaining, err)
 		}
-		if left := addressTexts(t, s, p.user.ID); len(left) != 0 {
-			t.Errorf("addresses %v, want none", left)
+		if remaining := addressTexts(t, s, p.user.ID); len(remaining) != 0 {
+			t.Errorf("got addresses %v, want none", remaining)
 		}
 
 		p.must(p.eraser.RunOnce(p.ctx))
@@ -171,7 +171,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 			shop.Pending: 1, shop.Paid: 1, shop.Shipped: 1, shop.Refunding: 1, shop.Expired: 1,
 		}
 		if kept := p.ordersWithAddress(); !maps.Equal(kept, unfinished) {
-			t.Errorf("orders with an address: %v, want %v", kept, unfinished)
+			t.Errorf("got orders with an address %v, want %v", kept, unfinished)
 		}
 		if o := p.read(p.opened); o.Address == nil {
 			t.Error("an order that may still be paid late has lost its address")
@@ -184,16 +184,16 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[shop.Shipped])))
 		p.must(p.eraser.RunOnce(p.ctx)) // not due yet
 		if kept := p.ordersWithAddress(); kept[shop.Finished] != 1 {
-			t.Errorf("before the due time: %v", kept)
+			t.Errorf("before the due time: got orders with an address %v, want the finished order", kept)
 		}
 		p.now = p.now.Add(2 * time.Minute)
 		p.must(p.eraser.RunOnce(p.ctx))
 		if kept := p.ordersWithAddress(); kept[shop.Shipped]+kept[shop.Finished]+kept[shop.Expired] != 0 ||
 			kept[shop.Paid] != 1 {
-			t.Errorf("after their end: %v", kept)
+			t.Errorf("after the orders ended: got orders with an address %v, want the paid order", kept)
 		}
 		if len(other.ordersWithAddress()) != 9 || len(addressTexts(t, s, other.user.ID)) != 2 {
-			t.Errorf("another user lost data: %v", other.ordersWithAddress())
+			t.Errorf("another user: got orders with an address %v, want all 9", other.ordersWithAddress())
 		}
 
 		// A week after the last address was removed the checks end. Until then a late row is found.
@@ -206,7 +206,7 @@ func TestDeletionRemovesPersonalData(t *testing.T) {
 			p.must(p.eraser.RunOnce(p.ctx))
 		}
 		if o := p.read(late); len(p.ordersWithAddress()) != 0 || o.Address != nil {
-			t.Errorf("%v keep an address", p.ordersWithAddress())
+			t.Errorf("got orders with an address %v, want none", p.ordersWithAddress())
 		}
 		due, err := s.ClaimErasures(p.ctx, p.now.Add(1000*time.Hour), 10)
 		if err != nil || len(due) != 0 {
@@ -222,12 +222,12 @@ func TestGuestIsDeletedWithoutPassword(t *testing.T) {
 		guest := nextID()
 		p.must(errOf(s.AddAddress(p.ctx, guest, savedAddress("home", false), 20)))
 		p.must(p.data.Delete(p.ctx, shop.Identity{User: guest, Role: shop.Shopper}, ""))
-		if left := addressTexts(t, s, guest); len(left) != 0 {
-			t.Errorf("addresses %v, want none", left)
+		if remaining := addressTexts(t, s, guest); len(remaining) != 0 {
+			t.Errorf("got addresses %v, want none", remaining)
 		}
 		revoked, err := s.Revocations(kit.Context(t), 0)
 		if err != nil || len(revoked.Subjects) != 1 || revoked.Subjects[0].Subject != guest {
-			t.Errorf("revoked %+v, %v", revoked, err)
+			t.Errorf("got revocations %+v (%v)", revoked, err)
 		}
 		// A guest's token cannot delete an account that has replaced the guest.
 		wantErr(t, "an account by a guest's token",

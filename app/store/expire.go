@@ -38,12 +38,12 @@ type ending struct {
 // milliseconds. After an error, earlier transactions stay committed; a repeat is safe. Orders of a sale whose row is
 // locked are returned unchanged.
 func (s *Store) endDue(
-	ctx context.Context, ids []shop.ID, how ending, due func(o *shop.Order) bool,
+	ctx context.Context, ids []shop.ID, target ending, due func(o *shop.Order) bool,
 ) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	lockedSales := make(map[shop.ID]bool)
-	for some := range sortedChunks(ids) {
-		part, err := s.endBatch(ctx, some, lockedSales, func(tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
+	for chunk := range sortedChunks(ids) {
+		part, err := s.endBatch(ctx, chunk, lockedSales, func(tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 			all, err := s.lockOrders(ctx, tx, ids)
 			if err != nil {
 				return nil, err
@@ -54,7 +54,7 @@ func (s *Store) endDue(
 					dueOrders = append(dueOrders, &all[i])
 				}
 			}
-			return all, s.end(ctx, tx, dueOrders, how)
+			return all, s.end(ctx, tx, dueOrders, target)
 		})
 		if err != nil {
 			return nil, err
@@ -90,11 +90,11 @@ func (s *Store) endBatch(
 			return waiting, nil
 		}
 		ended, err := inTx(ctx, s, "end orders", func(tx bun.Conn) ([]shop.Order, error) { return end(tx, ids) })
-		var one *shop.StuckSale
-		if err == nil || !errors.As(err, &one) {
+		var stuck *shop.StuckSale
+		if err == nil || !errors.As(err, &stuck) {
 			return append(waiting, ended...), err
 		}
-		lockedSales[one.Sale] = true
+		lockedSales[stuck.Sale] = true
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 }
 
 // lockOrders reads the existing rows of both tables, in the order of their ids, and locks them until the transaction
-// ends. The state of an archived order can change only to refunding and refunded, see flip.
+// ends. The state of an archived order can change only to refunding and refunded, see changeState.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	rows, err := s.lockLive(ctx, tx, ids)
 	missing := missing(rows, ids)
@@ -128,12 +128,12 @@ func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]s
 }
 
 // updateLocked updates locked orders of both tables; update is the statement after the table's name.
-func updateLocked(ctx context.Context, tx bun.Conn, want int, what, update string, args ...any) error {
+func updateLocked(ctx context.Context, tx bun.Conn, want int, action, update string, args ...any) error {
 	matched, err := exec(ctx, tx, "UPDATE orders "+update, args...)
 	if err != nil || matched == int64(want) {
 		return err
 	}
-	return execMatching(ctx, tx, want-int(matched), what, "UPDATE orders_archive "+update, args...)
+	return execMatching(ctx, tx, want-int(matched), action, "UPDATE orders_archive "+update, args...)
 }
 
 // lockLive is lockOrders without the archive.
@@ -161,9 +161,9 @@ func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) 
 	return o, err
 }
 
-// flip changes the state of an order whose row is locked, or only its reason. set is SQL with the assignments of
+// changeState changes the state of an order whose row is locked, or only its reason. set is SQL with the assignments of
 // further columns, values are its arguments. The order becomes unpublished.
-func (s *Store) flip(
+func (s *Store) changeState(
 	ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
@@ -178,9 +178,9 @@ func (s *Store) flip(
 	return err
 }
 
-// end changes the state of locked pending orders to the values in `how`, and returns their units to the guards of their
-// sales (I5).
-func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how ending) error {
+// end changes the state of locked pending orders to the values in `target`, and returns their units to the guards of
+// their sales (I5).
+func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, target ending) error {
 	if len(due) == 0 {
 		return nil
 	}
@@ -189,11 +189,11 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how end
 	for i, o := range due {
 		ids[i] = o.ID
 		units[o.Sale] += int64(o.Qty)
-		o.State, o.Reason, o.CancelledAt, o.Rev, o.Touched = how.to, how.reason, how.at, s.nextRevOf(o), true
+		o.State, o.Reason, o.CancelledAt, o.Rev, o.Touched = target.to, target.reason, target.at, s.nextRevOf(o), true
 	}
 	err := execMatching(ctx, tx, len(ids), "change the state of locked orders",
 		"UPDATE orders SET state = ?, reason = ?, rev = "+s.nextRev()+", cancelled_at = ?, unpublished_since = ?"+
-			" WHERE id IN (?) AND state = ?", how.to, how.reason, how.at, wallClock(), bun.List(ids), shop.Pending)
+			" WHERE id IN (?) AND state = ?", target.to, target.reason, target.at, wallClock(), bun.List(ids), shop.Pending)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestExpireEndsOnlyDueOrders(t *testing.T) {
 			h.wantTaken(h.sales[1], 1)
 		}
 		if o := h.read(due.ID); o.Rev != 2 || o.CancelledAt != payBy || o.PayBy != payBy {
-			t.Errorf("rev %d, ended at %d, pay_by %d", o.Rev, o.CancelledAt, o.PayBy)
+			t.Errorf("got rev %d, cancelled_at %d and pay_by %d, want rev 2", o.Rev, o.CancelledAt, o.PayBy)
 		}
 	}, 100, 100)
 }
@@ -71,7 +71,7 @@ func TestCancelAndExpireReturnUnitsOnce(t *testing.T) {
 			}
 			h.must(g.Wait())
 			if row := h.read(o.ID); row.Rev != 2 || (row.State != shop.Cancelled && row.State != shop.Expired) {
-				t.Fatalf("%s, rev %d", row.State, row.Rev)
+				t.Fatalf("got the order %s at rev %d, want it ended once", row.State, row.Rev)
 			}
 			h.wantTaken(h.sales[0], 0)
 		}
@@ -85,14 +85,15 @@ func TestOnlyTheBuyerCancels(t *testing.T) {
 		h.insert(o)
 		for _, c := range []struct{ order, user shop.ID }{{o.ID, o.User + 1}, {o.ID + 1_000_000, o.User}} {
 			if _, err := h.Cancel(h.ctx, c.order, c.user, payBy); !errors.Is(err, shop.ErrNoRow) {
-				t.Errorf("order %s, user %s: %v, want ErrNoRow", c.order, c.user, err)
+				t.Errorf("order %s, user %s: got error %v, want ErrNoRow", c.order, c.user, err)
 			}
 		}
 		h.wantTaken(h.sales[0], 2)
 		for range 2 {
 			got := val(h.Cancel(h.ctx, o.ID, o.User, payBy-5))(h.t)
 			if got.State != shop.Cancelled || got.CancelledAt != payBy-5 || got.Rev != 2 {
-				t.Errorf("%s at %d, rev %d", got.State, got.CancelledAt, got.Rev)
+				t.Errorf("got the order %s at %d with rev %d, want it cancelled once",
+					got.State, got.CancelledAt, got.Rev)
 			}
 		}
 		h.wantTaken(h.sales[0], 0)
@@ -108,7 +109,7 @@ func TestReviveRequiresTheClaimedHold(t *testing.T) {
 		wantErr(t, "claimed in another state", errOf(h.ClaimHold(h.ctx, o.ID, shop.Pending)), shop.ErrNoRow)
 		claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Refused))(h.t)
 		if claimed.Hold != 2 || h.read(o.ID).Hold != 2 {
-			t.Errorf("hold %d, want 2", claimed.Hold)
+			t.Errorf("got hold %d, want 2", claimed.Hold)
 		}
 		wantErr(t, "revived under an old hold", errOf(h.Revive(h.ctx, o, h.epoch, payBy)), shop.ErrNoRow)
 		blocker := h.order(h.sales[0], 2)
@@ -126,7 +127,7 @@ func TestReviveRequiresTheClaimedHold(t *testing.T) {
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
 		wantEqual(t, "(-result +row)", got, h.read(o.ID), ignoreTouched)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
-			t.Errorf("%+v", got)
+			t.Errorf("Revive: got %+v, want a pending order with the address", got)
 		}
 		h.wantTaken(h.sales[0], 2)
 		wantErr(t, "revived twice", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), shop.ErrNoRow)
@@ -150,7 +151,7 @@ func TestLockedSaleDoesNotBlockOtherOrders(t *testing.T) {
 		h.must(errOf(tx.ExecContext(h.ctx, "SELECT id FROM sales WHERE id = ? FOR UPDATE", h.sales[0])))
 		began := time.Now()
 		got := val(end(ids(all)))(h.t)
-		t.Logf("%s: three batches beside a locked sale took %v", name, time.Since(began))
+		t.Logf("%s: three batches took %v while a sale was locked", name, time.Since(began))
 		states := make(map[shop.ID]map[shop.OrderState]int)
 		for _, o := range got {
 			if states[o.Sale] == nil {

@@ -15,9 +15,9 @@ import (
 	"stampede/app/shop"
 )
 
-// dataErrors are the MySQL and MariaDB error numbers that the values cause: a repeat fails again. All other errors,
-// including unknown errors, are transient, so that no order is dropped by mistake. The errors in misconfiguredErrors
-// are transient and also misconfigured.
+// dataErrors contains the numbers of MySQL and MariaDB errors that are caused by the values, so that a retry fails
+// again. All other errors, including unknown errors, are transient, so that no order is dropped by mistake. The errors
+// in misconfiguredErrors are transient, and also indicate a wrong configuration.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry
@@ -40,14 +40,14 @@ const (
 )
 
 // wrap adds the failed operation and the kind of the error. nil stays nil. An error that already has a kind keeps it.
-func wrap(what string, err error) error {
+func wrap(action string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if kind := kindOf(err); kind != nil {
-		return fmt.Errorf("%s: %w: %w", what, kind, err)
+		return fmt.Errorf("%s: %w: %w", action, kind, err)
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %w", action, err)
 }
 
 // kindOf classifies an error of the drivers. It returns nil for an error that already has a kind.
@@ -97,7 +97,7 @@ func isMySQLError(err error, number uint16) bool {
 	return errors.As(err, &mysqlErr) && mysqlErr.Number == number
 }
 
-// withLockedSale adds the sale to the error of a lock wait timeout; other errors stay as they are.
+// withLockedSale adds the sale to the error of a lock wait timeout; it returns other errors unchanged.
 func withLockedSale(err error, sale shop.ID) error {
 	if isMySQLError(err, mysqlLockWait) {
 		return &shop.StuckSale{Sale: sale, Err: err}
@@ -105,7 +105,7 @@ func withLockedSale(err error, sale shop.ID) error {
 	return err
 }
 
-// clip limits a note to the width of its column, in characters.
+// clip limits a note to the given number of characters, the width of its column.
 func clip(note string, runes int) string {
 	if len(note) <= runes {
 		return note
@@ -114,9 +114,9 @@ func clip(note string, runes int) string {
 	return string(r[:min(runes, len(r))])
 }
 
-// misconfiguredErrors are the MySQL and MariaDB error numbers that waiting does not repair: an account, a setting or
-// the program must change. 1290 is not in the list: a read-only server returns it until the server is the primary
-// again.
+// misconfiguredErrors contains the numbers of MySQL and MariaDB errors that do not disappear by themselves: an account,
+// a setting or the program must change. 1290 is not in the list: a read-only server returns it until the server is the
+// primary again.
 var misconfiguredErrors = map[uint16]bool{
 	1044: true, // no access to the database
 	1045: true, // wrong user or password
@@ -148,17 +148,17 @@ var misconfiguredErrors = map[uint16]bool{
 	4151: true, // account locked (MariaDB)
 }
 
-// isMisconfigured reports whether waiting does not repair the error.
+// isMisconfigured reports whether the error needs a change of the configuration.
 func isMisconfigured(err error) bool {
 	var mysqlErr *mysql.MySQLError
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &mysqlErr) {
 		return misconfiguredErrors[mysqlErr.Number]
 	}
-	refusals := []error{
+	authErrors := []error{
 		mysql.ErrNoTLS, mysql.ErrOldProtocol, mysql.ErrOldPassword, mysql.ErrNativePassword, mysql.ErrCleartextPassword,
 		mysql.ErrUnknownPlugin,
 	}
 	return errors.As(err, &certificate) ||
-		slices.ContainsFunc(refusals, func(one error) bool { return errors.Is(err, one) })
+		slices.ContainsFunc(authErrors, func(target error) bool { return errors.Is(err, target) })
 }

@@ -55,7 +55,7 @@ func TestMomentaryFaultsAreTransient(t *testing.T) {
 		defer cancel()
 		_, err := h.Insert(ctx, h.epoch, h.orders(3, h.sales[0], 1))
 		if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrPermanent) {
-			t.Errorf("%s: %v, want ErrTransient", when, err)
+			t.Errorf("%s: got error %v, want ErrTransient", when, err)
 		}
 	}
 
@@ -63,7 +63,7 @@ func TestMomentaryFaultsAreTransient(t *testing.T) {
 	ordinary := openMySQL(t, ordinaryUser(t, admin, s))
 	_, err := ordinary.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
 	if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrMisconfigured) {
-		t.Errorf("read-only: %v, want ErrTransient", err)
+		t.Errorf("read-only server: got error %v, want ErrTransient", err)
 	}
 	run("SET GLOBAL read_only = 0")
 
@@ -123,7 +123,8 @@ func TestLostCommitReplyIsTransient(t *testing.T) {
 	wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, rows)), shop.ErrTransient)
 	for _, in := range h.insert(rows...) {
 		if in.Fresh || in.Order.State != shop.Pending {
-			t.Errorf("order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
+			t.Errorf("order %s: got fresh %v and state %s, want an existing pending order",
+				in.Order.ID, in.Fresh, in.Order.State)
 		}
 	}
 	h.wantTaken(h.sales[0], 5)
@@ -166,7 +167,7 @@ func TestInsertEndsWithItsContext(t *testing.T) {
 	proxy.Restore()
 	// A pending commit may still arrive, so the totals are read only once.
 	if got := h.totals(h.sales[0]); got.Taken != got.Orders || got.Orders%2 != 0 {
-		t.Errorf("taken %d, %d rows; want pairs", got.Taken, got.Orders)
+		t.Errorf("got %d taken units and %d rows, want equal even numbers", got.Taken, got.Orders)
 	}
 }
 
@@ -180,11 +181,11 @@ func TestOpenErrorsNameTheCause(t *testing.T) {
 	} {
 		_, err := store.OpenMySQL(kit.Context(t), dsn)
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", dsn, err)
+			t.Errorf("DSN %s: got error %v, want one that contains %q", dsn, err, want)
 		}
 	}
 	if _, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
-		t.Error("an absent folder was opened")
+		t.Error("OpenSQLite in a missing folder returned no error")
 	}
 }
 
@@ -199,7 +200,7 @@ func TestSQLiteFilesArePrivate(t *testing.T) {
 		info, err := os.Stat(path + suffix)
 		must(t, err)
 		if mode := info.Mode().Perm(); mode != 0o600 {
-			t.Errorf("shop.db%s has the mode %04o, want 0600", suffix, mode)
+			t.Errorf("file shop.db%s: got mode %04o, want 0600", suffix, mode)
 		}
 	}
 }
@@ -218,7 +219,8 @@ func TestGaleraErrorsAreTransient(t *testing.T) {
 			return &mysql.MySQLError{Number: number}
 		})
 		if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrMisconfigured) || tries != wantTries {
-			t.Errorf("error %d: %v after %d tries, want ErrTransient after %d", number, err, tries, wantTries)
+			t.Errorf("error number %d: got %v after %d attempts, want ErrTransient after %d",
+				number, err, tries, wantTries)
 		}
 	}
 }
@@ -237,10 +239,10 @@ func TestStoppedTransactionReturnsContextError(t *testing.T) {
 			return driver.ErrBadConn // the error of the next statement
 		})
 		if errors.Is(err, context.Canceled) != stops || !errors.Is(err, driver.ErrBadConn) {
-			t.Errorf("stopped %v: %v", stops, err)
+			t.Errorf("context ended %v: got error %v", stops, err)
 		}
 		if !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("stopped %v: %v, want a transient fault", stops, err)
+			t.Errorf("context ended %v: got error %v, want ErrTransient", stops, err)
 		}
 		stop()
 	}

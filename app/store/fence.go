@@ -59,7 +59,7 @@ type fencedConn struct {
 	server string
 }
 
-// fenced reads the id of the server of a new connection. ErrTransient: the fence does not admit it.
+// fenced reads the id of the server of a new connection. ErrTransient: the fence does not admit this server.
 func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, error) {
 	c := &fencedConn{mysqlConn: conn.(mysqlConn), fence: f}
 	rows, err := c.QueryContext(ctx, "SELECT "+mysqlDialect.server, nil)
@@ -81,7 +81,7 @@ func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, erro
 	return c, nil
 }
 
-// ResetSession runs before each use except the first.
+// ResetSession runs before each use of the connection except the first.
 func (c *fencedConn) ResetSession(ctx context.Context) error {
 	if !c.fence.admits(c.server) {
 		return driver.ErrBadConn
@@ -94,12 +94,12 @@ func (s *Store) Unfenced() *Store {
 	if s.connector == nil { // SQLite: there is only one file
 		return s
 	}
-	pins := &fence{}
-	return newPooledStore(sql.OpenDB(sessionConnector{s.connector, pins}), s.connector, pins, unfencedConns)
+	f := &fence{}
+	return newPooledStore(sql.OpenDB(sessionConnector{s.connector, f}), s.connector, f, unfencedConns)
 }
 
 // Pin restricts an unfenced pool to one server and generation, so that no step of a recovery reaches another server. An
-// empty server permits any.
+// empty string permits any server.
 func (s *Store) Pin(server string, generation int64) {
 	if s.connector == nil { // SQLite: Unfenced returned this store itself
 		return

@@ -96,7 +96,8 @@ func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
 	return setFinishAt(ctx, tx, o.ID, nil)
 }
 
-// setFinishAt sets the instant at which an order, whose row is locked, finishes without the buyer; nil: never.
+// setFinishAt sets the instant at which an order, whose row is locked, finishes without a confirmation of the buyer;
+// nil: never.
 func setFinishAt(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Millis) error {
 	return execMatching(ctx, tx, 1, "plan the end of a locked order",
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)

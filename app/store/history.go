@@ -159,20 +159,20 @@ func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.Dat
 
 // NewGeneration starts a generation of the database on this server. The new generation is 1 + the larger of the stored
 // generation and `above`. It also raises the epoch of every partition above the stored and the given epoch, so that no
-// transaction of an older epoch takes units afterwards. ErrStaleEpoch: the history has changed since it was read;
+// transaction of an older epoch takes units afterwards. ErrStaleEpoch: the history differs from `previous`;
 // nothing is changed.
 func (s *Store) NewGeneration(
-	ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64,
+	ctx context.Context, previous shop.DatabaseHistory, above int64, epochs map[int]int64,
 ) error {
-	return s.inTx(ctx, "begin a generation", func(tx bun.Conn) error {
+	return s.inTx(ctx, "start a generation", func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE history SET generation = "+s.d.greatest+"(generation, ?) + 1, server = "+
-			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, read.Generation, read.RecoveredServer,
-			read.Server)
+			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, previous.Generation,
+			previous.RecoveredServer, previous.Server)
 		if err != nil {
 			return err
 		}
 		if matched == 0 {
-			return fmt.Errorf("%w: another process began one", shop.ErrStaleEpoch)
+			return fmt.Errorf("%w: another process has started a generation", shop.ErrStaleEpoch)
 		}
 		var partitions []int
 		if err := tx.NewRaw("SELECT id FROM partitions ORDER BY id").Scan(ctx, &partitions); err != nil {
@@ -253,7 +253,7 @@ func (s *Store) WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) 
 		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+
 			" AND taken + withdrawn + ? <= initial + added", units, sale, epoch, units)
 		if err == nil && matched == 0 {
-			err = fmt.Errorf("%w: it changed meanwhile", shop.ErrStaleEpoch)
+			err = fmt.Errorf("%w: the sale has another epoch, or too few free units", shop.ErrStaleEpoch)
 		}
 		return err
 	})

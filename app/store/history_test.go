@@ -16,10 +16,10 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 		first := val(h.History(h.ctx))(h.t)
 		if first.Server == "" || first.RecoveredServer != first.Server || first.Generation != 0 ||
 			first.UnfitReason != "" {
-			t.Fatalf("%+v", first)
+			t.Fatalf("got the history %+v, want generation 0 of this server", first)
 		}
 		if next := val(h.RaiseBeat(h.ctx, first))(h.t); next.Beat != first.Beat+1 {
-			t.Errorf("beat %d after %d, want %v", next.Beat, first.Beat, first.Beat+1)
+			t.Errorf("got beat %d after beat %d, want %v", next.Beat, first.Beat, first.Beat+1)
 		}
 		_, err := h.DB().ExecContext(h.ctx, "UPDATE history SET server = '0badcafe'")
 		h.must(err)
@@ -29,11 +29,11 @@ func TestGenerationStartsOnceAndRaisesEpochs(t *testing.T) {
 		wantErr(t, "the same generation again", h.NewGeneration(h.ctx, read, 7, nil), shop.ErrStaleEpoch)
 		now := val(h.History(h.ctx))(h.t)
 		if now.Generation != 8 || now.RecoveredServer != now.Server || now.RecoveredServer != first.Server {
-			t.Errorf("%+v", now)
+			t.Errorf("got the history %+v, want generation 8 of this server", now)
 		}
 		epoch, _, err := h.PartitionEpoch(h.ctx, 0)
 		if sale := val(h.Sale(h.ctx, h.sales[0]))(h.t); err != nil || epoch != 41 || sale.Epoch != 41 {
-			t.Errorf("epoch %d, the sale's %d, %v; want 41", epoch, sale.Epoch, err)
+			t.Errorf("got epoch %d of the partition and %d of the sale (%v), want 41", epoch, sale.Epoch, err)
 		}
 	})
 }
@@ -48,7 +48,7 @@ func TestRecoveryEndsLostOrdersAndWritesOffFreeUnits(t *testing.T) {
 		h.insert(due, young, again)
 		for _, want := range []int{3, 0} {
 			if n := val(h.WatchPayments(h.ctx, shop.PaymentWatch{Now: 500}))(h.t); n != want {
-				t.Errorf("%d orders are watched now, want %d", n, want)
+				t.Errorf("WatchPayments: got %d orders, want %d", n, want)
 			}
 		}
 		s.Trust(val(h.History(h.ctx))(h.t).Server, 2)
@@ -56,10 +56,10 @@ func TestRecoveryEndsLostOrdersAndWritesOffFreeUnits(t *testing.T) {
 		for i, want := range []shop.OrderState{shop.Expired, shop.Cancelled, shop.Pending} {
 			if o := rows[i]; o.State != want || (o.Reason == shop.ReasonRecovered) != (want != shop.Pending) ||
 				o.State != shop.Pending && o.Rev != 65 {
-				t.Errorf("order %d is %s (%s), rev %d; want %s", i, o.State, o.Reason, o.Rev, want)
+				t.Errorf("order %d: got state %s (%s) and rev %d, want state %s", i, o.State, o.Reason, o.Rev, want)
 			}
 			if read := val(h.Order(h.ctx, rows[i].ID))(h.t); read.Rev != rows[i].Rev || read.Reason != rows[i].Reason {
-				t.Errorf("order %d has rev %d, its row %d", i, rows[i].Rev, read.Rev)
+				t.Errorf("order %d: EndLost returned rev %d, its row has rev %d", i, rows[i].Rev, read.Rev)
 			}
 		}
 		h.must(h.WriteOff(h.ctx, h.sales[0], 3, h.epoch))
@@ -84,11 +84,11 @@ func TestFenceAdmitsOneServer(t *testing.T) {
 		s.Trust("0badcafe", 1)
 		wantErr(t, "a statement", errOf(h.Sale(h.ctx, h.sales[0])), shop.ErrTransient)
 		if _, err := raw.Sale(h.ctx, h.sales[0]); err != nil {
-			t.Errorf("a recovery: %v", err)
+			t.Errorf("a read of the recovery: got error %v", err)
 		}
 		s.Trust(server, 1)
 		if _, err := h.Sale(h.ctx, h.sales[0]); err != nil {
-			t.Errorf("the server that is trusted: %v", err)
+			t.Errorf("a read on the trusted server: got error %v", err)
 		}
 	}
 }
@@ -104,17 +104,18 @@ func TestLeaseOfAnotherHistoryMintsNothing(t *testing.T) {
 	h.must(err)
 	other := val(s.LeaseNode(h.ctx))(h.t)
 	if before.Node() != other.Node() {
-		t.Fatalf("numbers %d and %d: nothing was lost", before.Node(), other.Node())
+		t.Fatalf("got node numbers %d and %d, want equal numbers after the lost lease", before.Node(), other.Node())
 	}
 	s.Trust(val(h.History(h.ctx))(h.t).Server, 1)
 	for _, l := range []*store.NodeLease{before, other} {
 		if _, err := l.Mint(); !errors.Is(err, snowflake.ErrNoGrant) {
-			t.Errorf("minted under a lease of another history: %v", err)
+			t.Errorf("Mint under a lease of another history: got error %v, want ErrNoGrant", err)
 		}
 	}
 	h.must(other.RunOnce(h.ctx))
 	h.must(before.RunOnce(h.ctx))
 	if _, err := before.Mint(); err != nil || before.Node() == other.Node() {
-		t.Errorf("numbers %d and %d, %v", before.Node(), other.Node(), err)
+		t.Errorf("after the renewals: got node numbers %d and %d (%v), want different numbers",
+			before.Node(), other.Node(), err)
 	}
 }

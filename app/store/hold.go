@@ -29,8 +29,8 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, state shop.OrderSt
 }
 
 // Revive changes a refused order to pending under its claimed hold number, with a new deadline and the texts of
-// claimed. In the same transaction it takes the units through the guard. The caller must read epoch before it takes the
-// hold.
+// `claimed`. In the same transaction it takes the units through the guard. The caller must read epoch before it takes
+// the hold.
 //
 //   - ErrStaleEpoch: the sale has another epoch.
 //   - ErrNoRow: the order is not refused, or has another hold.
@@ -47,7 +47,7 @@ func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, pay
 		if err != nil {
 			return out, err
 		}
-		err = s.flip(ctx, tx, &out, shop.Pending,
+		err = s.changeState(ctx, tx, &out, shop.Pending,
 			"reason = '', pay_by = ?, idem_key = ?, content_hash = ?, product_name = ?, address = ?",
 			row.PayBy, row.Key, row.ContentHash, row.ProductName, row.Address)
 		if err != nil {
@@ -64,13 +64,13 @@ func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, pay
 //   - ErrPermanent: no unit is free.
 //   - ErrStaleEpoch: the sale has another epoch.
 func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error) {
-	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (shop.Order, error) {
+	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by a late payment", func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, claimed.ID)
 		if err != nil || o.State != claimed.State || o.Hold != claimed.Hold || o.TradeNo == "" {
 			return o, cmp.Or(err, shop.ErrNoRow)
 		}
 		o.Reason, o.CancelledAt = shop.ReasonPaidLate, 0
-		if err := s.flip(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
+		if err := s.changeState(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
 			return o, err
 		}
 		if err := s.retakeUnits(ctx, tx, &o, epoch); err != nil {
@@ -82,7 +82,7 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
 			return o, err
 		}
-		return o, s.post(ctx, tx, &o, now)
+		return o, s.addOutboxMessage(ctx, tx, &o, now)
 	})
 }
 
@@ -99,7 +99,7 @@ func (s *Store) retakeUnits(ctx context.Context, tx bun.Conn, o *shop.Order, epo
 		return err
 	}
 	if current != epoch {
-		return fmt.Errorf("%w: sale %s is at %d, not at %d", shop.ErrStaleEpoch, o.Sale, current, epoch)
+		return fmt.Errorf("%w: sale %s is at epoch %d, not %d", shop.ErrStaleEpoch, o.Sale, current, epoch)
 	}
 	return fmt.Errorf("%w: take %d units of sale %s", shop.ErrPermanent, o.Qty, o.Sale)
 }

@@ -29,7 +29,7 @@ func newBatch(epoch int64, rows []shop.NewOrder) *batch {
 	for i := range b.fresh {
 		o := &b.fresh[i]
 		o.Rev, o.PublishedRev = 1, 1 // see Insert
-		o.Touched = true             // the insert sets changed_at; an existing row replaces it
+		o.Touched = true             // the insert sets changed_at; if the row exists, the existing row replaces o
 		o.Reason = clip(o.Reason, maxReason)
 	}
 	return b
@@ -40,7 +40,7 @@ func sameOrder(a, b shop.Order) bool { return a.ID == b.ID && a.Sale == b.Sale &
 
 // result returns one entry for each requested row. The fresh rows have been written.
 func (b *batch) result(requested []shop.NewOrder) []shop.Inserted {
-	out, given := make([]shop.Inserted, len(requested)), make([]bool, len(b.fresh))
+	out, reported := make([]shop.Inserted, len(requested)), make([]bool, len(b.fresh))
 	for i := range requested {
 		at, written := slices.BinarySearchFunc(b.fresh, requested[i].ID,
 			func(o shop.Order, id shop.ID) int { return cmp.Compare(o.ID, id) })
@@ -48,8 +48,8 @@ func (b *batch) result(requested []shop.NewOrder) []shop.Inserted {
 			out[i].Order = b.known[requested[i].ID]
 			continue
 		}
-		out[i] = shop.Inserted{Order: b.fresh[at], Fresh: !given[at]}
-		given[at] = true // a row that was requested twice was written once
+		out[i] = shop.Inserted{Order: b.fresh[at], Fresh: !reported[at]}
+		reported[at] = true // a row that was requested twice was written once
 	}
 	return out
 }
@@ -74,18 +74,18 @@ func (s *Store) removeExisting(ctx context.Context, b *batch) error {
 	for _, row := range rows {
 		b.addKnown(row)
 	}
-	left := b.fresh[:0]
+	remaining := b.fresh[:0]
 	for _, o := range b.fresh {
 		row, exists := b.known[o.ID]
 		switch {
 		case !exists:
-			left = append(left, o)
+			remaining = append(remaining, o)
 		case !sameOrder(row, o):
 			return fmt.Errorf("insert orders: %w: order %s is of user %s in sale %s", shop.ErrIDTaken, o.ID, row.User,
 				row.Sale)
 		}
 	}
-	b.fresh = left
+	b.fresh = remaining
 	return s.refuseUsedKeys(ctx, b)
 }
 

@@ -133,22 +133,23 @@ func TestGuardRefusesOnlyTheOverflow(t *testing.T) {
 				want = shop.Refused
 			}
 			if !in.Fresh || in.Order.State != want {
-				t.Errorf("order %d: fresh %v, %s; want a fresh %s", i, in.Fresh, in.Order.State, want)
+				t.Errorf("order %d: got fresh %v and state %s, want a fresh order with state %s",
+					i, in.Fresh, in.Order.State, want)
 			}
 			if diff := cmp.Diff(in.Order, h.read(in.Order.ID), ignoreTouched); diff != "" {
 				t.Errorf("row %d (-result +row):\n%s", i, diff)
 			}
 		}
 		if got[4].Order.Reason != shop.ReasonGuard {
-			t.Errorf("reason %q, want %v", got[4].Order.Reason, shop.ReasonGuard)
+			t.Errorf("got reason %q, want %v", got[4].Order.Reason, shop.ReasonGuard)
 		}
 		h.wantTaken(h.sales[0], 6)
 		h.wantTaken(h.sales[1], 1)
 		if one := h.insert(h.order(h.sales[0], 1))[0]; one.Order.State != shop.Pending {
-			t.Errorf("the last unit was not sold: %s", one.Order.State)
+			t.Errorf("an order for the last unit: got state %s, want pending", one.Order.State)
 		}
 		if again := h.insert(rows[4])[0]; again.Fresh || again.Order.State != shop.Refused {
-			t.Errorf("a refused order came back as %s", again.Order.State)
+			t.Errorf("a repeat of a refused order: got state %s, want refused", again.Order.State)
 		}
 	}, 7, 100)
 }
@@ -168,10 +169,10 @@ func TestRecoveryRefusesNoOrder(t *testing.T) {
 			_, err := h.InsertLost(h.ctx, h.epoch, rows, watch)
 			var stuck *shop.StuckSale
 			if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, shop.ErrStockShort) {
-				t.Errorf("%s: %v; want sale %s stuck", name, err, c.sale)
+				t.Errorf("%s: got error %v, want StuckSale of sale %s", name, err, c.sale)
 			}
 			if written, err := h.OrdersByID(h.ctx, ids(rows)); err != nil || len(written) != 0 {
-				t.Errorf("%s: %d rows were written (%v)", name, len(written), err)
+				t.Errorf("%s: got %d written rows (%v), want 0", name, len(written), err)
 			}
 			for range 2 { // a repeat returns the existing rows
 				got := val(h.InsertLost(h.ctx, h.epoch, rows[:2], watch))(h.t)
@@ -184,19 +185,19 @@ func TestRecoveryRefusesNoOrder(t *testing.T) {
 			}
 			got := val(h.Insert(h.ctx, h.epoch, rows))(h.t)
 			if last := got[5].Order; last.State != shop.Refused || last.Reason != c.reason {
-				t.Errorf("%s: Insert returned %s, reason %q", name, last.State, last.Reason)
+				t.Errorf("%s: Insert returned an order with state %s and reason %q", name, last.State, last.Reason)
 			}
 		}
 		h.wantTaken(h.sales[0], 4)
 		h.wantTaken(h.sales[1], 3)
 		if trades := val(h.ClaimTrades(h.ctx, 5001, 9000, 10))(h.t); len(trades) != 4 {
-			t.Errorf("%d trades are watched, want 4", len(trades))
+			t.Errorf("got %d watched trades, want 4", len(trades))
 		}
 		s.Trust(val(s.History(h.ctx))(t).Server, 3)
 		ended := h.orders(1, h.sales[0], 1)
 		ended[0].State = shop.Cancelled
 		if o := val(h.InsertLost(h.ctx, h.epoch, ended, nil))(t)[0].Order; o.Rev != 3*32+1 {
-			t.Errorf("an order that had ended is written with rev %d, want 97: its pending state had rev 1", o.Rev)
+			t.Errorf("an order that had ended: got rev %d, want 97, because its pending state had rev 1", o.Rev)
 		}
 	})
 }
@@ -214,7 +215,7 @@ func TestGuardHoldsUnderConcurrency(t *testing.T) {
 		h.must(g.Wait())
 		h.wantTaken(h.sales[0], 100)
 		if n := h.totals(h.sales[0]).Orders; n != 200 {
-			t.Errorf("%d rows; every order must have one", n)
+			t.Errorf("got %d rows, want one for each order", n)
 		}
 	}, 100)
 }
@@ -235,11 +236,11 @@ func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 		want := []shop.OrderState{shop.Refused, shop.Pending, shop.Refused, shop.Pending}
 		for i, in := range got {
 			if in.Order.State != want[i] {
-				t.Errorf("order %d is %s, want %s", i, in.Order.State, want[i])
+				t.Errorf("order %d: got state %s, want %s", i, in.Order.State, want[i])
 			}
 			if refused := in.Order.State == shop.Refused; refused &&
 				(in.Order.Reason != shop.ReasonKey || in.Order.Key != "") {
-				t.Errorf("order %d: reason %q, key %q", i, in.Order.Reason, in.Order.Key)
+				t.Errorf("order %d: got reason %q and key %q", i, in.Order.Reason, in.Order.Key)
 			}
 		}
 		h.wantTaken(h.sales[0], 2)
@@ -253,7 +254,7 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 		o := h.order(h.sales[0], 1)
 		for _, epoch := range []int64{0, 2} {
 			if _, err := h.Insert(h.ctx, epoch, []shop.Order{o}); !errors.Is(err, shop.ErrStaleEpoch) {
-				t.Errorf("epoch %d: %v, want ErrStaleEpoch", epoch, err)
+				t.Errorf("epoch %d: got error %v, want ErrStaleEpoch", epoch, err)
 			}
 		}
 		wantErr(t, "a row was written", errOf(h.Order(h.ctx, o.ID)), shop.ErrNoRow)
@@ -275,14 +276,14 @@ func TestTooLongValueWritesNothing(t *testing.T) {
 			invalidate(&o)
 			_, err := h.Insert(h.ctx, h.epoch, []shop.Order{o})
 			if !errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrTransient) {
-				t.Errorf("%s: %v, want ErrPermanent", name, err)
+				t.Errorf("%s: got error %v, want ErrPermanent", name, err)
 			}
 		}
 		good, bad := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		bad.ProductName = strings.Repeat("茶", 201)
 		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []shop.Order{good, bad})), shop.ErrPermanent)
 		if rows, err := h.OrdersByID(h.ctx, []shop.ID{good.ID, bad.ID}); err != nil || len(rows) != 0 {
-			t.Errorf("%d rows were written (%v)", len(rows), err)
+			t.Errorf("got %d written rows (%v), want 0", len(rows), err)
 		}
 		h.wantTaken(h.sales[0], 0)
 		bad.ProductName, bad.Reason = strings.Repeat("茶", 200), strings.Repeat("long ", 100)
@@ -302,11 +303,11 @@ func TestCancelledRowTakesNoUnits(t *testing.T) {
 		cancelled.State, cancelled.CancelledAt = shop.Cancelled, opens+5
 		h.insert(cancelled)
 		if later := h.insert(entry)[0]; later.Fresh || later.Order.State != shop.Cancelled {
-			t.Errorf("fresh %v, %s; the first row wins", later.Fresh, later.Order.State)
+			t.Errorf("got fresh %v and state %s, want the cancelled row", later.Fresh, later.Order.State)
 		}
 		h.wantTaken(h.sales[0], 0)
 		if epoch, seq, err := h.PartitionEpoch(h.ctx, 0); err != nil || epoch != 1 || seq != entry.Seq {
-			t.Errorf("epoch %d, seq %d (%v); also a cancelled row's seq counts (I8)", epoch, seq, err)
+			t.Errorf("got epoch %d and seq %d (%v), want the seq of the cancelled row (I8)", epoch, seq, err)
 		}
 	}, 10)
 }
@@ -320,11 +321,11 @@ func TestLastOrderHasTheHighestSeq(t *testing.T) {
 			t.Helper()
 			got, err := h.LastOrders(h.ctx, 0)
 			if err != nil || len(got) != 1 || got[0] != (shop.LastOrder{Sale: o.Ref(), User: o.User, Order: o.ID}) {
-				t.Errorf("last orders %+v, %v; want order %s of user %s", got, err, o.ID, o.User)
+				t.Errorf("got last orders %+v (%v), want order %s of user %s", got, err, o.ID, o.User)
 			}
 		}
 		if got, err := h.LastOrders(h.ctx, 0); err != nil || len(got) != 0 {
-			t.Errorf("last orders of an empty sale: %+v, %v", got, err)
+			t.Errorf("an empty sale: got last orders %+v (%v), want none", got, err)
 		}
 		first, second, third := h.order(sale, 1), h.order(sale, 1), h.order(sale, 1)
 		h.insert(third, second)

@@ -26,7 +26,7 @@ func TestWrongAccountOrDatabaseIsMisconfigured(t *testing.T) {
 	} {
 		_, err := store.OpenMySQL(ctx, dsn)
 		if !errors.Is(err, shop.ErrMisconfigured) || !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("%s: %v, want ErrMisconfigured", name, err)
+			t.Errorf("%s: got error %v, want ErrMisconfigured", name, err)
 		}
 	}
 	s := openMySQL(t, reader)
@@ -56,11 +56,11 @@ func TestNeedsReportsMissingPrivileges(t *testing.T) {
 	}
 	for _, need := range s.Needs(ctx) {
 		if need.Err != nil {
-			t.Errorf("a separate empty database: %v", need.Err)
+			t.Errorf("an empty database: got error %v", need.Err)
 		}
 	}
 	if n := tables(); n != 0 {
-		t.Errorf("%d tables were left", n)
+		t.Errorf("Needs left %d tables, want 0", n)
 	}
 	migrated(t, s)
 	before := tables()
@@ -85,11 +85,11 @@ func TestNeedsReportsMissingPrivileges(t *testing.T) {
 		}
 	}
 	if n := tables(); n != before {
-		t.Errorf("%d tables became %d", before, n)
+		t.Errorf("Needs changed the number of tables from %d to %d", before, n)
 	}
 	var rows int
 	must(t, s.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM settings WHERE name LIKE 'stampede%'").Scan(&rows))
 	if rows != 0 {
-		t.Errorf("%d rows were left", rows)
+		t.Errorf("Needs left %d rows, want 0", rows)
 	}
 }

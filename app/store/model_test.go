@@ -50,10 +50,10 @@ func (m *model) must(err error) {
 
 // fail ends the sequence. Its message must be the same for each replay of the sequence, otherwise rapid cannot shrink
 // it. Texts with ids therefore go into the log.
-func (m *model) fail(what, format string, args ...any) {
+func (m *model) fail(label, format string, args ...any) {
 	m.Helper()
 	m.Logf(format, args...)
-	m.Fatalf("%s differs from the model", what)
+	m.Fatalf("%s differs from the model", label)
 }
 
 func (m *model) taken() int64 {

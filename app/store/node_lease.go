@@ -169,7 +169,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 			return err
 		})
 		if isDuplicate(err) {
-			continue // another process inserted the same new number; the next attempt sees it
+			continue // another process inserted the same new number; the next attempt finds that row
 		}
 		if err != nil {
 			return err

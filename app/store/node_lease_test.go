@@ -39,7 +39,7 @@ func TestLeasedNodesDiffer(t *testing.T) {
 		seen := make(map[int]bool)
 		for _, l := range leases {
 			if seen[l.Node()] || snowflake.Node(mintID(t, l)) != l.Node() {
-				t.Errorf("node %d twice, or not in its ids", l.Node())
+				t.Errorf("node number %d was leased twice, or its ids do not contain it", l.Node())
 			}
 			seen[l.Node()] = true
 		}
@@ -61,10 +61,10 @@ func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 		}
 		second := leaseNode(t, s)
 		if second.Node() != first.Node() {
-			t.Errorf("node %d, want %d again", second.Node(), first.Node())
+			t.Errorf("second lease: got node number %d, want the released number %d", second.Node(), first.Node())
 		}
 		if id := mintID(t, second); id <= highest {
-			t.Errorf("id %s follows %s", id, highest)
+			t.Errorf("got id %s, want an id above %s", id, highest)
 		}
 	})
 }
@@ -79,21 +79,21 @@ func TestLostLeaseTakesNewNumber(t *testing.T) {
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE node_leases SET expires_at = 1 WHERE node = ?", node)))
 		successor := leaseNode(t, s)
 		if successor.Node() != node {
-			t.Fatalf("node %d, want %d", successor.Node(), node)
+			t.Fatalf("successor: got node number %d, want %d", successor.Node(), node)
 		}
 		above := mintID(t, successor)
-		for range 10_000 { // it has not noticed yet
+		for range 10_000 { // the paused process has not yet detected that it lost the lease
 			if id := mintID(t, paused); id >= above {
-				t.Fatalf("id %s is not below %s", id, above)
+				t.Fatalf("paused process: got id %s, want an id below %s", id, above)
 			}
 		}
 		must(t, paused.RunOnce(ctx))
 		if paused.Node() == node {
-			t.Error("the node kept a lost number")
+			t.Error("the paused process still uses the node number that it lost")
 		}
 		mintID(t, paused)
 		if err := successor.RunOnce(ctx); err != nil || successor.Node() != node {
-			t.Errorf("the successor lost it too: %v", err)
+			t.Errorf("the successor also lost the node number: %v", err)
 		}
 	})
 }
@@ -105,7 +105,7 @@ func TestServingNodesCountsRenewedLeases(t *testing.T) {
 		want := func(n int) {
 			t.Helper()
 			if got, err := s.ServingNodes(ctx); err != nil || got != n {
-				t.Errorf("%d nodes serve, want %d (%v)", got, n, err)
+				t.Errorf("got %d serving nodes, want %d (%v)", got, n, err)
 			}
 		}
 		a, b, tool := leaseNode(t, s), leaseNode(t, s), leaseNode(t, s)

@@ -183,9 +183,9 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	}), nil
 }
 
-func pingServer(ctx context.Context, db *sql.DB, what string) error {
+func pingServer(ctx context.Context, db *sql.DB, server string) error {
 	if err := db.PingContext(ctx); err != nil {
-		return wrap("reach "+what, errors.Join(err, db.Close()))
+		return wrap("reach "+server, errors.Join(err, db.Close()))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (a *operationTx) join(fn func(tx bun.Conn) error) error {
 }
 
 // errDryRun rolls back a dry run.
-var errDryRun = errors.New("this was a dry run")
+var errDryRun = errors.New("a dry run is rolled back")
 
 // RunOperation calls `run` and writes the journal row in one transaction, which contains all calls of tx. `run` may be
 // called several times. An error of `run` or of a call of tx rolls everything back. A dry run is always rolled back and
@@ -55,7 +55,7 @@ func (s *Store) RunOperation(
 		return journal.Done{}, err
 	}
 	var done journal.Done
-	err := s.inTx(ctx, "act", func(tx bun.Conn) (err error) {
+	err := s.inTx(ctx, "run an operation", func(tx bun.Conn) (err error) {
 		if done, err = s.tryOperation(ctx, tx, &actor, run); err == nil && actor.DryRun {
 			err = errDryRun
 		}
@@ -65,7 +65,7 @@ func (s *Store) RunOperation(
 	case err == nil, errors.Is(err, errDryRun):
 		return done, nil
 	case errors.Is(err, shop.ErrTransient):
-		err = shop.UnknownOutcome("act", err)
+		err = shop.UnknownOutcome("run an operation", err)
 	}
 	return journal.Done{}, err
 }

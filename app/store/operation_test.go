@@ -45,7 +45,7 @@ func TestOperationRunsOncePerKey(t *testing.T) {
 		must(t, err)
 		if first.Repeated || !again.Repeated || string(again.Result) != string(first.Result) ||
 			again.Seq != 1 || ran != 1 {
-			t.Errorf("first %+v, again %+v, ran %d times", first, again, ran)
+			t.Errorf("got %+v, then %+v, after %d runs; want the same result after one run", first, again, ran)
 		}
 		other := operatorWithKey("key-0001")
 		other.Hash = strings.Repeat("b", 64)
@@ -97,13 +97,13 @@ func TestFailedOperationChangesNothing(t *testing.T) {
 			}
 			listed := val(s.Blocks(ctx, 0))(t)
 			if len(listed) != 0 {
-				t.Errorf("%s: %d blocks, want 0", name, len(listed))
+				t.Errorf("%s: got %d blocks, want 0", name, len(listed))
 			}
 			wantJournal(t, s, 0)
 		}
 		if done, err := s.RunOperation(ctx, operatorWithKey("key-0001"), blockUser(ctx, "42", &ran)); err != nil ||
 			done.Seq != 1 {
-			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
+			t.Errorf("the next operation: got %+v (%v), want seq 1", done, err)
 		}
 	})
 }
@@ -124,16 +124,16 @@ func TestDryOperationLeavesNothing(t *testing.T) {
 					return operation, err
 				})
 			if err != nil || b.Value != "42" {
-				t.Errorf("%+v, %v", b, err)
+				t.Errorf("dry run: got the block %+v (%v)", b, err)
 			}
 		}
 		if listed := val(s.Blocks(ctx, 0))(t); len(listed) != 0 || ran != 2 {
-			t.Errorf("%d blocks, ran %d times", len(listed), ran)
+			t.Errorf("got %d blocks after %d runs", len(listed), ran)
 		}
 		wantJournal(t, s, 0)
 		actor.DryRun = false
 		if done, err := s.RunOperation(ctx, actor, blockUser(ctx, "42", &ran)); err != nil || done.Seq != 1 {
-			t.Errorf("afterwards: %+v, %v, want seq 1", done, err)
+			t.Errorf("the next operation: got %+v (%v), want seq 1", done, err)
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestActorNoteIsTheDefaultNote(t *testing.T) {
 			})))
 			rows := val(s.JournalPage(ctx, journal.Query{Limit: 1}))(t)
 			if rows[0].Note != c.want {
-				t.Errorf("%+v: got the note %q", c, rows[0].Note)
+				t.Errorf("case %+v: got the note %q", c, rows[0].Note)
 			}
 		}
 		actor := operatorWithKey("key-0009")
@@ -204,7 +204,7 @@ func TestConcurrentOperationsKeepTheHashChain(t *testing.T) {
 		} {
 			rows, err := s.JournalPage(ctx, q.query)
 			if err != nil || len(rows) != q.rows {
-				t.Errorf("%+v: got %d rows, %v, want %d", q.query, len(rows), err, q.rows)
+				t.Errorf("query %+v: got %d rows (%v), want %d", q.query, len(rows), err, q.rows)
 			}
 		}
 	})
@@ -224,7 +224,7 @@ func TestJournalRowsAreNeverChanged(t *testing.T) {
 	t.Parallel()
 	changes := regexp.MustCompile(`(?i)(UPDATE|DELETE FROM|REPLACE INTO|TRUNCATE|ALTER TABLE)\s+"?journal\b[^_]|New(Update|Delete)\(\)\.Model\([^)]*journal`)
 	if !changes.MatchString(`UPDATE journal SET`) || !changes.MatchString("tx.NewDelete().Model((*journalRow)(nil))") {
-		t.Fatal("the pattern finds nothing")
+		t.Fatal("the pattern does not match its example")
 	}
 	searched := 0
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
@@ -241,7 +241,7 @@ func TestJournalRowsAreNeverChanged(t *testing.T) {
 			}
 			searched++
 			if found := changes.Find(text); found != nil {
-				t.Errorf("%s: %s", path, found)
+				t.Errorf("file %s changes journal rows: %s", path, found)
 			}
 		}
 		return nil

@@ -38,7 +38,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, er
 func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "read orders of user "+q.User.String(), "id DESC", q.Limit+1,
 		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
-	page, more = cut(page, q.Limit)
+	page, more = trimPage(page, q.Limit)
 	return page, more, err
 }
 
@@ -66,7 +66,7 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int
 // It omits the orders of the partitions excluded, and includes archived orders whose late payment is being refunded.
 // The instants are by the wall clock of the process that wrote the row.
 func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, excluded ...int) ([]shop.Order, error) {
-	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
+	return s.readBoth(ctx, "read unpublished orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
 			return outsidePartitions(excluded, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
 		})
@@ -91,10 +91,10 @@ func outsidePartitions(partitions []int, q *bun.SelectQuery) *bun.SelectQuery {
 	return q.Where("part NOT IN (?)", bun.List(partitions))
 }
 
-func (s *Store) readOrders(ctx context.Context, what string, narrow selection) ([]shop.Order, error) {
+func (s *Store) readOrders(ctx context.Context, action string, narrow selection) ([]shop.Order, error) {
 	var rows []orderRow
 	if err := narrow(s.db.NewSelect().Model(&rows)).Scan(ctx); err != nil {
-		return nil, wrap(what, err)
+		return nil, wrap(action, err)
 	}
 	return orders(rows)
 }
@@ -160,7 +160,7 @@ func newRow(o *shop.Order) (orderRow, error) {
 // columnDefaults are the defaults of the table, which nearly every new order has.
 var columnDefaults = []struct {
 	column string
-	in     func(r *orderRow) bool // reports whether the row has the default
+	equals func(r *orderRow) bool // reports whether the row has the default value
 }{
 	{"hold", func(r *orderRow) bool { return r.Hold == 1 }},
 	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
@@ -183,7 +183,7 @@ func defaultColumns(rows []orderRow) []string {
 	columns := make([]string, 0, len(columnDefaults))
 	for _, d := range columnDefaults {
 		i := 0
-		for i < len(rows) && d.in(&rows[i]) {
+		for i < len(rows) && d.equals(&rows[i]) {
 			i++
 		}
 		if i == len(rows) {

@@ -33,7 +33,7 @@ func TestOrdersOfUserPageNewestFirst(t *testing.T) {
 		ofSale, _, err := h.OrdersOf(h.ctx, shop.OrdersQuery{User: user, Sale: h.sales[1], Limit: 100})
 		h.must(err)
 		if len(ofSale) != 3 {
-			t.Errorf("%d orders of one sale", len(ofSale))
+			t.Errorf("got %d orders of one sale", len(ofSale))
 		}
 	}, 100, 100)
 }
@@ -70,8 +70,8 @@ func TestOrderStaysUnpublishedUntilItsNewestState(t *testing.T) {
 			slices.Sort(out)
 			return out
 		}
-		if left := unpublished(); len(left) != 0 {
-			t.Errorf("new rows are listed as unpublished: %v", left)
+		if remaining := unpublished(); len(remaining) != 0 {
+			t.Errorf("new rows: got unpublished orders %v, want none", remaining)
 		}
 		expired := val(h.Expire(h.ctx, []shop.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy))(h.t)
 		if n := len(unpublished()); n != 2 {
@@ -84,11 +84,11 @@ func TestOrderStaysUnpublishedUntilItsNewestState(t *testing.T) {
 		}
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&expired[0]}))
 		h.must(h.MarkPublished(h.ctx, []*shop.Order{&rows[0].Order})) // an old state, late
-		if left := unpublished(); len(left) != 0 {
-			t.Errorf("still unpublished: %v, want none", left)
+		if remaining := unpublished(); len(remaining) != 0 {
+			t.Errorf("got unpublished orders %v, want none", remaining)
 		}
 		if o := h.read(rows[0].Order.ID); o.PublishedRev != 2 {
-			t.Errorf("published_rev %d, want 2", o.PublishedRev)
+			t.Errorf("got published_rev %d, want 2", o.PublishedRev)
 		}
 	}, 100)
 }
@@ -104,12 +104,12 @@ func TestOverdueListsPendingOrders(t *testing.T) {
 		part := got[0].Partition
 		for but, want := range map[int]int{part: 0, part + 1: 2} {
 			if got, err := h.Overdue(h.ctx, payBy, 10, but); err != nil || len(got) != want {
-				t.Errorf("without partition %d: %v, %v, want %d", but, ids(got), err, want)
+				t.Errorf("Overdue without partition %d: got %v (%v), want %d orders", but, ids(got), err, want)
 			}
 			if got, err := h.Unpublished(
 				h.ctx, shop.Millis(1)<<42, 10, but,
 			); err != nil || len(got) > 0 && but == part {
-				t.Errorf("unpublished without partition %d: %v, %v", but, ids(got), err)
+				t.Errorf("Unpublished without partition %d: got %v (%v)", but, ids(got), err)
 			}
 		}
 	}, 100)

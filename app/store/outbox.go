@@ -26,8 +26,9 @@ type outboxRow struct {
 	SentAt *shop.Millis    `bun:"sent_at"`
 }
 
-// post adds a message for the back office that an order was paid or refunded, in the transaction of the change.
-func (s *Store) post(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
+// addOutboxMessage adds a message for the back office that an order was paid or refunded, in the transaction of the
+// change.
+func (s *Store) addOutboxMessage(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
 	return insert(ctx, tx, &outboxRow{Order: o.ID, Rev: o.Rev, State: o.State, At: now, NextAt: &now})
 }
 
@@ -36,7 +37,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
-	rows, err := claimDue(ctx, s, "claim postings", due, func(tx bun.Conn, rows []outboxRow) error {
+	rows, err := claimDue(ctx, s, "claim outbox messages", due, func(tx bun.Conn, rows []outboxRow) error {
 		for chunk := range slices.Chunk(ordersOf(rows), idsAtOnce) {
 			// This also postpones newer due revisions of these orders that are beyond the limit.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
@@ -50,11 +51,11 @@ func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return s.postings(ctx, rows)
+	return s.outboxMessages(ctx, rows)
 }
 
-// postings completes the messages with fields of the orders' rows. A row has the same revision or a later one.
-func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]outbox.Message, error) {
+// outboxMessages completes the messages with fields of the orders' rows. A row has the same revision or a later one.
+func (s *Store) outboxMessages(ctx context.Context, rows []outboxRow) ([]outbox.Message, error) {
 	found, err := s.OrdersByID(ctx, ordersOf(rows))
 	if err != nil {
 		return nil, err
@@ -84,14 +85,14 @@ func ordersOf(rows []outboxRow) []shop.ID {
 
 // MarkSent records that messages were appended to the stream, where `sent` is the mark of the stream. `claimed` is the
 // instant of their claim, which next_at identifies. It skips messages that were claimed again or reposted since then.
-func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, sent shop.Millis) error {
+func (s *Store) MarkSent(ctx context.Context, messages []outbox.Message, claimed, sent shop.Millis) error {
 	byRev := make(map[int][]shop.ID, 2)
-	for i := range posted {
-		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
+	for i := range messages {
+		byRev[messages[i].Rev] = append(byRev[messages[i].Rev], messages[i].Order)
 	}
 	for rev, ids := range byRev {
 		for chunk := range sortedChunks(ids) {
-			_, err := s.run(ctx, "mark postings",
+			_, err := s.run(ctx, "mark outbox messages",
 				"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
 				sent, bun.List(chunk), rev, claimed.Add(outbox.Lease))
 			if err != nil {
@@ -106,13 +107,13 @@ func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, 
 func (s *Store) LastSent(ctx context.Context) (at shop.Millis, err error) {
 	err = s.db.NewRaw("SELECT COALESCE((SELECT sent_at FROM outbox WHERE sent_at IS NOT NULL"+
 		" ORDER BY sent_at DESC LIMIT 1), 0)").Scan(ctx, &at)
-	return at, wrap("read the mark of the postings", err)
+	return at, wrap("read the highest mark of the outbox messages", err)
 }
 
 // Repost schedules all messages with a later mark than `since` again, and returns their number. It also ends all
 // claims, because Redis may have lost messages that a node has appended and not yet marked.
 func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err error) {
-	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
+	return inTx(ctx, s, "schedule outbox messages again", func(tx bun.Conn) (int64, error) {
 		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at IS NOT NULL AND next_at > at"); err != nil {
 			return 0, err
 		}
@@ -122,7 +123,7 @@ func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err err
 
 // RecordGroups records the names of the consumer groups of the back office's stream, in one setting.
 func (s *Store) RecordGroups(ctx context.Context, groups []string) error {
-	return s.inTx(ctx, "record the groups of the back office", func(tx bun.Conn) error {
+	return s.inTx(ctx, "record the consumer groups of the back office", func(tx bun.Conn) error {
 		return s.putSetting(ctx, tx, settingGroups, strings.Join(groups, "\n"))
 	})
 }
@@ -140,5 +141,5 @@ func (s *Store) Groups(ctx context.Context) ([]string, error) {
 // Unposted counts the messages that are not sent yet.
 func (s *Store) Unposted(ctx context.Context) (n int64, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL").Scan(ctx, &n)
-	return n, wrap("count waiting postings", err)
+	return n, wrap("count unsent outbox messages", err)
 }

@@ -23,7 +23,7 @@ func TestPostingsAreRedeliveredUntilMarked(t *testing.T) {
 			t.Helper()
 			got := val(h.ClaimOutbox(h.ctx, at, limit))(h.t)
 			if len(got) != want {
-				t.Errorf("%d postings at +%d, want %d", len(got), at-now, want)
+				t.Errorf("got %d due postings at +%d, want %d", len(got), at-now, want)
 			}
 			return got
 		}
@@ -45,7 +45,7 @@ func TestPostingsAreRedeliveredUntilMarked(t *testing.T) {
 		repost := func(since shop.Millis, want int64) {
 			t.Helper()
 			if n, err := h.Repost(h.ctx, since); err != nil || n != want {
-				t.Errorf("posted again after +%d: %d, %v, want %d", since-now, n, err, want)
+				t.Errorf("Repost since +%d: got %d postings (%v), want %d", since-now, n, err, want)
 			}
 		}
 		repost(now+80, 0)
@@ -67,7 +67,7 @@ func TestBackOfficeGroupsAreRecorded(t *testing.T) {
 				h.must(h.RecordGroups(h.ctx, want))
 			}
 			if got := val(h.Groups(h.ctx))(t); !slices.Equal(got, want) {
-				t.Errorf("%q, want %q", got, want)
+				t.Errorf("got groups %q, want %q", got, want)
 			}
 		}
 	}, 10)
@@ -76,7 +76,7 @@ func TestBackOfficeGroupsAreRecorded(t *testing.T) {
 func (h *testShop) wantLastSent(want shop.Millis) {
 	h.t.Helper()
 	if got := val(h.LastSent(h.ctx))(h.t); got != want {
-		h.t.Errorf("last sent at %d, want %d", got, want)
+		h.t.Errorf("LastSent: got %d, want %d", got, want)
 	}
 }
 
@@ -84,6 +84,6 @@ func (h *testShop) wantUnposted(n int64) {
 	h.t.Helper()
 	got := val(h.Unposted(h.ctx))(h.t)
 	if got != n {
-		h.t.Errorf("%d postings wait, want %d", got, n)
+		h.t.Errorf("Unposted: got %d, want %d", got, n)
 	}
 }

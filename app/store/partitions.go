@@ -132,8 +132,8 @@ func (s *Store) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder
 // AdvanceEpoch raises the epoch of the partition and of its loaded sales to 1 + the larger of the stored epoch and
 // `above`. After its commit, a transaction with the old epoch has already committed or matches no row.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
-	what := fmt.Sprintf("advance the epoch of partition %d", partition)
-	return inTx(ctx, s, what, func(tx bun.Conn) (int64, error) { return s.advanceEpoch(ctx, tx, partition, above) })
+	action := fmt.Sprintf("advance the epoch of partition %d", partition)
+	return inTx(ctx, s, action, func(tx bun.Conn) (int64, error) { return s.advanceEpoch(ctx, tx, partition, above) })
 }
 
 func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, above int64) (next int64, err error) {

@@ -125,13 +125,13 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t paymen
 			"SET trade_no = ?, paid_at = ?, "+keepChangedAt+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}
-	if err := s.flip(ctx, tx, o, shop.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
+	if err := s.changeState(ctx, tx, o, shop.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
 		return err
 	}
 	if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
 		return err
 	}
-	return s.post(ctx, tx, o, now)
+	return s.addOutboxMessage(ctx, tx, o, now)
 }
 
 // savePayment inserts the row of a trade. If fresh is false, it replaces the recorded anomaly.

@@ -34,7 +34,7 @@ func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state 
 	o, got, err := h.Receive(h.ctx, t, opens+10)
 	h.must(err)
 	if got != outcome || o.State != state {
-		h.t.Errorf("trade %+v: %s, order %s; want %s, %s", t, got, o.State, outcome, state)
+		h.t.Errorf("trade %+v: got outcome %s and an order that is %s, want %s and %s", t, got, o.State, outcome, state)
 	}
 	if state != "" {
 		wantEqual(h.t, "(-result +row)", o, h.read(t.Order), ignoreTouched)
@@ -42,7 +42,7 @@ func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state 
 	return o
 }
 
-// P8: the trade is recorded before the gateway is contacted: once, only for its buyer, and only while there is time.
+// P8: the trade is recorded once, only for the buyer of the order, and only before the deadline.
 func TestOpenTradeRecordsTheTradeOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
@@ -50,24 +50,25 @@ func TestOpenTradeRecordsTheTradeOnce(t *testing.T) {
 		wantErr(t, "a trade of another user's order", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
 		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil ||
 			got.TradeOpened != 0 {
-			t.Errorf("opened after the deadline: %+v, %v", got, err)
+			t.Errorf("OpenTrade after the deadline: got %+v (%v), want no opened trade", got, err)
 		}
 		for _, now := range []shop.Millis{opens + 5, opens + 6} {
 			got := val(h.OpenTrade(h.ctx, o.ID, o.User, now, margin))(h.t)
 			if got.TradeOpened != opens+5 || got.Rev != 1 {
-				t.Errorf("opened at %d, rev %d", got.TradeOpened, got.Rev)
+				t.Errorf("OpenTrade: got an order opened at %d with rev %d, want the first instant and rev 1",
+					got.TradeOpened, got.Rev)
 			}
 		}
 		if got, err := h.Expire(h.ctx, []shop.ID{o.ID}, payBy); err != nil || got[0].State != shop.Pending {
-			t.Errorf("expired with an open trade: %+v, %v", got, err)
+			t.Errorf("Expire with an open trade: got %+v (%v), want a pending order", got, err)
 		}
 		if got, err := h.Cancel(h.ctx, o.ID, o.User, payBy); err != nil || got.State != shop.Pending {
-			t.Errorf("cancelled with an open trade: %+v, %v", got, err)
+			t.Errorf("Cancel with an open trade: got %+v (%v), want a pending order", got, err)
 		}
 	}, 10)
 }
 
-// I5: an order whose trade is over ends once, in any final state. A paid order does not end.
+// I5: an order whose trade has ended at the gateway ends once, in any final state. A paid order does not end.
 func TestEndTradedEndsUnpaidOrdersOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
@@ -75,10 +76,10 @@ func TestEndTradedEndsUnpaidOrdersOnce(t *testing.T) {
 		for range 2 {
 			got := val(h.EndTraded(h.ctx, []shop.ID{4242, paid.ID, over.ID}, shop.Expired, payBy))(h.t)
 			if len(got) != 2 {
-				t.Fatalf("%d rows, want 2", len(got))
+				t.Fatalf("EndTraded: got %d orders, want 2", len(got))
 			}
 			if o := got[0]; o.State != shop.Expired || o.CancelledAt != payBy || o.Rev != 2 {
-				t.Errorf("%+v", o)
+				t.Errorf("got the order %+v, want it expired with rev 2", o)
 			}
 			wantEqual(t, "(-result +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, ignoreTouched)
 		}
@@ -101,7 +102,7 @@ func TestPaymentCountsOnce(t *testing.T) {
 		}
 		h.wantTaken(h.sales[0], 2)
 		if due, err := h.ClaimTrades(h.ctx, payBy*2, payBy*3, 10); err != nil || len(due) != 0 {
-			t.Errorf("a paid trade is due: %v, %v", due, err)
+			t.Errorf("after the payment: got due trades %v (%v), want none", due, err)
 		}
 	}, 10)
 }
@@ -170,7 +171,7 @@ func TestLatePaymentRevivesOnlyAClaimedOrder(t *testing.T) {
 		unclaimed := h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Expired)
 		h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Expired)
 		if unclaimed.TradeNo == "" || unclaimed.PaidAt == 0 || unclaimed.Rev != 2 {
-			t.Errorf("%+v", unclaimed)
+			t.Errorf("got the order %+v, want it with the late payment and rev 2", unclaimed)
 		}
 		claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Expired))(h.t)
 		for name, c := range map[string]struct {
@@ -184,7 +185,7 @@ func TestLatePaymentRevivesOnlyAClaimedOrder(t *testing.T) {
 		h.insert(blocker)
 		wantErr(t, "revived without a unit", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), shop.ErrPermanent)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
-			t.Errorf("unsettled %+v, %v", list, err)
+			t.Errorf("got unresolved payments %+v (%v), want the late payment", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
@@ -197,7 +198,7 @@ func TestLatePaymentRevivesOnlyAClaimedOrder(t *testing.T) {
 		wantErr(t, "revived twice", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), shop.ErrNoRow)
 		h.wantReceived(tradeOf(o), payment.OutcomeRevived, shop.Paid)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("unsettled %+v, %v, want none", list, err)
+			t.Errorf("got unresolved payments %+v (%v), want none", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
 	}, 3)
@@ -214,12 +215,12 @@ func TestLatePaymentIsSettledOnce(t *testing.T) {
 		}
 		h.wantReceived(tradeOf(o), payment.OutcomeRefunded, shop.Cancelled)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("unsettled %+v, %v, want none", list, err)
+			t.Errorf("got unresolved payments %+v (%v), want none", list, err)
 		}
 	}, 3)
 }
 
-// P8: trades that can still be paid are checked before those whose time is over, which nevertheless get their share.
+// P8: trades that can still be paid are checked first. Trades whose time to pay has ended get a share of the checks.
 // The longest waiting come first.
 func TestClaimTradesPrefersPayableTrades(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
@@ -228,7 +229,7 @@ func TestClaimTradesPrefersPayableTrades(t *testing.T) {
 		for i := range 32 {
 			o := h.opened(h.sales[0], 1)
 			orders[o.ID], next[o.ID] = i, opens+1_000+shop.Millis(i)
-			if i < 16 { // their time is over, and they wait longer
+			if i < 16 { // their time to pay has ended, and they have waited longer
 				_, err := h.DB().ExecContext(h.ctx, "UPDATE trades SET expires_at = ? WHERE order_id = ?", opens+3,
 					o.ID)
 				h.must(err)
@@ -242,7 +243,7 @@ func TestClaimTradesPrefersPayableTrades(t *testing.T) {
 			for _, d := range due {
 				got = append(got, orders[d.Order])
 				if d.DueAt != next[d.Order] {
-					t.Errorf("%+v was due at %d", d, next[d.Order])
+					t.Errorf("got the trade %+v, want DueAt %d", d, next[d.Order])
 				}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -256,7 +257,7 @@ func TestClaimTradesPrefersPayableTrades(t *testing.T) {
 	}, 100)
 }
 
-// One node at a time checks a trade, again when it is due, and no longer when it is over.
+// One node at a time checks a trade. The trade is checked again when it is due, but not after it has ended.
 func TestDueTradeIsClaimedOnce(t *testing.T) {
 	onBothShops(t, func(t *testing.T, h *testShop) {
 		one, two := h.opened(h.sales[0], 1), h.opened(h.sales[0], 1)
@@ -264,20 +265,20 @@ func TestDueTradeIsClaimedOnce(t *testing.T) {
 			t.Helper()
 			due := val(h.ClaimTrades(h.ctx, now, now+100, 10))(h.t)
 			if len(due) != want {
-				t.Fatalf("at %d %d are due, want %d", now, len(due), want)
+				t.Fatalf("at %d: got %d due trades, want %d", now, len(due), want)
 			}
 			return due
 		}
 		claim(opens+2, 0)
 		if due := claim(opens+60_000, 2); due[0].ExpiresAt != payBy.Add(-margin) || due[0].OpenedAt != opens+2 {
-			t.Errorf("%+v", due[0])
+			t.Errorf("got the due trade %+v, want its times of opening and expiry", due[0])
 		}
 		claim(opens+60_000, 0)
 		claim(opens+60_100, 2)
 		h.must(h.CheckTrades(h.ctx, opens+60_100, map[shop.ID]shop.Millis{one.ID: 0, two.ID: opens + 70_000}))
 		claim(opens+69_999, 0)
 		if due := claim(opens+80_000, 1); due[0].Order != two.ID {
-			t.Errorf("%+v, want %v", due[0], two.ID)
+			t.Errorf("got the due trade %+v, want the trade of order %v", due[0], two.ID)
 		}
 	}, 10)
 }

@@ -12,7 +12,7 @@ func TestPublishedUntilMovesForward(t *testing.T) {
 		want := func(partition int, at shop.Millis) {
 			t.Helper()
 			if got, err := h.PublishedUntil(h.ctx, partition); err != nil || got != at {
-				t.Errorf("partition %d: published until %d, %v; want %d", partition, got, err, at)
+				t.Errorf("partition %d: got the publish mark %d (%v), want %d", partition, got, err, at)
 			}
 		}
 		want(0, 0)

@@ -57,13 +57,13 @@ func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
 
 // LockCategory reads and locks a category until the operation ends. ErrNoRow: no such category.
 func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord, err error) {
-	what := "lock category " + id.String()
-	err = s.edit(ctx, what, func(tx bun.Conn) error {
+	action := "lock category " + id.String()
+	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "categories", id); err != nil {
 			return err
 		}
 		found, err := readCategoryRecords(ctx, tx, where("c.id = ?", id))
-		c, err = firstRow(what, found, err)
+		c, err = firstRow(action, found, err)
 		return err
 	})
 	return c, err
@@ -91,10 +91,10 @@ func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []sh
 
 // LockSlot reads a slot. No sale is added to it until the operation ends. ErrNoRow: no such slot.
 func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err error) {
-	what := "lock slot " + id.String()
-	err = s.edit(ctx, what, func(tx bun.Conn) error {
+	action := "lock slot " + id.String()
+	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		found, err := readSlots(ctx, tx, where("id = ?", id))
-		slot, err = firstRow(what, found, err)
+		slot, err = firstRow(action, found, err)
 		return err
 	})
 	return slot, err
@@ -103,8 +103,8 @@ func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err e
 // RemoveSlot removes a slot without sales, and archives a slot that has only archived sales. It raises the version of
 // the catalogue, so that no sale is added meanwhile. WrongState: the slot has other sales, or does not exist.
 func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
-	what := "remove slot " + id.String()
-	err = s.edit(ctx, what, func(tx bun.Conn) error {
+	action := "remove slot " + id.String()
+	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "INSERT INTO archived_slots (id, opens_at, closes_at, archived_at)"+
 			" SELECT id, opens_at, closes_at, ? FROM slots WHERE id = ?"+
 			" AND EXISTS (SELECT 1 FROM sales WHERE sales.slot_id = ?)", wallClock(), id, id)

@@ -23,31 +23,31 @@ func TestProductTableImportsAllOrNothing(t *testing.T) {
 			"Pot 壶,Tea,129.50,\"one,\neach\",/products/pot.svg A pot\n=SUM(A1),,0,,\n"
 		tried, err := d.ImportProducts(ctx, dryRun(operator()), []byte(file))
 		if err != nil || tried.Created != 2 || tried.Lines != 2 || !tried.DryRun || len(tried.Problems) != 0 {
-			t.Errorf("tried: %+v, %v", tried, err)
+			t.Errorf("dry run: got %+v (%v), want 2 created products", tried, err)
 		}
 		done, err := d.ImportProducts(ctx, operator(), []byte(file))
 		if err != nil || done.Created != 2 || done.DryRun {
-			t.Errorf("imported: %+v, %v", done, err)
+			t.Errorf("import: got %+v (%v), want 2 created products", done, err)
 		}
 		exported := val(d.ExportProducts(ctx))(t)
 		if !strings.Contains(string(exported), "'=SUM(A1)") ||
 			!strings.HasPrefix(string(exported), "\ufeffid,version,name") {
-			t.Errorf("exported %s", exported)
+			t.Errorf("got the export %s", exported)
 		}
 		same, err := d.ImportProducts(ctx, operator(), exported)
 		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
-			t.Errorf("imported again: %+v, %v", same, err)
+			t.Errorf("import of the export: got %+v (%v), want 2 unchanged products", same, err)
 		}
 		found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: "Pot", Page: 1, Size: 10})
 		if err != nil || len(found) != 1 || found[0].ListPriceFen != 12950 || found[0].Rules != "one,\neach" ||
 			found[0].Category != "Tea" ||
 			len(found[0].Images) != 1 || found[0].Images[0].Alt != "A pot" || found[0].Version != 1 {
-			t.Fatalf("there is %+v, %v", found, err)
+			t.Fatalf("got the products %+v (%v), want the imported pot", found, err)
 		}
 		pot := found[0].ID.String()
 		changed, err := d.ImportProducts(ctx, operator(), []byte("id,version,list_price\n"+pot+",1,99\n"))
 		if err != nil || changed.Changed != 1 {
-			t.Errorf("changed: %+v, %v, want one change", changed, err)
+			t.Errorf("got the import %+v (%v), want one change", changed, err)
 		}
 		rows := countJournal(t, s)
 		invalid := "id,version,name,category,list_price,archived,images\n" +
@@ -60,24 +60,24 @@ func TestProductTableImportsAllOrNothing(t *testing.T) {
 			",,Fine,,1,no,\n"
 		report, err := d.ImportProducts(ctx, dryRun(operator()), []byte(invalid))
 		if err != nil || len(report.Problems) != 7 {
-			t.Errorf("problems: %+v, %v, want 7", report, err)
+			t.Errorf("got the report %+v (%v), want 7 problems", report, err)
 		}
 		for i, line := range []int{2, 3, 4, 5, 6, 6, 7} {
 			if i < len(report.Problems) && report.Problems[i].Line != line {
-				t.Errorf("problem %d is %+v, want line %d", i, report.Problems[i], line)
+				t.Errorf("problem %d: got %+v, want line %d", i, report.Problems[i], line)
 			}
 		}
 		_, err = d.ImportProducts(ctx, operator(), []byte(invalid))
 		if code(err) != shop.BadRequest || !strings.Contains(err.Error(),
 			"nothing was imported. line 2, version: is outdated") {
-			t.Errorf("a table with problems: %v", err)
+			t.Errorf("a table with problems: got error %v", err)
 		}
 		if found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: "Fine", Page: 1, Size: 10}); err != nil ||
 			len(found) != 0 {
-			t.Errorf("a line of a table with problems was imported: %v, %v", found, err)
+			t.Errorf("a table with problems: got imported products %v (%v), want none", found, err)
 		}
 		if n := countJournal(t, s); n != rows {
-			t.Errorf("the journal grew by %d rows", n-rows)
+			t.Errorf("got %d new journal rows, want 0", n-rows)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestSaleTableUsesNamesAndLocalTimes(t *testing.T) {
 			"2026-11-24 21:00,Pot,59,10,1,2026-11-24 21:30,2026-11-24 22:00:30,\n"
 		done, err := d.ImportSales(ctx, operator(), []byte(file))
 		if err != nil || done.Created != 2 || len(received) != 2 {
-			t.Fatalf("imported: %+v, %v, notified of %v", done, err, received)
+			t.Fatalf("import: got %+v (%v) and notifications of %v", done, err, received)
 		}
 		sales, _, err := d.SaleRecords(ctx, store.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
 		must(t, err)
@@ -105,12 +105,12 @@ func TestSaleTableUsesNamesAndLocalTimes(t *testing.T) {
 			late.PriceFen != 5900 ||
 			whole.OpensAt != slot.OpensAt || whole.Cap != 12 || whole.Challenge != shop.ChallengeWork ||
 			late.Partition == whole.Partition {
-			t.Errorf("made %+v and %+v", late, whole)
+			t.Errorf("got the sales %+v and %+v", late, whole)
 		}
 		exported := val(d.ExportSales(ctx, 0))(t)
 		same, err := d.ImportSales(ctx, operator(), exported)
 		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
-			t.Errorf("imported again: %+v, %v\n%s", same, err, exported)
+			t.Errorf("import of the export: got %+v (%v); the export is\n%s", same, err, exported)
 		}
 		invalid := "id,slot,product,price,stock,limit,opens,product_id\n" +
 			",2026-11-24 20:00,Pot,1,1,1,,\n" + // missing slot
@@ -121,7 +121,7 @@ func TestSaleTableUsesNamesAndLocalTimes(t *testing.T) {
 			late.ID.String() + ",,,,,,,404\n" // another product
 		report, err := d.ImportSales(ctx, dryRun(operator()), []byte(invalid))
 		if err != nil || len(report.Problems) != 6 {
-			t.Errorf("problems: %+v, %v, want 6", report, err)
+			t.Errorf("got the report %+v (%v), want 6 problems", report, err)
 		}
 		wantCode(t, "a table with problems",
 			errOf(d.ImportSales(ctx, operator(), []byte(invalid))), shop.BadRequest)
@@ -137,7 +137,7 @@ func TestLongTablesAreImported(t *testing.T) {
 		wantImported := func(report backoffice.ImportReport, err error) {
 			t.Helper()
 			if err != nil || report.Created+report.Changed != lines {
-				t.Errorf("%+v, %v; want %d lines", report, err, lines)
+				t.Errorf("got the report %+v (%v), want %d lines", report, err, lines)
 			}
 		}
 		slot, _, _ := newSaleDraft(t, s, d)

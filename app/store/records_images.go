@@ -107,11 +107,11 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (rem
 			if shown[image.url()] {
 				continue
 			}
-			gone, err := s.removeUnusedImage(ctx, image, before)
+			wasRemoved, err := s.removeUnusedImage(ctx, image, before)
 			if err != nil {
 				return removed, err
 			}
-			if gone {
+			if wasRemoved {
 				removed++
 			}
 		}

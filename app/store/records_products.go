@@ -77,26 +77,26 @@ func (s *Store) ProductRecords(
 		}
 		return selectPage(sel.Order("p.id DESC"), q.Page, q.Size)
 	})
-	found, more := cut(found, q.Size)
+	found, more := trimPage(found, q.Size)
 	return found, more, wrap("read products", err)
 }
 
 // ProductRecord reads one product. ErrNoRow: no such product.
 func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
 	found, err := readProductRecords(ctx, s.db, where("p.id = ?", id))
-	what := "read product " + id.String()
-	return firstRow(what, found, wrap(what, err))
+	action := "read product " + id.String()
+	return firstRow(action, found, wrap(action, err))
 }
 
 // LockProduct is ProductRecord with a lock until the operation ends.
 func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, err error) {
-	what := "lock product " + id.String()
-	err = s.edit(ctx, what, func(tx bun.Conn) error {
+	action := "lock product " + id.String()
+	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "products", id); err != nil {
 			return err
 		}
 		found, err := readProductRecords(ctx, tx, where("p.id = ?", id))
-		p, err = firstRow(what, found, err)
+		p, err = firstRow(action, found, err)
 		return err
 	})
 	return p, err

@@ -117,26 +117,26 @@ func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bo
 		}
 		return selectPage(sel.Order("s.opens_at DESC", "s.slot_id", "s.position", "s.id"), q.Page, q.Size)
 	})
-	found, more := cut(found, q.Size)
+	found, more := trimPage(found, q.Size)
 	return found, more, wrap("read sales", err)
 }
 
 // SaleRecord reads one sale. ErrNoRow: no such sale.
 func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
-	what := "read sale " + id.String()
+	action := "read sale " + id.String()
 	found, err := readSaleRecords(ctx, s.db, where("s.id = ?", id))
-	return firstRow(what, found, wrap(what, err))
+	return firstRow(action, found, wrap(action, err))
 }
 
 // LockSale reads and locks a sale until the operation ends. ErrNoRow: no such sale.
 func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, err error) {
-	what := "lock sale " + id.String()
-	err = s.edit(ctx, what, func(tx bun.Conn) error {
+	action := "lock sale " + id.String()
+	err = s.edit(ctx, action, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "sales", id); err != nil {
 			return withLockedSale(err, id)
 		}
 		found, err := readSaleRecords(ctx, tx, where("s.id = ?", id))
-		record, err = firstRow(what, found, err)
+		record, err = firstRow(action, found, err)
 		return err
 	})
 	return record, err
@@ -146,7 +146,7 @@ func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, er
 // returns the lowest number. total is the number of partitions.
 func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, total int, err error) {
 	db := s.db
-	partitions, err := counted(ctx, db, settingPartitions)
+	partitions, err := numberSetting(ctx, db, settingPartitions)
 	if err != nil {
 		return 0, 0, wrap("read how many partitions there are", err)
 	}

@@ -47,18 +47,18 @@ func TestCreateSaleFillsMissingFields(t *testing.T) {
 				made.Challenge != shop.ChallengeNone || made.Version != 1 || made.Phase != shop.Upcoming ||
 				made.Loaded ||
 				made.Product.Name != product.Name || made.Initial != 100 || made.Position != i+1 {
-				t.Errorf("made %+v", made)
+				t.Errorf("CreateSale: got %+v, want the defaults of the slot", made)
 			}
 			partitions[made.Partition]++
 		}
 		if len(partitions) != 3 || partitions[0] != 2 || partitions[1] != 2 {
-			t.Errorf("partitions %v", partitions)
+			t.Errorf("got sales per partition %v, want 2, 2 and 2", partitions)
 		}
 		if len(received) != 6 {
-			t.Errorf("notified of %v, want 6", received)
+			t.Errorf("got notifications of the sales %v, want 6 notifications", received)
 		}
 		if _, err := d.CreateSale(ctx, dryRun(operator()), draft); err != nil || len(received) != 6 {
-			t.Errorf("a dry run: %v, notified of %d", err, len(received))
+			t.Errorf("a dry run: got error %v and %d notifications in total, want 6", err, len(received))
 		}
 		for q, want := range map[store.SalesQuery]int{
 			{}: 6, {Slot: slot.ID}: 6, {Slot: 404}: 0, {Phase: shop.Upcoming}: 6, {Phase: shop.Open}: 0,
@@ -69,7 +69,7 @@ func TestCreateSaleFillsMissingFields(t *testing.T) {
 			q.Page, q.Size = 1, 100
 			found, more, err := d.SaleRecords(ctx, q)
 			if err != nil || len(found) != want || more {
-				t.Errorf("%+v finds %d, want %d (%v)", q, len(found), want, err)
+				t.Errorf("query %+v: got %d sales, want %d (%v)", q, len(found), want, err)
 			}
 		}
 	})
@@ -109,18 +109,18 @@ func TestInvalidSalesAreRejected(t *testing.T) {
 		change(&draft)
 		if _, err := d.CreateSale(ctx, operator(), draft); code(err) != shop.BadRequest ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+			t.Errorf("got error %v, want BadRequest with %q", err, want)
 		}
 	}
 	d.Now = func() shop.Millis { return slot.ClosesAt }
 	if _, err := d.CreateSale(ctx, operator(), fine); code(err) != shop.BadRequest ||
 		!strings.Contains(err.Error(), "in the past") {
-		t.Errorf("in a slot that is over: %v", err)
+		t.Errorf("a sale in an ended slot: got error %v, want BadRequest", err)
 	}
 	if found, _, err := d.Store.SaleRecords(
 		ctx, store.SalesQuery{Page: 1, Size: 9},
 	); err != nil || len(found) != 0 {
-		t.Errorf("there are %v, %v", found, err)
+		t.Errorf("after the rejected drafts: got sales %v (%v), want none", found, err)
 	}
 	_ = product
 }
@@ -139,7 +139,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 		must(t, err)
 		if sale.Version != 2 || sale.PriceFen != price || sale.Initial != stock || sale.Limit != limit ||
 			sale.OpensAt != later {
-			t.Errorf("edited %+v", sale)
+			t.Errorf("EditSale: got %+v, want version 2 with the new values", sale)
 		}
 		wantCode(t, "an old version",
 			errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1})), shop.Conflict)
@@ -149,7 +149,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 			edit.Version = sale.Version
 			if _, err := d.EditSale(ctx, operator(), sale.ID, edit); code(err) != shop.WrongState ||
 				!strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", when, err, want)
+				t.Errorf("%s: got error %v, want %q", when, err, want)
 			}
 		}
 		edited := func(when string, edit backoffice.SaleEdit) {
@@ -170,7 +170,7 @@ func TestEditableFieldsDependOnThePhase(t *testing.T) {
 		more, work, place := 4, shop.ChallengeWork, 7
 		edited("open", backoffice.SaleEdit{Limit: &more, Challenge: &work, Position: &place})
 		if sale.Phase != shop.Open || sale.Limit != 4 || sale.Challenge != work || sale.Position != 7 {
-			t.Errorf("open and edited %+v", sale)
+			t.Errorf("edit of an open sale: got %+v", sale)
 		}
 		d.Now = func() shop.Millis { return slot.ClosesAt }
 		wantRejected("over", "Copy it to another slot", backoffice.SaleEdit{Limit: &limit})
@@ -207,7 +207,7 @@ func TestStockEditAndLoadExcludeEachOther(t *testing.T) {
 			})
 			must(t, g.Wait())
 			if loaded.Load() == edited.Load() {
-				t.Errorf("loaded %v and edited %v", loaded.Load(), edited.Load())
+				t.Errorf("got loaded %v and edited %v, want exactly one of them", loaded.Load(), edited.Load())
 			}
 		}
 	})
@@ -224,16 +224,16 @@ func TestArchivedSaleIsHiddenUntilRestored(t *testing.T) {
 		sale, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
 		if sales, err := s.SalesOfSlot(ctx, slot.ID); err != nil || len(sales) != 0 {
-			t.Errorf("the slot shows %v, %v", sales, err)
+			t.Errorf("got visible sales %v (%v), want none", sales, err)
 		}
-		wantErr(t, "it is found", errOf(s.Sale(ctx, sale.ID)), shop.ErrNoRow)
-		wantErr(t, "it is loaded", s.MarkLoaded(ctx, sale.ID, 1, sale.Version), shop.ErrStaleEpoch)
+		wantErr(t, "read the archived row", errOf(s.Sale(ctx, sale.ID)), shop.ErrNoRow)
+		wantErr(t, "load the archived sale", s.MarkLoaded(ctx, sale.ID, 1, sale.Version), shop.ErrStaleEpoch)
 		if slots, err := d.SlotCalendar(ctx, slot.OpensAt, slot.ClosesAt); err != nil || slots[0].Sales != 0 {
-			t.Errorf("the calendar has %v, %v", slots, err)
+			t.Errorf("got the calendar %v (%v), want no sale in it", slots, err)
 		}
 		_, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 2, Limit: &limit})
 		if code(err) != shop.WrongState {
-			t.Errorf("it is edited: %v", err)
+			t.Errorf("edit of an archived sale: got error %v, want WrongState", err)
 		}
 		must(t, errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 2, Archived: &no})))
 		if _, err := s.Sale(ctx, sale.ID); err != nil {
@@ -258,22 +258,22 @@ func TestRemovedSlotKeepsItsArchivedSales(t *testing.T) {
 		must(t, err)
 		must(t, errOf(d.RemoveSlot(ctx, dryRun(operator()), slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
-			t.Errorf("after a trial there are %v, %v", slots, err)
+			t.Errorf("after a dry run: got slots %v (%v), want one", slots, err)
 		}
 		must(t, errOf(d.RemoveSlot(ctx, operator(), slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 0 {
-			t.Errorf("the calendar has %v, %v", slots, err)
+			t.Errorf("got the calendar %v (%v), want no sale in it", slots, err)
 		}
-		wantErr(t, "it is found", errOf(s.Slot(ctx, slot.ID)), shop.ErrNoRow)
+		wantErr(t, "read the archived row", errOf(s.Slot(ctx, slot.ID)), shop.ErrNoRow)
 		wantCode(t, "the slot is removed again", errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.NotFound)
 		wantCode(t, "a sale is added to the removed slot", errOf(d.CreateSale(ctx, operator(), draft)), shop.BadRequest)
 		read, err := d.SaleRecord(ctx, sale.ID)
 		if err != nil || read.Slot.ID != slot.ID || read.Slot.OpensAt != slot.OpensAt || read.ArchivedAt == 0 {
-			t.Errorf("its sale is %+v, %v", read, err)
+			t.Errorf("got the archived sale %+v (%v), want it with its former slot", read, err)
 		}
 		_, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: sale.Version, Archived: &no})
 		if code(err) != shop.WrongState {
-			t.Errorf("a sale of a removed slot is restored: %v", err)
+			t.Errorf("restore a sale of a removed slot: got error %v, want WrongState", err)
 		}
 		next, err := d.CreateSlot(
 			ctx, operator(), backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt},
@@ -281,7 +281,7 @@ func TestRemovedSlotKeepsItsArchivedSales(t *testing.T) {
 		must(t, err)
 		copied, err := d.CopySale(ctx, operator(), sale.ID, backoffice.SaleCopy{Slot: next.ID})
 		if err != nil || copied.Slot.ID != next.ID || copied.ArchivedAt != 0 {
-			t.Errorf("copied as %+v, %v", copied, err)
+			t.Errorf("CopySale: got %+v (%v), want an unarchived sale in the new slot", copied, err)
 		}
 		rows, err := s.JournalFrom(ctx, 1, 100)
 		must(t, err)
@@ -307,7 +307,7 @@ func TestCopySaleChangesOnlyGivenFields(t *testing.T) {
 	if made.ID == sale.ID || made.Slot.ID != next.ID || made.OpensAt != next.OpensAt || made.PriceFen != 100 ||
 		made.Initial != 100 ||
 		made.Challenge != shop.ChallengeWork || made.Cap != 5 || made.Version != 1 {
-		t.Errorf("copied %+v", made)
+		t.Errorf("CopySale: got %+v, want the new slot and price and the other fields copied", made)
 	}
 	wantCode(t, "a copy of a missing sale",
 		errOf(d.CopySale(ctx, operator(), 404, backoffice.SaleCopy{Slot: next.ID})), shop.NotFound)

@@ -81,43 +81,43 @@ func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 		})
 		must(t, err)
 		if made.Version != 1 || made.Category != "Tea" || made.Description != "<p>A pot</p>" || len(made.Images) != 1 {
-			t.Errorf("made %+v", made)
+			t.Errorf("CreateProduct: got %+v", made)
 		}
 		name, none := "Blue pot", shop.ID(0)
 		edited, err := d.EditProduct(ctx, operator(), made.ID,
 			backoffice.ProductEdit{Version: 1, Name: &name, CategoryID: &none})
 		must(t, err)
 		if edited.Version != 2 || edited.Name != name || edited.CategoryID != 0 || edited.ListPriceFen != 9900 {
-			t.Errorf("edited %+v", edited)
+			t.Errorf("EditProduct: got %+v, want version 2 without a category", edited)
 		}
 		_, err = d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
 		var conflict *shop.Error
 		if !errors.As(err, &conflict) || conflict.Code != shop.Conflict {
-			t.Fatalf("an edit at an old version: %v", err)
+			t.Fatalf("an edit of an old version: got error %v, want Conflict", err)
 		}
 		if now, ok := conflict.Current.(store.ProductRecord); !ok || now.Version != 2 || now.Name != name {
-			t.Errorf("the conflict shows %+v", conflict.Current)
+			t.Errorf("the conflict contains %+v, want version 2 of the product", conflict.Current)
 		}
 		pictures := []shop.Image{{URL: picture(t, s, "b"), Alt: "Beside"}, {URL: "/products/pot.svg"}}
 		shown := val(d.SetProductImages(ctx, operator(), made.ID, 2, pictures))(t)
 		if shown.Version != 3 || len(shown.Images) != 2 || shown.Images[0] != pictures[0] {
-			t.Errorf("with pictures %+v", shown)
+			t.Errorf("SetProductImages: got %+v, want version 3 with two pictures", shown)
 		}
 		yes, no := true, false
 		gone := val(
 			d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}),
 		)(t)
 		if gone.ArchivedAt != noon {
-			t.Errorf("archived %+v, want %v", gone, noon)
+			t.Errorf("got the product %+v, want it archived at %v", gone, noon)
 		}
 		if listed, _, err := s.Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
-			t.Errorf("an archived product is listed: %v, %v", listed, err)
+			t.Errorf("after archiving: got the products %v (%v), want none", listed, err)
 		}
 		if old, _, err := d.ProductRecords(
 			ctx, store.ProductsQuery{Archived: true, Page: 1, Size: 10},
 		); err != nil ||
 			len(old) != 1 {
-			t.Errorf("archived ones: %v, %v", old, err)
+			t.Errorf("got archived products %v (%v), want one", old, err)
 		}
 		must(
 			t, errOf(d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 4, Archived: &no})),
@@ -125,15 +125,15 @@ func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 		for text, want := range map[string]int{"blue": 1, "%": 0, "_": 0, "!": 0, "": 1, "pot": 1, "red": 0} {
 			found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: text, Page: 1, Size: 10})
 			if err != nil || len(found) != want {
-				t.Errorf("%q finds %d, want %d (%v)", text, len(found), want, err)
+				t.Errorf("search for %q: got %d products, want %d (%v)", text, len(found), want, err)
 			}
 		}
 		if n := countJournal(t, s); n != 6 {
-			t.Errorf("%d rows of the journal, want 6", n)
+			t.Errorf("got %d journal rows, want 6", n)
 		}
 		report, err := (&journal.Journal{Store: s}).VerifyJournal(ctx, "")
 		if err != nil || !report.OK {
-			t.Errorf("the journal: %+v, %v", report, err)
+			t.Errorf("VerifyJournal: got %+v (%v), want OK", report, err)
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		actor.Note = "for 双十一"
 		tried, err := d.CreateProduct(ctx, dryRun(actor), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
-			t.Errorf("tried %+v, %v", tried, err)
+			t.Errorf("dry run: got %+v (%v), want the product with version 1", tried, err)
 		}
 		wantCode(t, "a dry run created a product", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
 		wantCode(t, "a dry run with an unknown category",
@@ -158,11 +158,11 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		}
 		made := val(d.CreateSlot(ctx, actor, slot))(t)
 		if slots, err := d.SlotCalendar(ctx, noon, noon+1); err != nil || len(slots) != 1 || slots[0].ID != made.ID {
-			t.Errorf("slots %v, %v", slots, err)
+			t.Errorf("got slots %v (%v), want only the created slot", slots, err)
 		}
 		rows, err := s.JournalFrom(ctx, 1, 10)
 		if err != nil || len(rows) != 1 || rows[0].Kind != "slot.create" || rows[0].Note != actor.Note {
-			t.Errorf("rows %+v, %v; want one, with the note", rows, err)
+			t.Errorf("got journal rows %+v (%v), want one row with the note", rows, err)
 		}
 	})
 }
@@ -231,13 +231,13 @@ func TestInvalidProductsAreRejected(t *testing.T) {
 		change(&draft)
 		if _, err := d.CreateProduct(ctx, operator(), draft); code(err) != shop.BadRequest ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+			t.Errorf("got error %v, want BadRequest with %q", err, want)
 		}
 	}
 	wantCode(t, "an edit of a missing product",
 		errOf(d.EditProduct(ctx, operator(), made.ID+1, backoffice.ProductEdit{Version: 1})), shop.NotFound)
 	if n := countJournal(t, s); n != 1 {
-		t.Errorf("%d rows of the journal, want 1", n)
+		t.Errorf("got %d journal rows, want 1", n)
 	}
 }
 
@@ -260,22 +260,22 @@ func TestCategoriesHaveUniqueNamesAndVersions(t *testing.T) {
 		))
 		_, err = d.EditCategory(ctx, operator(), pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first})
 		if code(err) != shop.Conflict {
-			t.Errorf("an old version: %v", err)
+			t.Errorf("an edit of an old version: got error %v, want Conflict", err)
 		}
 		all, err := d.CategoryRecords(ctx)
 		if err != nil || len(all) != 2 || all[0].ID != pots.ID || all[1].ID != tea.ID {
-			t.Errorf("in their order: %+v, %v", all, err)
+			t.Errorf("got categories %+v (%v), want Pots before Tea", all, err)
 		}
 		must(
 			t,
 			errOf(d.EditCategory(ctx, operator(), tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})),
 		)
 		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
-			t.Errorf("shown: %v, %v, want 1 of them", shown, err)
+			t.Errorf("got visible categories %v (%v), want 1", shown, err)
 		}
 		_, err = d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot", CategoryID: tea.ID})
 		if code(err) != shop.BadRequest {
-			t.Errorf("into an archived category: %v", err)
+			t.Errorf("a product in an archived category: got error %v, want BadRequest", err)
 		}
 	})
 }
@@ -303,7 +303,7 @@ func TestConcurrentSlotsDoNotOverlap(t *testing.T) {
 		must(t, g.Wait())
 		slots, err := d.SlotCalendar(ctx, noon, noon+3*hour)
 		if err != nil || won.Load() != 1 || len(slots) != 1 {
-			t.Fatalf("%d were made: %v, %v", won.Load(), slots, err)
+			t.Fatalf("%d calls created a slot, and the calendar has %v (%v); want one slot", won.Load(), slots, err)
 		}
 		_, err = d.CreateSlot(ctx, operator(),
 			backoffice.SlotDraft{OpensAt: slots[0].ClosesAt, ClosesAt: slots[0].ClosesAt + hour})
@@ -316,7 +316,7 @@ func TestConcurrentSlotsDoNotOverlap(t *testing.T) {
 			{OpensAt: noon / 1000 * 1_000_000, ClosesAt: noon/1000*1_000_000 + hour},
 		} {
 			if _, err := d.CreateSlot(ctx, operator(), draft); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v, want %v", draft, err, shop.BadRequest)
+				t.Errorf("draft %+v: got error %v, want %v", draft, err, shop.BadRequest)
 			}
 		}
 		must(t, errOf(d.RemoveSlot(ctx, operator(), slots[0].ID)))
@@ -335,11 +335,11 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 		}}
 		plan, err := d.ApplyTemplate(ctx, dryRun(operator()), day)
 		if err != nil || plan.New != 6 || plan.Wrong != 0 || !plan.DryRun {
-			t.Errorf("tried: %+v, %v", plan, err)
+			t.Errorf("dry run: got the plan %+v (%v), want 6 new slots", plan, err)
 		}
 		plan, err = d.ApplyTemplate(ctx, operator(), day)
 		if err != nil || plan.New != 6 || plan.DryRun {
-			t.Errorf("made: %+v, %v", plan, err)
+			t.Errorf("got the plan %+v (%v), want 6 new slots", plan, err)
 		}
 		from, to, err := d.Days("2027-03-27", "2027-03-29")
 		must(t, err)
@@ -347,11 +347,11 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 		// daylight saving time starts on the 28th: its slots open 23 hours after those of the 27th
 		if len(slots) != 6 || slots[2].OpensAt-slots[0].OpensAt != 23*3_600_000 ||
 			slots[4].OpensAt-slots[2].OpensAt != 24*3_600_000 {
-			t.Errorf("the calendar has %v", slots)
+			t.Errorf("got the calendar %v, want 6 slots that open at the same local time each day", slots)
 		}
 		plan, err = d.ApplyTemplate(ctx, operator(), day)
 		if err != nil || plan.New != 0 || plan.Slots[0].State != backoffice.PlanExists {
-			t.Errorf("again: %+v, %v", plan, err)
+			t.Errorf("a repeat: got the plan %+v (%v), want only existing slots", plan, err)
 		}
 		day.Times = append(day.Times, backoffice.SlotTime{Opens: "02:00", Closes: "03:00"},
 			backoffice.SlotTime{Opens: "11:00", Closes: "13:00"})
@@ -363,16 +363,16 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 		}
 		if states != "ttnottiottno" || plan.Wrong != 4 || plan.New != 2 ||
 			!strings.Contains(plan.Slots[6].Message, "does not exist") {
-			t.Errorf("a plan with faults: %s %+v", states, plan)
+			t.Errorf("a template with errors: got the states %s and the plan %+v", states, plan)
 		}
 		_, err = d.ApplyTemplate(ctx, operator(), day)
 		if code(err) != shop.Conflict || !strings.Contains(err.Error(),
 			"no slot was created. 2027-03-27 11:00–13:00: overlaps slot") ||
 			!strings.Contains(err.Error(), "and 1 more") {
-			t.Errorf("a plan with faults is made: %v", err)
+			t.Errorf("a template with errors: got error %v, want Conflict with the first error", err)
 		}
 		if again, err := d.SlotCalendar(ctx, from, to); err != nil || len(again) != 6 {
-			t.Errorf("afterwards there are %d, %v", len(again), err)
+			t.Errorf("after the rejected template: got %d slots (%v), want 6", len(again), err)
 		}
 		for _, invalid := range []backoffice.SlotTemplate{
 			{From: "2027-03-27", To: "2027-03-26", Times: day.Times},
@@ -384,7 +384,7 @@ func TestTemplateCreatesAllSlotsOrNone(t *testing.T) {
 			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
 			if _, err := d.ApplyTemplate(ctx, dryRun(operator()), invalid); code(err) != shop.BadRequest {
-				t.Errorf("%+v: %v, want %v", invalid, err, shop.BadRequest)
+				t.Errorf("template %+v: got error %v, want %v", invalid, err, shop.BadRequest)
 			}
 		}
 	})
@@ -407,7 +407,7 @@ func TestPictureIsStoredOnce(t *testing.T) {
 		for small, want := range map[bool]string{false: "\x00\x01\xff", true: "\x02"} {
 			if got, err := s.ImageFile(ctx, strings.Repeat("c", 64), store.ImagePNG, small); err != nil ||
 				string(got) != want {
-				t.Errorf("small %v: %q, %v", small, got, err)
+				t.Errorf("picture with small=%v: got %q (%v)", small, got, err)
 			}
 		}
 		for _, id := range []string{strings.Repeat("d", 64), "", "' OR 1=1 --"} {
@@ -417,7 +417,7 @@ func TestPictureIsStoredOnce(t *testing.T) {
 			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), store.ImageJPEG, false)), shop.ErrNoRow)
 		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
 		if err != nil || len(known) != 1 {
-			t.Errorf("known: %v, %v, want 1 of them", known, err)
+			t.Errorf("got known pictures %v (%v), want 1", known, err)
 		}
 	})
 }

@@ -174,7 +174,7 @@ func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refun
 // setState changes a locked order to another state with the same units, or changes only its reason. The order becomes
 // unpublished.
 func (s *Store) setState(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
-	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
+	return s.changeState(ctx, tx, o, to, "reason = ?", o.Reason)
 }
 
 // ClaimRefunds claims open refunds that are due and counts an attempt for each. A refund is due again after
@@ -241,7 +241,7 @@ func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis
 		if err != nil {
 			return o, err
 		}
-		return o, s.post(ctx, tx, &o, now)
+		return o, s.addOutboxMessage(ctx, tx, &o, now)
 	})
 }
 
@@ -257,7 +257,7 @@ func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []pay
 	var rows []refundRow
 	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
 	err = whereSet(whereSet(sel, "state = ?", q.State), "order_id < ?", q.Before).Scan(ctx)
-	page, more = cut(convert(rows, (*refundRow).refund), q.Limit)
+	page, more = trimPage(convert(rows, (*refundRow).refund), q.Limit)
 	return page, more, wrap("read refunds", err)
 }
 

@@ -119,7 +119,8 @@ func TestRefundRequestAndDecisionApplyOnce(t *testing.T) {
 func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason string, rev int) {
 	h.t.Helper()
 	if o := h.read(order); o.State != state || o.Reason != reason || o.Rev != rev {
-		h.t.Errorf("%s (%s) at rev %d, want %s (%s) at rev %d", o.State, o.Reason, o.Rev, state, reason, rev)
+		h.t.Errorf("got the order %s (%s) at rev %d, want %s (%s) at rev %d",
+			o.State, o.Reason, o.Rev, state, reason, rev)
 	}
 }
 
@@ -138,7 +139,7 @@ func TestUnfinishedRefundIsClaimedAgain(t *testing.T) {
 		}
 		for attempt := 1; attempt < 4; attempt++ {
 			if claimed(now-1) != 0 || claimed(now) != 1 || claimed(now) != 0 {
-				t.Fatalf("attempt %d was not claimed once, from its time on", attempt)
+				t.Fatalf("attempt %d: the refund was not claimed exactly once from its due time on", attempt)
 			}
 			now = now.Add(payment.RefundPause(attempt))
 		}
@@ -154,13 +155,13 @@ func TestUnfinishedRefundIsClaimedAgain(t *testing.T) {
 		backlog, err := h.RefundBacklog(h.ctx)
 		h.must(err)
 		if backlog != (payment.RefundBacklog{Stuck: 1}) {
-			t.Errorf("%+v", backlog)
+			t.Errorf("got the backlog %+v, want one stuck refund", backlog)
 		}
 		h.must(h.RetryRefund(h.ctx, o.ID, now))
 		if backlog, err = h.RefundBacklog(h.ctx); err != nil || backlog != (payment.RefundBacklog{
 			Open: 1, Oldest: opens + 50,
 		}) {
-			t.Errorf("%+v, %v", backlog, err)
+			t.Errorf("got the backlog %+v (%v), want one open refund", backlog, err)
 		}
 		if claimed(now) != 1 {
 			t.Error("a retried refund is not due")
@@ -218,7 +219,7 @@ func TestRefundsAreClaimedByOneNode(t *testing.T) {
 		}
 		h.must(g.Wait())
 		if n := claimed.Load(); n != 30 {
-			t.Errorf("30 refunds were claimed %d times", n)
+			t.Errorf("got %d claims of 30 refunds, want 30", n)
 		}
 	}, 100)
 }

@@ -55,7 +55,7 @@ var (
 // Reasons for not reading the replica. All others are errors of the driver.
 var (
 	errNoPosition = errors.New("the primary reports no position: set log_bin on it, and gtid_mode = ON on MySQL")
-	errBehind     = fmt.Errorf("after %s it lacks commits of its primary: it is behind, or not its replica",
+	errBehind     = fmt.Errorf("after %s the replica lacks commits of the primary: it is behind, or not a replica of this primary",
 		catchUpTimeout)
 )
 
@@ -67,7 +67,7 @@ func OpenReplica(primary *Store, dsn, certificates string) *Replica {
 	}}
 }
 
-// Reads counts the reads from the replica, and those from the primary instead.
+// Reads counts the reads from the replica, and the reads that used the primary instead.
 func (r *Replica) Reads() (fromReplica, fromPrimary int64) {
 	return r.fromReplica.Load(), r.fromPrimary.Load()
 }
@@ -165,7 +165,7 @@ func (r *Replica) read(ctx context.Context, query func(s *Store) error) error {
 }
 
 // errOpening means that another caller is opening the replica.
-var errOpening = errors.New("its connection is being opened")
+var errOpening = errors.New("the connection to the replica is being opened")
 
 // connect opens the replica if it is not open yet.
 func (r *Replica) connect(ctx context.Context) (*Store, error) {

@@ -45,12 +45,12 @@ func (h *testShop) wantNewOrder(r *store.Replica) {
 	page, _, err := r.FindOrders(h.ctx, store.OrderSearch{Sale: o.Sale, Limit: 5})
 	h.must(err)
 	if !slices.Contains(ids(page), o.ID) {
-		h.t.Errorf("the list has %v, want %v in it", ids(page), o.ID)
+		h.t.Errorf("got the orders %v, want %v among them", ids(page), o.ID)
 	}
 	sums := val(r.SumSale(h.ctx, o.Sale, 0, opens))(h.t)
 	want := val(h.SumSale(h.ctx, o.Sale, 0, opens))(h.t)
 	if len(want.States) == 0 || !reflect.DeepEqual(sums, want) {
-		h.t.Errorf("summed up %+v, the primary %+v", sums, want)
+		h.t.Errorf("got the sums %+v, want those of the primary %+v", sums, want)
 	}
 }
 
@@ -102,7 +102,7 @@ func (h *testShop) wantOnlyPrimary(r *store.Replica, why string) {
 		h.wantNewOrder(r)
 		h.wantNewOrder(r)
 		if took := time.Since(started); took > time.Minute {
-			h.t.Errorf("%s: four reads took %v", why, took)
+			h.t.Errorf("%s: four reads took %v, which is too long", why, took)
 		}
 	})
 	if fromReplica != 0 || fromPrimary != 4 {
@@ -130,7 +130,7 @@ func (h *replicated) wantNamedSearchesOnPrimary() {
 		page, _, err := h.replica.FindOrders(h.ctx, store.OrderSearch{ID: o.ID, Limit: 1})
 		h.must(err)
 		if len(page) != 1 {
-			h.t.Errorf("found %d orders, want the one", len(page))
+			h.t.Errorf("got %d orders, want one", len(page))
 		}
 		_, _, err = h.replica.FindPayments(h.ctx, store.PaymentSearch{Order: o.ID, Limit: 1})
 		h.must(err)

@@ -33,7 +33,7 @@ type SaleMoney struct {
 	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
 	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
 	RefundingFen int64 `json:"refunding_fen" bun:"refunding_fen"`
-	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
+	NetFen       int64 `json:"net_fen" bun:"-"` // paid minus refunded
 }
 
 // ReportSums holds the sums for the report of a sale, at one instant. Dropped is the number of deleted archived orders.
@@ -55,7 +55,7 @@ func (s *Store) SumSale(ctx context.Context, sale shop.ID, from, to shop.Millis)
 	sums := ReportSums{
 		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFunnel{},
 	}
-	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
+	err := s.inSnapshot(ctx, "sum the orders of sale "+sale.String(), func(tx bun.Tx) error {
 		at, err := movedAt(ctx, tx, sale)
 		if err != nil {
 			return err
@@ -183,8 +183,8 @@ func readRowTotals(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (su
 // instant. ErrNoRow: no such sale.
 func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
 	var t shop.SaleTotals
-	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
-		row, read, err := readSale(ctx, tx, sale)
+	err := s.inSnapshot(ctx, "sum sale "+sale.String(), func(tx bun.Tx) error {
+		row, record, err := readSale(ctx, tx, sale)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 			return err
 		}
 		t = shop.SaleTotals{
-			Sale: read, Taken: row.Taken, Withdrawn: row.Withdrawn,
+			Sale: record, Taken: row.Taken, Withdrawn: row.Withdrawn,
 			HeldUnits: sums.Held, SoldUnits: sums.Sold, RefundedUnits: sums.RefundedUnits,
 			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
 		}

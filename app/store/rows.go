@@ -50,15 +50,15 @@ func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 // claimDue locks due rows and calls postpone in the same transaction. postpone gets at least one row and makes the rows
 // due later.
 func claimDue[R any](
-	ctx context.Context, s *Store, what string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
+	ctx context.Context, s *Store, action string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
 	postpone func(tx bun.Conn, rows []R) error,
 ) ([]R, error) {
 	// Usually no row is due. This check takes no lock.
 	anyDue, err := due(s.db, &[]R{}).Exists(ctx)
 	if err != nil || !anyDue {
-		return nil, wrap(what, err)
+		return nil, wrap(action, err)
 	}
-	return inTx(ctx, s, what, func(tx bun.Conn) (rows []R, err error) {
+	return inTx(ctx, s, action, func(tx bun.Conn) (rows []R, err error) {
 		if err := s.locking(due(tx, &rows)).Scan(ctx); err != nil || len(rows) == 0 { // another node was faster
 			return nil, err
 		}
@@ -66,28 +66,28 @@ func claimDue[R any](
 	})
 }
 
-// convert maps each row to a value of the program.
-func convert[R, T any](rows []R, one func(r *R) T) []T {
+// convert returns the results of fn for all rows.
+func convert[R, T any](rows []R, fn func(r *R) T) []T {
 	out := make([]T, len(rows))
 	for i := range rows {
-		out[i] = one(&rows[i])
+		out[i] = fn(&rows[i])
 	}
 	return out
 }
 
-// firstRow returns the first row found. ErrNoRow: none was found.
-func firstRow[T any](what string, found []T, err error) (one T, _ error) {
+// firstRow returns the first row of `found`. ErrNoRow: it is empty.
+func firstRow[T any](action string, found []T, err error) (zero T, _ error) {
 	if err == nil && len(found) == 0 {
-		err = wrap(what, shop.ErrNoRow)
+		err = wrap(action, shop.ErrNoRow)
 	}
 	if err != nil {
-		return one, err
+		return zero, err
 	}
 	return found[0], nil
 }
 
-// cut limits a page that was read with one extra row, and reports whether more rows exist.
-func cut[T any](page []T, size int) ([]T, bool) {
+// trimPage limits a page that was read with one extra row, and reports whether more rows exist.
+func trimPage[T any](page []T, size int) ([]T, bool) {
 	if len(page) <= size {
 		return page, false
 	}

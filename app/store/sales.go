@@ -14,16 +14,16 @@ import (
 // Sale reads one sale with its product. ErrNoRow: no such sale, or it was archived before it was loaded. An archived
 // sale that was loaded is returned, because it may have orders.
 func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
-	what := "read sale " + id.String()
-	found, err := s.sales(ctx, what, where("s.id = ? AND "+withOrders, id))
-	return firstRow(what, found, err)
+	action := "read sale " + id.String()
+	found, err := s.sales(ctx, action, where("s.id = ? AND "+withOrders, id))
+	return firstRow(action, found, err)
 }
 
 // Sales reads the sales that exist with their products, like Sale.
 func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 	return byIDs(ids, func(chunk []shop.ID) ([]shop.Sale, error) {
-		what := fmt.Sprintf("read %d sales", len(chunk))
-		return s.sales(ctx, what, where("s.id IN (?) AND "+withOrders, bun.List(chunk)))
+		action := fmt.Sprintf("read %d sales", len(chunk))
+		return s.sales(ctx, action, where("s.id IN (?) AND "+withOrders, bun.List(chunk)))
 	})
 }
 
@@ -33,8 +33,8 @@ const withOrders = "(s.archived_at = 0 OR s.epoch > 0)"
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
 func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, error) {
-	what := fmt.Sprintf("read loaded sales of partition %d", partition)
-	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
+	action := fmt.Sprintf("read loaded sales of partition %d", partition)
+	return s.sales(ctx, action, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Order("s.id")
 	})
 }
@@ -42,8 +42,8 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, er
 // UnloadedSales lists the sales of a partition that were never loaded and that are open at some time from a day before
 // until a day after the given instant.
 func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
-	what := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
-	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
+	action := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
+	return s.sales(ctx, action, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch = 0 AND s.opens_at < ? AND s.closes_at > ?", partition,
 			at.Add(24*time.Hour), at.Add(-24*time.Hour)).Order("s.id")
 	})
@@ -51,7 +51,7 @@ func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis
 
 // FreeUnits reads how many units the guard of each sale has left.
 func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error) {
-	left := make(map[shop.ID]int64, len(sales))
+	remaining := make(map[shop.ID]int64, len(sales))
 	for chunk := range slices.Chunk(sales, idsAtOnce) {
 		var rows []struct {
 			ID   shop.ID `bun:"id"`
@@ -63,10 +63,10 @@ func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int
 			return nil, wrap(fmt.Sprintf("read the free units of %d sales", len(chunk)), err)
 		}
 		for _, r := range rows {
-			left[r.ID] = r.Free
+			remaining[r.ID] = r.Free
 		}
 	}
-	return left, nil
+	return remaining, nil
 }
 
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). It locks the partition's row first, so that the epoch
@@ -110,7 +110,8 @@ func (s *Store) markLoaded(
 			return err
 		}
 		if matched == 0 {
-			return fmt.Errorf("%w: it was loaded under another epoch than %d, or edited meanwhile", shop.ErrStaleEpoch, epoch)
+			return fmt.Errorf("%w: the sale was loaded under another epoch than %d, or edited or archived meanwhile",
+				shop.ErrStaleEpoch, epoch)
 		}
 		return nil
 	})
@@ -146,17 +147,17 @@ func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms
 // RestoreAdded raises the added units of a sale to a total that was committed before a recovery, and returns the
 // difference.
 func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
-	what := "restore the units added to sale " + sale.String()
-	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {
-		var has int64
-		err = tx.QueryRowContext(ctx, "SELECT added FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&has)
-		if err != nil || has >= added {
+	action := "restore the units added to sale " + sale.String()
+	return inTx(ctx, s, action, func(tx bun.Conn) (more int64, err error) {
+		var current int64
+		err = tx.QueryRowContext(ctx, "SELECT added FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&current)
+		if err != nil || current >= added {
 			return 0, err
 		}
-		if err := execMatching(ctx, tx, 1, "raise added", "UPDATE sales SET added = ? WHERE id = ?", added, sale); err != nil {
+		if err := execMatching(ctx, tx, 1, "raise the added units", "UPDATE sales SET added = ? WHERE id = ?", added, sale); err != nil {
 			return 0, err
 		}
-		return added - has, nil
+		return added - current, nil
 	})
 }
 
@@ -246,9 +247,9 @@ func readSale(ctx context.Context, db bun.IDB, id shop.ID) (saleRow, shop.Sale, 
 	return rows[0], rows[0].sale(images), nil
 }
 
-func (s *Store) sales(ctx context.Context, what string, narrow selection) ([]shop.Sale, error) {
+func (s *Store) sales(ctx context.Context, action string, narrow selection) ([]shop.Sale, error) {
 	rows, images, err := readSales(ctx, s.db, narrow)
-	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(images) }), wrap(what, err)
+	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(images) }), wrap(action, err)
 }
 
 type imageRow struct {

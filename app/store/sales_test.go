@@ -29,7 +29,7 @@ func TestSaleIsMarkedLoadedOncePerEpoch(t *testing.T) {
 		epoch := val(h.AdvanceEpoch(h.ctx, 0, 0))(h.t)
 		wantErr(t, "the epoch before a rebuild", h.MarkLoaded(h.ctx, h.sales[0], 1, 1), shop.ErrStaleEpoch)
 		if sale, err := h.Sale(h.ctx, h.sales[0]); err != nil || sale.Epoch != epoch {
-			t.Errorf("sale at epoch %d (%v), want %d", sale.Epoch, err, epoch)
+			t.Errorf("got epoch %d of the sale (%v), want %d", sale.Epoch, err, epoch)
 		}
 	}, 10)
 }
@@ -57,7 +57,7 @@ func TestAdvanceEpochFencesTheOldEpoch(t *testing.T) {
 			defer close(fenced)
 			epoch, err := h.AdvanceEpoch(h.ctx, 0, 4)
 			if err == nil && epoch != 5 {
-				t.Errorf("epoch %d, want one above that of Redis", epoch)
+				t.Errorf("got epoch %d, want 1 + the epoch in Redis", epoch)
 			}
 			taken = h.totals(h.sales[0]).Taken
 			return err
@@ -66,10 +66,10 @@ func TestAdvanceEpochFencesTheOldEpoch(t *testing.T) {
 		<-fenced
 		h.wantTaken(h.sales[0], taken)
 		if epoch, _, err := h.PartitionEpoch(h.ctx, 0); err != nil || epoch != 5 {
-			t.Errorf("epoch %d (%v), want 5", epoch, err)
+			t.Errorf("got epoch %d (%v), want 5", epoch, err)
 		}
 		if epoch, err := h.AdvanceEpoch(h.ctx, 0, 0); err != nil || epoch != 6 {
-			t.Errorf("epoch %d (%v), want 6", epoch, err)
+			t.Errorf("got epoch %d (%v), want 6", epoch, err)
 		}
 	}, 1000)
 }
@@ -85,20 +85,20 @@ func TestEnsurePartitionsRejectsAnotherNumber(t *testing.T) {
 		must(t, g.Wait())
 		err := s.EnsurePartitions(ctx, 4)
 		if !errors.Is(err, store.ErrPartitions) || !strings.Contains(err.Error(), "STAMPEDE_PARTITIONS=8") {
-			t.Errorf("got %v", err)
+			t.Errorf("got error %v, want ErrPartitions", err)
 		}
 		for _, n := range []int{0, -1, 1025} {
 			if err := s.EnsurePartitions(ctx, n); err == nil {
-				t.Errorf("%d partitions were accepted", n)
+				t.Errorf("EnsurePartitions accepted %d partitions", n)
 			}
 		}
 		_, _, err = s.PartitionEpoch(ctx, 9)
 		wantErr(t, "epoch of a missing partition", err, shop.ErrNoRow)
 		if epoch, err := s.AdvanceEpoch(ctx, 9, 0); err != nil || epoch != 2 {
-			t.Errorf("epoch %d (%v), want 2 for a partition that was missing", epoch, err)
+			t.Errorf("a partition that was missing: got epoch %d (%v), want 2", epoch, err)
 		}
 		if epoch, seq, err := s.PartitionEpoch(ctx, 7); err != nil || epoch != 1 || seq != 0 {
-			t.Errorf("epoch %d, seq %d (%v), want epoch 1 and seq 0", epoch, seq, err)
+			t.Errorf("got epoch %d and seq %d (%v), want epoch 1 and seq 0", epoch, seq, err)
 		}
 	})
 }
@@ -112,13 +112,13 @@ func TestLoadedSalesOmitsOtherSales(t *testing.T) {
 		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // recovered since: it may be loaded again
 		got := val(h.LoadedSales(h.ctx, 0))(h.t)
 		if len(got) != 2 || got[0].ID != h.sales[0] || got[1].ID != h.sales[2] {
-			t.Errorf("%d sales", len(got))
+			t.Errorf("LoadedSales: got %d sales", len(got))
 		}
 		wantEqual(t, "(-read alone +read in the list)", product, got[0])
 		for at, want := range map[shop.Millis]int{product.OpensAt: 1, product.ClosesAt.Add(48 * time.Hour): 0} {
 			never := val(h.UnloadedSales(h.ctx, 0, at))(h.t)
 			if len(never) != want || want > 0 && never[0].ID != unloaded.ID {
-				t.Errorf("%d sales were not loaded by %d, want %d", len(never), at, want)
+				t.Errorf("got %d unloaded sales at %d, want %d", len(never), at, want)
 			}
 		}
 	}, 10, 20, 30)
@@ -133,7 +133,7 @@ func TestPartitionKeepsTheSeqOfARetiredSale(t *testing.T) {
 		want := func(when string) {
 			t.Helper()
 			if _, seq, err := h.PartitionEpoch(h.ctx, 0); err != nil || seq != newest.Seq {
-				t.Errorf("%s seq %d is known (%v), want %d", when, seq, err, newest.Seq)
+				t.Errorf("%s: got seq %d (%v), want %d", when, seq, err, newest.Seq)
 			}
 		}
 		want("before")
@@ -180,13 +180,13 @@ func TestLoweredLimitKeepsEarlierOrdersValid(t *testing.T) {
 			r.Limit = limit
 			h.must(h.SaveSales(h.ctx, r))
 			if over := h.totals(h.sales[0]).OverLimit; len(over) != 0 {
-				t.Errorf("limit %d: over it are %v", limit, over)
+				t.Errorf("limit %d: got buyers over the limit %v, want none", limit, over)
 			}
 		}
 		overLimit := h.order(h.sales[0], 5)
 		h.insert(h.order(h.sales[0], 4), overLimit)
 		if over := h.totals(h.sales[0]).OverLimit; !slices.Equal(over, []shop.ID{overLimit.User}) {
-			t.Errorf("over the highest limit, 4, are %v, want %s", over, overLimit.User)
+			t.Errorf("got buyers over the highest limit, 4: %v, want %s", over, overLimit.User)
 		}
 	})
 }
@@ -209,13 +209,13 @@ func TestLockPartitionAdmitsOneCaller(t *testing.T) {
 		other := false
 		if err := s.LockPartition(ctx, 2, func(context.Context) error { other = true; return nil }); err != nil ||
 			!other {
-			t.Errorf("another partition: %v", err)
+			t.Errorf("lock of another partition: got error %v", err)
 		}
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 		err := s.LockPartition(short, 1, func(context.Context) error { return errors.New("two recoveries at once") })
 		if !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("got %v for a caller whose context ended", err)
+			t.Errorf("a caller whose context ended: got error %v", err)
 		}
 		close(leave)
 		if err := g.Wait(); err != nil {
@@ -247,6 +247,6 @@ func TestLostLockCancelsTheRecovery(t *testing.T) {
 		return inner.Err()
 	})
 	if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil {
-		t.Errorf("got %v, want ErrTransient", err)
+		t.Errorf("got error %v, want ErrTransient", err)
 	}
 }

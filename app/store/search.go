@@ -46,7 +46,7 @@ func (s *Store) FindOrders(ctx context.Context, q OrderSearch) (page []shop.Orde
 			}
 			return findOrders(sel, q)
 		})
-	page, more = cut(page, q.Limit)
+	page, more = trimPage(page, q.Limit)
 	return page, more, err
 }
 
@@ -87,7 +87,7 @@ func (s *Store) FindUsers(ctx context.Context, q UserSearch) (page []shop.User, 
 	if err := findUsers(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
 		return nil, false, wrap("search for users", err)
 	}
-	page, more = cut(convert(rows, (*userRow).user), q.Limit)
+	page, more = trimPage(convert(rows, (*userRow).user), q.Limit)
 	return page, more, nil
 }
 
@@ -117,7 +117,7 @@ func (s *Store) FindPayments(
 	if err := findPayments(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
 		return nil, false, wrap("search for payments", err)
 	}
-	page, more = cut(convert(rows, (*paymentRow).received), q.Limit)
+	page, more = trimPage(convert(rows, (*paymentRow).received), q.Limit)
 	return page, more, nil
 }
 

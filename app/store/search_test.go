@@ -11,7 +11,7 @@ import (
 	"stampede/app/store"
 )
 
-// Every search finds exactly the matching rows, in pages that together are complete, along an index.
+// Every search finds exactly the matching rows. The pages together contain all of them, and the search uses an index.
 func TestFindOrdersUsesFiltersAndIndexes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100, 100)
@@ -38,14 +38,14 @@ func TestFindOrdersUsesFiltersAndIndexes(t *testing.T) {
 			q    store.OrderSearch
 			want []shop.ID
 		}{
-			"all":            {store.OrderSearch{}, all},
-			"state":          {store.OrderSearch{State: shop.Paid}, paid},
-			"sale":           {store.OrderSearch{Sale: h.sales[1]}, ofSale},
-			"user":           {store.OrderSearch{User: user}, mine},
-			"user and state": {store.OrderSearch{User: user, State: shop.Paid}, nil},
-			"sale and state": {store.OrderSearch{Sale: h.sales[1], State: shop.Pending, User: user}, ofSale},
-			"one":            {store.OrderSearch{ID: all[3]}, all[3:4]},
-			"one elsewhere":  {store.OrderSearch{ID: all[3], User: nextID()}, nil},
+			"all":                   {store.OrderSearch{}, all},
+			"state":                 {store.OrderSearch{State: shop.Paid}, paid},
+			"sale":                  {store.OrderSearch{Sale: h.sales[1]}, ofSale},
+			"user":                  {store.OrderSearch{User: user}, mine},
+			"user and state":        {store.OrderSearch{User: user, State: shop.Paid}, nil},
+			"sale and state":        {store.OrderSearch{Sale: h.sales[1], State: shop.Pending, User: user}, ofSale},
+			"id":                    {store.OrderSearch{ID: all[3]}, all[3:4]},
+			"order of another user": {store.OrderSearch{ID: all[3], User: nextID()}, nil},
 		} {
 			var got []shop.ID
 			c.q.Limit = 2
@@ -86,12 +86,12 @@ func TestFindUsersMatchesEmailPrefixAndName(t *testing.T) {
 			q    store.UserSearch
 			want []shop.ID
 		}{
-			"all":      {store.UserSearch{}, []shop.ID{adam, ada, ada2, bob}},
-			"e-mail":   {store.UserSearch{Email: "ada"}, []shop.ID{ada, ada2, adam}},
-			"whole":    {store.UserSearch{Email: "ada@b.example"}, []shop.ID{ada2}},
-			"pattern":  {store.UserSearch{Email: "a%"}, nil},
-			"name":     {store.UserSearch{Name: "Li"}, []shop.ID{ada2, bob}},
-			"odd name": {store.UserSearch{Name: "%"}, []shop.ID{adam}},
+			"all":                    {store.UserSearch{}, []shop.ID{adam, ada, ada2, bob}},
+			"e-mail prefix":          {store.UserSearch{Email: "ada"}, []shop.ID{ada, ada2, adam}},
+			"whole e-mail":           {store.UserSearch{Email: "ada@b.example"}, []shop.ID{ada2}},
+			"e-mail with a wildcard": {store.UserSearch{Email: "a%"}, nil},
+			"name":                   {store.UserSearch{Name: "Li"}, []shop.ID{ada2, bob}},
+			"name with a wildcard":   {store.UserSearch{Name: "%"}, []shop.ID{adam}},
 		} {
 			var got []shop.ID
 			c.q.Limit = 1
@@ -157,14 +157,14 @@ func TestFindPaymentsUsesFiltersAndIndexes(t *testing.T) {
 			wantEqual(t, name+" (-want +got)", c.want, got)
 		}
 		if p, err := h.Payment(h.ctx, "T2"); err != nil || p.Order != orders[2] {
-			t.Errorf("%+v, %v, want %v", p, err, orders[2])
+			t.Errorf("Payment: got %+v (%v), want the payment of order %v", p, err, orders[2])
 		}
 		wantErr(t, "an unknown trade", errOf(h.Payment(h.ctx, "T9")), shop.ErrNoRow)
 	})
 }
 
-// wantNoScan reads the query plan. The plan must not scan a table that the search does not page through. It must not
-// sort more than a page, except the few orders of a buyer or payments of an order.
+// wantNoScan reads the query plan. The plan must not scan any table except the one whose rows the search lists in
+// pages. It must not sort more than a page, except the few orders of a buyer or payments of an order.
 func wantNoScan(h *testShop, name, query string, mayBeSorted bool) {
 	h.t.Helper()
 	explain, sqlite := "EXPLAIN FORMAT=JSON ", strings.Contains(fmt.Sprint(h.DB().Dialect().Name()), "sqlite")
@@ -196,6 +196,6 @@ func wantNoScan(h *testShop, name, query string, mayBeSorted bool) {
 	scan := strings.Contains(page.ReplaceAllString(plan.String(), ""), `"access_type": "ALL"`)
 	sort := strings.Contains(plan.String(), "filesort") || strings.Contains(plan.String(), "TEMP B-TREE FOR ORDER BY")
 	if scan || sort && !mayBeSorted {
-		h.t.Errorf("%s: %s\n%s", name, query, plan.String())
+		h.t.Errorf("%s: the query %s scans or sorts too many rows:\n%s", name, query, plan.String())
 	}
 }

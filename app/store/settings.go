@@ -32,8 +32,8 @@ func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// counted is like setting, but returns 0 for a setting that was never set.
-func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
+// numberSetting is like setting, but returns 0 for a setting that was never set.
+func numberSetting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	n, err := setting(ctx, db, name)
 	if errors.Is(err, shop.ErrNoRow) {
 		return 0, nil
@@ -43,7 +43,7 @@ func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
 
 // Version grows with every change of the catalogue; 0 before the first change.
 func (s *Store) Version(ctx context.Context) (int64, error) {
-	n, err := counted(ctx, s.db, settingVersion)
+	n, err := numberSetting(ctx, s.db, settingVersion)
 	return n, wrap("read the catalogue's version", err)
 }
 
@@ -91,7 +91,7 @@ func (s *Store) Documents(ctx context.Context) (map[string]Document, error) {
 // SaveDocument replaces the document if it is at the given version; 0 creates it. ErrNoRow: the document has another
 // version. ErrPermanent: version is 0 and the document exists.
 func (s *Store) SaveDocument(ctx context.Context, name string, version int64, body string) error {
-	return s.inTx(ctx, "keep "+name, func(tx bun.Conn) error {
+	return s.inTx(ctx, "save document "+name, func(tx bun.Conn) error {
 		if version == 0 {
 			return insert(ctx, tx, &documentRow{Name: name, Version: 1, Body: body})
 		}
@@ -113,7 +113,7 @@ func (s *Store) SetChallenge(ctx context.Context, sale shop.ID, c shop.Challenge
 
 // WorkBits returns the difficulty of a proof of work; 0: never set.
 func (s *Store) WorkBits(ctx context.Context) (int, error) {
-	bits, err := counted(ctx, s.db, settingWorkBits)
+	bits, err := numberSetting(ctx, s.db, settingWorkBits)
 	return int(bits), wrap("read the difficulty of proofs of work", err)
 }
 

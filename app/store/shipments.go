@@ -26,7 +26,7 @@ type Shipment struct {
 	Tracking  string      `json:"tracking"`
 	ShippedAt shop.Millis `json:"shipped_at"`
 	ShippedBy shop.ID     `json:"shipped_by,omitzero"` // an operator; absent: the command line
-	FinishAt  shop.Millis `json:"finish_at,omitempty"` // when the order finishes without the buyer; absent: not planned
+	FinishAt  shop.Millis `json:"finish_at,omitempty"` // when the order finishes without a confirmation; absent: not planned
 }
 
 // ShipOutcome is the outcome of entering a parcel.
@@ -47,7 +47,7 @@ const (
 type Shipping struct {
 	By      shop.ID     // the operator; 0: the command line
 	At      shop.Millis // now
-	Finish  shop.Millis // when the orders finish without the buyer
+	Finish  shop.Millis // when the orders finish without a confirmation of the buyer
 	Replace bool        // replaces the parcel of an order that is shipped already
 }
 
@@ -81,7 +81,7 @@ func (r *shipmentRow) shipment() Shipment {
 // orders, in the order of the parcels. Repeating the same parcel changes nothing. The orders' rows are locked first, in
 // the order of their ids; shipments change only under these locks.
 func (s *Store) Ship(
-	ctx context.Context, how Shipping, parcels []Parcel,
+	ctx context.Context, options Shipping, parcels []Parcel,
 ) ([]ShippedOrder, error) {
 	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]ShippedOrder, error) {
 		var rows []shop.Order
@@ -98,9 +98,9 @@ func (s *Store) Ship(
 		}
 		out := make([]ShippedOrder, len(parcels))
 		for i := range parcels {
-			o, outcome := known.outcomeOf(&parcels[i], how.Replace)
+			o, outcome := known.outcomeOf(&parcels[i], options.Replace)
 			if outcome == ShipDone {
-				if err := s.ship(ctx, tx, known, how, &parcels[i]); err != nil {
+				if err := s.ship(ctx, tx, known, options, &parcels[i]); err != nil {
 					return nil, err
 				}
 			}
@@ -115,16 +115,16 @@ func (s *Store) Ship(
 
 // ship changes the order of a parcel, whose row is locked, to shipped and enters the parcel.
 func (s *Store) ship(
-	ctx context.Context, tx bun.Conn, known *shipping, how Shipping, p *Parcel,
+	ctx context.Context, tx bun.Conn, known *shipping, options Shipping, p *Parcel,
 ) error {
 	o := known.orders[p.Order]
 	o.Tracking = p.Label()
-	if err := s.flip(ctx, tx, o, shop.Shipped, "tracking = ?", o.Tracking); err != nil {
+	if err := s.changeState(ctx, tx, o, shop.Shipped, "tracking = ?", o.Tracking); err != nil {
 		return err
 	}
 	row := &shipmentRow{
-		Order: o.ID, Carrier: p.Carrier, Tracking: p.Tracking, ShippedAt: how.At, ShippedBy: how.By,
-		FinishAt: &how.Finish, MailAt: &how.At,
+		Order: o.ID, Carrier: p.Carrier, Tracking: p.Tracking, ShippedAt: options.At, ShippedBy: options.By,
+		FinishAt: &options.Finish, MailAt: &options.At,
 	}
 	var err error
 	if known.shipments[o.ID] == nil {
@@ -186,8 +186,8 @@ func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, 
 			return nil, err
 		}
 		for i := range sent {
-			one := sent[i].shipment()
-			k.shipments[one.Order] = &one
+			shipment := sent[i].shipment()
+			k.shipments[shipment.Order] = &shipment
 		}
 		requested, err := requestedRefunds(ctx, db, chunk)
 		if err != nil {
@@ -207,7 +207,7 @@ func requestedRefunds(ctx context.Context, db bun.IDB, orders []shop.ID) (reques
 	return requested, err
 }
 
-// ShipmentOf reads the parcel of an order. ErrNoRow: none was sent.
+// ShipmentOf reads the parcel of an order. ErrNoRow: no parcel was sent.
 func (s *Store) ShipmentOf(ctx context.Context, order shop.ID) (Shipment, error) {
 	var row shipmentRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)

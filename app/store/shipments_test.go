@@ -77,7 +77,7 @@ func TestOrderIsShippedOnce(t *testing.T) {
 			got := h.ship(step.how, step.p)
 			if dryRunResult[0].Outcome != step.want || got.Outcome != step.want || got.Order.State != step.state ||
 				got.Order.Rev != step.rev {
-				t.Errorf("%+v: tried as %s; %+v", step, dryRunResult[0].Outcome, got)
+				t.Errorf("step %+v: the dry run returned %s, the call %+v", step, dryRunResult[0].Outcome, got)
 			}
 			if step.state == "" {
 				continue
@@ -90,7 +90,7 @@ func TestOrderIsShippedOnce(t *testing.T) {
 		}
 		wantEqual(t, "(-want +got)", want, sent)
 		if o := h.read(paid.ID); o.Tracking != "顺丰速运 SF-other" {
-			t.Errorf("its buyer reads %q", o.Tracking)
+			t.Errorf("got the tracking %q of the order", o.Tracking)
 		}
 		wantErr(t, "a shipment of an unpaid order", errOf(h.ShipmentOf(h.ctx, unpaid.ID)), shop.ErrNoRow)
 		h.wantTaken(h.sales[0], 4)
@@ -123,11 +123,11 @@ func TestConcurrentShipEntersEachParcelOnce(t *testing.T) {
 		both, same := done[0][store.ShipDone]+done[1][store.ShipDone],
 			done[0][store.ShipUnchanged]+done[1][store.ShipUnchanged]
 		if both != 6 || same != 8 || done[0][store.ShipNoOrder] != 1 {
-			t.Errorf("%v", done)
+			t.Errorf("got the outcomes %v, want 6 shipped and 8 unchanged", done)
 		}
 		if dryRunResult[0].Outcome != store.ShipDone || dryRunResult[6].Outcome != store.ShipUnchanged ||
 			dryRunResult[7].Outcome != store.ShipNoOrder {
-			t.Errorf("tried: %v", dryRunResult)
+			t.Errorf("dry run: got %v", dryRunResult)
 		}
 	}, 20)
 }
@@ -140,7 +140,7 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 		mine, slow := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
 		withRequest, refunding := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
 		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User); err != nil || got.State != shop.Paid {
-			t.Errorf("a receipt of an unshipped order: %s, %v", got.State, err)
+			t.Errorf("receipt of an unshipped order: got state %s (%v), want paid", got.State, err)
 		}
 		for _, o := range []shop.Order{mine, slow, withRequest, refunding} {
 			h.ship(shippingOptions, parcel(o.ID))
@@ -153,16 +153,16 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 		)
 
 		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
-			t.Errorf("a receipt by another user: %v", err)
+			t.Errorf("receipt by another user: got error %v, want ErrNoRow", err)
 		}
 		o, waits, err := h.ConfirmReceipt(h.ctx, withRequest.ID, withRequest.User)
 		if err != nil || !waits || o.State != shop.Shipped {
-			t.Errorf("a receipt of an order with a requested refund: %s, %v", o.State, err)
+			t.Errorf("receipt of an order with a requested refund: got state %s (%v), want shipped", o.State, err)
 		}
 		for range 2 {
 			got, waits, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User)
 			if err != nil || waits || got.State != shop.Finished || got.Rev != 4 {
-				t.Errorf("a receipt: %+v, %v", got, err)
+				t.Errorf("receipt: got %+v (%v), want a finished order", got, err)
 			}
 		}
 
@@ -174,7 +174,7 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 			rows, checked, err := h.FinishShipped(h.ctx, step.now, later, 100)
 			h.must(err)
 			if checked != step.checked || len(rows) != step.finish {
-				t.Errorf("%+v: looked at %d, finished %d", step, checked, len(rows))
+				t.Errorf("step %+v: got %d checked and %d finished orders", step, checked, len(rows))
 			}
 			for _, o := range rows {
 				if diff := cmp.Diff(o, h.read(o.ID), ignoreTouched); diff != "" || o.ID != slow.ID ||
@@ -185,7 +185,7 @@ func TestShippedOrderFinishesOnce(t *testing.T) {
 		}
 		for id, state := range map[shop.ID]shop.OrderState{withRequest.ID: shop.Shipped, refunding.ID: shop.Refunding} {
 			if o := h.read(id); o.State != state {
-				t.Errorf("%s, want %s", o.State, state)
+				t.Errorf("got state %s, want %s", o.State, state)
 			}
 		}
 		h.wantTaken(h.sales[0], 4)
@@ -205,7 +205,7 @@ func TestShipmentEmailIsDueUntilMarked(t *testing.T) {
 		}
 		first := claim(shippedAt)
 		if len(first) != 1 || len(claim(shippedAt)) != 0 || len(claim(shippedAt.Add(outbox.Lease))) != 1 {
-			t.Fatalf("claimed %v; a claim lasts %s", first, outbox.Lease)
+			t.Fatalf("got the claim %v, want one email, once within %s", first, outbox.Lease)
 		}
 		replace, other := shippingOptions, parcel(o.ID)
 		replace.Replace, replace.At, other.Tracking = true, shippedAt+5, "SF-other"
@@ -213,19 +213,19 @@ func TestShipmentEmailIsDueUntilMarked(t *testing.T) {
 		h.must(h.MarkEmailSent(h.ctx, first[0], shippedAt))
 		second := claim(finishAt)
 		if len(second) != 1 || second[0].Tracking != "SF-other" {
-			t.Fatalf("claimed %v", second)
+			t.Fatalf("got the claim %v, want the replacement parcel", second)
 		}
 		h.must(h.RescheduleEmails(h.ctx, shippedAt+6)) // too old
 		h.must(h.MarkEmailSent(h.ctx, second[0], finishAt))
 		if again := claim(finishAt * 2); len(again) != 0 {
-			t.Errorf("claimed %v, want none", again)
+			t.Errorf("got the claim %v, want none", again)
 		}
 		h.must(h.RescheduleEmails(h.ctx, shippedAt+5))
 		third := claim(finishAt)
 		h.must(h.RescheduleEmails(h.ctx, shippedAt+5))
 		h.must(h.MarkEmailSent(h.ctx, third[0], finishAt))
 		if again := claim(finishAt); len(again) != 1 {
-			t.Errorf("claimed %v, want 1 of them", again)
+			t.Errorf("got the claim %v, want one email", again)
 		}
 	}, 10)
 }

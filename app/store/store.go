@@ -53,7 +53,7 @@ func newStore(p *pool) *Store { return &Store{pool: p, db: p.conns} }
 // DB returns the handle for migrations and checks.
 func (s *Store) DB() *bun.DB { return s.conns }
 
-// Ping checks that the database is reachable. ErrTransient: it is not.
+// Ping checks that the database is reachable. ErrTransient: it is unreachable.
 func (s *Store) Ping(ctx context.Context) error {
 	return wrap("reach the database", s.conns.PingContext(ctx))
 }
@@ -75,24 +75,24 @@ const rollbackTimeout = time.Second
 // inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error is
 // classified; if it wraps ErrTransient, the transaction may nevertheless be committed. In RunOperation, fn joins that
 // transaction.
-func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
+func (s *Store) inTx(ctx context.Context, action string, fn func(tx bun.Conn) error) error {
 	if s.operation != nil {
-		return wrap(what, s.operation.join(fn))
+		return wrap(action, s.operation.join(fn))
 	}
 	if s.WrapTransaction == nil {
-		return s.retryDeadlocks(ctx, what, fn)
+		return s.retryDeadlocks(ctx, action, fn)
 	}
-	return s.WrapTransaction(ctx, func() error { return s.retryDeadlocks(ctx, what, fn) })
+	return s.WrapTransaction(ctx, func() error { return s.retryDeadlocks(ctx, action, fn) })
 }
 
 // retryDeadlocks runs fn in a transaction and repeats it while the server rolls it back to end a deadlock.
-func (s *Store) retryDeadlocks(ctx context.Context, what string, fn func(tx bun.Conn) error) (err error) {
+func (s *Store) retryDeadlocks(ctx context.Context, action string, fn func(tx bun.Conn) error) (err error) {
 	for range deadlockTries {
 		if err = s.tryTx(ctx, fn); !isMySQLError(err, mysqlDeadlock) {
 			break
 		}
 	}
-	return wrap(what, withContextError(ctx, err))
+	return wrap(action, withContextError(ctx, err))
 }
 
 // withContextError adds the context's error to driver.ErrBadConn, because the driver closes the connection when the
@@ -105,8 +105,8 @@ func withContextError(ctx context.Context, err error) error {
 }
 
 // inTx is Store.inTx for functions with a result.
-func inTx[T any](ctx context.Context, s *Store, what string, fn func(tx bun.Conn) (T, error)) (result T, err error) {
-	err = s.inTx(ctx, what, func(tx bun.Conn) (err error) {
+func inTx[T any](ctx context.Context, s *Store, action string, fn func(tx bun.Conn) (T, error)) (result T, err error) {
+	err = s.inTx(ctx, action, func(tx bun.Conn) (err error) {
 		result, err = fn(tx)
 		return err
 	})
@@ -159,14 +159,14 @@ func rollback(ctx context.Context, conn bun.Conn) {
 }
 
 // inSnapshot runs fn in a read-only transaction whose reads all see the same instant.
-func (s *Store) inSnapshot(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
+func (s *Store) inSnapshot(ctx context.Context, action string, fn func(tx bun.Tx) error) error {
 	tx, err := s.conns.BeginTx(ctx, s.d.snapshot)
 	if err != nil {
-		return wrap(what, err)
+		return wrap(action, err)
 	}
 	err = fn(tx)
 	_ = tx.Rollback() // fn wrote nothing
-	return wrap(what, err)
+	return wrap(action, err)
 }
 
 // exec runs a statement and returns how many rows it matched, changed or not.
@@ -180,10 +180,10 @@ func exec(ctx context.Context, db bun.IDB, query string, args ...any) (int64, er
 
 // execMatching runs a statement on locked rows that must match exactly `want` rows. ErrPermanent: it matched another
 // number.
-func execMatching(ctx context.Context, tx bun.IDB, want int, what, query string, args ...any) error {
+func execMatching(ctx context.Context, tx bun.IDB, want int, action, query string, args ...any) error {
 	matched, err := exec(ctx, tx, query, args...)
 	if err == nil && matched != int64(want) {
-		err = fmt.Errorf("%w: %s: %d rows instead of %d", shop.ErrPermanent, what, matched, want)
+		err = fmt.Errorf("%w: %s: %d rows instead of %d", shop.ErrPermanent, action, matched, want)
 	}
 	return err
 }
@@ -195,13 +195,13 @@ func insert(ctx context.Context, tx bun.Conn, rows any) error {
 }
 
 // run executes one statement in a transaction of its own and returns how many rows it matched.
-func (s *Store) run(ctx context.Context, what, query string, args ...any) (int64, error) {
-	return inTx(ctx, s, what, func(tx bun.Conn) (int64, error) { return exec(ctx, tx, query, args...) })
+func (s *Store) run(ctx context.Context, action, query string, args ...any) (int64, error) {
+	return inTx(ctx, s, action, func(tx bun.Conn) (int64, error) { return exec(ctx, tx, query, args...) })
 }
 
 // changeRow runs a conditional change of one row. ErrNoRow: no row matched.
-func (s *Store) changeRow(ctx context.Context, what, query string, args ...any) error {
-	return s.inTx(ctx, what, func(tx bun.Conn) error { return noRowIfUnmatched(exec(ctx, tx, query, args...)) })
+func (s *Store) changeRow(ctx context.Context, action, query string, args ...any) error {
+	return s.inTx(ctx, action, func(tx bun.Conn) error { return noRowIfUnmatched(exec(ctx, tx, query, args...)) })
 }
 
 // wallClock is the process's clock, for columns that only order background jobs or inform people. No decision depends

@@ -80,9 +80,9 @@ func onSQLite(t testing.TB) *store.Store {
 	templates.Lock()
 	defer templates.Unlock()
 	if templates.sqlite == nil {
-		made := open(path)
-		must(t, errOf(migrations.Up(kit.Context(t), made.DB())))
-		must(t, made.Close())
+		template := open(path)
+		must(t, errOf(migrations.Up(kit.Context(t), template.DB())))
+		must(t, template.Close())
 		file, err := os.ReadFile(path)
 		must(t, err)
 		templates.sqlite = file
@@ -233,7 +233,7 @@ func (h *testShop) wantTaken(sale shop.ID, units int64) {
 	h.t.Helper()
 	t := h.totals(sale)
 	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.RefundedUnits != units {
-		h.t.Errorf("sale %s: taken %d, rows hold %d; want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.RefundedUnits,
+		h.t.Errorf("sale %s: got taken %d and %d units in rows, want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.RefundedUnits,
 			units)
 	}
 }
@@ -252,24 +252,24 @@ func val[T any](v T, err error) func(t testing.TB) T {
 // must is an alias with a short name, because most lines of these tests begin with it.
 var must = kit.Must
 
-// wantEqual compares two values. The wanted value is first, unless what names another order.
-func wantEqual(t testing.TB, what string, a, b any, options ...cmp.Option) {
+// wantEqual compares two values. The wanted value is first, unless the label states another order.
+func wantEqual(t testing.TB, label string, a, b any, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(a, b, options...); diff != "" {
-		t.Errorf("%s:\n%s", what, diff)
+		t.Errorf("%s:\n%s", label, diff)
 	}
 }
 
-func wantErr(t testing.TB, what string, err, want error) {
+func wantErr(t testing.TB, label string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("%s: got %v, want %v", what, err, want)
+		t.Errorf("%s: got %v, want %v", label, err, want)
 	}
 }
 
-func wantCode(t testing.TB, what string, err error, want shop.Code) {
+func wantCode(t testing.TB, label string, err error, want shop.Code) {
 	t.Helper()
 	if code(err) != want {
-		t.Errorf("%s: got %v, want code %s", what, err, want)
+		t.Errorf("%s: got %v, want code %s", label, err, want)
 	}
 }

@@ -65,20 +65,20 @@ func TestTouchReturnsExistingOrders(t *testing.T) {
 			}
 		}
 		if got[7].State != shop.Cancelled || got[7].Rev != 2 {
-			t.Errorf("returned as before: %s, rev %d", got[7].State, got[7].Rev)
+			t.Errorf("Touch: got state %s and rev %d, want both unchanged", got[7].State, got[7].Rev)
 		}
 		queries := []shop.ChangesQuery{since(many[0].User, before), since(untouched.User, longAgo+1)}
 		all, _, err := h.Changed(h.ctx, queries, len(many))
 		h.must(err)
 		if len(all[0].Orders) != len(many) || all[0].More || len(all[1].Orders) != 0 {
-			t.Errorf("%d rows were touched, want %d; %d of another buyer", len(all[0].Orders), len(many),
+			t.Errorf("got %d touched rows, want %d; %d of another buyer", len(all[0].Orders), len(many),
 				len(all[1].Orders))
 		}
 		if got, err := h.Touch(h.ctx, []shop.ID{4242}); err != nil || len(got) != 0 {
-			t.Errorf("missing orders: %v, %v, want none", got, err)
+			t.Errorf("missing orders: got %v (%v), want none", got, err)
 		}
 		if got, err := h.Touch(h.ctx, nil); err != nil || len(got) != 0 {
-			t.Errorf("without ids: %v, %v, want none", got, err)
+			t.Errorf("without ids: got %v (%v), want none", got, err)
 		}
 	})
 }
@@ -100,10 +100,10 @@ func TestTouchSinceSkipsOlderRows(t *testing.T) {
 		slices.Sort(got)
 		wantEqual(t, "(-want +got)", ids(rows[1:]), got)
 		if got := h.changedOrders(rows[0].User, longAgo); len(got) != 3 {
-			t.Errorf("%d rows, want 3", len(got))
+			t.Errorf("got %d touched rows, want 3", len(got))
 		}
 		if row := h.read(rows[1].ID); row.Rev != 1 || row.State != shop.Pending {
-			t.Errorf("%s at rev %d", row.State, row.Rev)
+			t.Errorf("got state %s at rev %d, want both unchanged", row.State, row.Rev)
 		}
 		h.must(h.TouchSince(h.ctx, nil, 0))
 	}, 100)

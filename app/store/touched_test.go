@@ -314,11 +314,11 @@ func TestOnlyNewStatesTouchOrders(t *testing.T) {
 				}
 				for _, order := range got {
 					if order.ID != o.ID || order.Touched != c.touches {
-						t.Errorf("order %s of %s: touched %v, want %v", order.ID, o.ID, order.Touched, c.touches)
+						t.Errorf("order %s of %s: got Touched %v, want %v", order.ID, o.ID, order.Touched, c.touches)
 					}
 				}
 				if touched := len(onlyOrder(o, h.changedOrders(o.User, before))) == 1; touched != c.touches {
-					t.Errorf("the row is touched: %v, want %v", touched, c.touches)
+					t.Errorf("row: got touched %v, want %v", touched, c.touches)
 				}
 				if len(onlyOrder(o, h.changedOrders(o.User, longAgo))) != 1 {
 					t.Error("the row's change time was lost")

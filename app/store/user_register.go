@@ -54,7 +54,7 @@ func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailTo
 		}
 		err = insert(ctx, tx, rowOfUser(&u))
 		if isDuplicate(err) { // transient, because a repeated call finds the other registration
-			return fmt.Errorf("%w: another registration was faster: %w", shop.ErrTransient, err)
+			return fmt.Errorf("%w: another registration of this email committed first: %w", shop.ErrTransient, err)
 		}
 		if err != nil {
 			return err
@@ -78,8 +78,8 @@ func deleteUnusedTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 	return err
 }
 
-// AddMailToken adds a token. It deletes the oldest tokens of its kind beyond maxMailTokens. ErrNoRow: state or email of
-// the account differ from state or email in u.
+// AddMailToken adds a token. It deletes the oldest tokens of its kind beyond maxMailTokens. ErrNoRow: the account has
+// another state or email than u.
 func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add an e-mail token", func(tx bun.Conn) error {
 		// Lock the account: a link belongs to the email and the state that the caller has read.
@@ -151,20 +151,20 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 // FirstLogIn deletes the guest tokens of an account, and returns the id that the account has from now on. If hash is
 // one of these tokens and the guest id has no account, the account takes the guest id. Only links can refer to the
 // former id, because the account was never used. ErrNoRow: the account is no longer active, or its password differs
-// from that in proven.
-func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID, hash string) (shop.ID, error) {
+// from the one in `verified`.
+func (s *Store) FirstLogIn(ctx context.Context, verified *shop.User, guest shop.ID, hash string) (shop.ID, error) {
 	const guestTokens = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
 	var first bool // most logins are not the first login, and need no transaction
-	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+guestTokens+")", proven.ID).Scan(ctx, &first)
+	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+guestTokens+")", verified.ID).Scan(ctx, &first)
 	if err != nil || !first {
-		return proven.ID, wrap("read the guest of user "+proven.ID.String(), err)
+		return verified.ID, wrap("read the guest of user "+verified.ID.String(), err)
 	}
-	return inTx(ctx, s, "log in user "+proven.ID.String()+" first", func(tx bun.Conn) (shop.ID, error) {
-		u, err := s.lockUser(ctx, tx, proven.ID)
+	return inTx(ctx, s, "log in user "+verified.ID.String()+" first", func(tx bun.Conn) (shop.ID, error) {
+		u, err := s.lockUser(ctx, tx, verified.ID)
 		switch {
 		case err != nil:
 			return 0, err
-		case u.State != shop.UserActive || u.Password != proven.Password:
+		case u.State != shop.UserActive || u.Password != verified.Password:
 			return 0, shop.ErrNoRow
 		}
 		matched, err := exec(ctx, tx, "DELETE"+guestTokens+" AND hash = ?", u.ID, hash)

@@ -81,7 +81,7 @@ func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Use
 	return oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
 }
 
-// AddUser writes an account. A repeat succeeds. ErrTaken: its email or id has another account.
+// AddUser writes an account. A repeat succeeds. ErrTaken: another account has its email or id.
 func (s *Store) AddUser(ctx context.Context, u shop.User) error {
 	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error { return insert(ctx, tx, rowOfUser(&u)) })
 	if !isDuplicate(err) {
@@ -125,8 +125,8 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	})
 }
 
-// SetPassword sets the password hash of an active account whose hash is still old. It deletes unused links, and revokes
-// all devices except the given one (0: all). ErrNoRow: no such active account with that hash.
+// SetPassword sets the password hash of an active account whose hash is still `old`. It deletes unused links, and
+// revokes all devices except the given one (0: all). ErrNoRow: no such active account with that hash.
 func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, except shop.ID) error {
 	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",

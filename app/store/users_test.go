@@ -63,7 +63,7 @@ func TestUserIsReadAsWritten(t *testing.T) {
 		must(t, errors.Join(s.EditUser(ctx, u.ID, new("Ada"), nil), s.EditUser(ctx, u.ID, nil, new("en"))))
 		wantErr(t, "edit an unknown user", s.EditUser(ctx, other.ID, new("Ada"), nil), shop.ErrNoRow)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
-			t.Errorf("edited: %+v, %v", got, err)
+			t.Errorf("EditUser: got %+v (%v), want the new name and language", got, err)
 		}
 	})
 }
@@ -95,9 +95,9 @@ func TestMailTokenWorksOnce(t *testing.T) {
 		ctx := kit.Context(t)
 		u, activate := pendingUser()
 		must(t, s.Register(ctx, u, activate))
-		wantNoRow := func(what string, err error) {
+		wantNoRow := func(label string, err error) {
 			t.Helper()
-			wantErr(t, what, err, shop.ErrNoRow)
+			wantErr(t, label, err, shop.ErrNoRow)
 		}
 		wantNoRow("an expired link", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
 		wantNoRow("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
@@ -116,13 +116,13 @@ func TestMailTokenWorksOnce(t *testing.T) {
 		must(t, errors.Join(s.AddMailToken(ctx, reset, &u), s.AddMailToken(ctx, second, &u)))
 		got, err := s.Reset(ctx, reset.Hash, "$new", userNow)
 		if err != nil || got.Password != "$new" {
-			t.Fatalf("reset: %+v, %v", got, err)
+			t.Fatalf("Reset: got %+v (%v), want the new password", got, err)
 		}
 		wantNoRow("a reset link that was used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow)))
 		wantNoRow("a link that a later request has used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow-1)))
 		wantNoRow("the other link after a reset", errOf(s.Reset(ctx, second.Hash, "$newer", userNow)))
 		if live, err := s.DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
-			t.Errorf("logged in after a reset: %+v, %v", live, err)
+			t.Errorf("after the reset: got devices %+v (%v), want none", live, err)
 		}
 	})
 }
@@ -142,9 +142,9 @@ func TestOnlyTheNewestMailTokensRemain(t *testing.T) {
 		former.Email = "former@shop.example"
 		err := s.AddMailToken(ctx, tokenOf(u.ID, shop.TokenReset), &former)
 		wantErr(t, "a link for a former e-mail", err, shop.ErrNoRow)
-		wantErr(t, "the second of five", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), shop.ErrNoRow)
+		wantErr(t, "Reset with the second of five links", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), shop.ErrNoRow)
 		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
-			t.Errorf("the third of five: %v", err)
+			t.Errorf("Reset with the third of five links: got error %v", err)
 		}
 	})
 }
@@ -178,22 +178,22 @@ func TestRefreshTokenRotatesOnce(t *testing.T) {
 		}
 		got, err := s.Device(ctx, d.ID)
 		if err != nil || n != 1 || got.PreviousHash != old || got.ExpiresAt != d.ExpiresAt+1 {
-			t.Errorf("%d rotated; device %+v, %v", n, got, err)
+			t.Errorf("got %d successful rotations and the device %+v (%v), want one", n, got, err)
 		}
 		for _, want := range []bool{true, false} {
 			if ok, err := s.ReissueDevice(ctx, d.ID, old); ok != want || err != nil {
-				t.Errorf("reissued: %v, %v, want %v", ok, err, want)
+				t.Errorf("ReissueDevice: got %v (%v), want %v", ok, err, want)
 			}
 		}
 		next := got
 		next.RotatedAt = got.ExpiresAt
 		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
-			t.Errorf("rotated after its end: %v, %v", ok, err)
+			t.Errorf("RotateDevice after the expiry: got %v (%v), want false", ok, err)
 		}
 		must(t, s.RevokeDevice(ctx, d.User, d.ID))
 		next.RotatedAt = userNow + 2
 		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
-			t.Errorf("rotated after it was revoked: %v, %v", ok, err)
+			t.Errorf("RotateDevice after the revocation: got %v (%v), want false", ok, err)
 		}
 	})
 }
@@ -212,23 +212,23 @@ func TestRevokingDevicesRevokesTheirTokens(t *testing.T) {
 		otherUser := newUser()
 		foreign := newDevice(otherUser.ID)
 		must(t, errors.Join(s.AddUser(ctx, otherUser), s.AddDevice(ctx, foreign, &otherUser)))
-		wantRevoked := func(what string, want ...shop.Device) {
+		wantRevoked := func(label string, want ...shop.Device) {
 			t.Helper()
 			found, err := s.Revocations(ctx, 0)
 			if err != nil || len(found.Subjects) != len(want) {
-				t.Fatalf("%s: revoked %+v, %v; want %d", what, found, err, len(want))
+				t.Fatalf("%s: got revocations %+v (%v), want %d", label, found, err, len(want))
 			}
 			revoked := map[shop.ID]bool{}
 			for _, r := range found.Subjects {
 				revoked[r.Subject] = true
 				life := r.Until.Sub(found.Now)
 				if life < shop.AccessLife-time.Minute || life > shop.AccessLife+2*time.Minute {
-					t.Errorf("%s: known for %v", what, life)
+					t.Errorf("%s: the revocation lasts %v, want about AccessLife", label, life)
 				}
 			}
 			for _, d := range want {
 				if !revoked[d.ID] {
-					t.Errorf("%s: device %s is not known as revoked", what, d.ID)
+					t.Errorf("%s: device %s is not revoked", label, d.ID)
 				}
 			}
 		}
@@ -247,10 +247,10 @@ func TestRevokingDevicesRevokesTheirTokens(t *testing.T) {
 		must(t, s.SetRole(ctx, u.ID, shop.Operator))
 		wantRevoked("another role", devices...)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != shop.Operator {
-			t.Errorf("role %v, %v, want %v", got.Role, err, shop.Operator)
+			t.Errorf("got role %v (%v), want %v", got.Role, err, shop.Operator)
 		}
 		if live, err := s.DevicesOf(ctx, foreign.User, userNow); err != nil || len(live) != 1 {
-			t.Errorf("devices of another user: %v, %v", live, err)
+			t.Errorf("got devices of another user %v (%v), want one", live, err)
 		}
 	})
 }
@@ -266,7 +266,7 @@ func TestOnlyTheNewestDevicesRemain(t *testing.T) {
 		}
 		live, err := s.DevicesOf(ctx, u.ID, userNow)
 		if err != nil || len(live) != 20 || live[0].LastSeenAt != userNow+21 || live[19].LastSeenAt != userNow+2 {
-			t.Errorf("%d devices count: %v", len(live), err)
+			t.Errorf("got %d devices (%v), want the 20 newest", len(live), err)
 		}
 	})
 }
@@ -288,7 +288,7 @@ func TestRevocationsReturnsOnlyNewSubjects(t *testing.T) {
 			t.Error(diff, err)
 		}
 		if got, err := s.Revocations(ctx, got.Now.Add(time.Minute)); err != nil || len(got.Subjects) != 0 {
-			t.Errorf("new in a minute: %+v, %v", got, err)
+			t.Errorf("revocations of the next minute: got %+v (%v), want none", got, err)
 		}
 	})
 }
@@ -298,7 +298,7 @@ func TestOneOfConcurrentKeyRotationsSucceeds(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		if k, err := s.KeyGeneration(ctx); err != nil || k != (shop.KeyGeneration{}) {
-			t.Fatalf("at first: %+v, %v", k, err)
+			t.Fatalf("before the first rotation: got %+v (%v), want generation 0", k, err)
 		}
 		results := make(chan error, 3)
 		for range cap(results) {
@@ -315,14 +315,14 @@ func TestOneOfConcurrentKeyRotationsSucceeds(t *testing.T) {
 		}
 		k, err := s.KeyGeneration(ctx)
 		if err != nil || done != 1 || k.Number != 1 || k.Oldest != 0 || k.Since == 0 {
-			t.Errorf("%d rotated: %+v, %v", done, k, err)
+			t.Errorf("got %d successful rotations and the generation %+v (%v), want one and generation 1", done, k, err)
 		}
 		now, err := s.RotateKey(ctx, 1, true)
 		if err != nil || now.Number != 2 || now.Oldest != 2 || k.Salt != "" || len(now.Salt) < 26 {
-			t.Errorf("at once: %+v, %v", now, err)
+			t.Errorf("rotation that invalidates older tokens: got %+v (%v)", now, err)
 		}
 		if k, err := s.RotateKey(ctx, 2, false); err != nil || k.Oldest != 2 || k.Salt != now.Salt {
-			t.Errorf("the rotation after it: %+v, %v", k, err)
+			t.Errorf("the next rotation: got %+v (%v), want the same oldest generation and salt", k, err)
 		}
 	})
 }

@@ -59,9 +59,9 @@ func ParseSpanRef(text string) *SpanRef {
 	return &r
 }
 
-// Span is one stage of a traced buy, used by one goroutine at a time. The methods of a nil Span, of a buy without a
-// trace, do nothing. Notes have only ids of sales and orders, and codes. They have no user input, no token and no user,
-// because traces are stored in another system.
+// Span is one stage of a traced buy, used by one goroutine at a time. A buy without a trace has a nil Span, whose
+// methods do nothing. Notes contain only ids of sales and orders, and codes. They contain no user input, token or user
+// id, because traces are stored in another system.
 type Span struct {
 	SpanRef
 	Parent     [8]byte // zero: the first span of the trace

@@ -28,7 +28,7 @@ func TestParseSpanRefAcceptsOnlyItsTextForm(t *testing.T) {
 		text := span.SpanRef.String()
 		read := ParseSpanRef(text)
 		if len(text) != SpanRefLength || read == nil || *read != span.SpanRef {
-			t.Fatalf("%q is read as %v", text, read)
+			t.Fatalf("%q: got %v, want the same reference", text, read)
 		}
 	}
 	good := tracer.Sample("http", time.Now()).SpanRef.String()
@@ -37,7 +37,7 @@ func TestParseSpanRefAcceptsOnlyItsTextForm(t *testing.T) {
 		strings.Repeat("0", 32) + good[32:], good[:33] + strings.Repeat("0", 16),
 	} {
 		if read := ParseSpanRef(text); read != nil {
-			t.Errorf("%q is read as %v, want nil", text, read)
+			t.Errorf("%q: got %v, want nil", text, read)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestSampleMatchesTheRatio(t *testing.T) {
 			}
 		}
 		if sampled < c.low || sampled > c.high {
-			t.Errorf("%+v samples %d of 10,000, want %d to %d", c.tracer, sampled, c.low, c.high)
+			t.Errorf("%+v: got %d of 10,000 buys sampled, want %d to %d", c.tracer, sampled, c.low, c.high)
 		}
 	}
 }

@@ -27,9 +27,9 @@ type Conn struct {
 	dialer Dialer
 	socket *websocket.Conn
 	done   chan struct{} // closed when the reading goroutine ends
-	err    error         // reason of the end; written before done is closed
+	err    error         // why the connection ended; written before done is closed
 
-	writing sync.Mutex // one frame at a time
+	writeMu sync.Mutex // one frame at a time
 
 	mu      sync.Mutex
 	lastID  int64
@@ -83,8 +83,8 @@ func (c *Conn) send(r Request, reply chan *Frame) error {
 
 // SendRaw writes a frame unchanged, Text or Binary.
 func (c *Conn) SendRaw(kind int, frame []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
 	_ = c.socket.SetWriteDeadline(time.Now().Add(writeTimeout))
 	return c.socket.WriteMessage(kind, frame)
 }
@@ -159,8 +159,9 @@ func (c *Conn) deliver(f *Frame) {
 	}
 }
 
-// matchReply finds the request of a reply and the call that waits for the reply. It also advances the cursor. All
-// frames pass here in the order of the wire, so the cursor of hello cannot overwrite the cursor of a later event.
+// matchReply finds the request of a reply and the call that waits for the reply. It also advances the cursor.
+// matchReply is called for all frames in the order of their arrival, so the cursor of hello cannot overwrite the cursor
+// of a later event.
 func (c *Conn) matchReply(f *Frame) (reply chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@
 //	                Dial, Hello with the last Cursor ◀─────────────┘
 //
 // One goroutine reads. It passes each reply to the call that waits for it, and all other frames to the callback of the
-// Dialer, in order. Any goroutine may send. The client sends only pongs on its own.
+// Dialer, in order. Any goroutine may send. Only pongs are sent without a call.
 //
 // A call ends with its reply or with the connection. A rejection is an *shop.Error with the protocol's code. After any
 // other error the outcome is unknown (I6): the op may have been carried out. A buy is then repeated with the same key.

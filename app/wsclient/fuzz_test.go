@@ -18,7 +18,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		frame, err := Parse(text)
 		if (frame == nil) == (err == nil) || err != nil && !errors.Is(err, ErrFrame) {
-			t.Fatalf("Parse(%q) = %+v, %v", text, frame, err)
+			t.Fatalf("Parse(%q) = frame %+v, error %v", text, frame, err)
 		}
 	})
 }

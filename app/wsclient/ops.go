@@ -15,15 +15,15 @@ import (
 )
 
 // Call sends an op and decodes its reply.
-func Call[T any](c *Conn, r Request) (answer T, err error) {
+func Call[T any](c *Conn, r Request) (reply T, err error) {
 	ok, err := c.Do(r)
 	if err != nil {
-		return answer, err
+		return reply, err
 	}
-	if err := json.Unmarshal(ok, &answer); err != nil {
-		return answer, fmt.Errorf("decode reply %.200s to %s: %w", ok, r.Op, err)
+	if err := json.Unmarshal(ok, &reply); err != nil {
+		return reply, fmt.Errorf("decode reply %.200s to %s: %w", ok, r.Op, err)
 	}
-	return answer, nil
+	return reply, nil
 }
 
 // Hello logs in; without a token, the connection is anonymous. With the cursor of an earlier connection, the reply
@@ -32,7 +32,7 @@ func (c *Conn) Hello(token, cursor string) (Welcome, error) {
 	return Call[Welcome](c, Request{Op: Hello, Token: token, Cursor: cursor})
 }
 
-// Renew replaces the token of the connection by another one of the same user.
+// Renew replaces the token of the connection by another token of the same user.
 func (c *Conn) Renew(token string) (Renewed, error) {
 	return Call[Renewed](c, Request{Op: Renew, Token: token})
 }
@@ -79,15 +79,15 @@ func (c *Conn) SolvePass(sale shop.ID, task, answer string) (admission.PassResul
 
 // GetPass requests a pass and computes the proof of work if required. Captchas are not supported.
 func (c *Conn) GetPass(sale shop.ID) (string, error) {
-	answer, err := c.RequestPass(sale)
-	if err != nil || answer.Task == nil {
-		return answer.Pass, err
+	result, err := c.RequestPass(sale)
+	if err != nil || result.Task == nil {
+		return result.Pass, err
 	}
-	if answer.Task.Kind != shop.ChallengeWork {
+	if result.Task.Kind != shop.ChallengeWork {
 		return "", fmt.Errorf("%w: the pass requires a captcha", errors.ErrUnsupported)
 	}
-	answer, err = c.SolvePass(sale, answer.Task.ID, admission.Solve(answer.Task.Text, answer.Task.Bits))
-	return answer.Pass, err
+	result, err = c.SolvePass(sale, result.Task.ID, admission.Solve(result.Task.Text, result.Task.Bits))
+	return result.Pass, err
 }
 
 // BuyWithPass sends a buy with a pass.
@@ -120,7 +120,7 @@ func (c *Conn) Orders(before shop.ID) (Page, error) {
 	return Call[Page](c, Request{Op: Orders, Before: before})
 }
 
-// Seen stores the cursor up to which the user has seen events.
+// Seen sends the cursor up to which the user has read events.
 func (c *Conn) Seen(cursor string) error {
 	_, err := c.Do(Request{Op: Seen, Cursor: cursor})
 	return err

@@ -8,7 +8,7 @@ import (
 )
 
 // This file has WebSocket framing (RFC 6455) without a library. It serves the load generator, whose thousands of
-// sockets have no goroutines and no buffers of their own, and tests that control each sent byte.
+// sockets have no goroutine and no buffer each, and tests that control each sent byte.
 
 // Opcodes of WebSocket frames.
 const (

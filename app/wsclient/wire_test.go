@@ -26,12 +26,12 @@ func TestCutFrameWaitsForACompleteFrame(t *testing.T) {
 				continue
 			}
 			if _, _, rest, ok, err := CutFrame(wire[:cut]); ok || err != nil || len(rest) != cut {
-				t.Errorf("%d of %d bytes: complete %v, error %v", cut, len(wire), ok, err)
+				t.Errorf("%d of %d bytes: got complete %v, error %v", cut, len(wire), ok, err)
 			}
 		}
 		opcode, got, rest, ok, err := CutFrame(append(wire, "next"...))
 		if opcode != Text || !bytes.Equal(got, payload) || string(rest) != "next" || !ok || err != nil {
-			t.Errorf("%d bytes: opcode %d, %d bytes, rest %q, %v, %v", size, opcode, len(got), rest, ok, err)
+			t.Errorf("%d bytes: got opcode %d, %d payload bytes, rest %q, complete %v, error %v", size, opcode, len(got), rest, ok, err)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (f figures) add(prefix string, r *load.Result) {
 	}
 }
 
-// of returns the figure with this name; NaN if this round lacks it.
+// get returns the figure with this name; NaN if this round does not have it.
 func (f figures) get(name string) float64 {
 	if value, ok := f[name]; ok {
 		return value
@@ -58,10 +58,10 @@ func (f figures) get(name string) float64 {
 }
 
 // values returns the finite values of the rounds, the smallest first.
-func values(rounds []Round, prefix func(f figures) float64) []float64 {
+func values(rounds []Round, figureOf func(f figures) float64) []float64 {
 	var all []float64
 	for i := range rounds {
-		if v := prefix(rounds[i].figures()); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if v := figureOf(rounds[i].figures()); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			all = append(all, v)
 		}
 	}
@@ -71,11 +71,11 @@ func values(rounds []Round, prefix func(f figures) float64) []float64 {
 
 // median returns the median of a figure over the rounds; NaN if no round has it.
 func median(rounds []Round, name string) float64 {
-	return middle(values(rounds, func(f figures) float64 { return f.get(name) }))
+	return medianOfSorted(values(rounds, func(f figures) float64 { return f.get(name) }))
 }
 
-// middle returns the median of sorted values; NaN if there are no values.
-func middle(all []float64) float64 {
+// medianOfSorted returns the median of sorted values; NaN if there are no values.
+func medianOfSorted(all []float64) float64 {
 	if len(all) == 0 {
 		return math.NaN()
 	}

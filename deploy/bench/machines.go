@@ -14,8 +14,8 @@ import (
 // machinesFile stores the latest ratios of each machine, next to the rounds.
 const machinesFile = "machines.json"
 
-// MachineFigures are the medians of the ratios on one machine. Rates depend on the machine; ratios depend on it
-// less. Figures of several machines show the difference.
+// MachineFigures are the medians of the ratios on one machine. Ratios depend on the machine less than rates
+// do. Figures of several machines show the difference.
 type MachineFigures struct {
 	Machine  string             `json:"machine"`
 	Revision string             `json:"revision,omitempty"`
@@ -53,7 +53,7 @@ func storeMachine(folder string, rounds []Round) error {
 		Figures: map[string]float64{},
 	}
 	for _, w := range rows {
-		if v := middle(values(rounds, w.compared)); w.baseline != "" && !math.IsNaN(v) {
+		if v := medianOfSorted(values(rounds, w.compared)); w.baseline != "" && !math.IsNaN(v) {
 			this.Figures[w.name] = math.Round(v*100) / 100
 		}
 	}

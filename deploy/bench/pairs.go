@@ -128,8 +128,8 @@ func compare(old, fresh *side) []byte {
 		if len(ratios) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s–%s |\n", c.name, digits(middle(before), c.digits),
-			digits(middle(after), c.digits), digits(middle(ratios), 2), digits(ratios[0], 2),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s–%s |\n", c.name, digits(medianOfSorted(before), c.digits),
+			digits(medianOfSorted(after), c.digits), digits(medianOfSorted(ratios), 2), digits(ratios[0], 2),
 			digits(ratios[len(ratios)-1], 2))
 	}
 	return b.Bytes()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// costMetrics are the processes whose processor time is listed separately, in the order of the table's columns.
+// costMetrics are the figures with the processor time of each process, in the order of the table's columns.
 var costMetrics = []string{
 	"server_cpu_us_per_op", "redis_cpu_us_per_op", "database_cpu_us_per_op", "generator_cpu_us_per_op",
 }
@@ -44,6 +44,6 @@ func processorTime(b *bytes.Buffer, rounds []Round) {
 		if len(all) > 0 {
 			spread = digits(all[0], 1) + "–" + digits(all[len(all)-1], 1)
 		}
-		fmt.Fprintf(b, " %s | %s |\n", digits(middle(all), 1), spread)
+		fmt.Fprintf(b, " %s | %s |\n", digits(medianOfSorted(all), 1), spread)
 	}
 }

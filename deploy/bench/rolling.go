@@ -12,22 +12,22 @@ const rollingFile = "rolling.json"
 
 // rolling contains the figures of a rolling restart, as app/test/crash writes them.
 type rolling struct {
-	Load        string   `json:"load"` // load averages of the machine
-	Nodes       int      `json:"nodes"`
-	People      int      `json:"people"`
-	EndMS       int64    `json:"end_ms"`
-	Calm        pace     `json:"calm"`
-	Restart     pace     `json:"restart"`
-	Interrupted int      `json:"interrupted"`
-	AwayMS      [3]int64 `json:"away_ms"` // p50, p99, maximum
+	Load        string     `json:"load"` // load averages of the machine
+	Nodes       int        `json:"nodes"`
+	People      int        `json:"people"`
+	EndMS       int64      `json:"end_ms"`
+	Calm        buyFigures `json:"calm"`
+	Restart     buyFigures `json:"restart"`
+	Interrupted int        `json:"interrupted"`
+	AwayMS      [3]int64   `json:"away_ms"` // p50, p99, maximum
 }
 
-type pace struct {
+type buyFigures struct {
 	Buys   int      `json:"buys"`
 	Millis [3]int64 `json:"ms"` // p50, p99, maximum
 }
 
-// appendRolling appends the part about the rolling restart to RESULTS.md. rolling.sh --write measures it.
+// appendRolling appends the part about the rolling restart to RESULTS.md. rolling.sh --write measures its figures.
 func appendRolling(folder string, pages map[string][]byte) error {
 	text, err := os.ReadFile(filepath.Join(folder, rollingFile))
 	if err != nil {

@@ -30,7 +30,7 @@ func TestSmallestRoundMeasuresItsFigures(t *testing.T) {
 	defer s.close()
 	machine, err := describe(ctx, s)
 	if err != nil || machine.Redis == "" || machine.Database == "" {
-		t.Fatalf("machine %+v, %v", machine, err)
+		t.Fatalf("got machine %+v (%v), want versions of Redis and of the database", machine, err)
 	}
 	round := &Round{Number: 1, Scale: 0.005, Machine: machine, Steps: make(map[string][]load.Result)}
 	r := &runner{flags: flags{bin: bin, scale: round.Scale}, stores: s, round: round}

@@ -76,7 +76,7 @@ type setup struct {
 	settings []string
 }
 
-// on starts a server, calls work, and stops the server.
+// withNode starts a server, calls work, and stops the server.
 func (r *runner) withNode(ctx context.Context, s setup, work func(n *node) error) error {
 	n, err := r.start(ctx, s.program, s.settings...)
 	if err != nil {

@@ -22,9 +22,10 @@ type stores struct {
 	pids     map[string]int // process ids by name: redis, database
 }
 
-// settings are statements that give MariaDB the sizes of deploy/my.cnf. The stores are already durable. openStores also
-// disables rewrites of the append-only file, because a rewrite would slow one of two compared programs by chance.
-var settings = []string{
+// mariadbSettings are statements that set MariaDB's sizes to those of deploy/my.cnf. The stores are already durable.
+// openStores also disables rewrites of the append-only file of Redis, because a rewrite would slow one of two
+// compared programs by chance.
+var mariadbSettings = []string{
 	"SET GLOBAL innodb_buffer_pool_size = 1073741824",
 	"SET GLOBAL innodb_log_file_size = 536870912",
 }
@@ -39,7 +40,7 @@ func openStores(ctx context.Context) (*stores, error) {
 	if s.server, err = sql.Open("mysql", s.dsn); err != nil {
 		return nil, err
 	}
-	for _, statement := range settings {
+	for _, statement := range mariadbSettings {
 		if _, err := s.server.ExecContext(ctx, statement); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", statement, err), s.server.Close())
 		}

@@ -125,11 +125,11 @@ func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures)
 	}
 	if w.baseline != "" || w.bar() != "" {
 		all := values(rounds, w.compared)
-		value = digits(middle(all), w.digits)
+		value = digits(medianOfSorted(all), w.digits)
 		if len(all) > 0 {
 			spread = digits(all[0], w.digits) + "–" + digits(all[len(all)-1], w.digits)
 		}
-		if verdict = w.verdict(middle(all)); rounds[0].Scale != 1 {
+		if verdict = w.verdict(medianOfSorted(all)); rounds[0].Scale != 1 {
 			verdict = "scaled"
 		}
 	}

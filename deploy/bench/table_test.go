@@ -70,7 +70,7 @@ func TestRoundsAreReadBackUnchanged(t *testing.T) {
 	}
 	rounds, err := readRounds(folder)
 	if err != nil || len(rounds) != 2 || rounds[0].Number != 1 {
-		t.Fatalf("%v, %v", rounds, err)
+		t.Fatalf("got rounds %v (%v), want rounds 1 and 2 in order", rounds, err)
 	}
 	if got := rounds[1].figures().get("chain/chain per_second"); got != 31_000 {
 		t.Errorf("rate of the chain: got %v, want 31000", got)
@@ -127,10 +127,10 @@ func TestReadBenchmarkReturnsTheMetrics(t *testing.T) {
 		"BenchmarkRatioFanout-2   \t     200\t     36152 frames/s\t     49561 plain-frames/s\t         0.7294 ratio\nPASS\n"
 	got := readBenchmark(out, "BenchmarkRatioFanout")
 	if len(got) != 3 || got["frames/s"] != 36152 || got["ratio"] != 0.7294 {
-		t.Errorf("%v", got)
+		t.Errorf("got metrics %v, want the 3 metrics of Fanout", got)
 	}
 	if got := readBenchmark(out, "BenchmarkRatioGate"); len(got) != 0 {
-		t.Errorf("%v", got)
+		t.Errorf("got metrics %v of a benchmark that did not run, want none", got)
 	}
 }
 
@@ -156,10 +156,10 @@ func TestRatiosReplaceThoseOfTheSameMachine(t *testing.T) {
 	}
 	machines, err := readMachines(folder)
 	if err != nil || len(machines) != 2 {
-		t.Fatalf("%v, %v", machines, err)
+		t.Fatalf("got machines %v (%v), want 2", machines, err)
 	}
 	if got := rows[0].overMachines(machines); got != "4.70–5.00" {
-		t.Errorf("%s over machines: %s", rows[0].name, got)
+		t.Errorf("%s: got range over machines %s, want 4.70–5.00", rows[0].name, got)
 	}
 	if got := rows[0].overMachines(machines[:1]); got != "" {
 		t.Errorf("a spread of one machine: %s", got)

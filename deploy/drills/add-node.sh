@@ -5,16 +5,16 @@ source "$(dirname "$0")/common.sh"
 
 node a api,worker,sweeper
 crowd a
-shows "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
+show_output "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
 explain 'Start one more node with the settings of the others. No other step is necessary.'
 node b api,worker,sweeper
-sees 10 '^ready$' 'curl http://b:9090/readyz'
-sees 20 '  2 nodes' 'stampede status | head -n 2'
-sees 20 'name.* name' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
+wait_output 10 '^ready$' 'curl http://b:9090/readyz'
+wait_output 20 '  2 nodes' 'stampede status | head -n 2'
+wait_output 20 'name.* name' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
 explain 'The new node also sells.'
 end_crowd
-shows "stampede load chain --target 127.0.0.1:${listen[b]} --sockets 20 --hot 2 --rate 100 --for 2s | head -n 2"
+show_output "stampede load chain --target 127.0.0.1:${listen[b]} --sockets 20 --hot 2 --rate 100 --for 2s | head -n 2"
 explain 'The node stops on SIGTERM. Other nodes take over its unfinished work.'
 signal b TERM
-sees 20 '  1 node' 'stampede status | head -n 1'
-proves
+wait_output 20 '  1 node' 'stampede status | head -n 1'
+finish_drill

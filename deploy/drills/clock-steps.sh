@@ -23,15 +23,15 @@ wait_for 20 redis-cli ping
 node a api,worker,sweeper
 crowd a
 sale=$(redis-cli --raw --scan --pattern 'stampede:{*}:sale:*' | grep -E ':sale:[0-9]+$' | head -n 1) sale=${sale##*:}
-sees 5 'clocks' "stampede sale ready $sale 2>/dev/null | grep clocks"
+wait_output 5 'clocks' "stampede sale ready $sale 2>/dev/null | grep clocks"
 explain 'The clock of Redis jumps 90 seconds ahead.'
 ahead 90
-shows 'echo "$(date +%s) here, $(redis-cli TIME | head -n 1) in Redis"'
-sees 20 '^fail' "stampede sale ready $sale 2>/dev/null | grep clocks"
+show_output 'echo "$(date +%s) here, $(redis-cli TIME | head -n 1) in Redis"'
+wait_output 20 '^fail' "stampede sale ready $sale 2>/dev/null | grep clocks"
 explain 'Buys continue, and orders get their rows. Sales open and close by that clock, 90 seconds early.'
-sees 30 'entries-read [1-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+wait_output 30 'entries-read [1-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
 explain 'Remedy: correct the clock, between sales or slowly (a time server slews it). Here it jumps back, the worst case.'
 ahead 0
-sees 20 '^ok' "stampede sale ready $sale 2>/dev/null | grep clocks"
-sees 30 'entries-read [2-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-proves
+wait_output 20 '^ok' "stampede sale ready $sale 2>/dev/null | grep clocks"
+wait_output 30 'entries-read [2-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+finish_drill

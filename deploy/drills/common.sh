@@ -1,9 +1,10 @@
 # Sourced by every drill. Provides nodes on the private stores of `deploy/scripts/services.sh run`, simulated buyers,
 # and functions that print the transcript:
 #
-#   `explain` TEXT                     prints a sentence
-#   `sees` SECONDS PATTERN 'COMMAND'   prints the command and its output once it matches the pattern, or fails
-#   `shows` 'COMMAND'                  prints the command and its output
+#   `explain` TEXT                            prints a sentence
+#   `wait_output` SECONDS PATTERN 'COMMAND'   prints the command and its output as soon as the output
+#                                             matches the pattern; fails after SECONDS
+#   `show_output` 'COMMAND'                   prints the command and its output
 #
 # In these commands redis-cli, mariadb, stampede and curl reach the private stores and the nodes.
 # shellcheck shell=bash
@@ -11,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=deploy/scripts/ports.sh
 source deploy/scripts/ports.sh
-: "${STAMPEDE_TEST_REDIS:?run it by deploy/drills/run.sh}" "${STAMPEDE_TEST_MYSQL:?}"
+: "${STAMPEDE_TEST_REDIS:?run it with deploy/drills/run.sh}" "${STAMPEDE_TEST_MYSQL:?}"
 
 database_port=${STAMPEDE_TEST_MYSQL#*:} database_port=${database_port%%)*}
 redis_port=${STAMPEDE_TEST_REDIS##*:}
@@ -24,7 +25,7 @@ export STAMPEDE_RETURN_WITHIN=0s STAMPEDE_PARTITIONS=2
 unset STAMPEDE_URL
 declare -A listen=() metrics=() nodes=()
 others=() # ids of other processes that `finish` kills
-people= # the process id of the crowd
+crowd_pid= # of the load generator; empty: no crowd runs
 width=118 lines=12
 
 # finish kills the nodes and the other processes of the drill.
@@ -58,17 +59,17 @@ log() { sed 's/^time=[^ ]* //' "$TMPDIR/$1.log"; }
 # fit limits the output of a command to $lines lines of $width columns.
 fit() {
   LC_ALL=C.UTF-8 sed -E "s/^(.{$((width - 1))}).{2,}/\1…/" |
-    awk -v most="$lines" 'NR <= most; END { if (NR > most) print "… " NR - most " more lines" }'
+    awk -v max="$lines" 'NR <= max; END { if (NR > max) print "… " NR - max " more lines" }'
 }
 
 explain() { printf '\n# %s\n' "$*"; }
 
-shows() {
+show_output() {
   printf '$ %s\n' "$1"
   { eval "$1" 2>&1 || true; } | fit
 }
 
-sees() {
+wait_output() {
   local deadline=$((SECONDS + $1)) pattern=$2 command=$3 output
   while :; do
     output=$(eval "$command" 2>&1 || true)
@@ -115,9 +116,8 @@ signal() {
 # store redis|mariadb SIGNAL: sends a signal to a private server.
 store() { kill "-$2" "$(<"$TMPDIR/../$1.pid")"; }
 
-# redis_again starts the private Redis again with the files in its folder. services.sh stops the new server like the
-# first one.
-redis_again() {
+# restart_redis starts the private Redis again with the files in its folder. services.sh also stops the new server.
+restart_redis() {
   local dir
   dir=$(realpath "$TMPDIR/..")
   redis-server "$dir/redis.conf" --port "$redis_port" --dir "$dir/redis" \
@@ -130,18 +130,18 @@ redis_again() {
 crowd() {
   bin/stampede load buy --target "127.0.0.1:${listen[$1]}" --sockets 40 --hot 2 --rate "${2:-40}" --for 10m --no-wait \
     >"$TMPDIR/load.log" 2>&1 &
-  people=$!
-  others+=("$people")
+  crowd_pid=$!
+  others+=("$crowd_pid")
   wait_for 60 buying
 }
 buying() { (($(redis-cli --raw XLEN 'stampede:{0}:orders') > 20)); }
 
-# end_crowd ends the crowd. Afterwards no connection and no op of the crowd is left.
+# end_crowd ends the crowd. Afterwards the crowd has no connection and no running op.
 end_crowd() {
-  [[ -n $people ]] || return 0
-  kill "$people" 2>/dev/null || true
-  wait "$people" 2>/dev/null || true
-  people=
+  [[ -n $crowd_pid ]] || return 0
+  kill "$crowd_pid" 2>/dev/null || true
+  wait "$crowd_pid" 2>/dev/null || true
+  crowd_pid=
 }
 
 # waiting prints the number of reservations without a row; 0 also if Redis is unreachable.
@@ -152,12 +152,12 @@ waiting() {
 }
 settled() { [[ $(waiting) == 0 ]]; }
 
-# proves ends every drill: the crowd stops, every reservation gets its row, and the audit passes.
-proves() {
+# finish_drill ends every drill: the crowd stops, every reservation gets its row, and the audit passes.
+finish_drill() {
   end_crowd
-  explain 'No reservation waits, and the audit passes.'
+  explain 'No reservation is pending, and the audit passes.'
   wait_for 60 settled
-  sees 30 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
+  wait_output 30 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
 }
 
 mariadb -e 'CREATE DATABASE stampede'

@@ -28,15 +28,15 @@ fallocate() { there fallocate "$@"; }
 small_redis
 node a api,worker,sweeper
 crowd a
-shows 'df'
+show_output 'df'
 explain 'A file fills the disk. Redis cannot write its append-only file and exits.'
 fallocate -l "$(there df --output=avail -B1 "$disk" | tail -n 1)" "$disk/ballast" || true
-sees 60 'AOF write error' "tail -n 2 $TMPDIR/redis.log"
-shows 'df'
-sees 30 'redis_away' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
+wait_output 60 'AOF write error' "tail -n 2 $TMPDIR/redis.log"
+show_output 'df'
+wait_output 30 'redis_away' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
 explain 'Remedy: free space on the disk, then start Redis with its own files. Redis cuts off an incomplete last record, which was never confirmed.'
 there rm "$disk/ballast"
 small_redis
-sees 60 'nothing is missing' "log a | grep 'nothing is missing' | tail -n 2"
-sees 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
-proves
+wait_output 60 'nothing is missing' "log a | grep 'nothing is missing' | tail -n 2"
+wait_output 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
+finish_drill

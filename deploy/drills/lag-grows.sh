@@ -8,11 +8,11 @@ node w worker
 crowd a
 explain 'The only worker stops during buys. The reservations are safe in the stream and wait there.'
 signal w TERM
-shows "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-sees 40 'nothing_moving' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
-sees 10 'lag [1-9][0-9]{2}' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+show_output "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+wait_output 40 'nothing_moving' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
+wait_output 10 'lag [1-9][0-9]{2}' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
 explain 'Remedy: start another node with the role worker.'
 node w worker
-sees 20 'lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-sees 20 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
-proves
+wait_output 20 'lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+wait_output 20 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
+finish_drill

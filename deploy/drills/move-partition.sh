@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A partition moves: another worker claims the entries of a worker without contact between the two. Here the first
+# A partition moves: another worker claims the entries of a worker. The two workers do not communicate. Here the first
 # worker is frozen. When it continues, it finds its entries settled and changes nothing.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
@@ -14,15 +14,15 @@ store mariadb STOP
 wait_for 20 has_pending
 signal w STOP
 store mariadb CONT
-sees 10 ' w-|[0-9]' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
-explain 'A second worker claims the entries after 5 to 8 s. It has them pending, then it settles them.'
+wait_output 10 ' w-|[0-9]' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
+explain 'A second worker claims the entries after 5 to 8 s. The entries are pending for it until it settles them.'
 node v worker
-sees 30 'claimed entries' "log v | grep 'claimed entries'"
-sees 20 'pending 0 idle.*pending [0-9]+ idle' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
-explain 'The first worker continues with entries that the second one has claimed. Each order still has one row.'
+wait_output 30 'claimed entries' "log v | grep 'claimed entries'"
+wait_output 20 'pending 0 idle.*pending [0-9]+ idle' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
+explain 'The first worker continues with entries that the second worker has claimed. Each order still has one row.'
 signal w CONT
-sees 20 '^200$' "curl -o /dev/null -w '%{http_code}\n' http://w:9090/readyz"
-explain 'To move the partitions of a worker, stop it: it settles its entries and leaves none to claim.'
+wait_output 20 '^200$' "curl -o /dev/null -w '%{http_code}\n' http://w:9090/readyz"
+explain 'To move the partitions of a worker, stop it: it settles all its entries, so no other worker has to claim entries.'
 signal w TERM
-sees 10 'msg=' "log w | tail -n 1"
-proves
+wait_output 10 'msg=' "log w | tail -n 1"
+finish_drill

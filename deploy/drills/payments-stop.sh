@@ -29,12 +29,12 @@ wait_for 20 api "/orders/$order/pay" '{"via":"page"}'
 
 explain 'A buyer has opened the payment, and the gateway is unreachable. The deadline of the order has passed, but the order does not end.'
 kill -STOP "$alipay"
-sees 60 'waiting [1-9]' "curl http://a:9090/metrics | grep '^stampede_trades_\(waiting\|unanswered_total\)'"
-shows "mariadb -t stampede -e 'SELECT state, pay_by < UTC_TIMESTAMP(3) AS overdue, trade_opened FROM orders WHERE id = $order'"
+wait_output 60 'waiting [1-9]' "curl http://a:9090/metrics | grep '^stampede_trades_\(waiting\|unanswered_total\)'"
+show_output "mariadb -t stampede -e 'SELECT state, pay_by < UTC_TIMESTAMP(3) AS overdue, trade_opened FROM orders WHERE id = $order'"
 explain 'Its unit stays held, because it may have been paid. Other orders continue: orders without a payment end in time.'
-shows "log a | grep 'reconcile payments' | tail -n 1"
+show_output "log a | grep 'reconcile payments' | tail -n 1"
 explain 'Remedy: restore the connection to the gateway. The state of each order is queried again after 2 s.'
 kill -CONT "$alipay"
-sees 40 'waiting 0' "curl http://a:9090/metrics | grep '^stampede_trades_waiting'"
-sees 20 'expired' "mariadb -t stampede -e 'SELECT state FROM orders WHERE id = $order'"
-proves
+wait_output 40 'waiting 0' "curl http://a:9090/metrics | grep '^stampede_trades_waiting'"
+wait_output 20 'expired' "mariadb -t stampede -e 'SELECT state FROM orders WHERE id = $order'"
+finish_drill

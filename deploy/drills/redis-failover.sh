@@ -24,17 +24,17 @@ wait_for 20 knows_replica
 export STAMPEDE_REDIS_URL=redis-sentinel://127.0.0.1:$sentinel_port/shop
 node a api,worker,sweeper
 crowd a
-sees 30 'state=online' "redis-cli INFO replication | grep -E '^(role|connected_slaves|slave0)'"
-shows "sentinel get-master-addr-by-name shop | paste -sd' '"
+wait_output 30 'state=online' "redis-cli INFO replication | grep -E '^(role|connected_slaves|slave0)'"
+show_output "sentinel get-master-addr-by-name shop | paste -sd' '"
 explain 'The primary and its machine fail (kill -9).'
 store redis KILL
-sees 20 "$replica_port" "sentinel get-master-addr-by-name shop | paste -sd' '"
+wait_output 20 "$replica_port" "sentinel get-master-addr-by-name shop | paste -sd' '"
 redis_port=$replica_port
 recovered() { (($(log a | grep -c 'partition recovered.*promoted') >= 2)); }
 wait_for 60 recovered
-shows "log a | grep 'partition recovered' | tail -n 2"
-explain 'Confirmed reservations that reached neither the replica nor a row are counted and logged: the loss that P2 excludes.'
-shows "curl http://a:9090/metrics | grep '^stampede_reservations_lost_total'"
-sees 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
-sees 30 'pending [0-9] .*lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-proves
+show_output "log a | grep 'partition recovered' | tail -n 2"
+explain 'Confirmed reservations that reached neither the replica nor a row are counted and logged: the loss that P2 does not cover.'
+show_output "curl http://a:9090/metrics | grep '^stampede_reservations_lost_total'"
+wait_output 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
+wait_output 30 'pending [0-9] .*lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+finish_drill

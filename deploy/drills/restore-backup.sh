@@ -9,13 +9,13 @@ mkdir "$backup"
 node a api,worker,sweeper
 crowd a
 explain 'The backup during buys: first Redis (its append-only file, while no rewrite is running), then the database.'
-shows 'redis-cli CONFIG SET auto-aof-rewrite-percentage 0'
-sees 30 'in_progress:0' "redis-cli INFO persistence | grep aof_rewrite_in_progress"
-shows "cp -r $(realpath "$TMPDIR/..")/redis/appendonlydir $backup && redis-cli CONFIG SET auto-aof-rewrite-percentage 100"
-sees 20 '^[1-9]' "mariadb-dump --single-transaction --routines stampede > $backup/stampede.sql && wc -l < $backup/stampede.sql"
+show_output 'redis-cli CONFIG SET auto-aof-rewrite-percentage 0'
+wait_output 30 'in_progress:0' "redis-cli INFO persistence | grep aof_rewrite_in_progress"
+show_output "cp -r $(realpath "$TMPDIR/..")/redis/appendonlydir $backup && redis-cli CONFIG SET auto-aof-rewrite-percentage 100"
+wait_output 20 '^[1-9]' "mariadb-dump --single-transaction --routines stampede > $backup/stampede.sql && wc -l < $backup/stampede.sql"
 end_crowd
 wait_for 60 settled
-shows "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
+show_output "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
 
 explain 'On another machine: an empty Redis, and an empty MariaDB with its own server_id. Start nodes only when both are restored.'
 signal a TERM
@@ -33,12 +33,12 @@ mariadbd --defaults-file="$TMPDIR/../my.cnf" --datadir="$new/mariadb" "${as[@]}"
 others+=($!)
 export STAMPEDE_REDIS_URL=redis://127.0.0.1:$redis_port STAMPEDE_MYSQL_DSN="root@tcp(127.0.0.1:$database_port)/stampede"
 wait_for 60 mariadb -e 'SELECT 1'
-sees 60 '^[1-9]' "mariadb -e 'CREATE DATABASE IF NOT EXISTS stampede' && mariadb stampede < $backup/stampede.sql && mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
-sees 20 'PONG' 'redis-cli ping'
+wait_output 60 '^[1-9]' "mariadb -e 'CREATE DATABASE IF NOT EXISTS stampede' && mariadb stampede < $backup/stampede.sql && mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
+wait_output 20 'PONG' 'redis-cli ping'
 node b api,worker,sweeper
-shows "log b | grep 'partition recovered'"
-sees 60 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
+show_output "log b | grep 'partition recovered'"
+wait_output 60 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
 explain 'The shop sells. Reconnected clients receive reset once and read their orders again.'
 crowd b
-sees 30 '^[1-9][0-9]{2,}$' "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
-proves
+wait_output 30 '^[1-9][0-9]{2,}$' "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
+finish_drill

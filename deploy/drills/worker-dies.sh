@@ -8,16 +8,16 @@ has_pending() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | hea
 node a api,sweeper
 node w worker
 crowd a
-explain 'A worker has read entries and waits for the database when it is killed (kill -9). The database continues, but no worker settles the entries.'
+explain 'A worker has read entries and waits for the database. Then it is killed (kill -9). The database continues, but no worker settles the entries.'
 store mariadb STOP
 wait_for 20 has_pending
 signal w KILL
 store mariadb CONT
-shows "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
-shows "redis-cli XPENDING 'stampede:{0}:orders' fulfil - + 3 | paste -sd' '"
+show_output "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
+show_output "redis-cli XPENDING 'stampede:{0}:orders' fulfil - + 3 | paste -sd' '"
 explain 'Remedy: start another worker. It reads new entries at once, and claims those of the dead worker after 5 to 8 s.'
 node v worker
-sees 10 'lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-sees 30 'claimed entries' "log v | grep 'claimed entries'"
-sees 10 'pending [0-9] ' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
-proves
+wait_output 10 'lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+wait_output 30 'claimed entries' "log v | grep 'claimed entries'"
+wait_output 10 'pending [0-9] ' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+finish_drill

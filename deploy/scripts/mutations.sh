@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Mutations: proof that the tests can fail. Each file deploy/mutations/*.edit breaks one clause of the promises (format:
-# deploy/tools/mutate). Its header names the clause and the test that must fail:
+# Mutations: proof that the tests can fail. Each file deploy/mutations/*.edit breaks one of the guarantees (format:
+# deploy/tools/mutate). Its header names the guarantee and the test that must fail:
 #
 #   Defect: Units are returned twice
 #   Breaks: P1 I3
@@ -65,7 +65,7 @@ try() {
   printf '%s\n' "$output"
   case $status in
   0) grep -q '^--- PASS' <<<"$output" || status=2 ;;
-  1) grep -qE '^--- FAIL|^WARNING: DATA RACE' <<<"$output" || status=2 ;; # a race may end the process before its verdict
+  1) grep -qE '^--- FAIL|^WARNING: DATA RACE' <<<"$output" || status=2 ;; # a race may end the process before the result
   esac
   return "$status"
 }

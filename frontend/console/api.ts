@@ -29,8 +29,8 @@ export interface SaleOperation {
 }
 
 /**
- * The operator API, one function per operation. Each rejects with Moved, Refused or Lost, or with Malformed if the
- * response cannot be parsed. Operations take an idempotency key.
+ * The operator API, one function per operation. Each rejects with Conflict, Refused or Lost, or with Malformed if
+ * the response cannot be parsed. Operations take an idempotency key.
  */
 export function useApi() {
   const { request, operate } = useRequests()

@@ -16,9 +16,9 @@ export interface RequestOptions {
   timeoutMs?: number
 }
 
-/** Moved: the object has changed since it was read; `current` is its current state. */
-export class Moved extends Refused {
-  override name = 'Moved'
+/** Conflict: the object has changed since it was read; `current` is its current state. */
+export class Conflict extends Refused {
+  override name = 'Conflict'
   readonly current: unknown
 
   constructor(refusal: Refusal, current: unknown) {
@@ -28,7 +28,7 @@ export class Moved extends Refused {
 }
 
 /**
- * Calls the API. Rejects with Moved, with Refused if the server rejects the call, and with Lost if the outcome is
+ * Calls the API. Rejects with Conflict, with Refused if the server rejects the call, and with Lost if the outcome is
  * unknown.
  */
 export async function callApi(method: string, path: string, options: RequestOptions = {}): Promise<unknown> {
@@ -68,8 +68,8 @@ async function send(
 }
 
 function queryOf(query: RequestOptions['query'] = {}): string {
-  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const text = new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()
+  const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString()
   return text && `?${text}`
 }
 
@@ -93,7 +93,7 @@ export function refused(status: number, body: unknown): Refused {
     const { error } = fields(body, 'response')
     const refusal = parseRefusal(error)
     const { current } = fields(error, 'error')
-    return current === undefined ? new Refused(refusal) : new Moved(refusal, current)
+    return current === undefined ? new Refused(refusal) : new Conflict(refusal, current)
   } catch {
     return new Refused({ code: CODES[status] ?? 'internal', message: '', retry_ms: 0, orders: [] })
   }

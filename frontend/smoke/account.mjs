@@ -19,7 +19,7 @@ export async function accounts(report, browser, base, reader, look) {
   const visitor = await Visitor.open(browser, base, look, reader)
   const { page, dialog } = visitor
   const check = (what, run) => report.check(`account, ${size}: ${what}`, run)
-  const looks = (what) => browser.looks(page, `account-${size}-${theme}-${what}`)
+  const checkPage = (what) => browser.checkPage(page, `account-${size}-${theme}-${what}`)
   const email = `shopper-${Date.now()}-${size}@example.com`
   let password = 'a sentence that nobody guesses'
   let order
@@ -31,12 +31,12 @@ export async function accounts(report, browser, base, reader, look) {
   })
   await check('the guest registers, and the form explains that the orders are kept', async () => {
     await visitor.openAccount()
-    await looks('login')
+    await checkPage('login')
     await dialog.locator('.button-link').nth(1).click()
     await soon(dialog.locator('.note.good'))
     await visitor.fill({ email, 'new-password': password, name: 'Li Lei' })
-    await visitor.submit(dialog.locator('.mark'), looks, 'register')
-    await looks('sent')
+    await visitor.submit(dialog.locator('.mark'), checkPage, 'register')
+    await checkPage('sent')
     if (!(await dialog.innerText()).includes(email)) throw new Error('the e-mail address is not shown')
   })
   await check(
@@ -49,11 +49,11 @@ export async function accounts(report, browser, base, reader, look) {
       await visitor.fill({ password: 'not the chosen password' })
       await visitor.submit(dialog.locator('.problem:not(:empty)'))
       await visitor.fill({ password })
-      await looks('activate')
+      await checkPage('activate')
       await visitor.submit(dialog.locator('.mark.good'))
       if (await page.evaluate(() => JSON.stringify(localStorage).includes('"account":true')))
         throw new Error('an account is logged in')
-      await looks('activated')
+      await checkPage('activated')
     },
   )
   await check('a login shows the order of the guest, and no token is stored', async () => {
@@ -86,11 +86,11 @@ export async function accounts(report, browser, base, reader, look) {
   if (size === 'phone') {
     await check('every sheet of the account is accessible and fits', async () => {
       await visitor.openAccount()
-      await looks('home')
+      await checkPage('home')
       for (const [n, what] of ['profile', 'addresses', 'password', 'devices', 'data'].entries()) {
         await visitor.part(n)
         await soon(dialog.locator('.up'))
-        await looks(what)
+        await checkPage(what)
         await dialog.locator('.up').click()
       }
     })
@@ -105,10 +105,10 @@ export async function accounts(report, browser, base, reader, look) {
   await check('the name can be changed', async () => {
     await visitor.openAccount()
     await soon(dialog.locator('.home'))
-    await looks('home')
+    await checkPage('home')
     await visitor.part(0)
     await visitor.fill({ name: 'Han Meimei' })
-    await looks('profile')
+    await checkPage('profile')
     await dialog.locator('[type=submit]').click()
     await soon(dialog.locator('.saved:not(:empty)'))
     await dialog.locator('.up').click()
@@ -124,12 +124,12 @@ export async function accounts(report, browser, base, reader, look) {
     }
     await dialog.locator('.line').filter({ hasText: 'Li Lei' }).getByRole('radio').click()
     await soon(dialog.locator('.line.chosen').filter({ hasText: 'Li Lei' }))
-    await looks('addresses')
+    await checkPage('addresses')
     await page.keyboard.press('Escape')
     await page.locator('.address').click()
     await dialog.locator('.line').filter({ hasText: 'Han Meimei' }).getByRole('button').click()
     await dialog.locator('.button-link.bad').click()
-    await looks('address-delete')
+    await checkPage('address-delete')
     await dialog.locator('.button.danger').click()
     await soon(dialog.locator('.line').filter({ hasText: 'Han Meimei' }), 'hidden')
     await page.keyboard.press('Escape')
@@ -144,7 +144,7 @@ export async function accounts(report, browser, base, reader, look) {
     await soon(dialog.locator('.devices li').nth(1))
     if ((await dialog.locator('.devices .chip').count()) !== 1)
       throw new Error('not exactly one device is marked as the current one')
-    await looks('devices')
+    await checkPage('devices')
     await dialog.locator('.up').click()
   })
   await check('a new password signs out the other device, which shows a message', async () => {
@@ -153,16 +153,16 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
     await visitor.fill({ password })
     password = 'another sentence for today'
-    await looks('password')
+    await checkPage('password')
     await visitor.submit(dialog.locator('.home'))
     await soon(other.page.locator('.ended'))
     if ((await other.page.locator('.rail [data-order]').count()) > 0)
       throw new Error('orders are still shown')
-    await browser.looks(other.page, `account-${theme}-signed-out`)
+    await browser.checkPage(other.page, `account-${theme}-signed-out`)
   })
   await check('the data of the account can be downloaded', async () => {
     await visitor.part(4)
-    await looks('data')
+    await checkPage('data')
     const [file] = await Promise.all([page.waitForEvent('download'), dialog.locator('.data .button').click()])
     const data = await file.createReadStream().then((stream) => stream.toArray())
     if (!JSON.stringify(JSON.parse(Buffer.concat(data))).includes(email))
@@ -182,13 +182,13 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.openAccount()
     await dialog.locator('.button-link').first().click()
     await visitor.fill({ email })
-    await visitor.submit(dialog.locator('.mark'), looks, 'forgot')
+    await visitor.submit(dialog.locator('.mark'), checkPage, 'forgot')
     await page.goto(base + (await reader.link(email, 'reset')))
     await soon(dialog.locator('[name=new-password]'))
     if (page.url().replace(/\/$/, '') !== base) throw new Error(`the address is ${page.url()}`)
     password = 'a third sentence, by mail'
     await visitor.fill({ 'new-password': password })
-    await looks('reset')
+    await checkPage('reset')
     await visitor.submit(dialog.locator('.note.good'))
     await visitor.fill({ email, password })
     await visitor.submit(page.locator('.account.in'))
@@ -202,7 +202,7 @@ export async function accounts(report, browser, base, reader, look) {
     await dialog.locator('[type=submit]').click()
     await soon(dialog.locator('.problem:not(:empty)'))
     await dialog.locator('[name=sure]').check()
-    await looks('erase')
+    await checkPage('erase')
     await visitor.submit(page.locator('.account:not(.in)'))
     await soon(dialog, 'hidden')
     await visitor.openAccount()
@@ -219,7 +219,7 @@ export async function accounts(report, browser, base, reader, look) {
     await page.goto(base + (await reader.link(foreign, 'activate')))
     await dialog.locator('.button-link').click()
     await soon(dialog.locator('.mark.good'))
-    await looks('unregistered')
+    await checkPage('unregistered')
     await page.keyboard.press('Escape')
     await visitor.openAccount()
     await visitor.fill({ email: foreign, password })
@@ -236,7 +236,7 @@ export async function rareAccountStates(report, browser) {
   const visitor = await Visitor.open(browser, base, { size: 'phone' }, standInReader(standIn))
   const { page, dialog } = visitor
   const check = (what, run) => report.check(`account states: ${what}`, run)
-  const looks = (what) => browser.looks(page, `account-state-${what}`)
+  const checkPage = (what) => browser.checkPage(page, `account-state-${what}`)
   standIn.accounts.add('old@example.com', 'a password of long ago', 'Old Hand')
 
   await check('an invalid link explains what to do', async () => {
@@ -244,7 +244,7 @@ export async function rareAccountStates(report, browser) {
     await dialog.locator('[name=password]').fill('the chosen password')
     await dialog.locator('[type=submit]').click()
     await soon(dialog.locator('.mark.warn'))
-    await looks('dead-link')
+    await checkPage('dead-link')
     await page.keyboard.press('Escape')
   })
   await check(
@@ -269,7 +269,7 @@ export async function rareAccountStates(report, browser) {
     await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
     await dialog.locator('[type=submit]').click()
     await soon(dialog.locator('img'))
-    await looks('guarded')
+    await checkPage('guarded')
     await visitor.submit(page.locator('.account.in'))
     standIn.accounts.guarded = false
   })
@@ -297,7 +297,7 @@ export async function rareAccountStates(report, browser) {
     const notice = page.locator('.out[role=alert]')
     await soon(notice.getByText('contact the shop'))
     await page.evaluate(() => window.dispatchEvent(new Event('online')))
-    await looks('blocked')
+    await checkPage('blocked')
     const { y } = await notice.boundingBox()
     if (y < 0 || y > page.viewportSize().height / 2) throw new Error(`the notice is at ${y} px, out of view`)
     if (await page.locator('.banner').count()) throw new Error('the banner of a lost connection is shown')
@@ -343,13 +343,13 @@ class Visitor {
    * Submits the form, with the captcha if there is one, until `wanted` shows. A busy or rate-limited server makes it
    * wait and retry.
    */
-  async submit(wanted, looks, what) {
+  async submit(wanted, checkPage, what) {
     for (let tries = 1, end = Date.now() + LIMIT_MS; ; tries++) {
       const captcha = this.dialog.locator('img')
-      if (looks || (await captcha.isVisible())) {
+      if (checkPage || (await captcha.isVisible())) {
         await soon(captcha)
         await this.dialog.locator('[name=captcha]').fill(await this.reader.captcha((await this.captcha).id))
-        if (looks && tries === 1) await looks(what)
+        if (checkPage && tries === 1) await checkPage(what)
       }
       await this.dialog.locator('[type=submit]').click()
       const busy = this.dialog.locator('.problem').filter({ hasText: /moment|稍后|\d+ s|\d+ ?秒/ })

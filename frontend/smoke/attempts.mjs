@@ -25,9 +25,9 @@ export async function attempts(report, browser) {
     await buy().click()
     return sale
   }
-  const oneKey = (least) => {
+  const expectOneKey = (min) => {
     const keys = standIn.received.filter(({ op }) => op === 'buy').map(({ key }) => key)
-    if (keys.length < least) throw new Error(`${keys.length} buy requests, want at least ${least}`)
+    if (keys.length < min) throw new Error(`${keys.length} buy requests, want at least ${min}`)
     if (new Set(keys).size !== 1) throw new Error(`${new Set(keys).size} keys for one attempt`)
   }
 
@@ -38,8 +38,9 @@ export async function attempts(report, browser) {
       standIn.tornBuys = 2
       const sale = await clickBuy()
       await soon(page.locator(`[data-sale="${sale}"]`).getByText(/Pay/).first())
-      if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
-      oneKey(2)
+      if (shop.orders.size !== before + 1)
+        throw new Error(`got ${shop.orders.size - before} new orders, want 1`)
+      expectOneKey(2)
       await read(notice(/succeeded/))
     },
   )
@@ -50,10 +51,10 @@ export async function attempts(report, browser) {
     standIn.drain(300)
     await until(() => hellos() > before)
     await live(page)
-    const then = hellos()
+    const afterReconnect = hellos()
     await soon(page.locator('[data-state="unknown"]'))
     await page.waitForTimeout(1_500)
-    if (hellos() !== then) throw new Error('the page reconnected repeatedly')
+    if (hellos() !== afterReconnect) throw new Error('the page reconnected repeatedly')
     standIn.missed = []
   })
   await check(
@@ -71,7 +72,7 @@ export async function attempts(report, browser) {
       await soon(notices.first())
       await browser.shoot(page, 'press-told')
       await expectAccessible(page)
-      oneKey(1)
+      expectOneKey(1)
     },
   )
   await check('the message remains after a reload until the shopper dismisses it', async () => {
@@ -90,8 +91,9 @@ export async function attempts(report, browser) {
     await page.reload()
     await soon(notice(/succeeded/))
     // The hello may contain the reservation with its key, so a second buy must not happen.
-    oneKey(1)
-    if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
+    expectOneKey(1)
+    if (shop.orders.size !== before + 1)
+      throw new Error(`got ${shop.orders.size - before} new orders, want 1`)
     await browser.shoot(page, 'press-found')
   })
 }

@@ -26,13 +26,13 @@ export async function barriers(report, browser, base, data, reader) {
       async () => {
         const sale = sales[n]
         const card = page.locator(`[data-sale="${sale}"]`)
-        const button = (does) => card.locator(`[data-does="${does}"][aria-disabled="false"]`)
+        const button = (action) => card.locator(`[data-action="${action}"][aria-disabled="false"]`)
         await setChallenge(sale, kind)
         await soon(card.locator('.pass'), 'attached')
         await button('buy').click()
         if (kind === 'captcha') {
           await soon(dialog.locator('img'))
-          await browser.looks(page, 'barriers-captcha')
+          await browser.checkPage(page, 'barriers-captcha')
           const { challenge } = frames.findLast(({ ok }) => ok?.challenge?.kind === kind).ok
           await dialog.locator('[name=captcha]').fill(await reader.captcha(challenge.id.split('.')[0]))
           await page.keyboard.press('Enter')

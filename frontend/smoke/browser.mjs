@@ -88,7 +88,7 @@ export class Browser {
   }
 
   /** Checks that the page is accessible and not wider than its window; takes a screenshot. */
-  async looks(page, name, options) {
+  async checkPage(page, name, options) {
     await this.shoot(page, name, options)
     await expectAccessible(page)
     await expectNoSideways(page)
@@ -109,7 +109,7 @@ export const live = (page) => soon(page.locator('.live.on'))
 export async function buy(page, cards = page.locator('[data-sale]')) {
   const order = page.locator('[data-order][data-state="pending"]').first()
   for (let tries = 1; ; tries++) {
-    await cards.locator('[data-does="buy"][aria-disabled="false"]').last().click()
+    await cards.locator('[data-action="buy"][aria-disabled="false"]').last().click()
     try {
       await order.waitFor({ state: 'attached', timeout: LIMIT_MS / 3 })
       return await order.getAttribute('data-order')
@@ -151,7 +151,7 @@ export async function secondsLeft(one, other) {
 /** Throws if axe finds a serious or critical violation. */
 export async function expectAccessible(page) {
   // A button that has just become Pay still changes its colours.
-  await page.waitForFunction(() => !document.querySelector('.pay.calm'))
+  await page.waitForFunction(() => !document.querySelector('.pay.guarded'))
   // axe cannot check the contrast of an element that is fading.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await page.evaluate(() => {

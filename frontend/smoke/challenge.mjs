@@ -15,58 +15,62 @@ export async function challenge(report, browser) {
   Object.assign(picture, { pass: true, challenge: 'captcha' })
   const page = await browser.open(base, { theme: 'dark', lang: 'zh' })
   const check = (what, run) => report.check(`challenge: ${what}`, run)
-  const looks = (what) => browser.looks(page, `challenge-${what}`)
+  const checkPage = (what) => browser.checkPage(page, `challenge-${what}`)
   const shoot = (what) => browser.shoot(page, `challenge-${what}`)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
-  const button = (sale) => card(sale).locator('[data-does]')
-  const becomes = (sale, does) => card(sale).locator(`[data-does="${does}"][aria-disabled="false"]`).waitFor()
+  const button = (sale) => card(sale).locator('[data-action]')
+  const waitForAction = (sale, action) =>
+    card(sale).locator(`[data-action="${action}"][aria-disabled="false"]`).waitFor()
   const dialog = page.locator('dialog[open]')
-  const passes = (op) => standIn.received.filter((frame) => frame.op === op)
-  const inSight = (sale) => card(sale).evaluate((el) => el.scrollIntoView({ block: 'center' }))
+  const framesOf = (op) => standIn.received.filter((frame) => frame.op === op)
+  const scrollTo = (sale) => card(sale).evaluate((el) => el.scrollIntoView({ block: 'center' }))
 
   await check(
     'a pass without a challenge is available before the click, and one click sends one buy',
     async () => {
-      await becomes(free, 'buy')
-      await inSight(free)
+      await waitForAction(free, 'buy')
+      await scrollTo(free)
       await soon(card(free).locator('.pass .ready'))
-      await looks('ready')
+      await checkPage('ready')
       await button(free).click()
-      await becomes(free, 'pay')
-      const [buy, ...more] = passes('buy')
-      if (!buy.pass || more.length > 0) throw new Error(`${1 + more.length} buys, the first with ${buy.pass}`)
+      await waitForAction(free, 'pay')
+      const [buy, ...more] = framesOf('buy')
+      if (!buy.pass || more.length > 0)
+        throw new Error(
+          `got ${1 + more.length} buy requests, the first with the pass ${buy.pass}; want 1 with a pass`,
+        )
       if (await dialog.isVisible()) throw new Error('a sheet is open')
     },
   )
   await check('proof of work is done in advance in a worker, and one click buys', async () => {
-    await inSight(work)
+    await scrollTo(work)
     await soon(card(work).locator('.pass .ready'))
     await button(work).click()
-    await becomes(work, 'pay')
-    const solved = passes('solve').find(({ sale }) => sale === work.id)
+    await waitForAction(work, 'pay')
+    const solved = framesOf('solve').find(({ sale }) => sale === work.id)
     if (!/^\d+$/.test(solved?.answer ?? '')) throw new Error('no solution was sent')
   })
   await check('long proof of work shows its progress and can be cancelled', async () => {
     shop.bits = ENDLESS_BITS
     shop.change(hard.id, { pass: true, challenge: 'work' })
-    await inSight(hard)
+    await scrollTo(hard)
     await button(hard).click()
     await soon(dialog.getByRole('progressbar'))
-    await looks('work')
+    await checkPage('work')
     await page.keyboard.press('Escape')
     await soon(dialog, 'hidden')
-    await becomes(hard, 'buy')
+    await waitForAction(hard, 'buy')
     await shoot('given-up')
     const focus = await page.evaluate(() => document.activeElement.closest('[data-sale]')?.dataset.sale)
     if (focus !== hard.id) throw new Error(`the focus is on ${focus}`)
     shop.bits = 12
   })
   await check('a captcha is required, a wrong answer is reported, and the buy continues', async () => {
-    await inSight(picture)
+    await scrollTo(picture)
     await button(picture).click()
     await soon(dialog.locator('img'))
     await page.waitForFunction(() => document.activeElement.name === 'captcha')
-    await looks('picture')
+    await checkPage('picture')
     await page.keyboard.type('00000')
     await page.keyboard.press('Enter')
     await soon(dialog.locator('.problem:not(:empty)'))
@@ -80,7 +84,7 @@ export async function challenge(report, browser) {
     await dialog.locator('[name=captcha]').fill(standIn.accounts.newest)
     await page.keyboard.press('Enter')
     await soon(dialog, 'hidden')
-    await becomes(picture, 'pay')
+    await waitForAction(picture, 'pay')
   })
   await check('the captcha can be solved before the opening, and one click buys at the opening', async () => {
     const next = shop.slots[shop.slots.indexOf(shop.current()) + 1]
@@ -92,7 +96,7 @@ export async function challenge(report, browser) {
     }
     opensIn(58_000) // passes are available one minute before
     await page.locator('nav .upcoming').first().click()
-    await inSight(sale)
+    await scrollTo(sale)
     await card(sale).locator('.pass button').click()
     await soon(dialog.locator('img'))
     await shoot('early')
@@ -100,11 +104,11 @@ export async function challenge(report, browser) {
     await page.keyboard.press('Enter')
     await soon(card(sale).locator('.pass .ready'))
     opensIn(1_000)
-    await becomes(sale, 'buy')
+    await waitForAction(sale, 'buy')
     standIn.received.length = 0
     await button(sale).click()
-    await becomes(sale, 'pay')
-    if (passes('buy').length !== 1) throw new Error(`${passes('buy').length} buys`)
+    await waitForAction(sale, 'pay')
+    if (framesOf('buy').length !== 1) throw new Error(`got ${framesOf('buy').length} buy requests, want 1`)
   })
   await check('reports no errors', () => expectNoProblems(page))
 }

@@ -9,11 +9,11 @@ export async function codes(report, browser) {
   shop.payWindow = 600_000 // longer than all checks together
   const page = await browser.open(base, { theme: 'dark', lang: 'zh' })
   const check = (what, run) => report.check(`codes: ${what}`, run)
-  const looks = (what) => browser.looks(page, `codes-${what}`)
+  const checkPage = (what) => browser.checkPage(page, `codes-${what}`)
   const order = page.locator('.rail [data-order]').first()
   const sheet = page.locator('dialog[open]')
   const code = sheet.getByRole('img')
-  const readable = async () => {
+  const expectReadable = async () => {
     await soon(code)
     const read = await scan(page, code)
     const wanted = `https://pay.example/${await order.getAttribute('data-order')}`
@@ -22,31 +22,31 @@ export async function codes(report, browser) {
 
   await check('an unavailable gateway is reported, and a click tries again', async () => {
     shop.gatewayAway = true
-    await page.locator('[data-sale] [data-does="buy"]').first().click()
+    await page.locator('[data-sale] [data-action="buy"]').first().click()
     await order.locator('.pay').click()
     await soon(sheet.getByRole('alert'))
     await soon(sheet.locator('.panel > .button'))
-    await looks('away')
+    await checkPage('away')
     shop.gatewayAway = false
     await sheet.locator('.square button').click()
-    await readable()
+    await expectReadable()
   })
   await check('counts down to the end of the trade, ten seconds before the end of the order', async () => {
     const [ofOrder, ofTrade] = await secondsLeft(order, sheet)
     const ahead = ofOrder - ofTrade
-    if (ahead < 9 || ahead > 11) throw new Error(`${ahead} s before the order`)
+    if (ahead < 9 || ahead > 11) throw new Error(`the trade ends ${ahead} s before the order, want 10 s`)
   })
   await check('keeps the code in a narrow window', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
-    await readable()
-    await looks('narrow')
+    await expectReadable()
+    await checkPage('narrow')
     await page.setViewportSize({ width: 1440, height: 900 })
   })
   await check('keeps the code while the connection is lost, and reports the lost connection', async () => {
     const then = await sheet.locator('.then').innerText()
     standIn.drain(5_000)
     await soon(sheet.locator('.then').filter({ hasNotText: then }))
-    await readable()
+    await expectReadable()
     await browser.shoot(page, 'codes-offline')
     await soon(sheet.locator('.then').filter({ hasText: then }))
   })
@@ -54,17 +54,17 @@ export async function codes(report, browser) {
     await page.keyboard.press('Escape')
     await soon(sheet, 'hidden')
     const pay = await page.evaluate(() => document.activeElement.classList.contains('pay'))
-    if (!pay) throw new Error('the focus is elsewhere')
+    if (!pay) throw new Error('the focus is not on Pay')
   })
   await check('shows that the time to pay is over', async () => {
-    await page.locator('[data-sale] [data-does="buy"]').first().click()
+    await page.locator('[data-sale] [data-action="buy"]').first().click()
     await soon(page.locator('.rail [data-order]').nth(1))
     await order.locator('.pay').click()
-    await readable()
+    await expectReadable()
     shop.expire()
     await soon(sheet.locator('[data-outcome="expired"]'))
     if (await code.isVisible()) throw new Error('the code is still there')
-    await looks('over')
+    await checkPage('over')
     await page.keyboard.press('Enter')
     await soon(sheet, 'hidden')
   })

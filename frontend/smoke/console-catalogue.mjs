@@ -64,9 +64,9 @@ class CatalogueTest {
     }
   }
 
-  async looks(what, theme) {
+  async checkPage(what, theme) {
     await this.page.emulateMedia({ colorScheme: theme })
-    await this.browser.looks(this.page, `catalogue-${what}-${theme}`, { fullPage: true })
+    await this.browser.checkPage(this.page, `catalogue-${what}-${theme}`, { fullPage: true })
   }
 
   button(name) {
@@ -106,7 +106,7 @@ class CatalogueTest {
     }
     await page.getByRole('button', { name: 'Move Light up' }).click()
     await soon(page.locator('tbody tr').first().filter({ hasText: 'Light' }))
-    await this.looks('categories', 'light')
+    await this.checkPage('categories', 'light')
   }
 
   async product() {
@@ -133,7 +133,7 @@ class CatalogueTest {
     await this.button('Move picture 2 up').click()
     await this.button('Move picture 2 up').focus()
     await page.keyboard.press('Enter')
-    await this.looks('product-new', 'light')
+    await this.checkPage('product-new', 'light')
     await page.getByRole('button', { name: 'Create product' }).click()
     await this.expectOutcome(`${NAME} is created`)
     await page.waitForURL(/products\/\d+$/)
@@ -161,7 +161,7 @@ class CatalogueTest {
     await this.button('Save').click()
     await soon(page.locator('.theirs').filter({ hasText: '¥499' }))
     this.wasRefused(409)
-    await this.looks('product-theirs', 'dark')
+    await this.checkPage('product-theirs', 'dark')
     await page.locator('[name=note]').fill('The lawyer wants it.')
     await this.button('Save').click()
     await this.expectOutcome(`${NAME} is saved`)
@@ -177,7 +177,7 @@ class CatalogueTest {
     await this.button('Restore').click()
     await this.expectOutcome('is restored')
     await this.operator.goTo('/products', 'tbody tr')
-    await this.looks('products', 'dark')
+    await this.checkPage('products', 'dark')
   }
 
   async slots() {
@@ -201,7 +201,7 @@ class CatalogueTest {
     await page.getByRole('textbox', { name: 'Closes 1', exact: true }).fill('10:00')
     await this.button('Preview').click()
     await soon(this.button('Create 8 slots'))
-    await this.looks('template', 'light')
+    await this.checkPage('template', 'light')
     await this.button('Create 8 slots').click()
     await this.expectOutcome('8 slots are created')
     await this.button('Daily template').click()
@@ -212,7 +212,7 @@ class CatalogueTest {
     await this.button('Yes, remove it').click()
     await this.expectOutcome('is removed')
     await page.getByRole('button', { name: `${tomorrow} 20:00` }).click()
-    await this.looks('week', 'light')
+    await this.checkPage('week', 'light')
     this.tomorrow = tomorrow
   }
 
@@ -220,22 +220,22 @@ class CatalogueTest {
     const { page } = this
     await this.button('Today').click()
     await page.locator('button.slot.open').first().click()
-    await this.looks('slot', 'dark')
+    await this.checkPage('slot', 'dark')
     await page.locator('.slot-panel').getByRole('button', { name: 'New sale' }).click()
     await this.choose('Product', NAME)
     await page.locator('[name=price]').fill('129')
     await page.locator('[name=stock]').fill('40')
     await page.locator('[name=opens]').fill(field(Date.now() + OPENS_IN_MS))
-    await this.looks('sale-new', 'dark')
+    await this.checkPage('sale-new', 'dark')
     await this.button('Review').click()
     await soon(page.getByRole('dialog').getByText('¥129'))
-    await this.looks('sale-dialog', 'light')
+    await this.checkPage('sale-dialog', 'light')
     await this.operator.confirm()
     await page.waitForURL(/sales\/\d+\/terms$/)
     this.sold = page.url().split('/').at(-2)
     await soon(page.locator('.verdict'))
     await soon(page.locator('li.warn').filter({ hasText: 'E-mail' }))
-    await this.looks('terms', 'light')
+    await this.checkPage('terms', 'light')
   }
 
   async copies() {
@@ -254,7 +254,7 @@ class CatalogueTest {
     await this.expectOutcome('is saved')
     this.copy = page.url().split('/').at(-2)
     await this.operator.goTo('/sales', 'tbody tr')
-    await this.looks('sales', 'dark')
+    await this.checkPage('sales', 'dark')
   }
 
   async archives() {
@@ -279,13 +279,13 @@ class CatalogueTest {
     await soon(page.locator('header .chip.good').filter({ hasText: 'Open' }))
     this.shopper = await this.browser.open(this.shop.base, { size: 'phone' })
     const card = this.shopper.locator('[data-sale]').filter({ hasText: NAME })
-    await soon(card.locator('[data-does="buy"]'))
+    await soon(card.locator('[data-action="buy"]'))
     const picture = card.locator('img').first()
     await picture.evaluate((image) => image.decode()) // fails if the response is not a picture
     const chosen = await picture.evaluate((image) => image.currentSrc)
     if (!/\/images\/[0-9a-f]{64}/.test(chosen)) throw new Error(`the picture is ${chosen}`)
-    await card.locator('[data-does="buy"]').click()
-    await soon(card.locator('[data-does="buy"]'), 'hidden')
+    await card.locator('[data-action="buy"]').click()
+    await soon(card.locator('[data-action="buy"]'), 'hidden')
     await this.browser.shoot(this.shopper, 'catalogue-shopper')
     await soon(page.locator('.numbers dd').nth(1).filter({ hasText: '1' })) // held
   }
@@ -317,7 +317,7 @@ class CatalogueTest {
     await soon(page.getByText('This sale is over.'))
     await page.locator(`a[href$="/reports/${this.sold}"]`).click()
     await soon(page.locator('h1').filter({ hasText: NAME }))
-    await this.looks('report', 'dark')
+    await this.checkPage('report', 'dark')
   }
 
   async tables() {
@@ -338,7 +338,7 @@ class CatalogueTest {
     const line = (price) => `,,Evening Lamp,Light,${price},,,,no`
     await send(`${table}\n${line('cheap')}\n`)
     await soon(page.locator('td.bad').filter({ hasText: 'must be an amount in yuan' }))
-    await this.looks('tables', 'dark')
+    await this.checkPage('tables', 'dark')
     await send(`${table}\n${line('89.50')}\n`)
     await this.button('Import: create 1').click()
     await this.expectOutcome('1 created, 0 changed')

@@ -29,7 +29,7 @@ export class Operator {
     await soon(this.page.locator('.outcome p'))
   }
 
-  looks(what, options) {
-    return this.browser.looks(this.page, `${this.name}-${what}`, options)
+  checkPage(what, options) {
+    return this.browser.checkPage(this.page, `${this.name}-${what}`, options)
   }
 }

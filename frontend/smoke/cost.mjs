@@ -25,13 +25,16 @@ const EVERYTHING = { subtree: true, childList: true, attributes: true, character
 async function cost(report, browser) {
   const standIn = new StandIn(SALES, BUYERS_MS, TICK_MS)
   const page = await browser.open(await standIn.start(), { motion: 'no-preference' })
-  await soon(page.locator('[data-does="buy"]').nth(SALES - 1))
+  await soon(page.locator('[data-action="buy"]').nth(SALES - 1))
   const meter = await Meter.of(page)
 
   await report.check(
     `cost: the layout of a tick of ${SALES} cards costs less than half of the layout with nested grids`,
     async () => {
-      const [a, b] = await meter.compare(NESTED_GRIDS, (seen) => (seen.LayoutDuration / seen.ticks) * 1_000)
+      const [a, b] = await meter.compare(
+        NESTED_GRIDS,
+        (records) => (records.LayoutDuration / records.ticks) * 1_000,
+      )
       console.log(`      layout ${a.toFixed(2)} ms a tick, with nested grids ${b.toFixed(2)} ms`)
       if (!(a < b / 2)) throw new Error(`${a} ms a tick, with nested grids ${b} ms`)
     },
@@ -45,8 +48,8 @@ async function cost(report, browser) {
   })
   await report.check('cost: the live dot causes no style recalculations while the page is idle', async () => {
     standIn.simulating = false
-    await meter.silence()
-    const [a, b] = await meter.compare(STILL_DOT, (seen) => seen.RecalcStyleCount / seen.seconds)
+    await meter.waitUntilQuiet()
+    const [a, b] = await meter.compare(STILL_DOT, (records) => records.RecalcStyleCount / records.seconds)
     console.log(`      ${a.toFixed(1)} style recalculations a second, with a still dot ${b.toFixed(1)}`)
     if (a > b * 1.5 + 3) throw new Error(`${a} style recalculations a second, with a still dot ${b}`)
   })
@@ -61,7 +64,7 @@ async function work(report, browser) {
   shop.bits = ENDLESS_BITS
   Object.assign(sale, { pass: true, challenge: 'work' })
   const page = await browser.open(base)
-  await page.locator(`[data-sale="${sale.id}"] [data-does="buy"][aria-disabled="false"]`).click()
+  await page.locator(`[data-sale="${sale.id}"] [data-action="buy"][aria-disabled="false"]`).click()
   await soon(page.locator('dialog[open]').getByRole('progressbar'))
   const meter = await Meter.of(page)
   await report.check('cost: proof of work does not run on the main thread of the page', async () => {
@@ -107,8 +110,8 @@ class Meter {
    * load only adds to it.
    */
   async compare(style, costs) {
-    const least = [Infinity, Infinity]
-    for (let turn = 0; turn < 2 * TURNS; turn++) {
+    const minima = [Infinity, Infinity]
+    for (let run = 0; run < 2 * TURNS; run++) {
       await this.page.evaluate(
         async (css) => {
           const sheet = new CSSStyleSheet()
@@ -119,16 +122,16 @@ class Meter {
           // machine.
           await Promise.allSettled(document.getAnimations().map(({ ready }) => ready))
         },
-        turn % 2 === 1 ? style : '',
+        run % 2 === 1 ? style : '',
       )
-      least[turn % 2] = Math.min(least[turn % 2], costs(await this.watch()))
+      minima[run % 2] = Math.min(minima[run % 2], costs(await this.watch()))
     }
     await this.page.evaluate(() => (document.adoptedStyleSheets = []))
-    return least
+    return minima
   }
 
   /** Waits until the cards stop changing. Labels for screen readers follow the visible numbers seconds later. */
-  silence() {
+  waitUntilQuiet() {
     return this.page.evaluate(
       ([ms, everything]) =>
         new Promise((done) => {
@@ -147,16 +150,16 @@ class Meter {
     return this.page.evaluate(
       ([ms, everything]) =>
         new Promise((done) => {
-          const unseen = ({ type, attributeName, target }) =>
+          const isHiddenLabel = ({ type, attributeName, target }) =>
             type === 'attributes'
               ? attributeName === 'title' || attributeName.startsWith('aria-')
-              : (target.parentElement ?? target).closest('.unseen') !== null
-          const seen = []
-          const observer = new MutationObserver((records) => seen.push(...records))
+              : (target.parentElement ?? target).closest('.visually-hidden') !== null
+          const records = []
+          const observer = new MutationObserver((added) => records.push(...added))
           observer.observe(document.querySelector('.grid'), everything)
           setTimeout(() => {
-            seen.push(...observer.takeRecords())
-            done({ all: seen.length, labels: seen.filter(unseen).length })
+            records.push(...observer.takeRecords())
+            done({ all: records.length, labels: records.filter(isHiddenLabel).length })
           }, ms)
         }),
       [WATCH_MS, EVERYTHING],

@@ -57,10 +57,10 @@ export async function details(report, browser, look) {
     if (!/2.*3.*[:：] *\S/.test(await current.getAttribute('aria-label')))
       throw new Error('the thumbnail has no description')
   })
-  await check('are accessible and fit', () => browser.looks(page, `details-${size}-${theme}`))
+  await check('are accessible and fit', () => browser.checkPage(page, `details-${size}-${theme}`))
   await check('offer the Buy button, which creates an order', async () => {
-    await sheet.locator('[data-does="buy"]').click()
-    await soon(sheet.locator('[data-does="pay"]'))
+    await sheet.locator('[data-action="buy"]').click()
+    await soon(sheet.locator('[data-action="pay"]'))
     await browser.shoot(page, `details-${size}-${theme}-bought`)
   })
   await check('close with Escape, and restore the focus', async () => {

@@ -10,23 +10,23 @@ export async function hardStates(report, browser) {
   const [headphones, kettle, keyboard, lamp, backpack] = open
   const page = await browser.open(base, { size: 'phone' })
   const check = (what, run) => report.check(`states: ${what}`, run)
-  const looks = (what) => browser.looks(page, `state-${what}`)
+  const checkPage = (what) => browser.checkPage(page, `state-${what}`)
   const shoot = (what, options) => browser.shoot(page, `state-${what}`, options)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
-  const button = (sale) => card(sale).locator('[data-does]')
-  const says = (sale, text) => button(sale).filter({ hasText: text }).waitFor()
+  const button = (sale) => card(sale).locator('[data-action]')
+  const waitForLabel = (sale, text) => button(sale).filter({ hasText: text }).waitFor()
   await soon(button(kettle))
 
   await check('a paused sale is marked, and resumes', async () => {
     shop.change(kettle.id, { paused: true })
-    await says(kettle, 'Paused')
+    await waitForLabel(kettle, 'Paused')
     await shoot('paused')
     shop.change(kettle.id, { paused: false })
-    await says(kettle, 'Buy')
+    await waitForLabel(kettle, 'Buy')
   })
   await check('a sale without stock is sold out', async () => {
     shop.change(headphones.id, { sold: headphones.sold + headphones.stock, stock: 0 })
-    await says(headphones, 'Sold out')
+    await waitForLabel(headphones, 'Sold out')
     await shoot('soldout')
   })
   await check('the animated decrease of the stock does not cover other numbers', async () => {
@@ -71,7 +71,7 @@ export async function hardStates(report, browser) {
     if (!/^(scaleX\(0\.04\) ?){3}$/.test(begun) || !/^(scaleX\(1\) ?){3}$/.test(full))
       throw new Error(`the bars are ${begun}, then ${full}`)
     shop.settle()
-    await says(backpack, 'Pay')
+    await waitForLabel(backpack, 'Pay')
     shop.settleAfter = 300
     standIn.simulating = true
   })
@@ -79,8 +79,9 @@ export async function hardStates(report, browser) {
     const before = shop.orders.size
     shop.busyBuys = 2
     await button(lamp).click()
-    await says(lamp, 'Pay')
-    if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
+    await waitForLabel(lamp, 'Pay')
+    if (shop.orders.size !== before + 1)
+      throw new Error(`got ${shop.orders.size - before} new orders, want 1`)
   })
   await check('a buy up to the limit shows Limit reached', async () => {
     await button(keyboard).click()
@@ -98,13 +99,13 @@ export async function hardStates(report, browser) {
   await check('a closed slot is marked', async () => {
     await page.locator('nav .closed').first().click()
     await soon(page.getByText('Closed at'))
-    await looks('closed')
+    await checkPage('closed')
     await page.locator('nav .open').click()
   })
   await check('the page reconnects after a node was drained', async () => {
     standIn.drain(5_000)
     await soon(page.locator('.banner'))
-    await looks('reconnect')
+    await checkPage('reconnect')
     await live(page)
     await soon(page.locator('.banner'), 'detached')
   })
@@ -113,10 +114,10 @@ export async function hardStates(report, browser) {
     await page.getByRole('textbox', { name: 'Name' }).fill('Li Lei')
     await page.getByRole('textbox', { name: 'Phone' }).fill('13800000000')
     await page.getByRole('textbox', { name: 'Address' }).fill('1 Long Street')
-    await looks('address')
+    await checkPage('address')
     await page.getByRole('button', { name: 'Save' }).click()
     await button(kettle).click()
-    await says(kettle, 'Pay')
+    await waitForLabel(kettle, 'Pay')
     const last = [...shop.orders.values()].at(-1)
     if (last.address?.name !== 'Li Lei') throw new Error('the order has no address')
   })
@@ -128,7 +129,7 @@ export async function hardStates(report, browser) {
     await page.locator('.lang').click()
     await soon(page.getByText('抢购中').first())
     await page.getByRole('button', { name: '切换到深色' }).click()
-    await looks('chinese')
+    await checkPage('chinese')
   })
   await check('reports no errors', () => expectNoProblems(page))
   await page.context().close()
@@ -138,39 +139,39 @@ export async function hardStates(report, browser) {
     const page = await browser.open(base, { theme: 'dark' })
     const signIn = page.getByRole('button', { name: 'Sign in', exact: true })
     await page.getByLabel('Access token').fill('nonsense')
-    await browser.looks(page, 'state-no-guests')
+    await browser.checkPage(page, 'state-no-guests')
     await signIn.click()
     await soon(page.getByText('This is not an access token.'))
     await page.getByLabel('Access token').fill(tokenOf('1001'))
     await signIn.click()
-    await soon(page.locator('[data-sale] [data-does="buy"]').first())
+    await soon(page.locator('[data-sale] [data-action="buy"]').first())
     standIn.guests = true
   })
   await check('an empty shop shows that there are no sales', async () => {
     standIn.shop.slots = []
     const page = await browser.open(base, { size: 'phone', theme: 'dark' })
     await soon(page.getByText('No sales today'))
-    await browser.looks(page, 'state-empty')
+    await browser.checkPage(page, 'state-empty')
   })
 }
 
 /** Runs in the page. Throws if the falling "−12" covers a number at any time, or is cut off although `whole` is set. */
 function expectNothingCovered(numbers, whole) {
-  const drop = numbers.querySelector('.drop')
+  const decrease = numbers.querySelector('.decrease')
   // Restarts the animation, which may have ended on a busy machine.
-  drop.style.animation = 'none'
-  drop.getAnimations()
-  drop.style.animation = ''
-  const [flight] = drop.getAnimations()
+  decrease.style.animation = 'none'
+  decrease.getAnimations()
+  decrease.style.animation = ''
+  const [flight] = decrease.getAnimations()
   flight.pause()
   for (const at of [0, 200, 400, 600, 850]) {
     flight.currentTime = at
-    const box = drop.getBoundingClientRect()
-    const room = drop.parentElement.getBoundingClientRect()
-    const right = getComputedStyle(drop.parentElement).overflowX === 'clip' ? room.right : Infinity
+    const box = decrease.getBoundingClientRect()
+    const room = decrease.parentElement.getBoundingClientRect()
+    const right = getComputedStyle(decrease.parentElement).overflowX === 'clip' ? room.right : Infinity
     if (whole && right < box.right) throw new Error(`cut off by ${box.right - right} px`)
     for (const text of numbers.querySelectorAll('p > :not(.room), .percent, .rate')) {
-      if (text.contains(drop)) continue
+      if (text.contains(decrease)) continue
       const { left, top, bottom } = text.getBoundingClientRect()
       const beside = Math.min(box.right, right) <= left || text.getBoundingClientRect().right <= box.left
       if (!beside && box.top < bottom && top < box.bottom) throw new Error(`covers ${text.textContent}`)

@@ -54,7 +54,7 @@ export async function hostile(report, browser) {
     await expectTexts(page, [`Notice: ${texts[1]}`])
   })
   await report.check('hostile: an order and its reason are shown as text', async () => {
-    await page.locator('[data-sale] [data-does="buy"]').first().click()
+    await page.locator('[data-sale] [data-action="buy"]').first().click()
     await soon(order.locator('.pay'))
     for (const held of shop.orders.values()) held.reason = texts[1]
     await page.reload()

@@ -14,7 +14,7 @@ export async function journey(report, browser, base, look) {
 
   await check('connects and shows an open sale', async () => {
     await live(page)
-    await soon(page.locator('[data-does="buy"]').first())
+    await soon(page.locator('[data-action="buy"]').first())
   })
   await check('the displayed stock changes', async () => {
     const before = await page.locator('[data-stock]').allInnerTexts()
@@ -32,14 +32,14 @@ export async function journey(report, browser, base, look) {
     if (broken.length > 0) throw new Error(`broken: ${broken.join(', ')}`)
   })
   await check('the sales are accessible and fit', () =>
-    browser.looks(page, `journey-${size}-${theme}-watching`, { fullPage: true }),
+    browser.checkPage(page, `journey-${size}-${theme}-watching`, { fullPage: true }),
   )
   await check('Buy creates an order with a deadline', async () => {
     id = await buy(page)
     await openOrders()
     const left = await shown(id, 'pending').locator('[data-deadline]').innerText()
     if (!/^\d\d:\d\d$/.test(left) || left === '00:00') throw new Error(`the deadline is ${left}`)
-    await browser.looks(page, `journey-${size}-${theme}-order`)
+    await browser.checkPage(page, `journey-${size}-${theme}-order`)
   })
   await check('shows the order after a reload, and cancels it', async () => {
     await page.reload()

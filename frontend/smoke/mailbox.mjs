@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { until } from './browser.mjs'
 
 /** Guesses in a row; between such batches the stand-in servers of other parts can respond. */
@@ -30,7 +30,7 @@ export function demoReader(folder, redis) {
         const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'))
         for (const name of names.sort().reverse()) {
           const text = plain(await readFile(join(folder, name), 'utf8'))
-          if (text.includes(to)) found ??= unseen(link.exec(text)?.[1])
+          if (text.includes(to)) found ??= newLink(link.exec(text)?.[1])
         }
         return found
       })
@@ -41,19 +41,19 @@ export function demoReader(folder, redis) {
       for (let n = 0; n < 1_000_000; n++) {
         const digits = String(n).padStart(6, '0')
         if (hash('sha256', `${id}:${digits}`) === stored) return digits
-        if (n % GUESSES === 0) await turn()
+        if (n % GUESSES === 0) await yieldToEventLoop()
       }
       throw new Error(`no hash of the captcha ${id}`)
     },
   }
 }
 
-/** Links already returned. A later mail of the same second may sort before an earlier one. */
-const seen = new Set()
+/** The links that were already returned. A later mail of the same second may sort before an earlier one. */
+const returnedLinks = new Set()
 
-function unseen(link) {
-  if (!link || seen.has(link)) return undefined
-  seen.add(link)
+function newLink(link) {
+  if (!link || returnedLinks.has(link)) return undefined
+  returnedLinks.add(link)
   return link
 }
 

@@ -38,7 +38,7 @@ class Visit {
   constructor(report, browser, page, { size, theme }) {
     Object.assign(this, { browser, page, size, theme })
     this.check = (what, run) => report.check(`paying, ${size}: ${what}`, run)
-    this.looks = (page, what) => browser.looks(page, `paying-${size}-${theme}-${what}`)
+    this.checkPage = (page, what) => browser.checkPage(page, `paying-${size}-${theme}-${what}`)
   }
 
   get orders() {
@@ -54,7 +54,7 @@ class Visit {
   async buy(product = /./) {
     const seen = await this.orders.evaluateAll((all) => all.map((order) => order.dataset.order))
     const card = this.page.locator('[data-sale]').filter({ hasText: product })
-    const buy = card.locator('[data-does="buy"]').first()
+    const buy = card.locator('[data-action="buy"]').first()
     const next = this.page.locator('.board .next')
     // The slot may have ended since the last order. The page stays on it until the shopper clicks Next.
     await soon(buy.or(next).first())
@@ -98,7 +98,7 @@ class Visit {
     await this.check('Buy creates an order', async () => {
       await live(this.page)
       id = await this.buy()
-      await this.looks(this.page, 'topay')
+      await this.checkPage(this.page, 'topay')
     })
     await this.check('Pay opens the cashier, which shows the amount', async () => {
       const shown = await this.order(id).locator('.what').innerText()
@@ -107,13 +107,13 @@ class Visit {
       const yuan = Number(amount.replace(/[^\d.]/g, ''))
       if (!shown.replaceAll(',', '').includes(yuan.toString()))
         throw new Error(`${amount}, in the shop: ${shown}`)
-      await this.looks(cashier, 'cashier')
+      await this.checkPage(cashier, 'cashier')
     })
     await this.check('the cashier accepts the payment', async () => {
       leave = await stayAtCashier(cashier)
       await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
       await soon(cashier.locator('main[data-state="paid"]'))
-      await this.looks(cashier, 'paid')
+      await this.checkPage(cashier, 'paid')
     })
     if (this.size === 'desktop') {
       await this.check('the page shows the paid order after the order event', () =>
@@ -127,7 +127,7 @@ class Visit {
         await cashier.waitForURL(`${base}/`)
         const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
         await there.first().waitFor()
-        await this.looks(cashier, 'back')
+        await this.checkPage(cashier, 'back')
         if (cashier !== this.page) await cashier.close()
       },
     )
@@ -149,7 +149,7 @@ class Visit {
       // The gateway uses whole seconds.
       if (ofTrade >= ofOrder || ofTrade < ofOrder - 12) throw new Error(`${ofTrade} s of ${ofOrder} s`)
       address = await scan(this.page, code)
-      await this.looks(this.page, 'code')
+      await this.checkPage(this.page, 'code')
     })
     await this.check(
       'a phone that scans the code pays there, and the sheet shows the payment after the order event',
@@ -161,7 +161,7 @@ class Visit {
         await phone.getByRole('button', { name: 'Pay', exact: true }).click()
         await soon(phone.locator('main[data-state="paid"]'))
         await this.sheet.locator('[data-outcome="paid"]').waitFor()
-        await this.looks(this.page, 'code-paid')
+        await this.checkPage(this.page, 'code-paid')
       },
     )
     await this.check('Done closes the sheet, and the order is paid', async () => {
@@ -175,7 +175,7 @@ class Visit {
       const send = form.getByRole('button', { name: 'Send the request' })
       await send.click()
       await form.getByText('Please enter a reason.').waitFor()
-      await this.looks(this.page, 'refund')
+      await this.checkPage(this.page, 'refund')
       await form.getByRole('textbox').fill('It is too small.')
       await send.click()
       await soon(this.order(id).getByText('You requested a refund.'))

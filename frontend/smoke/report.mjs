@@ -38,17 +38,19 @@ export class Report {
   /** Runs a check, which fails if `run` throws. Returns whether it passed. */
   async check(name, run) {
     const from = performance.now()
-    const took = () => ((performance.now() - from) / 1_000).toFixed(1).padStart(5)
+    const seconds = () => ((performance.now() - from) / 1_000).toFixed(1).padStart(5)
     try {
       await within(CHECK_LIMIT_MS, run())
       this.passed++
-      console.log(`ok    ${took()} s  ${name}`)
+      console.log(`ok    ${seconds()} s  ${name}`)
       return true
     } catch (error) {
       this.failed++
       const lines = String(error.message ?? error).split('\n')
       const files = await saveEvidence(name)
-      console.log([`FAIL  ${took()} s  ${name}`, ...lines.slice(0, ERROR_LINES), ...files].join('\n      '))
+      console.log(
+        [`FAIL  ${seconds()} s  ${name}`, ...lines.slice(0, ERROR_LINES), ...files].join('\n      '),
+      )
       return false
     }
   }
@@ -107,11 +109,11 @@ async function saveEvidence(name) {
 
 async function within(ms, done) {
   let timer
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${ms / 1_000} s`)), ms)
+  const timeout = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the check did not end within ${ms / 1_000} s`)), ms)
   })
   try {
-    return await Promise.race([done, late])
+    return await Promise.race([done, timeout])
   } finally {
     clearTimeout(timer)
   }

@@ -13,7 +13,7 @@ export async function tabs(report, browser, base, locks) {
 
   await check('both tabs use the same guest, also after a reload', async () => {
     const users = await Promise.all(both.map(signedIn))
-    if (users[0] !== users[1]) throw new Error(`two guests: ${users.join(' and ')}`)
+    if (users[0] !== users[1]) throw new Error(`the tabs use two guests: ${users.join(' and ')}`)
     await Promise.all(both.map((page) => page.reload()))
     const again = await Promise.all(both.map(signedIn))
     if (again.some((user) => user !== users[0])) throw new Error(`${users[0]} became ${again.join(' and ')}`)
@@ -50,13 +50,13 @@ export async function endedGuest(report, browser) {
     await page.reload()
     await soon(notice)
     if ((await storedUser(page)) !== before) throw new Error('the guest was replaced without a click')
-    if (standIn.guestsMade !== 1) throw new Error(`${standIn.guestsMade} guests were made`)
+    if (standIn.guestsMade !== 1) throw new Error(`${standIn.guestsMade} guests were created, want 1`)
   })
   await check('after a click the shopper continues as a new guest and can buy', async () => {
     const before = await storedUser(page)
     await notice.getByRole('button').click()
     await soon(notice, 'detached')
-    await soon(page.locator('[data-does="buy"]').first())
-    if ((await storedUser(page)) === before) throw new Error('still the old guest')
+    await soon(page.locator('[data-action="buy"]').first())
+    if ((await storedUser(page)) === before) throw new Error('the page still uses the old guest')
   })
 }

@@ -2,7 +2,7 @@ import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 /** The time after an outcome in which the page ignores clicks, with a margin, in milliseconds. */
-const CALM_MS = 1_800
+const GUARD_MS = 1_800
 
 /**
  * The control under the finger must not change unexpectedly: at the end of a slot, with a double click, a message, or a
@@ -13,10 +13,19 @@ export async function touch(report, browser, part, look) {
   const page = await browser.open(await standIn.start(), { ...look, motion: 'no-preference' })
   const { size, theme } = look
   const check = (what, run) => report.check(`touch, ${size}: ${what}`, run)
-  const looks = (what) => browser.looks(page, `touch-${size}-${theme}-${what}`)
-  await soon(page.locator('[data-does="buy"][aria-disabled="false"]').first())
+  const checkPage = (what) => browser.checkPage(page, `touch-${size}-${theme}-${what}`)
+  await soon(page.locator('[data-action="buy"][aria-disabled="false"]').first())
   standIn.simulating = false // only the test changes the page
-  await part({ check, looks, browser, page, pointer: new Pointer(page), standIn, shop: standIn.shop, size })
+  await part({
+    check,
+    checkPage,
+    browser,
+    page,
+    pointer: new Pointer(page),
+    standIn,
+    shop: standIn.shop,
+    size,
+  })
   await check('reports no errors', () => expectNoProblems(page))
 }
 
@@ -31,7 +40,7 @@ class Pointer {
   }
 
   button(sale) {
-    return this.card(sale).locator('[data-does]')
+    return this.card(sale).locator('[data-action]')
   }
 
   /** Records every layout shift from now on, expected or not. */
@@ -82,7 +91,7 @@ class Pointer {
       const { top, left } = element.getBoundingClientRect()
       return {
         sale: element.closest('[data-sale]')?.dataset.sale,
-        does: element.closest('[data-does]')?.dataset.does,
+        action: element.closest('[data-action]')?.dataset.action,
         place: `${Math.round(left)} ${Math.round(top)}`,
       }
     }, this.at)
@@ -97,7 +106,7 @@ class Pointer {
 }
 
 /** Uses a fast double click on a phone and a slow double click on a desktop. */
-export async function slotChange({ check, looks, page, pointer, shop, size }) {
+export async function slotChange({ check, checkPage, page, pointer, shop, size }) {
   const slot = shop.current()
   const sale = [...shop.sales.values()].findLast((s) => s.slot === slot.id)
   const ended = page.locator('.messages .ended')
@@ -105,7 +114,10 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
   let before
   await check('the end of a slot changes neither the card under the finger nor the focus', async () => {
     before = await pointer.over(pointer.button(sale.id))
-    if (before.sale !== sale.id || before.does !== 'buy') throw new Error(JSON.stringify(before))
+    if (before.sale !== sale.id || before.action !== 'buy')
+      throw new Error(
+        `got ${JSON.stringify(before)} under the finger, want the Buy button of the sale ${sale.id}`,
+      )
     await pointer.button(sale.id).focus()
     await pointer.watchShifts()
     shop.endCurrentIn(2_000)
@@ -122,12 +134,12 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
     const { x, width } = await ended.boundingBox()
     const over = x + width - page.viewportSize().width
     if (over > 0) throw new Error(`the button to the next slot is ${over} px wider than the window`)
-    await looks('ended')
+    await checkPage('ended')
   })
   await check('a click on the ended sale neither buys nor leaves the page', async () => {
     await page.mouse.click(pointer.at.x, pointer.at.y)
     await pointer.expectUnder(before, 'sale', 'place')
-    if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
+    if (shop.orders.size > 0) throw new Error(`got ${shop.orders.size} orders, want none`)
   })
   await check('a click opens the next slot, and a double click does not buy there', async () => {
     await ready(page)
@@ -141,8 +153,8 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
       await page.mouse.up({ clickCount: 2 })
       await soon(page.locator('nav [aria-current].open'))
     }
-    await soon(page.locator('[data-does="buy"]').first())
-    if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
+    await soon(page.locator('[data-action="buy"]').first())
+    if (shop.orders.size > 0) throw new Error(`got ${shop.orders.size} orders, want none`)
     await expectNoSideways(page)
   })
   await check('the ended slot stays available and has a button to the next slot', async () => {
@@ -150,7 +162,7 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
     await soon(pointer.card(sale.id))
     await soon(page.locator('.board .next'))
     await ready(page)
-    await looks('ended-board')
+    await checkPage('ended-board')
     await page.locator('.board .next').press('Enter')
     await soon(page.locator('nav [aria-current].open'))
     const focus = await page.evaluate(() => document.activeElement.id)
@@ -162,7 +174,7 @@ export async function slotChange({ check, looks, page, pointer, shop, size }) {
 const ready = (page) => page.waitForFunction(() => document.querySelector('.next')?.ariaDisabled === 'false')
 
 /** Runs on a phone. */
-export async function doubleClick({ check, looks, page, pointer, shop }) {
+export async function doubleClick({ check, checkPage, page, pointer, shop }) {
   shop.settleAfter = 60
   const sale = [...shop.sales.values()].find((s) => s.slot === shop.current().id && s.limit === 3)
   const button = pointer.button(sale.id)
@@ -175,7 +187,7 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
     await pointer.watchShifts()
     await button.evaluate(clickAsPay)
     await double()
-    await soon(card('[data-does="pay"]'))
+    await soon(card('[data-action="pay"]'))
     if (buys() !== 1) throw new Error(`${buys()} orders`)
     if ((await pays()) > 0 || !page.url().startsWith('http://127.0.0.1'))
       throw new Error('the double click paid')
@@ -183,7 +195,7 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
     if (!/^Pay · \d\d:\d\d/.test(text)) throw new Error(`the text of the button is ${text}`)
     await pointer.expectNoShift()
     await page.waitForFunction((el) => el.ariaDisabled === 'false', await button.elementHandle())
-    await looks('pay')
+    await checkPage('pay')
   })
   await check('a separate button buys another unit, and a double click buys only one', async () => {
     await soon(card('.line button[aria-disabled="false"]'))
@@ -193,14 +205,14 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
     if (y + 20 > main.y) throw new Error('the button for another unit overlaps the main button')
     await pointer.over(another)
     await double()
-    await soon(card('[data-does="pay"]'))
-    await new Promise((resolve) => setTimeout(resolve, CALM_MS))
+    await soon(card('[data-action="pay"]'))
+    await new Promise((resolve) => setTimeout(resolve, GUARD_MS))
     if (buys() !== 2) throw new Error(`${buys()} orders`)
   })
   await check('Pay opens the payment gateway', async () => {
     await pointer.over(button)
-    const { does } = await pointer.under()
-    if (does !== 'pay') throw new Error(`the action of the button is ${does}, want pay`)
+    const { action } = await pointer.under()
+    if (action !== 'pay') throw new Error(`the action of the button is ${action}, want pay`)
     await page.route('https://pay.example/**', (route) => route.fulfill({ body: 'the gateway' }))
     await page.mouse.click(pointer.at.x, pointer.at.y)
     await page.waitForURL(/pay\.example/)
@@ -217,7 +229,7 @@ export async function doubleClick({ check, looks, page, pointer, shop }) {
 function clickAsPay(button) {
   const card = button.closest('[data-sale]')
   const observer = new MutationObserver(() => {
-    const pay = card.querySelector('[data-does="pay"]')
+    const pay = card.querySelector('[data-action="pay"]')
     if (!pay) return
     observer.disconnect()
     pay.click()
@@ -242,7 +254,7 @@ function recordAnnouncements() {
 }
 
 /** Runs on a phone, where orders and messages are in dialogs. */
-export async function dialogs({ check, looks, browser, page, pointer, standIn, shop }) {
+export async function dialogs({ check, checkPage, browser, page, pointer, standIn, shop }) {
   const dialog = page.locator('dialog[open]')
   const note = 'More kettles at noon.'
   /** The message must be the element at its own position, and the topmost layer must announce it. */
@@ -275,7 +287,7 @@ export async function dialogs({ check, looks, browser, page, pointer, standIn, s
     await expectOnTop(note)
     // A notification replaces the previous one.
     await soon(page.locator('.notices li').filter({ hasText: 'Welcome.' }), 'detached')
-    await looks('dialog-message')
+    await checkPage('dialog-message')
   })
   await check('a lost connection is shown in the dialog', async () => {
     standIn.drain(5_000)
@@ -294,8 +306,8 @@ export async function dialogs({ check, looks, browser, page, pointer, standIn, s
   })
   await check('a warning after a click in a dialog is shown in front of the dialog', async () => {
     shop.gatewayAway = true
-    await page.locator('[data-does="buy"]').first().click()
-    await soon(page.locator('[data-does="pay"][aria-disabled="false"]'))
+    await page.locator('[data-action="buy"]').first().click()
+    await soon(page.locator('[data-action="pay"][aria-disabled="false"]'))
     await page.locator('.bag').click()
     await dialog.locator('.pay').click()
     await expectOnTop('The shop is very busy. Please try again in a moment.')
@@ -303,7 +315,7 @@ export async function dialogs({ check, looks, browser, page, pointer, standIn, s
   })
 }
 
-export async function banner({ check, looks, page, pointer, standIn }) {
+export async function banner({ check, checkPage, page, pointer, standIn }) {
   const lost = page.locator('.banner')
   await check('the banner of a lost connection appears and disappears without a layout shift', async () => {
     await pointer.watchShifts()
@@ -312,7 +324,7 @@ export async function banner({ check, looks, page, pointer, standIn }) {
     standIn.drain(5_000)
     await soon(lost)
     if ((await place()) !== before) throw new Error(`the page moved by ${(await place()) - before} px`)
-    await looks('banner')
+    await checkPage('banner')
     await soon(lost, 'detached')
     await live(page)
     await pointer.expectNoShift()

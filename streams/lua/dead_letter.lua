@@ -1,4 +1,5 @@
--- dead_letter: move an entry that failed for good to the dead letters. The refused row of its order is already written.
+-- dead_letter: move an entry that failed permanently to the dead letters. The row of its order, in the state refused, is
+-- already written.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 dead (stream)
 --       6 sale (hash); only when the entry names a sale

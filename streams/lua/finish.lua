@@ -1,5 +1,5 @@
 -- finish: complete a batch with committed rows in one step: publish the message to the nodes, add the deadlines, and
--- acknowledge the entries. done and waiting change only by the count that XACK returns (I4). An entry that is finished
+-- acknowledge the entries. `done` and `waiting` change only by the count that XACK returns (I4). An entry that is finished
 -- twice, or by two consumers, therefore counts once.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 deadlines (zset)

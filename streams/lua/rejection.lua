@@ -1,6 +1,6 @@
--- rejection: returns why a script may not touch the partition now. script.go puts it in front of the scripts that
+-- rejection: returns the reason why a script may not use the partition now. script.go puts it in front of the scripts that
 -- call it. Their first key is meta, and their first argument is the caller's epoch. All keys are hashes, except those
--- whose index is in others, with their type. Scripts call it before the first write: Redis does not undo a script
+-- whose index is in `others`, which contains their types. Scripts call it before the first write: Redis does not undo a script
 -- that fails halfway.
 --
 -- Returns a code, or nothing: 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type

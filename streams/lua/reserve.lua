@@ -84,7 +84,7 @@ local limit, cap = tonumber(sale[6]), tonumber(sale[7])
 local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumber(sale[10]), tonumber(sale[11])
 local paused, rest = sale[12] == '1' or sale[14], tonumber(sale[13]) - now
 
--- 2. Read the buyers' records at once. A buyer may have several buys in one call: `fields` has the new records of
+-- 2. Read the records of all buyers in one call. A buyer may have several buys in one call: `fields` has the new records of
 --    buyers with an accepted buy. The last reservation that the caller has seen is read, too (I8). An accepted order
 --    stays in its buyer's record while the sale exists. If it is missing, Redis has returned to an older state whose
 --    seq has caught up through other buys.
@@ -113,7 +113,7 @@ local function lookup(field, key)
   return units, count, records, ids, spent, order, hash, ticket
 end
 
--- 4. Why a new buy is rejected; nil if it is accepted. The pass is checked before the free units and the buyer's
+-- 4. The reason why a new buy is rejected; nil if it is accepted. The pass is checked before the free units and the buyer's
 --    units: without a pass, the verdict must not reveal them. A rejected buy does not spend its pass.
 local number = tonumber
 local shut = paused and 6 or now < opens and 4 or now >= closes and 5

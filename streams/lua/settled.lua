@@ -1,8 +1,8 @@
 -- settled: count settled entries of one sale. script.go puts it in front of the scripts that acknowledge entries
 -- (finish, dead_letter, set_aside).
 --
--- count_settled adds n entries that XACK has just removed from the group to done of the sale, and subtracts them from
--- its waiting count (I4). An absent sale is not created (I7). done never exceeds the issued tickets, even if the
+-- count_settled adds n entries that XACK has just removed from the group to `done` of the sale, and subtracts them from
+-- its waiting count (I4). An absent sale is not created (I7). `done` never exceeds the issued tickets, even if the
 -- group was created again and all entries are redelivered.
 
 local function count_settled(sale, waiting, n)

@@ -41,12 +41,12 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 		environ = append(environ, line)
 	}
 	if code, text, errOut := runCommand(t, environ, "checkconfig", "--offline"); code != exitOK {
-		t.Errorf("checkconfig: code %d\n%s%s", code, text, errOut)
+		t.Errorf("checkconfig: got code %d\n%s%s", code, text, errOut)
 	}
 	withoutSimulator := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
 	if code, _, errOut := runCommand(t, withoutSimulator, "serve"); code != exitUsage ||
 		!strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
-		t.Errorf("serve: code %d\n%s", code, errOut)
+		t.Errorf("serve: got code %d, want %d\n%s", code, exitUsage, errOut)
 	}
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -60,6 +60,6 @@ func TestAlipaySimWritesCompleteSettings(t *testing.T) {
 	}
 	stop()
 	if code := <-ended; code != exitOK {
-		t.Errorf("exit code %d:\n%s", code, out.String())
+		t.Errorf("alipay-sim: got exit code %d, want 0:\n%s", code, out.String())
 	}
 }

@@ -77,8 +77,8 @@ func optionalYuan(text string) (*int64, error) {
 
 // flagValue returns a pointer to the value of a flag; nil: not given.
 func flagValue[T comparable](value T) *T {
-	var none T
-	if value == none {
+	var zero T
+	if value == zero {
 		return nil
 	}
 	return &value

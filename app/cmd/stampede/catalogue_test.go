@@ -65,7 +65,7 @@ func TestCommandsSetUpASale(t *testing.T) {
 	parse(runArgs(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
 		"--description", "<p>A pot<script>alert(1)</script></p>", "--json"), &product)
 	if product.Description != "<p>A pot</p>" || product.Category != "Tea" {
-		t.Errorf("created %+v", product)
+		t.Errorf("got created product %+v, want the cleaned description and the category Tea", product)
 	}
 	names["PRODUCT"] = product.ID.String()
 	var picture bytes.Buffer
@@ -75,7 +75,7 @@ func TestCommandsSetUpASale(t *testing.T) {
 	write("pot.png", picture.Bytes())
 	parse(runArgs(exitOK, "", "product", "image", "PRODUCT", "FOLDER/pot.png", "--alt", "A pot", "--json"), &product)
 	if len(product.Images) != 1 || product.Images[0].Alt != "A pot" || product.Version != 2 {
-		t.Errorf("product with a picture: %+v", product)
+		t.Errorf("got product %+v, want it with a picture", product)
 	}
 	runLine(exitFailed, "no file", "product image PRODUCT -")
 	runLine(exitFailed, "changed in the meantime", "product edit PRODUCT --version 1 --name Pan")
@@ -92,7 +92,7 @@ func TestCommandsSetUpASale(t *testing.T) {
 	var sale store.SaleRecord
 	parse(runLine(exitOK, "", "sale create --slot FIRST --product PRODUCT --price 49.50 --stock 100 --limit 2 --json"), &sale)
 	if sale.PriceFen != 4950 || sale.OpensAt != slots[0].OpensAt || sale.Cap != 12 {
-		t.Errorf("created %+v", sale)
+		t.Errorf("got created sale %+v", sale)
 	}
 	names["SALE"] = sale.ID.String()
 	runArgs(exitOK, "50 units, "+tomorrow+" 10:30:00", "sale", "edit", "SALE", "--opens", "DAY 10:30", "--stock", "50")

@@ -251,10 +251,10 @@ func failureOf(res *http.Response, text []byte) error {
 	return &body.Error.Error
 }
 
-// version returns `seen`, or the current version of the object if `seen` is 0.
-func (c *client) version(path string, seen int64) (int64, error) {
-	if seen != 0 {
-		return seen, nil
+// version returns `known`, or the current version of the object if `known` is 0.
+func (c *client) version(path string, known int64) (int64, error) {
+	if known != 0 {
+		return known, nil
 	}
 	var object struct {
 		Version int64 `json:"version"`

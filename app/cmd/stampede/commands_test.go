@@ -151,7 +151,7 @@ func TestBlockCommandsAddListAndRemove(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK ||
 		added.Kind != store.BlockNetwork ||
 		added.Value != "2001:db8::/64" || added.Until.Sub(added.CreatedAt).Round(time.Minute) != time.Hour {
-		t.Errorf("an IPv6 address: code %d, %s%s, %v", code, out, errOut, err)
+		t.Errorf("block of an IPv6 address: got code %d, output %s%s and error %v", code, out, errOut, err)
 	}
 	runSteps(t, environ, []step{
 		{"block list --json", "", exitOK, `(?s)"id": 1,.*"kind": "user",.*"value": "7",.*"reason": "resells",.*"created_by": "User 1"`},
@@ -195,12 +195,12 @@ func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 	_, out, _ := runCommand(t, environ, "journal", "list", "--json")
 	var rows []journal.Entry
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 6 || strings.Contains(out, "bob@") {
-		t.Fatalf("%d rows, %v: %s", len(rows), err, out)
+		t.Fatalf("got %d journal rows and error %v: %s", len(rows), err, out)
 	}
 	// The table shows times in the time zone of the shop.
 	at := rows[0].At.Time().In(time.FixedZone("Kathmandu", (5*60+45)*60)).Format(time.DateTime)
 	if _, out, _ := runCommand(t, environ, "journal", "list"); !strings.Contains(out, at) {
-		t.Errorf("no row of %s:\n%s", at, out)
+		t.Errorf("the journal has no row of %s:\n%s", at, out)
 	}
 }
 

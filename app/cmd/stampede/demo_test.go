@@ -39,10 +39,10 @@ func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 	})
 	code, text, errOut := runCommand(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit")
 	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
-		t.Errorf("audit: code %d\n%s%s", code, text, errOut)
+		t.Errorf("audit: got code %d, want 0\n%s%s", code, text, errOut)
 	}
 	if code, text, _ := runCommand(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit", "--sale", "4", "--json"); code != exitFailed {
-		t.Errorf("audit of an unknown sale: code %d %s", code, text)
+		t.Errorf("audit of an unknown sale: got code %d and output %s", code, text)
 	}
 	demo.stop()
 }

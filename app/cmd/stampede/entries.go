@@ -60,7 +60,7 @@ func (e *env) resend(o operationFlags, kind entryKind, ids []string) error {
 // eachEntry calls the function `handle` for every entry, until a page contains no new entry.
 func (c *client) eachEntry(kind entryKind, handle func(id string) error) error {
 	var failed []error
-	seen := make(map[string]bool)
+	handled := make(map[string]bool)
 	for {
 		found, err := pages[struct {
 			ID string `json:"id"`
@@ -68,13 +68,13 @@ func (c *client) eachEntry(kind entryKind, handle func(id string) error) error {
 		if err != nil {
 			return err
 		}
-		fresh := 0
+		newEntries := 0
 		for _, entry := range found {
-			if seen[entry.ID] {
+			if handled[entry.ID] {
 				continue
 			}
-			fresh++
-			seen[entry.ID] = true
+			newEntries++
+			handled[entry.ID] = true
 			switch err := handle(entry.ID); {
 			case err == nil, errors.Is(err, &shop.Error{Code: shop.NotFound}): // sent or dropped by another caller
 			case errors.Is(err, &shop.Error{Code: shop.WrongState}): // the entry can only be dropped
@@ -83,7 +83,7 @@ func (c *client) eachEntry(kind entryKind, handle func(id string) error) error {
 				return err
 			}
 		}
-		if fresh == 0 {
+		if newEntries == 0 {
 			return errors.Join(failed...)
 		}
 	}

@@ -117,13 +117,13 @@ func (s *rehearseShopper) onFrame(f *wsclient.Frame) {
 		return
 	}
 	s.mu.Lock()
-	at, first := s.bought[e.Key]
+	boughtAt, firstEvent := s.bought[e.Key]
 	delete(s.bought, e.Key)
 	s.mu.Unlock()
 	s.crowd.update(func() {
 		s.crowd.orders[e.Order.ID] = e.Order.State
-		if first {
-			s.crowd.orderTimes = append(s.crowd.orderTimes, time.Since(at))
+		if firstEvent {
+			s.crowd.orderTimes = append(s.crowd.orderTimes, time.Since(boughtAt))
 		}
 	})
 }
@@ -141,8 +141,8 @@ func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 }
 
 // buyUntilClosed buys until the sale closes or the limit is reached. It cancels some orders to return their units.
-func (s *rehearseShopper) buyUntilClosed(ctx context.Context, number int, first time.Duration) {
-	for n, pause := 0, first; shop.Sleep(ctx, pause); n++ {
+func (s *rehearseShopper) buyUntilClosed(ctx context.Context, number int, firstPause time.Duration) {
+	for n, pause := 0, firstPause; shop.Sleep(ctx, pause); n++ {
 		pause = buyPause
 		order, err := s.buy(ctx, fmt.Sprintf("rehearse-%d-%d", number, n))
 		switch code := wsclient.CodeOf(err); {

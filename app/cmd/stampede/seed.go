@@ -29,8 +29,8 @@ func (seedCmd) Help() string {
 		"    stampede seed --products 100000"
 }
 
-// journalled returns the parameters for the journal.
-func (c *seedCmd) journalled() any {
+// journalParameters returns the parameters for the journal.
+func (c *seedCmd) journalParameters() any {
 	return struct {
 		Rolling   bool   `json:"rolling"`
 		Days      int    `json:"days"`
@@ -54,7 +54,7 @@ func (c *seedCmd) Run(e *env) error {
 		}
 		defer func() { err = errors.Join(err, release()) }()
 		seeder.Challenge = kind
-		if err := t.RecordSeeding(e.ctx, c.journalled()); err != nil {
+		if err := t.RecordSeeding(e.ctx, c.journalParameters()); err != nil {
 			return err
 		}
 		if c.Products > 0 {

@@ -38,14 +38,14 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	t.Logf("the demo for %s, slots of %s, %s shoppers", length, slot, shoppers)
 
 	var samples []sample
-	var seen []shop.ID
+	var openedSlots []shop.ID
 	active := make(map[shop.ID]bool)
 	ticker := time.NewTicker(min(soakInterval, slot/5))
 	defer ticker.Stop()
 	for end, next := time.Now().Add(length), time.Now(); time.Now().Before(end); <-ticker.C {
 		open, now, _ := demo.openSlot()
-		if open != 0 && !slices.Contains(seen, open) {
-			seen = append(seen, open)
+		if open != 0 && !slices.Contains(openedSlots, open) {
+			openedSlots = append(openedSlots, open)
 		}
 		active[open] = active[open] || now.isActive()
 		if now := time.Now(); !now.Before(next) {
@@ -53,19 +53,19 @@ func TestSoakUsesConstantResources(t *testing.T) {
 			samples = append(samples, takeSample(t, demo.metrics))
 		}
 	}
-	for i, slot := range seen[:len(seen)-1] {
+	for i, slot := range openedSlots[:len(openedSlots)-1] {
 		if !active[slot] && i > 0 { // the first slot may be short
-			t.Errorf("slot %d of %d had no buys", i+1, len(seen))
+			t.Errorf("slot %d of %d had no buys", i+1, len(openedSlots))
 		}
 	}
 	fifth := len(samples) / 5
 	if fifth == 0 {
-		t.Fatalf("%d samples are too few", len(samples))
+		t.Fatalf("got %d samples, want at least 5", len(samples))
 	}
 	early, late := median(samples[fifth:2*fifth]), median(samples[4*fifth:])
 	orders := late.orders - early.orders
 	t.Logf("%d slots, %.0f orders; from the second fifth to the last: goroutines %.0f → %.0f, descriptors %.0f → %.0f, "+
-		"live heap %.1f → %.1f MB, %.0f bytes for each of %.0f orders", len(seen), late.orders, early.goroutines,
+		"live heap %.1f → %.1f MB, %.0f bytes for each of %.0f orders", len(openedSlots), late.orders, early.goroutines,
 		late.goroutines,
 		early.files, late.files, early.heap/1e6, late.heap/1e6, (late.heap-early.heap)/max(orders, 1),
 		orders)

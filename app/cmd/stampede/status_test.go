@@ -66,16 +66,16 @@ func TestStatusPrintsJSONAndSetsExitCode(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		var got board.Board
 		if err := json.Unmarshal([]byte(line), &got); err != nil || got.BuysS != 2 {
-			t.Errorf("%s: %v", line, err)
+			t.Errorf("line %s: got %v buys per second and error %v, want 2", line, got.BuysS, err)
 		}
 	}
 	out.Reset()
 	if err := (&status{Watch: true}).show(e, b, errors.New("Redis is unreachable")); err != nil ||
 		!strings.Contains(out.String(), "Redis is unreachable") {
-		t.Errorf("without a board: %q, %v", out.String(), err)
+		t.Errorf("without a board: got output %q and error %v", out.String(), err)
 	}
 	if code := codeOf(errAlarms, &out); code != exitAudit {
-		t.Errorf("with alarms: exit code %d, want %d", code, exitAudit)
+		t.Errorf("with alarms: got exit code %d, want %d", code, exitAudit)
 	}
 	code, _, errOut := runCommand(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
 	if code != exitFailed || !strings.Contains(errOut, "cannot reach the server") {

@@ -34,7 +34,7 @@ type Options struct {
 	SolveCaptcha func(task string) (solution string, _ error) // solves the captcha of a task
 }
 
-// Result contains the outcome for both sides.
+// Result contains the outcome for the attacker and for the honest shoppers.
 type Result struct {
 	AttackerOrders int     // reservations of the attacker
 	Honest         int     // honest shoppers with a reservation
@@ -164,8 +164,8 @@ func (b *contest) outcome() Result {
 	return r
 }
 
-// count counts the response to a buy of the attacker.
-func (b *contest) count(r order.Receipt, err error) {
+// countReply counts the response to a buy of the attacker.
+func (b *contest) countReply(r order.Receipt, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.result.Sent++; b.result.Sent == b.Requests {

@@ -17,37 +17,38 @@ import (
 
 const (
 	replayAccounts = 50 // accounts that send recorded requests of honest shoppers
-	hoarders       = 50
+	hoarders       = 50 // accounts of Hoarder
 	floodConns     = 10 // sockets of the flooding account; it has as many HTTP connections
 	attempts       = 20 // attempts of a refused bot
 	addresses      = 50 // source addresses of bots that do not share one address
 
-	// recruitMargin is the time before the opening at which recruit stops. The bots still need time for their passes.
-	recruitMargin = time.Second
+	// connectMargin is the time before the opening at which connectBots stops. The bots still need time for their
+	// passes.
+	connectMargin = time.Second
 	// buyLead is the time before the opening at which a bot sends its first buy.
 	buyLead = 20 * time.Millisecond
 )
 
-// recruit connects n bots from the given number of addresses. It returns the bots that the server accepts in time.
-func (b *contest) recruit(n, addresses int) (in []*shopper) {
+// connectBots connects n bots from the given number of addresses. It returns the bots that the server accepts in time.
+func (b *contest) connectBots(n, addresses int) (accepted []*shopper) {
 	bots := make([]*shopper, n)
 	for i := range bots {
 		bots[i] = b.newShopper(botAddress(i % addresses))
 		bots[i].bot = true
 	}
 	b.bots = append(b.bots, bots...)
-	ctx, cancel := context.WithDeadline(b.ctx, b.opensAt.Add(-recruitMargin))
+	ctx, cancel := context.WithDeadline(b.ctx, b.opensAt.Add(-connectMargin))
 	defer cancel()
 	if err := b.connectAll(ctx, bots); err != nil && ctx.Err() == nil {
 		b.fail(fmt.Errorf("connect %d bots: %w", n, err))
 	}
 	for _, s := range bots {
 		if s.conn != nil && s.conn.Err() == nil {
-			in = append(in, s)
+			accepted = append(accepted, s)
 		}
 	}
-	b.result.Blocked += n - len(in)
-	return in
+	b.result.Blocked += n - len(accepted)
+	return accepted
 }
 
 // runScripts runs the script on one goroutine per bot.
@@ -67,7 +68,7 @@ func (s *shopper) buyUntilFinal(pass, key string) (err error) {
 		}
 		var r order.Receipt
 		r, err = s.conn.BuyWithPass(pass, b.Sale.ID, 1, key)
-		b.count(r, err)
+		b.countReply(r, err)
 		switch e := shop.AsError(err); {
 		case err == nil, e.Code == shop.SoldOut, e.Code == shop.LimitReached:
 			return err
@@ -78,11 +79,11 @@ func (s *shopper) buyUntilFinal(pass, key string) (err error) {
 	return err
 }
 
-// Replay buys once with one account and repeats the accepted request, with the same key and with others. Fifty other
-// accounts send recorded requests of honest shoppers first.
+// Replay buys once with one account and repeats the accepted request, with the same key and with other keys. Fifty
+// other accounts send recorded requests of honest shoppers.
 func Replay(b *contest) {
-	first := b.recruit(1, 1)
-	replayBots := b.recruit(replayAccounts, 1)
+	first := b.connectBots(1, 1)
+	replayBots := b.connectBots(replayAccounts, 1)
 	b.runScripts(first, func(s *shopper, _ int) {
 		pass := s.pass()
 		_ = s.buyUntilFinal(pass, "replay-first")
@@ -91,7 +92,7 @@ func Replay(b *contest) {
 			if i%2 == 1 {
 				key = "replay-" + strconv.Itoa(i)
 			}
-			b.count(s.conn.BuyWithPass(pass, b.Sale.ID, 1, key))
+			b.countReply(s.conn.BuyWithPass(pass, b.Sale.ID, 1, key))
 			s.conn.Pause(0)
 		}
 	})
@@ -107,7 +108,7 @@ func Replay(b *contest) {
 // Flood buys with one account and one pass as fast as possible, on ten sockets and ten HTTP connections. Sockets that
 // the server closes are opened again.
 func Flood(b *contest) {
-	one := b.recruit(1, 1)
+	one := b.connectBots(1, 1)
 	if len(one) == 0 {
 		return
 	}
@@ -129,7 +130,7 @@ func (s *shopper) floodSocket(pass string, number int) {
 			}
 		}
 		shop.Sleep(b.ctx, time.Until(b.opensAt)-buyLead)
-		b.count(s.conn.BuyWithPass(pass, b.Sale.ID, 1, fmt.Sprintf("flood-%d-%d", number, n)))
+		b.countReply(s.conn.BuyWithPass(pass, b.Sale.ID, 1, fmt.Sprintf("flood-%d-%d", number, n)))
 	}
 }
 
@@ -139,7 +140,7 @@ func (s *shopper) floodHTTP(pass string, number int) {
 	defer client.CloseIdleConnections()
 	shop.Sleep(b.ctx, time.Until(b.opensAt)-buyLead)
 	for n := 0; b.ctx.Err() == nil; n++ {
-		b.count(s.buyOverHTTP(client, pass, fmt.Sprintf("http-flood-%d-%d", number, n)))
+		b.countReply(s.buyOverHTTP(client, pass, fmt.Sprintf("http-flood-%d-%d", number, n)))
 	}
 }
 
@@ -173,7 +174,7 @@ func (s *shopper) buyOverHTTP(client *http.Client, pass, key string) (r order.Re
 
 // Prepared sends requests of all accounts at the opening. Fifty of them carry passes of the other sale.
 func Prepared(b *contest) {
-	b.runScripts(b.recruit(b.Accounts, addresses), func(s *shopper, i int) {
+	b.runScripts(b.connectBots(b.Accounts, addresses), func(s *shopper, i int) {
 		pass := ""
 		if i < replayAccounts {
 			pass, _ = s.conn.GetPass(b.Other.ID)
@@ -183,18 +184,18 @@ func Prepared(b *contest) {
 }
 
 // OneAddress runs programs that behave like the page, with all accounts from one address.
-func OneAddress(b *contest) { b.farm(1) }
+func OneAddress(b *contest) { b.runFarm(1) }
 
 // FiftyAddresses is OneAddress with fifty addresses.
-func FiftyAddresses(b *contest) { b.farm(addresses) }
+func FiftyAddresses(b *contest) { b.runFarm(addresses) }
 
-func (b *contest) farm(addresses int) {
-	b.runScripts(b.recruit(b.Accounts, addresses), func(s *shopper, _ int) { _ = s.buyUntilFinal(s.pass(), "farm-press") })
+func (b *contest) runFarm(addresses int) {
+	b.runScripts(b.connectBots(b.Accounts, addresses), func(s *shopper, _ int) { _ = s.buyUntilFinal(s.pass(), "farm-press") })
 }
 
 // Solver is FiftyAddresses with all proofs of work computed on one core, one after the other.
 func Solver(b *contest) {
-	bots := b.recruit(b.Accounts, addresses)
+	bots := b.connectBots(b.Accounts, addresses)
 	b.running.Go(func() {
 		for _, s := range bots {
 			if b.ctx.Err() != nil {
@@ -208,7 +209,7 @@ func Solver(b *contest) {
 
 // Hoarder reserves units with fifty accounts, lets them expire and reserves again as often as the limits allow.
 func Hoarder(b *contest) {
-	b.runScripts(b.recruit(hoarders, addresses), func(s *shopper, _ int) {
+	b.runScripts(b.connectBots(hoarders, addresses), func(s *shopper, _ int) {
 		for n := 0; b.ctx.Err() == nil; n++ {
 			err := s.buyUntilFinal(s.pass(), fmt.Sprintf("hoarder-%d", n))
 			if wsclient.CodeOf(err) != "" {

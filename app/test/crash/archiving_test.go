@@ -25,7 +25,7 @@ func dieDuringArchiving(t *testing.T, point string) {
 	before := w.allOrderRows()
 	pass := 1
 	if point == "archive.after-blank" || point == "archive.after-plan" {
-		pass = w.passes(2) // the first or the second sale
+		pass = w.randomExecution(2) // the first or the second sale
 	}
 	w.launch(w.crashAt(point, pass)).waitDeath(point)
 	w.requireUnchanged(before, w.allOrderRows())

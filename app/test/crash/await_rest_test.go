@@ -75,7 +75,7 @@ func (w *world) reconnect(n *node) {
 	if n.Exited() {
 		w.t.Fatalf("the program exited unexpectedly:\n%s", n.Tail())
 	}
-	for _, b := range w.people {
+	for _, b := range w.buyers {
 		if err := b.connect(n.addr); err != nil {
 			w.t.Logf("connect: %v", err) // retried at the next check
 		}

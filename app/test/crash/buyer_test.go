@@ -44,7 +44,7 @@ func (w *world) addBuyers(n int) {
 			b.phones = append(b.phones, p)
 			w.t.Cleanup(p.close)
 		}
-		w.people = append(w.people, b)
+		w.buyers = append(w.buyers, b)
 	}
 }
 

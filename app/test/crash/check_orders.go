@@ -23,7 +23,7 @@ func (c *check) attempt(p attempt, ops []Op) {
 		switch {
 		case op.Outcome == OK && first == nil:
 			first = op
-			c.outcome(op)
+			c.requireRow(op)
 		case op.Outcome == OK && (op.Order != first.Order || op.Ticket != first.Ticket):
 			c.fail("P4", "key %s of user %s: order %s ticket %d, then order %s ticket %d",
 				p.key, p.user, first.Order, first.Ticket, op.Order, op.Ticket)
@@ -38,8 +38,8 @@ func (c *check) attempt(p attempt, ops []Op) {
 	}
 }
 
-// outcome requires that an accepted reservation has a row with the requested values.
-func (c *check) outcome(op *Op) {
+// requireRow requires that an accepted reservation has a row with the requested values.
+func (c *check) requireRow(op *Op) {
 	row := c.byID[op.Order]
 	if row == nil {
 		c.fail("P2", "order %s of user %s was confirmed and has no row", op.Order, op.User)
@@ -87,7 +87,7 @@ func (c *check) rows() {
 		switch {
 		case r.State == shop.Pending, r.State == shop.Expired, r.State == shop.Cancelled:
 		case r.State == shop.Refused:
-			c.refused(r)
+			c.checkRefusal(r)
 		case c.paid[r.ID] && (r.State == shop.Paid || r.State == shop.Refunded):
 		default:
 			c.fail("I1", "order %s is %s, a state that this run does not produce", r.ID, r.State)
@@ -98,7 +98,7 @@ func (c *check) rows() {
 	}
 }
 
-func (c *check) refused(r *Row) {
+func (c *check) checkRefusal(r *Row) {
 	switch r.Reason {
 	case "":
 		c.fail("P2", "order %s is refused without a reason", r.ID)

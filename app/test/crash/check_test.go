@@ -8,9 +8,9 @@ import (
 	"stampede/app/shop"
 )
 
-// run is a small run without violations. User 1 bought twice under one key, the first time without a reply, and
-// cancelled. User 2 bought two units, which expired. User 3 found the sale sold out. User 4 has an order.
-func run() (History, Final) {
+// validRun returns a small run without violations. User 1 bought twice under one key, the first time without a reply,
+// and cancelled. User 2 bought two units, which expired. User 3 found the sale sold out. User 4 has an order.
+func validRun() (History, Final) {
 	const sale = shop.ID(900)
 	buy := func(user shop.ID, qty int, outcome Outcome, order shop.ID, ticket int64) Op {
 		return Op{
@@ -134,7 +134,7 @@ func TestEveryRuleReportsItsViolation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, f := run()
+			h, f := validRun()
 			c.corrupt(&h, &f)
 			found := Check(h, f)
 			matches := func(v Violation) bool { return strings.HasPrefix(v.String(), c.want) }

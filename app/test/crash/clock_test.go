@@ -37,10 +37,10 @@ func TestWrongNodeClocksChangeNoResult(t *testing.T) {
 	w.requireClockOffset(slow, -5*time.Minute)
 
 	begin := w.redisTime()
-	for i, b := range w.people {
+	for i, b := range w.buyers {
 		w.must(b.connect([]*node{fast, slow}[i%2].addr))
 	}
-	for _, b := range w.people[:2] { // one on each node
+	for _, b := range w.buyers[:2] { // one on each node
 		for sale, want := range map[*shop.Sale]shop.Code{&opensSoon: shop.NotOpen, &closed: shop.Closed} {
 			if op := b.attempt(sale); op.Code != want {
 				t.Errorf("a buy of sale %s got %q (order %s), want %s", sale.ID, op.Code, op.Order, want)
@@ -172,9 +172,9 @@ func (w *world) requireGuestAccepted(host, other *node) {
 func (w *world) requireValidTimes(begin, end shop.Millis) {
 	w.t.Helper()
 	const payWindow = 2 * time.Second
-	within := func(what string, id shop.ID, at, first, last shop.Millis) {
+	within := func(label string, id shop.ID, at, first, last shop.Millis) {
 		if at < first || at > last {
-			w.t.Errorf("%s of %s is %d: %v before the first valid instant, %v after the last", what, id, at,
+			w.t.Errorf("%s of %s is %d: %v before the first valid instant, %v after the last", label, id, at,
 				first.Sub(at), at.Sub(last))
 		}
 	}

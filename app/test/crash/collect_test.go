@@ -80,7 +80,7 @@ func (w *world) readSale(ctx context.Context, sale *shop.Sale) (Sale, error) {
 	for order, hold := range open { // hold number:qty, with the suffix :sold for sold units
 		part := strings.Split(hold, ":")
 		if len(part) < 2 {
-			return s, fmt.Errorf("hold %q of order %s", hold, order)
+			return s, fmt.Errorf("hold of order %[2]s is %[1]q, want number:qty", hold, order)
 		}
 		s.Holds = append(s.Holds, Hold{
 			Order: shop.ID(number(order)), Qty: number(part[1]),

@@ -106,7 +106,7 @@ func (f *fleet) stop(m *member) {
 // stopTimeout is the time that deploy/RUNBOOK.md gives a node to stop.
 const stopTimeout = time.Minute
 
-// requireHealthy requires that no node has ended on its own.
+// requireHealthy requires that no node has ended without a request.
 func (f *fleet) requireHealthy() {
 	f.w.t.Helper()
 	f.mu.Lock()
@@ -173,7 +173,7 @@ func (f *fleet) awaitEvenPartitions() time.Duration {
 }
 
 // distributionTimeout limits the time without an even distribution after a change. A dead worker counts for three
-// seconds, and the others check once a second; the rest is reserve for a busy machine.
+// seconds, and the others check once a second; the remaining time is a reserve for a busy machine.
 const distributionTimeout = time.Minute
 
 // chooseNode returns an API node for a phone. It prefers nodes without another phone of the buyer.
@@ -226,7 +226,7 @@ func (b *buyer) connectAcross(f *fleet) error {
 // trade lets all buyers buy on any node until the traffic ends.
 func (f *fleet) trade(h behaviour) *traffic {
 	tr := &traffic{stop: make(chan struct{})}
-	for _, b := range f.w.people {
+	for _, b := range f.w.buyers {
 		tr.running.Go(func() { b.tradeAcrossNodes(f, h, tr.stop) })
 	}
 	return tr

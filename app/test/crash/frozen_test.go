@@ -64,7 +64,7 @@ func (w *world) freezeHoldingBatch(worker *node) {
 			}
 		}
 		worker.thaw()
-		for _, b := range w.people[:10] {
+		for _, b := range w.buyers[:10] {
 			b.attempt(&w.sales[b.rng.IntN(len(w.sales))])
 		}
 		return false, "the worker has no pending entries"
@@ -105,11 +105,11 @@ func TestFrozenNodePastLeaseRepeatsNoID(t *testing.T) {
 		t.Fatalf("%d node numbers are leased, want 1: the second node takes the number of the first", n)
 	}
 	w.addBuyers(20)
-	for _, b := range w.people[40:] {
+	for _, b := range w.buyers[40:] {
 		w.must(b.connect(second.addr))
 	}
 	first.thaw()
-	for _, b := range w.people[40:] {
+	for _, b := range w.buyers[40:] {
 		tr.running.Go(func() { b.trade(behaviour{attempts: 20}, tr.stop) })
 	}
 	tr.wait()

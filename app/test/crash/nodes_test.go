@@ -30,8 +30,8 @@ func TestNodeChangesLoseNoOrder(t *testing.T) {
 		if n%len(actions) == 0 {
 			w.rng.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
 		}
-		what, frozen := actions[n%len(actions)]()
-		maxStartTime = max(maxStartTime, f.awaitResumed(what))
+		label, frozen := actions[n%len(actions)]()
+		maxStartTime = max(maxStartTime, f.awaitResumed(label))
 		if frozen != nil {
 			f.thaw(frozen)
 			maxStartTime = max(maxStartTime, f.awaitResumed("thaw"))
@@ -46,7 +46,7 @@ func TestNodeChangesLoseNoOrder(t *testing.T) {
 // morePhones gives all buyers a second phone, and every third buyer a third one.
 func (w *world) morePhones() {
 	w.t.Helper()
-	for i, b := range w.people {
+	for i, b := range w.buyers {
 		for len(b.phones) < 2 || i%3 == 0 && len(b.phones) < 3 {
 			p := &phone{buyer: b, number: len(b.phones)}
 			b.phones = append(b.phones, p)
@@ -56,11 +56,11 @@ func (w *world) morePhones() {
 }
 
 // awaitResumed waits until the partitions are evenly distributed after a change and buys are accepted again.
-func (f *fleet) awaitResumed(what string) (elapsed time.Duration) {
+func (f *fleet) awaitResumed(label string) (elapsed time.Duration) {
 	f.w.t.Helper()
-	f.w.t.Logf("%s", what)
+	f.w.t.Logf("%s", label)
 	elapsed = f.awaitEvenPartitions()
-	f.w.awaitAccepted(f.w.memory.acceptedCount() + 2*len(f.w.people))
+	f.w.awaitAccepted(f.w.memory.acceptedCount() + 2*len(f.w.buyers))
 	f.requireHealthy()
 	return elapsed
 }

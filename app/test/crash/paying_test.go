@@ -178,14 +178,14 @@ func (w *world) remainingWork() string {
 	if pending := w.pendingWork(); pending != "" {
 		return pending
 	}
-	for what, query := range map[string]string{
+	for label, query := range map[string]string{
 		"events are unpublished":      "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL",
 		"late payments are unsettled": "SELECT COUNT(*) FROM payments WHERE unsettled_since IS NOT NULL",
 		"refunds are not finished":    "SELECT COUNT(*) FROM refunds WHERE next_at IS NOT NULL",
 		"postings are not sent":       "SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL",
 	} {
 		if n := w.count(query); n > 0 {
-			return fmt.Sprintf("%d %s", n, what)
+			return fmt.Sprintf("%d %s", n, label)
 		}
 	}
 	return ""

@@ -46,7 +46,7 @@ func (p *phone) connect(addr string) error {
 	if err != nil {
 		return err
 	}
-	dialer := wsclient.Dialer{Origin: site, OnFrame: p.onFrame, Seen: messages.Seen(p.buyer.world.t)}
+	dialer := wsclient.Dialer{Origin: site, OnFrame: p.onFrame, Seen: messages.CheckFrames(p.buyer.world.t)}
 	s, err := dialer.Dial(p.buyer.world.t.Context(), site)
 	if err != nil {
 		return err
@@ -139,6 +139,6 @@ func (p *phone) sendSeen() {
 	cursor := s.Cursor()
 	err := s.Seen(cursor)
 	if code := wsclient.CodeOf(err); code != "" && code != shop.RateLimited && code != shop.Busy {
-		p.buyer.world.t.Errorf("seen %q: %v", cursor, err)
+		p.buyer.world.t.Errorf("send the op seen with cursor %q: %v", cursor, err)
 	}
 }

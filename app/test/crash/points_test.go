@@ -51,19 +51,19 @@ func (w *world) twoSales() {
 	w.offer(12, 2, partition)
 }
 
-// passes returns the pass at which a point kills, a random number from 1 to most. At early passes the shop is empty; at
-// later passes orders wait.
-func (w *world) passes(most int) int { return 1 + w.rng.IntN(most) }
+// randomExecution returns the execution of a point at which the process is killed, a random number from 1 to limit. At
+// early executions the shop is empty; at later executions orders wait.
+func (w *world) randomExecution(limit int) int { return 1 + w.rng.IntN(limit) }
 
-func (w *world) crashAt(point string, pass int) string {
-	return fmt.Sprintf("STAMPEDE_CRASH_AT=%s#%d", point, pass)
+func (w *world) crashAt(point string, execution int) string {
+	return fmt.Sprintf("STAMPEDE_CRASH_AT=%s#%d", point, execution)
 }
 
 func dieDuringBuys(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
 	w.addBuyers(20)
-	settings := []string{w.crashAt(point, w.passes(4))}
+	settings := []string{w.crashAt(point, w.randomExecution(4))}
 	if point == "cancel.after-insert" {
 		settings = append(settings, "STAMPEDE_ROLES=api") // a consumer would write the row of a reservation immediately
 	}
@@ -83,7 +83,7 @@ func dieDuringAddressChange(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
 	w.addBuyers(20)
-	settings := []string{w.crashAt(point, w.passes(4))}
+	settings := []string{w.crashAt(point, w.randomExecution(4))}
 	if point == "address.after-insert" {
 		settings = append(settings, "STAMPEDE_ROLES=api") // a consumer would write the row of a reservation immediately
 	}
@@ -148,7 +148,7 @@ func dieDuringRecovery(t *testing.T, point string) {
 		w.must(err)
 	}
 	if point == "recover.after-restore" || point == "recover.after-end" || point == "recover.after-compare" {
-		pass = w.passes(len(w.sales))
+		pass = w.randomExecution(len(w.sales))
 	}
 	w.launch(w.crashAt(point, pass)).waitDeath(point)
 	next := w.start()
@@ -162,7 +162,7 @@ func dieDuringWarmUp(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
 	w.addBuyers(20)
-	w.launch(w.crashAt(point, w.passes(len(w.sales)))).waitDeath(point)
+	w.launch(w.crashAt(point, w.randomExecution(len(w.sales)))).waitDeath(point)
 	next := w.start()
 	w.enter(next)
 	w.trade(behaviour{cancelPercent: 25, attempts: 5}).wait()

@@ -164,7 +164,7 @@ func (p *promotion) payOrAbandon(b *buyer, op Op) {
 	p.retry(&p.refundPayers, func(who *payer) bool {
 		return p.post(who, "refund", map[string]any{"reason": "too large"}, nil) == nil
 	})
-	who, way := &payer{w: p.world, sim: p.sim, token: b.token, order: op.Order}, b.rng.IntN(6)
+	who, choice := &payer{w: p.world, sim: p.sim, token: b.token, order: op.Order}, b.rng.IntN(6)
 	var payment struct{ URL string }
 	for try := 0; p.post(who, "pay", map[string]any{"via": "page"}, &payment) != nil; try++ { // there may be no row yet
 		if try == 20 {
@@ -172,14 +172,14 @@ func (p *promotion) payOrAbandon(b *buyer, op Op) {
 		}
 		b.phones[0].socket().Pause(100)
 	}
-	if _, err := p.sim.Open(payment.URL); way < 2 || err != nil {
+	if _, err := p.sim.Open(payment.URL); choice < 2 || err != nil {
 		return
 	}
-	if way == 2 {
+	if choice == 2 {
 		p.enqueue(&p.latePayers, who)
 	} else if p.sim.Pay(op.Order.String()) == nil {
 		p.memory.addOp(Op{Kind: Pay, Order: op.Order, Outcome: OK})
-		if way == 3 {
+		if choice == 3 {
 			p.enqueue(&p.refundPayers, who)
 		}
 	}

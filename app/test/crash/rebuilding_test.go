@@ -97,7 +97,7 @@ func TestRebuildWhileOrdersArePaidLosesNoMoney(t *testing.T) {
 	}
 }
 
-// recoveryPoints maps the crash points of a Redis recovery to the first pass after the start. At the start each
+// recoveryPoints maps the crash points of a Redis recovery to the first execution after the start. At the start each
 // partition is recovered once, without a sale to restore. Points for missing rows are not included. The point "" means
 // that no node dies.
 var recoveryPoints = map[string]int{

@@ -81,7 +81,7 @@ func (w *world) allReceived(rev int) (bool, string) {
 		}
 	}
 	want := 0
-	for _, b := range w.people {
+	for _, b := range w.buyers {
 		want += orders[b.id] * len(b.phones)
 	}
 	received := make(map[Received]bool)

@@ -28,7 +28,7 @@ func TestRollingRestartLosesNoOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.setUpCrowd()
-	w.addBuyers(*crowd - len(w.people))
+	w.addBuyers(*crowd - len(w.buyers))
 	w.morePhones()
 	f := &fleet{w: w}
 	f.add("api", "api", "worker", "worker", "sweeper", "sweeper")
@@ -36,13 +36,13 @@ func TestRollingRestartLosesNoOrder(t *testing.T) {
 	f.awaitEvenPartitions()
 
 	tr := f.trade(behaviour{cancelPercent: 10, maxPauseMS: 1000})
-	w.awaitAccepted(w.memory.acceptedCount() + 5*len(w.people)**rounds)
+	w.awaitAccepted(w.memory.acceptedCount() + 5*len(w.buyers)**rounds)
 	restartStart := w.now()
 	var ended []time.Duration
 	for range *rounds {
 		for _, m := range slices.Clone(f.nodes) {
 			ended = append(ended, f.restart(m))
-			w.awaitAccepted(w.memory.acceptedCount() + len(w.people)/2)
+			w.awaitAccepted(w.memory.acceptedCount() + len(w.buyers)/2)
 		}
 	}
 	tr.end()
@@ -114,7 +114,7 @@ func (w *world) measureRestart(since shop.Millis, ended []time.Duration) rolling
 	averages := strings.Fields(string(load))
 	return rollingResult{
 		Load:  strings.Join(averages[:min(3, len(averages))], ", "),
-		Nodes: len(ended), People: len(w.people), EndMS: slices.Max(ended).Milliseconds(),
+		Nodes: len(ended), People: len(w.buyers), EndMS: slices.Max(ended).Milliseconds(),
 		Before: latency{len(before), quantiles(before)}, Restart: latency{len(during), quantiles(during)},
 		Interrupted: interrupted, AbsenceMS: quantiles(w.absences.copy()),
 	}

@@ -28,7 +28,7 @@ type traffic struct {
 
 func (w *world) trade(h behaviour) *traffic {
 	tr := &traffic{stop: make(chan struct{})}
-	for _, b := range w.people {
+	for _, b := range w.buyers {
 		tr.running.Go(func() { b.trade(h, tr.stop) })
 	}
 	return tr
@@ -120,16 +120,16 @@ func retryUntilSuccess(do func() error) error {
 }
 
 // forAllBuyers runs `do` for all buyers, at most 16 at a time.
-func (w *world) forAllBuyers(what string, do func(b *buyer) error) {
+func (w *world) forAllBuyers(label string, do func(b *buyer) error) {
 	w.t.Helper()
 	var all sync.WaitGroup
 	limit := make(chan struct{}, 16)
-	for _, b := range w.people {
+	for _, b := range w.buyers {
 		all.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()
 			if err := do(b); err != nil {
-				w.t.Errorf("%s: %v", what, err)
+				w.t.Errorf("%s: %v", label, err)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func TestFrozenWarmUpLoadsNoStockTwice(t *testing.T) {
 				w := newWorld(t, "STAMPEDE_PAY_WINDOW=8s")
 				w.twoSales()
 				w.addBuyers(20)
-				warming := w.launch("STAMPEDE_ROLES=worker", w.crashAt("freeze:"+point, w.passes(len(w.sales))))
+				warming := w.launch("STAMPEDE_ROLES=worker", w.crashAt("freeze:"+point, w.randomExecution(len(w.sales))))
 				warming.waitFrozen(point)
 				next := race(w, warming)
 				w.reconnectAll(next)

@@ -39,7 +39,7 @@ type world struct {
 
 	slot     shop.Slot
 	sales    []shop.Sale
-	people   []*buyer
+	buyers   []*buyer
 	memory   memory
 	absences absences
 	final    Final                      // the last collected state

@@ -87,7 +87,7 @@ func TestAttackersGetFewUnits(t *testing.T) {
 				switch {
 				case name != "solver":
 					if r.Share >= 0.01 {
-						t.Errorf("%s against %s: %.2f %% of the units", name, kind, 100*r.Share)
+						t.Errorf("%s against %s: the attacker got %.2f %% of the units, more than the limit", name, kind, 100*r.Share)
 					}
 				case r.Honest != o.Honest || r.Work == 0 || r.Share > r.Work:
 					t.Errorf("the solver has %.2f %% of the units for %.2f %% of the work, %d of %d honest",

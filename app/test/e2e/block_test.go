@@ -81,9 +81,9 @@ func TestBlockTakesEffectOnAllNodes(t *testing.T) {
 			}
 		})
 	}
-	for what, waited := range delays {
+	for label, waited := range delays {
 		if slices.Min(waited) > applyLimit {
-			t.Errorf("%s: the last socket was closed after %v, want at most %v in one of the attempts", what, waited, applyLimit)
+			t.Errorf("%s: the last socket was closed after %v, want at most %v in one of the attempts", label, waited, applyLimit)
 		}
 	}
 }

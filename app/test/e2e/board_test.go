@@ -61,15 +61,16 @@ func TestBoardShowsBothNodes(t *testing.T) {
 	})
 	i := slices.IndexFunc(live.Sales, func(shown board.Sale) bool { return shown.ID == sale.ID })
 	if i < 0 || live.Sales[i].Phase != shop.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {
-		t.Errorf("sales %+v", live.Sales)
+		t.Errorf("got sales %+v, want the open sale of 100 lamps", live.Sales)
 	}
 	if len(live.Partitions) != 8 || live.LatencyMS.P50 < 1 || live.LatencyMS.P99 < live.LatencyMS.P50 {
-		t.Errorf("%d partitions, buy to order %+v", len(live.Partitions), live.LatencyMS)
+		t.Errorf("got %d partitions and the latency from buy to order %+v, want 8 and p99 ≥ p50 ≥ 1",
+			len(live.Partitions), live.LatencyMS)
 	}
 	for i, roles := range [][]string{{"api", "worker", "sweeper"}, {"api"}} {
 		n := live.Nodes[i]
 		if !slices.Equal(n.Roles, roles) || n.Heap == 0 || len(n.Leases) != 1 || n.Leases[0].Until < live.Now {
-			t.Errorf("node %+v, want the roles %v and a lease that holds", n, roles)
+			t.Errorf("got node %+v, want the roles %v and a lease that holds", n, roles)
 		}
 	}
 	s.awaitDrained(sale)

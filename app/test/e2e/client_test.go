@@ -51,7 +51,7 @@ func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 	}
 	dialer := wsclient.Dialer{Origin: shopURL, OnFrame: c.handleFrame}
 	if checked {
-		dialer.Seen = messages.Seen(t)
+		dialer.Seen = messages.CheckFrames(t)
 	}
 	if c.Conn, err = dialer.Dial(t.Context(), shopURL); err != nil {
 		return nil, err

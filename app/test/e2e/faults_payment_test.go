@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// gatewayFaults lists the faults of the simulated gateway and how often each strikes.
+// gatewayFaults lists the faults of the simulated gateway and how often each occurs.
 var gatewayFaults = []map[string]any{
 	{"kind": "notify_duplicate", "times": 1},
 	{"kind": "notify_delay", "times": 1, "delay_ms": 1500},
@@ -33,7 +33,7 @@ var gatewayFaults = []map[string]any{
 	{"kind": "slow", "times": 2, "delay_ms": 1500},
 }
 
-// payer is one buyer with one order and the fault that strikes this order. The shop and the node of a payer report
+// payer is one buyer with one order and the fault of this order. The shop and the node of a payer report
 // failures to the subtest of this payer.
 type payer struct {
 	*testShop
@@ -45,7 +45,7 @@ type payer struct {
 	fault map[string]any
 }
 
-// P1, P8: each fault of the gateway strikes one order in each of four states: pending, shipped, cancelled and
+// P1, P8: each fault of the gateway occurs for one order in each of four states: pending, shipped, cancelled and
 // refunding. No fen is lost, none is taken without goods, and the stock equation holds.
 // TestRandomStepsAndDeathsLoseNoMoney in app/test/money covers faults in all states, in any order and together with
 // process deaths.
@@ -148,7 +148,7 @@ func (p *payer) faultWhileShipped() {
 	p.clickButton("repeat")
 }
 
-// faultWhileCancelled cancels the order. The fault strikes while the shop closes the trade, or when a late payment
+// faultWhileCancelled cancels the order. The fault occurs while the shop closes the trade, or when a late payment
 // arrives.
 func (p *payer) faultWhileCancelled() {
 	p.inject()

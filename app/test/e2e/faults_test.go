@@ -21,23 +21,23 @@ func TestNodeWaitsForUnreachableStoresAtStart(t *testing.T) {
 	mariadb := kit.StartMariaDB(t, kit.MariaDBOptions{})
 	s := openShop(t, server.URL, mariadb.Database())
 	sale := s.open(5, 1)
-	for what, store := range map[string]struct{ stop, start func() }{
+	for label, store := range map[string]struct{ stop, start func() }{
 		"redis": {server.Kill, server.Start},
 		"mysql": {mariadb.Kill, mariadb.Start},
 	} {
 		store.stop()
 		n := launch(t, s.settings...)
 		kit.Eventually(t, waitTimeout, func() (bool, string) {
-			return strings.Contains(strings.ToLower(n.Text()), what), "the log does not name " + what + ": " +
+			return strings.Contains(strings.ToLower(n.Text()), label), "the log does not name " + label + ": " +
 				n.Text()
 		})
 		if kit.Ready(n.t, n.addr) {
-			t.Errorf("ready without %s", what)
+			t.Errorf("ready without %s", label)
 		}
 		store.start()
 		n.waitReady()
 		c, _ := login(t, n, kit.NewID(), "")
-		_, err := c.BuyUntilKnown(sale.ID, 1, "first-"+what)
+		_, err := c.BuyUntilKnown(sale.ID, 1, "first-"+label)
 		s.must(err)
 		n.stop()
 	}
@@ -49,6 +49,6 @@ func TestChangedPartitionCountIsRejected(t *testing.T) {
 	s := newShop(t)
 	out, code := run(t, append(s.settings, "STAMPEDE_PARTITIONS=4"), "serve")
 	if code == 0 || !strings.Contains(out, "STAMPEDE_PARTITIONS") || !strings.Contains(out, "8") {
-		t.Errorf("exit code %d:\n%s", code, out)
+		t.Errorf("exit code %d, want a failure that names STAMPEDE_PARTITIONS and 8:\n%s", code, out)
 	}
 }

@@ -162,17 +162,17 @@ func (n *node) requireShown(sale shop.Sale, text string) {
 func (n *node) requestAndDeclineRefund(placed shop.ID, who, operator, text string) {
 	n.t.Helper()
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who, map[string]any{"reason": text})
-	var seen struct{ Refund payment.Refund }
+	var shown struct{ Refund payment.Refund }
 	service := "/api/v1/operator/orders/" + placed.String()
-	n.expect(http.StatusOK, &seen, n.read, service, operator, nil)
-	if seen.Refund.Reason != text {
-		n.t.Errorf("the reason %q was returned as %q", text, seen.Refund.Reason)
+	n.expect(http.StatusOK, &shown, n.read, service, operator, nil)
+	if shown.Refund.Reason != text {
+		n.t.Errorf("the reason %q was returned as %q", text, shown.Refund.Reason)
 	}
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/operator/refunds/"+placed.String()+"/decline", operator,
 		map[string]any{"note": text})
-	n.expect(http.StatusOK, &seen, n.read, service, operator, nil)
-	if seen.Refund.Note != text || seen.Refund.State != payment.RefundDeclined {
-		n.t.Errorf("the note %q was returned as %q", text, seen.Refund.Note)
+	n.expect(http.StatusOK, &shown, n.read, service, operator, nil)
+	if shown.Refund.Note != text || shown.Refund.State != payment.RefundDeclined {
+		n.t.Errorf("the note %q was returned as %q", text, shown.Refund.Note)
 	}
 }
 

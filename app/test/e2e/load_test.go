@@ -28,11 +28,11 @@ func TestEveryLoadScenarioPassesItsChecks(t *testing.T) {
 		results := s.runScenarios(n, duration)
 		last := results[len(results)-1]
 		if last.Reserved == 0 || last.Orders != last.Reserved {
-			t.Errorf("%d reserved, %d order events", last.Reserved, last.Orders)
+			t.Errorf("got %d reservations and %d order events, want equal numbers above 0", last.Reserved, last.Orders)
 		}
 		rows := s.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'") - before
 		if rows != int64(last.Reserved) {
-			t.Errorf("%d rows for %d reservations", rows, last.Reserved)
+			t.Errorf("got %d rows for %d reservations, want one per reservation", rows, last.Reserved)
 		}
 		idle := func(r scenarioResult) bool { return r.Ops == 0 && r.Scenario != "idle" }
 		if !slices.ContainsFunc(results, idle) || t.Failed() {
@@ -58,7 +58,7 @@ func (s *testShop) runScenarios(n *node, duration time.Duration) []scenarioResul
 	}
 	for i, r := range results {
 		if r.Scenario != scenarios[i] || len(r.Failures) > 0 {
-			s.t.Errorf("%+v", r)
+			s.t.Errorf("got scenario result %+v, want %s without failures", r, scenarios[i])
 		}
 	}
 	return results

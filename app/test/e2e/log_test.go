@@ -93,7 +93,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	}
 	server.Start()
 
-	for what, matches := range map[string]func(l *logLine) bool{
+	for label, matches := range map[string]func(l *logLine) bool{
 		"pay on a socket":    func(l *logLine) bool { return l.Op == "pay" && l.Order == receipt.Order.String() },
 		"refund on a socket": func(l *logLine) bool { return l.Op == "refund" && l.Order == receipt.Order.String() },
 		"buy on a socket":    func(l *logLine) bool { return l.Op == "buy" && l.Sale == sale.ID.String() && l.Order != "" },
@@ -109,11 +109,11 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	} {
 		found := n.logLines(matches)
 		if len(found) == 0 {
-			t.Errorf("no log line has the ids of %s", what)
+			t.Errorf("no log line has the ids of %s", label)
 			continue
 		}
 		if l := found[0]; l.Request == nil || l.Op != "" && fmt.Sprint(l.Session) == "" {
-			t.Errorf("%s: no request in %+v", what, l)
+			t.Errorf("%s: no request in %+v", label, l)
 		}
 	}
 	for _, private := range []string{

@@ -69,20 +69,20 @@ func TestOperatorRetriesAndDropsDeadMails(t *testing.T) {
 	list := dead()
 	if len(list) != 3 || list[0].To != ada.Email || list[0].Tries != 1 || !strings.Contains(list[0].Reason, "550") ||
 		strings.Contains(list[0].Reason, "ada@") {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got dead e-mails %+v, want 3 with the reason 550, without an address in the reason", list)
 	}
 	server.SetReply(nil)
 	n.drainQuarantine("retry", []string{list[0].ID, list[1].ID}, "mail")
 	kit.Eventually(t, waitTimeout, func() (bool, string) { return len(server.Mails()) == 2, "the mails are not sent again" })
 	for _, m := range server.Mails() {
 		if !strings.Contains(m.To, ada.Email) || !strings.Contains(m.Text, "Lamp") {
-			t.Errorf("%+v", m)
+			t.Errorf("got the e-mail %+v, want one to %s about the lamp", m, ada.Email)
 		}
 	}
 	if out := n.Text(); strings.Contains(out, "mail.example") {
 		t.Errorf("an e-mail address is in the log:\n%s", out)
 	}
 	if left := dead(); len(left) != 0 {
-		t.Errorf("%+v", left)
+		t.Errorf("got remaining dead e-mails %+v, want none", left)
 	}
 }

@@ -25,7 +25,7 @@ func TestNginxUsesBothNodesAndSurvivesADeath(t *testing.T) {
 	for range sockets {
 		conn, refused, err := v.socket(ctx, v.page())
 		if err != nil {
-			t.Fatalf("%v: %d %s", err, refused.code, refused.text)
+			t.Fatalf("open a socket: %v: %d %s", err, refused.code, refused.text)
 		}
 		defer conn.Close()
 		s.must(conn.Send(wsclient.Request{Op: wsclient.Hello}))

@@ -125,7 +125,7 @@ func TestReadinessContainsAllChecks(t *testing.T) {
 		"offer", "stock", "partition", "backlog", "node: api", "node: worker", "node: sweeper", "clock", "payment", "mail", "durability",
 	} {
 		if len(states[name]) == 0 {
-			t.Errorf("check %q is missing in %v", name, states)
+			t.Errorf("got checks %[2]v, want also the check %[1]q", name, states)
 		}
 	}
 	rejectWrites(t, redis.URL, true)

@@ -91,14 +91,14 @@ func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 
 	// Nodes apply a changed difficulty or challenge within about a second.
 	if out, code := a.run("challenge", "--bits", "12", "--json"); code != 0 || !strings.Contains(out, `"bits": 12`) {
-		t.Fatalf("exit code %d:\n%s", code, out)
+		t.Fatalf("challenge --bits: exit code %d, want 0 and 12 bits:\n%s", code, out)
 	}
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		result, err := buyer.RequestPass(other.ID)
 		return err == nil && result.Task != nil && result.Task.Bits == 12, fmt.Sprintf("%+v, %v", result.Task, err)
 	})
 	if out, code := a.run("challenge", "--sale", other.ID.String(), "--kind", "none"); code != 0 {
-		t.Fatalf("exit code %d:\n%s", code, out)
+		t.Fatalf("challenge --kind none: exit code %d, want 0:\n%s", code, out)
 	}
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
 		_, err := buyer.BuyWithPass("", other.ID, 1, "nothing-asked")
@@ -106,7 +106,7 @@ func TestWorkPassIsBoundToUserAndSale(t *testing.T) {
 	})
 	out, code := a.run("challenge", "--sale", "12345", "--kind", "work")
 	if code != 1 || !strings.Contains(out, "not_found") {
-		t.Errorf("exit code %d:\n%s", code, out)
+		t.Errorf("challenge of an unknown sale: exit code %d, want 1 and not_found:\n%s", code, out)
 	}
 }
 
@@ -135,7 +135,7 @@ func (n *node) solve(t *testing.T, user, sale shop.ID, task, nonce string) (resu
 	code, text := n.post("/api/v1/sales/"+sale.String()+"/solve", token(t, user),
 		map[string]string{"task": task, "answer": nonce})
 	if err := json.Unmarshal(text, &result); err != nil || code != http.StatusOK {
-		t.Fatalf("%d %s: %v", code, text, err)
+		t.Fatalf("solve: got %d %s (%v), want 200", code, text, err)
 	}
 	return result
 }

@@ -54,7 +54,7 @@ func TestPersonalDataIsExportedAndDeleted(t *testing.T) {
 	n := s.start()
 	session := n.logIn(email, password)
 	if session.User.Role != shop.Admin {
-		t.Errorf("%+v", session.User)
+		t.Errorf("got user %+v, want role admin", session.User)
 	}
 	var all sync.WaitGroup // not t.Parallel: both subtests wait for the next run of the eraser
 	for name, who := range map[string]struct {
@@ -92,7 +92,7 @@ func (n *node) deleteUserData(s *testShop, sale shop.Sale, user shop.ID, token, 
 	var copied privacy.Export
 	n.expect(http.StatusOK, &copied, n.read, "/api/v1/me/export", token, nil)
 	if len(copied.Orders) != 2 || len(copied.Addresses) != 1 || copied.User.ID != user {
-		n.t.Errorf("the export: %+v", copied)
+		n.t.Errorf("got export %+v, want 2 orders and 1 address of user %s", copied, user)
 	}
 	const erase = "/api/v1/me/delete"
 	if password != "" {

@@ -56,13 +56,13 @@ func TestOperatorResendsQuarantinedPostings(t *testing.T) {
 	quarantined := list()
 	if len(quarantined) != 3 || !strings.Contains(quarantined[0].Reason, "422 Unprocessable Entity") ||
 		quarantined[0].Group != "webhook" {
-		t.Fatalf("%+v", quarantined)
+		t.Fatalf("got quarantined postings %+v, want 3 of the webhook with status 422", quarantined)
 	}
 	repaired.Store(true)
 	n.drainQuarantine("replay", []string{quarantined[0].ID, quarantined[1].ID}, "backoffice", "parked")
 	kit.Eventually(t, waitTimeout, func() (bool, string) { return received.Load() == 2, "the postings are not sent again" })
 	if left := list(); len(left) != 0 {
-		t.Errorf("%+v", left)
+		t.Errorf("got remaining quarantined postings %+v, want none", left)
 	}
 }
 
@@ -75,8 +75,8 @@ func (s *testShop) appendPostings(postings ...outbox.Message) {
 	})
 }
 
-// drainQuarantine drops the first of three quarantined messages, sends the second again, then the rest. It checks the
-// exit codes of invalid calls.
+// drainQuarantine drops the first of three quarantined messages, sends the second again, then all remaining messages.
+// It checks the exit codes of invalid calls.
 func (n *node) drainQuarantine(again string, ids []string, command ...string) {
 	n.t.Helper()
 	for _, c := range []struct {

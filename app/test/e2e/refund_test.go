@@ -126,7 +126,8 @@ func TestRefundIsSentOnceAndPosted(t *testing.T) {
 	}
 	if o := n.awaitState(placed.ID, who, shop.Refunded); o.Reason != payment.ReasonRefundBuyer ||
 		o.AmountFen != placed.AmountFen {
-		t.Errorf("%+v", o)
+		t.Errorf("got refunded order %+v, want the unchanged amount %d and reason %s", o, placed.AmountFen,
+			payment.ReasonRefundBuyer)
 	}
 	if state := requestRefund(); state.State != shop.Refunded {
 		t.Errorf("the order is %s after the repeated request, want refunded", state.State)

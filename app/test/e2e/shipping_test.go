@@ -61,7 +61,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	n.expect(http.StatusOK, &report, n.read, service+"/sales/"+sale.ID.String()+"/report", operator, nil)
 	if b := report.Balance; report.Money.NetFen != placed.AmountFen || b.Redis.Sold != 2 || b.Database.Sold != 2 ||
 		len(b.Failures) != 0 || len(report.Speed.Minutes) != 1 {
-		t.Errorf("the report: %+v", report)
+		t.Errorf("got report %+v, want a balance of 2 sold units without failures", report)
 	}
 	// Nodes publish their counters within a second.
 	kit.Eventually(t, waitTimeout, func() (bool, string) {

@@ -178,7 +178,7 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, ht
 		return nil, httpResult{}, err
 	}
 	dialer := wsclient.Dialer{
-		Origin: origin, TLS: v.tls.Clone(), From: dialFrom(v.from).LocalAddr, Seen: messages.Seen(v.t),
+		Origin: origin, TLS: v.tls.Clone(), From: dialFrom(v.from).LocalAddr, Seen: messages.CheckFrames(v.t),
 	}
 	conn, err := dialer.Dial(ctx, v.page())
 	var refused *wsclient.Refused

@@ -12,15 +12,15 @@ import (
 	"stampede/app/shop"
 )
 
-// Armed is a crash point that strikes once, at its n-th pass.
+// Armed is a crash point that is triggered once, at its n-th execution.
 type Armed struct {
 	point     Point
-	remaining atomic.Int64 // remaining passes; strikes at 0
-	strike    func(point string)
+	remaining atomic.Int64 // remaining executions; the trigger runs at 0
+	trigger   func(point string)
 }
 
-// Arm parses NAME, or NAME#n for the n-th pass of the point, n ≥ 1. At that pass it calls kill, or freeze if the spec
-// starts with "freeze:". An unknown name is an error that lists all points.
+// Arm parses NAME, or NAME#n for the n-th execution of the point, n ≥ 1. At that execution the point calls kill, or
+// freeze if the spec starts with "freeze:". An unknown name is an error that lists all points.
 func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 	name, freezes := strings.CutPrefix(spec, "freeze:")
 	name, times, counted := strings.Cut(name, "#")
@@ -28,40 +28,41 @@ func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 	if found < 0 {
 		return nil, fmt.Errorf("unknown crash point %q; use one of: %s", name, strings.Join(Names(), ", "))
 	}
-	a := &Armed{point: points[found], strike: kill}
+	a := &Armed{point: points[found], trigger: kill}
 	if freezes {
-		a.strike = freeze
+		a.trigger = freeze
 	}
-	pass := int64(1)
+	execution := int64(1)
 	if counted {
 		var err error
-		if pass, err = strconv.ParseInt(times, 10, 64); err != nil || pass < 1 {
-			return nil, fmt.Errorf("pass %q of crash point %s is not a number of at least 1", times, name)
+		if execution, err = strconv.ParseInt(times, 10, 64); err != nil || execution < 1 {
+			return nil, fmt.Errorf("execution number %q of crash point %s is invalid, want an integer of at least 1",
+				times, name)
 		}
 	}
-	a.remaining.Store(pass)
+	a.remaining.Store(execution)
 	return a, nil
 }
 
-// Fault is the [Fault] of the point. It makes every call unchanged and strikes at the armed pass.
+// Fault is the [Fault] of the point. It makes every call unchanged and runs the trigger at the armed execution.
 func (a *Armed) Fault(_ context.Context, name string, call func() error) error {
 	if !slices.Contains(a.point.calls, name) || !onStack(a.point.caller) {
 		return call()
 	}
 	if a.point.when == before {
-		a.pass()
+		a.countExecution()
 		return call()
 	}
 	err := call()
 	if err == nil {
-		a.pass()
+		a.countExecution()
 	}
 	return err
 }
 
-func (a *Armed) pass() {
+func (a *Armed) countExecution() {
 	if a.remaining.Add(-1) == 0 {
-		a.strike(a.point.Name)
+		a.trigger(a.point.Name)
 	}
 }
 

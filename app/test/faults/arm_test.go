@@ -10,14 +10,14 @@ import (
 	"stampede/app/shop"
 )
 
-func noStrike(string) { panic("no fault strikes here") }
+func noTrigger(string) { panic("got a freeze, want a kill or nothing") }
 
-// strikesIn returns the calls made before each strike. An expirer handles the deadline of an order, its cancellation
-// and its deadline again.
-func strikesIn(t *testing.T, spec string, callErr error) (strikes []string) {
+// callsBeforeTriggers returns the calls that were made before each time the point is triggered. An expirer handles the
+// deadline of an order, its cancellation and its deadline again.
+func callsBeforeTriggers(t *testing.T, spec string, callErr error) (calledBefore []string) {
 	t.Helper()
 	var calls []string
-	a, err := Arm(spec, func(string) { strikes = append(strikes, strings.Join(calls, " ")) }, noStrike)
+	a, err := Arm(spec, func(string) { calledBefore = append(calledBefore, strings.Join(calls, " ")) }, noTrigger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func strikesIn(t *testing.T, spec string, callErr error) (strikes []string) {
 	_, _ = x.Due(ctx, 0, []shop.ID{1})
 	_, _ = x.Cancel(ctx, 2, 1)
 	_, _ = x.Due(ctx, 0, []shop.ID{1})
-	return strikes
+	return calledBefore
 }
 
 // oneOrderStore has one order. Expire and Cancel end it.
@@ -62,8 +62,8 @@ func (acceptingRedis) Publish(ctx context.Context, _ int, _ shop.Millis, _ []*sh
 	return OfContext(ctx, "script publish", nil)
 }
 
-// A point strikes on its side of the call, only in its flow, and once, at the requested pass.
-func TestPointStrikesOnceAtItsPlaceAndPass(t *testing.T) {
+// A point is triggered before or after its call, only in its own flow, and once, at the execution given after #.
+func TestPointIsTriggeredOnceAtRequestedExecution(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string][]string{
 		"expire.after-commit":   {"Expire"},
@@ -77,24 +77,24 @@ func TestPointStrikesOnceAtItsPlaceAndPass(t *testing.T) {
 		"late.after-sell":       nil,
 		"close.after-return":    nil,
 	} {
-		if got := strikesIn(t, spec, nil); !slices.Equal(got, want) {
-			t.Errorf("%s strikes after %q, want %q", spec, got, want)
+		if got := callsBeforeTriggers(t, spec, nil); !slices.Equal(got, want) {
+			t.Errorf("%s is triggered after the calls %q, want %q", spec, got, want)
 		}
 	}
 }
 
-// A failed call does not count as a pass.
-func TestFailedCallDoesNotCountAsPass(t *testing.T) {
+// A failed call does not count as an execution.
+func TestFailedCallDoesNotCountAsExecution(t *testing.T) {
 	t.Parallel()
-	if got := strikesIn(t, "expire.after-commit", shop.ErrTransient); got != nil {
-		t.Errorf("the point strikes after %q, want no strike", got)
+	if got := callsBeforeTriggers(t, "expire.after-commit", shop.ErrTransient); got != nil {
+		t.Errorf("the point is triggered after the calls %q, want no trigger", got)
 	}
 }
 
-func TestBeforePointStrikesBeforeItsCall(t *testing.T) {
+func TestBeforePointIsTriggeredBeforeItsCall(t *testing.T) {
 	t.Parallel()
-	var made, madeAtStrike bool
-	a, err := Arm("warm.before-arm", func(string) { madeAtStrike = made }, noStrike)
+	var made, madeAtTrigger bool
+	a, err := Arm("warm.before-arm", func(string) { madeAtTrigger = made }, noTrigger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,8 @@ func TestBeforePointStrikesBeforeItsCall(t *testing.T) {
 		made = true
 		return nil
 	})
-	if err != nil || !made || madeAtStrike || a.remaining.Load() != 0 {
-		t.Errorf("the call was made: %v, before the strike: %v; %d passes left, %v", made, madeAtStrike, a.remaining.Load(), err)
+	if err != nil || !made || madeAtTrigger || a.remaining.Load() != 0 {
+		t.Errorf("got call made %v, made before the trigger %v, %d remaining executions, error %v; want true, false, 0, nil",
+			made, madeAtTrigger, a.remaining.Load(), err)
 	}
 }

@@ -20,8 +20,8 @@ func OfContext(ctx context.Context, name string, call func() error) error {
 	return call()
 }
 
-// callWith passes a call to the fault. On an error it drops the result: a process that dies after a call has not seen
-// its result.
+// callWith passes a call to the fault. On an error it drops the result: a process that dies after a call never gets its
+// result.
 func callWith[T any](ctx context.Context, f Fault, name string, call func() (T, error)) (T, error) {
 	var result, zero T
 	err := f(ctx, name, func() (err error) {

@@ -17,8 +17,8 @@ import (
 	"stampede/streams"
 )
 
-// A point that matches no call never strikes. Each point must have a unique place and name existing methods, scripts
-// and functions of the flows.
+// A point that matches no call is never triggered. Each point must have a unique place and name existing methods,
+// scripts and functions of the flows.
 func TestEveryPointMatchesACall(t *testing.T) {
 	t.Parallel()
 	declared := functionsOfFlows(t)

@@ -10,7 +10,7 @@
 // Parallel tests must therefore use unique names, for example with their sale or database, or start a private server.
 //
 // Tests that kill, pause or reconfigure a server use [StartRedis] or [StartMariaDB]. Tests that lose, delay or block
-// bytes put a [Proxy] between. A package that uses any of these has
+// bytes put a [Proxy] between the program and the server. A package that uses a private server or a proxy has
 //
 //	func TestMain(m *testing.M) { kit.Main(m) }
 //

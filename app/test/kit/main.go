@@ -30,7 +30,7 @@ const leakTimeout = 3 * time.Second
 
 func leaked(options ...goleak.Option) error {
 	for began := time.Now(); ; {
-		err := goleak.Find(options...) // waits some hundred milliseconds by itself
+		err := goleak.Find(options...) // retries for some hundred milliseconds
 		if err == nil || time.Since(began) > leakTimeout {
 			return err
 		}

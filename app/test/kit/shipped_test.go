@@ -7,7 +7,7 @@ import (
 )
 
 // P2: servers start with the shipped settings in deploy/, and the settings take effect. The loose prefix in my.cnf lets
-// MariaDB and MySQL both start; each must still apply its own setting of the redo log size.
+// MariaDB and MySQL both start with the file; each must apply its own setting of the redo log size.
 func TestShippedMySQLSettingsTakeEffect(t *testing.T) {
 	t.Parallel()
 	server := StartMariaDB(t, MariaDBOptions{Conf: "../../../deploy/my.cnf"})

@@ -28,13 +28,13 @@ func Must(t testing.TB, err error) {
 }
 
 // WantError checks that the text of err contains words, or that err is nil if words is "".
-func WantError(t testing.TB, what string, err error, words string) {
+func WantError(t testing.TB, label string, err error, words string) {
 	t.Helper()
 	if words == "" && err != nil {
-		t.Errorf("%s: %v", what, err)
+		t.Errorf("%s: %v", label, err)
 	}
 	if words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
-		t.Errorf("%s: %v, want an error with %q", what, err, words)
+		t.Errorf("%s: %v, want an error with %q", label, err, words)
 	}
 }
 

@@ -23,7 +23,7 @@ func (w *world) archive(n *node, o shop.Order) {
 	w.retry("the order is archived", func() error {
 		done, err := w.archiver().RunOnce(w.ctx)
 		if err == nil && done.Moved != 1 {
-			err = fmt.Errorf("%+v", done)
+			err = fmt.Errorf("got result %+v, want 1 moved order", done)
 		}
 		return err
 	})
@@ -177,7 +177,7 @@ func TestRebuildDuringArchivingGivesSameResult(t *testing.T) {
 			})
 			done, err := c.archiver().RunOnce(ctx)
 			if err != nil || !once || done.Moved != 2 {
-				t.Errorf("%+v (%v); reached: %v", done, err, once)
+				t.Errorf("got result %+v (%v), moment reached %v; want 2 moved orders", done, err, once)
 			}
 			c.checkSettled(moment)
 		})

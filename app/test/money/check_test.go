@@ -21,8 +21,8 @@ func (w *world) awaitRest(sale shop.SaleRef, orders []shop.ID, fail func(format 
 		why := w.pendingWork(orders)
 		return why == "", why
 	})
-	for _, what := range w.ledgerDifferences(orders) {
-		fail("P8: %s", what)
+	for _, difference := range w.ledgerDifferences(orders) {
+		fail("P8: %s", difference)
 	}
 	if problem := w.audit(sale); problem != "" {
 		fail("P1: %s", problem)

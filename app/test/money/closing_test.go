@@ -177,12 +177,12 @@ func (w *world) expireTogether(gateway *fakeGateway, db payment.Store) {
 }
 
 // awaitStock waits until this number of units is free.
-func (w *world) awaitStock(sale shop.SaleRef, what string, units int64) {
+func (w *world) awaitStock(sale shop.SaleRef, label string, units int64) {
 	w.t.Helper()
 	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		c, err := w.inventory.Counters(w.ctx, []shop.SaleRef{sale})
 		w.must(err)
-		return c[0].Stock == units, fmt.Sprintf("%s: %d units of %d are for sale", what, c[0].Stock, units)
+		return c[0].Stock == units, fmt.Sprintf("%s: %d units of %d are for sale", label, c[0].Stock, units)
 	})
 }
 

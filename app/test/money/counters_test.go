@@ -38,7 +38,7 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 			}
 			runScans(n)
 			if problem := w.audit(sale); problem != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
-				t.Errorf("corrected %d times, %d mismatched: %s", n.scan.Corrected(), n.scan.Mismatched(), problem)
+				t.Errorf("got %d corrections, %d mismatched sales and audit failures %q; want 1, 0 and none", n.scan.Corrected(), n.scan.Mismatched(), problem)
 			}
 			if row := w.read(o.ID); row.State != shop.Pending {
 				t.Errorf("the order is %s", row.State)
@@ -56,7 +56,7 @@ func TestScanCorrectsSaleCounters(t *testing.T) {
 			t.Errorf("corrected without proof: %v", after)
 		}
 		if n.scan.Mismatched() != 1 || n.scan.Corrected() != 0 {
-			t.Errorf("%d mismatched, %d corrected", n.scan.Mismatched(), n.scan.Corrected())
+			t.Errorf("got %d mismatched sales and %d corrections, want 1 and 0", n.scan.Mismatched(), n.scan.Corrected())
 		}
 		w.forceRebuild() // as in the runbook
 		w.must(n.recoverPartition(nil))

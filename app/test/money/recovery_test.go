@@ -88,7 +88,7 @@ func expireOrder(w *world, n *node, o shop.Order) {
 // money_c7b).
 func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]struct{ pays, cancels, opened bool }{
+	for name, scenario := range map[string]struct{ pays, cancels, opened bool }{
 		"the second is pending, the first expired":                   {},
 		"the second is paid, the first expired":                      {pays: true},
 		"the second is pending, the first cancelled":                 {cancels: true},
@@ -100,17 +100,17 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 			w := newWorld(t)
 			n, sale := w.node(nil), w.offer(1, 1)
 			first := w.order(sale, newID())
-			if how.opened {
+			if scenario.opened {
 				openPayment(w, n, first)
 			}
 			lose := w.saveRows(first)
-			if how.cancels {
+			if scenario.cancels {
 				w.must(errOf(n.expirer.Cancel(n.ctx, first.User, first.ID)))
 			} else {
 				expireOrder(w, n, first)
 			}
 			second := w.order(sale, newID())
-			if how.pays {
+			if scenario.pays {
 				payAndSettle(w, n, second)
 			}
 			before := w.read(second.ID)
@@ -138,7 +138,7 @@ func TestRecoveredUnitStaysWithSecondBuyer(t *testing.T) {
 // gateway, also later money, is processed, and no order ends before the gateway has replied (money_c3).
 func TestRecoveryFindsLostOpenedPayment(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]struct{ row, before bool }{
+	for name, scenario := range map[string]struct{ row, before bool }{
 		"the row is kept, paid before the recovery": {true, true},
 		"the row is kept, paid after the recovery":  {true, false},
 		"the row is lost, paid before the recovery": {false, true},
@@ -151,16 +151,16 @@ func TestRecoveryFindsLostOpenedPayment(t *testing.T) {
 			o := w.order(sale, newID())
 			lose := w.saveRows(o)
 			openPayment(w, n, o)
-			if how.before {
+			if scenario.before {
 				w.must(w.sim.Pay(o.ID.String()))
 			}
-			if lose(); !how.row {
+			if lose(); !scenario.row {
 				w.deleteRows(o)
 			}
 			w.simulatePromotion()
 			n = w.node(nil)
 			w.recoverAll(n)
-			if !how.before {
+			if !scenario.before {
 				w.must(w.sim.Pay(o.ID.String()))
 			}
 			_, err := w.sim.Inject(sim.Fault{Kind: sim.Down})
@@ -317,7 +317,7 @@ func TestOperatorEndsOrderWithLostReplay(t *testing.T) {
 	}
 	w.must(n.scan.RunOnce(n.ctx))
 	if c := w.redisCounters(sale); c.Stock != 3 || c.Held != 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("got counters %+v, want stock 3 and held 0", c)
 	}
 	if problem := w.audit(sale); problem != "" {
 		t.Errorf("P1: %s", problem)
@@ -348,7 +348,8 @@ func TestSwitchoverWithoutLossChangesNoRow(t *testing.T) {
 			d := w.node(nil).driver(nil)
 			w.must(d.RunOnce(w.ctx))
 			if d.Counts().Passes.Load() != 1 || w.sale(sale.ID).Epoch <= epoch {
-				t.Errorf("%d passes, epoch %d", d.Counts().Passes.Load(), w.sale(sale.ID).Epoch)
+				t.Errorf("got %d passes and epoch %d, want 1 pass and an epoch above %d", d.Counts().Passes.Load(),
+					w.sale(sale.ID).Epoch, epoch)
 			}
 			after := w.rows(orders)
 			if !lossless {

@@ -77,7 +77,7 @@ func TestRevivalDuringRebuildFails(t *testing.T) {
 		err := n.replay(letter)
 		n.ctx = w.ctx
 		if row := w.read(o.ID); row.State == shop.Pending {
-			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
+			t.Errorf("%s: got order state %s, want not pending; replay error %v", moment, row.State, err)
 		}
 		if problem := w.counterMismatch(sale); problem != "" {
 			t.Errorf("%s: I3: %s", moment, problem)

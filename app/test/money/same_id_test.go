@@ -18,7 +18,7 @@ func TestEntryWithUsedOrderIDBecomesDeadLetter(t *testing.T) {
 	o := w.order(first, newID())
 	b := shop.Buy{Order: o.ID, User: newID(), Sale: second, Qty: 1, Key: "key-same-id", Hash: "0123456789abcdef"}
 	if d := w.reserve(b); d.Verdict != shop.VerdictReserved {
-		t.Fatalf("verdict %d", d.Verdict)
+		t.Fatalf("got verdict %d, want reserved", d.Verdict)
 	}
 	var letters []shop.DeadLetter
 	kit.Eventually(t, waitTimeout, func() (bool, string) {
@@ -30,18 +30,18 @@ func TestEntryWithUsedOrderIDBecomesDeadLetter(t *testing.T) {
 	if l := letters[0]; l.User != b.User || l.Sale != second.ID || !strings.Contains(
 		l.Reason, shop.ErrIDTaken.Error(),
 	) {
-		t.Errorf("dead letter %+v", l)
+		t.Errorf("got dead letter %+v, want the second reservation and the reason %q", l, shop.ErrIDTaken)
 	}
 	w.must(n.scan.RunOnce(n.ctx))
 	for _, sale := range []shop.SaleRef{first, second} {
 		if c, problem := w.redisCounters(sale), w.audit(sale); problem != "" || c.Tickets != 1 || c.Done != 1 ||
 			c.Stock+c.Held != 3 || (c.Held == 1) != (sale == first) {
-			t.Errorf("sale %s: %+v, %s", sale.ID, c, problem)
+			t.Errorf("sale %s: got counters %+v and audit failures %q", sale.ID, c, problem)
 		}
 	}
 	err := n.replay(letters[0])
 	if e := shop.AsError(err); e.Code != shop.WrongState || !strings.Contains(e.Message, "belongs to another order") {
-		t.Errorf("replay: %v", err)
+		t.Errorf("got replay error %v, want wrong_state with the reason", err)
 	}
 	if row := w.read(o.ID); row.User != o.User || row.State != shop.Pending || row.Rev != o.Rev || row.Hold != o.Hold {
 		t.Errorf("the other order changed: want %+v, got %+v", o, row)

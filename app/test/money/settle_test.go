@@ -14,10 +14,10 @@ import (
 // reply, and an operator settles the order from the buyer's record.
 func TestOperatorSettlesOrderFromBuyerRecord(t *testing.T) {
 	t.Parallel()
-	for how, state := range map[recovery.Settlement]shop.OrderState{
+	for settlement, state := range map[recovery.Settlement]shop.OrderState{
 		recovery.SettleWrite: shop.Pending, recovery.SettleEnd: shop.Cancelled,
 	} {
-		t.Run(string(how), func(t *testing.T) {
+		t.Run(string(settlement), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			n, sale := w.node(nil), w.offer(3, 2)
@@ -30,16 +30,16 @@ func TestOperatorSettlesOrderFromBuyerRecord(t *testing.T) {
 			}
 			repeat := shop.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
 			if d := w.reserve(repeat); d.Verdict != shop.VerdictRepeated || d.Order != o.ID {
-				t.Errorf("a repeated key: %+v", d)
+				t.Errorf("a repeated key got %+v, want the order %s", d, o.ID)
 			}
 			other := shop.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-other", Hash: o.ContentHash}
 			if d := w.reserve(other); d.Verdict != shop.VerdictPaused || !w.redisCounters(sale).Paused {
-				t.Errorf("a buy of a stuck sale: %+v", d)
+				t.Errorf("a buy of a stuck sale got %+v", d)
 			}
 			n = w.node(nil)
-			report, err := n.driver(nil).Settle(w.ctx, o.ID, how)
+			report, err := n.driver(nil).Settle(w.ctx, o.ID, settlement)
 			if err != nil || len(report.Problems) > 0 {
-				t.Errorf("settled: %v, %+v", err, report)
+				t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
 			}
 			if row := w.read(o.ID); row.State != state || row.User != o.User || row.AmountFen != o.AmountFen ||
 				row.Key != o.Key || row.Ticket != o.Ticket {
@@ -76,15 +76,15 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 	letters, err := w.inventory.DeadLetters(w.ctx)
 	w.must(err)
 	if len(letters) != 2 || slices.ContainsFunc(letters, func(l shop.DeadLetter) bool { return l.Reason != "recovery" }) {
-		t.Errorf("dead letters: %+v", letters)
+		t.Errorf("got dead letters %+v, want 2 with the reason recovery", letters)
 	}
 	if rows, err := w.db.OrdersOfSale(w.ctx, sale.ID, 0, 10); err != nil || len(rows) != 2 {
-		t.Errorf("%d rows, %v", len(rows), err)
+		t.Errorf("got %d rows (%v), want 2", len(rows), err)
 	}
 	w.exec("UPDATE sales SET initial = 3 WHERE id = ?", sale.ID)
 	report, err := n.driver(nil).Settle(w.ctx, problems[0].Order, recovery.SettleWrite)
 	if err != nil || len(report.Problems) > 0 {
-		t.Errorf("settled: %v, %+v", err, report)
+		t.Errorf("Settle returned %v and the report %+v, want no error and no problem", err, report)
 	}
 	if problem := w.audit(sale); problem != "" {
 		t.Errorf("P1: %s", problem)
@@ -95,14 +95,14 @@ func TestInvalidEntriesBecomeDeadLetters(t *testing.T) {
 // recovery of the database alone and together with Redis. The next operation has a newer version in Redis.
 func TestRecoveryImportsNewerOperations(t *testing.T) {
 	t.Parallel()
-	for how, restores := range map[string]bool{"the database": false, "the database and Redis": true} {
-		t.Run(how, func(t *testing.T) {
+	for name, restores := range map[string]bool{"the database": false, "the database and Redis": true} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			paused, edited, unsold, added := w.offer(5, 2), w.offer(5, 2), w.offer(4, 2), w.offer(2, 2)
 			o := w.order(edited, newID())
-			act := backoffice.SaleOperation{Version: w.sale(paused.ID).Version}
-			w.must(errOf(w.saleService().PauseSale(w.ctx, operator(), paused.ID, act)))
+			saleOperation := backoffice.SaleOperation{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleService().PauseSale(w.ctx, operator(), paused.ID, saleOperation)))
 			w.must(w.runFinisher())
 			want := w.sale(paused.ID)
 			w.must(w.changeStock(w.ctx, operator(), added.ID, 1, 5))
@@ -139,13 +139,13 @@ func TestRecoveryImportsNewerOperations(t *testing.T) {
 			if c := w.redisCounters(added); c.Stock != 1 || c.Held != 6 {
 				t.Errorf("the sale with added units: %+v", c)
 			}
-			act = backoffice.SaleOperation{Version: w.sale(paused.ID).Version}
-			w.must(errOf(w.saleService().ResumeSale(w.ctx, operator(), paused.ID, act)))
+			saleOperation = backoffice.SaleOperation{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleService().ResumeSale(w.ctx, operator(), paused.ID, saleOperation)))
 			w.must(w.runFinisher())
 			for _, ref := range []shop.SaleRef{paused, edited, unsold, added} {
 				c := w.redisCounters(ref)
 				if c.Paused || c.Version != w.sale(ref.ID).Version {
-					t.Errorf("sale %s: %+v, its row is at version %d", ref.ID, c, w.sale(ref.ID).Version)
+					t.Errorf("sale %s: got counters %+v, want not paused and version %d", ref.ID, c, w.sale(ref.ID).Version)
 				}
 				if problem := w.audit(ref); problem != "" {
 					t.Errorf("P1: %s", problem)

@@ -77,13 +77,13 @@ func TestInterruptedStockOperationCompletesOnce(t *testing.T) {
 				}
 				if next != "finished" {
 					if err := w.changeStock(w.ctx, actor, sale.ID, 1, units); err != nil {
-						t.Fatalf("%d units, dead after %d, %s: %v", units, step, next, err)
+						t.Fatalf("%d units, died after step %d, %s: %v", units, step, next, err)
 					}
 					committed = true
 				}
 				w.must(w.runFinisher())
-				what := fmt.Sprintf("%d units, dead after step %d (%v), %s", units, step, first, next)
-				w.wantStock(what, sale, units, committed)
+				label := fmt.Sprintf("%d units, died after step %d (%v), %s", units, step, first, next)
+				w.wantStock(label, sale, units, committed)
 				w.remove(sale)
 			}
 		}
@@ -91,7 +91,7 @@ func TestInterruptedStockOperationCompletesOnce(t *testing.T) {
 }
 
 // wantStock checks a sale of five units with one held unit, after an operation that was committed or not.
-func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed bool) {
+func (w *world) wantStock(label string, sale shop.SaleRef, units int64, committed bool) {
 	w.t.Helper()
 	stock, added, withdrawn := int64(4), int64(0), int64(0)
 	if committed && units > 0 {
@@ -106,13 +106,13 @@ func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed
 		c.Withdrawn != withdrawn ||
 		c.Version != s.Version {
 		w.t.Errorf("%s: the database has %d added and %d withdrawn, Redis %+v; want stock %d, added %d, withdrawn %d",
-			what, s.Added, s.Withdrawn, c, stock, added, withdrawn)
+			label, s.Added, s.Withdrawn, c, stock, added, withdrawn)
 	}
 	if problem := w.audit(sale); problem != "" {
-		w.t.Errorf("%s: P1: %s", what, problem)
+		w.t.Errorf("%s: P1: %s", label, problem)
 	}
 	if pending, err := w.db.PendingWithdrawals(w.ctx, 10); err != nil || len(pending) > 0 {
-		w.t.Errorf("%s: pending %+v, %v", what, pending, err)
+		w.t.Errorf("%s: got pending withdrawals %+v (%v), want none", label, pending, err)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestStockOperationDuringRebuildAppliesOnce(t *testing.T) {
 		var settled error
 		w.rebuildWith(moment, sale, func() { _, settled = w.db.SettleWithdrawal(w.ctx, pending[0].ID, 3, epoch) })
 		if settled != nil && !errors.Is(settled, shop.ErrStaleEpoch) {
-			t.Errorf("%s: %v", moment, settled)
+			t.Errorf("%s: SettleWithdrawal returned %v, want nil or a stale epoch", moment, settled)
 		}
 		w.must(w.runFinisher())
 		w.wantStock("decided before, settled "+moment, sale, -3, true)
@@ -181,7 +181,7 @@ func TestRepeatedWithdrawalTakesNoMoreUnits(t *testing.T) {
 	for range 2 {
 		taken, _, err := w.inventory.WithdrawUnits(w.ctx, sale, 1, 2)
 		if c := w.redisCounters(sale); err != nil || taken != 2 || c.Stock != 3 || c.Withdrawn != 2 {
-			t.Errorf("taken %d, %v; %+v", taken, err, c)
+			t.Errorf("got %d taken units (%v) and counters %+v, want 2 taken, stock 3, withdrawn 2", taken, err, c)
 		}
 		w.forceRebuild()
 		w.must(w.node(nil).recoverPartition(nil))
@@ -223,7 +223,7 @@ func TestConcurrentOperationsGetAConflict(t *testing.T) {
 	}
 	terms, err := service.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleOperation{Version: 2})
 	if err != nil || terms.Paused {
-		t.Errorf("%+v, %v", terms, err)
+		t.Errorf("got terms %+v (%v), want not paused", terms, err)
 	}
 	w.order(sale, user)
 	terms, err = service.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleOperation{Version: 3, Note: "enough"})

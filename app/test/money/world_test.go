@@ -71,7 +71,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	// no deadline: a test with many scenarios takes long, and each wait has its own limit
+	// No deadline: a test with many scenarios takes long, and each wait has a separate limit.
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, buyers: &buyers{lastEvent: make(map[shop.ID]shop.Order)}}
@@ -95,11 +95,11 @@ func (w *world) must(err error) {
 }
 
 // retry retries calls that a busy machine may reject.
-func (w *world) retry(what string, try func() error) {
+func (w *world) retry(label string, try func() error) {
 	w.t.Helper()
 	kit.Eventually(w.t, waitTimeout, func() (bool, string) {
 		err := try()
-		return err == nil, fmt.Sprint(what, ": ", err)
+		return err == nil, fmt.Sprint(label, ": ", err)
 	})
 }
 
@@ -194,8 +194,8 @@ func (w *world) remove(sale shop.SaleRef) {
 	}
 	w.must(w.client.HSet(w.ctx, "stampede:{0}:sale:"+sale.ID.String(), "closes", 1000, "held", 0).Err())
 	w.retry("the sale is removed from Redis", func() error {
-		gone, err := w.inventory.Retire(w.ctx, sale)
-		if err == nil && !gone {
+		retired, err := w.inventory.Retire(w.ctx, sale)
+		if err == nil && !retired {
 			err = errors.New("some tickets are not settled")
 		}
 		return err

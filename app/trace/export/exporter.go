@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	sendEvery  = time.Second     // interval between batches
-	sendWithin = 5 * time.Second // one request to the collector
-	maxWaiting = 8192            // spans; about 4 MB
-	maxSent    = 512             // spans per request
+	sendInterval = time.Second     // interval between batches
+	sendTimeout  = 5 * time.Second // one request to the collector
+	maxWaiting   = 8192            // spans; about 4 MB
+	maxBatch     = 512             // spans per request
 
-	// closeWithin limits how long a shutdown waits for the last spans.
-	closeWithin = 2 * time.Second
+	// closeTimeout limits how long a shutdown waits for the last spans.
+	closeTimeout = 2 * time.Second
 )
 
 // Exporter is a trace.SpanRecorder that sends the spans to a collector. The caller must close it.
@@ -44,7 +44,7 @@ type Exporter struct {
 type Node struct{ Name, Version string }
 
 // New returns an exporter to the collector at an http or https address. It makes no connection.
-func New(endpoint string, from Node) (*Exporter, error) {
+func New(endpoint string, source Node) (*Exporter, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("parse the collector's address: %w", err)
@@ -53,26 +53,26 @@ func New(endpoint string, from Node) (*Exporter, error) {
 		u.Path = "/v1/traces"
 	}
 	e := &Exporter{client: &http.Client{
-		Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: sendWithin,
+		Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: sendTimeout,
 	}}
 	// The library would read options that are not set here from its environment variables.
-	to, err := otlptracehttp.New(context.Background(),
+	exporter, err := otlptracehttp.New(context.Background(),
 		otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithHTTPClient(e.client),
-		otlptracehttp.WithTimeout(sendWithin), otlptracehttp.WithCompression(otlptracehttp.NoCompression),
+		otlptracehttp.WithTimeout(sendTimeout), otlptracehttp.WithCompression(otlptracehttp.NoCompression),
 		otlptracehttp.WithHeaders(map[string]string{}), otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}))
 	if err != nil {
 		return nil, fmt.Errorf("prepare to send traces: %w", err)
 	}
-	e.sender = &sender{SpanExporter: to, host: u.Host}
+	e.sender = &sender{SpanExporter: exporter, host: u.Host}
 	e.provider = sdk.NewTracerProvider(
 		sdk.WithSampler(sdk.AlwaysSample()), // package trace has sampled them
 		sdk.WithIDGenerator(ids{}),
 		sdk.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", "stampede"), attribute.String("service.version", from.Version),
-			attribute.String("service.instance.id", from.Name))),
-		sdk.WithBatcher(e.sender, sdk.WithBatchTimeout(sendEvery), sdk.WithExportTimeout(sendWithin),
-			sdk.WithMaxQueueSize(maxWaiting), sdk.WithMaxExportBatchSize(maxSent)))
+			attribute.String("service.name", "stampede"), attribute.String("service.version", source.Version),
+			attribute.String("service.instance.id", source.Name))),
+		sdk.WithBatcher(e.sender, sdk.WithBatchTimeout(sendInterval), sdk.WithExportTimeout(sendTimeout),
+			sdk.WithMaxQueueSize(maxWaiting), sdk.WithMaxExportBatchSize(maxBatch)))
 	e.tracer = e.provider.Tracer("stampede")
 	return e, nil
 }
@@ -112,9 +112,9 @@ func attributes(notes []trace.SpanNote) []attribute.KeyValue {
 	return list
 }
 
-// Close sends the waiting spans for at most closeWithin, even if the collector does not respond.
+// Close sends the waiting spans. It takes at most closeTimeout, even if the collector does not respond.
 func (e *Exporter) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := e.provider.Shutdown(ctx); err != nil {
 		e.sender.stopSending(err)

@@ -39,16 +39,16 @@ var decoders = map[string][]string{
 // run checks every used name, so that it finds method values and embedded contexts as well as calls.
 func run(pass *analysis.Pass) (any, error) {
 	for name, object := range pass.TypesInfo.Uses {
-		if f, ok := object.(*types.Func); ok && slices.Contains(decoders[home(f)], f.Name()) {
+		if f, ok := object.(*types.Func); ok && slices.Contains(decoders[owner(f)], f.Name()) {
 			pass.Reportf(name.Pos(), "%s.%s decodes without a limit: read the raw body, as app/api/body.go does",
-				home(f), f.Name())
+				owner(f), f.Name())
 		}
 	}
 	return nil, nil
 }
 
-// home returns the package of a function, or the package and the type of a method.
-func home(f *types.Func) string {
+// owner returns the package of a function, or the package and the type of a method.
+func owner(f *types.Func) string {
 	if f.Pkg() == nil {
 		return ""
 	}

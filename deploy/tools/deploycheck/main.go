@@ -1,6 +1,6 @@
 // Deploycheck validates the shipped deployment files.
 //
-//	deploycheck kubernetes <manifests.yaml   rejects fields that the Go types lack: the schemas accept such fields,
+//	deploycheck kubernetes <manifests.yaml   rejects fields that the Go types do not have: the schemas accept such fields,
 //	                                         and a cluster drops them silently
 //	deploycheck compose FILE                 loads a compose file as compose itself does: schema, references, values
 package main

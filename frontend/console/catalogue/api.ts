@@ -71,7 +71,7 @@ const TABLE_TIMEOUT_MS = 60_000
 /** The catalogue API, one function per operation. `dry` validates and returns the result without a change. */
 export function useCatalogue() {
   const { signed, request, operate } = useRequests()
-  const tried = (dry: boolean): string => (dry ? '?dry_run=true' : '')
+  const dryRunQuery = (dry: boolean): string => (dry ? '?dry_run=true' : '')
 
   return {
     products: async (query: {
@@ -91,8 +91,8 @@ export function useCatalogue() {
       terms: ProductTerms & WithNote,
       images: readonly Picture[],
     ): Promise<Product> => {
-      const { category_id: category, ...rest } = terms
-      const draft = { ...rest, ...(category ? { category_id: category } : {}), images }
+      const { category_id: category, ...otherTerms } = terms
+      const draft = { ...otherTerms, ...(category ? { category_id: category } : {}), images }
       return parseProduct(await operate(key, 'POST', '/products', draft))
     },
     editProduct: async (
@@ -133,7 +133,7 @@ export function useCatalogue() {
     removeSlot: async (key: string, id: string): Promise<Slot> =>
       parseSlot(await operate(key, 'DELETE', `/slots/${id}`)),
     template: async (key: string, template: DayTemplate, dry = false): Promise<SlotPlan> =>
-      parsePlan(await operate(key, 'POST', `/slots/template${tried(dry)}`, template)),
+      parsePlan(await operate(key, 'POST', `/slots/template${dryRunQuery(dry)}`, template)),
 
     sales: async (query: SalesQuery) => {
       const f = fields(await request('GET', '/operator/sales', { query: { ...query } }), 'sales')
@@ -145,20 +145,21 @@ export function useCatalogue() {
       key: string,
       sale: SaleTerms & WithNote & { slot: string; product: string },
       dry = false,
-    ): Promise<SaleRecord> => parseSaleRecord(await operate(key, 'POST', `/sales${tried(dry)}`, sale)),
+    ): Promise<SaleRecord> => parseSaleRecord(await operate(key, 'POST', `/sales${dryRunQuery(dry)}`, sale)),
     editSale: async (
       key: string,
       id: string,
       edit: Partial<SaleTerms> & WithNote & { version: number; position?: number; archived?: boolean },
       dry = false,
-    ): Promise<SaleRecord> => parseSaleRecord(await operate(key, 'PATCH', `/sales/${id}${tried(dry)}`, edit)),
+    ): Promise<SaleRecord> =>
+      parseSaleRecord(await operate(key, 'PATCH', `/sales/${id}${dryRunQuery(dry)}`, edit)),
     copySale: async (
       key: string,
       id: string,
       copy: Partial<SaleTerms> & WithNote & { slot: string },
       dry = false,
     ): Promise<SaleRecord> =>
-      parseSaleRecord(await operate(key, 'POST', `/sales/${id}/copy${tried(dry)}`, copy)),
+      parseSaleRecord(await operate(key, 'POST', `/sales/${id}/copy${dryRunQuery(dry)}`, copy)),
     readiness: async (id: string): Promise<Readiness> =>
       parseReadiness(await request('GET', `/operator/sales/${id}/readiness`)),
 
@@ -166,7 +167,7 @@ export function useCatalogue() {
       signed((token) => downloadFile(`/operator/export/${what}.csv`, { token, timeoutMs: TABLE_TIMEOUT_MS })),
     importTable: async (key: string, what: Table, file: Blob, dry: boolean): Promise<ImportReport> => {
       const body = new Blob([file], { type: 'text/csv' })
-      const path = `/operator/import/${what}${tried(dry)}`
+      const path = `/operator/import/${what}${dryRunQuery(dry)}`
       return parseImport(await request('POST', path, { key, body, timeoutMs: TABLE_TIMEOUT_MS }))
     },
   }

@@ -5,17 +5,17 @@ import { guardLeaving } from '../router'
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** The fields of `own` that differ from `base`. */
-export function changedFields<T extends object>(base: T, own: T): Partial<T> {
-  const names = Object.keys(own) as (keyof T)[]
+/** The fields of `local` that differ from `base`. */
+export function changedFields<T extends object>(base: T, local: T): Partial<T> {
+  const names = Object.keys(local) as (keyof T)[]
   return Object.fromEntries(
-    names.filter((name) => !same(base[name], own[name])).map((name) => [name, own[name]]),
+    names.filter((name) => !same(base[name], local[name])).map((name) => [name, local[name]]),
   ) as Partial<T>
 }
 
-/** Applies the local changes to `otherChanges`, the version of another operator. */
-export function rebased<T extends object>(base: T, own: T, otherChanges: T): T {
-  return { ...otherChanges, ...changedFields(base, own) }
+/** Applies the local changes to `remote`, the version of another operator. */
+export function rebased<T extends object>(base: T, local: T, remote: T): T {
+  return { ...remote, ...changedFields(base, local) }
 }
 
 /**
@@ -47,10 +47,10 @@ export function useDraft<T extends object>(question: () => string) {
 
   /** Applies the local changes to the current version. */
   function rebase(now: T): void {
-    const [was, own] = [base.value, draft.value]
-    if (!was || !own) return show(now)
+    const [was, local] = [base.value, draft.value]
+    if (!was || !local) return show(now)
     otherChanges.value = changesOf(was, now)
-    draft.value = copyOf(rebased(was, own, now))
+    draft.value = copyOf(rebased(was, local, now))
     base.value = now
   }
 

@@ -62,11 +62,11 @@ export function ambiguousInstants(
 
 /** The request body for a form. Requires that ambiguousInstants is empty. */
 export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleTerms> {
-  const { opens, closes, cap, ...rest } = draft
+  const { opens, closes, cap, ...terms } = draft
   const [opensAt] = instantsIn(opens ?? '', zone)
   const [closesAt] = instantsIn(closes ?? '', zone)
   return {
-    ...rest,
+    ...terms,
     ...(cap ? { cap } : {}),
     ...(opensAt === undefined ? {} : { opens_at: opensAt }),
     ...(closesAt === undefined ? {} : { closes_at: closesAt }),

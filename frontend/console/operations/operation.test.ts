@@ -4,7 +4,7 @@ import { effectScope, type EffectScope } from 'vue'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Lost, Refused } from '../../src/live/ops'
 import type { ErrorCode } from '../../src/protocol/types'
-import { Moved } from '../http'
+import { Conflict } from '../http'
 import { useOperation } from './operation'
 
 let scope: EffectScope
@@ -66,9 +66,11 @@ describe('an operation', () => {
   })
 
   it('reports the current state of an object that has changed', async () => {
-    const { done } = await run('pause', () => Promise.reject(new Moved(refusal('conflict'), { version: 3 })))
+    const { done } = await run('pause', () =>
+      Promise.reject(new Conflict(refusal('conflict'), { version: 3 })),
+    )
     expect(done).toBe(false)
-    expect(operation.moved.value).toEqual({ version: 3 })
+    expect(operation.conflict.value).toEqual({ version: 3 })
   })
 
   it('does not start while another operation is running', async () => {

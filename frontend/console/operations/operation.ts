@@ -2,7 +2,7 @@ import { ref, shallowRef } from 'vue'
 import { newKey } from '../../src/checkout/attempt'
 import { Lost, Refused } from '../../src/live/ops'
 import { usePause } from '../../src/timers'
-import { Moved } from '../http'
+import { Conflict } from '../http'
 import { useProblem } from '../problem'
 
 /** Number of retries while the outcome is unknown, and the pause between two retries. */
@@ -26,7 +26,7 @@ export function useOperation() {
   const repeating = ref(false)
   const problem = ref('')
   /** The current state of the object, set when its version changed since the operator read it. */
-  const moved = shallowRef<unknown>()
+  const conflict = shallowRef<unknown>()
   let open: { content: string; key: string } | undefined
 
   async function sendWithRetries<T>(send: (key: string) => Promise<T>, key: string): Promise<T> {
@@ -56,7 +56,7 @@ export function useOperation() {
     if (open?.content !== serialized) open = { content: serialized, key: newKey() }
     running.value = true
     problem.value = ''
-    moved.value = undefined
+    conflict.value = undefined
     try {
       const result = await sendWithRetries(send, open.key)
       open = undefined
@@ -64,7 +64,7 @@ export function useOperation() {
       return true
     } catch (error) {
       if (!undecided(error)) open = undefined
-      if (error instanceof Moved) moved.value = error.current
+      if (error instanceof Conflict) conflict.value = error.current
       problem.value = explain(error)
       return false
     } finally {
@@ -73,5 +73,5 @@ export function useOperation() {
     }
   }
 
-  return { running, repeating, problem, moved, run }
+  return { running, repeating, problem, conflict, run }
 }

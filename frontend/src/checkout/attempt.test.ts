@@ -55,19 +55,19 @@ describe('a buy attempt', () => {
       refused('busy', 700),
       new Lost('connection lost'),
       new Unreadable('invalid reply'),
-      new Error('a mistake of the page'),
+      new Error('a bug in the page'),
       refused('internal'),
       receipt,
     )
     const repeating = vi.fn()
-    const mistakes = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const errorLog = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     expect(await performAttempt(attempt, backend, repeating)).toEqual({ kind: 'reserved', receipt })
     expect(buys).toHaveLength(6)
     for (const fields of buys) expect(fields).toEqual(buys[0])
     expect(repeating).toHaveBeenCalledTimes(5)
     expect(pauses[0]).toBe(700)
-    expect(mistakes).toHaveBeenCalledOnce()
-    mistakes.mockRestore()
+    expect(errorLog).toHaveBeenCalledOnce()
+    errorLog.mockRestore()
   })
 
   it.each<ErrorCode>(['sold_out', 'limit_reached', 'closed', 'paused', 'duplicate_key', 'bad_request'])(
@@ -82,12 +82,12 @@ describe('a buy attempt', () => {
     },
   )
 
-  it('waits for the opening shortly before it, and fails long before it', async () => {
+  it('waits if the sale opens soon, and fails if it opens much later', async () => {
     const backend = backendWith(refused('not_open', 120), receipt)
     expect(await performAttempt(attempt, backend.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(backend.pauses).toEqual([120])
-    const longBefore = backendWith(refused('not_open', 60_000))
-    expect(await performAttempt(attempt, longBefore.backend, vi.fn())).toMatchObject({ kind: 'refused' })
+    const muchLater = backendWith(refused('not_open', 60_000))
+    expect(await performAttempt(attempt, muchLater.backend, vi.fn())).toMatchObject({ kind: 'refused' })
   })
 
   it('accepts an order event that arrives before the reply', async () => {
@@ -108,7 +108,7 @@ describe('a buy attempt', () => {
       backend.user = () => '8'
       return Promise.resolve()
     }
-    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'foreign' })
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'other_user' })
     expect(buys).toHaveLength(1)
   })
 
@@ -125,14 +125,16 @@ describe('a buy attempt', () => {
   })
 })
 
-describe('keys', () => {
+describe('the keys of attempts', () => {
   it('have the allowed form and are unique', () => {
     const keys = Array.from({ length: 500 }, newKey)
     expect(new Set(keys).size).toBe(500)
     for (const key of keys) expect(key).toMatch(/^[A-Za-z0-9._-]{8,64}$/)
   })
+})
 
-  it('obtains a required pass and sends it with the same key', async () => {
+describe('the pass of an attempt', () => {
+  it('is obtained if the shop requires it, and sent with the same key', async () => {
     const { backend, buys, pauses } = backendWith(refused('pass_required'), receipt)
     expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys.map(({ key, pass }) => [key, pass])).toEqual([
@@ -143,7 +145,7 @@ describe('keys', () => {
     expect(pauses).toEqual([])
   })
 
-  it('requests a pass only when the shop requires it, and sends an available pass', async () => {
+  it('is only requested if the shop requires it; an available pass is sent', async () => {
     const { backend, buys, passes } = backendWith(receipt)
     passes.push('ready')
     await performAttempt(attempt, backend, vi.fn())
@@ -151,10 +153,10 @@ describe('keys', () => {
     expect(buys[0]?.pass).toBe('ready')
   })
 
-  it('ends when the shopper gives up or the server rejects the passes', async () => {
+  it('ends the attempt if the shopper gives up or the server rejects the passes', async () => {
     const { backend, buys } = backendWith(refused('captcha_required'))
     backend.obtainPass = () => Promise.resolve(false)
-    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'givenup' })
+    expect(await performAttempt(attempt, backend, vi.fn())).toEqual({ kind: 'given_up' })
     expect(buys).toHaveLength(1)
 
     const closed = backendWith(...Array.from({ length: 9 }, () => refused('pass_required')))
@@ -164,7 +166,7 @@ describe('keys', () => {
     expect(closed.buys).toHaveLength(4)
   })
 
-  it('requests the pass again after a lost connection, and ends if no pass can be obtained', async () => {
+  it('is requested again after a lost connection; without a pass the attempt ends', async () => {
     const { backend, buys } = backendWith(refused('pass_required'), receipt)
     const obtainPass = vi.fn<Backend['obtainPass']>().mockRejectedValueOnce(new Lost('connection lost'))
     backend.obtainPass = obtainPass.mockResolvedValueOnce(true)

@@ -23,9 +23,9 @@ export type Outcome =
   | { kind: 'settled'; order: Order }
   | { kind: 'refused'; refusal: Refusal }
   /** The shopper dismissed the challenge. */
-  | { kind: 'givenup' }
+  | { kind: 'given_up' }
   /** Another user is signed in now; the attempt must not be repeated as the new user. */
-  | { kind: 'foreign' }
+  | { kind: 'other_user' }
 
 /** The server functions that a buy attempt needs. */
 export interface Backend {
@@ -96,12 +96,12 @@ export async function performAttempt(
   let passRequired = false
   for (let repeats = 0; ;) {
     await backend.untilLive()
-    if (backend.user() !== attempt.user) return { kind: 'foreign' }
+    if (backend.user() !== attempt.user) return { kind: 'other_user' }
     const order = backend.orderOf(key)
     if (order) return { kind: 'settled', order }
     let retryMs = 0
     try {
-      if (passRequired && !(await backend.obtainPass(sale))) return { kind: 'givenup' }
+      if (passRequired && !(await backend.obtainPass(sale))) return { kind: 'given_up' }
       passRequired = false
       const pass = backend.passFor(sale)
       return { kind: 'reserved', receipt: await backend.buy({ ...fields, ...(pass ? { pass } : {}) }) }

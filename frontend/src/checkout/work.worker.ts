@@ -8,13 +8,13 @@ export interface WorkRequest {
 }
 export type WorkMessage = { tries: number } | { answer: string }
 
-/** The worker computes for WORK_MS, then rests, so that a phone with one core can draw the page. */
+/** The worker computes for WORK_MS, then pauses for PAUSE_MS, so that a phone with one core can draw the page. */
 const WORK_MS = 24
-const REST_MS = 4
+const PAUSE_MS = 4
 /** Number of hashes between two reads of the clock. */
-const ROUND = 512
+const HASHES_PER_ROUND = 512
 /** Number of work periods between two progress messages. */
-const REPORT_EVERY = 5
+const PERIODS_PER_REPORT = 5
 
 self.onmessage = ({ data }: MessageEvent<WorkRequest>) => {
   const hasher = new PrefixHasher(`${data.text}:`)
@@ -24,12 +24,12 @@ self.onmessage = ({ data }: MessageEvent<WorkRequest>) => {
   function work(): void {
     const until = performance.now() + WORK_MS
     do {
-      for (const end = nonce + ROUND; nonce < end; nonce++) {
+      for (const end = nonce + HASHES_PER_ROUND; nonce < end; nonce++) {
         if (leadingZeros(hasher.hash(String(nonce))) >= data.bits) return post({ answer: String(nonce) })
       }
     } while (performance.now() < until)
-    if (++periods % REPORT_EVERY === 0) post({ tries: nonce })
-    setTimeout(work, REST_MS)
+    if (++periods % PERIODS_PER_REPORT === 0) post({ tries: nonce })
+    setTimeout(work, PAUSE_MS)
   }
   work()
 }

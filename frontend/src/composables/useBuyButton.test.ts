@@ -24,8 +24,8 @@ function onCard(over: Partial<Sale> = {}): ReturnType<typeof useBuyButton> {
 }
 
 function button(over: Partial<Sale> = {}) {
-  const { label, does, another } = onCard(over)
-  return { label: label.value, does: does.value, another: another.value }
+  const { label, action, another } = onCard(over)
+  return { label: label.value, action: action.value, another: another.value }
 }
 
 beforeEach(() => {
@@ -46,7 +46,7 @@ afterEach(() => {
 
 describe('the Buy button', () => {
   it('is active while the sale is open', () => {
-    expect(button()).toEqual({ label: 'Buy', does: 'buy', another: false })
+    expect(button()).toEqual({ label: 'Buy', action: 'buy', another: false })
   })
 
   it.each<[string, Partial<Sale>, string]>([
@@ -55,20 +55,20 @@ describe('the Buy button', () => {
     ['while paused', { paused: true }, 'Paused'],
     ['without stock', { stock: 0 }, 'Sold out'],
   ])('has no action %s', (_, over, label) => {
-    expect(button(over)).toEqual({ label, does: 'rest', another: false })
+    expect(button(over)).toEqual({ label, action: 'none', another: false })
   })
 
   it('becomes Pay with the order, also after the sale; a separate control buys another unit', () => {
     const orders = useOrders()
     orders.upsert(order({ rev: 0, state: 'reserved' }))
-    expect(button()).toEqual({ label: 'Reserved', does: 'rest', another: false })
+    expect(button()).toEqual({ label: 'Reserved', action: 'none', another: false })
     orders.upsert(order({ rev: 1 }))
-    expect(button()).toEqual({ label: 'Pay', does: 'pay', another: true })
-    expect(button({ closes_at: 1_400 })).toEqual({ label: 'Pay', does: 'pay', another: false })
+    expect(button()).toEqual({ label: 'Pay', action: 'pay', another: true })
+    expect(button({ closes_at: 1_400 })).toEqual({ label: 'Pay', action: 'pay', another: false })
     at(61_100)
-    expect(button({ closes_at: 99_000 })).toMatchObject({ label: 'Time is up', does: 'rest' })
+    expect(button({ closes_at: 99_000 })).toMatchObject({ label: 'Time is up', action: 'none' })
     orders.upsert(order({ rev: 2, state: 'paid' }))
-    expect(button({ closes_at: 99_000 })).toEqual({ label: 'You have 1', does: 'rest', another: true })
+    expect(button({ closes_at: 99_000 })).toEqual({ label: 'You have 1', action: 'none', another: true })
   })
 
   it('pays the order with the earliest deadline first', () => {
@@ -82,57 +82,57 @@ describe('the Buy button', () => {
     const orders = useOrders()
     orders.upsert(order({ id: '101', state: 'expired' }))
     orders.upsert(order({ id: '102', state: 'refunded' }))
-    expect(button()).toEqual({ label: 'Buy', does: 'buy', another: false })
+    expect(button()).toEqual({ label: 'Buy', action: 'buy', another: false })
     orders.upsert(order({ id: '103', state: 'refunded' }))
-    expect(button()).toEqual({ label: 'Limit reached', does: 'rest', another: false })
+    expect(button()).toEqual({ label: 'Limit reached', action: 'none', another: false })
   })
 
   it('offers no other unit at the limit', () => {
     useOrders().upsert(order({ qty: 2 }))
-    expect(button()).toEqual({ label: 'Pay', does: 'pay', another: false })
+    expect(button()).toEqual({ label: 'Pay', action: 'pay', another: false })
   })
 
   it('ignores clicks for a moment after an outcome, but not after the opening', async () => {
     const attempts = useAttempts()
     at(900)
-    const { calm, does } = onCard()
+    const { guarded, action } = onCard()
     await vi.advanceTimersByTimeAsync(DRAWN_MS + 500)
-    expect(calm.value).toBe(false)
+    expect(guarded.value).toBe(false)
     at(1_000)
-    expect({ does: does.value, calm: calm.value }).toEqual({ does: 'buy', calm: false })
+    expect({ action: action.value, guarded: guarded.value }).toEqual({ action: 'buy', guarded: false })
     attempts.begin(attempt)
     await vi.advanceTimersByTimeAsync(5_000)
     attempts.end(attempt)
-    expect(calm.value).toBe(true)
+    expect(guarded.value).toBe(true)
     await vi.advanceTimersByTimeAsync(1_499) // a part of this time passes before the change is drawn
-    expect(calm.value).toBe(true)
+    expect(guarded.value).toBe(true)
     await vi.advanceTimersByTimeAsync(DRAWN_MS + 1)
-    expect(calm.value).toBe(false)
+    expect(guarded.value).toBe(false)
     useOrders().upsert(order())
-    expect({ does: does.value, calm: calm.value }).toEqual({ does: 'pay', calm: true })
+    expect({ action: action.value, guarded: guarded.value }).toEqual({ action: 'pay', guarded: true })
   })
 
   it('has no action while offline, silent or without a sign-in', async () => {
     at(1_500, true)
-    expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
+    expect(button()).toEqual({ label: 'Reconnecting…', action: 'none', another: false })
     at(1_500)
-    expect(button().does).toBe('buy')
+    expect(button().action).toBe('buy')
     useLive().welcomed(false)
-    expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
+    expect(button()).toEqual({ label: 'Reconnecting…', action: 'none', another: false })
     vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status: 403 })))
     const renewed = useSession().renew()
     await vi.advanceTimersByTimeAsync(100)
     await renewed
-    expect(button()).toEqual({ label: 'Sign in to buy', does: 'rest', another: false })
+    expect(button()).toEqual({ label: 'Sign in to buy', action: 'none', another: false })
   })
 
   it('shows a pending and a repeated attempt', () => {
     const attempts = useAttempts()
     attempts.begin(attempt)
-    expect(button()).toEqual({ label: 'Reserving…', does: 'rest', another: false })
+    expect(button()).toEqual({ label: 'Reserving…', action: 'none', another: false })
     attempts.repeat(attempt.key)
     expect(button().label).toBe('Still trying…')
     attempts.end(attempt)
-    expect(button().does).toBe('buy')
+    expect(button().action).toBe('buy')
   })
 })

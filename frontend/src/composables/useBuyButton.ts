@@ -7,7 +7,7 @@ import { useAttempts } from '../stores/attempts'
 import { useSession } from '../stores/session'
 import { phaseAt } from '../stores/slots'
 import { useWords } from '../words'
-import { CALM_MS, FRESH_MS, useCalm } from './useCalm'
+import { GUARD_MS, APPEAR_GUARD_MS, useClickGuard } from './useClickGuard'
 
 /** States in which an order holds no unit. */
 const RELEASED_STATES: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
@@ -64,9 +64,9 @@ export function useBuyButton(sale: () => Sale) {
       sale().stock > 0 &&
       live.canRequest,
   )
-  const does = computed<'buy' | 'pay' | 'rest'>(() => {
-    if (unpaid.value) return live.canRequest && isPayable(unpaid.value, live.now) ? 'pay' : 'rest'
-    return forSale.value && heldUnits.value === 0 ? 'buy' : 'rest'
+  const action = computed<'buy' | 'pay' | 'none'>(() => {
+    if (unpaid.value) return live.canRequest && isPayable(unpaid.value, live.now) ? 'pay' : 'none'
+    return forSale.value && heldUnits.value === 0 ? 'buy' : 'none'
   })
   /** Whether a shopper with units can buy one more. */
   const another = computed(() => forSale.value && heldUnits.value > 0 && !reserved.value)
@@ -91,7 +91,7 @@ export function useBuyButton(sale: () => Sale) {
   const outcomes = computed(() =>
     [attempt.value?.key, ...ordersOfSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
   )
-  const calm = useCalm(() => outcomes.value, CALM_MS, FRESH_MS)
+  const guarded = useClickGuard(() => outcomes.value, GUARD_MS, APPEAR_GUARD_MS)
 
   return {
     phase,
@@ -102,10 +102,10 @@ export function useBuyButton(sale: () => Sale) {
     allowed,
     reserved,
     unpaid,
-    does,
+    action,
     another,
     label,
-    calm,
+    guarded,
   }
 }
 

@@ -9,10 +9,10 @@ export function countdown(ms: number): string {
  */
 export function countdownParts(ms: number): string[] {
   const left = Math.max(0, Math.ceil(ms / 1000))
-  const two = (n: number): string => String(n).padStart(2, '0')
+  const twoDigits = (n: number): string => String(n).padStart(2, '0')
   const hours = Math.floor(left / 3600)
-  const rest = [two(Math.floor(left / 60) % 60), two(left % 60)]
-  return hours > 0 ? [String(hours), ...rest] : rest
+  const minutesAndSeconds = [twoDigits(Math.floor(left / 60) % 60), twoDigits(left % 60)]
+  return hours > 0 ? [String(hours), ...minutesAndSeconds] : minutesAndSeconds
 }
 
 /** The hour and minute of an instant in the reader's time zone. */

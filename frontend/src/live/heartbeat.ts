@@ -9,7 +9,7 @@ const MAX_INTERVAL_MS = 15_000
  * While the page is visible, a request also follows after this time without a frame, in milliseconds. This detects a
  * dead connection soon.
  */
-const QUIET_MS = 1_500
+const SILENT_MS = 1_500
 const CHECK_MS = 250
 
 /**
@@ -21,13 +21,13 @@ export function startHeartbeat(
   socket: LiveSocket,
   onTime: (sentAt: number, serverNow: number) => void,
 ): () => void {
-  let beats = 0
+  let requestCount = 0
   let stopped = false
   let timer: ReturnType<typeof setTimeout>
-  let beatAt = performance.now()
+  let requestedAt = performance.now()
 
-  const beat = async (): Promise<void> => {
-    const sentAt = (beatAt = performance.now())
+  const requestTime = async (): Promise<void> => {
+    const sentAt = (requestedAt = performance.now())
     try {
       const { now } = await socket.request('time', { t0: Math.round(sentAt) })
       if (!stopped) onTime(sentAt, now)
@@ -35,20 +35,21 @@ export function startHeartbeat(
       // An unreadable reply still proves that the connection works.
       if (!stopped && error instanceof Lost && !(error instanceof Unreadable)) return socket.reconnect()
     }
-    plan()
+    scheduleNext()
   }
   const checkSilence = (): void => {
-    const since = performance.now() - beatAt
-    const quiet = !document.hidden && Math.min(socket.quietMs, since) >= QUIET_MS
-    if (quiet || since >= MAX_INTERVAL_MS) void beat()
-    else plan()
+    const sinceRequestMs = performance.now() - requestedAt
+    const silent = !document.hidden && Math.min(socket.quietMs, sinceRequestMs) >= SILENT_MS
+    if (silent || sinceRequestMs >= MAX_INTERVAL_MS) void requestTime()
+    else scheduleNext()
   }
-  const plan = (): void => {
+  const scheduleNext = (): void => {
     if (stopped) return
-    const pause = FIRST_PAUSES_MS[beats++]
-    timer = pause === undefined ? setTimeout(checkSilence, CHECK_MS) : setTimeout(() => void beat(), pause)
+    const pause = FIRST_PAUSES_MS[requestCount++]
+    timer =
+      pause === undefined ? setTimeout(checkSilence, CHECK_MS) : setTimeout(() => void requestTime(), pause)
   }
-  plan()
+  scheduleNext()
   return () => {
     stopped = true
     clearTimeout(timer)

@@ -152,7 +152,7 @@ describe('frames that violate the protocol', () => {
     expect(frame).toMatchObject({ kind: 'error', error: { code: 'internal', retry_ms: 0, orders: [] } })
   })
 
-  it('a picture from a foreign scheme is dropped', () => {
+  it('a picture with a forbidden URL scheme is dropped', () => {
     const file = goldenOf('sale.json')[0]?.frame as { sale: { product: { images: unknown[] } } }
     file.sale.product.images = [
       'javascript:alert(1)',

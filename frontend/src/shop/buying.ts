@@ -114,9 +114,9 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
       case 'refused':
         attempts.end(attempt, { kind: 'refused', code: outcome.refusal.code })
         return notices.announce(words.value.errors[outcome.refusal.code])
-      case 'givenup':
+      case 'given_up':
         return attempts.end(attempt)
-      case 'foreign':
+      case 'other_user':
         return attempts.end(attempt, { kind: 'foreign' })
       case 'reserved':
         if (outcome.receipt.state === 'refused') return attempts.end(attempt, { kind: 'undone', reason: '' })

@@ -34,7 +34,7 @@ export function openOrdering(socket: LiveSocket) {
       const known = new Map(orders.byId)
       for (const id of orders.restart(page, welcome.reservations)) {
         const order = known.get(id)
-        if (order) undone(`lost-${id}`, { ...order, reason: 'lost' })
+        if (order) failReservation(`lost-${id}`, { ...order, reason: 'lost' })
       }
     } catch (error) {
       // After a lost connection, the next hello reads the orders again.
@@ -49,10 +49,10 @@ export function openOrdering(socket: LiveSocket) {
     const { order } = event
     notices.announce(words.value.orders.messages[order.state](order.product_name))
     // A reservation without an order is shown on the card of its sale.
-    if (order.state === 'refused' && known?.state === 'reserved') undone(event.key, order)
+    if (order.state === 'refused' && known?.state === 'reserved') failReservation(event.key, order)
   }
 
-  function undone(key: string, order: Order): void {
+  function failReservation(key: string, order: Order): void {
     const { sale, qty, product_name: product, created_at: pressedAt, reason = '' } = order
     const attempt = { key, user: session.user?.id ?? '', sale, qty, product, pressedAt }
     attempts.end(attempt, { kind: 'undone', reason })

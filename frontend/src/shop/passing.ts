@@ -23,7 +23,7 @@ const RETRY_MS = 5_000
 const SHEET_DELAY_MS = 250
 
 /** The shopper's action on a captcha: a solution, a request for another one, or giving up. */
-type Action = { answer: string } | 'other' | 'giveup'
+type Action = { answer: string } | 'other' | 'give_up'
 
 type Captcha = Extract<Challenge, { kind: 'captcha' }>
 
@@ -91,7 +91,7 @@ export function openPassing(socket: LiveSocket) {
     passes.drop(sale)
     try {
       const captcha = await watchWork(sale, forBuy)
-      if (captcha === 'giveup') return false
+      if (captcha === 'give_up') return false
       return captcha ? await solveCaptchas(sale, forBuy, captcha) : true
     } catch (error) {
       if (error instanceof Refused || error instanceof Lost) throw error
@@ -105,14 +105,14 @@ export function openPassing(socket: LiveSocket) {
   /**
    * Waits for a pass without a person, and shows a sheet if it takes long. Resolves to the captcha if one is needed.
    */
-  async function watchWork(sale: string, forBuy: boolean): Promise<Captcha | 'giveup' | undefined> {
+  async function watchWork(sale: string, forBuy: boolean): Promise<Captcha | 'give_up' | undefined> {
     const job = start(sale)
     const left = waitForAction()
     void pause(SHEET_DELAY_MS).then(() => {
       if (jobs.get(sale) === job) passes.show({ sale, forBuy, kind: 'work' })
     })
-    const result = await Promise.race([job.done, left.then(() => 'giveup' as const)])
-    if (result === 'giveup') {
+    const result = await Promise.race([job.done, left.then(() => 'give_up' as const)])
+    if (result === 'give_up') {
       job.control.abort()
       await job.done.catch(() => undefined)
     }
@@ -126,11 +126,11 @@ export function openPassing(socket: LiveSocket) {
     for (;;) {
       passes.show({ sale, forBuy, kind: 'captcha', image: captcha.image, wrong })
       const action = await waitForAction()
-      if (action === 'giveup') return false
+      if (action === 'give_up') return false
       wrong = action !== 'other' && !(await solved(sale, captcha.id, action.answer))
       if (action !== 'other' && !wrong) return true
       const next = await nextCaptcha(sale, forBuy, wrong)
-      if (next === 'giveup') return false
+      if (next === 'give_up') return false
       if (!next) return true
       captcha = next
     }
@@ -144,7 +144,7 @@ export function openPassing(socket: LiveSocket) {
     sale: string,
     forBuy: boolean,
     wrong: boolean,
-  ): Promise<Captcha | 'giveup' | undefined> {
+  ): Promise<Captcha | 'give_up' | undefined> {
     for (;;) {
       passes.show({ sale, forBuy, kind: 'captcha', wrong })
       try {
@@ -153,7 +153,7 @@ export function openPassing(socket: LiveSocket) {
         const ms = error instanceof Refused && error.refusal.code === 'rate_limited' && error.refusal.retry_ms
         if (!ms) throw error
         passes.show({ sale, forBuy, kind: 'captcha', wrong, waitsUntil: live.instant() + ms })
-        if ((await Promise.race([pause(ms), waitForAction()])) === 'giveup') return 'giveup'
+        if ((await Promise.race([pause(ms), waitForAction()])) === 'give_up') return 'give_up'
       }
     }
   }
@@ -197,7 +197,7 @@ export function openPassing(socket: LiveSocket) {
 
   function endJobs(): void {
     jobs.forEach(({ control }) => control.abort())
-    onAction?.('giveup')
+    onAction?.('give_up')
   }
 
   useInterval(CHECK_MS, check)
@@ -221,7 +221,7 @@ export function openPassing(socket: LiveSocket) {
     challenge: {
       answer: (text: string) => onAction?.({ answer: text }),
       other: () => onAction?.('other'),
-      giveUp: () => onAction?.('giveup'),
+      giveUp: () => onAction?.('give_up'),
     },
   }
 }

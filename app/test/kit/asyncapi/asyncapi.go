@@ -59,7 +59,7 @@ func walk(at string, node any, call func(at string, schema map[string]any)) {
 
 // Compile compiles the schema of each message.
 func Compile(doc map[string]any) (Messages, error) {
-	c, err := compiler(doc)
+	c, err := newCompiler(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func Compile(doc map[string]any) (Messages, error) {
 	}
 	messages := make(Messages, len(named))
 	for name := range named {
-		if messages[name], err = message(c, name); err != nil {
+		if messages[name], err = compileMessage(c, name); err != nil {
 			return nil, err
 		}
 	}
@@ -79,20 +79,20 @@ func Compile(doc map[string]any) (Messages, error) {
 
 // CompileOne compiles the schema of one message, which takes a fiftieth of the time of Compile.
 func CompileOne(doc map[string]any, name string) (*jsonschema.Schema, error) {
-	c, err := compiler(doc)
+	c, err := newCompiler(doc)
 	if err != nil {
 		return nil, err
 	}
-	return message(c, name)
+	return compileMessage(c, name)
 }
 
-func compiler(doc map[string]any) (*jsonschema.Compiler, error) {
+func newCompiler(doc map[string]any) (*jsonschema.Compiler, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft7) // the draft on which AsyncAPI is based
 	return c, c.AddResource("asyncapi.json", doc)
 }
 
-func message(c *jsonschema.Compiler, name string) (*jsonschema.Schema, error) {
+func compileMessage(c *jsonschema.Compiler, name string) (*jsonschema.Schema, error) {
 	schema, err := c.Compile("asyncapi.json#/components/messages/" + name + "/payload")
 	if err != nil {
 		return nil, fmt.Errorf("message %s: %w", name, err)
@@ -117,7 +117,7 @@ func (m Messages) Fit(message string, frame []byte) error {
 }
 
 // Check reports how a frame from the server, or the accepted op that it replies to, differs from its description.
-// Rejected ops and ops that a test wrote by hand are not checked, but their replies are.
+// Rejected ops and ops that a test wrote by hand are not checked. Replies to both are checked.
 func (m Messages) Check(f *wsclient.Frame) error {
 	switch {
 	case f.Ev != "":
@@ -144,9 +144,9 @@ func (m Messages) fitAnyReply(frame []byte) error {
 	return fmt.Errorf("%.300s is not a reply of asyncapi.yaml", frame)
 }
 
-// Seen returns the callback for wsclient.Dialer. The callback fails the test at the first frame of a connection that
-// differs from its description.
-func (m Messages) Seen(t testing.TB) func(*wsclient.Frame) {
+// CheckFrames returns the callback for wsclient.Dialer. The callback fails the test at the first frame of a connection
+// that differs from its description.
+func (m Messages) CheckFrames(t testing.TB) func(*wsclient.Frame) {
 	failed := false
 	return func(f *wsclient.Frame) {
 		if failed {
@@ -154,7 +154,7 @@ func (m Messages) Seen(t testing.TB) func(*wsclient.Frame) {
 		}
 		if err := m.Check(f); err != nil {
 			failed = true
-			t.Errorf("a frame of the socket: %v", err)
+			t.Errorf("a frame differs from asyncapi.yaml: %v", err)
 		}
 	}
 }

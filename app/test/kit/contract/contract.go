@@ -54,9 +54,11 @@ func forbidExtraFields(s *openapi3.Schema) {
 	}
 }
 
-// find returns the operation for method and path: its path template, path item and path parameters. It returns nil if
-// the document has no such operation.
-func find(doc *openapi3.T, method, path string) (template string, item *openapi3.PathItem, params map[string]string) {
+// findOperation returns the operation for method and path: its path template, path item and path parameters. It returns
+// nil if the document has no such operation.
+func findOperation(doc *openapi3.T, method, path string) (
+	template string, item *openapi3.PathItem, params map[string]string,
+) {
 	for template, item := range doc.Paths.Map() {
 		if params, ok := match(template, path); ok && item.GetOperation(method) != nil {
 			return template, item, params

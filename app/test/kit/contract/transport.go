@@ -88,7 +88,7 @@ func Check(x Exchange) error {
 	if err := checkHeaders(x.Response); err != nil {
 		return err
 	}
-	template, item, params := find(doc, x.Request.Method, x.Request.URL.Path)
+	template, item, params := findOperation(doc, x.Request.Method, x.Request.URL.Path)
 	if item == nil {
 		return x.checkUndocumented(doc)
 	}

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { effectScope, ref } from 'vue'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { FRESH_MS, useCalm } from './useCalm'
+import { APPEAR_GUARD_MS, useClickGuard } from './useClickGuard'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => {
@@ -9,24 +9,24 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('is calm until the new content is drawn and for a moment afterwards', () => {
+it('ignores clicks until the new content is drawn and for a moment afterwards', () => {
   const frames: FrameRequestCallback[] = []
   vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
   const frame = () => frames.shift()?.(0)
   const scope = effectScope()
   const outcome = ref('a')
-  const calm = scope.run(() => useCalm(() => outcome.value, FRESH_MS))
+  const guarded = scope.run(() => useClickGuard(() => outcome.value, APPEAR_GUARD_MS))
 
-  expect(calm?.value).toBe(false)
+  expect(guarded?.value).toBe(false)
   outcome.value = 'b'
-  expect(calm?.value).toBe(true)
+  expect(guarded?.value).toBe(true)
   frame()
-  vi.advanceTimersByTime(10 * FRESH_MS) // a slow phone needs this long to draw the cards of another slot
-  expect(calm?.value).toBe(true)
+  vi.advanceTimersByTime(10 * APPEAR_GUARD_MS) // a slow phone needs this long to draw the cards of another slot
+  expect(guarded?.value).toBe(true)
   frame()
-  vi.advanceTimersByTime(FRESH_MS - 1)
-  expect(calm?.value).toBe(true)
+  vi.advanceTimersByTime(APPEAR_GUARD_MS - 1)
+  expect(guarded?.value).toBe(true)
   vi.advanceTimersByTime(1)
-  expect(calm?.value).toBe(false)
+  expect(guarded?.value).toBe(false)
   scope.stop()
 })

@@ -8,21 +8,21 @@ const MIN_INTERVAL_MS = 5_000
  * Returns a copy of a value that changes with a limited rate, for labels of screen readers. When `edge` changes, the
  * copy is updated immediately.
  */
-export function useSlowly<T>(value: () => T, edge: () => unknown): Readonly<Ref<T>> {
-  const slow = shallowRef(value())
+export function useThrottled<T>(value: () => T, edge: () => unknown): Readonly<Ref<T>> {
+  const throttled = shallowRef(value())
   const timer = useTimer()
   // A random phase per label, so that the labels do not all change in the same tick.
   let changedAt = performance.now() - Math.random() * MIN_INTERVAL_MS
 
-  function follow(): void {
+  function update(): void {
     timer.stop()
     changedAt = performance.now()
-    slow.value = value()
+    throttled.value = value()
   }
 
   watch(value, () => {
-    if (!timer.isRunning()) timer.start(Math.max(0, changedAt + MIN_INTERVAL_MS - performance.now()), follow)
+    if (!timer.isRunning()) timer.start(Math.max(0, changedAt + MIN_INTERVAL_MS - performance.now()), update)
   })
-  watch(edge, follow)
-  return slow
+  watch(edge, update)
+  return throttled
 }

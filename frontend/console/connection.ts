@@ -16,16 +16,16 @@ const CLOCK_MS = 200
 const RETRY_BOARD_MS = 2_000
 
 /** The connection of the console. */
-export interface Line {
+export interface Connection {
   /** Subscribes to the live board. The feed runs while it has subscribers. Returns the unsubscribe function. */
   watch(): () => void
 }
 
-export const lineKey: InjectionKey<Line> = Symbol('line')
+export const connectionKey: InjectionKey<Connection> = Symbol('connection')
 
 /** Subscribes to the live board for the lifetime of the component. */
 export function useFeed(): void {
-  const stop = inject(lineKey)?.watch()
+  const stop = inject(connectionKey)?.watch()
   if (stop) onScopeDispose(stop)
 }
 
@@ -33,7 +33,7 @@ export function useFeed(): void {
  * Opens the console's only socket, which uses the shopper protocol and carries the live board. It closes with its
  * scope.
  */
-export function openLine(dial: () => Wire = dialPage): Line {
+export function openConnection(dial: () => Wire = dialPage): Connection {
   const live = useLive()
   const session = useSession()
   const access = useAccess()

@@ -22,15 +22,15 @@ function pointerPosition(): number {
  * Returns whether an overlay belongs to the bottom of the window. Each time an element is added, the overlay moves to
  * the half without the finger, so that it never appears under the finger.
  */
-export function useAway(element: Readonly<ShallowRef<Element | null>>): Ref<boolean> {
-  const low = ref(false)
+export function useOverlayAtBottom(element: Readonly<ShallowRef<Element | null>>): Ref<boolean> {
+  const atBottom = ref(false)
   const observer = new MutationObserver((changes) => {
     if (changes.some(({ addedNodes }) => [...addedNodes].some((node) => node instanceof Element)))
-      low.value = pointerPosition() < 0.5
+      atBottom.value = pointerPosition() < 0.5
   })
   onMounted(() => {
     if (element.value) observer.observe(element.value, { childList: true, subtree: true })
   })
   onBeforeUnmount(() => observer.disconnect())
-  return low
+  return atBottom
 }

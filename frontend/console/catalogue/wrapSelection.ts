@@ -1,5 +1,5 @@
 /** Puts the selected text between two tags. Returns the new text and the new selection. */
-export function wrapped(
+export function wrapSelection(
   text: string,
   from: number,
   to: number,

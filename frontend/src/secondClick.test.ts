@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { expect, it } from 'vitest'
-import { swallowSecondHalf } from './secondHalf'
+import { suppressSecondClick } from './secondClick'
 
 it('suppresses the second half of a double click, but not the next click', () => {
   const clicks: number[] = []
@@ -13,12 +13,12 @@ it('suppresses the second half of a double click, but not the next click', () =>
     return event.defaultPrevented
   }
 
-  swallowSecondHalf()
+  suppressSecondClick()
   expect([click(2), click(1), click(2)]).toEqual([true, false, false])
   expect(clicks).toEqual([1, 2])
 
   clicks.length = 0
-  swallowSecondHalf()
+  suppressSecondClick()
   expect([click(1), click(2)]).toEqual([false, false])
   expect(clicks).toEqual([1, 2])
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { effectScope, nextTick, ref } from 'vue'
-import { useSlowly } from './useSlowly'
+import { useThrottled } from './useThrottled'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -9,7 +9,7 @@ it('updates every few seconds, immediately when the edge changes, and stops with
   const stock = ref(100)
   const scope = effectScope()
   const label = scope.run(() =>
-    useSlowly(
+    useThrottled(
       () => `${String(stock.value)} left`,
       () => stock.value === 0,
     ),

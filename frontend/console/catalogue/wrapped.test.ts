@@ -1,9 +1,0 @@
-import { describe, expect, it } from 'vitest'
-import { wrapped } from './wrapped'
-
-describe('marks', () => {
-  it('enclose the selection', () => {
-    expect(wrapped('say it', 4, 6, '<em>', '</em>')).toEqual({ text: 'say <em>it</em>', from: 8, to: 10 })
-    expect(wrapped('', 0, 0, '<p>', '</p>')).toEqual({ text: '<p></p>', from: 3, to: 3 })
-  })
-})
