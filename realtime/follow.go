@@ -21,8 +21,8 @@ import (
 //
 // A change is published within shop.PublishDeadline of its timestamp or gets a new timestamp. So a change that is older
 // than shop.PublishDeadline was published before the numbers were read. The overlap is longer than
-// shop.PublishDeadline, because a Redis that has lost data continues from lower message numbers until a new epoch
-// reveals the loss.
+// shop.PublishDeadline: after a loss of data, Redis continues with lower message numbers, and nodes detect the loss
+// only by the next epoch.
 
 // provenInstant is a proven instant with its wire format.
 type provenInstant struct {
@@ -81,7 +81,7 @@ func (h *Hub) follow(ctx context.Context) error {
 		case <-ticker.C:
 			err := h.probe(ctx)
 			if err != nil && !failing && ctx.Err() == nil {
-				slog.WarnContext(ctx, "read the latest message numbers; trying again", "err", err)
+				slog.WarnContext(ctx, "cannot read the latest message numbers; trying again", "err", err)
 			}
 			failing = err != nil
 		}
@@ -145,7 +145,7 @@ func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 func (h *Hub) resyncUntilComplete(ctx context.Context) error {
 	for wait := minReadRetry; h.gapReason() != ""; wait = min(2*wait, maxReadRetry) {
 		if err := h.resync(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "read rows because messages may be lost; trying again", "err", err)
+			slog.WarnContext(ctx, "cannot read the rows after a possible loss of messages; trying again", "err", err)
 		}
 		if h.gapReason() == "" {
 			break
@@ -204,9 +204,10 @@ func (h *Hub) restart(ctx context.Context, at Cursor, reason string) error {
 	return nil
 }
 
-// rowsSince returns the instant from which rows are read, on the database's clock whose current time is at. The result
-// is before the proven instant, even if the clock went back or belongs to another database. A node without a proven
-// instant uses the time of its last proven instant, or the time of its start, because it had no connections before.
+// rowsSince returns the instant from which rows are read. It is a time of the database's clock; `at` is the present time
+// of that clock. The result is before the proven instant, even if the clock went back or belongs to another database.
+// Without a proven instant, the last one is used. If there was none yet, the start of the node is used, because the node
+// had no connections before.
 func (h *Hub) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
 	proven := h.proven.Load()
 	if proven == nil {

@@ -13,8 +13,8 @@ import (
 // resyncs returns the number of resyncs of this node.
 func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyncs)) }
 
-// shortMessageWithin sets a short time limit for messages.
-func shortMessageWithin(o *Options) { o.MessageWithin = 50 * time.Millisecond }
+// shortMessageTimeout makes a node detect a missing message after 50 ms.
+func shortMessageTimeout(o *Options) { o.MessageWithin = 50 * time.Millisecond }
 
 // F5: a message contains the number of its predecessor. If the predecessor is missing, rows are read.
 func TestLostMessageIsReadFromTheRows(t *testing.T) {
@@ -28,7 +28,7 @@ func TestLostMessageIsReadFromTheRows(t *testing.T) {
 // F5: when a partition is silent and others continue, the latest numbers reveal the loss.
 func TestLatestNumbersRevealLostLastMessage(t *testing.T) {
 	t.Parallel()
-	n, p := startProven(t, shortMessageWithin)
+	n, p := startProven(t, shortMessageTimeout)
 	n.feed.lose(t, orderWithRev(7, 100, 1)) // partition 1
 	for i := range 20 {
 		n.feed.commitAndPublish(t, orderWithRev(8, shop.ID(3*i+200), 1)) // partition 2
@@ -81,7 +81,7 @@ func TestStalledSubscriptionLosesNoChange(t *testing.T) {
 	proxy := kit.NewProxy(t, url)
 	f := newFeed(t, url)
 	f.url = proxy.URL
-	n := startNodeOn(t, f, shortMessageWithin)
+	n := startNodeOn(t, f, shortMessageTimeout)
 	n.awaitProven()
 	p := n.connect(t, 7)
 	proxy.Stall()
@@ -100,7 +100,7 @@ func TestStalledSubscriptionLosesNoChange(t *testing.T) {
 func TestRedisRestartLosesNoChange(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
-	n := startNodeOn(t, newFeed(t, server.URL), shortMessageWithin)
+	n := startNodeOn(t, newFeed(t, server.URL), shortMessageTimeout)
 	n.awaitProven()
 	p := n.connect(t, 7)
 	for i := range 5 {
@@ -128,14 +128,14 @@ func TestReusedNumbersLoseNoChange(t *testing.T) {
 			n.feed.lose(t, orderWithRev(8, 106, 1))
 			n.feed.commitAndPublish(t, orderWithRev(8, 109, 1))
 		},
-		"as many numbers as before": func(t *testing.T, n *node) {
+		"lost messages up to the next number": func(t *testing.T, n *node) {
 			n.feed.lose(t, orderWithRev(8, 106, 1), orderWithRev(8, 107, 1))
 			n.feed.lose(t, orderWithRev(8, 109, 1))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n, p := startProven(t, shortMessageWithin)
+			n, p := startProven(t, shortMessageTimeout)
 			for i := range 4 {
 				n.feed.commitAndPublish(t, orderWithRev(7, 100, i+1))
 			}

@@ -12,7 +12,7 @@ import (
 // readersAtOnce is the number of concurrent reads of rows for the op `hello`.
 const readersAtOnce = 2
 
-// replayRequest is a request for the changes of a user. The op `hello` of a connection made it.
+// replayRequest is a request for the changes of a user. The op `hello` of a connection creates it.
 type replayRequest struct {
 	ctx    context.Context // context of the op
 	query  shop.ChangesQuery

@@ -59,7 +59,7 @@ func (h *Hub) stillWatched(w watching) watching {
 		})
 		for len(ids) > limit {
 			oldest := slices.MinFunc(ids, func(a, b shop.ID) int {
-				return cmp.Compare(afterZero(closes(a)), afterZero(closes(b)))
+				return cmp.Compare(zeroLast(closes(a)), zeroLast(closes(b)))
 			})
 			if at := closes(oldest); at == 0 || at > now {
 				break // not closed
@@ -71,11 +71,11 @@ func (h *Hub) stillWatched(w watching) watching {
 	return watching{slots: retain(w.slots, true, maxWatchedSlots), sales: retain(w.sales, false, maxWatchedSales)}
 }
 
-// afterZero sorts an unknown instant (0) after all others.
-func afterZero(at shop.Millis) uint64 { return uint64(at) - 1 }
+// zeroLast sorts an unknown instant (0) after all others.
+func zeroLast(at shop.Millis) uint64 { return uint64(at) - 1 }
 
 // retireOnce drops subjects that closed more than RetireAfter ago. It reads the closing time again before it drops a
-// subject, because an operator may have extended the subject.
+// subject, because an operator may have moved its closing time.
 func (h *Hub) retireOnce(ctx context.Context) error {
 	var failed error
 	latest := h.shop.Now().Add(-h.options.RetireAfter)

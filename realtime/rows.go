@@ -54,7 +54,7 @@ func retryRead(ctx context.Context, read func() error) error {
 			return err
 		}
 		if ctx.Err() == nil {
-			slog.WarnContext(ctx, "read changed rows; trying again", "err", err)
+			slog.WarnContext(ctx, "cannot read changed rows; trying again", "err", err)
 		}
 		if !shop.Sleep(ctx, wait) {
 			return ctx.Err()

@@ -51,9 +51,8 @@ func tableLines[T any](
 func productLine(p *store.ProductRecord) []string {
 	pictures := shop.Mapped(p.Images, func(i shop.Image) string { return strings.TrimSpace(i.URL + " " + i.Alt) })
 	return []string{
-		p.ID.String(), number(p.Version), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), yesNo(p.Ships), p.Description,
-		p.Rules,
-		strings.Join(pictures, "\n"), yesNo(p.ArchivedAt != 0),
+		p.ID.String(), number(p.Version), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), yesNo(p.Ships),
+		p.Description, p.Rules, strings.Join(pictures, "\n"), yesNo(p.ArchivedAt != 0),
 	}
 }
 
@@ -333,6 +332,6 @@ func parseImages(text string) []shop.Image {
 // sameProduct reports whether an import would change nothing.
 func sameProduct(a, b *store.ProductRecord) bool {
 	return a.Name == b.Name && a.CategoryID == b.CategoryID && a.ListPriceFen == b.ListPriceFen &&
-		a.Ships == b.Ships && a.Description == b.Description && a.Rules == b.Rules && (a.ArchivedAt != 0) == (b.ArchivedAt != 0) &&
-		slices.Equal(a.Images, b.Images)
+		a.Ships == b.Ships && a.Description == b.Description && a.Rules == b.Rules &&
+		(a.ArchivedAt != 0) == (b.ArchivedAt != 0) && slices.Equal(a.Images, b.Images)
 }

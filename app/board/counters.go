@@ -10,8 +10,8 @@ import (
 var codes = [...]shop.Code{
 	shop.BadRequest, shop.Unauthorized, shop.Forbidden, shop.NotFound, shop.UnknownOp, shop.NotOpen, shop.Closed,
 	shop.SoldOut, shop.LimitReached, shop.DuplicateKey,
-	shop.WrongState, shop.Conflict, shop.RateLimited, shop.Busy, shop.Paused, shop.PassRequired, shop.CaptchaRequired, shop.AddressRequired,
-	shop.OrderExpired, shop.Internal,
+	shop.WrongState, shop.Conflict, shop.RateLimited, shop.Busy, shop.Paused, shop.PassRequired, shop.CaptchaRequired,
+	shop.AddressRequired, shop.OrderExpired, shop.Internal,
 }
 
 var codeNumbers = func() map[shop.Code]int {

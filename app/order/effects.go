@@ -11,12 +11,12 @@ import (
 
 // Effects are the steps after a COMMIT, derived from the rows alone:
 //
-//	new rows   units of refused orders back → one step: deadlines, message, acknowledgement (Finish)
-//	others     units back │ sold │ withdrawn → deadline → message → mark as published
+//	new rows   return the units of refused orders → one step: deadlines, message, acknowledgement (Finish)
+//	others     return, sell or withdraw the units → deadline → message → mark as published
 //
-// Each step has a key, so that a repeat changes nothing: units have the key (order, hold) (I3), a deadline has its
-// order, a message has (order, rev). Until a step is done, stored state causes its repetition (F3): for a new row the
-// pending entry, for a later state the unpublished row and its hold or deadline.
+// Each step has a key, so that a repeat changes nothing: (order, hold) for units (I3), the order for a deadline, and
+// (order, rev) for a message. A step that did not finish is repeated (F3). The worker finds a new row by its pending
+// entry. Background jobs find a later state by its unpublished row, its hold or its deadline.
 type Effects struct {
 	Redis        Redis
 	Notifier     Notifier

@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// effectsOf returns effects on fakes that share a trace.
+// effectsOf returns effects that use the given fakes.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
 	return &order.Effects{
 		Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders},
@@ -23,8 +23,8 @@ type stores interface {
 	order.Store
 }
 
-// unexpected has the methods that a test does not expect: they panic. It is embedded deeper than the fakes, so that
-// their methods take precedence.
+// unexpected has all other methods of the interfaces. They panic. It is embedded deeper than the fakes, so the methods
+// of the fakes take precedence.
 type unexpected struct{ depth2 }
 
 type (
@@ -34,7 +34,7 @@ type (
 	}
 )
 
-// lateWorld has an order with late money: its row and the results of its stores.
+// lateWorld has an order that was paid after its end: the row, and the results of the fake stores.
 type lateWorld struct {
 	stores
 	*fakes.Trace

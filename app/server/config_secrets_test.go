@@ -67,7 +67,7 @@ func TestInvalidSecretFilesAreReportedWithoutContent(t *testing.T) {
 		"a folder":     {t.TempDir(), "is a directory"},
 		"empty file":   {secretFile(t, "\r\n", 0o400), "empty file"},
 		"endless file": {"/dev/zero", "longer than 1 MiB"},
-		"no text":      {secretFile(t, goodSecret+"\x00", 0o400), "no text"},
+		"no text":      {secretFile(t, goodSecret+"\x00", 0o400), "not text"},
 	} {
 		_, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + c.path})
 		if err == nil || !strings.Contains(err.Error(), "STAMPEDE_JWT_SECRET_FILE") || !strings.Contains(err.Error(), c.want) ||

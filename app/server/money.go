@@ -47,7 +47,7 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		name, help string
 		n          *atomic.Int64
 	}{
-		{"payments_opened", "Pay requests that returned a payment.", &counts.Opened},
+		{"payments_opened", "Pay requests that returned a payment link or code.", &counts.Opened},
 		{"payments_heard", "Reports of the gateway about paid trades, repeats included.", &counts.PaidTrades},
 		{"payments_revived", "Ended orders that a late payment changed to paid.", &counts.Revived},
 		{"payments_late_refunds", "Late payments that are refunded.", &counts.Refunded},
@@ -60,14 +60,14 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	counter(registry, "stampede_trades_asked_total",
 		"Queries of this node about opened payments without a final result.", p.money.reconciler.Queries)
 	gauge(registry, "stampede_trades_behind_seconds",
-		"Time since the most overdue payment query was due. Above 25, a lost notification may take more than a minute.",
+		"Time since the most overdue payment query was due. Above 25, a payment with a lost notification may be found after more than a minute.",
 		func() float64 { return p.money.reconciler.Overdue().Seconds() })
 	gauge(registry, "stampede_trades_waiting",
 		"Orders past their deadline that this node cannot end before the gateway's response.", p.money.closer.Waiting)
 }
 
-// fullQueryRate is the rate, in queries per second, from which the default of PayReconciler.MaxQueries is suitable.
-// Below it, that many queries would take longer than ten seconds.
+// fullQueryRate is the lowest rate, in queries per second, for which the default of PayReconciler.MaxQueries is
+// suitable. At a lower rate, MaxQueries queries take longer than ten seconds.
 const fullQueryRate = 25
 
 // newPayReconciler returns the job that queries the gateway about open payments, at most perSecond times a second.

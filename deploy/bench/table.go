@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// row is one figure of the table. Its bar applies to the ratio figure ÷ baseline, or to the figure if there is no
+// row is one line of the table. Its limit applies to the ratio figure ÷ baseline, or to the figure if there is no
 // baseline.
 type row struct {
 	name     string
 	unit     string // of the figure and of the baseline
 	figure   string // name of a figure
 	baseline string // name of a figure; "": none
-	ratio    string // name of a figure that already is the ratio; "": figure ÷ baseline
+	ratio    string // name of a figure that contains the ratio; "": figure ÷ baseline
 	min      float64
-	max      float64 // min or max is the bar; 0: none
+	max      float64 // min or max is the limit; 0: none
 	digits   int     // decimals of the ratio, or of the figure without a baseline
 }
 

@@ -11,26 +11,26 @@ user=()
 unshare "${user[@]}" --mount bash -c "mount -t tmpfs -o size=24m tmpfs '$disk' && touch '$disk/mounted' && exec sleep infinity" &
 holder=$!
 others+=("$holder")
-# there CMD…: runs the command in that mount namespace.
-there() { nsenter --target "$holder" ${user:+--user --preserve-credentials} --mount --wd="$PWD" -- "$@"; }
-wait_for 10 there test -e "$disk/mounted"
+# in_namespace CMD…: runs the command in that mount namespace.
+in_namespace() { nsenter --target "$holder" ${user:+--user --preserve-credentials} --mount --wd="$PWD" -- "$@"; }
+wait_for 10 in_namespace test -e "$disk/mounted"
 small_redis() {
-  there redis-server "$settings" --port "$redis_port" --dir "$disk" >>"$TMPDIR/redis.log" 2>&1 &
+  in_namespace redis-server "$settings" --port "$redis_port" --dir "$disk" >>"$TMPDIR/redis.log" 2>&1 &
   redis=$!
   others+=("$redis")
   wait_for 20 redis-cli ping
 }
 redis_port=$(free_port)
 export STAMPEDE_REDIS_URL=redis://127.0.0.1:$redis_port
-df() { there df -h --output=size,avail,pcent "$disk"; }
-fallocate() { there fallocate "$@"; }
+df() { in_namespace df -h --output=size,avail,pcent "$disk"; }
+fallocate() { in_namespace fallocate "$@"; }
 
 small_redis
 node a api,worker,sweeper
 crowd a
 show_output 'df'
 explain 'A file fills the disk. Redis cannot write its append-only file and exits.'
-fallocate -l "$(there df --output=avail -B1 "$disk" | tail -n 1)" "$disk/ballast" || true
+fallocate -l "$(in_namespace df --output=avail -B1 "$disk" | tail -n 1)" "$disk/ballast" || true
 wait_output 60 'AOF write error' "tail -n 2 $TMPDIR/redis.log"
 show_output 'df'
 wait_output 30 'redis_away' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"

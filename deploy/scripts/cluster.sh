@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Sells on several Redis servers (app/test/cluster), as real processes: a cluster of three primaries with one replica
+# Tests sales on several Redis servers (app/test/cluster), which run as real processes: a cluster of three primaries with one replica
 # each, and a primary with three sentinels. Primaries are killed and slots move during the sale; all connections use TLS
 # and accounts with few permissions. Prints the lost reservations and the latencies of buys on the other primaries. The
 # last line is `N passed, N failed`.
 #
 #   cluster.sh                  on the installed Redis, then on Valkey 9 from Debian (deploy/scripts/stores.sh)
-#   cluster.sh redis [FLAG…]    only on the installed Redis; valkey9 or redis8: only on that one. Flags of `go test`
+#   cluster.sh STORE [FLAG…]    only on redis (installed), redis8 or valkey9; flags of `go test`
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -31,7 +31,7 @@ for name in "${stores[@]}"; do
   if [[ $name != redis ]]; then
     check "$name from Debian packages" $scripts/stores.sh fetch || continue
   fi
-  suite "a cluster, and sentinels, of $name" cluster "$name" "$@" || true
+  suite "$name: cluster and sentinels" cluster "$name" "$@" || true
 done
 printf '\n'
 finish

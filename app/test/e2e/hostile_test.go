@@ -89,7 +89,10 @@ func (n *node) sellProduct(g *gateway, c *client, sale shop.Sale, who, operator 
 	n.t.Helper()
 	text := sale.Product.Name
 	n.requireShown(sale, text)
-	address := shop.Address{Name: truncate(text, 100), Phone: truncate(text, 32), Text: text}
+	// An address is stored without blanks and invisible characters around its parts.
+	address := shop.Address{
+		Name: "«" + truncate(text, 90) + "»", Phone: "«" + truncate(text, 24) + "»", Text: "«" + text + "»",
+	}
 	var receipt order.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
 		"qty": 1, "key": "hostile-" + sale.ID.String(), "address": address,

@@ -48,6 +48,9 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 				err = notFound(errOf(c.Cancel(placed.ID)))
 			case wsclient.Pay:
 				err = errors.Join(notFound(errOf(c.Pay(placed.ID, "page"))), notFound(errOf(c.Pay(placed.ID, "qr"))))
+			case wsclient.Address:
+				address := shop.Address{Name: "Eve", Phone: "1", Text: "Elsewhere"}
+				err = notFound(errOf(c.SetAddress(placed.ID, address)))
 			case wsclient.Refund:
 				err = notFound(errOf(c.Refund(placed.ID, "not mine")))
 			case wsclient.Orders:

@@ -95,7 +95,7 @@ var points = []Point{
 	at("withdraw.after-take", after, "script take_out"), // Redis has decided; the database is not updated
 	at("withdraw.after-settle", after, "Store.SettleWithdrawal"),
 	at("switch.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*SettingsService).EditSwitches"), // no node applies it yet
-	at("notice.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*SettingsService).replaceNotice"),
+	at("notice.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*SettingsService).replaceBanner"),
 	at("block.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*BlockService).AddBlock"),
 
 	at("ship.after-commit", after, "Store.RunOperation").calledBy("backoffice.(*ShippingService).Ship"),
