@@ -35,7 +35,7 @@ wait_output 60 'AOF write error' "tail -n 2 $TMPDIR/redis.log"
 show_output 'df'
 wait_output 30 'redis_away' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
 explain 'Remedy: free space on the disk, then start Redis with its own files. Redis cuts off an incomplete last record, which was never confirmed.'
-there rm "$disk/ballast"
+in_namespace rm "$disk/ballast"
 small_redis
 wait_output 60 'nothing is missing' "log a | grep 'nothing is missing' | tail -n 2"
 wait_output 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
