@@ -205,9 +205,9 @@ func (h *Hub) restart(ctx context.Context, at Cursor, reason string) error {
 }
 
 // rowsSince returns the instant from which rows are read. It is a time of the database's clock; `at` is the present
-// time of that clock. The result is before the proven instant, even if the clock went back or belongs to another database.
-// Without a proven instant, the last one is used. Before the first one, the start of the node is used, because the node
-// had no connections before.
+// time of that clock. The result is before the proven instant, even if the clock went back or belongs to another
+// database. Without a proven instant, the last one is used. Before the first one, the start of the node is used,
+// because the node had no connections before.
 func (h *Hub) rowsSince(at Cursor, readAt time.Duration) shop.Millis {
 	proven := h.proven.Load()
 	if proven == nil {
