@@ -335,7 +335,7 @@ class CatalogueTest {
         mimeType: 'text/csv',
         buffer: Buffer.from(text),
       })
-    const line = (price) => `,,Evening Lamp,Light,${price},,,,no`
+    const line = (price) => `,,Evening Lamp,Light,${price},no,,,,no`
     await send(`${table}\n${line('cheap')}\n`)
     await soon(page.locator('td.bad').filter({ hasText: 'must be an amount in yuan' }))
     await this.checkPage('tables', 'dark')

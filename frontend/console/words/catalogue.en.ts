@@ -206,7 +206,7 @@ export const catalogueEn = {
     columnsHint:
       'In any order. Missing columns do not change. Prices are in yuan, times in the time zone of the shop.',
     columns: {
-      products: 'id, version, name, category, list_price, description, rules, images, archived',
+      products: 'id, version, name, category, list_price, ships, description, rules, images, archived',
       sales:
         'id, version, slot_id, slot, product_id, product, price, stock, limit, cap, opens, closes, challenge, position, archived',
     },

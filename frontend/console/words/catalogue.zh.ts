@@ -190,7 +190,7 @@ export const catalogueZh: CatalogueWords = {
     columnsTitle: '列',
     columnsHint: '顺序不限；未出现的列保持不变。价格以元计，时间按店铺时区。',
     columns: {
-      products: 'id, version, name, category, list_price, description, rules, images, archived',
+      products: 'id, version, name, category, list_price, ships, description, rules, images, archived',
       sales:
         'id, version, slot_id, slot, product_id, product, price, stock, limit, cap, opens, closes, challenge, position, archived',
     },
