@@ -25,6 +25,7 @@ const replyOps = [
   'buy',
   'cancel',
   'pay',
+  'address',
   'refund',
   'orders',
   'pass',

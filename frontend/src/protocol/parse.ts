@@ -277,6 +277,7 @@ const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
   buy: parseReceipt,
   cancel: (ok) => ({ state: stateOf(fields(ok, 'cancel')) }),
   pay: parsePayment,
+  address: (ok) => ({ state: stateOf(fields(ok, 'address')) }),
   refund: (ok) => ({ state: stateOf(fields(ok, 'refund')) }),
   orders: parseOrders,
   pass: parsePassResult,

@@ -277,6 +277,7 @@ export interface OpFields {
   solve: { sale: string; task: string; answer: string }
   cancel: { order: string }
   pay: { order: string; via: PayVia }
+  address: { order: string; address: Address }
   refund: { order: string; reason: string }
   orders: { sale?: string; before?: string; limit?: number }
   seen: { cursor: string }
@@ -296,6 +297,7 @@ export interface OpReplies {
   solve: BuyPass
   cancel: { state: OrderState }
   pay: Payment
+  address: { state: OrderState }
   refund: { state: OrderState }
   orders: OrderPage
   seen: unknown
