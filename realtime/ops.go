@@ -301,10 +301,7 @@ func setAddress(ctx *opContext, services Shop, user, order shop.ID, f *fieldRead
 	if f.err != nil {
 		return nil, f.err
 	}
-	if address == nil {
-		return nil, shop.Fail(shop.BadRequest, "address is missing")
-	}
-	state, err := services.SetAddress(ctx, user, order, *address)
+	state, err := services.SetAddress(ctx, user, order, address)
 	return stateReply{state}, err
 }
 

@@ -41,8 +41,9 @@ type Shop struct {
 	Cancel func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	// Pay returns the payment page of a pending order and its deadline. Repeated calls return the same payment.
 	Pay func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// SetAddress sets the delivery address of an order that is not shipped yet, and returns its state.
-	SetAddress func(ctx context.Context, user, order shop.ID, address shop.Address) (shop.OrderState, error)
+	// SetAddress sets the delivery address of an order that is not shipped yet, and returns its state. BadRequest: the
+	// address is nil or invalid.
+	SetAddress func(ctx context.Context, user, order shop.ID, address *shop.Address) (shop.OrderState, error)
 	// RequestRefund requests a refund of a paid order and returns its state.
 	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	// OrdersOf pages through the user's orders, newest first; more reports whether older ones exist.

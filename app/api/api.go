@@ -54,7 +54,7 @@ type Options struct {
 	Orders        *order.Reader
 	Cancel        func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	RequestRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
-	SetAddress    func(ctx context.Context, user, order shop.ID, address shop.Address) (shop.OrderState, error)
+	SetAddress    func(ctx context.Context, user, order shop.ID, address *shop.Address) (shop.OrderState, error)
 	Pay           func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
 	// HandleNotification processes a payment notification of the gateway. payment.ErrForged: the notification is
 	// not authentic. HandleNotification is nil if there is no gateway.

@@ -117,10 +117,7 @@ func (a *api) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.
 }
 
 func (a *api) setAddress(ctx context.Context, user, order shop.ID, b addressBody) (stateResponse, error) {
-	if b.Address == nil {
-		return stateResponse{}, shop.Fail(shop.BadRequest, "address is missing")
-	}
-	state, err := a.SetAddress(ctx, user, order, *b.Address)
+	state, err := a.SetAddress(ctx, user, order, b.Address)
 	return stateResponse{state}, err
 }
 

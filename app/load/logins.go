@@ -16,7 +16,7 @@ const loginRate = 500.0
 func (b *bench) logins(ctx context.Context, r *Result) error {
 	runID := strconv.FormatInt(time.Now().UnixMilli(), 36)
 	all, seconds, err := b.underFlood(ctx, r, loginRate, func(n int) []byte {
-		return loginAttempt(b.Address, fmt.Sprintf("nobody-%s-%d@shop.example", runID, n))
+		return loginAttempt(b.Address, fmt.Sprintf("unknown-%s-%d@shop.example", runID, n))
 	})
 	if err != nil {
 		return err

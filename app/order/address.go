@@ -19,11 +19,14 @@ type Addresses struct {
 }
 
 // SetAddress sets the delivery address of an order of the user until it is shipped. A reservation without a row becomes
-// a pending order at once. A repeat changes nothing. WrongState: the order is shipped or has ended. NotFound: the order
-// belongs to another user or does not exist.
+// a pending order at once. A repeat changes nothing. BadRequest: the address is nil or invalid. WrongState: the order
+// is shipped or has ended. NotFound: the order belongs to another user or does not exist.
 func (a *Addresses) SetAddress(
-	ctx context.Context, user, id shop.ID, address shop.Address,
+	ctx context.Context, user, id shop.ID, address *shop.Address,
 ) (shop.OrderState, error) {
+	if address == nil {
+		return "", shop.Fail(shop.BadRequest, "address is missing")
+	}
 	if err := address.Clean(); err != nil {
 		return "", err
 	}
@@ -32,15 +35,15 @@ func (a *Addresses) SetAddress(
 		return "", shop.UnknownOutcome("read Redis time", err)
 	}
 	row, err := changeOrder(ctx, a.Reader, user, id, change{
-		row: func() (shop.Order, error) { return a.Store.SetAddress(ctx, id, user, address, now) },
+		row: func() (shop.Order, error) { return a.Store.SetAddress(ctx, id, user, *address, now) },
 		reservation: func(o *shop.Order) {
-			o.State, o.Rev, o.PayBy, o.Address = shop.Pending, shop.FirstRev, now.Add(a.PayWindow), &address
+			o.State, o.Rev, o.PayBy, o.Address = shop.Pending, shop.FirstRev, now.Add(a.PayWindow), address
 		},
 	})
 	if err != nil {
 		return "", shop.UnknownOutcome("set the address of order "+id.String(), err)
 	}
-	if row.Address == nil || *row.Address != address {
+	if row.Address == nil || *row.Address != *address {
 		return "", shop.Fail(shop.WrongState, "the address of an order that is "+string(row.State)+" cannot be changed")
 	}
 	if err := a.Effects.Do(ctx, now, &row); err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/uptrace/bun"
 
@@ -15,7 +14,7 @@ import (
 func (s *Store) SetAddress(
 	ctx context.Context, order, user shop.ID, address shop.Address, now shop.Millis,
 ) (o shop.Order, err error) {
-	text, err := json.Marshal(address)
+	text, err := encodeAddress(order, &address)
 	if err != nil {
 		return o, err
 	}
@@ -24,7 +23,7 @@ func (s *Store) SetAddress(
 		if err != nil || o.State != shop.Pending && o.State != shop.Paid || o.Address != nil && *o.Address == address {
 			return err
 		}
-		if err := s.changeState(ctx, tx, &o, o.State, "address = ?", string(text)); err != nil {
+		if err := s.changeState(ctx, tx, &o, o.State, "address = ?", text); err != nil {
 			return err
 		}
 		o.Address = &address

@@ -148,13 +148,22 @@ func newRow(o *shop.Order) (orderRow, error) {
 		row.Key = &o.Key // not copied, to save an allocation per insert
 	}
 	if o.Address != nil {
-		text, err := json.Marshal(o.Address)
+		text, err := encodeAddress(o.ID, o.Address)
 		if err != nil {
-			return orderRow{}, fmt.Errorf("%w: encode address of order %s: %w", shop.ErrPermanent, o.ID, err)
+			return orderRow{}, err
 		}
-		row.Address = new(string(text))
+		row.Address = &text
 	}
 	return row, nil
+}
+
+// encodeAddress returns the content of the column address.
+func encodeAddress(order shop.ID, address *shop.Address) (string, error) {
+	text, err := json.Marshal(address)
+	if err != nil {
+		return "", fmt.Errorf("%w: encode address of order %s: %w", shop.ErrPermanent, order, err)
+	}
+	return string(text), nil
 }
 
 // columnDefaults are the defaults of the table, which nearly every new order has.

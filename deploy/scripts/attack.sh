@@ -7,4 +7,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 deploy/scripts/services.sh run deploy/scripts/go-test.sh --log attack -tags abuse \
-  -run '^Test(ShoppersAreServedDuringAbuse|IdleSocketsDoNotBlockOtherAddresses)$' ./app/test/e2e
+  -run '^(TestShoppersAreServedDuringAbuse|TestIdleSocketsDoNotBlockOtherAddresses)$' ./app/test/e2e

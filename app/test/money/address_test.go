@@ -19,11 +19,11 @@ func TestAddressOfReservationIsKept(t *testing.T) {
 	w.reserve(shop.Buy{
 		Order: o.ID, User: o.User, Sale: sale, Qty: 1, Key: "key-" + o.ID.String(), Hash: "0123456789abcdef",
 	})
-	if _, err := n.addresses.SetAddress(n.ctx, o.User+1, o.ID, homeAddress); shop.AsError(err).Code != shop.NotFound {
+	if _, err := n.setAddress(shop.Order{ID: o.ID, User: o.User + 1}); shop.AsError(err).Code != shop.NotFound {
 		t.Errorf("another user sets the address: got %v, want not_found", err)
 	}
 	for range 2 { // a repeat changes nothing
-		state, err := n.addresses.SetAddress(n.ctx, o.User, o.ID, homeAddress)
+		state, err := n.setAddress(o)
 		if err != nil || state != shop.Pending {
 			t.Fatalf("got state %s, %v; want pending", state, err)
 		}

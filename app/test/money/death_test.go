@@ -117,7 +117,7 @@ var scenarios = map[string]scenario{
 		finalStates: stateSet(shop.Refunded),
 	},
 	"address of an unpaid order": {
-		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, homeAddress) },
+		steps:       func(n *node, o shop.Order) { _, _ = n.setAddress(o) },
 		finalStates: stateSet(shop.Expired),
 	},
 	"address of a paid order": {
@@ -125,7 +125,7 @@ var scenarios = map[string]scenario{
 			payAtGateway(w, n, o)
 			w.retry("the shop settles the payment", func() error { return n.settleNow(o) })
 		},
-		steps:       func(n *node, o shop.Order) { _, _ = n.addresses.SetAddress(n.ctx, o.User, o.ID, homeAddress) },
+		steps:       func(n *node, o shop.Order) { _, _ = n.setAddress(o) },
 		finalStates: stateSet(shop.Paid),
 	},
 	"refund": {
