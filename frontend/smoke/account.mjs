@@ -346,7 +346,8 @@ class Visitor {
   async submit(wanted, checkPage, what) {
     for (let tries = 1, end = Date.now() + LIMIT_MS; ; tries++) {
       const captcha = this.dialog.locator('img')
-      if (checkPage || (await captcha.isVisible())) {
+      // The frame of the picture is visible before the picture is loaded.
+      if (checkPage || (await this.dialog.locator('.captcha').isVisible())) {
         await soon(captcha)
         await this.dialog.locator('[name=captcha]').fill(await this.reader.captcha((await this.captcha).id))
         if (checkPage && tries === 1) await checkPage(what)
