@@ -250,6 +250,7 @@ func OrderFrame(o *shop.Order) []byte {
 	if a := o.Address; a != nil {
 		b = appendAll(b, `,"address":{"name":"`, a.Name, `","phone":"`, a.Phone, `","text":"`, a.Text, `"}`)
 	}
+	b = appendInstant(b, "pay_until", o.PayUntil())
 	return append(b, "}}"...)
 }
 

@@ -18,7 +18,7 @@ type PaymentService struct {
 	Redis   Redis
 	Store   Store
 	Effects *order.Effects
-	// Margin is the time between the end of payments at the gateway and the deadline of the order, see TradeMargin.
+	// Margin is the time between the end of payments at the gateway and the deadline of the order, see shop.PayMargin.
 	Margin time.Duration
 	// MayCall admits a gateway call for a QR payment of the user, or fails with RateLimited; nil: no limit.
 	MayCall func(user shop.ID) error
@@ -44,15 +44,6 @@ func (c *PaymentService) TakesPayments() bool { return c.Gateway != nil }
 
 // Counts returns the counters for metrics.
 func (c *PaymentService) Counts() *PayCounts { return &c.counts }
-
-// maxMargin covers the rounding of the gateway's time_expire to seconds, clock differences of a few seconds, and the
-// delivery of a last payment. So at pay_by a trade that is absent at the gateway can never be paid, and the unit is
-// free at once (P5).
-const maxMargin = 10 * time.Second
-
-// TradeMargin returns how long before the deadline the gateway stops accepting money: the smaller of ten seconds and a
-// sixth of the time to pay.
-func TradeMargin(payWindow time.Duration) time.Duration { return min(maxMargin, payWindow/6) }
 
 // ErrTradeMismatch means that a trade does not match its order. Nothing has changed, and an operator must check the
 // trade.
@@ -92,9 +83,9 @@ func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 			return Payable{}, err
 		}
 	}
-	until := shop.MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway uses whole seconds
 	payment, err := c.Gateway.Pay(ctx, PayRequest{
-		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: until,
+		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName,
+		ExpiresAt: shop.MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)), // the gateway uses whole seconds
 	})
 	switch {
 	case errors.Is(err, ErrGatewayRefused):
@@ -104,7 +95,7 @@ func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 		return Payable{}, shop.UnknownOutcome("start the payment of order "+order.String(), err)
 	}
 	c.counts.Opened.Add(1)
-	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: until}
+	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: row.PayUntil()}
 	c.payables.store(order, via, payable, now)
 	return payable, nil
 }

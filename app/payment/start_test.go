@@ -118,7 +118,7 @@ func newTestPayments() (*PaymentService, *fixedGateway, *tradeStore, *fakes.Redi
 	orders := &fakes.DueStore{Trace: tr}
 	return &PaymentService{
 		Gateway: gateway, Redis: inventory, Store: trades,
-		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: TradeMargin(payWindow),
+		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: shop.PayMargin(payWindow),
 	}, gateway, trades, inventory
 }
 

@@ -30,7 +30,7 @@ type money struct {
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	payments := &payment.PaymentService{
 		Gateway: p.gateway, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
-		Margin:  payment.TradeMargin(c.PayWindow),
+		Margin:  shop.PayMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
 	p.services.payments = payments

@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app/payment"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/streams"
 )
@@ -50,7 +50,7 @@ func boolGauge(value bool) int {
 func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPayments bool) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: takesPayments,
-		PayWindow: c.PayWindow, Margin: payment.TradeMargin(c.PayWindow), Spread: watchSpread,
+		PayWindow: c.PayWindow, Margin: shop.PayMargin(c.PayWindow), Spread: watchSpread,
 		MinTimePerOrder: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}
 }

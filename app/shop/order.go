@@ -1,7 +1,10 @@
 package shop
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
+	"time"
 )
 
 // OrderState is the state of an order. Only MySQL decides it (I1):
@@ -54,7 +57,8 @@ func (s OrderState) Sold() bool {
 	return s == Paid || s == Shipped || s == Finished || s == Refunding
 }
 
-// Order is a row of the orders table. Its buyer receives its JSON form. Fields without a JSON name are internal.
+// Order is a row of the orders table. Its buyer receives its JSON form, see MarshalJSON. Fields without a JSON name are
+// internal.
 type Order struct {
 	ID          ID         `json:"id"`
 	Sale        ID         `json:"sale"`
@@ -84,6 +88,37 @@ type Order struct {
 	PublishedRev int    `json:"-"` // the last published rev; for a new row, its first rev
 	TradeOpened  Millis `json:"-"` // set before the payment gateway is first contacted
 	Touched      bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
+}
+
+// MaxPayMargin is the maximum time between the end of payments at the gateway and pay_by. It covers the rounding of the
+// gateway's time_expire to seconds, clock differences of a few seconds, and the delivery of a last payment. So at
+// pay_by a trade that is absent at the gateway can never be paid, and the unit is free at once (P5).
+const MaxPayMargin = 10 * time.Second
+
+// PayMargin returns the margin for orders with the given time to pay: the smaller of MaxPayMargin and a sixth.
+func PayMargin(timeToPay time.Duration) time.Duration { return min(MaxPayMargin, timeToPay/6) }
+
+// PayUntil returns the last instant at which the gateway accepts the payment of a pending order, and 0 in other states.
+// Clients count down to it. It is derived from the row. If the time to pay is below a minute and the row was written
+// late, it is a little before the gateway's limit, never after it.
+func (o *Order) PayUntil() Millis {
+	if o.State != Pending || o.PayBy == 0 {
+		return 0
+	}
+	return MillisOf(o.PayBy.Add(-PayMargin(o.PayBy.Sub(o.CreatedAt))).Time().Truncate(time.Second))
+}
+
+// MarshalJSON adds pay_until to the fields. OrderFrame of package realtime returns the same JSON.
+func (o Order) MarshalJSON() ([]byte, error) {
+	type row Order // without this method
+	out, err := json.Marshal(struct {
+		row
+		PayUntil Millis `json:"pay_until,omitempty"`
+	}{row(o), o.PayUntil()})
+	if err != nil {
+		return nil, fmt.Errorf("encode order %s: %w", o.ID, err)
+	}
+	return out, nil
 }
 
 // HoldsUnits reports whether the order's units are unavailable to others. This includes Refunded: its units were

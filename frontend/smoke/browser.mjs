@@ -39,6 +39,9 @@ export const STILL_DOT = '.live i::after { animation: none !important }'
 /** Without a GPU, blurred backgrounds take nine tenths of the processor time of compositing. */
 const NO_BLUR = '*, ::backdrop { backdrop-filter: none !important }'
 
+/** The delivery address that a page has stored, so that it can pay. */
+const ADDRESS = { name: 'Sample Shopper', phone: '10000000000', text: '1 Sample Street' }
+
 /** Debian's headless Chromium, and pages in it that collect errors. */
 export class Browser {
   static async launch() {
@@ -52,9 +55,13 @@ export class Browser {
 
   /**
    * Opens a page with storage of its own. `size` is "phone" or "desktop". Motion is reduced by default: every
-   * frame of an animation costs processor time, two thirds of the page's total.
+   * frame of an animation costs processor time, two thirds of the page's total. `address` is the stored delivery
+   * address; null for none.
    */
-  async open(base, { size = 'desktop', theme = 'light', lang = 'en', motion = 'reduce' } = {}) {
+  async open(
+    base,
+    { size = 'desktop', theme = 'light', lang = 'en', motion = 'reduce', address = ADDRESS } = {},
+  ) {
     const context = await this.chromium.newContext({
       ...sizes[size],
       colorScheme: theme,
@@ -70,6 +77,10 @@ export class Browser {
       still.replaceSync(css)
       document.adoptedStyleSheets = [still]
     }, STILL_DOT + NO_BLUR)
+    await context.addInitScript((stored) => {
+      if (stored && !localStorage.getItem('stampede.address'))
+        localStorage.setItem('stampede.address', JSON.stringify(stored))
+    }, address)
     const page = await context.newPage()
     page.problems = []
     page.reducedMotion = motion

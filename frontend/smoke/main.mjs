@@ -11,6 +11,7 @@ import { bundles } from './bundles.mjs'
 import { consoleOfShop } from './console-after.mjs'
 import { catalogue } from './console-catalogue.mjs'
 import { accounts, accountsOnStandIn, rareAccountStates } from './account.mjs'
+import { delivery, loginToBuy, opening } from './buying.mjs'
 import { barriers } from './barriers.mjs'
 import { challenge } from './challenge.mjs'
 import { codes } from './codes.mjs'
@@ -51,6 +52,10 @@ const parts = {
   'touch, end of a slot, phone': () => touch(report, browser, slotChange, phoneLight),
   'touch, end of a slot, desktop': () => touch(report, browser, slotChange, desktopDark),
   'account on the stand-in': () => accountsOnStandIn(report, browser, { ...phoneDark, lang: 'zh' }),
+  'buying: login': () => loginToBuy(report, browser, quiet, dirname(mail)),
+  'buying: delivery on a desktop': () => delivery(report, browser, quiet, desktopLight),
+  'buying: delivery on a phone': () => delivery(report, browser, quiet, phoneDark),
+  'buying: opening': () => opening(report, browser, quiet),
   challenge: () => challenge(report, browser),
   barriers: () => barriers(report, browser, quiet, dirname(mail), reader),
   'hard states': () => hardStates(report, browser),

@@ -45,6 +45,20 @@ export function useDrawn(): (run: () => void) => void {
 }
 
 /**
+ * Runs a function in the next frame, or at once while the page is hidden, because it has no frames then. A new call
+ * replaces the previous one.
+ */
+export function useNextFrame(): (run: () => void) => void {
+  let frame = 0
+  onScopeDispose(() => cancelAnimationFrame(frame))
+  return (run) => {
+    cancelAnimationFrame(frame)
+    if (document.hidden) run()
+    else frame = requestAnimationFrame(run)
+  }
+}
+
+/**
  * Returns a function that pauses; any number of pauses can run. After the end of the scope no pause resolves, so
  * waiting code stops.
  */

@@ -47,7 +47,7 @@ func (w *world) node(m *dyingProcess) *node {
 	}
 	n.payments = &payment.PaymentService{
 		Gateway: gateway, Redis: inventory, Store: w.db,
-		Effects: effects, Margin: payment.TradeMargin(payWindow),
+		Effects: effects, Margin: shop.PayMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.payments)
 	n.expirer = &order.Expirer{Redis: inventory, Store: w.db, Effects: effects, Closer: n.closer}

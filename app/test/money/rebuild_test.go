@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -88,7 +87,7 @@ func (n *node) driver(others momentHook) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: 1, Store: interruptedStore{n.w.db, others}, Redis: interruptedRedis{n.w.inventory, others},
 		TakesPayments: true,
-		PayWindow:     payWindow, Margin: payment.TradeMargin(payWindow), Spread: time.Millisecond,
+		PayWindow:     payWindow, Margin: shop.PayMargin(payWindow), Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
 			n.w.db.Trust(server, generation)
 			return nil

@@ -31,6 +31,7 @@ export interface Shipment {
 /** An order with its buyer, as operators see it. */
 export interface OperatorOrder extends Order {
   readonly user: string
+  readonly pay_by?: number
   readonly trade_no?: string
   readonly refund?: Refund
   readonly shipment?: Shipment

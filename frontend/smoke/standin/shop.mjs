@@ -3,7 +3,6 @@ import { goods } from './goods.mjs'
 
 const SLOT_MS = 5 * 60_000
 /** Maximum time before the order's deadline at which the gateway stops accepting payments. */
-const MAX_MARGIN_MS = 10_000
 const PASS_MS = 120_000
 const PASSES_FROM_MS = 60_000
 /** Units that simulated shoppers leave to the test. */
@@ -228,7 +227,7 @@ export class StandInShop {
   #settle(order) {
     this.sales.get(order.sale).done++
     if (order.state !== 'reserved') return
-    order.pay_by = Date.now() + this.payWindow
+    order.pay_until = Date.now() + this.payWindow
     this.#become(order, 'pending')
     setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow).unref()
   }
@@ -281,9 +280,7 @@ export class StandInShop {
     if (order.state !== 'pending') return refuse('wrong_state')
     if (this.gatewayAway) return refuse('busy', { retry_ms: 300 })
     const address = `https://pay.example/${id}`
-    const { created_at, pay_by } = order
-    const pay_until = pay_by - Math.min(MAX_MARGIN_MS, (pay_by - created_at) / 6)
-    return { ok: { [via === 'qr' ? 'qr' : 'url']: address, pay_by, pay_until } }
+    return { ok: { [via === 'qr' ? 'qr' : 'url']: address } }
   }
 
   ordersOf(user, { before, limit = 20 }) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Malformed } from '../protocol/parse'
-import { parseSession, sessionOf } from './token'
+import { parseSession } from './token'
 
 function token(claims: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -17,19 +17,6 @@ describe('tokens', () => {
       expires: 1_795_222_800_000,
     })
   })
-
-  it('contain their user when they are pasted', () => {
-    expect(sessionOf(`  ${token({ sub: '7', exp: 1, name: '李雷' })}\n`)).toMatchObject({
-      user: { id: '7', name: '李雷' },
-    })
-  })
-
-  it.each(['', 'nonsense', 'a.b.c', token({ exp: 1 }), token({ sub: 'root' })])(
-    '%s is not a token',
-    (text) => {
-      expect(sessionOf(text)).toBeUndefined()
-    },
-  )
 
   it('of a malformed response are rejected', () => {
     expect(() => parseSession({ access: '', user: { id: '7' } })).toThrow(Malformed)

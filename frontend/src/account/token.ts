@@ -58,15 +58,3 @@ export function parseStored(value: unknown): Session {
     ? { access: '', user: parseUser(user), expires: 0, issued: 0, account }
     : parseSession(value)
 }
-
-/** Makes a session from a pasted token; undefined if it is not a token with a user. */
-export function sessionOf(token: string): Session | undefined {
-  const access = token.trim()
-  const payload = claims(access)
-  if (typeof payload?.sub !== 'string' || !/^\d{1,19}$/.test(payload.sub)) return undefined
-  return {
-    access,
-    user: { id: payload.sub, name: typeof payload.name === 'string' ? payload.name : '' },
-    ...timesOf(access),
-  }
-}

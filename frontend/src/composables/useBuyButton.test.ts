@@ -73,8 +73,8 @@ describe('the Buy button', () => {
 
   it('pays the order with the earliest deadline first', () => {
     const orders = useOrders()
-    orders.upsert(order({ id: '101', pay_by: 61_100 }))
-    orders.upsert(order({ id: '102', pay_by: 9_000 }))
+    orders.upsert(order({ id: '101', pay_until: 61_100 }))
+    orders.upsert(order({ id: '102', pay_until: 9_000 }))
     expect(onCard().unpaid.value?.id).toBe('102')
   })
 
@@ -112,7 +112,7 @@ describe('the Buy button', () => {
     expect({ action: action.value, guarded: guarded.value }).toEqual({ action: 'pay', guarded: true })
   })
 
-  it('has no action while offline, silent or without a sign-in', async () => {
+  it('has no action while offline or silent, and opens the login if the shop has no guests', async () => {
     at(1_500, true)
     expect(button()).toEqual({ label: 'Reconnecting…', action: 'none', another: false })
     at(1_500)
@@ -123,7 +123,7 @@ describe('the Buy button', () => {
     const renewed = useSession().renew()
     await vi.advanceTimersByTimeAsync(100)
     await renewed
-    expect(button()).toEqual({ label: 'Sign in to buy', action: 'none', another: false })
+    expect(button()).toEqual({ label: 'Log in to buy', action: 'login', another: false })
   })
 
   it('shows a pending and a repeated attempt', () => {

@@ -55,17 +55,19 @@ export function useBuyButton(sale: () => Sale) {
     () => activeOrders.value.filter(({ state }) => state === 'pending').sort(byDeadline)[0],
   )
 
-  const forSale = computed(
+  const isBuyable = computed(
     () =>
       !attempt.value &&
       phase.value === 'open' &&
       !sale().paused &&
       allowed.value > 0 &&
       sale().stock > 0 &&
-      live.canRequest,
+      !live.isBlocked,
   )
-  const action = computed<'buy' | 'pay' | 'none'>(() => {
+  const forSale = computed(() => isBuyable.value && live.canRequest)
+  const action = computed<'buy' | 'login' | 'pay' | 'none'>(() => {
     if (unpaid.value) return live.canRequest && isPayable(unpaid.value, live.now) ? 'pay' : 'none'
+    if (isBuyable.value && session.mustLogIn) return 'login'
     return forSale.value && heldUnits.value === 0 ? 'buy' : 'none'
   })
   /** Whether a shopper with units can buy one more. */
@@ -83,7 +85,7 @@ export function useBuyButton(sale: () => Sale) {
     if (phase.value === 'upcoming') return w.opensIn(countdown(sale().opens_at - live.now))
     if (allowed.value === 0) return w.limitReached
     if (sale().stock === 0) return w.soldOut
-    if (session.guestsOff) return w.signIn
+    if (session.mustLogIn) return w.logIn
     return live.canRequest ? w.buy : w.offline
   })
 
@@ -114,5 +116,5 @@ function units(orders: Order[]): number {
 }
 
 function byDeadline(a: Order, b: Order): number {
-  return (a.pay_by ?? 0) - (b.pay_by ?? 0)
+  return (a.pay_until ?? 0) - (b.pay_until ?? 0)
 }

@@ -1,8 +1,10 @@
-import { ref, shallowRef, watch } from 'vue'
+import { shallowRef, watch } from 'vue'
 import type { Order } from '../protocol/types'
 import { useShop } from '../shop/open'
 import type { PayCode } from '../shop/paying'
+import { useDeliverySheet } from '../stores/deliverysheet'
 import { useLive } from '../stores/live'
+import { usePaySheet } from '../stores/paysheet'
 
 /**
  * The payment code of the displayed order. It is requested at once, and again after a reconnect if the reply was lost.
@@ -10,15 +12,18 @@ import { useLive } from '../stores/live'
 export function usePayCode(order: Order) {
   const shop = useShop()
   const live = useLive()
+  const sheet = usePaySheet()
+  const delivery = useDeliverySheet()
   /** Undefined while loading. */
   const code = shallowRef<PayCode>()
-  /** The end of the gateway's payment window, a little before the order's deadline; undefined until it is loaded. */
-  const until = ref<number>()
 
   async function load(): Promise<void> {
     code.value = undefined
     code.value = await shop.payCode(order)
-    if ('until' in code.value) until.value = code.value.until
+    if ('problem' in code.value && code.value.problem === 'address_required') {
+      sheet.close()
+      delivery.show(order, true)
+    }
   }
 
   watch(
@@ -29,5 +34,5 @@ export function usePayCode(order: Order) {
   )
   void load()
 
-  return { code, until, load }
+  return { code, load }
 }

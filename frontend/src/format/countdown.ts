@@ -1,13 +1,18 @@
-/** The time left as text: "1:02:03", "02:03", and "00:00" at the end. */
+/** The last part of a countdown is shown in tenths of a second, in milliseconds. */
+export const TENTHS_FROM_MS = 10_000
+
+/** The time left as text: "1:02:03", "02:03", "9.4" in the last ten seconds, and "00:00" at the end. */
 export function countdown(ms: number): string {
   return countdownParts(ms).join(':')
 }
 
 /**
- * The parts of the time left, with hours only if there are any. Seconds are rounded up, so that 00:00 appears exactly
- * at the end.
+ * The parts of the time left, with hours only if there are any. Seconds and tenths are rounded up, so that 00:00
+ * appears exactly at the end.
  */
 export function countdownParts(ms: number): string[] {
+  const tenths = Math.ceil(ms / 100)
+  if (tenths > 0 && tenths * 100 < TENTHS_FROM_MS) return [(tenths / 10).toFixed(1)]
   const left = Math.max(0, Math.ceil(ms / 1000))
   const twoDigits = (n: number): string => String(n).padStart(2, '0')
   const hours = Math.floor(left / 3600)

@@ -99,6 +99,7 @@ function parseProduct(value: unknown): Product {
     category: text(f, 'category'),
     images: readable(f, 'images', parseImage).filter((image) => image.url !== ''),
     list_price_fen: number(f, 'list_price_fen'),
+    ships: f.ships === true,
   }
 }
 
@@ -152,7 +153,8 @@ export function parseOrder(value: unknown): Order {
     rev: number(f, 'rev'),
     created_at: number(f, 'created_at'),
     ...optional(f, 'reason', text),
-    ...optional(f, 'pay_by', number),
+    // A node of an earlier version sends only `pay_by`, which is up to ten seconds later.
+    ...optional({ pay_until: f.pay_until ?? (f.state === 'pending' ? f.pay_by : 0) }, 'pay_until', number),
     ...optional(f, 'paid_at', number),
     ...optional(f, 'cancelled_at', number),
     ...optional(f, 'tracking', text),
@@ -235,8 +237,6 @@ function parsePayment(value: unknown): Payment {
     ...optional(f, 'url', text),
     ...optional(f, 'order_string', text),
     ...optional(f, 'qr', text),
-    pay_by: number(f, 'pay_by'),
-    ...optional(f, 'pay_until', number),
   }
 }
 

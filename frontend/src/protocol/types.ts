@@ -68,6 +68,8 @@ export interface Product {
   readonly category: string
   readonly images: readonly Image[]
   readonly list_price_fen: number
+  /** An order requires a delivery address before it is paid. */
+  readonly ships: boolean
 }
 
 /** The details of a product, loaded on demand. */
@@ -132,7 +134,8 @@ export interface Order {
   /** Grows with each state; 0 before the row exists. */
   readonly rev: number
   readonly created_at: number
-  readonly pay_by?: number
+  /** The last instant at which a pending order can be paid; all countdowns end at it. */
+  readonly pay_until?: number
   readonly paid_at?: number
   readonly cancelled_at?: number
   readonly tracking?: string
@@ -255,14 +258,11 @@ export type PassResult = BuyPass | { readonly challenge: Challenge }
 /** The payment method: a desktop or mobile web page, the gateway's app, or a code. */
 export type PayVia = 'page' | 'wap' | 'app' | 'qr'
 
-/** The payment target: one of the first three fields, depending on the method. */
+/** The payment target: one of the fields, depending on the method. */
 export interface Payment {
   readonly url?: string
   readonly order_string?: string
   readonly qr?: string
-  readonly pay_by: number
-  /** The end of the gateway's payment window, a little before `pay_by`. */
-  readonly pay_until?: number
 }
 
 /** The ops of a client, with their fields. */

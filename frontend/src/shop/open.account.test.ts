@@ -1,11 +1,12 @@
 // @vitest-environment happy-dom
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { useAccountClient } from '../account/client'
+import { useAccountSheet } from '../stores/accountsheet'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { usePreferences } from '../stores/preferences'
 import { useSession } from '../stores/session'
-import { order } from '../testing/samples'
+import { order, sale, slot, welcome } from '../testing/samples'
 import { connect, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
 
 const SIGNED_OUT = 4506
@@ -200,5 +201,33 @@ describe('an account', () => {
     await pass(60_000)
     expect(useLive().state).toEqual({ name: 'stopped', code: 4507 })
     expect(useSession().ended).toBe(false)
+  })
+})
+
+describe('a buy without guests', () => {
+  beforeEach(async () => {
+    localStorage.clear()
+    responses.set('/auth/guest', { status: 403, body: { error: { code: 'forbidden', message: 'off' } } })
+    await visit()
+    wire().open()
+    wire().reply('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    await pass()
+    wire().reply('watch', { slots: [slot()], sales: [sale()] })
+    await pass()
+    shop.logInAndBuy('11', 1)
+  })
+
+  it('opens the login and continues after it', async () => {
+    const sheet = useAccountSheet()
+    expect(sheet).toMatchObject({ isOpen: true, view: 'login' })
+    expect(sheet.note).toContain('Kettle')
+    await logIn('7')
+    expect(wire().last('buy')).toMatchObject({ sale: '11', qty: 1 })
+  })
+
+  it('ends when the shopper closes the login', async () => {
+    useAccountSheet().close()
+    await logIn('7')
+    expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
   })
 })

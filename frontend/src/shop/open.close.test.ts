@@ -45,7 +45,7 @@ it('releases all timers, listeners, locks and connections', async () => {
   expect(stores).toBeGreaterThan(3)
   expect(vi.getTimerCount()).toBeGreaterThan(3)
   vi.stubGlobal('open', () => null)
-  useOrders().upsert(order({ pay_by: Date.now() + 60_000 }))
+  useOrders().upsert(order({ pay_until: Date.now() + 60_000 }))
   shop.buy('11', 1)
   void shop.pay(order())
   await pass()

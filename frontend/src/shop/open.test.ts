@@ -5,11 +5,14 @@ import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
 import { useAttempts } from '../stores/attempts'
 import { useSales } from '../stores/sales'
-import { useSlots } from '../stores/slots'
+import { phaseAt, useSlots } from '../stores/slots'
 import { order, sale, slot, welcome } from '../testing/samples'
 import { connect, pass, pendingEvent, shop, tokenOf, visit, visitedBeforeEach, wire } from '../testing/visit'
 
 visitedBeforeEach()
+
+/** The fake clock draws a frame in this time, in milliseconds. */
+const FRAME_MS = 16
 
 describe('buying', () => {
   it('leads from the click to the place and the order', async () => {
@@ -154,12 +157,38 @@ describe('the outcome of an attempt', () => {
     await connect()
     shop.buy('11', 1)
     await pass()
-    expect(shop.signIn(tokenOf('9', Date.now() + 3_600_000))).toBe(true)
+    const expires = Date.now() + 3_600_000
+    shop.logIn({
+      access: tokenOf('9', expires),
+      user: { id: '9', name: 'N' },
+      issued: 0,
+      expires,
+      account: true,
+    })
     wire().open()
     wire().reply('hello', welcome({ now: Date.now(), user: { id: '9', name: 'N' } }))
     await pass(10_000)
     expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
     expect(texts()).toEqual([expect.stringContaining('as another user')])
+  })
+})
+
+describe('the displayed time', () => {
+  it('opens a sale at its instant, in the next frame, and then counts down in tenths', async () => {
+    wire().open()
+    wire().reply('hello', welcome({ now: Date.now() }))
+    await pass()
+    const opens_at = Date.now() + 12_345
+    const window = { opens_at, closes_at: opens_at + 3_600_000 }
+    wire().reply('watch', { slots: [slot(window)], sales: [sale(window)] })
+    await pass(2_345)
+    const before = useLive().now
+    await pass(100)
+    expect(useLive().now).toBeGreaterThan(before)
+    await pass(opens_at - 1 - Date.now())
+    expect(phaseAt(sale(window), useLive().now)).toBe('upcoming')
+    await pass(1 + FRAME_MS)
+    expect(phaseAt(sale(window), useLive().now)).toBe('open')
   })
 })
 
@@ -276,7 +305,7 @@ describe('paying', () => {
     await connect()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
     vi.stubGlobal('open', () => tab)
-    const own = order({ pay_by: Date.now() + 60_000 })
+    const own = order({ pay_until: Date.now() + 60_000 })
     useOrders().upsert(own)
     const paid = shop.pay(own)
     void shop.pay(own)
@@ -284,7 +313,7 @@ describe('paying', () => {
     expect(wire().last('pay')).toMatchObject({ order: own.id, via: 'page' })
     wire().refuse('pay', 'busy')
     await pass(1_000)
-    wire().reply('pay', { url: 'https://pay.example/?a=1', pay_by: own.pay_by })
+    wire().reply('pay', { url: 'https://pay.example/?a=1', pay_by: own.pay_until })
     await paid
     expect(tab.location.replace).toHaveBeenCalledWith('https://pay.example/?a=1')
     expect(useOrders().byId.get(own.id)?.state).toBe('pending')
@@ -302,12 +331,12 @@ describe('paying', () => {
     await connect()
     const tab = vi.fn()
     vi.stubGlobal('open', tab)
-    const code = shop.payCode(order({ pay_by: Date.now() + 60_000 }))
+    const code = shop.payCode(order({ pay_until: Date.now() + 60_000 }))
     expect(wire().last('pay')).toMatchObject({ order: '101', via: 'qr' })
     wire().refuse('pay', 'busy')
     await pass(1_000)
-    wire().reply('pay', { qr: 'https://qr.example/1', pay_by: 61_100, pay_until: 51_000 })
-    expect(await code).toEqual({ text: 'https://qr.example/1', until: 51_000 })
+    wire().reply('pay', { qr: 'https://qr.example/1', pay_by: 61_100 })
+    expect(await code).toEqual({ text: 'https://qr.example/1' })
     expect(tab).not.toHaveBeenCalled()
   })
 
@@ -328,7 +357,7 @@ describe('paying', () => {
     await connect()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
     vi.stubGlobal('open', () => tab)
-    const paid = shop.pay(order({ pay_by: Date.now() + 60_000 }))
+    const paid = shop.pay(order({ pay_until: Date.now() + 60_000 }))
     wire().refuse('pay', 'order_expired')
     await paid
     expect(tab.close).toHaveBeenCalled()

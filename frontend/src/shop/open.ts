@@ -5,7 +5,7 @@ import { SIGNED_OUT, TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
 import { Refused } from '../live/ops'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../live/socket'
-import type { OpFields, Order, ServerEvent, Welcome } from '../protocol/types'
+import type { Address, OpFields, Order, ServerEvent, Welcome } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
@@ -15,10 +15,13 @@ import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
 import { useSlots } from '../stores/slots'
 import { useInterval, useListener, usePause } from '../timers'
+import { openAddressing } from './addressing'
 import { openAnnouncing } from './announcing'
 import { openBuying } from './buying'
 import { openDelivery } from './delivery'
+import { openDisplayClock } from './displayclock'
 import { LOST } from './explain'
+import { openLoginBuy } from './loginbuy'
 import { openOrdering } from './ordering'
 import { openOutcomes } from './outcomes'
 import { openPassing } from './passing'
@@ -30,6 +33,8 @@ import { openWatching } from './watching'
 /** The actions of a shopper. The stores hold the displayed data. */
 export interface Shop {
   buy(sale: string, qty: number): void
+  /** Opens the login; the buy continues after it. */
+  logInAndBuy(sale: string, qty: number): void
   /** Gets the pass of a sale with a captcha before the opening. */
   getReady(sale: string): Promise<void>
   /** The actions on the displayed challenge. */
@@ -40,11 +45,12 @@ export interface Shop {
   paying: Readonly<Ref<ReadonlySet<string>>>
   payCode(order: Order): Promise<PayCode>
   refund(order: Order, reason: string): Promise<void>
+  /** Sets the delivery address of an order; true if the server accepted it. */
+  setAddress(order: Order, address: Address): Promise<boolean>
   /** Confirms the receipt of a shipped order. */
   receive(order: Order): Promise<void>
   receiving: Readonly<Ref<ReadonlySet<string>>>
   olderOrders(): Promise<void>
-  signIn(token: string): boolean
   /** Switches to the account of a login. */
   logIn(session: Session): void
   /** Switches back to a guest after the server has logged the account out. */
@@ -64,7 +70,6 @@ export function useShop(): Shop {
   return shop
 }
 
-const CLOCK_MS = 200
 const SAMPLE_MS = 500
 /**
  * Maximum time that a hello waits for a requested guest token, in milliseconds; without the token a second connection
@@ -166,8 +171,10 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const ordering = openOrdering(socket)
   const passing = openPassing(socket)
   const buying = openBuying(socket, passing.obtain)
+  const { logInAndBuy } = openLoginBuy(buying.buy)
   const paying = openPaying(socket)
   const receiving = openReceiving()
+  const { setAddress } = openAddressing(socket)
 
   openOutcomes()
   openDelivery()
@@ -176,7 +183,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     (freshness) => (document.documentElement.dataset.freshness = freshness),
     { immediate: true },
   )
-  useInterval(CLOCK_MS, () => live.refresh(socket.isSilent))
+  openDisplayClock(() => live.refresh(socket.isSilent))
   useInterval(SAMPLE_MS, rates.sample)
   useListener(window, 'online', () => {
     if (!live.isBlocked) socket.reconnect()
@@ -198,6 +205,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
 
   return {
     buy: buying.buy,
+    logInAndBuy,
     getReady: passing.getReady,
     challenge: passing.challenge,
     cancel: ordering.cancel,
@@ -206,10 +214,10 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     paying: paying.paying,
     payCode: paying.payCode,
     refund: paying.refund,
+    setAddress,
     receive: receiving.receive,
     receiving: receiving.receiving,
     olderOrders: ordering.loadOlder,
-    signIn: signIn.paste,
     logIn: signIn.logIn,
     logOut: signIn.logOut,
     startOver: signIn.startOver,

@@ -3,6 +3,7 @@ import { departure, paymentMethod } from '../checkout/departure'
 import { Lost, Refused } from '../live/ops'
 import type { LiveSocket } from '../live/socket'
 import type { ErrorCode, Order, Payment, PayVia } from '../protocol/types'
+import { useDeliverySheet } from '../stores/deliverysheet'
 import { asReadonly } from '../stores/readonly'
 import { usePause } from '../timers'
 import { useExplain } from './explain'
@@ -13,12 +14,13 @@ const TRIES = 5
 const CODE_TRIES = 2
 const RETRY_MS = 500
 
-/** The text and end of a payment code, or the reason of a failure. */
-export type PayCode = { text: string; until: number } | { problem: ErrorCode | 'lost' }
+/** The text of a payment code, or the reason of a failure. */
+export type PayCode = { text: string } | { problem: ErrorCode | 'lost' }
 
 /** Payments and refund requests. `order` events report their outcome, never these replies. */
 export function openPaying(socket: LiveSocket) {
   const explain = useExplain()
+  const delivery = useDeliverySheet()
   /** Orders whose payment is being opened. */
   const paying = ref(new Set<string>())
   const pause = usePause()
@@ -34,7 +36,8 @@ export function openPaying(socket: LiveSocket) {
       else gateway.cancel()
     } catch (error) {
       gateway.cancel()
-      explain(error)
+      if (error instanceof Refused && error.refusal.code === 'address_required') delivery.show(order, true)
+      else explain(error)
     } finally {
       paying.value.delete(order.id)
     }
@@ -43,8 +46,8 @@ export function openPaying(socket: LiveSocket) {
   /** Requests a code; it belongs to the same payment as the other methods. */
   async function payCode(order: Order): Promise<PayCode> {
     try {
-      const { qr, pay_by, pay_until } = await requestPayment(order.id, 'qr', CODE_TRIES)
-      return qr ? { text: qr, until: pay_until ?? pay_by } : { problem: 'wrong_state' }
+      const { qr } = await requestPayment(order.id, 'qr', CODE_TRIES)
+      return qr ? { text: qr } : { problem: 'wrong_state' }
     } catch (error) {
       if (error instanceof Refused) return { problem: error.refusal.code }
       if (error instanceof Lost) return { problem: 'lost' }

@@ -130,12 +130,5 @@ export function openSignIn(socket: LiveSocket) {
     return replaced
   }
 
-  /** Signs in with a pasted token; false if it is invalid. */
-  function paste(token: string): boolean {
-    const accepted = session.paste(token)
-    if (accepted) signedIn()
-    return accepted
-  }
-
-  return { enter, rejected, tokenEnded, revoked, welcomed, logIn, logOut, startOver, paste }
+  return { enter, rejected, tokenEnded, revoked, welcomed, logIn, logOut, startOver }
 }

@@ -30,7 +30,7 @@ describe('orders', () => {
     orders.reserve(attempt, receipt, 1)
     expect(orders.running).toMatchObject([{ state: 'reserved', product_name: 'Kettle', amount_fen: 19_800 }])
     orders.apply(eventOf({ rev: 1 }))
-    expect(orders.running).toMatchObject([{ state: 'pending', pay_by: 61_100 }])
+    expect(orders.running).toMatchObject([{ state: 'pending', pay_until: 61_100 }])
     orders.apply(eventOf({ rev: 2, state: 'expired' }))
     expect(orders.running).toEqual([])
     expect(orders.all).toHaveLength(1)

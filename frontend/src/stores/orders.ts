@@ -22,7 +22,7 @@ export function isRunning(state: OrderState): boolean {
 
 /** Reports whether the order can still be paid, by the server's clock. */
 export function isPayable(order: Order, now: number): boolean {
-  return order.state === 'pending' && (order.pay_by ?? 0) > now
+  return order.state === 'pending' && (order.pay_until ?? 0) > now
 }
 
 /**

@@ -2,7 +2,7 @@ import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import { requestGuest, GuestsOff, NotRenewed } from '../account/guest'
 import { refreshAccount } from '../account/refresh'
-import { storedPart, parseStored, sessionOf, type Session } from '../account/token'
+import { storedPart, parseStored, type Session } from '../account/token'
 import { exclusive } from '../exclusive'
 import { writeStored, readStored } from '../storage'
 import { useLive } from './live'
@@ -23,7 +23,7 @@ export const useSession = defineStore('session', () => {
   const live = useLive()
   const session = shallowRef<Session | undefined>(readStored(NAME, parseStored))
   const tokenState = ref<TokenState>('good')
-  /** The server creates no guests: a token must be pasted. */
+  /** The server creates no guests: buying requires an account. */
   const guestsOff = ref(false)
   const user = computed(() => session.value?.user)
   /** Logged in to an account, not a guest. */
@@ -31,6 +31,9 @@ export const useSession = defineStore('session', () => {
   const ended = computed(() => tokenState.value === 'ended')
   /** The token for the server; undefined if the server would not accept it. */
   const token = computed(() => (tokenState.value === 'good' ? session.value?.access || undefined : undefined))
+
+  /** A buy requires a login: the shop has no guests, or the session of the account has ended. */
+  const mustLogIn = computed(() => guestsOff.value || (ended.value && isAccount.value))
 
   /** The remaining lifetime of the token, in milliseconds. */
   function left(): number {
@@ -144,13 +147,6 @@ export const useSession = defineStore('session', () => {
     if (session.value) store({ ...session.value, user: { ...session.value.user, name } })
   }
 
-  /** Sets a pasted token; false if it is invalid. */
-  function paste(pasted: string): boolean {
-    const made = sessionOf(pasted)
-    if (made) store(made)
-    return made !== undefined
-  }
-
   /**
    * The time until the token should be replaced, in milliseconds; undefined if it never expires. Half of its lifetime
    * remains then, so that a shopper who closes the page can return for a while.
@@ -168,6 +164,7 @@ export const useSession = defineStore('session', () => {
     ended,
     isAccount,
     guestsOff: asReadonly(guestsOff),
+    mustLogIn,
     left,
     usable,
     adopt,
@@ -179,7 +176,6 @@ export const useSession = defineStore('session', () => {
     logIn,
     logOut,
     rename,
-    paste,
     renewIn,
   }
 })

@@ -10,7 +10,14 @@ export function sale(over: Partial<Sale> = {}): Sale {
   return {
     id: '11',
     slot: '1',
-    product: { id: '21', name: 'Kettle', category: 'Kitchen', images: [], list_price_fen: 25_900 },
+    product: {
+      id: '21',
+      name: 'Kettle',
+      category: 'Kitchen',
+      images: [],
+      ships: false,
+      list_price_fen: 25_900,
+    },
     price_fen: 9_900,
     initial: 100,
     added: 0,
@@ -42,7 +49,7 @@ export function order(over: Partial<Order> = {}): Order {
     ticket: 9,
     rev: 1,
     created_at: 1_100,
-    pay_by: 61_100,
+    pay_until: 61_100,
     ...over,
   }
 }

@@ -41,7 +41,7 @@ export async function connect(over: Parameters<typeof welcome>[0] = {}): Promise
 
 export function pendingEvent() {
   const key = wires.flatMap((w) => w.sent).findLast((frame) => frame.op === 'buy')?.key
-  return { ev: 'order' as const, cursor: '1-6', key, order: order({ pay_by: Date.now() + 60_000 }) }
+  return { ev: 'order' as const, cursor: '1-6', key, order: order({ pay_until: Date.now() + 60_000 }) }
 }
 
 /** Every test of the file starts with a new page and a fake clock. */

@@ -1,5 +1,5 @@
 import { fromNow, number, unit } from '../format/intl'
-import type { ErrorCode, OrderState, Phase } from '../protocol/types'
+import type { Address, ErrorCode, OrderState, Phase } from '../protocol/types'
 
 /** The texts of the page; zh.ts has the same shape. */
 export const en = {
@@ -55,7 +55,7 @@ export const en = {
     limitReached: 'Limit reached',
     offline: 'Reconnecting…',
     blocked: 'You cannot buy right now',
-    signIn: 'Sign in to buy',
+    logIn: 'Log in to buy',
     pay: 'Pay',
     yours: (n: number) => `You have ${number(n)}`,
     another: 'Buy 1 more',
@@ -201,6 +201,18 @@ export const en = {
     here: 'Pay in this browser',
     late: 'You can no longer pay this order. If you have just paid, the payment appears here in a moment.',
     done: 'Done',
+    thanks: 'Thank you!',
+  },
+  delivery: {
+    title: (name: string) => `Delivery address for ${name}`,
+    shipAndPay: (name: string) => `Ship to ${name} and pay`,
+    shipHere: (name: string) => `Ship to ${name}`,
+    shipsTo: ({ name, phone, text }: Address) => `We ship to ${name}, ${phone}, ${text}.`,
+    next: 'The parcel number appears in My orders when it is shipped. Until then you can change the address.',
+    missing: 'Your order needs a delivery address.',
+    add: 'Add address',
+    change: 'Change',
+    changeLabel: (name: string) => `Delivery address of the order for ${name}`,
   },
   refund: {
     ask: 'Refund…',
@@ -213,7 +225,7 @@ export const en = {
   },
   address: {
     title: 'Delivery address',
-    intro: 'Used for every order from this browser. Optional.',
+    intro: 'Used for every order from this browser.',
     name: 'Name',
     phone: 'Phone',
     text: 'Address',
@@ -224,11 +236,10 @@ export const en = {
     incomplete: 'Please fill in all three fields, or remove the address.',
   },
   account: {
-    offTitle: 'Guests cannot buy here',
-    offText: 'You can watch. To buy, paste an access token. An operator creates one with',
-    token: 'Access token',
-    enter: 'Sign in',
-    invalid: 'This is not an access token.',
+    offTitle: 'Log in or create an account to buy',
+    offText: 'You can watch without an account.',
+    create: 'Create an account',
+    thenBuy: (name: string) => `Log in or create an account. Then your purchase of ${name} continues.`,
     you: (name: string) => `You are ${name}`,
     yours: 'Your account',
     open: 'Log in or create an account',
