@@ -16,6 +16,7 @@ import { challenge } from './challenge.mjs'
 import { codes } from './codes.mjs'
 import { badDetails, details, realDetails } from './details.mjs'
 import { docs } from './docs.mjs'
+import { forms } from './forms.mjs'
 import { hardStates } from './hardstates.mjs'
 import { hostile } from './hostile.mjs'
 import { journey } from './journey.mjs'
@@ -53,6 +54,8 @@ const parts = {
   'account on the stand-in': () => accountsOnStandIn(report, browser, { ...phoneDark, lang: 'zh' }),
   challenge: () => challenge(report, browser),
   barriers: () => barriers(report, browser, quiet, dirname(mail), reader),
+  'forms on a phone': () => forms(report, browser, quiet, reader, { ...phoneDark, lang: 'zh' }),
+  'forms on a desktop': () => forms(report, browser, quiet, reader, desktopLight),
   'hard states': () => hardStates(report, browser),
   attempts: () => attempts(report, browser),
   'paying on a phone': () => paying(report, browser, quiet, phoneDark),
