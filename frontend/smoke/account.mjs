@@ -268,6 +268,7 @@ export async function rareAccountStates(report, browser) {
     await visitor.openAccount()
     await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
     await dialog.locator('[type=submit]').click()
+    await soon(dialog.locator('[name=captcha][aria-invalid=true]:focus'))
     await soon(dialog.locator('img'))
     await checkPage('guarded')
     await visitor.submit(page.locator('.account.in'))
@@ -308,7 +309,7 @@ export async function rareAccountStates(report, browser) {
 }
 
 /** A browser context, and the actions of its user. */
-class Visitor {
+export class Visitor {
   static async open(browser, base, look, reader) {
     const visitor = new Visitor()
     visitor.page = await browser.open('about:blank', look)

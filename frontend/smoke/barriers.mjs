@@ -1,4 +1,5 @@
 import { expectNoProblems, soon } from './browser.mjs'
+import { expectInvalid } from './forms.mjs'
 import { stampede } from './program.mjs'
 
 /**
@@ -33,6 +34,14 @@ export async function barriers(report, browser, base, data, reader) {
         if (kind === 'captcha') {
           await soon(dialog.locator('img'))
           await browser.checkPage(page, 'barriers-captcha')
+          await page.keyboard.press('Enter')
+          await expectInvalid(dialog, ['captcha'])
+          await browser.checkPage(page, 'barriers-captcha-empty')
+          await page.keyboard.type('000000')
+          await expectInvalid(dialog, [])
+          await page.keyboard.press('Enter')
+          await expectInvalid(dialog, ['captcha'])
+          await soon(dialog.locator('img'))
           const { challenge } = frames.findLast(({ ok }) => ok?.challenge?.kind === kind).ok
           await dialog.locator('[name=captcha]').fill(await reader.captcha(challenge.id.split('.')[0]))
           await page.keyboard.press('Enter')

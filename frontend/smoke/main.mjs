@@ -17,6 +17,7 @@ import { challenge } from './challenge.mjs'
 import { codes } from './codes.mjs'
 import { badDetails, details, realDetails } from './details.mjs'
 import { docs } from './docs.mjs'
+import { forms } from './forms.mjs'
 import { hardStates } from './hardstates.mjs'
 import { hostile } from './hostile.mjs'
 import { journey } from './journey.mjs'
@@ -58,6 +59,8 @@ const parts = {
   'buying: opening': () => opening(report, browser, quiet),
   challenge: () => challenge(report, browser),
   barriers: () => barriers(report, browser, quiet, dirname(mail), reader),
+  'forms on a phone': () => forms(report, browser, quiet, reader, { ...phoneDark, lang: 'zh' }),
+  'forms on a desktop': () => forms(report, browser, quiet, reader, desktopLight),
   'hard states': () => hardStates(report, browser),
   attempts: () => attempts(report, browser),
   'paying on a phone': () => paying(report, browser, quiet, phoneDark),

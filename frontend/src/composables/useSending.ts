@@ -3,17 +3,30 @@ import { Lost, Refused } from '../live/ops'
 import type { ErrorCode } from '../protocol/types'
 import { useWords } from '../words'
 import { useAccountWords } from '../words/account'
+import { provideInvalid, type Invalid } from './useInvalid'
 
-/** The state of one form: whether a request is running, and the error text of the last one. */
+/** Replaces the texts of error codes. An object assigns them to fields. */
+type Overrides = Partial<Record<ErrorCode, string | Invalid>>
+
+/** The state of one form: whether a request is running, and the errors of the last one. */
 export function useSending() {
   const words = useWords()
   const account = useAccountWords()
   const sending = ref(false)
+  /** The error of the form as a whole. */
   const problem = ref('')
+  const invalid = provideInvalid()
   /** The error code of the last request; undefined if it succeeded. */
   const refused = ref<ErrorCode>()
 
-  function explain(error: unknown, overrides: Partial<Record<ErrorCode, string>>): string {
+  /** Replaces the errors at the fields; returns true if all texts are empty. */
+  function check(found: Invalid): boolean {
+    problem.value = ''
+    invalid.value = found
+    return Object.values(found).every((text) => !text)
+  }
+
+  function explain(error: unknown, overrides: Overrides): string | Invalid {
     const w = account.value.problems
     if (error instanceof Lost) return w.lost
     if (!(error instanceof Refused)) {
@@ -29,20 +42,19 @@ export function useSending() {
     return words.value.errors[code]
   }
 
-  /** Runs `run` unless a request is running; returns true on success. `overrides` replaces the texts of error codes. */
-  async function send(
-    run: () => Promise<unknown>,
-    overrides: Partial<Record<ErrorCode, string>> = {},
-  ): Promise<boolean> {
+  /** Runs `run` unless a request is running; returns true on success. */
+  async function send(run: () => Promise<unknown>, overrides: Overrides = {}): Promise<boolean> {
     if (sending.value) return false
     sending.value = true
-    problem.value = ''
+    check({})
     refused.value = undefined
     try {
       await run()
       return true
     } catch (error) {
-      problem.value = explain(error, overrides)
+      const found = explain(error, overrides)
+      if (typeof found === 'string') problem.value = found
+      else invalid.value = found
       refused.value = error instanceof Refused ? error.refusal.code : undefined
       return false
     } finally {
@@ -50,5 +62,5 @@ export function useSending() {
     }
   }
 
-  return { sending, problem, refused, send }
+  return { sending, problem, check, refused, send }
 }

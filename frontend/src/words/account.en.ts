@@ -179,7 +179,11 @@ export const accountEn = {
     remove: 'Delete',
     removeAsk: 'Delete this address?',
     keep: 'Cancel',
-    incomplete: 'Please fill in all three fields.',
+    missing: {
+      name: 'Please enter the name of the recipient.',
+      phone: 'Please enter a phone number.',
+      text: 'Please enter an address.',
+    },
     full: 'You can save at most 20 addresses. Delete one first.',
     failed: 'Could not load your addresses.',
     removed: 'The address is deleted.',

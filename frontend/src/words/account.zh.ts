@@ -171,7 +171,7 @@ export const accountZh: AccountWords = {
     remove: '删除',
     removeAsk: '删除这个地址？',
     keep: '取消',
-    incomplete: '请填写全部三项。',
+    missing: { name: '请填写收货人。', phone: '请填写电话。', text: '请填写地址。' },
     full: '最多保存 20 个地址，请先删除一个。',
     failed: '地址加载失败。',
     removed: '地址已删除。',

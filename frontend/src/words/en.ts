@@ -233,7 +233,6 @@ export const en = {
     remove: 'Remove',
     add: 'Add address',
     setAddress: (name: string) => `To ${name}`,
-    incomplete: 'Please fill in all three fields, or remove the address.',
   },
   account: {
     offTitle: 'Log in or create an account to buy',

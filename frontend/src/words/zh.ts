@@ -221,7 +221,6 @@ export const zh: Words = {
     remove: '删除',
     add: '添加地址',
     setAddress: (name) => `送至 ${name}`,
-    incomplete: '请填写全部三项，或删除地址。',
   },
   account: {
     offTitle: '登录或注册后即可抢购',
