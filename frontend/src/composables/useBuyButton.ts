@@ -84,7 +84,7 @@ export function useBuyButton(sale: () => Sale) {
     if (allowed.value === 0) return w.limitReached
     if (sale().stock === 0) return w.soldOut
     if (session.guestsOff) return w.signIn
-    return live.canRequest ? w.buy : w.offline
+    return w.buy
   })
 
   /** A key of all outcomes in this sale. When it changes, the buttons change their meaning. */
