@@ -66,9 +66,9 @@ export async function firstCard(report, browser) {
     let allow
     standIn.guestsFrom = new Promise((resolve) => (allow = resolve))
     const page = await browser.open(base)
-    const buy = page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
+    const buy = page.locator('[data-action="buy"][aria-disabled="false"]').first()
     await soon(page.locator('[data-sale]').first())
-    if (await buy.isVisible()) throw new Error('Buy is visible before a guest exists')
+    if (await buy.isVisible()) throw new Error('Buy is active before a guest exists')
     allow()
     await soon(buy)
     expectNoProblems(page)

@@ -15,6 +15,7 @@ import { delivery, loginToBuy, opening } from './buying.mjs'
 import { barriers } from './barriers.mjs'
 import { challenge } from './challenge.mjs'
 import { codes } from './codes.mjs'
+import { connection } from './connection.mjs'
 import { badDetails, details, realDetails } from './details.mjs'
 import { docs } from './docs.mjs'
 import { forms } from './forms.mjs'
@@ -69,6 +70,8 @@ const parts = {
   codes: () => codes(report, browser),
   'touch, double click': () => touch(report, browser, doubleClick, phoneLight),
   'touch, dialogs': () => touch(report, browser, dialogs, phoneDark),
+  'connection on a phone': () => connection(report, browser, busy, phoneDark),
+  'connection on a desktop': () => connection(report, browser, busy, desktopLight),
   'touch, banner': () => touch(report, browser, banner, desktopDark),
   'journey on a desktop': () => journey(report, browser, busy, desktopLight),
   'journey on a phone': () => journey(report, browser, busy, { ...phoneDark, lang: 'zh' }),

@@ -16,7 +16,7 @@ beforeEach(() => {
   setActivePinia(createPinia())
   useLive().setState({ name: 'live' })
   useSlots().replace([slot()])
-  app = createApp(ConnectionBanner)
+  app = createApp(ConnectionBanner, { active: true })
   app.provide(shopKey, {} as Shop)
   app.mount(document.body.appendChild(document.createElement('div')))
 })
@@ -33,7 +33,7 @@ describe('the connection banner', () => {
   })
 
   it('announces a lost and a restored connection to screen readers', async () => {
-    useLive().setState({ name: 'waiting', delayMs: 1_000 })
+    useLive().setState({ name: 'waiting', delayMs: 1_000, drained: false })
     await nextTick()
     expect(announcement()).toMatch(/connection was lost/)
     useLive().setState({ name: 'connecting' })
@@ -44,8 +44,29 @@ describe('the connection banner', () => {
     expect(announcement()).toMatch(/^Connected again/)
   })
 
+  it('shows a planned drain as planned until the next attempt has ended', async () => {
+    const banner = () => document.querySelector('.banner')?.textContent
+    useLive().setState({ name: 'waiting', delayMs: 1_000, drained: true })
+    await nextTick()
+    expect(banner()).toMatch(/moves you to another server/)
+    expect(document.querySelector('.problem, button')).toBeNull()
+    useLive().setState({ name: 'connecting' })
+    await nextTick()
+    expect(banner()).toMatch(/moves you to another server/)
+    useLive().setState({ name: 'waiting', delayMs: 1_000, drained: false })
+    await nextTick()
+    expect(banner()).toMatch(/connection was lost/)
+  })
+
+  it('shows that the browser is offline', async () => {
+    useLive().setState({ name: 'offline' })
+    await nextTick()
+    expect(announcement()).toMatch(/^You are offline/)
+    expect(document.querySelector('.banner')?.textContent).not.toMatch(/attempt/)
+  })
+
   it('promises no reconnect after the server has closed the connection for good', async () => {
-    useLive().setState({ name: 'waiting', delayMs: 1_000 })
+    useLive().setState({ name: 'waiting', delayMs: 1_000, drained: false })
     await nextTick()
     useLive().setState({ name: 'stopped', code: 4501 })
     await nextTick()

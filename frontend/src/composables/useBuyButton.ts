@@ -85,8 +85,7 @@ export function useBuyButton(sale: () => Sale) {
     if (phase.value === 'upcoming') return w.opensIn(countdown(sale().opens_at - live.now))
     if (allowed.value === 0) return w.limitReached
     if (sale().stock === 0) return w.soldOut
-    if (session.mustLogIn) return w.logIn
-    return live.canRequest ? w.buy : w.offline
+    return session.mustLogIn ? w.logIn : w.buy
   })
 
   /** A key of all outcomes in this sale. When it changes, the buttons change their meaning. */

@@ -10,6 +10,9 @@ export function backoff(attempt: number, random: () => number = Math.random): nu
   return Math.round(ceiling * (0.5 + random() / 2))
 }
 
+/** The close code of a server that stops as planned. */
+export const DRAIN = 4000
+
 /** The close code of a connection whose token expired without a `renew`: reconnect with a new token. */
 export const TOKEN_ENDED = 4504
 

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -182,7 +183,7 @@ describe('reconnect (P6)', () => {
     await connect()
     wire().deliver({ ev: 'bye', code: 4000, retry_ms: 1730 })
     wire().drop(4000)
-    expect(socket.state).toEqual({ name: 'waiting', delayMs: 1730 })
+    expect(socket.state).toEqual({ name: 'waiting', delayMs: 1730, drained: true })
     await vi.advanceTimersByTimeAsync(1_729)
     expect(wires).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)

@@ -1,7 +1,7 @@
 import { Malformed, parseFrame } from '../protocol/parse'
 import { SUBPROTOCOL } from '../protocol/types'
 import type { Op, OpFields, OpReplies, Refusal, ServerEvent, Welcome } from '../protocol/types'
-import { backoff, BLOCKED, mayReconnect } from './backoff'
+import { backoff, BLOCKED, DRAIN, mayReconnect } from './backoff'
 import { Lost, PendingOps, Refused } from './ops'
 
 /** The used part of WebSocket; tests replace it. */
@@ -10,8 +10,10 @@ export type Wire = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'onopen' | 
 export type LiveState =
   | { name: 'connecting' }
   | { name: 'live' }
-  /** Lost; the next attempt follows after `delayMs`. */
-  | { name: 'waiting'; delayMs: number }
+  /** Lost, or closed by a planned drain; the next attempt follows after `delayMs`. */
+  | { name: 'waiting'; delayMs: number; drained: boolean }
+  /** The browser has no network; no attempt is planned. */
+  | { name: 'offline' }
   /** The server forbids a reconnect, or close() was called. */
   | { name: 'stopped'; code: number }
 
@@ -127,6 +129,14 @@ export class LiveSocket {
     this.#setState({ name: 'stopped', code: BLOCKED })
   }
 
+  /** The browser has no network: no attempt follows until reconnect() is called. */
+  goOffline(): void {
+    if (this.#state.name === 'stopped') return
+    this.#leave()
+    this.#receivedAt = -Infinity
+    this.#setState({ name: 'offline' })
+  }
+
   /** Closes permanently; reconnect() has no effect afterwards. */
   close(): void {
     this.#closed = true
@@ -217,8 +227,10 @@ export class LiveSocket {
     this.#receivedAt = -Infinity
     const reason = bye?.code ?? code
     if (!mayReconnect(reason)) return this.#setState({ name: 'stopped', code: reason })
+    // A browser without a network reports it. The opposite is no proof of a connection.
+    if (navigator.onLine === false) return this.goOffline()
     const delayMs = bye?.retry_ms ?? backoff(this.#attempt++)
-    this.#setState({ name: 'waiting', delayMs })
+    this.#setState({ name: 'waiting', delayMs, drained: bye?.code === DRAIN })
     this.#timer = setTimeout(() => this.reconnect(), delayMs)
     if (!opened && this.#attempt === 2) this.#listener.connectFailed()
   }

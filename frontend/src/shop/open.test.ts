@@ -4,6 +4,7 @@ import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
 import { useAttempts } from '../stores/attempts'
+import { useRates } from '../stores/rates'
 import { useSales } from '../stores/sales'
 import { phaseAt, useSlots } from '../stores/slots'
 import { order, sale, slot, welcome } from '../testing/samples'
@@ -220,6 +221,45 @@ describe('freshness', () => {
     await connect()
     expect(useNotices().notices).toEqual([])
     expect(useLive().freshness).toBe('live')
+  })
+})
+
+describe('the network of the browser', () => {
+  it('shows the offline state at once, and reconnects only when the network is back', async () => {
+    await connect()
+    const first = wire()
+    window.dispatchEvent(new Event('offline'))
+    expect(useLive().freshness).toBe('lost')
+    expect(useLive().retryAt).toBe(0)
+    await pass(120_000)
+    expect(wire()).toBe(first)
+    window.dispatchEvent(new Event('online'))
+    expect(wire()).not.toBe(first)
+    await connect()
+    expect(useLive().freshness).toBe('live')
+  })
+
+  it('plans no attempt if a connection fails while the browser is offline', async () => {
+    await connect()
+    vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
+    wire().drop()
+    expect(useLive().isOffline).toBe(true)
+  })
+})
+
+describe('the chart', () => {
+  it('samples only while the numbers of the displayed slot arrive', async () => {
+    await connect()
+    await pass(2_000)
+    const before = useRates().samples.length
+    expect(before).toBeGreaterThan(2)
+    wire().drop()
+    await pass(5_000)
+    expect(useRates().samples).toHaveLength(before)
+    wire().open()
+    wire().reply('hello', welcome({ now: Date.now() }))
+    await pass(1_000)
+    expect(useRates().samples).toHaveLength(before) // the sales have not arrived
   })
 })
 

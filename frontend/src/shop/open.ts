@@ -71,6 +71,8 @@ export function useShop(): Shop {
 }
 
 const SAMPLE_MS = 500
+/** The displayed rate counts as measured if a frame arrived in this time, in milliseconds. */
+const MEASURED_MS = 3_000
 /**
  * Maximum time that a hello waits for a requested guest token, in milliseconds; without the token a second connection
  * is necessary.
@@ -184,7 +186,11 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     { immediate: true },
   )
   openDisplayClock(() => live.refresh(socket.isSilent))
-  useInterval(SAMPLE_MS, rates.sample)
+  useInterval(SAMPLE_MS, () => {
+    const measured = live.isLive && watching.isCurrent() && socket.quietMs < MEASURED_MS
+    rates.sample(live.instant(), measured)
+  })
+  useListener(window, 'offline', () => socket.goOffline())
   useListener(window, 'online', () => {
     if (!live.isBlocked) socket.reconnect()
   })

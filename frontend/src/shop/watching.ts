@@ -22,6 +22,8 @@ export function openWatching(socket: LiveSocket) {
   const lead = LEAD_MS * (1 + Math.random())
   /** Slots that this connection watches. */
   const watched = new Set<string>()
+  /** Watched slots whose sales have arrived on this connection. */
+  const current = new Set<string>()
   /** The current slot was requested without an id, and the reply has not arrived. */
   let requested = false
   const request: SendOp = (op, fields) => socket.request(op, fields)
@@ -48,6 +50,7 @@ export function openWatching(socket: LiveSocket) {
       const id = slot ?? view.sales[0]?.slot
       if (id) {
         watched.add(id)
+        current.add(id)
         sales.replaceSlot(id, view.sales)
       }
       slots.replace(view.slots)
@@ -77,6 +80,7 @@ export function openWatching(socket: LiveSocket) {
     for (const slot of watched) {
       if (wanted.value.has(slot)) continue
       watched.delete(slot)
+      current.delete(slot)
       socket.request('unwatch', { slot }).catch(() => undefined)
     }
     for (const slot of wanted.value) if (!watched.has(slot)) void watchSlot(slot)
@@ -93,9 +97,15 @@ export function openWatching(socket: LiveSocket) {
   function helloSent(send: SendOp): void {
     retry.stop()
     watched.clear()
+    current.clear()
     if (wanted.value.size === 0) void watchSlot(undefined, send)
     else for (const slot of wanted.value) void watchSlot(slot, send)
   }
 
-  return { helloSent, welcomed: adjust }
+  /** Reports whether the numbers of the displayed slot arrive on this connection. */
+  function isCurrent(): boolean {
+    return slots.shown !== undefined && current.has(slots.shown.id)
+  }
+
+  return { helloSent, welcomed: adjust, isCurrent }
 }

@@ -7,7 +7,7 @@ import { asReadonly } from './readonly'
 
 /**
  * Freshness of the displayed numbers. `live`: current. `connecting`: a frame is overdue or a connection is being made,
- * so they may be stale. `lost`: not connected, and no attempt is running.
+ * so they may be stale; a planned drain counts as this. `lost`: not connected, and no attempt is running.
  */
 export type Freshness = 'live' | 'connecting' | 'lost'
 
@@ -22,13 +22,18 @@ export const useLive = defineStore('live', () => {
   const isLive = computed(() => state.value.name === 'live')
   /** The server blocks this client. It reconnects only on request. */
   const isBlocked = computed(() => state.value.name === 'stopped' && state.value.code === BLOCKED)
+  /** The browser has no network. */
+  const isOffline = computed(() => state.value.name === 'offline')
+  /** The server has closed the connection for a planned drain, and the first attempt afterwards has not ended. */
+  const isDrained = ref(false)
   /** The server has accepted our user on this connection: personal ops work. */
   const ready = ref(false)
   /** A frame is overdue. */
   const silent = ref(false)
   const wasLive = ref(false)
   const freshness = computed<Freshness>(() => {
-    if (state.value.name === 'waiting' || state.value.name === 'stopped') return 'lost'
+    if (isDrained.value) return 'connecting'
+    if (['waiting', 'offline', 'stopped'].includes(state.value.name)) return 'lost'
     if (silent.value) return 'connecting'
     // While the page replaces a connection, for example with a newer token, the numbers stay live.
     return isLive.value || wasLive.value ? 'live' : 'connecting'
@@ -39,6 +44,7 @@ export const useLive = defineStore('live', () => {
   function setState(next: LiveState): void {
     wasLive.value = next.name === 'connecting' && freshness.value === 'live'
     state.value = next
+    if (next.name !== 'connecting') isDrained.value = next.name === 'waiting' && next.drained
     if (next.name === 'live') silent.value = false
     else ready.value = false
     retryAt.value = next.name === 'waiting' ? clock.now() + next.delayMs : 0
@@ -62,6 +68,8 @@ export const useLive = defineStore('live', () => {
     retryAt: asReadonly(retryAt),
     isLive,
     isBlocked,
+    isOffline,
+    isDrained,
     ready: asReadonly(ready),
     freshness,
     canRequest,

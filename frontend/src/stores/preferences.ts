@@ -2,22 +2,24 @@ import { defineStore } from 'pinia'
 import { ref, watch, watchEffect } from 'vue'
 import { parseAddress } from '../protocol/parse'
 import type { Address } from '../protocol/types'
-import { writeStored, readStored } from '../storage'
+import { onStoreChange, readStored, writeStored } from '../storage'
 import { asReadonly } from './readonly'
 
 export type Lang = 'en' | 'zh'
 export type Theme = 'light' | 'dark'
 
-function oneOf<T extends string>(words: readonly T[]): (value: unknown) => T | undefined {
-  return (value) => words.find((word) => word === value)
+function readOneOf<T extends string>(name: string, words: readonly T[]): T | undefined {
+  return readStored(name, (value) => words.find((word) => word === value))
 }
 
 /** The shopper's settings, stored in this browser. */
 export const usePreferences = defineStore('preferences', () => {
   const browserLang: Lang = navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'
-  const lang = ref<Lang>(readStored('lang', oneOf(['en', 'zh'] as const)) ?? browserLang)
+  const storedLang = (): Lang => readOneOf('lang', ['en', 'zh']) ?? browserLang
+  const storedTheme = (): Theme | undefined => readOneOf('theme', ['light', 'dark'])
+  const lang = ref(storedLang())
   /** Undefined: follow the system. */
-  const theme = ref<Theme | undefined>(readStored('theme', oneOf(['light', 'dark'] as const)))
+  const theme = ref(storedTheme())
   /** The delivery address of orders; undefined sends none. */
   const address = ref<Address | undefined>(readStored('address', parseAddress))
   /** The shopper chose to send no address, independent of the address book. */
@@ -29,10 +31,22 @@ export const usePreferences = defineStore('preferences', () => {
     if (theme.value) root.dataset.theme = theme.value
     else delete root.dataset.theme
   })
-  watch(lang, (value) => writeStored('lang', value))
-  watch(theme, (value) => writeStored('theme', value))
+  // Another tab has changed the setting. Only the setters write, which prevents a loop between tabs.
+  onStoreChange('lang', () => (lang.value = storedLang()))
+  onStoreChange('theme', () => (theme.value = storedTheme()))
   watch(address, (value) => writeStored('address', value))
   watch(withoutAddress, (value) => writeStored('noaddress', value || undefined))
+
+  function setLang(wanted: Lang): void {
+    lang.value = wanted
+    writeStored('lang', wanted)
+  }
+
+  /** Undefined: follow the system. */
+  function setTheme(wanted: Theme | undefined): void {
+    theme.value = wanted
+    writeStored('theme', wanted)
+  }
 
   function setAddress(wanted: Address | undefined): void {
     address.value = wanted
@@ -48,9 +62,8 @@ export const usePreferences = defineStore('preferences', () => {
     lang: asReadonly(lang),
     theme: asReadonly(theme),
     address: asReadonly(address),
-    setLang: (wanted: Lang) => (lang.value = wanted),
-    /** Undefined: follow the system. */
-    setTheme: (wanted: Theme | undefined) => (theme.value = wanted),
+    setLang,
+    setTheme,
     withoutAddress: asReadonly(withoutAddress),
     /** Sets the delivery address; undefined removes it. */
     setAddress,
