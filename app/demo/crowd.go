@@ -16,8 +16,8 @@ const (
 	// referenceSlot is the slot length for which the times below are set; in shorter slots the times are shorter.
 	referenceSlot = 5 * time.Minute
 	// crowdRate is the number of buys per second by the whole crowd. It does not grow with the crowd, so that a slot of
-	// five minutes sells over minutes.
-	crowdRate = 4.0
+	// five minutes sells nearly all of its about 350 units, but not before its end.
+	crowdRate = 1.2
 	// minMeanPause is the minimum mean pause between two buys of one shopper.
 	minMeanPause = 10 * time.Second
 	// rushPeriod is the period after the opening of a slot in which the shoppers make their first moves.
@@ -31,6 +31,7 @@ const (
 // Crowd is a number of simulated shoppers.
 type Crowd struct {
 	Base  string // http://host:port of the shop
+	Sim   string // http://host:port of the simulated Alipay; empty: the shoppers never pay
 	Count int
 	Seed  string        // the same seed produces the same behaviour
 	Slot  time.Duration // length of slots; 0: five minutes
@@ -43,7 +44,7 @@ func (c *Crowd) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range c.Count {
 		s := &shopper{
-			base: c.Base, random: rand.New(rand.NewPCG(h.Sum64(), uint64(i))), pace: c.pace(),
+			base: c.Base, sim: c.Sim, random: rand.New(rand.NewPCG(h.Sum64(), uint64(i))), pace: c.pace(),
 			rush: c.scaled(rushPeriod),
 			name: "shopper " + strconv.Itoa(i+1),
 		}

@@ -53,7 +53,7 @@ func (s *shopper) sendRejected(t *testing.T, r wsclient.Request, e *shop.Error) 
 	if err := s.conn.Send(r); err != nil {
 		t.Fatal(err)
 	}
-	return s.onFrame(&wsclient.Frame{Request: r, Error: e})
+	return s.onFrame(t.Context(), &wsclient.Frame{Request: r, Error: e})
 }
 
 // Regression: a crowd that ignored the rejection of its fifth watch stayed silent.
@@ -146,7 +146,7 @@ func TestShopperWatchesOneSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 		reply := &wsclient.Frame{Request: wsclient.Request{Op: wsclient.Watch}, OK: []byte(snapshot)}
-		if _, err := s.onFrame(reply); err != nil {
+		if _, err := s.onFrame(t.Context(), reply); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 	"time"
 
 	"stampede/app/catalog"
@@ -14,19 +15,19 @@ import (
 )
 
 const (
-	// cancelShare is the share of orders that are cancelled; the others expire.
-	cancelShare = 0.2
 	// minPause is the minimum pause between two moves of one shopper. A move is one request (see shopper.move).
 	minPause = time.Second
-	// maxCancelDelay is the maximum time between an order and its cancellation.
-	maxCancelDelay = 40 * time.Second
 	// maxSilence is how long a shopper waits for a frame or a ping before it closes the connection.
 	maxSilence = 60 * time.Second
 )
 
-// shopper is one simulated person. One goroutine decides, another one reads.
+// sampleAddress is the delivery address of all simulated shoppers.
+var sampleAddress = shop.Address{Name: "Sample Shopper", Phone: "10000000000", Text: "1 Sample Street"}
+
+// shopper is one simulated person. One goroutine decides, another one reads, and one per open order settles it.
 type shopper struct {
 	base   string
+	sim    string // http://host:port of the simulated Alipay, where the shopper may pay; empty: the shopper never pays
 	name   string
 	random *rand.Rand
 	pace   time.Duration // mean pause between two buys
@@ -37,7 +38,7 @@ type shopper struct {
 	repeat   *wsclient.Request // the temporarily rejected request to repeat
 	slot     shop.ID           // the slot of the sales
 	sales    map[shop.ID]shop.SaleView
-	cancelAt map[shop.ID]time.Time // orders to cancel, and when
+	settling sync.WaitGroup // goroutines that settle the orders of this visit
 }
 
 // visit shops on one connection until it ends, and returns the reason.
@@ -47,6 +48,9 @@ func (s *shopper) visit(ctx context.Context) error {
 		return err
 	}
 	s.token = token
+	ctx, leave := context.WithCancel(ctx)
+	defer s.settling.Wait() // after the connection has ended
+	defer leave()
 	frames, ended := make(chan *wsclient.Frame, 16), make(chan struct{})
 	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: maxSilence, OnFrame: func(f *wsclient.Frame) {
 		select {
@@ -59,8 +63,7 @@ func (s *shopper) visit(ctx context.Context) error {
 	}
 	defer s.conn.Close() // ends the reading goroutine, which must no longer wait for a receiver
 	defer close(ended)
-	s.repeat, s.slot = nil, 0
-	s.sales, s.cancelAt = make(map[shop.ID]shop.SaleView), make(map[shop.ID]time.Time)
+	s.repeat, s.slot, s.sales = nil, 0, make(map[shop.ID]shop.SaleView)
 	return s.handleFrames(ctx, frames)
 }
 
@@ -82,7 +85,7 @@ func (s *shopper) handleFrames(ctx context.Context, frames <-chan *wsclient.Fram
 		case <-s.conn.Done():
 			return s.conn.Err()
 		case f := <-frames:
-			pause, err := s.onFrame(f)
+			pause, err := s.onFrame(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -111,7 +114,7 @@ func (s *shopper) firstPause() time.Duration { return s.randomUpTo(max(s.rush, s
 func (s *shopper) watch() error { return s.conn.Send(wsclient.Request{Op: wsclient.Watch}) }
 
 // onFrame handles a frame. A pause above 0 is the time until the next move.
-func (s *shopper) onFrame(f *wsclient.Frame) (pause time.Duration, err error) {
+func (s *shopper) onFrame(ctx context.Context, f *wsclient.Frame) (pause time.Duration, err error) {
 	switch {
 	case f.Error != nil:
 		return s.handleRejection(f.Request, f.Error)
@@ -130,8 +133,8 @@ func (s *shopper) onFrame(f *wsclient.Frame) (pause time.Duration, err error) {
 			return s.firstPause(), s.watch()
 		}
 	case *wsclient.OrderEvent:
-		if e.Order.State == shop.Pending && s.random.Float64() < cancelShare {
-			s.cancelAt[e.Order.ID] = time.Now().Add(s.randomUpTo(maxCancelDelay))
+		if e.Order.State == shop.Pending {
+			s.settle(ctx, &e.Order)
 		}
 	}
 	return 0, nil
@@ -167,18 +170,11 @@ func (s *shopper) updateStock(lines []wsclient.TickLine) {
 	}
 }
 
-// move repeats a temporarily rejected request, else cancels a due order, else buys an available item.
+// move repeats a temporarily rejected request, else buys an available item.
 func (s *shopper) move() error {
-	now := time.Now()
 	if r := s.repeat; r != nil {
 		s.repeat = nil
 		return s.conn.Send(*r)
-	}
-	for order, at := range s.cancelAt {
-		if at.Before(now) {
-			delete(s.cancelAt, order)
-			return s.conn.Send(wsclient.Request{Op: wsclient.Cancel, Order: order})
-		}
 	}
 	var available []shop.SaleView
 	for _, sale := range s.sales {
@@ -193,6 +189,6 @@ func (s *shopper) move() error {
 	if chosen.Limit > 1 && s.random.Float64() < 0.2 {
 		qty = 2
 	}
-	key := "demo-" + strconv.FormatUint(s.random.Uint64(), 36) + "-" + strconv.FormatInt(now.UnixNano(), 36)
-	return s.conn.Send(wsclient.Request{Op: wsclient.Buy, Sale: chosen.ID, Qty: qty, Key: key})
+	key := "demo-" + strconv.FormatUint(s.random.Uint64(), 36) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	return s.conn.Send(wsclient.Request{Op: wsclient.Buy, Sale: chosen.ID, Qty: qty, Key: key, Address: &sampleAddress})
 }

@@ -71,7 +71,9 @@ func (d *demoShop) Run(e *env) error {
 		OnReady: func(about server.About) {
 			d.printAddresses(e, about, gateway)
 			crowd.Go(func() {
-				(&demo.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data, Slot: d.Slot}).Run(ctx)
+				(&demo.Crowd{
+					Base: "http://" + about.Local(), Sim: gateway.base, Count: d.Shoppers, Seed: d.Data, Slot: d.Slot,
+				}).Run(ctx)
 			})
 		},
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"strings"
@@ -13,29 +14,38 @@ import (
 	"testing"
 	"time"
 
+	"stampede/app/backoffice"
 	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
-// TestDemoSellsInConsecutiveSlots: on embedded stores, simulated shoppers buy in two slots and the audit of every sale
-// passes. Stores in the environment are ignored. On a busy machine a slot may end before the shoppers connect. `just
+// TestDemoSellsInConsecutiveSlots: on embedded stores, simulated shoppers buy in two slots, orders are paid, cancelled
+// and expire, and the audit of every sale passes. Stores in the environment are ignored. On a busy machine a slot may end before the shoppers connect. `just
 // soak` checks twelve consecutive slots: the shoppers once stopped in the fifth, because ended slots stayed watched and
 // error replies were ignored.
 func TestDemoSellsInConsecutiveSlots(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 12 * time.Second, 8
-	demo := startDemo(t, "--shoppers", fmt.Sprint(shoppers), "--slot", length.String())
+	demo := startDemo(t, []string{"STAMPEDE_PAY_WINDOW=5s"}, "--shoppers", fmt.Sprint(shoppers), "--slot", length.String())
+	operator := []string{"STAMPEDE_DATA=" + demo.data, "STAMPEDE_URL=" + demo.base}
+	_, token, _ := runCommand(t, operator, "token", "--user", "1", "--role", "admin")
+	operator = append(operator, "STAMPEDE_TOKEN="+strings.TrimSpace(token))
 	active := make(map[shop.ID]bool) // slots with buys
-	var held, watching int64
+	states := make(map[shop.OrderState]bool)
+	var held, sold, watching int64
 	kit.Eventually(t, 5*time.Minute, func() (bool, string) {
 		open, now, err := demo.openSlot()
 		if now.isActive() {
 			active[open] = true
 		}
-		held, watching = max(held, now.held), max(watching, now.watching)
-		return len(active) >= slots && held >= 2 && watching >= shoppers,
-			fmt.Sprintf("slot %s: %+v; bought in %d slots, at most %d held and %d watching, %v",
-				open, now, len(active), held, watching, err)
+		held, sold, watching = max(held, now.held), max(sold, now.sold), max(watching, now.watching)
+		for _, state := range reportStates(t, operator, now.sales) {
+			states[state] = true
+		}
+		return len(active) >= slots && held >= 2 && sold >= 2 && watching >= shoppers &&
+				states[shop.Paid] && states[shop.Cancelled] && states[shop.Expired],
+			fmt.Sprintf("slot %s: %+v; bought in %d slots, at most %d held, %d sold and %d watching, order states %v, %v",
+				open, now, len(active), held, sold, watching, states, err)
 	})
 	code, text, errOut := runCommand(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit")
 	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
@@ -55,14 +65,14 @@ type runningDemo struct {
 
 var demoAddresses = regexp.MustCompile(`(?s)(http://127\.0\.0\.1:\d+).*(http://127\.0\.0\.1:\d+/metrics)`)
 
-// startDemo starts a demo in a new folder. The environment names a Redis that the demo must not use.
-func startDemo(t *testing.T, args ...string) runningDemo {
+// startDemo starts a demo in a new folder. The environment also names a Redis that the demo must not use.
+func startDemo(t *testing.T, environ []string, args ...string) runningDemo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var out output
 	ended, data := make(chan int, 1), t.TempDir()
 	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", data}, args...)
-	environ := []string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}
+	environ = append(environ, "STAMPEDE_REDIS_URL=redis://127.0.0.1:1")
 	go func() {
 		ended <- run(&env{ctx: ctx, args: args, environ: environ, in: strings.NewReader(""), out: &out, err: &out})
 	}()
@@ -88,8 +98,9 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 
 // activity is the activity in the open slot.
 type activity struct {
-	held, watching int64
-	rate           float64 // orders settled per second
+	held, sold, watching int64
+	rate                 float64 // orders settled per second
+	sales                []shop.ID
 }
 
 func (c activity) isActive() bool { return c.held > 0 && c.watching > 0 && c.rate > 0 }
@@ -109,8 +120,26 @@ func (r runningDemo) openSlot() (open shop.ID, now activity, err error) {
 	err = get(r.base+"/api/v1/slots/"+open.String()+"/sales", &offer)
 	for _, sale := range offer.Sales {
 		now.held, now.watching, now.rate = now.held+sale.Held, max(now.watching, sale.Watching), now.rate+sale.Rate
+		now.sold, now.sales = now.sold+sale.Sold, append(now.sales, sale.ID)
 	}
 	return open, now, err
+}
+
+// reportStates returns the states of the orders in a random sale. It calls the server with the operator's environment.
+func reportStates(t *testing.T, environ []string, sales []shop.ID) (states []shop.OrderState) {
+	t.Helper()
+	if len(sales) == 0 {
+		return nil
+	}
+	code, text, errOut := runCommand(t, environ, "report", sales[rand.N(len(sales))].String(), "--json")
+	var report backoffice.SaleReport
+	if err := json.Unmarshal([]byte(text), &report); code != exitOK || err != nil {
+		t.Fatalf("report: got code %d, %v\n%s%s", code, err, text, errOut)
+	}
+	for _, s := range report.States {
+		states = append(states, s.State)
+	}
+	return states
 }
 
 // get decodes a response of the shop.

@@ -34,7 +34,7 @@ type sample struct{ goroutines, files, heap, orders float64 }
 func TestSoakUsesConstantResources(t *testing.T) {
 	length, slot := soakDuration(t, "STAMPEDE_SOAK_FOR", "1h"), soakDuration(t, "STAMPEDE_SOAK_SLOT", "5m")
 	shoppers := cmp.Or(os.Getenv("STAMPEDE_SOAK_SHOPPERS"), "100")
-	demo := startDemo(t, "--shoppers", shoppers, "--slot", slot.String())
+	demo := startDemo(t, nil, "--shoppers", shoppers, "--slot", slot.String())
 	t.Logf("the demo for %s, slots of %s, %s shoppers", length, slot, shoppers)
 
 	var samples []sample
