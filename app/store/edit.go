@@ -69,8 +69,8 @@ type newProduct struct {
 	UpdatedAt   shop.Millis `bun:"updated_at"`
 }
 
-// AddProducts adds products with their pictures and texts. CategoryID is the category; 0: no category. ErrPermanent: an id
-// exists.
+// AddProducts adds products with their pictures and texts. CategoryID is the category; 0: no category. ErrPermanent: an
+// id exists.
 func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error {
 	now := wallClock()
 	rows := make([]newProduct, len(products))

@@ -33,8 +33,8 @@ type categoryRecordRow struct {
 
 func (r *categoryRecordRow) record(texts map[shop.ID]map[string]shop.CategoryText) CategoryRecord {
 	return CategoryRecord{
-		Category: shop.Category{ID: r.ID, Name: r.Name, Texts: texts[r.ID]}, Position: r.Position, Products: r.Products, Version: r.Version,
-		UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
+		Category: shop.Category{ID: r.ID, Name: r.Name, Texts: texts[r.ID]}, Position: r.Position,
+		Products: r.Products, Version: r.Version, UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
 	}
 }
 

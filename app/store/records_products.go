@@ -49,7 +49,8 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]Pr
 	if err != nil {
 		return nil, err
 	}
-	parts, err := readParts(ctx, db, convert(rows, func(r *productRecordRow) *productColumns { return &r.productColumns }))
+	products := convert(rows, func(r *productRecordRow) *productColumns { return &r.productColumns })
+	parts, err := readParts(ctx, db, products)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +109,8 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&locked)
 }
 
-// SaveProduct writes a product from LockProduct, without pictures and texts, and raises its version. p.Version is the current
-// version of the row.
+// SaveProduct writes a product from LockProduct, without pictures and texts, and raises its version. p.Version is the
+// current version of the row.
 func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",

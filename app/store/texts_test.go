@@ -130,7 +130,8 @@ func TestInvalidTextsAreRejected(t *testing.T) {
 		"texts.zh.name has 101 characters":      {"zh": {Name: strings.Repeat("壶", 101)}},
 	} {
 		rejected(want, errOf(d.CreateCategory(ctx, operator(), backoffice.CategoryDraft{Name: "Pans", Texts: texts})))
-		rejected(want, errOf(d.EditCategory(ctx, operator(), tea.ID, backoffice.CategoryEdit{Version: 1, Texts: texts})))
+		edit := backoffice.CategoryEdit{Version: 1, Texts: texts}
+		rejected(want, errOf(d.EditCategory(ctx, operator(), tea.ID, edit)))
 	}
 	if n := countJournal(t, s); n != 2 {
 		t.Errorf("got %d journal rows, want 2", n)
