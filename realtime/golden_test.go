@@ -43,8 +43,10 @@ var (
 )
 
 func goldView() shop.SaleView {
+	product := goldProduct(1, "Kettle", "Kitchen", 25900)
+	product.Texts = map[string]shop.ProductText{"zh": {Name: "水壶", Category: "厨房"}}
 	return shop.SaleView{
-		ID: goldSale, Slot: goldSlot, Product: goldProduct(1, "Kettle", "Kitchen", 25900),
+		ID: goldSale, Slot: goldSlot, Product: product,
 		PriceFen: 9900, Initial: 100, Added: 20, Stock: 37, Held: 13, Sold: 70, Limit: 2,
 		Phase: shop.Open, Challenge: shop.ChallengeNone, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000,
 		Done: 78, Rate: 12.4, Watching: 1532,

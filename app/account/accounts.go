@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -150,9 +151,9 @@ func ParseName(s string) (string, error) {
 	return s, nil
 }
 
-// ParseLang accepts the languages of the e-mails and the page: en and zh.
+// ParseLang accepts the languages of the e-mails and the page.
 func ParseLang(s string) (string, error) {
-	if s == "en" || s == "zh" {
+	if slices.Contains(shop.Langs, s) {
 		return s, nil
 	}
 	return "", shop.Fail(shop.BadRequest, "lang must be en or zh")

@@ -31,10 +31,12 @@ func TestResponsesHaveExpectedShape(t *testing.T) {
 		"/api/v1/sales":                  `{"sales":[{"id":"7"`,
 		"/api/v1/sales?phase=upcoming":   `{"sales":[],"more":false}`,
 		"/api/v1/sales/7":                `"rules":"One lamp per person."`,
+		"/api/v1/slots/7/sales":          `"texts":{"zh":{"name":"灯","category":"灯具"}}`,
+		"/api/v1/products/7":             `"texts":{"zh":{"name":"灯","category":"灯具","rules":"每人一盏。"}}`,
 		"/api/v1/products?size=1":        `"more":true}`,
 		"/api/v1/products?page=2&size=1": `"more":false}`,
 		"/api/v1/products?category=3":    `{"products":[],"more":false}`,
-		"/api/v1/categories":             `{"categories":[{"id":"7"`,
+		"/api/v1/categories":             `{"categories":[{"id":"7","name":"Light","texts":{"zh":{"name":"灯具"}}}]}`,
 		"/api/v1/orders?sale=7":          `{"orders":[{"id":"7","sale":"7"`,
 		"/api/v1/orders?sale=9":          `{"orders":[],"more":false}`,
 		"/api/v1/orders/7":               `"state":"pending"`,
@@ -43,6 +45,8 @@ func TestResponsesHaveExpectedShape(t *testing.T) {
 	} {
 		s.want(s.request("GET", path, "", me...), 200, want)
 	}
+	s.want(s.request("GET", "/api/v1/sales/7", ""), 200,
+		`"texts":{"zh":{"name":"灯","category":"灯具","rules":"每人一盏。"}}`)
 	s.want(s.request("POST", "/api/v1/sales/7/buy", validBuy, me...), 200, `"state":"reserved"}`)
 	s.want(s.request("POST", "/api/v1/sales/8/pass", "", me...), 200, `{"pass":"`)
 	s.want(s.request("POST", "/api/v1/sales/8/solve", `{"task":"t-1","answer":"38214"}`, me...), 403, "pass_required")

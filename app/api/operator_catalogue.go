@@ -22,9 +22,6 @@ type (
 		Version int64        `json:"version"`
 		Images  []shop.Image `json:"images"`
 	}
-	categoryBody struct {
-		Name string `json:"name"`
-	}
 	calendarResponse struct {
 		Slots []shop.Slot `json:"slots"`
 		Zone  string      `json:"zone"`
@@ -55,7 +52,7 @@ func (a *api) catalogueRoutes(r fiber.Router) {
 	r.Put("/products/:id/images", a.asActor(withDryRun(operationOn(a.setProductImages))))
 	r.Post("/images", a.asActor(withDryRun(a.uploadImage)))
 	r.Get("/categories", a.anyOperator(a.categoryRecords))
-	r.Post("/categories", a.asActor(withDryRun(operationWith(a.createCategory))))
+	r.Post("/categories", a.asActor(withDryRun(operationWith(a.Catalogue.CreateCategory))))
 	r.Get("/categories/:id", a.anyOperator(byID(a.Catalogue.CategoryRecord)))
 	r.Patch("/categories/:id", a.asActor(withDryRun(operationOn(a.Catalogue.EditCategory))))
 	r.Get("/slots", a.anyOperator(a.slotCalendar))
@@ -124,12 +121,6 @@ func (a *api) setProductImages(
 
 func (a *api) categoryRecords(c *fiber.Ctx) error {
 	return respondList(c, "categories", a.Catalogue.CategoryRecords)
-}
-
-func (a *api) createCategory(
-	ctx context.Context, actor journal.Actor, b categoryBody,
-) (store.CategoryRecord, error) {
-	return a.Catalogue.CreateCategory(ctx, actor, b.Name)
 }
 
 // slotCalendar sends the slots of the local days from `from` to `to`; without `to`, the slots of one day.

@@ -126,6 +126,9 @@ func TestOperatorsChangeOrdersAndSales(t *testing.T) {
 		{"POST", "/notice", `{"level":"info","text":"慢","lang":"zh"}`, 200, `"texts":{"zh":"慢"}`},
 		{"DELETE", "/notice", "", 200, `"version":3`},
 		{"GET", "/categories/7", "", 200, `"name":"Light"`},
+		{"PATCH", "/categories/7", `{"version":1,"texts":{"zh":{"name":"灯饰"}}}`, 200, `"texts":{"zh":{"name":"灯饰"}}`},
+		{"PATCH", "/products/8", `{"version":1,"texts":{"zh":{"name":"壶"}}}`, 200, `"texts":{"zh":{"name":"壶"}}`},
+		{"PATCH", "/products/8", `{"version":2,"texts":{"fr":{"name":"Pot"}}}`, 400, "texts.fr: the languages are en and zh"},
 		{"GET", "/categories/404", "", 404, `"code":"not_found"`},
 	} {
 		got := s.request(c.method, "/api/v1/operator"+c.path, c.body, operatorHeaders(fmt.Sprintf("act-%04d", i))...)

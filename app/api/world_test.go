@@ -81,6 +81,7 @@ func fill(ctx context.Context, db *store.Store) error {
 	product := shop.Product{
 		ID: 7, Name: "=Lamp", CategoryID: 7, ListPriceFen: 9900, Rules: "One lamp per person.",
 		Images: []shop.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
+		Texts:  map[string]shop.ProductText{"zh": {Name: "灯", Rules: "每人一盏。"}},
 	}
 	pot := shop.Product{ID: 8, Name: "Pot", ListPriceFen: 100}
 	ada := shop.User{
@@ -90,7 +91,7 @@ func fill(ctx context.Context, db *store.Store) error {
 	eve := ada
 	eve.ID, eve.Email, eve.Name = 7, "eve@shop.example", "Eve"
 	err = errors.Join(
-		db.AddCategories(ctx, []shop.Category{{ID: 7, Name: "Light"}}),
+		db.AddCategories(ctx, []shop.Category{{ID: 7, Name: "Light", Texts: map[string]shop.CategoryText{"zh": {Name: "灯具"}}}}),
 		db.AddProducts(ctx, []shop.Product{product, pot}),
 		db.AddSlots(ctx, []shop.Slot{
 			{ID: 7, OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)},

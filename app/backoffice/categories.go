@@ -2,6 +2,7 @@ package backoffice
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,12 +11,20 @@ import (
 	"stampede/app/store"
 )
 
+// CategoryDraft is an operator's input for a new category.
+type CategoryDraft struct {
+	Name  string                       `json:"name"`
+	Texts map[string]shop.CategoryText `json:"texts"` // by language
+}
+
 // CategoryEdit is an edit of a category; nil fields stay unchanged.
 type CategoryEdit struct {
 	Version  int64   `json:"version"`
 	Name     *string `json:"name"`
 	Position *int    `json:"position"`
 	Archived *bool   `json:"archived"`
+	// Texts replaces the names in all further languages.
+	Texts map[string]shop.CategoryText `json:"texts"`
 }
 
 // maxPosition is the highest position. Positions are only used for sorting.
@@ -41,21 +50,21 @@ func (d *CatalogueService) CategoryRecord(ctx context.Context, id shop.ID) (stor
 
 // CreateCategory creates a category after the existing ones.
 func (d *CatalogueService) CreateCategory(
-	ctx context.Context, actor journal.Actor, name string,
+	ctx context.Context, actor journal.Actor, draft CategoryDraft,
 ) (store.CategoryRecord, error) {
-	name = strings.TrimSpace(name)
-	if err := checkText("name", name, maxCategory, true, false); err != nil {
-		return store.CategoryRecord{}, err
-	}
 	id, err := d.Mint()
 	if err != nil {
 		return store.CategoryRecord{}, shop.Unavailable("the catalogue", err)
 	}
+	c := shop.Category{ID: id, Name: draft.Name, Texts: draft.Texts}
+	if err := checkCategoryTexts(&c); err != nil {
+		return store.CategoryRecord{}, err
+	}
 	return store.RunOperationFor[store.CategoryRecord](ctx, d.Store, actor,
 		func(tx *store.Store) (journal.Operation, error) {
-			err := checkNameUnused(ctx, tx, id, name)
+			err := checkNameUnused(ctx, tx, id, c.Name)
 			if err == nil {
-				err = tx.AddCategories(ctx, []shop.Category{{ID: id, Name: name}})
+				err = tx.AddCategories(ctx, []shop.Category{c})
 			}
 			if err != nil {
 				return journal.Operation{}, err
@@ -83,6 +92,9 @@ func (d *CatalogueService) EditCategory(
 			if err == nil {
 				err = tx.SaveCategory(ctx, &after)
 			}
+			if err == nil && edit.Texts != nil {
+				err = tx.SaveCategoryTexts(ctx, id, after.Texts)
+			}
 			if err != nil {
 				return journal.Operation{}, err
 			}
@@ -96,12 +108,46 @@ func (d *CatalogueService) EditCategory(
 func (d *CatalogueService) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
 	set(&c.Name, edit.Name)
 	set(&c.Position, edit.Position)
-	c.Name = strings.TrimSpace(c.Name)
+	if edit.Texts != nil {
+		c.Texts = edit.Texts
+	}
 	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, d.Now())
 	if c.Position < 0 || c.Position > maxPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
-	return checkText("name", c.Name, maxCategory, true, false)
+	return checkCategoryTexts(&c.Category)
+}
+
+// checkCategoryTexts trims and checks the name in all languages. It removes empty names in further languages.
+func checkCategoryTexts(c *shop.Category) error {
+	c.Name = strings.TrimSpace(c.Name)
+	if err := checkText("name", c.Name, maxCategory, true, false); err != nil {
+		return err
+	}
+	texts := make(map[string]shop.CategoryText, len(c.Texts))
+	for _, lang := range slices.Sorted(maps.Keys(c.Texts)) {
+		field := "texts." + lang
+		if err := checkLang(field, lang); err != nil {
+			return err
+		}
+		name := strings.TrimSpace(c.Texts[lang].Name)
+		if err := checkText(field+".name", name, maxCategory, false, false); err != nil {
+			return err
+		}
+		if name != "" {
+			texts[lang] = shop.CategoryText{Name: name}
+		}
+	}
+	c.Texts = texts
+	return nil
+}
+
+// checkLang rejects languages that the page does not have.
+func checkLang(field, lang string) error {
+	if !slices.Contains(shop.Langs, lang) {
+		return shop.Failf(shop.BadRequest, "%s: the languages are %s", field, strings.Join(shop.Langs, " and "))
+	}
+	return nil
 }
 
 // checkNameUnused rejects the name of another category. Operations are serial, so the name stays free until this one

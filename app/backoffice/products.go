@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type ProductDraft struct {
 	Description  string       `json:"description"`
 	Rules        string       `json:"rules"`
 	Images       []shop.Image `json:"images"`
+	// Texts has the texts in further languages, by language.
+	Texts map[string]shop.ProductText `json:"texts"`
 }
 
 // ProductEdit is an edit of a product; nil fields stay unchanged. Version is the version that the operator has seen.
@@ -34,6 +37,8 @@ type ProductEdit struct {
 	Description  *string  `json:"description"`
 	Rules        *string  `json:"rules"`
 	Archived     *bool    `json:"archived"`
+	// Texts replaces all texts in further languages.
+	Texts map[string]shop.ProductText `json:"texts"`
 }
 
 // ProductRecords lists products and reports whether another page exists.
@@ -87,6 +92,7 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
 		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships, Description: draft.Description, Rules: draft.Rules,
+		Texts: draft.Texts,
 	}
 	return p, d.checkProduct(&p)
 }
@@ -115,6 +121,9 @@ func (d *CatalogueService) EditProduct(
 			if err == nil {
 				err = tx.SaveProduct(ctx, &after)
 			}
+			if err == nil && edit.Texts != nil {
+				err = tx.SaveProductTexts(ctx, id, after.Texts)
+			}
 			if err != nil {
 				return journal.Operation{}, err
 			}
@@ -133,6 +142,9 @@ func (d *CatalogueService) applyProductEdit(p *store.ProductRecord, edit *Produc
 	set(&p.Ships, edit.Ships)
 	set(&p.Description, edit.Description)
 	set(&p.Rules, edit.Rules)
+	if edit.Texts != nil {
+		p.Texts = edit.Texts
+	}
 	p.Name = strings.TrimSpace(p.Name)
 	p.ArchivedAt = archived(p.ArchivedAt, edit.Archived, d.Now())
 }
@@ -182,7 +194,7 @@ func (d *CatalogueService) SetProductImages(
 		})
 }
 
-// checkProduct rejects products that cannot be shown, and cleans the description.
+// checkProduct rejects products that cannot be shown, and cleans the descriptions.
 func (d *CatalogueService) checkProduct(p *shop.Product) error {
 	if err := checkText("name", p.Name, maxName, true, false); err != nil {
 		return err
@@ -193,13 +205,53 @@ func (d *CatalogueService) checkProduct(p *shop.Product) error {
 	if err := checkText("rules", p.Rules, maxRules, false, true); err != nil {
 		return err
 	}
-	if err := checkText("description", p.Description, maxDescription, false, true); err != nil {
+	var err error
+	if p.Description, err = d.cleanDescription("description", p.Description); err != nil {
 		return err
 	}
-	if p.Description = d.Clean(p.Description); len(p.Description) > maxDescription {
-		return shop.Failf(shop.BadRequest, "description has %d bytes as HTML: the limit is %d", len(p.Description), maxDescription)
+	if p.Texts, err = d.cleanTexts(p.Texts); err != nil {
+		return err
 	}
 	return checkImageTexts(p.Images)
+}
+
+// cleanDescription returns the description as sanitised HTML. field is the name of the field for errors.
+func (d *CatalogueService) cleanDescription(field, html string) (string, error) {
+	if err := checkText(field, html, maxDescription, false, true); err != nil {
+		return "", err
+	}
+	if html = d.Clean(html); len(html) > maxDescription {
+		return "", shop.Failf(shop.BadRequest, "%s has %d bytes as HTML: the limit is %d", field, len(html), maxDescription)
+	}
+	return html, nil
+}
+
+// cleanTexts returns the texts in the form in which they are stored: without the name of the category and without
+// languages that have no text.
+func (d *CatalogueService) cleanTexts(texts map[string]shop.ProductText) (map[string]shop.ProductText, error) {
+	cleaned := make(map[string]shop.ProductText, len(texts))
+	for _, lang := range slices.Sorted(maps.Keys(texts)) {
+		field := "texts." + lang
+		if err := checkLang(field, lang); err != nil {
+			return nil, err
+		}
+		t := texts[lang]
+		t.Name, t.Category = strings.TrimSpace(t.Name), ""
+		if err := checkText(field+".name", t.Name, maxName, false, false); err != nil {
+			return nil, err
+		}
+		if err := checkText(field+".rules", t.Rules, maxRules, false, true); err != nil {
+			return nil, err
+		}
+		var err error
+		if t.Description, err = d.cleanDescription(field+".description", t.Description); err != nil {
+			return nil, err
+		}
+		if t != (shop.ProductText{}) {
+			cleaned[lang] = t
+		}
+	}
+	return cleaned, nil
 }
 
 // imageAddress matches addresses of uploaded pictures; imagePath matches pictures that are part of the page.

@@ -142,7 +142,7 @@ func (f *Storefront) readCounters(ctx context.Context, sales []*shop.Sale) ([]sh
 // maxLastCounters is the maximum number of sales in Storefront.last, about 1 MB.
 const maxLastCounters = 5000
 
-// Sale returns one sale with description and rules.
+// Sale returns one sale with description and rules in all languages.
 func (f *Storefront) Sale(ctx context.Context, id shop.ID) (shop.SaleView, error) {
 	sale, err := f.Catalogue.VisibleSale(ctx, id)
 	if err != nil {
@@ -153,5 +153,6 @@ func (f *Storefront) Sale(ctx context.Context, id shop.ID) (shop.SaleView, error
 		return shop.SaleView{}, err
 	}
 	views[0].Description, views[0].Rules = sale.Product.Description, sale.Product.Rules
+	views[0].Product.Texts = sale.Product.Texts
 	return views[0], nil
 }

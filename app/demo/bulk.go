@@ -39,6 +39,7 @@ func (s *Seeder) bulkProduct(i int) (shop.Product, error) {
 	}
 	product := offers[i%len(offers)].product
 	product.ID, product.CategoryID = id, bulk
+	product.Texts = nil // the names in further languages have no number
 	product.Name = fmt.Sprintf("%s no. %06d", product.Name, i+1)
 	product.ListPriceFen += int64(i%100) * 100
 	return product, nil

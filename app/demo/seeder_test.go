@@ -38,6 +38,10 @@ func TestProductsAreAddedOnce(t *testing.T) {
 			p.Images[0].Alt == "" {
 			t.Errorf("product %s: got %+v, want a description, rules and a picture", p.Name, p)
 		}
+		chinese := p.Texts["zh"]
+		if chinese.Name == "" || chinese.Category == "" || chinese.Description == "" || chinese.Rules == "" {
+			t.Errorf("product %s: got the Chinese texts %+v, want all of them", p.Name, chinese)
+		}
 	}
 }
 

@@ -2,7 +2,13 @@ package shop
 
 // Category groups products.
 type Category struct {
-	ID   ID     `json:"id"`
+	ID    ID                      `json:"id"`
+	Name  string                  `json:"name"`
+	Texts map[string]CategoryText `json:"texts,omitempty"` // by language
+}
+
+// CategoryText has the text of a category in a further language.
+type CategoryText struct {
 	Name string `json:"name"`
 }
 
@@ -24,4 +30,33 @@ type Product struct {
 	Ships        bool    `json:"ships"` // an order of it cannot be paid without a delivery address
 	Description  string  `json:"description,omitempty"`
 	Rules        string  `json:"rules,omitempty"`
+	// Texts has the texts in further languages, by language.
+	Texts map[string]ProductText `json:"texts,omitempty"`
 }
+
+// ProductText has the texts of a product in a further language. An empty field has no translation: the field of the
+// product applies.
+type ProductText struct {
+	Name        string `json:"name,omitempty"`
+	Category    string `json:"category,omitempty"` // of the category; an edit of the product ignores it
+	Description string `json:"description,omitempty"`
+	Rules       string `json:"rules,omitempty"`
+}
+
+// OmitDetails removes description and rules in all languages. Copies of p, which share the map Texts, do not change.
+func (p *Product) OmitDetails() {
+	p.Description, p.Rules = "", ""
+	if len(p.Texts) == 0 {
+		return
+	}
+	texts := make(map[string]ProductText, len(p.Texts))
+	for lang, t := range p.Texts {
+		if t.Name != "" || t.Category != "" {
+			texts[lang] = ProductText{Name: t.Name, Category: t.Category}
+		}
+	}
+	p.Texts = texts
+}
+
+// Langs has the languages of the page, of e-mails and of texts in the catalogue.
+var Langs = []string{"en", "zh"}

@@ -118,7 +118,8 @@ func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 		Stock: s.Initial + s.Added, Limit: s.Limit, Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused,
 		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(), OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 	}
-	v.Product.CategoryID, v.Product.Description, v.Product.Rules = 0, "", "" // a sale has the short form of its product
+	v.Product.CategoryID = 0 // a sale has the short form of its product
+	v.Product.OmitDetails()
 	if c.Loaded {
 		v.Initial, v.Added = c.Initial, c.Added
 		v.Stock, v.Held, v.Sold = c.Stock, c.Held, c.Sold

@@ -96,9 +96,15 @@ func selectPage(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 // Categories lists the categories that are not archived, in display order.
 func (s *Store) Categories(ctx context.Context) ([]shop.Category, error) {
 	var rows []categoryRow
+	const action = "read categories"
 	err := s.db.NewSelect().Model(&rows).Where("archived_at = 0").Order("position", "id").Scan(ctx)
-	return convert(rows, func(r *categoryRow) shop.Category { return shop.Category{ID: r.ID, Name: r.Name} }),
-		wrap("read categories", err)
+	if err != nil {
+		return nil, wrap(action, err)
+	}
+	texts, err := readCategoryTexts(ctx, s.db, convert(rows, func(r *categoryRow) shop.ID { return r.ID }))
+	return convert(rows, func(r *categoryRow) shop.Category {
+		return shop.Category{ID: r.ID, Name: r.Name, Texts: texts[r.ID]}
+	}), wrap(action, err)
 }
 
 type categoryRow struct {
@@ -119,7 +125,7 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 	})
 	found, more := trimPage(found, size)
 	for i := range found {
-		found[i].Description, found[i].Rules = "", ""
+		found[i].OmitDetails()
 	}
 	return found, more, err
 }

@@ -42,10 +42,15 @@ func (s *Store) AddCategories(ctx context.Context, categories []shop.Category) e
 			return err
 		}
 		rows := make([]categoryRow, len(categories))
+		var texts []categoryTextRow
 		for i, c := range categories {
 			rows[i] = categoryRow{ID: c.ID, Position: last + i + 1, Name: c.Name}
+			texts = append(texts, categoryTextRows(c.ID, c.Texts)...)
 		}
-		return insertAll(ctx, tx, rows)
+		if err := insertAll(ctx, tx, rows); err != nil {
+			return err
+		}
+		return insertAll(ctx, tx, texts)
 	})
 }
 
@@ -64,12 +69,13 @@ type newProduct struct {
 	UpdatedAt   shop.Millis `bun:"updated_at"`
 }
 
-// AddProducts adds products with their pictures. CategoryID is the category; 0: no category. ErrPermanent: an id
-// exists.
+// AddProducts adds products with their pictures and texts. CategoryID is the category; 0: no category. ErrPermanent: an
+// id exists.
 func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error {
 	now := wallClock()
 	rows := make([]newProduct, len(products))
 	var images []imageRow
+	var texts []productTextRow
 	for i, p := range products {
 		rows[i] = newProduct{
 			ID: p.ID, Category: p.CategoryID, Name: p.Name, ListPrice: p.ListPriceFen, Ships: p.Ships,
@@ -78,12 +84,16 @@ func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error 
 		for j, image := range p.Images {
 			images = append(images, imageRow{Product: p.ID, Position: j, URL: image.URL, Alt: image.Alt})
 		}
+		texts = append(texts, productTextRows(p.ID, p.Texts)...)
 	}
 	return s.edit(ctx, "add products", func(tx bun.Conn) error {
 		if err := insertAll(ctx, tx, rows); err != nil {
 			return err
 		}
-		return insertAll(ctx, tx, images)
+		if err := insertAll(ctx, tx, images); err != nil {
+			return err
+		}
+		return insertAll(ctx, tx, texts)
 	})
 }
 

@@ -31,10 +31,10 @@ type categoryRecordRow struct {
 	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-func (r *categoryRecordRow) record() CategoryRecord {
+func (r *categoryRecordRow) record(texts map[shop.ID]map[string]shop.CategoryText) CategoryRecord {
 	return CategoryRecord{
-		Category: shop.Category{ID: r.ID, Name: r.Name}, Position: r.Position, Products: r.Products, Version: r.Version,
-		UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
+		Category: shop.Category{ID: r.ID, Name: r.Name, Texts: texts[r.ID]}, Position: r.Position,
+		Products: r.Products, Version: r.Version, UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
 	}
 }
 
@@ -44,7 +44,11 @@ func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]C
 		ColumnExpr("c.id, c.position, c.name, c.version, c.updated_at, c.archived_at").
 		ColumnExpr("(SELECT COUNT(*) FROM products AS p WHERE p.category_id = c.id AND p.archived_at = 0) AS products")).
 		Scan(ctx, &rows)
-	return convert(rows, (*categoryRecordRow).record), err
+	if err != nil {
+		return nil, err
+	}
+	texts, err := readCategoryTexts(ctx, db, convert(rows, func(r *categoryRecordRow) shop.ID { return r.ID }))
+	return convert(rows, func(r *categoryRecordRow) CategoryRecord { return r.record(texts) }), err
 }
 
 // CategoryRecords lists all categories in display order.

@@ -18,7 +18,7 @@ import (
 func TestProductTableImportsAllOrNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		must(t, errOf(d.CreateCategory(ctx, operator(), "Tea")))
+		must(t, errOf(d.CreateCategory(ctx, operator(), backoffice.CategoryDraft{Name: "Tea"})))
 		file := "name,category,list_price,rules,images\n" +
 			"Pot 壶,Tea,129.50,\"one,\neach\",/products/pot.svg A pot\n=SUM(A1),,0,,\n"
 		tried, err := d.ImportProducts(ctx, dryRun(operator()), []byte(file))

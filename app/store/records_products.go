@@ -27,7 +27,7 @@ type ProductsQuery struct {
 	Page, Size int
 }
 
-// productRecordRow is ProductRecord without the pictures.
+// productRecordRow is ProductRecord without pictures and texts.
 type productRecordRow struct {
 	productColumns
 
@@ -37,7 +37,7 @@ type productRecordRow struct {
 	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-// readProductRecords reads products with all fields and pictures.
+// readProductRecords reads products with all fields, pictures and texts.
 func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ProductRecord, error) {
 	var rows []productRecordRow
 	err := narrow(db.NewSelect().TableExpr("products AS p").
@@ -49,13 +49,14 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]Pr
 	if err != nil {
 		return nil, err
 	}
-	images, err := readImages(ctx, db, convert(rows, func(r *productRecordRow) shop.ID { return r.Product }))
+	products := convert(rows, func(r *productRecordRow) *productColumns { return &r.productColumns })
+	parts, err := readParts(ctx, db, products)
 	if err != nil {
 		return nil, err
 	}
 	return convert(rows, func(r *productRecordRow) ProductRecord {
 		return ProductRecord{
-			Product: r.product(images), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+			Product: r.product(&parts), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 			ArchivedAt: r.ArchivedAt,
 		}
 	}), nil
@@ -108,8 +109,8 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&locked)
 }
 
-// SaveProduct writes a product from LockProduct, without pictures, and raises its version. p.Version is the current
-// version of the row.
+// SaveProduct writes a product from LockProduct, without pictures and texts, and raises its version. p.Version is the
+// current version of the row.
 func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",

@@ -58,9 +58,9 @@ type saleRecordRow struct {
 	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-func (r *saleRecordRow) record(images map[shop.ID][]shop.Image) SaleRecord {
-	product := r.product(images)
-	product.Description, product.Rules = "", ""
+func (r *saleRecordRow) record(parts *productParts) SaleRecord {
+	product := r.product(parts)
+	product.OmitDetails()
 	return SaleRecord{
 		ID: r.ID, Slot: shop.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
@@ -89,8 +89,8 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 	if err != nil {
 		return nil, err
 	}
-	images, err := readImages(ctx, db, convert(rows, func(r *saleRecordRow) shop.ID { return r.Product }))
-	return convert(rows, func(r *saleRecordRow) SaleRecord { return r.record(images) }), err
+	parts, err := readParts(ctx, db, convert(rows, func(r *saleRecordRow) *productColumns { return &r.productColumns }))
+	return convert(rows, func(r *saleRecordRow) SaleRecord { return r.record(&parts) }), err
 }
 
 // SaleRecords returns one page of sales, sorted by their opening, the latest first, and whether more follow.

@@ -73,7 +73,7 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		tea := val(d.CreateCategory(ctx, operator(), " Tea "))(t)
+		tea := val(d.CreateCategory(ctx, operator(), backoffice.CategoryDraft{Name: " Tea "}))(t)
 		made, err := d.CreateProduct(ctx, operator(), backoffice.ProductDraft{
 			Name: "Pot 壶", CategoryID: tea.ID, ListPriceFen: 9900, Description: "<p>A pot</p><script>",
 			Rules:  "one\neach",
@@ -245,11 +245,11 @@ func TestInvalidProductsAreRejected(t *testing.T) {
 func TestCategoriesHaveUniqueNamesAndVersions(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), serviceOf(s)
-		tea, err := d.CreateCategory(ctx, operator(), "Tea")
+		tea, err := d.CreateCategory(ctx, operator(), backoffice.CategoryDraft{Name: "Tea"})
 		must(t, err)
-		pots, err := d.CreateCategory(ctx, operator(), "Pots")
+		pots, err := d.CreateCategory(ctx, operator(), backoffice.CategoryDraft{Name: "Pots"})
 		must(t, err)
-		wantCode(t, "the same name", errOf(d.CreateCategory(ctx, operator(), "Tea")), shop.Conflict)
+		wantCode(t, "the same name", errOf(d.CreateCategory(ctx, operator(), backoffice.CategoryDraft{Name: "Tea"})), shop.Conflict)
 		first, name, yes := 0, "Tea", true
 		if _, err := d.EditCategory(ctx, operator(), pots.ID,
 			backoffice.CategoryEdit{Version: 1, Name: &name}); code(err) != shop.Conflict {

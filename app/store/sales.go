@@ -161,7 +161,7 @@ func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (in
 	})
 }
 
-// saleRow is the row of a shop.Sale with its product, without pictures.
+// saleRow is the row of a shop.Sale with its product, without pictures and texts.
 type saleRow struct {
 	bun.BaseModel `bun:"table:sales,alias:s"`
 
@@ -202,17 +202,18 @@ type productColumns struct {
 	Rules       string  `bun:"rules,scanonly"`
 }
 
-func (p *productColumns) product(images map[shop.ID][]shop.Image) shop.Product {
+func (p *productColumns) product(parts *productParts) shop.Product {
 	return shop.Product{
 		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID,
-		Images:       nonNilImages(images[p.Product]),
+		Images:       nonNilImages(parts.images[p.Product]),
 		ListPriceFen: p.ListPrice, Ships: p.Ships, Description: p.Description, Rules: p.Rules,
+		Texts: parts.textsOf(p.Product, p.CategoryID),
 	}
 }
 
-func (r *saleRow) sale(images map[shop.ID][]shop.Image) shop.Sale {
+func (r *saleRow) sale(parts *productParts) shop.Sale {
 	return shop.Sale{
-		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: r.product(images),
+		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: r.product(parts),
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge,
 		Version: r.Version, Epoch: r.Epoch, Hidden: r.Hidden,
@@ -220,7 +221,7 @@ func (r *saleRow) sale(images map[shop.ID][]shop.Image) shop.Sale {
 }
 
 // readSales reads sales with all fields of their products.
-func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, map[shop.ID][]shop.Image, error) {
+func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, productParts, error) {
 	var rows []saleRow
 	err := narrow(db.NewSelect().Model(&rows).
 		ColumnExpr("?TableColumns").
@@ -229,27 +230,27 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 		Join("JOIN products AS p ON p.id = s.product_id").
 		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, productParts{}, err
 	}
-	images, err := readImages(ctx, db, convert(rows, func(r *saleRow) shop.ID { return r.Product }))
-	return rows, images, err
+	parts, err := readParts(ctx, db, convert(rows, func(r *saleRow) *productColumns { return &r.productColumns }))
+	return rows, parts, err
 }
 
 // readSale returns the row of one sale and the sale. ErrNoRow: no such sale.
 func readSale(ctx context.Context, db bun.IDB, id shop.ID) (saleRow, shop.Sale, error) {
-	rows, images, err := readSales(ctx, db, where("s.id = ?", id))
+	rows, parts, err := readSales(ctx, db, where("s.id = ?", id))
 	if err == nil && len(rows) == 0 {
 		err = shop.ErrNoRow
 	}
 	if err != nil {
 		return saleRow{}, shop.Sale{}, err
 	}
-	return rows[0], rows[0].sale(images), nil
+	return rows[0], rows[0].sale(&parts), nil
 }
 
 func (s *Store) sales(ctx context.Context, action string, narrow selection) ([]shop.Sale, error) {
-	rows, images, err := readSales(ctx, s.db, narrow)
-	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(images) }), wrap(action, err)
+	rows, parts, err := readSales(ctx, s.db, narrow)
+	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(&parts) }), wrap(action, err)
 }
 
 type imageRow struct {
