@@ -125,6 +125,14 @@ func TestOperatorsChangeOrdersAndSales(t *testing.T) {
 		{"GET", "/notice", "", 200, `{"notice":{"level":"warning","text":"Payments are slow.",`},
 		{"POST", "/notice", `{"level":"info","text":"慢","lang":"zh"}`, 200, `"texts":{"zh":"慢"}`},
 		{"DELETE", "/notice", "", 200, `"version":3`},
+		{"GET", "/texts", "", 200, `{"texts":[{"name":"contact","lang":"en","text":"","version":0},`},
+		{
+			"PUT", "/texts", `{"name":"terms","lang":"zh","text":"条款","version":0}`, 200,
+			`{"name":"terms","lang":"zh","text":"条款","version":1}`,
+		},
+		{"PUT", "/texts", `{"name":"terms","lang":"zh","text":"新","version":0}`, 409, `"current":{"name":"terms",`},
+		{"PUT", "/texts", `{"name":"terms","lang":"fr","text":"x","version":0}`, 400, "lang must be en or zh"},
+		{"PUT", "/texts", `{"name":"imprint","lang":"en","text":"x","version":0}`, 400, "name must be contact"},
 		{"GET", "/categories/7", "", 200, `"name":"Light"`},
 		{"GET", "/categories/404", "", 404, `"code":"not_found"`},
 	} {
