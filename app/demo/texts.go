@@ -10,7 +10,7 @@ import (
 
 // sampleTexts are the texts in the footer of the demo.
 var sampleTexts = []backoffice.PageText{
-	{Name: "contact", Lang: "en", Text: "This is a demo shop. Nobody answers messages.\n\n" +
+	{Name: "contact", Lang: "en", Text: "This is a demo shop. Messages are not read.\n\n" +
 		"Write your real contact here: e-mail, telephone, opening hours and address. The console edits this text."},
 	{Name: "contact", Lang: "zh", Text: "这是演示商城，没有客服。\n\n请在后台填写真实的联系方式：邮箱、电话、服务时间和地址。"},
 	{Name: "terms", Lang: "en", Text: "This is a demo shop. Nothing is sold, no real money moves and nothing is shipped.\n\n" +

@@ -103,9 +103,9 @@ export async function withoutScript(report, browser, base, { size, theme }) {
       })
       const page = await context.newPage()
       await page.goto(base)
-      const skeleton = await page.locator('.skeleton').boundingBox()
+      const skeleton = await page.locator('.skeleton').boundingBox() // null: hidden
       for (const text of ['requires JavaScript', '需要 JavaScript']) {
-        const box = await page.getByText(text).boundingBox()
+        const box = await page.locator('.noscript p').filter({ hasText: text }).boundingBox()
         if (!box || box.y + box.height > 400)
           throw new Error(`"${text}" is not at the top: ${JSON.stringify(box)}`)
         if (skeleton && skeleton.y < box.y) throw new Error(`"${text}" is below the skeleton`)
