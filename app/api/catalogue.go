@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
 
@@ -16,6 +17,16 @@ type timeResponse struct {
 }
 
 func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeResponse{a.Now()}) }
+
+type shopResponse struct {
+	Texts backoffice.PageTexts `json:"texts"`
+}
+
+// shop sends the texts of the page. They change rarely, so browsers and proxies may cache them.
+func (a *api) shop(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderCacheControl, "public, max-age=60")
+	return c.JSON(shopResponse{a.Texts()})
+}
 
 func (a *api) slots(c *fiber.Ctx) error {
 	var day *time.Time

@@ -55,6 +55,8 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Get("/notice", a.anyOperator(a.currentBanner))
 	r.Post("/notice", a.asActor(operationWith(a.Settings.PublishBanner)))
 	r.Delete("/notice", a.asActor(a.removeBanner))
+	r.Get("/texts", a.anyOperator(func(c *fiber.Ctx) error { return respondList(c, "texts", a.Settings.Texts) }))
+	r.Put("/texts", a.asActor(operationWith(a.Settings.EditText)))
 	r.Get("/blocks", a.anyOperator(a.blocks))
 	r.Post("/blocks", a.asActor(operationWith(a.addBlock)))
 	r.Delete("/blocks/:id", a.asActor(operationOn(a.removeBlock)))

@@ -87,7 +87,7 @@ func (s *site) options() Options {
 			".vite/manifest.json": {Data: []byte("{}")},
 		},
 		Closing: s.close, Board: emptyBoard, Metrics: NewMetrics(), Zone: time.UTC,
-		Switches: (&backoffice.Switchboard{}).Now, Blocked: noneBlocked,
+		Switches: (&backoffice.Switchboard{}).Now, Texts: (&backoffice.TextBoard{}).Now, Blocked: noneBlocked,
 		Admit:    func(limits.Class, shop.ID, netip.Addr) error { return nil },
 		AdmitBuy: func(shop.ID, netip.Addr, shop.ID) error { return nil }, BuyRejected: func(shop.ID, error) {},
 	}

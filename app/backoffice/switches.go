@@ -132,7 +132,7 @@ const (
 	bannerDocument   = "notice"
 )
 
-// SettingsService reads and changes the switches and the banner for operators.
+// SettingsService reads and changes the switches, the banner and the texts of the page for operators.
 type SettingsService struct {
 	Store *store.Store
 }
@@ -145,7 +145,7 @@ func (d *SettingsService) Switches(ctx context.Context) (Switches, error) {
 
 func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
 	s := normalSwitches()
-	all, err := from.Documents(ctx)
+	all, err := from.Documents(ctx, settingsDocument)
 	if err != nil {
 		return s, err
 	}
@@ -213,7 +213,7 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 
 // CurrentBanner reads the current banner; nil: there is no banner.
 func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
-	all, err := d.Store.Documents(ctx)
+	all, err := d.Store.Documents(ctx, bannerDocument)
 	if err != nil {
 		return nil, shop.Unavailable("the notice", err)
 	}
@@ -249,7 +249,7 @@ func (d *SettingsService) replaceBanner(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
 	return store.RunOperationFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Operation, error) {
-		all, err := tx.Documents(ctx)
+		all, err := tx.Documents(ctx, bannerDocument)
 		if err != nil {
 			return journal.Operation{}, err
 		}
@@ -314,7 +314,7 @@ func (b *Switchboard) Run(ctx context.Context) error {
 func (b *Switchboard) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, switchesTimeout)
 	defer cancel()
-	all, err := b.Store.Documents(ctx)
+	all, err := b.Store.Documents(ctx, settingsDocument, bannerDocument)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ type parts struct {
 	phases       *catalog.PhaseWatcher
 	passService  *admission.PassService
 	switches     *backoffice.Switchboard
+	texts        *backoffice.TextBoard
 	money        money
 	backOffice   backOffice
 	mails        mails
@@ -115,6 +116,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that only this node counted, because Redis was unreachable.", windows.CountedLocally)
 	p.switches = &backoffice.Switchboard{Store: stores.db, Clock: p.clock}
+	p.texts = &backoffice.TextBoard{Store: stores.db}
 	p.services.switches = &backoffice.SettingsService{Store: stores.db}
 	s.blocks.Store = stores.db
 
@@ -271,8 +273,10 @@ func (p *parts) warmUp(ctx context.Context) error {
 		p.auth.blocks.RunOnce, p.accounts.Watch.RunOnce, p.switches.RunOnce, p.catalogue.Refresh, p.recovery.RunOnce,
 	}
 	if p.demoSchedule != nil {
-		steps = append(steps, p.demoSchedule.Seeder.Products, p.demoSchedule.RunOnce, p.catalogue.Refresh)
+		seeder := p.demoSchedule.Seeder
+		steps = append(steps, seeder.Products, seeder.Texts, p.demoSchedule.RunOnce, p.catalogue.Refresh)
 	}
+	steps = append(steps, p.texts.RunOnce)
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

@@ -80,6 +80,7 @@ func (p *parts) startJobs(d *jobs, c *Config) {
 		d.start("hub", p.hub.Run)
 		d.start("block list", p.auth.blocks.Run)
 		d.start("switches", p.switches.Run)
+		d.start("texts of the page", p.texts.Run)
 		d.start("shared limits", p.shareLimits)
 		d.start("revoked tokens", p.accounts.Watch.Run)
 		d.start("ticker", p.ticker.Run)

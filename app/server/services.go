@@ -67,6 +67,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Mount: p.hub.Mount, Page: embeddedPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
 		Closing: closing, Metrics: metrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
+		Texts:      p.texts.Now,
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Admit:      p.limits.TakeHTTP, AdmitBuy: p.mayBuy, Tracer: p.tracer,
 		Board:       p.board.feed.History,

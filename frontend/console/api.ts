@@ -6,10 +6,12 @@ import type { Page } from './listing'
 import {
   parseBlock,
   parseNotice,
+  parsePageText,
   parseSwitches,
   type Block,
   type NewNotice,
   type Notice,
+  type PageText,
   type Switches,
 } from './shop/types'
 import { parseOperatorSale, type OperatorSale } from './operations/types'
@@ -59,6 +61,11 @@ export function useApi() {
     switches: async (): Promise<Switches> => parseSwitches(await request('GET', '/operator/switches')),
     setSwitches: async (key: string, change: Partial<Switches> & { version: number }): Promise<Switches> =>
       parseSwitches(await operate(key, 'PATCH', '/switches', change)),
+
+    texts: async (): Promise<PageText[]> =>
+      readable(fields(await request('GET', '/operator/texts'), 'texts'), 'texts', parsePageText),
+    setText: async (key: string, edit: PageText & { note?: string }): Promise<PageText> =>
+      parsePageText(await operate(key, 'PUT', '/texts', edit)),
 
     blocks: async (): Promise<Block[]> =>
       readable(fields(await request('GET', '/operator/blocks'), 'blocks'), 'blocks', parseBlock),

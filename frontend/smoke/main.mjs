@@ -19,6 +19,7 @@ import { connection } from './connection.mjs'
 import { badDetails, details, realDetails } from './details.mjs'
 import { docs } from './docs.mjs'
 import { forms } from './forms.mjs'
+import { editedTexts, footer, withoutScript } from './footer.mjs'
 import { hardStates } from './hardstates.mjs'
 import { hostile } from './hostile.mjs'
 import { journey } from './journey.mjs'
@@ -77,6 +78,13 @@ const parts = {
   'journey on a phone': () => journey(report, browser, busy, { ...phoneDark, lang: 'zh' }),
   'details on a phone': () => details(report, browser, phoneLight),
   'details on a desktop': () => details(report, browser, { ...desktopDark, lang: 'zh' }),
+  'footer on a phone': () => footer(report, browser, quiet, { ...phoneDark, lang: 'zh' }),
+  'footer on a desktop': () => footer(report, browser, quiet, desktopLight),
+  'footer, edited texts': () => editedTexts(report, browser, busy, data),
+  'footer, without JavaScript': async () => {
+    await withoutScript(report, browser, quiet, phoneLight)
+    await withoutScript(report, browser, quiet, desktopDark)
+  },
   tabs: () => tabs(report, browser, busy, true),
   'tabs without Web Locks': () => tabs(report, browser, busy, false),
   'first card': () => firstCard(report, browser),

@@ -185,8 +185,8 @@ func TestJournalRecordsCommandsOncePerKey(t *testing.T) {
 		{"journal list --actor 1 --kind block.add", "", exitOK, `^row[^\n]*\n1 [^\n]*\n$`},
 		{"journal list --since 2100-01-01T00:00:00Z", "", exitOK, `no operations`},
 		{"journal list --limit 0", "", exitUsage, `--limit`},
-		{"journal verify", "", exitOK, `^6 rows are valid; head 6:[0-9a-f]{64}\n$`},
-		{"journal verify --head HEAD", "", exitOK, `^6 rows are valid`},
+		{"journal verify", "", exitOK, `^8 rows are valid; head 6:[0-9a-f]{64}\n$`},
+		{"journal verify --head HEAD", "", exitOK, `^8 rows are valid`},
 		{"journal verify --head 6:" + strings.Repeat("0a", 32), "", exitAudit, `row 6 is invalid: .*hash`},
 		{"journal verify --json --head 7:" + strings.Repeat("0a", 32), "", exitAudit, `"at": 7`},
 		{"journal verify --head 6", "", exitFailed, `a head must be`},
@@ -247,8 +247,15 @@ func TestSwitchAndNoticeCommandsAreRecorded(t *testing.T) {
 		{"notice say Slow --warn", "", exitOK, `within a second`},
 		{"notice say " + strings.Repeat("x", 301), "", exitFailed, `300 characters`},
 		{"notice end", "", exitOK, `new connections do not get the banner`},
-		{"journal list", "", exitOK, `(?s)notice\.take_back.*notice\.say.*notice\.say.*notice\.say.*switches\.edit.*switches\.edit`},
-		{"journal verify", "", exitOK, `^6 rows are valid`},
+		{"text list", "", exitOK, `(?s)contact +en +0 +0\n.*privacy +zh +0 +0\n`},
+		{"text set terms - --lang zh", " 条款\n\n第二段 \n", exitOK, `set terms \(zh\), 7 characters`},
+		{"text set terms - --lang zh --json", "条款", exitOK, `"version": 2`},
+		{"text set terms - --lang fr", "x", exitUsage, `en`},
+		{"text set imprint - --lang en", "x", exitUsage, `contact`},
+		{"text set terms missing.txt --lang en", "", exitUsage, `missing\.txt`},
+		{"text set terms - --lang en", strings.Repeat("x", 20_001), exitFailed, `the limit is 20000`},
+		{"journal list", "", exitOK, `(?s)text\.edit.*text\.edit.*notice\.take_back.*notice\.say.*notice\.say.*notice\.say.*switches\.edit.*switches\.edit`},
+		{"journal verify", "", exitOK, `^8 rows are valid`},
 	})
 }
 

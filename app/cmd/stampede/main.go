@@ -86,6 +86,7 @@ type commands struct {
 	Slot        slotCmd     `cmd:"" help:"Manage slots, the calendar of sales."`
 	Sale        saleCmd     `cmd:"" help:"Manage sales: terms, checklist, and operations on open sales."`
 	Notice      noticeCmd   `cmd:"" help:"Show a banner to all shoppers."`
+	Text        textCmd     `cmd:"" help:"Manage the contact, terms and privacy texts of the page."`
 	Switch      switchCmd   `cmd:"" help:"Reduce the load of the shop while it continues to sell."`
 	Challenge   challenge   `cmd:"" help:"Show or set the challenge of a sale before a buy and its difficulty."`
 	Status      status      `cmd:"" help:"Show the live board of all nodes in a terminal."`

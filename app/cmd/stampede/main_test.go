@@ -48,7 +48,7 @@ func TestHelpMatchesTestdata(t *testing.T) {
 		"user", "user add", "user list", "user show", "user role", "user revoke", "user delete",
 		"login", "logout", "mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token",
 		"token sign", "token rotate", "journal", "journal list", "journal verify",
-		"rehearse", "notice", "notice say", "notice end", "switch", "switch show", "switch set", "sale", "sale pause", "sale resume", "sale end", "sale add-stock", "sale withdraw", "checkconfig", "version",
+		"rehearse", "notice", "notice say", "notice end", "text", "text list", "text set", "switch", "switch show", "switch set", "sale", "sale pause", "sale resume", "sale end", "sale add-stock", "sale withdraw", "checkconfig", "version",
 	} {
 		code, out, errOut := runCommand(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {

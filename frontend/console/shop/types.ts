@@ -43,6 +43,25 @@ export interface Block {
   readonly created_at: number
 }
 
+/** A text in the footer of the shopper's page, in one language; empty: the page does not offer it. */
+export interface PageText {
+  readonly name: string
+  readonly lang: string
+  readonly text: string
+  /** 0: never set. */
+  readonly version: number
+}
+
+export function parsePageText(value: unknown): PageText {
+  const f = fields(value, 'text')
+  return {
+    name: text(f, 'name'),
+    lang: text(f, 'lang'),
+    text: text(f, 'text'),
+    version: number(f, 'version'),
+  }
+}
+
 export function parseNotice(value: unknown): Notice | undefined {
   const { notice } = fields(value, 'notice')
   if (notice === undefined || notice === null) return undefined

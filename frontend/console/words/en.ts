@@ -228,6 +228,19 @@ export const en = {
     published: 'Published.',
     ended: 'The notice is removed.',
   },
+  texts: {
+    title: 'Texts of the page',
+    intro:
+      'The footer of the page offers each text. Empty lines separate paragraphs; an empty text is not offered.',
+    name: 'Page',
+    names: { contact: 'Contact', terms: 'Terms', privacy: 'Privacy' } as Record<string, string>,
+    lang: 'Language',
+    langs: { en: 'English', zh: 'Chinese' } as Record<string, string>,
+    save: 'Save',
+    confirmTitle: 'Change the text?',
+    confirmIntro: 'Shoppers see the new text when they open the page again, after about a minute.',
+    saved: 'The text is changed.',
+  },
   switches: {
     title: 'Switches',
     intro: 'Use these when the shop is overloaded. Each one reduces comfort to keep the sales running.',
@@ -382,6 +395,7 @@ export const en = {
     'refund.approve': 'Refund approved',
     'refund.decline': 'Refund declined',
     'refund.retry': 'Refund retried',
+    'text.edit': 'Text of the page changed',
     'switches.edit': 'Switches changed',
     'notice.take_back': 'Notice removed',
     'order.ship': 'Order shipped',

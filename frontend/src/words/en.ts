@@ -272,6 +272,7 @@ export const en = {
     tryAgain: 'Try again',
     reconnect: 'Reconnect',
   },
+  footer: { label: 'About this shop', contact: 'Contact', terms: 'Terms', privacy: 'Privacy' },
   settings: {
     lang: '中文',
     langLabel: '切换到中文',

@@ -259,6 +259,7 @@ export const zh: Words = {
     tryAgain: '重试',
     reconnect: '重新连接',
   },
+  footer: { label: '关于本商城', contact: '联系我们', terms: '服务条款', privacy: '隐私政策' },
   settings: {
     lang: 'EN',
     langLabel: 'EN: switch to English',
