@@ -17,7 +17,9 @@ type column struct {
 }
 
 var columns = []column{
-	{"0009", "ships", "products", "ships", "INT NOT NULL DEFAULT 0"}, // 1: an order needs a delivery address before payment
+	// 1: an order needs a delivery address before payment. Products of an earlier version keep 0 until an operator changes
+	// them, because its clients may not request addresses.
+	{"0009", "ships", "products", "ships", "INT NOT NULL DEFAULT 0"},
 }
 
 // migration adds the column, unless it exists. Down removes it, if it exists.

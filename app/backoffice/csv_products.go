@@ -152,7 +152,7 @@ func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, 
 	}
 	lines := &lineReader[store.ProductRecord]{
 		kind: "product", existing: existing, same: sameProduct,
-		newRecord: func(*tableLine) (store.ProductRecord, bool) { return store.ProductRecord{}, true },
+		newRecord: func(*tableLine) (store.ProductRecord, bool) { return newProductRecord(), true },
 		fill:      func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
 		check:     func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) },
 	}
@@ -259,6 +259,11 @@ func productsOf(ctx context.Context, tx *store.Store, t *table) (map[shop.ID]sto
 		existing[p.ID] = p
 	}
 	return existing, err
+}
+
+// newProductRecord returns the values of a new product for the columns that a table lacks.
+func newProductRecord() store.ProductRecord {
+	return store.ProductRecord{Product: shop.Product{Ships: true}}
 }
 
 // fillProduct sets the fields of a product from a line. Columns that are not in the header stay unchanged.

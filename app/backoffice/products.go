@@ -19,7 +19,7 @@ type ProductDraft struct {
 	Name         string       `json:"name"`
 	CategoryID   shop.ID      `json:"category_id,omitzero"`
 	ListPriceFen int64        `json:"list_price_fen"`
-	Ships        bool         `json:"ships"`
+	Ships        *bool        `json:"ships"` // nil: yes
 	Description  string       `json:"description"`
 	Rules        string       `json:"rules"`
 	Images       []shop.Image `json:"images"`
@@ -91,7 +91,7 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 	}
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
-		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships, Description: draft.Description, Rules: draft.Rules,
+		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships, Description: draft.Description, Rules: draft.Rules,
 		Texts: draft.Texts,
 	}
 	return p, d.checkProduct(&p)

@@ -108,13 +108,16 @@ func (o *Order) PayUntil() Millis {
 	return MillisOf(o.PayBy.Add(-PayMargin(o.PayBy.Sub(o.CreatedAt))).Time().Truncate(time.Second))
 }
 
+// OrderRow is an Order whose JSON form has only the fields. A struct that embeds an Order would lose its own fields to
+// MarshalJSON, so it embeds an OrderRow.
+type OrderRow Order
+
 // MarshalJSON adds pay_until to the fields. OrderFrame of package realtime returns the same JSON.
 func (o Order) MarshalJSON() ([]byte, error) {
-	type row Order // without this method
 	out, err := json.Marshal(struct {
-		row
+		OrderRow
 		PayUntil Millis `json:"pay_until,omitempty"`
-	}{row(o), o.PayUntil()})
+	}{OrderRow(o), o.PayUntil()})
 	if err != nil {
 		return nil, fmt.Errorf("encode order %s: %w", o.ID, err)
 	}

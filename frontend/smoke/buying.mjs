@@ -84,7 +84,7 @@ export async function delivery(report, browser, base, look) {
     await page.keyboard.press('Escape')
   }
   await check('the address can be changed, in one tap if the address book has it', async () => {
-    await order.getByRole('button', { name: /^Delivery address of the order/ }).click()
+    await order.getByRole('button', { name: /^Change: Delivery address/ }).click()
     await soon(dialog.getByRole('radio', { name: /Li Lei/ }))
     await dialog.locator('.add').click()
     await dialog.locator('[name=name]').fill('Han Meimei')
@@ -92,7 +92,7 @@ export async function delivery(report, browser, base, look) {
     await dialog.locator('[name=text]').fill('2 Main Street')
     await dialog.locator('[type=submit]').click()
     await soon(order.getByText('We ship to Han Meimei, 13900000000, 2 Main Street.'))
-    await order.getByRole('button', { name: /^Delivery address of the order/ }).click()
+    await order.getByRole('button', { name: /^Change: Delivery address/ }).click()
     await dialog.getByRole('radio', { name: /Li Lei/ }).check()
     await dialog.getByRole('button', { name: 'Ship to Li Lei', exact: true }).click()
     await soon(order.getByText('We ship to Li Lei'))
@@ -109,15 +109,16 @@ const FRAMES = 3
 export async function opening(report, browser, base) {
   const check = (what, run) => report.check(`buying, opening: ${what}`, run)
   const page = await browser.open('about:blank', { size: 'desktop' })
-  // Each sale opens at another offset to every possible interval of the page.
-  const from = Date.now() + 12_000
+  let from
   const opensAt = new Map()
   await page.routeWebSocket('**/ws', (socket) => {
     const server = socket.connectToServer()
     server.onMessage((text) => {
       const frame = JSON.parse(text)
-      for (const sale of frame.ok?.sales ?? [])
-        opensAt.set(sale.id, (sale.opens_at = from + [...opensAt.keys(), sale.id].indexOf(sale.id) * 437))
+      from ??= frame.ok?.sales && Date.now() + 13_000
+      // Each sale opens at another offset to every possible interval of the page.
+      for (const [n, sale] of (frame.ok?.sales ?? []).entries())
+        opensAt.set(sale.id, (sale.opens_at = from + n * 437))
       socket.send(JSON.stringify(frame))
     })
   })
@@ -149,6 +150,7 @@ export async function opening(report, browser, base) {
       [[...opensAt], CLOCK_ERROR_MS],
     )
     const late = Object.values(frames).map(({ frames }) => frames)
-    if (Math.max(...late) > FRAMES) throw new Error(`the sales opened ${late} frames late, want ${FRAMES}`)
+    if (late.length < 8 || Math.max(...late) > FRAMES)
+      throw new Error(`the sales opened ${late} frames late, want ${FRAMES}`)
   })
 }

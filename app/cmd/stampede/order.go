@@ -42,7 +42,7 @@ type (
 
 // orderRow is an order with its buyer.
 type orderRow struct {
-	shop.Order
+	shop.OrderRow
 	User shop.ID `json:"user"`
 }
 

@@ -36,7 +36,7 @@ type (
 		Name        string  `required:"" help:"Name on the page."`
 		Category    shop.ID `placeholder:"ID" help:"Id from stampede category list."`
 		ListPrice   string  `default:"0" placeholder:"YUAN" help:"Regular price, for example 459 or 459.50."`
-		Ships       bool    `help:"Orders need a delivery address before payment."`
+		Ships       bool    `default:"true" negatable:"" help:"Orders need a delivery address before payment."`
 		Description string  `placeholder:"HTML" help:"Description with paragraphs, lists, emphasis and https links; other markup is removed."`
 		Rules       string  `help:"Purchase rules, as plain text."`
 		changeFlags
@@ -94,7 +94,7 @@ func (c *productCreate) Run(e *env) error {
 		var p store.ProductRecord
 		err := api.change(http.MethodPost, c.withDryRun("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
-			Ships: c.Ships,
+			Ships: &c.Ships,
 		}, &p)
 		return e.resultOrDryRun(c.changeFlags, err, p, "created product %s, %s", p.ID, p.Name)
 	})

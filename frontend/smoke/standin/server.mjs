@@ -110,6 +110,7 @@ export class StandIn {
     const path = normalize(new URL(request.url, 'http://x').pathname)
     if (path === '/api/v1/auth/guest') return this.#guest(request, response)
     if (path.startsWith('/api/v1/sales/')) return this.#detail(response, path.split('/')[4])
+    if (path === '/api/v1/shop') return response.end('{"texts":{}}')
     if (path.startsWith('/api/v1/'))
       return void this.#account(request, response, path.slice('/api/v1'.length))
     const file = join(dist, path === '/' ? 'index.html' : path)

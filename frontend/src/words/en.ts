@@ -211,7 +211,6 @@ export const en = {
     missing: 'Your order needs a delivery address.',
     add: 'Add address',
     change: 'Change',
-    changeLabel: (name: string) => `Delivery address of the order for ${name}`,
   },
   refund: {
     ask: 'Refund…',

@@ -199,7 +199,6 @@ export const zh: Words = {
     missing: '该订单还没有收货地址。',
     add: '添加地址',
     change: '修改',
-    changeLabel: (name) => `${name} 订单的收货地址`,
   },
   refund: {
     ask: '退款…',
