@@ -262,6 +262,7 @@ export const en = {
     reconnect: 'Reconnect',
   },
   settings: {
+    title: 'Settings',
     lang: '中文',
     langLabel: '切换到中文',
     toDark: 'Switch to the dark theme',

@@ -249,6 +249,7 @@ export const zh: Words = {
     reconnect: '重新连接',
   },
   settings: {
+    title: '设置',
     lang: 'EN',
     langLabel: 'EN: switch to English',
     toDark: '切换到深色',
