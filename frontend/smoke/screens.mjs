@@ -22,7 +22,7 @@ export async function screens(report, browser, quiet, busy) {
   await sheets(check, browser, quiet)
   await forcedColours(check, browser, quiet)
   await cancel(check, browser, quiet)
-  for (const theme of ['light', 'dark']) await browserShots(browser, quiet, theme)
+  for (const theme of ['light', 'dark']) await shootSizes(browser, quiet, theme)
   await still
 }
 
@@ -89,7 +89,7 @@ async function expectTextsFit(page) {
     while (walker.nextNode()) {
       const element = walker.currentNode.parentElement
       const hidden = !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
-      if (hidden || element.closest('.visually-hidden, nav, .chip, .room, .messages, .skip')) continue
+      if (hidden || element.closest('.visually-hidden, nav, .live, .room, .messages, .skip')) continue
       const range = document.createRange()
       range.selectNodeContents(walker.currentNode)
       for (const rect of range.getClientRects())
@@ -124,12 +124,12 @@ async function fold(check, browser, base, viewport) {
     if (y + height > viewport.height) throw new Error(`Buy ends at ${y + height} px`)
   })
   await check(`a sheet is usable at ${viewport.width}×${viewport.height}`, async () => {
-    const left = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().width)
-    const before = await left()
+    const width = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().width)
+    const before = await width()
     await page.locator('[data-sale] h3 button').first().click()
     const dialog = page.locator('dialog[open]')
     await soon(dialog.locator('[data-action]'))
-    if ((await left()) !== before) throw new Error('the page behind the sheet changed its width')
+    if ((await width()) !== before) throw new Error('the page behind the sheet changed its width')
     const { overflow, scrollbarGutter } = await page.evaluate(() => {
       const style = getComputedStyle(document.documentElement)
       return { overflow: style.overflow, scrollbarGutter: style.scrollbarGutter }
@@ -284,8 +284,8 @@ async function expectStill(browser, base, look) {
   await page.context().close()
 }
 
-/** The contact sheet: the sizes without a check of their own, and both themes. */
-async function browserShots(browser, base, theme) {
+/** Takes screenshots for review: each size in both themes. */
+async function shootSizes(browser, base, theme) {
   if (!browser.shots) return
   for (const [width, height] of [
     [320, 568],
