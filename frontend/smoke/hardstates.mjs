@@ -111,7 +111,7 @@ export async function hardStates(report, browser) {
   })
   await check('an address is stored and becomes part of the order', async () => {
     await page.locator('.menu').click()
-    await page.locator('dialog[open] .address').click()
+    await page.locator('dialog[open] .address').press('Enter')
     await page.getByRole('textbox', { name: 'Name' }).fill('Li Lei')
     await page.getByRole('textbox', { name: 'Phone' }).fill('13800000000')
     await page.getByRole('textbox', { name: 'Address' }).fill('1 Long Street')
@@ -128,9 +128,9 @@ export async function hardStates(report, browser) {
   })
   await check('the page switches to Chinese and to the dark theme', async () => {
     await page.locator('.menu').click()
-    await page.locator('dialog[open] .lang').click()
+    await page.locator('dialog[open] .lang').press('Enter')
     await soon(page.getByText('抢购中').first())
-    await page.getByRole('button', { name: '切换到深色' }).click()
+    await page.getByRole('button', { name: '切换到深色' }).press('Enter')
     await page.keyboard.press('Escape')
     await checkPage('chinese')
   })
