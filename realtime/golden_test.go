@@ -70,6 +70,7 @@ func goldProduct(n shop.ID, name, category string, price int64) shop.Product {
 func goldPending() shop.Order {
 	o := goldAt(shop.Pending, 1)
 	o.PayBy, o.Address = goldNow+298_500, goldAddress
+	o.PayUntil = o.PaymentEnds()
 	return o
 }
 

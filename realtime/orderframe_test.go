@@ -34,6 +34,7 @@ func TestOrderFrameEqualsEncodingJSON(t *testing.T) {
 		if rapid.Bool().Draw(t, "address") {
 			o.Address = &shop.Address{Name: text("who"), Phone: text("phone"), Text: text("where")}
 		}
+		o.PayUntil = o.PaymentEnds()
 		want := encode(struct {
 			Ev    string      `json:"ev"`
 			Key   string      `json:"key"`

@@ -222,11 +222,13 @@ func OrderFrame(o *shop.Order) []byte {
 	if o.Address != nil && !plain(o.Address.Name+o.Address.Phone+o.Address.Text) ||
 		!plain(o.Key) || !plain(o.ProductName) || !plain(string(o.State)) || !plain(o.Reason) || !plain(o.TradeNo) ||
 		!plain(o.Tracking) {
+		buyers := *o
+		buyers.PayUntil = o.PaymentEnds()
 		return encode(struct {
 			Ev    string      `json:"ev"`
 			Key   string      `json:"key"`
 			Order *shop.Order `json:"order"`
-		}{"order", o.Key, o})
+		}{"order", o.Key, &buyers})
 	}
 	b := make([]byte, 0, 448)
 	b = appendAll(b, `{"ev":"order","key":"`, o.Key, `","order":{"id":"`)
@@ -250,7 +252,7 @@ func OrderFrame(o *shop.Order) []byte {
 	if a := o.Address; a != nil {
 		b = appendAll(b, `,"address":{"name":"`, a.Name, `","phone":"`, a.Phone, `","text":"`, a.Text, `"}`)
 	}
-	b = appendInstant(b, "pay_until", o.PayUntil())
+	b = appendInstant(b, "pay_until", o.PaymentEnds())
 	return append(b, "}}"...)
 }
 

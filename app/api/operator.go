@@ -17,7 +17,7 @@ import (
 type (
 	// operatorOrder is an order with the fields for operators.
 	operatorOrder struct {
-		shop.OrderRow
+		shop.Order
 		User     shop.ID         `json:"user"`
 		Refund   *payment.Refund `json:"refund,omitempty"`
 		Shipment *store.Shipment `json:"shipment,omitempty"`
@@ -100,7 +100,7 @@ func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
 		return operatorOrder{}, err
 	}
 	parcel, err := a.Shipping.ShipmentOf(ctx, id)
-	return operatorOrder{shop.OrderRow(order), order.User, refund, parcel}, err
+	return operatorOrder{order, order.User, refund, parcel}, err
 }
 
 func (a *api) refunds(c *fiber.Ctx) error {
@@ -123,7 +123,7 @@ func (a *api) decide(approved bool) func(c *fiber.Ctx, actor journal.Actor) erro
 		error,
 	) {
 		decided, err := a.Refunds.Decide(ctx, actor, order, approved, b.Note)
-		return operatorOrder{OrderRow: shop.OrderRow(decided), User: decided.User}, err
+		return operatorOrder{Order: decided, User: decided.User}, err
 	})
 }
 
@@ -183,7 +183,7 @@ type shipBody struct {
 func (a *api) ship(ctx context.Context, actor journal.Actor, order shop.ID, b shipBody) (operatorOrder, error) {
 	parcel := store.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
 	shipped, err := a.Shipping.Ship(ctx, actor, parcel, b.Replace)
-	return operatorOrder{OrderRow: shop.OrderRow(shipped), User: shipped.User}, err
+	return operatorOrder{Order: shipped, User: shipped.User}, err
 }
 
 // shipManyBody is a CSV file in JSON.

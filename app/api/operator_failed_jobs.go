@@ -22,7 +22,7 @@ func (a *api) failedJobRoutes(r fiber.Router) {
 	}))
 	r.Post("/dead/:id/replay", a.asActor(operationOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
 		order, err := a.FailedJobs.ReplayDead(ctx, actor, id)
-		return operatorOrder{OrderRow: shop.OrderRow(order), User: order.User}, err
+		return operatorOrder{Order: order, User: order.User}, err
 	})))
 	r.Post("/dead/:id/drop", a.asActor(operationOnEntry(withoutResult(a.FailedJobs.DropDead))))
 	r.Get("/parked", a.anyOperator(failedJobs("postings", a.FailedJobs.ListMessages)))

@@ -62,7 +62,7 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 		orders, more, err := a.Search.SearchOrders(ctx, q, text)
 		out := make([]operatorOrder, len(orders))
 		for i, o := range orders {
-			out[i] = operatorOrder{OrderRow: shop.OrderRow(o), User: o.User}
+			out[i] = operatorOrder{Order: o, User: o.User}
 		}
 		return out, more, err
 	})

@@ -76,6 +76,7 @@ func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) 
 	case order.User != user:
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
 	}
+	order.PayUntil = order.PaymentEnds()
 	return order, nil
 }
 
@@ -95,5 +96,8 @@ func (r *Reader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order
 		q.Limit = 20
 	}
 	orders, more, err := r.Store.OrdersOf(ctx, q)
+	for i := range orders {
+		orders[i].PayUntil = orders[i].PaymentEnds()
+	}
 	return orders, more, shop.Unavailable("orders", err)
 }

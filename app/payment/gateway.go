@@ -38,7 +38,7 @@ type Payment struct {
 type Payable struct {
 	Payment
 	PayBy shop.Millis `json:"pay_by"` // the order's deadline
-	// Until is when the gateway stops accepting money, see shop.Order.PayUntil. A countdown must show it.
+	// Until is when the gateway stops accepting money, see shop.Order.PaymentEnds. A countdown must show it.
 	Until shop.Millis `json:"pay_until"`
 }
 

@@ -95,7 +95,7 @@ func (c *PaymentService) Pay(ctx context.Context, user, order shop.ID, via PayVi
 		return Payable{}, shop.UnknownOutcome("start the payment of order "+order.String(), err)
 	}
 	c.counts.Opened.Add(1)
-	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: row.PayUntil()}
+	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: row.PaymentEnds()}
 	c.payables.store(order, via, payable, now)
 	return payable, nil
 }

@@ -53,7 +53,7 @@ type ExportedDevice struct {
 
 // ExportedOrder is an order with the buyer's refund request and its outcome.
 type ExportedOrder struct {
-	shop.OrderRow
+	shop.Order
 	Refund *ExportedRefund `json:"refund,omitempty"`
 }
 
@@ -111,7 +111,7 @@ func (p *PersonalData) export(ctx context.Context, identity *shop.Identity) (out
 			if err != nil {
 				return out, err
 			}
-			out.Orders = append(out.Orders, ExportedOrder{shop.OrderRow(o), refund})
+			out.Orders = append(out.Orders, ExportedOrder{o, refund})
 		}
 	}
 	return out, nil

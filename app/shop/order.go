@@ -1,8 +1,6 @@
 package shop
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -57,8 +55,7 @@ func (s OrderState) Sold() bool {
 	return s == Paid || s == Shipped || s == Finished || s == Refunding
 }
 
-// Order is a row of the orders table. Its buyer receives its JSON form, see MarshalJSON. Fields without a JSON name are
-// internal.
+// Order is a row of the orders table. Its buyer receives its JSON form. Fields without a JSON name are internal.
 type Order struct {
 	ID          ID         `json:"id"`
 	Sale        ID         `json:"sale"`
@@ -77,6 +74,7 @@ type Order struct {
 	TradeNo     string     `json:"trade_no,omitempty"`
 	Tracking    string     `json:"tracking,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
+	PayUntil    Millis     `json:"pay_until,omitempty"` // PaymentEnds, only in what its buyer receives
 
 	User         ID     `json:"-"`
 	Partition    int    `json:"-"`
@@ -98,30 +96,14 @@ const MaxPayMargin = 10 * time.Second
 // PayMargin returns the margin for orders with the given time to pay: the smaller of MaxPayMargin and a sixth.
 func PayMargin(timeToPay time.Duration) time.Duration { return min(MaxPayMargin, timeToPay/6) }
 
-// PayUntil returns the last instant at which the gateway accepts the payment of a pending order, and 0 in other states.
+// PaymentEnds returns the last instant at which the gateway accepts the payment of a pending order, and 0 in other states.
 // Clients count down to it. It is derived from the row. If the time to pay is below a minute and the row was written
 // late, it is a little before the gateway's limit, never after it.
-func (o *Order) PayUntil() Millis {
+func (o *Order) PaymentEnds() Millis {
 	if o.State != Pending || o.PayBy == 0 {
 		return 0
 	}
 	return MillisOf(o.PayBy.Add(-PayMargin(o.PayBy.Sub(o.CreatedAt))).Time().Truncate(time.Second))
-}
-
-// OrderRow is an Order whose JSON form has only the fields. A struct that embeds an Order would lose its own fields to
-// MarshalJSON, so it embeds an OrderRow.
-type OrderRow Order
-
-// MarshalJSON adds pay_until to the fields. OrderFrame of package realtime returns the same JSON.
-func (o Order) MarshalJSON() ([]byte, error) {
-	out, err := json.Marshal(struct {
-		OrderRow
-		PayUntil Millis `json:"pay_until,omitempty"`
-	}{OrderRow(o), o.PayUntil()})
-	if err != nil {
-		return nil, fmt.Errorf("encode order %s: %w", o.ID, err)
-	}
-	return out, nil
 }
 
 // HoldsUnits reports whether the order's units are unavailable to others. This includes Refunded: its units were

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPendingOrderHasOnePayUntil: the countdowns of all clients end at this instant, which is never after the end of
+// TestPaymentsOfPendingOrderEndAtOneInstant: the countdowns of all clients end at this instant, which is never after the end of
 // payments at the gateway.
 func TestPendingOrderHasOnePayUntil(t *testing.T) {
 	t.Parallel()
@@ -21,7 +21,7 @@ func TestPendingOrderHasOnePayUntil(t *testing.T) {
 		{Expired, 5 * time.Minute, 0},
 	} {
 		o := Order{State: c.state, CreatedAt: reserved, PayBy: reserved.Add(c.timeToPay)}
-		if got := o.PayUntil(); got != c.want {
+		if got := o.PaymentEnds(); got != c.want {
 			t.Errorf("a %s order with %v to pay can be paid until %d, want %d", c.state, c.timeToPay, got, c.want)
 		}
 	}

@@ -54,16 +54,17 @@ export class Browser {
   }
 
   /**
-   * Opens a page with storage of its own. `size` is "phone" or "desktop". Motion is reduced by default: every
-   * frame of an animation costs processor time, two thirds of the page's total. `address` is the stored delivery
-   * address; null for none.
+   * Opens a page with storage of its own. `size` is "phone" or "desktop"; `viewport` replaces its width and height.
+   * Motion is reduced by default: every frame of an animation costs processor time, two thirds of the page's total.
+   * `address` is the stored delivery address; null for none.
    */
   async open(
     base,
-    { size = 'desktop', theme = 'light', lang = 'en', motion = 'reduce', address = ADDRESS } = {},
+    { size = 'desktop', viewport, theme = 'light', lang = 'en', motion = 'reduce', address = ADDRESS } = {},
   ) {
     const context = await this.chromium.newContext({
       ...sizes[size],
+      ...(viewport ? { viewport } : {}),
       colorScheme: theme,
       reducedMotion: motion,
       locale: lang === 'zh' ? 'zh-CN' : 'en-GB',
@@ -203,9 +204,15 @@ export function expectNoProblems(page) {
   if (page.problems.length > 0) throw new Error(page.problems.join('\n'))
 }
 
-/** Throws if the page is wider than its window, or the order list is wider than its container. */
+/**
+ * Throws if the page is wider than its screen, or the order list is wider than its container. A mobile browser zooms out
+ * of a wide page, which enlarges `innerWidth`.
+ */
 export async function expectNoSideways(page) {
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  const over = await page.evaluate(
+    (width) => document.documentElement.scrollWidth - Math.min(width, innerWidth, screen.width),
+    page.viewportSize().width,
+  )
   if (over > 0) throw new Error(`${over} px wider than the window`)
   const cut = await page
     .locator('.rail, dialog[open]')

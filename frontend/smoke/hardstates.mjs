@@ -110,7 +110,8 @@ export async function hardStates(report, browser) {
     await soon(page.locator('.banner'), 'detached')
   })
   await check('an address is stored and becomes part of the order', async () => {
-    await page.locator('.address').click()
+    await page.locator('.menu').click()
+    await page.locator('dialog[open] .address').press('Enter')
     await page.getByRole('textbox', { name: 'Name' }).fill('Li Lei')
     await page.getByRole('textbox', { name: 'Phone' }).fill('13800000000')
     await page.getByRole('textbox', { name: 'Address' }).fill('1 Long Street')
@@ -126,9 +127,11 @@ export async function hardStates(report, browser) {
     await soon(page.locator('.notices').getByText('More kettles at noon.'))
   })
   await check('the page switches to Chinese and to the dark theme', async () => {
-    await page.locator('.lang').click()
+    await page.locator('.menu').click()
+    await page.locator('dialog[open] .lang').press('Enter')
     await soon(page.getByText('抢购中').first())
-    await page.getByRole('button', { name: '切换到深色' }).click()
+    await page.getByRole('button', { name: '切换到深色' }).press('Enter')
+    await page.keyboard.press('Escape')
     await checkPage('chinese')
   })
   await check('reports no errors', () => expectNoProblems(page))

@@ -56,7 +56,7 @@ export async function firstCard(report, browser) {
       const page = await browser.open('about:blank', look)
       await page.route('**/*.js', () => undefined)
       await page.goto(base, { waitUntil: 'commit' })
-      await page.waitForFunction(() => document.querySelector('.bone-card')?.offsetHeight > 300)
+      await page.waitForFunction(() => document.querySelector('.bone-card')?.offsetHeight > 200)
       await browser.shoot(page, `skeleton-${look.size}-${look.theme}`)
       expectNoProblems(page)
       await page.context().close()

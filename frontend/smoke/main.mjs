@@ -28,6 +28,7 @@ import { paying } from './paying.mjs'
 import { attempts } from './attempts.mjs'
 import { demoReader } from './mailbox.mjs'
 import { Report } from './report.mjs'
+import { screens } from './screens.mjs'
 import { endedGuest, tabs } from './tabs.mjs'
 import { banner, dialogs, doubleClick, slotChange, touch } from './touch.mjs'
 
@@ -49,6 +50,7 @@ const desktopLight = { size: 'desktop', theme: 'light' }
 /** The longest first, so that all lanes end at about the same time. */
 const parts = {
   'account of a shop': () => accounts(report, browser, quiet, reader, desktopLight),
+  screens: () => screens(report, browser, quiet, busy),
   catalogue: () => catalogue(report, browser), // in its own shop
   'console of a shop': () => consoleOfShop(report, browser, busy, data, busyRedis),
   'paying on a desktop': () => paying(report, browser, quiet, desktopLight),

@@ -7,5 +7,6 @@ import './styles/base.css'
 import './styles/shapes.css'
 import './styles/freshness.css'
 import './styles/skeleton.css'
+import './styles/forced.css'
 
 createApp(App).use(createPinia()).use(shopPlugin).mount('#app')

@@ -42,7 +42,7 @@ type (
 
 // orderRow is an order with its buyer.
 type orderRow struct {
-	shop.OrderRow
+	shop.Order
 	User shop.ID `json:"user"`
 }
 

@@ -39,11 +39,12 @@ describe('departure', () => {
 })
 
 describe('paymentMethod', () => {
-  it('is wap only for touch on a small screen', () => {
-    vi.stubGlobal('matchMedia', () => ({ matches: true }))
-    expect(paymentMethod()).toBe('wap')
-    vi.stubGlobal('matchMedia', () => ({ matches: false }))
-    expect(paymentMethod()).toBe('page')
+  it.each([
+    ['(pointer: coarse)', 'wap'],
+    ['(pointer: fine)', 'page'],
+  ])('with %s is %s at any width', (pointer, method) => {
+    vi.stubGlobal('matchMedia', (query: string) => ({ matches: query === pointer }))
+    expect(paymentMethod()).toBe(method)
   })
 })
 

@@ -2,7 +2,7 @@ import type { PayVia } from '../protocol/types'
 
 /** The payment method for this device: the gateway has one page for touch and one for a mouse. */
 export function paymentMethod(): PayVia {
-  return window.matchMedia('(pointer: coarse) and (max-width: 820px)').matches ? 'wap' : 'page'
+  return window.matchMedia('(pointer: coarse)').matches ? 'wap' : 'page'
 }
 
 /** Opens the prepared tab at a URL, or closes it. */

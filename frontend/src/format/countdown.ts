@@ -22,10 +22,10 @@ export function countdownParts(ms: number): string[] {
 
 /** The hour and minute of an instant in the reader's time zone. */
 export function clockTime(at: number, lang: string): string {
-  return new Date(at).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false })
+  return new Date(at).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 }
 
 /** The day, hour and minute of an instant in the reader's time zone. */
 export function dayAndTime(at: number, lang: string): string {
-  return new Date(at).toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'short', hour12: false })
+  return new Date(at).toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
 }

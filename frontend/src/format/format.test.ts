@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countdown, countdownParts } from './countdown'
+import { clockTime, countdown, countdownParts, dayAndTime } from './countdown'
 import { compareIds } from './ids'
 import { duration, fromNow, list, number, plural, unit, yuan } from './intl'
 import { discount } from './money'
@@ -107,5 +107,13 @@ describe('ids', () => {
   it('are ordered as 64-bit integers', () => {
     const ids = ['7301444480512000257', '99', '7301444480512000256', '100']
     expect(ids.sort(compareIds)).toEqual(['99', '100', '7301444480512000256', '7301444480512000257'])
+  })
+})
+
+describe('clockTime and dayAndTime', () => {
+  it.each(['en', 'zh'])('start the day at 00, in %s', (lang) => {
+    const at = new Date(2026, 10, 17, 0, 5).getTime()
+    expect(clockTime(at, lang)).toBe('00:05')
+    expect(dayAndTime(at, lang)).toMatch(/ 00:05$/)
   })
 })

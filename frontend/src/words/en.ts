@@ -273,6 +273,7 @@ export const en = {
   },
   footer: { label: 'About this shop', contact: 'Contact', terms: 'Terms', privacy: 'Privacy' },
   settings: {
+    title: 'Settings',
     lang: '中文',
     langLabel: '切换到中文',
     toDark: 'Switch to the dark theme',

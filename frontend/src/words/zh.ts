@@ -260,6 +260,7 @@ export const zh: Words = {
   },
   footer: { label: '关于本商城', contact: '联系我们', terms: '服务条款', privacy: '隐私政策' },
   settings: {
+    title: '设置',
     lang: 'EN',
     langLabel: 'EN: switch to English',
     toDark: '切换到深色',

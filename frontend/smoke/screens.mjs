@@ -1,0 +1,301 @@
+import { buy, expectNoSideways, live, soon, until } from './browser.mjs'
+
+const phone = { size: 'phone', viewport: { width: 320, height: 568 } }
+/** The minimum size of a target, in CSS pixels. */
+const TARGET = 44
+const TICKS = 100
+
+/** Small screens, large text, landscape, forced colours, targets, and layout shifts. */
+export async function screens(report, browser, quiet, busy) {
+  const check = (what, run) => report.check(`screens: ${what}`, run)
+  const still = Promise.all([
+    check('changing numbers do not move on a desktop', () => expectStill(browser, busy, {})),
+    check('changing numbers do not move on a phone', () => expectStill(browser, busy, { size: 'phone' })),
+  ])
+  for (const theme of ['light', 'dark']) await smallest(check, browser, quiet, theme)
+  await largeText(check, browser, quiet)
+  for (const viewport of [
+    { width: 390, height: 664 },
+    { width: 844, height: 390 },
+  ])
+    await fold(check, browser, quiet, viewport)
+  await sheets(check, browser, quiet)
+  await forcedColours(check, browser, quiet)
+  await cancel(check, browser, quiet)
+  for (const theme of ['light', 'dark']) await shootSizes(browser, quiet, theme)
+  await still
+}
+
+async function ready(browser, base, look) {
+  const page = await browser.open(base, look)
+  await live(page)
+  await soon(page.locator('[data-action="buy"]').first())
+  return page
+}
+
+async function smallest(check, browser, base, theme) {
+  const page = await ready(browser, base, { ...phone, theme })
+  await check(`the page fits 320 px, ${theme}`, async () => {
+    await browser.checkPage(page, `screens-320-${theme}`)
+    const controls = await page.locator('header button:visible').count()
+    if (controls > 4) throw new Error(`the header has ${controls} controls`)
+    const bag = await page.locator('.bag').boundingBox()
+    if (bag.x + bag.width > 320) throw new Error(`My orders ends at ${bag.x + bag.width} px`)
+  })
+  await check(`a guest reaches address, language and theme at 320 px, ${theme}`, async () => {
+    const dialog = page.locator('dialog[open]')
+    await page.locator('.menu').click()
+    await soon(dialog.locator('.theme'))
+    await browser.checkPage(page, `screens-settings-${theme}`)
+    await dialog.locator('.lang').click()
+    await page.waitForFunction(() => document.documentElement.lang === 'zh-CN')
+    await dialog.locator('.theme').click()
+    await page.waitForFunction((old) => document.documentElement.dataset.theme !== old, theme)
+    await dialog.locator('.address').click()
+    await soon(dialog.locator('[name="name"]'))
+    await expectNoSideways(page)
+  })
+  await page.context().close()
+}
+
+async function largeText(check, browser, base) {
+  for (const [size, width] of [
+    ['phone', 390],
+    ['desktop', 1440],
+  ]) {
+    const page = await ready(browser, base, { size })
+    const debug = await page.context().newCDPSession(page)
+    await debug.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+    await check(`text of 32 px fits ${width} px`, async () => {
+      await page.waitForFunction(() => getComputedStyle(document.body).fontSize === '32px')
+      await expectNoSideways(page)
+      await expectTextsFit(page)
+      await browser.shoot(page, `screens-large-${width}`)
+      await page.locator('[data-sale] h3 button').first().click()
+      await soon(page.locator('dialog[open] [data-action]'))
+      await expectNoSideways(page)
+      await browser.shoot(page, `screens-large-sale-${width}`)
+    })
+    await page.context().close()
+  }
+}
+
+/** Throws if two texts of the page overlap, or a text is cut off. */
+async function expectTextsFit(page) {
+  const faults = await page.evaluate(() => {
+    const found = []
+    const texts = []
+    const walker = document.createTreeWalker(document.querySelector('#app'), NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement
+      const hidden = !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+      if (hidden || element.closest('.visually-hidden, nav, .live, .room, .messages, .skip')) continue
+      const range = document.createRange()
+      range.selectNodeContents(walker.currentNode)
+      for (const rect of range.getClientRects())
+        if (rect.width > 1) texts.push({ text: walker.currentNode.textContent.trim(), element, rect })
+    }
+    for (const { text, element, rect } of texts) {
+      for (let box = element; box; box = box.parentElement) {
+        const { overflowX } = getComputedStyle(box)
+        const { right } = box.getBoundingClientRect()
+        if ((overflowX !== 'visible' || box === document.documentElement) && rect.right > right + 1)
+          found.push(`cut off: ${text}`)
+      }
+    }
+    for (const [i, a] of texts.entries())
+      for (const b of texts.slice(i + 1)) {
+        const across = Math.min(a.rect.right, b.rect.right) - Math.max(a.rect.left, b.rect.left)
+        const down = Math.min(a.rect.bottom, b.rect.bottom) - Math.max(a.rect.top, b.rect.top)
+        // The boxes of two lines overlap by the leading.
+        if (across > 2 && down > 0.4 * Math.min(a.rect.height, b.rect.height))
+          found.push(`overlap: ${a.text} / ${b.text}`)
+      }
+    return [...new Set(found)]
+  })
+  if (faults.length > 0) throw new Error(faults.join('\n'))
+}
+
+async function fold(check, browser, base, viewport) {
+  const page = await ready(browser, base, { size: 'phone', viewport })
+  await check(`the first Buy is visible at ${viewport.width}×${viewport.height}`, async () => {
+    await browser.checkPage(page, `screens-${viewport.width}x${viewport.height}-light`)
+    const { y, height } = await page.locator('[data-sale]').first().locator('[data-action]').boundingBox()
+    if (y + height > viewport.height) throw new Error(`Buy ends at ${y + height} px`)
+  })
+  await check(`a sheet is usable at ${viewport.width}×${viewport.height}`, async () => {
+    const width = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().width)
+    const before = await width()
+    await page.locator('[data-sale] h3 button').first().click()
+    const dialog = page.locator('dialog[open]')
+    await soon(dialog.locator('[data-action]'))
+    if ((await width()) !== before) throw new Error('the page behind the sheet changed its width')
+    const { overflow, scrollbarGutter } = await page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement)
+      return { overflow: style.overflow, scrollbarGutter: style.scrollbarGutter }
+    })
+    if (overflow !== 'hidden' || scrollbarGutter !== 'stable')
+      throw new Error(`the page behind the sheet scrolls: ${overflow} ${scrollbarGutter}`)
+    await dialog.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await expectOnTop(dialog.locator('.close'))
+    await expectOnTop(dialog.locator('[data-action]'))
+    await browser.checkPage(page, `screens-sale-${viewport.width}x${viewport.height}`)
+  })
+  await page.context().close()
+}
+
+/** Throws if another element covers the middle of this one, or it is outside of the window. */
+async function expectOnTop(locator) {
+  const onTop = await locator.evaluate((element) => {
+    const { x, y, width, height } = element.getBoundingClientRect()
+    return element.contains(document.elementFromPoint(x + width / 2, y + height / 2))
+  })
+  if (!onTop) throw new Error(`${locator} is not on top`)
+}
+
+async function sheets(check, browser, base) {
+  const page = await ready(browser, base, { size: 'phone' })
+  const dialog = page.locator('dialog[open]')
+  const opened = {
+    page: async () => soon(page.locator('.menu')),
+    orders: async () => {
+      await buy(page)
+      await page.locator('.bag').click()
+      await soon(dialog.locator('[data-order] .pay'))
+    },
+    sale: async () => {
+      await page.locator('[data-sale] h3 button').last().click()
+      await soon(dialog.locator('[data-action]'))
+    },
+    account: async () => {
+      await page.locator('.account').click()
+      await soon(dialog.locator('[name="password"]'))
+    },
+    settings: async () => {
+      await page.locator('.menu').click()
+      await soon(dialog.locator('.theme'))
+    },
+    address: async () => {
+      await page.locator('.menu').click()
+      await dialog.locator('.address').click()
+      await soon(dialog.locator('[name="name"]'))
+    },
+  }
+  for (const [name, open] of Object.entries(opened)) {
+    await check(`targets have ${TARGET} px: ${name}`, async () => {
+      await open()
+      await browser.shoot(page, `screens-targets-${name}`)
+      const small = await page.evaluate((least) => {
+        const top = document.querySelector('dialog[open]') ?? document
+        const controls = [
+          ...top.querySelectorAll('button, input, select, textarea, summary, [role="button"]'),
+        ]
+        return controls
+          .filter((control) => control.checkVisibility({ visibilityProperty: true }))
+          .map((control) =>
+            control.matches('[type="radio"], [type="checkbox"]') ? control.closest('label') : control,
+          )
+          .map((target) => ({ target, box: target.getBoundingClientRect() }))
+          .filter(({ box }) => Math.min(box.width, box.height) < least - 0.1)
+          .map(({ target, box }) => `${target.className || target.innerText}: ${box.width} × ${box.height}`)
+      }, TARGET)
+      if (small.length > 0) throw new Error([...new Set(small)].join('\n'))
+    })
+    await page.keyboard.press('Escape')
+    await soon(dialog, 'hidden')
+  }
+  await page.context().close()
+}
+
+async function forcedColours(check, browser, base) {
+  const page = await ready(browser, base, {})
+  await buy(page)
+  await page.emulateMedia({ forcedColors: 'active' })
+  await check('forced colours keep bars, chips, buttons and the selected slot recognisable', async () => {
+    await browser.shoot(page, 'screens-forced')
+    const style = (selector, name) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, wanted) => getComputedStyle(element)[wanted], name)
+    const differ = async (what, one, other) => {
+      const [a, b] = [await style(one, 'backgroundColor'), await style(other, 'backgroundColor')]
+      if (a === b) throw new Error(`${what}: both are ${a}`)
+    }
+    await differ('sold units', '.stock .progress > :last-child', 'body')
+    await differ('held units', '.stock .progress > .faint', '.stock .progress > :last-child')
+    await differ('the time left', '.deadline .progress > :last-child', 'body')
+    await differ('the selected slot', 'nav [aria-current]', 'nav button:not([aria-current])')
+    await differ('the live dot', '.live i', 'body')
+    for (const selector of ['.stock .progress', '.state.chip', '.button[data-action]', '.board'])
+      if ((await style(selector, 'borderTopWidth')) === '0px') throw new Error(`${selector} has no border`)
+  })
+  await page.context().close()
+}
+
+async function cancel(check, browser, base) {
+  const page = await ready(browser, base, {})
+  await check('after a cancel with the keyboard the focus stays at the order', async () => {
+    const id = await buy(page)
+    const order = page.locator(`.rail [data-order="${id}"]`)
+    await order.getByRole('button', { name: /cancel/i }).press('Enter')
+    await soon(page.locator(`.rail [data-order="${id}"][data-state="cancelled"]`))
+    await page.waitForFunction(
+      (wanted) => document.activeElement.closest('[data-order]')?.dataset.order === wanted,
+      id,
+    )
+  })
+  await page.context().close()
+}
+
+/** Watches the busy shop for some ticks. The words of a button may change, and the order list may grow. */
+async function expectStill(browser, base, look) {
+  const page = await browser.open(base, look)
+  let ticks = 0
+  page.on('websocket', (socket) =>
+    socket.on('framereceived', ({ payload }) => {
+      if (String(payload).includes('"ev":"tick"')) ticks++
+    }),
+  )
+  await page.reload()
+  await live(page)
+  await soon(page.locator('[data-stock]').first())
+  await until(() => ticks > 2)
+  await page.evaluate(() => {
+    globalThis.moved = []
+    new PerformanceObserver((list) => {
+      for (const { sources } of list.getEntries())
+        for (const { node, previousRect, currentRect } of sources) {
+          const element = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node
+          if (!element || element.closest('[data-action]')) continue
+          const place = ({ x, y, width }) => `${x} ${y} ${width}`
+          globalThis.moved.push(
+            `${element.outerHTML.slice(0, 120)}: ${place(previousRect)} → ${place(currentRect)}`,
+          )
+        }
+    }).observe({ type: 'layout-shift' })
+  })
+  const from = ticks
+  await until(() => ticks - from >= TICKS / 2)
+  await until(() => ticks - from >= TICKS)
+  const moved = await page.evaluate(() => globalThis.moved)
+  if (moved.length > 0)
+    throw new Error(`${moved.length} moved\n${[...new Set(moved)].slice(0, 12).join('\n')}`)
+  await page.context().close()
+}
+
+/** Takes screenshots for review: each size in both themes. */
+async function shootSizes(browser, base, theme) {
+  if (!browser.shots) return
+  for (const [width, height] of [
+    [320, 568],
+    [390, 664],
+    [844, 390],
+    [1440, 900],
+  ]) {
+    const look = { size: width < 1000 ? 'phone' : 'desktop', viewport: { width, height }, theme }
+    const page = await ready(browser, base, look)
+    await browser.shoot(page, `screens-look-${width}x${height}-${theme}`)
+    await page.context().close()
+  }
+}
