@@ -127,7 +127,7 @@ export async function opening(report, browser, base) {
     soon(
       page
         .locator('[data-action="none"]')
-        .filter({ hasText: /Opens in \d\.\d$/ })
+        .filter({ hasText: /Opens in \d\.\d/ })
         .first(),
     ),
   )

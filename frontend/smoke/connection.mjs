@@ -36,7 +36,7 @@ export async function connection(report, browser, base, look) {
   /** Cards and header keep their places, and the banner covers none of the page. */
   const places = () =>
     page
-      .locator('header .bar button, .board, [data-sale]')
+      .locator('header .bar button:not(.status *), .board, [data-sale]')
       .evaluateAll((all) =>
         all.map((el) => ['x', 'y'].map((side) => el.getBoundingClientRect()[side])).join(' '),
       )
@@ -77,7 +77,9 @@ export async function connection(report, browser, base, look) {
   await check('the banner covers nothing', async () => {
     const covered = await banner.evaluate((element) => {
       const { left, right, top, bottom } = element.getBoundingClientRect()
-      const others = [...document.querySelectorAll('header .bar *, main *, .messages *')]
+      const others = [
+        ...document.querySelectorAll('header .bar :not(.status, .status *), main *, .messages *'),
+      ]
       return others
         .filter((other) => !element.contains(other))
         .filter((other) => {
@@ -156,10 +158,10 @@ export async function connection(report, browser, base, look) {
       )
     const opposite = theme === 'dark' ? 'light' : 'dark'
     await page.evaluate(() => document.querySelector('header .lang').click())
-    await page.evaluate(() => document.querySelector('header .button-icon').click())
+    await page.evaluate(() => document.querySelector('header .theme').click())
     await shows(other, 'zh', opposite)
     await other.evaluate(() => document.querySelector('header .lang').click())
-    await other.evaluate(() => document.querySelector('header .button-icon').click())
+    await other.evaluate(() => document.querySelector('header .theme').click())
     await shows(page, 'en', 'light dark') // follows the system again
     await shows(other, 'en', 'light dark')
     await other.close()

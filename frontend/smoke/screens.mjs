@@ -52,7 +52,7 @@ async function smallest(check, browser, base, theme) {
     await dialog.locator('.theme').click()
     await page.waitForFunction((old) => document.documentElement.dataset.theme !== old, theme)
     await dialog.locator('.address').click()
-    await soon(dialog.locator('[name="name"]'))
+    await soon(dialog.locator('[name=address], [name=name]').first())
     await expectNoSideways(page)
   })
   await page.context().close()
@@ -178,7 +178,7 @@ async function sheets(check, browser, base) {
     address: async () => {
       await page.locator('.menu').click()
       await dialog.locator('.address').click()
-      await soon(dialog.locator('[name="name"]'))
+      await soon(dialog.locator('[name=address], [name=name]').first())
     },
   }
   for (const [name, open] of Object.entries(opened)) {
