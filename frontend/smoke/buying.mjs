@@ -84,7 +84,7 @@ export async function delivery(report, browser, base, look) {
     await page.keyboard.press('Escape')
   }
   await check('the address can be changed, in one tap if the address book has it', async () => {
-    await order.getByRole('button', { name: /^Delivery address of the order/ }).click()
+    await order.getByRole('button', { name: /Delivery address of the order/ }).click()
     await soon(dialog.getByRole('radio', { name: /Li Lei/ }))
     await dialog.locator('.add').click()
     await dialog.locator('[name=name]').fill('Han Meimei')
@@ -92,7 +92,7 @@ export async function delivery(report, browser, base, look) {
     await dialog.locator('[name=text]').fill('2 Main Street')
     await dialog.locator('[type=submit]').click()
     await soon(order.getByText('We ship to Han Meimei, 13900000000, 2 Main Street.'))
-    await order.getByRole('button', { name: /^Delivery address of the order/ }).click()
+    await order.getByRole('button', { name: /Delivery address of the order/ }).click()
     await dialog.getByRole('radio', { name: /Li Lei/ }).check()
     await dialog.getByRole('button', { name: 'Ship to Li Lei', exact: true }).click()
     await soon(order.getByText('We ship to Li Lei'))

@@ -1,4 +1,4 @@
-import { buy, expectNoProblems, live, soon } from './browser.mjs'
+import { buy, expectNoProblems, live, soon, until } from './browser.mjs'
 import { Operator } from './console.mjs'
 import { EmptyShop } from './program.mjs'
 
@@ -136,7 +136,7 @@ async function editNames(report, browser, shop) {
     await page.getByText('Texts in other languages').click()
     const saved = await savedAs(['name-en', 'name-zh', 'description-zh', 'rules-zh'])
     if (saved !== '|晨光水壶|<p>90 秒烧开。</p>|') throw new Error(saved)
-    await soon(page.getByRole('switch', { name: 'Needs a delivery address', checked: true }))
+    await soon(page.getByRole('switch', { name: 'Needs a delivery address', checked: true }), 'attached')
     await operator.checkPage('names-product', { fullPage: true })
     await operator.goTo('/products', 'tbody tr')
     await soon(page.locator('tbody tr').getByText('To an address'))
@@ -173,7 +173,13 @@ async function editNames(report, browser, shop) {
     await soon(shopper.locator('[data-sale] .category').filter({ hasText: '厨房' }))
     await page.locator('[name=name-zh]').fill('晨曦水壶')
     await button('Save').click()
-    await soon(shopper.locator('[data-sale] h3').filter({ hasText: '晨曦水壶' }))
+    // The sockets report changes of sales, not of products: a page that opens shows the new name.
+    const names = shopper.locator('[data-sale] h3')
+    await until(async () => {
+      await shopper.reload()
+      await soon(names)
+      return (await names.innerText()).includes('晨曦水壶')
+    })
     await langButton(shopper, 'en').click()
     await soon(shopper.locator('[data-sale] h3').filter({ hasText: 'Morning Kettle' }))
     expectNoProblems(shopper)
