@@ -24,6 +24,7 @@ import { hardStates } from './hardstates.mjs'
 import { hostile } from './hostile.mjs'
 import { journey } from './journey.mjs'
 import { firstCard, line } from './line.mjs'
+import { namesInConsole, namesOnPage } from './names.mjs'
 import { paying } from './paying.mjs'
 import { attempts } from './attempts.mjs'
 import { demoReader } from './mailbox.mjs'
@@ -82,6 +83,11 @@ const parts = {
   'details on a desktop': () => details(report, browser, { ...desktopDark, lang: 'zh' }),
   'footer on a phone': () => footer(report, browser, quiet, { ...phoneDark, lang: 'zh' }),
   'footer on a desktop': () => footer(report, browser, quiet, desktopLight),
+  'names on the page': async () => {
+    await namesOnPage(report, browser, busy, desktopLight)
+    await namesOnPage(report, browser, busy, phoneDark)
+  },
+  'names in the console': () => namesInConsole(report, browser), // in its own shop
   'footer, edited texts': () => editedTexts(report, browser, busy, data),
   'footer, without JavaScript': async () => {
     await withoutScript(report, browser, quiet, phoneLight)

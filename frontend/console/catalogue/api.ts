@@ -14,10 +14,12 @@ import {
   type ImportReport,
   type Picture,
   type Product,
+  type ProductTexts,
   type Readiness,
   type SaleRecord,
   type Slot,
   type SlotPlan,
+  type Texts,
 } from './types'
 
 /** The editable fields of a product. A null category removes the product from its category. */
@@ -25,8 +27,18 @@ export interface ProductTerms {
   name: string
   category_id: string | null
   list_price_fen: number
+  ships: boolean
   description: string
   rules: string
+  texts: ProductTexts
+}
+
+/** The editable fields of a category. */
+export interface CategoryEdit {
+  name?: string
+  texts?: Texts<'name'>
+  position?: number
+  archived?: boolean
 }
 
 /** An operation with a reason for the audit log. */
@@ -120,7 +132,7 @@ export function useCatalogue() {
     editCategory: async (
       key: string,
       id: string,
-      edit: { version: number; name?: string; position?: number; archived?: boolean },
+      edit: { version: number } & CategoryEdit,
     ): Promise<Category> => parseCategory(await operate(key, 'PATCH', `/categories/${id}`, edit)),
 
     /** The slots of a range of days, and the time zone of the days. */

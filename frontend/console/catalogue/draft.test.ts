@@ -24,6 +24,19 @@ describe('a draft', () => {
     })
   })
 
+  it('merges nested objects field by field', () => {
+    const texts = { en: { name: '', rules: '' }, zh: { name: '', rules: '' } }
+    const local = { name: 'Kettle', texts: { ...texts, zh: { name: '水壶', rules: '' } } }
+    const remote = {
+      name: 'Pot',
+      texts: { en: { name: 'Pot', rules: '' }, zh: { name: '锅', rules: '限购' } },
+    }
+    expect(rebased({ name: 'Kettle', texts }, local, remote)).toEqual({
+      name: 'Pot',
+      texts: { en: { name: 'Pot', rules: '' }, zh: { name: '水壶', rules: '限购' } },
+    })
+  })
+
   it('lists the changes of other operators', () => {
     const scope = effectScope()
     const draft = scope.run(() => useDraft<typeof base>(() => '?'))

@@ -13,9 +13,21 @@ export function changedFields<T extends object>(base: T, local: T): Partial<T> {
   ) as Partial<T>
 }
 
-/** Applies the local changes to `remote`, the version of another operator. */
+const isNested = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Applies the local changes to `remote`, the version of another operator. Nested objects are merged field by field;
+ * lists are replaced.
+ */
 export function rebased<T extends object>(base: T, local: T, remote: T): T {
-  return { ...remote, ...changedFields(base, local) }
+  const names = Object.keys(changedFields(base, local)) as (keyof T)[]
+  const changes = names.map((name) => {
+    const [was, own, theirs]: unknown[] = [base[name], local[name], remote[name]]
+    const nested = isNested(was) && isNested(own) && isNested(theirs)
+    return [name, nested ? rebased(was, own, theirs) : own]
+  })
+  return { ...remote, ...(Object.fromEntries(changes) as Partial<T>) }
 }
 
 /**

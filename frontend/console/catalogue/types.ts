@@ -8,14 +8,25 @@ export interface Picture {
   readonly alt: string
 }
 
+/** The languages of the shopper's page. */
+export const LANGS = ['en', 'zh'] as const
+
+/** The texts of an object in further languages. An empty field has no translation: the object's own field applies. */
+export type Texts<Field extends string> = Record<(typeof LANGS)[number], Record<Field, string>>
+export const PRODUCT_TEXTS = ['name', 'description', 'rules'] as const
+export type ProductTexts = Texts<(typeof PRODUCT_TEXTS)[number]>
+
 export interface Product {
   readonly id: string
   readonly name: string
   readonly category: string
   readonly category_id?: string
   readonly list_price_fen: number
+  /** An order needs a delivery address before it can be paid. */
+  readonly ships: boolean
   readonly description: string
   readonly rules: string
+  readonly texts: ProductTexts
   readonly images: readonly Picture[]
   readonly version: number
   readonly updated_at: number
@@ -26,6 +37,7 @@ export interface Product {
 export interface Category {
   readonly id: string
   readonly name: string
+  readonly texts: Texts<'name'>
   readonly position: number
   /** Number of products that can be sold. */
   readonly products: number
@@ -111,6 +123,15 @@ export interface ImportReport {
 
 const textOr = (f: Fields, name: string): string => (typeof f[name] === 'string' ? f[name] : '')
 
+export function parseTexts<Field extends string>(value: unknown, names: readonly Field[]): Texts<Field> {
+  const texts = value === undefined ? {} : fields(value, 'texts')
+  const entries = LANGS.map((lang) => {
+    const own = texts[lang] === undefined ? {} : fields(texts[lang], lang)
+    return [lang, Object.fromEntries(names.map((name) => [name, textOr(own, name)]))]
+  })
+  return Object.fromEntries(entries) as Texts<Field>
+}
+
 function parsePicture(value: unknown): Picture {
   const f = fields(value, 'image')
   return { url: text(f, 'url'), alt: textOr(f, 'alt') }
@@ -124,8 +145,10 @@ export function parseProduct(value: unknown): Product {
     category: textOr(f, 'category'),
     ...optional(f, 'category_id', id),
     list_price_fen: number(f, 'list_price_fen'),
+    ships: f.ships === true,
     description: textOr(f, 'description'),
     rules: textOr(f, 'rules'),
+    texts: parseTexts(f.texts, PRODUCT_TEXTS),
     images: list(f, 'images', parsePicture),
     version: number(f, 'version'),
     updated_at: numberOr(f, 'updated_at', 0),
@@ -138,6 +161,7 @@ export function parseCategory(value: unknown): Category {
   return {
     id: id(f, 'id'),
     name: text(f, 'name'),
+    texts: parseTexts(f.texts, ['name']),
     position: number(f, 'position'),
     products: numberOr(f, 'products', 0),
     version: number(f, 'version'),

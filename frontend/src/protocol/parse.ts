@@ -35,6 +35,7 @@ import {
   type Payment,
   type PersonalEvent,
   type Product,
+  type ProductText,
   type Receipt,
   type Refusal,
   type OpReplies,
@@ -91,6 +92,16 @@ function parseImage(value: unknown): Image {
   return { url: allowed ? url : '', alt: f.alt === undefined ? '' : text(f, 'alt') }
 }
 
+function parseProductTexts(f: Fields, name: string): Record<string, ProductText> {
+  return Object.fromEntries(
+    Object.entries(fields(f[name], name)).map(([lang, value]) => {
+      const one = fields(value, lang)
+      const field = (name: keyof ProductText) => optional(one, name, text)
+      return [lang, { ...field('name'), ...field('category'), ...field('description'), ...field('rules') }]
+    }),
+  )
+}
+
 function parseProduct(value: unknown): Product {
   const f = fields(value, 'product')
   return {
@@ -100,6 +111,7 @@ function parseProduct(value: unknown): Product {
     images: readable(f, 'images', parseImage).filter((image) => image.url !== ''),
     list_price_fen: number(f, 'list_price_fen'),
     ships: f.ships === true,
+    ...optional(f, 'texts', parseProductTexts),
   }
 }
 
@@ -131,7 +143,13 @@ export function parseTexts(value: unknown): Record<string, string> {
 
 export function parseDetails(value: unknown): Details {
   const f = fields(value, 'sale')
-  return { description: '', rules: '', ...optional(f, 'description', text), ...optional(f, 'rules', text) }
+  return {
+    description: '',
+    rules: '',
+    ...optional(f, 'description', text),
+    ...optional(f, 'rules', text),
+    ...optional(fields(f.product, 'product'), 'texts', parseProductTexts),
+  }
 }
 
 export function parseAddress(value: unknown): Address {

@@ -62,7 +62,16 @@ export interface Image {
   readonly alt: string
 }
 
-export interface Product {
+/** The texts of a product in a further language. */
+export type ProductText = Readonly<Partial<Record<'name' | 'category' | 'description' | 'rules', string>>>
+
+/** An object with texts in further languages, by language. */
+export interface Translated {
+  readonly texts?: Readonly<Record<string, ProductText>>
+}
+
+/** Its texts are names and categories. */
+export interface Product extends Translated {
   readonly id: string
   readonly name: string
   readonly category: string
@@ -73,7 +82,7 @@ export interface Product {
 }
 
 /** The details of a product, loaded on demand. */
-export interface Details {
+export interface Details extends Translated {
   /** HTML; only MarkupView renders it. */
   readonly description: string
   /** Plain text. */

@@ -1,5 +1,6 @@
 import { onScopeDispose, watch } from 'vue'
 import { performAttempt, newKey, type Backend, type Outcome, type Attempt } from '../checkout/attempt'
+import { useNames } from '../composables/useNames'
 import { webLocks } from '../exclusive'
 import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
@@ -24,6 +25,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
   const preferences = usePreferences()
   const sales = useSales()
   const notices = useNotices()
+  const names = useNames()
   const words = useWords()
   /** Keys of the attempts that this tab performs, or waits to resume. */
   const active = new Set<string>()
@@ -122,7 +124,7 @@ export function openBuying(socket: LiveSocket, obtainPass: (sale: string) => Pro
         if (outcome.receipt.state === 'refused') return attempts.end(attempt, { kind: 'undone', reason: '' })
         orders.reserve(attempt, outcome.receipt, live.instant())
         if (orders.byId.get(outcome.receipt.order)?.state === 'reserved') {
-          notices.announce(words.value.orders.messages.reserved(attempt.product))
+          notices.announce(words.value.orders.messages.reserved(names.ofSale(attempt.sale, attempt.product)))
         }
         break
       case 'settled':

@@ -1,7 +1,7 @@
 import { watch } from 'vue'
+import { useNames } from '../composables/useNames'
 import { useAccountSheet } from '../stores/accountsheet'
 import { useLive } from '../stores/live'
-import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
 import { useWords } from '../words'
 
@@ -9,14 +9,14 @@ import { useWords } from '../words'
 export function openLoginBuy(buy: (sale: string, qty: number) => void) {
   const live = useLive()
   const session = useSession()
-  const sales = useSales()
   const sheet = useAccountSheet()
+  const names = useNames()
   const words = useWords()
   let requested: { sale: string; qty: number } | undefined
 
   function logInAndBuy(sale: string, qty: number): void {
     requested = { sale, qty }
-    sheet.show('login', words.value.account.thenBuy(sales.byId.get(sale)?.product.name ?? ''))
+    sheet.show('login', words.value.account.thenBuy(names.ofSale(sale)))
   }
 
   watch(

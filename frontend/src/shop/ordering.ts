@@ -1,4 +1,5 @@
 import { ref } from 'vue'
+import { useNames } from '../composables/useNames'
 import { Refused } from '../live/ops'
 import type { LiveSocket } from '../live/socket'
 import type { Order, OrderEvent, Welcome } from '../protocol/types'
@@ -20,6 +21,7 @@ export function openOrdering(socket: LiveSocket) {
   const attempts = useAttempts()
   const session = useSession()
   const notices = useNotices()
+  const names = useNames()
   const words = useWords()
   const explain = useExplain()
   /** Orders with a running cancel request. */
@@ -47,7 +49,7 @@ export function openOrdering(socket: LiveSocket) {
     orders.apply(event)
     if (known && event.order.rev <= known.rev) return
     const { order } = event
-    notices.announce(words.value.orders.messages[order.state](order.product_name))
+    notices.announce(words.value.orders.messages[order.state](names.ofOrder(order)))
     // A reservation without an order is shown on the card of its sale.
     if (order.state === 'refused' && known?.state === 'reserved') failReservation(event.key, order)
   }

@@ -1,4 +1,5 @@
 import { computed, watch } from 'vue'
+import { useNames } from '../composables/useNames'
 import { clockTime } from '../format/countdown'
 import { useNotices } from '../stores/notices'
 import { usePreferences } from '../stores/preferences'
@@ -15,6 +16,7 @@ export function openOutcomes(): void {
   const sales = useSales()
   const notices = useNotices()
   const preferences = usePreferences()
+  const names = useNames()
   const words = useWords()
 
   const isOnCard = ({ ending, sale }: StoredAttempt): boolean =>
@@ -27,7 +29,8 @@ export function openOutcomes(): void {
       ),
   )
 
-  function sentence({ ending, product, pressedAt }: StoredAttempt): string {
+  function sentence({ ending, sale, product: own, pressedAt }: StoredAttempt): string {
+    const product = names.ofSale(sale, own)
     const w = words.value.attempts
     const time = clockTime(pressedAt, preferences.lang)
     switch (ending?.kind) {

@@ -6,7 +6,8 @@ import { useDetails } from './details'
 import { useSales } from './sales'
 
 const fetchDetails = vi.fn<(address: string) => Promise<Response>>()
-const responseOf = (body: unknown) => Promise.resolve(new Response(JSON.stringify(body), { status: 200 }))
+const responseOf = (body: object) =>
+  Promise.resolve(new Response(JSON.stringify({ product: {}, ...body }), { status: 200 }))
 
 beforeEach(() => {
   setActivePinia(createPinia())
@@ -33,6 +34,14 @@ describe('the details of a sale', () => {
     expect(fetchDetails).toHaveBeenCalledTimes(1)
   })
 
+  it('have texts in further languages', async () => {
+    const texts = { zh: { name: '水壶', description: '<p>热</p>' } }
+    fetchDetails.mockReturnValue(responseOf({ product: { texts }, rules: 'One each' }))
+    const details = useDetails()
+    details.show('11')
+    await vi.waitFor(() => expect(details.details).toMatchObject({ rules: 'One each', texts }))
+  })
+
   it('are shown while they are reloaded', async () => {
     fetchDetails
       .mockReturnValueOnce(responseOf({ rules: 'One each' }))
@@ -47,7 +56,7 @@ describe('the details of a sale', () => {
   })
 
   it('report a failure only while they are open', async () => {
-    fetchDetails.mockRejectedValueOnce(new TypeError('offline')).mockReturnValue(responseOf({}))
+    fetchDetails.mockRejectedValueOnce(new TypeError('offline')).mockImplementation(() => responseOf({}))
     const details = useDetails()
     details.show('11')
     await vi.waitFor(() => expect(details.failed).toBe(true))

@@ -237,6 +237,7 @@ export const en = {
     offText: 'You can watch without an account.',
     create: 'Create an account',
     thenBuy: (name: string) => `Log in or create an account. Then your purchase of ${name} continues.`,
+    guest: (number: string) => `Guest ${number}`,
     you: (name: string) => `You are ${name}`,
     yours: 'Your account',
     open: 'Log in or create an account',

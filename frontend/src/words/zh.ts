@@ -225,6 +225,7 @@ export const zh: Words = {
     offText: '无需账号也可以浏览。',
     create: '注册账号',
     thenBuy: (name) => `登录或注册账号，然后会继续抢购 ${name}。`,
+    guest: (number) => `游客 ${number}`,
     you: (name) => `你是 ${name}`,
     yours: '我的账号',
     open: '登录或注册',
