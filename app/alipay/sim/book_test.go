@@ -16,7 +16,8 @@ func TestBookDeletesOldTrades(t *testing.T) {
 	for i := range trades {
 		now = start.Add(time.Duration(i) * time.Hour)
 		order := strconv.Itoa(i)
-		if _, err := b.addSigned(Trade{Order: order, AmountFen: 100, ExpiresAt: now.Add(time.Minute)}, i%2 == 0); err != nil {
+		trade := Trade{Order: order, AmountFen: 100, ExpiresAt: now.Add(time.Minute)}
+		if _, err := b.addSigned(trade, i%2 == 0); err != nil {
 			t.Fatal(err)
 		}
 		if i%2 > 0 { // never opened by its buyer

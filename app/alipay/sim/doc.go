@@ -12,8 +12,9 @@
 //	     /admin/…               below
 //
 // As at the real gateway, a trade exists once the buyer opens the cashier, not when the shop signs. Before that, query
-// and close return ACQ.TRADE_NOT_EXIST. A trade that is unpaid at time_expire closes automatically. The simulator deletes
-// a trade 48 hours after time_expire: calls for it then return ACQ.TRADE_NOT_EXIST. The sums of the ledger remain.
+// and close return ACQ.TRADE_NOT_EXIST. A trade that is unpaid at time_expire closes automatically. The simulator
+// deletes a trade 48 hours after time_expire: calls for it then return ACQ.TRADE_NOT_EXIST. The sums of the ledger
+// remain.
 //
 // # Admin: act as the buyer, inject faults, read the ledger
 //
