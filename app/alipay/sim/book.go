@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -48,12 +50,20 @@ type Trade struct {
 	returnURL string
 }
 
-// Ledger contains the amounts taken from buyers and refunded to buyers.
+// Ledger contains the amounts taken from buyers and refunded to buyers. The sums include the deleted trades.
 type Ledger struct {
 	TakenFen    int64   `json:"taken_fen"`
 	RefundedFen int64   `json:"refunded_fen"`
 	Trades      []Trade `json:"trades"` // in the order of their start
 }
+
+const (
+	// retention is how long a trade stays after its expiry, so that the memory is bounded. The daily reconciliation of
+	// the shop queries the trades of today and yesterday.
+	retention = 48 * time.Hour
+	// cleanInterval is the minimum time between two deletions of old trades.
+	cleanInterval = 10 * time.Minute
+)
 
 // Reasons for a rejected action or call.
 var (
@@ -71,6 +81,8 @@ type book struct {
 	orders      map[string]*Trade
 	tokens      map[string]*Trade
 	started     []*Trade
+	deleted     Ledger // sums of the deleted trades
+	cleanedAt   time.Time
 	lastTradeNo int64
 }
 
@@ -85,6 +97,7 @@ func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 	defer b.mu.Unlock()
 	known := b.orders[t.Order]
 	if known == nil {
+		b.deleteOld()
 		known = &t
 		known.token = rand.Text()
 		b.orders[t.Order], b.tokens[known.token] = known, known
@@ -101,6 +114,25 @@ func (b *book) addSigned(t Trade, start bool) (Trade, error) {
 	}
 	b.closeIfExpired(known)
 	return *known, nil
+}
+
+// deleteOld deletes the trades that expired before the retention time, at most once per cleanInterval.
+func (b *book) deleteOld() {
+	now := b.now()
+	if now.Sub(b.cleanedAt) < cleanInterval {
+		return
+	}
+	b.cleanedAt = now
+	isOld := func(t *Trade) bool { return now.Sub(t.ExpiresAt) > retention }
+	maps.DeleteFunc(b.orders, func(_ string, t *Trade) bool { return isOld(t) })
+	maps.DeleteFunc(b.tokens, func(_ string, t *Trade) bool { return isOld(t) })
+	b.started = slices.DeleteFunc(b.started, func(t *Trade) bool {
+		if isOld(t) {
+			b.deleted.TakenFen += t.TakenFen
+			b.deleted.RefundedFen += t.RefundedFen
+		}
+		return isOld(t)
+	})
 }
 
 // start creates a signed trade at the gateway. After the expiry of the trade, it does nothing.
@@ -205,7 +237,8 @@ func (b *book) refund(order, request string, fen int64) (t Trade, moved bool, er
 func (b *book) ledger() Ledger {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := Ledger{Trades: make([]Trade, 0, len(b.started))}
+	l := b.deleted
+	l.Trades = make([]Trade, 0, len(b.started))
 	for _, t := range b.started {
 		b.closeIfExpired(t)
 		l.TakenFen += t.TakenFen

@@ -15,6 +15,7 @@ import (
 const (
 	deliverTimeout = 5 * time.Second
 	maxDeliveries  = 32
+	idleTimeout    = 10 * time.Second // unused connections are closed after this time
 )
 
 // notification is one notification to deliver.
@@ -41,7 +42,9 @@ func newDeliverer(schedule []time.Duration) *deliverer {
 	return &deliverer{
 		schedule: schedule, ctx: ctx, stop: stop, slots: make(chan struct{}, maxDeliveries),
 		client: &http.Client{
-			Timeout: deliverTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: maxDeliveries},
+			Timeout: deliverTimeout, Transport: &http.Transport{
+				MaxIdleConnsPerHost: maxDeliveries, IdleConnTimeout: idleTimeout,
+			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}

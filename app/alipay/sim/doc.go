@@ -12,11 +12,13 @@
 //	     /admin/…               below
 //
 // As at the real gateway, a trade exists once the buyer opens the cashier, not when the shop signs. Before that, query
-// and close return ACQ.TRADE_NOT_EXIST. A trade that is unpaid at time_expire closes automatically.
+// and close return ACQ.TRADE_NOT_EXIST. A trade that is unpaid at time_expire closes automatically. The simulator
+// deletes a trade 48 hours after time_expire: calls for it then return ACQ.TRADE_NOT_EXIST. The sums of the ledger
+// remain.
 //
 // # Admin: act as the buyer, inject faults, read the ledger
 //
-//	GET    /admin/ledger               {"taken_fen","refunded_fen","trades":[…]}
+//	GET    /admin/ledger               {"taken_fen","refunded_fen","trades":[…]}, the sums since the start
 //	POST   /admin/trades/{order}/pay   the buyer of that order pays (the trade must exist)
 //	POST   /admin/trades/{order}/close the buyer cancels
 //	POST   /admin/trades/{order}/late  money in transit arrives after the trade was closed

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"stampede/app/alipay/rsa2"
@@ -123,7 +124,8 @@ func (s *Simulator) newTrade(q request) (Trade, *rejection) {
 	}
 	return Trade{
 		Order: q.content.OutTradeNo, AmountFen: fen, Subject: q.content.Subject, ExpiresAt: ends,
-		method: q.method, notifyURL: q.notifyURL, returnURL: q.returnURL,
+		method:    strings.Clone(q.method), // it is a part of the query, which must not stay in memory
+		notifyURL: q.notifyURL, returnURL: q.returnURL,
 	}, nil
 }
 

@@ -154,5 +154,8 @@ func get(url string, into any) (err error) {
 	if err != nil {
 		return err
 	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: status %d: %s", url, res.StatusCode, text)
+	}
 	return json.Unmarshal(text, into)
 }

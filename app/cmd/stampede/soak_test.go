@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +21,12 @@ import (
 
 const (
 	soakInterval = 10 * time.Second
+	// soakWarmUp is the time until orders, payments and connection pools reach their usual number: an order of the demo
+	// lives for up to one minute.
+	soakWarmUp = 2 * time.Minute
 	// heapPerOrder is the permitted heap growth per order. The process also contains Redis and the database cache. The
-	// keys of an order stay for a day, its stream entry for an hour.
+	// keys of an order stay for a day, its stream entry for an hour, its trade at the simulated Alipay for two days. A
+	// heap profile shows 3.6 KB per order.
 	heapPerOrder = 8 << 10
 )
 
@@ -30,7 +35,7 @@ type sample struct{ goroutines, files, heap, orders float64 }
 
 // TestSoakUsesConstantResources runs the demo for STAMPEDE_SOAK_FOR (1h) with slots of STAMPEDE_SOAK_SLOT (5m) and
 // STAMPEDE_SOAK_SHOPPERS (100). Every slot must have buys, and the resource usage must not grow with time. The test
-// compares the second fifth of the time with the last fifth.
+// takes samples after a warm-up and compares their first quarter with the last one.
 func TestSoakUsesConstantResources(t *testing.T) {
 	length, slot := soakDuration(t, "STAMPEDE_SOAK_FOR", "1h"), soakDuration(t, "STAMPEDE_SOAK_SLOT", "5m")
 	shoppers := cmp.Or(os.Getenv("STAMPEDE_SOAK_SHOPPERS"), "100")
@@ -42,8 +47,12 @@ func TestSoakUsesConstantResources(t *testing.T) {
 	active := make(map[shop.ID]bool)
 	ticker := time.NewTicker(min(soakInterval, slot/5))
 	defer ticker.Stop()
-	for end, next := time.Now().Add(length), time.Now(); time.Now().Before(end); <-ticker.C {
-		open, now, _ := demo.openSlot()
+	for end, next := time.Now().Add(length), time.Now().Add(soakWarmUp); time.Now().Before(end); <-ticker.C {
+		begin := time.Now()
+		open, now, err := demo.openSlot()
+		if took := time.Since(begin); err != nil || took > slot/5 { // a busy machine: slots can pass without buys
+			t.Logf("the read of the open slot %s took %s, error %v", open, took.Round(time.Millisecond), err)
+		}
 		if open != 0 && !slices.Contains(openedSlots, open) {
 			openedSlots = append(openedSlots, open)
 		}
@@ -58,13 +67,13 @@ func TestSoakUsesConstantResources(t *testing.T) {
 			t.Errorf("slot %d of %d had no buys", i+1, len(openedSlots))
 		}
 	}
-	fifth := len(samples) / 5
-	if fifth == 0 {
-		t.Fatalf("got %d samples, want at least 5", len(samples))
+	quarter := len(samples) / 4
+	if quarter == 0 {
+		t.Fatalf("got %d samples after the warm-up of %s, want at least 4", len(samples), soakWarmUp)
 	}
-	early, late := median(samples[fifth:2*fifth]), median(samples[4*fifth:])
+	early, late := typical(samples[:quarter]), typical(samples[len(samples)-quarter:])
 	orders := late.orders - early.orders
-	t.Logf("%d slots, %.0f orders; from the second fifth to the last: goroutines %.0f → %.0f, descriptors %.0f → %.0f, "+
+	t.Logf("%d slots, %.0f orders; from the first quarter to the last: goroutines %.0f → %.0f, descriptors %.0f → %.0f, "+
 		"live heap %.1f → %.1f MB, %.0f bytes for each of %.0f orders", len(openedSlots), late.orders, early.goroutines,
 		late.goroutines,
 		early.files, late.files, early.heap/1e6, late.heap/1e6, (late.heap-early.heap)/max(orders, 1),
@@ -83,7 +92,9 @@ func checkGrowth(t *testing.T, name string, early, late, allowance float64) {
 	}
 }
 
-func median(samples []sample) sample {
+// typical returns the medians of the samples, and the smallest heap: objects that are allocated during a collection
+// count as live, up to 10 MB on a busy machine.
+func typical(samples []sample) sample {
 	middle := func(value func(s sample) float64) float64 {
 		values := make([]float64, len(samples))
 		for i := range samples {
@@ -95,29 +106,30 @@ func median(samples []sample) sample {
 	return sample{
 		goroutines: middle(func(s sample) float64 { return s.goroutines }),
 		files:      middle(func(s sample) float64 { return s.files }),
-		heap:       middle(func(s sample) float64 { return s.heap }),
+		heap:       slices.MinFunc(samples, func(a, b sample) int { return cmp.Compare(a.heap, b.heap) }).heap,
 		orders:     middle(func(s sample) float64 { return s.orders }),
 	}
 }
 
-func takeSample(t *testing.T, metrics string) sample {
+func takeSample(t *testing.T, address string) sample {
 	t.Helper()
 	runtime.GC()
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
+	// MemStats.HeapAlloc also counts the allocations between the collection and the read: up to 70 MB on a busy machine.
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sample{
-		float64(runtime.NumGoroutine()), float64(len(open)), float64(memory.HeapAlloc), reservations(t, metrics),
+		float64(runtime.NumGoroutine()), float64(len(open)), float64(live[0].Value.Uint64()), reservations(t, address),
 	}
 }
 
 // reservations returns the number of accepted buys since the start.
-func reservations(t *testing.T, metrics string) (n float64) {
+func reservations(t *testing.T, address string) (n float64) {
 	t.Helper()
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(metrics)
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(address)
 	if err != nil {
 		t.Fatal(err)
 	}
