@@ -39,8 +39,8 @@ export const STILL_DOT = '.live i::after { animation: none !important }'
 /** Without a GPU, blurred backgrounds take nine tenths of the processor time of compositing. */
 const NO_BLUR = '*, ::backdrop { backdrop-filter: none !important }'
 
-/** The delivery address that a page has stored, so that it can pay. */
-const ADDRESS = { name: 'Sample Shopper', phone: '10000000000', text: '1 Sample Street' }
+/** A stored delivery address, for `open`: with it, orders can be paid at once. */
+export const ADDRESS = { name: 'Sample Shopper', phone: '10000000000', text: '1 Sample Street' }
 
 /** Debian's headless Chromium, and pages in it that collect errors. */
 export class Browser {
@@ -56,11 +56,11 @@ export class Browser {
   /**
    * Opens a page with storage of its own. `size` is "phone" or "desktop"; `viewport` replaces its width and height.
    * Motion is reduced by default: every frame of an animation costs processor time, two thirds of the page's total.
-   * `address` is the stored delivery address; null for none.
+   * `address` is the stored delivery address.
    */
   async open(
     base,
-    { size = 'desktop', viewport, theme = 'light', lang = 'en', motion = 'reduce', address = ADDRESS } = {},
+    { size = 'desktop', viewport, theme = 'light', lang = 'en', motion = 'reduce', address } = {},
   ) {
     const context = await this.chromium.newContext({
       ...sizes[size],
@@ -78,10 +78,10 @@ export class Browser {
       still.replaceSync(css)
       document.adoptedStyleSheets = [still]
     }, STILL_DOT + NO_BLUR)
-    await context.addInitScript((stored) => {
-      if (stored && !localStorage.getItem('stampede.address'))
-        localStorage.setItem('stampede.address', JSON.stringify(stored))
-    }, address)
+    if (address)
+      await context.addInitScript((stored) => {
+        if (location.origin !== 'null') localStorage['stampede.address'] ??= JSON.stringify(stored)
+      }, address)
     const page = await context.newPage()
     page.problems = []
     page.reducedMotion = motion

@@ -40,7 +40,7 @@ export async function loginToBuy(report, browser, base, data) {
 export async function delivery(report, browser, base, look) {
   const check = (what, run) => report.check(`buying, delivery, ${look.size}: ${what}`, run)
   const shoot = (what) => browser.checkPage(page, `buying-${look.size}-${look.theme}-${what}`)
-  const page = await browser.open(base, { ...look, address: null })
+  const page = await browser.open(base, look)
   const onPhone = look.size === 'phone'
   const dialog = page.locator('dialog[open]')
   const order = page.locator('[data-order]').filter({ visible: true }).first()

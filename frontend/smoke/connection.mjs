@@ -89,7 +89,10 @@ export async function connection(report, browser, base, look) {
         .map((other) => other.outerHTML.slice(0, 80))
     })
     if (covered.length > 0) throw new Error(`the banner covers ${covered.join('\n')}`)
-    const cut = await banner.evaluate((element) => element.scrollHeight - element.clientHeight)
+    const cut = await banner.evaluate((element) => {
+      const [text, place] = [element.querySelector('p'), element.closest('.status')]
+      return text.getBoundingClientRect().height - place.getBoundingClientRect().height
+    })
     if (cut > 0) throw new Error(`the text is ${cut} px higher than its place`)
   })
   await check('the cards keep the label of the button, which is idle', async () => {
@@ -137,7 +140,8 @@ export async function connection(report, browser, base, look) {
     const was = await place()
     await context.setOffline(true)
     await soon(dialog.locator('.banner'))
-    if ((await place()) !== was) throw new Error('the content of the dialog has moved')
+    const now = await place()
+    if (now !== was) throw new Error(`the content of the dialog has moved from ${was} to ${now}`)
     await browser.checkPage(page, `connection-${size}-${theme}-dialog`)
     await shoot('dialog')
     await context.setOffline(false)

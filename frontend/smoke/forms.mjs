@@ -62,7 +62,8 @@ export async function forms(report, browser, base, reader, look) {
   await checkForm('reset', ['new-password'], () => page.goto(`${base}/#reset=nonsense`))
   await page.keyboard.press('Escape')
   await checkForm('address', ['name', 'phone', 'text'], async () => {
-    await page.locator('.address').click()
+    if (size === 'phone') await page.locator('.menu').click()
+    await page.locator('.address').locator('visible=true').click()
     await soon(dialog.locator('[name=phone]'))
     await dialog.locator('[name=phone]').fill('\u200b')
   })

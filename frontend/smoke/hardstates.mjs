@@ -1,5 +1,5 @@
 import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
-import { StandIn, tokenOf } from './standin/server.mjs'
+import { StandIn } from './standin/server.mjs'
 
 /** States that are rare on a healthy server, on the stand-in server. */
 export async function hardStates(report, browser) {
@@ -137,19 +137,6 @@ export async function hardStates(report, browser) {
   await check('reports no errors', () => expectNoProblems(page))
   await page.context().close()
 
-  await check('without guests the page requires an access token', async () => {
-    standIn.guests = false
-    const page = await browser.open(base, { theme: 'dark' })
-    const signIn = page.getByRole('button', { name: 'Sign in', exact: true })
-    await page.getByLabel('Access token').fill('nonsense')
-    await browser.checkPage(page, 'state-no-guests')
-    await signIn.click()
-    await soon(page.getByText('This is not an access token.'))
-    await page.getByLabel('Access token').fill(tokenOf('1001'))
-    await signIn.click()
-    await soon(page.locator('[data-sale] [data-action="buy"]').first())
-    standIn.guests = true
-  })
   await check('an empty shop shows that there are no sales', async () => {
     standIn.shop.slots = []
     const page = await browser.open(base, { size: 'phone', theme: 'dark' })

@@ -6,8 +6,6 @@ const EMAIL = 'names@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
 const CHINESE = /\p{Script=Han}/u
 
-const langButton = (page, lang) => page.getByRole('button', { name: lang === 'zh' ? '中文' : 'English' })
-
 /** Throws unless all texts are in the language. */
 function expectLang(lang, what, texts) {
   const wrong = texts.filter((text) => CHINESE.test(text) !== (lang === 'zh'))
@@ -66,7 +64,7 @@ export async function namesOnPage(report, browser, base, look) {
       await browser.checkPage(page, `names-orders-${look.size}-zh`)
       // On a phone, the sheet covers the button. All texts change with the preference, not with a request.
       await page.context().setOffline(true)
-      await langButton(page, 'en').dispatchEvent('click')
+      await page.locator('header .lang').dispatchEvent('click')
       await soon(page.locator('html[lang=en]'))
       await expectOrders('en')
       await page.context().setOffline(false)
@@ -180,7 +178,7 @@ async function editNames(report, browser, shop) {
       await soon(names)
       return (await names.innerText()).includes('晨曦水壶')
     })
-    await langButton(shopper, 'en').click()
+    await shopper.locator('header .lang').dispatchEvent('click')
     await soon(shopper.locator('[data-sale] h3').filter({ hasText: 'Morning Kettle' }))
     expectNoProblems(shopper)
     await shopper.context().close()

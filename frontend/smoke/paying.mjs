@@ -1,11 +1,11 @@
-import { expectNoProblems, live, scan, soon } from './browser.mjs'
+import { ADDRESS, expectNoProblems, live, scan, soon } from './browser.mjs'
 
 /** Products of the demo with a limit of one per buyer. */
 const ONE_PER_BUYER = /Keyboard|Watch|Camera|Drone/
 
 /** A shopper pays at the simulated gateway, on a demo without simulated shoppers, so that all units stay available. */
 export async function paying(report, browser, base, look) {
-  const page = await browser.open(base, look)
+  const page = await browser.open(base, { ...look, address: ADDRESS })
   const visit = new Visit(report, browser, page, look)
   await visit.pay(base)
   if (look.size === 'desktop') {

@@ -1,4 +1,4 @@
-import { until } from './browser.mjs'
+import { ADDRESS, until } from './browser.mjs'
 
 /** A guest who buys and pays over HTTP. */
 export class Shopper {
@@ -39,7 +39,8 @@ export class Shopper {
   }
 
   async #buy(sale) {
-    const { order } = await this.request('POST', `/sales/${sale}/buy`, { qty: 1, key: `smoke-${sale}` })
+    const bought = { qty: 1, key: `smoke-${sale}`, address: ADDRESS }
+    const { order } = await this.request('POST', `/sales/${sale}/buy`, bought)
     await this.#until(order, 'pending')
     return order
   }
