@@ -17,8 +17,8 @@ type column struct {
 }
 
 var columns = []column{
-	// 1: an order needs a delivery address before payment. Products of an earlier version keep 0 until an operator changes
-	// them, because its clients may not request addresses.
+	// 1: an order needs a delivery address before payment. Products of an earlier version keep 0 until an operator
+	// changes them, because its clients may not request addresses.
 	{"0009", "ships", "products", "ships", "INT NOT NULL DEFAULT 0"},
 }
 

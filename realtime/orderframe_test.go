@@ -24,7 +24,10 @@ func TestOrderFrameEqualsEncodingJSON(t *testing.T) {
 		o := shop.Order{
 			ID: shop.ID(rapid.Int64Min(1).Draw(t, "id")), Sale: shop.ID(rapid.Int64Min(1).Draw(t, "sale")),
 			ProductName: text("name"), Qty: int(number("qty")),
-			PriceFen: number("price"), AmountFen: number("amount"), State: rapid.SampledFrom([]shop.OrderState{shop.Pending, shop.Paid, shop.OrderState(text("state"))}).Draw(t, "state"),
+			PriceFen: number("price"), AmountFen: number("amount"),
+			State: rapid.SampledFrom(
+				[]shop.OrderState{shop.Pending, shop.Paid, shop.OrderState(text("state"))},
+			).Draw(t, "which state"),
 			Reason: text("reason"),
 			Ticket: number("ticket"), Rev: int(number("rev")), CreatedAt: instant("created"), PayBy: instant("pay by"),
 			PaidAt: instant("paid"), CancelledAt: instant("cancelled"), TradeNo: text("trade"),

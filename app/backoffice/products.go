@@ -91,8 +91,8 @@ func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) 
 	}
 	p := shop.Product{
 		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
-		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships, Description: draft.Description, Rules: draft.Rules,
-		Texts: draft.Texts,
+		ListPriceFen: draft.ListPriceFen, Ships: draft.Ships == nil || *draft.Ships,
+		Description: draft.Description, Rules: draft.Rules, Texts: draft.Texts,
 	}
 	return p, d.checkProduct(&p)
 }

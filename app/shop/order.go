@@ -96,9 +96,9 @@ const MaxPayMargin = 10 * time.Second
 // PayMargin returns the margin for orders with the given time to pay: the smaller of MaxPayMargin and a sixth.
 func PayMargin(timeToPay time.Duration) time.Duration { return min(MaxPayMargin, timeToPay/6) }
 
-// PaymentEnds returns the last instant at which the gateway accepts the payment of a pending order, and 0 in other states.
-// Clients count down to it. It is derived from the row. If the time to pay is below a minute and the row was written
-// late, it is a little before the gateway's limit, never after it.
+// PaymentEnds returns the last instant at which the gateway accepts the payment of a pending order, and 0 in other
+// states. Clients count down to it. It is derived from the row. If the time to pay is below a minute and the row was
+// written late, it is a little before the gateway's limit, never after it.
 func (o *Order) PaymentEnds() Millis {
 	if o.State != Pending || o.PayBy == 0 {
 		return 0

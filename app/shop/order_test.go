@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestPaymentsOfPendingOrderEndAtOneInstant: the countdowns of all clients end at this instant, which is never after the end of
-// payments at the gateway.
+// TestPaymentsOfPendingOrderEndAtOneInstant: the countdowns of all clients end at this instant, which is never after the
+// end of payments at the gateway.
 func TestPendingOrderHasOnePayUntil(t *testing.T) {
 	t.Parallel()
 	const reserved Millis = 1_795_222_798_500

@@ -78,7 +78,7 @@ type documentRow struct {
 // Documents reads documents by name. The result omits documents that were never stored.
 func (s *Store) Documents(ctx context.Context, names ...string) (map[string]Document, error) {
 	var rows []documentRow
-	if err := s.db.NewSelect().Model(&rows).Where("name IN (?)", bun.In(names)).Scan(ctx); err != nil {
+	if err := s.db.NewSelect().Model(&rows).Where("name IN (?)", bun.List(names)).Scan(ctx); err != nil {
 		return nil, wrap("read the documents", err)
 	}
 	all := make(map[string]Document, len(rows))

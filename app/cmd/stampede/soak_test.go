@@ -114,7 +114,8 @@ func typical(samples []sample) sample {
 func takeSample(t *testing.T, address string) sample {
 	t.Helper()
 	runtime.GC()
-	// MemStats.HeapAlloc also counts the allocations between the collection and the read: up to 70 MB on a busy machine.
+	// MemStats.HeapAlloc also counts the allocations between the collection and the read: up to 70 MB on a busy
+	// machine.
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	open, err := os.ReadDir("/proc/self/fd")
