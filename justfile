@@ -24,6 +24,10 @@ dev:
 build:
     @deploy/scripts/build.sh
 
+# Write a contact sheet of each page of the shop to .run/sheets: four widths, both themes, both languages
+screenshots: build
+    @SMOKE_SHEETS=$PWD/.run/sheets deploy/scripts/smoke.sh
+
 # Test the program from outside, as a process on private Redis and MariaDB (flags of go test)
 [no-exit-message]
 e2e *flags:

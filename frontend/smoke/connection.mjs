@@ -136,6 +136,7 @@ export async function connection(report, browser, base, look) {
     const dialog = page.locator('dialog[open]')
     await page.locator(size === 'phone' ? '.bag' : '.address').click()
     await soon(dialog)
+    await dialog.evaluate((element) => Promise.all(element.getAnimations().map(({ finished }) => finished)))
     const place = () => dialog.locator('.inside').evaluate((el) => JSON.stringify(el.getBoundingClientRect()))
     const was = await place()
     await context.setOffline(true)

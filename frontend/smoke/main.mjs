@@ -3,7 +3,7 @@
  * the addresses of two demos, with and without simulated shoppers, and optionally a regular expression that selects
  * parts. SMOKE_DATA and SMOKE_BUSY_REDIS are the folder and the embedded Redis (host:port) of the first demo;
  * SMOKE_MAIL and SMOKE_REDIS are the folder of the mails and the embedded Redis of the second. SMOKE_SHOTS is a folder
- * for screenshots, CHROMIUM the browser. Failed checks save a screenshot and a trace in .run/browser.
+ * for screenshots, CHROMIUM the browser. With SMOKE_SHEETS, a folder, only the contact sheets are written. Failed checks save a screenshot and a trace in .run/browser.
  */
 import { dirname } from 'node:path'
 import { Browser } from './browser.mjs'
@@ -26,6 +26,7 @@ import { journey } from './journey.mjs'
 import { firstCard, line } from './line.mjs'
 import { namesInConsole, namesOnPage } from './names.mjs'
 import { paying } from './paying.mjs'
+import { contactSheets } from './sheets.mjs'
 import { attempts } from './attempts.mjs'
 import { demoReader } from './mailbox.mjs'
 import { Report } from './report.mjs'
@@ -105,6 +106,10 @@ const parts = {
 }
 
 try {
+  if (process.env.SMOKE_SHEETS) {
+    await contactSheets(browser, busy, process.env.SMOKE_SHEETS)
+    process.exit()
+  }
   const chosen = Object.entries(parts).filter(([name]) => new RegExp(pattern).test(name))
   await report.run(
     LANES,

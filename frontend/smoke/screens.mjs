@@ -144,11 +144,12 @@ async function fold(check, browser, base, viewport) {
   await page.context().close()
 }
 
-/** Throws if another element covers the middle of this one, or it is outside of the window. */
+/** Throws if another element covers the top, middle or bottom of this one, or it is outside of the window. */
 async function expectOnTop(locator) {
   const onTop = await locator.evaluate((element) => {
     const { x, y, width, height } = element.getBoundingClientRect()
-    return element.contains(document.elementFromPoint(x + width / 2, y + height / 2))
+    const points = [y + 2, y + height / 2, y + height - 2]
+    return points.every((at) => element.contains(document.elementFromPoint(x + width / 2, at)))
   })
   if (!onTop) throw new Error(`${locator} is not on top`)
 }

@@ -87,6 +87,7 @@ func (n *node) awaitState(placed shop.ID, who string, state shop.OrderState) (o 
 	n.t.Helper()
 	path := "/api/v1/orders/" + placed.String()
 	kit.Eventually(n.t, waitTimeout, func() (bool, string) {
+		o = shop.Order{} // a field that the new state lacks must not stay
 		n.expect(http.StatusOK, &o, n.read, path, who, nil)
 		path = "/api/v1/orders/" + placed.String() + nextState
 		return o.State == state, fmt.Sprintf("the order is %s (%s), want %s", o.State, o.Reason, state)

@@ -205,6 +205,7 @@ export const en = {
   delivery: {
     title: (name: string) => `Delivery address for ${name}`,
     shipAndPay: (name: string) => `Ship to ${name} and pay`,
+    saveAndPay: 'Save and pay',
     shipHere: (name: string) => `Ship to ${name}`,
     shipsTo: ({ name, phone, text }: Address) => `We ship to ${name}, ${phone}, ${text}.`,
     next: 'The parcel number appears in My orders when it is shipped. Until then you can change the address.',

@@ -193,6 +193,7 @@ export const zh: Words = {
   delivery: {
     title: (name) => `收货地址：${name}`,
     shipAndPay: (name) => `送至 ${name} 并支付`,
+    saveAndPay: '保存并支付',
     shipHere: (name) => `送至 ${name}`,
     shipsTo: ({ name, phone, text }) => `将寄往：${name}，${phone}，${text}。`,
     next: '发货后，运单号会显示在“我的订单”中。发货前可以修改地址。',
