@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 
 const dist = new URL('../dist/', import.meta.url)
+/** The limit of the scripts that the page loads first, compressed with gzip, in bytes. */
+const FIRST_LOAD = 78_300
 const OF_CONSOLE = /el-button|uplot|u-axis|element-plus/
 
 /**
@@ -9,7 +12,7 @@ const OF_CONSOLE = /el-button|uplot|u-axis|element-plus/
  */
 export async function bundles(report) {
   const read = (name) => readFileSync(new URL(name, dist), 'utf8')
-  const reachable = (manifest, entry) => {
+  const reachable = (manifest, entry, dynamic = true) => {
     const parts = JSON.parse(read(manifest))
     const found = new Set()
     const files = new Set()
@@ -18,11 +21,19 @@ export async function bundles(report) {
       found.add(name)
       const { file, css = [], assets = [], imports = [], dynamicImports = [] } = parts[name]
       for (const one of [file, ...css, ...assets]) files.add(one)
-      for (const one of [...imports, ...dynamicImports]) visit(one)
+      for (const one of dynamic ? [...imports, ...dynamicImports] : imports) visit(one)
     }
     visit(entry)
     return [...files].filter((file) => /\.(js|css)$/.test(file))
   }
+  await report.check('the first scripts of the page are small', () => {
+    const scripts = reachable('.vite/manifest.json', 'index.html', false).filter((file) =>
+      file.endsWith('.js'),
+    )
+    const size = scripts.reduce((sum, file) => sum + gzipSync(read(file), { level: 9 }).length, 0)
+    if (scripts.length === 0 || size > FIRST_LOAD)
+      throw new Error(`${scripts.length} scripts have ${size} bytes, ${FIRST_LOAD} is the limit`)
+  })
   await report.check("the shopper's page does not load Element Plus or uPlot", async () => {
     const shoppers = reachable('.vite/manifest.json', 'index.html')
     const consoleFiles = shoppers.filter((file) => file.startsWith('console/') || OF_CONSOLE.test(read(file)))
