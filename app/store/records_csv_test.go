@@ -41,7 +41,7 @@ func TestProductTableImportsAllOrNothing(t *testing.T) {
 		found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: "Pot", Page: 1, Size: 10})
 		if err != nil || len(found) != 1 || found[0].ListPriceFen != 12950 || found[0].Rules != "one,\neach" ||
 			found[0].Category != "Tea" ||
-			len(found[0].Images) != 1 || found[0].Images[0].Alt != "A pot" || found[0].Version != 1 {
+			len(found[0].Images) != 1 || found[0].Images[0].Alt != "A pot" || found[0].Version != 1 || !found[0].Ships {
 			t.Fatalf("got the products %+v (%v), want the imported pot", found, err)
 		}
 		pot := found[0].ID.String()

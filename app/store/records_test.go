@@ -68,6 +68,18 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 	return "/images/" + image.ID + ".jpg"
 }
 
+// A product needs a delivery address unless its draft says no.
+func TestProductShipsByDefault(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), serviceOf(s)
+		pot := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
+		voucher := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Voucher", Ships: new(bool)}))(t)
+		if !pot.Ships || voucher.Ships {
+			t.Errorf("got ships %v by default and %v for no, want true and false", pot.Ships, voucher.Ships)
+		}
+	})
+}
+
 // A product is created, shown, edited under its version, illustrated, archived and restored. Each step writes a journal
 // row, and the catalogue follows.
 func TestProductChangesAreVersionedAndJournalled(t *testing.T) {
