@@ -3,7 +3,7 @@ import { buy, expectNoSideways, live, soon, until } from './browser.mjs'
 const phone = { size: 'phone', viewport: { width: 320, height: 568 } }
 /** The minimum size of a target, in CSS pixels. */
 const TARGET = 44
-const TICKS = 100
+const TICKS = 50
 
 /** Small screens, large text, landscape, forced colours, targets, and layout shifts. */
 export async function screens(report, browser, quiet, busy) {
